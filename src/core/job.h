@@ -1,0 +1,145 @@
+/* What a job is, as plain data: the words of DESIGN §1. The store keeps these,
+ * the core decides over them, codecs and pages spell them. */
+#ifndef POINTSMAN_CORE_JOB_H
+#define POINTSMAN_CORE_JOB_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/text.h"
+#include "base/time.h"
+
+enum job_kind {
+#define JOB_KIND(name, word) JOB_##name,
+#include "core/life.def"
+#undef JOB_KIND
+    JOB_KINDS
+};
+
+enum job_class {
+#define JOB_CLASS(name, word, meaning) CLASS_##name,
+#include "core/life.def"
+#undef JOB_CLASS
+    JOB_CLASSES
+};
+
+enum job_state {
+#define JOB_STATE(name, letter, word, dir, group) STATE_##name,
+#include "core/life.def"
+#undef JOB_STATE
+    JOB_STATES,
+    STATE_NONE = JOB_STATES /* not admitted */
+};
+
+enum job_hold {
+#define JOB_HOLD(name, bit, word, lifter) HOLD_##name = 1 << (bit),
+#include "core/life.def"
+#undef JOB_HOLD
+};
+
+enum task_status {
+#define TASK_STATUS(name, word) TASK_##name,
+#include "core/life.def"
+#undef TASK_STATUS
+    TASK_STATUSES
+};
+
+enum edge_kind {
+#define EDGE_KIND(name, word) EDGE_##name,
+#include "core/life.def"
+#undef EDGE_KIND
+    EDGE_KINDS
+};
+
+enum event_kind {
+#define EVENT_KIND(name, word) EVENT_##name,
+#include "core/life.def"
+#undef EVENT_KIND
+    EVENT_KINDS
+};
+
+/* Bit of a state in a set of states. */
+#define STATE_BIT(state) (1u << (state))
+#define STATES_LIVE                                                    \
+    (STATE_BIT(STATE_QUEUED) | STATE_BIT(STATE_STAGED) |               \
+     STATE_BIT(STATE_PENDING) | STATE_BIT(STATE_EXECUTING))
+#define STATES_WAITING                                                 \
+    (STATE_BIT(STATE_QUEUED) | STATE_BIT(STATE_STAGED) |               \
+     STATE_BIT(STATE_PENDING))
+#define STATES_FINAL                                                   \
+    (STATE_BIT(STATE_DONE) | STATE_BIT(STATE_FAILED) |                 \
+     STATE_BIT(STATE_TERMINATED) | STATE_BIT(STATE_ABANDONED))
+#define STATES_ALL (STATES_LIVE | STATES_FINAL)
+
+const char *job_kind_word(enum job_kind kind);
+bool job_kind_parse(struct span word, enum job_kind *ret_kind);
+const char *job_class_word(enum job_class job_class); /* "RB" */
+bool job_class_parse(struct span word, enum job_class *ret_class);
+char job_state_letter(enum job_state state);          /* '-' for none */
+const char *job_state_word(enum job_state state);     /* "queued" */
+const char *job_state_dir(enum job_state state);      /* "queue" */
+const char *job_state_group(enum job_state state);    /* "submitted" */
+bool job_state_of_letter(char letter, enum job_state *ret_state);
+bool job_state_parse(struct span word, enum job_state *ret_state); /* either */
+bool job_state_is_final(enum job_state state);
+const char *task_status_word(enum task_status status);
+bool task_status_parse(struct span word, enum task_status *ret_status);
+const char *edge_kind_word(enum edge_kind kind);
+const char *event_kind_word(enum event_kind kind);
+bool event_kind_parse(struct span word, enum event_kind *ret_kind);
+const char *job_hold_word(enum job_hold one_bit);
+/* "operator, approval": the words of all bits set. */
+void job_holds_format(unsigned holds, struct text *out);
+/* Is the step in the table of life.def, with that reason? */
+bool job_step_is_legal(enum job_state from, enum job_state to,
+                       struct span reason);
+
+enum {
+    JOB_ID_BYTES = 64,    /* longest id */
+    JOB_KEY_BYTES = 200,  /* longest order key */
+    JOB_REASON_BYTES = 64 /* longest reason word; details are free text */
+};
+
+/* A path a job touches. Directories are not listed: they follow (D22). */
+struct job_touch {
+    struct span path; /* for commands: a key of --touches */
+    bool deleted;
+};
+
+struct job_edge {
+    enum edge_kind kind;
+    struct span to; /* an id, which may be unknown yet */
+};
+
+/* One admitted job. Spans point into memory of whoever handed it out. */
+struct job {
+    uint64_t num;  /* order of admission; the registry gives it */
+    struct span id;
+    enum job_kind kind;
+    enum job_class job_class;
+    enum job_state state;
+    struct span key;     /* own order key, memcmp-able (wire/set_name.h) */
+    struct span rank;    /* key it is scheduled with: own or inherited (D10) */
+    struct span target;  /* changes; empty for commands */
+    struct span name;    /* full change-set name; empty for commands */
+    struct span reason;  /* of the last step */
+    struct span detail;  /* a sentence for people */
+    struct span actor;   /* who submitted: "uid:1000" */
+    struct span cause;   /* "person", "retry of j…", … */
+    struct span sum;     /* SHA-256 in hex of the tarball, or of spec */
+    uint64_t size_bytes; /* of the tarball */
+    struct span spec;    /* the submission as JSON, pre-rendered */
+    unsigned holds;      /* of enum job_hold */
+    unsigned attempt;    /* attempts begun */
+    unsigned temps, crashes, fails; /* temporary, abnormal and failed ends */
+    unsigned tasks, tasks_done;     /* 1 and 0/1 but for arrays */
+    struct wall admitted, since;    /* entered the queue; entered the state */
+    struct wall not_before;         /* 0: at once */
+    uint64_t admitted_seq, state_seq, record_seq; /* record: 0 = none */
+    uint32_t uid;
+    bool has_relations; /* edges or touches: the order must know it */
+    bool cancel_asked;  /* while executing */
+    bool stale;         /* its job file may lie elsewhere (spec §1, T1-T3) */
+};
+
+#endif

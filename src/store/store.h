@@ -1,0 +1,320 @@
+/* What we remember: the registry (DESIGN §2, §8.4, §8.5).
+ *
+ * Writes are asynchronous: a batch of typed operations goes in, one completion
+ * comes out after the commit that made it durable; all batches of one turn
+ * share one commit (group commit). Every operation is conditional on what the
+ * registry says at that moment (an expected state, an id still free), because
+ * other processes may write too; its result says what became of it. An
+ * operation that changed anything wrote its event in the same transaction:
+ * sequence number and hash chain are taken inside it.
+ *
+ * Reads are synchronous, bounded, on a connection of their own: they see
+ * everything committed. Rows live in the arena given.
+ *
+ * Every event, of this process or another, is delivered exactly once and in
+ * order of its sequence number to the listeners (store_listen), before the
+ * completion of the batch that wrote it.
+ *
+ * Two backends pass one contract suite: SQLite (WAL, synchronous=FULL, STRICT
+ * tables, BEGIN IMMEDIATE on one store thread) and memory (for the simulator;
+ * it commits in store_turn). SQL is what PostgreSQL runs too.
+ *
+ * Not thread-safe: one owner thread calls everything here. */
+#ifndef POINTSMAN_STORE_STORE_H
+#define POINTSMAN_STORE_STORE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/arena.h"
+#include "base/err.h"
+#include "base/time.h"
+#include "core/job.h"
+
+struct store;
+struct store_batch;
+
+struct store_options {
+    bool read_only;     /* open for reading; never creates or migrates */
+    bool create;        /* make the file when it is absent */
+    bool own_thread;    /* false: store_turn() commits on the caller's thread */
+    unsigned busy_ms;   /* wait for other writers; 0 = 10 s */
+    /* Called from any thread when store_turn has something to do. */
+    void (*wake)(void *ctx);
+    void *wake_ctx;
+};
+
+/* Errors: ERR_CANNOT, ERR_DENIED, ERR_DATA (not a registry, or newer than this
+ * program), ERR_TEMPORARY (locked). */
+bool store_open_sqlite(const char *path, const struct store_options *options,
+                       struct store **ret_store, struct err *err);
+struct store *store_new_memory(void);
+/* The memory store only: forget everything not committed, as a crash would;
+ * completions not delivered yet are dropped. */
+void store_memory_crash(struct store *store);
+/* Waits for batches under way, then closes. NULL is fine. */
+void store_close(struct store *store);
+
+/* ---- events ------------------------------------------------------------- */
+
+struct store_event {
+    uint64_t seq;
+    struct wall at;
+    enum event_kind kind;
+    uint64_t num;       /* of the job; 0 = about none */
+    struct span id;     /* of the job, or what else it is about */
+    enum job_state from, to; /* equal unless kind is EVENT_MOVE */
+    unsigned attempt;
+    struct span actor, reason, detail;
+    struct span prev_hash, hash; /* 64 hex digits; filled by reads only */
+    const struct job *job; /* the row as admitted, when at hand; else NULL */
+};
+
+typedef void store_listener(void *ctx, const struct store_event *event);
+/* Events after those already committed when this is called. */
+void store_listen(struct store *store, store_listener *listener, void *ctx);
+void store_unlisten(struct store *store, store_listener *listener, void *ctx);
+/* Looks whether other processes wrote; delivers what they did. Cheap (one
+ * PRAGMA data_version) when they did not. */
+bool store_poll(struct store *store, struct err *err);
+uint64_t store_seq(struct store *store); /* last event delivered */
+
+/* ---- writing ------------------------------------------------------------ */
+
+enum store_result {
+    STORE_DONE,      /* as asked, durable */
+    STORE_SAME,      /* it was so already; nothing written */
+    STORE_CONFLICT,  /* the state (or hold, attempt) is not the one expected */
+    STORE_DUPLICATE, /* the id is taken by something else */
+    STORE_UNKNOWN    /* no such job */
+};
+
+struct store_batch *store_batch_new(struct store *store);
+/* Memory that lives as long as the batch: for what operations point to. */
+struct arena *store_batch_arena(struct store_batch *batch);
+unsigned store_batch_count(const struct store_batch *batch);
+/* Who does it and when: for the events of the operations added from now on.
+ * `actor` is copied. */
+void store_batch_actor(struct store_batch *batch, struct wall now,
+                       struct span actor);
+/* All or nothing: when one operation does not answer DONE or SAME, none of
+ * the batch is done (those that could be answer CONFLICT). */
+void store_batch_atomic(struct store_batch *batch);
+
+/* The operations. Each returns its index for store_batch_result. All spans are
+ * copied into the batch. */
+
+/* A new job in job->state (QUEUED or PENDING); reason "admitted". The same id
+ * with the same sum and kind is SAME while it lives; when it is final, or the
+ * sum differs: DUPLICATE. nodes: names of an array's tasks; 0 = one task. */
+unsigned store_admit(struct store_batch *batch, const struct job *job,
+                     const struct job_edge *edges, size_t edge_count,
+                     const struct job_touch *touches, size_t touch_count,
+                     const struct span *nodes, size_t node_count);
+
+struct store_move {
+    uint64_t num;
+    enum job_state from, to;
+    struct span reason, detail;
+    struct wall not_before;          /* set on the way to P; 0 = none */
+    unsigned temps, crashes, fails;  /* added to the job's counts */
+    bool begin_attempt;              /* attempt + 1 (P -> X, and retry) */
+    bool clear_counts;               /* temps = crashes = fails = 0 (retry) */
+};
+/* CONFLICT when the job is not in `from`, or, on the way P -> X, is held or
+ * its cancel was asked. Steps not in life.def are our own mistake (assert).
+ * A final state clears cancel_asked and tells its edges nothing: readers know. */
+unsigned store_move(struct store_batch *batch, const struct store_move *move);
+
+/* Precursors computed at the present end of the log: replaces all PRECURSOR
+ * edges of the job by these. CONFLICT unless it is in Q or S. */
+unsigned store_record(struct store_batch *batch, uint64_t num,
+                      const struct span *precursors, size_t count);
+/* The same without an event: edges spliced when a precursor left (D26). */
+unsigned store_splice(struct store_batch *batch, uint64_t num,
+                      const struct span *precursors, size_t count);
+unsigned store_rank(struct store_batch *batch, uint64_t num,
+                    struct span rank); /* inheritance (D10); no event */
+/* SAME when it is (not) held so; CONFLICT when the job is final. */
+unsigned store_hold(struct store_batch *batch, uint64_t num,
+                    enum job_hold hold, struct span reason);
+unsigned store_release(struct store_batch *batch, uint64_t num,
+                       enum job_hold hold, struct span reason);
+/* Marks cancel_asked. CONFLICT unless executing. */
+unsigned store_ask_cancel(struct store_batch *batch, uint64_t num);
+/* The job's file lies where its state says (T3). No event. CONFLICT when the
+ * state has moved on since state_seq. */
+unsigned store_projected(struct store_batch *batch, uint64_t num,
+                         uint64_t state_seq);
+/* An event and nothing else. */
+unsigned store_note(struct store_batch *batch, enum event_kind kind,
+                    uint64_t num, struct span id, struct span reason,
+                    struct span detail);
+/* value NULL p: removes it. */
+unsigned store_set(struct store_batch *batch, struct span name,
+                   struct span value);
+
+/* An attempt of a task: assigned durably before it starts. */
+struct store_attempt {
+    uint64_t num;
+    struct span node;         /* empty for single tasks */
+    unsigned attempt;         /* from 1 */
+    enum task_status status;  /* RUNNING when assigned */
+    struct wall assigned, started, ended;
+    int exit_code;            /* -1: none */
+    int signal;               /* 0: none */
+    struct span reason, detail, worker;
+    struct span output;       /* where its output lies (os/output.h) */
+    uint64_t output_bytes;
+    uint64_t cpu_us, peak_kib;
+};
+/* Inserts it (CONFLICT when it exists) or, for the end, replaces what is known
+ * of it (UNKNOWN when it was never assigned). A task's row follows. No event
+ * of their own: the move beside them is the event; with `node` set, an
+ * EVENT_TASK is written. */
+unsigned store_assign(struct store_batch *batch,
+                      const struct store_attempt *attempt);
+unsigned store_end(struct store_batch *batch,
+                   const struct store_attempt *attempt);
+/* An assignment proven unstarted: the attempt row goes, attempt - 1. */
+unsigned store_unassign(struct store_batch *batch, uint64_t num,
+                        struct span node, unsigned attempt);
+/* A task of an array: its status without an attempt (retry: UNSTARTED). */
+unsigned store_task_set(struct store_batch *batch, uint64_t num,
+                        struct span node, enum task_status status,
+                        struct wall not_before);
+/* fdatasync(fd) on the store thread before the commit: output that results
+ * speak of. */
+unsigned store_sync_first(struct store_batch *batch, int fd);
+/* Old final jobs: rows of attempts and tasks go, the job, its edges and its
+ * events stay (ids are used for ever). */
+unsigned store_prune(struct store_batch *batch, uint64_t num);
+/* A row as it was elsewhere, with its edges and events to follow as notes: for
+ * fsck --rebuild only. UNKNOWN never, DUPLICATE when the id is there. */
+unsigned store_restore_job(struct store_batch *batch, const struct job *job,
+                           const struct job_edge *edges, size_t edge_count,
+                           const struct job_touch *touches,
+                           size_t touch_count);
+/* An event as it was (seq and time kept; the chain is made anew). */
+unsigned store_restore_event(struct store_batch *batch,
+                             const struct store_event *event);
+
+/* `ok` false: nothing of the batch is in the registry, err says why (disk full
+ * is ERR_TEMPORARY; a failed fsync is fatal for the store: every later batch
+ * fails too, reopen it). The batch is freed after `done` returns. */
+typedef void store_done(void *ctx, struct store_batch *batch, bool ok,
+                        const struct err *err);
+void store_submit(struct store_batch *batch, store_done *done, void *ctx);
+enum store_result store_batch_result(const struct store_batch *batch,
+                                     unsigned index);
+uint64_t store_batch_num(const struct store_batch *batch, unsigned index);
+uint64_t store_batch_seq(const struct store_batch *batch, unsigned index);
+void store_batch_free(struct store_batch *batch); /* one never submitted */
+
+/* Delivers events and completions; the owner calls it when woken. */
+void store_turn(struct store *store);
+/* Submits and waits; false as `ok` above. The batch stays readable: free it. */
+bool store_write(struct store_batch *batch, struct err *err);
+bool store_is_idle(struct store *store); /* no batch under way */
+
+/* ---- reading ------------------------------------------------------------ */
+
+/* By id, or a unique beginning of one (at least 2 characters), or "@last".
+ * Errors: ERR_NO_JOB (with the nearest), ERR_DATA (ambiguous). */
+bool store_find(struct store *store, struct span id_or_prefix,
+                struct arena *arena, struct job *ret_job, struct err *err);
+bool store_job(struct store *store, uint64_t num, struct arena *arena,
+               struct job *ret_job, struct err *err); /* ERR_NO_JOB */
+/* Exactly this id; *ret_found says whether. */
+bool store_lookup(struct store *store, struct span id, struct arena *arena,
+                  struct job *ret_job, bool *ret_found, struct err *err);
+
+struct store_list {
+    unsigned states;      /* bits; 0 = all */
+    unsigned kinds;       /* bits of 1 << kind; 0 = all */
+    uint64_t after_num;   /* page: beyond this one; 0 = from the beginning */
+    bool newest_first;
+    bool with_spec;       /* else spec is empty */
+    bool relations_only;  /* has_relations */
+    bool stale_only;
+    bool with_not_before; /* only those with one, soonest first */
+    struct wall until;    /* state entered before this; 0 = any */
+    size_t limit;
+};
+bool store_jobs(struct store *store, const struct store_list *list,
+                struct arena *arena, struct job **ret_jobs, size_t *ret_count,
+                struct err *err);
+/* Pending jobs that nothing holds, due at `now`, by (rank, num), beyond the
+ * pair given (num 0 = from the beginning). Flat in the number waiting. */
+bool store_ready(struct store *store, struct wall now, struct span after_rank,
+                 uint64_t after_num, size_t limit, struct arena *arena,
+                 struct job **ret_jobs, size_t *ret_count, struct err *err);
+bool store_edges_from(struct store *store, uint64_t num, struct arena *arena,
+                      struct job_edge **ret_edges, size_t *ret_count,
+                      struct err *err);
+struct store_edge_to {
+    uint64_t num; /* the job that has the edge */
+    struct span id;
+    enum edge_kind kind;
+    enum job_state state; /* of that job */
+};
+bool store_edges_to(struct store *store, struct span id, struct arena *arena,
+                    struct store_edge_to **ret_edges, size_t *ret_count,
+                    struct err *err);
+bool store_touches(struct store *store, uint64_t num, struct arena *arena,
+                   struct job_touch **ret_touches, size_t *ret_count,
+                   struct err *err);
+/* Jobs that touch this very path, newest first. */
+bool store_touching(struct store *store, struct span path, size_t limit,
+                    struct arena *arena, struct job **ret_jobs,
+                    size_t *ret_count, struct err *err);
+bool store_attempts(struct store *store, uint64_t num, struct arena *arena,
+                    struct store_attempt **ret_attempts, size_t *ret_count,
+                    struct err *err);
+struct store_task {
+    struct span node;
+    uint64_t at; /* place in the array, from 0 */
+    enum task_status status;
+    unsigned attempt;
+    struct wall not_before;
+};
+bool store_tasks(struct store *store, uint64_t num, struct arena *arena,
+                 struct store_task **ret_tasks, size_t *ret_count,
+                 struct err *err);
+/* Events beyond `after_seq`, of one job (num) or all (0). */
+bool store_events(struct store *store, uint64_t after_seq, uint64_t num,
+                  size_t limit, struct arena *arena,
+                  struct store_event **ret_events, size_t *ret_count,
+                  struct err *err);
+bool store_setting(struct store *store, struct span name, struct arena *arena,
+                   struct span *ret_value, struct err *err); /* p NULL: none */
+bool store_settings(struct store *store, struct arena *arena,
+                    struct span **ret_names, struct span **ret_values,
+                    size_t *ret_count, struct err *err);
+/* Jobs per state, exact, without counting rows. */
+struct store_tally {
+    uint64_t count[JOB_STATES];
+    uint64_t held;
+};
+bool store_count(struct store *store, struct store_tally *ret_tally,
+                 struct err *err);
+
+/* ---- care --------------------------------------------------------------- */
+
+/* Walks the hash chain and the tally; integrity_check. Error: ERR_DATA with
+ * the first thing wrong. */
+bool store_verify(struct store *store, struct err *err);
+/* A copy while in use, consistent, synced (SQLite's backup). */
+bool store_backup(struct store *store, const char *path, struct err *err);
+/* Sum of rows' sizes and so on for doctor: schema version. */
+int store_version(struct store *store);
+
+/* Lease (spec/reliability.md): one row, from the first migration. Takes it for
+ * `holder` when free or expired (epoch + 1), renews it when held by `holder`.
+ * STORE_CONFLICT: another holds it. */
+bool store_lease(struct store *store, struct span name, struct span holder,
+                 struct wall now, int64_t term_ms,
+                 enum store_result *ret_result, uint64_t *ret_epoch,
+                 struct err *err);
+
+#endif
