@@ -2,8 +2,8 @@
 #ifndef POINTSMAN_BASE_ATTR_H
 #define POINTSMAN_BASE_ATTR_H
 
-#define PRINTF_LIKE(format, first) \
-    __attribute__((format(printf, format, first)))
+#define PRINTF_LIKE(string, first) \
+    __attribute__((format(printf, string, first)))
 #define NODISCARD __attribute__((warn_unused_result))
 #define UNUSED __attribute__((unused))
 #define NORETURN __attribute__((noreturn))
