@@ -1,0 +1,27 @@
+#include "os/clock.h"
+
+#include <sys/random.h>
+#include <time.h>
+#include <unistd.h>
+
+static int64_t now_ns(clockid_t which) {
+    struct timespec now;
+    clock_gettime(which, &now);
+    return now.tv_sec * NS_PER_S + now.tv_nsec;
+}
+
+struct wall clock_wall(void) {
+    return (struct wall){now_ns(CLOCK_REALTIME)};
+}
+
+struct mono clock_mono(void) {
+    return (struct mono){now_ns(CLOCK_MONOTONIC)};
+}
+
+uint64_t clock_seed(void) {
+    uint64_t seed;
+    if (getrandom(&seed, sizeof seed, GRND_NONBLOCK) == sizeof seed)
+        return seed;
+    /* Only very early in a boot. */
+    return (uint64_t)now_ns(CLOCK_REALTIME) ^ ((uint64_t)getpid() << 40);
+}

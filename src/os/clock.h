@@ -1,0 +1,15 @@
+/* The only place that reads a clock or the machine's randomness. */
+#ifndef POINTSMAN_OS_CLOCK_H
+#define POINTSMAN_OS_CLOCK_H
+
+#include <stdint.h>
+
+#include "base/time.h"
+
+struct wall clock_wall(void);
+struct mono clock_mono(void);
+
+/* A seed nobody can guess, for base/random and map_seed. */
+uint64_t clock_seed(void);
+
+#endif

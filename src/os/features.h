@@ -1,0 +1,22 @@
+/* What this machine offers for keeping tasks in hand, each with one sentence
+ * on what it means. For `doctor`; nothing decides by this list. */
+#ifndef POINTSMAN_OS_FEATURES_H
+#define POINTSMAN_OS_FEATURES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+enum { FEATURES_MAX = 16 };
+
+struct feature {
+    const char *name; /* "cgroup-v2" */
+    bool present;
+    char detail[160];    /* "/sys/fs/cgroup/unified/app, writable" */
+    const char *meaning; /* of its presence or absence, one sentence */
+};
+
+/* Probes all; `cgroup_root` as in struct guard_options. Returns the count. */
+size_t features_probe(const char *cgroup_root,
+                      struct feature ret_features[FEATURES_MAX]);
+
+#endif

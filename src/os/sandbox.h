@@ -1,0 +1,49 @@
+/* A process gives up what it will not need, before it reads foreign bytes:
+ * no new privileges, no files but those already open (Landlock), no system
+ * calls but those that read, write and allocate (seccomp), little memory and
+ * time (rlimits). There is no way back.
+ *
+ * Where the kernel lacks a part the rest still holds; the report says which
+ * parts are in force, so that `doctor` and the log can say so too. */
+#ifndef POINTSMAN_OS_SANDBOX_H
+#define POINTSMAN_OS_SANDBOX_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/err.h"
+
+enum sandbox_part {
+    SANDBOX_NO_NEW_PRIVS = 1 << 0,
+    SANDBOX_LANDLOCK = 1 << 1,
+    SANDBOX_SECCOMP = 1 << 2,
+    SANDBOX_LIMITS = 1 << 3
+};
+
+struct sandbox {
+    uint64_t memory_bytes; /* address space; 0 = as it is */
+    uint64_t cpu_s;        /* 0 = as it is */
+    uint64_t file_bytes;   /* largest file it may write; 0 = none at all */
+    /* Directories and files it may still open, all beneath; the last NULL.
+     * NULL = none. With any of them, seccomp lets open calls through and
+     * Landlock alone decides. */
+    const char *const *readable;
+    const char *const *writable;
+};
+
+struct sandbox_report {
+    unsigned in_force; /* bits of enum sandbox_part */
+    int landlock_abi;  /* 0 = none */
+    char text[200];    /* "no-new-privs, landlock 6, seccomp, limits; ..." */
+};
+
+/* Applies it to the calling process (which has one thread). False only where
+ * a part exists and refused: do not go on then. */
+bool sandbox_enter(const struct sandbox *sandbox,
+                   struct sandbox_report *ret_report, struct err *err);
+
+/* What sandbox_enter would put in force here, without doing it. */
+void sandbox_probe(struct sandbox_report *ret_report);
+
+#endif
