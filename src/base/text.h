@@ -70,6 +70,8 @@ bool span_cut(struct span *rest, char c, struct span *ret_part);
 bool span_u64(struct span span, uint64_t *ret_value);
 bool span_i64(struct span span, int64_t *ret_value);
 bool span_is_utf8(struct span span);
+/* Bytes of the well-formed UTF-8 character in front; 0: there is none. */
+size_t span_character(struct span span);
 char *span_string(struct span span);               /* copy; you free it */
 
 /* The candidate nearest to `word` by edit distance when near enough to be
