@@ -1,0 +1,56 @@
+/* The output of attempts, under attempts/ of a base (DESIGN §8.9).
+ *
+ * Small outputs are appended to a shared segment (one write for many of them);
+ * large or long-lived ones are files of their own, which the guard writes while
+ * the attempt runs, so that they can be followed. Where an output lies is said
+ * by its place, a short text kept with the attempt in the registry:
+ *
+ *     s<segment>.<offset>.<bytes>     bytes within segments/<segment>
+ *     f<name>                         the file files/<name>
+ *     ""                              there was none
+ *
+ * A segment is closed at OUTPUT_SEGMENT_BYTES; nothing in it ever changes. */
+#ifndef POINTSMAN_OS_OUTPUT_H
+#define POINTSMAN_OS_OUTPUT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "base/err.h"
+#include "base/text.h"
+
+enum { OUTPUT_SEGMENT_BYTES = 64 * 1024 * 1024, OUTPUT_PLACE_BYTES = 96 };
+
+struct output;
+
+/* Opens attempts/ below the base's descriptor, making it when absent and
+ * `write` is true. A writer starts a segment of its own. */
+bool output_open(int base_fd, bool write, struct output **ret_output,
+                 struct err *err);
+void output_close(struct output *output); /* flushes; NULL is fine */
+
+/* Adds a small output; its place is written to ret_place at once, the bytes
+ * leave with output_flush. */
+bool output_add(struct output *output, struct span bytes,
+                char ret_place[OUTPUT_PLACE_BYTES], struct err *err);
+/* Writes what was added. The descriptor to be synced before the results are
+ * committed (store_sync_first), or -1 when nothing was written. */
+bool output_flush(struct output *output, int *ret_sync_fd, struct err *err);
+
+/* The name below the base of the file of an attempt, for the guard:
+ * attempts/files/<num / 1000>/<num>.<task>.<attempt>; its directory is made.
+ * `ret_place` is its place. */
+bool output_file(struct output *output, uint64_t num, uint64_t task,
+                 unsigned attempt, struct text *ret_path,
+                 char ret_place[OUTPUT_PLACE_BYTES], struct err *err);
+
+/* Opens a place for reading: descriptor, first byte and length (of a file: as
+ * long as it is now). Errors: ERR_DATA (not a place), ERR_NO_JOB (pruned). */
+bool output_find(struct output *output, struct span place, int *ret_fd,
+                 off_t *ret_offset, uint64_t *ret_bytes, struct err *err);
+/* Removes a file place; segments go when all they hold is older than asked
+ * (output_prune). */
+bool output_remove(struct output *output, struct span place, struct err *err);
+
+#endif

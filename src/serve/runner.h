@@ -1,0 +1,51 @@
+/* Who runs attempts, as the scheduler sees it: the local worker over the guard,
+ * or the simulator's pretend machine. */
+#ifndef POINTSMAN_SERVE_RUNNER_H
+#define POINTSMAN_SERVE_RUNNER_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/text.h"
+#include "base/time.h"
+#include "core/job.h"
+
+struct run_order {
+    uint64_t handle;       /* the scheduler's name for it, never used twice */
+    const struct job *job; /* valid during the call only */
+    struct span node;      /* of an array's task; else empty */
+    uint64_t task;         /* its place in the array */
+    unsigned attempt;
+    bool probe; /* only ask whether the change is on its target already */
+};
+
+enum run_stop { RUN_STOP_TERM, RUN_STOP_KILL, RUN_STOP_DRAIN };
+
+/* How an attempt ended. */
+struct run_end {
+    uint64_t handle;
+    int result;      /* 0 it ran; 99 somebody has its lock; 100 cannot be
+                        executed; 111 not now */
+    int exit_code;   /* -1: none */
+    int signal;      /* 0: none */
+    bool timed_out;
+    bool lost_output;
+    struct span status; /* last line of the status descriptor, or empty */
+    struct span detail; /* for result 100 and 111: a sentence */
+    struct span place;  /* of its output (os/output.h) */
+    uint64_t output_bytes;
+    struct wall started, ended;
+    uint64_t cpu_us, peak_kib;
+    int sync_fd;     /* to be synced before the result is committed; -1 */
+};
+
+struct runner {
+    void *ctx;
+    /* Its end comes by scheduler_ended(), never from within this call. */
+    void (*start)(void *ctx, const struct run_order *order);
+    void (*stop)(void *ctx, uint64_t handle, enum run_stop how);
+    /* All starts of this turn were given. */
+    void (*flush)(void *ctx);
+};
+
+#endif
