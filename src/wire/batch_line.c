@@ -1,0 +1,1 @@
+#include "wire/batch_line.h"

@@ -1,0 +1,146 @@
+/* pointsman.conf and conf.d: strict INI with a table of every key (config.def).
+ *
+ *     config_init -> config_read for each file in order -> config_finish
+ *
+ * The later key wins; each key remembers where it was set. Errors are
+ * ERR_CONFIG, "FILE:LINE: ..." with what was perhaps meant. Values are as
+ * written: paths are relative to the base (the reader's affair). */
+#ifndef POINTSMAN_WIRE_CONFIG_H
+#define POINTSMAN_WIRE_CONFIG_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/arena.h"
+#include "base/err.h"
+#include "base/text.h"
+#include "wire/set_tar.h"
+
+/* Numbers of the choices, in the order config.def gives them. */
+enum config_closure { CLOSURE_DEPS, CLOSURE_DEPS_FILES };
+enum config_blind { BLIND_UNCHANGED, BLIND_DENY, BLIND_ALLOW };
+enum config_symlinks { SYMLINKS_DENY, SYMLINKS_ALLOW };
+
+/* A command line taken apart; count 0: not set. */
+struct config_command {
+    struct span text;
+    char **words; /* NULL at the end */
+    size_t count;
+};
+
+#define CONFIG_C_INT int64_t
+#define CONFIG_C_SECONDS int64_t
+#define CONFIG_C_OFF_SECONDS int64_t /* 0: off */
+#define CONFIG_C_BYTES int64_t
+#define CONFIG_C_CHOICE int64_t
+#define CONFIG_C_TEXT struct span
+#define CONFIG_C_COMMAND struct config_command
+
+#define CONFIG_FIELD_QUEUE(kind, field) CONFIG_C_##kind field;
+#define CONFIG_FIELD_TARGET(kind, field)
+#define CONFIG_FIELD_SERVE(kind, field)
+#define CONFIG_KEY(section, key, kind, field, ...) \
+    CONFIG_FIELD_##section(kind, field)
+struct config_queue {
+#include "wire/config.def"
+};
+#undef CONFIG_FIELD_QUEUE
+#undef CONFIG_FIELD_SERVE
+#define CONFIG_FIELD_QUEUE(kind, field)
+#define CONFIG_FIELD_SERVE(kind, field) CONFIG_C_##kind field;
+struct config_serve {
+#include "wire/config.def"
+};
+#undef CONFIG_KEY
+
+/* One number per key of the table, for tables of origins. */
+enum config_key {
+#define CONFIG_KEY(section, key, kind, field, ...) CONFIG_##section##_##field,
+#include "wire/config.def"
+#undef CONFIG_KEY
+    CONFIG_KEYS
+};
+
+struct config_origin {
+    const char *file; /* NULL: the default */
+    unsigned line;
+};
+
+/* check.NAME = COMMAND */
+struct config_check {
+    struct span name;
+    struct config_command command;
+    struct config_origin origin;
+};
+
+#undef CONFIG_FIELD_TARGET
+#undef CONFIG_FIELD_SERVE
+#define CONFIG_FIELD_TARGET(kind, field) CONFIG_C_##kind field;
+#define CONFIG_FIELD_SERVE(kind, field)
+#define CONFIG_KEY(section, key, kind, field, ...) \
+    CONFIG_FIELD_##section(kind, field)
+struct config_target {
+    struct span name;
+    struct config_origin origin; /* its first section line */
+    struct config_origin origins[CONFIG_KEYS];
+    struct config_check *checks; /* in order of the files */
+    size_t check_count;
+#include "wire/config.def"
+};
+#undef CONFIG_KEY
+#undef CONFIG_FIELD_QUEUE
+#undef CONFIG_FIELD_TARGET
+#undef CONFIG_FIELD_SERVE
+
+struct config {
+    struct config_queue queue;
+    struct config_serve serve;
+    struct config_target *targets; /* in order of the files */
+    size_t target_count;
+    struct config_origin origins[CONFIG_KEYS]; /* of queue and serve */
+    struct arena arena;                        /* holds all of it */
+};
+
+void config_init(struct config *config); /* the defaults */
+void config_clear(struct config *config);
+
+/* Merges one file; copies what it keeps. */
+bool config_read(struct config *config, struct span text, const char *file,
+                 struct err *err);
+/* Sets one key as a file would; `label` is empty but for targets. `file` and
+ * `line` are its origin. */
+bool config_set(struct config *config, struct span section, struct span label,
+                struct span key, struct span value, const char *file,
+                unsigned line, struct err *err);
+/* Rules over several keys: a target has exactly one of git and command, checks
+ * and revert only where they have a meaning. */
+bool config_finish(struct config *config, struct err *err);
+
+/* NULL: no such target. */
+const struct config_target *config_target(const struct config *config,
+                                          struct span name);
+/* Limits for the tarballs of `target` (NULL: symlinks denied). */
+struct set_limits config_set_limits(const struct config *config,
+                                    const struct config_target *target);
+
+/* Every key with value and origin, in order. *cursor starts at 0; false at
+ * the end. Spans live as long as the config. */
+struct config_entry {
+    const char *section; /* "queue" */
+    struct span label;   /* of a target, else empty */
+    struct span key;
+    struct span value; /* as one would write it */
+    struct config_origin origin;
+    const char *meaning;
+};
+bool config_next(struct config *config, size_t *cursor,
+                 struct config_entry *ret_entry);
+/* What `config check` shows: sections, keys, values, "default" or FILE:LINE. */
+void config_format(struct config *config, struct text *out);
+/* Appends a [target] section that config_read takes, with every key that fits
+ * its kind (git or command) uncommented. For `init`. */
+void config_target_write(struct config *config,
+                         const struct config_target *target, struct text *out);
+
+#endif

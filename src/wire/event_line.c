@@ -1,0 +1,1 @@
+#include "wire/event_line.h"

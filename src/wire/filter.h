@@ -1,0 +1,69 @@
+/* The one filter grammar of lists, pages and bulk verbs:
+ *
+ *     state:failed,killed class:EM -target:main age>1h arg~"foo bar" abc
+ *
+ * Terms stand side by side and all must hold; `-` in front negates one; a comma
+ * means "any of these". After `:` (or `=`) a value is compared whole, with `*`
+ * for anything; after `~` it is looked for inside, letter case ignored. A bare
+ * word matches the beginning of the id, or any part of the command. Blanks,
+ * commas and quotes inside a value stand in "...", with \" and \\.
+ *
+ *     state kind class target id node reason arg touches held age since   */
+#ifndef POINTSMAN_WIRE_FILTER_H
+#define POINTSMAN_WIRE_FILTER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/arena.h"
+#include "base/err.h"
+#include "base/text.h"
+#include "base/time.h"
+
+enum filter_field {
+#define FILTER_FIELD(name, word, kind, meaning) FILTER_##name,
+#include "wire/filter.def"
+#undef FILTER_FIELD
+    FILTER_FIELDS
+};
+
+enum filter_op { FILTER_IS, FILTER_HAS, FILTER_MORE, FILTER_LESS };
+
+struct filter_term {
+    enum filter_field field;
+    enum filter_op op;
+    bool negate;
+    struct span *values; /* any of them; states as their letters */
+    size_t value_count;
+    int64_t ms; /* age, since */
+    bool flag;  /* held */
+};
+
+struct filter {
+    struct filter_term *terms; /* none: everything matches */
+    size_t count;
+};
+
+/* What a filter may ask about a job. */
+struct filter_facts {
+    char state; /* one of QSPXDFTA */
+    bool held;
+    struct span kind, class, target, id, node, reason;
+    struct span arg; /* command line or message, for ~ and bare words */
+    const struct span *touches;
+    size_t touch_count;
+    struct wall admitted; /* age */
+    struct wall since;    /* in this state */
+};
+
+/* Results live in the arena. Error ERR_USAGE: what, at which byte, and what was
+ * perhaps meant. */
+bool filter_parse(struct span text, struct arena *arena,
+                  struct filter *ret_filter, struct err *err);
+bool filter_match(const struct filter *filter, const struct filter_facts *facts,
+                  struct wall now);
+/* Letters of the states that can match at all: what to look through. */
+void filter_states(const struct filter *filter, char ret_states[9]);
+
+#endif

@@ -1,0 +1,34 @@
+/* Strict INI: `[name]`, `[name "label"]`, `key = value`; comments (# or ;) on
+ * lines of their own only; LF or CRLF. Values are the rest of the line without
+ * blanks around it; what quotes mean is the reader's affair.
+ * Errors are ERR_CONFIG: "pointsman.conf:12: ...". */
+#ifndef POINTSMAN_WIRE_INI_H
+#define POINTSMAN_WIRE_INI_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "base/arena.h"
+#include "base/err.h"
+#include "base/text.h"
+
+enum { INI_BYTES = 1 << 20 }; /* of a file at most */
+
+struct ini_item {
+    struct span section;
+    struct span label; /* p is NULL: none */
+    struct span key;   /* empty: the section's own line */
+    struct span value;
+    unsigned line; /* from 1 */
+};
+
+struct ini {
+    struct ini_item *items; /* in order of the file */
+    size_t count;
+};
+
+/* `file` is what errors call it. Results live in the arena. */
+bool ini_parse(struct span text, const char *file, struct arena *arena,
+               struct ini *ret_ini, struct err *err);
+
+#endif

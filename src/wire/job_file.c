@@ -1,0 +1,1 @@
+#include "wire/job_file.h"

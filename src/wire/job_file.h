@@ -1,0 +1,48 @@
+/* The job file: what the queue writes for an admitted change set and moves
+ * from state to state (spec 3.5). Sections as in meta:
+ *
+ *     ##job
+ *     format 1
+ *     name C7_@4000..._4711_build3_BF
+ *     csid C7
+ *     sha256 <64 hex>
+ *     size 10240
+ *     seq 17
+ *     (the sections of meta)
+ *     ##precursors
+ *     C3
+ *     ##precursors-computed 19                                          */
+#ifndef POINTSMAN_WIRE_JOB_FILE_H
+#define POINTSMAN_WIRE_JOB_FILE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/arena.h"
+#include "base/err.h"
+#include "base/text.h"
+#include "wire/meta.h"
+#include "wire/refusal.h"
+#include "wire/set_name.h"
+
+enum { JOB_FILE_BYTES = 4 << 20 }; /* at most */
+
+struct job_file {
+    struct set_name name;    /* .text is the name, .csid the id */
+    struct span sha256;      /* of the tarball: 64 lower-case hex digits */
+    uint64_t size;           /* of the tarball */
+    uint64_t seq;            /* event that admitted it */
+    struct meta meta;        /* its sections are copied when formatting */
+    struct lines precursors; /* the record; before it: the hints of meta */
+    bool computed;           /* the queue made the record */
+    uint64_t computed_seq;   /* at this event */
+};
+
+/* What it returns lives in the arena or in `text`. */
+bool job_file_parse(struct span text, struct arena *arena,
+                    struct job_file *ret_job, struct refusal *why);
+/* Appends it. False: more than JOB_FILE_BYTES. */
+bool job_file_format(const struct job_file *job, struct text *out,
+                     struct err *err);
+
+#endif

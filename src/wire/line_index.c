@@ -1,0 +1,1 @@
+#include "wire/line_index.h"

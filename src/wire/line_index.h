@@ -1,0 +1,49 @@
+/* Where the lines of an output begin, without reading it: the offset of every
+ * 64th line, as differences in a variable number of bytes (7 bits each, high
+ * bit: more follows). A line ends at LF; the last needs none. Lines count from
+ * 0. Any bytes will do. The index of an output that grows only grows. */
+#ifndef POINTSMAN_WIRE_LINE_INDEX_H
+#define POINTSMAN_WIRE_LINE_INDEX_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/text.h"
+
+enum { LINE_INDEX_EVERY = 64, LINE_INDEX_MARK_BYTES = 10 };
+
+/* The writer's side. */
+struct line_index {
+    uint64_t bytes; /* seen */
+    uint64_t lines; /* LFs seen */
+    uint64_t mark;  /* offset of the last mark */
+};
+
+#define LINE_INDEX_INIT ((struct line_index){0})
+
+/* Takes the next bytes of the output; appends what the index grows by. */
+void line_index_feed(struct line_index *index, struct span bytes,
+                     struct text *marks);
+
+/* The reader's side. `marks` may be cut anywhere: what is whole counts. */
+struct line_place {
+    uint64_t line;   /* a multiple of LINE_INDEX_EVERY */
+    uint64_t offset; /* where it begins */
+};
+
+/* The marked line nearest before or at `line`. */
+struct line_place line_index_find(struct span marks, uint64_t line);
+/* The marked line nearest before or at byte `offset`. */
+struct line_place line_index_find_offset(struct span marks, uint64_t offset);
+/* The last marked line. */
+struct line_place line_index_last(struct span marks);
+
+/* Offset behind `lines` line ends in `bytes`; its length when it has fewer. */
+size_t lines_skip(struct span bytes, uint64_t lines);
+/* Offset where the last `lines` lines of `bytes` begin; 0 when it has fewer. */
+size_t lines_tail(struct span bytes, uint64_t lines);
+/* How many lines: LFs, plus one if something follows the last. */
+uint64_t lines_count(struct span bytes);
+
+#endif

@@ -1,0 +1,57 @@
+/* What a change set says of itself: the member `meta` (spec 3.4), read and
+ * checked. Every rule that needs neither the archive nor the queue is kept
+ * here; whether target and dependencies exist is asked elsewhere. */
+#ifndef POINTSMAN_WIRE_META_H
+#define POINTSMAN_WIRE_META_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/arena.h"
+#include "base/text.h"
+#include "base/time.h"
+#include "wire/path.h"
+#include "wire/refusal.h"
+#include "wire/sections.h"
+#include "wire/set_name.h"
+
+enum { META_BYTES = 1 << 20 }; /* at most */
+
+struct meta {
+    enum set_class movetype;
+    struct span target;        /* git's rules for a branch name */
+    struct lines files;        /* by path_compare, no path twice */
+    struct lines deleted;      /* the same; none of `files` */
+    struct span base;          /* 40 or 64 hex digits, or empty */
+    struct lines dependencies; /* CSIDs (of full names their id), no twins */
+    struct lines approval;     /* as they stand */
+    struct lines precursors;   /* CSIDs: a hint */
+    struct span supersedes;    /* CSID or empty */
+    struct span group;         /* id grammar, or empty */
+    uint64_t rb_limit;         /* 0: none given */
+    struct span author;        /* "Name <mail>" or empty */
+    struct span date;          /* RFC 3339 or empty; as it stands */
+    struct wall date_wall;     /* the same as a time */
+    struct span message;       /* lines joined by LF, no empty ones around */
+    struct sections sections;  /* all of them, unknown ones too */
+};
+
+/* Both: what *ret_meta holds lives in the arena or in what was read. `limits`
+ * may be NULL (PATH_LIMITS). meta_parse refuses the sections only the queue
+ * writes (job, precursors-computed); meta_read takes a job file's sections. */
+bool meta_parse(struct span text, const struct path_limits *limits,
+                struct arena *arena, struct meta *ret_meta,
+                struct refusal *why);
+bool meta_read(const struct sections *sections,
+               const struct path_limits *limits, struct arena *arena,
+               struct meta *ret_meta, struct refusal *why);
+
+/* Do name and meta belong together? Class and movetype agree; the set neither
+ * depends on, waits for nor supersedes itself. */
+bool meta_match_name(const struct meta *meta, const struct set_name *name,
+                     struct refusal *why);
+
+/* Appends a meta text from the fields (`sections` is not looked at). */
+void meta_format(const struct meta *meta, struct text *out);
+
+#endif

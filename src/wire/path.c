@@ -1,0 +1,1 @@
+#include "wire/path.h"

@@ -1,0 +1,1 @@
+#include "wire/ref_name.h"

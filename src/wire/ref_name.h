@@ -1,0 +1,14 @@
+/* Names git takes for a branch: the rules of git-check-ref-format(1) for
+ * refs/heads/NAME, plus: no leading dash, at most 200 bytes. */
+#ifndef POINTSMAN_WIRE_REF_NAME_H
+#define POINTSMAN_WIRE_REF_NAME_H
+
+#include <stdbool.h>
+
+#include "base/text.h"
+
+enum { REF_NAME_BYTES = 200 };
+
+bool ref_name_is_valid(struct span name);
+
+#endif

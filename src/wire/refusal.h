@@ -1,0 +1,37 @@
+/* The answer "no, because": a word for machines, a sentence for people. Codecs
+ * of what submitters hand in give one of these; struct err stays for what went
+ * wrong on our side. */
+#ifndef POINTSMAN_WIRE_REFUSAL_H
+#define POINTSMAN_WIRE_REFUSAL_H
+
+#include <stdbool.h>
+
+#include "base/attr.h"
+#include "base/err.h"
+#include "base/text.h"
+
+enum refusal_kind {
+    REFUSAL_NONE = 0,
+#define REFUSAL(name, word, meaning) REFUSAL_##name,
+#include "wire/refusal.def"
+#undef REFUSAL
+    REFUSAL_KINDS
+};
+
+struct refusal {
+    enum refusal_kind kind; /* REFUSAL_NONE: not refused */
+    char text[ERR_TEXT_BYTES];
+};
+
+/* Sets it; like err_set. `refusal` may be NULL. Returns false, always. */
+bool refusal_set(struct refusal *refusal, enum refusal_kind kind,
+                 const char *format, ...) PRINTF_LIKE(3, 4);
+/* Puts "context: " in front of the sentence. Returns false, always. */
+bool refusal_wrap(struct refusal *refusal, const char *format, ...)
+    PRINTF_LIKE(2, 3);
+
+const char *refusal_word(enum refusal_kind kind); /* "bad-path"; "" for NONE */
+/* False: no such word. */
+bool refusal_find(struct span word, enum refusal_kind *ret_kind);
+
+#endif

@@ -1,0 +1,54 @@
+/* Text in sections, the grammar of `meta` and of job files (spec 3.4):
+ *
+ *     ##files
+ *     src/a.c
+ *     \##odd
+ *     ##message
+ *     Fix it
+ *
+ *     For good.
+ *
+ * UTF-8, LF (CRLF is taken too), no NUL. A line beginning with ## starts a
+ * section; its name ends at white space, what follows is its argument. White
+ * space at the end of a line goes, empty lines go (kept in ##message). A body
+ * line that begins with a backslash stands for the line behind it. */
+#ifndef POINTSMAN_WIRE_SECTIONS_H
+#define POINTSMAN_WIRE_SECTIONS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "base/arena.h"
+#include "base/text.h"
+#include "wire/refusal.h"
+
+enum { SECTION_NAME_BYTES = 64 };
+
+struct lines {
+    struct span *items;
+    size_t count;
+};
+
+struct section {
+    struct span name;     /* [a-z0-9-]+ */
+    struct span argument; /* rest of the ## line, trimmed */
+    struct lines lines;   /* as meant: without the backslash */
+};
+
+struct sections {
+    struct section *items; /* in order of the text; names may repeat */
+    size_t count;
+};
+
+/* What it returns lives in the arena or in `text`. */
+bool sections_parse(struct span text, struct arena *arena,
+                    struct sections *ret_sections, struct refusal *why);
+/* Appends a text that parses to the same again. */
+void sections_format(const struct sections *sections, struct text *out);
+void section_format(const struct section *section, struct text *out);
+
+/* The first of that name, or NULL. */
+const struct section *sections_find(const struct sections *sections,
+                                    const char *name);
+
+#endif

@@ -1,0 +1,1 @@
+#include "wire/set_tar.h"

@@ -1,0 +1,82 @@
+/* Reads a change set's tarball (spec 3.3) from a descriptor, through libarchive
+ * with nothing but tar, gzip, xz and zstd switched on, and never unpacks it by
+ * name. Runs in a sandboxed child: memory, CPU time and the file system are
+ * limited there, bytes, members, names and ratio here.
+ *
+ * Two answers: false + err when reading the descriptor or a callback failed (it
+ * says nothing about the tarball); otherwise true, and `why` tells whether it
+ * was refused (REFUSAL_NONE: it was not). */
+#ifndef POINTSMAN_WIRE_SET_TAR_H
+#define POINTSMAN_WIRE_SET_TAR_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/arena.h"
+#include "base/err.h"
+#include "base/text.h"
+#include "wire/meta.h"
+#include "wire/path.h"
+#include "wire/refusal.h"
+
+enum { SHA256_HEX_BYTES = 65 };
+
+struct set_limits {
+    uint64_t unpacked_bytes; /* of the tar stream, headers included */
+    uint64_t members;
+    uint64_t ratio; /* unpacked : packed, once past ratio_from_bytes */
+    uint64_t ratio_from_bytes;
+    uint64_t meta_bytes;
+    struct path_limits path; /* of what follows lroot/ */
+    bool symlinks;           /* allow those that stay inside */
+};
+
+#define SET_LIMITS                                                             \
+    ((struct set_limits){UINT64_C(2) << 30, 100000, 200, 16 << 20, META_BYTES, \
+                         PATH_LIMITS, false})
+
+/* A regular file or symbolic link below lroot/. */
+struct set_member {
+    struct span path; /* without lroot/ */
+    uint64_t size;
+    bool executable; /* any x bit in the archive's mode */
+    bool symlink;
+    struct span link; /* its target */
+};
+
+/* What a tarball is and holds. */
+struct set_check {
+    struct refusal why; /* if it was refused the rest is as far as it came */
+    char sha256[SHA256_HEX_BYTES]; /* of the stream, always set */
+    uint64_t size;                 /* of the stream */
+    uint64_t unpacked_bytes;
+    struct span meta_text;
+    struct meta meta;
+    struct set_member *members; /* by path_compare; equal to meta.files */
+    size_t member_count;
+};
+
+/* Reads it all and checks everything; results live in the arena. On refusal
+ * the descriptor is still read to its end, for sum and size. */
+bool set_tar_check(int fd, const struct set_limits *limits, struct arena *arena,
+                   struct set_check *ret_check, struct err *err);
+
+/* Called for each member in the archive's order: member_begin, then content
+ * pieces (regular files only), then member_end. Any may be NULL; false ends
+ * the walk with *err as it set it. */
+struct set_visitor {
+    void *context;
+    bool (*member_begin)(void *context, const struct set_member *member,
+                         struct err *err);
+    bool (*content)(void *context, const void *p, size_t bytes,
+                    struct err *err);
+    bool (*member_end)(void *context, struct err *err);
+};
+
+/* The same reading and checking, handing content out as it comes: what was
+ * handed out counts only if the walk ends without a refusal. */
+bool set_tar_walk(int fd, const struct set_limits *limits,
+                  const struct set_visitor *visitor, struct arena *arena,
+                  struct set_check *ret_check, struct err *err);
+
+#endif

@@ -1,0 +1,1 @@
+#include "wire/status_line.h"

@@ -1,0 +1,49 @@
+/* What a command says of itself: lines on POINTSMAN_STATUS_FD, the last one
+ * wins over the exit status, and lines on POINTSMAN_PROGRESS_FD.
+ *
+ *     done | failed [TEXT] | temporary [TEXT] | permanent [TEXT]
+ *     conflict PATH...
+ *     {"status": "temporary", "reason": "disk full"}
+ *     {"result": "error_backoff", "data": {...}}        (Bistro's words)
+ *
+ * Bistro's words, also as plain lines: incomplete, incomplete_backoff, backoff,
+ * error_backoff. Its "failed" means for good, so in {"result": ...} it is
+ * permanent; ours is retried as the job says. */
+#ifndef POINTSMAN_WIRE_STATUS_LINE_H
+#define POINTSMAN_WIRE_STATUS_LINE_H
+
+#include <stdbool.h>
+
+#include "base/arena.h"
+#include "base/err.h"
+#include "base/text.h"
+
+enum { STATUS_LINE_BYTES = 4096 };
+
+enum status_word {
+    STATUS_DONE,
+    STATUS_FAILED,             /* retried as the job says */
+    STATUS_TEMPORARY,          /* again later, counts as temporary */
+    STATUS_PERMANENT,          /* never again */
+    STATUS_CONFLICT,           /* permanent; reason is the paths */
+    STATUS_INCOMPLETE,         /* more to do: again at once */
+    STATUS_INCOMPLETE_BACKOFF, /* more to do: again after the back-off */
+};
+
+struct status_line {
+    enum status_word word;
+    struct span reason; /* may be empty */
+    struct span data;   /* JSON given as "data", or empty */
+};
+
+/* `line` without LF. Error ERR_DATA "cannot parse status ...": the attempt
+ * counts as failed. Results live in the arena or in `line`. */
+bool status_line_parse(struct span line, struct arena *arena,
+                       struct status_line *ret_status, struct err *err);
+const char *status_word_name(enum status_word word);
+
+/* "42 compiling": percent (0-100, a % behind it is fine), then text. */
+bool progress_line_parse(struct span line, unsigned *ret_percent,
+                         struct span *ret_text);
+
+#endif

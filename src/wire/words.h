@@ -1,0 +1,22 @@
+/* A command line split into words as a shell does with quotes and backslashes,
+ * and nothing else: no variables, globs, pipes, comments. */
+#ifndef POINTSMAN_WIRE_WORDS_H
+#define POINTSMAN_WIRE_WORDS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "base/arena.h"
+#include "base/err.h"
+#include "base/text.h"
+
+/* *ret_words: NULL-terminated, in the arena. Error (ERR_DATA): an open quote,
+ * a backslash at the end, a NUL. */
+bool words_split(struct span line, struct arena *arena, char ***ret_words,
+                 size_t *ret_count, struct err *err);
+/* Appends `word`, quoted where a shell needs it. */
+void word_quote(struct span word, struct text *out);
+/* Appends all, blanks between: what words_split takes apart again. */
+void words_join(char *const *words, size_t count, struct text *out);
+
+#endif
