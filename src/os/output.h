@@ -25,7 +25,7 @@ enum { OUTPUT_SEGMENT_BYTES = 64 * 1024 * 1024, OUTPUT_PLACE_BYTES = 96 };
 struct output;
 
 /* Opens attempts/ below the base's descriptor, making it when absent and
- * `write` is true. A writer starts a segment of its own. */
+ * `write` is true. A writer's first output starts a segment of its own. */
 bool output_open(int base_fd, bool write, struct output **ret_output,
                  struct err *err);
 void output_close(struct output *output); /* flushes; NULL is fine */
@@ -49,8 +49,7 @@ bool output_file(struct output *output, uint64_t num, uint64_t task,
  * long as it is now). Errors: ERR_DATA (not a place), ERR_NO_JOB (pruned). */
 bool output_find(struct output *output, struct span place, int *ret_fd,
                  off_t *ret_offset, uint64_t *ret_bytes, struct err *err);
-/* Removes a file place; segments go when all they hold is older than asked
- * (output_prune). */
+/* Removes what lies in a file of its own; bytes in a segment stay. */
 bool output_remove(struct output *output, struct span place, struct err *err);
 
 #endif

@@ -1,0 +1,245 @@
+#include "os/output.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* A segment nobody writes to is made only when there is something to write:
+ * a base used for reading, or for changes alone, has none. */
+struct output {
+    int segments_fd, files_fd;
+    bool write;
+    uint64_t segment; /* number of the one being written; 0 = none yet */
+    int fd;
+    uint64_t segment_bytes; /* written to it, and waiting to be */
+    struct text waiting;
+    uint64_t made_dir; /* files/<n> known to be there, + 1 */
+};
+
+static bool dir_below(int fd, const char *name, bool make, int *ret_fd,
+                      struct err *err) {
+    if (make && mkdirat(fd, name, 0750) < 0 && errno != EEXIST)
+        return err_errno(err, errno, "cannot make directory '%s'", name);
+    *ret_fd = openat(fd, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (*ret_fd < 0)
+        return err_errno(err, errno, "cannot open directory '%s'", name);
+    return true;
+}
+
+bool output_open(int base_fd, bool write, struct output **ret_output,
+                 struct err *err) {
+    struct output *output = mem_alloc(sizeof(*output));
+    output->segments_fd = output->files_fd = output->fd = -1;
+    output->write = write;
+    int fd = -1;
+    bool ok = dir_below(base_fd, "attempts", write, &fd, err) &&
+              dir_below(fd, "segments", write, &output->segments_fd, err) &&
+              dir_below(fd, "files", write, &output->files_fd, err);
+    if (fd >= 0)
+        close(fd);
+    if (!ok) {
+        output_close(output);
+        return false;
+    }
+    *ret_output = output;
+    return true;
+}
+
+void output_close(struct output *output) {
+    if (!output)
+        return;
+    if (output->waiting.len > 0)
+        (void)output_flush(output, &(int){0}, NULL);
+    if (output->fd >= 0)
+        close(output->fd);
+    if (output->segments_fd >= 0)
+        close(output->segments_fd);
+    if (output->files_fd >= 0)
+        close(output->files_fd);
+    text_clear(&output->waiting);
+    free(output);
+}
+
+/* Numbers are taken by O_EXCL, so that several writers never share one. */
+static bool segment_begin(struct output *output, struct err *err) {
+    struct stat st;
+    uint64_t number = output->segment;
+    if (number == 0 && fstat(output->segments_fd, &st) == 0)
+        number = (uint64_t)st.st_mtim.tv_sec;
+    for (;;) {
+        char name[32];
+        number++;
+        snprintf(name, sizeof(name), "%" PRIu64, number);
+        int fd =
+            openat(output->segments_fd, name,
+                   O_WRONLY | O_CREAT | O_EXCL | O_APPEND | O_CLOEXEC, 0640);
+        if (fd < 0 && errno == EEXIST)
+            continue;
+        if (fd < 0)
+            return err_errno(err, errno, "cannot create output segment '%s'",
+                             name);
+        /* The name must survive when what is in it does. */
+        if (fsync(output->segments_fd) < 0) {
+            close(fd);
+            return err_errno(err, errno, "cannot sync output segments");
+        }
+        if (output->fd >= 0)
+            close(output->fd);
+        output->fd = fd;
+        output->segment = number;
+        output->segment_bytes = 0;
+        return true;
+    }
+}
+
+bool output_add(struct output *output, struct span bytes,
+                char ret_place[OUTPUT_PLACE_BYTES], struct err *err) {
+    if (bytes.len == 0) {
+        ret_place[0] = '\0';
+        return true;
+    }
+    bool full = output->segment_bytes > OUTPUT_SEGMENT_BYTES;
+    if (output->fd < 0 || (full && output->waiting.len == 0)) {
+        if (!segment_begin(output, err))
+            return false;
+    }
+    snprintf(ret_place, OUTPUT_PLACE_BYTES, "s%" PRIu64 ".%" PRIu64 ".%zu",
+             output->segment, output->segment_bytes, bytes.len);
+    text_addspan(&output->waiting, bytes);
+    output->segment_bytes += bytes.len;
+    return true;
+}
+
+bool output_flush(struct output *output, int *ret_sync_fd, struct err *err) {
+    *ret_sync_fd = -1;
+    size_t at = 0;
+    while (at < output->waiting.len) {
+        ssize_t n =
+            write(output->fd, output->waiting.p + at, output->waiting.len - at);
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n < 0) {
+            /* What is in the segment no longer agrees with the places given
+             * out: nothing more may follow in it. */
+            int sys = errno;
+            close(output->fd);
+            output->fd = -1;
+            text_reset(&output->waiting);
+            return err_errno(err, sys,
+                             "cannot write output segment '%" PRIu64 "'",
+                             output->segment);
+        }
+        at += (size_t)n;
+    }
+    if (at > 0)
+        *ret_sync_fd = output->fd;
+    text_reset(&output->waiting);
+    return true;
+}
+
+bool output_file(struct output *output, uint64_t num, uint64_t task,
+                 unsigned attempt, struct text *ret_path,
+                 char ret_place[OUTPUT_PLACE_BYTES], struct err *err) {
+    uint64_t group = num / 1000;
+    if (output->made_dir != group + 1) {
+        char name[32];
+        snprintf(name, sizeof(name), "%" PRIu64, group);
+        if (mkdirat(output->files_fd, name, 0750) < 0 && errno != EEXIST)
+            return err_errno(err, errno,
+                             "cannot make directory 'attempts/files/%s'", name);
+        output->made_dir = group + 1;
+    }
+    snprintf(ret_place, OUTPUT_PLACE_BYTES,
+             "f%" PRIu64 "/%" PRIu64 ".%" PRIu64 ".%u", group, num, task,
+             attempt);
+    text_addf(ret_path, "attempts/files/%s", ret_place + 1);
+    return true;
+}
+
+static bool place_numbers(struct span place, uint64_t ret[3]) {
+    for (int i = 0; i < 3; i++) {
+        struct span part;
+        if (!span_cut(&place, '.', &part) || !span_u64(part, &ret[i]))
+            return false;
+    }
+    return place.p == NULL;
+}
+
+/* GROUP/NUM.TASK.ATTEMPT and nothing else: it is opened as a path. */
+static bool file_name_is_ours(struct span name) {
+    struct span group;
+    uint64_t number, three[3];
+    return span_cut(&name, '/', &group) && span_u64(group, &number) &&
+           place_numbers(name, three);
+}
+
+static bool find_in_segment(struct output *output, struct span place,
+                            int *ret_fd, off_t *ret_offset, uint64_t *ret_bytes,
+                            struct err *err) {
+    uint64_t three[3];
+    if (!place_numbers(place, three) || three[1] > INT64_MAX / 2)
+        return err_set(err, ERR_DATA, "'%.*s' is not a place of an output",
+                       (int)place.len, place.p);
+    char name[32];
+    snprintf(name, sizeof(name), "%" PRIu64, three[0]);
+    int fd = openat(output->segments_fd, name, O_RDONLY | O_CLOEXEC);
+    if (fd < 0 && errno == ENOENT)
+        return err_set(err, ERR_NO_JOB, "this output was pruned");
+    if (fd < 0)
+        return err_errno(err, errno, "cannot open output segment '%s'", name);
+    struct stat st;
+    if (fstat(fd, &st) < 0)
+        st.st_size = 0;
+    uint64_t size = (uint64_t)st.st_size;
+    *ret_fd = fd;
+    *ret_offset = (off_t)three[1];
+    *ret_bytes = three[1] >= size             ? 0
+                 : three[2] > size - three[1] ? size - three[1]
+                                              : three[2];
+    return true;
+}
+
+bool output_find(struct output *output, struct span place, int *ret_fd,
+                 off_t *ret_offset, uint64_t *ret_bytes, struct err *err) {
+    struct span rest = place;
+    if (place.len > 1) {
+        rest.p++;
+        rest.len--;
+    }
+    if (place.len > 1 && place.p[0] == 's')
+        return find_in_segment(output, rest, ret_fd, ret_offset, ret_bytes,
+                               err);
+    if (place.len < 2 || place.p[0] != 'f' || !file_name_is_ours(rest))
+        return err_set(err, ERR_DATA, "'%.*s' is not a place of an output",
+                       (int)place.len, place.p ? place.p : "");
+    CLEANUP(free_string) char *name = span_string(rest);
+    int fd = openat(output->files_fd, name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
+    if (fd < 0 && errno == ENOENT)
+        return err_set(err, ERR_NO_JOB, "this output was pruned");
+    if (fd < 0)
+        return err_errno(err, errno, "cannot open output '%s'", name);
+    struct stat st;
+    if (fstat(fd, &st) < 0)
+        st.st_size = 0;
+    *ret_fd = fd;
+    *ret_offset = 0;
+    *ret_bytes = (uint64_t)st.st_size;
+    return true;
+}
+
+bool output_remove(struct output *output, struct span place, struct err *err) {
+    if (place.len < 2 || place.p[0] != 'f')
+        return true;
+    struct span rest = {place.p + 1, place.len - 1};
+    if (!file_name_is_ours(rest))
+        return err_set(err, ERR_DATA, "'%.*s' is not a place of an output",
+                       (int)place.len, place.p);
+    CLEANUP(free_string) char *name = span_string(rest);
+    if (unlinkat(output->files_fd, name, 0) < 0 && errno != ENOENT)
+        return err_errno(err, errno, "cannot remove output '%s'", name);
+    return true;
+}

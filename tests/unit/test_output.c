@@ -1,0 +1,160 @@
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/err.h"
+#include "os/output.h"
+#include "support/test.h"
+
+static int base_fd;
+
+static int setup(void **state) {
+    (void)state;
+    base_fd = open(test_dir(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    return base_fd < 0;
+}
+
+static int teardown(void **state) {
+    (void)state;
+    return close(base_fd);
+}
+
+static void assert_place_holds(struct output *output, const char *place,
+                               const char *expected) {
+    int fd;
+    off_t offset;
+    uint64_t bytes;
+    struct err err;
+    assert_true(
+        output_find(output, span_of(place), &fd, &offset, &bytes, &err));
+    assert_int_equal(bytes, strlen(expected));
+    char buffer[256] = "";
+    assert_int_equal(pread(fd, buffer, bytes, offset), bytes);
+    assert_string_equal(buffer, expected);
+    close(fd);
+}
+
+static void small_outputs_share_a_segment(void **state) {
+    (void)state;
+    struct output *output;
+    struct err err;
+    int sync_fd;
+    char one[OUTPUT_PLACE_BYTES], two[OUTPUT_PLACE_BYTES];
+    assert_true(output_open(base_fd, true, &output, &err));
+    assert_true(output_add(output, SPAN("hello\n"), one, &err));
+    assert_true(output_add(output, SPAN("world\n"), two, &err));
+    assert_true(output_flush(output, &sync_fd, &err));
+    assert_true(sync_fd >= 0);
+    assert_place_holds(output, one, "hello\n");
+    assert_place_holds(output, two, "world\n");
+    assert_true(output_flush(output, &sync_fd, &err));
+    assert_int_equal(sync_fd, -1);
+    output_close(output);
+}
+
+static void no_output_has_no_place_and_makes_no_segment(void **state) {
+    (void)state;
+    struct output *output;
+    struct err err;
+    char place[OUTPUT_PLACE_BYTES] = "x";
+    assert_true(output_open(base_fd, true, &output, &err));
+    assert_true(output_add(output, (struct span){0}, place, &err));
+    assert_string_equal(place, "");
+    output_close(output);
+}
+
+static void two_writers_never_share_a_segment(void **state) {
+    (void)state;
+    struct output *a, *b;
+    struct err err;
+    int sync_fd;
+    char one[OUTPUT_PLACE_BYTES], two[OUTPUT_PLACE_BYTES];
+    assert_true(output_open(base_fd, true, &a, &err));
+    assert_true(output_open(base_fd, true, &b, &err));
+    assert_true(output_add(a, SPAN("from a"), one, &err));
+    assert_true(output_add(b, SPAN("from b"), two, &err));
+    assert_true(output_flush(b, &sync_fd, &err));
+    assert_true(output_flush(a, &sync_fd, &err));
+    assert_place_holds(b, one, "from a");
+    assert_place_holds(a, two, "from b");
+    output_close(a);
+    output_close(b);
+}
+
+static void an_attempt_gets_a_file_of_its_own(void **state) {
+    (void)state;
+    struct output *output;
+    struct err err;
+    CLEANUP(text_clear) struct text path = TEXT_INIT;
+    char place[OUTPUT_PLACE_BYTES];
+    assert_true(output_open(base_fd, true, &output, &err));
+    assert_true(output_file(output, 12345, 0, 2, &path, place, &err));
+    assert_string_equal(text_string(&path), "attempts/files/12/12345.0.2");
+    int fd = openat(base_fd, path.p, O_WRONLY | O_CREAT | O_EXCL, 0640);
+    assert_int_equal(write(fd, "long", 4), 4);
+    close(fd);
+    assert_place_holds(output, place, "long");
+    assert_true(output_remove(output, span_of(place), &err));
+    off_t offset;
+    uint64_t bytes;
+    assert_false(
+        output_find(output, span_of(place), &fd, &offset, &bytes, &err));
+    assert_int_equal(err.kind, ERR_NO_JOB);
+    output_close(output);
+}
+
+static void a_place_that_is_none_is_refused(void **state) {
+    (void)state;
+    static const char *const bad[] = {
+        "", "s", "f", "x1.2.3", "s1.2", "s1.2.3.4", "s-1.2.3", "f../../x",
+        "f1/2.3", "f1/../1.2.3", "f/1.2.3", "f1/1.2.3/4", "s1.2.x",
+        "s99999999999999999999.1.1", "s1.18446744073709551615.1",
+    };
+    struct output *output;
+    struct err err;
+    int fd;
+    off_t offset;
+    uint64_t bytes;
+    assert_true(output_open(base_fd, true, &output, &err));
+    for (size_t i = 0; i < COUNT(bad); i++) {
+        err_clear(&err);
+        assert_false(output_find(output, span_of(bad[i]), &fd, &offset, &bytes,
+                                 &err));
+        assert_int_equal(err.kind, ERR_DATA);
+    }
+    output_close(output);
+}
+
+static void a_reader_does_not_make_the_directory(void **state) {
+    (void)state;
+    struct output *output;
+    struct err err;
+    assert_false(output_open(base_fd, false, &output, &err));
+    assert_int_equal(faccessat(base_fd, "attempts", F_OK, 0), -1);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(small_outputs_share_a_segment, setup,
+                                        teardown),
+        cmocka_unit_test_setup_teardown(
+            no_output_has_no_place_and_makes_no_segment, setup, teardown),
+        cmocka_unit_test_setup_teardown(two_writers_never_share_a_segment,
+                                        setup, teardown),
+        cmocka_unit_test_setup_teardown(an_attempt_gets_a_file_of_its_own,
+                                        setup, teardown),
+        cmocka_unit_test_setup_teardown(a_place_that_is_none_is_refused, setup,
+                                        teardown),
+        cmocka_unit_test_setup_teardown(a_reader_does_not_make_the_directory,
+                                        setup, teardown),
+    };
+    return cmocka_run_group_tests_name("output", tests, NULL, NULL);
+}
