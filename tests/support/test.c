@@ -1,0 +1,61 @@
+#include "support/test.h"
+
+#include <errno.h>
+#include <ftw.h>
+#include <limits.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static char dir[PATH_MAX];
+static pid_t dir_owner;
+
+static int remove_one(const char *path, const struct stat *st, int type,
+                      struct FTW *ftw) {
+    (void)st;
+    (void)ftw;
+    /* A test may have taken our own rights away. */
+    return type == FTW_DP ? rmdir(path) : unlink(path);
+}
+
+static int open_up(const char *path, const struct stat *st, int type,
+                   struct FTW *ftw) {
+    (void)ftw;
+    if (type == FTW_D || type == FTW_DNR)
+        return chmod(path, (st->st_mode & 07777) | 0700);
+    return 0;
+}
+
+/* A child that a test forked and that calls exit() must not tidy up. */
+static void dir_remove(void) {
+    if (getpid() != dir_owner)
+        return;
+    if (chdir("/") != 0)
+        return;
+    nftw(dir, open_up, 16, FTW_PHYS);
+    nftw(dir, remove_one, 16, FTW_DEPTH | FTW_PHYS);
+}
+
+char *test_dir(void) {
+    const char *where = getenv("TMPDIR");
+
+    if (dir_owner != 0)
+        return dir;
+    if (where == NULL || where[0] != '/')
+        where = "/tmp";
+    snprintf(dir, sizeof(dir), "%s/pointsman-test.XXXXXX", where);
+    if (mkdtemp(dir) == NULL) {
+        fprintf(stderr, "cannot create directory '%s': %s\n", dir,
+                strerror(errno));
+        abort();
+    }
+    dir_owner = getpid();
+    atexit(dir_remove);
+    return dir;
+}
+
+void test_skip(const char *reason) {
+    print_message("# because: %s\n", reason);
+    fflush(stdout);
+    skip();
+    abort(); /* skip() jumps out of the test */
+}

@@ -1,0 +1,134 @@
+#include "base/map.h"
+
+#include "base/random.h"
+#include "support/test.h"
+
+enum { KEYS = 300, STEPS = 20000 };
+
+static struct span key_of(unsigned number, char buffer[16]) {
+    int len = snprintf(buffer, 16, "key-%u", number);
+
+    return span_make(buffer, (size_t)len);
+}
+
+/* The model: an array indexed by the key's number. */
+static void map_agrees_with_a_plain_array(void **state) {
+    static char values[KEYS];
+    bool there[KEYS] = {false};
+    struct map map = MAP_INIT;
+    struct random random;
+    size_t live = 0;
+
+    (void)state;
+    random_init(&random, 7);
+    for (int step = 0; step < STEPS; step++) {
+        unsigned number = (unsigned)random_below(&random, KEYS);
+        char buffer[16];
+        struct span key = key_of(number, buffer);
+        void *want = there[number] ? &values[number] : NULL;
+
+        assert_ptr_equal(map_get(&map, key), want);
+        /* Waves, so that the map shrinks to little and grows again. */
+        if (random_percent(&random, step / 2000 % 2 ? 80 : 20)) {
+            assert_ptr_equal(map_remove(&map, key), want);
+            live -= there[number];
+            there[number] = false;
+        } else {
+            assert_ptr_equal(map_put(&map, key, &values[number]), want);
+            live += !there[number];
+            there[number] = true;
+        }
+        assert_int_equal(map_count(&map), live);
+    }
+    map_clear(&map);
+    assert_int_equal(map_count(&map), 0);
+}
+
+static void walk_follows_insertion(void **state) {
+    struct map map = MAP_INIT;
+    size_t cursor = 0;
+    struct span key;
+    void *value;
+    int things[100];
+
+    (void)state;
+    for (unsigned i = 0; i < 100; i++) {
+        char buffer[16];
+
+        things[i] = (int)i;
+        map_put(&map, key_of(i * 7919 % 100, buffer), &things[i]);
+    }
+    for (int i = 0; i < 100; i++) {
+        assert_true(map_next(&map, &cursor, &key, &value));
+        assert_int_equal(*(int *)value, i);
+    }
+    assert_false(map_next(&map, &cursor, &key, &value));
+    map_clear(&map);
+}
+
+static void entry_in_hand_may_be_removed(void **state) {
+    struct map map = MAP_INIT;
+    size_t cursor = 0, seen = 0;
+    struct span key;
+    char value;
+
+    (void)state;
+    for (unsigned i = 0; i < 1000; i++) {
+        char buffer[16];
+
+        map_put(&map, key_of(i, buffer), &value);
+    }
+    while (map_next(&map, &cursor, &key, NULL)) {
+        if (seen++ % 2 == 0)
+            assert_ptr_equal(map_remove(&map, key), &value);
+    }
+    assert_int_equal(seen, 1000);
+    assert_int_equal(map_count(&map), 500);
+    for (unsigned i = 0; i < 1000; i++) {
+        char buffer[16];
+
+        assert_int_equal(map_get(&map, key_of(i, buffer)) != NULL, i % 2);
+    }
+    map_clear(&map);
+}
+
+static void keys_are_bytes(void **state) {
+    struct map map = MAP_INIT;
+    char a, b, c, d;
+
+    (void)state;
+    assert_null(map_get(&map, SPAN("")));
+    assert_null(map_remove(&map, SPAN("")));
+    map_put(&map, SPAN(""), &a);
+    map_put(&map, SPAN("\0"), &b);
+    map_put(&map, SPAN("\0\0"), &c);
+    map_put(&map, SPAN("\0\0\0\0\0\0\0\0"), &d);
+    assert_ptr_equal(map_get(&map, span_of(NULL)), &a);
+    assert_ptr_equal(map_get(&map, SPAN("\0")), &b);
+    assert_ptr_equal(map_get(&map, SPAN("\0\0")), &c);
+    assert_ptr_equal(map_get(&map, SPAN("\0\0\0\0\0\0\0\0")), &d);
+    map_clear(&map);
+}
+
+static void seed_changes_hashes(void **state) {
+    uint64_t plain = bytes_hash("abc", 3);
+
+    (void)state;
+    map_seed(42);
+    assert_true(bytes_hash("abc", 3) != plain);
+    map_seed(0);
+    assert_true(bytes_hash("abc", 3) == plain);
+    assert_true(bytes_hash("abd", 3) != plain);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(map_agrees_with_a_plain_array),
+        cmocka_unit_test(walk_follows_insertion),
+        cmocka_unit_test(entry_in_hand_may_be_removed),
+        cmocka_unit_test(keys_are_bytes),
+        cmocka_unit_test(seed_changes_hashes),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,58 @@
+#include "base/random.h"
+
+#include "base/text.h"
+#include "support/test.h"
+
+/* Drawn once with another implementation of splitmix64 and xoshiro256**: old
+ * seeds must keep telling the same story. */
+static void same_seed_same_draws_for_ever(void **state) {
+    static const uint64_t want[] = {
+        UINT64_C(0x99ec5f36cb75f2b4), UINT64_C(0xbf6e1f784956452a),
+        UINT64_C(0x1a5f849d4933e6e0), UINT64_C(0x6aa594f1262d2d2c)};
+    struct random random;
+
+    (void)state;
+    random_init(&random, 0);
+    for (size_t i = 0; i < COUNT(want); i++)
+        assert_true(random_u64(&random) == want[i]);
+}
+
+static void draws_stay_below_and_reach_all(void **state) {
+    unsigned seen[7] = {0};
+    struct random random;
+
+    (void)state;
+    random_init(&random, 3);
+    for (int i = 0; i < 7000; i++) {
+        uint64_t draw = random_below(&random, 7);
+
+        assert_true(draw < 7);
+        seen[draw]++;
+    }
+    for (size_t i = 0; i < COUNT(seen); i++)
+        assert_in_range(seen[i], 850, 1150);
+    assert_true(random_below(&random, 1) == 0);
+    for (int i = 0; i < 100; i++)
+        assert_true(random_below(&random, UINT64_MAX) < UINT64_MAX);
+}
+
+static void percent_knows_never_and_always(void **state) {
+    struct random random;
+
+    (void)state;
+    random_init(&random, 4);
+    for (int i = 0; i < 1000; i++) {
+        assert_false(random_percent(&random, 0));
+        assert_true(random_percent(&random, 100));
+    }
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(same_seed_same_draws_for_ever),
+        cmocka_unit_test(draws_stay_below_and_reach_all),
+        cmocka_unit_test(percent_knows_never_and_always),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
