@@ -1,0 +1,76 @@
+/* Directories and the files in them, so that a crash leaves the old or the new,
+ * never half of either (spec/change-queue.md §2.2).
+ *
+ * All names are relative to an open directory and never leave it: `..`,
+ * absolute paths and symbolic links on the way are refused (openat2). */
+#ifndef POINTSMAN_OS_DIR_H
+#define POINTSMAN_OS_DIR_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/stat.h>
+
+#include "base/arena.h"
+#include "base/err.h"
+#include "base/text.h"
+#include "os/disk.h"
+#include "os/fd.h"
+
+/* Opens beneath `dir`, with O_CLOEXEC and O_NOFOLLOW. Errors: err_errno. */
+bool dir_open_file(int dir, const char *path, int flags, mode_t mode,
+                   int *ret_fd, struct err *err);
+bool dir_open(int dir, const char *path, int *ret_fd, struct err *err);
+
+/* All of a file, at most `limit` bytes (else ERR_DATA). Added to *out. */
+bool file_read(int fd, uint64_t limit, struct text *out, struct err *err);
+bool dir_read(int dir, const char *name, uint64_t limit, struct text *out,
+              struct err *err);
+/* All of it, with as many write calls as it takes. */
+bool file_write(int fd, struct span bytes, struct err *err);
+
+/* A name nobody else uses: "STEM.PID.N", STEM cut to fit. */
+void dir_fresh_name(struct span stem, char ret[256]);
+
+/* How far a change must have got when the call returns. */
+enum dir_sync {
+    DIR_LAZY,   /* the caller syncs the whole file system later */
+    DIR_DURABLE /* on the disk now */
+};
+
+/* Atomic write, also over what is there (in situ): tmp/NAME.PID.N, rename. */
+bool dir_write(int tmp, int dir, const char *name, struct span bytes,
+               mode_t mode, enum dir_sync sync, struct err *err);
+
+/* What became of a move. */
+enum dir_moved {
+    DIR_MOVED,
+    DIR_ABSENT, /* there was no `from` */
+    DIR_EXISTS  /* something called `to` is there already */
+};
+/* The durable move: RENAME_NOREPLACE, else link and unlink; then the target
+ * directory is synced, then the source. A crash leaves two names of one inode
+ * or one name, never none. EXDEV is ERR_CONFIG. */
+bool dir_move(int from_dir, const char *from, int to_dir, const char *to,
+              enum dir_sync sync, enum dir_moved *ret_moved, struct err *err);
+
+/* Not there is fine: *ret_was (may be NULL) says. */
+bool dir_remove(int dir, const char *name, bool *ret_was, struct err *err);
+bool dir_sync_now(int dir, struct err *err);
+
+/* Is there something called so? Symbolic links are not followed. */
+bool dir_stat(int dir, const char *name, struct stat *ret_stat, bool *ret_there,
+              struct err *err);
+
+/* Names in it without . and .., sorted by bytes, in the arena. */
+bool dir_list(int dir, struct arena *arena, struct span **ret_names,
+              size_t *ret_count, struct err *err);
+/* The same without an order or an array: false from `each` ends it. */
+bool dir_each(int dir, bool (*each)(void *ctx, struct span name), void *ctx,
+              struct err *err);
+
+/* Makes it when absent; `mode` whatever the umask is. */
+bool dir_make(int dir, const char *name, mode_t mode, struct err *err);
+/* A tree below `dir`, everything in it; not there is fine. */
+bool dir_remove_tree(int dir, const char *name, struct err *err);
+
+#endif

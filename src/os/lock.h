@@ -1,0 +1,31 @@
+/* Locks on files (flock): they vanish with their holder. A lock belongs to the
+ * inode, so whoever gets one must look whether the name still means that inode
+ * (spec D6); these functions do. */
+#ifndef POINTSMAN_OS_LOCK_H
+#define POINTSMAN_OS_LOCK_H
+
+#include <stdbool.h>
+#include <sys/types.h>
+
+#include "base/err.h"
+
+enum lock_kind { LOCK_SHARED, LOCK_EXCLUSIVE };
+
+/* Opens and locks NAME (made when absent if `create`). Waits when `wait`, else
+ * *ret_fd is -1 when somebody else holds it. Also -1 when it is absent. The
+ * lock lasts until *ret_fd is closed. */
+bool lock_take(int dir, const char *name, enum lock_kind kind, bool create,
+               bool wait, int *ret_fd, struct err *err);
+/* Would LOCK_EXCLUSIVE have to wait? Absent: no. */
+bool lock_is_held(int dir, const char *name, bool *ret_held, struct err *err);
+
+/* A role's pid file, held under lock for its life. ERR_RUNNING when another
+ * process has it ("role 'prequeue' runs already as process 17"). */
+bool pid_file_take(int dir, const char *name, int *ret_fd, struct err *err);
+/* Removes it while still locked, then closes. -1 is fine. */
+void pid_file_give(int dir, const char *name, int *fd);
+/* Who holds it? 0: nobody; -1: somebody, who wrote no number. */
+bool pid_file_holder(int dir, const char *name, pid_t *ret_pid,
+                     struct err *err);
+
+#endif

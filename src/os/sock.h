@@ -1,0 +1,29 @@
+/* Unix sockets by an open directory and a name, so that the length of the
+ * path does not matter. */
+#ifndef POINTSMAN_OS_SOCK_H
+#define POINTSMAN_OS_SOCK_H
+
+#include <stdbool.h>
+#include <sys/types.h>
+
+#include "base/err.h"
+
+/* Listens, non-blocking, close-on-exec. What is left of a dead listener is
+ * replaced; a living one is ERR_RUNNING. */
+bool sock_listen(int dir, const char *name, mode_t mode, gid_t group,
+                 int *ret_fd, struct err *err);
+/* ERR_UNAVAILABLE: nobody listens (or there is none). Blocking. */
+bool sock_connect(int dir, const char *name, int *ret_fd, struct err *err);
+
+/* Who is at the other end (SO_PEERCRED). */
+struct sock_peer {
+    pid_t pid;
+    uid_t uid;
+    gid_t gid;
+};
+bool sock_peer(int fd, struct sock_peer *ret_peer, struct err *err);
+/* Is the peer's process a member of `group`, by its groups at connection time
+ * (SO_PEERGROUPS)? */
+bool sock_peer_in_group(int fd, gid_t group);
+
+#endif

@@ -1,0 +1,20 @@
+/* What is old goes: job files and tarballs of sets final for keep-days to
+ * archive/, files in tmp/ after 36 hours. */
+#ifndef POINTSMAN_SERVE_PRUNE_H
+#define POINTSMAN_SERVE_PRUNE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/err.h"
+#include "base/time.h"
+#include "serve/base.h"
+
+struct prune_report {
+    uint64_t archived, removed;
+};
+
+bool prune(struct base *base, struct wall now, struct prune_report *ret_report,
+           struct err *err);
+
+#endif
