@@ -1,0 +1,68 @@
+/* The command line's way to a base: over its socket when a server answers
+ * there, else the same handlers (serve/api.h) in this process on the opened
+ * base. Who calls cannot tell the difference.
+ *
+ * Every function here may wait. A signal that was caught (client_options'
+ * `interrupted`) ends the waiting with ERR_INTERRUPTED when it says so. */
+#ifndef POINTSMAN_CLI_CLIENT_H
+#define POINTSMAN_CLI_CLIENT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/arena.h"
+#include "base/err.h"
+#include "base/text.h"
+#include "serve/api.h"
+
+struct client;
+
+struct client_options {
+    const char *base_path;  /* --base, or NULL: looked for (serve/base.h) */
+    const char *server_url; /* --server, or NULL */
+    /* Called whenever a signal broke the waiting; false: go on waiting. May be
+     * NULL: then signals do not end anything. */
+    bool (*interrupted)(void *ctx);
+    void *ctx;
+};
+
+/* Finds the base and looks who answers, but opens nothing yet: the first call
+ * does. Errors: ERR_UNAVAILABLE, ERR_USAGE (a URL we do not speak), what
+ * serve/base.h says of a base that is none. */
+bool client_open(const struct client_options *options,
+                 struct client **ret_client, struct err *err);
+void client_close(struct client *client); /* NULL is fine */
+bool client_has_server(const struct client *client);
+/* Path of the base; NULL when there is only a URL. */
+const char *client_base_path(const struct client *client);
+
+/* Where a reply goes piece by piece; false: enough, hang up (no error). */
+typedef bool client_take(void *ctx, struct span bytes);
+
+/* One call; the whole reply in `ret_body` (emptied first). A reply of 400 and
+ * more is an error with the kind and the sentence the server gave. */
+bool client_call(struct client *client, enum api_method method, const char *uri,
+                 struct span body, struct text *ret_body, struct err *err);
+bool client_get(struct client *client, struct text *ret_body, struct err *err,
+                const char *uri_format, ...) PRINTF_LIKE(4, 5);
+/* The same, the reply as it comes. */
+bool client_stream(struct client *client, enum api_method method,
+                   const char *uri, struct span body, client_take *take,
+                   void *ctx, struct err *err);
+/* Sends what `fd` holds, to its end, as the body (change submit). */
+bool client_send_file(struct client *client, const char *uri, int fd,
+                      struct text *ret_body, struct err *err);
+
+/* Lines of a reply one by one, whatever pieces they came in. */
+struct client_lines {
+    struct text rest;
+    bool (*line)(void *ctx, struct span line);
+    void *ctx;
+};
+bool client_take_lines(void *client_lines, struct span bytes);
+void client_lines_end(struct client_lines *lines); /* the unfinished last one */
+
+/* Percent-encodes one word of a URI. */
+char *uri_word(struct arena *arena, const char *word);
+
+#endif
