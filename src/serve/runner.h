@@ -24,10 +24,10 @@ enum run_stop { RUN_STOP_TERM, RUN_STOP_KILL, RUN_STOP_DRAIN };
 /* How an attempt ended. */
 struct run_end {
     uint64_t handle;
-    int result;      /* 0 it ran; 99 somebody has its lock; 100 cannot be
-                        executed; 111 not now */
-    int exit_code;   /* -1: none */
-    int signal;      /* 0: none */
+    int result;    /* 0 it ran; 99 somebody has its lock; 100 cannot be
+                      executed; 111 not now */
+    int exit_code; /* -1: none */
+    int signal;    /* 0: none */
     bool timed_out;
     bool lost_output;
     struct span status; /* last line of the status descriptor, or empty */
@@ -36,7 +36,6 @@ struct run_end {
     uint64_t output_bytes;
     struct wall started, ended;
     uint64_t cpu_us, peak_kib;
-    int sync_fd;     /* to be synced before the result is committed; -1 */
 };
 
 struct runner {
@@ -46,6 +45,11 @@ struct runner {
     void (*stop)(void *ctx, uint64_t handle, enum run_stop how);
     /* All starts of this turn were given. */
     void (*flush)(void *ctx);
+    /* Writes the outputs of the ends told so far. The descriptor to be synced
+     * before these are committed, or -1. */
+    int (*settle)(void *ctx);
+    /* The end is recorded: whatever proves that it ran may go (its lock). */
+    void (*release)(void *ctx, uint64_t handle);
 };
 
 #endif

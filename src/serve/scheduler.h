@@ -33,15 +33,15 @@ struct scheduler_target {
 };
 
 struct scheduler_options {
-    unsigned parts;          /* of SCHEDULER_* */
-    unsigned slots;          /* concurrency */
+    unsigned parts; /* of SCHEDULER_* */
+    unsigned slots; /* concurrency */
     unsigned max_temp, max_crash;
     int64_t wait_for_dep_ms;
-    int64_t age_step_ms;     /* 0 = off */
-    uint64_t job_limit;      /* stop starting after so many; 0 = none */
-    uint64_t seed;           /* of jitter */
-    struct span actor;       /* "daemon:exec" */
-    struct span worker;      /* "local" */
+    int64_t age_step_ms; /* 0 = off */
+    uint64_t job_limit;  /* stop starting after so many; 0 = none */
+    uint64_t seed;       /* of jitter */
+    struct span actor;   /* "daemon:exec" */
+    struct span worker;  /* "local" */
     const struct scheduler_target *targets;
     size_t target_count;
 };
@@ -54,8 +54,8 @@ void scheduler_free(struct scheduler *scheduler);
 /* Loads what lives. `recover`: attempts the registry believes running are not
  * (the caller has made sure that nothing of them is left): changes are probed,
  * others go back to P. */
-bool scheduler_start(struct scheduler *scheduler, struct wall now,
-                     bool recover, struct err *err);
+bool scheduler_start(struct scheduler *scheduler, struct wall now, bool recover,
+                     struct err *err);
 /* New configuration: limits and targets. */
 void scheduler_configure(struct scheduler *scheduler,
                          const struct scheduler_options *options);

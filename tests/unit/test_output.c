@@ -1,24 +1,22 @@
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
+#include "os/output.h"
 
 #include <fcntl.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/err.h"
-#include "os/output.h"
 #include "support/test.h"
 
 static int base_fd;
 
 static int setup(void **state) {
+    static int n;
+    char path[512];
     (void)state;
-    base_fd = open(test_dir(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    snprintf(path, sizeof(path), "%s/%d", test_dir(), n++);
+    if (mkdir(path, 0700) < 0)
+        return 1;
+    base_fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     return base_fd < 0;
 }
 
@@ -114,9 +112,21 @@ static void an_attempt_gets_a_file_of_its_own(void **state) {
 static void a_place_that_is_none_is_refused(void **state) {
     (void)state;
     static const char *const bad[] = {
-        "", "s", "f", "x1.2.3", "s1.2", "s1.2.3.4", "s-1.2.3", "f../../x",
-        "f1/2.3", "f1/../1.2.3", "f/1.2.3", "f1/1.2.3/4", "s1.2.x",
-        "s99999999999999999999.1.1", "s1.18446744073709551615.1",
+        "",
+        "s",
+        "f",
+        "x1.2.3",
+        "s1.2",
+        "s1.2.3.4",
+        "s-1.2.3",
+        "f../../x",
+        "f1/2.3",
+        "f1/../1.2.3",
+        "f/1.2.3",
+        "f1/1.2.3/4",
+        "s1.2.x",
+        "s99999999999999999999.1.1",
+        "s1.18446744073709551615.1",
     };
     struct output *output;
     struct err err;
@@ -126,8 +136,8 @@ static void a_place_that_is_none_is_refused(void **state) {
     assert_true(output_open(base_fd, true, &output, &err));
     for (size_t i = 0; i < COUNT(bad); i++) {
         err_clear(&err);
-        assert_false(output_find(output, span_of(bad[i]), &fd, &offset, &bytes,
-                                 &err));
+        assert_false(
+            output_find(output, span_of(bad[i]), &fd, &offset, &bytes, &err));
         assert_int_equal(err.kind, ERR_DATA);
     }
     output_close(output);

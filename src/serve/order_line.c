@@ -1,0 +1,233 @@
+#include "serve/order_line.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "os/guard.h"
+#include "wire/batch_line.h"
+#include "wire/words.h"
+
+/* A vector of strings that grows in an arena. */
+struct vector {
+    struct arena *arena;
+    char **items;
+    size_t count, cap;
+};
+
+static void vector_add(struct vector *vector, char *item) {
+    if (vector->count + 1 >= vector->cap) {
+        size_t cap = vector->cap ? vector->cap * 2 : 32;
+        char **items = arena_alloc(vector->arena, cap * sizeof(*items));
+        if (vector->count)
+            memcpy(items, vector->items, vector->count * sizeof(*items));
+        vector->items = items;
+        vector->cap = cap;
+    }
+    vector->items[vector->count++] = item;
+    vector->items[vector->count] = NULL;
+}
+
+static void vector_adds(struct vector *vector, const char *string) {
+    vector_add(vector, arena_string(vector->arena, span_of(string)));
+}
+
+static void vector_addspan(struct vector *vector, struct span span) {
+    vector_add(vector, arena_string(vector->arena, span));
+}
+
+/* FNV-1a: only to spread ids over a trace's bits, the same everywhere. */
+static uint64_t spread(struct span span, uint64_t seed) {
+    uint64_t hash = UINT64_C(14695981039346656037) ^ seed;
+    for (size_t i = 0; i < span.len; i++)
+        hash = (hash ^ (unsigned char)span.p[i]) * UINT64_C(1099511628211);
+    return hash ? hash : 1;
+}
+
+char *traceparent_make(const struct run_order *order, struct arena *arena) {
+    struct span id = order->job->id;
+    uint64_t admitted = (uint64_t)order->job->admitted.ns;
+    uint64_t attempt = (uint64_t)order->attempt << 32 | order->task;
+    return arena_printf(arena,
+                        "00-%016" PRIx64 "%016" PRIx64 "-%016" PRIx64 "-01",
+                        spread(id, 1), spread(id, admitted),
+                        spread(id, admitted ^ (attempt + 1)));
+}
+
+static void env_add(struct vector *env, const char *name, struct span value) {
+    vector_add(env, arena_printf(env->arena, "%s=%.*s", name, (int)value.len,
+                                 value.p ? value.p : ""));
+}
+
+/* What every attempt finds in its environment (DESIGN §5). */
+static void env_add_ours(struct vector *env, const struct run_order *order) {
+    const struct job *job = order->job;
+    env_add(env, "POINTSMAN_JOB", job->id);
+    vector_add(env, order->node.len == 0
+                        ? arena_printf(env->arena, "POINTSMAN_TASK=%.*s",
+                                       (int)job->id.len, job->id.p)
+                        : arena_printf(env->arena, "POINTSMAN_TASK=%.*s/%.*s",
+                                       (int)job->id.len, job->id.p,
+                                       (int)order->node.len, order->node.p));
+    vector_add(
+        env, arena_printf(env->arena, "POINTSMAN_ATTEMPT=%u", order->attempt));
+    env_add(env, "POINTSMAN_NODE",
+            order->node.len ? order->node : SPAN("local"));
+    env_add(env, "POINTSMAN_WORKER", SPAN("local"));
+    vector_add(env, arena_printf(env->arena, "POINTSMAN_STATUS_FD=%d",
+                                 GUARD_STATUS_FD));
+    vector_add(env, arena_printf(env->arena, "POINTSMAN_PROGRESS_FD=%d",
+                                 GUARD_PROGRESS_FD));
+    vector_add(env, arena_printf(env->arena, "TRACEPARENT=%s",
+                                 traceparent_make(order, env->arena)));
+}
+
+/* `{}` as a whole argument stands for the node; without one it comes last. */
+static void command_words(struct vector *argv, const struct submission *sub,
+                          struct span node) {
+    bool used = false;
+    for (size_t i = 0; i < sub->command.count; i++) {
+        struct span word = sub->command.items[i];
+        bool here = sub->array.count > 0 && span_is(word, "{}");
+        used = used || here;
+        vector_addspan(argv, here ? node : word);
+    }
+    if (sub->array.count > 0 && !used)
+        vector_addspan(argv, node);
+}
+
+static bool command_line(const struct run_order *order, struct arena *arena,
+                         struct order_line *line, struct err *err) {
+    struct submission sub;
+    if (!submission_parse(order->job->spec, SUBMISSION_BODY, arena, &sub, err))
+        return err_wrap(err, "cannot read the submission of '%.*s'",
+                        (int)order->job->id.len, order->job->id.p);
+    struct vector argv = {.arena = arena}, env = {.arena = arena};
+    command_words(&argv, &sub, order->node);
+    for (size_t i = 0; i < sub.env_count; i++)
+        vector_add(&env,
+                   arena_printf(arena, "%.*s=%.*s", (int)sub.env[i].name.len,
+                                sub.env[i].name.p, (int)sub.env[i].value.len,
+                                sub.env[i].value.p));
+    env_add_ours(&env, order);
+    line->argv = argv.items;
+    line->envp = env.items;
+    line->dir = sub.dir.len ? arena_string(arena, sub.dir) : "/";
+    line->mask = sub.umask >= 0 ? (mode_t)sub.umask : 022;
+    line->timeout_ms = sub.timeout_ms;
+    return true;
+}
+
+static void option_span(struct vector *argv, const char *name,
+                        struct span value) {
+    vector_adds(argv, name);
+    vector_addspan(argv, value);
+}
+
+static void option_wall(struct vector *argv, const char *name,
+                        struct wall wall) {
+    vector_adds(argv, name);
+    vector_add(argv, arena_printf(argv->arena, "%" PRId64, wall.ns));
+}
+
+static void option_path(struct vector *argv, const char *name,
+                        const char *base_path, struct span path) {
+    vector_adds(argv, name);
+    vector_add(argv, path.len > 0 && path.p[0] == '/'
+                         ? arena_string(argv->arena, path)
+                         : arena_printf(argv->arena, "%s/%.*s", base_path,
+                                        (int)path.len, path.p));
+}
+
+static const char *blind_word(int64_t blind) {
+    static const char *const words[] = {"unchanged", "deny", "allow"};
+    return words[blind];
+}
+
+static void target_options(struct vector *argv,
+                           const struct config_target *target,
+                           const char *base_path) {
+    if (target->command.count > 0) {
+        option_span(argv, "--command", target->command.text);
+    } else {
+        option_path(argv, "--git", base_path, target->git);
+        option_span(argv, "--branch", target->branch);
+        option_span(argv, "--blind", span_of(blind_word(target->blind)));
+        option_span(argv, "--committer", target->committer);
+    }
+    option_span(argv, "--symlinks",
+                span_of(target->symlinks == SYMLINKS_ALLOW ? "allow" : "deny"));
+    vector_adds(argv, "--timeout");
+    vector_add(argv, arena_printf(argv->arena, "%" PRId64, target->timeout_s));
+    for (size_t i = 0; i < target->check_count; i++) {
+        option_span(argv, "--check", target->checks[i].name);
+        vector_addspan(argv, target->checks[i].command.text);
+    }
+}
+
+/* The TAI time in the name, or the admission when that is later (§8.11). */
+static struct wall blind_since(const struct job *job) {
+    struct set_name name;
+    struct refusal why;
+    if (set_name_parse(job->name, &name, &why) &&
+        name.tai.ns > job->admitted.ns)
+        return name.tai;
+    return job->admitted;
+}
+
+/* A landing is a process of its own: this executable under another verb. */
+static bool change_line(const struct run_order *order,
+                        const struct config *config, const char *base_path,
+                        struct arena *arena, struct order_line *line,
+                        struct err *err) {
+    const struct job *job = order->job;
+    const struct config_target *target = config_target(config, job->target);
+    if (!target)
+        return err_set(err, ERR_CONFIG,
+                       "cannot land '%.*s': target '%.*s' is no longer "
+                       "configured; add it to pointsman.conf again",
+                       (int)job->id.len, job->id.p, (int)job->target.len,
+                       job->target.p);
+    struct vector argv = {.arena = arena}, env = {.arena = arena};
+    vector_adds(&argv, "/proc/self/exe");
+    vector_adds(&argv, "land");
+    if (order->probe)
+        vector_adds(&argv, "--probe");
+    option_span(&argv, "--id", job->id);
+    option_span(&argv, "--sum", job->sum);
+    option_span(&argv, "--class", span_of(job_class_word(job->job_class)));
+    option_span(&argv, "--target", job->target);
+    vector_adds(&argv, "--tarball");
+    vector_add(&argv, arena_printf(arena, "%s/data/%.*s", base_path,
+                                   (int)job->name.len, job->name.p));
+    vector_adds(&argv, "--work");
+    vector_add(&argv,
+               arena_printf(arena, "%s/tmp/land.%.*s.%u", base_path,
+                            (int)job->id.len, job->id.p, order->attempt));
+    option_wall(&argv, "--since", blind_since(job));
+    option_wall(&argv, "--admitted", job->admitted);
+    option_span(&argv, "--submitter", job->actor);
+    target_options(&argv, target, base_path);
+    vector_adds(&env, "PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:"
+                      "/usr/bin:/sbin:/bin");
+    vector_adds(&env, "LANG=C.UTF-8");
+    env_add_ours(&env, order);
+    line->argv = argv.items;
+    line->envp = env.items;
+    line->dir = base_path;
+    line->mask = 022;
+    line->lock_path =
+        order->probe
+            ? NULL
+            : arena_printf(arena, "run/%.*s", (int)job->name.len, job->name.p);
+    return true;
+}
+
+bool order_line_make(const struct run_order *order, const struct config *config,
+                     const char *base_path, struct arena *arena,
+                     struct order_line *ret_line, struct err *err) {
+    *ret_line = (struct order_line){0};
+    if (order->job->kind == JOB_CHANGE)
+        return change_line(order, config, base_path, arena, ret_line, err);
+    return command_line(order, arena, ret_line, err);
+}

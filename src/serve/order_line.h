@@ -1,0 +1,36 @@
+/* What an attempt is told: its argument vector and its environment, made from
+ * the job and the configuration. Nothing here runs anything.
+ *
+ * The environment of a command is what its submission says (`submit` put PATH,
+ * HOME, LANG and TZ there unless --clean), then what DESIGN §5 promises. */
+#ifndef POINTSMAN_SERVE_ORDER_LINE_H
+#define POINTSMAN_SERVE_ORDER_LINE_H
+
+#include <stdbool.h>
+#include <sys/types.h>
+
+#include "base/arena.h"
+#include "base/err.h"
+#include "serve/runner.h"
+#include "wire/config.h"
+
+struct order_line {
+    char **argv; /* NULL at the end; in the arena */
+    char **envp;
+    const char *dir;
+    mode_t mask;
+    const char *lock_path; /* below the base, or NULL */
+    int64_t timeout_ms;    /* 0 = none */
+};
+
+/* Errors: ERR_DATA (a submission that cannot be read), ERR_CONFIG (the target
+ * is no longer configured): the attempt cannot be executed. */
+bool order_line_make(const struct run_order *order, const struct config *config,
+                     const char *base_path, struct arena *arena,
+                     struct order_line *ret_line, struct err *err);
+
+/* A W3C traceparent that is the same for one attempt wherever it is asked for:
+ * trace of the job, span of the attempt. */
+char *traceparent_make(const struct run_order *order, struct arena *arena);
+
+#endif

@@ -1,0 +1,338 @@
+#include "serve/worker.h"
+
+#include <inttypes.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/list.h"
+#include "base/log.h"
+#include "base/map.h"
+#include "os/clock.h"
+#include "serve/order_line.h"
+
+/* One attempt under way. */
+struct running {
+    struct list link;
+    uint64_t handle, num;
+    char *node;                     /* NULL: not of an array */
+    char *progress;                 /* newest line, or NULL */
+    char place[OUTPUT_PLACE_BYTES]; /* of its file, should it need one */
+    bool locked;                    /* the guard holds its job file's lock */
+};
+
+/* An attempt that could not even be handed to the guard: told from the loop
+ * like any other end, never from inside the start. */
+struct stillborn {
+    struct list link;
+    uint64_t handle;
+    int result;
+    char *detail;
+};
+
+struct worker {
+    struct worker_options options;
+    const struct config *config;
+    struct guard *guard;
+    struct list running; /* of struct running.link */
+    struct map by_handle, by_num;
+    struct list stillborn;
+    uv_async_t later;
+    bool closing;
+    void (*closed)(void *ctx);
+    void *closed_ctx;
+};
+
+static struct span handle_key(const uint64_t *handle) {
+    return span_make(handle, sizeof(*handle));
+}
+
+static void running_free(struct worker *worker, struct running *running) {
+    map_remove(&worker->by_handle, handle_key(&running->handle));
+    if (map_get(&worker->by_num, handle_key(&running->num)) == running)
+        map_remove(&worker->by_num, handle_key(&running->num));
+    list_remove(&running->link);
+    free(running->node);
+    free(running->progress);
+    free(running);
+}
+
+static void stillborn_add(struct worker *worker, uint64_t handle, int result,
+                          const char *detail) {
+    struct stillborn *it = mem_alloc(sizeof(*it));
+    it->handle = handle;
+    it->result = result;
+    it->detail = mem_string(detail);
+    list_push(&worker->stillborn, &it->link);
+    uv_async_send(&worker->later);
+}
+
+static void on_later(uv_async_t *async) {
+    struct worker *worker = async->data;
+    for (struct list *link; (link = list_pop(&worker->stillborn));) {
+        struct stillborn *it = LIST_OF(link, struct stillborn, link);
+        struct run_end end = {
+            .handle = it->handle,
+            .result = it->result,
+            .exit_code = -1,
+            .detail = span_of(it->detail),
+            .started = clock_wall(),
+        };
+        end.ended = end.started;
+        worker->options.ended(worker->options.ctx, &end);
+        free(it->detail);
+        free(it);
+    }
+}
+
+static void on_progress(void *ctx, uint64_t id, struct span line) {
+    struct worker *worker = ctx;
+    struct running *running = map_get(&worker->by_handle, handle_key(&id));
+    if (!running)
+        return;
+    free(running->progress);
+    running->progress = span_string(line);
+    if (worker->options.progress)
+        worker->options.progress(worker->options.ctx, running->num,
+                                 span_of(running->node), line);
+}
+
+/* Small outputs go to the segment now, so that their place is known. */
+static void end_output(struct worker *worker, const struct guard_end *from,
+                       const struct running *running, struct run_end *end,
+                       char place[OUTPUT_PLACE_BYTES]) {
+    struct err err;
+    end->output_bytes = from->output_bytes;
+    end->lost_output = from->output_lost;
+    place[0] = '\0';
+    if (from->output_in_file) {
+        end->place = span_of(running->place);
+        return;
+    }
+    if (!output_add(worker->options.output, from->output, place, &err)) {
+        log_error("cannot keep the output of attempt %" PRIu64 ": %s",
+                  running->handle, err.text);
+        end->lost_output = true;
+        end->output_bytes = 0;
+    }
+    end->place = span_of(place);
+}
+
+static void on_ended(void *ctx, const struct guard_end *from) {
+    struct worker *worker = ctx;
+    struct running *running =
+        map_get(&worker->by_handle, handle_key(&from->id));
+    if (!running)
+        return;
+    struct run_end end = {
+        .handle = from->id,
+        .result = (int)from->result,
+        .exit_code = from->exit_code,
+        .signal = from->signal,
+        .timed_out = from->timed_out,
+        .status = from->has_status ? from->status : (struct span){0},
+        .detail = from->error,
+        .started = from->started,
+        .ended = from->ended,
+        .cpu_us = (uint64_t)(from->user_us + from->system_us),
+        .peak_kib = (uint64_t)from->max_rss_kib,
+    };
+    char place[OUTPUT_PLACE_BYTES];
+    end_output(worker, from, running, &end, place);
+    if (from->survivors)
+        log_warning("something of job %" PRIu64 " still lives after its end",
+                    running->num);
+    bool locked = running->locked;
+    if (!locked)
+        running_free(worker, running);
+    worker->options.ended(worker->options.ctx, &end);
+}
+
+static void on_lost(void *ctx, const char *why) {
+    struct worker *worker = ctx;
+    if (!worker->closing && worker->options.lost)
+        worker->options.lost(worker->options.ctx, why);
+}
+
+static void runner_start(void *ctx, const struct run_order *order) {
+    struct worker *worker = ctx;
+    struct arena arena = ARENA_INIT;
+    struct order_line line;
+    struct err err;
+    CLEANUP(text_clear) struct text path = TEXT_INIT;
+    char place[OUTPUT_PLACE_BYTES];
+    const char *base = worker->options.base_path;
+    if (!order_line_make(order, worker->config, base, &arena, &line, &err) ||
+        !output_file(worker->options.output, order->job->num, order->task,
+                     order->attempt, &path, place, &err)) {
+        bool again = err_try_again(err.kind);
+        stillborn_add(worker, order->handle,
+                      again ? GUARD_TEMPORARY : GUARD_CANNOT, err.text);
+        arena_clear(&arena);
+        return;
+    }
+    if (line.lock_path && worker->options.settle_file &&
+        !worker->options.settle_file(worker->options.ctx, order->job, &err)) {
+        stillborn_add(worker, order->handle, GUARD_TEMPORARY, err.text);
+        arena_clear(&arena);
+        return;
+    }
+    struct running *running = mem_alloc(sizeof(*running));
+    running->handle = order->handle;
+    running->num = order->job->num;
+    running->node = order->node.len ? span_string(order->node) : NULL;
+    running->locked = line.lock_path != NULL;
+    memcpy(running->place, place, sizeof(place));
+    list_push(&worker->running, &running->link);
+    map_put(&worker->by_handle, handle_key(&running->handle), running);
+    map_put(&worker->by_num, handle_key(&running->num), running);
+    struct guard_start start = {
+        .id = order->handle,
+        .argv = line.argv,
+        .envp = line.envp,
+        .dir = line.dir,
+        .mask = line.mask,
+        .lock_path = line.lock_path,
+        .stdin_fd = -1,
+        .status_fd = true,
+        .progress_fd = true,
+        .keep_terminal_group =
+            worker->options.terminal && order->job->kind == JOB_COMMAND,
+        .outside_slots = order->probe,
+        .timeout_ms = line.timeout_ms,
+        .grace_ms = worker->config->queue.grace_s * 1000,
+        .output_path = order->probe ? NULL : text_string(&path),
+        .output_max = (uint64_t)worker->config->queue.log_limit_bytes,
+    };
+    guard_start(worker->guard, &start);
+    arena_clear(&arena);
+}
+
+static void runner_stop(void *ctx, uint64_t handle, enum run_stop how) {
+    struct worker *worker = ctx;
+    int64_t grace_ms = worker->config->queue.grace_s * 1000;
+    if (how == RUN_STOP_TERM)
+        guard_kill(worker->guard, handle, SIGTERM, grace_ms);
+    else
+        guard_kill(worker->guard, handle, SIGKILL, 0);
+}
+
+static void runner_flush(void *ctx) {
+    struct worker *worker = ctx;
+    guard_flush(worker->guard);
+}
+
+static int runner_settle(void *ctx) {
+    struct worker *worker = ctx;
+    struct err err;
+    int fd;
+    if (output_flush(worker->options.output, &fd, &err))
+        return fd;
+    log_error("outputs are lost: %s", err.text);
+    return -1;
+}
+
+static void runner_release(void *ctx, uint64_t handle) {
+    struct worker *worker = ctx;
+    struct running *running = map_get(&worker->by_handle, handle_key(&handle));
+    if (!running)
+        return;
+    guard_release(worker->guard, handle);
+    running_free(worker, running);
+}
+
+bool worker_open(const struct worker_options *options,
+                 struct worker **ret_worker, struct err *err) {
+    struct worker *worker = mem_alloc(sizeof(*worker));
+    worker->options = *options;
+    worker->config = options->config;
+    list_init(&worker->running);
+    list_init(&worker->stillborn);
+    struct guard_options guard = {
+        .base_fd = options->base_fd,
+        .cgroup_root = options->no_cgroup ? "" : NULL,
+        .life_path = "ctrl/tasks.lock",
+        .slots = options->slots,
+    };
+    static const struct guard_events events = {
+        .progress = on_progress, .ended = on_ended, .lost = on_lost};
+    if (!guard_open(options->loop, &guard, &events, worker, &worker->guard,
+                    err)) {
+        free(worker);
+        return err_wrap(err, "cannot start the guard");
+    }
+    uv_async_init(options->loop, &worker->later, on_later);
+    worker->later.data = worker;
+    uv_unref((uv_handle_t *)&worker->later);
+    *ret_worker = worker;
+    return true;
+}
+
+void worker_runner(struct worker *worker, struct runner *ret_runner) {
+    *ret_runner = (struct runner){
+        .ctx = worker,
+        .start = runner_start,
+        .stop = runner_stop,
+        .flush = runner_flush,
+        .settle = runner_settle,
+        .release = runner_release,
+    };
+}
+
+void worker_configure(struct worker *worker, const struct config *config) {
+    worker->config = config;
+    guard_set_slots(worker->guard, (unsigned)config->queue.concurrency);
+}
+
+void worker_pause(struct worker *worker) {
+    LIST_EACH (&worker->running, link)
+        guard_pause(worker->guard, LIST_OF(link, struct running, link)->handle);
+    guard_flush(worker->guard);
+}
+
+void worker_continue(struct worker *worker) {
+    LIST_EACH (&worker->running, link)
+        guard_continue(worker->guard,
+                       LIST_OF(link, struct running, link)->handle);
+    guard_flush(worker->guard);
+}
+
+struct guard *worker_guard(struct worker *worker) {
+    return worker->guard;
+}
+
+struct span worker_progress(struct worker *worker, uint64_t num) {
+    struct running *running = map_get(&worker->by_num, handle_key(&num));
+    return running ? span_of(running->progress) : (struct span){0};
+}
+
+static void on_later_closed(uv_handle_t *handle) {
+    struct worker *worker = handle->data;
+    for (struct list *link; (link = list_pop(&worker->stillborn));) {
+        struct stillborn *it = LIST_OF(link, struct stillborn, link);
+        free(it->detail);
+        free(it);
+    }
+    while (!list_empty(&worker->running))
+        running_free(worker,
+                     LIST_OF(worker->running.next, struct running, link));
+    map_clear(&worker->by_handle);
+    map_clear(&worker->by_num);
+    void (*closed)(void *) = worker->closed;
+    void *ctx = worker->closed_ctx;
+    free(worker);
+    if (closed)
+        closed(ctx);
+}
+
+static void on_guard_closed(void *ctx) {
+    struct worker *worker = ctx;
+    uv_close((uv_handle_t *)&worker->later, on_later_closed);
+}
+
+void worker_close(struct worker *worker, void (*closed)(void *ctx), void *ctx) {
+    worker->closing = true;
+    worker->closed = closed;
+    worker->closed_ctx = ctx;
+    guard_close(worker->guard, on_guard_closed, worker);
+}

@@ -1,0 +1,173 @@
+#include "serve/order_line.h"
+
+#include "support/test.h"
+
+static struct arena arena;
+static struct config config;
+
+static int setup(void **state) {
+    (void)state;
+    arena = ARENA_INIT;
+    config_init(&config);
+    struct err err;
+    struct span text = SPAN("[target \"main\"]\ngit = ../project.git\n"
+                            "blind = deny\ncheck.unit = make -k check\n"
+                            "check.lint = sh -c 'a && b'\n"
+                            "[target \"site\"]\ncommand = /bin/apply --now\n");
+    assert_true(config_read(&config, text, "test.conf", &err));
+    return !config_finish(&config, &err);
+}
+
+static int teardown(void **state) {
+    (void)state;
+    arena_clear(&arena);
+    config_clear(&config);
+    return 0;
+}
+
+static struct order_line made(const struct job *job, const char *node) {
+    struct run_order order = {
+        .handle = 1, .job = job, .node = span_of(node), .attempt = 2};
+    struct order_line line;
+    struct err err;
+    assert_true(
+        order_line_make(&order, &config, "/srv/base", &arena, &line, &err));
+    return line;
+}
+
+static const char *words_of(char **words) {
+    struct text text = TEXT_INIT;
+    for (size_t i = 0; words[i]; i++)
+        text_addf(&text, "%s%s", i ? "|" : "", words[i]);
+    const char *result = arena_string(&arena, text_span(&text));
+    text_clear(&text);
+    return result;
+}
+
+static bool has_env(const struct order_line *line, const char *entry) {
+    for (size_t i = 0; line->envp[i]; i++)
+        if (strcmp(line->envp[i], entry) == 0)
+            return true;
+    return false;
+}
+
+static void a_command_gets_its_words_directory_and_environment(void **state) {
+    (void)state;
+    struct job job = {
+        .id = SPAN("j1"),
+        .kind = JOB_COMMAND,
+        .spec = SPAN("{\"command\":[\"make\",\"all\"],\"env\":{\"CC\":\"x y\"},"
+                     "\"dir\":\"/src\",\"umask\":\"027\",\"timeout\":\"90\"}")};
+    struct order_line line = made(&job, NULL);
+    assert_string_equal(words_of(line.argv), "make|all");
+    assert_string_equal(line.dir, "/src");
+    assert_int_equal(line.mask, 027);
+    assert_int_equal(line.timeout_ms, 90000);
+    assert_null(line.lock_path);
+    assert_true(has_env(&line, "CC=x y"));
+    assert_true(has_env(&line, "POINTSMAN_JOB=j1"));
+    assert_true(has_env(&line, "POINTSMAN_TASK=j1"));
+    assert_true(has_env(&line, "POINTSMAN_ATTEMPT=2"));
+    assert_true(has_env(&line, "POINTSMAN_NODE=local"));
+    assert_true(has_env(&line, "POINTSMAN_STATUS_FD=3"));
+    assert_false(has_env(&line, "PATH=/usr/bin"));
+}
+
+static void braces_are_replaced_by_the_node(void **state) {
+    (void)state;
+    struct job job = {.id = SPAN("j1"),
+                      .kind = JOB_COMMAND,
+                      .spec = SPAN("{\"command\":[\"cp\",\"{}\",\"/to\","
+                                   "\"x{}\"],\"array\":[\"a b\",\"c\"]}")};
+    struct order_line line = made(&job, "a b");
+    assert_string_equal(words_of(line.argv), "cp|a b|/to|x{}");
+    assert_true(has_env(&line, "POINTSMAN_NODE=a b"));
+    assert_true(has_env(&line, "POINTSMAN_TASK=j1/a b"));
+}
+
+static void without_braces_the_node_comes_last(void **state) {
+    (void)state;
+    struct job job = {.id = SPAN("j1"),
+                      .kind = JOB_COMMAND,
+                      .spec =
+                          SPAN("{\"command\":[\"touch\"],\"array\":[\"a\"]}")};
+    assert_string_equal(words_of(made(&job, "a").argv), "touch|a");
+}
+
+static struct job change(const char *target) {
+    return (struct job){
+        .id = SPAN("C7"),
+        .kind = JOB_CHANGE,
+        .job_class = CLASS_BF,
+        .target = span_of(target),
+        .name = SPAN("C7_@400000005f5e10a50a000000_4711_build3_BF"),
+        .sum = SPAN("abcd"),
+        .actor = SPAN("uid:0"),
+        .admitted = {1},
+    };
+}
+
+static void a_change_is_landed_by_this_executable(void **state) {
+    (void)state;
+    struct job job = change("main");
+    struct order_line line = made(&job, NULL);
+    const char *words = words_of(line.argv);
+    assert_string_equal(line.argv[0], "/proc/self/exe");
+    assert_string_equal(line.argv[1], "land");
+    assert_non_null(strstr(words, "|--git|/srv/base/../project.git|"));
+    assert_non_null(strstr(words, "|--blind|deny|"));
+    assert_non_null(strstr(words, "|--check|unit|make -k check"));
+    assert_non_null(strstr(words, "|--check|lint|sh -c 'a && b'"));
+    assert_non_null(strstr(words, "|--tarball|/srv/base/data/C7_@"));
+    assert_string_equal(line.lock_path,
+                        "run/C7_@400000005f5e10a50a000000_4711_build3_BF");
+    /* Made before it was admitted at 1 ns: the name's time is the later. */
+    assert_non_null(strstr(words, "|--since|15"));
+}
+
+static void a_command_target_has_no_repository(void **state) {
+    (void)state;
+    struct job job = change("site");
+    const char *words = words_of(made(&job, NULL).argv);
+    assert_non_null(strstr(words, "|--command|/bin/apply --now"));
+    assert_null(strstr(words, "--git"));
+}
+
+static void a_target_no_longer_configured_is_named(void **state) {
+    (void)state;
+    struct job job = change("gone");
+    struct run_order order = {.handle = 1, .job = &job, .attempt = 1};
+    struct order_line line;
+    struct err err;
+    assert_false(
+        order_line_make(&order, &config, "/srv/base", &arena, &line, &err));
+    assert_int_equal(err.kind, ERR_CONFIG);
+    assert_non_null(strstr(err.text, "'gone'"));
+}
+
+static void an_attempt_has_one_traceparent(void **state) {
+    (void)state;
+    struct job job = change("main");
+    struct run_order one = {.job = &job, .attempt = 1};
+    struct run_order two = {.job = &job, .attempt = 2};
+    char *a = traceparent_make(&one, &arena);
+    assert_int_equal(strlen(a), 55);
+    assert_string_equal(a, traceparent_make(&one, &arena));
+    char *b = traceparent_make(&two, &arena);
+    assert_memory_equal(a, b, 36);
+    assert_string_not_equal(a, b);
+}
+
+int main(void) {
+#define T(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
+    const struct CMUnitTest tests[] = {
+        T(a_command_gets_its_words_directory_and_environment),
+        T(braces_are_replaced_by_the_node),
+        T(without_braces_the_node_comes_last),
+        T(a_change_is_landed_by_this_executable),
+        T(a_command_target_has_no_repository),
+        T(a_target_no_longer_configured_is_named),
+        T(an_attempt_has_one_traceparent),
+    };
+    return cmocka_run_group_tests_name("order_line", tests, NULL, NULL);
+}
