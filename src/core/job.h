@@ -85,6 +85,7 @@ bool job_state_is_final(enum job_state state);
 const char *task_status_word(enum task_status status);
 bool task_status_parse(struct span word, enum task_status *ret_status);
 const char *edge_kind_word(enum edge_kind kind);
+bool edge_kind_parse(struct span word, enum edge_kind *ret_kind);
 const char *event_kind_word(enum event_kind kind);
 bool event_kind_parse(struct span word, enum event_kind *ret_kind);
 const char *job_hold_word(enum job_hold one_bit);

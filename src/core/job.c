@@ -1,0 +1,216 @@
+#include "core/job.h"
+
+#include <stddef.h>
+
+#include "base/attr.h"
+
+static const char *const kind_words[] = {
+#define JOB_KIND(name, word) word,
+#include "core/life.def"
+#undef JOB_KIND
+};
+
+static const char *const class_words[] = {
+#define JOB_CLASS(name, word, meaning) word,
+#include "core/life.def"
+#undef JOB_CLASS
+};
+
+static const struct {
+    char letter;
+    const char *word, *dir, *group;
+} states[] = {
+#define JOB_STATE(name, letter, word, dir, group) {letter, word, dir, group},
+#include "core/life.def"
+#undef JOB_STATE
+};
+
+static const struct {
+    char from, to;
+    const char *reasons;
+} steps[] = {
+#define JOB_STEP(from, to, reasons) {from, to, reasons},
+#include "core/life.def"
+#undef JOB_STEP
+};
+
+static const struct {
+    unsigned bit;
+    const char *word;
+} holds_of[] = {
+#define JOB_HOLD(name, bit, word, lifter) {1u << (bit), word},
+#include "core/life.def"
+#undef JOB_HOLD
+};
+
+static const char *const status_words[] = {
+#define TASK_STATUS(name, word) word,
+#include "core/life.def"
+#undef TASK_STATUS
+};
+
+static const char *const edge_words[] = {
+#define EDGE_KIND(name, word) word,
+#include "core/life.def"
+#undef EDGE_KIND
+};
+
+static const char *const event_words[] = {
+#define EVENT_KIND(name, word) word,
+#include "core/life.def"
+#undef EVENT_KIND
+};
+
+/* The place of `word` in `words`, or count. */
+static size_t word_find(const char *const *words, size_t count,
+                        struct span word) {
+    size_t i = 0;
+    while (i < count && !span_is(word, words[i]))
+        i++;
+    return i;
+}
+
+const char *job_kind_word(enum job_kind kind) {
+    return kind < JOB_KINDS ? kind_words[kind] : "unknown";
+}
+
+bool job_kind_parse(struct span word, enum job_kind *ret_kind) {
+    size_t i = word_find(kind_words, COUNT(kind_words), word);
+    if (i == COUNT(kind_words))
+        return false;
+    *ret_kind = (enum job_kind)i;
+    return true;
+}
+
+const char *job_class_word(enum job_class job_class) {
+    return job_class < JOB_CLASSES ? class_words[job_class] : "unknown";
+}
+
+bool job_class_parse(struct span word, enum job_class *ret_class) {
+    size_t i = word_find(class_words, COUNT(class_words), word);
+    if (i == COUNT(class_words))
+        return false;
+    *ret_class = (enum job_class)i;
+    return true;
+}
+
+char job_state_letter(enum job_state state) {
+    return state < JOB_STATES ? states[state].letter : '-';
+}
+
+const char *job_state_word(enum job_state state) {
+    return state < JOB_STATES ? states[state].word : "none";
+}
+
+const char *job_state_dir(enum job_state state) {
+    return state < JOB_STATES ? states[state].dir : "";
+}
+
+const char *job_state_group(enum job_state state) {
+    return state < JOB_STATES ? states[state].group : "";
+}
+
+bool job_state_of_letter(char letter, enum job_state *ret_state) {
+    for (size_t i = 0; i < COUNT(states); i++) {
+        if (states[i].letter == letter) {
+            *ret_state = (enum job_state)i;
+            return true;
+        }
+    }
+    return false;
+}
+
+bool job_state_parse(struct span word, enum job_state *ret_state) {
+    if (word.len == 1)
+        return job_state_of_letter(word.p[0], ret_state);
+    for (size_t i = 0; i < COUNT(states); i++) {
+        if (span_is(word, states[i].word)) {
+            *ret_state = (enum job_state)i;
+            return true;
+        }
+    }
+    return false;
+}
+
+bool job_state_is_final(enum job_state state) {
+    return state < JOB_STATES && (STATE_BIT(state) & STATES_FINAL) != 0;
+}
+
+const char *task_status_word(enum task_status status) {
+    return status < TASK_STATUSES ? status_words[status] : "unknown";
+}
+
+bool task_status_parse(struct span word, enum task_status *ret_status) {
+    size_t i = word_find(status_words, COUNT(status_words), word);
+    if (i == COUNT(status_words))
+        return false;
+    *ret_status = (enum task_status)i;
+    return true;
+}
+
+const char *edge_kind_word(enum edge_kind kind) {
+    return kind < EDGE_KINDS ? edge_words[kind] : "unknown";
+}
+
+bool edge_kind_parse(struct span word, enum edge_kind *ret_kind) {
+    size_t i = word_find(edge_words, COUNT(edge_words), word);
+    if (i == COUNT(edge_words))
+        return false;
+    *ret_kind = (enum edge_kind)i;
+    return true;
+}
+
+const char *event_kind_word(enum event_kind kind) {
+    return kind < EVENT_KINDS ? event_words[kind] : "unknown";
+}
+
+bool event_kind_parse(struct span word, enum event_kind *ret_kind) {
+    size_t i = word_find(event_words, COUNT(event_words), word);
+    if (i == COUNT(event_words))
+        return false;
+    *ret_kind = (enum event_kind)i;
+    return true;
+}
+
+const char *job_hold_word(enum job_hold one_bit) {
+    for (size_t i = 0; i < COUNT(holds_of); i++)
+        if (holds_of[i].bit == (unsigned)one_bit)
+            return holds_of[i].word;
+    return "unknown";
+}
+
+void job_holds_format(unsigned holds, struct text *out) {
+    const char *between = "";
+    for (size_t i = 0; i < COUNT(holds_of); i++) {
+        if (!(holds & holds_of[i].bit))
+            continue;
+        text_adds(out, between);
+        text_adds(out, holds_of[i].word);
+        between = ", ";
+    }
+}
+
+/* Does one word of the list, which may end in '*', stand for `reason`? */
+static bool reasons_have(const char *list, struct span reason) {
+    struct span rest = span_of(list), word;
+    while (span_cut(&rest, ' ', &word)) {
+        if (word.len > 0 && word.p[word.len - 1] == '*') {
+            size_t len = word.len - 1;
+            if (reason.len > len && memcmp(reason.p, word.p, len) == 0)
+                return true;
+        } else if (span_equal(word, reason)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+bool job_step_is_legal(enum job_state from, enum job_state to,
+                       struct span reason) {
+    char from_letter = job_state_letter(from), to_letter = job_state_letter(to);
+    for (size_t i = 0; i < COUNT(steps); i++)
+        if (steps[i].from == from_letter && steps[i].to == to_letter &&
+            reasons_have(steps[i].reasons, reason))
+            return true;
+    return false;
+}

@@ -1,0 +1,146 @@
+/* The words of a job's life: each list of core/life.def, there and back. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "core/job.h"
+
+static void every_kind_and_class_word_is_read_back(void **state) {
+    (void)state;
+    for (unsigned i = 0; i < JOB_KINDS; i++) {
+        enum job_kind kind;
+        assert_true(job_kind_parse(span_of(job_kind_word(i)), &kind));
+        assert_int_equal(kind, i);
+    }
+    for (unsigned i = 0; i < JOB_CLASSES; i++) {
+        enum job_class class;
+        assert_true(job_class_parse(span_of(job_class_word(i)), &class));
+        assert_int_equal(class, i);
+    }
+    assert_string_equal(job_kind_word(JOB_CHANGE), "change");
+    assert_string_equal(job_class_word(CLASS_EM), "EM");
+}
+
+static void a_state_is_read_by_letter_and_by_word(void **state) {
+    (void)state;
+    for (unsigned i = 0; i < JOB_STATES; i++) {
+        enum job_state by_word, by_letter;
+        char letter = job_state_letter(i);
+        assert_true(job_state_parse(span_of(job_state_word(i)), &by_word));
+        assert_true(job_state_parse(span_make(&letter, 1), &by_letter));
+        assert_int_equal(by_word, i);
+        assert_int_equal(by_letter, i);
+        assert_true(job_state_dir(i)[0] != '\0');
+        assert_true(job_state_group(i)[0] != '\0');
+    }
+    assert_int_equal(job_state_letter(STATE_NONE), '-');
+    assert_string_equal(job_state_dir(STATE_EXECUTING), "run");
+}
+
+static void status_edge_and_event_words_are_read_back(void **state) {
+    (void)state;
+    for (unsigned i = 0; i < TASK_STATUSES; i++) {
+        enum task_status status;
+        assert_true(task_status_parse(span_of(task_status_word(i)), &status));
+        assert_int_equal(status, i);
+    }
+    for (unsigned i = 0; i < EDGE_KINDS; i++) {
+        enum edge_kind kind;
+        assert_true(edge_kind_parse(span_of(edge_kind_word(i)), &kind));
+        assert_int_equal(kind, i);
+    }
+    for (unsigned i = 0; i < EVENT_KINDS; i++) {
+        enum event_kind kind;
+        assert_true(event_kind_parse(span_of(event_kind_word(i)), &kind));
+        assert_int_equal(kind, i);
+    }
+}
+
+static void words_of_nobody_are_refused(void **state) {
+    (void)state;
+    static const char *const strange[] = {"",        "q",      "x",  "Queued",
+                                          "queued ", "CHANGE", "em", "-"};
+    for (size_t i = 0; i < COUNT(strange); i++) {
+        struct span word = span_of(strange[i]);
+        enum job_kind kind;
+        enum job_class class;
+        enum job_state job_state;
+        enum task_status status;
+        enum edge_kind edge;
+        enum event_kind event;
+        assert_false(job_kind_parse(word, &kind));
+        assert_false(job_class_parse(word, &class));
+        assert_false(job_state_parse(word, &job_state));
+        assert_false(task_status_parse(word, &status));
+        assert_false(edge_kind_parse(word, &edge));
+        assert_false(event_kind_parse(word, &event));
+    }
+    assert_string_equal(job_kind_word(JOB_KINDS), "unknown");
+    assert_string_equal(job_state_word(STATE_NONE), "none");
+}
+
+static void final_states_are_those_of_the_set(void **state) {
+    (void)state;
+    assert_true(job_state_is_final(STATE_DONE));
+    assert_true(job_state_is_final(STATE_ABANDONED));
+    assert_false(job_state_is_final(STATE_PENDING));
+    assert_false(job_state_is_final(STATE_NONE));
+    assert_int_equal(STATES_LIVE & STATES_FINAL, 0);
+    assert_int_equal(STATES_ALL, (1u << JOB_STATES) - 1);
+}
+
+static void holds_are_spelled_in_order(void **state) {
+    (void)state;
+    struct text text = TEXT_INIT;
+    job_holds_format(HOLD_APPROVAL | HOLD_OPERATOR, &text);
+    assert_string_equal(text_string(&text), "operator, approval");
+    text_reset(&text);
+    job_holds_format(0, &text);
+    assert_string_equal(text_string(&text), "");
+    text_clear(&text);
+    assert_string_equal(job_hold_word(HOLD_AMBIGUOUS), "ambiguous");
+}
+
+static void steps_are_legal_with_their_reason_only(void **state) {
+    (void)state;
+    static const struct {
+        enum job_state from, to;
+        const char *reason;
+        bool legal;
+    } cases[] = {
+        {STATE_NONE, STATE_QUEUED, "admitted", true},
+        {STATE_NONE, STATE_EXECUTING, "admitted", false},
+        {STATE_QUEUED, STATE_PENDING, "rb", true},
+        {STATE_QUEUED, STATE_PENDING, "ready", true},
+        {STATE_QUEUED, STATE_PENDING, "rb ready", false},
+        {STATE_PENDING, STATE_EXECUTING, "start", true},
+        {STATE_PENDING, STATE_EXECUTING, "", false},
+        {STATE_EXECUTING, STATE_FAILED, "exit-3", true},
+        {STATE_EXECUTING, STATE_FAILED, "exit-", false},
+        {STATE_EXECUTING, STATE_FAILED, "exit", false},
+        {STATE_EXECUTING, STATE_FAILED, "signal-9", true},
+        {STATE_EXECUTING, STATE_DONE, "already-landed", true},
+        {STATE_DONE, STATE_PENDING, "retry", false},
+        {STATE_FAILED, STATE_PENDING, "retry", true},
+    };
+    for (size_t i = 0; i < COUNT(cases); i++)
+        assert_int_equal(job_step_is_legal(cases[i].from, cases[i].to,
+                                           span_of(cases[i].reason)),
+                         cases[i].legal);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_kind_and_class_word_is_read_back),
+        cmocka_unit_test(a_state_is_read_by_letter_and_by_word),
+        cmocka_unit_test(status_edge_and_event_words_are_read_back),
+        cmocka_unit_test(words_of_nobody_are_refused),
+        cmocka_unit_test(final_states_are_those_of_the_set),
+        cmocka_unit_test(holds_are_spelled_in_order),
+        cmocka_unit_test(steps_are_legal_with_their_reason_only),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
