@@ -242,11 +242,12 @@ static int key_order(const void *a, const void *b) {
 /* The keys of the object that ends here are keys[first..]. */
 static bool keys_differ(struct scan *scan, size_t first) {
     size_t count = scan->key_count - first;
-    struct key *keys = scan->keys + first;
+    struct key *keys;
 
     scan->key_count = first;
     if (count < 2)
         return true;
+    keys = scan->keys + first;
     qsort(keys, count, sizeof(*keys), key_order);
     for (size_t i = 1; i < count; i++) {
         if (key_order(&keys[i - 1], &keys[i]) == 0)

@@ -1,0 +1,109 @@
+#!/bin/sh
+# tools/setup.sh [--no-install] build|check: installs the Debian packages that
+# are missing for building (and the demonstration), or for every test too.
+# When none is missing it touches no network and says nothing.
+set -eu
+
+build="gcc libc6-dev meson ninja-build pkg-config libuv1-dev libmicrohttpd-dev \
+libjansson-dev libarchive-dev libsqlite3-dev libgnutls28-dev libcmocka-dev git"
+check="bats clang libclang-rt-14-dev strace xz-utils zstd"
+
+install=yes
+packages=$build
+for arg; do
+    case $arg in
+    --no-install) install=no ;;
+    build) packages=$build ;;
+    check) packages="$build $check" ;;
+    *)
+        echo "usage: tools/setup.sh [--no-install] build|check" >&2
+        exit 64
+        ;;
+    esac
+done
+
+say() {
+    printf '%s\n' "$*"
+}
+
+# How a person would do by hand what this script could not do.
+hint() {
+    say "to install by hand, as root:"
+    say "    apt-get update && apt-get install -y --no-install-recommends" \
+        "$missing"
+}
+
+missing=
+if command -v dpkg-query >/dev/null; then
+    for package in $packages; do
+        status=$(dpkg-query -W -f '${db:Status-Status}' "$package" \
+            2>/dev/null) || status=
+        [ "$status" = installed ] || missing="$missing $package"
+    done
+else
+    missing=" $packages"
+fi
+missing=${missing# }
+[ -n "$missing" ] || exit 0
+
+say "setup: not yet here: $missing"
+if [ $install = no ]; then
+    hint
+    exit 69
+fi
+if ! command -v apt-get >/dev/null; then
+    say "setup: this system has no apt-get; Debian 12 is what we know"
+    hint
+    exit 69
+fi
+if [ -t 0 ] && [ -t 1 ] && [ -z "${CI:-}" ]; then
+    printf 'Install them with apt now? [Y/n] '
+    read -r answer || answer=n
+    case $answer in
+    '' | [Yy]*) ;;
+    *)
+        hint
+        exit 69
+        ;;
+    esac
+fi
+
+if [ "$(id -u)" = 0 ]; then
+    as_root=
+elif command -v sudo >/dev/null; then
+    as_root=sudo
+else
+    say "setup: you are not root, and there is no sudo"
+    hint
+    exit 69
+fi
+
+log=$(mktemp)
+trap 'rm -f "$log"' EXIT
+
+# One line a step; what apt said only when it failed.
+step() {
+    say "setup: $1"
+    shift
+    if ! "$@" >"$log" 2>&1 </dev/null; then
+        tail -n 30 "$log"
+        return 1
+    fi
+}
+
+apt() {
+    $as_root env DEBIAN_FRONTEND=noninteractive LC_ALL=C.UTF-8 \
+        apt-get -o Acquire::Retries=3 -o DPkg::Lock::Timeout=300 "$@"
+}
+
+# sudo asks for its password on the terminal, before apt's output is hidden.
+[ -z "$as_root" ] || $as_root true
+step "reading the lists of packages" apt update ||
+    say "setup: the lists stay as they are"
+# shellcheck disable=SC2086 # a list of words
+if ! step "installing them (this takes a minute or two)" \
+    apt install -y --no-install-recommends $missing; then
+    say "setup: apt could not install everything"
+    hint
+    exit 69
+fi
