@@ -1,0 +1,113 @@
+/* What to start next: free slots, lanes, and the ready jobs in order. Pure.
+ *
+ * The backlog stays in the registry. Here is a window of its best: all ready
+ * jobs up to a bound, at most `window_max` of them; what lies beyond the bound
+ * is turned away when offered, and read from the registry when the window runs
+ * low (schedule_needs_refill). A target whose lanes are busy keeps only a few
+ * of its jobs in the window, so that it cannot crowd out the others; its rest
+ * is read again when it needs them.
+ *
+ * Ready = pending, not held, not before its time. Jobs offered before their
+ * time are kept aside and become ready by themselves.
+ *
+ * Every step is O(log window). The same calls give the same picks. */
+#ifndef POINTSMAN_CORE_SCHEDULE_H
+#define POINTSMAN_CORE_SCHEDULE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/text.h"
+#include "base/time.h"
+#include "core/job.h"
+
+struct schedule;
+
+struct schedule_limits {
+    unsigned slots;      /* attempts that may run at once */
+    size_t window_max;   /* 0 = 4096 */
+    unsigned ahead_max;  /* assignments beyond the slots; 0 = none at all */
+    int64_t age_step_ms; /* D9: BF and DC gain a class each; 0 = off */
+};
+
+struct schedule *schedule_new(const struct schedule_limits *limits);
+void schedule_free(struct schedule *schedule); /* NULL is fine */
+void schedule_set_limits(struct schedule *schedule,
+                         const struct schedule_limits *limits);
+/* How many jobs of a target may be executing at once; 0 = no limit. Targets
+ * never named have 1; the empty target (commands) has no limit. */
+void schedule_set_lanes(struct schedule *schedule, struct span target,
+                        unsigned lanes);
+
+struct schedule_job {
+    uint64_t num;
+    struct span rank;         /* key it is scheduled with */
+    enum job_class job_class; /* of its rank; for ageing */
+    struct span target;       /* empty: a command */
+    struct wall admitted;     /* for ageing */
+    struct wall not_before;   /* 0: at once */
+};
+
+/* A job that is pending and not held (became so, was read by a refill, or has
+ * another rank or not-before than before). Offering twice is harmless. A job
+ * being executed is not offered. */
+void schedule_offer(struct schedule *schedule, const struct schedule_job *job,
+                    struct wall now);
+/* It is not pending any more, or held. Unknown nums are fine. */
+void schedule_forget(struct schedule *schedule, uint64_t num);
+
+/* The next to be assigned now; it leaves the window and holds its lane and one
+ * assignment until schedule_ended. False: none (or none now). */
+bool schedule_pick(struct schedule *schedule, struct wall now,
+                   uint64_t *ret_num);
+/* One executing already (start-up), or picked elsewhere. */
+void schedule_assigned(struct schedule *schedule, uint64_t num,
+                       struct span target);
+/* It runs, and longer than a moment: no further one is assigned ahead for its
+ * slot. */
+void schedule_lasting(struct schedule *schedule, uint64_t num);
+/* It ended, or the assignment was taken back (ran_ms < 0: says nothing about
+ * how long attempts last). When it is pending again it has to be offered. */
+void schedule_ended(struct schedule *schedule, uint64_t num, int64_t ran_ms);
+
+/* How many more may be assigned now, were there enough jobs. */
+unsigned schedule_room(const struct schedule *schedule);
+/* How many may be assigned beyond the slots now: none until attempts have
+ * shown to be short. */
+unsigned schedule_ahead(const struct schedule *schedule);
+unsigned schedule_assigned_count(const struct schedule *schedule);
+size_t schedule_window(const struct schedule *schedule);
+
+/* Wants to be fed: read the ready jobs beyond (rank, num) in their order, at
+ * most *ret_limit of them, offer each, then say schedule_refilled with how many
+ * there were. (num 0: from the beginning.) At start-up it wants that at once.
+ * Ask until it is false. */
+bool schedule_needs_refill(struct schedule *schedule, struct wall now,
+                           struct span *ret_after_rank, uint64_t *ret_after_num,
+                           size_t *ret_limit);
+void schedule_refilled(struct schedule *schedule, size_t count);
+
+/* When a not-before or an ageing step is due; WALL_NEVER: none. */
+struct wall schedule_next_time(const struct schedule *schedule);
+
+enum schedule_reason {
+    SCHEDULE_NEXT,       /* nothing: it is about to be started */
+    SCHEDULE_SLOT,       /* all slots are busy */
+    SCHEDULE_LANE,       /* lane of its target, behind `behind` */
+    SCHEDULE_NOT_BEFORE, /* not before `until` */
+    SCHEDULE_TURN        /* others come first */
+};
+struct schedule_why {
+    enum schedule_reason reason;
+    uint64_t behind;      /* LANE: the one executing there longest; TURN: the
+                             next one to be picked */
+    struct wall until;    /* NOT_BEFORE */
+    unsigned slots, busy; /* SLOT */
+};
+/* Of a pending job, in the window or not. */
+struct schedule_why schedule_why(const struct schedule *schedule,
+                                 const struct schedule_job *job,
+                                 struct wall now);
+
+#endif
