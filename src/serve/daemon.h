@@ -1,0 +1,38 @@
+/* `serve` and `daemon`: roles as resident or one-shot processes
+ * (spec/change-queue.md §2.3, §7.2, §7.4). */
+#ifndef POINTSMAN_SERVE_DAEMON_H
+#define POINTSMAN_SERVE_DAEMON_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/err.h"
+
+enum daemon_roles {
+    DAEMON_PREQUEUE = 1,
+    DAEMON_QUEUE = 2,
+    DAEMON_EXEC = 4,
+    DAEMON_ALL = 7
+};
+
+enum daemon_until {
+    DAEMON_FOR_EVER,
+    DAEMON_ONCE,      /* one pass, and what it started has ended */
+    DAEMON_UNTIL_IDLE /* nothing can change without time passing (§8.17) */
+};
+
+struct daemon_options {
+    const char *base_path; /* absolute */
+    unsigned roles;        /* of enum daemon_roles */
+    enum daemon_until until;
+    uint64_t job_limit;    /* exec ends after so many jobs; 0 = none */
+    bool answers;          /* ctrl/sock, and TCP as configured: `serve` */
+    const char *listen;    /* --listen; NULL = as configured, "off" = none */
+};
+
+/* The whole life of such a process, signals included: TERM and INT drain, a
+ * second one does not wait; HUP reads the configuration again. Returns the
+ * exit status; errors were told on stderr. ERR_RUNNING is 99. */
+int daemon_run(const struct daemon_options *options);
+
+#endif

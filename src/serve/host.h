@@ -1,0 +1,40 @@
+/* The roles hosted by a process that is there for something else: `run`
+ * without a server (DESIGN §8.6). The host answers API calls itself and runs
+ * whatever the base holds until it is closed. */
+#ifndef POINTSMAN_SERVE_HOST_H
+#define POINTSMAN_SERVE_HOST_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/err.h"
+#include "serve/api.h"
+#include "serve/base.h"
+
+struct host;
+
+/* `base` is opened for writing with its registry and stays the caller's.
+ * `terminal`: tasks of commands stay in this process group, so that the
+ * terminal's Ctrl-Z stops them too. ERR_RUNNING: another process has a role
+ * of this base already (its jobs are run by that one: join by waiting, and try
+ * again when it is gone). */
+bool host_open(struct base *base, bool terminal, struct host **ret_host,
+               struct err *err);
+struct api *host_api(struct host *host);
+/* Lets the roles work until something happened (an event, a reply ready, a
+ * wake-up) or the time is up; -1 = no limit. False: the host cannot go on
+ * (guard or registry lost). */
+bool host_wait(struct host *host, int64_t timeout_ms, struct err *err);
+/* Ends a host_wait. May be called from a signal handler. */
+void host_wake(struct host *host);
+/* Ctrl-Z and fg: SIGSTOP and SIGCONT to whatever runs. */
+void host_pause(struct host *host);
+void host_continue(struct host *host);
+/* Newest progress line of a running job; empty: none. */
+struct span host_progress(struct host *host, uint64_t num);
+/* Starts nothing new, lets what runs end (for [queue] drain seconds, unless
+ * `now`), gives what is left back to P, closes. The API must have no open
+ * call. NULL is fine. */
+void host_close(struct host *host, bool now);
+
+#endif
