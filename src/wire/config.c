@@ -1,1 +1,590 @@
+/* Everything about a key comes from config.def through one table: where its
+ * value lies, how it is read, how it is shown. Sections are the only thing
+ * known by name here. */
 #include "wire/config.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "wire/ini.h"
+#include "wire/ref_name.h"
+#include "wire/words.h"
+
+enum config_section { SECTION_QUEUE, SECTION_TARGET, SECTION_SERVE, SECTIONS };
+
+static const char *const section_names[SECTIONS] = {"queue", "target", "serve"};
+/* Written down in the manual already, built later. */
+static const char *const later_sections[] = {"approval", "fleet", "intake",
+                                             "schedule"};
+static const char *const later_serve_keys[] = {"heartbeat", "lose-after"};
+
+enum kind {
+    KIND_INT,
+    KIND_SECONDS,
+    KIND_OFF_SECONDS,
+    KIND_BYTES,
+    KIND_CHOICE,
+    KIND_TEXT,
+    KIND_COMMAND
+};
+
+#define PLACE_QUEUE(field) offsetof(struct config_queue, field)
+#define PLACE_TARGET(field) offsetof(struct config_target, field)
+#define PLACE_SERVE(field) offsetof(struct config_serve, field)
+
+static const struct row {
+    enum config_section section;
+    const char *key;
+    enum kind kind;
+    size_t place;
+    const char *usual;
+    int64_t least, most;
+    const char *choices, *meaning;
+} rows[CONFIG_KEYS] = {
+#define CONFIG_KEY(section, key, kind, field, usual, least, most, choices, \
+                   meaning)                                                \
+    {SECTION_##section, (key),   KIND_##kind, PLACE_##section(field),      \
+     (usual),           (least), (most),      (choices),                   \
+     (meaning)},
+#include "wire/config.def"
+#undef CONFIG_KEY
+};
+
+/* Where a value is set, for errors. */
+struct spot {
+    const char *file;
+    unsigned line;
+    struct err *err;
+};
+
+static bool refuse(const struct spot *spot, const char *format, ...)
+    PRINTF_LIKE(2, 3);
+static bool refuse(const struct spot *spot, const char *format, ...) {
+    va_list args;
+    va_start(args, format);
+    err_vset(spot->err, ERR_CONFIG, format, args);
+    va_end(args);
+    if (spot->line)
+        return err_wrap(spot->err, "%s:%u", spot->file, spot->line);
+    return err_wrap(spot->err, "%s", spot->file);
+}
+
+static bool number_with_suffix(struct span value, int64_t *ret) {
+    static const char units[] = "KMGT";
+    unsigned shift = 0;
+    const char *unit =
+        value.len ? memchr(units, value.p[value.len - 1], 4) : NULL;
+    if (unit) {
+        shift = 10 * (unsigned)(unit - units + 1);
+        value.len--;
+    }
+    uint64_t number;
+    if (!span_u64(value, &number) || number > (uint64_t)INT64_MAX >> shift)
+        return false;
+    *ret = (int64_t)(number << shift);
+    return true;
+}
+
+static bool whole_seconds(struct span value, int64_t *ret) {
+    int64_t ms;
+    if (!duration_parse(value, &ms) || ms % 1000)
+        return false;
+    *ret = ms / 1000;
+    return true;
+}
+
+static bool read_number(const struct row *row, struct span value, int64_t *ret,
+                        const struct spot *spot) {
+    static const char *const forms[] = {
+        [KIND_INT] = "a number",
+        [KIND_SECONDS] = "a duration such as 90, 15m, 2h",
+        [KIND_OFF_SECONDS] = "off or a duration such as 90, 15m, 2h",
+        [KIND_BYTES] = "a size such as 4096, 256M, 2G"};
+    bool fine = row->kind == KIND_INT     ? span_i64(value, ret)
+                : row->kind == KIND_BYTES ? number_with_suffix(value, ret)
+                                          : whole_seconds(value, ret);
+    if (!fine)
+        return refuse(spot, "%s = '%.*s' is not %s", row->key, (int)value.len,
+                      value.p, forms[row->kind]);
+    if (*ret < row->least || *ret > row->most)
+        return refuse(spot, "%s = '%.*s' is out of range, %lld to %lld",
+                      row->key, (int)value.len, value.p, (long long)row->least,
+                      (long long)row->most);
+    return true;
+}
+
+static bool is_off(struct span value) {
+    return span_is(value, "off") || span_is(value, "no") ||
+           span_is(value, "false");
+}
+
+static bool read_choice(const struct row *row, struct span value, int64_t *ret,
+                        const struct spot *spot) {
+    struct span choice, rest = span_of(row->choices);
+    for (int64_t number = 0; span_cut(&rest, '|', &choice); number++) {
+        if (span_equal(choice, value)) {
+            *ret = number;
+            return true;
+        }
+    }
+    return refuse(spot, "%s = '%.*s' is none of %s", row->key, (int)value.len,
+                  value.p, row->choices);
+}
+
+static bool read_command(struct config *config, struct span value,
+                         struct config_command *ret, const char *key,
+                         const struct spot *spot) {
+    struct err inner = {0};
+    ret->text = value;
+    if (!words_split(value, &config->arena, &ret->words, &ret->count, &inner))
+        return refuse(spot, "%s: %s", key, inner.text);
+    return true;
+}
+
+static bool read_value(struct config *config, const struct row *row,
+                       struct span value, void *at, const struct spot *spot) {
+    switch (row->kind) {
+    case KIND_OFF_SECONDS:
+        if (is_off(value)) {
+            *(int64_t *)at = 0;
+            return true;
+        }
+        return read_number(row, value, at, spot);
+    case KIND_INT:
+    case KIND_SECONDS:
+    case KIND_BYTES:
+        return read_number(row, value, at, spot);
+    case KIND_CHOICE:
+        return read_choice(row, value, at, spot);
+    case KIND_TEXT:
+        *(struct span *)at = value;
+        return true;
+    case KIND_COMMAND:
+        return read_command(config, value, at, row->key, spot);
+    }
+    return false;
+}
+
+static void put_defaults(struct config *config, enum config_section section,
+                         char *at) {
+    struct spot spot = {"default", 0, NULL};
+    for (size_t k = 0; k < CONFIG_KEYS; k++)
+        if (rows[k].section == section)
+            read_value(config, &rows[k], span_of(rows[k].usual),
+                       at + rows[k].place, &spot);
+}
+
+void config_init(struct config *config) {
+    *config = (struct config){.arena = ARENA_INIT};
+    put_defaults(config, SECTION_QUEUE, (char *)&config->queue);
+    put_defaults(config, SECTION_SERVE, (char *)&config->serve);
+}
+
+void config_clear(struct config *config) {
+    for (size_t i = 0; i < config->target_count; i++)
+        free(config->targets[i].checks);
+    free(config->targets);
+    arena_clear(&config->arena);
+    *config = (struct config){0};
+}
+
+static struct config_target *find_target(const struct config *config,
+                                         struct span name) {
+    for (size_t i = 0; i < config->target_count; i++)
+        if (span_equal(config->targets[i].name, name))
+            return &config->targets[i];
+    return NULL;
+}
+
+const struct config_target *config_target(const struct config *config,
+                                          struct span name) {
+    return find_target(config, name);
+}
+
+static struct config_target *
+open_target(struct config *config, struct span name, const struct spot *spot) {
+    struct config_target *target = find_target(config, name);
+    if (target)
+        return target;
+    if (!ref_name_is_valid(name)) {
+        refuse(spot, "target '%.*s' is not a name git would take for a branch",
+               (int)name.len, name.p ? name.p : "");
+        return NULL;
+    }
+    config->targets = mem_grow(config->targets, config->target_count + 1,
+                               sizeof *config->targets);
+    target = &config->targets[config->target_count++];
+    *target = (struct config_target){.name = arena_span(&config->arena, name),
+                                     .origin = {spot->file, spot->line}};
+    put_defaults(config, SECTION_TARGET, (char *)target);
+    return target;
+}
+
+static bool refuse_unknown(const struct spot *spot, const char *what,
+                           struct span word, const char *const *known,
+                           size_t count) {
+    CLEANUP(free_string) char *copy = span_string(word);
+    const char *near = text_nearest(copy, known, count);
+    if (near)
+        return refuse(spot, "unknown %s '%s', did you mean '%s'?", what, copy,
+                      near);
+    return refuse(spot, "unknown %s '%s'", what, copy);
+}
+
+static bool is_one_of(struct span word, const char *const *list, size_t count) {
+    for (size_t i = 0; i < count; i++)
+        if (span_is(word, list[i]))
+            return true;
+    return false;
+}
+
+static bool find_section(struct span name, enum config_section *ret_section,
+                         const struct spot *spot) {
+    for (int s = 0; s < SECTIONS; s++) {
+        if (span_is(name, section_names[s])) {
+            *ret_section = (enum config_section)s;
+            return true;
+        }
+    }
+    if (is_one_of(name, later_sections, COUNT(later_sections)))
+        return refuse(spot, "section [%.*s] is not available in this version",
+                      (int)name.len, name.p);
+    return refuse_unknown(spot, "section", name, section_names, SECTIONS);
+}
+
+static const struct row *find_row(enum config_section section, struct span key,
+                                  const struct spot *spot) {
+    const char *known[CONFIG_KEYS + 1];
+    size_t count = 0;
+    for (size_t k = 0; k < CONFIG_KEYS; k++) {
+        if (rows[k].section != section)
+            continue;
+        if (span_is(key, rows[k].key))
+            return &rows[k];
+        known[count++] = rows[k].key;
+    }
+    if (section == SECTION_SERVE &&
+        is_one_of(key, later_serve_keys, COUNT(later_serve_keys))) {
+        refuse(spot, "key '%.*s' is not available in this version",
+               (int)key.len, key.p);
+        return NULL;
+    }
+    if (section == SECTION_TARGET)
+        known[count++] = "check.NAME";
+    refuse_unknown(spot, "key", key, known, count);
+    return NULL;
+}
+
+static bool check_name_is_valid(struct span name) {
+    if (!name.len || name.len > 64)
+        return false;
+    for (size_t i = 0; i < name.len; i++) {
+        char c = name.p[i];
+        if (!((c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
+              (c >= '0' && c <= '9') || c == '-' || c == '_'))
+            return false;
+    }
+    return true;
+}
+
+/* An empty command takes the check away again. */
+static bool set_check(struct config *config, struct config_target *target,
+                      struct span key, struct span value,
+                      const struct spot *spot) {
+    struct span name = span_make(key.p + 6, key.len - 6);
+    if (!check_name_is_valid(name))
+        return refuse(spot,
+                      "check '%.*s' has no name of letters, digits, "
+                      "'-', '_'",
+                      (int)key.len, key.p);
+    size_t i = 0;
+    while (i < target->check_count && !span_equal(target->checks[i].name, name))
+        i++;
+    if (i == target->check_count) {
+        target->checks = mem_grow(target->checks, target->check_count + 1,
+                                  sizeof *target->checks);
+        target->checks[target->check_count++] =
+            (struct config_check){.name = arena_span(&config->arena, name)};
+    }
+    struct config_check *check = &target->checks[i];
+    check->origin = (struct config_origin){spot->file, spot->line};
+    return read_command(config, value, &check->command, "check", spot);
+}
+
+static bool value_fits(const struct row *row, struct span value,
+                       const struct spot *spot) {
+    if (!strcmp(row->key, "branch") && !ref_name_is_valid(value))
+        return refuse(spot, "branch = '%.*s' is not a name git would take",
+                      (int)value.len, value.p);
+    if (!strcmp(row->key, "committer") &&
+        (!span_ends(value, ">") || !memchr(value.p, '<', value.len)))
+        return refuse(spot, "committer = '%.*s' is not 'Name <mail>'",
+                      (int)value.len, value.p);
+    return true;
+}
+
+static bool set_key_of(struct config *config, enum config_section section,
+                       struct config_target *target, struct span key,
+                       struct span value, const struct spot *spot) {
+    if (target && span_starts(key, "check."))
+        return set_check(config, target, key, value, spot);
+    const struct row *row = find_row(section, key, spot);
+    if (!row)
+        return false;
+    char *at = target                     ? (char *)target
+               : section == SECTION_QUEUE ? (char *)&config->queue
+                                          : (char *)&config->serve;
+    struct config_origin *origins = target ? target->origins : config->origins;
+    if (!value_fits(row, value, spot) ||
+        !read_value(config, row, value, at + row->place, spot))
+        return false;
+    origins[row - rows] = (struct config_origin){spot->file, spot->line};
+    return true;
+}
+
+static bool set_item(struct config *config, const struct ini_item *item,
+                     const struct spot *spot) {
+    enum config_section section = SECTION_QUEUE;
+    struct config_target *target = NULL;
+    if (!find_section(item->section, &section, spot))
+        return false;
+    if (section == SECTION_TARGET) {
+        if (!item->label.len)
+            return refuse(spot, "a target needs a name: [target \"main\"]");
+        target = open_target(config, item->label, spot);
+        if (!target)
+            return false;
+    } else if (item->label.len) {
+        return refuse(spot, "section [%s] takes no label",
+                      section_names[section]);
+    }
+    if (!item->key.len)
+        return true;
+    return set_key_of(config, section, target, item->key, item->value, spot);
+}
+
+bool config_read(struct config *config, struct span text, const char *file,
+                 struct err *err) {
+    struct ini ini;
+    const char *name = arena_string(&config->arena, span_of(file));
+    if (!ini_parse(text, name, &config->arena, &ini, err))
+        return false;
+    for (size_t i = 0; i < ini.count; i++) {
+        struct spot spot = {name, ini.items[i].line, err};
+        if (!set_item(config, &ini.items[i], &spot))
+            return false;
+    }
+    return true;
+}
+
+bool config_set(struct config *config, struct span section, struct span label,
+                struct span key, struct span value, const char *file,
+                unsigned line, struct err *err) {
+    struct ini_item item = {section, label, key,
+                            arena_span(&config->arena, span_trim(value)), line};
+    struct spot spot = {arena_string(&config->arena, span_of(file)), line, err};
+    if (!key.len)
+        return refuse(&spot, "no key given");
+    return set_item(config, &item, &spot);
+}
+
+static bool refuse_target(const struct config_target *target,
+                          struct config_origin origin, struct err *err,
+                          const char *what) {
+    struct spot spot = {origin.file ? origin.file : target->origin.file,
+                        origin.file ? origin.line : target->origin.line, err};
+    return refuse(&spot, "target '%.*s' %s", (int)target->name.len,
+                  target->name.p, what);
+}
+
+static bool target_finish(const struct config_target *target, struct err *err) {
+    bool git = target->git.len, command = target->command.count;
+    if (!git && !command)
+        return refuse_target(target, target->origin, err,
+                             "has neither 'git' nor 'command'");
+    if (git && command)
+        return refuse_target(target, target->origins[CONFIG_TARGET_command],
+                             err, "has both 'git' and 'command'");
+    if (git && target->revert.count)
+        return refuse_target(target, target->origins[CONFIG_TARGET_revert], err,
+                             "needs no 'revert', git knows how");
+    if (command)
+        for (size_t i = 0; i < target->check_count; i++)
+            if (target->checks[i].command.count)
+                return refuse_target(target, target->checks[i].origin, err,
+                                     "can have checks only with 'git'");
+    return true;
+}
+
+bool config_finish(struct config *config, struct err *err) {
+    for (size_t i = 0; i < config->target_count; i++)
+        if (!target_finish(&config->targets[i], err))
+            return false;
+    return true;
+}
+
+struct set_limits config_set_limits(const struct config *config,
+                                    const struct config_target *target) {
+    const struct config_queue *queue = &config->queue;
+    struct set_limits limits = SET_LIMITS;
+    limits.unpacked_bytes = (uint64_t)queue->max_unpacked_bytes;
+    limits.members = (uint64_t)queue->max_members;
+    limits.ratio = (uint64_t)queue->max_ratio;
+    limits.path = (struct path_limits){(size_t)queue->max_path_bytes,
+                                       (size_t)queue->max_component_bytes,
+                                       (size_t)queue->max_depth};
+    limits.symlinks = target && target->symlinks == SYMLINKS_ALLOW;
+    return limits;
+}
+
+static struct span choice_name(const struct row *row, int64_t number) {
+    struct span choice, rest = span_of(row->choices);
+    while (span_cut(&rest, '|', &choice) && number)
+        number--;
+    return choice;
+}
+
+static struct span bytes_name(struct arena *arena, int64_t bytes) {
+    static const char units[] = "TGMK";
+    for (int i = 0; i < 4; i++) {
+        int shift = 10 * (4 - i);
+        if (bytes >> shift && !(bytes & ((INT64_C(1) << shift) - 1)))
+            return span_of(arena_printf(arena, "%lld%c",
+                                        (long long)(bytes >> shift), units[i]));
+    }
+    return span_of(arena_printf(arena, "%lld", (long long)bytes));
+}
+
+static struct span value_name(struct config *config, const struct row *row,
+                              const void *at) {
+    switch (row->kind) {
+    case KIND_CHOICE:
+        return choice_name(row, *(const int64_t *)at);
+    case KIND_TEXT:
+        return *(const struct span *)at;
+    case KIND_COMMAND:
+        return ((const struct config_command *)at)->text;
+    case KIND_BYTES:
+        return bytes_name(&config->arena, *(const int64_t *)at);
+    case KIND_OFF_SECONDS:
+        if (!*(const int64_t *)at)
+            return SPAN("off");
+        break;
+    case KIND_INT:
+    case KIND_SECONDS:
+        break;
+    }
+    return span_of(
+        arena_printf(&config->arena, "%lld", (long long)*(const int64_t *)at));
+}
+
+static bool section_entry(struct config *config, enum config_section section,
+                          const struct config_target *target, size_t *left,
+                          struct config_entry *ret) {
+    const char *at = target                     ? (const char *)target
+                     : section == SECTION_QUEUE ? (const char *)&config->queue
+                                                : (const char *)&config->serve;
+    for (size_t k = 0; k < CONFIG_KEYS; k++) {
+        if (rows[k].section != section || (*left)--)
+            continue;
+        *ret = (struct config_entry){
+            section_names[section],
+            target ? target->name : (struct span){0},
+            span_of(rows[k].key),
+            value_name(config, &rows[k], at + rows[k].place),
+            (target ? target->origins : config->origins)[k],
+            rows[k].meaning};
+        return true;
+    }
+    for (size_t i = 0; target && i < target->check_count; i++) {
+        const struct config_check *check = &target->checks[i];
+        if ((*left)--)
+            continue;
+        *ret = (struct config_entry){
+            section_names[section],
+            target->name,
+            span_of(arena_printf(&config->arena, "check.%.*s",
+                                 (int)check->name.len, check->name.p)),
+            check->command.text,
+            check->origin,
+            "must pass on the merged tree before the branch moves"};
+        return true;
+    }
+    return false;
+}
+
+bool config_next(struct config *config, size_t *cursor,
+                 struct config_entry *ret_entry) {
+    size_t left = (*cursor)++;
+    if (section_entry(config, SECTION_QUEUE, NULL, &left, ret_entry) ||
+        section_entry(config, SECTION_SERVE, NULL, &left, ret_entry))
+        return true;
+    for (size_t i = 0; i < config->target_count; i++)
+        if (section_entry(config, SECTION_TARGET, &config->targets[i], &left,
+                          ret_entry))
+            return true;
+    return false;
+}
+
+static void put_section(const struct config_entry *entry, struct text *out) {
+    if (entry->label.len)
+        text_addf(out, "[%s \"%.*s\"]\n", entry->section, (int)entry->label.len,
+                  entry->label.p);
+    else
+        text_addf(out, "[%s]\n", entry->section);
+}
+
+void config_format(struct config *config, struct text *out) {
+    struct config_entry entry, last = {0};
+    for (size_t cursor = 0; config_next(config, &cursor, &entry);) {
+        if (last.section != entry.section ||
+            !span_equal(last.label, entry.label)) {
+            if (last.section)
+                text_addc(out, '\n');
+            put_section(&entry, out);
+        }
+        last = entry;
+        size_t start = out->len;
+        text_addspan(out, entry.key);
+        text_adds(out, " = ");
+        text_addspan(out, entry.value);
+        while (out->len - start < 40)
+            text_addc(out, ' ');
+        if (!entry.origin.file)
+            text_adds(out, "  default\n");
+        else if (entry.origin.line)
+            text_addf(out, "  %s:%u\n", entry.origin.file, entry.origin.line);
+        else
+            text_addf(out, "  %s\n", entry.origin.file);
+    }
+}
+
+/* Keys that mean nothing for the other way of applying. */
+static bool key_fits(const struct row *row, bool git) {
+    static const char *const git_only[] = {"git", "branch", "blind", "symlinks",
+                                           "committer"};
+    static const char *const command_only[] = {"command", "revert"};
+    struct span key = span_of(row->key);
+    return git ? !is_one_of(key, command_only, COUNT(command_only))
+               : !is_one_of(key, git_only, COUNT(git_only));
+}
+
+void config_target_write(struct config *config,
+                         const struct config_target *target, struct text *out) {
+    text_addf(out, "[target \"%.*s\"]\n", (int)target->name.len,
+              target->name.p);
+    for (size_t k = 0; k < CONFIG_KEYS; k++) {
+        if (rows[k].section != SECTION_TARGET ||
+            !key_fits(&rows[k], target->git.len))
+            continue;
+        struct span value =
+            value_name(config, &rows[k], (const char *)target + rows[k].place);
+        text_addf(out, "%s =%s%.*s\n", rows[k].key, value.len ? " " : "",
+                  (int)value.len, value.p ? value.p : "");
+    }
+    for (size_t i = 0; i < target->check_count; i++)
+        text_addf(out, "check.%.*s = %.*s\n", (int)target->checks[i].name.len,
+                  target->checks[i].name.p,
+                  (int)target->checks[i].command.text.len,
+                  target->checks[i].command.text.p);
+}

@@ -1,0 +1,245 @@
+#include "support/test.h"
+
+#include "base/text.h"
+#include "wire/config.h"
+#include "wire/ini.h"
+#include "wire/words.h"
+
+static void clear(struct config *config) {
+    config_clear(config);
+}
+
+static void assert_read(struct config *config, const char *text) {
+    struct err err = {0};
+    if (!config_read(config, span_of(text), "pointsman.conf", &err) ||
+        !config_finish(config, &err))
+        fail_msg("%s", err.text);
+}
+
+static void assert_refused(const char *text, const char *sentence) {
+    CLEANUP(clear) struct config config;
+    struct err err = {0};
+    config_init(&config);
+    if (config_read(&config, span_of(text), "pointsman.conf", &err) &&
+        config_finish(&config, &err))
+        fail_msg("taken: %s", text);
+    assert_int_equal(err.kind, ERR_CONFIG);
+    assert_string_equal(err.text, sentence);
+}
+
+static void words_obey_quotes(void **state) {
+    (void)state;
+    static const struct {
+        const char *line;
+        size_t count;
+        const char *words[4];
+    } cases[] = {
+        {"", 0, {NULL}},
+        {"  a  b\tc ", 3, {"a", "b", "c"}},
+        {"sh -c 'echo \"$X\"; b'", 3, {"sh", "-c", "echo \"$X\"; b"}},
+        {"a\\ b \"c \\\" \\x\" ''", 3, {"a b", "c \" \\x", ""}},
+        {"a'b'\"c\"d", 1, {"abcd"}},
+        {"$X *|&#", 2, {"$X", "*|&#"}},
+    };
+    for (size_t i = 0; i < COUNT(cases); i++) {
+        struct arena arena = ARENA_INIT;
+        char **words;
+        size_t count;
+        assert_true(
+            words_split(span_of(cases[i].line), &arena, &words, &count, NULL));
+        assert_int_equal(count, cases[i].count);
+        for (size_t w = 0; w < count; w++)
+            assert_string_equal(words[w], cases[i].words[w]);
+        assert_null(words[count]);
+        CLEANUP(text_clear) struct text joined = TEXT_INIT;
+        char **again;
+        size_t again_count;
+        words_join(words, count, &joined);
+        assert_true(words_split(text_span(&joined), &arena, &again,
+                                &again_count, NULL));
+        assert_int_equal(again_count, count);
+        for (size_t w = 0; w < count; w++)
+            assert_string_equal(words[w], again[w]);
+        arena_clear(&arena);
+    }
+}
+
+static void open_quotes_are_refused(void **state) {
+    (void)state;
+    static const char *const lines[] = {"a 'b", "a \"b", "a \"b\\\"", "a\\"};
+    for (size_t i = 0; i < COUNT(lines); i++) {
+        struct arena arena = ARENA_INIT;
+        char **words;
+        size_t count;
+        struct err err = {0};
+        assert_false(
+            words_split(span_of(lines[i]), &arena, &words, &count, &err));
+        assert_int_equal(err.kind, ERR_DATA);
+        arena_clear(&arena);
+    }
+}
+
+static void defaults_are_those_of_the_design(void **state) {
+    (void)state;
+    CLEANUP(clear) struct config config;
+    config_init(&config);
+    assert_read(&config, "[target \"main\"]\ngit = ../p.git\n");
+    assert_int_equal(config.queue.concurrency, 4);
+    assert_int_equal(config.queue.wait_for_job_s, 300);
+    assert_int_equal(config.queue.wait_for_dep_s, 3600);
+    assert_int_equal(config.queue.max_temp, 20);
+    assert_int_equal(config.queue.age_step_s, 0);
+    assert_int_equal(config.queue.closure, CLOSURE_DEPS);
+    assert_true(span_is(config.serve.listen, "127.0.0.1:8750"));
+    const struct config_target *target = config_target(&config, SPAN("main"));
+    assert_non_null(target);
+    assert_true(span_is(target->branch, "main"));
+    assert_int_equal(target->blind, BLIND_UNCHANGED);
+    assert_int_equal(target->lanes, 1);
+    assert_int_equal(target->timeout_s, 3600);
+    assert_null(config_target(&config, SPAN("other")));
+    struct set_limits limits = config_set_limits(&config, target);
+    assert_true(limits.unpacked_bytes == UINT64_C(2) << 30);
+    assert_int_equal(limits.members, 100000);
+    assert_false(limits.symlinks);
+}
+
+static void later_file_and_later_key_win(void **state) {
+    (void)state;
+    CLEANUP(clear) struct config config;
+    config_init(&config);
+    assert_read(&config, "# first\n[queue]\r\nconcurrency=2\nage-step = 1h\n"
+                         "[target \"site\"]\ncommand = /bin/apply 'a b' c\n"
+                         "[queue]\nconcurrency = 3\n");
+    assert_true(config_read(&config,
+                            SPAN("[queue]\nage-step = off\nmax-unpacked = 1M"
+                                 "\n[target \"site\"]\nlanes = 2\n"),
+                            "conf.d/a.conf", NULL));
+    assert_int_equal(config.queue.concurrency, 3);
+    assert_int_equal(config.queue.age_step_s, 0);
+    assert_int_equal(config.queue.max_unpacked_bytes, 1 << 20);
+    assert_int_equal(config.target_count, 1);
+    assert_int_equal(config.targets[0].lanes, 2);
+    assert_int_equal(config.targets[0].command.count, 3);
+    assert_string_equal(config.targets[0].command.words[1], "a b");
+    CLEANUP(text_clear) struct text out = TEXT_INIT;
+    config_format(&config, &out);
+    assert_non_null(strstr(out.p, "concurrency = 3 "));
+    assert_non_null(strstr(out.p, "  pointsman.conf:8\n"));
+    assert_non_null(strstr(out.p, "  conf.d/a.conf:5\n"));
+    assert_non_null(strstr(out.p, "max-unpacked = 1M "));
+    assert_non_null(strstr(out.p, "  default\n"));
+}
+
+static void errors_name_file_line_and_what_was_meant(void **state) {
+    (void)state;
+    assert_refused("[queue]\n\nconcurency = 3\n",
+                   "pointsman.conf:3: unknown key 'concurency', did you mean "
+                   "'concurrency'?");
+    assert_refused("[qeue]\n", "pointsman.conf:1: unknown section 'qeue', "
+                               "did you mean 'queue'?");
+    assert_refused("[fleet]\n", "pointsman.conf:1: section [fleet] is not "
+                                "available in this version");
+    assert_refused("[serve]\nheartbeat = 3\n",
+                   "pointsman.conf:2: key 'heartbeat' is not available in "
+                   "this version");
+    assert_refused("[queue]\nconcurrency = 0\n",
+                   "pointsman.conf:2: concurrency = '0' is out of range, 1 to "
+                   "4096");
+    assert_refused("[queue]\nconcurrency = many\n",
+                   "pointsman.conf:2: concurrency = 'many' is not a number");
+    assert_refused("[queue]\npoll = 10 # often\n",
+                   "pointsman.conf:2: poll = '10 # often' is not a duration "
+                   "such as 90, 15m, 2h");
+    assert_refused("[queue]\nclosure = all\n",
+                   "pointsman.conf:2: closure = 'all' is none of "
+                   "deps|deps+files");
+    assert_refused("a = b\n", "pointsman.conf:1: before the first section "
+                              "stands key 'a'");
+    assert_refused("[queue\n",
+                   "pointsman.conf:1: no ']' at the end of '[queue'");
+    assert_refused("[queue]\nhello\n",
+                   "pointsman.conf:2: neither section, 'key = value' nor "
+                   "comment: 'hello'");
+    assert_refused("[queue \"x\"]\n",
+                   "pointsman.conf:1: section [queue] takes no label");
+    assert_refused("[target]\ngit = x\n",
+                   "pointsman.conf:1: a target needs a name: [target "
+                   "\"main\"]");
+    assert_refused("[target \"a..b\"]\n",
+                   "pointsman.conf:1: target 'a..b' is not a name git would "
+                   "take for a branch");
+    assert_refused("[target \"m\"]\n", "pointsman.conf:1: target 'm' has "
+                                       "neither 'git' nor 'command'");
+    assert_refused("[target \"m\"]\ngit = x\ncommand = y\n",
+                   "pointsman.conf:3: target 'm' has both 'git' and "
+                   "'command'");
+    assert_refused("[target \"m\"]\ncommand = y\ncheck.a = z\n",
+                   "pointsman.conf:3: target 'm' can have checks only with "
+                   "'git'");
+    assert_refused("[target \"m\"]\ngit = x\ncheck.a = 'z\n",
+                   "pointsman.conf:3: check: a ' that is never closed in "
+                   "''z'");
+    assert_refused("[queue]\nx\x01 = 3\n",
+                   "pointsman.conf:2: control byte in 'x\\x01 = 3'");
+}
+
+static void checks_keep_their_order_and_can_go(void **state) {
+    (void)state;
+    CLEANUP(clear) struct config config;
+    config_init(&config);
+    assert_read(&config, "[target \"m\"]\ngit = x\ncheck.unit = make check\n"
+                         "check.lint = lint\ncheck.unit = make -k check\n"
+                         "check.lint =\n");
+    const struct config_target *target = config_target(&config, SPAN("m"));
+    assert_int_equal(target->check_count, 2);
+    assert_true(span_is(target->checks[0].name, "unit"));
+    assert_int_equal(target->checks[0].command.count, 3);
+    assert_int_equal(target->checks[1].command.count, 0);
+}
+
+static void written_target_is_read_back(void **state) {
+    (void)state;
+    CLEANUP(clear) struct config config, again;
+    config_init(&config);
+    config_init(&again);
+    assert_read(&config, "[target \"m\"]\ngit = ../x y.git\nlanes = 2\n"
+                         "blind = allow\ncheck.unit = sh -c 'a b'\n");
+    CLEANUP(text_clear) struct text out = TEXT_INIT;
+    config_target_write(&config, &config.targets[0], &out);
+    assert_non_null(strstr(out.p, "\nuser =\n"));
+    assert_null(strstr(out.p, "revert"));
+    assert_read(&again, text_string(&out));
+    assert_true(span_is(again.targets[0].git, "../x y.git"));
+    assert_int_equal(again.targets[0].lanes, 2);
+    assert_int_equal(again.targets[0].blind, BLIND_ALLOW);
+    assert_int_equal(again.targets[0].checks[0].command.count, 3);
+}
+
+static void one_key_can_be_set_by_name(void **state) {
+    (void)state;
+    CLEANUP(clear) struct config config;
+    struct err err = {0};
+    config_init(&config);
+    assert_true(config_set(&config, SPAN("queue"), SPAN(""), SPAN("grace"),
+                           SPAN("2m"), "settings", 0, &err));
+    assert_int_equal(config.queue.grace_s, 120);
+    assert_false(config_set(&config, SPAN("queue"), SPAN(""), SPAN("grade"),
+                            SPAN("2m"), "settings", 0, &err));
+    assert_string_equal(err.text, "settings: unknown key 'grade', did you "
+                                  "mean 'grace'?");
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(words_obey_quotes),
+        cmocka_unit_test(open_quotes_are_refused),
+        cmocka_unit_test(defaults_are_those_of_the_design),
+        cmocka_unit_test(later_file_and_later_key_win),
+        cmocka_unit_test(errors_name_file_line_and_what_was_meant),
+        cmocka_unit_test(checks_keep_their_order_and_can_go),
+        cmocka_unit_test(written_target_is_read_back),
+        cmocka_unit_test(one_key_can_be_set_by_name),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
