@@ -100,6 +100,9 @@ bool base_open(const char *path, const struct base_open *how,
                struct base **ret_base, struct err *err);
 void base_close(struct base *base); /* NULL is fine */
 
+/* Do the directories of states or log/ hold anything? */
+bool base_has_work(int base_fd, bool *ret_any, struct err *err);
+
 /* Reads the configuration again. On an error the old one stays. */
 bool base_reload(struct base *base, struct err *err);
 

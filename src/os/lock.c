@@ -1,0 +1,117 @@
+#include "os/lock.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "os/dir.h"
+
+static bool still_means(int dir, const char *name, int fd) {
+    struct stat held, named;
+    return fstat(fd, &held) == 0 &&
+           fstatat(dir, name, &named, AT_SYMLINK_NOFOLLOW) == 0 &&
+           held.st_ino == named.st_ino && held.st_dev == named.st_dev;
+}
+
+static bool open_lock(int dir, const char *name, bool create, int *ret_fd,
+                      struct err *err) {
+    struct err why = {0};
+    if (!dir_open_file(dir, name, O_RDWR | O_NONBLOCK, 0, ret_fd, &why) &&
+        why.sys == ENOENT && create)
+        return dir_open_file(dir, name, O_RDWR | O_CREAT, 0640, ret_fd, err);
+    if (*ret_fd >= 0 || why.sys == ENOENT)
+        return true;
+    /* A reader may hold a lock too, and a job file may be read-only. */
+    if (why.sys == EACCES || why.sys == EROFS)
+        return dir_open_file(dir, name, O_RDONLY | O_NONBLOCK, 0, ret_fd, err);
+    return err_set(err, why.kind, "%s", why.text);
+}
+
+bool lock_take(int dir, const char *name, enum lock_kind kind, bool create,
+               bool wait, int *ret_fd, struct err *err) {
+    int how = (kind == LOCK_SHARED ? LOCK_SH : LOCK_EX) | (wait ? 0 : LOCK_NB);
+    *ret_fd = -1;
+    for (;;) {
+        CLEANUP(fd_close) int fd = -1;
+        if (!open_lock(dir, name, create, &fd, err))
+            return false;
+        if (fd < 0)
+            return true;
+        while (flock(fd, how) < 0) {
+            if (errno == EWOULDBLOCK)
+                return true;
+            if (errno != EINTR)
+                return err_errno(err, errno, "cannot lock '%s'", name);
+        }
+        if (still_means(dir, name, fd)) {
+            *ret_fd = take_fd(&fd);
+            return true;
+        }
+    }
+}
+
+bool lock_is_held(int dir, const char *name, bool *ret_held, struct err *err) {
+    CLEANUP(fd_close) int fd = -1;
+    struct stat st;
+    bool there;
+    if (!dir_stat(dir, name, &st, &there, err))
+        return false;
+    if (!lock_take(dir, name, LOCK_EXCLUSIVE, false, false, &fd, err))
+        return false;
+    *ret_held = there && fd < 0;
+    return true;
+}
+
+static pid_t read_pid(int dir, const char *name) {
+    CLEANUP(text_clear) struct text text = TEXT_INIT;
+    uint64_t pid;
+    if (!dir_read(dir, name, 64, &text, NULL) ||
+        !span_u64(span_trim(text_span(&text)), &pid) || pid == 0 ||
+        pid > INT32_MAX)
+        return -1;
+    return (pid_t)pid;
+}
+
+bool pid_file_take(int dir, const char *name, int *ret_fd, struct err *err) {
+    CLEANUP(fd_close) int fd = -1;
+    char number[32];
+    if (!lock_take(dir, name, LOCK_EXCLUSIVE, true, false, &fd, err))
+        return false;
+    if (fd < 0) {
+        pid_t pid = read_pid(dir, name);
+        if (pid > 0)
+            return err_set(err, ERR_RUNNING,
+                           "'%s' is held by process %ld, which runs already",
+                           name, (long)pid);
+        return err_set(err, ERR_RUNNING,
+                       "'%s' is held by another process, which runs already",
+                       name);
+    }
+    int len = snprintf(number, sizeof(number), "%ld\n", (long)getpid());
+    if (disk->ftruncate(fd, 0) < 0)
+        return err_errno(err, errno, "cannot write '%s'", name);
+    if (!file_write(fd, span_make(number, (size_t)len), err))
+        return err_wrap(err, "file '%s'", name);
+    *ret_fd = take_fd(&fd);
+    return true;
+}
+
+void pid_file_give(int dir, const char *name, int *fd) {
+    if (*fd >= 0)
+        (void)dir_remove(dir, name, NULL, NULL);
+    fd_close(fd);
+}
+
+bool pid_file_holder(int dir, const char *name, pid_t *ret_pid,
+                     struct err *err) {
+    bool held;
+    *ret_pid = 0;
+    if (!lock_is_held(dir, name, &held, err))
+        return false;
+    if (held)
+        *ret_pid = read_pid(dir, name);
+    return true;
+}

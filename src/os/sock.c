@@ -1,0 +1,110 @@
+#include "os/sock.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <fcntl.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "os/dir.h"
+
+/* sun_path holds 108 bytes; a base may lie deeper than that. */
+static bool address(int dir, const char *name, struct sockaddr_un *ret,
+                    struct err *err) {
+    *ret = (struct sockaddr_un){.sun_family = AF_UNIX};
+    int len = snprintf(ret->sun_path, sizeof(ret->sun_path),
+                       "/proc/self/fd/%d/%s", dir, name);
+    if (len < 0 || (size_t)len >= sizeof(ret->sun_path))
+        return err_set(err, ERR_CANNOT, "name of socket '%s' is too long",
+                       name);
+    return true;
+}
+
+static int new_socket(void) {
+    return socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+}
+
+bool sock_connect(int dir, const char *name, int *ret_fd, struct err *err) {
+    CLEANUP(fd_close) int fd = new_socket();
+    struct sockaddr_un to;
+    if (!address(dir, name, &to, err))
+        return false;
+    if (fd < 0)
+        return err_errno(err, errno, "cannot make a socket");
+    while (connect(fd, (struct sockaddr *)&to, sizeof(to)) < 0) {
+        if (errno == EINTR)
+            continue;
+        if (errno == ENOENT || errno == ECONNREFUSED || errno == ENOTSOCK)
+            return err_set(err, ERR_UNAVAILABLE,
+                           "nobody listens on socket '%s'", name);
+        return err_errno(err, errno, "cannot connect to socket '%s'", name);
+    }
+    *ret_fd = take_fd(&fd);
+    return true;
+}
+
+/* A dead listener's name refuses connections. */
+static bool clear_away(int dir, const char *name, struct err *err) {
+    struct stat st;
+    bool there;
+    if (!dir_stat(dir, name, &st, &there, err))
+        return false;
+    if (!there)
+        return true;
+    if (!S_ISSOCK(st.st_mode))
+        return err_set(err, ERR_CANNOT, "cannot listen on '%s': not a socket",
+                       name);
+    CLEANUP(fd_close) int fd = -1;
+    if (sock_connect(dir, name, &fd, NULL))
+        return err_set(err, ERR_RUNNING,
+                       "another process listens on socket '%s'", name);
+    return dir_remove(dir, name, NULL, err);
+}
+
+bool sock_listen(int dir, const char *name, mode_t mode, gid_t group,
+                 int *ret_fd, struct err *err) {
+    CLEANUP(fd_close) int fd = -1;
+    struct sockaddr_un at;
+    if (!address(dir, name, &at, err) || !clear_away(dir, name, err))
+        return false;
+    fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    if (fd < 0)
+        return err_errno(err, errno, "cannot make a socket");
+    /* It refuses everybody until it listens, and then the mode is set. */
+    if (bind(fd, (struct sockaddr *)&at, sizeof(at)) < 0)
+        return err_errno(err, errno, "cannot bind socket '%s'", name);
+    if (group != (gid_t)-1 &&
+        fchownat(dir, name, (uid_t)-1, group, AT_SYMLINK_NOFOLLOW) < 0)
+        return err_errno(err, errno, "cannot give socket '%s' its group", name);
+    if (fchmodat(dir, name, mode, 0) < 0)
+        return err_errno(err, errno, "cannot set the mode of socket '%s'",
+                         name);
+    if (listen(fd, SOMAXCONN) < 0)
+        return err_errno(err, errno, "cannot listen on socket '%s'", name);
+    *ret_fd = take_fd(&fd);
+    return true;
+}
+
+bool sock_peer(int fd, struct sock_peer *ret_peer, struct err *err) {
+    struct ucred cred;
+    socklen_t len = sizeof(cred);
+    if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &cred, &len) < 0)
+        return err_errno(err, errno, "cannot tell who is at the socket");
+    *ret_peer = (struct sock_peer){cred.pid, cred.uid, cred.gid};
+    return true;
+}
+
+bool sock_peer_in_group(int fd, gid_t group) {
+    gid_t groups[1024];
+    socklen_t len = sizeof(groups);
+    if (getsockopt(fd, SOL_SOCKET, SO_PEERGROUPS, groups, &len) < 0)
+        return false;
+    for (size_t i = 0; i < len / sizeof(gid_t); i++)
+        if (groups[i] == group)
+            return true;
+    return false;
+}

@@ -1,0 +1,193 @@
+#include "os/lock.h"
+
+#include <fcntl.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/attr.h"
+#include "os/fd.h"
+#include "os/fifo.h"
+#include "os/sock.h"
+#include "support/test.h"
+
+static int dir;
+
+static int set_up(void **state) {
+    (void)state;
+    dir = open(test_dir(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    return dir < 0;
+}
+
+static void make(const char *name) {
+    CLEANUP(fd_close) int fd = openat(dir, name, O_WRONLY | O_CREAT, 0600);
+    assert_true(fd >= 0);
+}
+
+static void the_second_one_does_not_get_it(void **state) {
+    CLEANUP(fd_close) int one = -1;
+    CLEANUP(fd_close) int two = -1;
+    bool held;
+    (void)state;
+    make("l1");
+    assert_true(lock_take(dir, "l1", LOCK_EXCLUSIVE, false, false, &one, NULL));
+    assert_true(one >= 0);
+    assert_true(lock_take(dir, "l1", LOCK_SHARED, false, false, &two, NULL));
+    assert_int_equal(two, -1);
+    assert_true(lock_is_held(dir, "l1", &held, NULL));
+    assert_true(held);
+    fd_close(&one);
+    assert_true(lock_is_held(dir, "l1", &held, NULL));
+    assert_false(held);
+}
+
+static void an_absent_file_cannot_be_locked_unless_made(void **state) {
+    CLEANUP(fd_close) int fd = -1;
+    bool held;
+    (void)state;
+    assert_true(lock_take(dir, "l2", LOCK_SHARED, false, false, &fd, NULL));
+    assert_int_equal(fd, -1);
+    assert_true(lock_is_held(dir, "l2", &held, NULL));
+    assert_false(held);
+    assert_true(lock_take(dir, "l2", LOCK_SHARED, true, false, &fd, NULL));
+    assert_true(fd >= 0);
+}
+
+static void a_lock_follows_the_name_not_the_old_inode(void **state) {
+    CLEANUP(fd_close) int old = -1;
+    CLEANUP(fd_close) int new = -1;
+    (void)state;
+    make("l3");
+    assert_true(lock_take(dir, "l3", LOCK_EXCLUSIVE, false, false, &old, NULL));
+    make("l3.new");
+    assert_int_equal(renameat(dir, "l3.new", dir, "l3"), 0);
+    assert_true(lock_take(dir, "l3", LOCK_EXCLUSIVE, false, false, &new, NULL));
+    assert_true(new >= 0);
+}
+
+/* A waiter that gets the lock of a file moved away meanwhile starts over. */
+static void a_waiter_does_not_get_a_file_that_moved_away(void **state) {
+    CLEANUP(fd_close) int held = -1;
+    int ready[2];
+    (void)state;
+    make("l4");
+    assert_true(
+        lock_take(dir, "l4", LOCK_EXCLUSIVE, false, false, &held, NULL));
+    assert_int_equal(pipe2(ready, O_CLOEXEC), 0);
+    pid_t child = fork();
+    if (child == 0) {
+        int fd = -1;
+        fd_close(&held);
+        (void)!write(ready[1], "", 1);
+        bool ok = lock_take(dir, "l4", LOCK_EXCLUSIVE, false, true, &fd, NULL);
+        _exit(ok && fd == -1 ? 0 : 1);
+    }
+    char byte;
+    int status;
+    assert_int_equal(read(ready[0], &byte, 1), 1);
+    assert_int_equal(renameat(dir, "l4", dir, "l4.done"), 0);
+    fd_close(&held);
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_int_equal(status, 0);
+    close(ready[0]);
+    close(ready[1]);
+}
+
+static void a_role_has_one_holder_and_says_who(void **state) {
+    int one = -1, two = -1;
+    pid_t pid;
+    struct err err = {0};
+    (void)state;
+    make("r.pid"); /* stale: nobody holds it */
+    assert_true(pid_file_holder(dir, "r.pid", &pid, NULL));
+    assert_int_equal(pid, 0);
+    assert_true(pid_file_take(dir, "r.pid", &one, &err));
+    assert_false(pid_file_take(dir, "r.pid", &two, &err));
+    assert_int_equal(err.kind, ERR_RUNNING);
+    assert_true(pid_file_holder(dir, "r.pid", &pid, NULL));
+    assert_int_equal(pid, getpid());
+    pid_file_give(dir, "r.pid", &one);
+    assert_int_equal(faccessat(dir, "r.pid", F_OK, 0), -1);
+    assert_true(pid_file_take(dir, "r.pid", &two, &err));
+    pid_file_give(dir, "r.pid", &two);
+}
+
+static void a_trigger_is_seen_once_and_harmless_without_a_daemon(void **state) {
+    CLEANUP(fd_close) int fd = -1;
+    (void)state;
+    fifo_trigger(dir, "f");
+    assert_int_equal(mkfifoat(dir, "f", 0600), 0);
+    fifo_trigger(dir, "f");
+    assert_true(fifo_open(dir, "f", &fd, NULL));
+    assert_false(fifo_drain(fd));
+    fifo_trigger(dir, "f");
+    fifo_trigger(dir, "f");
+    assert_true(fifo_drain(fd));
+    assert_false(fifo_drain(fd));
+    for (int i = 0; i < 100000; i++) /* more than a pipe holds */
+        fifo_trigger(dir, "f");
+    assert_true(fifo_drain(fd));
+    assert_false(fifo_drain(fd));
+}
+
+static void a_file_in_the_place_of_a_fifo_is_left_alone(void **state) {
+    int fd;
+    struct stat st;
+    (void)state;
+    make("notfifo");
+    fifo_trigger(dir, "notfifo");
+    assert_false(fifo_open(dir, "notfifo", &fd, NULL));
+    assert_int_equal(fstatat(dir, "notfifo", &st, 0), 0);
+    assert_int_equal(st.st_size, 0);
+}
+
+static void a_socket_works_however_long_its_path_is(void **state) {
+    CLEANUP(fd_close) int deep = openat(dir, ".", O_RDONLY | O_DIRECTORY);
+    CLEANUP(fd_close) int listener = -1;
+    CLEANUP(fd_close) int client = -1;
+    CLEANUP(fd_close) int server = -1;
+    struct sock_peer peer;
+    struct stat st;
+    struct err err = {0};
+    (void)state;
+    for (int i = 0; i < 5; i++) {
+        const char *name = "a-directory-with-a-rather-long-name-for-its-kind";
+        assert_int_equal(mkdirat(deep, name, 0700), 0);
+        int next = openat(deep, name, O_RDONLY | O_DIRECTORY);
+        assert_true(next >= 0);
+        close(deep);
+        deep = next;
+    }
+    assert_false(sock_connect(deep, "sock", &client, &err));
+    assert_int_equal(err.kind, ERR_UNAVAILABLE);
+    assert_true(sock_listen(deep, "sock", 0600, (gid_t)-1, &listener, &err));
+    assert_int_equal(fstatat(deep, "sock", &st, 0), 0);
+    assert_int_equal(st.st_mode & 0777, 0600);
+    assert_true(sock_connect(deep, "sock", &client, &err));
+    server = accept(listener, NULL, NULL);
+    assert_true(server >= 0);
+    assert_true(sock_peer(server, &peer, &err));
+    assert_int_equal(peer.uid, getuid());
+    assert_int_equal(peer.pid, getpid());
+    int second = -1;
+    assert_false(sock_listen(deep, "sock", 0600, (gid_t)-1, &second, &err));
+    assert_int_equal(err.kind, ERR_RUNNING);
+    fd_close(&listener); /* a dead listener's name is taken over */
+    assert_false(sock_connect(deep, "sock", &second, &err));
+    assert_true(sock_listen(deep, "sock", 0600, (gid_t)-1, &listener, &err));
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_second_one_does_not_get_it),
+        cmocka_unit_test(an_absent_file_cannot_be_locked_unless_made),
+        cmocka_unit_test(a_lock_follows_the_name_not_the_old_inode),
+        cmocka_unit_test(a_waiter_does_not_get_a_file_that_moved_away),
+        cmocka_unit_test(a_role_has_one_holder_and_says_who),
+        cmocka_unit_test(a_trigger_is_seen_once_and_harmless_without_a_daemon),
+        cmocka_unit_test(a_file_in_the_place_of_a_fifo_is_left_alone),
+        cmocka_unit_test(a_socket_works_however_long_its_path_is),
+    };
+    return cmocka_run_group_tests(tests, set_up, NULL);
+}
