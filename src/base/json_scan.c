@@ -38,7 +38,7 @@ static bool next_is(const struct scan *scan, char c) {
     return scan->p < scan->end && *scan->p == c;
 }
 
-static bool accept(struct scan *scan, char c) {
+static bool eat(struct scan *scan, char c) {
     if (!next_is(scan, c))
         return false;
     scan->p++;
@@ -58,18 +58,18 @@ static bool skip_digits(struct scan *scan) {
 }
 
 static bool scan_number(struct scan *scan) {
-    accept(scan, '-');
-    if (accept(scan, '0')) {
+    eat(scan, '-');
+    if (eat(scan, '0')) {
         if (is_digit(scan))
             return fail(scan, "a number may not begin with 0");
     } else if (!skip_digits(scan)) {
         return false;
     }
-    if (accept(scan, '.') && !skip_digits(scan))
+    if (eat(scan, '.') && !skip_digits(scan))
         return false;
-    if (accept(scan, 'e') || accept(scan, 'E')) {
-        if (!accept(scan, '+'))
-            accept(scan, '-');
+    if (eat(scan, 'e') || eat(scan, 'E')) {
+        if (!eat(scan, '+'))
+            eat(scan, '-');
         return skip_digits(scan);
     }
     return true;
@@ -135,7 +135,7 @@ static bool scan_escape(struct scan *scan) {
 }
 
 static bool scan_string(struct scan *scan) {
-    if (!accept(scan, '"'))
+    if (!eat(scan, '"'))
         return fail(scan, "expected a string");
     while (scan->p < scan->end) {
         unsigned char c = (unsigned char)*scan->p;
@@ -270,7 +270,7 @@ static bool scan_member(struct scan *scan, bool object) {
             return false;
         key_note(scan, span_make(key, (size_t)(scan->p - key)));
         skip_blanks(scan);
-        if (!accept(scan, ':'))
+        if (!eat(scan, ':'))
             return fail(scan, "expected ':'");
         skip_blanks(scan);
     }
@@ -286,14 +286,14 @@ static bool scan_members(struct scan *scan, bool object) {
     scan->depth++;
     scan->p++;
     skip_blanks(scan);
-    if (!accept(scan, end)) {
+    if (!eat(scan, end)) {
         do {
             skip_blanks(scan);
             if (!scan_member(scan, object))
                 return false;
             skip_blanks(scan);
-        } while (accept(scan, ','));
-        if (!accept(scan, end))
+        } while (eat(scan, ','));
+        if (!eat(scan, end))
             return fail(scan,
                         object ? "expected ',' or '}'" : "expected ',' or ']'");
     }

@@ -1,0 +1,193 @@
+"""The rules of the house that a program can check; TAP on stdout.
+
+    python3 tests/contract/house.py [ROOT]
+
+Each function below is one test and says in its sentence what holds.
+"""
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+
+ROOT = pathlib.Path(sys.argv[1] if len(sys.argv) > 1 else ".").resolve()
+
+# Which rooms a room may use besides itself.
+MAY_USE = {
+    "base": set(),
+    "core": {"base"},
+    "wire": {"base", "core"},
+    "store": {"base", "core"},
+    "os": {"base"},
+    "serve": {"base", "core", "wire", "store", "os"},
+    "cli": {"base", "core", "wire", "store", "os", "serve"},
+}
+
+# What touches the world. base, core and wire decide and translate only.
+WORLD = {
+    "clock": "time gettimeofday clock_gettime clock_nanosleep nanosleep sleep "
+             "usleep localtime localtime_r",
+    "chance": "rand random srand srandom drand48 getrandom getentropy",
+    "files": "open openat creat fopen fdopen freopen read pread write pwrite "
+             "rename unlink mkdir rmdir stat fstat lstat opendir",
+    "network": "socket connect bind listen accept accept4 send recv",
+    "processes": "fork vfork execve execvp posix_spawn system popen kill "
+                 "waitpid exit _exit",
+    "terminal": "printf puts putchar vprintf",
+    "surroundings": "getenv setenv secure_getenv isatty getpid",
+}
+MAY_TOUCH = {
+    # Where a process ends that has no memory left.
+    "src/base/text.c": {"write", "_exit"},
+    # Roles log through it; base, core and wire do not.
+    "src/base/log.c": {"write", "fstat", "isatty", "getenv", "clock_gettime",
+                       "localtime_r"},
+    # libarchive reads the descriptor it was given, in the sandboxed checker.
+    "src/wire/set_tar.c": {"read"},
+}
+DRAWERS = re.compile(r"util|helper|common|misc", re.IGNORECASE)
+LINES_MOST = 800
+COMMENT_OR_TEXT = re.compile(
+    r"/\*.*?\*/|//[^\n]*|\"(?:\\.|[^\"\\\n])*\"|'(?:\\.|[^'\\\n])*'", re.S)
+
+
+def files(*patterns):
+    found = []
+    for pattern in patterns:
+        found += ROOT.glob(pattern)
+    return sorted(path for path in found if path.is_file())
+
+
+def short(path):
+    return str(path.relative_to(ROOT))
+
+
+def sources(room="*"):
+    return files(f"src/{room}/**/*.[ch]")
+
+
+def includes_go_only_downwards():
+    for path in sources():
+        room = path.relative_to(ROOT / "src").parts[0]
+        for target in re.findall(r'^\s*#\s*include\s+"([^"]+)"',
+                                 path.read_text(), re.M):
+            if target.endswith(".def") and not (ROOT / "src" / target).exists():
+                yield f"{short(path)}: '{target}' is not named room/file"
+                continue
+            other = target.split("/")[0]
+            if other not in MAY_USE:
+                yield f"{short(path)}: '{target}' is in no room"
+            elif other != room and other not in MAY_USE.get(room, set()):
+                yield f"{short(path)}: {room} may not use '{target}'"
+
+
+def base_core_and_wire_do_not_touch_the_world():
+    kind_of = {name: kind for kind, names in WORLD.items()
+               for name in names.split()}
+    # Not behind '.', '->' or a type: that is a member or a declaration.
+    call = re.compile(r"(?<![.>\w])(\w+)\s*\(")
+    for room in ("base", "core", "wire"):
+        for path in sources(room):
+            code = COMMENT_OR_TEXT.sub(" ", path.read_text())
+            code = re.sub(r"\bstruct\s+\w+", " ", code)
+            for name in sorted(set(call.findall(code)) & set(kind_of)):
+                if name not in MAY_TOUCH.get(short(path), set()):
+                    yield f"{short(path)}: {name}() ({kind_of[name]})"
+
+
+def no_file_is_a_drawer_without_a_name():
+    for path in files("src/**/*", "tests/**/*", "tools/**/*"):
+        if DRAWERS.search(path.stem) and "corpus" not in path.parts:
+            yield short(path)
+
+
+def no_file_has_grown_past_a_second_noun():
+    for path in sources() + files("tests/**/*.[ch]"):
+        count = path.read_text().count("\n")
+        if count > LINES_MOST:
+            yield f"{short(path)}: {count} lines"
+
+
+def every_file_is_built_and_built_once():
+    for room in sorted((ROOT / "src").iterdir()):
+        listing = (room / "meson.build").read_text()
+        listed = re.findall(r"'([\w/]+\.c)'", listing)
+        there = [str(path.relative_to(room)) for path in room.rglob("*.c")]
+        for name in sorted(set(there) - set(listed)):
+            yield f"src/{room.name}/{name} is not in its meson.build"
+        for name in sorted({name for name in listed if listed.count(name) > 1}):
+            yield f"src/{room.name}/meson.build lists '{name}' twice"
+    yield from listed_tests("fuzz_targets", "fuzz/fuzz_")
+
+
+def listed_tests(variable, prefix):
+    listing = (ROOT / "tests/meson.build").read_text()
+    body = re.search(variable + r" = \[(.*?)\]", listing, re.S).group(1)
+    listed = re.findall(r"'([\w-]+)'", body)
+    there = {path.stem[len(prefix.split("/")[1]):]
+             for path in files(f"tests/{prefix}*.c")}
+    for name in sorted(there - set(listed)):
+        yield f"tests/{prefix}{name}.c is not in {variable}"
+    for name in sorted(set(listed)):
+        if listed.count(name) > 1:
+            yield f"{variable} lists '{name}' twice"
+
+
+def every_fuzz_target_has_a_corpus():
+    for path in files("tests/fuzz/fuzz_*.c"):
+        corpus = ROOT / "tests/fuzz/corpus" / path.stem[len("fuzz_"):]
+        if not corpus.is_dir() or not any(corpus.iterdir()):
+            yield f"{short(path)}: no inputs in {short(corpus)}"
+
+
+def paths_named_in_documents_exist():
+    named = re.compile(r"`((?:src|tests|tools|doc|dist|\.ci)/[\w./*-]*)`")
+    for path in files("*.md", "doc/*.md"):
+        for name in named.findall(path.read_text()):
+            if not list(ROOT.glob(name.rstrip("/").replace("NAME", "*"))):
+                yield f"{short(path)} names '{name}'"
+
+
+def scripts_are_posix():
+    shell = shutil.which("dash") or "sh"
+    for path in files("*", ".ci/*", "tools/**/*", "tests/**/*", "dist/**/*"):
+        with open(path, "rb") as file:
+            if not file.readline().startswith(b"#!/bin/sh"):
+                continue
+        run = subprocess.run([shell, "-n", path], capture_output=True,
+                             text=True, check=False)
+        if run.returncode != 0:
+            yield f"{short(path)}: {run.stderr.strip()}"
+        if not path.stat().st_mode & 0o100:
+            yield f"{short(path)} has no run bit"
+
+
+def newcomers_find_two_commands_on_the_first_screen():
+    for name in ("try", "check", ".ci/run"):
+        path = ROOT / name
+        if not path.exists() or not path.stat().st_mode & 0o100:
+            yield f"./{name} cannot be run"
+    screen = (ROOT / "README.md").read_text().splitlines()[:24]
+    for command in ("./try", "./check"):
+        if not any(command in line for line in screen):
+            yield f"README.md does not say {command} on its first screen"
+
+
+TESTS = [
+    includes_go_only_downwards,
+    base_core_and_wire_do_not_touch_the_world,
+    no_file_is_a_drawer_without_a_name,
+    no_file_has_grown_past_a_second_noun,
+    every_file_is_built_and_built_once,
+    every_fuzz_target_has_a_corpus,
+    paths_named_in_documents_exist,
+    scripts_are_posix,
+    newcomers_find_two_commands_on_the_first_screen,
+]
+
+print(f"1..{len(TESTS)}")
+for number, test in enumerate(TESTS, 1):
+    problems = list(test())
+    print("ok" if not problems else "not ok", number, "-", test.__name__)
+    for problem in problems:
+        print("#", problem)
