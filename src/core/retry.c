@@ -1,0 +1,398 @@
+#include "core/retry.h"
+
+#include <stdio.h>
+
+#include "base/json.h"
+
+enum { DELAY_MAX_S = 600, JITTER_PERCENT = 20 };
+
+struct question {
+    const struct retry_end *end;
+    const struct retry_counts *counts;
+    const struct retry_limits *limits;
+    struct wall now;
+    struct random *random;
+};
+
+/* ---- the status line ---------------------------------------------------- */
+
+static const struct {
+    const char *word;
+    enum retry_status status;
+} status_words[] = {
+    {"done", RETRY_STATUS_DONE},
+    {"incomplete", RETRY_STATUS_INCOMPLETE},
+    {"incomplete_backoff", RETRY_STATUS_INCOMPLETE_BACKOFF},
+    {"backoff", RETRY_STATUS_BACKOFF},
+    {"error_backoff", RETRY_STATUS_BACKOFF},
+    {"failed", RETRY_STATUS_FAILED},
+};
+
+static enum retry_status status_of_word(struct span word) {
+    for (size_t i = 0; i < COUNT(status_words); i++)
+        if (span_is(word, status_words[i].word))
+            return status_words[i].status;
+    return RETRY_STATUS_UNREADABLE;
+}
+
+/* The bits of fleet §5.2 that a task may send. Exactly one of the first four;
+ * the other two only beside incomplete or error. */
+static enum retry_status status_of_bits(int64_t bits) {
+    enum {
+        DONE = 4,
+        INCOMPLETE = 8,
+        FAILED = 16,
+        ERROR = 32,
+        USES_BACKOFF = 64,
+        DOES_NOT_ADVANCE = 512
+    };
+
+    switch (bits) {
+    case DONE:
+        return RETRY_STATUS_DONE;
+    case INCOMPLETE:
+        return RETRY_STATUS_INCOMPLETE;
+    case INCOMPLETE | USES_BACKOFF:
+    case INCOMPLETE | USES_BACKOFF | DOES_NOT_ADVANCE:
+        return RETRY_STATUS_INCOMPLETE_BACKOFF;
+    case FAILED:
+        return RETRY_STATUS_FAILED;
+    case ERROR | USES_BACKOFF:
+        return RETRY_STATUS_BACKOFF;
+    default:
+        return RETRY_STATUS_UNREADABLE;
+    }
+}
+
+static enum retry_status status_of_object(struct span line) {
+    CLEANUP(arena_clear) struct arena arena = ARENA_INIT;
+    struct json_value object, member;
+    struct span word;
+    int64_t bits;
+
+    if (!json_parse(line, &object, NULL) || object.type != JSON_OBJECT)
+        return RETRY_STATUS_UNREADABLE;
+    if (json_member(object, "result", &member) &&
+        json_get_string(member, &arena, &word))
+        return status_of_word(word);
+    if (json_member(object, "result_bits", &member) &&
+        json_get_i64(member, &bits))
+        return status_of_bits(bits);
+    return RETRY_STATUS_UNREADABLE;
+}
+
+enum retry_status retry_status_parse(struct span line) {
+    line = span_trim(line);
+    if (line.len == 0)
+        return RETRY_STATUS_NONE;
+    if (line.p[0] == '{')
+        return status_of_object(line);
+    return status_of_word(line);
+}
+
+/* ---- how long to wait --------------------------------------------------- */
+
+int64_t retry_delay_ms(unsigned k, struct random *random) {
+    int64_t ms = 1000 * (k >= 10 ? DELAY_MAX_S : INT64_C(1) << k);
+    int64_t jitter = ms * JITTER_PERCENT / 100;
+
+    return ms - jitter +
+           (int64_t)random_below(random, (uint64_t)(2 * jitter + 1));
+}
+
+static struct wall later(const struct question *q, unsigned k) {
+    return wall_add_ms(q->now, retry_delay_ms(k, q->random));
+}
+
+/* ---- verdicts ----------------------------------------------------------- */
+
+static struct retry_verdict verdict(enum job_state to, const char *reason,
+                                    enum task_status task) {
+    struct retry_verdict v = {.action = RETRY_MOVE, .to = to, .task = task};
+
+    snprintf(v.reason, sizeof(v.reason), "%s", reason);
+    return v;
+}
+
+static struct retry_verdict failed(const char *reason) {
+    return verdict(STATE_FAILED, reason, TASK_FAILED);
+}
+
+static void say(struct retry_verdict *v, const char *format, ...)
+    PRINTF_LIKE(2, 3);
+static void say(struct retry_verdict *v, const char *format, ...) {
+    va_list args;
+
+    va_start(args, format);
+    vsnprintf(v->detail, sizeof(v->detail), format, args);
+    va_end(args);
+}
+
+/* What the guard said, where it said something. */
+static void say_error(struct retry_verdict *v, const struct question *q) {
+    struct span error = q->end->error;
+    int max = (int)sizeof(v->detail) - 1;
+
+    if (error.len > 0)
+        say(v, "%.*s", error.len < (size_t)max ? (int)error.len : max, error.p);
+}
+
+static struct retry_verdict done(const struct question *q) {
+    bool before = q->end->result == RETRY_RECOVERED;
+    struct retry_verdict v =
+        verdict(STATE_DONE, before ? "already-landed" : "ok", TASK_DONE);
+
+    if (q->end->landed && q->end->killer == RETRY_OPERATOR)
+        say(&v, "cancelled too late: it had landed");
+    return v;
+}
+
+static struct retry_verdict ran_once(void) {
+    struct retry_verdict v = failed("at-most-once");
+
+    say(&v, "it was begun and may not be started again");
+    return v;
+}
+
+/* A temporary end. `answered`: the command itself said so. */
+static struct retry_verdict temporary(const struct question *q, bool answered) {
+    const struct retry_limits *limits = q->limits;
+    unsigned temps = q->counts->temps + 1;
+    struct wall first = q->counts->first_begun;
+    struct retry_verdict v;
+
+    if (answered && limits->temp_ends) {
+        v = verdict(STATE_TERMINATED, "temp-ended", TASK_FAILED);
+        say(&v, "ended with %d (temporary), and nobody asked for retries",
+            q->end->exit_code);
+    } else if (answered && limits->at_most_once) {
+        v = ran_once();
+    } else if (limits->max_temp > 0 && temps >= limits->max_temp) {
+        v = failed("temp-exhausted");
+        say(&v, "%u temporary ends", temps);
+    } else if (limits->temp_max_ms > 0 && first.ns > 0 &&
+               wall_ms_since(q->now, first) >= limits->temp_max_ms) {
+        v = failed("temp-exhausted");
+        say(&v, "temporary ends for %lld h",
+            (long long)(limits->temp_max_ms / 3600000));
+    } else {
+        v = verdict(STATE_PENDING, "temp", TASK_BACKOFF);
+        v.not_before = later(q, q->counts->temps);
+        say_error(&v, q);
+    }
+    v.temps = 1;
+    return v;
+}
+
+/* Is it tried again after a failed end, and when? The job's own list counts,
+ * else the rule for temporary ends. */
+static bool failed_again(const struct question *q, struct wall *ret_when) {
+    const struct retry_limits *limits = q->limits;
+    unsigned fails = q->counts->fails;
+    size_t last = limits->backoff_count;
+
+    if (fails >= limits->retries || limits->at_most_once)
+        return false;
+    if (last == 0)
+        *ret_when = later(q, fails);
+    else if (fails < last)
+        *ret_when =
+            wall_add_ms(q->now, INT64_C(1000) * limits->backoff_s[fails]);
+    else if (limits->backoff_fails)
+        return false;
+    else
+        *ret_when =
+            wall_add_ms(q->now, INT64_C(1000) * limits->backoff_s[last - 1]);
+    return true;
+}
+
+static struct retry_verdict ended_badly(const struct question *q,
+                                        const char *reason) {
+    struct wall when;
+    struct retry_verdict v;
+
+    if (failed_again(q, &when)) {
+        v = verdict(STATE_PENDING, reason, TASK_BACKOFF);
+        v.not_before = when;
+        say(&v, "try %u of %u", q->counts->fails + 2, q->limits->retries + 1);
+    } else {
+        v = failed(reason);
+        if (q->limits->retries > 0)
+            say(&v, "after %u tries", q->counts->fails + 1);
+    }
+    v.fails = 1;
+    return v;
+}
+
+static struct retry_verdict crashed(const struct question *q) {
+    unsigned crashes = q->counts->crashes + 1;
+    struct retry_verdict v;
+
+    if (q->limits->at_most_once) {
+        v = ran_once();
+    } else if (q->limits->max_crash > 0 && crashes >= q->limits->max_crash) {
+        v = failed("crash-exhausted");
+        say(&v, "%u abnormal ends", crashes);
+        v.alarm = true;
+    } else {
+        v = verdict(STATE_PENDING, "crash", TASK_LOST);
+        v.not_before = later(q, q->counts->crashes);
+        say_error(&v, q);
+    }
+    v.crashes = 1;
+    return v;
+}
+
+static struct retry_verdict recovered(const struct question *q) {
+    if (q->limits->at_most_once)
+        return ran_once();
+    return verdict(STATE_PENDING, "recovered", TASK_LOST);
+}
+
+static struct retry_verdict cannot(const struct question *q) {
+    struct retry_verdict v = failed("perm");
+
+    say_error(&v, q);
+    v.alarm = true;
+    return v;
+}
+
+/* Nothing ran, so nothing is counted. */
+static struct retry_verdict withdrawn(void) {
+    struct retry_verdict v = verdict(STATE_PENDING, "returned", TASK_UNSTARTED);
+
+    v.action = RETRY_UNCOUNT;
+    return v;
+}
+
+/* It wants to be called again, and this is no failure. */
+static struct retry_verdict incomplete(const struct question *q, bool wait) {
+    struct retry_verdict v;
+
+    if (q->limits->at_most_once)
+        return ran_once();
+    v = verdict(STATE_PENDING, "returned",
+                wait ? TASK_BACKOFF : TASK_INCOMPLETE);
+    say(&v, "said that it is not complete");
+    if (wait)
+        v.not_before =
+            later(q, q->counts->temps > 0 ? q->counts->temps - 1 : 0);
+    else
+        v.clear_counts = true;
+    return v;
+}
+
+/* ---- the table ---------------------------------------------------------- */
+
+static struct retry_verdict by_exit(const struct question *q) {
+    const struct retry_end *end = q->end;
+    char reason[JOB_REASON_BYTES];
+
+    if (end->signal != 0) {
+        snprintf(reason, sizeof(reason), "signal-%d", end->signal);
+        return ended_badly(q, reason);
+    }
+    switch (end->exit_code) {
+    case 0:
+        return done(q);
+    case 75:
+    case 111:
+        return temporary(q, true);
+    case 100:
+    case 126:
+    case 127: {
+        struct retry_verdict v = failed("perm");
+
+        say(&v, "ended with %d: no use trying again", end->exit_code);
+        v.fails = 1;
+        return v;
+    }
+    default:
+        if (end->exit_code < 0)
+            return ended_badly(q, "failed");
+        snprintf(reason, sizeof(reason), "exit-%d", end->exit_code);
+        return ended_badly(q, reason);
+    }
+}
+
+/* A process that was told to stop because we stop: what it still said about
+ * itself counts, the way it died does not. */
+static struct retry_verdict stopped(const struct question *q) {
+    if (q->end->exit_code == 0 && q->end->signal == 0)
+        return done(q);
+    if (q->limits->at_most_once)
+        return ran_once();
+    return verdict(STATE_PENDING, "returned", TASK_UNSTARTED);
+}
+
+static struct retry_verdict by_status(const struct question *q) {
+    struct retry_verdict v;
+
+    switch (q->end->status) {
+    case RETRY_STATUS_DONE:
+        return done(q);
+    case RETRY_STATUS_INCOMPLETE:
+        return incomplete(q, false);
+    case RETRY_STATUS_INCOMPLETE_BACKOFF:
+        return incomplete(q, true);
+    case RETRY_STATUS_FAILED:
+        v = failed("failed");
+        say(&v, "said that it failed for good");
+        v.fails = 1;
+        return v;
+    case RETRY_STATUS_UNREADABLE:
+        v = ended_badly(q, "failed");
+        say(&v, "its status line cannot be read");
+        return v;
+    case RETRY_STATUS_BACKOFF:
+    case RETRY_STATUS_NONE:
+        break;
+    }
+    return ended_badly(q, "failed");
+}
+
+static struct retry_verdict after_run(const struct question *q) {
+    const struct retry_end *end = q->end;
+
+    if (end->status != RETRY_STATUS_NONE)
+        return by_status(q);
+    if (end->killer == RETRY_STOP)
+        return stopped(q);
+    if (end->timed_out)
+        return ended_badly(q, "timeout");
+    return by_exit(q);
+}
+
+struct retry_verdict retry_after(const struct retry_end *end,
+                                 const struct retry_counts *counts,
+                                 const struct retry_limits *limits,
+                                 struct wall now, struct random *random) {
+    struct question q = {end, counts, limits, now, random};
+
+    if (end->result == RETRY_TAKEN)
+        return (struct retry_verdict){.action = RETRY_NOTHING,
+                                      .to = STATE_EXECUTING,
+                                      .task = TASK_RUNNING};
+    if (end->landed)
+        return done(&q);
+    if (end->killer == RETRY_OPERATOR)
+        return verdict(STATE_TERMINATED, "operator", TASK_FAILED);
+    if (end->killer == RETRY_ROLLBACK)
+        return verdict(STATE_ABANDONED, "rollback", TASK_FAILED);
+    switch (end->result) {
+    case RETRY_CANNOT:
+        return cannot(&q);
+    case RETRY_WITHDRAWN:
+        return withdrawn();
+    case RETRY_NOT_NOW:
+        return temporary(&q, false);
+    case RETRY_CRASHED:
+        return crashed(&q);
+    case RETRY_RECOVERED:
+        return recovered(&q);
+    case RETRY_RAN:
+    case RETRY_TAKEN:
+        break;
+    }
+    return after_run(&q);
+}
