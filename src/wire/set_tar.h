@@ -19,7 +19,10 @@
 #include "wire/path.h"
 #include "wire/refusal.h"
 
-enum { SHA256_HEX_BYTES = 65 };
+enum {
+    SHA256_HEX_BYTES = 65,
+    SET_PATHS_BYTES = 16 << 20 /* of all paths and link targets together */
+};
 
 struct set_limits {
     uint64_t unpacked_bytes; /* of the tar stream, headers included */

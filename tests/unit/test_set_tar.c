@@ -1,0 +1,504 @@
+#include "support/tarball.h"
+#include "support/test.h"
+
+#include <archive.h>
+#include <archive_entry.h>
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "base/arena.h"
+#include "wire/set_check.h"
+#include "wire/set_tar.h"
+
+#define META_OF(files) "##movetype\nDC\n##target\nmain\n##files\n" files
+
+static struct arena arena;
+static struct text tar;
+static struct set_limits limits;
+static struct set_check check;
+
+static int setup(void **state) {
+    (void)state;
+    limits = SET_LIMITS;
+    return 0;
+}
+
+static int teardown(void **state) {
+    (void)state;
+    arena_clear(&arena);
+    text_clear(&tar);
+    return 0;
+}
+
+static int descriptor_of(struct span bytes) {
+    int fd = memfd_create("tarball", MFD_CLOEXEC);
+    assert_true(fd >= 0);
+    assert_int_equal(write(fd, bytes.p, bytes.len), bytes.len);
+    assert_int_equal(lseek(fd, 0, SEEK_SET), 0);
+    return fd;
+}
+
+static void look_at(struct span bytes) {
+    struct err err = {0};
+    int fd = descriptor_of(bytes);
+    if (!set_tar_check(fd, &limits, &arena, &check, &err))
+        fail_msg("%s", err.text);
+    close(fd);
+    assert_int_equal(check.size, bytes.len);
+    assert_int_equal(strlen(check.sha256), 64);
+}
+
+static void assert_taken(void) {
+    look_at(text_span(&tar));
+    if (check.why.kind)
+        fail_msg("%s: %s", refusal_word(check.why.kind), check.why.text);
+}
+
+static void assert_bytes_refused(struct span bytes, enum refusal_kind kind,
+                                 const char *words) {
+    look_at(bytes);
+    if (check.why.kind != kind || !strstr(check.why.text, words))
+        fail_msg("'%s: %s' instead of '%s: %s'", refusal_word(check.why.kind),
+                 check.why.text, refusal_word(kind), words);
+}
+
+static void assert_refused(enum refusal_kind kind, const char *words) {
+    assert_bytes_refused(text_span(&tar), kind, words);
+}
+
+/* A good set with the member put in by the test between meta and the end. */
+static void begin(const char *meta) {
+    text_reset(&tar);
+    tarball_file(&tar, "meta", meta);
+}
+
+static void assert_member_refused(const char *name, char type,
+                                  enum refusal_kind kind, const char *words) {
+    begin(META_OF("a\n"));
+    tarball_file(&tar, "lroot/a", "A");
+    tarball_header(&tar, name, type, 0, 0644, "a");
+    tarball_end(&tar);
+    assert_refused(kind, words);
+}
+
+static void compress_with(int (*filter)(struct archive *), struct text *out) {
+    struct archive *archive = archive_write_new();
+    struct archive_entry *entry = archive_entry_new();
+    size_t cap = tar.len + (1 << 20), used = 0;
+    char *memory = mem_alloc(cap);
+    archive_write_set_format_raw(archive);
+    filter(archive);
+    archive_write_open_memory(archive, memory, cap, &used);
+    archive_entry_set_filetype(entry, AE_IFREG);
+    archive_write_header(archive, entry);
+    archive_write_data(archive, tar.p, tar.len);
+    archive_entry_free(entry);
+    assert_int_equal(archive_write_close(archive), ARCHIVE_OK);
+    archive_write_free(archive);
+    text_add(out, memory, used);
+    free(memory);
+}
+
+static void put_good_set(void) {
+    begin(META_OF("b/c\na\n"));
+    tarball_header(&tar, "lroot/", '5', 0, 0755, NULL);
+    tarball_header(&tar, "lroot/b", '5', 0, 0755, NULL);
+    tarball_header(&tar, "lroot/b/c", '0', 3, 06755, NULL);
+    tarball_content(&tar, "cc\n", 3);
+    tarball_file(&tar, "lroot/a", "");
+    tarball_end(&tar);
+}
+
+static void members_and_sum_of_a_good_set_are_given(void **state) {
+    (void)state;
+    text_reset(&tar);
+    put_good_set();
+    assert_taken();
+    assert_int_equal(check.member_count, 2);
+    assert_true(span_is(check.members[0].path, "a"));
+    assert_int_equal(check.members[0].size, 0);
+    assert_false(check.members[0].executable);
+    assert_true(span_is(check.members[1].path, "b/c"));
+    assert_int_equal(check.members[1].size, 3);
+    assert_true(check.members[1].executable);
+    assert_int_equal(check.meta.movetype, SET_DC);
+}
+
+static void sum_is_that_of_sha256(void **state) {
+    (void)state;
+    assert_bytes_refused(SPAN("abc"), REFUSAL_NOT_TAR, "");
+    assert_string_equal(check.sha256, "ba7816bf8f01cfea414140de5dae2223"
+                                      "b00361a396177a9cb410ff61f20015ad");
+}
+
+static void meta_may_stand_last(void **state) {
+    (void)state;
+    text_reset(&tar);
+    tarball_file(&tar, "lroot/a", "A");
+    tarball_file(&tar, "meta", META_OF("a\n"));
+    tarball_end(&tar);
+    assert_taken();
+}
+
+static void compressed_sets_are_taken(void **state) {
+    (void)state;
+    static int (*const filters[])(struct archive *) = {
+        archive_write_add_filter_gzip, archive_write_add_filter_xz,
+        archive_write_add_filter_zstd};
+    put_good_set();
+    for (size_t i = 0; i < COUNT(filters); i++) {
+        CLEANUP(text_clear) struct text packed = TEXT_INIT;
+        compress_with(filters[i], &packed);
+        look_at(text_span(&packed));
+        if (check.why.kind)
+            fail_msg("filter %zu: %s", i, check.why.text);
+        assert_int_equal(check.member_count, 2);
+        /* The same with something behind it, and cut. */
+        text_adds(&packed, "garbage");
+        look_at(text_span(&packed));
+        assert_true(check.why.kind == REFUSAL_GARBAGE ||
+                    check.why.kind == REFUSAL_CORRUPT);
+        packed.len -= strlen("garbage") + 20;
+        look_at(text_span(&packed));
+        assert_true(check.why.kind == REFUSAL_CUT ||
+                    check.why.kind == REFUSAL_CORRUPT);
+    }
+}
+
+static void other_compressions_and_formats_are_refused(void **state) {
+    (void)state;
+    put_good_set();
+    CLEANUP(text_clear) struct text packed = TEXT_INIT;
+    CLEANUP(text_clear) struct text twice = TEXT_INIT;
+    compress_with(archive_write_add_filter_bzip2, &packed);
+    assert_bytes_refused(text_span(&packed), REFUSAL_NOT_TAR, "not a tar");
+    text_reset(&packed);
+    compress_with(archive_write_add_filter_gzip, &packed);
+    text_reset(&tar);
+    text_addspan(&tar, text_span(&packed));
+    compress_with(archive_write_add_filter_gzip, &twice);
+    assert_bytes_refused(text_span(&twice), REFUSAL_NOT_TAR, "twice");
+    assert_bytes_refused(SPAN(""), REFUSAL_NOT_TAR, "empty");
+    assert_bytes_refused(SPAN("hello, world\n"), REFUSAL_NOT_TAR, "");
+    assert_bytes_refused(SPAN("PK\003\004 and so on"), REFUSAL_NOT_TAR, "");
+}
+
+static void stream_cut_anywhere_is_refused(void **state) {
+    (void)state;
+    put_good_set();
+    for (size_t bytes = 0; bytes < tar.len; bytes += 128) {
+        look_at(span_make(tar.p, bytes));
+        if (!check.why.kind)
+            fail_msg("taken when cut to %zu bytes", bytes);
+    }
+    /* Between two members nothing looks damaged. */
+    put_good_set();
+    assert_bytes_refused(span_make(tar.p, tar.len - 1024), REFUSAL_CUT,
+                         "the archive's end is missing");
+    /* A last file full of zeros is not an end. */
+    begin(META_OF("z\n"));
+    static const char zeros[4096];
+    tarball_header(&tar, "lroot/z", '0', sizeof zeros, 0644, NULL);
+    tarball_content(&tar, zeros, sizeof zeros);
+    assert_refused(REFUSAL_CUT, "the archive's end is missing");
+    tarball_end(&tar);
+    assert_taken();
+}
+
+static void garbage_behind_the_end_is_refused(void **state) {
+    (void)state;
+    static const char zeros[10240];
+    put_good_set();
+    text_add(&tar, zeros, sizeof zeros);
+    assert_taken();
+    text_addc(&tar, 'x');
+    assert_refused(REFUSAL_GARBAGE, "follows the end");
+    /* One block of zeros, then another member: libarchive would stop. */
+    begin(META_OF("a\n"));
+    tarball_file(&tar, "lroot/a", "A");
+    text_add(&tar, zeros, 512);
+    tarball_file(&tar, "lroot/b", "B");
+    tarball_end(&tar);
+    assert_refused(REFUSAL_GARBAGE, "follows the end");
+}
+
+static void members_of_other_kinds_are_refused(void **state) {
+    (void)state;
+    static const char types[] = "1346";
+    for (size_t i = 0; i + 1 < sizeof types; i++)
+        assert_member_refused("lroot/b", types[i], REFUSAL_MEMBER_TYPE,
+                              "lroot/b");
+    assert_member_refused("meta", '5', REFUSAL_MEMBER_TYPE, "meta");
+    assert_member_refused("lroot", '0', REFUSAL_MEMBER_TYPE, "lroot");
+}
+
+static void hostile_names_are_refused(void **state) {
+    (void)state;
+    static const struct {
+        const char *name;
+        enum refusal_kind kind;
+    } cases[] = {
+        {"/etc/passwd", REFUSAL_BAD_PATH},
+        {"lroot/../../x", REFUSAL_BAD_PATH},
+        {"../x", REFUSAL_BAD_PATH},
+        {"lroot/./x", REFUSAL_BAD_PATH},
+        {"lroot//x", REFUSAL_BAD_PATH},
+        {"./lroot/x", REFUSAL_BAD_PATH},
+        {".", REFUSAL_BAD_PATH},
+        {"lroot/a\nb", REFUSAL_BAD_PATH},
+        {"lroot/.git/config", REFUSAL_DOT_GIT},
+        {"lroot/x/.GiT", REFUSAL_DOT_GIT},
+        {"lroot/.git./x", REFUSAL_DOT_GIT},
+        {"lroot/GIT~1/x", REFUSAL_DOT_GIT},
+        {"README", REFUSAL_OUTSIDE},
+        {"lroot2/x", REFUSAL_OUTSIDE},
+        {"metadata", REFUSAL_OUTSIDE},
+        {"meta", REFUSAL_DUPLICATE},
+        {"lroot/a", REFUSAL_DUPLICATE},
+        {"lroot/a/b", REFUSAL_PATH_CLASH},
+        {"lroot/new", REFUSAL_FILES_MISMATCH},
+    };
+    for (size_t i = 0; i < COUNT(cases); i++)
+        assert_member_refused(cases[i].name, '0', cases[i].kind, "");
+}
+
+static void long_names_are_applied_before_the_rules(void **state) {
+    (void)state;
+    begin(META_OF("a\n"));
+    tarball_pax(&tar, "path", SPAN("lroot/../x"));
+    tarball_file(&tar, "lroot/a", "A");
+    tarball_end(&tar);
+    assert_refused(REFUSAL_BAD_PATH, "lroot/../x");
+    begin(META_OF("f\xc3\xbcr\n"));
+    tarball_pax(&tar, "path", SPAN("lroot/f\xc3\xbcr"));
+    tarball_file(&tar, "lroot/a", "A");
+    tarball_end(&tar);
+    assert_taken();
+    begin(META_OF("a\n"));
+    tarball_header(&tar, "././@LongLink", 'L', 12, 0644, NULL);
+    tarball_content(&tar, "/etc/passwd", 12);
+    tarball_file(&tar, "lroot/a", "A");
+    tarball_end(&tar);
+    assert_refused(REFUSAL_BAD_PATH, "/etc/passwd");
+}
+
+static void links_are_refused_unless_allowed(void **state) {
+    (void)state;
+    begin(META_OF("d/l\n"));
+    tarball_header(&tar, "lroot/d/l", '2', 0, 0777, "../x");
+    tarball_end(&tar);
+    assert_refused(REFUSAL_SYMLINK, "does not allow");
+    limits.symlinks = true;
+    assert_taken();
+    assert_true(check.members[0].symlink);
+    assert_true(span_is(check.members[0].link, "../x"));
+    begin(META_OF("l\n"));
+    tarball_header(&tar, "lroot/l", '2', 0, 0777, "/etc/passwd");
+    tarball_end(&tar);
+    assert_refused(REFUSAL_SYMLINK, "/etc/passwd");
+    begin(META_OF("l\nl/x\n"));
+    tarball_header(&tar, "lroot/l", '2', 0, 0777, "d");
+    tarball_file(&tar, "lroot/l/x", "X");
+    tarball_end(&tar);
+    assert_refused(REFUSAL_SYMLINK, "through the symbolic link");
+}
+
+static void limits_of_size_and_number_are_kept(void **state) {
+    (void)state;
+    char big[3000];
+    memset(big, 'x', sizeof big);
+    put_good_set();
+    limits.members = 4;
+    assert_refused(REFUSAL_TOO_BIG, "more than 4 members");
+    limits.members = 5;
+    assert_taken();
+    limits.unpacked_bytes = tar.len;
+    assert_taken();
+    limits.unpacked_bytes = tar.len - 1;
+    assert_refused(REFUSAL_TOO_BIG, "unpacks to more");
+    limits = SET_LIMITS;
+    limits.meta_bytes = 10;
+    assert_refused(REFUSAL_TOO_BIG, "'meta'");
+}
+
+static void bomb_is_refused(void **state) {
+    (void)state;
+    CLEANUP(text_clear) struct text packed = TEXT_INIT;
+    char *zeros = mem_alloc(4 << 20);
+    begin(META_OF("z\n"));
+    tarball_header(&tar, "lroot/z", '0', 4 << 20, 0644, NULL);
+    tarball_content(&tar, zeros, 4 << 20);
+    tarball_end(&tar);
+    free(zeros);
+    compress_with(archive_write_add_filter_gzip, &packed);
+    look_at(text_span(&packed));
+    assert_int_equal(check.why.kind, REFUSAL_NONE);
+    limits.ratio_from_bytes = 1 << 20;
+    assert_bytes_refused(text_span(&packed), REFUSAL_BOMB, "unpack to");
+}
+
+static void meta_is_needed_and_must_list_the_files(void **state) {
+    (void)state;
+    text_reset(&tar);
+    tarball_file(&tar, "lroot/a", "A");
+    tarball_end(&tar);
+    assert_refused(REFUSAL_NO_META, "no member 'meta'");
+    begin(META_OF("a\nb\n"));
+    tarball_file(&tar, "lroot/a", "A");
+    tarball_end(&tar);
+    assert_refused(REFUSAL_FILES_MISMATCH, "'b' is listed");
+    begin("junk");
+    tarball_end(&tar);
+    assert_refused(REFUSAL_META_TEXT, "junk");
+}
+
+static void rollback_needs_no_lroot(void **state) {
+    (void)state;
+    begin("##movetype\nRB\n##target\nmain\n##dependencies\nC1\n");
+    tarball_end(&tar);
+    assert_taken();
+    assert_int_equal(check.member_count, 0);
+}
+
+struct story {
+    struct text told;
+    int left; /* calls until it fails; negative: never */
+};
+
+static bool told_enough(struct story *story, struct err *err) {
+    if (story->left-- != 0)
+        return true;
+    return err_set(err, ERR_TEMPORARY, "enough");
+}
+
+static bool on_begin(void *context, const struct set_member *member,
+                     struct err *err) {
+    struct story *story = context;
+    text_addf(&story->told, "[%.*s%s%s ", (int)member->path.len, member->path.p,
+              member->executable ? "*" : "", member->symlink ? "@" : "");
+    return told_enough(story, err);
+}
+
+static bool on_content(void *context, const void *p, size_t bytes,
+                       struct err *err) {
+    struct story *story = context;
+    text_add(&story->told, p, bytes);
+    return told_enough(story, err);
+}
+
+static bool on_end(void *context, struct err *err) {
+    struct story *story = context;
+    text_addc(&story->told, ']');
+    return told_enough(story, err);
+}
+
+static bool walk(struct story *story, struct err *err) {
+    struct set_visitor visitor = {story, on_begin, on_content, on_end};
+    int fd = descriptor_of(text_span(&tar));
+    bool fine = set_tar_walk(fd, &limits, &visitor, &arena, &check, err);
+    close(fd);
+    return fine;
+}
+
+static void walk_hands_out_content(void **state) {
+    (void)state;
+    put_good_set();
+    struct story story = {.left = -1};
+    struct err err = {0};
+    assert_true(walk(&story, &err));
+    assert_int_equal(check.why.kind, REFUSAL_NONE);
+    assert_string_equal(story.told.p, "[b/c* cc\n][a ]");
+    text_clear(&story.told);
+    for (int calls = 0; calls < 5; calls++) {
+        story = (struct story){.left = calls};
+        assert_false(walk(&story, &err));
+        assert_string_equal(err.text, "enough");
+        text_clear(&story.told);
+    }
+}
+
+static void unreadable_descriptor_is_no_verdict(void **state) {
+    (void)state;
+    struct err err = {0};
+    int fd = open("/", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    assert_true(fd >= 0);
+    assert_false(set_tar_check(fd, &limits, &arena, &check, &err));
+    assert_non_null(strstr(err.text, "cannot read the tarball"));
+    close(fd);
+}
+
+static void answer_survives_the_pipe(void **state) {
+    (void)state;
+    CLEANUP(text_clear) struct text bytes = TEXT_INIT;
+    struct set_check back;
+    put_good_set();
+    assert_taken();
+    set_check_encode(&check, &bytes);
+    assert_true(bytes.len <= set_check_bytes_max(&limits));
+    assert_true(
+        set_check_decode(text_span(&bytes), &limits, &arena, &back, NULL));
+    assert_string_equal(back.sha256, check.sha256);
+    assert_int_equal(back.size, check.size);
+    assert_int_equal(back.member_count, 2);
+    assert_true(back.members[1].executable);
+    assert_true(span_is(back.meta.target, "main"));
+    for (size_t len = 0; len < bytes.len; len++)
+        assert_false(set_check_decode(span_make(bytes.p, len), &limits, &arena,
+                                      &back, NULL));
+    text_addc(&bytes, 'x');
+    assert_false(
+        set_check_decode(text_span(&bytes), &limits, &arena, &back, NULL));
+}
+
+static void refusal_survives_the_pipe(void **state) {
+    (void)state;
+    CLEANUP(text_clear) struct text bytes = TEXT_INIT;
+    struct set_check back;
+    assert_member_refused("README", '0', REFUSAL_OUTSIDE, "README");
+    set_check_encode(&check, &bytes);
+    assert_true(
+        set_check_decode(text_span(&bytes), &limits, &arena, &back, NULL));
+    assert_int_equal(back.why.kind, REFUSAL_OUTSIDE);
+    assert_string_equal(back.why.text, check.why.text);
+    assert_int_equal(back.member_count, 0);
+}
+
+static void answer_with_a_forged_path_is_no_answer(void **state) {
+    (void)state;
+    CLEANUP(text_clear) struct text bytes = TEXT_INIT;
+    struct set_check back;
+    put_good_set();
+    assert_taken();
+    check.members[0].path = SPAN("../a");
+    set_check_encode(&check, &bytes);
+    assert_false(
+        set_check_decode(text_span(&bytes), &limits, &arena, &back, NULL));
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+#define TEST(name) cmocka_unit_test_setup(name, setup)
+        TEST(members_and_sum_of_a_good_set_are_given),
+        TEST(sum_is_that_of_sha256),
+        TEST(meta_may_stand_last),
+        TEST(compressed_sets_are_taken),
+        TEST(other_compressions_and_formats_are_refused),
+        TEST(stream_cut_anywhere_is_refused),
+        TEST(garbage_behind_the_end_is_refused),
+        TEST(members_of_other_kinds_are_refused),
+        TEST(hostile_names_are_refused),
+        TEST(long_names_are_applied_before_the_rules),
+        TEST(links_are_refused_unless_allowed),
+        TEST(limits_of_size_and_number_are_kept),
+        TEST(bomb_is_refused),
+        TEST(meta_is_needed_and_must_list_the_files),
+        TEST(rollback_needs_no_lroot),
+        TEST(walk_hands_out_content),
+        TEST(unreadable_descriptor_is_no_verdict),
+        TEST(answer_survives_the_pipe),
+        TEST(refusal_survives_the_pipe),
+        TEST(answer_with_a_forged_path_is_no_answer),
+    };
+    return cmocka_run_group_tests(tests, NULL, teardown);
+}
