@@ -19,7 +19,7 @@ struct run_order {
     bool probe; /* only ask whether the change is on its target already */
 };
 
-enum run_stop { RUN_STOP_TERM, RUN_STOP_KILL, RUN_STOP_DRAIN };
+enum run_stop { RUN_STOP_TERM, RUN_STOP_KILL };
 
 /* How an attempt ended. */
 struct run_end {

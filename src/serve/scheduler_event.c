@@ -1,0 +1,241 @@
+/* What the registry says happened, by whomever: the order and the schedule are
+ * caches of it. */
+#include <inttypes.h>
+
+#include "base/log.h"
+#include "serve/scheduler_inner.h"
+
+enum { PAGE_JOBS = 1000 };
+
+/* A job with relations enters the order, with its edges and touches. */
+void order_take(struct scheduler *scheduler, const struct job *job) {
+    struct arena arena = ARENA_INIT;
+    struct err err;
+    struct job_edge *edges;
+    struct job_touch *touches;
+    size_t edge_count, touch_count;
+    struct store *store = scheduler->store;
+    if (!store_edges_from(store, job->num, &arena, &edges, &edge_count, &err) ||
+        !store_touches(store, job->num, &arena, &touches, &touch_count, &err)) {
+        log_read_failure("the relations", job->num, &err);
+        arena_clear(&arena);
+        return;
+    }
+    struct order_entry entry = {
+        .num = job->num,
+        .id = job->id,
+        .job_class = job->job_class,
+        .state = job->state,
+        .key = job->key,
+        .rank = job->rank,
+        .target = job->target,
+        .holds = job->holds,
+        .rb = job->kind == JOB_CHANGE && job->job_class == CLASS_RB,
+        .admitted = job->admitted,
+        .since = job->since,
+        .edges = edges,
+        .edge_count = edge_count,
+        .touches = touches,
+        .touch_count = touch_count,
+    };
+    order_admit(scheduler->order, &entry);
+    arena_clear(&arena);
+}
+
+static void tell_successors(struct scheduler *scheduler, struct span id,
+                            struct order_other *other, struct arena *arena) {
+    struct store_edge_to *edges;
+    size_t count;
+    struct err err;
+    if (!store_edges_to(scheduler->store, id, arena, &edges, &count, &err)) {
+        log_error("cannot read what supersedes '%.*s': %s", (int)id.len, id.p,
+                  err.text);
+        return;
+    }
+    struct span *ids = arena_alloc(arena, (count + 1) * sizeof(*ids));
+    size_t kept = 0;
+    for (size_t i = 0; i < count; i++)
+        if (edges[i].kind == EDGE_SUPERSEDES)
+            ids[kept++] = edges[i].id;
+    other->successors = ids;
+    other->successor_count = kept;
+}
+
+/* Tells the order what the registry knows of an id outside of it. */
+static void tell_outside(struct scheduler *scheduler, struct span id) {
+    struct arena arena = ARENA_INIT;
+    struct job job;
+    struct err err;
+    bool found;
+    if (!store_lookup(scheduler->store, id, &arena, &job, &found, &err)) {
+        log_error("cannot look up '%.*s': %s", (int)id.len, id.p, err.text);
+        arena_clear(&arena);
+        return;
+    }
+    struct order_other other = {.id = id, .state = STATE_NONE};
+    if (found) {
+        other.state = job.state;
+        other.since = job.since;
+        other.num = job.num;
+        other.key = job.key;
+    }
+    tell_successors(scheduler, id, &other, &arena);
+    order_outside(scheduler->order, &other);
+    arena_clear(&arena);
+}
+
+void answer_unknown(struct scheduler *scheduler) {
+    struct span id;
+    while (order_next_unknown(scheduler->order, &id)) {
+        struct arena arena = ARENA_INIT;
+        tell_outside(scheduler, arena_span(&arena, id));
+        arena_clear(&arena);
+    }
+}
+
+/* A newcomer that supersedes others is news for whoever waits for those. */
+static void tell_superseded(struct scheduler *scheduler, uint64_t num) {
+    struct arena arena = ARENA_INIT;
+    struct job_edge *edges;
+    size_t count;
+    struct err err;
+    if (store_edges_from(scheduler->store, num, &arena, &edges, &count, &err))
+        for (size_t i = 0; i < count; i++)
+            if (edges[i].kind == EDGE_SUPERSEDES &&
+                order_watches(scheduler->order, edges[i].to))
+                tell_outside(scheduler, edges[i].to);
+    arena_clear(&arena);
+}
+
+static void on_admitted(struct scheduler *scheduler,
+                        const struct store_event *event) {
+    struct arena arena = ARENA_INIT;
+    struct job row;
+    struct err err;
+    const struct job *job = event->job;
+    if (!job) {
+        if (!store_job(scheduler->store, event->num, &arena, &row, &err)) {
+            log_read_failure("the row", event->num, &err);
+            arena_clear(&arena);
+            return;
+        }
+        job = &row;
+    }
+    if (job->has_relations && !job_state_is_final(job->state)) {
+        order_take(scheduler, job);
+        tell_superseded(scheduler, job->num);
+    } else if (order_watches(scheduler->order, job->id)) {
+        tell_outside(scheduler, job->id);
+    }
+    if (job->state == STATE_PENDING)
+        offer_job(scheduler, job);
+    arena_clear(&arena);
+}
+
+static void on_retried(struct scheduler *scheduler,
+                       const struct store_event *event) {
+    struct arena arena = ARENA_INIT;
+    struct job job;
+    struct err err;
+    if (!store_job(scheduler->store, event->num, &arena, &job, &err))
+        log_read_failure("the row", event->num, &err);
+    else if (job.has_relations && !job_state_is_final(job.state))
+        order_take(scheduler, &job);
+    arena_clear(&arena);
+}
+
+static void on_move(struct scheduler *scheduler,
+                    const struct store_event *event) {
+    if (event->from == STATE_NONE) {
+        on_admitted(scheduler, event);
+        return;
+    }
+    if (job_state_is_final(event->from))
+        on_retried(scheduler, event);
+    else if (order_has(scheduler->order, event->num))
+        order_move(scheduler->order, event->num, event->to, event->at, false);
+    if (!order_has(scheduler->order, event->num) &&
+        order_watches(scheduler->order, event->id))
+        tell_outside(scheduler, event->id);
+    if (event->from == STATE_PENDING) {
+        schedule_forget(scheduler->schedule, event->num);
+        struct card *card = card_get(scheduler, event->num);
+        if (card && !card->executing && event->to != STATE_EXECUTING)
+            card_drop(scheduler, card);
+    }
+    if (event->to == STATE_PENDING &&
+        (scheduler->options.parts & SCHEDULER_STARTS)) {
+        struct card *card = card_get(scheduler, event->num);
+        if (!card || !card->executing)
+            offer_num(scheduler, event->num);
+        /* else: when the end of its last attempt is recorded */
+    }
+}
+
+static void on_hold(struct scheduler *scheduler, uint64_t num) {
+    struct arena arena = ARENA_INIT;
+    struct job job;
+    struct err err;
+    if (!store_job(scheduler->store, num, &arena, &job, &err)) {
+        log_read_failure("the row", num, &err);
+        arena_clear(&arena);
+        return;
+    }
+    order_hold(scheduler->order, num, job.holds);
+    if (job.state == STATE_PENDING && job.holds != 0)
+        schedule_forget(scheduler->schedule, num);
+    else if (job.state == STATE_PENDING)
+        offer_job(scheduler, &job);
+    arena_clear(&arena);
+}
+
+static void on_cancel(struct scheduler *scheduler, uint64_t num) {
+    struct card *card = card_get(scheduler, num);
+    if (!card || !card->executing)
+        return;
+    if (card->killer == RETRY_NOBODY)
+        card->killer = RETRY_OPERATOR;
+    stop_job(scheduler, card, RUN_STOP_TERM);
+}
+
+void scheduler_on_event(void *ctx, const struct store_event *event) {
+    struct scheduler *scheduler = ctx;
+    scheduler->settled = false;
+    if (event->kind == EVENT_MOVE)
+        on_move(scheduler, event);
+    else if (event->kind == EVENT_HOLD || event->kind == EVENT_RELEASE)
+        on_hold(scheduler, event->num);
+    else if (event->kind == EVENT_CANCEL)
+        on_cancel(scheduler, event->num);
+}
+
+static bool load_state(struct scheduler *scheduler, unsigned states,
+                       struct err *err) {
+    struct store_list list = {
+        .states = states, .relations_only = true, .limit = PAGE_JOBS};
+    for (;;) {
+        struct arena arena = ARENA_INIT;
+        struct job *jobs;
+        size_t count;
+        if (!store_jobs(scheduler->store, &list, &arena, &jobs, &count, err)) {
+            arena_clear(&arena);
+            return err_wrap(err, "cannot load the jobs that live");
+        }
+        for (size_t i = 0; i < count; i++) {
+            order_take(scheduler, &jobs[i]);
+            list.after_num = jobs[i].num;
+        }
+        arena_clear(&arena);
+        if (count < PAGE_JOBS)
+            return true;
+    }
+}
+
+/* In the order of D23: who runs or may run waits for nobody. */
+bool scheduler_load(struct scheduler *scheduler, struct err *err) {
+    return load_state(scheduler,
+                      STATE_BIT(STATE_EXECUTING) | STATE_BIT(STATE_PENDING),
+                      err) &&
+           load_state(scheduler, STATE_BIT(STATE_STAGED), err) &&
+           load_state(scheduler, STATE_BIT(STATE_QUEUED), err);
+}

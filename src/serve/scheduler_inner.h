@@ -1,0 +1,165 @@
+/* Inside the scheduler: for scheduler*.c only. */
+#ifndef POINTSMAN_SERVE_SCHEDULER_INNER_H
+#define POINTSMAN_SERVE_SCHEDULER_INNER_H
+
+#include "base/list.h"
+#include "base/map.h"
+#include "base/random.h"
+#include "core/order.h"
+#include "core/retry.h"
+#include "core/schedule.h"
+#include "serve/scheduler.h"
+
+/* A task of an array that executes. */
+struct array_task {
+    struct span node; /* in the array's arena */
+    enum task_status status;
+    unsigned attempt;
+    struct retry_counts counts;
+    struct wall not_before;
+    bool running;
+};
+
+struct array {
+    struct list link; /* scheduler.arrays, the most urgent first */
+    struct card *card;
+    struct arena arena;
+    struct array_task *tasks;
+    size_t count, first_open; /* all before first_open are final or running */
+    size_t running;
+    bool begun; /* P -> X is committed */
+};
+
+/* What is known of one job: while it may be started soon, and while it
+ * executes. A card of a waiting job is a cache and may be dropped. */
+struct card {
+    struct list link; /* scheduler.waiting while it waits */
+    uint64_t num;
+    struct job job;      /* its spans point into this block */
+    struct array *array; /* executing arrays only */
+    unsigned attempts;   /* under way */
+    enum retry_killer killer;
+    bool executing;
+};
+
+/* One start of a task, or a probe, from its assignment until its end is
+ * recorded. */
+struct attempt {
+    struct list link; /* scheduler.attempts or scheduler.ended */
+    uint64_t handle;
+    struct card *card;
+    size_t task;
+    bool of_array;
+    unsigned number;
+    struct wall assigned;
+    bool is_started;
+    bool is_ended; /* in scheduler.ended */
+    bool recovery; /* found executing at the start; only probed */
+    /* Changes whose end leaves it open whether they landed are probed. */
+    bool probing, probed, landed;
+    uint64_t probe_handle; /* 0: not under way */
+    struct wall probe_again;
+    struct run_end end; /* its spans in end_memory */
+    char *end_memory;
+};
+
+enum plan_kind {
+    PLAN_END,   /* of an attempt */
+    PLAN_START, /* of an attempt */
+    PLAN_BEGIN, /* of an array */
+    PLAN_OVER,  /* an array ends without an attempt that ends */
+    PLAN_STAGE, /* what the order proposed */
+    PLAN_RANK   /* the same: another rank */
+};
+
+/* What the batch under way is to bring about. */
+struct plan {
+    enum plan_kind kind;
+    unsigned op;             /* of the move, or of the only operation */
+    struct attempt *attempt; /* END, START */
+    uint64_t num;
+    bool again; /* END: the job goes on, this was one task of several */
+};
+
+struct scheduler {
+    struct store *store;
+    struct scheduler_options options;
+    struct arena names; /* of options */
+    struct runner runner;
+    struct order *order;
+    struct schedule *schedule;
+    struct random random;
+    struct wall now;
+
+    struct map cards; /* num -> struct card */
+    struct list waiting;
+    size_t waiting_count;
+    struct list attempts, ended; /* of struct attempt.link */
+    struct map by_handle;
+    struct list arrays;
+    uint64_t next_handle;
+    uint64_t started;
+    size_t running; /* attempts assigned and not ended */
+
+    struct store_batch *batch; /* under way, or being built */
+    bool in_flight;
+    struct plan *plans;
+    size_t plan_count, plan_cap;
+
+    bool draining, returning;
+    bool settled; /* the last look found nothing to do */
+    bool failed;
+    struct wall again_at; /* after a batch that failed */
+    struct err store_err;
+};
+
+struct span num_key(const uint64_t *num);
+
+/* cards (scheduler_card.c) */
+struct card *card_get(struct scheduler *scheduler, uint64_t num);
+/* A copy of the job, replacing what was known unless it executes. */
+struct card *card_keep(struct scheduler *scheduler, const struct job *job);
+void card_execute(struct scheduler *scheduler, struct card *card);
+void card_drop(struct scheduler *scheduler, struct card *card);
+void cards_clear(struct scheduler *scheduler);
+
+/* Offers a pending job for picking; reads its row. */
+void offer_num(struct scheduler *scheduler, uint64_t num);
+void offer_job(struct scheduler *scheduler, const struct job *job);
+
+struct plan *plan_add(struct scheduler *scheduler, enum plan_kind kind);
+void log_read_failure(const char *what, uint64_t num, const struct err *err);
+
+/* what happened (scheduler_event.c) */
+store_listener scheduler_on_event;
+bool scheduler_load(struct scheduler *scheduler, struct err *err);
+void answer_unknown(struct scheduler *scheduler);
+void order_take(struct scheduler *scheduler, const struct job *job);
+
+/* starts (scheduler_start.c) */
+void plan_starts(struct scheduler *scheduler);
+void start_committed(struct scheduler *scheduler, const struct plan *plan,
+                     bool ok);
+struct attempt *attempt_new(struct scheduler *scheduler, struct card *card,
+                            unsigned number);
+void attempt_free(struct scheduler *scheduler, struct attempt *attempt);
+/* The number the schedule knows the attempt by. */
+uint64_t attempt_slot(const struct attempt *attempt);
+void array_free(struct array *array);
+
+void array_begun(struct scheduler *scheduler, const struct plan *plan, bool ok);
+
+/* ends (scheduler_end.c) */
+/* Arrays that have nothing more to run, though no attempt of them ended. */
+void plan_overs(struct scheduler *scheduler);
+void over_committed(struct scheduler *scheduler, const struct plan *plan,
+                    bool ok);
+void plan_ends(struct scheduler *scheduler);
+void end_committed(struct scheduler *scheduler, const struct plan *plan,
+                   bool ok);
+void probe_start(struct scheduler *scheduler, struct attempt *attempt);
+struct wall probes_next(const struct scheduler *scheduler);
+void stop_job(struct scheduler *scheduler, struct card *card,
+              enum run_stop how);
+
+#endif

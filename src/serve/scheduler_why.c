@@ -1,0 +1,56 @@
+/* Why a job waits, in sentences with names. */
+#include <inttypes.h>
+
+#include "serve/scheduler_inner.h"
+#include "serve/why.h"
+
+static void why_scheduled(struct scheduler *scheduler, const struct job *job,
+                          struct wall now, struct why *why) {
+    struct schedule_job offer = {
+        .num = job->num,
+        .rank = job->rank.len ? job->rank : job->key,
+        .job_class = job->job_class,
+        .target = job->target,
+        .admitted = job->admitted,
+        .not_before = job->not_before,
+    };
+    struct schedule_why reason = schedule_why(scheduler->schedule, &offer, now);
+    struct job behind = {0};
+    struct err err;
+    if (reason.behind &&
+        !store_job(scheduler->store, reason.behind, why->arena, &behind, &err))
+        behind = (struct job){0};
+    switch (reason.reason) {
+    case SCHEDULE_LANE:
+        why_lane(why, job->target, behind.id);
+        break;
+    case SCHEDULE_SLOT:
+        why_slot(why, reason.busy, reason.slots);
+        break;
+    case SCHEDULE_NOT_BEFORE:
+        why_time(why, job, reason.until);
+        break;
+    case SCHEDULE_TURN:
+        why_turn(why, behind.id);
+        break;
+    case SCHEDULE_NEXT:
+    default:
+        break;
+    }
+}
+
+bool scheduler_why(struct scheduler *scheduler, const struct job *job,
+                   struct wall now, struct arena *arena,
+                   struct scheduler_reason **ret_reasons, size_t *ret_count,
+                   struct err *err) {
+    struct why why = {.arena = arena};
+    (void)err;
+    if (job->state != STATE_PENDING && order_has(scheduler->order, job->num))
+        why_order(&why, scheduler->order, job->num, now);
+    why_holds(&why, job);
+    if (job->state == STATE_PENDING && job->holds == 0)
+        why_scheduled(scheduler, job, now, &why);
+    *ret_reasons = why.reasons;
+    *ret_count = why.count;
+    return true;
+}

@@ -1,0 +1,32 @@
+/* The sentences of `why`, each reason by name. Whoever knows a reason (the
+ * scheduler while it runs, the API from the registry alone) adds it here, so
+ * that the words are the same everywhere. */
+#ifndef POINTSMAN_SERVE_WHY_H
+#define POINTSMAN_SERVE_WHY_H
+
+#include "base/arena.h"
+#include "base/time.h"
+#include "core/job.h"
+#include "core/order.h"
+#include "serve/scheduler.h"
+
+enum { WHY_REASONS = 64 }; /* at most; a last one says how many more */
+
+struct why {
+    struct arena *arena;
+    struct scheduler_reason *reasons;
+    size_t count, cap;
+};
+
+/* What the order says: precursor, dependency, record. Not its holds. */
+void why_order(struct why *why, const struct order *order, uint64_t num,
+               struct wall now);
+void why_holds(struct why *why, const struct job *job);
+void why_lane(struct why *why, struct span target, struct span behind);
+void why_slot(struct why *why, unsigned busy, unsigned slots);
+void why_time(struct why *why, const struct job *job, struct wall until);
+void why_turn(struct why *why, struct span next);
+/* Nobody is there to take it on: no role runs. */
+void why_no_role(struct why *why, const char *role);
+
+#endif
