@@ -45,6 +45,8 @@ MAY_TOUCH = {
     # libarchive reads the descriptor it was given, in the sandboxed checker.
     "src/wire/set_tar.c": {"read"},
 }
+# Two kinds of time, one place that reads them; the log stamps its lines.
+CLOCKS = {"src/os/clock.c", "src/base/log.c"}
 DRAWERS = re.compile(r"util|helper|common|misc", re.IGNORECASE)
 LINES_MOST = 800
 COMMENT_OR_TEXT = re.compile(
@@ -93,6 +95,14 @@ def base_core_and_wire_do_not_touch_the_world():
             for name in sorted(set(call.findall(code)) & set(kind_of)):
                 if name not in MAY_TOUCH.get(short(path), set()):
                     yield f"{short(path)}: {name}() ({kind_of[name]})"
+
+
+def one_place_reads_the_clock():
+    read = re.compile(r"(?<![.>\w])(time|clock_gettime|gettimeofday)\s*\(")
+    for path in sources():
+        code = COMMENT_OR_TEXT.sub(" ", path.read_text())
+        if read.search(code) and short(path) not in CLOCKS:
+            yield f"{short(path)}: ask os/clock.h"
 
 
 def no_file_is_a_drawer_without_a_name():
@@ -176,6 +186,7 @@ def newcomers_find_two_commands_on_the_first_screen():
 TESTS = [
     includes_go_only_downwards,
     base_core_and_wire_do_not_touch_the_world,
+    one_place_reads_the_clock,
     no_file_is_a_drawer_without_a_name,
     no_file_has_grown_past_a_second_noun,
     every_file_is_built_and_built_once,
