@@ -239,6 +239,24 @@ static int key_order(const void *a, const void *b) {
                         string_decode(y->raw, &scratch_b));
 }
 
+/* Brings equal hashes side by side. Ordinary objects have a handful of keys,
+ * most of them with hashes of their own: then there is nothing to sort. */
+static bool hashes_differ(struct key *keys, size_t count) {
+    enum { FEW = 16 };
+
+    if (count > FEW) {
+        qsort(keys, count, sizeof(*keys), key_order);
+        return false;
+    }
+    for (size_t i = 1; i < count; i++)
+        for (size_t k = 0; k < i; k++)
+            if (keys[k].hash == keys[i].hash) {
+                qsort(keys, count, sizeof(*keys), key_order);
+                return false;
+            }
+    return true;
+}
+
 /* The keys of the object that ends here are keys[first..]. */
 static bool keys_differ(struct scan *scan, size_t first) {
     size_t count = scan->key_count - first;
@@ -248,7 +266,8 @@ static bool keys_differ(struct scan *scan, size_t first) {
     if (count < 2)
         return true;
     keys = scan->keys + first;
-    qsort(keys, count, sizeof(*keys), key_order);
+    if (hashes_differ(keys, count))
+        return true;
     for (size_t i = 1; i < count; i++) {
         if (key_order(&keys[i - 1], &keys[i]) == 0)
             return err_set(scan->err, ERR_DATA,

@@ -94,7 +94,10 @@ void text_adds(struct text *text, const char *string) {
 }
 
 void text_addc(struct text *text, char c) {
-    text_add(text, &c, 1);
+    if (text->len + 1 >= text->cap)
+        text_reserve(text, 1);
+    text->p[text->len++] = c;
+    text->p[text->len] = '\0';
 }
 
 void text_addspan(struct text *text, struct span span) {
