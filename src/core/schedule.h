@@ -10,6 +10,9 @@
  * Ready = pending, not held, not before its time. Jobs offered before their
  * time are kept aside and become ready by themselves.
  *
+ * Ageing (D9) moves jobs ahead inside the window; those beyond the bound are
+ * looked for class by class every eighth of a step (a refill like others).
+ *
  * Every step is O(log window). The same calls give the same picks. */
 #ifndef POINTSMAN_CORE_SCHEDULE_H
 #define POINTSMAN_CORE_SCHEDULE_H
@@ -42,7 +45,8 @@ void schedule_set_lanes(struct schedule *schedule, struct span target,
 
 struct schedule_job {
     uint64_t num;
-    struct span rank;         /* key it is scheduled with */
+    struct span rank;         /* key it is scheduled with; its first byte is the
+                                 number of its class */
     enum job_class job_class; /* of its rank; for ageing */
     struct span target;       /* empty: a command */
     struct wall admitted;     /* for ageing */
@@ -74,21 +78,27 @@ void schedule_ended(struct schedule *schedule, uint64_t num, int64_t ran_ms);
 /* How many more may be assigned now, were there enough jobs. */
 unsigned schedule_room(const struct schedule *schedule);
 /* How many may be assigned beyond the slots now: none until attempts have
- * shown to be short. */
+ * shown to be short, then what the slots are likely to begin within a fifth of
+ * a second. A long attempt takes the trust away again. */
 unsigned schedule_ahead(const struct schedule *schedule);
+/* How many assignments there are too many, since attempts turned out to be
+ * long: the youngest unstarted ones may be taken back. */
+unsigned schedule_excess(const struct schedule *schedule);
 unsigned schedule_assigned_count(const struct schedule *schedule);
 size_t schedule_window(const struct schedule *schedule);
 
 /* Wants to be fed: read the ready jobs beyond (rank, num) in their order, at
  * most *ret_limit of them, offer each, then say schedule_refilled with how many
  * there were. (num 0: from the beginning.) At start-up it wants that at once.
- * Ask until it is false. */
+ * No other call between the two but
+ * schedule_offer. Ask until it is false. The rank is valid until then. */
 bool schedule_needs_refill(struct schedule *schedule, struct wall now,
                            struct span *ret_after_rank, uint64_t *ret_after_num,
                            size_t *ret_limit);
 void schedule_refilled(struct schedule *schedule, size_t count);
 
-/* When a not-before or an ageing step is due; WALL_NEVER: none. */
+/* When time alone makes something ready, or asks for a refill; WALL_NEVER:
+ * never. */
 struct wall schedule_next_time(const struct schedule *schedule);
 
 enum schedule_reason {
