@@ -122,8 +122,11 @@ static void on_ended(void *ctx, const struct guard_end *from) {
     struct worker *worker = ctx;
     struct running *running =
         map_get(&worker->by_handle, handle_key(&from->id));
-    if (!running)
+    if (!running) {
+        if (worker->options.foreign)
+            worker->options.foreign(worker->options.ctx, from);
         return;
+    }
     struct run_end end = {
         .handle = from->id,
         .result = (int)from->result,
@@ -251,7 +254,8 @@ bool worker_open(const struct worker_options *options,
     struct guard_options guard = {
         .base_fd = options->base_fd,
         .cgroup_root = options->no_cgroup ? "" : NULL,
-        .life_path = "ctrl/tasks.lock",
+        .role = options->guard_role,
+        .life_path = options->guard_role ? NULL : "ctrl/tasks.lock",
         .slots = options->slots,
     };
     static const struct guard_events events = {

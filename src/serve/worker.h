@@ -21,6 +21,7 @@ struct worker_options {
     int base_fd;
     struct output *output;       /* writer; outlives the worker */
     const struct config *config; /* see worker_configure */
+    const char *guard_role;      /* NULL = "task"; see os/guard.h */
     unsigned slots;              /* attempts at once: later starts wait here */
     bool terminal;               /* `run` in a terminal: tasks stay in its
                                     process group, Ctrl-Z stops them */
@@ -32,6 +33,8 @@ struct worker_options {
                      struct span line);
     /* The guard died: nothing runs any more; the process is to end. */
     void (*lost)(void *ctx, const char *why);
+    /* Ends of what others started through worker_guard; may be NULL. */
+    void (*foreign)(void *ctx, const struct guard_end *end);
     /* Told each end, from the loop. */
     void (*ended)(void *ctx, const struct run_end *end);
     /* The job file of a change that starts is to lie in run/ now. */

@@ -1,0 +1,552 @@
+#include "serve/roles.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "base/log.h"
+#include "os/clock.h"
+#include "os/fifo.h"
+#include "os/output.h"
+#include "serve/checker.h"
+#include "serve/intake.h"
+#include "serve/projection.h"
+#include "serve/prune.h"
+#include "serve/scheduler.h"
+#include "serve/worker.h"
+
+enum { ROLE_COUNT = 3, PRUNE_EVERY_MS = 3600 * 1000, RETURN_MS = 15 * 1000 };
+
+static const char *const role_names[ROLE_COUNT] = {"prequeue", "queue", "exec"};
+
+/* One role: its lock and its trigger. */
+struct role {
+    int lock_fd, fifo_fd;
+    uv_poll_t poll;
+    bool polls;
+};
+
+enum stopping { GOING, DRAINING, RETURNING, STOPPED };
+
+struct roles {
+    struct roles_options options;
+    struct base *base;
+    struct role role[ROLE_COUNT];
+    uv_async_t async;
+    uv_timer_t timer;
+    struct worker *worker;
+    struct output *output;
+    struct checker *checker;
+    struct projection *projection;
+    struct prequeue *prequeue;
+    struct scheduler *scheduler;
+    struct api_roles hooks;
+    struct mono poll_at, prune_at, stop_at;
+    struct wall prequeue_next;
+    enum stopping stopping;
+    bool look; /* something new may lie in prequeue/ or the registry */
+    bool looked;
+    unsigned open_handles;
+    void (*closed)(void *ctx);
+    void *closed_ctx;
+};
+
+void roles_wake_box(void *box) {
+    uv_async_t *async = ((struct roles_box *)box)->async;
+    if (async)
+        uv_async_send(async);
+}
+
+void roles_wake(struct roles *roles) {
+    uv_async_send(&roles->async);
+}
+
+/* ---- a turn ------------------------------------------------------------- */
+
+static void lost(struct roles *roles, const char *why) {
+    log_error("%s", why);
+    if (roles->options.lost)
+        roles->options.lost(roles->options.ctx, why);
+}
+
+static void look_around(struct roles *roles, struct wall now) {
+    struct err err;
+    struct mono at = clock_mono();
+    if (at.ns >= roles->poll_at.ns) {
+        roles->poll_at =
+            mono_add_ms(at, roles->base->config.queue.poll_s * 1000);
+        roles->look = true;
+        if (!projection_reconcile(roles->projection, now, &err))
+            log_error("cannot look for job files moved by hand: %s", err.text);
+    }
+    if (roles->look && !store_poll(roles->base->store, &err))
+        log_error("cannot read what others wrote: %s", err.text);
+    if (at.ns >= roles->prune_at.ns && (roles->options.roles & DAEMON_EXEC)) {
+        struct prune_report report;
+        roles->prune_at = mono_add_ms(at, PRUNE_EVERY_MS);
+        if (!prune(roles->base, now, &report, &err))
+            log_error("cannot put old things away: %s", err.text);
+    }
+}
+
+static void scan_prequeue(struct roles *roles, struct wall now) {
+    struct err err;
+    if (!roles->prequeue || roles->stopping != GOING)
+        return;
+    bool due = roles->look || now.ns >= roles->prequeue_next.ns ||
+               prequeue_is_due(roles->prequeue);
+    if (!due)
+        return;
+    if (!prequeue_scan(roles->prequeue, now, &roles->prequeue_next, &err)) {
+        log_error("cannot look through prequeue/, trying again: %s", err.text);
+        roles->prequeue_next = wall_add_ms(now, 1000);
+    }
+    if (roles->options.once && roles->looked &&
+        roles->prequeue_next.ns > now.ns)
+        roles->prequeue_next = WALL_NEVER;
+    roles->looked = true;
+}
+
+static void project(struct roles *roles, struct wall now) {
+    struct err err;
+    if (projection_is_due(roles->projection) &&
+        !projection_pass(roles->projection, now, &err))
+        log_error("job files lag behind the registry: %s", err.text);
+}
+
+static void stop_step(struct roles *roles) {
+    bool over = !roles->scheduler || scheduler_idle(roles->scheduler);
+    if (roles->stopping == DRAINING && !over &&
+        clock_mono().ns >= roles->stop_at.ns) {
+        roles->stopping = RETURNING;
+        roles->stop_at = mono_add_ms(clock_mono(), RETURN_MS);
+        scheduler_return(roles->scheduler);
+        roles_wake(roles);
+        return;
+    }
+    if (roles->stopping == RETURNING && !over &&
+        clock_mono().ns >= roles->stop_at.ns) {
+        log_error("something does not end; leaving it to the guard");
+        over = true;
+    }
+    if ((roles->stopping == DRAINING || roles->stopping == RETURNING) && over) {
+        roles->stopping = STOPPED;
+        if (roles->options.stopped)
+            roles->options.stopped(roles->options.ctx);
+    }
+}
+
+static void on_timer(uv_timer_t *timer);
+
+static void arm(struct roles *roles, struct wall now, struct wall next) {
+    struct mono at = clock_mono();
+    int64_t ms =
+        roles->options.once ? INT64_MAX : mono_ms_since(roles->poll_at, at);
+    if (next.ns != WALL_NEVER.ns && wall_ms_since(next, now) + 1 < ms)
+        ms = wall_ms_since(next, now) + 1;
+    if (roles->stopping != GOING && roles->stopping != STOPPED &&
+        mono_ms_since(roles->stop_at, at) + 1 < ms)
+        ms = mono_ms_since(roles->stop_at, at) + 1;
+    if (ms == INT64_MAX) {
+        uv_timer_stop(&roles->timer);
+        return;
+    }
+    uv_update_time(roles->async.loop);
+    uv_timer_start(&roles->timer, on_timer, ms < 1 ? 1 : (uint64_t)ms, 0);
+}
+
+static void turn(struct roles *roles) {
+    struct wall now = clock_wall();
+    struct wall next = WALL_NEVER;
+    struct err err;
+    store_turn(roles->base->store);
+    look_around(roles, now);
+    scan_prequeue(roles, now);
+    roles->look = false;
+    if (roles->scheduler &&
+        !scheduler_turn(roles->scheduler, now, &next, &err)) {
+        lost(roles, err.text);
+        return;
+    }
+    project(roles, now);
+    if (roles->prequeue && roles->prequeue_next.ns < next.ns)
+        next = roles->prequeue_next;
+    stop_step(roles);
+    arm(roles, now, next);
+    if (roles->options.turned)
+        roles->options.turned(roles->options.ctx);
+}
+
+static void on_async(uv_async_t *async) {
+    turn(async->data);
+}
+
+static void on_timer(uv_timer_t *timer) {
+    turn(timer->data);
+}
+
+static void on_fifo(uv_poll_t *poll, int status, int events) {
+    struct roles *roles = poll->data;
+    (void)status;
+    (void)events;
+    for (int i = 0; i < ROLE_COUNT; i++)
+        if (roles->role[i].fifo_fd >= 0)
+            fifo_drain(roles->role[i].fifo_fd);
+    roles->look = true;
+    turn(roles);
+}
+
+/* ---- what the worker tells ---------------------------------------------- */
+
+static void on_ended(void *ctx, const struct run_end *end) {
+    struct roles *roles = ctx;
+    if (roles->scheduler)
+        scheduler_ended(roles->scheduler, end);
+    roles_wake(roles);
+}
+
+static void on_foreign(void *ctx, const struct guard_end *end) {
+    struct roles *roles = ctx;
+    if (roles->checker && checker_ended(roles->checker, end))
+        roles_wake(roles);
+}
+
+static void on_guard_lost(void *ctx, const char *why) {
+    lost(ctx, why);
+}
+
+static bool on_settle_file(void *ctx, const struct job *job, struct err *err) {
+    struct roles *roles = ctx;
+    (void)job;
+    return projection_pass(roles->projection, clock_wall(), err);
+}
+
+/* ---- hooks of the API --------------------------------------------------- */
+
+static bool hook_why(void *ctx, const struct job *job, struct wall now,
+                     struct arena *arena, struct scheduler_reason **ret_reasons,
+                     size_t *ret_count, struct err *err) {
+    struct roles *roles = ctx;
+    return scheduler_why(roles->scheduler, job, now, arena, ret_reasons,
+                         ret_count, err);
+}
+
+static void hook_kill(void *ctx, uint64_t num) {
+    struct roles *roles = ctx;
+    scheduler_kill(roles->scheduler, num);
+}
+
+static void hook_trigger(void *ctx) {
+    struct roles *roles = ctx;
+    roles->look = true;
+    roles_wake(roles);
+}
+
+static bool hook_ready(void *ctx, struct err *err) {
+    struct roles *roles = ctx;
+    if (roles->stopping == GOING)
+        return true;
+    return err_set(err, ERR_UNAVAILABLE, "stopping");
+}
+
+static void hook_metrics(void *ctx, struct text *out) {
+    struct roles *roles = ctx;
+    text_addf(out, "# TYPE pointsman_running gauge\npointsman_running %u\n",
+              scheduler_running(roles->scheduler));
+    if (!roles->prequeue)
+        return;
+    struct prequeue_tally tally = prequeue_tally(roles->prequeue);
+    text_addf(out,
+              "# TYPE pointsman_prequeue_total counter\n"
+              "pointsman_prequeue_total{result=\"admitted\"} %" PRIu64 "\n"
+              "pointsman_prequeue_total{result=\"rejected\"} %" PRIu64 "\n",
+              tally.admitted, tally.rejected);
+}
+
+const struct api_roles *roles_hooks(struct roles *roles) {
+    return &roles->hooks;
+}
+
+struct output *roles_output(struct roles *roles) {
+    return roles->output;
+}
+
+struct span roles_progress(struct roles *roles, uint64_t num) {
+    return roles->worker ? worker_progress(roles->worker, num)
+                         : (struct span){0};
+}
+
+/* ---- opening ------------------------------------------------------------ */
+
+static bool has_role(const struct roles *roles, int i) {
+    return roles->options.roles & (1u << i);
+}
+
+static bool take_roles(struct roles *roles, struct err *err) {
+    for (int i = 0; i < ROLE_COUNT; i++) {
+        char name[32];
+        struct role *role = &roles->role[i];
+        if (!has_role(roles, i))
+            continue;
+        if (!base_take_role(roles->base, role_names[i], &role->lock_fd, err))
+            return false;
+        snprintf(name, sizeof(name), "%s_fifo", role_names[i]);
+        if (!fifo_open(roles->base->dirs[BASE_CTRL], name, &role->fifo_fd, err))
+            return false;
+    }
+    return true;
+}
+
+static void give_roles(struct roles *roles) {
+    for (int i = 0; i < ROLE_COUNT; i++) {
+        struct role *role = &roles->role[i];
+        if (role->fifo_fd >= 0)
+            close(role->fifo_fd);
+        if (role->lock_fd >= 0)
+            base_give_role(roles->base, role_names[i], &role->lock_fd);
+        role->fifo_fd = role->lock_fd = -1;
+    }
+}
+
+static bool start_worker(struct roles *roles, uv_loop_t *loop,
+                         struct err *err) {
+    struct base *base = roles->base;
+    bool exec = roles->options.roles & DAEMON_EXEC;
+    if (!(roles->options.roles & (DAEMON_EXEC | DAEMON_PREQUEUE)))
+        return true;
+    struct worker_options options = {
+        .loop = loop,
+        .base_path = base->path,
+        .base_fd = base->fd,
+        .output = roles->output,
+        .config = &base->config,
+        .guard_role = exec ? NULL : "check",
+        .slots = (unsigned)base->config.queue.concurrency,
+        .terminal = roles->options.terminal,
+        .lost = on_guard_lost,
+        .ended = on_ended,
+        .foreign = on_foreign,
+        .settle_file = on_settle_file,
+        .ctx = roles,
+    };
+    return worker_open(&options, &roles->worker, err);
+}
+
+/* What a role without a worker is given: nothing is ever started. */
+static void nothing_to_flush(void *ctx) {
+    (void)ctx;
+}
+
+static void scheduler_options_of(const struct roles *roles, struct arena *arena,
+                                 struct scheduler_options *ret) {
+    const struct config *config = &roles->base->config;
+    struct scheduler_target *targets =
+        arena_alloc(arena, (config->target_count + 1) * sizeof(*targets));
+    for (size_t i = 0; i < config->target_count; i++)
+        targets[i] = (struct scheduler_target){
+            .name = config->targets[i].name,
+            .lanes = (unsigned)config->targets[i].lanes,
+        };
+    bool exec = roles->options.roles & DAEMON_EXEC;
+    bool queue = roles->options.roles & DAEMON_QUEUE;
+    *ret = (struct scheduler_options){
+        .parts =
+            (queue ? SCHEDULER_STAGES : 0u) | (exec ? SCHEDULER_STARTS : 0u),
+        .slots = (unsigned)config->queue.concurrency,
+        .max_temp = (unsigned)config->queue.max_temp,
+        .max_crash = (unsigned)config->queue.max_crash,
+        .wait_for_dep_ms = config->queue.wait_for_dep_s * 1000,
+        .age_step_ms = config->queue.age_step_s * 1000,
+        .job_limit = roles->options.job_limit,
+        .seed = clock_seed(),
+        .actor = exec && queue ? SPAN("daemon:scheduler")
+                 : exec        ? SPAN("daemon:exec")
+                               : SPAN("daemon:queue"),
+        .worker = SPAN("local"),
+        .targets = targets,
+        .target_count = config->target_count,
+    };
+}
+
+static bool start_scheduler(struct roles *roles, struct err *err) {
+    struct arena arena = ARENA_INIT;
+    struct scheduler_options options;
+    struct runner runner = {.flush = nothing_to_flush};
+    bool exec = roles->options.roles & DAEMON_EXEC;
+    if (!(roles->options.roles & (DAEMON_QUEUE | DAEMON_EXEC)))
+        return true;
+    if (exec)
+        worker_runner(roles->worker, &runner);
+    scheduler_options_of(roles, &arena, &options);
+    roles->scheduler = scheduler_new(roles->base->store, &options, &runner);
+    arena_clear(&arena);
+    /* The guard is ready: nothing of a former life is left (DESIGN §8.2). */
+    return scheduler_start(roles->scheduler, clock_wall(), exec, err);
+}
+
+static bool start_parts(struct roles *roles, uv_loop_t *loop, struct err *err) {
+    struct base *base = roles->base;
+    if (!take_roles(roles, err))
+        return false;
+    if (!output_open(base->fd, true, &roles->output, err) ||
+        !start_worker(roles, loop, err) ||
+        !projection_open(base, &roles->projection, err) ||
+        !projection_recover(roles->projection, clock_wall(), err) ||
+        !start_scheduler(roles, err))
+        return false;
+    if (roles->options.roles & DAEMON_PREQUEUE) {
+        roles->checker = checker_new(base, worker_guard(roles->worker), NULL);
+        roles->prequeue = prequeue_new(base, roles->checker, roles->projection);
+    }
+    return true;
+}
+
+static void listen_to_triggers(struct roles *roles, uv_loop_t *loop) {
+    for (int i = 0; i < ROLE_COUNT; i++) {
+        struct role *role = &roles->role[i];
+        if (role->fifo_fd < 0)
+            continue;
+        uv_poll_init(loop, &role->poll, role->fifo_fd);
+        role->poll.data = roles;
+        role->polls = true;
+        uv_poll_start(&role->poll, UV_READABLE, on_fifo);
+    }
+}
+
+static void set_hooks(struct roles *roles) {
+    roles->hooks = (struct api_roles){
+        .ctx = roles,
+        .why = roles->options.roles & DAEMON_EXEC ? hook_why : NULL,
+        .kill = roles->options.roles & DAEMON_EXEC ? hook_kill : NULL,
+        .trigger = hook_trigger,
+        .ready = hook_ready,
+        .metrics = roles->options.roles & DAEMON_EXEC ? hook_metrics : NULL,
+    };
+}
+
+bool roles_open(uv_loop_t *loop, const struct roles_options *options,
+                struct roles **ret_roles, struct err *err) {
+    struct roles *roles = mem_alloc(sizeof(*roles));
+    roles->options = *options;
+    roles->base = options->base;
+    for (int i = 0; i < ROLE_COUNT; i++)
+        roles->role[i].lock_fd = roles->role[i].fifo_fd = -1;
+    uv_async_init(loop, &roles->async, on_async);
+    uv_timer_init(loop, &roles->timer);
+    roles->async.data = roles->timer.data = roles;
+    roles->look = true;
+    options->box->async = &roles->async;
+    if (!start_parts(roles, loop, err)) {
+        roles_close(roles, NULL, NULL);
+        return false;
+    }
+    listen_to_triggers(roles, loop);
+    set_hooks(roles);
+    roles_wake(roles);
+    *ret_roles = roles;
+    return true;
+}
+
+bool roles_reload(struct roles *roles, struct err *err) {
+    struct arena arena = ARENA_INIT;
+    struct scheduler_options options;
+    if (!base_reload(roles->base, err))
+        return false;
+    if (roles->worker)
+        worker_configure(roles->worker, &roles->base->config);
+    if (roles->scheduler) {
+        scheduler_options_of(roles, &arena, &options);
+        scheduler_configure(roles->scheduler, &options);
+    }
+    arena_clear(&arena);
+    roles->poll_at = (struct mono){0};
+    roles_wake(roles);
+    return true;
+}
+
+bool roles_idle(struct roles *roles) {
+    if (roles->look || (roles->prequeue &&
+                        (!roles->looked || prequeue_is_due(roles->prequeue) ||
+                         !prequeue_is_idle(roles->prequeue))))
+        return false;
+    if (projection_is_due(roles->projection))
+        return false;
+    return roles->scheduler ? scheduler_idle(roles->scheduler)
+                            : store_is_idle(roles->base->store);
+}
+
+bool roles_used_up(struct roles *roles) {
+    return roles->scheduler && scheduler_used_up(roles->scheduler);
+}
+
+void roles_pause(struct roles *roles) {
+    if (roles->worker)
+        worker_pause(roles->worker);
+}
+
+void roles_continue(struct roles *roles) {
+    if (roles->worker)
+        worker_continue(roles->worker);
+}
+
+/* ---- ending ------------------------------------------------------------- */
+
+void roles_stop(struct roles *roles, int64_t drain_ms) {
+    struct mono at = mono_add_ms(clock_mono(), drain_ms);
+    if (roles->stopping == STOPPED || roles->stopping == RETURNING)
+        return;
+    if (roles->stopping == GOING || at.ns < roles->stop_at.ns)
+        roles->stop_at = at;
+    roles->stopping = DRAINING;
+    if (roles->scheduler)
+        scheduler_drain(roles->scheduler);
+    roles_wake(roles);
+}
+
+static void free_roles(struct roles *roles) {
+    void (*closed)(void *) = roles->closed;
+    void *ctx = roles->closed_ctx;
+    output_close(roles->output);
+    give_roles(roles);
+    free(roles);
+    if (closed)
+        closed(ctx);
+}
+
+static void on_closed(uv_handle_t *handle) {
+    struct roles *roles = handle->data;
+    if (--roles->open_handles == 0)
+        free_roles(roles);
+}
+
+static void close_handles(struct roles *roles) {
+    roles->open_handles = 2;
+    for (int i = 0; i < ROLE_COUNT; i++)
+        if (roles->role[i].polls) {
+            roles->open_handles++;
+            uv_close((uv_handle_t *)&roles->role[i].poll, on_closed);
+        }
+    uv_close((uv_handle_t *)&roles->async, on_closed);
+    uv_close((uv_handle_t *)&roles->timer, on_closed);
+}
+
+static void on_worker_closed(void *ctx) {
+    close_handles(ctx);
+}
+
+void roles_close(struct roles *roles, void (*closed)(void *ctx), void *ctx) {
+    roles->closed = closed;
+    roles->closed_ctx = ctx;
+    roles->options.box->async = NULL;
+    roles->options.turned = NULL;
+    prequeue_free(roles->prequeue);
+    checker_free(roles->checker);
+    scheduler_free(roles->scheduler);
+    projection_close(roles->projection);
+    roles->prequeue = NULL;
+    roles->scheduler = NULL;
+    if (roles->worker)
+        worker_close(roles->worker, on_worker_closed, roles);
+    else
+        close_handles(roles);
+}

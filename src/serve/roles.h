@@ -1,0 +1,65 @@
+/* The roles of one process in one loop: prequeue, staging, starting, with the
+ * projection behind them. `serve`, `daemon` and `run` differ in which roles
+ * they take, what ends them and who talks to them. */
+#ifndef POINTSMAN_SERVE_ROLES_H
+#define POINTSMAN_SERVE_ROLES_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <uv.h>
+
+#include "base/err.h"
+#include "serve/api.h"
+#include "serve/base.h"
+#include "serve/daemon.h"
+
+struct roles;
+
+/* The store is opened before the roles and must be able to wake them: it is
+ * given this box, which roles_open fills. */
+struct roles_box {
+    uv_async_t *async; /* NULL: nobody to wake yet */
+};
+void roles_wake_box(void *box);
+
+struct roles_options {
+    struct base *base; /* for writing, with its store; store_options.wake was
+                          roles_wake_box, its ctx the box below */
+    struct roles_box *box;
+    unsigned roles; /* of enum daemon_roles */
+    uint64_t job_limit;
+    bool terminal; /* tasks of commands stay in our process group */
+    bool once;     /* one look at prequeue/; no polling */
+    /* All from the loop. */
+    void (*turned)(void *ctx);  /* after each turn */
+    void (*stopped)(void *ctx); /* roles_stop has come to its end */
+    /* Guard or registry are gone: nothing more can be done here. */
+    void (*lost)(void *ctx, const char *why);
+    void *ctx;
+};
+
+/* Takes the roles (ERR_RUNNING when another process has one), starts the
+ * guard, recovers what a former life left. */
+bool roles_open(uv_loop_t *loop, const struct roles_options *options,
+                struct roles **ret_roles, struct err *err);
+/* Asks for a turn soon; from any thread and from signal handlers. */
+void roles_wake(struct roles *roles);
+/* The hooks of serve/api.h. */
+const struct api_roles *roles_hooks(struct roles *roles);
+struct output *roles_output(struct roles *roles);
+/* What another owner of the loop has to be told to do next: see api_turn. */
+bool roles_idle(struct roles *roles);    /* DESIGN §8.17 */
+bool roles_used_up(struct roles *roles); /* the job limit */
+/* Configuration anew; on an error the old one stays. */
+bool roles_reload(struct roles *roles, struct err *err);
+/* Start nothing new; `stopped` when what runs has ended, at the latest after
+ * drain_ms, when the rest is killed and goes back to P. Again: sooner. */
+void roles_stop(struct roles *roles, int64_t drain_ms);
+void roles_pause(struct roles *roles);
+void roles_continue(struct roles *roles);
+struct span roles_progress(struct roles *roles, uint64_t num);
+/* Gives the roles back and frees everything, then calls closed (may be NULL)
+ * from the loop. */
+void roles_close(struct roles *roles, void (*closed)(void *ctx), void *ctx);
+
+#endif
