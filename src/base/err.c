@@ -8,9 +8,10 @@
 static const struct {
     int exit_status, http_status;
     bool again;
+    const char *meaning;
 } kinds[ERR_KINDS] = {
-    {0, 200, false},
-#define ERR_KIND(name, exit, http, again, meaning) {exit, http, again},
+    {0, 200, false, "no error"},
+#define ERR_KIND(name, exit, http, again, meaning) {exit, http, again, meaning},
 #include "base/err.def"
 #undef ERR_KIND
 };
@@ -153,4 +154,17 @@ int err_http_status(enum err_kind kind) {
 
 bool err_try_again(enum err_kind kind) {
     return kinds[kind_known(kind)].again;
+}
+
+const char *err_meaning(enum err_kind kind) {
+    return kinds[kind_known(kind)].meaning;
+}
+
+bool err_find(const char *name, enum err_kind *ret_kind) {
+    for (unsigned kind = 0; kind < ERR_KINDS; kind++)
+        if (strcmp(names[kind], name) == 0) {
+            *ret_kind = (enum err_kind)kind;
+            return true;
+        }
+    return false;
 }

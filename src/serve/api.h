@@ -32,7 +32,8 @@
 
 struct api;
 struct api_call;
-struct base;   /* serve/base.h */
+struct base;    /* serve/base.h */
+struct checker; /* serve/checker.h */
 struct output; /* os/output.h */
 
 enum api_method { API_GET, API_POST, API_PUT, API_METHODS };
@@ -64,6 +65,7 @@ struct api_request {
  * then the registry alone answers. */
 struct api_roles {
     void *ctx;
+    struct checker *checker; /* for uploads; NULL: one of its own, that waits */
     /* What holds a job back, by name (as scheduler_why). */
     bool (*why)(void *ctx, const struct job *job, struct wall now,
                 struct arena *arena, struct scheduler_reason **ret_reasons,

@@ -1,0 +1,240 @@
+#include "serve/api_call.h"
+
+#include "serve/job_json.h"
+#include "serve/job_match.h"
+
+/* ---- lists --------------------------------------------------------------- */
+
+enum { LIST_DEFAULT = 1000, LIST_MOST = 1000000 };
+
+struct listing {
+    struct job_match match;
+    struct store_list list;
+    uint64_t left;
+};
+
+/* One page of the registry at a time, so that a list of millions neither fills
+ * memory nor keeps others waiting. */
+static void list_work(struct api_call *call) {
+    struct listing *listing = call->state;
+    struct store *store = call->api->options.store;
+
+    for (unsigned pages = 0; call->out.len < API_OUT_BYTES && !call->ended;
+         pages++) {
+        if (pages == API_PAGES) {
+            api_turn_in(call, 0);
+            return;
+        }
+        struct arena arena = ARENA_INIT;
+        struct job *jobs;
+        size_t count;
+        struct err err = {0};
+        if (!store_jobs(store, &listing->list, &arena, &jobs, &count, &err)) {
+            arena_clear(&arena);
+            api_fail(call, &err);
+            return;
+        }
+        for (size_t i = 0; i < count && listing->left > 0; i++) {
+            bool matches;
+            listing->list.after_num = jobs[i].num;
+            if (!job_match_test(&listing->match, store, &jobs[i], api_now(call),
+                                &arena, &matches, &err)) {
+                api_fail(call, &err);
+                break;
+            }
+            if (!matches)
+                continue;
+            struct json json;
+            json_open(&json, &call->out);
+            job_json(&json, &jobs[i], &arena);
+            text_addc(&call->out, '\n');
+            listing->left--;
+        }
+        if (count < listing->list.limit || listing->left == 0)
+            api_end(call);
+        arena_clear(&arena);
+    }
+}
+
+/* ?filter= &limit= &after= (num of the last one seen) &order=newest|oldest */
+void api_list(struct api_call *call) {
+    static const char *const keys[] = {"filter", "limit", "after", "order",
+                                       NULL};
+    struct listing *listing = arena_alloc(&call->arena, sizeof *listing);
+    struct span order = api_query(call, "order");
+    struct err err = {0};
+
+    listing->left = LIST_DEFAULT;
+    listing->list = (struct store_list){.with_spec = true, .limit = API_PAGE};
+    if (!api_query_check(call, keys) ||
+        !api_query_u64(call, "limit", LIST_MOST, &listing->left) ||
+        !api_query_u64(call, "after", UINT64_MAX, &listing->list.after_num))
+        return;
+    listing->list.newest_first = span_is(order, "newest");
+    if (order.p != NULL && !listing->list.newest_first &&
+        !span_is(order, "oldest")) {
+        err_set(&err, ERR_USAGE, "'order' is newest or oldest, not '%.*s'",
+                (int)order.len, order.p);
+        api_fail(call, &err);
+        return;
+    }
+    if (!job_match_parse(api_query(call, "filter"), &call->arena,
+                         &listing->match, &err)) {
+        api_fail(call, &err);
+        return;
+    }
+    listing->list.states = listing->match.states;
+    call->state = listing;
+    call->work = list_work;
+    api_reply(call, 200, api_lines);
+    if (listing->left == 0 || listing->match.states == 0)
+        api_end(call);
+}
+
+/* ?path= &limit= */
+void api_files(struct api_call *call) {
+    static const char *const keys[] = {"path", "limit", NULL};
+    uint64_t limit = LIST_DEFAULT;
+    struct job *jobs;
+    size_t count;
+    struct err err = {0};
+    struct span path = api_query(call, "path");
+
+    if (!api_query_check(call, keys) ||
+        !api_query_u64(call, "limit", LIST_MOST, &limit))
+        return;
+    if (path.len == 0) {
+        err_set(&err, ERR_USAGE, "'path' is missing");
+        api_fail(call, &err);
+        return;
+    }
+    if (!store_touching(call->api->options.store, path, limit, &call->arena,
+                        &jobs, &count, &err)) {
+        api_fail(call, &err);
+        return;
+    }
+    api_reply(call, 200, api_lines);
+    for (size_t i = 0; i < count; i++) {
+        struct json json;
+        json_open(&json, &call->out);
+        job_json(&json, &jobs[i], &call->arena);
+        text_addc(&call->out, '\n');
+    }
+    api_end(call);
+}
+
+/* ---- one job ------------------------------------------------------------- */
+
+static void edges_json(struct json *json, const struct job_edge *edges,
+                       size_t count) {
+    json_key(json, "relations");
+    json_array(json);
+    for (size_t i = 0; i < count; i++) {
+        json_object(json);
+        json_key(json, "relation");
+        json_string(json, edge_kind_word(edges[i].kind));
+        json_key(json, "id");
+        json_span(json, edges[i].to);
+        json_end(json);
+    }
+    json_end(json);
+}
+
+static void touches_json(struct json *json, const struct job_touch *touches,
+                         size_t count) {
+    json_key(json, "touches");
+    json_array(json);
+    for (size_t i = 0; i < count; i++) {
+        json_object(json);
+        json_key(json, "path");
+        json_span(json, touches[i].path);
+        json_key(json, "deleted");
+        json_bool(json, touches[i].deleted);
+        json_end(json);
+    }
+    json_end(json);
+}
+
+/* All there is to know; `exit_code` once it has ended. */
+void api_job_show(struct api_call *call) {
+    static const char *const keys[] = {NULL};
+    struct store *store = call->api->options.store;
+    struct job job;
+    struct job_edge *edges;
+    struct job_touch *touches;
+    size_t edge_count, touch_count;
+    struct err err = {0};
+    int code = 0;
+
+    if (!api_query_check(call, keys) || !api_job(call, &job))
+        return;
+    bool final = job_state_is_final(job.state);
+    if (!store_edges_from(store, job.num, &call->arena, &edges, &edge_count,
+                          &err) ||
+        !store_touches(store, job.num, &call->arena, &touches, &touch_count,
+                       &err) ||
+        (final && !job_exit_code(store, &job, &call->arena, &code, &err))) {
+        api_fail(call, &err);
+        return;
+    }
+    api_reply(call, 200, api_json);
+    struct json json;
+    json_open(&json, &call->out);
+    json_object(&json);
+    job_json_members(&json, &job, &call->arena);
+    json_key(&json, "name");
+    json_span(&json, job.name);
+    json_key(&json, "cause");
+    json_span(&json, job.cause);
+    json_key(&json, "sum");
+    json_span(&json, job.sum);
+    json_key(&json, "size");
+    json_u64_string(&json, job.size_bytes);
+    json_key(&json, "cancel_asked");
+    json_bool(&json, job.cancel_asked);
+    edges_json(&json, edges, edge_count);
+    touches_json(&json, touches, touch_count);
+    json_key(&json, "exit_code");
+    if (final)
+        json_i64(&json, code);
+    else
+        json_null(&json);
+    json_key(&json, "submission");
+    struct json_value spec;
+    if (job.spec.len > 0 && json_parse(job.spec, &spec, NULL))
+        json_raw(&json, spec.raw);
+    else
+        json_null(&json);
+    json_end(&json);
+    text_addc(&call->out, '\n');
+    api_end(call);
+}
+
+/* ---- counts -------------------------------------------------------------- */
+
+void api_counts(struct api_call *call) {
+    struct store_tally tally;
+    struct err err = {0};
+
+    if (!store_count(call->api->options.store, &tally, &err)) {
+        api_fail(call, &err);
+        return;
+    }
+    api_reply(call, 200, api_json);
+    struct json json;
+    json_open(&json, &call->out);
+    json_object(&json);
+    for (unsigned state = 0; state < JOB_STATES; state++) {
+        json_key(&json, job_state_word((enum job_state)state));
+        json_i64(&json, (int64_t)tally.count[state]);
+    }
+    json_key(&json, "held");
+    json_i64(&json, (int64_t)tally.held);
+    json_key(&json, "seq");
+    json_u64_string(&json, store_seq(call->api->options.store));
+    json_key(&json, "served");
+    json_bool(&json, call->api->options.roles != NULL);
+    json_end(&json);
+    text_addc(&call->out, '\n');
+    api_end(call);
+}
