@@ -137,6 +137,15 @@ bool base_may_use(const struct base *base, uid_t uid, gid_t gid,
            (base->group && (gid == base->gid || in_group));
 }
 
+bool base_give_file(const struct base *base, int fd, struct err *err) {
+    if (geteuid() != 0 || base->uid == 0)
+        return true;
+    if (disk->fchown(fd, base->uid, base->gid) < 0)
+        return err_errno(err, errno, "cannot give a file to user %ld",
+                         (long)base->uid);
+    return true;
+}
+
 static bool am_in_group(gid_t group) {
     gid_t groups[NGROUPS_MAX];
     int count = getgroups(NGROUPS_MAX, groups);

@@ -112,6 +112,9 @@ bool base_take_role(struct base *base, const char *role, int *ret_fd,
 void base_give_role(struct base *base, const char *role, int *fd);
 void base_trigger(const struct base *base, const char *role);
 
+/* A file made by root in somebody else's base becomes the owner's. */
+bool base_give_file(const struct base *base, int fd, struct err *err);
+
 /* May this user read and write here? Owner, root, group (with --group). */
 bool base_may_use(const struct base *base, uid_t uid, gid_t gid, bool in_group);
 

@@ -36,6 +36,11 @@ bool projection_is_due(const struct projection *projection);
 bool projection_pass(struct projection *projection, struct wall now,
                      struct err *err);
 
+/* Passes until nothing is left to do and the registry knows it: for one-shot
+ * verbs, which have no loop. */
+bool projection_settle(struct projection *projection, struct wall now,
+                       struct err *err);
+
 /* Looks for job files moved by hand: queue, staging, pending -> term is a
  * cancel (actor fs:UID), anything else is undone and noted. Cheap when no
  * directory changed under us. */

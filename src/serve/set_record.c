@@ -1,0 +1,157 @@
+#include "serve/set_record.h"
+
+#include "base/json.h"
+
+static struct span title_of(const struct set_name *name,
+                            const struct meta *meta) {
+    struct span rest = meta->message, line;
+    if (span_cut(&rest, '\n', &line) && line.len > 0)
+        return line;
+    return name->csid;
+}
+
+static struct span make_spec(const struct set_name *name,
+                             const struct meta *meta, struct arena *arena) {
+    CLEANUP(text_clear) struct text spec = TEXT_INIT;
+    CLEANUP(text_clear) struct text sections = TEXT_INIT;
+    struct json json;
+    sections_format(&meta->sections, &sections);
+    json_open(&json, &spec);
+    json_object(&json);
+    json_key(&json, "title");
+    json_span(&json, title_of(name, meta));
+    json_key(&json, "author");
+    json_span(&json, meta->author);
+    json_key(&json, "base");
+    json_span(&json, meta->base);
+    json_key(&json, "files");
+    json_i64(&json, (int64_t)(meta->files.count + meta->deleted.count));
+    json_key(&json, "meta");
+    json_span(&json, text_span(&sections));
+    json_end(&json);
+    return arena_span(arena, text_span(&spec));
+}
+
+static void add_edges(struct set_record *record, enum edge_kind kind,
+                      const struct lines *ids) {
+    for (size_t i = 0; i < ids->count; i++)
+        record->edges[record->edge_count++] =
+            (struct job_edge){kind, ids->items[i]};
+}
+
+static void make_edges(const struct meta *meta, struct arena *arena,
+                       struct set_record *record) {
+    struct lines supersedes = {NULL, 0};
+    struct span old = meta->supersedes;
+    if (old.len > 0)
+        supersedes = (struct lines){&old, 1};
+    record->edges = arena_alloc(
+        arena, (meta->dependencies.count + meta->precursors.count + 1) *
+                   sizeof(*record->edges));
+    add_edges(record, EDGE_DEPENDENCY, &meta->dependencies);
+    add_edges(record, EDGE_HINT, &meta->precursors);
+    add_edges(record, EDGE_SUPERSEDES, &supersedes);
+}
+
+static void make_touches(const struct meta *meta, struct arena *arena,
+                         struct set_record *record) {
+    const struct lines *lists[] = {&meta->files, &meta->deleted};
+    record->touches =
+        arena_alloc(arena, (meta->files.count + meta->deleted.count + 1) *
+                               sizeof(*record->touches));
+    for (size_t list = 0; list < COUNT(lists); list++)
+        for (size_t i = 0; i < lists[list]->count; i++)
+            record->touches[record->touch_count++] = (struct job_touch){
+                .path = lists[list]->items[i],
+                .deleted = lists[list] == &meta->deleted,
+            };
+}
+
+void set_record_make(const struct set_name *name, const struct meta *meta,
+                     struct span target, struct span sum, uint64_t size_bytes,
+                     struct arena *arena, struct set_record *ret_record) {
+    unsigned char key[SET_KEY_BYTES];
+    size_t key_bytes = set_key(name, key);
+    *ret_record = (struct set_record){0};
+    struct job *job = &ret_record->job;
+    job->id = name->csid;
+    job->kind = JOB_CHANGE;
+    job->job_class = (enum job_class)name->class;
+    job->state = STATE_QUEUED;
+    job->key = arena_span(arena, span_make(key, key_bytes));
+    job->rank = job->key;
+    job->target = target;
+    job->name = name->text;
+    job->sum = sum;
+    job->size_bytes = size_bytes;
+    job->spec = make_spec(name, meta, arena);
+    job->tasks = 1;
+    job->has_relations = true;
+    make_edges(meta, arena, ret_record);
+    make_touches(meta, arena, ret_record);
+}
+
+/* ---- job file ------------------------------------------------------------ */
+
+static bool read_meta(const struct job *job, struct arena *arena,
+                      struct meta *ret_meta, struct err *err) {
+    struct json_value spec, member;
+    struct span text;
+    struct refusal why = {0};
+    struct path_limits widest = {4096, 255, 1024};
+    if (!json_parse(job->spec, &spec, err) || spec.type != JSON_OBJECT ||
+        !json_member(spec, "meta", &member) ||
+        !json_get_string(member, arena, &text))
+        return err_set(err, ERR_DATA, "the registry has no meta of set '%.*s'",
+                       (int)job->id.len, job->id.p);
+    if (!meta_parse(text, &widest, arena, ret_meta, &why))
+        return err_set(err, ERR_DATA, "meta of set '%.*s': %s",
+                       (int)job->id.len, job->id.p, why.text);
+    return true;
+}
+
+static bool read_record(struct store *store, const struct job *job,
+                        struct arena *arena, struct job_file *file,
+                        struct err *err) {
+    struct job_edge *edges;
+    size_t count;
+    if (!store_edges_from(store, job->num, arena, &edges, &count, err))
+        return false;
+    file->computed = true;
+    file->computed_seq = job->record_seq;
+    file->precursors.items =
+        arena_alloc(arena, (count + 1) * sizeof(struct span));
+    file->precursors.count = 0;
+    for (size_t i = 0; i < count; i++)
+        if (edges[i].kind == EDGE_PRECURSOR)
+            file->precursors.items[file->precursors.count++] = edges[i].to;
+    return true;
+}
+
+bool set_record_job_file(struct store *store, const struct job *job,
+                         struct arena *arena, struct text *out,
+                         struct err *err) {
+    struct job_file file = {0};
+    struct refusal why = {0};
+    struct job full = *job;
+    if (!full.spec.len && !store_job(store, job->num, arena, &full, err))
+        return false;
+    if (!set_name_parse(full.name, &file.name, &why))
+        return err_set(err, ERR_DATA, "the registry's name of set '%.*s': %s",
+                       (int)full.id.len, full.id.p, why.text);
+    file.sha256 = full.sum;
+    file.size = full.size_bytes;
+    file.seq = full.admitted_seq;
+    if (!read_meta(&full, arena, &file.meta, err))
+        return false;
+    file.precursors = file.meta.precursors;
+    if (full.record_seq > 0 && !read_record(store, &full, arena, &file, err))
+        return false;
+    /* Thousands of precursors are cut rather than no file written. */
+    while (!job_file_format(&file, out, err)) {
+        if (file.precursors.count == 0)
+            return false;
+        file.precursors.count /= 2;
+    }
+    return true;
+}
