@@ -1,0 +1,213 @@
+#include "serve/child.h"
+
+#include <ctype.h>
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <spawn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/text.h"
+#include "os/clock.h"
+
+static sigset_t stop_signals(void) {
+    sigset_t set;
+    sigemptyset(&set);
+    sigaddset(&set, SIGTERM);
+    sigaddset(&set, SIGHUP);
+    sigaddset(&set, SIGINT);
+    return set;
+}
+
+void stop_init(struct stop *stop) {
+    sigset_t set = stop_signals();
+    sigaddset(&set, SIGCHLD);
+    sigprocmask(SIG_BLOCK, &set, NULL);
+    signal(SIGPIPE, SIG_IGN);
+    signal(SIGCHLD, SIG_DFL);
+    prctl(PR_SET_CHILD_SUBREAPER, 1L, 0L, 0L, 0L);
+    stop->signal = 0;
+}
+
+static void stop_note(struct stop *stop, int signal) {
+    if (stop->signal == 0 && signal != SIGCHLD)
+        stop->signal = signal == SIGHUP ? SIGHUP : SIGTERM;
+}
+
+int stop_asked(struct stop *stop) {
+    sigset_t set = stop_signals();
+    struct timespec now = {0};
+    int signal;
+    while ((signal = sigtimedwait(&set, NULL, &now)) > 0)
+        stop_note(stop, signal);
+    return stop->signal;
+}
+
+static void actions_dup(posix_spawn_file_actions_t *actions, int from, int to) {
+    if (from >= 0)
+        posix_spawn_file_actions_adddup2(actions, from, to);
+}
+
+/* The mask a child begins with, and handlers as the kernel has them. */
+static void attr_signals(posix_spawnattr_t *attr, bool shielded) {
+    sigset_t mask, all;
+    sigemptyset(&mask);
+    if (shielded)
+        mask = stop_signals();
+    sigfillset(&all);
+    posix_spawnattr_setsigmask(attr, &mask);
+    posix_spawnattr_setsigdefault(attr, &all);
+    posix_spawnattr_setflags(attr,
+                             POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
+}
+
+static void actions_fill(posix_spawn_file_actions_t *actions,
+                         const struct child *child) {
+    if (child->in < 0)
+        posix_spawn_file_actions_addopen(actions, 0, "/dev/null", O_RDONLY, 0);
+    actions_dup(actions, child->in, 0);
+    actions_dup(actions, child->out, 1);
+    actions_dup(actions, child->err, 2);
+    actions_dup(actions, child->status, 3);
+    actions_dup(actions, child->progress, 4);
+    if (child->dir != NULL)
+        posix_spawn_file_actions_addchdir_np(actions, child->dir);
+}
+
+bool child_start(const struct child *child, pid_t *ret_pid, struct err *err) {
+    posix_spawn_file_actions_t actions;
+    posix_spawnattr_t attr;
+    posix_spawn_file_actions_init(&actions);
+    posix_spawnattr_init(&attr);
+    actions_fill(&actions, child);
+    attr_signals(&attr, child->shielded);
+    /* posix_spawnp takes char *const *: it does not write to them. */
+    union {
+        const char *const *in;
+        char *const *out;
+    } argv = {child->argv};
+    int sys = posix_spawnp(ret_pid, child->argv[0], &actions, &attr, argv.out,
+                           child->envp);
+    posix_spawn_file_actions_destroy(&actions);
+    posix_spawnattr_destroy(&attr);
+    if (sys == 0)
+        return true;
+    err_errno(err, sys, "cannot start '%s'", child->argv[0]);
+    if (err != NULL && err->kind != ERR_TEMPORARY)
+        err->kind = ERR_CONFIG;
+    return false;
+}
+
+/* Parent of a process by /proc/PID/stat, 0 when it is gone. The name in
+ * parentheses may hold anything, so the last ')' counts. */
+static pid_t process_parent(const char *pid) {
+    char path[64], line[512];
+    snprintf(path, sizeof path, "/proc/%.20s/stat", pid);
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0)
+        return 0;
+    ssize_t n = read(fd, line, sizeof line - 1);
+    close(fd);
+    line[n > 0 ? n : 0] = '\0';
+    const char *end = strrchr(line, ')');
+    return end != NULL && strlen(end) > 4 ? (pid_t)atol(end + 4) : 0;
+}
+
+/* A child's child counts too, however deep. */
+static bool process_is_ours(const char *pid) {
+    pid_t self = getpid(), parent = process_parent(pid);
+    for (int depth = 0; parent > 1 && parent != self && depth < 64; depth++) {
+        char text[24];
+        snprintf(text, sizeof text, "%d", parent);
+        parent = process_parent(text);
+    }
+    return parent == self;
+}
+
+static void children_signal(int signal) {
+    DIR *proc = opendir("/proc");
+    if (proc == NULL)
+        return;
+    for (struct dirent *entry; (entry = readdir(proc)) != NULL;)
+        if (isdigit((unsigned char)entry->d_name[0]) &&
+            process_is_ours(entry->d_name))
+            kill((pid_t)atol(entry->d_name), signal);
+    closedir(proc);
+}
+
+void children_kill(void) {
+    for (;;) {
+        /* Whom a killed process leaves behind comes to us: so each round may
+         * find more, until there is nobody. */
+        pid_t pid = waitpid(-1, NULL, WNOHANG);
+        if (pid < 0 && errno == ECHILD)
+            return;
+        if (pid > 0)
+            continue;
+        children_signal(SIGKILL);
+        if (waitpid(-1, NULL, 0) < 0 && errno == ECHILD)
+            return;
+    }
+}
+
+/* Waits for a signal at most until `deadline`. False: it has passed. */
+static bool wait_until(struct mono deadline, struct stop *stop) {
+    sigset_t set;
+    sigemptyset(&set);
+    sigaddset(&set, SIGCHLD);
+    if (stop != NULL) {
+        sigset_t more = stop_signals();
+        sigorset(&set, &set, &more);
+    }
+    int64_t left_ns = deadline.ns - clock_mono().ns;
+    if (left_ns <= 0)
+        return false;
+    if (left_ns > 3600 * NS_PER_S)
+        left_ns = 3600 * NS_PER_S;
+    struct timespec left = {left_ns / NS_PER_S, left_ns % NS_PER_S};
+    int signal = sigtimedwait(&set, NULL, &left);
+    if (signal > 0 && stop != NULL)
+        stop_note(stop, signal);
+    return true;
+}
+
+static struct mono deadline_in(int64_t ms) {
+    return ms == 0 ? MONO_NEVER : mono_add_ms(clock_mono(), ms);
+}
+
+struct child_end child_wait(pid_t pid, struct stop *stop, int64_t timeout_ms,
+                            int64_t grace_ms) {
+    struct mono deadline = deadline_in(timeout_ms);
+    struct child_end end = {CHILD_EXITED, 0};
+    bool ending = false;
+    for (;;) {
+        int status = 0;
+        pid_t got = waitpid(pid, &status, WNOHANG);
+        if (got == pid || (got < 0 && errno == ECHILD)) {
+            if (!ending && WIFSIGNALED(status))
+                end.how = CHILD_SIGNALLED;
+            end.code =
+                WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status);
+            /* A group's TERM ends child and us: it was not its own doing. */
+            if (stop != NULL && end.how == CHILD_SIGNALLED && stop_asked(stop))
+                end.how = CHILD_STOPPED;
+            return end;
+        }
+        bool late = !wait_until(deadline, ending ? NULL : stop);
+        bool stopped = stop != NULL && stop->signal != 0;
+        if (!ending && (late || stopped)) {
+            ending = true;
+            end.how = stopped ? CHILD_STOPPED : CHILD_LATE;
+            children_signal(SIGTERM);
+            deadline = mono_add_ms(clock_mono(), grace_ms);
+        } else if (ending && late) {
+            children_signal(SIGKILL);
+            deadline = mono_add_ms(clock_mono(), 1000);
+        }
+    }
+}

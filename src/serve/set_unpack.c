@@ -1,0 +1,92 @@
+#include "serve/set_unpack.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/arena.h"
+#include "os/dir.h"
+#include "serve/set_blobs.h"
+
+struct unpack {
+    int root; /* lroot/ */
+    int file; /* being written, or -1 */
+    struct text path;
+};
+
+/* Makes the directories above unpack->path. */
+static bool parents_make(struct unpack *unpack, struct err *err) {
+    char *path = unpack->path.p;
+    for (char *slash = strchr(path, '/'); slash != NULL;
+         slash = strchr(slash + 1, '/')) {
+        *slash = '\0';
+        bool ok = mkdirat(unpack->root, path, 0700) == 0 || errno == EEXIST;
+        int sys = errno;
+        if (!ok)
+            err_errno(err, sys, "cannot make '%s'", path);
+        *slash = '/';
+        if (!ok)
+            return false;
+    }
+    return true;
+}
+
+static bool unpack_begin(void *context, const struct set_member *member,
+                         struct err *err) {
+    struct unpack *unpack = context;
+    text_reset(&unpack->path);
+    text_addspan(&unpack->path, member->path);
+    if (!parents_make(unpack, err))
+        return false;
+    if (!member->symlink)
+        return dir_open_file(
+            unpack->root, unpack->path.p, O_WRONLY | O_CREAT | O_EXCL,
+            member->executable ? 0700 : 0600, &unpack->file, err);
+    CLEANUP(free_string) char *link = span_string(member->link);
+    if (symlinkat(link, unpack->root, unpack->path.p) != 0)
+        return err_errno(err, errno, "cannot make link '%s'", unpack->path.p);
+    return true;
+}
+
+static bool unpack_content(void *context, const void *p, size_t bytes,
+                           struct err *err) {
+    struct unpack *unpack = context;
+    return file_write(unpack->file, span_make(p, bytes), err);
+}
+
+static bool unpack_end(void *context, struct err *err) {
+    struct unpack *unpack = context;
+    (void)err;
+    fd_close(&unpack->file);
+    return true;
+}
+
+static bool meta_write(int dir, struct span meta, struct err *err) {
+    CLEANUP(fd_close) int fd = -1;
+    return dir_open_file(dir, "meta", O_WRONLY | O_CREAT | O_EXCL, 0600, &fd,
+                         err) &&
+           file_write(fd, meta, err);
+}
+
+bool set_unpack(int tarball_fd, const char *dir, struct span sum, bool symlinks,
+                struct err *err) {
+    CLEANUP(arena_clear) struct arena arena = ARENA_INIT;
+    CLEANUP(fd_close) int top = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (top < 0 || (mkdirat(top, "lroot", 0700) != 0 && errno != EEXIST))
+        return err_errno(err, errno, "cannot unpack into '%s'", dir);
+    CLEANUP(fd_close) int root = -1;
+    if (!dir_open(top, "lroot", &root, err))
+        return false;
+    struct unpack unpack = {.root = root, .file = -1};
+    struct set_visitor visitor = {&unpack, unpack_begin, unpack_content,
+                                  unpack_end};
+    struct set_limits limits = set_limits_admitted(symlinks);
+    struct set_check check;
+    bool ok = set_tar_walk(tarball_fd, &limits, &visitor, &arena, &check, err);
+    fd_close(&unpack.file);
+    text_clear(&unpack.path);
+    return ok && set_check_admitted(&check, sum, err) &&
+           meta_write(top, check.meta_text, err);
+}
