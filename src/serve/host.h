@@ -10,15 +10,17 @@
 #include "base/err.h"
 #include "serve/api.h"
 #include "serve/base.h"
+#include "serve/roles.h"
 
 struct host;
 
-/* `base` is opened for writing with its registry and stays the caller's.
+/* `base` is opened for writing with its registry (its store_options.wake is
+ * roles_wake_box, the ctx `box`) and stays the caller's.
  * `terminal`: tasks of commands stay in this process group, so that the
  * terminal's Ctrl-Z stops them too. ERR_RUNNING: another process has a role
  * of this base already (its jobs are run by that one: join by waiting, and try
  * again when it is gone). */
-bool host_open(struct base *base, bool terminal, struct host **ret_host,
+bool host_open(struct base *base, struct roles_box *box, bool terminal, struct host **ret_host,
                struct err *err);
 struct api *host_api(struct host *host);
 /* Lets the roles work until something happened (an event, a reply ready, a
