@@ -1,0 +1,291 @@
+#include "os/cgroup.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/text.h"
+#include "base/time.h"
+#include "os/clock.h"
+#include "os/process.h"
+
+enum { DEPTH_MAX = 32 };
+
+static bool write_at(int dir_fd, const char *name, const char *word) {
+    int fd = openat(dir_fd, name, O_WRONLY | O_CLOEXEC);
+    if (fd < 0)
+        return false;
+    ssize_t bytes = (ssize_t)strlen(word);
+    bool ok = write(fd, word, (size_t)bytes) == bytes;
+    close(fd);
+    return ok;
+}
+
+/* The mount point of cgroup2 whose own root is "/" or a prefix of our path:
+ * mountinfo is "ID PARENT DEV ROOT POINT OPTIONS... - TYPE ...". */
+static bool find_mount(char ret_point[PATH_MAX]) {
+    FILE *f = fopen("/proc/self/mountinfo", "re");
+    if (f == NULL)
+        return false;
+    char *line = NULL;
+    size_t cap = 0;
+    bool found = false;
+    while (!found && getline(&line, &cap, f) > 0) {
+        const char *type = strstr(line, " - ");
+        found = type != NULL && strncmp(type + 3, "cgroup2 ", 8) == 0 &&
+                sscanf(line, "%*s %*s %*s %*s %4095s", ret_point) == 1;
+    }
+    free(line);
+    fclose(f);
+    return found;
+}
+
+bool cgroup_find(char ret_path[PATH_MAX], struct err *err) {
+    char point[PATH_MAX], line[PATH_MAX];
+    if (!find_mount(point))
+        return err_set(err, ERR_CANNOT, "no cgroup v2 is mounted here");
+    FILE *f = fopen("/proc/self/cgroup", "re");
+    if (f == NULL)
+        return err_errno(err, errno, "cannot read '/proc/self/cgroup'");
+    bool found = false;
+    while (!found && fgets(line, sizeof line, f) != NULL)
+        found = strncmp(line, "0::/", 4) == 0;
+    fclose(f);
+    if (!found)
+        return err_set(err, ERR_CANNOT, "this process is in no cgroup v2");
+    line[strcspn(line, "\n")] = '\0';
+    const char *own = strcmp(line + 3, "/") == 0 ? "" : line + 3;
+    if (snprintf(ret_path, PATH_MAX, "%s%s", point, own) >= PATH_MAX)
+        return err_set(err, ERR_CANNOT, "the path of the cgroup is too long");
+    return true;
+}
+
+static bool is_populated(int events_fd) {
+    char text[256];
+    ssize_t n = pread(events_fd, text, sizeof text - 1, 0);
+    if (n < 0)
+        return errno != ENODEV; /* removed, hence empty */
+    text[n] = '\0';
+    return strstr(text, "populated 0") == NULL;
+}
+
+/* Waits until nobody is in it. */
+static bool wait_empty(int dir_fd, int wait_ms) {
+    int fd = openat(dir_fd, "cgroup.events", O_RDONLY | O_CLOEXEC);
+    if (fd < 0)
+        return errno == ENOENT || errno == ENODEV;
+    struct mono until = mono_add_ms(clock_mono(), wait_ms);
+    bool empty;
+    while (!(empty = !is_populated(fd))) {
+        int64_t left = mono_ms_since(until, clock_mono());
+        if (left <= 0)
+            break;
+        struct pollfd wait = {.fd = fd, .events = POLLPRI};
+        poll(&wait, 1, left > 100 ? 100 : (int)left);
+    }
+    close(fd);
+    return empty;
+}
+
+/* Removes the directory and what is below it, deepest first. */
+static bool remove_below(int parent_fd, const char *name, int depth) {
+    if (unlinkat(parent_fd, name, AT_REMOVEDIR) == 0 || errno == ENOENT)
+        return true;
+    int fd = openat(parent_fd, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    DIR *dir = fd < 0 ? NULL : fdopendir(fd);
+    if (dir == NULL) {
+        if (fd >= 0)
+            close(fd);
+        return false;
+    }
+    struct dirent *entry;
+    while (depth < DEPTH_MAX && (entry = readdir(dir)) != NULL)
+        if (entry->d_type == DT_DIR && entry->d_name[0] != '.')
+            remove_below(fd, entry->d_name, depth + 1);
+    closedir(dir);
+    return unlinkat(parent_fd, name, AT_REMOVEDIR) == 0 || errno == ENOENT;
+}
+
+struct former {
+    const char *prefix; /* "pointsman.DEV-INO." */
+    const char *role;
+    int wait_ms;
+};
+
+static bool remove_tree(int root_fd, const char *name, int wait_ms,
+                        struct err *err) {
+    int fd = openat(root_fd, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (fd < 0)
+        return true;
+    write_at(fd, "cgroup.kill", "1");
+    bool empty = wait_empty(fd, wait_ms);
+    close(fd);
+    if (empty && remove_below(root_fd, name, 0))
+        return true;
+    return err_set(err, ERR_BUSY,
+                   "processes of a former life do not end in cgroup '%s'; "
+                   "see who they are in its cgroup.procs",
+                   name);
+}
+
+/* One directory under the root: a former life of ours? */
+static bool end_former(int root_fd, const char *name,
+                       const struct former *former, struct err *err) {
+    size_t prefix = strlen(former->prefix);
+    if (strncmp(name, former->prefix, prefix) != 0)
+        return true;
+    const char *role = name + prefix, *dot = strchr(role, '.');
+    int pid;
+    unsigned long long start;
+    if (dot == NULL || sscanf(dot, ".%d.%llu", &pid, &start) != 2)
+        return true;
+    bool same = (size_t)(dot - role) == strlen(former->role) &&
+                strncmp(role, former->role, (size_t)(dot - role)) == 0;
+    if (!same && process_start(pid) == start)
+        return true; /* another role's, alive */
+    if (same) /* it may not have noticed yet, and still start something */
+        process_kill(pid, start);
+    return remove_tree(root_fd, name, former->wait_ms, err);
+}
+
+static bool end_formers(int root_fd, const struct former *former,
+                        struct err *err) {
+    int fd = openat(root_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    DIR *dir = fd < 0 ? NULL : fdopendir(fd);
+    if (dir == NULL) {
+        int sys = errno;
+        if (fd >= 0)
+            close(fd);
+        return err_errno(err, sys, "cannot list the cgroup");
+    }
+    bool ok = true;
+    struct dirent *entry;
+    while (ok && (entry = readdir(dir)) != NULL)
+        ok = end_former(root_fd, entry->d_name, former, err);
+    closedir(dir);
+    return ok;
+}
+
+static void close_fds(struct cgroup_tree *tree) {
+    if (tree->dir_fd >= 0)
+        close(tree->dir_fd);
+    if (tree->root_fd >= 0)
+        close(tree->root_fd);
+    tree->dir_fd = tree->root_fd = -1;
+}
+
+/* Without cgroup.kill (before Linux 5.14) a tree cannot be killed in one go,
+ * and everything above would be a race. */
+static bool make_tree(struct cgroup_tree *tree, const char *root,
+                      struct err *err) {
+    if (mkdirat(tree->root_fd, tree->name, 0755) < 0)
+        return err_errno(err, errno, "cannot create cgroup '%s/%s'", root,
+                         tree->name);
+    tree->dir_fd =
+        openat(tree->root_fd, tree->name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (tree->dir_fd < 0)
+        return err_errno(err, errno, "cannot open cgroup '%s/%s'", root,
+                         tree->name);
+    if (faccessat(tree->dir_fd, "cgroup.kill", W_OK, 0) < 0) {
+        int sys = errno;
+        unlinkat(tree->root_fd, tree->name, AT_REMOVEDIR);
+        return err_errno(err, sys, "cannot kill by cgroup '%s'", root);
+    }
+    return true;
+}
+
+bool cgroup_tree_open(struct cgroup_tree *tree, const char *root,
+                      const struct stat *base, const char *role, int wait_ms,
+                      struct err *err) {
+    char prefix[80];
+    *tree = (struct cgroup_tree){.root_fd = -1, .dir_fd = -1};
+    snprintf(prefix, sizeof prefix, "pointsman.%llx-%llx.",
+             (unsigned long long)base->st_dev,
+             (unsigned long long)base->st_ino);
+    snprintf(tree->name, sizeof tree->name, "%s%s.%d.%llu", prefix, role,
+             (int)getpid(), process_start(getpid()));
+    if (snprintf(tree->path, sizeof tree->path, "%s/%s", root, tree->name) >=
+        (int)sizeof tree->path)
+        return err_set(err, ERR_CANNOT, "the path of cgroup '%s' is too long",
+                       root);
+    tree->root_fd = open(root, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (tree->root_fd < 0)
+        return err_errno(err, errno, "cannot open cgroup '%s'", root);
+    struct former former = {prefix, role, wait_ms};
+    if (end_formers(tree->root_fd, &former, err) && make_tree(tree, root, err))
+        return true;
+    close_fds(tree);
+    return false;
+}
+
+void cgroup_tree_kill(const struct cgroup_tree *tree) {
+    if (tree->dir_fd >= 0)
+        write_at(tree->dir_fd, "cgroup.kill", "1");
+}
+
+bool cgroup_tree_close(struct cgroup_tree *tree, int wait_ms) {
+    if (tree->dir_fd < 0)
+        return true;
+    while (tree->free != NULL) {
+        struct cgroup_leaf *leaf = tree->free;
+        tree->free = leaf->next;
+        cgroup_leaf_drop(leaf);
+    }
+    bool empty = wait_empty(tree->dir_fd, wait_ms);
+    if (empty)
+        remove_below(tree->root_fd, tree->name, 0);
+    close_fds(tree);
+    return empty;
+}
+
+static struct cgroup_leaf *make_leaf(struct cgroup_tree *tree) {
+    char name[16];
+    snprintf(name, sizeof name, "%u", tree->made);
+    if (mkdirat(tree->dir_fd, name, 0755) < 0)
+        return NULL;
+    tree->made++;
+    int dir_fd = openat(tree->dir_fd, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (dir_fd < 0)
+        return NULL;
+    int events_fd = openat(dir_fd, "cgroup.events", O_RDONLY | O_CLOEXEC);
+    if (events_fd < 0) {
+        close(dir_fd);
+        return NULL;
+    }
+    struct cgroup_leaf *leaf = mem_alloc(sizeof *leaf);
+    *leaf = (struct cgroup_leaf){
+        .dir_fd = dir_fd, .events_fd = events_fd, .number = tree->made - 1};
+    return leaf;
+}
+
+struct cgroup_leaf *cgroup_leaf_take(struct cgroup_tree *tree) {
+    struct cgroup_leaf *leaf = tree->free;
+    if (leaf == NULL)
+        return make_leaf(tree);
+    tree->free = leaf->next;
+    return leaf;
+}
+
+void cgroup_leaf_give(struct cgroup_tree *tree, struct cgroup_leaf *leaf) {
+    leaf->next = tree->free;
+    tree->free = leaf;
+}
+
+void cgroup_leaf_drop(struct cgroup_leaf *leaf) {
+    close(leaf->dir_fd);
+    close(leaf->events_fd);
+    free(leaf);
+}
+
+bool cgroup_leaf_populated(const struct cgroup_leaf *leaf) {
+    return is_populated(leaf->events_fd);
+}
+
+void cgroup_leaf_kill(const struct cgroup_leaf *leaf) {
+    write_at(leaf->dir_fd, "cgroup.kill", "1");
+}

@@ -1,0 +1,59 @@
+/* cgroup v2 as the guard needs it: one tree a life of a guard, in it leaves
+ * that tasks are born into; a leaf that is empty again serves the next task.
+ * Who is in a leaf cannot leave it by setsid or double fork, so killing the
+ * leaf kills the task, and an empty leaf proves that nothing of it runs.
+ *
+ *     ROOT/pointsman.DEV-INO.ROLE.PID.START/7     DEV-INO of the base,
+ *                                                 PID and START of the guard */
+#ifndef POINTSMAN_OS_CGROUP_H
+#define POINTSMAN_OS_CGROUP_H
+
+#include <limits.h>
+#include <stdbool.h>
+#include <sys/stat.h>
+#include <sys/types.h>
+
+#include "base/err.h"
+
+/* The cgroup v2 directory this process is in. */
+bool cgroup_find(char ret_path[PATH_MAX], struct err *err);
+
+struct cgroup_leaf {
+    struct cgroup_leaf *next; /* among the free ones */
+    int dir_fd;
+    int events_fd; /* poll for POLLPRI: populated changed */
+    unsigned number;
+};
+
+struct cgroup_tree {
+    int root_fd; /* -1: no tree */
+    int dir_fd;
+    struct cgroup_leaf *free;
+    unsigned made;
+    char name[256];
+    char path[PATH_MAX];
+};
+
+/* Removes what former lives left under `root` (any of the same base and role,
+ * and of other roles whose guard is gone), killing it first and waiting up to
+ * wait_ms until it is empty, then makes the tree of this one.
+ * ERR_CANNOT, ERR_DENIED: cgroups cannot be used here. ERR_BUSY: leftovers
+ * would not go. */
+bool cgroup_tree_open(struct cgroup_tree *tree, const char *root,
+                      const struct stat *base, const char *role, int wait_ms,
+                      struct err *err);
+/* Kills everybody in it, at once and without looking whether they are gone. */
+void cgroup_tree_kill(const struct cgroup_tree *tree);
+/* Waits until it is empty, removes it. False: still populated. */
+bool cgroup_tree_close(struct cgroup_tree *tree, int wait_ms);
+
+/* A leaf nobody is in; NULL with errno set when there can be none. */
+struct cgroup_leaf *cgroup_leaf_take(struct cgroup_tree *tree);
+/* Back; it must be empty. */
+void cgroup_leaf_give(struct cgroup_tree *tree, struct cgroup_leaf *leaf);
+/* Never used again (somebody is still in it). */
+void cgroup_leaf_drop(struct cgroup_leaf *leaf);
+bool cgroup_leaf_populated(const struct cgroup_leaf *leaf);
+void cgroup_leaf_kill(const struct cgroup_leaf *leaf);
+
+#endif

@@ -1,0 +1,164 @@
+#include "os/process.h"
+
+#include <ctype.h>
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "os/clock.h"
+
+enum { STEP_MS = 2 };
+
+/* Field `number` (from 3) of /proc/PID/stat. 0: no such process. */
+static unsigned long long stat_field(pid_t pid, int number) {
+    char path[64], stat[1024];
+    snprintf(path, sizeof path, "/proc/%d/stat", (int)pid);
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0)
+        return 0;
+    ssize_t n = read(fd, stat, sizeof stat - 1);
+    close(fd);
+    if (n <= 0)
+        return 0;
+    stat[n] = '\0';
+    /* The second field is the name in parentheses and may hold anything. */
+    const char *p = strrchr(stat, ')');
+    if (p == NULL || p[1] != ' ')
+        return 0;
+    p += 2;
+    for (int field = 3; field < number; field++) {
+        p = strchr(p, ' ');
+        if (p == NULL)
+            return 0;
+        p++;
+    }
+    return strtoull(p, NULL, 10);
+}
+
+unsigned long long process_start(pid_t pid) {
+    return stat_field(pid, 22);
+}
+
+static pid_t process_parent(pid_t pid) {
+    return (pid_t)stat_field(pid, 4);
+}
+
+/* The pidfd is taken first: whoever it names, it names for ever. */
+void process_kill(pid_t pid, unsigned long long start) {
+    if (pid <= 1 || pid == getpid())
+        return;
+    int fd = (int)syscall(SYS_pidfd_open, pid, 0);
+    if (fd < 0)
+        return;
+    if (process_start(pid) == start)
+        syscall(SYS_pidfd_send_signal, fd, SIGKILL, NULL, 0);
+    close(fd);
+}
+
+static bool holds(int fds_fd, const char *name, const struct stat *file) {
+    struct stat found;
+    return fstatat(fds_fd, name, &found, 0) == 0 &&
+           found.st_ino == file->st_ino && found.st_dev == file->st_dev;
+}
+
+static bool process_holds(pid_t pid, const struct stat *file) {
+    char path[64];
+    snprintf(path, sizeof path, "/proc/%d/fd", (int)pid);
+    DIR *dir = opendir(path);
+    if (dir == NULL)
+        return false;
+    bool found = false;
+    struct dirent *entry;
+    while (!found && (entry = readdir(dir)) != NULL)
+        found = isdigit((unsigned char)entry->d_name[0]) &&
+                holds(dirfd(dir), entry->d_name, file);
+    closedir(dir);
+    return found;
+}
+
+unsigned process_kill_holders(const struct stat *file, bool children_only) {
+    unsigned killed = 0;
+    DIR *dir = opendir("/proc");
+    if (dir == NULL)
+        return 0;
+    struct dirent *entry;
+    while ((entry = readdir(dir)) != NULL) {
+        pid_t pid = (pid_t)atoi(entry->d_name);
+        if (pid <= 1 || pid == getpid())
+            continue;
+        unsigned long long start = process_start(pid);
+        if ((children_only && process_parent(pid) != getpid()) ||
+            !process_holds(pid, file))
+            continue;
+        process_kill(pid, start);
+        killed++;
+    }
+    closedir(dir);
+    return killed;
+}
+
+/* We alone reap them, so their numbers stay theirs. */
+static void kill_children(void) {
+    char path[80], list[8192];
+    pid_t thread = (pid_t)syscall(SYS_gettid);
+    snprintf(path, sizeof path, "/proc/self/task/%d/children", (int)thread);
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0)
+        return;
+    ssize_t n = read(fd, list, sizeof list - 1);
+    close(fd);
+    if (n <= 0)
+        return;
+    list[n] = '\0';
+    char *end = strrchr(list, ' '); /* the last may be cut */
+    if (end != NULL)
+        *end = '\0';
+    for (char *p = list; *p != '\0';) {
+        long pid = strtol(p, &p, 10);
+        if (pid > 1)
+            kill((pid_t)pid, SIGKILL);
+        while (*p == ' ')
+            p++;
+    }
+}
+
+/* __WNOTHREAD: the children of other threads are not ours to reap. */
+static bool reap_one(bool *ret_any) {
+    siginfo_t info = {0};
+    if (syscall(SYS_waitid, P_ALL, 0, &info, WEXITED | WNOHANG | __WNOTHREAD,
+                NULL) < 0) {
+        *ret_any = errno != ECHILD;
+        return false;
+    }
+    *ret_any = true;
+    return info.si_pid != 0;
+}
+
+void process_reap_orphans(void) {
+    bool any;
+    while (reap_one(&any))
+        continue;
+}
+
+bool process_end_orphans(int wait_ms) {
+    struct mono until = mono_add_ms(clock_mono(), wait_ms);
+    for (;;) {
+        bool any;
+        kill_children();
+        while (reap_one(&any))
+            continue;
+        if (!any)
+            return true;
+        if (clock_mono().ns >= until.ns)
+            return false;
+        nanosleep(&(struct timespec){.tv_nsec = STEP_MS * NS_PER_MS}, NULL);
+    }
+}

@@ -1,0 +1,27 @@
+/* Processes that are not ours to wait for: who they are, and their end. */
+#ifndef POINTSMAN_OS_PROCESS_H
+#define POINTSMAN_OS_PROCESS_H
+
+#include <stdbool.h>
+#include <sys/stat.h>
+#include <sys/types.h>
+
+/* Start time in ticks since boot: with the pid, a process's identity.
+ * 0: no such process. */
+unsigned long long process_start(pid_t pid);
+
+/* KILL to that very process; nothing when the pid is somebody else's now. */
+void process_kill(pid_t pid, unsigned long long start);
+
+/* KILL to all who have this file open, but not to ourselves; of them only our
+ * own children when `children_only`. Returns how many. */
+unsigned process_kill_holders(const struct stat *file, bool children_only);
+
+/* Kills and reaps, until there is none left or wait_ms are over, the children
+ * of the calling thread: for the first thread of a subreaper, all orphans of
+ * its descendants. False: some are left. */
+bool process_end_orphans(int wait_ms);
+/* Reaps those that are dead, without waiting. */
+void process_reap_orphans(void);
+
+#endif
