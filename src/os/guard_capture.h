@@ -1,0 +1,54 @@
+/* The output of one task on its way: small and quick it stays in memory, large
+ * or slow it is appended to a file that others may follow. Over the limit the
+ * head stays as it is, of the rest only the tail is kept, and two marked lines
+ * say so. A disk that refuses bytes costs these bytes, never the task.
+ *
+ *     memory -> file -> file, and a ring for the tail -> finished */
+#ifndef POINTSMAN_OS_GUARD_CAPTURE_H
+#define POINTSMAN_OS_GUARD_CAPTURE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/text.h"
+
+enum {
+    CAPTURE_INLINE_BYTES = 8 << 10, /* default */
+    CAPTURE_INLINE_MAX = 64 << 10,  /* at most */
+    CAPTURE_LIMIT_BYTES = 64 << 20, /* default */
+    CAPTURE_TAIL_BYTES = 1 << 20
+};
+
+struct capture {
+    struct text memory; /* what is not in the file; or the ring */
+    int dir_fd;
+    const char *path; /* NULL: there can be no file */
+    int fd;           /* -1: no file yet */
+    uint32_t inline_max;
+    uint64_t head_max, tail_max;
+    uint64_t total; /* came in */
+    uint64_t bytes; /* in the file */
+    uint64_t gone;  /* refused by the disk since the last mark */
+    size_t ring_at; /* where the oldest byte of a full ring is */
+    uint64_t rung;  /* went into the ring */
+    bool ring;      /* the head is full */
+    bool eager;     /* a file as soon as there is a byte */
+    bool filed;     /* the file was made */
+    bool lost;      /* the disk refused some */
+    int sys;        /* why */
+};
+
+/* `path` must live as long as the capture; 0 = the default. */
+void capture_init(struct capture *capture, int dir_fd, const char *path,
+                  uint32_t inline_max, uint64_t limit);
+void capture_clear(struct capture *capture);
+void capture_add(struct capture *capture, const char *p, size_t bytes);
+/* From now on what comes goes to the file at once. */
+void capture_spill(struct capture *capture);
+/* Nothing more comes: writes the tail, closes the file. Afterwards what is in
+ * memory is the inline output, unless capture_in_file. */
+void capture_finish(struct capture *capture);
+bool capture_in_file(const struct capture *capture);
+struct span capture_inline(const struct capture *capture);
+
+#endif

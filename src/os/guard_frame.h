@@ -1,0 +1,122 @@
+/* What client and guard say to each other: frames of a fixed head, a fixed
+ * part and bytes behind it, one after the other in a stream. Both ends are the
+ * same executable on the same machine, so numbers are in its byte order; still
+ * every length is checked, and a decoder never reads past the body.
+ *
+ *     frame: u32 body_bytes, u8 kind, 3 zero bytes, body
+ *
+ * Encoders append a whole frame. Decoders look into the body: spans point
+ * there. Paths and blocks of strings end in a NUL inside the body. */
+#ifndef POINTSMAN_OS_GUARD_FRAME_H
+#define POINTSMAN_OS_GUARD_FRAME_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/text.h"
+#include "os/guard.h"
+
+enum {
+    GUARD_FRAME_HEAD = 8,
+    GUARD_FRAME_MAX = 16 << 20 /* of a body; more than exec takes */
+};
+
+enum guard_frame_kind {
+    /* client to guard */
+    GUARD_FRAME_HELLO = 1,
+    GUARD_FRAME_START,
+    GUARD_FRAME_KILL,
+    GUARD_FRAME_PAUSE,
+    GUARD_FRAME_CONTINUE,
+    GUARD_FRAME_RELEASE,
+    GUARD_FRAME_SLOTS,
+    /* guard to client */
+    GUARD_FRAME_READY,
+    GUARD_FRAME_FAILED, /* instead of READY: a sentence; the guard exits */
+    GUARD_FRAME_STARTED,
+    GUARD_FRAME_PROGRESS,
+    GUARD_FRAME_ENDED,
+    GUARD_FRAME_KINDS
+};
+
+enum guard_frame_found {
+    GUARD_FRAME_NONE, /* not all of it is here yet */
+    GUARD_FRAME_WHOLE,
+    GUARD_FRAME_BAD
+};
+
+/* Cuts the first frame off the front of *rest. */
+enum guard_frame_found guard_frame_take(struct span *rest,
+                                        enum guard_frame_kind *ret_kind,
+                                        struct span *ret_body);
+
+struct guard_hello {
+    uint32_t launchers, slots;
+    bool any_cgroup;                          /* no root given: look for one */
+    struct span role, cgroup_root, life_path; /* with NUL; len 0 = none */
+};
+
+void guard_hello_encode(struct text *out, const struct guard_hello *hello);
+bool guard_hello_decode(struct span body, struct guard_hello *ret_hello);
+
+enum guard_order_flag {
+    GUARD_ORDER_STDIN = 1 << 0, /* takes the next descriptor sent along */
+    GUARD_ORDER_STATUS = 1 << 1,
+    GUARD_ORDER_PROGRESS = 1 << 2,
+    GUARD_ORDER_TERMINAL = 1 << 3,
+    GUARD_ORDER_OUTSIDE = 1 << 4
+};
+
+/* A guard_start as it arrives. */
+struct guard_order {
+    uint64_t id, output_max;
+    int64_t timeout_ms, grace_ms;
+    uint32_t flags, mask, inline_max, argc, envc;
+    struct span argv, env; /* argc and envc strings, each with its NUL */
+    struct span dir, lock_path, output_path; /* with NUL; len 0 = none */
+};
+
+/* False: too large for a frame; nothing was appended. */
+bool guard_order_encode(struct text *out, const struct guard_start *start);
+bool guard_order_decode(struct span body, struct guard_order *ret_order);
+
+/* KILL, PAUSE, CONTINUE, RELEASE, SLOTS: an id and two numbers. */
+struct guard_word {
+    uint64_t id;
+    int64_t number; /* signal, slots */
+    int64_t grace_ms;
+};
+
+void guard_word_encode(struct text *out, enum guard_frame_kind kind,
+                       const struct guard_word *word);
+bool guard_word_decode(struct span body, struct guard_word *ret_word);
+
+/* READY: has a cgroup?, pid of the guard, mode text, path of the tree.
+ * FAILED: the sentence in mode. */
+struct guard_ready {
+    bool has_cgroup;
+    pid_t pid;
+    struct span mode;
+    struct span tree; /* with NUL; len 0 = none */
+};
+
+void guard_ready_encode(struct text *out, enum guard_frame_kind kind,
+                        const struct guard_ready *ready);
+bool guard_ready_decode(struct span body, struct guard_ready *ret_ready);
+
+/* STARTED and PROGRESS: id, pid and time, or a line. */
+struct guard_news {
+    uint64_t id;
+    pid_t pid;
+    struct wall at;
+    struct span line;
+};
+
+void guard_news_encode(struct text *out, enum guard_frame_kind kind,
+                       const struct guard_news *news);
+bool guard_news_decode(struct span body, struct guard_news *ret_news);
+
+void guard_end_encode(struct text *out, const struct guard_end *end);
+bool guard_end_decode(struct span body, struct guard_end *ret_end);
+
+#endif

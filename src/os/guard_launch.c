@@ -1,0 +1,321 @@
+#include "os/guard_life.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/file.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/err.h"
+#include "os/clock.h"
+#include "os/spawn.h"
+
+enum { ABOVE_FDS = 10 };
+
+enum child_step { STEP_NONE, STEP_CGROUP, STEP_DIR, STEP_EXEC };
+
+/* What the child gets, and where it says why it could not: its memory is
+ * ours until exec. */
+struct child {
+    const struct guard_life *life;
+    struct task *task;
+    int out_fd, status_fd, progress_fd;
+    int join_fd; /* cgroup.procs to write to; -1: born there */
+    char *path;  /* PATH_MAX bytes to build names in */
+    enum child_step step;
+    int sys;
+};
+
+static int child_fail(struct child *child, enum child_step step) {
+    child->step = step;
+    child->sys = errno;
+    return 127;
+}
+
+/* As execvp: a file without "#!" that is no program goes to the shell. The
+ * slot in front of argv is there for this. */
+static void exec_file(struct task *task, const char *file) {
+    execve(file, task->argv, task->envp);
+    if (errno != ENOEXEC)
+        return;
+    char *shell = (char[]){"/bin/sh"};
+    char *old = task->argv[0];
+    task->argv[-1] = shell;
+    task->argv[0] = (char *)(uintptr_t)file;
+    execve(shell, task->argv - 1, task->envp);
+    task->argv[0] = old;
+    errno = ENOEXEC;
+}
+
+/* Some errors say "not this one", others "not at all". */
+static bool look_further(int sys) {
+    return sys == ENOENT || sys == ENOTDIR || sys == EACCES ||
+           sys == ENAMETOOLONG || sys == ELOOP || sys == ESTALE;
+}
+
+static void exec_search(struct child *child) {
+    struct task *task = child->task;
+    const char *name = task->argv[0];
+    if (strchr(name, '/') != NULL || *name == '\0') {
+        exec_file(task, name);
+        return;
+    }
+    struct span rest = span_of(
+        task->search != NULL ? task->search : "/usr/local/bin:/usr/bin:/bin");
+    int denied = 0;
+    struct span dir;
+    while (span_cut(&rest, ':', &dir)) {
+        if (snprintf(child->path, PATH_MAX, "%.*s%s%s", (int)dir.len,
+                     dir.len > 0 ? dir.p : "", dir.len > 0 ? "/" : "",
+                     name) >= PATH_MAX)
+            continue;
+        exec_file(task, child->path);
+        if (!look_further(errno))
+            return;
+        if (errno == EACCES)
+            denied = EACCES;
+    }
+    errno = denied != 0 ? denied : ENOENT;
+}
+
+/* Between clone and exec only system calls: the memory is the guard's. The
+ * guard has no handlers and ignores nothing, so only the mask is to be reset;
+ * its other descriptors close themselves. */
+static int child_main(void *arg) {
+    struct child *child = arg;
+    struct task *task = child->task;
+    const struct guard_life *life = child->life;
+    if ((task->flags & GUARD_ORDER_TERMINAL) == 0)
+        setpgid(0, 0);
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    if (getppid() != life->pid)
+        return 127;
+    if (child->join_fd >= 0 && write(child->join_fd, "0", 1) != 1)
+        return child_fail(child, STEP_CGROUP);
+    if (task->stdin_fd >= 0)
+        dup2(task->stdin_fd, 0);
+    dup2(child->out_fd, 1);
+    dup2(child->out_fd, 2);
+    if (child->status_fd >= 0)
+        dup2(child->status_fd, GUARD_STATUS_FD);
+    if (child->progress_fd >= 0)
+        dup2(child->progress_fd, GUARD_PROGRESS_FD);
+    if (!life->has_cgroup && task->lock_fd >= 0)
+        fcntl(task->lock_fd, F_DUPFD, ABOVE_FDS);
+    if (life->life_fd >= 0)
+        fcntl(life->life_fd, F_DUPFD, ABOVE_FDS);
+    if (life->restore_files)
+        setrlimit(RLIMIT_NOFILE, &life->child_files);
+    umask(task->mask);
+    if (chdir(task->dir != NULL ? task->dir : "/") < 0)
+        return child_fail(child, STEP_DIR);
+    sigset_t none;
+    sigemptyset(&none);
+    sigprocmask(SIG_SETMASK, &none, NULL);
+    exec_search(child);
+    return child_fail(child, STEP_EXEC);
+}
+
+static bool is_temporary(int sys) {
+    return sys == EAGAIN || sys == ENOMEM || sys == EMFILE || sys == ENFILE ||
+           sys == ETXTBSY || sys == EIO || sys == EINTR || sys == ENOSPC ||
+           sys == EDQUOT || sys == EBUSY;
+}
+
+static enum guard_result result_of(int sys) {
+    return is_temporary(sys) ? GUARD_TEMPORARY : GUARD_CANNOT;
+}
+
+/* D6: the lock is the inode's. Whoever gets it late, after the job has moved
+ * on, sees that the path names another inode, or none. */
+static bool take_lock(struct guard_life *life, struct task *task) {
+    const char *path = task->lock_path;
+    if (path == NULL)
+        return true;
+    task->lock_fd =
+        openat(life->base_fd, path,
+               O_RDONLY | O_NOFOLLOW | O_NOCTTY | O_NONBLOCK | O_CLOEXEC);
+    if (task->lock_fd < 0 && errno == ENOENT)
+        return task_fail(task, GUARD_TAKEN, 0, "'%s' has moved on", path);
+    if (task->lock_fd < 0)
+        return task_fail(task, result_of(errno), errno, "cannot open '%s'",
+                         path);
+    if (flock(task->lock_fd, LOCK_EX | LOCK_NB) < 0)
+        return errno == EWOULDBLOCK
+                   ? task_fail(task, GUARD_TAKEN, 0,
+                               "'%s' is locked by somebody else", path)
+                   : task_fail(task, result_of(errno), errno,
+                               "cannot lock '%s'", path);
+    struct stat locked, named;
+    if (fstat(task->lock_fd, &locked) == 0 &&
+        fstatat(life->base_fd, path, &named, AT_SYMLINK_NOFOLLOW) == 0 &&
+        locked.st_ino == named.st_ino && locked.st_dev == named.st_dev)
+        return true;
+    return task_fail(task, GUARD_TAKEN, 0, "'%s' has moved on", path);
+}
+
+/* Our end does not wait; theirs is an ordinary pipe. */
+static bool open_pipe(struct task *task, bool wanted, int *ret_ours,
+                      int *ret_theirs) {
+    int fds[2];
+    if (!wanted)
+        return true;
+    if (pipe2(fds, O_CLOEXEC) < 0)
+        return task_fail(task, result_of(errno), errno, "cannot make a pipe");
+    fcntl(fds[0], F_SETFL, O_NONBLOCK);
+    *ret_ours = fds[0];
+    *ret_theirs = fds[1];
+    return true;
+}
+
+static void close_theirs(struct child *child) {
+    if (child->out_fd >= 0)
+        close(child->out_fd);
+    if (child->status_fd >= 0)
+        close(child->status_fd);
+    if (child->progress_fd >= 0)
+        close(child->progress_fd);
+    if (child->join_fd >= 0)
+        close(child->join_fd);
+}
+
+static bool open_pipes(struct task *task, struct child *child) {
+    return open_pipe(task, true, &task->out_fd, &child->out_fd) &&
+           open_pipe(task, (task->flags & GUARD_ORDER_STATUS) != 0,
+                     &task->status.fd, &child->status_fd) &&
+           open_pipe(task, (task->flags & GUARD_ORDER_PROGRESS) != 0,
+                     &task->progress.fd, &child->progress_fd);
+}
+
+static bool take_leaf(struct guard_life *life, struct task *task,
+                      struct child *child) {
+    if (!life->has_cgroup)
+        return true;
+    pthread_mutex_lock(&life->lock);
+    task->leaf = cgroup_leaf_take(&life->tree);
+    int sys = errno;
+    pthread_mutex_unlock(&life->lock);
+    if (task->leaf == NULL)
+        return task_fail(task, result_of(sys), sys, "cannot make a cgroup");
+    if (life->can_clone3)
+        return true;
+    child->join_fd =
+        openat(task->leaf->dir_fd, "cgroup.procs", O_WRONLY | O_CLOEXEC);
+    return child->join_fd >= 0 ||
+           task_fail(task, result_of(errno), errno, "cannot enter a cgroup");
+}
+
+static void give_leaf(struct guard_life *life, struct task *task) {
+    if (task->leaf == NULL)
+        return;
+    pthread_mutex_lock(&life->lock);
+    cgroup_leaf_give(&life->tree, task->leaf);
+    pthread_mutex_unlock(&life->lock);
+    task->leaf = NULL;
+}
+
+static bool is_there(const struct child *child) {
+    const struct task *task = child->task;
+    const char *name = task->argv[0];
+    if (strchr(name, '/') == NULL)
+        return false;
+    snprintf(child->path, PATH_MAX, "%s/%s",
+             task->dir != NULL && *name != '/' ? task->dir : "", name);
+    return access(child->path, F_OK) == 0;
+}
+
+/* ENOENT of a file that is there: its interpreter is not. */
+static bool exec_failed(struct task *task, const struct child *child) {
+    const char *name = task->argv[0];
+    int sys = child->sys;
+    if (sys == ENOENT && is_there(child))
+        return task_fail(task, GUARD_CANNOT, 0,
+                         "cannot execute '%s': the interpreter it names is "
+                         "missing",
+                         name);
+    if (sys == ENOENT)
+        return task_fail(task, GUARD_CANNOT, 0,
+                         "cannot execute '%s': no such program", name);
+    if (sys == EACCES)
+        return task_fail(task, GUARD_CANNOT, 0,
+                         "cannot execute '%s': not executable", name);
+    if (sys == E2BIG)
+        return task_fail(task, GUARD_CANNOT, 0,
+                         "cannot execute '%s': arguments and environment are "
+                         "too long",
+                         name);
+    return task_fail(task, result_of(sys), sys, "cannot execute '%s'", name);
+}
+
+static bool child_failed(struct guard_life *life, struct task *task,
+                         const struct child *child) {
+    siginfo_t info;
+    while (waitid(P_PIDFD, (id_t)task->pidfd, &info, WEXITED) < 0 &&
+           errno == EINTR)
+        continue;
+    task->exited = task->reaped = true;
+    task->end.pid = 0;
+    give_leaf(life, task);
+    switch (child->step) {
+    case STEP_CGROUP:
+        return task_fail(task, result_of(child->sys), child->sys,
+                         "cannot enter the task's cgroup");
+    case STEP_DIR:
+        return task_fail(task, result_of(child->sys), child->sys,
+                         "cannot enter directory '%s'", task->dir);
+    case STEP_EXEC:
+    case STEP_NONE:
+        break;
+    }
+    return exec_failed(task, child);
+}
+
+static bool clone_child(struct guard_life *life, struct launcher *launcher,
+                        struct task *task, struct child *child) {
+    int cgroup_fd =
+        task->leaf != NULL && life->can_clone3 ? task->leaf->dir_fd : -1;
+    pid_t pid = spawn_child(child_main, child, launcher->stack,
+                            LAUNCHER_STACK_BYTES, cgroup_fd, &task->pidfd);
+    if (pid < 0) {
+        int sys = errno;
+        give_leaf(life, task);
+        return task_fail(task, result_of(sys), sys, "cannot start a process");
+    }
+    task->end.pid = pid;
+    return true;
+}
+
+bool guard_launch(struct guard_life *life, struct launcher *launcher,
+                  struct task *task) {
+    struct child child = {.life = life,
+                          .task = task,
+                          .out_fd = -1,
+                          .status_fd = -1,
+                          .progress_fd = -1,
+                          .join_fd = -1,
+                          .path = launcher->buffer};
+    bool ok = take_lock(life, task) && open_pipes(task, &child);
+    if (ok && !take_leaf(life, task, &child)) {
+        give_leaf(life, task);
+        ok = false;
+    }
+    task->began = clock_mono();
+    struct wall started = clock_wall();
+    ok = ok && clone_child(life, launcher, task, &child);
+    close_theirs(&child);
+    if (ok && child.step != STEP_NONE)
+        ok = child_failed(life, task, &child);
+    if (ok)
+        task->end.started = started;
+    else if (task->lock_fd >= 0) {
+        close(task->lock_fd);
+        task->lock_fd = -1;
+    }
+    return ok;
+}

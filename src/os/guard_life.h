@@ -1,0 +1,78 @@
+/* What main thread and launchers of one guard share.
+ *
+ *     control socket -> main -> waiting -> launchers -> handed -> main: watched
+ *                                              |                          |
+ *     control socket <- main <------------- over <------------------------+
+ *
+ * A launcher stays with its child for a moment: the short ones end under its
+ * hands, and main never hears of them before their end. Everything below the
+ * line in struct guard_life is under `lock`. */
+#ifndef POINTSMAN_OS_GUARD_LIFE_H
+#define POINTSMAN_OS_GUARD_LIFE_H
+
+#include <pthread.h>
+#include <sys/resource.h>
+
+#include "base/list.h"
+#include "os/cgroup.h"
+#include "os/guard_task.h"
+
+enum { GUARD_BATCH = 100, GUARD_BATCH_MS = 5, GUARD_LINGER_MS = 2 };
+
+struct guard_life {
+    pid_t pid;
+    int base_fd, output_fd;
+    int life_fd;  /* lock that tasks inherit; -1: none */
+    int wake_fd;  /* eventfd: main, look at handed and over */
+    int nudge_fd; /* eventfd: launchers, stop lingering */
+    bool has_cgroup;
+    bool can_clone3;
+    bool restore_files; /* children get the old limit of descriptors */
+    struct rlimit child_files;
+
+    pthread_mutex_t lock; /* ------------------------------------------ */
+    pthread_cond_t work;
+    struct cgroup_tree tree;
+    struct list waiting; /* for a slot, in order */
+    struct list outside; /* for a launcher only */
+    struct list handed;
+    struct list over;
+    unsigned over_count;
+    unsigned slots, running; /* running: those that hold a slot */
+    unsigned unfinished;     /* launching, handed or watched */
+    unsigned idle, lingering;
+    bool nudged; /* nudge_fd is up */
+    bool woken;  /* main has been told and not yet looked */
+    bool closing;
+};
+
+enum { LAUNCHER_STACK_BYTES = 128 << 10 };
+
+/* One thread that starts children. */
+struct launcher {
+    struct guard_life *life;
+    pthread_t thread;
+    char *buffer; /* TASK_READ_BYTES, and for building paths */
+    char *stack;
+};
+
+bool launcher_start(struct launcher *launcher, struct guard_life *life,
+                    struct err *err);
+/* After life->closing; waits for the thread. */
+void launcher_join(struct launcher *launcher);
+
+/* Locks, opens, forks, executes. False: it does not run, `end` says why. */
+bool guard_launch(struct guard_life *life, struct launcher *launcher,
+                  struct task *task);
+
+/* Under the lock. */
+bool guard_life_startable(const struct guard_life *life);
+/* There may be something to start now. */
+void guard_life_rouse(struct guard_life *life);
+/* Launchers that linger are to hand over what they have. */
+void guard_life_nudge(struct guard_life *life);
+/* The task's end is complete. */
+void guard_life_over(struct guard_life *life, struct task *task);
+void guard_life_wake(struct guard_life *life);
+
+#endif

@@ -1,0 +1,474 @@
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/close_range.h>
+#include <poll.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+#include <sys/file.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/err.h"
+#include "os/clock.h"
+#include "os/guard_desk.h"
+#include "os/process.h"
+#include "os/spawn.h"
+
+enum {
+    EVENTS = 64,
+    LAUNCHERS_MAX = 64,
+    FORMER_WAIT_MS = 30000, /* for processes of a former life to be gone */
+    LAST_WAIT_MS = 10000,   /* for our own, at the end */
+    REAP_MS = 1000          /* orphans are reaped this long after an end */
+};
+
+/* What epoll says when it is not about a task. */
+enum { EVENT_CONTROL = 0, EVENT_WAKE = 1 };
+
+/* The guard as its first thread sees it. */
+struct post {
+    struct guard_life life;
+    struct watch watch;
+    struct desk desk;
+    int control_fd, epoll_fd, held_life_fd;
+    struct launcher *launchers;
+    unsigned launcher_count;
+    char mode[PATH_MAX + 256];
+    struct mono gather_until; /* ends are sent by then */
+    struct mono reap_at;
+};
+
+/* Handlers to their defaults and everything blocked: what the terminal or a
+ * supervisor sends is for the client; when that goes, the guard goes. Children
+ * unblock all before exec. */
+static void settle_signals(void) {
+    sigset_t all;
+    sigfillset(&all);
+    sigprocmask(SIG_SETMASK, &all, NULL);
+    struct sigaction plain = {.sa_handler = SIG_DFL};
+    for (int signal = 1; signal < NSIG; signal++)
+        sigaction(signal, &plain, NULL);
+}
+
+static void raise_files(struct guard_life *life) {
+    struct rlimit limit;
+    if (getrlimit(RLIMIT_NOFILE, &limit) < 0 ||
+        limit.rlim_cur == limit.rlim_max)
+        return;
+    life->child_files = limit;
+    limit.rlim_cur = limit.rlim_max;
+    life->restore_files = setrlimit(RLIMIT_NOFILE, &limit) == 0;
+}
+
+/* control, base and output come as three descriptors in a row. */
+static void settle_fds(struct post *post, int fd) {
+    post->control_fd = fd;
+    post->life.base_fd = fd + 1;
+    post->life.output_fd = fd + 2;
+    syscall(SYS_close_range, fd + 3, ~0U, 0);
+    for (int i = 0; i < 3; i++)
+        fcntl(fd + i, F_SETFD, FD_CLOEXEC);
+}
+
+static bool read_hello(struct post *post, struct text *memory,
+                       struct guard_hello *ret_hello, struct err *err) {
+    for (;;) {
+        struct span rest = text_span(memory), body;
+        enum guard_frame_kind kind;
+        enum guard_frame_found found = guard_frame_take(&rest, &kind, &body);
+        if (found == GUARD_FRAME_WHOLE && kind == GUARD_FRAME_HELLO &&
+            guard_hello_decode(body, ret_hello) && rest.len == 0)
+            return true;
+        if (found != GUARD_FRAME_NONE)
+            return err_set(err, ERR_USAGE, "no hello on the control socket");
+        text_reserve(memory, 4096);
+        struct pollfd wait = {.fd = post->control_fd, .events = POLLIN};
+        poll(&wait, 1, -1);
+        ssize_t n = read(post->control_fd, memory->p + memory->len, 4096);
+        if (n == 0 || (n < 0 && errno != EINTR && errno != EAGAIN))
+            return err_set(err, ERR_UNAVAILABLE, "the client is gone");
+        if (n > 0)
+            memory->len += (size_t)n;
+    }
+}
+
+static int do_nothing(void *arg) {
+    (void)arg;
+    return 0;
+}
+
+static int join_cgroup(void *arg) {
+    const int *fd = arg;
+    return write(*fd, "0", 1) == 1 ? 0 : 1;
+}
+
+/* Starts a child that only enters the leaf. */
+static bool try_leaf(struct cgroup_leaf *leaf, bool born_there, char *stack) {
+    int pidfd = -1, procs_fd = -1;
+    if (!born_there)
+        procs_fd = openat(leaf->dir_fd, "cgroup.procs", O_WRONLY | O_CLOEXEC);
+    pid_t pid = born_there
+                    ? spawn_child(do_nothing, NULL, stack, LAUNCHER_STACK_BYTES,
+                                  leaf->dir_fd, &pidfd)
+                    : spawn_child(join_cgroup, &procs_fd, stack,
+                                  LAUNCHER_STACK_BYTES, -1, &pidfd);
+    int status = 1;
+    if (pid > 0) {
+        while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
+            continue;
+        close(pidfd);
+    }
+    if (procs_fd >= 0)
+        close(procs_fd);
+    return status == 0;
+}
+
+/* That directories can be made does not mean that processes may enter. */
+static bool try_cgroup(struct guard_life *life, struct err *err) {
+    struct cgroup_leaf *leaf = cgroup_leaf_take(&life->tree);
+    if (leaf == NULL)
+        return err_errno(err, errno, "cannot make a cgroup in '%s'",
+                         life->tree.path);
+    char *stack = mmap(NULL, LAUNCHER_STACK_BYTES, PROT_READ | PROT_WRITE,
+                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_STACK, -1, 0);
+    life->can_clone3 = stack != MAP_FAILED && spawn_has_clone3() &&
+                       try_leaf(leaf, true, stack);
+    bool ok = life->can_clone3 ||
+              (stack != MAP_FAILED && try_leaf(leaf, false, stack));
+    if (stack != MAP_FAILED)
+        munmap(stack, LAUNCHER_STACK_BYTES);
+    cgroup_leaf_give(&life->tree, leaf);
+    return ok || err_set(err, ERR_DENIED, "processes may not enter '%s'",
+                         life->tree.path);
+}
+
+/* ERR_BUSY is about leftovers and final; anything else means: without. */
+static bool open_cgroup(struct post *post, const struct guard_hello *hello,
+                        const char *role, struct err *err) {
+    struct guard_life *life = &post->life;
+    char own[PATH_MAX];
+    const char *root = hello->cgroup_root.p;
+    if (hello->cgroup_root.len == 0 && !hello->any_cgroup)
+        return err_set(err, ERR_CANNOT, "switched off");
+    if (hello->cgroup_root.len == 0) {
+        if (!cgroup_find(own, err))
+            return false;
+        root = own;
+    }
+    struct stat base;
+    if (fstat(life->base_fd, &base) < 0)
+        return err_errno(err, errno, "cannot look at the base");
+    if (!cgroup_tree_open(&life->tree, root, &base, role, FORMER_WAIT_MS, err))
+        return false;
+    if (try_cgroup(life, err)) {
+        life->has_cgroup = true;
+        return true;
+    }
+    cgroup_tree_close(&life->tree, LAST_WAIT_MS);
+    return false;
+}
+
+/* Whoever still holds the lock of a former life is one of its tasks, or its
+ * guard: they inherited it, and nobody else opens this file. */
+static bool lock_life(struct post *post, const struct guard_hello *hello,
+                      struct err *err) {
+    const char *path = hello->life_path.p;
+    if (hello->life_path.len == 0)
+        return true;
+    int fd = openat(post->life.base_fd, path,
+                    O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
+    if (fd < 0)
+        return err_errno(err, errno, "cannot open '%s'", path);
+    post->held_life_fd = fd;
+    struct mono until = mono_add_ms(clock_mono(), FORMER_WAIT_MS);
+    while (flock(fd, LOCK_EX | LOCK_NB) < 0) {
+        struct stat file;
+        if (clock_mono().ns >= until.ns || fstat(fd, &file) < 0)
+            return err_set(err, ERR_BUSY,
+                           "processes of a former life do not end; they "
+                           "hold '%s' open",
+                           path);
+        process_kill_holders(&file, false);
+        poll(NULL, 0, 10);
+    }
+    return true;
+}
+
+static unsigned count_cores(void) {
+    cpu_set_t set;
+    if (sched_getaffinity(0, sizeof set, &set) < 0)
+        return 1;
+    int count = CPU_COUNT(&set);
+    return count < 1 ? 1 : (unsigned)count;
+}
+
+static bool start_launchers(struct post *post, const struct guard_hello *hello,
+                            struct err *err) {
+    unsigned count = hello->launchers > 0 ? hello->launchers : count_cores();
+    if (count > LAUNCHERS_MAX)
+        count = LAUNCHERS_MAX;
+    post->launchers = mem_alloc(count * sizeof *post->launchers);
+    for (unsigned i = 0; i < count; i++) {
+        if (!launcher_start(&post->launchers[i], &post->life, err))
+            return false;
+        post->launcher_count++;
+    }
+    return true;
+}
+
+static bool open_events(struct post *post, struct err *err) {
+    struct guard_life *life = &post->life;
+    life->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    life->nudge_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    post->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
+    struct epoll_event control = {.events = EPOLLIN, .data.u64 = EVENT_CONTROL};
+    struct epoll_event wake = {.events = EPOLLIN, .data.u64 = EVENT_WAKE};
+    if (life->wake_fd < 0 || life->nudge_fd < 0 || post->epoll_fd < 0 ||
+        epoll_ctl(post->epoll_fd, EPOLL_CTL_ADD, post->control_fd, &control) <
+            0 ||
+        epoll_ctl(post->epoll_fd, EPOLL_CTL_ADD, life->wake_fd, &wake) < 0)
+        return err_errno(err, errno, "cannot set up epoll");
+    return true;
+}
+
+static void init_post(struct post *post) {
+    struct guard_life *life = &post->life;
+    life->pid = getpid();
+    life->life_fd = post->held_life_fd = -1;
+    life->tree.dir_fd = life->tree.root_fd = -1;
+    pthread_mutex_init(&life->lock, NULL);
+    pthread_cond_init(&life->work, NULL);
+    list_init(&life->waiting);
+    list_init(&life->outside);
+    list_init(&life->handed);
+    list_init(&life->over);
+    post->gather_until = post->reap_at = MONO_NEVER;
+}
+
+static void describe(struct post *post, const struct err *why) {
+    struct guard_life *life = &post->life;
+    if (life->has_cgroup)
+        snprintf(post->mode, sizeof post->mode, "cgroup %s%s", life->tree.path,
+                 life->can_clone3 ? "" : " (joined after birth: no clone3)");
+    else
+        snprintf(post->mode, sizeof post->mode,
+                 "process groups: a task that calls setsid may outlive its "
+                 "end (no cgroup: %s)",
+                 why->text);
+}
+
+/* Everything up to the READY frame. */
+static bool open_post(struct post *post, struct err *err) {
+    CLEANUP(text_clear) struct text memory = TEXT_INIT;
+    struct guard_hello hello;
+    struct guard_life *life = &post->life;
+    if (!read_hello(post, &memory, &hello, err))
+        return false;
+    life->slots = hello.slots;
+    const char *role = hello.role.len > 0 ? hello.role.p : "task";
+    struct err why = {0};
+    if (!open_cgroup(post, &hello, role, &why) && why.kind == ERR_BUSY) {
+        *err = why;
+        return false;
+    }
+    if (!lock_life(post, &hello, err))
+        return false;
+    if (!life->has_cgroup)
+        life->life_fd = post->held_life_fd;
+    describe(post, &why);
+    if (!open_events(post, err))
+        return false;
+    watch_init(&post->watch, life, post->epoll_fd, &post->desk.out);
+    desk_init(&post->desk, life, &post->watch, post->control_fd,
+              post->epoll_fd);
+    return start_launchers(post, &hello, err);
+}
+
+static void greet(struct post *post) {
+    const char *tree = post->life.has_cgroup ? post->life.tree.path : NULL;
+    struct guard_ready ready = {
+        .has_cgroup = post->life.has_cgroup,
+        .pid = getpid(),
+        .mode = span_of(post->mode),
+        .tree = span_make(tree, tree == NULL ? 0 : strlen(tree) + 1)};
+    guard_ready_encode(&post->desk.out, GUARD_FRAME_READY, &ready);
+    desk_send(&post->desk);
+}
+
+static void refuse(struct post *post, const struct err *err) {
+    CLEANUP(text_clear) struct text out = TEXT_INIT;
+    struct guard_ready failed = {.mode = span_of(err->text)};
+    guard_ready_encode(&out, GUARD_FRAME_FAILED, &failed);
+    if (send(post->control_fd, out.p, out.len, MSG_NOSIGNAL) < 0)
+        fprintf(stderr, "pointsman: guard: %s\n", err->text);
+}
+
+static void take_handed(struct post *post) {
+    struct guard_life *life = &post->life;
+    for (;;) {
+        pthread_mutex_lock(&life->lock);
+        struct list *link = list_pop(&life->handed);
+        pthread_mutex_unlock(&life->lock);
+        if (link == NULL)
+            return;
+        watch_take(&post->watch, LIST_OF(link, struct task, link));
+    }
+}
+
+/* While more is waiting to start, ends are gathered: fewer wake-ups of the
+ * client for the same work. */
+static void tell_over(struct post *post) {
+    struct guard_life *life = &post->life;
+    struct mono now = clock_mono();
+    struct list over;
+    list_init(&over);
+    pthread_mutex_lock(&life->lock);
+    bool any = life->over_count > 0;
+    bool gather = !list_empty(&life->waiting) && !life->closing &&
+                  life->over_count < GUARD_BATCH;
+    if (any && gather && post->gather_until.ns == MONO_NEVER.ns)
+        post->gather_until = mono_add_ms(now, GUARD_BATCH_MS);
+    if (any && (!gather || now.ns >= post->gather_until.ns)) {
+        struct list *link;
+        while ((link = list_pop(&life->over)) != NULL)
+            list_push(&over, link);
+        life->over_count = 0;
+    }
+    pthread_mutex_unlock(&life->lock);
+    if (list_empty(&over))
+        return;
+    post->gather_until = MONO_NEVER;
+    post->reap_at = mono_add_ms(now, REAP_MS);
+    desk_tell(&post->desk, &over);
+}
+
+static int wait_ms(const struct post *post) {
+    int64_t next = watch_next(&post->watch).ns;
+    if (post->gather_until.ns < next)
+        next = post->gather_until.ns;
+    if (post->reap_at.ns < next)
+        next = post->reap_at.ns;
+    if (next == INT64_MAX)
+        return -1;
+    int64_t ns = next - clock_mono().ns;
+    if (ns <= 0)
+        return 0;
+    return ns > 3600 * NS_PER_S ? 3600 * 1000 : (int)(ns / NS_PER_MS) + 1;
+}
+
+static void clear_wake(struct guard_life *life) {
+    uint64_t count;
+    pthread_mutex_lock(&life->lock);
+    life->woken = false;
+    UNUSED ssize_t n = read(life->wake_fd, &count, sizeof count);
+    pthread_mutex_unlock(&life->lock);
+}
+
+static void do_event(struct post *post, const struct epoll_event *event) {
+    uint64_t what = event->data.u64;
+    if (what == EVENT_CONTROL) {
+        if ((event->events & ~(unsigned)EPOLLOUT) != 0)
+            desk_read(&post->desk);
+    } else if (what == EVENT_WAKE) {
+        clear_wake(&post->life);
+    } else {
+        uint64_t low = what & (WATCH_WHATS - 1);
+        watch_event(&post->watch, (struct task *)(uintptr_t)(what - low),
+                    (enum watch_what)low);
+    }
+}
+
+static void reap_due(struct post *post) {
+    if (clock_mono().ns < post->reap_at.ns)
+        return;
+    post->reap_at = MONO_NEVER;
+    process_reap_orphans();
+}
+
+/* Ends are told, and their tasks freed, only behind the batch of events: one
+ * further down may still name them. */
+static void turn(struct post *post) {
+    struct epoll_event events[EVENTS];
+    int n = epoll_wait(post->epoll_fd, events, EVENTS, wait_ms(post));
+    for (int i = 0; i < n; i++)
+        do_event(post, &events[i]);
+    watch_due(&post->watch);
+    take_handed(post);
+    tell_over(post);
+    desk_send(&post->desk);
+    reap_due(post);
+}
+
+static bool all_over(struct guard_life *life) {
+    pthread_mutex_lock(&life->lock);
+    bool over = life->unfinished == 0;
+    pthread_mutex_unlock(&life->lock);
+    return over;
+}
+
+/* The client is gone: what it wanted to know nobody wants to know any more,
+ * what it started shall not outlive it. */
+static void close_post(struct post *post) {
+    struct guard_life *life = &post->life;
+    epoll_ctl(post->epoll_fd, EPOLL_CTL_DEL, post->control_fd, NULL);
+    desk_end_all(&post->desk);
+    while (!all_over(life))
+        turn(post);
+    pthread_mutex_lock(&life->lock);
+    pthread_cond_broadcast(&life->work);
+    pthread_mutex_unlock(&life->lock);
+    for (unsigned i = 0; i < post->launcher_count; i++)
+        launcher_join(&post->launchers[i]);
+    free(post->launchers);
+    process_end_orphans(LAST_WAIT_MS);
+    cgroup_tree_close(&life->tree, LAST_WAIT_MS);
+    tell_over(post);
+    desk_clear(&post->desk);
+    watch_clear(&post->watch);
+}
+
+static int parse_fd(int argc, char **argv) {
+    uint64_t fd;
+    for (int i = 1; i + 1 < argc; i++)
+        if (strcmp(argv[i], "--fd") == 0 &&
+            span_u64(span_of(argv[i + 1]), &fd) && fd >= 3 && fd < 1000)
+            return (int)fd;
+    return -1;
+}
+
+int guard_main(int argc, char **argv) {
+    int fd = parse_fd(argc, argv);
+    if (fd < 0 || fcntl(fd + 2, F_GETFD) < 0) {
+        fputs("pointsman: the guard is started by other roles, not by hand\n",
+              stderr);
+        return err_exit_status(ERR_USAGE);
+    }
+    struct post *post = mem_alloc(sizeof *post);
+    struct err err = {0};
+    init_post(post);
+    settle_signals();
+    settle_fds(post, fd);
+    raise_files(&post->life);
+    umask(0);
+    prctl(PR_SET_CHILD_SUBREAPER, 1);
+    prctl(PR_SET_NAME, "pointsman-guard");
+    if (chdir("/") < 0 || !open_post(post, &err)) {
+        refuse(post, &err);
+        return err_exit_status(err.kind == ERR_NONE ? ERR_CANNOT : err.kind);
+    }
+    greet(post);
+    while (!post->desk.gone)
+        turn(post);
+    close_post(post);
+    free(post);
+    return 0;
+}

@@ -1,0 +1,247 @@
+#include "os/guard_task.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "os/clock.h"
+
+enum { READS_A_TURN = 8 };
+
+/* Pointers to `count` strings that lie one after the other. */
+static char *point_at(char **pointers, uint32_t count, char *strings) {
+    for (uint32_t i = 0; i < count; i++) {
+        pointers[i] = strings;
+        strings += strlen(strings) + 1;
+    }
+    pointers[count] = NULL;
+    return strings;
+}
+
+static const char *search_path(char *const *envp) {
+    for (; *envp != NULL; envp++)
+        if (strncmp(*envp, "PATH=", 5) == 0)
+            return *envp + 5;
+    return NULL;
+}
+
+static char *put(char **at, struct span span) {
+    char *p = *at;
+    if (span.len == 0)
+        return NULL;
+    memcpy(p, span.p, span.len);
+    *at += span.len;
+    return p;
+}
+
+static size_t strings_bytes(const struct guard_order *order) {
+    return order->argv.len + order->env.len + order->dir.len +
+           order->lock_path.len + order->output_path.len;
+}
+
+/* One piece of memory: struct, pointers, strings. */
+struct task *task_new(const struct guard_order *order, int output_fd,
+                      int stdin_fd) {
+    size_t pointers = (size_t)order->argc + order->envc + 3;
+    struct task *task = mem_alloc(sizeof *task + pointers * sizeof(char *) +
+                                  strings_bytes(order));
+    char **argv = (char **)(void *)(task + 1);
+    char *at = (char *)(argv + pointers);
+    list_init(&task->link);
+    task->id = task->end.id = order->id;
+    task->flags = order->flags;
+    task->mask = (mode_t)order->mask & 0777;
+    task->timeout_ms = order->timeout_ms;
+    task->grace_ms = order->grace_ms < 0 ? 0 : order->grace_ms;
+    task->argv = argv + 1;
+    task->envp = argv + 1 + order->argc + 1;
+    char *strings = put(&at, order->argv);
+    point_at(task->argv, order->argc, strings);
+    strings = put(&at, order->env);
+    point_at(task->envp, order->envc, strings);
+    task->search = search_path(task->envp);
+    task->dir = put(&at, order->dir);
+    task->lock_path = put(&at, order->lock_path);
+    const char *output_path = put(&at, order->output_path);
+    capture_init(&task->capture, output_fd, output_path, order->inline_max,
+                 order->output_max);
+    task->stdin_fd = stdin_fd;
+    task->lock_fd = task->pidfd = task->out_fd = -1;
+    task->status.fd = task->progress.fd = -1;
+    task->end.exit_code = -1;
+    task->due = task->timeout_at = task->kill_at = MONO_NEVER;
+    task->spill_at = task->courtesy_at = task->give_up_at = MONO_NEVER;
+    return task;
+}
+
+static void close_fd(int *fd) {
+    if (*fd >= 0)
+        close(*fd);
+    *fd = -1;
+}
+
+static void clear_lines(struct line_pipe *pipe) {
+    close_fd(&pipe->fd);
+    text_clear(&pipe->line);
+    text_clear(&pipe->part);
+}
+
+void task_shrink(struct task *task) {
+    close_fd(&task->stdin_fd);
+    close_fd(&task->pidfd);
+    close_fd(&task->out_fd);
+    clear_lines(&task->status);
+    clear_lines(&task->progress);
+    capture_clear(&task->capture);
+    text_clear(&task->error);
+}
+
+void task_free(struct task *task) {
+    if (task == NULL)
+        return;
+    task_shrink(task);
+    close_fd(&task->lock_fd);
+    free(task);
+}
+
+enum task_pipe task_read_out(struct task *task, char *buffer) {
+    for (int turn = 0; turn < READS_A_TURN; turn++) {
+        ssize_t n = read(task->out_fd, buffer, TASK_READ_BYTES);
+        if (n == 0)
+            return TASK_PIPE_ENDED;
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n < 0)
+            return errno == EAGAIN ? TASK_PIPE_OPEN : TASK_PIPE_ENDED;
+        capture_add(&task->capture, buffer, (size_t)n);
+    }
+    return TASK_PIPE_OPEN;
+}
+
+static void take_line(struct line_pipe *pipe) {
+    if (pipe->part.len == 0)
+        return;
+    struct text old = pipe->line;
+    pipe->line = pipe->part;
+    pipe->part = old;
+    text_reset(&pipe->part);
+    pipe->has_line = pipe->fresh = true;
+}
+
+static void add_lines(struct line_pipe *pipe, const char *p, size_t bytes) {
+    while (bytes > 0) {
+        const char *feed = memchr(p, '\n', bytes);
+        size_t part = feed == NULL ? bytes : (size_t)(feed - p);
+        size_t room = TASK_LINE_MAX - pipe->part.len;
+        text_add(&pipe->part, p, part < room ? part : room);
+        if (feed == NULL)
+            return;
+        take_line(pipe);
+        p += part + 1;
+        bytes -= part + 1;
+    }
+}
+
+enum task_pipe task_read_lines(struct line_pipe *pipe, char *buffer) {
+    for (int turn = 0; turn < READS_A_TURN; turn++) {
+        ssize_t n = read(pipe->fd, buffer, TASK_READ_BYTES);
+        if (n == 0)
+            return TASK_PIPE_ENDED;
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n < 0)
+            return errno == EAGAIN ? TASK_PIPE_OPEN : TASK_PIPE_ENDED;
+        add_lines(pipe, buffer, (size_t)n);
+    }
+    return TASK_PIPE_OPEN;
+}
+
+void task_close_lines(struct line_pipe *pipe) {
+    take_line(pipe);
+    close_fd(&pipe->fd);
+}
+
+bool task_pipes_closed(const struct task *task) {
+    return task->out_fd < 0 && task->status.fd < 0 && task->progress.fd < 0;
+}
+
+/* Its number cannot be anybody else's while it is not reaped: even a zombie
+ * keeps it, for itself and as the number of its group. */
+void task_signal(const struct task *task, int signal) {
+    pid_t pid = task->end.pid;
+    if (task->reaped || pid <= 0)
+        return;
+    bool own_group = (task->flags & GUARD_ORDER_TERMINAL) == 0;
+    if (own_group)
+        kill(-pid, signal);
+    /* It may have left its group, as shells with job control do. */
+    if (!own_group || getpgid(pid) != pid)
+        syscall(SYS_pidfd_send_signal, task->pidfd, signal, NULL, 0);
+}
+
+void task_kill(const struct task *task) {
+    task_signal(task, SIGKILL);
+    if (task->leaf != NULL)
+        cgroup_leaf_kill(task->leaf);
+}
+
+static int64_t timeval_us(struct timeval time) {
+    return (int64_t)time.tv_sec * 1000000 + time.tv_usec;
+}
+
+/* waitid itself, since only the system call gives usage too. */
+bool task_reap(struct task *task) {
+    siginfo_t info = {0};
+    struct rusage usage;
+    struct guard_end *end = &task->end;
+    if (syscall(SYS_waitid, P_PIDFD, task->pidfd, &info, WEXITED | WNOHANG,
+                &usage) < 0 ||
+        info.si_pid == 0)
+        return false;
+    task->exited = task->reaped = true;
+    if (info.si_code == CLD_EXITED) {
+        end->exit_code = info.si_status;
+    } else {
+        end->signal = info.si_status;
+        end->core_dumped = info.si_code == CLD_DUMPED;
+    }
+    end->user_us = timeval_us(usage.ru_utime);
+    end->system_us = timeval_us(usage.ru_stime);
+    end->max_rss_kib = usage.ru_maxrss;
+    end->ended = clock_wall();
+    end->run_ns = clock_mono().ns - task->began.ns;
+    return true;
+}
+
+void task_finish(struct task *task) {
+    struct guard_end *end = &task->end;
+    capture_finish(&task->capture);
+    end->output_in_file = capture_in_file(&task->capture);
+    end->output = capture_inline(&task->capture);
+    end->output_bytes =
+        end->output_in_file ? task->capture.bytes : end->output.len;
+    end->output_total = task->capture.total;
+    end->output_lost = task->capture.lost;
+    end->has_status = task->status.has_line;
+    end->status = text_span(&task->status.line);
+    end->error = text_span(&task->error);
+}
+
+bool task_fail(struct task *task, enum guard_result result, int sys,
+               const char *format, ...) {
+    va_list args;
+    va_start(args, format);
+    text_reset(&task->error);
+    text_addv(&task->error, format, args);
+    va_end(args);
+    if (sys != 0) {
+        text_adds(&task->error, ": ");
+        text_adds(&task->error, strerrordesc_np(sys));
+    }
+    task->end.result = result;
+    return false;
+}

@@ -1,0 +1,120 @@
+/* One task inside the guard process: what was ordered, what is known of it,
+ * and the work that launchers and the main thread share: reading its pipes and
+ * reaping it.
+ *
+ * A task has one owner at a time, and only the owner touches it:
+ *
+ *     waiting --> a launcher --> main (watched) --> over --> held | freed
+ *                           \___ ended at once ___/
+ *
+ * `wish` is the exception: main writes it under the lock of the life. */
+#ifndef POINTSMAN_OS_GUARD_TASK_H
+#define POINTSMAN_OS_GUARD_TASK_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "base/list.h"
+#include "base/text.h"
+#include "base/time.h"
+#include "os/cgroup.h"
+#include "os/guard.h"
+#include "os/guard_capture.h"
+#include "os/guard_frame.h"
+
+enum {
+    TASK_READ_BYTES = 64 << 10, /* of a reader's buffer */
+    TASK_LINE_MAX = 8 << 10     /* of a status or progress line */
+};
+
+enum task_state {
+    TASK_WAITING,
+    TASK_LAUNCHING, /* a launcher's */
+    TASK_WATCHED,   /* main's */
+    TASK_OVER       /* its end is to be told, or was */
+};
+
+/* A pipe of lines of which the last one counts. */
+struct line_pipe {
+    int fd; /* -1: closed */
+    bool has_line;
+    bool fresh;       /* a line came since it was last cleared */
+    struct text line; /* the last whole one */
+    struct text part; /* what came since */
+};
+
+struct task_wish {
+    int signal; /* 0 = none */
+    int64_t grace_ms;
+    bool stop;
+};
+
+struct task {
+    struct list link;
+    struct task *same_slot; /* of the table of ids */
+    uint64_t id;
+    enum task_state state;
+    bool held; /* over and told, only the lock is left; main's */
+    struct task_wish wish;
+
+    /* As ordered. The strings lie behind the struct. */
+    unsigned flags; /* enum guard_order_flag */
+    mode_t mask;
+    int64_t timeout_ms, grace_ms;
+    char **argv; /* one more element may be put in front */
+    char **envp;
+    const char *search; /* value of PATH in envp, or NULL */
+    const char *dir, *lock_path;
+    int stdin_fd; /* -1: /dev/null */
+
+    /* While it runs. */
+    int lock_fd, pidfd, out_fd;
+    struct line_pipe status, progress;
+    struct cgroup_leaf *leaf;
+    struct capture capture;
+    struct mono began;
+    bool exited; /* the process is a zombie, or reaped */
+    bool reaped;
+    struct text error;
+    struct guard_end end;
+
+    /* Main's. */
+    bool blind; /* epoll would not take it: looked at by the clock */
+    bool leaf_watched;
+    struct mono due, timeout_at, kill_at, spill_at, courtesy_at, give_up_at;
+    size_t heap_place;
+};
+
+/* `stdin_fd` is the task's now. */
+struct task *task_new(const struct guard_order *order, int output_fd,
+                      int stdin_fd);
+/* Closes all that is open and frees. The leaf is the caller's affair. */
+void task_free(struct task *task);
+/* The same for all that the end does not need, when only the lock is held. */
+void task_shrink(struct task *task);
+
+enum task_pipe { TASK_PIPE_OPEN, TASK_PIPE_ENDED };
+
+/* Read what is there, without waiting, up to a share that leaves others their
+ * turn. ENDED: nobody holds the other end; the descriptor is still open. */
+enum task_pipe task_read_out(struct task *task, char *buffer);
+enum task_pipe task_read_lines(struct line_pipe *pipe, char *buffer);
+/* Closes it; a last line without line feed counts too. */
+void task_close_lines(struct line_pipe *pipe);
+bool task_pipes_closed(const struct task *task);
+
+/* To the group, or to the process alone where it shares the terminal's.
+ * Nothing once it is reaped: the number could be somebody else's. */
+void task_signal(const struct task *task, int signal);
+/* KILL to the group and to everybody in the leaf. */
+void task_kill(const struct task *task);
+/* Takes the zombie's result. False: it is not dead. */
+bool task_reap(struct task *task);
+/* Nothing more comes: fills in the rest of `end`. */
+void task_finish(struct task *task);
+/* It never ran. Returns false. */
+bool task_fail(struct task *task, enum guard_result result, int sys,
+               const char *format, ...) PRINTF_LIKE(4, 5);
+
+#endif

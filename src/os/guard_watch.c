@@ -1,0 +1,310 @@
+#include "os/guard_watch.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/epoll.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "os/clock.h"
+
+static int compare_due(const void *a, const void *b) {
+    const struct task *left = a, *right = b;
+    return (left->due.ns > right->due.ns) - (left->due.ns < right->due.ns);
+}
+
+void watch_init(struct watch *watch, struct guard_life *life, int epoll_fd,
+                struct text *out) {
+    *watch = (struct watch){.life = life, .epoll_fd = epoll_fd, .out = out};
+    watch->buffer = mem_alloc(TASK_READ_BYTES);
+    heap_init(&watch->due, offsetof(struct task, heap_place), compare_due);
+}
+
+void watch_clear(struct watch *watch) {
+    heap_clear(&watch->due);
+    free(watch->buffer);
+}
+
+static bool add_fd(struct watch *watch, struct task *task, int fd,
+                   unsigned events, enum watch_what what) {
+    if (fd < 0)
+        return true;
+    struct epoll_event event = {.events = events,
+                                .data.u64 = (uint64_t)(uintptr_t)task | what};
+    return epoll_ctl(watch->epoll_fd, EPOLL_CTL_ADD, fd, &event) == 0;
+}
+
+/* Always before close: a child between its birth and its exec may still hold
+ * the description open, and epoll would go on speaking of it. */
+static void remove_fd(struct watch *watch, int fd) {
+    if (fd >= 0)
+        epoll_ctl(watch->epoll_fd, EPOLL_CTL_DEL, fd, NULL);
+}
+
+static void drop_fd(struct watch *watch, int *fd) {
+    remove_fd(watch, *fd);
+    if (*fd >= 0)
+        close(*fd);
+    *fd = -1;
+}
+
+static struct mono earlier(struct mono a, struct mono b) {
+    return a.ns < b.ns ? a : b;
+}
+
+static void arm(struct watch *watch, struct task *task) {
+    struct mono due = earlier(task->timeout_at, task->kill_at);
+    due = earlier(due, earlier(task->spill_at, task->courtesy_at));
+    due = earlier(due, task->give_up_at);
+    if (task->blind)
+        due = earlier(due, mono_add_ms(clock_mono(), WATCH_BLIND_MS));
+    if (due.ns == task->due.ns && heap_has(&watch->due, task))
+        return;
+    task->due = due;
+    if (due.ns == MONO_NEVER.ns)
+        heap_remove(&watch->due, task);
+    else if (heap_has(&watch->due, task))
+        heap_changed(&watch->due, task);
+    else
+        heap_push(&watch->due, task);
+}
+
+/* All is told and closed: hand it to those who report it. */
+static void let_go(struct watch *watch, struct task *task) {
+    struct guard_life *life = watch->life;
+    drop_fd(watch, &task->pidfd);
+    drop_fd(watch, &task->out_fd);
+    remove_fd(watch, task->status.fd);
+    remove_fd(watch, task->progress.fd);
+    if (task->status.fd >= 0)
+        task_close_lines(&task->status);
+    if (task->progress.fd >= 0)
+        task_close_lines(&task->progress);
+    heap_remove(&watch->due, task);
+    if (task->leaf_watched)
+        remove_fd(watch, task->leaf->events_fd);
+    task_finish(task);
+    pthread_mutex_lock(&life->lock);
+    if (task->leaf != NULL && cgroup_leaf_populated(task->leaf)) {
+        cgroup_leaf_drop(task->leaf);
+        task->leaf = NULL;
+    }
+    guard_life_over(life, task);
+    guard_life_rouse(life);
+    pthread_mutex_unlock(&life->lock);
+}
+
+static bool leaf_empty(struct watch *watch, struct task *task) {
+    if (task->leaf == NULL || !cgroup_leaf_populated(task->leaf))
+        return true;
+    task->end.leftovers = true;
+    if (!task->leaf_watched)
+        task->leaf_watched =
+            add_fd(watch, task, task->leaf->events_fd, EPOLLPRI, WATCH_LEAF);
+    cgroup_leaf_kill(task->leaf);
+    return !cgroup_leaf_populated(task->leaf);
+}
+
+/* The process is gone: is all of it? Where there is a cgroup nobody escapes;
+ * else the group gets its KILL while the zombie still guards its number. */
+static void settle(struct watch *watch, struct task *task) {
+    struct mono now = clock_mono();
+    bool closed = task_pipes_closed(task);
+    if (!task->reaped) {
+        if (!closed && now.ns < task->courtesy_at.ns) {
+            arm(watch, task);
+            return;
+        }
+        if (!closed)
+            task->end.leftovers = true;
+        if (!closed || task->leaf == NULL)
+            task_kill(task);
+        remove_fd(watch, task->pidfd);
+        task_reap(task);
+    }
+    task->courtesy_at = task->timeout_at = task->kill_at = MONO_NEVER;
+    if (task->give_up_at.ns == MONO_NEVER.ns)
+        task->give_up_at = mono_add_ms(now, WATCH_GIVE_UP_MS);
+    bool empty = leaf_empty(watch, task);
+    if (!(closed && empty) && now.ns < task->give_up_at.ns) {
+        arm(watch, task);
+        return;
+    }
+    task->end.survivors = !closed || !empty;
+    let_go(watch, task);
+}
+
+static void note_exit(struct watch *watch, struct task *task) {
+    if (task->exited)
+        return;
+    task->exited = true;
+    remove_fd(watch, task->pidfd);
+    /* Those it left behind have a moment to end by themselves; when they were
+     * told to, what is left of the grace. */
+    if (task->end.killer == GUARD_NOBODY)
+        task->courtesy_at = mono_add_ms(clock_mono(), WATCH_COURTESY_MS);
+    else if (task->kill_at.ns != MONO_NEVER.ns)
+        task->courtesy_at = task->kill_at;
+    else
+        task->courtesy_at = clock_mono();
+}
+
+static void read_out(struct watch *watch, struct task *task) {
+    if (task->out_fd >= 0 &&
+        task_read_out(task, watch->buffer) == TASK_PIPE_ENDED)
+        drop_fd(watch, &task->out_fd);
+}
+
+static void read_lines(struct watch *watch, struct line_pipe *pipe) {
+    if (pipe->fd < 0 || task_read_lines(pipe, watch->buffer) == TASK_PIPE_OPEN)
+        return;
+    remove_fd(watch, pipe->fd);
+    task_close_lines(pipe);
+}
+
+static void read_progress(struct watch *watch, struct task *task) {
+    read_lines(watch, &task->progress);
+    if (!task->progress.fresh)
+        return;
+    task->progress.fresh = false;
+    struct guard_news news = {.id = task->id,
+                              .pid = task->end.pid,
+                              .line = text_span(&task->progress.line)};
+    guard_news_encode(watch->out, GUARD_FRAME_PROGRESS, &news);
+}
+
+static void read_all(struct watch *watch, struct task *task) {
+    read_out(watch, task);
+    read_lines(watch, &task->status);
+    read_progress(watch, task);
+}
+
+void watch_event(struct watch *watch, struct task *task, enum watch_what what) {
+    if (task->state != TASK_WATCHED)
+        return;
+    if (what == WATCH_OUT)
+        read_out(watch, task);
+    else if (what == WATCH_STATUS)
+        read_lines(watch, &task->status);
+    else if (what == WATCH_PROGRESS)
+        read_progress(watch, task);
+    else if (what == WATCH_PROCESS)
+        note_exit(watch, task);
+    if (what == WATCH_PROCESS)
+        read_all(watch, task);
+    if (task->exited)
+        settle(watch, task);
+}
+
+static void tell_started(struct watch *watch, const struct task *task) {
+    struct guard_news news = {
+        .id = task->id, .pid = task->end.pid, .at = task->end.started};
+    guard_news_encode(watch->out, GUARD_FRAME_STARTED, &news);
+}
+
+static void take_wish(struct watch *watch, struct task *task) {
+    struct guard_life *life = watch->life;
+    pthread_mutex_lock(&life->lock);
+    task->state = TASK_WATCHED;
+    struct task_wish wish = task->wish;
+    bool closing = life->closing;
+    pthread_mutex_unlock(&life->lock);
+    if (wish.stop)
+        task_signal(task, SIGSTOP);
+    if (closing)
+        watch_kill(watch, task, SIGKILL, 0, GUARD_CLOSING);
+    else if (wish.signal != 0)
+        watch_kill(watch, task, wish.signal, wish.grace_ms, GUARD_CALLER);
+}
+
+void watch_take(struct watch *watch, struct task *task) {
+    tell_started(watch, task);
+    if (task->timeout_ms > 0)
+        task->timeout_at = mono_add_ms(task->began, task->timeout_ms);
+    if (task->capture.path != NULL)
+        task->spill_at = mono_add_ms(task->began, WATCH_SPILL_MS);
+    bool added =
+        (task->reaped ||
+         add_fd(watch, task, task->pidfd, EPOLLIN, WATCH_PROCESS)) &&
+        add_fd(watch, task, task->out_fd, EPOLLIN, WATCH_OUT) &&
+        add_fd(watch, task, task->status.fd, EPOLLIN, WATCH_STATUS) &&
+        add_fd(watch, task, task->progress.fd, EPOLLIN, WATCH_PROGRESS);
+    task->blind = !added;
+    take_wish(watch, task);
+    if (task->exited)
+        settle(watch, task);
+    else
+        arm(watch, task);
+}
+
+static bool passed(struct mono *deadline, struct mono now) {
+    if (now.ns < deadline->ns)
+        return false;
+    *deadline = MONO_NEVER;
+    return true;
+}
+
+/* What epoll would have told. */
+static void look(struct watch *watch, struct task *task) {
+    read_all(watch, task);
+    siginfo_t info = {0};
+    if (!task->exited &&
+        waitid(P_PIDFD, (id_t)task->pidfd, &info,
+               WEXITED | WNOHANG | WNOWAIT) == 0 &&
+        info.si_pid != 0)
+        note_exit(watch, task);
+}
+
+static void do_due(struct watch *watch, struct task *task) {
+    struct mono now = clock_mono();
+    if (task->blind)
+        look(watch, task);
+    if (passed(&task->spill_at, now))
+        capture_spill(&task->capture);
+    if (passed(&task->kill_at, now) && !task->exited)
+        task_kill(task);
+    if (passed(&task->timeout_at, now) && !task->exited) {
+        task->end.timed_out = true;
+        watch_kill(watch, task, SIGTERM, task->grace_ms, GUARD_TIMEOUT);
+    }
+    if (task->exited)
+        settle(watch, task);
+    else
+        arm(watch, task);
+}
+
+void watch_due(struct watch *watch) {
+    struct mono now = clock_mono();
+    struct task *task;
+    while ((task = heap_first(&watch->due)) != NULL && task->due.ns <= now.ns) {
+        heap_remove(&watch->due, task);
+        task->due = MONO_NEVER;
+        do_due(watch, task);
+    }
+}
+
+struct mono watch_next(const struct watch *watch) {
+    const struct task *task = heap_first(&watch->due);
+    return task == NULL ? MONO_NEVER : task->due;
+}
+
+void watch_kill(struct watch *watch, struct task *task, int signal,
+                int64_t grace_ms, enum guard_killer killer) {
+    struct mono now = clock_mono();
+    if (task->end.killer == GUARD_NOBODY && !task->exited) {
+        task->end.killer = killer;
+        task->end.kill_signal = signal;
+    }
+    if (task->exited) {
+        task->courtesy_at = now;
+    } else if (signal == SIGKILL || grace_ms <= 0) {
+        task_kill(task);
+        task->kill_at = MONO_NEVER;
+    } else {
+        task_signal(task, signal);
+        task_signal(task, SIGCONT); /* a stopped one could not hear it */
+        task->kill_at = earlier(task->kill_at, mono_add_ms(now, grace_ms));
+    }
+    arm(watch, task);
+}

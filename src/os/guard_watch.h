@@ -1,0 +1,60 @@
+/* What the guard's main thread does with tasks that last: it waits for their
+ * pipes, their process and their cgroup with epoll, for their deadlines with a
+ * heap, and ends them completely:
+ *
+ *     process gone -> (a moment, if others hold its pipes) -> KILL to group and
+ *     cgroup -> reaped -> pipes closed and cgroup empty, or 2 s later -> over
+ */
+#ifndef POINTSMAN_OS_GUARD_WATCH_H
+#define POINTSMAN_OS_GUARD_WATCH_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/heap.h"
+#include "base/text.h"
+#include "os/guard_life.h"
+
+enum {
+    WATCH_SPILL_MS = 200,    /* slow output goes to its file */
+    WATCH_COURTESY_MS = 100, /* for those who outlive the process */
+    WATCH_GIVE_UP_MS = 2000,
+    WATCH_BLIND_MS = 50
+};
+
+struct watch {
+    struct guard_life *life;
+    int epoll_fd;
+    struct heap due;  /* tasks by their next deadline */
+    struct text *out; /* frames for the client */
+    char *buffer;     /* TASK_READ_BYTES */
+};
+
+/* Low bits of what epoll says about a task; tasks are aligned to 16. */
+enum watch_what {
+    WATCH_PROCESS,
+    WATCH_OUT,
+    WATCH_STATUS,
+    WATCH_PROGRESS,
+    WATCH_LEAF,
+    WATCH_WHATS = 8
+};
+
+void watch_init(struct watch *watch, struct guard_life *life, int epoll_fd,
+                struct text *out);
+void watch_clear(struct watch *watch);
+
+/* The task is ours now. */
+void watch_take(struct watch *watch, struct task *task);
+/* epoll said so; fine when the task is over by now. */
+void watch_event(struct watch *watch, struct task *task, enum watch_what what);
+/* Does what is due. */
+void watch_due(struct watch *watch);
+/* The next deadline. */
+struct mono watch_next(const struct watch *watch);
+
+/* Signal, then KILL after grace_ms. The first asker is remembered. */
+void watch_kill(struct watch *watch, struct task *task, int signal,
+                int64_t grace_ms, enum guard_killer killer);
+
+#endif
