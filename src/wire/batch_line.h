@@ -6,7 +6,7 @@
  *      "node": "tag:big", "env": {"CC": "clang"}, "dir": "/srv/x"}
  *
  * Only command is needed. The body may also hold: clean, at_most_once, umask
- * (octal string), array (strings), hold (reason, or true). */
+ * (octal string), array (strings), hold. null is as good as absent. */
 #ifndef POINTSMAN_WIRE_BATCH_LINE_H
 #define POINTSMAN_WIRE_BATCH_LINE_H
 

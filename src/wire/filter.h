@@ -1,6 +1,6 @@
 /* The one filter grammar of lists, pages and bulk verbs:
  *
- *     state:failed,killed class:EM -target:main age>1h arg~"foo bar" abc
+ *     state:failed,pending class:EM -target:main age>1h arg~"foo bar" abc
  *
  * Terms stand side by side and all must hold; `-` in front negates one; a comma
  * means "any of these". After `:` (or `=`) a value is compared whole, with `*`

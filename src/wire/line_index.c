@@ -1,1 +1,102 @@
 #include "wire/line_index.h"
+
+static void add_mark(struct text *marks, uint64_t step) {
+    while (step >= 0x80) {
+        text_addc(marks, (char)((step & 0x7f) | 0x80));
+        step >>= 7;
+    }
+    text_addc(marks, (char)step);
+}
+
+void line_index_feed(struct line_index *index, struct span bytes,
+                     struct text *marks) {
+    const char *p = bytes.p, *end = p + bytes.len;
+    while (p < end && (p = memchr(p, '\n', (size_t)(end - p)))) {
+        p++;
+        if (++index->lines % LINE_INDEX_EVERY)
+            continue;
+        uint64_t offset = index->bytes + (uint64_t)(p - bytes.p);
+        add_mark(marks, offset - index->mark);
+        index->mark = offset;
+    }
+    index->bytes += bytes.len;
+}
+
+/* The next mark. False at the end, or at one that is cut or too long. */
+static bool take_mark(struct span *marks, uint64_t *ret_step) {
+    uint64_t step = 0;
+    for (size_t i = 0; i < marks->len && i < LINE_INDEX_MARK_BYTES; i++) {
+        uint64_t bits = (unsigned char)marks->p[i] & 0x7f;
+        if (i == LINE_INDEX_MARK_BYTES - 1 && bits > 1)
+            return false;
+        step |= bits << (7 * i);
+        if ((unsigned char)marks->p[i] & 0x80)
+            continue;
+        marks->p += i + 1;
+        marks->len -= i + 1;
+        *ret_step = step;
+        return true;
+    }
+    return false;
+}
+
+/* Walks as long as neither line nor offset is passed. */
+static struct line_place walk(struct span marks, uint64_t line,
+                              uint64_t offset) {
+    struct line_place place = {0};
+    uint64_t step;
+    while (place.line + LINE_INDEX_EVERY <= line && take_mark(&marks, &step)) {
+        if (step > UINT64_MAX - place.offset || place.offset + step > offset)
+            break;
+        place.offset += step;
+        place.line += LINE_INDEX_EVERY;
+    }
+    return place;
+}
+
+struct line_place line_index_find(struct span marks, uint64_t line) {
+    return walk(marks, line, UINT64_MAX);
+}
+
+struct line_place line_index_find_offset(struct span marks, uint64_t offset) {
+    return walk(marks, UINT64_MAX, offset);
+}
+
+struct line_place line_index_last(struct span marks) {
+    return walk(marks, UINT64_MAX, UINT64_MAX);
+}
+
+size_t lines_skip(struct span bytes, uint64_t lines) {
+    size_t at = 0;
+    while (lines-- && at < bytes.len) {
+        const char *lf = memchr(bytes.p + at, '\n', bytes.len - at);
+        at = lf ? (size_t)(lf + 1 - bytes.p) : bytes.len;
+    }
+    return at;
+}
+
+size_t lines_tail(struct span bytes, uint64_t lines) {
+    size_t at = bytes.len;
+    if (!lines || !at)
+        return at;
+    at--; /* an LF at the very end belongs to the last line */
+    for (;;) {
+        const char *lf = at ? memrchr(bytes.p, '\n', at) : NULL;
+        if (!lf)
+            return 0;
+        if (!--lines)
+            return (size_t)(lf + 1 - bytes.p);
+        at = (size_t)(lf - bytes.p);
+    }
+}
+
+uint64_t lines_count(struct span bytes) {
+    uint64_t count = 0;
+    const char *p = bytes.p, *end = p + bytes.len;
+    while (p < end) {
+        const char *lf = memchr(p, '\n', (size_t)(end - p));
+        count++;
+        p = lf ? lf + 1 : end;
+    }
+    return count;
+}

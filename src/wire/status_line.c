@@ -1,1 +1,97 @@
 #include "wire/status_line.h"
+
+#include "base/json.h"
+
+static const char *const words[] = {
+    [STATUS_DONE] = "done",
+    [STATUS_FAILED] = "failed",
+    [STATUS_TEMPORARY] = "temporary",
+    [STATUS_PERMANENT] = "permanent",
+    [STATUS_CONFLICT] = "conflict",
+    [STATUS_INCOMPLETE] = "incomplete",
+    [STATUS_INCOMPLETE_BACKOFF] = "incomplete_backoff",
+};
+
+/* Bistro's words for what we have. */
+static const struct {
+    const char *word;
+    enum status_word meaning;
+} others[] = {{"backoff", STATUS_FAILED}, {"error_backoff", STATUS_FAILED}};
+
+const char *status_word_name(enum status_word word) {
+    return (size_t)word < COUNT(words) ? words[word] : "?";
+}
+
+static bool find_word(struct span text, enum status_word *ret_word) {
+    for (size_t i = 0; i < COUNT(words); i++) {
+        if (span_is(text, words[i])) {
+            *ret_word = (enum status_word)i;
+            return true;
+        }
+    }
+    for (size_t i = 0; i < COUNT(others); i++) {
+        if (span_is(text, others[i].word)) {
+            *ret_word = others[i].meaning;
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool refuse(struct span line, struct err *err) {
+    return err_set(err, ERR_DATA, "cannot parse status '%.*s'", (int)line.len,
+                   line.p ? line.p : "");
+}
+
+static bool parse_json(struct span line, struct arena *arena,
+                       struct status_line *status, struct err *err) {
+    struct json_value whole, value;
+    struct span word;
+    if (!json_parse(line, &whole, NULL) || whole.type != JSON_OBJECT)
+        return refuse(line, err);
+    bool ours = json_member(whole, "status", &value);
+    if (!ours && !json_member(whole, "result", &value))
+        return refuse(line, err);
+    if (!json_get_string(value, arena, &word) ||
+        !find_word(word, &status->word))
+        return refuse(line, err);
+    if (!ours && status->word == STATUS_FAILED && span_is(word, "failed"))
+        status->word = STATUS_PERMANENT;
+    if (json_member(whole, "reason", &value) &&
+        !json_get_string(value, arena, &status->reason))
+        return refuse(line, err);
+    if (json_member(whole, "data", &value))
+        status->data = value.raw;
+    return true;
+}
+
+bool status_line_parse(struct span line, struct arena *arena,
+                       struct status_line *ret_status, struct err *err) {
+    struct span word, rest = span_trim(line);
+    *ret_status = (struct status_line){0};
+    if (line.len > STATUS_LINE_BYTES)
+        return err_set(err, ERR_DATA, "cannot parse status of %zu bytes",
+                       line.len);
+    if (rest.len && rest.p[0] == '{')
+        return parse_json(rest, arena, ret_status, err);
+    if (!rest.len || !span_cut(&rest, ' ', &word) ||
+        !find_word(word, &ret_status->word))
+        return refuse(line, err);
+    ret_status->reason = span_trim(rest);
+    return true;
+}
+
+bool progress_line_parse(struct span line, unsigned *ret_percent,
+                         struct span *ret_text) {
+    struct span word, rest = span_trim(line);
+    uint64_t percent;
+    if (!rest.len || !span_cut(&rest, ' ', &word))
+        return false;
+    if (span_ends(word, "%"))
+        word.len--;
+    if (!span_u64(word, &percent) || percent > 100)
+        return false;
+    *ret_percent = (unsigned)percent;
+    *ret_text = span_trim(rest);
+    return true;
+}

@@ -1,0 +1,131 @@
+#include "support/test.h"
+
+#include "base/arena.h"
+#include "wire/event_line.h"
+
+static struct arena arena;
+
+static int teardown(void **state) {
+    (void)state;
+    arena_clear(&arena);
+    return 0;
+}
+
+static void assert_round_trip(struct event_line event) {
+    CLEANUP(text_clear) struct text out = TEXT_INIT;
+    struct event_line back;
+    struct err err = {0};
+    event_line_format(&event, &out);
+    assert_true(out.len <= EVENT_LINE_BYTES);
+    assert_ptr_equal(memchr(out.p, '\n', out.len), out.p + out.len - 1);
+    if (!event_line_parse(span_make(out.p, out.len - 1), &arena, &back, &err))
+        fail_msg("%s", err.text);
+    assert_true(back.tai.ns == event.tai.ns);
+    assert_int_equal(back.seq, event.seq);
+    assert_int_equal(back.from, event.from);
+    assert_int_equal(back.to, event.to);
+    assert_int_equal(back.attempt, event.attempt);
+    assert_true(span_equal(back.actor, event.actor));
+    assert_true(span_equal(back.reason, event.reason));
+}
+
+static void line_looks_as_the_manual_says(void **state) {
+    (void)state;
+    CLEANUP(text_clear) struct text out = TEXT_INIT;
+    struct event_line event = {
+        wall_from_s(0), 17, '-', 'Q', SPAN("uid:1000"), 0, SPAN("admitted")};
+    event_line_format(&event, &out);
+    assert_string_equal(out.p, "@400000000000000a00000000 17 - Q uid:1000 0 "
+                               "admitted\n");
+}
+
+static void any_event_comes_back(void **state) {
+    (void)state;
+    assert_round_trip((struct event_line){wall_from_s(1795285221), UINT64_MAX,
+                                          'X', 'F', SPAN("a b\n\\"), 3,
+                                          SPAN("exit-2 of 'x\n\\y' \xff")});
+    assert_round_trip((struct event_line){.from = 'Q', .to = 'S'});
+}
+
+static void long_reason_is_cut_between_pieces(void **state) {
+    (void)state;
+    static const char *const pieces[] = {"x", "\xc3\xa4", "\x01", "\\"};
+    for (size_t i = 0; i < COUNT(pieces); i++) {
+        CLEANUP(text_clear) struct text reason = TEXT_INIT;
+        CLEANUP(text_clear) struct text out = TEXT_INIT;
+        struct event_line back;
+        while (reason.len < 5000)
+            text_adds(&reason, pieces[i]);
+        struct event_line event = {
+            .from = 'X', .to = 'F', .reason = text_span(&reason)};
+        event_line_format(&event, &out);
+        assert_true(out.len <= EVENT_LINE_BYTES);
+        assert_true(out.len > EVENT_LINE_BYTES - 8);
+        assert_true(event_line_parse(span_make(out.p, out.len - 1), &arena,
+                                     &back, NULL));
+        assert_true(span_ends(back.reason, "..."));
+        assert_true(span_is_utf8(back.reason));
+    }
+}
+
+static void junk_is_refused(void **state) {
+    (void)state;
+    static const char *const lines[] = {
+        "",
+        "@400000000000000a00000000 17 - Q uid:1",
+        "x 17 - Q uid:1 0 r",
+        "@400000000000000a00000000 x - Q uid:1 0 r",
+        "@400000000000000a00000000 17 Z Q uid:1 0 r",
+        "@400000000000000a00000000 17 - QS uid:1 0 r",
+        "@400000000000000a00000000 17 - Q uid:1 -1 r",
+        "@400000000000000a00000000 17 - Q uid:1 0 \\",
+        "@400000000000000a00000000 17 - Q uid:1 0 \\x1",
+        "@400000000000000a00000000 17 - Q \\q 0 r"};
+    for (size_t i = 0; i < COUNT(lines); i++) {
+        struct event_line event;
+        assert_false(event_line_parse(span_of(lines[i]), &arena, &event, NULL));
+    }
+}
+
+static void first_line_names_dependencies(void **state) {
+    (void)state;
+    CLEANUP(text_clear) struct text out = TEXT_INIT;
+    struct span ids[] = {SPAN("C3"), SPAN("C5")}, csid;
+    struct lines dependencies = {ids, 2}, back;
+    event_head_format(SPAN("C7"), &dependencies, &out);
+    assert_string_equal(out.p, "C7 C3 C5\n");
+    assert_true(event_head_parse(span_make(out.p, out.len - 1), &arena, &csid,
+                                 &back, NULL));
+    assert_true(span_is(csid, "C7"));
+    assert_int_equal(back.count, 2);
+    assert_true(span_is(back.items[1], "C5"));
+    assert_false(event_head_parse(SPAN(""), &arena, &csid, &back, NULL));
+    assert_false(event_head_parse(SPAN("a_b"), &arena, &csid, &back, NULL));
+    assert_false(event_head_parse(SPAN("a  b"), &arena, &csid, &back, NULL));
+}
+
+static void first_line_with_many_dependencies_fits(void **state) {
+    (void)state;
+    CLEANUP(text_clear) struct text out = TEXT_INIT;
+    struct span ids[2000], csid;
+    for (size_t i = 0; i < COUNT(ids); i++)
+        ids[i] = SPAN("C12345");
+    struct lines dependencies = {ids, COUNT(ids)}, back;
+    event_head_format(SPAN("C7"), &dependencies, &out);
+    assert_true(out.len <= EVENT_LINE_BYTES);
+    assert_true(event_head_parse(span_make(out.p, out.len - 1), &arena, &csid,
+                                 &back, NULL));
+    assert_in_range(back.count, 500, 600);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(line_looks_as_the_manual_says),
+        cmocka_unit_test(any_event_comes_back),
+        cmocka_unit_test(long_reason_is_cut_between_pieces),
+        cmocka_unit_test(junk_is_refused),
+        cmocka_unit_test(first_line_names_dependencies),
+        cmocka_unit_test(first_line_with_many_dependencies_fits),
+    };
+    return cmocka_run_group_tests(tests, NULL, teardown);
+}

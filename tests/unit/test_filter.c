@@ -1,0 +1,148 @@
+#include "support/test.h"
+
+#include "base/arena.h"
+#include "wire/filter.h"
+
+static struct arena arena;
+static const struct wall now = {INT64_C(10000000) * NS_PER_S};
+
+static int teardown(void **state) {
+    (void)state;
+    arena_clear(&arena);
+    return 0;
+}
+
+static struct filter_facts a_job(void) {
+    static const struct span touches[] = {{"src/a.c", 7}, {"doc/x", 5}};
+    return (struct filter_facts){
+        .state = 'F',
+        .kind = SPAN("command"),
+        .class = SPAN("EM"),
+        .target = SPAN("main"),
+        .id = SPAN("abc123"),
+        .node = SPAN("n1"),
+        .reason = SPAN("exit-2"),
+        .arg = SPAN("make -k Check \"x\""),
+        .touches = touches,
+        .touch_count = 2,
+        .admitted = wall_add_ms(now, -7200000),
+        .since = wall_add_ms(now, -60000),
+    };
+}
+
+static bool matches(const char *text) {
+    struct filter filter;
+    struct filter_facts facts = a_job();
+    struct err err = {0};
+    if (!filter_parse(span_of(text), &arena, &filter, &err))
+        fail_msg("%s: %s", text, err.text);
+    return filter_match(&filter, &facts, now);
+}
+
+static void terms_match_what_they_name(void **state) {
+    (void)state;
+    static const char *const yes[] = {
+        "",
+        "  ",
+        "state:failed",
+        "state:F",
+        "state:f",
+        "state:Q,S,failed",
+        "state:final",
+        "-state:open",
+        "kind:command",
+        "class:EM,BF",
+        "target:m*n",
+        "id:abc*",
+        "id:*",
+        "id:a*1*3",
+        "reason:exit-*",
+        "reason~EXIT",
+        "node:n1",
+        "arg~\"k check\"",
+        "arg~check,foo",
+        "arg~\"\\\"x\\\"\"",
+        "touches:src/*",
+        "touches:doc/x",
+        "touches~A.C",
+        "held:no",
+        "-held:yes",
+        "age>1h",
+        "age<3h",
+        "since<2m",
+        "since>30",
+        "abc",
+        "make",
+        "abc1*3",
+        "-xyz",
+        "state=failed age>1h arg~make abc",
+    };
+    static const char *const no[] = {
+        "state:done",  "-state:F",   "state:open",       "kind:change",
+        "class:em",    "target:mai", "id:bc*",           "id:abc",
+        "arg:make",    "arg~foo",    "touches:src",      "held:yes",
+        "age<1h",      "age>2h",     "since>1m",         "xyz",
+        "bc123",       "-abc",       "state:failed xyz", "-arg~check,foo",
+        "target:\"\"",
+    };
+    for (size_t i = 0; i < COUNT(yes); i++)
+        if (!matches(yes[i]))
+            fail_msg("does not match: %s", yes[i]);
+    for (size_t i = 0; i < COUNT(no); i++)
+        if (matches(no[i]))
+            fail_msg("matches: %s", no[i]);
+}
+
+static void errors_name_place_and_what_was_meant(void **state) {
+    (void)state;
+    static const char *const cases[][2] = {
+        {"stat:failed",
+         "filter, at byte 1: unknown field 'stat', did you mean 'state'?"},
+        {"x state:faild", "filter, at byte 9: unknown state 'faild', did you "
+                          "mean 'failed'?"},
+        {"state:killed", "filter, at byte 7: unknown state 'killed'"},
+        {"age:1h", "filter, at byte 4: after 'age' stands '<' or '>', not "
+                   "':'"},
+        {"state~x", "filter, at byte 6: after 'state' stands ':', not '~'"},
+        {"age>soon", "filter, at byte 5: 'soon' is not a duration such as "
+                     "90s, 15m, 2h"},
+        {"held:maybe", "filter, at byte 6: 'maybe' is neither yes nor no"},
+        {"id:", "filter, at byte 4: a value is missing"},
+        {"id:a,", "filter, at byte 6: a value is missing"},
+        {"arg~\"x", "filter, at byte 5: a \" is never closed"},
+        {"-", "filter, at byte 2: a word is missing"},
+    };
+    for (size_t i = 0; i < COUNT(cases); i++) {
+        struct filter filter;
+        struct err err = {0};
+        assert_false(filter_parse(span_of(cases[i][0]), &arena, &filter, &err));
+        assert_int_equal(err.kind, ERR_USAGE);
+        assert_string_equal(err.text, cases[i][1]);
+    }
+}
+
+static void possible_states_are_told(void **state) {
+    (void)state;
+    static const char *const cases[][2] = {{"", "QSPXDFTA"},
+                                           {"abc", "QSPXDFTA"},
+                                           {"state:open", "QSPX"},
+                                           {"-state:final", "QSPX"},
+                                           {"state:D,F -state:D", "F"},
+                                           {"state:D state:F", ""}};
+    for (size_t i = 0; i < COUNT(cases); i++) {
+        struct filter filter;
+        char states[9];
+        assert_true(filter_parse(span_of(cases[i][0]), &arena, &filter, NULL));
+        filter_states(&filter, states);
+        assert_string_equal(states, cases[i][1]);
+    }
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(terms_match_what_they_name),
+        cmocka_unit_test(errors_name_place_and_what_was_meant),
+        cmocka_unit_test(possible_states_are_told),
+    };
+    return cmocka_run_group_tests(tests, NULL, teardown);
+}

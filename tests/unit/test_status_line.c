@@ -1,0 +1,92 @@
+#include "support/test.h"
+
+#include "base/arena.h"
+#include "wire/status_line.h"
+
+static struct arena arena;
+
+static int teardown(void **state) {
+    (void)state;
+    arena_clear(&arena);
+    return 0;
+}
+
+static void words_and_json_are_understood(void **state) {
+    (void)state;
+    static const struct {
+        const char *line;
+        enum status_word word;
+        const char *reason;
+    } cases[] = {
+        {"done", STATUS_DONE, ""},
+        {" done \r", STATUS_DONE, ""},
+        {"failed disk full ", STATUS_FAILED, "disk full"},
+        {"temporary", STATUS_TEMPORARY, ""},
+        {"permanent no", STATUS_PERMANENT, "no"},
+        {"conflict a.c b.c", STATUS_CONFLICT, "a.c b.c"},
+        {"incomplete", STATUS_INCOMPLETE, ""},
+        {"incomplete_backoff", STATUS_INCOMPLETE_BACKOFF, ""},
+        {"error_backoff", STATUS_FAILED, ""},
+        {"backoff", STATUS_FAILED, ""},
+        {"{\"status\":\"failed\",\"reason\":\"x\\ny\"}", STATUS_FAILED, "x\ny"},
+        {"{\"result\":\"failed\"}", STATUS_PERMANENT, ""},
+        {"{\"result\":\"done\",\"data\":{\"a\":1}}", STATUS_DONE, ""},
+    };
+    for (size_t i = 0; i < COUNT(cases); i++) {
+        struct status_line status;
+        struct err err = {0};
+        if (!status_line_parse(span_of(cases[i].line), &arena, &status, &err))
+            fail_msg("%s", err.text);
+        assert_int_equal(status.word, cases[i].word);
+        if (!span_is(status.reason, cases[i].reason))
+            fail_msg("%s", cases[i].line);
+    }
+}
+
+static void anything_else_is_no_status(void **state) {
+    (void)state;
+    static const char *const lines[] = {"",
+                                        " ",
+                                        "Done",
+                                        "finished",
+                                        "done,",
+                                        "{",
+                                        "{}",
+                                        "[]",
+                                        "{\"status\":1}",
+                                        "{\"status\":\"x\"}",
+                                        "{\"status\":\"done\",\"reason\":1}",
+                                        "{\"status\":\"done\"} x"};
+    for (size_t i = 0; i < COUNT(lines); i++) {
+        struct status_line status;
+        struct err err = {0};
+        assert_false(
+            status_line_parse(span_of(lines[i]), &arena, &status, &err));
+        assert_non_null(strstr(err.text, "cannot parse status"));
+    }
+}
+
+static void progress_is_percent_and_text(void **state) {
+    (void)state;
+    unsigned percent;
+    struct span text;
+    assert_true(progress_line_parse(SPAN("42 compiling x"), &percent, &text));
+    assert_int_equal(percent, 42);
+    assert_true(span_is(text, "compiling x"));
+    assert_true(progress_line_parse(SPAN("100%"), &percent, &text));
+    assert_int_equal(percent, 100);
+    assert_int_equal(text.len, 0);
+    assert_false(progress_line_parse(SPAN("101"), &percent, &text));
+    assert_false(progress_line_parse(SPAN("-1"), &percent, &text));
+    assert_false(progress_line_parse(SPAN("half"), &percent, &text));
+    assert_false(progress_line_parse(SPAN(""), &percent, &text));
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(words_and_json_are_understood),
+        cmocka_unit_test(anything_else_is_no_status),
+        cmocka_unit_test(progress_is_percent_and_text),
+    };
+    return cmocka_run_group_tests(tests, NULL, teardown);
+}
