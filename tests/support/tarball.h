@@ -16,10 +16,10 @@ static inline void tarball_header(struct text *tar, const char *name, char type,
     char block[512] = {0};
     unsigned sum = 0;
     memcpy(block, name, strnlen(name, 100));
-    snprintf(block + 100, 8, "%07o", mode);
+    snprintf(block + 100, 8, "%07o", mode & 07777777u);
     snprintf(block + 108, 8, "%07o", 0u);
     snprintf(block + 116, 8, "%07o", 0u);
-    snprintf(block + 124, 12, "%011zo", size);
+    snprintf(block + 124, 12, "%011zo", size & 077777777777u);
     snprintf(block + 136, 12, "%011o", 0u);
     memset(block + 148, ' ', 8);
     block[156] = type;
