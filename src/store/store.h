@@ -71,7 +71,8 @@ struct store_event {
 };
 
 typedef void store_listener(void *ctx, const struct store_event *event);
-/* Events after those already committed when this is called. */
+/* Events after those already committed when this is called. Listeners and
+ * completions may submit, but not write (store_write), turn or poll. */
 void store_listen(struct store *store, store_listener *listener, void *ctx);
 void store_unlisten(struct store *store, store_listener *listener, void *ctx);
 /* Looks whether other processes wrote; delivers what they did. Cheap (one
@@ -106,7 +107,12 @@ void store_batch_atomic(struct store_batch *batch);
 
 /* A new job in job->state (QUEUED or PENDING); reason "admitted". The same id
  * with the same sum and kind is SAME while it lives; when it is final, or the
- * sum differs: DUPLICATE. nodes: names of an array's tasks; 0 = one task. */
+ * sum differs: DUPLICATE. In both, store_batch_num is the number of the one
+ * there and store_batch_seq the event that admitted it. nodes: names of an
+ * array's tasks; 0 = one task; one name twice: DUPLICATE.
+ * The registry gives num, since, all _seq, tasks, stale (true for changes),
+ * has_relations (true with edges or touches), admitted (now, when 0) and rank
+ * (the key, when empty); the rest is kept as given. */
 unsigned store_admit(struct store_batch *batch, const struct job *job,
                      const struct job_edge *edges, size_t edge_count,
                      const struct job_touch *touches, size_t touch_count,
@@ -123,19 +129,24 @@ struct store_move {
 };
 /* CONFLICT when the job is not in `from`, or, on the way P -> X, is held or
  * its cancel was asked. Steps not in life.def are our own mistake (assert).
- * A final state clears cancel_asked and tells its edges nothing: readers know. */
+ * A final state clears cancel_asked and tells its edges nothing: readers know.
+ * not_before is 0 in every state but P. A job of one task has tasks_done = 1
+ * while it is done. Holds stay, but count only while the job lives. */
 unsigned store_move(struct store_batch *batch, const struct store_move *move);
 
 /* Precursors computed at the present end of the log: replaces all PRECURSOR
  * edges of the job by these. CONFLICT unless it is in Q or S. */
 unsigned store_record(struct store_batch *batch, uint64_t num,
                       const struct span *precursors, size_t count);
-/* The same without an event: edges spliced when a precursor left (D26). */
+/* The same without an event: edges spliced when a precursor left (D26). The
+ * event of store_record lists the ids in its detail. */
 unsigned store_splice(struct store_batch *batch, uint64_t num,
                       const struct span *precursors, size_t count);
+/* Inheritance (D10); no event. CONFLICT when the job is final. */
 unsigned store_rank(struct store_batch *batch, uint64_t num,
-                    struct span rank); /* inheritance (D10); no event */
-/* SAME when it is (not) held so; CONFLICT when the job is final. */
+                    struct span rank);
+/* SAME when it is (not) held so; CONFLICT when the job is final. The event's
+ * detail is the word of the hold. */
 unsigned store_hold(struct store_batch *batch, uint64_t num,
                     enum job_hold hold, struct span reason);
 unsigned store_release(struct store_batch *batch, uint64_t num,
@@ -146,11 +157,13 @@ unsigned store_ask_cancel(struct store_batch *batch, uint64_t num);
  * state has moved on since state_seq. */
 unsigned store_projected(struct store_batch *batch, uint64_t num,
                          uint64_t state_seq);
-/* An event and nothing else. */
+/* An event and nothing else; not a move. Of a job: num (UNKNOWN when there is
+ * none), and id may be empty. Of something else: num 0. */
 unsigned store_note(struct store_batch *batch, enum event_kind kind,
                     uint64_t num, struct span id, struct span reason,
                     struct span detail);
-/* value NULL p: removes it. */
+/* value NULL p: removes it. SAME when it is so already. The event's id is the
+ * name, its detail the value. */
 unsigned store_set(struct store_batch *batch, struct span name,
                    struct span value);
 
@@ -169,39 +182,47 @@ struct store_attempt {
     uint64_t cpu_us, peak_kib;
 };
 /* Inserts it (CONFLICT when it exists) or, for the end, replaces what is known
- * of it (UNKNOWN when it was never assigned). A task's row follows. No event
- * of their own: the move beside them is the event; with `node` set, an
- * EVENT_TASK is written. */
+ * of it (UNKNOWN when it was never assigned). A task's row follows, unless a
+ * later attempt of it began. No event of their own: the move beside them is
+ * the event; with `node` set, an EVENT_TASK is written: reason the status,
+ * detail the node. A node that the job has not: UNKNOWN. */
 unsigned store_assign(struct store_batch *batch,
                       const struct store_attempt *attempt);
 unsigned store_end(struct store_batch *batch,
                    const struct store_attempt *attempt);
-/* An assignment proven unstarted: the attempt row goes, attempt - 1. */
+/* An assignment proven unstarted: the attempt row goes, attempt - 1. CONFLICT
+ * when it has ended. */
 unsigned store_unassign(struct store_batch *batch, uint64_t num,
                         struct span node, unsigned attempt);
-/* A task of an array: its status without an attempt (retry: UNSTARTED). */
+/* A task of an array: its status without an attempt (retry: UNSTARTED). An
+ * EVENT_TASK, or EVENT_NOT_BEFORE when there is one; SAME when it is so. */
 unsigned store_task_set(struct store_batch *batch, uint64_t num,
                         struct span node, enum task_status status,
                         struct wall not_before);
 /* fdatasync(fd) on the store thread before the commit: output that results
- * speak of. */
+ * speak of. The file stays open until the completion; when it cannot be synced
+ * this batch fails, alone. */
 unsigned store_sync_first(struct store_batch *batch, int fd);
 /* Old final jobs: rows of attempts and tasks go, the job, its edges and its
- * events stay (ids are used for ever). */
+ * events stay (ids are used for ever). No event. CONFLICT when it lives. */
 unsigned store_prune(struct store_batch *batch, uint64_t num);
 /* A row as it was elsewhere, with its edges and events to follow as notes: for
- * fsck --rebuild only. UNKNOWN never, DUPLICATE when the id is there. */
+ * fsck --rebuild only. UNKNOWN never, DUPLICATE when the id is there. Its num
+ * is kept when it is beyond all others, else it gets the next. No event. */
 unsigned store_restore_job(struct store_batch *batch, const struct job *job,
                            const struct job_edge *edges, size_t edge_count,
                            const struct job_touch *touches,
                            size_t touch_count);
-/* An event as it was (seq and time kept; the chain is made anew). */
+/* An event as it was (seq and time kept; the chain is made anew): in their
+ * order, since one at or before the last is CONFLICT; seq 0 = the next. */
 unsigned store_restore_event(struct store_batch *batch,
                              const struct store_event *event);
 
 /* `ok` false: nothing of the batch is in the registry, err says why (disk full
  * is ERR_TEMPORARY; a failed fsync is fatal for the store: every later batch
- * fails too, reopen it). The batch is freed after `done` returns. */
+ * fails too, reopen it; only then is it seen whether the batch whose sync
+ * failed is there, whole). `done` may be NULL. The batch is freed after `done`
+ * returns. */
 typedef void store_done(void *ctx, struct store_batch *batch, bool ok,
                         const struct err *err);
 void store_submit(struct store_batch *batch, store_done *done, void *ctx);
@@ -213,7 +234,8 @@ void store_batch_free(struct store_batch *batch); /* one never submitted */
 
 /* Delivers events and completions; the owner calls it when woken. */
 void store_turn(struct store *store);
-/* Submits and waits; false as `ok` above. The batch stays readable: free it. */
+/* Submits and waits; false as `ok` above. The batch stays readable: free it.
+ * Events and completions due before are delivered as by store_turn. */
 bool store_write(struct store_batch *batch, struct err *err);
 bool store_is_idle(struct store *store); /* no batch under way */
 
@@ -229,6 +251,8 @@ bool store_job(struct store *store, uint64_t num, struct arena *arena,
 bool store_lookup(struct store *store, struct span id, struct arena *arena,
                   struct job *ret_job, bool *ret_found, struct err *err);
 
+/* By num; with_not_before by (not_before, num), where after_num and
+ * newest_first say nothing. In every list limit 0 = all. */
 struct store_list {
     unsigned states;      /* bits; 0 = all */
     unsigned kinds;       /* bits of 1 << kind; 0 = all */
@@ -264,10 +288,11 @@ bool store_edges_to(struct store *store, struct span id, struct arena *arena,
 bool store_touches(struct store *store, uint64_t num, struct arena *arena,
                    struct job_touch **ret_touches, size_t *ret_count,
                    struct err *err);
-/* Jobs that touch this very path, newest first. */
+/* Jobs that touch this very path, newest first; without spec. */
 bool store_touching(struct store *store, struct span path, size_t limit,
                     struct arena *arena, struct job **ret_jobs,
                     size_t *ret_count, struct err *err);
+/* By node, then attempt. */
 bool store_attempts(struct store *store, uint64_t num, struct arena *arena,
                     struct store_attempt **ret_attempts, size_t *ret_count,
                     struct err *err);
@@ -278,6 +303,8 @@ struct store_task {
     unsigned attempt;
     struct wall not_before;
 };
+/* By place. A job of one task has one without a name, as its last attempt and
+ * its state tell it. */
 bool store_tasks(struct store *store, uint64_t num, struct arena *arena,
                  struct store_task **ret_tasks, size_t *ret_count,
                  struct err *err);
@@ -294,7 +321,7 @@ bool store_settings(struct store *store, struct arena *arena,
 /* Jobs per state, exact, without counting rows. */
 struct store_tally {
     uint64_t count[JOB_STATES];
-    uint64_t held;
+    uint64_t held; /* live ones that something holds */
 };
 bool store_count(struct store *store, struct store_tally *ret_tally,
                  struct err *err);
@@ -304,14 +331,15 @@ bool store_count(struct store *store, struct store_tally *ret_tally,
 /* Walks the hash chain and the tally; integrity_check. Error: ERR_DATA with
  * the first thing wrong. */
 bool store_verify(struct store *store, struct err *err);
-/* A copy while in use, consistent, synced (SQLite's backup). */
+/* A copy while in use, consistent, synced (SQLite's backup); it takes the
+ * place of a file of that name. Refused for the registry itself. */
 bool store_backup(struct store *store, const char *path, struct err *err);
 /* Sum of rows' sizes and so on for doctor: schema version. */
 int store_version(struct store *store);
 
 /* Lease (spec/reliability.md): one row, from the first migration. Takes it for
- * `holder` when free or expired (epoch + 1), renews it when held by `holder`.
- * STORE_CONFLICT: another holds it. */
+ * `holder` when free or expired (epoch + 1), renews it when held by `holder`;
+ * term_ms 0 gives it back. STORE_CONFLICT: another holds it (its epoch). */
 bool store_lease(struct store *store, struct span name, struct span holder,
                  struct wall now, int64_t term_ms,
                  enum store_result *ret_result, uint64_t *ret_epoch,

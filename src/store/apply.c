@@ -1,0 +1,231 @@
+#include "store/apply.h"
+
+#include <assert.h>
+
+void apply_init(struct apply *apply, const struct rows_ops *ops,
+                struct rows *rows) {
+    *apply = (struct apply){.ops = ops, .rows = rows};
+    chain_init(&apply->chain);
+}
+
+void apply_clear(struct apply *apply) {
+    chain_clear(&apply->chain);
+}
+
+void apply_begin(struct apply *apply, const struct head *head) {
+    apply->head = *head;
+    apply->has_row = false;
+}
+
+bool apply_row(struct apply *apply, uint64_t num, struct row **ret_row,
+               struct err *err) {
+    *ret_row = NULL;
+    if (!apply->has_row || apply->row.num != num) {
+        apply->has_row = false;
+        if (!apply->ops->get(apply->rows, num, &apply->row, &apply->has_row,
+                             err))
+            return false;
+        if (!apply->has_row)
+            return true;
+    }
+    *ret_row = &apply->row;
+    return true;
+}
+
+bool apply_event(struct apply *apply, struct op *op, struct row *row,
+                 struct store_event event, struct err *err) {
+    bool id_is_the_jobs = false;
+    event.at = event.at.ns ? event.at : apply->who->now;
+    event.seq = event.seq ? event.seq : apply->head.seq + 1;
+    if (!event.actor.p)
+        event.actor = apply->who->actor;
+    if (row && (event.id.len == 0 || span_equal(event.id, row->id))) {
+        id_is_the_jobs = true;
+        /* The row is only at hand now; the event lives as the batch does. */
+        event.id = event.job ? event.job->id
+                             : arena_span(&apply->batch->arena, row->id);
+    }
+    struct head *head = &apply->head;
+    unsigned char hash[CHAIN_BYTES];
+    chain_next(&apply->chain, head->hash, &event, hash);
+    if (!apply->ops->event_insert(apply->rows, &event, row ? row->event_seq : 0,
+                                  id_is_the_jobs, hash, err))
+        return false;
+    memcpy(head->hash, hash, sizeof(hash));
+    head->seq = op->seq = event.seq;
+    if (row)
+        row->event_seq = event.seq;
+    batch_event(apply->batch, &event);
+    return true;
+}
+
+static bool apply_note(struct apply *apply, struct op *op, struct err *err) {
+    struct store_event event = *op->event;
+    struct row *row = NULL;
+    if (event.num == 0) {
+        event.from = event.to = STATE_NONE;
+        return apply_event(apply, op, NULL, event, err);
+    }
+    if (!apply_row(apply, event.num, &row, err))
+        return false;
+    if (!row) {
+        op->result = STORE_UNKNOWN;
+        return true;
+    }
+    event.from = event.to = row->state;
+    event.attempt = row->attempt;
+    return apply_event(apply, op, row, event, err) &&
+           apply->ops->update(apply->rows, row, err);
+}
+
+/* The log only grows at its end: an event whose number is taken, or passed,
+ * has lost its place. */
+static bool apply_restore_event(struct apply *apply, struct op *op,
+                                struct err *err) {
+    struct store_event event = *op->event;
+    struct row *row = NULL;
+    if (event.seq != 0 && event.seq <= apply->head.seq) {
+        op->result = STORE_CONFLICT;
+        return true;
+    }
+    if (event.num != 0 && !apply_row(apply, event.num, &row, err))
+        return false;
+    if (event.num != 0 && !row) {
+        op->result = STORE_UNKNOWN;
+        return true;
+    }
+    return apply_event(apply, op, row, event, err) &&
+           (!row || apply->ops->update(apply->rows, row, err));
+}
+
+static bool apply_set(struct apply *apply, struct op *op, struct err *err) {
+    struct span name = op->setting.name, value = op->setting.value, old;
+    if (!apply->ops->setting_get(apply->rows, name, &apply->batch->arena, &old,
+                                 err))
+        return false;
+    bool is_same = value.p ? old.p && span_equal(old, value) : !old.p;
+    if (is_same) {
+        op->result = STORE_SAME;
+        return true;
+    }
+    struct store_event event = {
+        .kind = EVENT_SETTING,
+        .id = name,
+        .from = STATE_NONE,
+        .to = STATE_NONE,
+        .reason = value.p ? SPAN("set") : SPAN("removed"),
+        .detail = value.p ? value : SPAN(""),
+    };
+    return apply->ops->setting_put(apply->rows, name, value, err) &&
+           apply_event(apply, op, NULL, event, err);
+}
+
+static bool apply_lease(struct apply *apply, struct op *op, struct err *err) {
+    const struct op_lease *lease = op->lease;
+    struct span holder = SPAN("");
+    uint64_t epoch = 0;
+    struct wall until = {0};
+    bool found = false;
+    if (!apply->ops->lease_get(apply->rows, lease->name, &apply->batch->arena,
+                               &holder, &epoch, &until, &found, err))
+        return false;
+    struct wall now = apply->who->now;
+    if (found && until.ns > now.ns && !span_equal(holder, lease->holder)) {
+        op->result = STORE_CONFLICT;
+        op->seq = epoch;
+        return true;
+    }
+    /* One whose own term ran out begins a new epoch too: somebody else might
+     * have acted in between, and fences must tell the two apart. */
+    if (!found || until.ns <= now.ns || !span_equal(holder, lease->holder))
+        epoch++;
+    op->seq = epoch;
+    return apply->ops->lease_put(apply->rows, lease->name, lease->holder, epoch,
+                                 wall_add_ms(now, lease->term_ms), err);
+}
+
+static bool apply_op(struct apply *apply, struct op *op, struct err *err) {
+    apply->who = op->who;
+    op->result = STORE_DONE;
+    switch (op->kind) {
+    case OP_ADMIT:
+        return apply_admit(apply, op, err);
+    case OP_RESTORE_JOB:
+        return apply_restore_job(apply, op, err);
+    case OP_MOVE:
+        return apply_move(apply, op, err);
+    case OP_RECORD:
+    case OP_SPLICE:
+        return apply_record(apply, op, err);
+    case OP_RANK:
+        return apply_rank(apply, op, err);
+    case OP_HOLD:
+    case OP_RELEASE:
+        return apply_hold(apply, op, err);
+    case OP_ASK_CANCEL:
+        return apply_ask_cancel(apply, op, err);
+    case OP_PROJECTED:
+        return apply_projected(apply, op, err);
+    case OP_NOTE:
+        return apply_note(apply, op, err);
+    case OP_RESTORE_EVENT:
+        return apply_restore_event(apply, op, err);
+    case OP_SET:
+        return apply_set(apply, op, err);
+    case OP_ASSIGN:
+        return apply_assign(apply, op, err);
+    case OP_END:
+        return apply_end(apply, op, err);
+    case OP_UNASSIGN:
+        return apply_unassign(apply, op, err);
+    case OP_TASK_SET:
+        return apply_task_set(apply, op, err);
+    case OP_PRUNE:
+        return apply_prune(apply, op, err);
+    case OP_SYNC_FIRST:
+        return true; /* done before the transaction began */
+    case OP_LEASE:
+        return apply_lease(apply, op, err);
+    }
+    assert(!"an operation nobody knows");
+    return false;
+}
+
+static bool is_well(const struct op *op) {
+    return op->result == STORE_DONE || op->result == STORE_SAME;
+}
+
+/* All or nothing. Later operations are tried even after one that failed, so
+ * that each can say for itself what stands in its way. */
+static bool apply_atomic(struct apply *apply, struct store_batch *batch,
+                         struct err *err) {
+    struct head before = apply->head;
+    bool well = true;
+    if (!apply->ops->save(apply->rows, err))
+        return false;
+    for (unsigned i = 0; i < batch->count; i++) {
+        if (!apply_op(apply, &batch->ops[i], err))
+            return false;
+        well = well && is_well(&batch->ops[i]);
+    }
+    if (well)
+        return apply->ops->release(apply->rows, err);
+    for (unsigned i = 0; i < batch->count; i++)
+        if (is_well(&batch->ops[i]))
+            batch->ops[i].result = STORE_CONFLICT;
+    apply->head = before;
+    apply->has_row = false;
+    batch_forget(batch);
+    return apply->ops->restore(apply->rows, err);
+}
+
+bool apply_batch(struct apply *apply, struct store_batch *batch,
+                 struct err *err) {
+    apply->batch = batch;
+    if (batch->atomic && batch->count > 1)
+        return apply_atomic(apply, batch, err);
+    for (unsigned i = 0; i < batch->count; i++)
+        if (!apply_op(apply, &batch->ops[i], err))
+            return false;
+    return true;
+}

@@ -1,0 +1,56 @@
+/* What every operation of a batch does to the rows: the one place where
+ * store.h's results, events, counts and marks are decided, for every backend.
+ * Works inside a transaction that the backend has begun, with the head as it
+ * stands there; the backend writes the head back before it commits. */
+#ifndef POINTSMAN_STORE_APPLY_H
+#define POINTSMAN_STORE_APPLY_H
+
+#include "store/rows.h"
+
+struct apply {
+    const struct rows_ops *ops;
+    struct rows *rows;
+    struct chain chain;
+    struct head head;
+    /* The job last looked at: operations come in runs about the same one. */
+    struct row row;
+    bool has_row;
+    struct store_batch *batch;
+    const struct op_who *who;
+};
+
+void apply_init(struct apply *apply, const struct rows_ops *ops,
+                struct rows *rows);
+void apply_clear(struct apply *apply);
+/* A transaction begins; `head` as read inside it. */
+void apply_begin(struct apply *apply, const struct head *head);
+/* All operations of the batch. False: the transaction must be given up. */
+bool apply_batch(struct apply *apply, struct store_batch *batch,
+                 struct err *err);
+
+/* ---- for apply_job.c and apply_task.c ----------------------------------- */
+
+/* Loads the job; *ret_row NULL: there is none. */
+bool apply_row(struct apply *apply, uint64_t num, struct row **ret_row,
+               struct err *err);
+/* Writes the event (seq, at, actor, id and chain are filled in) and, in
+ * memory, the row's event_seq; op->seq too. `row` NULL: about no job. */
+bool apply_event(struct apply *apply, struct op *op, struct row *row,
+                 struct store_event event, struct err *err);
+
+bool apply_admit(struct apply *apply, struct op *op, struct err *err);
+bool apply_restore_job(struct apply *apply, struct op *op, struct err *err);
+bool apply_move(struct apply *apply, struct op *op, struct err *err);
+bool apply_record(struct apply *apply, struct op *op, struct err *err);
+bool apply_rank(struct apply *apply, struct op *op, struct err *err);
+bool apply_hold(struct apply *apply, struct op *op, struct err *err);
+bool apply_ask_cancel(struct apply *apply, struct op *op, struct err *err);
+bool apply_projected(struct apply *apply, struct op *op, struct err *err);
+bool apply_prune(struct apply *apply, struct op *op, struct err *err);
+
+bool apply_assign(struct apply *apply, struct op *op, struct err *err);
+bool apply_end(struct apply *apply, struct op *op, struct err *err);
+bool apply_unassign(struct apply *apply, struct op *op, struct err *err);
+bool apply_task_set(struct apply *apply, struct op *op, struct err *err);
+
+#endif

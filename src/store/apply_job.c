@@ -1,0 +1,339 @@
+/* The operations on a job itself. */
+#include "store/apply.h"
+
+#include <assert.h>
+
+static bool answer(struct op *op, enum store_result result) {
+    op->result = result;
+    return true;
+}
+
+/* A job counts as held while it lives. */
+static bool counts_as_held(enum job_state state, unsigned holds) {
+    return holds != 0 && !job_state_is_final(state);
+}
+
+static void tally_change(struct apply *apply, enum job_state from,
+                         unsigned holds_before, enum job_state to,
+                         unsigned holds_after) {
+    struct store_tally *tally = &apply->head.tally;
+    if (from < JOB_STATES)
+        tally->count[from]--;
+    tally->count[to]++;
+    tally->held -= counts_as_held(from, holds_before);
+    tally->held += counts_as_held(to, holds_after);
+}
+
+/* ---- coming in ---------------------------------------------------------- */
+
+/* The row of a job just inserted, as if it had been read. */
+static void row_of_job(const struct job *job, uint64_t event_seq,
+                       struct row *ret_row) {
+    *ret_row = (struct row){
+        .num = job->num,
+        .kind = job->kind,
+        .state = job->state,
+        .holds = job->holds,
+        .attempt = job->attempt,
+        .temps = job->temps,
+        .crashes = job->crashes,
+        .fails = job->fails,
+        .tasks = job->tasks,
+        .tasks_done = job->tasks_done,
+        .since = job->since,
+        .not_before = job->not_before,
+        .state_seq = job->state_seq,
+        .record_seq = job->record_seq,
+        .event_seq = event_seq,
+        .has_relations = job->has_relations,
+        .cancel_asked = job->cancel_asked,
+        .stale = job->stale,
+    };
+    memcpy(ret_row->id_text, job->id.p, job->id.len);
+}
+
+static void keep_row(struct apply *apply, const struct job *job,
+                     uint64_t event_seq) {
+    row_of_job(job, event_seq, &apply->row);
+    apply->row.id = span_make(apply->row.id_text, job->id.len);
+    apply->has_row = true;
+}
+
+static bool was_there(struct apply *apply, struct op *op, struct err *err) {
+    const struct job *asked = &op->admit->job;
+    struct job job;
+    bool found;
+    if (!apply->ops->find(apply->rows, asked->id, &apply->batch->arena, &job,
+                          &found, err))
+        return false;
+    assert(found);
+    op->num = job.num;
+    op->seq = job.admitted_seq;
+    bool is_same = job.kind == asked->kind && span_equal(job.sum, asked->sum) &&
+                   !job_state_is_final(job.state);
+    return answer(op, is_same ? STORE_SAME : STORE_DUPLICATE);
+}
+
+static void complete(struct apply *apply, struct op_admit *admit) {
+    struct job *job = &admit->job;
+    job->num = apply->head.num + 1;
+    job->reason = SPAN("admitted");
+    job->since = apply->who->now;
+    if (job->admitted.ns == 0)
+        job->admitted = apply->who->now;
+    job->admitted_seq = job->state_seq = apply->head.seq + 1;
+    job->record_seq = 0;
+    job->tasks = admit->node_count ? (unsigned)admit->node_count : 1;
+    job->tasks_done = 0;
+    job->has_relations =
+        job->has_relations || admit->edge_count > 0 || admit->touch_count > 0;
+    job->cancel_asked = false;
+    job->stale = job->kind == JOB_CHANGE;
+}
+
+bool apply_admit(struct apply *apply, struct op *op, struct err *err) {
+    struct op_admit *admit = op->admit;
+    struct job *job = &admit->job;
+    if (!admit->nodes_differ)
+        return answer(op, STORE_DUPLICATE);
+    complete(apply, admit);
+    bool is_new;
+    if (!apply->ops->insert(apply->rows, admit, job->admitted_seq, &is_new,
+                            err))
+        return false;
+    if (!is_new)
+        return was_there(apply, op, err);
+    op->num = apply->head.num = job->num;
+    tally_change(apply, STATE_NONE, 0, job->state, job->holds);
+    keep_row(apply, job, 0);
+    struct store_event event = {
+        .kind = EVENT_MOVE,
+        .num = job->num,
+        .from = STATE_NONE,
+        .to = job->state,
+        .attempt = job->attempt,
+        .reason = job->reason,
+        .detail = job->detail,
+        .job = job,
+    };
+    return apply_event(apply, op, &apply->row, event, err);
+}
+
+bool apply_restore_job(struct apply *apply, struct op *op, struct err *err) {
+    struct op_admit *admit = op->admit;
+    struct job *job = &admit->job;
+    bool is_new;
+    /* Its number from before is kept where it leaves the order as it was. */
+    if (job->num <= apply->head.num)
+        job->num = apply->head.num + 1;
+    if (job->tasks == 0)
+        job->tasks = 1;
+    if (!apply->ops->insert(apply->rows, admit, 0, &is_new, err))
+        return false;
+    if (!is_new)
+        return was_there(apply, op, err) && answer(op, STORE_DUPLICATE);
+    op->num = apply->head.num = job->num;
+    tally_change(apply, STATE_NONE, 0, job->state, job->holds);
+    keep_row(apply, job, 0);
+    return true;
+}
+
+/* ---- the steps of its life ---------------------------------------------- */
+
+static bool may_move(const struct row *row, const struct store_move *move) {
+    if (row->state != move->from)
+        return false;
+    bool starts = move->from == STATE_PENDING && move->to == STATE_EXECUTING;
+    return !starts || (row->holds == 0 && !row->cancel_asked);
+}
+
+static void row_step(struct row *row, const struct store_move *move,
+                     struct wall now, uint64_t seq) {
+    if (move->clear_counts)
+        row->temps = row->crashes = row->fails = 0;
+    row->temps += move->temps;
+    row->crashes += move->crashes;
+    row->fails += move->fails;
+    row->attempt += move->begin_attempt;
+    row->state = move->to;
+    row->since = now;
+    row->state_seq = seq;
+    row->not_before =
+        move->to == STATE_PENDING ? move->not_before : (struct wall){0};
+    if (job_state_is_final(move->to))
+        row->cancel_asked = false;
+    /* Arrays count the ends of their tasks themselves. */
+    if (row->tasks == 1)
+        row->tasks_done = move->to == STATE_DONE;
+    row->stale = row->kind == JOB_CHANGE;
+}
+
+bool apply_move(struct apply *apply, struct op *op, struct err *err) {
+    const struct store_move *move = op->move;
+    struct row *row;
+    if (!apply_row(apply, op->num, &row, err))
+        return false;
+    if (!row)
+        return answer(op, STORE_UNKNOWN);
+    if (!may_move(row, move))
+        return answer(op, STORE_CONFLICT);
+    row_step(row, move, op->who->now, apply->head.seq + 1);
+    tally_change(apply, move->from, row->holds, move->to, row->holds);
+    struct store_event event = {
+        .kind = EVENT_MOVE,
+        .num = row->num,
+        .from = move->from,
+        .to = move->to,
+        .attempt = row->attempt,
+        .reason = move->reason,
+        .detail = move->detail,
+    };
+    return apply_event(apply, op, row, event, err) &&
+           apply->ops->update_step(apply->rows, row, move->reason, move->detail,
+                                   err);
+}
+
+/* ---- its order ---------------------------------------------------------- */
+
+enum { RECORD_DETAIL_BYTES = 1024 };
+
+/* The ids, as many as a line holds. */
+static struct span record_detail(struct arena *arena,
+                                 const struct op_record *record) {
+    CLEANUP(text_clear) struct text text = TEXT_INIT;
+    for (size_t i = 0; i < record->count; i++) {
+        if (text.len + record->ids[i].len > RECORD_DETAIL_BYTES) {
+            text_addf(&text, " and %zu more", record->count - i);
+            break;
+        }
+        if (i > 0)
+            text_addc(&text, ' ');
+        text_addspan(&text, record->ids[i]);
+    }
+    return arena_span(arena, text_span(&text));
+}
+
+bool apply_record(struct apply *apply, struct op *op, struct err *err) {
+    struct row *row;
+    if (!apply_row(apply, op->num, &row, err))
+        return false;
+    if (!row)
+        return answer(op, STORE_UNKNOWN);
+    if (row->state != STATE_QUEUED && row->state != STATE_STAGED)
+        return answer(op, STORE_CONFLICT);
+    if (!apply->ops->edges_replace(apply->rows, row->num, &op->record, err))
+        return false;
+    bool had_relations = row->has_relations;
+    row->has_relations = had_relations || op->record.count > 0;
+    if (op->kind == OP_SPLICE)
+        return row->has_relations == had_relations ||
+               apply->ops->update(apply->rows, row, err);
+    struct store_event event = {
+        .kind = EVENT_RECORD,
+        .num = row->num,
+        .from = row->state,
+        .to = row->state,
+        .attempt = row->attempt,
+        .reason = SPAN("precursors"),
+        .detail = record_detail(&apply->batch->arena, &op->record),
+    };
+    if (!apply_event(apply, op, row, event, err))
+        return false;
+    row->record_seq = op->seq;
+    return apply->ops->update(apply->rows, row, err);
+}
+
+bool apply_rank(struct apply *apply, struct op *op, struct err *err) {
+    struct row *row;
+    bool changed;
+    if (!apply_row(apply, op->num, &row, err))
+        return false;
+    if (!row)
+        return answer(op, STORE_UNKNOWN);
+    if (job_state_is_final(row->state))
+        return answer(op, STORE_CONFLICT);
+    return apply->ops->update_rank(apply->rows, row->num, op->rank, &changed,
+                                   err) &&
+           answer(op, changed ? STORE_DONE : STORE_SAME);
+}
+
+/* ---- its marks ---------------------------------------------------------- */
+
+bool apply_hold(struct apply *apply, struct op *op, struct err *err) {
+    struct row *row;
+    if (!apply_row(apply, op->num, &row, err))
+        return false;
+    if (!row)
+        return answer(op, STORE_UNKNOWN);
+    if (job_state_is_final(row->state))
+        return answer(op, STORE_CONFLICT);
+    unsigned bit = (unsigned)op->hold.hold;
+    unsigned before = row->holds;
+    unsigned after = op->kind == OP_HOLD ? before | bit : before & ~bit;
+    if (after == before)
+        return answer(op, STORE_SAME);
+    row->holds = after;
+    tally_change(apply, row->state, before, row->state, after);
+    struct store_event event = {
+        .kind = op->kind == OP_HOLD ? EVENT_HOLD : EVENT_RELEASE,
+        .num = row->num,
+        .from = row->state,
+        .to = row->state,
+        .attempt = row->attempt,
+        .reason = op->hold.reason,
+        .detail = span_of(job_hold_word(op->hold.hold)),
+    };
+    return apply_event(apply, op, row, event, err) &&
+           apply->ops->update(apply->rows, row, err);
+}
+
+bool apply_ask_cancel(struct apply *apply, struct op *op, struct err *err) {
+    struct row *row;
+    if (!apply_row(apply, op->num, &row, err))
+        return false;
+    if (!row)
+        return answer(op, STORE_UNKNOWN);
+    if (row->state != STATE_EXECUTING)
+        return answer(op, STORE_CONFLICT);
+    if (row->cancel_asked)
+        return answer(op, STORE_SAME);
+    row->cancel_asked = true;
+    struct store_event event = {
+        .kind = EVENT_CANCEL,
+        .num = row->num,
+        .from = row->state,
+        .to = row->state,
+        .attempt = row->attempt,
+        .reason = SPAN("asked"),
+        .detail = SPAN(""),
+    };
+    return apply_event(apply, op, row, event, err) &&
+           apply->ops->update(apply->rows, row, err);
+}
+
+bool apply_projected(struct apply *apply, struct op *op, struct err *err) {
+    struct row *row;
+    if (!apply_row(apply, op->num, &row, err))
+        return false;
+    if (!row)
+        return answer(op, STORE_UNKNOWN);
+    if (row->state_seq != op->state_seq)
+        return answer(op, STORE_CONFLICT);
+    if (!row->stale)
+        return answer(op, STORE_SAME);
+    row->stale = false;
+    return apply->ops->update(apply->rows, row, err);
+}
+
+bool apply_prune(struct apply *apply, struct op *op, struct err *err) {
+    struct row *row;
+    bool changed;
+    if (!apply_row(apply, op->num, &row, err))
+        return false;
+    if (!row)
+        return answer(op, STORE_UNKNOWN);
+    if (!job_state_is_final(row->state))
+        return answer(op, STORE_CONFLICT);
+    return apply->ops->prune(apply->rows, row->num, &changed, err) &&
+           answer(op, changed ? STORE_DONE : STORE_SAME);
+}

@@ -1,0 +1,151 @@
+/* The operations on tasks and attempts. */
+#include "store/apply.h"
+
+static bool answer(struct op *op, enum store_result result) {
+    op->result = result;
+    return true;
+}
+
+/* The step of a task of an array. Tasks of one-task jobs have no row: the
+ * job's own says it all, and its move is the event. */
+static bool task_step(struct apply *apply, struct op *op, struct row *row,
+                      struct store_task *task, enum task_status status,
+                      enum event_kind kind, struct err *err) {
+    row->tasks_done -= task->status == TASK_DONE;
+    row->tasks_done += status == TASK_DONE;
+    task->status = status;
+    struct store_event event = {
+        .kind = kind,
+        .num = row->num,
+        .from = row->state,
+        .to = row->state,
+        .attempt = task->attempt,
+        .reason = span_of(task_status_word(status)),
+        .detail = task->node,
+    };
+    return apply->ops->task_put(apply->rows, row->num, task, err) &&
+           apply_event(apply, op, row, event, err) &&
+           apply->ops->update(apply->rows, row, err);
+}
+
+/* The job and, where a node is named, its task; op->result UNKNOWN and
+ * *ret_row NULL where either is missing. */
+static bool task_find(struct apply *apply, struct op *op, struct span node,
+                      struct row **ret_row, struct store_task *ret_task,
+                      struct err *err) {
+    if (!apply_row(apply, op->num, ret_row, err))
+        return false;
+    if (!*ret_row)
+        return answer(op, STORE_UNKNOWN);
+    if (node.len == 0)
+        return true;
+    bool found;
+    if (!apply->ops->task_get(apply->rows, op->num, node, ret_task, &found,
+                              err))
+        return false;
+    ret_task->node = node;
+    if (!found) {
+        *ret_row = NULL;
+        return answer(op, STORE_UNKNOWN);
+    }
+    return true;
+}
+
+bool apply_assign(struct apply *apply, struct op *op, struct err *err) {
+    const struct store_attempt *attempt = op->attempt;
+    struct store_task task;
+    struct row *row;
+    bool is_new;
+    if (!task_find(apply, op, attempt->node, &row, &task, err))
+        return false;
+    if (!row)
+        return true;
+    if (!apply->ops->attempt_insert(apply->rows, attempt, &is_new, err))
+        return false;
+    if (!is_new)
+        return answer(op, STORE_CONFLICT);
+    if (attempt->node.len == 0)
+        return true;
+    task.attempt = attempt->attempt;
+    task.not_before = (struct wall){0};
+    return task_step(apply, op, row, &task, attempt->status, EVENT_TASK, err);
+}
+
+bool apply_end(struct apply *apply, struct op *op, struct err *err) {
+    const struct store_attempt *attempt = op->attempt;
+    struct store_task task;
+    struct row *row;
+    bool found;
+    if (!task_find(apply, op, attempt->node, &row, &task, err))
+        return false;
+    if (!row)
+        return true;
+    if (!apply->ops->attempt_end(apply->rows, attempt, &found, err))
+        return false;
+    if (!found)
+        return answer(op, STORE_UNKNOWN);
+    /* A late word about an attempt that was followed by another changes what
+     * is known of that attempt, not where the task stands. */
+    if (attempt->node.len == 0 || task.attempt != attempt->attempt)
+        return true;
+    return task_step(apply, op, row, &task, attempt->status, EVENT_TASK, err);
+}
+
+static bool unassign_task(struct apply *apply, struct op *op, struct row *row,
+                          struct store_task *task, struct err *err) {
+    enum task_status status = TASK_UNSTARTED;
+    bool found;
+    if (task->attempt != op->task.attempt)
+        return true;
+    task->attempt--;
+    if (!apply->ops->attempt_status(apply->rows, row->num, task->node,
+                                    task->attempt, &status, &found, err))
+        return false;
+    return task_step(apply, op, row, task, found ? status : TASK_UNSTARTED,
+                     EVENT_TASK, err);
+}
+
+bool apply_unassign(struct apply *apply, struct op *op, struct err *err) {
+    struct span node = op->task.node;
+    enum task_status status;
+    struct store_task task;
+    struct row *row;
+    bool found;
+    if (!task_find(apply, op, node, &row, &task, err))
+        return false;
+    if (!row)
+        return true;
+    if (!apply->ops->attempt_status(apply->rows, op->num, node,
+                                    op->task.attempt, &status, &found, err))
+        return false;
+    if (!found)
+        return answer(op, STORE_UNKNOWN);
+    if (status != TASK_RUNNING)
+        return answer(op, STORE_CONFLICT);
+    if (!apply->ops->attempt_remove(apply->rows, op->num, node,
+                                    op->task.attempt, err))
+        return false;
+    if (node.len > 0)
+        return unassign_task(apply, op, row, &task, err);
+    if (row->attempt != op->task.attempt)
+        return true;
+    row->attempt--;
+    return apply->ops->update(apply->rows, row, err);
+}
+
+bool apply_task_set(struct apply *apply, struct op *op, struct err *err) {
+    struct store_task task = {0};
+    struct row *row;
+    if (op->task.node.len == 0)
+        return answer(op, STORE_UNKNOWN);
+    if (!task_find(apply, op, op->task.node, &row, &task, err))
+        return false;
+    if (!row)
+        return true;
+    if (task.status == op->task.status &&
+        task.not_before.ns == op->task.not_before.ns)
+        return answer(op, STORE_SAME);
+    task.not_before = op->task.not_before;
+    return task_step(apply, op, row, &task, op->task.status,
+                     task.not_before.ns ? EVENT_NOT_BEFORE : EVENT_TASK, err);
+}

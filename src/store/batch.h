@@ -1,0 +1,125 @@
+/* A batch from the inside: the operations asked for, in order, each with what
+ * became of it, and the events they wrote. The owner fills it; from
+ * store_submit to its completion only the backend touches it. */
+#ifndef POINTSMAN_STORE_BATCH_H
+#define POINTSMAN_STORE_BATCH_H
+
+#include "base/list.h"
+#include "store/store.h"
+
+enum op_kind {
+    OP_ADMIT,
+    OP_RESTORE_JOB,
+    OP_MOVE,
+    OP_RECORD,
+    OP_SPLICE,
+    OP_RANK,
+    OP_HOLD,
+    OP_RELEASE,
+    OP_ASK_CANCEL,
+    OP_PROJECTED,
+    OP_NOTE,
+    OP_RESTORE_EVENT,
+    OP_SET,
+    OP_ASSIGN,
+    OP_END,
+    OP_UNASSIGN,
+    OP_TASK_SET,
+    OP_PRUNE,
+    OP_SYNC_FIRST,
+    OP_LEASE
+};
+
+struct op_who {
+    struct wall now;
+    struct span actor;
+};
+
+struct op_admit {
+    struct job job;
+    struct job_edge *edges;
+    size_t edge_count;
+    struct job_touch *touches;
+    size_t touch_count;
+    struct span *nodes;
+    size_t node_count;
+    bool nodes_differ; /* no name twice */
+};
+
+struct op_record {
+    struct span *ids;
+    size_t count;
+};
+
+struct op_hold {
+    enum job_hold hold;
+    struct span reason;
+};
+
+struct op_setting {
+    struct span name, value; /* value.p NULL: remove */
+};
+
+struct op_task {
+    struct span node;
+    unsigned attempt;
+    enum task_status status;
+    struct wall not_before;
+};
+
+struct op_lease {
+    struct span name, holder;
+    int64_t term_ms;
+};
+
+struct op {
+    enum op_kind kind;
+    enum store_result result;
+    uint64_t num; /* of the job it is about; given by the registry for ADMIT */
+    uint64_t seq; /* of the event it wrote, if any */
+    const struct op_who *who;
+    union {
+        struct op_admit *admit;
+        struct store_move *move;
+        struct op_record record;
+        struct span rank;
+        struct op_hold hold;
+        uint64_t state_seq;
+        struct store_event *event;
+        struct op_setting setting;
+        struct store_attempt *attempt;
+        struct op_task task;
+        struct op_lease *lease;
+        int fd;
+    };
+};
+
+struct store_batch {
+    struct list link; /* among those under way */
+    struct store *store;
+    struct arena arena;
+    const struct op_who *who;
+    struct op *ops;
+    unsigned count, cap;
+    unsigned sync_count; /* operations of kind OP_SYNC_FIRST */
+    bool atomic;
+    store_done *done;
+    void *ctx;
+    /* The answer. */
+    bool ok;
+    struct err err;
+    struct store_event *events;
+    size_t event_count, event_cap;
+};
+
+/* One more operation, zeroed but for kind, who and num. */
+struct op *batch_add(struct store_batch *batch, enum op_kind kind,
+                     uint64_t num);
+/* One more event: copied, its spans not. Gives the place, good until the next
+ * one is added. */
+struct store_event *batch_event(struct store_batch *batch,
+                                const struct store_event *event);
+/* As if it had never been tried. */
+void batch_forget(struct store_batch *batch);
+
+#endif

@@ -1,0 +1,74 @@
+#include "store/chain.h"
+
+#include <assert.h>
+
+#include <gnutls/gnutls.h>
+#include <gnutls/crypto.h>
+
+void chain_init(struct chain *chain) {
+    gnutls_hash_hd_t hash;
+    int rc = gnutls_hash_init(&hash, GNUTLS_DIG_SHA256);
+    assert(rc == 0); /* SHA-256 is always there */
+    *chain = (struct chain){.hash = hash};
+}
+
+void chain_clear(struct chain *chain) {
+    if (chain->hash)
+        gnutls_hash_deinit(chain->hash, NULL);
+    text_clear(&chain->scratch);
+    *chain = (struct chain){0};
+}
+
+static unsigned char *put_u64(unsigned char *at, uint64_t value) {
+    for (int shift = 56; shift >= 0; shift -= 8)
+        *at++ = (unsigned char)(value >> shift);
+    return at;
+}
+
+static unsigned char *put_span(unsigned char *at, struct span span) {
+    at = put_u64(at, span.len);
+    if (span.len > 0)
+        memcpy(at, span.p, span.len);
+    return at + span.len;
+}
+
+/* Every text with its length before it, so that no two events can share an
+ * encoding; words for what has a word, since the numbers behind them may
+ * change from version to version. */
+void chain_next(struct chain *chain, const unsigned char prev[CHAIN_BYTES],
+                const struct store_event *event,
+                unsigned char ret_hash[CHAIN_BYTES]) {
+    struct span kind = span_of(event_kind_word(event->kind));
+    size_t most = CHAIN_BYTES + 10 * sizeof(uint64_t) + 2 + kind.len +
+                  event->id.len + event->actor.len + event->reason.len +
+                  event->detail.len;
+    text_reset(&chain->scratch);
+    text_reserve(&chain->scratch, most);
+    unsigned char *start = (unsigned char *)chain->scratch.p, *at = start;
+    memcpy(at, prev, CHAIN_BYTES);
+    at = put_u64(at + CHAIN_BYTES, event->seq);
+    at = put_u64(at, (uint64_t)event->at.ns);
+    at = put_span(at, kind);
+    at = put_u64(at, event->num);
+    at = put_span(at, event->id);
+    *at++ = (unsigned char)job_state_letter(event->from);
+    *at++ = (unsigned char)job_state_letter(event->to);
+    at = put_u64(at, event->attempt);
+    at = put_span(at, event->actor);
+    at = put_span(at, event->reason);
+    at = put_span(at, event->detail);
+    assert((size_t)(at - start) <= most);
+    gnutls_hash(chain->hash, start, (size_t)(at - start));
+    gnutls_hash_output(chain->hash, ret_hash); /* and begins anew */
+}
+
+struct span chain_hex(struct arena *arena,
+                      const unsigned char hash[CHAIN_BYTES]) {
+    static const char digits[] = "0123456789abcdef";
+    char *hex = arena_alloc(arena, CHAIN_HEX_BYTES + 1);
+    for (int i = 0; i < CHAIN_BYTES; i++) {
+        hex[2 * i] = digits[hash[i] >> 4];
+        hex[2 * i + 1] = digits[hash[i] & 15];
+    }
+    return span_make(hex, CHAIN_HEX_BYTES);
+}

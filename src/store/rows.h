@@ -1,0 +1,89 @@
+/* What apply.c needs from a backend: the rows inside one open transaction.
+ * The meaning of every operation is in apply.c, once; a backend only reads and
+ * writes rows. Every function: false = the backend failed (err says why), and
+ * the transaction must be given up. */
+#ifndef POINTSMAN_STORE_ROWS_H
+#define POINTSMAN_STORE_ROWS_H
+
+#include "store/batch.h"
+#include "store/chain.h"
+
+/* How far numbers and log have come; jobs per state. */
+struct head {
+    uint64_t seq, num;
+    unsigned char hash[CHAIN_BYTES];
+    struct store_tally tally;
+};
+
+/* The part of a job that changes, without its texts. */
+struct row {
+    uint64_t num;
+    char id_text[JOB_ID_BYTES];
+    struct span id; /* in id_text */
+    enum job_kind kind;
+    enum job_state state;
+    unsigned holds, attempt, temps, crashes, fails, tasks, tasks_done;
+    struct wall since, not_before;
+    uint64_t state_seq, record_seq, event_seq;
+    bool has_relations, cancel_asked, stale;
+};
+
+struct rows; /* the backend's own */
+
+struct rows_ops {
+    bool (*get)(struct rows *rows, uint64_t num, struct row *ret_row,
+                bool *ret_found, struct err *err);
+    /* What tells the same job from another of its id. */
+    bool (*find)(struct rows *rows, struct span id, struct arena *arena,
+                 struct job *ret_job, bool *ret_found, struct err *err);
+    /* *ret_new false: the id is there already, nothing was written. */
+    bool (*insert)(struct rows *rows, const struct op_admit *admit,
+                   uint64_t event_seq, bool *ret_new, struct err *err);
+    /* State and what goes with a step. */
+    bool (*update_step)(struct rows *rows, const struct row *row,
+                        struct span reason, struct span detail,
+                        struct err *err);
+    /* Everything else of the row. */
+    bool (*update)(struct rows *rows, const struct row *row, struct err *err);
+    bool (*update_rank)(struct rows *rows, uint64_t num, struct span rank,
+                        bool *ret_changed, struct err *err);
+    bool (*edges_replace)(struct rows *rows, uint64_t num,
+                          const struct op_record *record, struct err *err);
+    bool (*task_get)(struct rows *rows, uint64_t num, struct span node,
+                     struct store_task *ret_task, bool *ret_found,
+                     struct err *err);
+    bool (*task_put)(struct rows *rows, uint64_t num,
+                     const struct store_task *task, struct err *err);
+    bool (*attempt_status)(struct rows *rows, uint64_t num, struct span node,
+                           unsigned attempt, enum task_status *ret_status,
+                           bool *ret_found, struct err *err);
+    bool (*attempt_insert)(struct rows *rows,
+                           const struct store_attempt *attempt, bool *ret_new,
+                           struct err *err);
+    bool (*attempt_end)(struct rows *rows, const struct store_attempt *attempt,
+                        bool *ret_found, struct err *err);
+    bool (*attempt_remove)(struct rows *rows, uint64_t num, struct span node,
+                           unsigned attempt, struct err *err);
+    bool (*prune)(struct rows *rows, uint64_t num, bool *ret_changed,
+                  struct err *err);
+    bool (*event_insert)(struct rows *rows, const struct store_event *event,
+                         uint64_t prev, bool id_is_the_jobs,
+                         const unsigned char hash[CHAIN_BYTES],
+                         struct err *err);
+    bool (*setting_get)(struct rows *rows, struct span name,
+                        struct arena *arena, struct span *ret_value,
+                        struct err *err);
+    bool (*setting_put)(struct rows *rows, struct span name, struct span value,
+                        struct err *err);
+    bool (*lease_get)(struct rows *rows, struct span name, struct arena *arena,
+                      struct span *ret_holder, uint64_t *ret_epoch,
+                      struct wall *ret_until, bool *ret_found, struct err *err);
+    bool (*lease_put)(struct rows *rows, struct span name, struct span holder,
+                      uint64_t epoch, struct wall until, struct err *err);
+    /* Around the operations of an atomic batch. */
+    bool (*save)(struct rows *rows, struct err *err);
+    bool (*restore)(struct rows *rows, struct err *err);
+    bool (*release)(struct rows *rows, struct err *err);
+};
+
+#endif

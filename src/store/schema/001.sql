@@ -1,0 +1,159 @@
+-- The registry, version 1. Words, not numbers, for whatever has a word; times
+-- in nanoseconds since 1970 (0 = none); empty text where there is nothing.
+
+-- Which steps were taken, and when.
+CREATE TABLE migration (
+    version INTEGER PRIMARY KEY,
+    at INTEGER NOT NULL
+) STRICT;
+
+-- One row: how far numbers and log have come, and how many jobs are in each
+-- state. Written once a transaction, so that nothing is ever counted.
+CREATE TABLE head (
+    one INTEGER PRIMARY KEY CHECK (one = 1),
+    seq INTEGER NOT NULL,
+    hash BLOB NOT NULL,
+    num INTEGER NOT NULL,
+    q INTEGER NOT NULL, s INTEGER NOT NULL,
+    p INTEGER NOT NULL, x INTEGER NOT NULL,
+    d INTEGER NOT NULL, f INTEGER NOT NULL,
+    t INTEGER NOT NULL, a INTEGER NOT NULL,
+    held INTEGER NOT NULL
+) STRICT;
+INSERT INTO head (one, seq, hash, num, q, s, p, x, d, f, t, a, held)
+    VALUES (1, 0,
+        x'0000000000000000000000000000000000000000000000000000000000000000',
+        0, 0, 0, 0, 0, 0, 0, 0, 0, 0);
+
+-- What changes about a job, and what it is looked up by: the rows that are
+-- written again and again are small.
+CREATE TABLE job (
+    num INTEGER PRIMARY KEY,
+    id TEXT NOT NULL,
+    kind TEXT NOT NULL,
+    class TEXT NOT NULL,
+    state TEXT NOT NULL,
+    rank TEXT NOT NULL,
+    reason TEXT NOT NULL,
+    detail TEXT NOT NULL,
+    holds INTEGER NOT NULL,
+    attempt INTEGER NOT NULL,
+    temps INTEGER NOT NULL,
+    crashes INTEGER NOT NULL,
+    fails INTEGER NOT NULL,
+    tasks INTEGER NOT NULL,
+    tasks_done INTEGER NOT NULL,
+    since INTEGER NOT NULL,
+    not_before INTEGER NOT NULL,
+    state_seq INTEGER NOT NULL,
+    record_seq INTEGER NOT NULL,
+    event_seq INTEGER NOT NULL, -- its newest event; event.prev leads on back
+    has_relations INTEGER NOT NULL,
+    cancel_asked INTEGER NOT NULL,
+    stale INTEGER NOT NULL
+) STRICT;
+CREATE UNIQUE INDEX job_id ON job (id);
+-- Done jobs, the many, are found by num alone.
+CREATE INDEX job_state ON job (state, num) WHERE state <> 'D';
+-- What may start at once, in its order; what may start later, by time. So a
+-- look at the first few costs the same however many wait.
+CREATE INDEX job_ready ON job (rank, num)
+    WHERE state = 'P' AND holds = 0 AND cancel_asked = 0 AND not_before = 0;
+CREATE INDEX job_later ON job (not_before, num) WHERE not_before > 0;
+CREATE INDEX job_relations ON job (num)
+    WHERE has_relations = 1 AND state <> 'D';
+CREATE INDEX job_stale ON job (num) WHERE stale = 1;
+
+-- What was submitted. Its own key is kept apart from the rank only once the
+-- two differ.
+CREATE TABLE submission (
+    num INTEGER PRIMARY KEY REFERENCES job (num),
+    own_key TEXT, -- NULL: job.rank
+    target TEXT NOT NULL,
+    name TEXT NOT NULL,
+    actor TEXT NOT NULL,
+    cause TEXT NOT NULL,
+    sum TEXT NOT NULL,
+    size_bytes INTEGER NOT NULL,
+    uid INTEGER NOT NULL,
+    admitted INTEGER NOT NULL,
+    admitted_seq INTEGER NOT NULL,
+    spec TEXT NOT NULL
+) STRICT;
+
+CREATE TABLE edge (
+    num INTEGER NOT NULL REFERENCES job (num),
+    kind TEXT NOT NULL,
+    to_id TEXT NOT NULL, -- may be unknown yet
+    PRIMARY KEY (num, kind, to_id)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX edge_to ON edge (to_id);
+
+CREATE TABLE touch (
+    num INTEGER NOT NULL REFERENCES job (num),
+    path BLOB NOT NULL,
+    deleted INTEGER NOT NULL,
+    PRIMARY KEY (num, path)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX touch_path ON touch (path, num);
+
+-- The tasks of arrays; a job of one task has none here.
+CREATE TABLE task (
+    num INTEGER NOT NULL REFERENCES job (num),
+    node TEXT NOT NULL,
+    place INTEGER NOT NULL,
+    status TEXT NOT NULL,
+    attempt INTEGER NOT NULL,
+    not_before INTEGER NOT NULL,
+    PRIMARY KEY (num, node)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE attempt (
+    num INTEGER NOT NULL REFERENCES job (num),
+    node TEXT NOT NULL,
+    attempt INTEGER NOT NULL,
+    status TEXT NOT NULL,
+    assigned INTEGER NOT NULL,
+    started INTEGER NOT NULL,
+    ended INTEGER NOT NULL,
+    exit_code INTEGER NOT NULL,
+    signal INTEGER NOT NULL,
+    reason TEXT NOT NULL,
+    detail TEXT NOT NULL,
+    worker TEXT NOT NULL,
+    output TEXT NOT NULL,
+    output_bytes INTEGER NOT NULL,
+    cpu_us INTEGER NOT NULL,
+    peak_kib INTEGER NOT NULL,
+    PRIMARY KEY (num, node, attempt)
+) STRICT, WITHOUT ROWID;
+
+-- The log. hash = SHA-256 over the hash before it and all fields (chain.h).
+CREATE TABLE event (
+    seq INTEGER PRIMARY KEY,
+    at INTEGER NOT NULL,
+    kind TEXT NOT NULL,
+    num INTEGER NOT NULL,
+    prev INTEGER NOT NULL, -- the event of this job before; 0 = none
+    id TEXT NOT NULL,      -- empty when it is the id of the job
+    from_state TEXT NOT NULL,
+    to_state TEXT NOT NULL,
+    attempt INTEGER NOT NULL,
+    actor TEXT NOT NULL,
+    reason TEXT NOT NULL,
+    detail TEXT NOT NULL,
+    hash BLOB NOT NULL
+) STRICT;
+
+CREATE TABLE setting (
+    name TEXT PRIMARY KEY,
+    value TEXT NOT NULL
+) STRICT;
+
+-- Who is the one active holder of a role; the epoch fences those before.
+CREATE TABLE lease (
+    name TEXT PRIMARY KEY,
+    holder TEXT NOT NULL,
+    epoch INTEGER NOT NULL,
+    until INTEGER NOT NULL
+) STRICT;

@@ -1,0 +1,395 @@
+/* The SQLite backend: opening and closing, the store thread, group commit.
+ *
+ * Whatever was submitted while a commit was under way goes into the next one,
+ * together: under load one sync serves many batches, alone it serves one at
+ * once. A full disk or a lock that others keep fails the batches of that
+ * transaction, all of them undone; anything else that goes wrong with the file
+ * ends the store, because what a failed sync left behind cannot be known (the
+ * kernel may have dropped the pages and answer "fine" the next time). */
+#include "store/sqlite.h"
+#include "store/schema.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+enum { BUSY_MS = 10000 };
+
+static struct sqlite *sqlite_of(struct store *store) {
+    return (struct sqlite *)(void *)store;
+}
+
+/* ---- one transaction ---------------------------------------------------- */
+
+static void batch_fail(struct store_batch *batch, const struct err *err) {
+    batch->ok = false;
+    batch->err = *err;
+    batch_forget(batch);
+}
+
+static void fail_all(struct list *batches, const struct err *err) {
+    LIST_EACH (batches, link)
+        batch_fail(LIST_OF(link, struct store_batch, link), err);
+}
+
+/* The files a batch speaks of, before the lock is taken: others may write
+ * meanwhile. False: this batch fails, alone. */
+static bool files_sync(struct store_batch *batch) {
+    int last = -1;
+    for (unsigned i = 0; batch->sync_count > 0 && i < batch->count; i++) {
+        const struct op *op = &batch->ops[i];
+        if (op->kind != OP_SYNC_FIRST || op->fd == last)
+            continue;
+        last = op->fd;
+        if (fdatasync(last) != 0)
+            return err_errno(&batch->err, errno, "cannot sync output file");
+    }
+    return true;
+}
+
+static void set_committing(struct sqlite *sqlite, uint64_t seq) {
+    pthread_mutex_lock(&sqlite->lock);
+    sqlite->committing_seq = seq;
+    pthread_mutex_unlock(&sqlite->lock);
+}
+
+static bool plain(struct db *db, enum statement which, struct err *err) {
+    CLEANUP(stmt_end) sqlite3_stmt *stmt = db_statement(db, which, err);
+    return stmt && db_do(db, stmt, err);
+}
+
+static bool transact(struct sqlite *sqlite, struct list *batches,
+                     struct err *err) {
+    struct db *db = &sqlite->writer;
+    struct apply *apply = &sqlite->apply;
+    struct head head;
+    if (!plain(db, SQL_BEGIN, err) || !db_head(db, &head, err))
+        return false;
+    set_committing(sqlite, head.seq + 1);
+    apply_begin(apply, &head);
+    LIST_EACH (batches, link) {
+        struct store_batch *batch = LIST_OF(link, struct store_batch, link);
+        if (batch->ok && !apply_batch(apply, batch, err))
+            return false;
+    }
+    if (memcmp(&apply->head, &head, sizeof(head)) != 0 &&
+        !db_head_put(db, &apply->head, err))
+        return false;
+    return plain(db, SQL_COMMIT, err);
+}
+
+/* After a failure: what is it, and may the store live on? */
+static void give_up(struct sqlite *sqlite, const struct err *err) {
+    struct db *db = &sqlite->writer;
+    bool passes = db_is_busy(db) || db_is_full(db);
+    if (!sqlite3_get_autocommit(db->sqlite) &&
+        sqlite3_exec(db->sqlite, "ROLLBACK", NULL, NULL, NULL) != SQLITE_OK)
+        passes = false;
+    if (passes)
+        return;
+    sqlite->fatal = true;
+    sqlite->fatal_err = *err;
+    err_wrap(&sqlite->fatal_err, "the registry must be opened again");
+}
+
+void sqlite_commit(struct sqlite *sqlite, struct list *batches) {
+    struct err err = {0};
+    bool any = false;
+    if (sqlite->read_only) {
+        err_set(&err, ERR_DENIED,
+                "cannot write to registry '%s': it was opened for reading",
+                sqlite->reader.path);
+        fail_all(batches, &err);
+        return;
+    }
+    if (sqlite->fatal) {
+        fail_all(batches, &sqlite->fatal_err);
+        return;
+    }
+    LIST_EACH (batches, link) {
+        struct store_batch *batch = LIST_OF(link, struct store_batch, link);
+        batch->ok = files_sync(batch);
+        any = any || (batch->ok && batch->count > batch->sync_count);
+    }
+    if (any && !transact(sqlite, batches, &err)) {
+        give_up(sqlite, &err);
+        fail_all(batches, &err);
+    }
+}
+
+/* ---- the store thread --------------------------------------------------- */
+
+static void splice(struct list *from, struct list *to) {
+    struct list *link;
+    while ((link = list_pop(from)) != NULL)
+        list_push(to, link);
+}
+
+/* One group, if anything is queued. Called and left with the lock held. */
+static void one_group(struct sqlite *sqlite) {
+    struct list group;
+    list_init(&group);
+    splice(&sqlite->queued, &group);
+    if (list_empty(&group))
+        return;
+    pthread_mutex_unlock(&sqlite->lock);
+    sqlite_commit(sqlite, &group);
+    pthread_mutex_lock(&sqlite->lock);
+    sqlite->committing_seq = 0;
+    splice(&group, &sqlite->answered);
+}
+
+static void *store_thread(void *arg) {
+    struct sqlite *sqlite = arg;
+    pthread_mutex_lock(&sqlite->lock);
+    for (;;) {
+        while (list_empty(&sqlite->queued) && !sqlite->stop)
+            pthread_cond_wait(&sqlite->work, &sqlite->lock);
+        if (list_empty(&sqlite->queued))
+            break;
+        one_group(sqlite);
+        pthread_cond_signal(&sqlite->answer);
+        pthread_mutex_unlock(&sqlite->lock);
+        if (sqlite->wake)
+            sqlite->wake(sqlite->wake_ctx);
+        pthread_mutex_lock(&sqlite->lock);
+    }
+    pthread_mutex_unlock(&sqlite->lock);
+    return NULL;
+}
+
+static bool thread_start(struct sqlite *sqlite, struct err *err) {
+    sigset_t all, before;
+    sigfillset(&all); /* signals are the owner's */
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    int rc = pthread_create(&sqlite->thread, NULL, store_thread, sqlite);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    return rc == 0 || err_errno(err, rc, "cannot start the store thread");
+}
+
+static void backend_submit(struct store *store, struct store_batch *batch) {
+    struct sqlite *sqlite = sqlite_of(store);
+    pthread_mutex_lock(&sqlite->lock);
+    list_push(&sqlite->queued, &batch->link);
+    sqlite->under_way++;
+    pthread_cond_signal(&sqlite->work);
+    pthread_mutex_unlock(&sqlite->lock);
+}
+
+static void backend_commit(struct store *store, bool wait) {
+    struct sqlite *sqlite = sqlite_of(store);
+    pthread_mutex_lock(&sqlite->lock);
+    if (!sqlite->own_thread)
+        one_group(sqlite);
+    else if (wait)
+        while (list_empty(&sqlite->answered) && sqlite->under_way > 0)
+            pthread_cond_wait(&sqlite->answer, &sqlite->lock);
+    pthread_mutex_unlock(&sqlite->lock);
+}
+
+static struct store_batch *backend_take(struct store *store) {
+    struct sqlite *sqlite = sqlite_of(store);
+    pthread_mutex_lock(&sqlite->lock);
+    struct list *link = list_pop(&sqlite->answered);
+    sqlite->under_way -= link != NULL;
+    pthread_mutex_unlock(&sqlite->lock);
+    return link ? LIST_OF(link, struct store_batch, link) : NULL;
+}
+
+static bool backend_is_idle(struct store *store) {
+    struct sqlite *sqlite = sqlite_of(store);
+    pthread_mutex_lock(&sqlite->lock);
+    bool idle = sqlite->under_way == 0;
+    pthread_mutex_unlock(&sqlite->lock);
+    return idle;
+}
+
+static uint64_t backend_own_first_seq(struct store *store) {
+    struct sqlite *sqlite = sqlite_of(store);
+    uint64_t seq = UINT64_MAX;
+    pthread_mutex_lock(&sqlite->lock);
+    if (sqlite->committing_seq != 0)
+        seq = sqlite->committing_seq;
+    LIST_EACH (&sqlite->answered, link) {
+        struct store_batch *batch = LIST_OF(link, struct store_batch, link);
+        if (!batch->ok || batch->event_count == 0)
+            continue;
+        seq = batch->events[0].seq;
+        break;
+    }
+    pthread_mutex_unlock(&sqlite->lock);
+    return seq;
+}
+
+/* ---- what others did ---------------------------------------------------- */
+
+static bool backend_changed(struct store *store, bool *ret_changed,
+                            struct err *err) {
+    struct sqlite *sqlite = sqlite_of(store);
+    struct db *db = &sqlite->reader;
+    CLEANUP(stmt_end)
+    sqlite3_stmt *stmt = db_statement(db, SQL_DATA_VERSION, err);
+    bool row;
+    if (!stmt || !db_step(db, stmt, &row, err))
+        return false;
+    int64_t version = row ? sqlite3_column_int64(stmt, 0) : 0;
+    *ret_changed = version != sqlite->seen_version;
+    sqlite->seen_version = version;
+    return true;
+}
+
+static bool backend_last_seq(struct store *store, uint64_t *ret_seq,
+                             struct err *err) {
+    struct head head;
+    if (!db_head(&sqlite_of(store)->reader, &head, err))
+        return false;
+    *ret_seq = head.seq;
+    return true;
+}
+
+static bool backend_count(struct store *store, struct store_tally *ret_tally,
+                          struct err *err) {
+    struct head head;
+    if (!db_head(&sqlite_of(store)->reader, &head, err))
+        return false;
+    *ret_tally = head.tally;
+    return true;
+}
+
+static int backend_version(struct store *store) {
+    (void)store; /* opening refuses or migrates every other one */
+    return schema_version;
+}
+
+/* ---- open and close ----------------------------------------------------- */
+
+static void sqlite_free(struct sqlite *sqlite) {
+    /* After a failed sync nothing more may be written, by a last checkpoint
+     * least of all. */
+    if (sqlite->fatal) {
+        sqlite3_db_config(sqlite->writer.sqlite,
+                          SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, NULL);
+        sqlite3_db_config(sqlite->reader.sqlite,
+                          SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, NULL);
+    }
+    db_close(&sqlite->reader);
+    db_close(&sqlite->writer);
+    apply_clear(&sqlite->apply);
+    pthread_mutex_destroy(&sqlite->lock);
+    pthread_cond_destroy(&sqlite->work);
+    pthread_cond_destroy(&sqlite->answer);
+    free(sqlite);
+}
+
+static void backend_close(struct store *store) {
+    struct sqlite *sqlite = sqlite_of(store);
+    if (sqlite->own_thread) {
+        pthread_mutex_lock(&sqlite->lock);
+        sqlite->stop = true;
+        pthread_cond_signal(&sqlite->work);
+        pthread_mutex_unlock(&sqlite->lock);
+        pthread_join(sqlite->thread, NULL);
+    } else {
+        backend_commit(store, true);
+    }
+    struct store_batch *batch;
+    while ((batch = backend_take(store)) != NULL)
+        store_batch_free(batch);
+    sqlite_free(sqlite);
+}
+
+static bool open_writer(struct sqlite *sqlite, const char *path, bool create,
+                        unsigned busy_ms, struct err *err) {
+    int flags = SQLITE_OPEN_READWRITE | (create ? SQLITE_OPEN_CREATE : 0);
+    struct db *db = &sqlite->writer;
+    return db_open(db, path, flags, busy_ms, err) &&
+           db_run(db, "PRAGMA journal_mode = WAL", err) &&
+           db_migrate(db, false, err);
+}
+
+static bool open_reader(struct sqlite *sqlite, const char *path,
+                        unsigned busy_ms, struct err *err) {
+    int flags =
+        sqlite->read_only ? SQLITE_OPEN_READONLY : SQLITE_OPEN_READWRITE;
+    struct db *db = &sqlite->reader;
+    return db_open(db, path, flags, busy_ms, err) &&
+           db_run(db, "PRAGMA query_only = ON", err) &&
+           db_migrate(db, true, err);
+}
+
+static bool file_is_there(const char *path, bool read_only, struct err *err) {
+    if (access(path, read_only ? R_OK : R_OK | W_OK) == 0)
+        return true;
+    if (errno == ENOENT)
+        return err_set(err, ERR_CANNOT,
+                       "there is no registry '%s': make one with init", path);
+    return err_errno(err, errno, "cannot open registry '%s'", path);
+}
+
+bool store_open_sqlite(const char *path, const struct store_options *options,
+                       struct store **ret_store, struct err *err) {
+    static const struct store_options usual = {0};
+    const struct store_options *o = options ? options : &usual;
+    unsigned busy_ms = o->busy_ms ? o->busy_ms : BUSY_MS;
+    bool create = o->create && !o->read_only;
+    if (!create && !file_is_there(path, o->read_only, err))
+        return false;
+    struct sqlite *sqlite = mem_alloc(sizeof(*sqlite));
+    pthread_mutex_init(&sqlite->lock, NULL);
+    pthread_cond_init(&sqlite->work, NULL);
+    pthread_cond_init(&sqlite->answer, NULL);
+    list_init(&sqlite->queued);
+    list_init(&sqlite->answered);
+    sqlite->read_only = o->read_only;
+    sqlite->wake = o->wake;
+    sqlite->wake_ctx = o->wake_ctx;
+    apply_init(&sqlite->apply, &sqlite_rows,
+               (struct rows *)(void *)&sqlite->writer);
+    uint64_t seq = 0;
+    store_init(&sqlite->store, &sqlite_backend, 0);
+    bool well =
+        (o->read_only || open_writer(sqlite, path, create, busy_ms, err)) &&
+        open_reader(sqlite, path, busy_ms, err) &&
+        backend_last_seq(&sqlite->store, &seq, err);
+    sqlite->store.seq = seq;
+    if (well && o->own_thread && !o->read_only)
+        well = sqlite->own_thread = thread_start(sqlite, err);
+    if (!well) {
+        sqlite_free(sqlite);
+        return false;
+    }
+    *ret_store = &sqlite->store;
+    return true;
+}
+
+const struct store_backend sqlite_backend = {
+    .close = backend_close,
+    .submit = backend_submit,
+    .commit = backend_commit,
+    .take = backend_take,
+    .is_idle = backend_is_idle,
+    .changed = backend_changed,
+    .own_first_seq = backend_own_first_seq,
+    .last_seq = backend_last_seq,
+    .by_num = sqlite_by_num,
+    .by_id = sqlite_by_id,
+    .last = sqlite_last,
+    .ids = sqlite_ids,
+    .jobs = sqlite_jobs,
+    .ready = sqlite_ready,
+    .edges_from = sqlite_edges_from,
+    .edges_to = sqlite_edges_to,
+    .touches = sqlite_touches,
+    .touching = sqlite_touching,
+    .attempts = sqlite_attempts,
+    .tasks = sqlite_tasks,
+    .events = sqlite_events,
+    .setting = sqlite_setting,
+    .settings = sqlite_settings,
+    .count = backend_count,
+    .verify = sqlite_verify,
+    .backup = sqlite_backup,
+    .version = backend_version,
+};

@@ -1,0 +1,86 @@
+/* The SQLite backend from the inside: two connections, one thread. */
+#ifndef POINTSMAN_STORE_SQLITE_H
+#define POINTSMAN_STORE_SQLITE_H
+
+#include <pthread.h>
+
+#include "store/apply.h"
+#include "store/sqlite_db.h"
+
+struct sqlite {
+    struct store store; /* first */
+    struct db reader;   /* the owner's */
+    int64_t seen_version;
+    bool read_only, own_thread;
+    void (*wake)(void *ctx);
+    void *wake_ctx;
+
+    /* The writer: of the store thread; without one, the owner's. */
+    struct db writer;
+    struct apply apply;
+    bool fatal; /* every later batch fails with this */
+    struct err fatal_err;
+
+    /* Between the two, under the lock. */
+    pthread_t thread;
+    pthread_mutex_t lock;
+    pthread_cond_t work, answer;
+    struct list queued, answered;
+    unsigned under_way;      /* submitted, not taken back */
+    uint64_t committing_seq; /* first event of the open transaction, or 0 */
+    bool stop;
+};
+
+/* Commits all of the list, which is not empty, as one transaction; each batch
+ * gets its answer. */
+void sqlite_commit(struct sqlite *sqlite, struct list *batches);
+
+/* sqlite_read.c, sqlite_list.c */
+extern const struct store_backend sqlite_backend;
+bool sqlite_by_num(struct store *store, uint64_t num, struct arena *arena,
+                   struct job *ret_job, bool *ret_found, struct err *err);
+bool sqlite_by_id(struct store *store, struct span id, struct arena *arena,
+                  struct job *ret_job, bool *ret_found, struct err *err);
+bool sqlite_last(struct store *store, struct arena *arena, struct job *ret_job,
+                 bool *ret_found, struct err *err);
+bool sqlite_ids(struct store *store, struct span prefix, size_t limit,
+                struct arena *arena, struct span **ret_ids, size_t *ret_count,
+                struct err *err);
+bool sqlite_jobs(struct store *store, const struct store_list *list,
+                 struct arena *arena, struct job **ret_jobs, size_t *ret_count,
+                 struct err *err);
+bool sqlite_ready(struct store *store, struct wall now, struct span after_rank,
+                  uint64_t after_num, size_t limit, struct arena *arena,
+                  struct job **ret_jobs, size_t *ret_count, struct err *err);
+bool sqlite_touching(struct store *store, struct span path, size_t limit,
+                     struct arena *arena, struct job **ret_jobs,
+                     size_t *ret_count, struct err *err);
+bool sqlite_edges_from(struct store *store, uint64_t num, struct arena *arena,
+                       struct job_edge **ret_edges, size_t *ret_count,
+                       struct err *err);
+bool sqlite_edges_to(struct store *store, struct span id, struct arena *arena,
+                     struct store_edge_to **ret_edges, size_t *ret_count,
+                     struct err *err);
+bool sqlite_touches(struct store *store, uint64_t num, struct arena *arena,
+                    struct job_touch **ret_touches, size_t *ret_count,
+                    struct err *err);
+bool sqlite_attempts(struct store *store, uint64_t num, struct arena *arena,
+                     struct store_attempt **ret_attempts, size_t *ret_count,
+                     struct err *err);
+bool sqlite_tasks(struct store *store, uint64_t num, struct arena *arena,
+                  struct store_task **ret_tasks, size_t *ret_count,
+                  struct err *err);
+bool sqlite_events(struct store *store, uint64_t after_seq, uint64_t num,
+                   size_t limit, struct arena *arena,
+                   struct store_event **ret_events, size_t *ret_count,
+                   struct err *err);
+bool sqlite_setting(struct store *store, struct span name, struct arena *arena,
+                    struct span *ret_value, struct err *err);
+bool sqlite_settings(struct store *store, struct arena *arena,
+                     struct span **ret_names, struct span **ret_values,
+                     size_t *ret_count, struct err *err);
+/* sqlite_care.c */
+bool sqlite_verify(struct store *store, struct err *err);
+bool sqlite_backup(struct store *store, const char *path, struct err *err);
+
+#endif

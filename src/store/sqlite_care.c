@@ -1,0 +1,204 @@
+/* Looking after a registry: is it whole, and a copy of it. */
+#include "store/sqlite.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <libgen.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static struct db *reader_of(struct store *store) {
+    return &((struct sqlite *)(void *)store)->reader;
+}
+
+/* ---- verify ------------------------------------------------------------- */
+
+/* The first row of a PRAGMA that reports what is wrong; none, or `fine`, is
+ * well. */
+static bool report(struct db *db, const char *sql, const char *fine,
+                   const char *what, struct err *err) {
+    sqlite3_stmt *stmt = NULL;
+    if (sqlite3_prepare_v2(db->sqlite, sql, -1, &stmt, NULL) != SQLITE_OK)
+        return db_fail(db, "read", err);
+    int rc = sqlite3_step(stmt);
+    bool well = rc == SQLITE_DONE;
+    if (rc == SQLITE_ROW) {
+        struct span first = column_peek(stmt, 0);
+        well = span_is(first, fine);
+        if (!well)
+            err_set(err, ERR_DATA, "registry '%s': %s: %.*s", db->path, what,
+                    (int)first.len, first.p);
+    } else if (!well) {
+        db_fail(db, "read", err);
+    }
+    sqlite3_finalize(stmt);
+    return well;
+}
+
+enum { CHAIN_PAGE = 1000 };
+
+/* Walks the log; *hash is that of the last event seen. */
+static bool chain_page(struct store *store, struct chain *chain,
+                       unsigned char hash[CHAIN_BYTES], uint64_t *seq,
+                       bool *ret_end, struct err *err) {
+    CLEANUP(arena_clear) struct arena arena = ARENA_INIT;
+    struct store_event *events;
+    size_t count;
+    if (!sqlite_events(store, *seq, 0, CHAIN_PAGE, &arena, &events, &count,
+                       err))
+        return false;
+    for (size_t i = 0; i < count; i++) {
+        unsigned char next[CHAIN_BYTES];
+        chain_next(chain, hash, &events[i], next);
+        if (!span_equal(chain_hex(&arena, next), events[i].hash))
+            return err_set(err, ERR_DATA,
+                           "the hash of event %" PRIu64
+                           " does not fit: it, or one before it, was changed",
+                           events[i].seq);
+        memcpy(hash, next, CHAIN_BYTES);
+        *seq = events[i].seq;
+    }
+    *ret_end = count < CHAIN_PAGE;
+    return true;
+}
+
+static bool verify_chain(struct store *store, struct err *err) {
+    unsigned char hash[CHAIN_BYTES] = {0};
+    struct chain chain;
+    struct head head;
+    uint64_t seq = 0;
+    bool end = false, well = true;
+    if (!db_head(reader_of(store), &head, err))
+        return false;
+    chain_init(&chain);
+    while (well && !end)
+        well = chain_page(store, &chain, hash, &seq, &end, err);
+    chain_clear(&chain);
+    if (!well)
+        return false;
+    /* Events written while we walked lie beyond the head we read. */
+    if (seq < head.seq ||
+        (seq == head.seq && memcmp(hash, head.hash, CHAIN_BYTES) != 0))
+        return err_set(err, ERR_DATA,
+                       "the log ends at event %" PRIu64
+                       ", the head row says %" PRIu64 ": events are missing",
+                       seq, head.seq);
+    return true;
+}
+
+static bool verify_tally(struct db *db, struct err *err) {
+    struct head head;
+    if (!db_head(db, &head, err))
+        return false;
+    for (unsigned i = 0; i < JOB_STATES; i++) {
+        char sql[96];
+        int64_t count;
+        snprintf(sql, sizeof(sql),
+                 "SELECT count(*) FROM job WHERE state = "
+                 "'%c'",
+                 job_state_letter((enum job_state)i));
+        if (!db_number(db, sql, &count, err))
+            return false;
+        if ((uint64_t)count != head.tally.count[i])
+            return err_set(err, ERR_DATA,
+                           "the tally says %" PRIu64 " jobs are %s, there are "
+                           "%" PRId64,
+                           head.tally.count[i],
+                           job_state_word((enum job_state)i), count);
+    }
+    int64_t held;
+    if (!db_number(db,
+                   "SELECT count(*) FROM job WHERE holds <> 0 AND state IN "
+                   "('Q', 'S', 'P', 'X')",
+                   &held, err))
+        return false;
+    return (uint64_t)held == head.tally.held ||
+           err_set(err, ERR_DATA,
+                   "the tally says %" PRIu64 " jobs are held, there are "
+                   "%" PRId64,
+                   head.tally.held, held);
+}
+
+bool sqlite_verify(struct store *store, struct err *err) {
+    struct db *db = reader_of(store);
+    if (!report(db, "PRAGMA integrity_check(1)", "ok", "the file is damaged",
+                err) ||
+        !report(db, "PRAGMA foreign_key_check", "",
+                "rows without their job in table", err) ||
+        !verify_chain(store, err) || !db_run(db, "BEGIN", err))
+        return false;
+    bool well = verify_tally(db, err);
+    sqlite3_exec(db->sqlite, "COMMIT", NULL, NULL, NULL);
+    return well;
+}
+
+/* ---- backup ------------------------------------------------------------- */
+
+static bool same_file(const char *a, const char *b) {
+    struct stat x, y;
+    return stat(a, &x) == 0 && stat(b, &y) == 0 && x.st_dev == y.st_dev &&
+           x.st_ino == y.st_ino;
+}
+
+/* All pages in one step: one snapshot, whatever is written meanwhile. */
+static bool copy_pages(struct db *from, const char *path, struct err *err) {
+    struct db to;
+    bool well = false;
+    if (db_open(&to, path, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE,
+                from->busy_ms, err)) {
+        sqlite3_backup *backup =
+            sqlite3_backup_init(to.sqlite, "main", from->sqlite, "main");
+        well = backup && sqlite3_backup_step(backup, -1) == SQLITE_DONE;
+        sqlite3_backup_finish(backup);
+        /* The copy is one file that needs none beside it. */
+        well = well && sqlite3_exec(to.sqlite, "PRAGMA journal_mode = DELETE",
+                                    NULL, NULL, NULL) == SQLITE_OK;
+        if (!well)
+            db_fail(&to, "copy to", err);
+    }
+    db_close(&to);
+    return well;
+}
+
+static bool sync_path(const char *path, int flags, struct err *err) {
+    int fd = open(path, flags | O_CLOEXEC);
+    if (fd < 0)
+        return err_errno(err, errno, "cannot open '%s'", path);
+    bool well = fsync(fd) == 0;
+    if (!well)
+        err_errno(err, errno, "cannot sync '%s'", path);
+    close(fd);
+    return well;
+}
+
+static bool put_in_place(const char *temp, const char *path, struct err *err) {
+    CLEANUP(free_string) char *copy = mem_string(path);
+    if (!sync_path(temp, O_RDONLY, err))
+        return false;
+    if (rename(temp, path) != 0)
+        return err_errno(err, errno, "cannot rename '%s' to '%s'", temp, path);
+    return sync_path(dirname(copy), O_RDONLY | O_DIRECTORY, err);
+}
+
+bool sqlite_backup(struct store *store, const char *path, struct err *err) {
+    struct db *db = reader_of(store);
+    struct arena arena = ARENA_INIT;
+    if (same_file(db->path, path))
+        return err_set(err, ERR_CANNOT,
+                       "backup '%s' is the registry itself: name another file",
+                       path);
+    char *temp = arena_printf(&arena, "%s.%ld.tmp", path, (long)getpid());
+    char *beside = arena_printf(&arena, "%s-journal", temp);
+    unlink(temp);
+    bool well = copy_pages(db, temp, err) && put_in_place(temp, path, err);
+    if (!well) {
+        unlink(temp);
+        unlink(beside);
+    }
+    arena_clear(&arena);
+    return well || err_wrap(err, "cannot back up registry '%s' to '%s'",
+                            db->path, path);
+}

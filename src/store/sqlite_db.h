@@ -1,0 +1,91 @@
+/* One connection to a registry file, its statements kept prepared, and the
+ * spelling of values: what sqlite_*.c share. */
+#ifndef POINTSMAN_STORE_SQLITE_DB_H
+#define POINTSMAN_STORE_SQLITE_DB_H
+
+#include <sqlite3.h>
+
+#include "store/backend.h"
+#include "store/rows.h"
+
+/* Columns in the order of column_job(). */
+#define JOB_COLUMNS                                               \
+    "j.num, j.id, j.kind, j.class, j.state, j.rank, j.reason, "   \
+    "j.detail, j.holds, j.attempt, j.temps, j.crashes, j.fails, " \
+    "j.tasks, j.tasks_done, j.since, j.not_before, j.state_seq, " \
+    "j.record_seq, j.has_relations, j.cancel_asked, j.stale, "    \
+    "s.own_key, s.target, s.name, s.actor, s.cause, s.sum, "      \
+    "s.size_bytes, s.uid, s.admitted, s.admitted_seq"
+#define JOB_SPEC_COLUMN 32 /* s.spec or '' behind them */
+
+enum statement {
+#define STATEMENT(name, sql) SQL_##name,
+#include "store/sqlite.def"
+#undef STATEMENT
+    STATEMENTS
+};
+
+struct db {
+    sqlite3 *sqlite;
+    char *path;
+    unsigned busy_ms;
+    sqlite3_stmt *statements[STATEMENTS];
+};
+
+/* Opens, with the settings of every connection; flags of sqlite3_open_v2. */
+bool db_open(struct db *db, const char *path, int flags, unsigned busy_ms,
+             struct err *err);
+void db_close(struct db *db);
+/* One or many statements without values or rows. */
+bool db_run(struct db *db, const char *sql, struct err *err);
+/* The one row and column of a PRAGMA or query without values. */
+bool db_number(struct db *db, const char *sql, int64_t *ret_number,
+               struct err *err);
+/* ERR_TEMPORARY for locked and full, ERR_DATA for what is not (or no longer) a
+ * database, … with what SQLite says. Returns false. */
+bool db_fail(struct db *db, const char *what, struct err *err);
+/* Full disk or quota: what was tried can be tried again. */
+bool db_is_full(const struct db *db);
+bool db_is_busy(const struct db *db);
+
+/* The statement, ready for values; NULL: err says why. Whoever takes it ends
+ * with stmt_end (CLEANUP): an open one would hold its snapshot. */
+sqlite3_stmt *db_statement(struct db *db, enum statement which,
+                           struct err *err);
+void stmt_end(sqlite3_stmt **stmt);
+/* One row more? */
+bool db_step(struct db *db, sqlite3_stmt *stmt, bool *ret_row, struct err *err);
+/* Steps a statement that gives no row. */
+bool db_do(struct db *db, sqlite3_stmt *stmt, struct err *err);
+
+/* Values: places count from 1, columns from 0. */
+void bind_span(sqlite3_stmt *stmt, int place, struct span span);
+void bind_bytes(sqlite3_stmt *stmt, int place, struct span span);
+void bind_word(sqlite3_stmt *stmt, int place, const char *word);
+void bind_state(sqlite3_stmt *stmt, int place, enum job_state state);
+void bind_u64(sqlite3_stmt *stmt, int place, uint64_t value);
+void bind_limit(sqlite3_stmt *stmt, int place, size_t limit); /* 0: none */
+void bind_wall(sqlite3_stmt *stmt, int place, struct wall wall);
+
+/* Looks at what the statement holds until its next step. */
+struct span column_peek(sqlite3_stmt *stmt, int column);
+struct span column_span(sqlite3_stmt *stmt, int column, struct arena *arena);
+uint64_t column_u64(sqlite3_stmt *stmt, int column);
+unsigned column_unsigned(sqlite3_stmt *stmt, int column);
+struct wall column_wall(sqlite3_stmt *stmt, int column);
+enum job_state column_state(sqlite3_stmt *stmt, int column);
+/* A row of JOB_COLUMNS and the specification. A word that this program does
+ * not know is ERR_DATA. */
+bool column_job(sqlite3_stmt *stmt, struct arena *arena, struct job *ret_job,
+                struct err *err);
+
+/* The head as it stands in the connection's transaction. */
+bool db_head(struct db *db, struct head *ret_head, struct err *err);
+bool db_head_put(struct db *db, const struct head *head, struct err *err);
+
+extern const struct rows_ops sqlite_rows; /* struct rows is a struct db */
+
+/* Creates or migrates; only checks when read_only. */
+bool db_migrate(struct db *db, bool read_only, struct err *err);
+
+#endif

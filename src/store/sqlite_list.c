@@ -1,0 +1,287 @@
+/* Lists of jobs. */
+#include "store/sqlite.h"
+
+#include <stdlib.h>
+
+static struct db *reader_of(struct store *store) {
+    return &((struct sqlite *)(void *)store)->reader;
+}
+
+/* ---- one job ------------------------------------------------------------ */
+
+static bool one_job(struct db *db, sqlite3_stmt *stmt, struct arena *arena,
+                    struct job *ret_job, bool *ret_found, struct err *err) {
+    return db_step(db, stmt, ret_found, err) &&
+           (!*ret_found || column_job(stmt, arena, ret_job, err));
+}
+
+bool sqlite_by_num(struct store *store, uint64_t num, struct arena *arena,
+                   struct job *ret_job, bool *ret_found, struct err *err) {
+    struct db *db = reader_of(store);
+    CLEANUP(stmt_end)
+    sqlite3_stmt *stmt = db_statement(db, SQL_JOB_BY_NUM, err);
+    if (!stmt)
+        return false;
+    bind_u64(stmt, 1, num);
+    return one_job(db, stmt, arena, ret_job, ret_found, err);
+}
+
+bool sqlite_by_id(struct store *store, struct span id, struct arena *arena,
+                  struct job *ret_job, bool *ret_found, struct err *err) {
+    struct db *db = reader_of(store);
+    CLEANUP(stmt_end)
+    sqlite3_stmt *stmt = db_statement(db, SQL_JOB_BY_ID, err);
+    if (!stmt)
+        return false;
+    bind_span(stmt, 1, id);
+    return one_job(db, stmt, arena, ret_job, ret_found, err);
+}
+
+bool sqlite_last(struct store *store, struct arena *arena, struct job *ret_job,
+                 bool *ret_found, struct err *err) {
+    struct db *db = reader_of(store);
+    CLEANUP(stmt_end)
+    sqlite3_stmt *stmt = db_statement(db, SQL_JOB_LAST, err);
+    return stmt && one_job(db, stmt, arena, ret_job, ret_found, err);
+}
+
+/* ---- many --------------------------------------------------------------- */
+
+struct found {
+    struct job *jobs;
+    size_t count, cap;
+};
+
+static void found_add(struct found *found, const struct job *job) {
+    if (found->count == found->cap) {
+        found->cap = found->cap ? 2 * found->cap : 16;
+        found->jobs = mem_grow(found->jobs, found->cap, sizeof(*job));
+    }
+    found->jobs[found->count++] = *job;
+}
+
+static void found_clear(struct found *found) {
+    free(found->jobs);
+}
+
+static void found_give(const struct found *found, struct arena *arena,
+                       struct job **ret_jobs, size_t *ret_count) {
+    size_t bytes = found->count * sizeof(*found->jobs);
+    *ret_jobs = arena_alloc(arena, bytes + 1);
+    if (bytes > 0)
+        memcpy(*ret_jobs, found->jobs, bytes);
+    *ret_count = found->count;
+}
+
+static bool found_read(struct found *found, struct db *db, sqlite3_stmt *stmt,
+                       struct arena *arena, struct err *err) {
+    for (;;) {
+        struct job job;
+        bool row;
+        if (!db_step(db, stmt, &row, err))
+            return false;
+        if (!row)
+            return true;
+        if (!column_job(stmt, arena, &job, err))
+            return false;
+        found_add(found, &job);
+    }
+}
+
+/* ---- what may start ----------------------------------------------------- */
+
+static bool ready_read(struct db *db, enum statement which, struct wall now,
+                       struct span after_rank, uint64_t after_num, size_t limit,
+                       struct found *found, struct arena *arena,
+                       struct err *err) {
+    CLEANUP(stmt_end) sqlite3_stmt *stmt = db_statement(db, which, err);
+    if (!stmt)
+        return false;
+    bind_span(stmt, 1, after_rank);
+    bind_u64(stmt, 2, after_num);
+    bind_limit(stmt, 3, limit);
+    if (which == SQL_READY_DUE)
+        bind_wall(stmt, 4, now);
+    return found_read(found, db, stmt, arena, err);
+}
+
+static int rank_compare(const struct job *a, const struct job *b) {
+    int order = span_compare(a->rank, b->rank);
+    return order ? order : (a->num > b->num) - (a->num < b->num);
+}
+
+/* Both are in order. */
+static void merge(const struct found *a, const struct found *b, size_t limit,
+                  struct found *ret_both) {
+    size_t i = 0, k = 0;
+    while ((limit == 0 || ret_both->count < limit) &&
+           (i < a->count || k < b->count)) {
+        bool first =
+            k == b->count ||
+            (i < a->count && rank_compare(&a->jobs[i], &b->jobs[k]) < 0);
+        found_add(ret_both, first ? &a->jobs[i++] : &b->jobs[k++]);
+    }
+}
+
+/* Two statements see two states of the registry unless a transaction holds
+ * them together: a job that turns from one sort into the other in between
+ * would be seen twice, or not at all. */
+bool sqlite_ready(struct store *store, struct wall now, struct span after_rank,
+                  uint64_t after_num, size_t limit, struct arena *arena,
+                  struct job **ret_jobs, size_t *ret_count, struct err *err) {
+    struct db *db = reader_of(store);
+    CLEANUP(found_clear) struct found at_once = {0};
+    CLEANUP(found_clear) struct found due = {0};
+    CLEANUP(found_clear) struct found both = {0};
+    if (after_num == 0)
+        after_rank = SPAN("");
+    if (!db_run(db, "BEGIN", err))
+        return false;
+    bool well = ready_read(db, SQL_READY, now, after_rank, after_num, limit,
+                           &at_once, arena, err) &&
+                ready_read(db, SQL_READY_DUE, now, after_rank, after_num, limit,
+                           &due, arena, err);
+    sqlite3_exec(db->sqlite, "COMMIT", NULL, NULL, NULL);
+    if (!well)
+        return false;
+    merge(&at_once, &due, limit, &both);
+    found_give(&both, arena, ret_jobs, ret_count);
+    return true;
+}
+
+bool sqlite_touching(struct store *store, struct span path, size_t limit,
+                     struct arena *arena, struct job **ret_jobs,
+                     size_t *ret_count, struct err *err) {
+    struct db *db = reader_of(store);
+    CLEANUP(found_clear) struct found found = {0};
+    CLEANUP(stmt_end) sqlite3_stmt *stmt = db_statement(db, SQL_TOUCHING, err);
+    if (!stmt)
+        return false;
+    bind_bytes(stmt, 1, path);
+    bind_limit(stmt, 2, limit);
+    if (!found_read(&found, db, stmt, arena, err))
+        return false;
+    found_give(&found, arena, ret_jobs, ret_count);
+    return true;
+}
+
+/* ---- the list of many wishes -------------------------------------------- */
+
+static void add_words(struct text *sql, const char *column, unsigned bits,
+                      unsigned count, const char *(*word)(unsigned)) {
+    const char *between = "";
+    text_addf(sql, " AND %s IN (", column);
+    for (unsigned i = 0; i < count; i++) {
+        if (!(bits & 1u << i))
+            continue;
+        text_addf(sql, "%s'%s'", between, word(i));
+        between = ", ";
+    }
+    text_adds(sql, ")");
+}
+
+static const char *kind_word(unsigned kind) {
+    return job_kind_word((enum job_kind)kind);
+}
+
+static const char *state_letter(unsigned state) {
+    static const char *const letters[] = {"Q", "S", "P", "X",
+                                          "D", "F", "T", "A"};
+    _Static_assert(COUNT(letters) == JOB_STATES, "a letter for each state");
+    return letters[state];
+}
+
+/* ?1 after_num, ?2 limit, ?3 until. */
+static void add_wishes(struct text *sql, const struct store_list *list) {
+    if (list->kinds)
+        add_words(sql, "j.kind", list->kinds, JOB_KINDS, kind_word);
+    if (list->relations_only)
+        text_adds(sql, " AND j.has_relations = 1");
+    if (list->stale_only)
+        text_adds(sql, " AND j.stale = 1");
+    if (list->until.ns)
+        text_adds(sql, " AND j.since < ?3");
+    if (list->after_num && !list->with_not_before)
+        text_adds(sql,
+                  list->newest_first ? " AND j.num < ?1" : " AND j.num > ?1");
+}
+
+static void add_select(struct text *sql, const struct store_list *list) {
+    text_adds(sql, "SELECT " JOB_COLUMNS ", ");
+    text_adds(sql, list->with_spec ? "s.spec" : "''");
+    text_adds(sql, " FROM job j JOIN submission s ON s.num = j.num WHERE ");
+}
+
+static void add_order(struct text *sql, const struct store_list *list,
+                      const char *by) {
+    text_addf(sql, " ORDER BY %s%s LIMIT ?2", by,
+              list->newest_first && !list->with_not_before ? " DESC" : "");
+}
+
+/* Through an index that has only the jobs wished for; `|| ''` keeps the
+ * planner from choosing the index on the state instead. */
+static void list_marked(struct text *sql, const struct store_list *list,
+                        unsigned states, const char *mark, const char *by) {
+    add_select(sql, list);
+    text_adds(sql, mark);
+    if (states != STATES_ALL)
+        add_words(sql, "j.state || ''", states, JOB_STATES, state_letter);
+    add_wishes(sql, list);
+    add_order(sql, list, by);
+}
+
+/* One part a state: each comes in order from its index, and they are merged. */
+static void list_states(struct text *sql, const struct store_list *list,
+                        unsigned states) {
+    const char *between = "";
+    for (unsigned i = 0; i < JOB_STATES; i++) {
+        if (!(states & STATE_BIT(i)))
+            continue;
+        text_adds(sql, between);
+        add_select(sql, list);
+        text_addf(sql, "j.state = '%s'", state_letter(i));
+        add_wishes(sql, list);
+        between = " UNION ALL ";
+    }
+    add_order(sql, list, "1");
+}
+
+static void list_sql(struct text *sql, const struct store_list *list) {
+    unsigned states = list->states ? list->states & STATES_ALL : STATES_ALL;
+    bool any_done = states & STATE_BIT(STATE_DONE);
+    if (list->with_not_before) {
+        list_marked(sql, list, states, "j.not_before > 0",
+                    "j.not_before, j.num");
+    } else if (list->stale_only) {
+        list_marked(sql, list, states, "j.stale = 1", "j.num");
+    } else if (list->relations_only && !any_done) {
+        list_marked(sql, list, states, "j.has_relations = 1 AND j.state <> 'D'",
+                    "j.num");
+    } else if (any_done) {
+        list_marked(sql, list, states, "0 = 0", "j.num");
+    } else {
+        list_states(sql, list, states);
+    }
+}
+
+bool sqlite_jobs(struct store *store, const struct store_list *list,
+                 struct arena *arena, struct job **ret_jobs, size_t *ret_count,
+                 struct err *err) {
+    struct db *db = reader_of(store);
+    CLEANUP(text_clear) struct text sql = TEXT_INIT;
+    CLEANUP(found_clear) struct found found = {0};
+    list_sql(&sql, list);
+    sqlite3_stmt *stmt = NULL;
+    if (sqlite3_prepare_v2(db->sqlite, text_string(&sql), -1, &stmt, NULL) !=
+        SQLITE_OK)
+        return db_fail(db, "read", err);
+    bind_u64(stmt, 1, list->after_num);
+    bind_limit(stmt, 2, list->limit);
+    bind_wall(stmt, 3, list->until);
+    bool well = found_read(&found, db, stmt, arena, err);
+    sqlite3_finalize(stmt);
+    if (!well)
+        return false;
+    found_give(&found, arena, ret_jobs, ret_count);
+    return true;
+}

@@ -1,0 +1,427 @@
+/* Everything read that is not a list of jobs. */
+#include "store/sqlite.h"
+
+#include <stdlib.h>
+
+static struct db *reader_of(struct store *store) {
+    return &((struct sqlite *)(void *)store)->reader;
+}
+
+/* Rows of any one kind, gathered before they go to the arena. */
+struct rows_found {
+    char *p;
+    size_t count, cap, each;
+};
+
+static void *rows_more(struct rows_found *found) {
+    if (found->count == found->cap) {
+        found->cap = found->cap ? 2 * found->cap : 16;
+        found->p = mem_grow(found->p, found->cap, found->each);
+    }
+    void *place = found->p + found->count++ * found->each;
+    memset(place, 0, found->each);
+    return place;
+}
+
+static void rows_found_clear(struct rows_found *found) {
+    free(found->p);
+}
+
+static void *rows_give(const struct rows_found *found, struct arena *arena,
+                       size_t *ret_count) {
+    size_t bytes = found->count * found->each;
+    void *given = arena_alloc(arena, bytes + 1);
+    if (bytes > 0)
+        memcpy(given, found->p, bytes);
+    *ret_count = found->count;
+    return given;
+}
+
+static bool strange(struct db *db, const char *what, struct err *err) {
+    return err_set(err, ERR_DATA,
+                   "registry '%s' has %s that this program does not know",
+                   db->path, what);
+}
+
+/* ---- relations ---------------------------------------------------------- */
+
+bool sqlite_edges_from(struct store *store, uint64_t num, struct arena *arena,
+                       struct job_edge **ret_edges, size_t *ret_count,
+                       struct err *err) {
+    struct db *db = reader_of(store);
+    CLEANUP(rows_found_clear)
+    struct rows_found found = {.each = sizeof(struct job_edge)};
+    CLEANUP(stmt_end)
+    sqlite3_stmt *stmt = db_statement(db, SQL_EDGES_FROM, err);
+    bool row;
+    if (!stmt)
+        return false;
+    bind_u64(stmt, 1, num);
+    while (true) {
+        if (!db_step(db, stmt, &row, err))
+            return false;
+        if (!row)
+            break;
+        struct job_edge *edge = rows_more(&found);
+        if (!edge_kind_parse(column_peek(stmt, 0), &edge->kind))
+            return strange(db, "an edge", err);
+        edge->to = column_span(stmt, 1, arena);
+    }
+    *ret_edges = rows_give(&found, arena, ret_count);
+    return true;
+}
+
+bool sqlite_edges_to(struct store *store, struct span id, struct arena *arena,
+                     struct store_edge_to **ret_edges, size_t *ret_count,
+                     struct err *err) {
+    struct db *db = reader_of(store);
+    CLEANUP(rows_found_clear)
+    struct rows_found found = {.each = sizeof(struct store_edge_to)};
+    CLEANUP(stmt_end) sqlite3_stmt *stmt = db_statement(db, SQL_EDGES_TO, err);
+    bool row;
+    if (!stmt)
+        return false;
+    bind_span(stmt, 1, id);
+    while (true) {
+        if (!db_step(db, stmt, &row, err))
+            return false;
+        if (!row)
+            break;
+        struct store_edge_to *edge = rows_more(&found);
+        edge->num = column_u64(stmt, 0);
+        if (!edge_kind_parse(column_peek(stmt, 1), &edge->kind))
+            return strange(db, "an edge", err);
+        edge->id = column_span(stmt, 2, arena);
+        edge->state = column_state(stmt, 3);
+    }
+    *ret_edges = rows_give(&found, arena, ret_count);
+    return true;
+}
+
+bool sqlite_touches(struct store *store, uint64_t num, struct arena *arena,
+                    struct job_touch **ret_touches, size_t *ret_count,
+                    struct err *err) {
+    struct db *db = reader_of(store);
+    CLEANUP(rows_found_clear)
+    struct rows_found found = {.each = sizeof(struct job_touch)};
+    CLEANUP(stmt_end) sqlite3_stmt *stmt = db_statement(db, SQL_TOUCHES, err);
+    bool row;
+    if (!stmt)
+        return false;
+    bind_u64(stmt, 1, num);
+    while (true) {
+        if (!db_step(db, stmt, &row, err))
+            return false;
+        if (!row)
+            break;
+        struct job_touch *touch = rows_more(&found);
+        touch->path = column_span(stmt, 0, arena);
+        touch->deleted = column_unsigned(stmt, 1) != 0;
+    }
+    *ret_touches = rows_give(&found, arena, ret_count);
+    return true;
+}
+
+/* ---- tasks and attempts ------------------------------------------------- */
+
+static bool column_attempt(struct db *db, sqlite3_stmt *stmt,
+                           struct arena *arena, uint64_t num,
+                           struct store_attempt *ret_attempt, struct err *err) {
+    *ret_attempt = (struct store_attempt){
+        .num = num,
+        .node = column_span(stmt, 0, arena),
+        .attempt = column_unsigned(stmt, 1),
+        .assigned = column_wall(stmt, 3),
+        .started = column_wall(stmt, 4),
+        .ended = column_wall(stmt, 5),
+        .exit_code = sqlite3_column_int(stmt, 6),
+        .signal = sqlite3_column_int(stmt, 7),
+        .reason = column_span(stmt, 8, arena),
+        .detail = column_span(stmt, 9, arena),
+        .worker = column_span(stmt, 10, arena),
+        .output = column_span(stmt, 11, arena),
+        .output_bytes = column_u64(stmt, 12),
+        .cpu_us = column_u64(stmt, 13),
+        .peak_kib = column_u64(stmt, 14),
+    };
+    return task_status_parse(column_peek(stmt, 2), &ret_attempt->status) ||
+           strange(db, "the status of an attempt", err);
+}
+
+bool sqlite_attempts(struct store *store, uint64_t num, struct arena *arena,
+                     struct store_attempt **ret_attempts, size_t *ret_count,
+                     struct err *err) {
+    struct db *db = reader_of(store);
+    CLEANUP(rows_found_clear)
+    struct rows_found found = {.each = sizeof(struct store_attempt)};
+    CLEANUP(stmt_end) sqlite3_stmt *stmt = db_statement(db, SQL_ATTEMPTS, err);
+    bool row;
+    if (!stmt)
+        return false;
+    bind_u64(stmt, 1, num);
+    while (true) {
+        if (!db_step(db, stmt, &row, err))
+            return false;
+        if (!row)
+            break;
+        if (!column_attempt(db, stmt, arena, num, rows_more(&found), err))
+            return false;
+    }
+    *ret_attempts = rows_give(&found, arena, ret_count);
+    return true;
+}
+
+bool sqlite_tasks(struct store *store, uint64_t num, struct arena *arena,
+                  struct store_task **ret_tasks, size_t *ret_count,
+                  struct err *err) {
+    struct db *db = reader_of(store);
+    CLEANUP(rows_found_clear)
+    struct rows_found found = {.each = sizeof(struct store_task)};
+    CLEANUP(stmt_end) sqlite3_stmt *stmt = db_statement(db, SQL_TASKS, err);
+    bool row;
+    if (!stmt)
+        return false;
+    bind_u64(stmt, 1, num);
+    while (true) {
+        if (!db_step(db, stmt, &row, err))
+            return false;
+        if (!row)
+            break;
+        struct store_task *task = rows_more(&found);
+        task->node = column_span(stmt, 0, arena);
+        task->at = column_u64(stmt, 1);
+        if (!task_status_parse(column_peek(stmt, 2), &task->status))
+            return strange(db, "the status of a task", err);
+        task->attempt = column_unsigned(stmt, 3);
+        task->not_before = column_wall(stmt, 4);
+    }
+    *ret_tasks = rows_give(&found, arena, ret_count);
+    return true;
+}
+
+/* ---- events ------------------------------------------------------------- */
+
+static bool column_event(struct db *db, sqlite3_stmt *stmt, struct arena *arena,
+                         struct store_event *ret_event, struct err *err) {
+    struct span hash = column_peek(stmt, 12);
+    *ret_event = (struct store_event){
+        .seq = column_u64(stmt, 0),
+        .at = column_wall(stmt, 1),
+        .num = column_u64(stmt, 3),
+        .id = column_span(stmt, 5, arena),
+        .from = column_state(stmt, 6),
+        .to = column_state(stmt, 7),
+        .attempt = column_unsigned(stmt, 8),
+        .actor = column_span(stmt, 9, arena),
+        .reason = column_span(stmt, 10, arena),
+        .detail = column_span(stmt, 11, arena),
+    };
+    if (hash.len != CHAIN_BYTES)
+        return strange(db, "an event hash", err);
+    ret_event->hash = chain_hex(arena, (const unsigned char *)hash.p);
+    return event_kind_parse(column_peek(stmt, 2), &ret_event->kind) ||
+           strange(db, "an event", err);
+}
+
+static bool hash_before(struct db *db, uint64_t seq, struct arena *arena,
+                        struct span *ret_hash, struct err *err) {
+    static const unsigned char zero[CHAIN_BYTES];
+    CLEANUP(stmt_end)
+    sqlite3_stmt *stmt = db_statement(db, SQL_HASH_BEFORE, err);
+    bool row;
+    if (!stmt)
+        return false;
+    bind_u64(stmt, 1, seq);
+    if (!db_step(db, stmt, &row, err))
+        return false;
+    struct span hash =
+        row ? column_peek(stmt, 0) : span_make(zero, sizeof(zero));
+    if (hash.len != CHAIN_BYTES)
+        return strange(db, "an event hash", err);
+    *ret_hash = chain_hex(arena, (const unsigned char *)hash.p);
+    return true;
+}
+
+/* Each event's prev_hash: that of the event before, which is mostly the one
+ * just read. */
+static bool add_prev_hashes(struct db *db, struct rows_found *found,
+                            struct arena *arena, struct err *err) {
+    struct store_event *events = (struct store_event *)(void *)found->p;
+    for (size_t i = 0; i < found->count; i++) {
+        if (i > 0 && events[i].seq == events[i - 1].seq + 1)
+            events[i].prev_hash = events[i - 1].hash;
+        else if (!hash_before(db, events[i].seq, arena, &events[i].prev_hash,
+                              err))
+            return false;
+    }
+    return true;
+}
+
+static bool events_of_all(struct db *db, uint64_t after_seq, size_t limit,
+                          struct rows_found *found, struct arena *arena,
+                          struct err *err) {
+    CLEANUP(stmt_end) sqlite3_stmt *stmt = db_statement(db, SQL_EVENTS, err);
+    bool row;
+    if (!stmt)
+        return false;
+    bind_u64(stmt, 1, after_seq);
+    bind_limit(stmt, 2, limit);
+    while (true) {
+        if (!db_step(db, stmt, &row, err))
+            return false;
+        if (!row)
+            return true;
+        if (!column_event(db, stmt, arena, rows_more(found), err))
+            return false;
+    }
+}
+
+static bool number_of(struct db *db, enum statement which, uint64_t key,
+                      uint64_t *ret_number, struct err *err) {
+    CLEANUP(stmt_end) sqlite3_stmt *stmt = db_statement(db, which, err);
+    bool row;
+    if (!stmt)
+        return false;
+    bind_u64(stmt, 1, key);
+    if (!db_step(db, stmt, &row, err))
+        return false;
+    *ret_number = row ? column_u64(stmt, 0) : 0;
+    return true;
+}
+
+struct seqs {
+    uint64_t *seqs;
+    size_t count, cap;
+};
+
+static void seqs_clear(struct seqs *seqs) {
+    free(seqs->seqs);
+}
+
+/* From its newest event back to `after_seq`. */
+static bool seqs_of_job(struct db *db, uint64_t num, uint64_t after_seq,
+                        struct seqs *seqs, struct err *err) {
+    uint64_t seq;
+    if (!number_of(db, SQL_JOB_EVENT_SEQ, num, &seq, err))
+        return false;
+    while (seq > after_seq) {
+        uint64_t prev;
+        if (seqs->count == seqs->cap) {
+            seqs->cap = seqs->cap ? 2 * seqs->cap : 16;
+            seqs->seqs = mem_grow(seqs->seqs, seqs->cap, sizeof(seq));
+        }
+        seqs->seqs[seqs->count++] = seq;
+        if (!number_of(db, SQL_EVENT_PREV, seq, &prev, err))
+            return false;
+        if (prev >= seq)
+            return strange(db, "an event that points to a later one", err);
+        seq = prev;
+    }
+    return true;
+}
+
+static bool events_of_job(struct db *db, uint64_t after_seq, uint64_t num,
+                          size_t limit, struct rows_found *found,
+                          struct arena *arena, struct err *err) {
+    CLEANUP(seqs_clear) struct seqs seqs = {0};
+    CLEANUP(stmt_end) sqlite3_stmt *stmt = db_statement(db, SQL_EVENT, err);
+    if (!stmt || !seqs_of_job(db, num, after_seq, &seqs, err))
+        return false;
+    for (size_t i = seqs.count; i > 0; i--) {
+        bool row;
+        if (limit != 0 && found->count == limit)
+            break;
+        bind_u64(stmt, 1, seqs.seqs[i - 1]);
+        if (!db_step(db, stmt, &row, err))
+            return false;
+        if (row && !column_event(db, stmt, arena, rows_more(found), err))
+            return false;
+        sqlite3_reset(stmt);
+    }
+    return true;
+}
+
+/* In one transaction: a job's newest event and those before it belong to one
+ * state of the registry. */
+bool sqlite_events(struct store *store, uint64_t after_seq, uint64_t num,
+                   size_t limit, struct arena *arena,
+                   struct store_event **ret_events, size_t *ret_count,
+                   struct err *err) {
+    struct db *db = reader_of(store);
+    CLEANUP(rows_found_clear)
+    struct rows_found found = {.each = sizeof(struct store_event)};
+    if (!db_run(db, "BEGIN", err))
+        return false;
+    bool well =
+        (num ? events_of_job(db, after_seq, num, limit, &found, arena, err)
+             : events_of_all(db, after_seq, limit, &found, arena, err)) &&
+        add_prev_hashes(db, &found, arena, err);
+    sqlite3_exec(db->sqlite, "COMMIT", NULL, NULL, NULL);
+    if (!well)
+        return false;
+    *ret_events = rows_give(&found, arena, ret_count);
+    return true;
+}
+
+/* ---- settings ----------------------------------------------------------- */
+
+bool sqlite_setting(struct store *store, struct span name, struct arena *arena,
+                    struct span *ret_value, struct err *err) {
+    return sqlite_rows.setting_get((struct rows *)(void *)reader_of(store),
+                                   name, arena, ret_value, err);
+}
+
+bool sqlite_settings(struct store *store, struct arena *arena,
+                     struct span **ret_names, struct span **ret_values,
+                     size_t *ret_count, struct err *err) {
+    struct db *db = reader_of(store);
+    CLEANUP(rows_found_clear)
+    struct rows_found names = {.each = sizeof(struct span)};
+    CLEANUP(rows_found_clear)
+    struct rows_found values = {.each = sizeof(struct span)};
+    CLEANUP(stmt_end) sqlite3_stmt *stmt = db_statement(db, SQL_SETTINGS, err);
+    bool row;
+    if (!stmt)
+        return false;
+    while (true) {
+        if (!db_step(db, stmt, &row, err))
+            return false;
+        if (!row)
+            break;
+        *(struct span *)rows_more(&names) = column_span(stmt, 0, arena);
+        *(struct span *)rows_more(&values) = column_span(stmt, 1, arena);
+    }
+    *ret_names = rows_give(&names, arena, ret_count);
+    *ret_values = rows_give(&values, arena, ret_count);
+    return true;
+}
+
+/* ---- ids ---------------------------------------------------------------- */
+
+bool sqlite_ids(struct store *store, struct span prefix, size_t limit,
+                struct arena *arena, struct span **ret_ids, size_t *ret_count,
+                struct err *err) {
+    struct db *db = reader_of(store);
+    CLEANUP(rows_found_clear)
+    struct rows_found found = {.each = sizeof(struct span)};
+    CLEANUP(stmt_end) sqlite3_stmt *stmt = db_statement(db, SQL_IDS, err);
+    bool row;
+    if (!stmt)
+        return false;
+    /* Ids are ASCII: all that begin so are before the prefix with a byte that
+     * no id has. */
+    struct span end =
+        span_of(arena_printf(arena, "%.*s\x7f", (int)prefix.len, prefix.p));
+    bind_span(stmt, 1, prefix);
+    bind_span(stmt, 2, end);
+    bind_limit(stmt, 3, limit);
+    while (true) {
+        if (!db_step(db, stmt, &row, err))
+            return false;
+        if (!row)
+            break;
+        *(struct span *)rows_more(&found) = column_span(stmt, 0, arena);
+    }
+    *ret_ids = rows_give(&found, arena, ret_count);
+    return true;
+}

@@ -1,0 +1,541 @@
+/* The rows of one open write transaction, for apply.c. */
+#include "store/sqlite_db.h"
+
+#include <assert.h>
+
+static struct db *db_of(struct rows *rows) {
+    return (struct db *)(void *)rows;
+}
+
+static bool row_get(struct rows *rows, uint64_t num, struct row *ret_row,
+                    bool *ret_found, struct err *err) {
+    struct db *db = db_of(rows);
+    CLEANUP(stmt_end) sqlite3_stmt *stmt = db_statement(db, SQL_ROW, err);
+    if (!stmt)
+        return false;
+    bind_u64(stmt, 1, num);
+    if (!db_step(db, stmt, ret_found, err))
+        return false;
+    if (!*ret_found)
+        return true;
+    struct span id = column_peek(stmt, 0);
+    struct row *row = ret_row;
+    *row = (struct row){
+        .num = num,
+        .state = column_state(stmt, 2),
+        .holds = column_unsigned(stmt, 3),
+        .attempt = column_unsigned(stmt, 4),
+        .temps = column_unsigned(stmt, 5),
+        .crashes = column_unsigned(stmt, 6),
+        .fails = column_unsigned(stmt, 7),
+        .tasks = column_unsigned(stmt, 8),
+        .tasks_done = column_unsigned(stmt, 9),
+        .since = column_wall(stmt, 10),
+        .not_before = column_wall(stmt, 11),
+        .state_seq = column_u64(stmt, 12),
+        .record_seq = column_u64(stmt, 13),
+        .event_seq = column_u64(stmt, 14),
+        .has_relations = column_unsigned(stmt, 15) != 0,
+        .cancel_asked = column_unsigned(stmt, 16) != 0,
+        .stale = column_unsigned(stmt, 17) != 0,
+    };
+    if (id.len == 0 || id.len > sizeof(row->id_text) ||
+        !job_kind_parse(column_peek(stmt, 1), &row->kind) ||
+        row->state == STATE_NONE)
+        return err_set(err, ERR_DATA,
+                       "job number %llu in registry '%s' has an id, kind or "
+                       "state that this program does not know",
+                       (unsigned long long)num, db->path);
+    memcpy(row->id_text, id.p, id.len);
+    row->id = span_make(row->id_text, id.len);
+    return true;
+}
+
+static bool job_find(struct rows *rows, struct span id, struct arena *arena,
+                     struct job *ret_job, bool *ret_found, struct err *err) {
+    struct db *db = db_of(rows);
+    CLEANUP(stmt_end)
+    sqlite3_stmt *stmt = db_statement(db, SQL_JOB_BY_ID, err);
+    if (!stmt)
+        return false;
+    bind_span(stmt, 1, id);
+    return db_step(db, stmt, ret_found, err) &&
+           (!*ret_found || column_job(stmt, arena, ret_job, err));
+}
+
+/* ---- a new job ---------------------------------------------------------- */
+
+static bool insert_job(struct db *db, const struct job *job, uint64_t event_seq,
+                       struct err *err) {
+    CLEANUP(stmt_end)
+    sqlite3_stmt *stmt = db_statement(db, SQL_JOB_INSERT, err);
+    if (!stmt)
+        return false;
+    bind_u64(stmt, 1, job->num);
+    bind_span(stmt, 2, job->id);
+    bind_word(stmt, 3, job_kind_word(job->kind));
+    bind_word(stmt, 4, job_class_word(job->job_class));
+    bind_state(stmt, 5, job->state);
+    bind_span(stmt, 6, job->rank);
+    bind_span(stmt, 7, job->reason);
+    bind_span(stmt, 8, job->detail);
+    const uint64_t numbers[] = {
+        job->holds,
+        job->attempt,
+        job->temps,
+        job->crashes,
+        job->fails,
+        job->tasks,
+        job->tasks_done,
+        (uint64_t)job->since.ns,
+        (uint64_t)job->not_before.ns,
+        job->state_seq,
+        job->record_seq,
+        event_seq,
+        job->has_relations,
+        job->cancel_asked,
+        job->stale,
+    };
+    for (size_t i = 0; i < COUNT(numbers); i++)
+        bind_u64(stmt, 9 + (int)i, numbers[i]);
+    return db_do(db, stmt, err);
+}
+
+static bool insert_submission(struct db *db, const struct job *job,
+                              struct err *err) {
+    CLEANUP(stmt_end)
+    sqlite3_stmt *stmt = db_statement(db, SQL_SUBMISSION_INSERT, err);
+    if (!stmt)
+        return false;
+    bind_u64(stmt, 1, job->num);
+    /* Its own key is nearly always what it is scheduled with. */
+    if (span_equal(job->key, job->rank))
+        sqlite3_bind_null(stmt, 2);
+    else
+        bind_span(stmt, 2, job->key);
+    bind_span(stmt, 3, job->target);
+    bind_span(stmt, 4, job->name);
+    bind_span(stmt, 5, job->actor);
+    bind_span(stmt, 6, job->cause);
+    bind_span(stmt, 7, job->sum);
+    bind_u64(stmt, 8, job->size_bytes);
+    bind_u64(stmt, 9, job->uid);
+    bind_wall(stmt, 10, job->admitted);
+    bind_u64(stmt, 11, job->admitted_seq);
+    bind_span(stmt, 12, job->spec);
+    return db_do(db, stmt, err);
+}
+
+static bool insert_edge(struct db *db, uint64_t num, enum edge_kind kind,
+                        struct span to, struct err *err) {
+    CLEANUP(stmt_end)
+    sqlite3_stmt *stmt = db_statement(db, SQL_EDGE_INSERT, err);
+    if (!stmt)
+        return false;
+    bind_u64(stmt, 1, num);
+    bind_word(stmt, 2, edge_kind_word(kind));
+    bind_span(stmt, 3, to);
+    return db_do(db, stmt, err);
+}
+
+static bool insert_touch(struct db *db, uint64_t num,
+                         const struct job_touch *touch, struct err *err) {
+    CLEANUP(stmt_end)
+    sqlite3_stmt *stmt = db_statement(db, SQL_TOUCH_INSERT, err);
+    if (!stmt)
+        return false;
+    bind_u64(stmt, 1, num);
+    bind_bytes(stmt, 2, touch->path);
+    bind_u64(stmt, 3, touch->deleted);
+    return db_do(db, stmt, err);
+}
+
+static bool insert_task(struct db *db, uint64_t num, struct span node,
+                        size_t place, struct err *err) {
+    CLEANUP(stmt_end)
+    sqlite3_stmt *stmt = db_statement(db, SQL_TASK_INSERT, err);
+    if (!stmt)
+        return false;
+    bind_u64(stmt, 1, num);
+    bind_span(stmt, 2, node);
+    bind_u64(stmt, 3, place);
+    return db_do(db, stmt, err);
+}
+
+static bool row_insert(struct rows *rows, const struct op_admit *admit,
+                       uint64_t event_seq, bool *ret_new, struct err *err) {
+    struct db *db = db_of(rows);
+    uint64_t num = admit->job.num;
+    if (!insert_job(db, &admit->job, event_seq, err))
+        return false;
+    *ret_new = sqlite3_changes(db->sqlite) > 0;
+    if (!*ret_new)
+        return true;
+    if (!insert_submission(db, &admit->job, err))
+        return false;
+    for (size_t i = 0; i < admit->edge_count; i++)
+        if (!insert_edge(db, num, admit->edges[i].kind, admit->edges[i].to,
+                         err))
+            return false;
+    for (size_t i = 0; i < admit->touch_count; i++)
+        if (!insert_touch(db, num, &admit->touches[i], err))
+            return false;
+    for (size_t i = 0; i < admit->node_count; i++)
+        if (!insert_task(db, num, admit->nodes[i], i, err))
+            return false;
+    return true;
+}
+
+/* ---- a job changes ------------------------------------------------------ */
+
+static bool row_update_step(struct rows *rows, const struct row *row,
+                            struct span reason, struct span detail,
+                            struct err *err) {
+    struct db *db = db_of(rows);
+    CLEANUP(stmt_end) sqlite3_stmt *stmt = db_statement(db, SQL_JOB_STEP, err);
+    if (!stmt)
+        return false;
+    bind_u64(stmt, 1, row->num);
+    bind_state(stmt, 2, row->state);
+    bind_span(stmt, 3, reason);
+    bind_span(stmt, 4, detail);
+    const uint64_t numbers[] = {
+        row->attempt,
+        row->temps,
+        row->crashes,
+        row->fails,
+        row->tasks_done,
+        (uint64_t)row->since.ns,
+        (uint64_t)row->not_before.ns,
+        row->state_seq,
+        row->event_seq,
+        row->cancel_asked,
+        row->stale,
+    };
+    for (size_t i = 0; i < COUNT(numbers); i++)
+        bind_u64(stmt, 5 + (int)i, numbers[i]);
+    return db_do(db, stmt, err);
+}
+
+static bool row_update(struct rows *rows, const struct row *row,
+                       struct err *err) {
+    struct db *db = db_of(rows);
+    CLEANUP(stmt_end)
+    sqlite3_stmt *stmt = db_statement(db, SQL_JOB_UPDATE, err);
+    if (!stmt)
+        return false;
+    const uint64_t numbers[] = {
+        row->num,           row->holds,        row->attempt,
+        row->tasks_done,    row->record_seq,   row->event_seq,
+        row->has_relations, row->cancel_asked, row->stale,
+    };
+    for (size_t i = 0; i < COUNT(numbers); i++)
+        bind_u64(stmt, 1 + (int)i, numbers[i]);
+    return db_do(db, stmt, err);
+}
+
+static bool row_update_rank(struct rows *rows, uint64_t num, struct span rank,
+                            bool *ret_changed, struct err *err) {
+    struct db *db = db_of(rows);
+    CLEANUP(stmt_end)
+    sqlite3_stmt *keep = db_statement(db, SQL_KEY_KEEP, err);
+    CLEANUP(stmt_end) sqlite3_stmt *stmt = db_statement(db, SQL_JOB_RANK, err);
+    if (!keep || !stmt)
+        return false;
+    bind_u64(keep, 1, num);
+    bind_u64(stmt, 1, num);
+    bind_span(stmt, 2, rank);
+    if (!db_do(db, keep, err) || !db_do(db, stmt, err))
+        return false;
+    *ret_changed = sqlite3_changes(db->sqlite) > 0;
+    return true;
+}
+
+static bool edges_replace(struct rows *rows, uint64_t num,
+                          const struct op_record *record, struct err *err) {
+    struct db *db = db_of(rows);
+    CLEANUP(stmt_end)
+    sqlite3_stmt *stmt = db_statement(db, SQL_EDGE_CLEAR, err);
+    if (!stmt)
+        return false;
+    bind_u64(stmt, 1, num);
+    bind_word(stmt, 2, edge_kind_word(EDGE_PRECURSOR));
+    if (!db_do(db, stmt, err))
+        return false;
+    for (size_t i = 0; i < record->count; i++)
+        if (!insert_edge(db, num, EDGE_PRECURSOR, record->ids[i], err))
+            return false;
+    return true;
+}
+
+/* ---- tasks and attempts ------------------------------------------------- */
+
+static bool task_get(struct rows *rows, uint64_t num, struct span node,
+                     struct store_task *ret_task, bool *ret_found,
+                     struct err *err) {
+    struct db *db = db_of(rows);
+    CLEANUP(stmt_end) sqlite3_stmt *stmt = db_statement(db, SQL_TASK_GET, err);
+    if (!stmt)
+        return false;
+    bind_u64(stmt, 1, num);
+    bind_span(stmt, 2, node);
+    if (!db_step(db, stmt, ret_found, err))
+        return false;
+    if (!*ret_found)
+        return true;
+    *ret_task = (struct store_task){
+        .at = column_u64(stmt, 0),
+        .attempt = column_unsigned(stmt, 2),
+        .not_before = column_wall(stmt, 3),
+    };
+    return task_status_parse(column_peek(stmt, 1), &ret_task->status) ||
+           err_set(err, ERR_DATA,
+                   "a task in registry '%s' has an unknown status", db->path);
+}
+
+static bool task_put(struct rows *rows, uint64_t num,
+                     const struct store_task *task, struct err *err) {
+    struct db *db = db_of(rows);
+    CLEANUP(stmt_end) sqlite3_stmt *stmt = db_statement(db, SQL_TASK_PUT, err);
+    if (!stmt)
+        return false;
+    bind_u64(stmt, 1, num);
+    bind_span(stmt, 2, task->node);
+    bind_word(stmt, 3, task_status_word(task->status));
+    bind_u64(stmt, 4, task->attempt);
+    bind_wall(stmt, 5, task->not_before);
+    return db_do(db, stmt, err);
+}
+
+static sqlite3_stmt *attempt_statement(struct db *db, enum statement which,
+                                       uint64_t num, struct span node,
+                                       unsigned attempt, struct err *err) {
+    sqlite3_stmt *stmt = db_statement(db, which, err);
+    if (!stmt)
+        return NULL;
+    bind_u64(stmt, 1, num);
+    bind_span(stmt, 2, node);
+    bind_u64(stmt, 3, attempt);
+    return stmt;
+}
+
+static bool attempt_status(struct rows *rows, uint64_t num, struct span node,
+                           unsigned attempt, enum task_status *ret_status,
+                           bool *ret_found, struct err *err) {
+    struct db *db = db_of(rows);
+    CLEANUP(stmt_end)
+    sqlite3_stmt *stmt =
+        attempt_statement(db, SQL_ATTEMPT_STATUS, num, node, attempt, err);
+    if (!stmt || !db_step(db, stmt, ret_found, err))
+        return false;
+    return !*ret_found || task_status_parse(column_peek(stmt, 0), ret_status) ||
+           err_set(err, ERR_DATA,
+                   "an attempt in registry '%s' has an unknown status",
+                   db->path);
+}
+
+static bool attempt_write(struct db *db, enum statement which,
+                          const struct store_attempt *attempt, bool *ret_wrote,
+                          struct err *err) {
+    CLEANUP(stmt_end)
+    sqlite3_stmt *stmt = attempt_statement(
+        db, which, attempt->num, attempt->node, attempt->attempt, err);
+    if (!stmt)
+        return false;
+    bind_word(stmt, 4, task_status_word(attempt->status));
+    bind_wall(stmt, 5, attempt->assigned);
+    bind_wall(stmt, 6, attempt->started);
+    bind_wall(stmt, 7, attempt->ended);
+    sqlite3_bind_int(stmt, 8, attempt->exit_code);
+    sqlite3_bind_int(stmt, 9, attempt->signal);
+    bind_span(stmt, 10, attempt->reason);
+    bind_span(stmt, 11, attempt->detail);
+    bind_span(stmt, 12, attempt->worker);
+    bind_span(stmt, 13, attempt->output);
+    bind_u64(stmt, 14, attempt->output_bytes);
+    bind_u64(stmt, 15, attempt->cpu_us);
+    bind_u64(stmt, 16, attempt->peak_kib);
+    if (!db_do(db, stmt, err))
+        return false;
+    *ret_wrote = sqlite3_changes(db->sqlite) > 0;
+    return true;
+}
+
+static bool attempt_insert(struct rows *rows,
+                           const struct store_attempt *attempt, bool *ret_new,
+                           struct err *err) {
+    return attempt_write(db_of(rows), SQL_ATTEMPT_INSERT, attempt, ret_new,
+                         err);
+}
+
+static bool attempt_end(struct rows *rows, const struct store_attempt *attempt,
+                        bool *ret_found, struct err *err) {
+    return attempt_write(db_of(rows), SQL_ATTEMPT_END, attempt, ret_found, err);
+}
+
+static bool attempt_remove(struct rows *rows, uint64_t num, struct span node,
+                           unsigned attempt, struct err *err) {
+    struct db *db = db_of(rows);
+    CLEANUP(stmt_end)
+    sqlite3_stmt *stmt =
+        attempt_statement(db, SQL_ATTEMPT_REMOVE, num, node, attempt, err);
+    return stmt && db_do(db, stmt, err);
+}
+
+static bool remove_all(struct db *db, enum statement which, uint64_t num,
+                       bool *changed, struct err *err) {
+    CLEANUP(stmt_end) sqlite3_stmt *stmt = db_statement(db, which, err);
+    if (!stmt)
+        return false;
+    bind_u64(stmt, 1, num);
+    if (!db_do(db, stmt, err))
+        return false;
+    *changed = *changed || sqlite3_changes(db->sqlite) > 0;
+    return true;
+}
+
+static bool prune(struct rows *rows, uint64_t num, bool *ret_changed,
+                  struct err *err) {
+    *ret_changed = false;
+    return remove_all(db_of(rows), SQL_ATTEMPTS_REMOVE, num, ret_changed,
+                      err) &&
+           remove_all(db_of(rows), SQL_TASKS_REMOVE, num, ret_changed, err);
+}
+
+/* ---- log, settings, leases ---------------------------------------------- */
+
+static bool event_insert(struct rows *rows, const struct store_event *event,
+                         uint64_t prev, bool id_is_the_jobs,
+                         const unsigned char hash[CHAIN_BYTES],
+                         struct err *err) {
+    struct db *db = db_of(rows);
+    CLEANUP(stmt_end)
+    sqlite3_stmt *stmt = db_statement(db, SQL_EVENT_INSERT, err);
+    if (!stmt)
+        return false;
+    bind_u64(stmt, 1, event->seq);
+    bind_wall(stmt, 2, event->at);
+    bind_word(stmt, 3, event_kind_word(event->kind));
+    bind_u64(stmt, 4, event->num);
+    bind_u64(stmt, 5, prev);
+    bind_span(stmt, 6, id_is_the_jobs ? SPAN("") : event->id);
+    bind_state(stmt, 7, event->from);
+    bind_state(stmt, 8, event->to);
+    bind_u64(stmt, 9, event->attempt);
+    bind_span(stmt, 10, event->actor);
+    bind_span(stmt, 11, event->reason);
+    bind_span(stmt, 12, event->detail);
+    bind_bytes(stmt, 13, span_make(hash, CHAIN_BYTES));
+    return db_do(db, stmt, err);
+}
+
+static bool setting_get(struct rows *rows, struct span name,
+                        struct arena *arena, struct span *ret_value,
+                        struct err *err) {
+    struct db *db = db_of(rows);
+    CLEANUP(stmt_end)
+    sqlite3_stmt *stmt = db_statement(db, SQL_SETTING_GET, err);
+    bool found;
+    *ret_value = (struct span){NULL, 0};
+    if (!stmt)
+        return false;
+    bind_span(stmt, 1, name);
+    if (!db_step(db, stmt, &found, err))
+        return false;
+    if (found)
+        *ret_value = column_span(stmt, 0, arena);
+    return true;
+}
+
+static bool setting_put(struct rows *rows, struct span name, struct span value,
+                        struct err *err) {
+    struct db *db = db_of(rows);
+    CLEANUP(stmt_end)
+    sqlite3_stmt *stmt =
+        db_statement(db, value.p ? SQL_SETTING_PUT : SQL_SETTING_REMOVE, err);
+    if (!stmt)
+        return false;
+    bind_span(stmt, 1, name);
+    if (value.p)
+        bind_span(stmt, 2, value);
+    return db_do(db, stmt, err);
+}
+
+static bool lease_get(struct rows *rows, struct span name, struct arena *arena,
+                      struct span *ret_holder, uint64_t *ret_epoch,
+                      struct wall *ret_until, bool *ret_found,
+                      struct err *err) {
+    struct db *db = db_of(rows);
+    CLEANUP(stmt_end)
+    sqlite3_stmt *stmt = db_statement(db, SQL_LEASE_GET, err);
+    if (!stmt)
+        return false;
+    bind_span(stmt, 1, name);
+    if (!db_step(db, stmt, ret_found, err))
+        return false;
+    if (*ret_found) {
+        *ret_holder = column_span(stmt, 0, arena);
+        *ret_epoch = column_u64(stmt, 1);
+        *ret_until = column_wall(stmt, 2);
+    }
+    return true;
+}
+
+static bool lease_put(struct rows *rows, struct span name, struct span holder,
+                      uint64_t epoch, struct wall until, struct err *err) {
+    struct db *db = db_of(rows);
+    CLEANUP(stmt_end)
+    sqlite3_stmt *stmt = db_statement(db, SQL_LEASE_PUT, err);
+    if (!stmt)
+        return false;
+    bind_span(stmt, 1, name);
+    bind_span(stmt, 2, holder);
+    bind_u64(stmt, 3, epoch);
+    bind_wall(stmt, 4, until);
+    return db_do(db, stmt, err);
+}
+
+/* ---- around an atomic batch --------------------------------------------- */
+
+static bool plain(struct rows *rows, enum statement which, struct err *err) {
+    struct db *db = db_of(rows);
+    CLEANUP(stmt_end) sqlite3_stmt *stmt = db_statement(db, which, err);
+    return stmt && db_do(db, stmt, err);
+}
+
+static bool save(struct rows *rows, struct err *err) {
+    return plain(rows, SQL_SAVE, err);
+}
+
+static bool release(struct rows *rows, struct err *err) {
+    return plain(rows, SQL_RELEASE, err);
+}
+
+static bool restore(struct rows *rows, struct err *err) {
+    return plain(rows, SQL_RESTORE, err) && plain(rows, SQL_RELEASE, err);
+}
+
+const struct rows_ops sqlite_rows = {
+    .get = row_get,
+    .find = job_find,
+    .insert = row_insert,
+    .update_step = row_update_step,
+    .update = row_update,
+    .update_rank = row_update_rank,
+    .edges_replace = edges_replace,
+    .task_get = task_get,
+    .task_put = task_put,
+    .attempt_status = attempt_status,
+    .attempt_insert = attempt_insert,
+    .attempt_end = attempt_end,
+    .attempt_remove = attempt_remove,
+    .prune = prune,
+    .event_insert = event_insert,
+    .setting_get = setting_get,
+    .setting_put = setting_put,
+    .lease_get = lease_get,
+    .lease_put = lease_put,
+    .save = save,
+    .restore = restore,
+    .release = release,
+};

@@ -1,0 +1,64 @@
+/* What the contract tests of the registry share: every test runs on every
+ * backend, and says what it does in a few words. */
+#ifndef POINTSMAN_TESTS_CONTRACT_STORE_RIG_H
+#define POINTSMAN_TESTS_CONTRACT_STORE_RIG_H
+
+#include "support/test.h"
+
+#include "store/store.h"
+
+enum rig_backend { RIG_MEMORY, RIG_SQLITE, RIG_SQLITE_THREAD, RIG_BACKENDS };
+
+struct rig {
+    enum rig_backend backend;
+    struct store *store;
+    char *path; /* of the SQLite file */
+    struct arena arena;
+    struct err err;
+    struct wall now; /* goes on a second with every batch */
+};
+
+/* One test for each backend; use with RIG_TESTS in the list of main. */
+int rig_setup_memory(void **state);
+int rig_setup_sqlite(void **state);
+int rig_setup_thread(void **state);
+int rig_teardown(void **state);
+#define RIG_TEST(test, name, backend)                                  \
+    {name " (" #backend ")", test, rig_setup_##backend, rig_teardown, NULL}
+#define RIG_TESTS(test)                                                \
+    RIG_TEST(test, #test, memory), RIG_TEST(test, #test, sqlite),      \
+        RIG_TEST(test, #test, thread)
+#define RIG_SQLITE_TESTS(test)                                         \
+    RIG_TEST(test, #test, sqlite), RIG_TEST(test, #test, thread)
+
+char *rig_new_path(void);
+struct store *rig_open(const char *path, bool own_thread);
+/* Closes and opens again; nothing for the memory store. */
+void rig_reopen(struct rig *rig);
+
+struct store_batch *rig_batch(struct rig *rig);
+/* Writes it, expects success, and gives the result of the last operation. */
+enum store_result rig_write(struct store_batch *batch);
+
+/* A command with this id and key, PENDING. */
+struct job rig_command(const char *id, const char *key);
+/* A change with this id and key, QUEUED. */
+struct job rig_change(const char *id, const char *key);
+uint64_t rig_admit(struct rig *rig, const struct job *job);
+enum store_result rig_move(struct rig *rig, uint64_t num, enum job_state from,
+                           enum job_state to, const char *reason);
+/* Admits a command and starts it. */
+uint64_t rig_started(struct rig *rig, const char *id);
+struct job rig_job(struct rig *rig, uint64_t num);
+/* "a b c": ids in the order of the list. */
+const char *rig_ids(struct rig *rig, const struct job *jobs, size_t count);
+const char *rig_ready(struct rig *rig, int64_t now_s);
+const char *rig_list(struct rig *rig, struct store_list list);
+/* "move a - P admitted; hold a P P operator": the events beyond `after`. */
+const char *rig_events(struct rig *rig, uint64_t after);
+void rig_verify(struct rig *rig);
+
+#define assert_span(span, string)                                      \
+    assert_string_equal(arena_string(&rig->arena, span), string)
+
+#endif
