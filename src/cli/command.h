@@ -11,9 +11,6 @@
 
 enum command_id {
 #define COMMAND(id, name, run, group, flags, args, line, help) COMMAND_##id,
-#define OPTION(id, name, letter, value, flags, help)
-#define EXAMPLE(id, line, meaning)
-#define EXIT_CODE(id, code, meaning)
 #include "cli/commands.def"
     COMMANDS,
     COMMAND_EVERY = COMMANDS /* options of every command */
@@ -118,9 +115,6 @@ bool call_duration(const struct call *call, const char *name,
 /* Every command: its exit status. */
 #define COMMAND(id, name, run, group, flags, args, line, help)         \
     int run(struct call *call);
-#define OPTION(id, name, letter, value, flags, help)
-#define EXAMPLE(id, line, meaning)
-#define EXIT_CODE(id, code, meaning)
 #include "cli/commands.def"
 
 #endif

@@ -1,0 +1,81 @@
+#include "cli/talk.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+static bool quiet, colours, broken;
+
+bool talk_init(const struct call *call, struct err *err) {
+    enum terminal_colour colour = TERMINAL_COLOUR_AUTO;
+    const char *word = call_value(call, "color");
+
+    /* A closed pipe is an error to be seen, not a death without a word. */
+    (void)signal(SIGPIPE, SIG_IGN);
+    quiet = call_has(call, "quiet");
+    if (word != NULL && !terminal_colour_parse(word, &colour))
+        return err_set(err, ERR_USAGE,
+                       "'--color' is auto, always or never, not '%s'", word);
+    colours = terminal_wants_colour(STDOUT_FILENO, colour);
+    return true;
+}
+
+int talk_error(const struct err *err) {
+    (void)fflush(stdout);
+    (void)fprintf(stderr, "pointsman: %s\n", err->text);
+    return err_exit_status(err->kind);
+}
+
+void talk_say(const char *format, ...) {
+    va_list args;
+
+    if (quiet)
+        return;
+    (void)fflush(stdout);
+    va_start(args, format);
+    (void)vfprintf(stderr, format, args);
+    va_end(args);
+    (void)fputc('\n', stderr);
+}
+
+bool talk_out(struct span span) {
+    if (!broken && span.len > 0 &&
+        fwrite(span.p, 1, span.len, stdout) != span.len)
+        broken = true;
+    return !broken;
+}
+
+bool talk_outf(const char *format, ...) {
+    va_list args;
+
+    va_start(args, format);
+    if (!broken && vfprintf(stdout, format, args) < 0)
+        broken = true;
+    va_end(args);
+    return !broken;
+}
+
+int talk_end(int status) {
+    if (fflush(stdout) != 0)
+        broken = true;
+    if (!broken)
+        return status;
+    if (errno != EPIPE)
+        (void)fprintf(stderr, "pointsman: cannot write to standard output\n");
+    return status != 0 ? status : 74;
+}
+
+bool talk_quiet(void) {
+    return quiet;
+}
+
+const char *talk_colour(enum talk_colour colour) {
+    static const char *const codes[] = {
+        [TALK_PLAIN] = "\033[0m",   [TALK_BOLD] = "\033[1m",
+        [TALK_DIM] = "\033[2m",     [TALK_GOOD] = "\033[32m",
+        [TALK_BAD] = "\033[31m",    [TALK_WARM] = "\033[33m",
+    };
+    return colours ? codes[colour] : "";
+}

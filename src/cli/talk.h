@@ -1,0 +1,34 @@
+/* How the command line speaks: data on stdout, talk on stderr, errors as one
+ * line that begins "pointsman: ". */
+#ifndef POINTSMAN_CLI_TALK_H
+#define POINTSMAN_CLI_TALK_H
+
+#include <stdbool.h>
+
+#include "base/attr.h"
+#include "base/err.h"
+#include "base/text.h"
+#include "cli/command.h"
+#include "os/terminal.h"
+
+/* Reads --quiet and --color. */
+bool talk_init(const struct call *call, struct err *err);
+
+/* Tells the error on stderr; its exit status. */
+int talk_error(const struct err *err);
+/* One line on stderr unless --quiet. */
+void talk_say(const char *format, ...) PRINTF_LIKE(1, 2);
+/* Onto stdout, all of it. False: nobody reads any more, or the disk is full
+ * (told on stderr); the exit status is then 74. */
+bool talk_out(struct span span);
+bool talk_outf(const char *format, ...) PRINTF_LIKE(1, 2);
+/* Ends the command: flushes; `status`, or 74 when stdout failed. */
+int talk_end(int status);
+bool talk_quiet(void);
+
+/* "" unless colours are wanted on stdout. */
+enum talk_colour { TALK_PLAIN, TALK_BOLD, TALK_DIM, TALK_GOOD, TALK_BAD,
+                   TALK_WARM };
+const char *talk_colour(enum talk_colour colour);
+
+#endif
