@@ -14,8 +14,9 @@
 #include <unistd.h>
 
 #include "wire/set_check.h"
+#include "wire/tar_names.h"
 
-enum { READ_BYTES = 64 << 10, END_BYTES = 1024 };
+enum { READ_BYTES = 64 << 10, END_BYTES = 1024, HEADERS_BYTES = 4 << 20 };
 
 /* Every member, directories too, for what is only seen side by side. */
 struct seen {
@@ -39,6 +40,10 @@ struct reader {
     struct archive *outer, *inner;
     uint64_t zeros_from; /* unpacked: only zeros from here on */
 
+    struct text window;   /* unpacked bytes the inner one may still need */
+    uint64_t window_from; /* where they begin */
+    bool window_grows;    /* headers are being read */
+
     struct seen *seen;
     size_t seen_count, seen_cap;
     struct set_member *members; /* moved to the arena at the end */
@@ -60,6 +65,7 @@ static void reader_clear(struct reader *reader) {
     free(reader->seen);
     free(reader->members);
     text_clear(&reader->meta);
+    text_clear(&reader->window);
 }
 
 #define refuse(reader, ...) refusal_set(&(reader)->check->why, __VA_ARGS__)
@@ -145,6 +151,32 @@ static void note_zeros(struct reader *reader, const char *p, size_t bytes,
         reader->zeros_from = offset + bytes;
 }
 
+/* Forgets what lies before `offset`. */
+static void window_move(struct reader *reader, uint64_t offset) {
+    struct text *window = &reader->window;
+    uint64_t gone = offset - reader->window_from;
+    if (gone > window->len)
+        gone = window->len;
+    if (!gone)
+        return;
+    memmove(window->p, window->p + gone, window->len - (size_t)gone);
+    window->len -= (size_t)gone;
+    reader->window_from += gone;
+}
+
+/* Outside of headers only the block now handed out is kept: the next headers
+ * may begin in it. */
+static bool window_add(struct reader *reader, const void *p, size_t bytes) {
+    if (!reader->window_grows)
+        window_move(reader, reader->window_from + reader->window.len);
+    text_add(&reader->window, p, bytes);
+    if (reader->window_grows && reader->window.len > HEADERS_BYTES)
+        return refuse(reader, REFUSAL_TOO_BIG,
+                      "headers of a member have more than %d bytes",
+                      HEADERS_BYTES);
+    return true;
+}
+
 /* The next unpacked bytes: -1 refused or failed, 0 end. */
 static ssize_t unpacked_read(struct reader *reader, const void **ret_bytes) {
     size_t bytes = 0;
@@ -159,7 +191,9 @@ static ssize_t unpacked_read(struct reader *reader, const void **ret_bytes) {
     }
     note_zeros(reader, *ret_bytes, bytes, reader->check->unpacked_bytes);
     reader->check->unpacked_bytes += bytes;
-    return unpacked_fits(reader) ? (ssize_t)bytes : -1;
+    return unpacked_fits(reader) && window_add(reader, *ret_bytes, bytes)
+               ? (ssize_t)bytes
+               : -1;
 }
 
 static la_ssize_t inner_read(struct archive *archive, void *context,
@@ -426,10 +460,33 @@ static bool take_end(struct reader *reader) {
     return true;
 }
 
+/* Reads the headers of the next member; ARCHIVE_OK, ARCHIVE_EOF or other. */
+static int next_entry(struct reader *reader, bool first,
+                      struct archive_entry **ret) {
+    int result = first ? ARCHIVE_OK : archive_read_data_skip(reader->inner);
+    if (result != ARCHIVE_OK && result != ARCHIVE_EOF)
+        return result;
+    window_move(reader, (uint64_t)archive_filter_bytes(reader->inner, -1));
+    reader->window_grows = true;
+    result = archive_read_next_header(reader->inner, ret);
+    reader->window_grows = false;
+    return result;
+}
+
+static bool check_headers(struct reader *reader) {
+    uint64_t begin = (uint64_t)archive_read_header_position(reader->inner);
+    uint64_t skip = begin - reader->window_from;
+    if (skip > reader->window.len ||
+        !tar_names_hold_nul(span_make(reader->window.p + skip,
+                                      reader->window.len - (size_t)skip)))
+        return true;
+    return refuse(reader, REFUSAL_BAD_PATH, "the name of a member holds a NUL");
+}
+
 static bool take_entries(struct reader *reader) {
     for (uint64_t members = 0;; members++) {
         struct archive_entry *entry;
-        int result = archive_read_next_header(reader->inner, &entry);
+        int result = next_entry(reader, !members, &entry);
         if (result == ARCHIVE_EOF)
             return take_end(reader);
         /* A warning is about a name or number that was not understood. */
@@ -438,7 +495,7 @@ static bool take_entries(struct reader *reader) {
         if (members == reader->limits->members)
             return refuse(reader, REFUSAL_TOO_BIG, "more than %llu members",
                           (unsigned long long)members);
-        if (!take_entry(reader, entry))
+        if (!check_headers(reader) || !take_entry(reader, entry))
             return false;
     }
 }

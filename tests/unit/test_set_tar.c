@@ -283,6 +283,29 @@ static void long_names_are_applied_before_the_rules(void **state) {
     assert_refused(REFUSAL_BAD_PATH, "/etc/passwd");
 }
 
+static void nul_in_a_name_is_refused(void **state) {
+    (void)state;
+    begin(META_OF("a\n"));
+    tarball_pax(&tar, "path", span_make("lroot/a\0b", 9));
+    tarball_file(&tar, "lroot/a", "A");
+    tarball_end(&tar);
+    assert_refused(REFUSAL_BAD_PATH, "NUL");
+    begin(META_OF("big\na\n"));
+    tarball_header(&tar, "lroot/big", '0', 300000, 0644, NULL);
+    for (int i = 0; i < 300032 / 512; i++)
+        tarball_header(&tar, "lroot/data", 'x', 1, 0644, NULL);
+    tarball_header(&tar, "././@LongLink", 'L', 10, 0644, NULL);
+    tarball_content(&tar, "lroot/a\0b", 10);
+    tarball_file(&tar, "lroot/a", "A");
+    tarball_end(&tar);
+    assert_refused(REFUSAL_BAD_PATH, "NUL");
+    begin(META_OF("a\n"));
+    tarball_pax(&tar, "SCHILY.xattr.x", span_make("a\0b", 3));
+    tarball_file(&tar, "lroot/a", "A");
+    tarball_end(&tar);
+    assert_taken();
+}
+
 static void links_are_refused_unless_allowed(void **state) {
     (void)state;
     begin(META_OF("d/l\n"));
@@ -489,6 +512,7 @@ int main(void) {
         TEST(members_of_other_kinds_are_refused),
         TEST(hostile_names_are_refused),
         TEST(long_names_are_applied_before_the_rules),
+        TEST(nul_in_a_name_is_refused),
         TEST(links_are_refused_unless_allowed),
         TEST(limits_of_size_and_number_are_kept),
         TEST(bomb_is_refused),
