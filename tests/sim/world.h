@@ -1,0 +1,87 @@
+/* A pretend world for the scheduler: a clock that jumps, processes that are
+ * scripts, a target that remembers what landed, a registry in memory that can
+ * crash. Everything is drawn from one seed. */
+#ifndef POINTSMAN_TESTS_SIM_WORLD_H
+#define POINTSMAN_TESTS_SIM_WORLD_H
+
+#include "base/list.h"
+#include "base/map.h"
+#include "base/random.h"
+#include "serve/scheduler.h"
+#include "store/store.h"
+
+enum { WORLD_SLOTS = 3, WORLD_PATHS = 6, WORLD_MAX_TEMP = 6 };
+
+/* What a process will do, drawn when it starts. */
+enum fate {
+    FATE_DONE,
+    FATE_FAILS,
+    FATE_TEMPORARY,
+    FATE_SIGNAL,   /* dies of a signal nobody sent */
+    FATE_FOR_EVER, /* runs until it is killed */
+    FATE_CANNOT,
+    FATE_CONFLICT /* changes */
+};
+
+struct process {
+    struct list link;
+    uint64_t handle, num, task;
+    unsigned attempt;
+    bool change, probe, running;
+    bool killed, landed;
+    enum fate fate;
+    struct wall ends, lands; /* lands: the moment the ref moves */
+    char id[80];
+};
+
+/* What the judge knows of a job: told by the world, not by the registry. */
+struct ghost {
+    uint64_t num;
+    char id[80];
+    bool change, array, at_most_once;
+    unsigned paths; /* bits */
+    char after[80];
+    unsigned live;   /* processes */
+    unsigned starts; /* of commands of one task */
+    unsigned landings;
+    bool acknowledged;
+    bool cancelled;
+};
+
+struct world {
+    struct random random;
+    struct wall now;
+    struct store *store;
+    struct scheduler *scheduler;
+    struct list processes;
+    struct map ghosts; /* id -> struct ghost */
+    unsigned submitted;
+    unsigned crashes;
+    bool calm; /* faults have stopped */
+    bool trace;
+    uint64_t seed;
+};
+
+void world_open(struct world *world, uint64_t seed, bool trace);
+void world_close(struct world *world);
+/* One random deed of a person or of misfortune. */
+void world_act(struct world *world);
+/* Lets everything that is due now happen, until all is quiet. */
+void world_settle(struct world *world);
+/* To the next moment anything ends or is due, at most ms ahead. */
+void world_pass(struct world *world, int64_t most_ms);
+/* Faults stop, holds are lifted, what runs for ever is cancelled, and time
+ * passes until nothing lives. False: it never does. */
+bool world_drain(struct world *world);
+
+struct ghost *world_ghost(struct world *world, struct span id);
+/* Ends the program with the seed. */
+void world_fail(const struct world *world, const char *format, ...)
+    PRINTF_LIKE(2, 3);
+
+/* judge.c: called by the world at each start and when all is over. */
+void judge_start(struct world *world, const struct process *process);
+void judge_settled(struct world *world);
+void judge_over(struct world *world);
+
+#endif
