@@ -43,20 +43,63 @@ static bool refuse(struct span line, struct err *err) {
                    line.p ? line.p : "");
 }
 
+/* The bits of Bistro's statuses that a task may send: one of the first four,
+ * the other two beside incomplete or error only (fleet 5.2). */
+static bool find_bits(int64_t bits, enum status_word *ret_word) {
+    enum {
+        DONE = 4,
+        INCOMPLETE = 8,
+        FAILED = 16,
+        ERROR = 32,
+        BACKOFF = 64,
+        SAME_BACKOFF = 512
+    };
+    switch (bits) {
+    case DONE:
+        *ret_word = STATUS_DONE;
+        return true;
+    case INCOMPLETE:
+        *ret_word = STATUS_INCOMPLETE;
+        return true;
+    case INCOMPLETE | BACKOFF:
+    case INCOMPLETE | BACKOFF | SAME_BACKOFF:
+        *ret_word = STATUS_INCOMPLETE_BACKOFF;
+        return true;
+    case FAILED:
+        *ret_word = STATUS_PERMANENT;
+        return true;
+    case ERROR | BACKOFF:
+        *ret_word = STATUS_FAILED;
+        return true;
+    default:
+        return false;
+    }
+}
+
+static bool find_in_object(struct json_value whole, struct arena *arena,
+                           enum status_word *ret_word) {
+    struct json_value value;
+    struct span word;
+    int64_t bits;
+    if (json_member(whole, "status", &value))
+        return json_get_string(value, arena, &word) &&
+               find_word(word, ret_word);
+    if (json_member(whole, "result_bits", &value))
+        return json_get_i64(value, &bits) && find_bits(bits, ret_word);
+    if (!json_member(whole, "result", &value) ||
+        !json_get_string(value, arena, &word) || !find_word(word, ret_word))
+        return false;
+    if (span_is(word, "failed"))
+        *ret_word = STATUS_PERMANENT;
+    return true;
+}
+
 static bool parse_json(struct span line, struct arena *arena,
                        struct status_line *status, struct err *err) {
     struct json_value whole, value;
-    struct span word;
-    if (!json_parse(line, &whole, NULL) || whole.type != JSON_OBJECT)
+    if (!json_parse(line, &whole, NULL) || whole.type != JSON_OBJECT ||
+        !find_in_object(whole, arena, &status->word))
         return refuse(line, err);
-    bool ours = json_member(whole, "status", &value);
-    if (!ours && !json_member(whole, "result", &value))
-        return refuse(line, err);
-    if (!json_get_string(value, arena, &word) ||
-        !find_word(word, &status->word))
-        return refuse(line, err);
-    if (!ours && status->word == STATUS_FAILED && span_is(word, "failed"))
-        status->word = STATUS_PERMANENT;
     if (json_member(whole, "reason", &value) &&
         !json_get_string(value, arena, &status->reason))
         return refuse(line, err);

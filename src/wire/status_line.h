@@ -5,6 +5,7 @@
  *     conflict PATH...
  *     {"status": "temporary", "reason": "disk full"}
  *     {"result": "error_backoff", "data": {...}}        (Bistro's words)
+ *     {"result_bits": 96}                               (and its bits)
  *
  * Bistro's words, also as plain lines: incomplete, incomplete_backoff, backoff,
  * error_backoff. Its "failed" means for good, so in {"result": ...} it is

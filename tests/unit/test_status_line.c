@@ -29,6 +29,8 @@ static void words_and_json_are_understood(void **state) {
         {"error_backoff", STATUS_FAILED, ""},
         {"backoff", STATUS_FAILED, ""},
         {"{\"status\":\"failed\",\"reason\":\"x\\ny\"}", STATUS_FAILED, "x\ny"},
+        {"{\"result_bits\":96}", STATUS_FAILED, ""},
+        {"{\"result_bits\":4}", STATUS_DONE, ""},
         {"{\"result\":\"failed\"}", STATUS_PERMANENT, ""},
         {"{\"result\":\"done\",\"data\":{\"a\":1}}", STATUS_DONE, ""},
     };
@@ -54,6 +56,7 @@ static void anything_else_is_no_status(void **state) {
                                         "{}",
                                         "[]",
                                         "{\"status\":1}",
+                                        "{\"result_bits\":12}",
                                         "{\"status\":\"x\"}",
                                         "{\"status\":\"done\",\"reason\":1}",
                                         "{\"status\":\"done\"} x"};

@@ -1,0 +1,35 @@
+/* The line index: any bytes are an index that ends somewhere, and the index of
+ * any bytes finds their lines. */
+#include <assert.h>
+
+#include "wire/line_index.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes);
+
+static void junk_check(struct span marks) {
+    struct line_place last = line_index_last(marks);
+    struct line_place half = line_index_find(marks, last.line / 2);
+
+    assert(last.line % LINE_INDEX_EVERY == 0);
+    assert(last.line / LINE_INDEX_EVERY <= marks.len);
+    assert(half.line <= last.line / 2 && half.offset <= last.offset);
+    assert(line_index_find_offset(marks, last.offset).offset == last.offset);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes) {
+    CLEANUP(text_clear) struct text marks = TEXT_INIT;
+    struct line_index index = LINE_INDEX_INIT;
+    struct span output = span_make(data, bytes);
+    size_t half = bytes / 2;
+
+    junk_check(output);
+    line_index_feed(&index, span_make(data, half), &marks);
+    line_index_feed(&index, span_make(data + half, bytes - half), &marks);
+    struct line_place last = line_index_last(text_span(&marks));
+    assert(lines_skip(output, last.line) == last.offset);
+    assert(index.bytes == bytes);
+    uint64_t count = lines_count(output);
+    for (uint64_t n = 0; n <= count && n < 5; n++)
+        assert(lines_tail(output, n) == lines_skip(output, count - n));
+    return 0;
+}
