@@ -37,6 +37,9 @@ void checker_check(struct checker *checker, int fd, checker_done *done,
                    void *ctx);
 /* The guard's owner hands every end over; true: it was one of ours. */
 bool checker_ended(struct checker *checker, const struct guard_end *end);
-unsigned checker_running(const struct checker *checker);
+/* Checks whose verdict is still to come. */
+unsigned checker_waiting(const struct checker *checker);
+/* The verdicts for this ctx are never told. */
+void checker_forget(struct checker *checker, void *ctx);
 
 #endif

@@ -36,9 +36,6 @@ bool intake_command(struct store_batch *batch,
                     const struct submission *submission,
                     const struct intake_origin *origin, unsigned *ret_index,
                     struct span *ret_id, struct err *err);
-/* "j" + base32 of 10 bytes. */
-void intake_id(uint64_t seed, const void *bytes, size_t count, char ret[18]);
-
 /* ---- change sets by the service ------------------------------------------ */
 
 struct upload;

@@ -1,0 +1,81 @@
+#include "os/sum.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <gnutls/crypto.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+struct sum {
+    gnutls_hash_hd_t hash;
+};
+
+static void put_hex(const unsigned char digest[SUM_BYTES],
+                    char ret[SUM_TEXT_BYTES]) {
+    static const char hex[] = "0123456789abcdef";
+    for (int i = 0; i < SUM_BYTES; i++) {
+        ret[2 * i] = hex[digest[i] >> 4];
+        ret[2 * i + 1] = hex[digest[i] & 15];
+    }
+    ret[2 * SUM_BYTES] = '\0';
+}
+
+void sum_bytes(struct span bytes, char ret[SUM_TEXT_BYTES]) {
+    unsigned char digest[SUM_BYTES];
+    int failed =
+        gnutls_hash_fast(GNUTLS_DIG_SHA256, bytes.p, bytes.len, digest);
+    assert(!failed);
+    put_hex(digest, ret);
+}
+
+struct sum *sum_new(void) {
+    struct sum *sum = mem_alloc(sizeof(*sum));
+    int failed = gnutls_hash_init(&sum->hash, GNUTLS_DIG_SHA256);
+    assert(!failed);
+    return sum;
+}
+
+void sum_add(struct sum *sum, struct span bytes) {
+    if (bytes.len > 0)
+        (void)gnutls_hash(sum->hash, bytes.p, bytes.len);
+}
+
+void sum_end(struct sum *sum, char ret[SUM_TEXT_BYTES]) {
+    unsigned char digest[SUM_BYTES];
+    gnutls_hash_deinit(sum->hash, digest);
+    free(sum);
+    put_hex(digest, ret);
+}
+
+bool sum_file(int fd, char ret[SUM_TEXT_BYTES], uint64_t *ret_bytes,
+              struct err *err) {
+    char *bytes = mem_alloc(128 * 1024);
+    struct sum *sum = sum_new();
+    off_t at = 0;
+    ssize_t got;
+    do {
+        got = pread(fd, bytes, 128 * 1024, at);
+        if (got > 0) {
+            sum_add(sum, span_make(bytes, (size_t)got));
+            at += got;
+        }
+    } while (got > 0 || (got < 0 && errno == EINTR));
+    int sys = errno;
+    sum_end(sum, ret);
+    free(bytes);
+    *ret_bytes = (uint64_t)at;
+    return got == 0 || err_errno(err, sys, "cannot read");
+}
+
+void id_format(const unsigned char ten[10], char ret[ID_TEXT_BYTES]) {
+    static const char digits[] = "abcdefghijklmnopqrstuvwxyz234567";
+    unsigned bits = 0, have = 0;
+    size_t out = 0;
+    ret[out++] = 'j';
+    for (int i = 0; i < 10; i++) {
+        bits = bits << 8 | ten[i];
+        for (have += 8; have >= 5; have -= 5)
+            ret[out++] = digits[bits >> (have - 5) & 31];
+    }
+    ret[out] = '\0';
+}

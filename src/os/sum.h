@@ -1,0 +1,29 @@
+/* SHA-256, in hex. */
+#ifndef POINTSMAN_OS_SUM_H
+#define POINTSMAN_OS_SUM_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/err.h"
+#include "base/text.h"
+
+enum { SUM_BYTES = 32, SUM_TEXT_BYTES = 65 };
+
+void sum_bytes(struct span bytes, char ret[SUM_TEXT_BYTES]);
+
+struct sum; /* of a stream */
+struct sum *sum_new(void);
+void sum_add(struct sum *sum, struct span bytes);
+/* Frees it. */
+void sum_end(struct sum *sum, char ret[SUM_TEXT_BYTES]);
+
+/* From the beginning of the file; the offset is not moved. */
+bool sum_file(int fd, char ret[SUM_TEXT_BYTES], uint64_t *ret_bytes,
+              struct err *err);
+
+/* "j" + base32 of ten bytes: an id made here (DESIGN §8.16). */
+enum { ID_TEXT_BYTES = 18 };
+void id_format(const unsigned char ten[10], char ret[ID_TEXT_BYTES]);
+
+#endif

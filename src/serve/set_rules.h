@@ -1,0 +1,47 @@
+/* May this set be admitted? What neither the tarball alone nor the order
+ * decides: its target, its time, what it supersedes, what cannot be done yet.
+ */
+#ifndef POINTSMAN_SERVE_SET_RULES_H
+#define POINTSMAN_SERVE_SET_RULES_H
+
+#include <stdbool.h>
+
+#include "base/err.h"
+#include "serve/base.h"
+#include "wire/meta.h"
+#include "wire/refusal.h"
+#include "wire/set_name.h"
+
+/* A set as it was found to be. */
+struct candidate {
+    struct set_name name;
+    struct meta meta;
+    struct span sum;
+    uint64_t size_bytes;
+    bool has_symlinks;
+};
+
+enum ruling {
+    RULING_ADMIT,
+    RULING_AGAIN, /* it is admitted already, the very same */
+    RULING_WAIT,  /* not yet; refuse it when it has waited long enough */
+    RULING_REFUSE
+};
+
+/* Why: the word that stands in reject/NAME.why, and a sentence. */
+struct ruling_why {
+    const char *word;
+    char text[ERR_TEXT_BYTES];
+};
+void ruling_set(struct ruling_why *why, const char *word, const char *format,
+                ...) PRINTF_LIKE(3, 4);
+
+/* False: the registry could not be asked. */
+bool set_rule(const struct base *base, const struct candidate *candidate,
+              struct wall now, enum ruling *ret_ruling,
+              const struct config_target **ret_target, struct ruling_why *why,
+              struct err *err);
+/* The part that needs no look inside: is its time believable? */
+bool set_is_future(const struct set_name *name, struct wall now);
+
+#endif
