@@ -84,5 +84,7 @@ struct store {
 
 void store_init(struct store *store, const struct store_backend *backend,
                 uint64_t seq);
+/* As if just opened: no listener, everything up to seq delivered. */
+void store_forget(struct store *store, uint64_t seq);
 
 #endif

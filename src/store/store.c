@@ -31,11 +31,18 @@ void store_init(struct store *store, const struct store_backend *backend,
     list_init(&store->listeners);
 }
 
+void store_forget(struct store *store, uint64_t seq) {
+    struct list *link;
+    assert(!store->delivering);
+    while ((link = list_pop(&store->listeners)) != NULL)
+        free(LIST_OF(link, struct listening, link));
+    store->seq = seq;
+}
+
 void store_close(struct store *store) {
     if (!store)
         return;
-    LIST_EACH (&store->listeners, link)
-        free(LIST_OF(link, struct listening, link));
+    store_forget(store, 0);
     store->backend->close(store);
 }
 

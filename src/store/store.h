@@ -49,8 +49,12 @@ struct store_options {
 bool store_open_sqlite(const char *path, const struct store_options *options,
                        struct store **ret_store, struct err *err);
 struct store *store_new_memory(void);
+/* The memory store only. Commits what was submitted, as store_turn would, but
+ * delivers nothing yet: so that a crash can fall in between. */
+void store_memory_commit(struct store *store);
 /* The memory store only: forget everything not committed, as a crash would;
- * completions not delivered yet are dropped. */
+ * events and completions not delivered yet are dropped, and so are the
+ * listeners. Not from within one. */
 void store_memory_crash(struct store *store);
 /* Waits for batches under way, then closes. NULL is fine. */
 void store_close(struct store *store);

@@ -24,7 +24,7 @@ static int rig_setup(void **state, enum rig_backend backend) {
     rig->backend = backend;
     rig->now = wall_from_s(1000);
     if (backend == RIG_MEMORY) {
-        return 1; /* follows */
+        rig->store = store_new_memory();
     } else {
         rig->path = rig_new_path();
         rig->store = rig_open(rig->path, backend == RIG_SQLITE_THREAD);

@@ -49,8 +49,8 @@ static void a_life_is_three_steps_and_their_events(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        RIG_SQLITE_TESTS(an_admitted_job_reads_back_as_given),
-        RIG_SQLITE_TESTS(a_life_is_three_steps_and_their_events),
+        RIG_TESTS(an_admitted_job_reads_back_as_given),
+        RIG_TESTS(a_life_is_three_steps_and_their_events),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
