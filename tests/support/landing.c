@@ -60,8 +60,7 @@ const char *sh(const char *format, ...) {
         text_add(out, piece, n);
     int status = pclose(pipe);
     if (status != 0)
-        fail_msg("the script ended with %d: %s", status,
-                 text_string(&script));
+        fail_msg("the script ended with %d: %s", status, text_string(&script));
     while (out->len > 0 && out->p[out->len - 1] == '\n')
         out->p[--out->len] = '\0';
     return text_string(out);
@@ -101,8 +100,7 @@ const char *set_write(const struct set *set) {
     CLEANUP(text_clear) struct text tar = TEXT_INIT;
     set_meta(set, &meta);
     tarball_file(&tar, "meta", text_string(&meta));
-    for (const struct set_file *file = set->files; file->path != NULL;
-         file++) {
+    for (const struct set_file *file = set->files; file->path != NULL; file++) {
         char name[200];
         snprintf(name, sizeof name, "lroot/%s", file->path);
         size_t bytes = file->link != NULL ? 0 : strlen(file->content);
@@ -126,8 +124,7 @@ struct argv {
     size_t count;
 };
 
-static void argv_add(struct argv *argv, const char *option,
-                     const char *value) {
+static void argv_add(struct argv *argv, const char *option, const char *value) {
     if (value == NULL)
         return;
     if (option != NULL)
@@ -153,8 +150,8 @@ static void argv_fill(struct argv *argv, const struct attempt *attempt) {
     const char *program = getenv("LAND_PROGRAM");
     assert_non_null(program);
     int64_t now_ns = clock_wall().ns;
-    for (const char *const *word = attempt->wrap;
-         word != NULL && *word != NULL; word++)
+    for (const char *const *word = attempt->wrap; word != NULL && *word != NULL;
+         word++)
         argv_add(argv, NULL, *word);
     argv_add(argv, NULL, program);
     if (attempt->probe)
@@ -200,8 +197,7 @@ static void become(const struct attempt *attempt, const struct argv *argv,
     } words = {argv->words};
     setpgid(0, 0);
     int fd = open(output, O_WRONLY | O_CREAT | O_TRUNC, 0600);
-    if (fd < 0 || dup2(fd, 1) < 0 || dup2(fd, 2) < 0 ||
-        dup2(status_fd, 3) < 0)
+    if (fd < 0 || dup2(fd, 1) < 0 || dup2(fd, 2) < 0 || dup2(status_fd, 3) < 0)
         _exit(99);
     fcntl(3, F_SETFD, 0);
     setenv("POINTSMAN_STATUS_FD", "3", 1);
@@ -240,8 +236,7 @@ struct outcome land_wait(struct landing_child *child) {
     struct outcome outcome = {.exit_code = -1};
     CLEANUP(text_clear) struct text line = TEXT_INIT;
     char piece[512];
-    for (ssize_t n;
-         (n = read(child->status_fd, piece, sizeof piece)) > 0;)
+    for (ssize_t n; (n = read(child->status_fd, piece, sizeof piece)) > 0;)
         text_add(&line, piece, (size_t)n);
     close(child->status_fd);
     int status = 0;
@@ -264,4 +259,53 @@ struct outcome land_wait(struct landing_child *child) {
 struct outcome land(const struct attempt *attempt) {
     struct landing_child child = land_start(attempt);
     return land_wait(&child);
+}
+
+void assert_line(const struct outcome *outcome, const char *line) {
+    if (strcmp(outcome->line, line) != 0)
+        fail_msg("'%s', not '%s':\n%s", outcome->line, line, outcome->output);
+}
+
+void assert_starts(const struct outcome *outcome, const char *start) {
+    if (strncmp(outcome->line, start, strlen(start)) != 0)
+        fail_msg("'%s', not '%s':\n%s", outcome->line, start, outcome->output);
+}
+
+void assert_says(const struct outcome *outcome, const char *words) {
+    if (strstr(outcome->line, words) == NULL &&
+        strstr(outcome->output, words) == NULL)
+        fail_msg("no '%s' in '%s' or:\n%s", words, outcome->line,
+                 outcome->output);
+}
+
+static void assert_clean(void) {
+    assert_string_equal(sh("ls -A tmp"), "");
+    assert_string_equal(
+        sh("cd target.git; find . -name '*.lock' -o -name '*crash*'"), "");
+    sh("git -C target.git fsck --strict --no-dangling >&2");
+}
+
+void assert_landed(const struct outcome *outcome) {
+    assert_starts(outcome, "done ");
+    assert_int_equal(outcome->exit_code, 0);
+    assert_string_equal(outcome->status.text, tip());
+    assert_clean();
+}
+
+void assert_unmoved(const struct outcome *outcome, const char *at) {
+    if (strcmp(tip(), at) != 0)
+        fail_msg("it landed: '%s':\n%s", outcome->line, outcome->output);
+    assert_clean();
+}
+
+const char *content(const char *path) {
+    return sh("git -C target.git show 'main:%s'", path);
+}
+
+const char *tip(void) {
+    return sh("git -C target.git rev-parse main");
+}
+
+const char *commits(void) {
+    return sh("git -C target.git rev-list --count main");
 }

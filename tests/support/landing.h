@@ -33,10 +33,10 @@ struct set {
 struct attempt {
     const struct set *set;
     const char *git, *branch, *blind, *seen, *symlinks, *timeout, *submitter;
-    const char *command;     /* instead of git */
-    const char *checks[6];   /* name, command, name, command, ... */
+    const char *command;   /* instead of git */
+    const char *checks[6]; /* name, command, name, command, ... */
     const char *approved_by;
-    int64_t since_ns;        /* 0 = now */
+    int64_t since_ns; /* 0 = now */
     bool probe;
     const char *path;        /* in front of $PATH */
     rlim_t file_bytes;       /* RLIMIT_FSIZE; 0 = none */
@@ -69,5 +69,20 @@ struct landing_child {
 };
 struct landing_child land_start(const struct attempt *attempt);
 struct outcome land_wait(struct landing_child *child);
+
+/* The status line is this one; begins so. */
+void assert_line(const struct outcome *outcome, const char *line);
+void assert_starts(const struct outcome *outcome, const char *start);
+/* The line, or the account, holds these words. */
+void assert_says(const struct outcome *outcome, const char *words);
+/* It landed as the newest commit of branch main, the repository is sound and
+ * nothing was left behind. */
+void assert_landed(const struct outcome *outcome);
+/* Not so: main is still at `tip`. */
+void assert_unmoved(const struct outcome *outcome, const char *tip);
+/* Content of a path on main; "main" as a commit; how many commits it has. */
+const char *content(const char *path);
+const char *tip(void);
+const char *commits(void);
 
 #endif

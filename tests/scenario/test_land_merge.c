@@ -1,0 +1,256 @@
+/* Sets that meet a branch which went on: with a base they are merged, without
+ * one the target's rule decides. */
+#include "support/landing.h"
+
+#include "base/time.h"
+#include "os/clock.h"
+
+/* Somebody changes main by hand: `script` in a clone of it. */
+static void push(const char *script) {
+    sh("cd clone; git pull -q origin main 2>/dev/null\n%s\n"
+       "git add -A; git commit -q -m push; git push -q origin main",
+       script);
+}
+
+static void a_set_made_from_an_older_state_is_merged(void **state) {
+    (void)state;
+    landing_begin();
+    char sections[128];
+    snprintf(sections, sizeof sections, "##base\n%s\n", tip());
+    push("sed -i s/1/one/ f");
+    const struct set set = {
+        .id = "C1",
+        .sections = sections,
+        .files = {{"f", "1\n2\n3\n4\n5\n6\nseven\n"}, {"n", "n\n"}}};
+    struct outcome outcome = land(&(struct attempt){.set = &set});
+    assert_landed(&outcome);
+    assert_string_equal(content("f"), "one\n2\n3\n4\n5\n6\nseven");
+    assert_string_equal(content("n"), "n");
+    assert_string_equal(sh("git -C target.git log -1 --format=%%P main"),
+                        sh("git -C target.git rev-parse main~1"));
+}
+
+static void a_base_that_is_the_tip_needs_no_merge(void **state) {
+    (void)state;
+    landing_begin();
+    char sections[128];
+    snprintf(sections, sizeof sections, "##base\n%s\n", tip());
+    const struct set set = {.id = "C1",
+                            .sections = sections,
+                            .deleted = {"g"},
+                            .files = {{"f", "1\n"}}};
+    struct outcome outcome =
+        land(&(struct attempt){.set = &set, .blind = "deny"});
+    assert_landed(&outcome);
+    assert_string_equal(content("f"), "1");
+}
+
+static void a_real_conflict_names_path_and_set(void **state) {
+    (void)state;
+    landing_begin();
+    char sections[128];
+    snprintf(sections, sizeof sections, "##base\n%s\n", tip());
+    const struct set first = {.id = "C1", .files = {{"f", "other\n"}}};
+    struct outcome outcome = land(&(struct attempt){.set = &first});
+    assert_landed(&outcome);
+    const char *before = tip();
+    const struct set second = {
+        .id = "C2",
+        .sections = sections,
+        .files = {{"f", "1\n2\n3\n4\n5\n6\n8\n"}, {"n", "n\n"}}};
+    outcome = land(&(struct attempt){.set = &second});
+    assert_line(&outcome, "conflict f (f was changed by C1)");
+    assert_int_equal(outcome.exit_code, 101);
+    assert_unmoved(&outcome, before);
+}
+
+static void a_base_beside_the_branch_is_merged_too(void **state) {
+    (void)state;
+    landing_begin();
+    /* A commit that main never had, as after a rewrite of history. */
+    sh("cd clone; git checkout -q -b side; echo side >s; git add s\n"
+       "git commit -q -m side; git push -q origin side; git checkout -q main");
+    char sections[128];
+    snprintf(sections, sizeof sections, "##base\n%s\n",
+             sh("git -C target.git rev-parse side"));
+    push("sed -i s/1/one/ f");
+    const struct set set = {.id = "C1",
+                            .sections = sections,
+                            .files = {{"f", "1\n2\n3\n4\n5\n6\nseven\n"}}};
+    struct outcome outcome = land(&(struct attempt){.set = &set});
+    assert_landed(&outcome);
+    assert_string_equal(content("f"), "one\n2\n3\n4\n5\n6\nseven");
+    assert_string_equal(sh("git -C target.git ls-tree --name-only main"),
+                        "f\ng");
+}
+
+static void a_base_nobody_knows_is_refused(void **state) {
+    (void)state;
+    landing_begin();
+    const char *before = tip();
+    const struct set set = {
+        .id = "C1",
+        .sections = "##base\n0123456789012345678901234567890123456789\n",
+        .files = {{"f", "1\n"}}};
+    struct outcome outcome = land(&(struct attempt){.set = &set});
+    assert_starts(&outcome, "failed policy its ##base commit is not");
+    assert_unmoved(&outcome, before);
+}
+
+static void what_is_deleted_must_be_in_the_base(void **state) {
+    (void)state;
+    landing_begin();
+    const char *before = tip();
+    char sections[128];
+    snprintf(sections, sizeof sections, "##base\n%s\n", before);
+    const struct set set = {
+        .id = "C1", .sections = sections, .deleted = {"gone"}};
+    struct outcome outcome =
+        land(&(struct attempt){.set = &set, .blind = "allow"});
+    assert_starts(&outcome, "conflict gone (gone is to be deleted");
+    assert_unmoved(&outcome, before);
+}
+
+/* ---- without a base ----------------------------------------------------- */
+
+static const struct set blind = {.id = "C1", .files = {{"f", "mine\n"}}};
+
+static void nothing_changed_so_a_blind_set_lands(void **state) {
+    (void)state;
+    landing_begin();
+    int64_t since_ns = clock_wall().ns;
+    push("echo other >g");
+    struct outcome outcome =
+        land(&(struct attempt){.set = &blind, .since_ns = since_ns});
+    assert_landed(&outcome);
+    assert_string_equal(content("g"), "other");
+}
+
+static void a_file_somebody_pushed_since_is_not_overwritten(void **state) {
+    (void)state;
+    landing_begin();
+    int64_t since_ns = clock_wall().ns;
+    push("echo other >f");
+    const char *before = tip();
+    struct outcome outcome =
+        land(&(struct attempt){.set = &blind, .since_ns = since_ns});
+    assert_starts(&outcome, "conflict f (f was changed by commit ");
+    assert_says(&outcome, "by Ann");
+    assert_unmoved(&outcome, before);
+}
+
+static void a_file_another_set_changed_since_is_not_overwritten(void **state) {
+    (void)state;
+    landing_begin();
+    int64_t since_ns = clock_wall().ns;
+    const struct set other = {.id = "C9", .files = {{"f", "theirs\n"}}};
+    struct outcome outcome = land(&(struct attempt){.set = &other});
+    assert_landed(&outcome);
+    const char *before = tip();
+    outcome = land(&(struct attempt){.set = &blind, .since_ns = since_ns});
+    assert_line(&outcome, "conflict f (f was changed by C9)");
+    assert_unmoved(&outcome, before);
+    /* Made after C9 had landed, it lands, be it in the same second. */
+    outcome = land(&(struct attempt){.set = &blind});
+    assert_landed(&outcome);
+}
+
+static void a_push_with_an_old_date_counts_as_late(void **state) {
+    (void)state;
+    landing_begin();
+    int64_t since_ns = clock_wall().ns;
+    push("export GIT_COMMITTER_DATE='2001-01-01T00:00Z'; echo other >f");
+    struct outcome outcome =
+        land(&(struct attempt){.set = &blind, .since_ns = since_ns});
+    assert_starts(&outcome, "conflict f (");
+}
+
+static void what_stands_on_a_late_commit_is_late(void **state) {
+    (void)state;
+    landing_begin();
+    int64_t since_ns = clock_wall().ns - 10 * NS_PER_S;
+    /* All packed: only dates are left to tell by. */
+    sh("cd clone; export GIT_COMMITTER_DATE='2001-01-01T00:00Z'\n"
+       "git commit -q --amend --reset-author --no-edit\n"
+       "unset GIT_COMMITTER_DATE; echo n >n; git add n; git commit -q -m n\n"
+       "export GIT_COMMITTER_DATE='2001-01-01T00:00Z'; echo other >f\n"
+       "git commit -q -a -m f; git push -q -f origin main\n"
+       "cd ../target.git; git repack -q -a -d; git prune-packed");
+    struct outcome outcome =
+        land(&(struct attempt){.set = &blind, .since_ns = since_ns});
+    assert_starts(&outcome, "conflict f (");
+}
+
+static void the_commit_seen_at_admission_decides(void **state) {
+    (void)state;
+    landing_begin();
+    const char *seen = tip();
+    push("echo other >f");
+    struct outcome outcome = land(&(struct attempt){
+        .set = &blind, .seen = seen, .since_ns = clock_wall().ns});
+    assert_starts(&outcome, "conflict f (");
+    outcome = land(
+        &(struct attempt){.set = &blind, .seen = tip(), .since_ns = NS_PER_S});
+    assert_landed(&outcome);
+}
+
+static void a_file_that_appeared_or_went_since_is_a_conflict(void **state) {
+    (void)state;
+    landing_begin();
+    int64_t since_ns = clock_wall().ns;
+    push("echo new >n; git rm -q g");
+    const struct set set = {.id = "C1",
+                            .files = {{"g", "mine\n"}, {"n", "mine\n"}}};
+    struct outcome outcome =
+        land(&(struct attempt){.set = &set, .since_ns = since_ns});
+    assert_starts(&outcome, "conflict g n (g was changed by commit ");
+}
+
+static void deny_wants_a_base(void **state) {
+    (void)state;
+    landing_begin();
+    const char *before = tip();
+    struct outcome outcome =
+        land(&(struct attempt){.set = &blind, .blind = "deny"});
+    assert_starts(&outcome, "failed policy the target takes only sets with "
+                            "##base");
+    assert_unmoved(&outcome, before);
+    /* Where nothing is there is nothing to overwrite. */
+    outcome = land(
+        &(struct attempt){.set = &blind, .blind = "deny", .branch = "fresh"});
+    assert_starts(&outcome, "done ");
+}
+
+static void allow_overwrites_and_says_so(void **state) {
+    (void)state;
+    landing_begin();
+    int64_t since_ns = clock_wall().ns;
+    push("echo other >f");
+    struct outcome outcome = land(&(struct attempt){
+        .set = &blind, .blind = "allow", .since_ns = since_ns});
+    assert_landed(&outcome);
+    assert_says(&outcome, "f was changed by commit ");
+    assert_says(&outcome, "blind = allow");
+    assert_string_equal(content("f"), "mine");
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_set_made_from_an_older_state_is_merged),
+        cmocka_unit_test(a_base_that_is_the_tip_needs_no_merge),
+        cmocka_unit_test(a_real_conflict_names_path_and_set),
+        cmocka_unit_test(a_base_beside_the_branch_is_merged_too),
+        cmocka_unit_test(a_base_nobody_knows_is_refused),
+        cmocka_unit_test(what_is_deleted_must_be_in_the_base),
+        cmocka_unit_test(nothing_changed_so_a_blind_set_lands),
+        cmocka_unit_test(a_file_somebody_pushed_since_is_not_overwritten),
+        cmocka_unit_test(a_file_another_set_changed_since_is_not_overwritten),
+        cmocka_unit_test(a_push_with_an_old_date_counts_as_late),
+        cmocka_unit_test(what_stands_on_a_late_commit_is_late),
+        cmocka_unit_test(the_commit_seen_at_admission_decides),
+        cmocka_unit_test(a_file_that_appeared_or_went_since_is_a_conflict),
+        cmocka_unit_test(deny_wants_a_base),
+        cmocka_unit_test(allow_overwrites_and_says_so),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
