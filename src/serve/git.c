@@ -295,9 +295,9 @@ static void pipe_files_close(struct git_pipe *pipe) {
 /* Waits without taking TERM: a group's TERM ends git as well, and git_explain
  * then tells that it was not its own fault. */
 static struct child_end pipe_wait(struct git_pipe *pipe) {
-    struct child_end end = child_wait(pipe->pid, NULL, 0, 0);
+    pipe->end = child_wait(pipe->pid, NULL, 0, 0);
     pipe->pid = 0;
-    return end;
+    return pipe->end;
 }
 
 bool git_pipe_close(struct git_pipe *pipe, struct err *err) {

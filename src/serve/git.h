@@ -57,6 +57,7 @@ struct git_pipe {
     const char *verb;
     FILE *in, *out; /* to and from it */
     pid_t pid;      /* 0 = not open */
+    struct child_end end; /* once it has ended */
 };
 
 bool git_pipe_open(struct git *git, const char *const *args,

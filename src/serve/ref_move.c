@@ -295,10 +295,10 @@ bool ref_move(struct git *git, const char *notes, const char *branch,
         ref_transact(git, &pipe, &note, branch, old, ret_moved, err);
     if (ok && *ret_moved == REF_MOVED)
         ok = ref_settle(git, branch, err);
-    /* With locks left the note must stay: it alone tells whose they are. */
-    struct stat st;
-    if (lstat(note.locks[0].path, &st) != 0 &&
-        lstat(note.locks[1].path, &st) != 0)
+    git_pipe_drop(&pipe);
+    /* One that ended by itself took its locks along. After one that was killed
+     * the note alone tells whose locks they are. */
+    if (pipe.end.how == CHILD_EXITED)
         unlink(note.path);
     return ok;
 }

@@ -2,7 +2,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -13,40 +12,41 @@
 struct unpack {
     int root; /* lroot/ */
     int file; /* being written, or -1 */
-    struct text path;
 };
 
-/* Makes the directories above unpack->path. */
-static bool parents_make(struct unpack *unpack, struct err *err) {
-    char *path = unpack->path.p;
-    for (char *slash = strchr(path, '/'); slash != NULL;
-         slash = strchr(slash + 1, '/')) {
-        *slash = '\0';
-        bool ok = mkdirat(unpack->root, path, 0700) == 0 || errno == EEXIST;
-        int sys = errno;
-        if (!ok)
-            err_errno(err, sys, "cannot make '%s'", path);
-        *slash = '/';
-        if (!ok)
+/* Makes and opens the directory a path lies in; *ret_name is what is left of
+ * the path. */
+static bool parent_open(int root, struct span path, struct arena *arena,
+                        int *ret_dir, char **ret_name, struct err *err) {
+    CLEANUP(fd_close) int at = fcntl(root, F_DUPFD_CLOEXEC, 3);
+    struct span part;
+    while (span_cut(&path, '/', &part) && path.p != NULL) {
+        char *name = arena_string(arena, part);
+        int next;
+        if (!dir_make(at, name, 0700, err) || !dir_open(at, name, &next, err))
             return false;
+        fd_close(&at);
+        at = next;
     }
+    *ret_name = arena_string(arena, part);
+    *ret_dir = take_fd(&at);
     return true;
 }
 
 static bool unpack_begin(void *context, const struct set_member *member,
                          struct err *err) {
     struct unpack *unpack = context;
-    text_reset(&unpack->path);
-    text_addspan(&unpack->path, member->path);
-    if (!parents_make(unpack, err))
+    CLEANUP(arena_clear) struct arena arena = ARENA_INIT;
+    CLEANUP(fd_close) int dir = -1;
+    char *name;
+    if (!parent_open(unpack->root, member->path, &arena, &dir, &name, err))
         return false;
     if (!member->symlink)
-        return dir_open_file(
-            unpack->root, unpack->path.p, O_WRONLY | O_CREAT | O_EXCL,
-            member->executable ? 0700 : 0600, &unpack->file, err);
-    CLEANUP(free_string) char *link = span_string(member->link);
-    if (symlinkat(link, unpack->root, unpack->path.p) != 0)
-        return err_errno(err, errno, "cannot make link '%s'", unpack->path.p);
+        return dir_open_file(dir, name, O_WRONLY | O_CREAT | O_EXCL,
+                             member->executable ? 0700 : 0600, &unpack->file,
+                             err);
+    if (symlinkat(arena_string(&arena, member->link), dir, name) != 0)
+        return err_errno(err, errno, "cannot make link '%s'", name);
     return true;
 }
 
@@ -74,7 +74,7 @@ bool set_unpack(int tarball_fd, const char *dir, struct span sum, bool symlinks,
                 struct err *err) {
     CLEANUP(arena_clear) struct arena arena = ARENA_INIT;
     CLEANUP(fd_close) int top = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (top < 0 || (mkdirat(top, "lroot", 0700) != 0 && errno != EEXIST))
+    if (top < 0 || mkdirat(top, "lroot", 0700) != 0)
         return err_errno(err, errno, "cannot unpack into '%s'", dir);
     CLEANUP(fd_close) int root = -1;
     if (!dir_open(top, "lroot", &root, err))
@@ -86,7 +86,6 @@ bool set_unpack(int tarball_fd, const char *dir, struct span sum, bool symlinks,
     struct set_check check;
     bool ok = set_tar_walk(tarball_fd, &limits, &visitor, &arena, &check, err);
     fd_close(&unpack.file);
-    text_clear(&unpack.path);
     return ok && set_check_admitted(&check, sum, err) &&
            meta_write(top, check.meta_text, err);
 }

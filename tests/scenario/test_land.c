@@ -91,9 +91,10 @@ static void author_date_and_message_are_kept_to_the_byte(void **state) {
         "Fix it: \"all\" of 'it' # not a comment\n\n  indented\n\\##back\n\n"
         "Signed-off-by: Zoë <z@e>\nCS-Id: C1\nCS-Class: DC");
     /* git sees one block of trailers: theirs and ours. */
-    assert_string_equal(sh("git -C target.git log -1 "
-                           "--format='%%(trailers:only,keyonly)' main | grep -c ."),
-                        "4");
+    assert_string_equal(
+        sh("git -C target.git log -1 "
+           "--format='%%(trailers:only,keyonly)' main | grep -c ."),
+        "4");
 }
 
 static void modes_come_from_the_archive(void **state) {

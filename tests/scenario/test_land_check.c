@@ -1,0 +1,453 @@
+/* Checks on the merged tree, races for the branch, being stopped, commands in
+ * place of git, full disks. */
+#include "support/landing.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/random.h"
+#include "base/time.h"
+#include "os/clock.h"
+
+static const struct set plain = {.id = "C1", .files = {{"f", "new\n"}}};
+
+static const char *in_dir(const char *format, ...) PRINTF_LIKE(1, 2);
+static const char *in_dir(const char *format, ...) {
+    static char rooms[8][1024];
+    static unsigned next;
+    char *room = rooms[next++ % COUNT(rooms)];
+    int n = snprintf(room, 1024, "%s/", test_dir());
+    va_list args;
+    va_start(args, format);
+    vsnprintf(room + n, 1024 - (size_t)n, format, args);
+    va_end(args);
+    return room;
+}
+
+/* A script in the test's directory, as a command line. */
+static const char *script(const char *name, const char *body) {
+    static char rooms[4][1200];
+    static unsigned next;
+    char *room = rooms[next++ % COUNT(rooms)];
+    snprintf(room, 1200, "sh '%s'", in_dir("%s", name));
+    FILE *file = fopen(in_dir("%s", name), "w");
+    assert_non_null(file);
+    fprintf(file, "base='%s'\n%s\n", test_dir(), body);
+    fclose(file);
+    return room;
+}
+
+static void checks_see_the_merged_tree(void **state) {
+    (void)state;
+    landing_begin();
+    const struct set set = {
+        .id = "C1", .files = {{"f", "new\n"}, {"run", "#!/bin/sh\n", 0755}}};
+    struct outcome outcome = land(&(struct attempt){
+        .set = &set,
+        .checks = {"one",
+                   script("one", "test $(cat f) = new && test -f g && "
+                                 "test -x run && ls -A | tr '\\n' ' '"),
+                   "two",
+                   script("two",
+                          "echo $POINTSMAN_CSID $POINTSMAN_TARGET "
+                          "$POINTSMAN_CLASS; test -z \"$GIT_DIR$POINTSMAN_"
+                          "STATUS_FD\"; touch built")}});
+    assert_landed(&outcome);
+    assert_says(&outcome, "f g run ");
+    assert_says(&outcome, "C1 main DC");
+    assert_says(&outcome, "== check 'two' ended with 0 after ");
+    assert_string_equal(sh("git -C target.git ls-tree --name-only main"),
+                        "f\ng\nrun");
+}
+
+static void a_check_that_fails_keeps_the_branch(void **state) {
+    (void)state;
+    landing_begin();
+    const char *before = tip();
+    struct outcome outcome = land(&(struct attempt){
+        .set = &plain,
+        .checks = {"fine", "true", "unit", "sh -c 'echo reason; exit 3'",
+                   "never", "echo reached"}});
+    assert_line(&outcome, "failed check-failed check 'unit' ended with 3");
+    assert_int_equal(outcome.exit_code, 101);
+    assert_says(&outcome, "reason");
+    assert_null(strstr(outcome.output, "reached\n=="));
+    assert_unmoved(&outcome, before);
+}
+
+static void a_check_may_ask_for_another_time(void **state) {
+    (void)state;
+    landing_begin();
+    const char *before = tip();
+    struct outcome outcome = land(&(struct attempt){
+        .set = &plain, .checks = {"busy", "sh -c 'exit 75'"}});
+    assert_line(&outcome, "temporary check 'busy' ended with 75");
+    assert_int_equal(outcome.exit_code, 111);
+    assert_unmoved(&outcome, before);
+}
+
+static void a_check_that_cannot_run_is_a_matter_of_configuration(void **state) {
+    (void)state;
+    landing_begin();
+    struct outcome outcome = land(&(struct attempt){
+        .set = &plain, .checks = {"odd", "/no/such/program"}});
+    assert_starts(&outcome, "permanent cannot run check 'odd': ");
+    assert_int_equal(outcome.exit_code, 100);
+}
+
+static void a_check_over_its_time_is_ended_with_all_it_started(void **state) {
+    (void)state;
+    landing_begin();
+    const char *before = tip();
+    assert_int_equal(mkfifo(in_dir("never"), 0600), 0);
+    /* Two that wait for ever: one hears no TERM, one is an orphan's child. */
+    struct outcome outcome = land(&(struct attempt){
+        .set = &plain,
+        .timeout = "1",
+        .checks = {"slow", script("slow", "trap '' TERM\n"
+                                          "setsid sh -c 'cat \"$0\" & cat "
+                                          "\"$0\"' $base/never &\n"
+                                          "cat $base/never")}});
+    assert_line(&outcome, "failed timeout check 'slow' ran out of time (1 s)");
+    assert_unmoved(&outcome, before);
+    /* Nobody reads the FIFO any more. */
+    assert_int_equal(open(in_dir("never"), O_WRONLY | O_NONBLOCK), -1);
+    assert_int_equal(errno, ENXIO);
+    sh("rm never");
+}
+
+static void what_a_check_leaves_behind_is_ended(void **state) {
+    (void)state;
+    landing_begin();
+    assert_int_equal(mkfifo(in_dir("never"), 0600), 0);
+    int keep = open(in_dir("never"), O_RDWR | O_CLOEXEC);
+    struct outcome outcome = land(&(struct attempt){
+        .set = &plain,
+        .checks = {"leaves",
+                   script("leaves", "exec 9<$base/never\n"
+                                    "setsid sh -c 'cat <&9' & exit 0")}});
+    assert_landed(&outcome);
+    close(keep);
+    assert_int_equal(open(in_dir("never"), O_WRONLY | O_NONBLOCK), -1);
+    sh("rm never");
+}
+
+/* ---- races -------------------------------------------------------------- */
+
+static const char push_other[] =
+    "cd $base/clone; export HOME=$base GIT_AUTHOR_NAME=a "
+    "GIT_AUTHOR_EMAIL=a@b GIT_COMMITTER_NAME=a GIT_COMMITTER_EMAIL=a@b\n"
+    "git pull -q origin main\n"
+    "n=$(cat $base/pushes 2>/dev/null || echo 0)\n"
+    "test $n -lt $1 || exit 0\n"
+    "echo $n >n; git add n; git commit -q -m n; git push -q origin main\n"
+    "echo $((n + 1)) >$base/pushes";
+
+static void a_lost_race_begins_again_with_the_new_tip(void **state) {
+    (void)state;
+    landing_begin();
+    sh("rm -f pushes");
+    char check[1300];
+    snprintf(check, sizeof check, "%s 2", script("push", push_other));
+    struct outcome outcome =
+        land(&(struct attempt){.set = &plain, .checks = {"push", check}});
+    assert_landed(&outcome);
+    assert_says(&outcome, "somebody moved main meanwhile");
+    assert_string_equal(commits(), "4");
+    assert_string_equal(content("n"), "1");
+    assert_string_equal(content("f"), "new");
+}
+
+static void a_branch_that_never_rests_is_left_for_later(void **state) {
+    (void)state;
+    landing_begin();
+    sh("rm -f pushes");
+    char check[1300];
+    snprintf(check, sizeof check, "%s 99", script("push", push_other));
+    struct outcome outcome =
+        land(&(struct attempt){.set = &plain, .checks = {"push", check}});
+    assert_line(&outcome, "temporary others keep moving the branch");
+    assert_string_equal(sh("cat pushes"), "5");
+    assert_string_equal(commits(), "6");
+}
+
+static void a_race_can_end_in_a_conflict(void **state) {
+    (void)state;
+    landing_begin();
+    struct outcome outcome = land(&(struct attempt){
+        .set = &plain,
+        .checks = {"push",
+                   script("push",
+                          "cd $base/clone; export GIT_AUTHOR_NAME=a "
+                          "GIT_AUTHOR_EMAIL=a@b GIT_COMMITTER_NAME=a "
+                          "GIT_COMMITTER_EMAIL=a@b\necho theirs >f\n"
+                          "git commit -q -a -m f; git push -q origin main")}});
+    assert_starts(&outcome, "conflict f (f was changed by commit ");
+    assert_string_equal(content("f"), "theirs");
+}
+
+/* ---- being stopped ------------------------------------------------------ */
+
+/* A check that tells it runs and then waits for ever. */
+static struct landing_child stuck_in_a_check(void) {
+    sh("rm -f ready never; mkfifo ready never");
+    struct landing_child child = land_start(&(struct attempt){
+        .set = &plain,
+        .checks = {
+            "wait",
+            script("wait", "echo ready >$base/ready; cat $base/never")}});
+    char line[16] = "";
+    int fd = open(in_dir("ready"), O_RDONLY | O_CLOEXEC);
+    assert_true(fd >= 0);
+    assert_true(read(fd, line, sizeof line - 1) > 0);
+    close(fd);
+    return child;
+}
+
+static void term_stops_it_and_its_check(void **state) {
+    (void)state;
+    landing_begin();
+    const char *before = tip();
+    struct landing_child child = stuck_in_a_check();
+    kill(-child.pid, SIGTERM); /* as the guard does: the whole group */
+    struct outcome outcome = land_wait(&child);
+    assert_starts(&outcome, "stopped");
+    assert_int_equal(outcome.exit_code, 102);
+    assert_unmoved(&outcome, before);
+}
+
+static void hup_to_it_alone_stops_it_too(void **state) {
+    (void)state;
+    landing_begin();
+    const char *before = tip();
+    struct landing_child child = stuck_in_a_check();
+    kill(child.pid, SIGHUP);
+    struct outcome outcome = land_wait(&child);
+    assert_starts(&outcome, "stopped");
+    assert_int_equal(outcome.exit_code, 103);
+    assert_unmoved(&outcome, before);
+    assert_int_equal(open(in_dir("never"), O_WRONLY | O_NONBLOCK), -1);
+}
+
+/* A git of the test's own in front of the real one: `body` runs for the verb,
+ * the real git is "$git". */
+static const char *fake_git(const char *verb, const char *body) {
+    sh("mkdir -p fake; cat >fake/git <<'END'\n"
+       "#!/bin/sh\nbase='%s'\ngit='%s'\n"
+       "case \" $* \" in *' %s '*) %s ;; esac\nexec \"$git\" \"$@\"\nEND\n"
+       "chmod +x fake/git",
+       test_dir(), sh("command -v git"), verb, body);
+    return in_dir("fake");
+}
+
+static void term_after_the_branch_moved_changes_nothing(void **state) {
+    (void)state;
+    landing_begin();
+    /* The signal comes when git has been told to commit, and before it does. */
+    const char *path =
+        fake_git("update-ref", "{ head -n 3; read -r word; kill -TERM $PPID; "
+                               "kill -HUP $PPID; echo \"$word\"; } | "
+                               "\"$git\" \"$@\"; exit");
+    struct outcome outcome =
+        land(&(struct attempt){.set = &plain, .path = path});
+    assert_landed(&outcome);
+    assert_string_equal(commits(), "2");
+}
+
+static void term_before_the_branch_moves_takes_everything_back(void **state) {
+    (void)state;
+    landing_begin();
+    const char *before = tip();
+    const char *path =
+        fake_git("hash-object", "\"$git\" \"$@\"; kill -TERM $PPID; exit 0");
+    struct outcome outcome =
+        land(&(struct attempt){.set = &plain, .path = path});
+    assert_starts(&outcome, "stopped");
+    assert_int_equal(outcome.exit_code, 102);
+    assert_unmoved(&outcome, before);
+}
+
+/* ---- locks -------------------------------------------------------------- */
+
+static void a_git_killed_alone_leaves_no_lock_for_ever(void **state) {
+    (void)state;
+    landing_begin();
+    /* It has its locks and dies; so does the landing that waits for it. */
+    const char *path =
+        fake_git("update-ref", "mkfifo $base/end.$$\n"
+                               "head -n 3 >$base/lines\n"
+                               "{ cat $base/lines; cat $base/end.$$; } | "
+                               "\"$git\" \"$@\" &\n"
+                               "while ! test -e $base/target.git/HEAD.lock "
+                               "|| ! test -s $base/target.git/refs/heads/"
+                               "main.lock; do :; done\n"
+                               "kill -9 $! $PPID; exit");
+    struct outcome outcome =
+        land(&(struct attempt){.set = &plain, .path = path});
+    assert_int_equal(outcome.signal, SIGKILL);
+    assert_string_equal(outcome.line, "");
+    assert_string_equal(sh("cd target.git; ls HEAD.lock refs/heads/main.lock"),
+                        "HEAD.lock\nrefs/heads/main.lock");
+    /* HEAD.lock holds nothing to tell whose it is, so it must have been there
+     * for a while first. */
+    const struct attempt again = {.set = &plain};
+    do {
+        outcome = land(&again);
+    } while (strncmp(outcome.line, "temporary ", 10) == 0);
+    assert_starts(&outcome, "done ");
+    assert_says(&outcome, "removing a lock that a dead git of ours left");
+    sh("rm -f end.* lines");
+    assert_landed(&outcome);
+}
+
+static void somebody_elses_lock_is_respected(void **state) {
+    (void)state;
+    landing_begin();
+    const char *before = tip();
+    sh("touch target.git/refs/heads/main.lock");
+    struct outcome outcome = land(&(struct attempt){.set = &plain});
+    assert_starts(&outcome, "temporary ");
+    assert_says(&outcome, "main.lock");
+    assert_int_equal(outcome.exit_code, 111);
+    sh("rm target.git/refs/heads/main.lock");
+    assert_unmoved(&outcome, before);
+    outcome = land(&(struct attempt){.set = &plain});
+    assert_landed(&outcome);
+}
+
+/* ---- full disks --------------------------------------------------------- */
+
+static void a_full_disk_is_temporary(void **state) {
+    (void)state;
+    landing_begin();
+    char big[70000];
+    struct random random;
+    random_init(&random, 1);
+    for (size_t i = 0; i < sizeof big - 1; i++)
+        big[i] = (char)('!' + random_below(&random, 90));
+    big[sizeof big - 1] = '\0';
+    const char *before = tip();
+    const struct set set = {.id = "C1", .files = {{"big", big}}};
+    struct outcome outcome =
+        land(&(struct attempt){.set = &set, .file_bytes = 2048});
+    assert_starts(&outcome, "temporary ");
+    assert_unmoved(&outcome, before);
+    outcome = land(&(struct attempt){.set = &set});
+    assert_landed(&outcome);
+}
+
+static void a_full_file_system_is_temporary(void **state) {
+    (void)state;
+    landing_begin();
+    if (geteuid() != 0)
+        test_skip("only root can mount a small file system");
+    if (*sh("mkdir -p small; mount -t tmpfs -o size=400k none small "
+            "2>/dev/null && echo yes || true") == '\0')
+        test_skip("mounting a small file system is not allowed here");
+    sh("cp -r target.git small/target.git; cd small\n"
+       "dd if=/dev/zero of=ballast bs=1k 2>/dev/null || true");
+    struct outcome outcome =
+        land(&(struct attempt){.set = &plain, .git = "small/target.git"});
+    sh("rm small/ballast");
+    struct outcome second =
+        land(&(struct attempt){.set = &plain, .git = "small/target.git"});
+    sh("umount small");
+    assert_starts(&outcome, "temporary ");
+    assert_starts(&second, "done ");
+}
+
+/* ---- targets that are commands ------------------------------------------ */
+
+static void a_command_gets_the_set_unpacked(void **state) {
+    (void)state;
+    landing_begin();
+    const struct set set = {
+        .id = "C1",
+        .class = "BF",
+        .files = {{"a/b", "b\n"}, {"run", "#!/bin/sh\n", 0755}}};
+    struct outcome outcome = land(&(struct attempt){
+        .set = &set,
+        .command = script("apply", "cat lroot/a/b; test -x lroot/run; "
+                                   "head -n 2 meta | tail -n 1; "
+                                   "cmp meta \"$POINTSMAN_SET_DIR/meta\" && "
+                                   "echo $POINTSMAN_CSID $POINTSMAN_TARGET "
+                                   "$POINTSMAN_CLASS")});
+    assert_line(&outcome, "done");
+    assert_int_equal(outcome.exit_code, 0);
+    assert_says(&outcome, "b\nBF\nC1 main BF\n");
+    assert_string_equal(sh("ls -A tmp"), "");
+}
+
+static void a_command_answers_by_its_exit_status(void **state) {
+    (void)state;
+    landing_begin();
+    static const struct {
+        const char *command, *line;
+        int exit_code;
+    } cases[] = {
+        {"sh -c 'exit 75'", "temporary command ended with 75", 111},
+        {"sh -c 'exit 111'", "temporary command ended with 111", 111},
+        {"sh -c 'exit 100'", "permanent command ended with 100", 100},
+        {"sh -c 'exit 3'", "failed exit-3 command ended with 3", 101},
+        {"sh -c 'kill -9 $$'", "failed signal-9 command was ended by signal 9",
+         101},
+        {"/no/such",
+         "permanent cannot run command: cannot start '/no/such': "
+         "No such file or directory",
+         100},
+    };
+    for (size_t i = 0; i < COUNT(cases); i++) {
+        struct outcome outcome =
+            land(&(struct attempt){.set = &plain, .command = cases[i].command});
+        assert_line(&outcome, cases[i].line);
+        assert_int_equal(outcome.exit_code, cases[i].exit_code);
+    }
+}
+
+static void its_status_line_wins(void **state) {
+    (void)state;
+    landing_begin();
+    static const struct {
+        const char *command, *line;
+    } cases[] = {
+        {"sh -c 'echo failed >&3; echo done >&3; exit 3'", "done"},
+        {"sh -c 'echo conflict a b >&$POINTSMAN_STATUS_FD'", "conflict a b"},
+        {"sh -c 'echo temporary database is busy >&3'",
+         "temporary database is busy"},
+        {"sh -c 'echo failed because >&3'", "failed failed because"},
+    };
+    for (size_t i = 0; i < COUNT(cases); i++) {
+        struct outcome outcome =
+            land(&(struct attempt){.set = &plain, .command = cases[i].command});
+        assert_line(&outcome, cases[i].line);
+    }
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(checks_see_the_merged_tree),
+        cmocka_unit_test(a_check_that_fails_keeps_the_branch),
+        cmocka_unit_test(a_check_may_ask_for_another_time),
+        cmocka_unit_test(a_check_that_cannot_run_is_a_matter_of_configuration),
+        cmocka_unit_test(a_check_over_its_time_is_ended_with_all_it_started),
+        cmocka_unit_test(what_a_check_leaves_behind_is_ended),
+        cmocka_unit_test(a_lost_race_begins_again_with_the_new_tip),
+        cmocka_unit_test(a_branch_that_never_rests_is_left_for_later),
+        cmocka_unit_test(a_race_can_end_in_a_conflict),
+        cmocka_unit_test(term_stops_it_and_its_check),
+        cmocka_unit_test(hup_to_it_alone_stops_it_too),
+        cmocka_unit_test(term_after_the_branch_moved_changes_nothing),
+        cmocka_unit_test(term_before_the_branch_moves_takes_everything_back),
+        cmocka_unit_test(a_git_killed_alone_leaves_no_lock_for_ever),
+        cmocka_unit_test(somebody_elses_lock_is_respected),
+        cmocka_unit_test(a_full_disk_is_temporary),
+        cmocka_unit_test(a_full_file_system_is_temporary),
+        cmocka_unit_test(a_command_gets_the_set_unpacked),
+        cmocka_unit_test(a_command_answers_by_its_exit_status),
+        cmocka_unit_test(its_status_line_wins),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
