@@ -113,9 +113,7 @@ static bool end_here(struct launcher *launcher, struct task *task) {
         return false;
     if (task->leaf == NULL)
         task_signal(task, SIGKILL); /* whoever is left in its group */
-    if (!task_reap(task))
-        return false;
-    if (task->leaf != NULL && cgroup_leaf_populated(task->leaf))
+    if (!task_reap(task) || !task_gone(task))
         return false;
     task_finish(task);
     close(task->pidfd);

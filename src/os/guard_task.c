@@ -75,6 +75,7 @@ struct task *task_new(const struct guard_order *order, int output_fd,
     task->end.exit_code = -1;
     task->due = task->timeout_at = task->kill_at = MONO_NEVER;
     task->spill_at = task->courtesy_at = task->give_up_at = MONO_NEVER;
+    task->ask_at = MONO_NEVER;
     return task;
 }
 
@@ -215,6 +216,27 @@ bool task_reap(struct task *task) {
     end->ended = clock_wall();
     end->run_ns = clock_mono().ns - task->began.ns;
     return true;
+}
+
+/* Orphans of the group are the guard's children by now: dead ones have to be
+ * reaped before the group is empty. Signal 0 does no harm to whoever might
+ * have got the number in the meantime. */
+static bool group_gone(pid_t group) {
+    siginfo_t info;
+    do
+        info.si_pid = 0;
+    while (waitid(P_PGID, (id_t)group, &info, WEXITED | WNOHANG) == 0 &&
+           info.si_pid != 0);
+    return kill(-group, 0) < 0 && errno == ESRCH;
+}
+
+bool task_gone(const struct task *task) {
+    if (!task->reaped)
+        return false;
+    if (task->leaf != NULL)
+        return !cgroup_leaf_populated(task->leaf);
+    return (task->flags & GUARD_ORDER_TERMINAL) != 0 ||
+           group_gone(task->end.pid);
 }
 
 void task_finish(struct task *task) {

@@ -83,6 +83,7 @@ struct task {
     bool blind; /* epoll would not take it: looked at by the clock */
     bool leaf_watched;
     struct mono due, timeout_at, kill_at, spill_at, courtesy_at, give_up_at;
+    struct mono ask_at;
     size_t heap_place;
 };
 
@@ -111,6 +112,8 @@ void task_signal(const struct task *task, int signal);
 void task_kill(const struct task *task);
 /* Takes the zombie's result. False: it is not dead. */
 bool task_reap(struct task *task);
+/* Reaped, and nobody is left in its leaf, or without one in its group. */
+bool task_gone(const struct task *task);
 /* Nothing more comes: fills in the rest of `end`. */
 void task_finish(struct task *task);
 /* It never ran. Returns false. */

@@ -56,7 +56,7 @@ static struct mono earlier(struct mono a, struct mono b) {
 static void arm(struct watch *watch, struct task *task) {
     struct mono due = earlier(task->timeout_at, task->kill_at);
     due = earlier(due, earlier(task->spill_at, task->courtesy_at));
-    due = earlier(due, task->give_up_at);
+    due = earlier(due, earlier(task->give_up_at, task->ask_at));
     if (task->blind)
         due = earlier(due, mono_add_ms(clock_mono(), WATCH_BLIND_MS));
     if (due.ns == task->due.ns && heap_has(&watch->due, task))
@@ -95,15 +95,20 @@ static void let_go(struct watch *watch, struct task *task) {
     pthread_mutex_unlock(&life->lock);
 }
 
-static bool leaf_empty(struct watch *watch, struct task *task) {
-    if (task->leaf == NULL || !cgroup_leaf_populated(task->leaf))
+/* A leaf tells when it is empty; a group has to be asked. */
+static bool all_gone(struct watch *watch, struct task *task) {
+    if (task_gone(task))
         return true;
     task->end.leftovers = true;
+    if (task->leaf == NULL) {
+        task->ask_at = mono_add_ms(clock_mono(), WATCH_ASK_MS);
+        return false;
+    }
     if (!task->leaf_watched)
         task->leaf_watched =
             add_fd(watch, task, task->leaf->events_fd, EPOLLPRI, WATCH_LEAF);
     cgroup_leaf_kill(task->leaf);
-    return !cgroup_leaf_populated(task->leaf);
+    return task_gone(task);
 }
 
 /* The process is gone: is all of it? Where there is a cgroup nobody escapes;
@@ -126,12 +131,13 @@ static void settle(struct watch *watch, struct task *task) {
     task->courtesy_at = task->timeout_at = task->kill_at = MONO_NEVER;
     if (task->give_up_at.ns == MONO_NEVER.ns)
         task->give_up_at = mono_add_ms(now, WATCH_GIVE_UP_MS);
-    bool empty = leaf_empty(watch, task);
-    if (!(closed && empty) && now.ns < task->give_up_at.ns) {
+    task->ask_at = MONO_NEVER;
+    bool gone = all_gone(watch, task);
+    if (!(closed && gone) && now.ns < task->give_up_at.ns) {
         arm(watch, task);
         return;
     }
-    task->end.survivors = !closed || !empty;
+    task->end.survivors = !closed || !gone;
     let_go(watch, task);
 }
 
