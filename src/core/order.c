@@ -1,0 +1,561 @@
+#include "core/order_inner.h"
+
+#include <assert.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+void pointers_push(struct pointers *pointers, void *p) {
+    if (pointers->count == pointers->cap) {
+        pointers->cap = pointers->cap > 0 ? 2 * pointers->cap : 16;
+        pointers->p =
+            mem_grow(pointers->p, pointers->cap, sizeof(*pointers->p));
+    }
+    pointers->p[pointers->count++] = p;
+}
+
+void pointers_clear(struct pointers *pointers) {
+    free(pointers->p);
+    *pointers = (struct pointers){0};
+}
+
+static struct node *node_find(const struct order *order, uint64_t num) {
+    return map_get(&order->nodes, span_make(&num, sizeof(num)));
+}
+
+void node_touch(struct order *order, struct node *node) {
+    if (list_empty(&node->dirty))
+        list_push(&order->dirty, &node->dirty);
+}
+
+/* ---- life --------------------------------------------------------------- */
+
+static int compare_deadlines(const void *a, const void *b) {
+    const struct node *x = a, *y = b;
+
+    if (x->admitted.ns != y->admitted.ns)
+        return x->admitted.ns < y->admitted.ns ? -1 : 1;
+    return (x->num > y->num) - (x->num < y->num);
+}
+
+struct order *order_new(const struct order_limits *limits) {
+    struct order *order = mem_alloc(sizeof(*order));
+
+    order->limits = *limits;
+    list_init(&order->dirty);
+    list_init(&order->fresh);
+    list_init(&order->to_ask);
+    list_init(&order->rank_items);
+    list_init(&order->told_dirty);
+    heap_init(&order->deadlines, offsetof(struct node, in_deadlines),
+              compare_deadlines);
+    heap_init(&order->ranks, offsetof(struct node, in_ranks), rank_compare);
+    return order;
+}
+
+static void node_free(struct node *node) {
+    order_key_unref(node->key);
+    order_key_unref(node->rank);
+    order_key_unref(node->told);
+    free(node->edges);
+    free(node->uses);
+    free(node);
+}
+
+static void places_free(struct order *order) {
+    size_t at = 0;
+    void *value;
+
+    while (map_next(&order->places, &at, NULL, &value)) {
+        struct place *place = value;
+
+        LIST_EACH (&place->groups, it) {
+            free(LIST_OF(it, struct group, in_place));
+        }
+        free((void *)(uintptr_t)place->name.p);
+        free(place);
+    }
+    map_clear(&order->places);
+}
+
+void order_free(struct order *order) {
+    size_t at;
+    void *value;
+
+    if (order == NULL)
+        return;
+    for (at = 0; map_next(&order->nodes, &at, NULL, &value);)
+        node_free(value);
+    places_free(order);
+    for (at = 0; map_next(&order->items, &at, NULL, &value);)
+        item_free(value);
+    map_clear(&order->nodes);
+    map_clear(&order->items);
+    heap_clear(&order->deadlines);
+    heap_clear(&order->ranks);
+    pointers_clear(&order->late);
+    pointers_clear(&order->up);
+    pointers_clear(&order->down);
+    pointers_clear(&order->stack);
+    free(order->preds.p);
+    free(order->effects);
+    text_clear(&order->scratch);
+    free(order);
+}
+
+void order_set_limits(struct order *order, const struct order_limits *limits) {
+    order->limits = *limits;
+}
+
+bool order_has(const struct order *order, uint64_t num) {
+    return node_find(order, num) != NULL;
+}
+
+size_t order_count(const struct order *order) {
+    return map_count(&order->nodes);
+}
+
+/* ---- admission ---------------------------------------------------------- */
+
+static const struct {
+    enum edge_kind kind;
+    enum edge_use use;
+} edge_uses[] = {
+    /* The record last: it goes when the job is placed. */
+    {EDGE_SUPERSEDES, USE_SUPERSEDES},
+    {EDGE_DEPENDENCY, USE_DEPENDENCY},
+    {EDGE_HINT, USE_HINT},
+    {EDGE_PRECURSOR, USE_RECORD},
+};
+
+static void edges_open(struct order *order, struct node *node,
+                       const struct order_entry *entry) {
+    node->edges = mem_alloc((entry->edge_count + 1) * sizeof(*node->edges));
+    for (size_t u = 0; u < COUNT(edge_uses); u++)
+        for (size_t i = 0; i < entry->edge_count; i++) {
+            struct edge *edge = &node->edges[node->edge_count];
+            struct item *to;
+
+            if (entry->edges[i].kind != edge_uses[u].kind)
+                continue;
+            node->edge_count++;
+            to = item_ref(order, entry->edges[i].to);
+            edge_open(order, edge, node, to, edge_uses[u].use);
+            if (edge->use == USE_SUPERSEDES)
+                item_link(order, to, node->item);
+        }
+}
+
+static struct node *node_new(struct order *order, struct item *item,
+                             const struct order_entry *entry) {
+    struct node *node = mem_alloc(sizeof(*node));
+
+    node->num = entry->num;
+    node->item = item;
+    node->job_class = entry->job_class;
+    node->state = entry->state;
+    node->holds = entry->holds;
+    node->rb = entry->rb;
+    node->admitted = entry->admitted;
+    node->since = entry->since;
+    node->key = order_key_new(entry->key);
+    node->rank = order_key_ref(node->key);
+    node->told = entry->rank.len > 0 ? order_key_new(entry->rank)
+                                     : order_key_ref(node->key);
+    list_init(&node->dirty);
+    list_init(&node->fresh);
+    list_init(&node->told_dirty);
+    map_put(&order->nodes, span_make(&node->num, sizeof(node->num)), node);
+    return node;
+}
+
+static bool may_live_here(enum job_state state) {
+    return state < JOB_STATES &&
+           ((STATES_LIVE | STATE_BIT(STATE_ABANDONED)) & STATE_BIT(state)) != 0;
+}
+
+void order_admit(struct order *order, const struct order_entry *entry) {
+    struct item *item;
+    struct node *node;
+
+    if (order_has(order, entry->num) || !may_live_here(entry->state))
+        return;
+    item = item_ref(order, entry->id);
+    if (item->node != NULL) {
+        item_unref(order, item);
+        return;
+    }
+    node = node_new(order, item, entry);
+    item->node = node;
+    list_remove(&item->to_ask);
+    order_key_set(&item->key, NULL);
+    order_key_set(&item->told, NULL);
+    if (!node->rb) {
+        edges_open(order, node, entry);
+        path_uses_open(order, node, entry);
+        list_push(&order->fresh, &node->fresh);
+    }
+    item_changed(order, item);
+    node_touch(order, node);
+}
+
+/* ---- steps -------------------------------------------------------------- */
+
+static void node_leave(struct order *order, struct node *node,
+                       enum job_state to, struct wall since) {
+    struct item *item = node->item;
+    uint64_t num = node->num;
+
+    line_leave(order, node);
+    for (size_t i = 0; i < node->edge_count; i++)
+        edge_close(order, &node->edges[i]);
+    item->node = NULL;
+    item->known = true;
+    item->state = to;
+    item->rolled_back = false;
+    item->since = since;
+    item_changed(order, item);
+    path_uses_close(order, node);
+    list_remove(&node->dirty);
+    list_remove(&node->told_dirty);
+    heap_remove(&order->deadlines, node);
+    heap_remove(&order->ranks, node);
+    map_remove(&order->nodes, span_make(&num, sizeof(num)));
+    node_free(node);
+    item_unref(order, item);
+}
+
+/* It lives on, whatever was proposed for it. */
+static void node_stays(struct order *order, struct node *node) {
+    node->asked = 0;
+    if (node->doomed) {
+        node->doomed = false;
+        item_changed(order, node->item);
+    }
+    if (node->seq == 0 && !node->rb && list_empty(&node->fresh))
+        list_push(&order->fresh, &node->fresh);
+    node_touch(order, node);
+}
+
+bool order_move(struct order *order, uint64_t num, enum job_state to,
+                struct wall since, bool rollback_open) {
+    struct node *node = node_find(order, num);
+
+    if (node == NULL || to >= JOB_STATES)
+        return false;
+    if (job_state_is_final(to) && !(to == STATE_ABANDONED && rollback_open)) {
+        node_leave(order, node, to, since);
+        return true;
+    }
+    if (to == STATE_QUEUED)
+        node->goes_back = node->splice = false;
+    node->state = to;
+    node->since = since;
+    node_stays(order, node);
+    return true;
+}
+
+bool order_hold(struct order *order, uint64_t num, unsigned holds) {
+    struct node *node = node_find(order, num);
+
+    if (node == NULL)
+        return false;
+    node->holds = holds;
+    node_touch(order, node);
+    return true;
+}
+
+bool order_again(struct order *order, uint64_t num) {
+    struct node *node = node_find(order, num);
+
+    if (node == NULL)
+        return false;
+    node->splice = node->splice || node->state == STATE_STAGED;
+    order_key_set(&node->told, NULL);
+    node_stays(order, node);
+    return true;
+}
+
+/* ---- ids outside -------------------------------------------------------- */
+
+void order_outside(struct order *order, const struct order_other *other) {
+    struct item *item = item_find(order, other->id);
+
+    if (item == NULL)
+        return;
+    item->refs++; /* it outlives what follows */
+    list_remove(&item->to_ask);
+    if (item->node == NULL) {
+        item->known = true;
+        item->state = other->state;
+        item->rolled_back = other->rolled_back;
+        item->since = other->since;
+        item->num = other->num;
+        if (!item_is_live(item) || other->key.len == 0) {
+            order_key_set(&item->key, NULL);
+            order_key_set(&item->told, NULL);
+        } else if (item->key == NULL) {
+            item->key = order_key_new(other->key);
+            item->told = order_key_ref(item->key);
+        }
+    }
+    for (size_t i = 0; i < other->successor_count; i++) {
+        struct item *successor = item_ref(order, other->successors[i]);
+
+        item_link(order, item, successor);
+        item_unref(order, successor);
+    }
+    item_changed(order, item);
+    if (item_is_live(item))
+        rank_item_changed(order, item);
+    item_unref(order, item);
+}
+
+bool order_next_unknown(struct order *order, struct span *ret_id) {
+    struct list *link = list_pop(&order->to_ask);
+
+    if (link == NULL)
+        return false;
+    *ret_id = LIST_OF(link, struct item, to_ask)->id;
+    return true;
+}
+
+bool order_watches(const struct order *order, struct span id) {
+    const struct item *item = item_find(order, id);
+
+    if (item == NULL)
+        return false;
+    LIST_EACH (&item->edges, it) {
+        enum edge_use use = LIST_OF(it, struct edge, in_item)->use;
+
+        if (use == USE_DEPENDENCY || use == USE_HINT)
+            return true;
+    }
+    return item->old_count > 0;
+}
+
+/* ---- effects ------------------------------------------------------------ */
+
+struct order_effect *effect_add(struct order *order, struct node *node,
+                                enum order_effect_kind kind,
+                                const char *reason) {
+    struct order_effect *effect;
+
+    if (order->effect_count == order->effect_cap) {
+        order->effect_cap = order->effect_cap > 0 ? 2 * order->effect_cap : 64;
+        order->effects = mem_grow(order->effects, order->effect_cap,
+                                  sizeof(*order->effects));
+    }
+    effect = &order->effects[order->effect_count++];
+    *effect = (struct order_effect){.kind = kind, .reason = span_of(reason)};
+    if (node != NULL) {
+        effect->num = node->num;
+        effect->from = node->state;
+        if (kind != ORDER_SPLICE)
+            node->asked = kind + 1;
+    }
+    return effect;
+}
+
+void node_doom(struct order *order, struct node *node, const char *reason,
+               const char *detail) {
+    struct order_effect *effect = effect_add(order, node, ORDER_FAIL, reason);
+
+    effect->detail = arena_span(order->arena, span_of(detail));
+    node->doomed = true;
+    node->doom = reason;
+    item_changed(order, node->item);
+}
+
+/* ---- judging ------------------------------------------------------------ */
+
+struct wall node_deadline(const struct order *order, const struct node *node) {
+    return wall_add_ms(node->admitted, order->limits.wait_for_dep_ms);
+}
+
+void node_deadline_changed(struct order *order, struct node *node) {
+    bool wanted = node->counts[VERDICT_UNKNOWN] > 0;
+
+    if (wanted == heap_has(&order->deadlines, node))
+        return;
+    if (wanted)
+        heap_push(&order->deadlines, node);
+    else
+        heap_remove(&order->deadlines, node);
+}
+
+struct wall order_next_time(const struct order *order) {
+    const struct node *node = heap_first(&order->deadlines);
+
+    return node != NULL ? node_deadline(order, node) : WALL_NEVER;
+}
+
+static const struct item *first_of(const struct node *node,
+                                   enum verdict verdict) {
+    for (size_t i = 0; i < node->edge_count; i++) {
+        const struct edge *edge = &node->edges[i];
+
+        if (edge->use == USE_DEPENDENCY && edge->item->verdict == verdict)
+            return edge->item;
+    }
+    return NULL;
+}
+
+static const char *ended(const struct item *item) {
+    switch (item_state(item)) {
+    case STATE_TERMINATED:
+        return "was terminated";
+    case STATE_ABANDONED:
+        return "was abandoned";
+    case STATE_QUEUED:
+    case STATE_STAGED:
+    case STATE_PENDING:
+    case STATE_EXECUTING:
+    case STATE_DONE:
+    case STATE_FAILED:
+    case JOB_STATES:
+        break;
+    }
+    return "failed";
+}
+
+static void doom_failed(struct order *order, struct node *node) {
+    const struct item *item = first_of(node, VERDICT_FAILED);
+
+    text_reset(&order->scratch);
+    text_adds(&order->scratch, "dependency ");
+    text_addspan(&order->scratch, item->id);
+    text_addf(&order->scratch, " %s", ended(item));
+    if (item->successor_count > 0)
+        text_adds(&order->scratch, ", and what superseded it");
+    node_doom(order, node, "dep-failed", text_string(&order->scratch));
+}
+
+static void doom_rolled_back(struct order *order, struct node *node) {
+    const struct item *item = first_of(node, VERDICT_ROLLED_BACK);
+
+    text_reset(&order->scratch);
+    text_adds(&order->scratch, "dependency ");
+    text_addspan(&order->scratch, item->id);
+    text_adds(&order->scratch, " was rolled back");
+    node_doom(order, node, "dep-rolled-back", text_string(&order->scratch));
+}
+
+static void doom_unknown(struct order *order, struct node *node) {
+    const struct item *item = first_of(node, VERDICT_UNKNOWN);
+
+    text_reset(&order->scratch);
+    text_adds(&order->scratch, "dependency ");
+    text_addspan(&order->scratch, item->id);
+    text_addf(&order->scratch, " did not arrive within %lld s",
+              (long long)(order->limits.wait_for_dep_ms / 1000));
+    node_doom(order, node, "dep-unknown", text_string(&order->scratch));
+}
+
+/* Can it never run? Then its failure is proposed. */
+static bool is_doomed(struct order *order, struct node *node) {
+    if (node->doomed)
+        return true;
+    if (node->holds != 0)
+        return false;
+    if (node->counts[VERDICT_FAILED] > 0)
+        doom_failed(order, node);
+    else if (node->counts[VERDICT_ROLLED_BACK] > 0)
+        doom_rolled_back(order, node);
+    else if (node->counts[VERDICT_UNKNOWN] > 0 &&
+             node_deadline(order, node).ns <= order->now.ns)
+        doom_unknown(order, node);
+    return node->doomed;
+}
+
+static bool is_free(const struct node *node) {
+    return node->seq != 0 && node->blocked == 0 && node->hints == 0 &&
+           node->counts[VERDICT_WAIT] == 0 &&
+           node->counts[VERDICT_ASKED] == 0 &&
+           node->counts[VERDICT_UNKNOWN] == 0;
+}
+
+static void propose(struct order *order, struct node *node,
+                    enum order_effect_kind kind, const char *reason) {
+    struct order_effect *effect;
+    const struct span *ids;
+    size_t count;
+
+    if (node->asked == kind + 1)
+        return;
+    if (kind != ORDER_STAGE && kind != ORDER_SPLICE) {
+        effect_add(order, node, kind, reason);
+        return;
+    }
+    count = preds_ids(order, node, &ids);
+    effect = effect_add(order, node, kind, reason);
+    effect->precursors = ids;
+    effect->precursor_count = count;
+    node->splice = node->goes_back = false;
+}
+
+static void judge_queued(struct order *order, struct node *node) {
+    if (node->doomed || node->holds != 0)
+        return;
+    if (node->rb) {
+        propose(order, node, ORDER_TO_PENDING_RB, "rb");
+        rank_again(order, node);
+    } else if (node->seq != 0) {
+        propose(order, node, ORDER_STAGE, "staged");
+    }
+}
+
+static void judge_staged(struct order *order, struct node *node) {
+    if (is_doomed(order, node) || node->seq == 0)
+        return;
+    if (node->holds == 0 && node->goes_back) {
+        propose(order, node, ORDER_RECOMPUTE, "recompute");
+    } else if (node->holds == 0 && is_free(node)) {
+        propose(order, node, ORDER_READY, "ready");
+        list_remove(&node->told_dirty);
+        list_push(&order->told_dirty, &node->told_dirty);
+    } else if (node->splice) {
+        propose(order, node, ORDER_SPLICE, "");
+    }
+}
+
+static void judge(struct order *order, struct node *node) {
+    if (node->state == STATE_QUEUED) {
+        judge_queued(order, node);
+    } else if (node->state == STATE_STAGED) {
+        judge_staged(order, node);
+    } else if (node->state == STATE_PENDING) {
+        list_remove(&node->told_dirty);
+        list_push(&order->told_dirty, &node->told_dirty);
+    }
+}
+
+static void deadlines_touch(struct order *order) {
+    struct node *node;
+
+    while ((node = heap_first(&order->deadlines)) != NULL &&
+           node_deadline(order, node).ns <= order->now.ns) {
+        heap_pop(&order->deadlines);
+        node_touch(order, node);
+    }
+}
+
+size_t order_scan(struct order *order, struct wall now, struct arena *arena,
+                  struct order_effect **ret_effects) {
+    struct list *link;
+
+    order->now = now;
+    order->arena = arena;
+    order->effect_count = 0;
+    deadlines_touch(order);
+    line_place(order);
+    while ((link = list_pop(&order->dirty)) != NULL)
+        judge(order, LIST_OF(link, struct node, dirty));
+    rank_settle(order);
+    order->arena = NULL;
+    *ret_effects =
+        arena_alloc(arena, (order->effect_count + 1) * sizeof(*order->effects));
+    if (order->effect_count > 0)
+        memcpy(*ret_effects, order->effects,
+               order->effect_count * sizeof(*order->effects));
+    return order->effect_count;
+}

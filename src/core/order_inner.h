@@ -1,0 +1,257 @@
+/* The inside of order.h, shared by its files only:
+ *   order.c        what it is told, and what a job's facts add up to
+ *   order_item.c   ids, dependencies on them, chains of successors (D8)
+ *   order_path.c   rows of uses per path (D22, D26)
+ *   order_line.c   L: placing, moving behind newcomers, cycles (D23, D24)
+ *   order_rank.c   inheritance (D10)
+ *   order_why.c    explanations and the check of it all */
+#ifndef POINTSMAN_CORE_ORDER_INNER_H
+#define POINTSMAN_CORE_ORDER_INNER_H
+
+#include "base/heap.h"
+#include "base/list.h"
+#include "base/map.h"
+#include "core/order.h"
+
+/* An order key, shared: a rank is the key of somebody who may have left. */
+struct order_key {
+    size_t refs;
+    size_t bytes;
+    char p[];
+};
+
+struct order_key *order_key_new(struct span span);
+struct order_key *order_key_ref(struct order_key *key); /* NULL stays NULL */
+void order_key_unref(struct order_key *key);
+/* Sets *slot to a reference of `key`. */
+void order_key_set(struct order_key **slot, struct order_key *key);
+int order_key_compare(const struct order_key *a, const struct order_key *b);
+
+/* A growing array of pointers; emptied by count = 0. */
+struct pointers {
+    void **p;
+    size_t count, cap;
+};
+
+void pointers_push(struct pointers *pointers, void *p);
+void pointers_clear(struct pointers *pointers);
+
+/* What a dependency on an id amounts to at present. */
+enum verdict {
+    VERDICT_ASKED,   /* it is being looked up */
+    VERDICT_UNKNOWN, /* nobody knows it; it may be on its way */
+    VERDICT_WAIT,    /* it, or a successor, lives */
+    VERDICT_SERVED,
+    VERDICT_ROLLED_BACK,
+    VERDICT_FAILED,
+    VERDICTS
+};
+
+/* An id that lives here or that somebody here refers to. Lives as long as
+ * `refs`: its node, edges to it, items it is a successor of. */
+struct item {
+    size_t refs;
+    struct span id;    /* own memory */
+    struct node *node; /* lives here; NULL: all that follows counts */
+    bool asked;        /* it was to be looked up */
+    bool known;        /* we were told about it */
+    enum job_state state;
+    bool rolled_back;
+    struct wall since;
+    uint64_t num;
+    struct order_key *key, *told; /* live and outside: for inheritance */
+    struct list edges;            /* struct edge.in_item */
+    struct item **successors;     /* referenced */
+    struct item **olds;           /* of which it is a successor */
+    size_t successor_count, old_count;
+    enum verdict verdict; /* for those who depend on it, with successors */
+    struct list to_ask;
+    struct list rank_dirty;
+    uint64_t up_mark, down_mark, set_mark, closure_mark;
+};
+
+enum edge_use {
+    USE_DEPENDENCY,
+    USE_HINT,
+    USE_RECORD,    /* only until the first placing */
+    USE_SUPERSEDES /* keeps the item and its link */
+};
+
+struct edge {
+    struct node *node;
+    struct item *item;
+    struct list in_item;
+    enum edge_use use;
+    bool waits; /* USE_HINT: counted in node->hints */
+};
+
+/* One job's use of one path. */
+struct use {
+    struct node *node;
+    struct place *place;
+    struct group *group; /* NULL while the job is not in L */
+    struct list in_group;
+    bool file; /* else as a directory */
+};
+
+struct group {
+    struct place *place;
+    struct list in_place;
+    struct list uses;
+    size_t count;
+    bool file;
+};
+
+struct place {
+    struct span name; /* "pTARGET\0PATH" or "kKEY", own memory */
+    struct list groups;
+    size_t refs;            /* uses */
+    struct node *last_node; /* while uses are collected: is there one, */
+    size_t last_use;        /* and which */
+};
+
+struct node {
+    uint64_t num;
+    struct item *item;
+    enum job_class job_class;
+    enum job_state state;
+    unsigned holds;
+    bool rb;
+    struct wall admitted, since;
+    struct order_key *key, *rank, *told;
+    struct edge *edges;
+    size_t edge_count;
+    struct use *uses;
+    size_t use_count;
+
+    uint64_t seq;            /* place in L; 0: not placed */
+    size_t blocked;          /* uses that are not in the first group */
+    size_t counts[VERDICTS]; /* of its dependencies */
+    size_t hints;            /* hints it waits for */
+    bool doomed;             /* its failure is proposed */
+    bool goes_back;          /* its record must be made anew */
+    bool splice;             /* its record lacks somebody */
+    unsigned asked;          /* kind + 1 of the proposal under way */
+    const char *doom;        /* why, for order_why; static */
+
+    struct list dirty, fresh, told_dirty;
+    size_t in_deadlines, in_ranks;
+    /* while being placed */
+    size_t hard, soft, in_heap;
+    uint64_t old_seq;
+    bool moving;
+    uint64_t sum; /* of its precursors before */
+    uint64_t walk_mark;
+};
+
+/* Somebody a job waits for. */
+struct pred {
+    struct item *item;
+    struct place *place; /* because of this path, or NULL */
+    bool hint;
+};
+
+struct preds {
+    struct pred *p;
+    size_t count, cap;
+};
+
+struct order {
+    struct order_limits limits;
+    struct map nodes;  /* num -> node */
+    struct map items;  /* id -> item */
+    struct map places; /* name -> place */
+    uint64_t seq, mark;
+    struct list dirty;  /* to be judged */
+    struct list fresh;  /* to be placed */
+    struct list to_ask; /* ids to be looked up */
+    struct list rank_items, told_dirty;
+    struct heap deadlines;    /* of nodes with unknown dependencies */
+    struct heap ranks;        /* to be computed anew, last in L first */
+    struct pointers late;     /* items that became successors; referenced */
+    struct pointers up, down; /* chains of successors, see below */
+    struct pointers stack;
+    struct preds preds;
+    struct text scratch;
+    /* during a scan */
+    struct arena *arena;
+    struct order_effect *effects;
+    size_t effect_count, effect_cap;
+    struct wall now;
+};
+
+/* ---- order.c ------------------------------------------------------------ */
+
+static inline bool node_is_waiting(const struct node *node) {
+    return node->state == STATE_QUEUED || node->state == STATE_STAGED;
+}
+void node_touch(struct order *order, struct node *node); /* judge it again */
+struct order_effect *effect_add(struct order *order, struct node *node,
+                                enum order_effect_kind kind,
+                                const char *reason);
+void node_doom(struct order *order, struct node *node, const char *reason,
+               const char *detail);
+struct wall node_deadline(const struct order *order, const struct node *node);
+/* Its counts changed: is it in order->deadlines as it should? */
+void node_deadline_changed(struct order *order, struct node *node);
+
+/* ---- order_item.c ------------------------------------------------------- */
+
+struct item *item_find(const struct order *order, struct span id);
+struct item *item_ref(struct order *order, struct span id);
+void item_unref(struct order *order, struct item *item);
+void item_link(struct order *order, struct item *old, struct item *successor);
+void item_free(struct item *item);
+/* Its own facts changed: verdicts of it and of what it stands in for. */
+void item_changed(struct order *order, struct item *item);
+void item_ask(struct order *order, struct item *item);
+/* order->down: the item and all its successors at any depth. */
+void chain_down(struct order *order, struct item *item);
+/* order->up: the item and everything it stands in for, at any depth. */
+void chain_up(struct order *order, struct item *item);
+void edge_open(struct order *order, struct edge *edge, struct node *node,
+               struct item *item, enum edge_use use);
+void edge_close(struct order *order, struct edge *edge);
+void edge_hint_update(struct order *order, struct edge *edge);
+/* Live, here or outside? */
+bool item_is_live(const struct item *item);
+enum job_state item_state(const struct item *item);
+
+/* ---- order_path.c ------------------------------------------------------- */
+
+void path_uses_open(struct order *order, struct node *node,
+                    const struct order_entry *entry);
+void path_uses_close(struct order *order, struct node *node);
+void path_append(struct order *order, struct use *use); /* at the end */
+/* `splice`: those who inherit get a new record. */
+void path_remove(struct order *order, struct use *use, bool splice);
+struct group *group_before(const struct use *use); /* NULL: it is first */
+struct group *group_behind(const struct use *use);
+struct span place_path(const struct place *place);
+
+/* ---- order_line.c ------------------------------------------------------- */
+
+/* Places all fresh nodes. */
+void line_place(struct order *order);
+/* Takes it out of L. */
+void line_leave(struct order *order, struct node *node);
+/* order->preds: all it waits for directly; one may appear more than once. */
+void preds_collect(struct order *order, const struct node *node);
+void preds_push(struct preds *preds, struct item *item, struct place *place,
+                bool hint);
+/* Their ids, each once, in the arena of the scan. */
+size_t preds_ids(struct order *order, const struct node *node,
+                 const struct span **ret_ids);
+
+/* ---- order_rank.c ------------------------------------------------------- */
+
+int rank_compare(const void *a, const void *b); /* of order->ranks */
+void rank_joined(struct order *order, struct node *node);
+void rank_leaving(struct order *order, struct node *node);
+void rank_item_changed(struct order *order, struct item *item);
+void rank_again(struct order *order, struct node *node);
+void rank_settle(struct order *order); /* the end of a scan */
+/* The key it should have by its waiters now. */
+struct order_key *rank_of(struct order *order, const struct node *node);
+
+#endif

@@ -1,0 +1,296 @@
+#include "core/order_inner.h"
+
+#include <assert.h>
+#include <stdlib.h>
+
+/* An id and those who depend on it. What a dependency amounts to is one
+ * verdict per id, shared by all who depend on it; nodes only count verdicts,
+ * so that a change costs one step per dependent and nothing else. */
+
+struct item *item_find(const struct order *order, struct span id) {
+    return map_get(&order->items, id);
+}
+
+struct item *item_ref(struct order *order, struct span id) {
+    struct item *item = item_find(order, id);
+
+    if (item == NULL) {
+        item = mem_alloc(sizeof(*item));
+        item->id = span_make(mem_copy(id.p, id.len), id.len);
+        item->state = STATE_NONE;
+        item->verdict = VERDICT_ASKED;
+        list_init(&item->edges);
+        list_init(&item->to_ask);
+        list_init(&item->rank_dirty);
+        map_put(&order->items, item->id, item);
+    }
+    item->refs++;
+    return item;
+}
+
+void item_free(struct item *item) {
+    list_remove(&item->to_ask);
+    list_remove(&item->rank_dirty);
+    order_key_unref(item->key);
+    order_key_unref(item->told);
+    free(item->successors);
+    free(item->olds);
+    free((void *)(uintptr_t)item->id.p);
+    free(item);
+}
+
+static void item_forget_old(struct item *item, const struct item *old) {
+    for (size_t i = 0; i < item->old_count; i++)
+        if (item->olds[i] == old) {
+            item->olds[i] = item->olds[--item->old_count];
+            return;
+        }
+}
+
+void item_unref(struct order *order, struct item *item) {
+    assert(item->refs > 0);
+    /* A loop, not a recursion: chains of successors may be long. */
+    while (--item->refs == 0) {
+        struct item *next = NULL;
+
+        for (size_t i = 0; i < item->successor_count; i++) {
+            struct item *successor = item->successors[i];
+
+            item_forget_old(successor, item);
+            if (successor->refs > 1 || next != NULL)
+                item_unref(order, successor);
+            else
+                next = successor;
+        }
+        map_remove(&order->items, item->id);
+        item_free(item);
+        if (next == NULL)
+            return;
+        item = next;
+    }
+}
+
+void item_link(struct order *order, struct item *old, struct item *successor) {
+    size_t count = old->successor_count;
+
+    for (size_t i = 0; i < count; i++)
+        if (old->successors[i] == successor)
+            return;
+    if (old == successor)
+        return;
+    old->successors =
+        mem_grow(old->successors, count + 1, sizeof(*old->successors));
+    old->successors[count] = successor;
+    old->successor_count++;
+    successor->refs++;
+    successor->olds = mem_grow(successor->olds, successor->old_count + 1,
+                               sizeof(*successor->olds));
+    successor->olds[successor->old_count++] = old;
+    item_ask(order, successor);
+    successor->refs++;
+    pointers_push(&order->late, successor);
+    item_changed(order, old);
+}
+
+/* ---- chains ------------------------------------------------------------- */
+
+void chain_down(struct order *order, struct item *item) {
+    struct pointers *down = &order->down;
+    uint64_t mark = ++order->mark;
+
+    down->count = 0;
+    item->down_mark = mark;
+    pointers_push(down, item);
+    for (size_t i = 0; i < down->count; i++) {
+        struct item *at = down->p[i];
+
+        for (size_t k = 0; k < at->successor_count; k++) {
+            struct item *next = at->successors[k];
+
+            if (next->down_mark == mark)
+                continue;
+            next->down_mark = mark;
+            pointers_push(down, next);
+        }
+    }
+}
+
+void chain_up(struct order *order, struct item *item) {
+    struct pointers *up = &order->up;
+    uint64_t mark = ++order->mark;
+
+    up->count = 0;
+    item->up_mark = mark;
+    pointers_push(up, item);
+    for (size_t i = 0; i < up->count; i++) {
+        struct item *at = up->p[i];
+
+        for (size_t k = 0; k < at->old_count; k++) {
+            struct item *next = at->olds[k];
+
+            if (next->up_mark == mark)
+                continue;
+            next->up_mark = mark;
+            pointers_push(up, next);
+        }
+    }
+}
+
+/* ---- verdicts ----------------------------------------------------------- */
+
+bool item_is_live(const struct item *item) {
+    return item->node != NULL || (item->known && item->state < JOB_STATES &&
+                                  (STATES_LIVE & STATE_BIT(item->state)) != 0);
+}
+
+enum job_state item_state(const struct item *item) {
+    return item->node != NULL ? item->node->state : item->state;
+}
+
+static enum verdict own_verdict(const struct item *item) {
+    if (item->node != NULL)
+        return item->node->doomed ? VERDICT_FAILED : VERDICT_WAIT;
+    if (!item->known)
+        return VERDICT_ASKED;
+    if (item->state >= JOB_STATES)
+        return VERDICT_UNKNOWN;
+    if (item_is_live(item))
+        return VERDICT_WAIT;
+    if (item->state != STATE_DONE)
+        return VERDICT_FAILED;
+    return item->rolled_back ? VERDICT_ROLLED_BACK : VERDICT_SERVED;
+}
+
+/* D8: what failed is served by any successor in its chain that is done, and
+ * waited for as long as one lives. */
+static enum verdict chain_verdict(struct order *order, struct item *item) {
+    enum verdict own = own_verdict(item);
+    bool waits = false;
+
+    if (item->successor_count == 0 ||
+        (own != VERDICT_FAILED && own != VERDICT_ROLLED_BACK))
+        return own;
+    chain_down(order, item);
+    for (size_t i = 1; i < order->down.count; i++) {
+        enum verdict verdict = own_verdict(order->down.p[i]);
+
+        if (verdict == VERDICT_SERVED)
+            return VERDICT_SERVED;
+        waits = waits || verdict == VERDICT_WAIT || verdict == VERDICT_ASKED;
+    }
+    return waits ? VERDICT_WAIT : own;
+}
+
+static void edge_count(struct order *order, struct edge *edge,
+                       enum verdict verdict, bool more) {
+    struct node *node = edge->node;
+
+    if (more)
+        node->counts[verdict]++;
+    else
+        node->counts[verdict]--;
+    if (verdict == VERDICT_UNKNOWN)
+        node_deadline_changed(order, node);
+}
+
+static void verdict_update(struct order *order, struct item *item) {
+    enum verdict old = item->verdict, new = chain_verdict(order, item);
+
+    if (old != new) {
+        item->verdict = new;
+        /* Successors nobody waits for any more lose what they inherited. */
+        if (old == VERDICT_WAIT && item->successor_count > 0) {
+            chain_down(order, item);
+            for (size_t i = 1; i < order->down.count; i++) {
+                struct item *successor = order->down.p[i];
+                if (successor->node != NULL)
+                    rank_again(order, successor->node);
+            }
+        }
+    }
+    LIST_EACH (&item->edges, it) {
+        struct edge *edge = LIST_OF(it, struct edge, in_item);
+
+        if (edge->use == USE_HINT) {
+            edge_hint_update(order, edge);
+        } else if (edge->use == USE_DEPENDENCY && old != new) {
+            edge_count(order, edge, old, false);
+            edge_count(order, edge, new, true);
+            /* A plain command that arrived: the record lacks it. */
+            if (new == VERDICT_WAIT && item->node == NULL)
+                edge->node->splice = true;
+            node_touch(order, edge->node);
+        }
+    }
+}
+
+void item_changed(struct order *order, struct item *item) {
+    if (item->old_count == 0) {
+        verdict_update(order, item);
+        return;
+    }
+    chain_up(order, item);
+    for (size_t i = 0; i < order->up.count; i++)
+        verdict_update(order, order->up.p[i]);
+}
+
+void item_ask(struct order *order, struct item *item) {
+    if (item->node != NULL || item->known || item->asked)
+        return;
+    item->asked = true;
+    list_push(&order->to_ask, &item->to_ask);
+}
+
+/* ---- edges -------------------------------------------------------------- */
+
+/* A hint counts while whom it names lives and stands in front (D14): a set
+ * that arrived later, or that waits for us, is no precursor. */
+static bool hint_waits(const struct edge *edge) {
+    const struct node *to = edge->item->node;
+
+    if (edge->node->rb || to == edge->node)
+        return false;
+    if (to != NULL)
+        return to->seq != 0 && edge->node->seq > to->seq;
+    return item_is_live(edge->item) || !edge->item->known;
+}
+
+void edge_hint_update(struct order *order, struct edge *edge) {
+    bool waits = hint_waits(edge);
+
+    if (waits == edge->waits)
+        return;
+    edge->waits = waits;
+    if (waits)
+        edge->node->hints++;
+    else
+        edge->node->hints--;
+    node_touch(order, edge->node);
+}
+
+void edge_open(struct order *order, struct edge *edge, struct node *node,
+               struct item *item, enum edge_use use) {
+    edge->node = node;
+    edge->item = item;
+    edge->use = use;
+    list_push(&item->edges, &edge->in_item);
+    if (use == USE_DEPENDENCY || use == USE_HINT)
+        item_ask(order, item);
+    if (use == USE_DEPENDENCY)
+        edge_count(order, edge, item->verdict, true);
+    if (use == USE_HINT)
+        edge_hint_update(order, edge);
+}
+
+void edge_close(struct order *order, struct edge *edge) {
+    if (edge->item == NULL)
+        return;
+    if (edge->use == USE_DEPENDENCY)
+        edge_count(order, edge, edge->item->verdict, false);
+    if (edge->waits)
+        edge->node->hints--;
+    edge->waits = false;
+    list_remove(&edge->in_item);
+    item_unref(order, edge->item);
+    edge->item = NULL;
+}

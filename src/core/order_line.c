@@ -1,0 +1,541 @@
+#include "core/order_inner.h"
+
+#include <assert.h>
+#include <stdlib.h>
+
+/* D23. L is kept by numbers (node->seq) and by the rows of groups. Fresh nodes
+ * are ranked, first those that already run, then those that had a place, then
+ * newcomers by key; from that ranking the first is taken again and again whose
+ * dependencies are all placed.
+ *
+ * Dependencies bind. Records of a former life and submitters' hints are wishes:
+ * they are followed while that is possible. What remains in the end is in, or
+ * behind, a cycle of dependencies. */
+
+/* ---- whom somebody waits for -------------------------------------------- */
+
+void preds_push(struct preds *preds, struct item *item, struct place *place,
+                bool hint) {
+    if (preds->count == preds->cap) {
+        preds->cap = preds->cap > 0 ? 2 * preds->cap : 16;
+        preds->p = mem_grow(preds->p, preds->cap, sizeof(*preds->p));
+    }
+    preds->p[preds->count++] = (struct pred){item, place, hint};
+}
+
+static void preds_of_edge(struct order *order, const struct edge *edge) {
+    if (edge->use == USE_HINT && edge->waits && item_is_live(edge->item))
+        preds_push(&order->preds, edge->item, NULL, true);
+    if (edge->use != USE_DEPENDENCY || edge->item->verdict != VERDICT_WAIT)
+        return;
+    chain_down(order, edge->item);
+    for (size_t i = 0; i < order->down.count; i++)
+        if (item_is_live(order->down.p[i]))
+            preds_push(&order->preds, order->down.p[i], NULL, false);
+}
+
+void preds_collect(struct order *order, const struct node *node) {
+    order->preds.count = 0;
+    for (size_t i = 0; i < node->edge_count; i++)
+        preds_of_edge(order, &node->edges[i]);
+    if (node->seq == 0)
+        return;
+    for (size_t i = 0; i < node->use_count; i++) {
+        struct group *before = group_before(&node->uses[i]);
+
+        if (before == NULL)
+            continue;
+        LIST_EACH (&before->uses, it) {
+            preds_push(&order->preds,
+                       LIST_OF(it, struct use, in_group)->node->item,
+                       before->place, false);
+        }
+    }
+}
+
+size_t preds_ids(struct order *order, const struct node *node,
+                 const struct span **ret_ids) {
+    uint64_t mark;
+    struct span *ids;
+    size_t count = 0;
+
+    preds_collect(order, node);
+    mark = ++order->mark;
+    ids = arena_alloc(order->arena, (order->preds.count + 1) * sizeof(*ids));
+    for (size_t i = 0; i < order->preds.count; i++) {
+        struct item *item = order->preds.p[i].item;
+
+        if (item->set_mark == mark)
+            continue;
+        item->set_mark = mark;
+        ids[count++] = arena_span(order->arena, item->id);
+    }
+    *ret_ids = ids;
+    return count;
+}
+
+/* Equal for equal sets of precursors, whatever their order. Who is not placed
+ * yet is on no record either. */
+static uint64_t preds_sum(struct order *order, const struct node *node) {
+    uint64_t mark, sum = 0;
+
+    preds_collect(order, node);
+    mark = ++order->mark;
+    for (size_t i = 0; i < order->preds.count; i++) {
+        struct item *item = order->preds.p[i].item;
+
+        if (item->set_mark == mark ||
+            (item->node != NULL && item->node->seq == 0))
+            continue;
+        item->set_mark = mark;
+        sum += bytes_hash(item->id.p, item->id.len) | 1;
+    }
+    return sum;
+}
+
+/* ---- moving behind newcomers -------------------------------------------- */
+
+/* All placed nodes that depend on the item, directly or by what it stands in
+ * for, and stand in front of `seq` (0: anywhere), go to `moving`. */
+static void moving_add(struct order *order, struct item *item, uint64_t seq,
+                       struct pointers *moving) {
+    chain_up(order, item);
+    for (size_t i = 0; i < order->up.count; i++) {
+        struct item *at = order->up.p[i];
+
+        LIST_EACH (&at->edges, it) {
+            struct edge *edge = LIST_OF(it, struct edge, in_item);
+            struct node *node = edge->node;
+
+            if (edge->use != USE_DEPENDENCY || !node_is_waiting(node) ||
+                node->seq == 0 || node->moving || at->verdict != VERDICT_WAIT)
+                continue;
+            if (seq != 0 && node->seq > seq)
+                continue;
+            node->moving = true;
+            pointers_push(moving, node);
+        }
+    }
+}
+
+static void moving_collect(struct order *order, struct pointers *moving) {
+    LIST_EACH (&order->fresh, it) {
+        struct node *node = LIST_OF(it, struct node, fresh);
+        moving_add(order, node->item, 0, moving);
+    }
+    for (size_t i = 0; i < order->late.count; i++) {
+        struct item *item = order->late.p[i];
+
+        if (item->node != NULL && item->node->seq != 0)
+            moving_add(order, item, item->node->seq, moving);
+        item_unref(order, item);
+    }
+    order->late.count = 0;
+    /* Whoever depends on one that moves has to stand behind it again. */
+    for (size_t i = 0; i < moving->count; i++)
+        moving_add(order, ((struct node *)moving->p[i])->item, 0, moving);
+}
+
+static void affected_add(struct order *order, struct node *node,
+                         struct pointers *affected) {
+    if (node->walk_mark == UINT64_MAX)
+        return;
+    node->walk_mark = UINT64_MAX;
+    node->sum = preds_sum(order, node);
+    pointers_push(affected, node);
+}
+
+/* Whose records may differ when these move: their own, and those of whoever
+ * stands right behind one of them. */
+static void affected_collect(struct order *order, const struct pointers *moving,
+                             struct pointers *affected) {
+    for (size_t i = 0; i < moving->count; i++) {
+        struct node *node = moving->p[i];
+
+        affected_add(order, node, affected);
+        for (size_t k = 0; k < node->use_count; k++) {
+            struct group *behind = group_behind(&node->uses[k]);
+
+            if (behind == NULL)
+                continue;
+            LIST_EACH (&behind->uses, it) {
+                affected_add(order, LIST_OF(it, struct use, in_group)->node,
+                             affected);
+            }
+        }
+        LIST_EACH (&node->item->edges, it) {
+            struct edge *edge = LIST_OF(it, struct edge, in_item);
+
+            if (edge->use == USE_HINT && edge->waits)
+                affected_add(order, edge->node, affected);
+        }
+    }
+}
+
+static void hints_update(struct order *order, struct node *node) {
+    for (size_t i = 0; i < node->edge_count; i++)
+        if (node->edges[i].use == USE_HINT)
+            edge_hint_update(order, &node->edges[i]);
+    LIST_EACH (&node->item->edges, it) {
+        struct edge *edge = LIST_OF(it, struct edge, in_item);
+
+        if (edge->use == USE_HINT)
+            edge_hint_update(order, edge);
+    }
+}
+
+static void line_take_out(struct order *order, struct node *node, bool splice) {
+    if (node->seq == 0)
+        return;
+    rank_leaving(order, node);
+    for (size_t i = 0; i < node->use_count; i++)
+        path_remove(order, &node->uses[i], splice);
+    assert(node->blocked == 0);
+    heap_remove(&order->ranks, node); /* which is sorted by seq */
+    node->seq = 0;
+}
+
+void line_leave(struct order *order, struct node *node) {
+    line_take_out(order, node, true);
+    list_remove(&node->fresh);
+}
+
+/* Takes those out that must move; they become fresh. */
+static void move_out(struct order *order, const struct pointers *moving) {
+    for (size_t i = 0; i < moving->count; i++) {
+        struct node *node = moving->p[i];
+
+        node->old_seq = node->seq;
+        line_take_out(order, node, false);
+        hints_update(order, node);
+        list_push(&order->fresh, &node->fresh);
+    }
+}
+
+static void affected_judge(struct order *order,
+                           const struct pointers *affected) {
+    for (size_t i = 0; i < affected->count; i++) {
+        struct node *node = affected->p[i];
+
+        node->walk_mark = 0;
+        if (node->seq == 0 || preds_sum(order, node) == node->sum)
+            continue;
+        node->goes_back = true;
+        node_touch(order, node);
+    }
+}
+
+/* ---- placing ------------------------------------------------------------ */
+
+static unsigned standing(const struct node *node) {
+    if (!node_is_waiting(node))
+        return 0; /* runs, or is about to: waits for nobody */
+    return node->state == STATE_STAGED || node->moving ? 1 : 2;
+}
+
+static int compare_standing(const void *a, const void *b) {
+    const struct node *x = a, *y = b;
+    unsigned p = standing(x), q = standing(y);
+    int order;
+
+    if (p != q)
+        return p < q ? -1 : 1;
+    if (x->old_seq != y->old_seq)
+        return x->old_seq < y->old_seq ? -1 : 1;
+    order = order_key_compare(x->key, y->key);
+    return order != 0 ? order : (x->num > y->num) - (x->num < y->num);
+}
+
+struct placing {
+    struct heap ready;  /* may be taken */
+    struct heap wishes; /* would have to ignore a record or a hint */
+    struct pointers all;
+};
+
+static bool binds(const struct item *item) {
+    const struct node *node = item->node;
+
+    return node != NULL && node->seq == 0 && !node->rb && !node->doomed;
+}
+
+static void degrees_count(struct order *order, struct node *node) {
+    node->hard = node->soft = 0;
+    if (!node_is_waiting(node))
+        return;
+    for (size_t i = 0; i < node->edge_count; i++) {
+        struct edge *edge = &node->edges[i];
+
+        if (edge->use == USE_DEPENDENCY &&
+            edge->item->verdict == VERDICT_WAIT) {
+            chain_down(order, edge->item);
+            for (size_t k = 0; k < order->down.count; k++)
+                node->hard += binds(order->down.p[k]);
+        } else if ((edge->use == USE_HINT || edge->use == USE_RECORD) &&
+                   edge->item->node != node) {
+            node->soft += binds(edge->item);
+        }
+    }
+}
+
+static void placing_offer(struct placing *placing, struct node *node) {
+    if (node->hard > 0)
+        return;
+    if (node->soft > 0)
+        heap_push(&placing->wishes, node);
+    else
+        heap_push(&placing->ready, node);
+}
+
+static bool is_unplaced(const struct node *node) {
+    return node->seq == 0 && !node->doomed && !list_empty(&node->fresh) &&
+           node_is_waiting(node);
+}
+
+static void release_edge(struct placing *placing, const struct item *at,
+                         struct edge *edge, bool own) {
+    struct node *node = edge->node;
+
+    if (!is_unplaced(node))
+        return;
+    if (edge->use == USE_DEPENDENCY && at->verdict == VERDICT_WAIT) {
+        if (--node->hard == 0)
+            placing_offer(placing, node);
+    } else if (own && (edge->use == USE_HINT || edge->use == USE_RECORD)) {
+        node->soft--;
+        if (node->hard == 0 && node->soft == 0) {
+            heap_remove(&placing->wishes, node);
+            heap_push(&placing->ready, node);
+        }
+    }
+}
+
+/* One that others waited for to be placed is placed, or never will be. */
+static void release(struct order *order, struct placing *placing,
+                    struct item *item) {
+    chain_up(order, item);
+    for (size_t i = 0; i < order->up.count; i++) {
+        struct item *at = order->up.p[i];
+
+        LIST_EACH (&at->edges, it) {
+            struct edge *edge = LIST_OF(it, struct edge, in_item);
+
+            if (edge->node->item != item)
+                release_edge(placing, at, edge, at == item);
+        }
+    }
+}
+
+static void place(struct order *order, struct placing *placing,
+                  struct node *node) {
+    heap_remove(&order->ranks, node);
+    node->seq = ++order->seq;
+    list_remove(&node->fresh);
+    node->moving = false;
+    for (size_t i = 0; i < node->use_count; i++)
+        path_append(order, &node->uses[i]);
+    hints_update(order, node);
+    rank_joined(order, node);
+    node_touch(order, node);
+    release(order, placing, node->item);
+}
+
+/* ---- cycles ------------------------------------------------------------- */
+
+/* The first one it depends on that is not placed either. */
+static struct node *next_unplaced(struct order *order,
+                                  const struct node *node) {
+    for (size_t i = 0; i < node->edge_count; i++) {
+        struct edge *edge = &node->edges[i];
+
+        if (edge->use != USE_DEPENDENCY || edge->item->verdict != VERDICT_WAIT)
+            continue;
+        chain_down(order, edge->item);
+        for (size_t k = 0; k < order->down.count; k++) {
+            struct item *item = order->down.p[k];
+            if (binds(item))
+                return item->node;
+        }
+    }
+    return NULL;
+}
+
+/* The cycle that `from` is in or leads to; in order->stack. */
+static void cycle_find(struct order *order, struct node *from) {
+    struct pointers *path = &order->stack;
+    uint64_t mark = ++order->mark;
+    struct node *at = from;
+    size_t begin = 0;
+
+    path->count = 0;
+    while (at != NULL && at->walk_mark != mark) {
+        at->walk_mark = mark;
+        pointers_push(path, at);
+        at = next_unplaced(order, at);
+    }
+    while (at != NULL && path->p[begin] != at)
+        begin++;
+    path->count -= begin;
+    memmove(path->p, path->p + begin, path->count * sizeof(*path->p));
+}
+
+/* D24: who closed it: the last to come of those still in Q. */
+static size_t cycle_closer(const struct pointers *path) {
+    size_t closer = 0;
+
+    for (size_t i = 1; i < path->count; i++) {
+        const struct node *node = path->p[i], *best = path->p[closer];
+        bool queued = node->state == STATE_QUEUED,
+             best_queued = best->state == STATE_QUEUED;
+
+        if (queued != best_queued ? queued : node->num > best->num)
+            closer = i;
+    }
+    return closer;
+}
+
+static const char *cycle_text(struct order *order, size_t closer) {
+    enum { SHOWN = 20 };
+    const struct pointers *path = &order->stack;
+    struct text *text = &order->scratch;
+
+    text_reset(text);
+    for (size_t i = 0; i <= path->count; i++) {
+        const struct node *node = path->p[(closer + i) % path->count];
+
+        if (i >= SHOWN && i < path->count) {
+            text_addf(text, " → (%zu more)", path->count - i);
+            i = path->count - 1;
+            continue;
+        }
+        text_adds(text, i > 0 ? " → " : "");
+        text_addspan(text, node->item->id);
+    }
+    return text_string(text);
+}
+
+/* Breaks the cycle. False: its last member is not in Q, which only a damaged
+ * registry can bring about; it goes back there first. */
+static bool cycle_break(struct order *order, struct placing *placing,
+                        struct node *from) {
+    size_t closer;
+    struct node *node;
+
+    cycle_find(order, from);
+    assert(order->stack.count > 0);
+    closer = cycle_closer(&order->stack);
+    node = order->stack.p[closer];
+    if (node->state != STATE_QUEUED) {
+        if (node->asked != ORDER_RECOMPUTE + 1)
+            effect_add(order, node, ORDER_RECOMPUTE, "recompute");
+        return false;
+    }
+    list_remove(&node->fresh);
+    node->moving = false;
+    release(order, placing, node->item);
+    node_doom(order, node, "dep-cycle", cycle_text(order, closer));
+    return true;
+}
+
+/* ---- records of a former life ------------------------------------------- */
+
+/* After a start: does what is recorded agree with L? It does not when we died
+ * between a step and the splicing that followed from it. */
+static void record_judge(struct order *order, struct node *node) {
+    uint64_t mark;
+
+    preds_collect(order, node);
+    mark = ++order->mark;
+    for (size_t i = 0; i < node->edge_count; i++) {
+        const struct edge *edge = &node->edges[i];
+
+        if (edge->use != USE_RECORD)
+            continue;
+        edge->item->set_mark = mark;
+        if (edge->item->node != NULL && edge->item->node->seq > node->seq)
+            node->goes_back = true;
+    }
+    for (size_t i = 0; i < order->preds.count; i++)
+        if (order->preds.p[i].item->set_mark != mark)
+            node->splice = true;
+}
+
+/* The record stands at the end of the edges. */
+static bool has_record(const struct node *node) {
+    return node->edge_count > 0 &&
+           node->edges[node->edge_count - 1].use == USE_RECORD;
+}
+
+static void record_close(struct order *order, struct node *node) {
+    while (has_record(node))
+        edge_close(order, &node->edges[--node->edge_count]);
+}
+
+/* ---- all together ------------------------------------------------------- */
+
+static void placing_open(struct order *order, struct placing *placing) {
+    heap_init(&placing->ready, offsetof(struct node, in_heap),
+              compare_standing);
+    heap_init(&placing->wishes, offsetof(struct node, in_heap),
+              compare_standing);
+    placing->all = (struct pointers){0};
+    LIST_EACH (&order->fresh, it) {
+        pointers_push(&placing->all, LIST_OF(it, struct node, fresh));
+    }
+    for (size_t i = 0; i < placing->all.count; i++)
+        degrees_count(order, placing->all.p[i]);
+    for (size_t i = 0; i < placing->all.count; i++)
+        placing_offer(placing, placing->all.p[i]);
+}
+
+static void placing_run(struct order *order, struct placing *placing) {
+    size_t at = 0;
+
+    for (;;) {
+        struct node *node = heap_pop(&placing->ready);
+
+        if (node == NULL)
+            node = heap_pop(&placing->wishes);
+        if (node != NULL) {
+            place(order, placing, node);
+            continue;
+        }
+        while (at < placing->all.count && !is_unplaced(placing->all.p[at]))
+            at++;
+        if (at == placing->all.count ||
+            !cycle_break(order, placing, placing->all.p[at]))
+            return;
+    }
+}
+
+static void placing_close(struct order *order, struct placing *placing) {
+    for (size_t i = 0; i < placing->all.count; i++) {
+        struct node *node = placing->all.p[i];
+
+        node->moving = false;
+        if (node->seq == 0 || !has_record(node))
+            continue;
+        if (node->state == STATE_STAGED)
+            record_judge(order, node);
+        record_close(order, node);
+    }
+    pointers_clear(&placing->all);
+    heap_clear(&placing->ready);
+    heap_clear(&placing->wishes);
+}
+
+void line_place(struct order *order) {
+    struct pointers moving = {0}, affected = {0};
+    struct placing placing;
+
+    if (list_empty(&order->fresh) && order->late.count == 0)
+        return;
+    moving_collect(order, &moving);
+    affected_collect(order, &moving, &affected);
+    move_out(order, &moving);
+    placing_open(order, &placing);
+    placing_run(order, &placing);
+    placing_close(order, &placing);
+    affected_judge(order, &affected);
+    pointers_clear(&moving);
+    pointers_clear(&affected);
+}

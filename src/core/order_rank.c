@@ -1,0 +1,224 @@
+#include "core/order_inner.h"
+
+#include <stdlib.h>
+
+/* D10: whoever something more urgent waits for, directly or through others, is
+ * scheduled with that one's key. A newcomer pushes its key forward at once,
+ * only as far as it is the most urgent. When one leaves, those it may have lent
+ * its key to are computed anew at the end of the scan, last in L first, so that
+ * each is computed once. */
+
+/* ---- keys --------------------------------------------------------------- */
+
+struct order_key *order_key_new(struct span span) {
+    struct order_key *key = mem_alloc(sizeof(*key) + span.len);
+
+    key->refs = 1;
+    key->bytes = span.len;
+    if (span.len > 0)
+        memcpy(key->p, span.p, span.len);
+    return key;
+}
+
+struct order_key *order_key_ref(struct order_key *key) {
+    if (key != NULL)
+        key->refs++;
+    return key;
+}
+
+void order_key_unref(struct order_key *key) {
+    if (key != NULL && --key->refs == 0)
+        free(key);
+}
+
+void order_key_set(struct order_key **slot, struct order_key *key) {
+    struct order_key *old = *slot;
+
+    *slot = order_key_ref(key);
+    order_key_unref(old);
+}
+
+int order_key_compare(const struct order_key *a, const struct order_key *b) {
+    if (a == b)
+        return 0;
+    return span_compare(span_make(a->p, a->bytes), span_make(b->p, b->bytes));
+}
+
+static bool key_is(const struct order_key *a, const struct order_key *b) {
+    return a != NULL && b != NULL && order_key_compare(a, b) == 0;
+}
+
+/* ---- pushing ------------------------------------------------------------ */
+
+int rank_compare(const void *a, const void *b) {
+    const struct node *x = a, *y = b;
+
+    if (x->seq != y->seq)
+        return x->seq > y->seq ? -1 : 1;
+    return (x->num > y->num) - (x->num < y->num);
+}
+
+static void told_touch(struct order *order, struct node *node) {
+    if (list_empty(&node->told_dirty))
+        list_push(&order->told_dirty, &node->told_dirty);
+}
+
+void rank_item_changed(struct order *order, struct item *item) {
+    if (list_empty(&item->rank_dirty))
+        list_push(&order->rank_items, &item->rank_dirty);
+}
+
+void rank_again(struct order *order, struct node *node) {
+    if (!heap_has(&order->ranks, node))
+        heap_push(&order->ranks, node);
+}
+
+static void push_to(struct order *order, const struct node *from,
+                    struct item *item) {
+    struct node *node = item->node;
+
+    if (node == NULL) {
+        rank_item_changed(order, item);
+    } else if (order_key_compare(from->rank, node->rank) < 0) {
+        order_key_set(&node->rank, from->rank);
+        told_touch(order, node);
+        pointers_push(&order->stack, node);
+    }
+}
+
+void rank_joined(struct order *order, struct node *node) {
+    struct pointers *stack = &order->stack;
+
+    order_key_set(&node->rank, node->key);
+    told_touch(order, node);
+    stack->count = 0;
+    pointers_push(stack, node);
+    while (stack->count > 0) {
+        struct node *at = stack->p[--stack->count];
+
+        preds_collect(order, at);
+        for (size_t i = 0; i < order->preds.count; i++)
+            push_to(order, at, order->preds.p[i].item);
+    }
+}
+
+/* Those it may have lent `rank` to. */
+static void lent(struct order *order, const struct node *node,
+                 const struct order_key *rank) {
+    preds_collect(order, node);
+    for (size_t i = 0; i < order->preds.count; i++) {
+        struct item *item = order->preds.p[i].item;
+        struct node *pred = item->node;
+
+        if (pred == NULL)
+            rank_item_changed(order, item);
+        else if (key_is(pred->rank, rank) && !key_is(pred->key, rank))
+            rank_again(order, pred);
+    }
+}
+
+void rank_leaving(struct order *order, struct node *node) {
+    lent(order, node, node->rank);
+}
+
+/* ---- computing ---------------------------------------------------------- */
+
+static void take_better(struct order_key **best, const struct edge *edge) {
+    if (edge->node->seq != 0 && order_key_compare(edge->node->rank, *best) < 0)
+        *best = edge->node->rank;
+}
+
+/* Of those who wait for the item because of its id. */
+static struct order_key *best_of_edges(struct order *order, struct item *item,
+                                       struct order_key *best) {
+    chain_up(order, item);
+    for (size_t i = 0; i < order->up.count; i++) {
+        struct item *at = order->up.p[i];
+
+        LIST_EACH (&at->edges, it) {
+            const struct edge *edge = LIST_OF(it, struct edge, in_item);
+
+            if (edge->use == USE_DEPENDENCY && at->verdict == VERDICT_WAIT)
+                take_better(&best, edge);
+            else if (edge->use == USE_HINT && edge->waits && at == item)
+                take_better(&best, edge);
+        }
+    }
+    return best;
+}
+
+struct order_key *rank_of(struct order *order, const struct node *node) {
+    struct order_key *best = best_of_edges(order, node->item, node->key);
+
+    for (size_t i = 0; node->seq != 0 && i < node->use_count; i++) {
+        struct group *behind = group_behind(&node->uses[i]);
+
+        if (behind == NULL)
+            continue;
+        LIST_EACH (&behind->uses, it) {
+            const struct node *waiter = LIST_OF(it, struct use, in_group)->node;
+            if (order_key_compare(waiter->rank, best) < 0)
+                best = waiter->rank;
+        }
+    }
+    return best;
+}
+
+static void compute(struct order *order, struct node *node) {
+    struct order_key *old = order_key_ref(node->rank);
+    struct order_key *now = rank_of(order, node);
+
+    if (order_key_compare(now, old) != 0) {
+        order_key_set(&node->rank, now);
+        told_touch(order, node);
+        lent(order, node, old);
+    }
+    order_key_unref(old);
+}
+
+/* ---- telling ------------------------------------------------------------ */
+
+static void tell(struct order *order, uint64_t num, enum job_state from,
+                 const struct order_key *rank) {
+    struct order_effect *effect = effect_add(order, NULL, ORDER_RANK, "");
+
+    effect->num = num;
+    effect->from = from;
+    effect->rank = arena_span(order->arena, span_make(rank->p, rank->bytes));
+}
+
+static void tell_item(struct order *order, struct item *item) {
+    struct order_key *best;
+
+    if (item->node != NULL || item->key == NULL || !item_is_live(item))
+        return;
+    best = best_of_edges(order, item, item->key);
+    if (key_is(best, item->told))
+        return;
+    order_key_set(&item->told, best);
+    tell(order, item->num, item->state, best);
+}
+
+static void tell_node(struct order *order, struct node *node) {
+    bool leaves = node->asked == ORDER_READY + 1 ||
+                  node->asked == ORDER_TO_PENDING_RB + 1;
+
+    if (node->state != STATE_PENDING && !leaves)
+        return;
+    if (key_is(node->rank, node->told))
+        return;
+    order_key_set(&node->told, node->rank);
+    tell(order, node->num, node->state, node->rank);
+}
+
+void rank_settle(struct order *order) {
+    struct node *node;
+    struct list *link;
+
+    while ((node = heap_pop(&order->ranks)) != NULL)
+        compute(order, node);
+    while ((link = list_pop(&order->rank_items)) != NULL)
+        tell_item(order, LIST_OF(link, struct item, rank_dirty));
+    while ((link = list_pop(&order->told_dirty)) != NULL)
+        tell_node(order, LIST_OF(link, struct node, told_dirty));
+}
