@@ -307,8 +307,10 @@ struct store_batch *projection_batch(struct projection *projection) {
 
 static void finished(void *ctx, struct store_batch *batch, bool ok,
                      const struct err *err) {
-    (void)ctx, (void)batch, (void)ok, (void)err;
+    struct projection *projection = ctx;
+    (void)batch, (void)ok, (void)err;
     /* What is not marked stays stale and is looked at again. */
+    projection->under_way--;
 }
 
 void projection_note(struct projection *projection, enum event_kind kind,
@@ -357,7 +359,8 @@ static bool mark_projected(struct projection *projection,
         ok = store_write(batch, err);
         store_batch_free(batch);
     } else {
-        store_submit(batch, finished, NULL);
+        projection->under_way++;
+        store_submit(batch, finished, projection);
     }
     return ok;
 }
@@ -411,6 +414,17 @@ bool projection_pass(struct projection *projection, struct wall now,
            projection_pass_locked(projection, err);
 }
 
+/* Batches are committed in order: what was given before this one is done. */
+static bool wait_for_batches(struct projection *projection, struct err *err) {
+    bool ok = true;
+    while (ok && projection->under_way > 0) {
+        struct store_batch *batch = projection_batch(projection);
+        ok = store_write(batch, err);
+        store_batch_free(batch);
+    }
+    return ok;
+}
+
 bool projection_settle(struct projection *projection, struct wall now,
                        struct err *err) {
     bool ok = true;
@@ -418,7 +432,8 @@ bool projection_settle(struct projection *projection, struct wall now,
     while (ok && projection_is_due(projection))
         ok = projection_pass(projection, now, err);
     projection->settling = false;
-    return ok;
+    projection->now = now;
+    return ok && wait_for_batches(projection, err);
 }
 
 bool projection_is_due(const struct projection *projection) {
@@ -479,6 +494,7 @@ void projection_close(struct projection *projection) {
     if (!projection)
         return;
     store_unlisten(projection->base->store, on_event, projection);
+    (void)wait_for_batches(projection, NULL);
     while (map_next(&projection->marks, &cursor, &key, &mark))
         free(mark);
     map_clear(&projection->marks);

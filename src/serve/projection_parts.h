@@ -31,9 +31,10 @@ struct projection {
     struct base *base;
     struct map marks; /* number of a set -> struct mark */
     struct list dirty;
-    uint64_t safe_seq; /* events up to it are in the files, durably */
-    struct wall now;   /* of the call under way */
-    bool settling;
+    uint64_t safe_seq;  /* events up to it are in the files, durably */
+    struct wall now;    /* of the call under way */
+    bool settling;      /* the registry is to know before a pass returns */
+    unsigned under_way; /* batches not answered yet */
     struct dir_seen seen[JOB_STATES];
     struct map strangers; /* files that belong to no set, told once */
 };

@@ -1,0 +1,339 @@
+#include "serve/base.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "support/spool.h"
+
+static char *path_of(const char *format, ...) PRINTF_LIKE(1, 2);
+static struct text paths[8];
+static char *path_of(const char *format, ...) {
+    static unsigned at;
+    struct text *text = &paths[at++ % 8];
+    va_list args;
+    va_start(args, format);
+    text_reset(text);
+    text_addf(text, "%s/", test_dir());
+    text_addv(text, format, args);
+    va_end(args);
+    return text->p;
+}
+
+static char *copy_of(const char *name) {
+    return mem_string(path_of("%s", name));
+}
+
+static int free_paths(void **state) {
+    (void)state;
+    for (size_t i = 0; i < COUNT(paths); i++)
+        text_clear(&paths[i]);
+    return 0;
+}
+
+static bool init(const char *path, struct err *err) {
+    return base_init(&(struct base_init){.path = path}, err);
+}
+
+static void assert_opens(const char *path) {
+    struct err err = {0};
+    struct base *base;
+    if (!base_open(path, &(struct base_open){0}, &base, &err))
+        fail_msg("%s", err.text);
+    base_close(base);
+}
+
+static void assert_refuses(const char *path, enum err_kind kind,
+                           const char *words) {
+    struct err err = {0};
+    struct base *base;
+    if (base_open(path, &(struct base_open){0}, &base, &err)) {
+        base_close(base);
+        fail_msg("it opened; expected '%s'", words);
+    }
+    if (err.kind != kind || !strstr(err.text, words))
+        fail_msg("%s, not '%s'", err.text, words);
+}
+
+static void init_makes_all_a_base_needs(void **state) {
+    CLEANUP(free_string) char *path = copy_of("deep/er/one");
+    struct err err = {0};
+    struct stat st;
+    (void)state;
+    assert_true(init(path, &err));
+    static const char *const fifos[] = {"prequeue_fifo", "queue_fifo",
+                                        "exec_fifo"};
+    for (size_t i = 0; i < COUNT(fifos); i++) {
+        assert_int_equal(stat(path_of("deep/er/one/ctrl/%s", fifos[i]), &st),
+                         0);
+        assert_true(S_ISFIFO(st.st_mode));
+        assert_int_equal(st.st_mode & 0777, 0622);
+    }
+    for (int dir = 0; dir < BASE_DIRS; dir++)
+        assert_int_equal(
+            stat(path_of("deep/er/one/%s", base_dir_name(dir)), &st), 0);
+    assert_opens(path);
+    assert_true(base_exists(path));
+}
+
+static void init_refuses_over_an_existing_base(void **state) {
+    CLEANUP(free_string) char *path = copy_of("two");
+    struct err err = {0};
+    (void)state;
+    assert_true(init(path, &err));
+    assert_false(init(path, &err));
+    assert_int_equal(err.kind, ERR_REFUSED);
+    assert_opens(path);
+}
+
+static void init_goes_on_where_it_was_cut_short(void **state) {
+    CLEANUP(free_string) char *path = copy_of("half");
+    struct err err = {0};
+    (void)state;
+    assert_true(init(path, &err));
+    assert_int_equal(unlink(path_of("half/pointsman.conf")), 0);
+    assert_int_equal(unlink(path_of("half/ctrl/exec_fifo")), 0);
+    assert_refuses(path, ERR_CONFIG, "no base");
+    assert_true(init(path, &err));
+    assert_opens(path);
+}
+
+static void init_makes_no_registry_over_orphaned_work(void **state) {
+    CLEANUP(free_string) char *path = copy_of("orphan");
+    struct err err = {0};
+    (void)state;
+    assert_true(init(path, &err));
+    assert_int_equal(unlink(path_of("orphan/pointsman.conf")), 0);
+    assert_int_equal(unlink(path_of("orphan/ctrl/registry.db")), 0);
+    close(open(path_of("orphan/pending/x"), O_CREAT | O_WRONLY, 0600));
+    assert_false(init(path, &err));
+    assert_int_equal(err.kind, ERR_REFUSED);
+    assert_non_null(strstr(err.text, "fsck --rebuild"));
+}
+
+static void a_lost_registry_is_not_made_anew_in_silence(void **state) {
+    CLEANUP(free_string) char *path = copy_of("lost");
+    struct err err = {0};
+    (void)state;
+    assert_true(init(path, &err));
+    close(open(path_of("lost/log/C1"), O_CREAT | O_WRONLY, 0600));
+    assert_int_equal(unlink(path_of("lost/ctrl/registry.db")), 0);
+    assert_refuses(path, ERR_CONFIG, "registry");
+}
+
+static void targets_are_relative_to_the_caller_and_written_whole(void **state) {
+    CLEANUP(free_string) char *path = copy_of("aimed");
+    struct err err = {0};
+    struct base *base;
+    struct base_target target;
+    (void)state;
+    assert_int_equal(mkdir(path_of("repo.git"), 0700), 0);
+    CLEANUP(fd_close) int old = open(".", O_RDONLY | O_DIRECTORY);
+    assert_int_equal(chdir(test_dir()), 0);
+    assert_true(base_target_parse("main=repo.git#trunk", &target, &err));
+    struct base_init how = {
+        .path = path, .targets = &target, .target_count = 1};
+    bool ok = base_init(&how, &err);
+    assert_int_equal(fchdir(old), 0);
+    if (!ok)
+        fail_msg("%s", err.text);
+    assert_true(base_open(path, &(struct base_open){0}, &base, &err));
+    const struct config_target *found =
+        config_target(&base->config, SPAN("main"));
+    assert_non_null(found);
+    assert_true(span_is(found->branch, "trunk"));
+    assert_true(span_ends(found->git, "/repo.git"));
+    assert_int_equal(found->git.p[0], '/');
+    base_close(base);
+    CLEANUP(text_clear) struct text conf = TEXT_INIT;
+    CLEANUP(fd_close) int fd = open(path_of("aimed/pointsman.conf"), O_RDONLY);
+    assert_true(file_read(fd, 1 << 20, &conf, &err));
+    static const char *const keys[] = {
+        "\ngit = ",      "\nbranch = trunk", "\nblind = ",  "\nlanes = ",
+        "\nsymlinks = ", "\ncommitter = ",   "\ntimeout = "};
+    for (size_t i = 0; i < COUNT(keys); i++)
+        if (!strstr(conf.p, keys[i]))
+            fail_msg("no '%s' in:\n%s", keys[i], conf.p);
+    assert_non_null(strstr(conf.p, "# concurrency = 4"));
+}
+
+static void a_target_needs_a_name_and_a_directory(void **state) {
+    static const char *const bad[] = {"", "x", "=x", "x=", "x=#b", "x=y#"};
+    struct base_target target;
+    struct err err = {0};
+    (void)state;
+    for (size_t i = 0; i < COUNT(bad); i++) {
+        assert_false(base_target_parse(bad[i], &target, &err));
+        assert_int_equal(err.kind, ERR_USAGE);
+    }
+    assert_true(base_target_parse("a=b#c/d", &target, &err));
+    assert_true(span_is(target.branch, "c/d"));
+}
+
+static void what_the_guarantees_need_is_checked(void **state) {
+    CLEANUP(free_string) char *path = copy_of("strict");
+    struct err err = {0};
+    (void)state;
+    assert_true(init(path, &err));
+    assert_int_equal(chmod(path_of("strict/queue"), 0777), 0);
+    assert_refuses(path, ERR_REFUSED, "everybody");
+    assert_int_equal(chmod(path_of("strict/queue"), 0700), 0);
+    assert_int_equal(chmod(path_of("strict/prequeue"), 0777), 0);
+    assert_refuses(path, ERR_REFUSED, "1733");
+    assert_int_equal(chmod(path_of("strict/prequeue"), 01733), 0);
+    assert_opens(path);
+    assert_int_equal(rmdir(path_of("strict/term")), 0);
+    assert_refuses(path, ERR_CANNOT, "term");
+    assert_int_equal(mkdir(path_of("strict/term"), 0700), 0);
+    if (geteuid() == 0) {
+        assert_int_equal(chown(path_of("strict/run"), 12345, -1), 0);
+        assert_refuses(path, ERR_REFUSED, "belongs to user 12345");
+    }
+}
+
+static void a_symbolic_link_is_no_directory_of_a_base(void **state) {
+    CLEANUP(free_string) char *path = copy_of("linked");
+    struct err err = {0};
+    (void)state;
+    assert_true(init(path, &err));
+    assert_int_equal(rename(path_of("linked/done"), path_of("elsewhere")), 0);
+    assert_int_equal(symlink("../elsewhere", path_of("linked/done")), 0);
+    assert_refuses(path, ERR_CANNOT, "done");
+}
+
+static void a_wrong_configuration_says_where(void **state) {
+    CLEANUP(free_string) char *path = copy_of("conf");
+    struct err err = {0};
+    struct base *base;
+    (void)state;
+    assert_true(init(path, &err));
+    assert_int_equal(mkdir(path_of("conf/conf.d"), 0700), 0);
+    CLEANUP(fd_close)
+    int fd = open(path_of("conf/conf.d/10-x.conf"), O_CREAT | O_WRONLY, 0600);
+    assert_true(file_write(fd, SPAN("[queue]\nconcurency = 3\n"), &err));
+    assert_refuses(path, ERR_CONFIG, "conf.d/10-x.conf:2");
+    assert_int_equal(ftruncate(fd, 0), 0);
+    assert_int_equal(lseek(fd, 0, SEEK_SET), 0);
+    assert_true(file_write(fd, SPAN("[queue]\nconcurrency = 3\n"), &err));
+    assert_true(base_open(path, &(struct base_open){0}, &base, &err));
+    assert_int_equal(base->config.queue.concurrency, 3);
+    assert_true(file_write(fd, SPAN("nonsense\n"), &err));
+    assert_false(base_reload(base, &err));
+    assert_int_equal(base->config.queue.concurrency, 3);
+    base_close(base);
+}
+
+static void nobody_opens_it_while_one_has_it_alone(void **state) {
+    CLEANUP(free_string) char *path = copy_of("alone");
+    struct err err = {0};
+    struct base *one;
+    (void)state;
+    assert_true(init(path, &err));
+    assert_true(
+        base_open(path, &(struct base_open){.exclusive = true}, &one, &err));
+    assert_refuses(path, ERR_RUNNING, "rebuilt");
+    base_close(one);
+    assert_true(base_open(path, &(struct base_open){0}, &one, &err));
+    struct base *two;
+    assert_false(
+        base_open(path, &(struct base_open){.exclusive = true}, &two, &err));
+    assert_int_equal(err.kind, ERR_RUNNING);
+    assert_opens(path);
+    base_close(one);
+}
+
+static void a_stranger_is_denied(void **state) {
+    CLEANUP(free_string) char *path = copy_of("private");
+    struct err err = {0};
+    (void)state;
+    if (geteuid() != 0)
+        test_skip("needs root to become somebody else");
+    assert_true(init(path, &err));
+    pid_t child = fork();
+    if (child == 0) {
+        struct base *base;
+        if (setresuid(54321, 54321, 54321) < 0)
+            _exit(2);
+        bool ok = base_open(path, &(struct base_open){0}, &base, &err);
+        _exit(!ok && err.kind == ERR_DENIED ? 0 : 1);
+    }
+    int status;
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_int_equal(status, 0);
+}
+
+static void a_role_has_one_process(void **state) {
+    CLEANUP(free_string) char *path = copy_of("role");
+    struct err err = {0};
+    struct base *base;
+    int one = -1, two = -1;
+    (void)state;
+    assert_true(init(path, &err));
+    assert_true(base_open(path, &(struct base_open){0}, &base, &err));
+    assert_true(base_take_role(base, "queue", &one, &err));
+    assert_false(base_take_role(base, "queue", &two, &err));
+    assert_int_equal(err.kind, ERR_RUNNING);
+    base_give_role(base, "queue", &one);
+    assert_true(base_take_role(base, "queue", &two, &err));
+    base_give_role(base, "queue", &two);
+    base_close(base);
+}
+
+static void the_base_is_found_in_order(void **state) {
+    char *found = NULL;
+    struct err err = {0};
+    (void)state;
+    CLEANUP(fd_close) int old = open(".", O_RDONLY | O_DIRECTORY);
+    assert_int_equal(mkdir(path_of("tree"), 0700), 0);
+    assert_int_equal(mkdir(path_of("tree/.pointsman"), 0700), 0);
+    assert_int_equal(mkdir(path_of("tree/a"), 0700), 0);
+    assert_int_equal(chdir(path_of("tree/a")), 0);
+    setenv("POINTSMAN_BASE", "/from/environment/", 1);
+    assert_true(base_find("/said", &found, &err));
+    assert_string_equal(found, "/said");
+    free(found);
+    assert_true(base_find(NULL, &found, &err));
+    assert_string_equal(found, "/from/environment");
+    free(found);
+    unsetenv("POINTSMAN_BASE");
+    assert_true(base_find(NULL, &found, &err));
+    assert_non_null(strstr(found, "/tree/.pointsman"));
+    free(found);
+    if (geteuid() == 0) {
+        assert_int_equal(chown(path_of("tree/.pointsman"), 12345, -1), 0);
+        assert_false(base_find(NULL, &found, &err));
+        assert_int_equal(err.kind, ERR_DENIED);
+    }
+    assert_int_equal(rmdir(path_of("tree/.pointsman")), 0);
+    setenv("XDG_STATE_HOME", "/state", 1);
+    assert_true(base_find(NULL, &found, &err));
+    assert_string_equal(found,
+                        base_exists("/var/lib/pointsman") && geteuid() == 0
+                            ? "/var/lib/pointsman"
+                            : "/state/pointsman");
+    free(found);
+    assert_int_equal(fchdir(old), 0);
+}
+
+int main(int argc, char **argv) {
+    SPOOL_MAIN(argc, argv);
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(init_makes_all_a_base_needs),
+        cmocka_unit_test(init_refuses_over_an_existing_base),
+        cmocka_unit_test(init_goes_on_where_it_was_cut_short),
+        cmocka_unit_test(init_makes_no_registry_over_orphaned_work),
+        cmocka_unit_test(a_lost_registry_is_not_made_anew_in_silence),
+        cmocka_unit_test(targets_are_relative_to_the_caller_and_written_whole),
+        cmocka_unit_test(a_target_needs_a_name_and_a_directory),
+        cmocka_unit_test(what_the_guarantees_need_is_checked),
+        cmocka_unit_test(a_symbolic_link_is_no_directory_of_a_base),
+        cmocka_unit_test(a_wrong_configuration_says_where),
+        cmocka_unit_test(nobody_opens_it_while_one_has_it_alone),
+        cmocka_unit_test(a_stranger_is_denied),
+        cmocka_unit_test(a_role_has_one_process),
+        cmocka_unit_test(the_base_is_found_in_order),
+    };
+    return cmocka_run_group_tests(tests, NULL, free_paths);
+}
