@@ -140,21 +140,6 @@ static void children_signal(int signal) {
     closedir(proc);
 }
 
-void children_kill(void) {
-    for (;;) {
-        /* Whom a killed process leaves behind comes to us: so each round may
-         * find more, until there is nobody. */
-        pid_t pid = waitpid(-1, NULL, WNOHANG);
-        if (pid < 0 && errno == ECHILD)
-            return;
-        if (pid > 0)
-            continue;
-        children_signal(SIGKILL);
-        if (waitpid(-1, NULL, 0) < 0 && errno == ECHILD)
-            return;
-    }
-}
-
 /* Waits for a signal at most until `deadline`. False: it has passed. */
 static bool wait_until(struct mono deadline, struct stop *stop) {
     sigset_t set;
@@ -184,10 +169,12 @@ struct child_end child_wait(pid_t pid, struct stop *stop, int64_t timeout_ms,
                             int64_t grace_ms) {
     struct mono deadline = deadline_in(timeout_ms);
     struct child_end end = {CHILD_EXITED, 0};
-    bool ending = false;
+    bool ending = false, plain = stop == NULL && timeout_ms == 0;
     for (;;) {
         int status = 0;
-        pid_t got = waitpid(pid, &status, WNOHANG);
+        pid_t got = waitpid(pid, &status, plain ? 0 : WNOHANG);
+        if (got < 0 && errno == EINTR)
+            continue;
         if (got == pid || (got < 0 && errno == ECHILD)) {
             if (!ending && WIFSIGNALED(status))
                 end.how = CHILD_SIGNALLED;

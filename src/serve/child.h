@@ -42,12 +42,10 @@ struct child_end {
 /* ERR_CONFIG: no such program; ERR_TEMPORARY: not now. */
 bool child_start(const struct child *child, pid_t *ret_pid, struct err *err);
 
-/* Waits. Over timeout_ms (0 = none), or when asked to stop (`stop` not NULL),
- * it and all it started get TERM, after grace_ms KILL. */
+/* Waits; SIGCHLD must be blocked (stop_init) when there is a limit. Over
+ * timeout_ms (0 = none), or when asked to stop (`stop` not NULL), it and all it
+ * started get TERM, after grace_ms KILL. */
 struct child_end child_wait(pid_t pid, struct stop *stop, int64_t timeout_ms,
                             int64_t grace_ms);
-
-/* Kills and reaps every process below this one. */
-void children_kill(void);
 
 #endif

@@ -83,6 +83,20 @@ static bool git_find_dir(struct git *git, const char *dir, struct err *err) {
     return ok;
 }
 
+char *git_discover(const char *dir) {
+    CLEANUP(free_string) char *at = absolute(dir);
+    for (;;) {
+        CLEANUP(text_clear) struct text inner = TEXT_INIT;
+        text_addf(&inner, "%s/.git", at);
+        char *slash = strrchr(at, '/');
+        if (is_git_dir(at) || access(text_string(&inner), F_OK) == 0)
+            return mem_string(at);
+        if (slash == NULL || slash == at)
+            return NULL;
+        *slash = '\0';
+    }
+}
+
 bool git_open(const char *dir, const char *work, struct stop *stop,
               struct git *ret_git, struct err *err) {
     *ret_git = (struct git){.work = mem_string(work), .stop = stop};
@@ -153,7 +167,7 @@ static bool git_explain(struct git *git, const char *verb, struct child_end end,
                         struct err *err) {
     CLEANUP(text_clear) struct text said = TEXT_INIT;
     git_stderr_take(git, &said);
-    if (said.len > 0)
+    if (said.len > 0 && git->stop != NULL)
         fprintf(stderr, "%s", text_string(&said));
     if (git->stop != NULL && stop_asked(git->stop) != 0)
         return err_set(err, ERR_INTERRUPTED, "git %s was stopped", verb);
@@ -347,7 +361,7 @@ bool git_run(struct git *git, const char *const *args, enum git_manner manner,
     if (end.how == CHILD_EXITED && (end.code == 0 || ret_exit != NULL)) {
         CLEANUP(text_clear) struct text said = TEXT_INIT;
         git_stderr_take(git, &said);
-        if (end.code > 1)
+        if (end.code > 1 && git->stop != NULL)
             fprintf(stderr, "%s", text_string(&said));
         return true;
     }

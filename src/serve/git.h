@@ -23,11 +23,14 @@ enum { OID_BYTES = 65 }; /* SHA-1 or SHA-256 in hex, and NUL */
 struct git {
     char *dir;         /* absolute path of the git directory */
     char *work;        /* scratch directory, or NULL */
-    struct stop *stop; /* may be NULL */
+    struct stop *stop; /* NULL: nobody asks us to stop, and what git says is
+                          for the error alone, not for stderr too */
     char **envp;
     int stderr_fd; /* memory: what the last git said */
 };
 
+/* The repository `dir` lies in; NULL: in none. You free it. */
+char *git_discover(const char *dir);
 /* `dir`: a git directory, or a work tree with .git inside. */
 bool git_open(const char *dir, const char *work, struct stop *stop,
               struct git *ret_git, struct err *err);
@@ -55,8 +58,8 @@ bool git_run_oid(struct git *git, const char *const *args,
 struct git_pipe {
     struct git *git;
     const char *verb;
-    FILE *in, *out; /* to and from it */
-    pid_t pid;      /* 0 = not open */
+    FILE *in, *out;       /* to and from it */
+    pid_t pid;            /* 0 = not open */
     struct child_end end; /* once it has ended */
 };
 

@@ -210,6 +210,10 @@ static void status_send(int fd, const struct land_status *status) {
         fprintf(stderr, "cannot write the status line\n");
 }
 
+static void free_words(char ***words) {
+    free(*words);
+}
+
 int land_main(int argc, char **argv) {
     struct words words;
     struct err err = {0};
@@ -218,6 +222,15 @@ int land_main(int argc, char **argv) {
     int fd = status_descriptor();
     stop_init(&stop);
     setvbuf(stdout, NULL, _IOLBF, 0);
+    /* With or without the verb in front, as getopt wants one. */
+    CLEANUP(free_words) char **shifted = NULL;
+    if (argc > 0 && argv[0][0] == '-') {
+        shifted = mem_alloc((size_t)(argc + 2) * sizeof *shifted);
+        shifted[0] = argv[0];
+        memcpy(shifted + 1, argv, (size_t)argc * sizeof *argv);
+        argv = shifted;
+        argc++;
+    }
     if (words_parse(argc, argv, &words, &err))
         land_run(&words.order, &stop, &status);
     else

@@ -12,6 +12,7 @@
 
 #include "os/clock.h"
 #include "os/fd.h"
+#include "os/process.h"
 
 /* A lock git made a moment after the note and never wrote into: whoever took
  * it is dead once it has been so for this long. */
@@ -35,6 +36,7 @@ struct note {
     char to[OID_BYTES];
     int64_t at_ns;
     int pid; /* of the git that takes the locks; 0 = not known */
+    unsigned long long started; /* process_start of it */
     struct lock_mark locks[LOCKS];
 };
 
@@ -59,8 +61,8 @@ static void note_init(struct note *note, const struct git *git,
 }
 
 static void note_format(const struct note *note, struct text *out) {
-    text_addf(out, "to %s\nat %" PRId64 "\npid %d\n", note->to, note->at_ns,
-              note->pid);
+    text_addf(out, "to %s\nat %" PRId64 "\npid %d %llu\n", note->to,
+              note->at_ns, note->pid, note->started);
     for (int i = 0; i < LOCKS; i++)
         if (note->locks[i].seen)
             text_addf(out, "lock %d %ju %ju %" PRId64 "\n", i,
@@ -90,7 +92,7 @@ static void note_line(struct note *note, const char *line) {
     int64_t changed_ns;
     if (sscanf(line, "to %64s", note->to) == 1 ||
         sscanf(line, "at %" SCNd64, &note->at_ns) == 1 ||
-        sscanf(line, "pid %d", &note->pid) == 1)
+        sscanf(line, "pid %d %llu", &note->pid, &note->started) == 2)
         return;
     if (sscanf(line, "lock %d %ju %ju %" SCNd64, &n, &device, &inode,
                &changed_ns) == 4 &&
@@ -116,11 +118,8 @@ static bool note_read(struct note *note) {
 
 /* Is the git of the note still at work? Its number may be another's by now. */
 static bool note_git_lives(const struct note *note) {
-    char path[64], name[16] = "";
-    snprintf(path, sizeof path, "/proc/%d/comm", note->pid);
-    CLEANUP(fd_close) int fd = open(path, O_RDONLY | O_CLOEXEC);
-    return note->pid > 0 && fd >= 0 && read(fd, name, sizeof name - 1) > 0 &&
-           strncmp(name, "git", 3) == 0;
+    return note->pid > 0 && note->started != 0 &&
+           process_start(note->pid) == note->started;
 }
 
 static bool lock_holds(const char *path, const char *to) {
@@ -262,6 +261,7 @@ static bool ref_transact(struct git *git, struct git_pipe *pipe,
         return ref_explain(pipe, branch, old, note->to, ret_moved, err);
     note_locks(note);
     note->pid = pipe->pid;
+    note->started = process_start(pipe->pid);
     if (!note_write(note, false, err)) {
         git_pipe_drop(pipe);
         return false;

@@ -11,13 +11,14 @@
 
 #include "os/clock.h"
 #include "os/fd.h"
+#include "os/process.h"
 #include "serve/set_blobs.h"
 #include "serve/set_unpack.h"
 #include "wire/status_line.h"
 #include "wire/words.h"
 
 /* Between TERM and KILL; the guard's own grace is longer. */
-enum { GRACE_MS = 5000, STATUS_MAX = 65536 };
+enum { GRACE_MS = 5000, ORPHANS_MS = 10000, STATUS_MAX = 65536 };
 
 extern char **environ;
 
@@ -125,7 +126,7 @@ static bool run_through(struct run *run, struct err *err) {
     struct mono begun = clock_mono();
     run->end =
         child_wait(pid, run->stop, run->order->timeout_s * 1000, GRACE_MS);
-    children_kill();
+    process_end_orphans(ORPHANS_MS);
     char room[64];
     printf("== %s %s after %.1f s\n", run->label, ended_words(run, room),
            (double)mono_ms_since(clock_mono(), begun) / 1000);

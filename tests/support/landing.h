@@ -32,6 +32,7 @@ struct set {
 /* One attempt. Zero: on branch main of DIR/target.git, made now. */
 struct attempt {
     const struct set *set;
+    const char *tarball; /* this file instead; of `set` only id and class */
     const char *git, *branch, *blind, *seen, *symlinks, *timeout, *submitter;
     const char *command;   /* instead of git */
     const char *checks[6]; /* name, command, name, command, ... */
