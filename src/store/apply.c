@@ -187,7 +187,7 @@ static bool apply_op(struct apply *apply, struct op *op, struct err *err) {
     case OP_LEASE:
         return apply_lease(apply, op, err);
     }
-    assert(!"an operation nobody knows");
+    assert(false && "an operation nobody knows");
     return false;
 }
 

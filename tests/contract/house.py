@@ -127,6 +127,8 @@ def every_file_is_built_and_built_once():
             yield f"src/{room.name}/{name} is not in its meson.build"
         for name in sorted({name for name in listed if listed.count(name) > 1}):
             yield f"src/{room.name}/meson.build lists '{name}' twice"
+    yield from listed_tests("unit_tests", "unit/test_")
+    yield from listed_tests("scenario_tests", "scenario/test_")
     yield from listed_tests("fuzz_targets", "fuzz/fuzz_")
 
 
@@ -148,6 +150,25 @@ def every_fuzz_target_has_a_corpus():
         corpus = ROOT / "tests/fuzz/corpus" / path.stem[len("fuzz_"):]
         if not corpus.is_dir() or not any(corpus.iterdir()):
             yield f"{short(path)}: no inputs in {short(corpus)}"
+
+
+def every_decoder_of_wire_has_a_fuzz_target():
+    """A target includes its header, or reaches it through other codecs."""
+    include = re.compile(r'#\s*include\s+"(wire/\w+)\.h"')
+    reached, todo = set(), []
+    for path in files("tests/fuzz/fuzz_*.c"):
+        todo += include.findall(path.read_text())
+    while todo:
+        name = todo.pop()
+        if name not in reached:
+            reached.add(name)
+            for path in files(f"src/{name}.[ch]"):
+                todo += include.findall(path.read_text())
+    decodes = re.compile(r"\bbool \w+_(?:parse|decode|read|step)\w*\(")
+    for path in files("src/wire/*.h"):
+        if decodes.search(path.read_text()) and \
+                f"wire/{path.stem}" not in reached:
+            yield f"{short(path)} decodes, and no tests/fuzz/fuzz_*.c uses it"
 
 
 def paths_named_in_documents_exist():
@@ -191,6 +212,7 @@ TESTS = [
     no_file_has_grown_past_a_second_noun,
     every_file_is_built_and_built_once,
     every_fuzz_target_has_a_corpus,
+    every_decoder_of_wire_has_a_fuzz_target,
     paths_named_in_documents_exist,
     scripts_are_posix,
     newcomers_find_two_commands_on_the_first_screen,
