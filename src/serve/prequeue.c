@@ -155,23 +155,21 @@ static bool put_aside(struct prequeue *prequeue, struct entry *entry,
 
 static bool reject(struct prequeue *prequeue, struct entry *entry,
                    const char *word, const char *sentence, struct err *err) {
-    CLEANUP(text_clear) struct text shown = TEXT_INIT;
     struct err why = {0};
-    text_addescaped(&shown, span_of(entry->name));
     if (!put_aside(prequeue, entry, word, sentence, &why)) {
         if (why.kind == ERR_TEMPORARY || why.sys == EIO) {
             entry->state = ENTRY_WAITING;
             entry->next = wall_add_ms(prequeue->now, RETRY_MS);
-            return err_set(err, why.kind, "cannot reject '%s': %s", shown.p,
+            return err_set(err, why.kind, "cannot reject '%s': %s", entry->name,
                            why.text);
         }
         entry->state = ENTRY_STUCK;
         log_error("cannot move '%s' from prequeue/ to reject/, remove it by "
                   "hand (%s: %s): %s",
-                  shown.p, word, sentence, why.text);
+                  entry->name, word, sentence, why.text);
         return true;
     }
-    log_warning("rejected '%s': %s: %s", shown.p, word, sentence);
+    log_warning("rejected '%s': %s: %s", entry->name, word, sentence);
     prequeue->tally.rejected++;
     entry->here = false;
     return note_reject(prequeue, entry, word, sentence, err);

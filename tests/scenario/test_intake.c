@@ -1,0 +1,530 @@
+#include "serve/intake.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "support/spool.h"
+
+enum { MINUTE_MS = 60 * 1000 };
+
+static void assert_rejected(struct spool *spool, const char *name,
+                            const char *word) {
+    char why[300];
+    snprintf(why, sizeof(why), "%s.why", name);
+    if (!spool_has(spool, BASE_REJECT, why))
+        fail_msg("'%s' was not rejected", name);
+    const char *line = spool_text(spool, BASE_REJECT, why);
+    if (strncmp(line, word, strlen(word)) != 0 || line[strlen(word)] != ':')
+        fail_msg("'%s', not '%s'", line, word);
+    assert_int_equal(line[strlen(line) - 1], '\n');
+    assert_ptr_equal(strchr(line, '\n'), line + strlen(line) - 1);
+    assert_true(spool_has(spool, BASE_REJECT, name));
+    assert_false(spool_has(spool, BASE_PREQUEUE, name));
+}
+
+static uint64_t rejected(struct spool *spool) {
+    return prequeue_tally(spool->prequeue).rejected;
+}
+
+/* ---- the way in -------------------------------------------------------------
+ */
+
+static void a_set_put_by_files_is_admitted(void **state) {
+    struct spool spool;
+    (void)state;
+    spool_begin(&spool);
+    const char *name = spool_put_set(
+        &spool, "C1", "BF.200",
+        "##dependencies\nC0\n##precursors\nP1\n##deleted\nold\n", "b a/c");
+    spool_scan(&spool);
+    struct job job = spool_job(&spool, "C1");
+    assert_int_equal(job.state, STATE_QUEUED);
+    assert_int_equal(job.kind, JOB_CHANGE);
+    assert_int_equal(job.job_class, CLASS_BF);
+    assert_true(span_is(job.target, "main"));
+    assert_true(span_is(job.name, name));
+    assert_int_equal(job.uid, geteuid());
+    CLEANUP(arena_clear) struct arena arena = ARENA_INIT;
+    struct job_touch *touches;
+    struct job_edge *edges;
+    size_t count;
+    assert_true(store_touches(spool.base->store, job.num, &arena, &touches,
+                              &count, NULL));
+    assert_int_equal(count, 3);
+    assert_true(store_edges_from(spool.base->store, job.num, &arena, &edges,
+                                 &count, NULL));
+    assert_int_equal(count, 2);
+    assert_int_equal(spool_count(&spool, BASE_PREQUEUE), 0);
+    assert_true(spool_has(&spool, BASE_DATA, name));
+    assert_true(prequeue_is_idle(spool.prequeue));
+    spool_assert_projected(&spool);
+    spool_end(&spool);
+}
+
+static void many_are_admitted_in_one_scan(void **state) {
+    struct spool spool;
+    (void)state;
+    spool_begin(&spool);
+    for (int i = 0; i < 20; i++) {
+        char id[16];
+        snprintf(id, sizeof(id), "C%d", i);
+        spool_put_set(&spool, id, i % 2 ? "DC" : "EM", "", "f");
+    }
+    spool_scan(&spool);
+    assert_int_equal(prequeue_tally(spool.prequeue).admitted, 20);
+    assert_int_equal(spool_count(&spool, BASE_QUEUE), 20);
+    spool_assert_projected(&spool);
+    spool_end(&spool);
+}
+
+static void a_marker_waits_for_its_data_and_then_gives_up(void **state) {
+    CLEANUP(text_clear) struct text tar = TEXT_INIT;
+    struct spool spool;
+    (void)state;
+    spool_begin(&spool);
+    const char *late = spool_name("C1", "DC"), *never = spool_name("C2", "DC");
+    spool_write(&spool, BASE_PREQUEUE, late, SPAN(""));
+    spool_write(&spool, BASE_PREQUEUE, never, SPAN(""));
+    spool_scan(&spool);
+    assert_int_equal(rejected(&spool), 0);
+    assert_true(prequeue_is_idle(spool.prequeue)); /* only time will help */
+    assert_true(spool.next.ns > spool.now.ns);
+    assert_true(wall_ms_since(spool.next, spool.now) <= 6 * MINUTE_MS);
+    spool_restart(&spool); /* which does not begin the wait anew */
+    spool_tar(&tar, "DC", "", "f");
+    spool_write(&spool, BASE_DATA, late, text_span(&tar));
+    spool.now = wall_add_ms(spool.now, 4 * MINUTE_MS);
+    spool_scan(&spool);
+    assert_true(spool_knows(&spool, "C1"));
+    assert_int_equal(rejected(&spool), 0);
+    spool.now = wall_add_ms(spool.now, 2 * MINUTE_MS);
+    spool_scan(&spool);
+    assert_rejected(&spool, never, "no-data");
+    spool_end(&spool);
+}
+
+static void a_name_from_the_future_waits_and_is_refused(void **state) {
+    CLEANUP(text_clear) struct text tar = TEXT_INIT;
+    struct spool spool;
+    char tai[TAI_TEXT_BYTES], name[200];
+    (void)state;
+    spool_begin(&spool);
+    spool_tar(&tar, "DC", "", "f");
+    for (int i = 0; i < 2; i++) {
+        struct wall at = wall_add_ms(spool.now, (i ? 20 : 9) * MINUTE_MS);
+        snprintf(name, sizeof(name), "F%d_%s_1_h_DC", i, tai_format(at, tai));
+        spool_put(&spool, name, text_span(&tar));
+    }
+    spool_scan(&spool);
+    assert_int_equal(rejected(&spool), 0);
+    spool.now = wall_add_ms(spool.now, 4 * MINUTE_MS + 1000);
+    spool_scan(&spool); /* the first is no longer far away */
+    assert_true(spool_knows(&spool, "F0"));
+    spool.now = wall_add_ms(spool.now, 2 * MINUTE_MS);
+    spool_scan(&spool);
+    assert_rejected(&spool, name, "future");
+    spool_end(&spool);
+}
+
+static void a_job_file_is_a_way_in_for_an_unknown_set(void **state) {
+    CLEANUP(text_clear) struct text tar = TEXT_INIT;
+    struct spool one, two;
+    (void)state;
+    spool_begin(&one);
+    const char *name = spool_put_set(&one, "C1", "DC", "##odd\nx\n", "f g");
+    spool_scan(&one);
+    spool_record(&one, "C1", "C7");
+    spool_settle(&one);
+    spool_begin(&two);
+    spool_tar(&tar, "DC", "##odd\nx\n", "f g");
+    spool_write(&two, BASE_DATA, name, text_span(&tar));
+    spool_write(&two, BASE_PREQUEUE, name,
+                span_of(spool_text(&one, BASE_QUEUE, name)));
+    spool_scan(&two);
+    struct job job = spool_job(&two, "C1");
+    assert_true(span_equal(job.sum, spool_job(&one, "C1").sum) ||
+                job.sum.len == 64);
+    assert_int_equal(job.record_seq, 0); /* its record is not believed */
+    /* of a known one it is refused */
+    spool_step(&two, "C1", STATE_TERMINATED, "operator");
+    spool_write(&two, BASE_PREQUEUE, name,
+                span_of(spool_text(&one, BASE_QUEUE, name)));
+    spool_scan(&two);
+    assert_rejected(&two, name, "duplicate-csid");
+    assert_true(spool_has(&two, BASE_DATA, name));
+    spool_assert_projected(&two);
+    spool_end(&one);
+    spool_end(&two);
+}
+
+static void a_job_file_still_being_written_is_waited_for(void **state) {
+    struct spool spool;
+    (void)state;
+    spool_begin(&spool);
+    const char *name = spool_name("C1", "DC");
+    spool_write(&spool, BASE_PREQUEUE, name, SPAN("##job\nformat 1\nna"));
+    spool_scan(&spool);
+    assert_int_equal(rejected(&spool), 0);
+    spool.now = wall_add_ms(spool.now, 6 * MINUTE_MS);
+    spool_scan(&spool);
+    assert_rejected(&spool, name, "job-file");
+    spool_end(&spool);
+}
+
+/* ---- twice
+ * -------------------------------------------------------------------- */
+
+static void the_same_set_again_changes_nothing(void **state) {
+    struct spool spool;
+    (void)state;
+    spool_begin(&spool);
+    const char *name = spool_put_set(&spool, "C1", "DC", "", "f");
+    spool_scan(&spool);
+    spool_write(&spool, BASE_PREQUEUE, name, SPAN(""));
+    spool_scan(&spool);
+    assert_int_equal(prequeue_tally(spool.prequeue).again, 1);
+    assert_int_equal(spool_count(&spool, BASE_REJECT), 0);
+    assert_int_equal(spool_count(&spool, BASE_PREQUEUE), 0);
+    assert_true(spool_has(&spool, BASE_DATA, name));
+    spool_assert_projected(&spool);
+    spool_end(&spool);
+}
+
+static void an_id_is_never_used_again(void **state) {
+    CLEANUP(text_clear) struct text tar = TEXT_INIT;
+    struct spool spool;
+    (void)state;
+    spool_begin(&spool);
+    const char *first = spool_put_set(&spool, "C1", "DC", "", "f");
+    spool_scan(&spool);
+    const char *other = spool_put_set(&spool, "C1", "DC", "", "other");
+    spool_scan(&spool);
+    assert_rejected(&spool, other, "duplicate-csid");
+    assert_false(spool_has(&spool, BASE_DATA, other));
+    const char *same = spool_put_set(&spool, "C1", "DC", "", "f");
+    spool_scan(&spool); /* the same content under another name */
+    assert_rejected(&spool, same, "duplicate-csid");
+    spool_step(&spool, "C1", STATE_TERMINATED, "operator");
+    spool_write(&spool, BASE_PREQUEUE, first, SPAN(""));
+    spool_scan(&spool);
+    assert_rejected(&spool, first, "duplicate-csid");
+    assert_true(spool_has(&spool, BASE_DATA, first));
+    spool_assert_projected(&spool);
+    spool_end(&spool);
+}
+
+static void of_two_with_one_id_in_one_scan_the_first_counts(void **state) {
+    struct spool spool;
+    (void)state;
+    spool_begin(&spool);
+    const char *a = spool_put_set(&spool, "C1", "DC", "", "f");
+    const char *b = spool_put_set(&spool, "C1", "DC", "", "g");
+    spool_scan(&spool);
+    assert_true(span_is(spool_job(&spool, "C1").name, a));
+    assert_rejected(&spool, b, "duplicate-csid");
+    spool_assert_projected(&spool);
+    spool_end(&spool);
+}
+
+/* ---- refusals of rules
+ * ---------------------------------------------------------- */
+
+static void what_cannot_be_done_yet_is_refused_by_name(void **state) {
+    static const struct {
+        const char *set_class, *sections, *files, *word;
+    } cases[] = {
+        {"RB", "##dependencies\nC0\n", "", "rb-unavailable"},
+        {"DC", "##group\ng1\n", "f", "group-unavailable"},
+        {"DC", "##supersedes\nC0\n", "f", "bad-supersedes"},
+        {"DC", "##supersedes\nC9\n", "f", "bad-supersedes"},
+    };
+    struct spool spool;
+    (void)state;
+    spool_begin(&spool);
+    spool_admit(&spool, "C0", "f");
+    for (size_t i = 0; i < COUNT(cases); i++) {
+        const char *name = spool_put_set(&spool, "X", cases[i].set_class,
+                                         cases[i].sections, cases[i].files);
+        spool_scan(&spool);
+        assert_rejected(&spool, name, cases[i].word);
+    }
+    spool_step(&spool, "C0", STATE_TERMINATED, "operator");
+    spool_put_set(&spool, "Y", "DC", "##supersedes\nC0\n", "f");
+    spool_scan(&spool);
+    assert_true(spool_knows(&spool, "Y"));
+    spool_end(&spool);
+}
+
+static void an_unknown_target_and_a_wrong_class_are_refused(void **state) {
+    CLEANUP(text_clear) struct text tar = TEXT_INIT;
+    struct spool spool;
+    (void)state;
+    spool_begin(&spool);
+    spool_tar(&tar, "DC", "", "f");
+    const char *wrong = spool_name("C1", "EM");
+    spool_put(&spool, wrong, text_span(&tar));
+    char *at = memmem(tar.p, tar.len, "main", 4);
+    memcpy(at, "mean", 4);
+    const char *lost = spool_name("C2", "DC");
+    spool_put(&spool, lost, text_span(&tar));
+    spool_scan(&spool);
+    assert_rejected(&spool, wrong, "class-mismatch");
+    assert_rejected(&spool, lost, "unknown-target");
+    spool_end(&spool);
+}
+
+static void a_refusal_is_an_event(void **state) {
+    CLEANUP(arena_clear) struct arena arena = ARENA_INIT;
+    struct spool spool;
+    struct store_event *events;
+    size_t count;
+    (void)state;
+    spool_begin(&spool);
+    spool_write(&spool, BASE_PREQUEUE, "junk", SPAN(""));
+    spool_scan(&spool);
+    assert_true(store_events(spool.base->store, 0, 0, 100, &arena, &events,
+                             &count, NULL));
+    assert_int_equal(count, 1);
+    assert_int_equal(events[0].kind, EVENT_REJECT);
+    assert_true(span_is(events[0].id, "junk"));
+    assert_true(span_is(events[0].reason, "bad-name"));
+    spool_end(&spool);
+}
+
+/* ---- by the service
+ * --------------------------------------------------------------- */
+
+struct told {
+    bool came, ok, again;
+    enum err_kind kind;
+    char name[256], id[80], text[600];
+};
+
+static void on_told(void *ctx, const struct upload_result *result) {
+    struct told *told = ctx;
+    told->came = true;
+    told->ok = result->ok;
+    told->again = result->again;
+    if (result->err) {
+        told->kind = result->err->kind;
+        snprintf(told->text, sizeof(told->text), "%s", result->err->text);
+    }
+    snprintf(told->name, sizeof(told->name), "%.*s", (int)result->name.len,
+             result->name.p ? result->name.p : "");
+    snprintf(told->id, sizeof(told->id), "%.*s", (int)result->id.len,
+             result->id.p ? result->id.p : "");
+}
+
+static struct told upload(struct spool *spool, const char *name, const char *id,
+                          struct span tar) {
+    struct intake_origin origin = {.now = spool->now, .actor = SPAN("uid:0")};
+    struct told told = {0};
+    struct upload *upload;
+    struct err err = {0};
+    assert_true(upload_open(spool->base, span_of(name), span_of(id), &origin,
+                            &upload, &err));
+    for (size_t at = 0; at < tar.len; at += 700)
+        assert_true(upload_write(
+            upload,
+            span_make(tar.p + at, tar.len - at < 700 ? tar.len - at : 700),
+            &err));
+    upload_finish(upload, spool->checker, on_told, &told);
+    assert_true(told.came);
+    assert_int_equal(spool_count(spool, BASE_TMP), 0);
+    return told;
+}
+
+static void a_set_sent_is_durable_and_admitted_by_the_next_scan(void **state) {
+    CLEANUP(text_clear) struct text tar = TEXT_INIT;
+    struct spool spool;
+    struct stat st;
+    (void)state;
+    spool_begin(&spool);
+    spool_tar(&tar, "BF", "", "f");
+    struct told told = upload(&spool, "some.tar", "C1", text_span(&tar));
+    assert_true(told.ok);
+    assert_string_equal(told.id, "C1");
+    assert_true(spool_has(&spool, BASE_PREQUEUE, told.name));
+    assert_int_equal(fstatat(spool.base->dirs[BASE_DATA], told.name, &st, 0),
+                     0);
+    assert_int_equal(st.st_mode & 0777, 0440);
+    /* an answer lost on its way: before and after the admission */
+    struct told again = upload(&spool, "some.tar", "C1", text_span(&tar));
+    assert_true(again.ok);
+    assert_string_equal(again.name, told.name);
+    spool_scan(&spool);
+    again = upload(&spool, "some.tar", "C1", text_span(&tar));
+    assert_true(again.ok && again.again);
+    assert_string_equal(again.name, told.name);
+    spool_scan(&spool);
+    assert_int_equal(prequeue_tally(spool.prequeue).admitted, 1);
+    assert_int_equal(spool_count(&spool, BASE_REJECT), 0);
+    spool_assert_projected(&spool);
+    spool_end(&spool);
+}
+
+static void without_an_id_the_content_makes_it(void **state) {
+    CLEANUP(text_clear) struct text tar = TEXT_INIT;
+    CLEANUP(text_clear) struct text other = TEXT_INIT;
+    struct spool spool;
+    (void)state;
+    spool_begin(&spool);
+    spool_tar(&tar, "DC", "", "f");
+    spool_tar(&other, "DC", "", "g");
+    struct told one = upload(&spool, "", "", text_span(&tar));
+    struct told two = upload(&spool, "x", "", text_span(&tar));
+    struct told three = upload(&spool, "", "", text_span(&other));
+    assert_true(one.ok && two.ok && three.ok);
+    assert_int_equal(one.id[0], 'j');
+    assert_int_equal(strlen(one.id), 17);
+    assert_string_equal(one.id, two.id);
+    assert_string_not_equal(one.id, three.id);
+    const char *name = spool_name("N1", "DC"); /* a full name is believed */
+    struct told named = upload(&spool, name, "", text_span(&tar));
+    assert_true(named.ok);
+    assert_string_equal(named.name, name);
+    spool_scan(&spool);
+    assert_int_equal(prequeue_tally(spool.prequeue).admitted, 3);
+    spool_end(&spool);
+}
+
+static void a_bad_set_sent_is_refused_at_once_and_leaves_nothing(void **state) {
+    CLEANUP(text_clear) struct text tar = TEXT_INIT;
+    struct spool spool;
+    (void)state;
+    spool_begin(&spool);
+    struct told told =
+        upload(&spool, "x", "C1", SPAN("this is no tar archive at all"));
+    assert_false(told.ok);
+    assert_int_equal(told.kind, ERR_REFUSED);
+    assert_memory_equal(told.text, "not-tar: ", 9);
+    spool_tar(&tar, "DC", "##group\ng\n", "f");
+    told = upload(&spool, "x", "C1", text_span(&tar));
+    assert_int_equal(told.kind, ERR_REFUSED);
+    assert_non_null(strstr(told.text, "group-unavailable"));
+    tar.len = 0;
+    spool_tar(&tar, "DC", "", "f");
+    assert_true(upload(&spool, "x", "C1", text_span(&tar)).ok);
+    tar.len = 0;
+    spool_tar(&tar, "DC", "", "g");
+    for (int i = 0; i < 2; i++) { /* before and after the admission */
+        told = upload(&spool, "x", "C1", text_span(&tar));
+        assert_int_equal(told.kind, ERR_REFUSED);
+        assert_non_null(strstr(told.text, "duplicate-csid"));
+        spool_scan(&spool);
+    }
+    assert_int_equal(spool_count(&spool, BASE_DATA), 1);
+    assert_int_equal(spool_count(&spool, BASE_REJECT), 0);
+    spool_end(&spool);
+}
+
+static void a_wrong_id_is_refused_before_anything_is_sent(void **state) {
+    struct spool spool;
+    struct upload *upload;
+    struct err err = {0};
+    struct intake_origin origin = {0};
+    (void)state;
+    spool_begin(&spool);
+    assert_false(upload_open(spool.base, SPAN(""), SPAN("../x"), &origin,
+                             &upload, &err));
+    assert_int_equal(err.kind, ERR_DATA);
+    assert_int_equal(spool_count(&spool, BASE_TMP), 0);
+    assert_true(
+        upload_open(spool.base, SPAN(""), SPAN("ok"), &origin, &upload, &err));
+    assert_true(upload_write(upload, SPAN("abc"), &err));
+    upload_abort(upload);
+    assert_int_equal(spool_count(&spool, BASE_TMP), 0);
+    spool_end(&spool);
+}
+
+static bool disk_is_full;
+static ssize_t perhaps_write(int fd, const void *bytes, size_t count) {
+    if (disk_is_full) {
+        errno = ENOSPC;
+        return -1;
+    }
+    return write(fd, bytes, count);
+}
+
+static void a_full_disk_refuses_for_now(void **state) {
+    struct disk small = disk_system;
+    struct spool spool;
+    struct upload *upload;
+    struct err err = {0};
+    struct intake_origin origin = {0};
+    (void)state;
+    spool_begin(&spool);
+    small.write = perhaps_write;
+    assert_true(
+        upload_open(spool.base, SPAN(""), SPAN("ok"), &origin, &upload, &err));
+    disk = &small;
+    disk_is_full = true;
+    assert_false(upload_write(upload, SPAN("abc"), &err));
+    assert_int_equal(err.kind, ERR_TEMPORARY);
+    upload_abort(upload);
+    disk = &disk_system;
+    /* what came by files waits for better times: nothing is lost */
+    spool_write(&spool, BASE_PREQUEUE, "junk", SPAN("x"));
+    disk = &small;
+    assert_false(prequeue_scan(spool.prequeue, spool.now, &spool.next, &err));
+    assert_int_equal(err.kind, ERR_TEMPORARY);
+    assert_true(spool_has(&spool, BASE_PREQUEUE, "junk"));
+    disk_is_full = false;
+    disk = &disk_system;
+    spool_scan(&spool);
+    assert_rejected(&spool, "junk", "bad-name");
+    spool_end(&spool);
+}
+
+static void put_makes_data_and_marker(void **state) {
+    CLEANUP(text_clear) struct text tar = TEXT_INIT;
+    struct spool spool;
+    struct err err = {0};
+    (void)state;
+    spool_begin(&spool);
+    spool_tar(&tar, "DC", "", "f");
+    spool_write(&spool, BASE_ARCHIVE, "in", text_span(&tar));
+    CLEANUP(fd_close)
+    int fd = openat(spool.base->dirs[BASE_ARCHIVE], "in", O_RDONLY);
+    const char *name = spool_name("C1", "DC");
+    assert_true(intake_put(spool.base, fd, span_of(name), &err));
+    assert_true(spool_has(&spool, BASE_PREQUEUE, name));
+    assert_true(spool_has(&spool, BASE_DATA, name));
+    assert_int_equal(spool_count(&spool, BASE_TMP), 0);
+    spool_scan(&spool);
+    assert_true(spool_knows(&spool, "C1"));
+    assert_int_equal(lseek(fd, 1, SEEK_SET), 1); /* other content */
+    assert_false(intake_put(spool.base, fd, span_of(name), &err));
+    assert_int_equal(err.kind, ERR_REFUSED);
+    assert_false(intake_put(spool.base, fd, SPAN("../evil"), &err));
+    assert_int_equal(err.kind, ERR_REFUSED);
+    assert_int_equal(spool_count(&spool, BASE_TMP), 0);
+    spool_end(&spool);
+}
+
+int main(int argc, char **argv) {
+    SPOOL_MAIN(argc, argv);
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_set_put_by_files_is_admitted),
+        cmocka_unit_test(many_are_admitted_in_one_scan),
+        cmocka_unit_test(a_marker_waits_for_its_data_and_then_gives_up),
+        cmocka_unit_test(a_name_from_the_future_waits_and_is_refused),
+        cmocka_unit_test(a_job_file_is_a_way_in_for_an_unknown_set),
+        cmocka_unit_test(a_job_file_still_being_written_is_waited_for),
+        cmocka_unit_test(the_same_set_again_changes_nothing),
+        cmocka_unit_test(an_id_is_never_used_again),
+        cmocka_unit_test(of_two_with_one_id_in_one_scan_the_first_counts),
+        cmocka_unit_test(what_cannot_be_done_yet_is_refused_by_name),
+        cmocka_unit_test(an_unknown_target_and_a_wrong_class_are_refused),
+        cmocka_unit_test(a_refusal_is_an_event),
+        cmocka_unit_test(a_set_sent_is_durable_and_admitted_by_the_next_scan),
+        cmocka_unit_test(without_an_id_the_content_makes_it),
+        cmocka_unit_test(a_bad_set_sent_is_refused_at_once_and_leaves_nothing),
+        cmocka_unit_test(a_wrong_id_is_refused_before_anything_is_sent),
+        cmocka_unit_test(a_full_disk_refuses_for_now),
+        cmocka_unit_test(put_makes_data_and_marker),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
