@@ -1,0 +1,174 @@
+#!/bin/sh
+# The demonstration of ./try: a base with a real repository, work that lands,
+# work that is refused and says why. Everything lies in ./demo.pointsman.
+set -eu
+
+cd "$(dirname "$0")/.."
+top=$PWD
+program=$top/build/src/cli/pointsman
+demo=$top/demo.pointsman
+server=
+
+pointsman() { "$program" --base "$demo/base" "$@"; }
+say() { printf '\n== %s\n' "$*"; }
+git_quiet() { git -c user.name='A Demo' -c user.email=demo@localhost \
+    -c init.defaultBranch=main -c commit.gpgsign=false "$@" >/dev/null 2>&1; }
+
+# A server of a former run that was cut off may still be there.
+if [ -d "$demo/base" ] && pid=$(cat "$demo/base/ctrl/serve.pid" 2>/dev/null); then
+    kill "$pid" 2>/dev/null && while kill -0 "$pid" 2>/dev/null; do :; done
+fi
+rm -rf "$demo"
+mkdir "$demo"
+
+finish() {
+    [ -z "$server" ] || kill "$server" 2>/dev/null || :
+    [ -z "$server" ] || wait "$server" 2>/dev/null || :
+    server=
+}
+trap finish EXIT
+trap 'exit 130' INT TERM
+
+# ---- a repository and a base for it ------------------------------------------
+
+git_quiet init --bare "$demo/project.git"
+git_quiet init "$demo/work"
+mkdir "$demo/work/src" "$demo/sets"
+cat >"$demo/work/src/parse.c" <<'END'
+/* A parser, more or less. */
+
+int depth = 10;
+
+int parse(void);
+
+int limit = 100;
+END
+echo 'int main(void) { return 0; }' >"$demo/work/src/main.c"
+echo 'A project to show things with.' >"$demo/work/README"
+cd "$demo/work"
+git_quiet add .
+git_quiet commit -m 'The beginning'
+git_quiet remote add origin ../project.git
+git_quiet push origin HEAD:main
+cd "$top"
+
+pointsman init --target "main=$demo/project.git"
+mkdir -p "$demo/base/conf.d"
+cat >"$demo/base/conf.d/demo.conf" <<'END'
+[queue]
+concurrency = 2
+grace = 1
+
+[target "main"]
+check.words = sh -c 'if grep -rn BROKEN .; then echo "that word is not allowed here"; exit 1; fi'
+END
+cat >"$demo/base/conf.d/serve.conf" <<'END'
+[serve]
+listen = off
+END
+
+# pack ID CLASS FILE EDIT [OPTION]...: one commit on the beginning, as a set
+pack() {
+    id=$1 class=$2 file=$3 edit=$4
+    shift 4
+    (
+        cd "$demo/work"
+        git_quiet checkout -B "$id" main || git_quiet checkout -b "$id"
+        mkdir -p "$(dirname "$file")"
+        sh -c "$edit" pack "$file"
+        git_quiet add "$file"
+        git_quiet commit -m "$id: work on $file"
+    )
+    pointsman --quiet change pack -C "$demo/work" --target main --id "$id" \
+        --class "$class" "$@" -o "$demo/sets/$id.tar" "main..$id"
+    pointsman change submit "$demo/sets/$id.tar" >/dev/null
+    printf '   %-12s %s  %-14s %s\n' "$id" "$class" "$file" "$*"
+}
+
+say "a dozen change sets come in; nothing runs yet, so that they pile up"
+(cd "$demo/work" && git_quiet branch -M main)
+pack parser-1   DC src/parse.c 'sed -i "s/depth = 10/depth = 20/" "$1"'
+pack parser-2   DC src/parse.c 'sed -i "s/limit = 100/limit = 200/" "$1"'
+pack parser-3   DC src/parse.c 'sed -i "s/depth = 10/depth = 30/" "$1"'
+pack feature    DC src/feature.c 'echo "int feature;" > "$1"' --depends base-work
+pack base-work  DC src/base.c  'echo "int base;" > "$1"'
+pack docs       DC doc/intro   'echo "Read this first." > "$1"'
+pack careless   DC src/new.c   'echo "/* BROKEN */" > "$1"'
+pack notes      DC doc/notes   'echo "Notes." > "$1"'
+pack readme     DC README      'echo "More words." >> "$1"'
+pack crash-fix  BF src/main.c  'echo "int main(void) { return 1; }" > "$1"'
+pack security   EM src/auth.c  'echo "int auth;" > "$1"'
+pack orphan     DC src/orphan.c 'echo "int orphan;" > "$1"' --depends careless
+
+say "and commands: one answers 'not now' at first, one shows progress, one has three tasks"
+cd "$demo"
+pointsman submit --id flaky -- sh -c '
+    [ -e tried ] && { echo "now it works"; exit 0; }
+    touch tried; echo "not now"; exit 75' >/dev/null
+pointsman submit --id progress -- sh -c '
+    for percent in 20 40 60 80 100; do
+        echo "$percent step $percent" >&$POINTSMAN_PROGRESS_FD
+        echo "did $percent"; sleep 0.2
+    done' >/dev/null
+printf 'red\ngreen\nblue\n' >colours
+pointsman submit --id colours --array colours -- echo 'a task for' >/dev/null
+cd "$top"
+pointsman list
+
+say "why does parser-2 wait?"
+pointsman why parser-2 || :
+
+say "now the server starts, two slots"
+pointsman serve 2>"$demo/serve.log" &
+server=$!
+
+all="parser-1 parser-2 parser-3 feature base-work docs careless notes readme
+crash-fix security orphan flaky progress colours"
+
+# ---- the live picture --------------------------------------------------------
+
+picture() {
+    pointsman list --all 2>/dev/null | cut -c "1-${COLUMNS:-100}"
+}
+if [ -t 1 ]; then
+    lines=0
+    while :; do
+        shown=$(picture) || shown=
+        [ "$lines" -eq 0 ] || printf '\033[%dA\033[J' "$lines"
+        printf '%s\n' "$shown"
+        lines=$(printf '%s\n' "$shown" | wc -l)
+        pointsman wait --timeout 0.2 $all >/dev/null 2>&1 && break
+        [ $? -eq 124 ] || break
+        kill -0 "$server" 2>/dev/null || break
+    done
+    printf '\033[%dA\033[J' "$lines"
+fi
+# The exit status is that of the first that failed: two are meant to.
+pointsman wait --timeout 120 $all >/dev/null 2>&1 || :
+
+say "what became of them"
+pointsman list --all
+
+say "why parser-3, careless and orphan did not land"
+for id in parser-3 careless orphan; do
+    pointsman why "$id" || :
+done
+
+say "what the check of 'careless' said"
+pointsman logs careless | tail -n 4
+
+say "the branch: emergency first, then the bug fix, then the rest; each exactly once"
+git -C "$demo/project.git" log --reverse \
+    --format='%h %<(28,trunc)%s %(trailers:key=CS-Id,key=CS-Class,separator=%x20)' main
+
+finish
+cat <<END
+
+== what to type next (the base stays in ./demo.pointsman)
+   alias pointsman=$program
+   export POINTSMAN_BASE=$demo/base
+   pointsman run -- make -j8            run a command through the queue
+   pointsman logs progress              what one of them wrote
+   pointsman history feature            the life of a set
+   pointsman help                       everything else
+END
