@@ -6,7 +6,12 @@
 #include "base/log.h"
 #include "serve/scheduler_inner.h"
 
-enum { AGAIN_AFTER_FAILURE_MS = 1000, AHEAD_MAX = 256, PAGE_RUNNING = 1000 };
+enum {
+    AGAIN_AFTER_FAILURE_MS = 1000,
+    AHEAD_MAX = 256,
+    PAGE_RUNNING = 1000,
+    BACKED_OFF_MAX = 4096
+};
 
 /* ---- life --------------------------------------------------------------- */
 
@@ -61,6 +66,7 @@ struct scheduler *scheduler_new(struct store *store,
     scheduler->schedule =
         schedule_new(&(struct schedule_limits){.slots = options->slots});
     random_init(&scheduler->random, options->seed);
+    scheduler->backed_off_at = WALL_NEVER;
     list_init(&scheduler->waiting);
     list_init(&scheduler->attempts);
     list_init(&scheduler->ended);
@@ -171,10 +177,12 @@ static bool recover(struct scheduler *scheduler, struct err *err) {
             list.after_num = jobs[i].num;
             ok = store_tasks(scheduler->store, jobs[i].num, &tasks, &rows,
                              &row_count, err);
+            /* A single task has a row without a node. */
+            bool array = ok && row_count > 0 && rows[0].node.len > 0;
             arena_clear(&tasks);
             if (!ok)
                 break;
-            if (row_count > 0)
+            if (array)
                 ok = recover_tasks(scheduler, &jobs[i], batch, err);
             else
                 recover_one(scheduler, &jobs[i]);
@@ -187,13 +195,33 @@ static bool recover(struct scheduler *scheduler, struct err *err) {
     }
 }
 
+/* The registry gives ready jobs only; those that become so by time alone have
+ * to be waited for. */
+static bool load_backed_off(struct scheduler *scheduler, struct err *err) {
+    struct arena arena = ARENA_INIT;
+    struct store_list list = {.states = STATE_BIT(STATE_PENDING),
+                              .with_not_before = true,
+                              .with_spec = true,
+                              .limit = BACKED_OFF_MAX};
+    struct job *jobs;
+    size_t count = 0;
+    bool ok = !(scheduler->options.parts & SCHEDULER_STARTS) ||
+              store_jobs(scheduler->store, &list, &arena, &jobs, &count, err);
+    for (size_t i = 0; ok && i < count; i++)
+        offer_job(scheduler, &jobs[i]);
+    if (ok && count == BACKED_OFF_MAX)
+        scheduler->backed_off_at = jobs[count - 1].not_before;
+    arena_clear(&arena);
+    return ok;
+}
+
 bool scheduler_start(struct scheduler *scheduler, struct wall now,
                      bool recover_running, struct err *err) {
     scheduler->now = now;
     if (!store_poll(scheduler->store, err))
         return false;
     store_listen(scheduler->store, scheduler_on_event, scheduler);
-    if (!scheduler_load(scheduler, err))
+    if (!scheduler_load(scheduler, err) || !load_backed_off(scheduler, err))
         return false;
     return !recover_running || recover(scheduler, err);
 }
@@ -355,9 +383,13 @@ bool scheduler_turn(struct scheduler *scheduler, struct wall now,
         *ret_next = scheduler->again_at;
         return true;
     }
+    if (scheduler->backed_off_at.ns <= now.ns &&
+        !load_backed_off(scheduler, err))
+        return false;
     if (!scheduler->in_flight)
         look(scheduler);
-    struct wall next = probes_next(scheduler);
+    struct wall next =
+        earlier(probes_next(scheduler), scheduler->backed_off_at);
     if (scheduler->options.parts & SCHEDULER_STAGES)
         next = earlier(next, order_next_time(scheduler->order));
     if (scheduler->options.parts & SCHEDULER_STARTS) {

@@ -111,8 +111,8 @@ void offer_job(struct scheduler *scheduler, const struct job *job) {
         .admitted = job->admitted,
         .not_before = job->not_before,
     };
-    card_keep(scheduler, job);
     schedule_offer(scheduler->schedule, &offer, scheduler->now);
+    card_keep(scheduler, job); /* frees an old card, which may hold `job` */
 }
 
 void offer_num(struct scheduler *scheduler, uint64_t num) {

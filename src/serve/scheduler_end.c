@@ -196,8 +196,11 @@ static void command_limits(const struct card *card, struct arena *arena,
                            struct retry_limits *limits) {
     struct submission sub;
     struct err err;
-    if (!submission_parse(card->job.spec, SUBMISSION_BODY, arena, &sub, &err))
+    if (!submission_parse(card->job.spec, SUBMISSION_BODY, arena, &sub, &err)) {
+        log_error("cannot read the submission of '%.*s': %s",
+                  (int)card->job.id.len, card->job.id.p, err.text);
         return;
+    }
     limits->retries = sub.retries;
     limits->at_most_once = sub.at_most_once;
     limits->temp_ends = sub.retries == 0 && span_is(card->job.cause, "run");

@@ -109,7 +109,8 @@ struct scheduler {
     bool draining, returning;
     bool settled; /* the last look found nothing to do */
     bool failed;
-    struct wall again_at; /* after a batch that failed */
+    struct wall again_at;      /* after a batch that failed */
+    struct wall backed_off_at; /* there are more to be loaded then */
     struct err store_err;
 };
 

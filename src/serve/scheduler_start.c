@@ -69,7 +69,7 @@ static bool array_load(struct scheduler *scheduler, const struct job *job,
         array_free(array);
         return false;
     }
-    if (array->count == 0) {
+    if (array->count == 0 || tasks[0].node.len == 0) {
         array_free(array);
         return true;
     }

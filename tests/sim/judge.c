@@ -34,8 +34,8 @@ static void judge_dependency(struct world *world, const struct ghost *ghost) {
     bool found;
     if (!ghost->after[0])
         return;
-    if (!store_lookup(world->store, span_of(ghost->after), &arena, &job,
-                      &found, &err))
+    if (!store_lookup(world->store, span_of(ghost->after), &arena, &job, &found,
+                      &err))
         world_fail(world, "cannot look up: %s", err.text);
     if (!found || job.state != STATE_DONE)
         world_fail(world, "%s starts before %s is done", ghost->id,
@@ -48,7 +48,7 @@ void judge_start(struct world *world, const struct process *process) {
     unsigned live = 0;
     if (process->probe)
         return;
-    LIST_EACH(&world->processes, link) {
+    LIST_EACH (&world->processes, link) {
         const struct process *other = LIST_OF(link, struct process, link);
         if (other->running && !other->probe && other->num == process->num &&
             other->task == process->task)
@@ -67,7 +67,7 @@ void judge_start(struct world *world, const struct process *process) {
 
 void judge_settled(struct world *world) {
     size_t live = 0;
-    LIST_EACH(&world->processes, link) {
+    LIST_EACH (&world->processes, link) {
         const struct process *process = LIST_OF(link, struct process, link);
         live += process->running && !process->probe;
     }

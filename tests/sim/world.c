@@ -6,6 +6,23 @@
 
 #include "wire/set_name.h"
 
+/* What the registry says happened, under --trace. */
+static void tell_history(const struct world *world) {
+    struct arena arena = ARENA_INIT;
+    struct store_event *events;
+    size_t count;
+    if (!world->trace || !store_events(world->store, 0, 0, 100000, &arena,
+                                       &events, &count, NULL))
+        return;
+    for (size_t i = 0; i < count; i++)
+        printf("# %6" PRIu64 " %.*s %c%c %.*s %.*s\n", events[i].seq,
+               (int)events[i].id.len, events[i].id.p,
+               job_state_letter(events[i].from), job_state_letter(events[i].to),
+               (int)events[i].reason.len, events[i].reason.p,
+               (int)events[i].detail.len, events[i].detail.p);
+    arena_clear(&arena);
+}
+
 void world_fail(const struct world *world, const char *format, ...) {
     va_list args;
     va_start(args, format);
@@ -14,6 +31,8 @@ void world_fail(const struct world *world, const char *format, ...) {
     printf("\n");
     fflush(stdout);
     va_end(args);
+    tell_history(world);
+    fflush(stdout);
     abort();
 }
 
@@ -61,30 +80,28 @@ static enum fate draw_fate(struct world *world, bool change) {
 
 static size_t running(const struct world *world) {
     size_t count = 0;
-    LIST_EACH(&((struct world *)(uintptr_t)world)->processes, link)
-    count += LIST_OF(link, struct process, link)->running;
+    LIST_EACH (&((struct world *)(uintptr_t)world)->processes, link)
+        count += LIST_OF(link, struct process, link)->running;
     return count;
 }
 
 static void process_begin(struct world *world, struct process *process) {
     process->running = true;
-    process->ends =
-        wall_add_ms(world->now, (int64_t)draw(world, 5000) + 1);
+    process->ends = wall_add_ms(world->now, (int64_t)draw(world, 5000) + 1);
     if (process->fate == FATE_FOR_EVER)
         process->ends = WALL_NEVER;
     if (process->change && process->fate == FATE_DONE)
         process->lands = wall_add_ms(
-            world->now,
-            wall_ms_since(process->ends, world->now) * 3 / 4);
-    trace(world, "begin %s attempt=%u task=%" PRIu64 " fate=%d%s",
-          process->id, process->attempt, process->task, process->fate,
+            world->now, wall_ms_since(process->ends, world->now) * 3 / 4);
+    trace(world, "begin %s attempt=%u task=%" PRIu64 " fate=%d%s", process->id,
+          process->attempt, process->task, process->fate,
           process->probe ? " probe" : "");
     judge_start(world, process);
 }
 
 /* As the guard: no more than there are slots, later ones wait their turn. */
 static void begin_waiting(struct world *world) {
-    LIST_EACH(&world->processes, link) {
+    LIST_EACH (&world->processes, link) {
         struct process *process = LIST_OF(link, struct process, link);
         if (process->running)
             continue;
@@ -102,16 +119,16 @@ static void runner_start(void *ctx, const struct run_order *order) {
     process->attempt = order->attempt;
     process->probe = order->probe;
     process->change = order->job->kind == JOB_CHANGE;
-    process->fate = order->probe ? FATE_DONE
-                                 : draw_fate(world, process->change);
-    snprintf(process->id, sizeof(process->id), "%.*s",
-             (int)order->job->id.len, order->job->id.p);
+    process->fate =
+        order->probe ? FATE_DONE : draw_fate(world, process->change);
+    snprintf(process->id, sizeof(process->id), "%.*s", (int)order->job->id.len,
+             order->job->id.p);
     list_push(&world->processes, &process->link);
 }
 
 static void runner_stop(void *ctx, uint64_t handle, enum run_stop how) {
     struct world *world = ctx;
-    LIST_EACH(&world->processes, link) {
+    LIST_EACH (&world->processes, link) {
         struct process *process = LIST_OF(link, struct process, link);
         if (process->handle != handle)
             continue;
@@ -193,8 +210,8 @@ static void process_end(struct world *world, struct process *process) {
     if (process->running && !process->probe)
         ghost->live--;
     trace(world, "end   %s attempt=%u result=%d exit=%d signal=%d %.*s",
-          process->id, process->attempt, end.result, end.exit_code,
-          end.signal, (int)end.status.len, end.status.p ? end.status.p : "");
+          process->id, process->attempt, end.result, end.exit_code, end.signal,
+          (int)end.status.len, end.status.p ? end.status.p : "");
     list_remove(&process->link);
     scheduler_ended(world->scheduler, &end);
     free(process);
@@ -212,7 +229,7 @@ static void process_land(struct world *world, struct process *process) {
 }
 
 static bool end_due(struct world *world) {
-    LIST_EACH(&world->processes, link) {
+    LIST_EACH (&world->processes, link) {
         struct process *process = LIST_OF(link, struct process, link);
         if (process->running && process->lands.ns > 0 &&
             process->lands.ns <= world->now.ns) {
@@ -317,8 +334,7 @@ struct admission {
 static void on_admitted(void *ctx, struct store_batch *batch, bool ok,
                         const struct err *err) {
     struct admission *admission = ctx;
-    struct ghost *ghost =
-        world_ghost(admission->world, span_of(admission->id));
+    struct ghost *ghost = world_ghost(admission->world, span_of(admission->id));
     (void)err;
     if (ok && store_batch_result(batch, 0) == STORE_DONE) {
         ghost->acknowledged = true;
@@ -329,16 +345,15 @@ static void on_admitted(void *ctx, struct store_batch *batch, bool ok,
 
 static struct ghost *ghost_new(struct world *world, const char *prefix) {
     struct ghost *ghost = mem_alloc(sizeof(*ghost));
-    snprintf(ghost->id, sizeof(ghost->id), "%s%u", prefix,
-             ++world->submitted);
+    snprintf(ghost->id, sizeof(ghost->id), "%s%u", prefix, ++world->submitted);
     map_put(&world->ghosts, span_of(ghost->id), ghost);
     return ghost;
 }
 
 static size_t draw_touches(struct world *world, struct ghost *ghost,
                            struct job_touch *touches) {
-    static const char *const paths[WORLD_PATHS] = {"a", "b", "c/d", "c/e",
-                                                   "c", "f"};
+    static const char *const paths[WORLD_PATHS] = {"a",   "b", "c/d",
+                                                   "c/e", "c", "f"};
     size_t count = 0;
     for (unsigned i = 0; i < WORLD_PATHS; i++)
         if (chance(world, 30)) {
@@ -362,8 +377,8 @@ static size_t draw_edges(struct world *world, struct ghost *ghost,
                                     : world->submitted - 1 - (unsigned)back;
     if (at == 0 || at >= world->submitted + 2)
         return 0;
-    snprintf(ghost->after, sizeof(ghost->after), "%s%u",
-             at % 2 ? "c" : "j", at);
+    snprintf(ghost->after, sizeof(ghost->after), "%s%u", at % 2 ? "c" : "j",
+             at);
     if (strcmp(ghost->after, ghost->id) == 0) {
         ghost->after[0] = '\0';
         return 0;
@@ -419,8 +434,7 @@ static void submit_change(struct world *world) {
         .name = span_of(ghost->id),
         .cause = SPAN("person"),
     };
-    admit(world, ghost, &job, edges, edge_count, touches, touch_count, NULL,
-          0);
+    admit(world, ghost, &job, edges, edge_count, touches, touch_count, NULL, 0);
 }
 
 static void submit_command(struct world *world) {
@@ -430,8 +444,7 @@ static void submit_command(struct world *world) {
     char spec[160];
     ghost->at_most_once = chance(world, 15);
     ghost->array = !ghost->at_most_once && chance(world, 20);
-    snprintf(spec, sizeof(spec),
-             "{\"command\":[\"x\"],\"retries\":%u%s%s}",
+    snprintf(spec, sizeof(spec), "{\"command\":[\"x\"],\"retries\":%u%s%s}",
              ghost->at_most_once ? 0 : (unsigned)draw(world, 3),
              ghost->at_most_once ? ",\"at_most_once\":true" : "",
              ghost->array ? ",\"array\":[\"a\",\"b\",\"c\"]" : "");
@@ -541,7 +554,7 @@ void world_act(struct world *world) {
 
 static struct wall next_end(const struct world *world) {
     struct wall next = WALL_NEVER;
-    LIST_EACH(&((struct world *)(uintptr_t)world)->processes, link) {
+    LIST_EACH (&((struct world *)(uintptr_t)world)->processes, link) {
         const struct process *process = LIST_OF(link, struct process, link);
         if (!process->running)
             continue;
@@ -606,23 +619,26 @@ static void calm_down(struct world *world) {
     struct job *jobs;
     size_t count;
     struct err err;
-    world->calm = true;
     if (!store_jobs(world->store, &list, &arena, &jobs, &count, &err))
         world_fail(world, "cannot list: %s", err.text);
     for (size_t i = 0; i < count; i++)
         if (jobs[i].holds)
             hold_or_release(world, &jobs[i]);
-    LIST_EACH(&world->processes, link) {
+    LIST_EACH (&world->processes, link) {
         struct process *process = LIST_OF(link, struct process, link);
-        if (process->fate == FATE_FOR_EVER)
-            process->ends = wall_add_ms(world->now, 1000);
-        if (process->fate == FATE_FOR_EVER)
-            process->fate = FATE_DONE;
+        if (process->fate != FATE_FOR_EVER)
+            continue;
+        process->fate = FATE_DONE;
+        process->ends = wall_add_ms(world->now, 1000);
+        if (process->change)
+            process->lands = process->ends;
     }
     arena_clear(&arena);
 }
 
 bool world_drain(struct world *world) {
+    world->calm = true;
+    world_settle(world); /* what was under way still counts */
     calm_down(world);
     world_settle(world);
     for (unsigned i = 0; i < 20000 && anything_lives(world); i++)
