@@ -257,6 +257,9 @@ static bool start_check(struct prequeue *prequeue, struct entry *entry,
             return dir_remove(base->dirs[BASE_PREQUEUE], entry->name, NULL,
                               err);
         }
+        if (why.sys == ELOOP)
+            return reject(prequeue, entry, "bad-data",
+                          "what lies in data/ is a symbolic link", err);
         return wait_or_reject(
             prequeue, entry, why.sys == ENOENT ? "no-data" : "bad-data",
             why.sys == ENOENT ? "there is no data of this name in data/"
