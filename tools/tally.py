@@ -4,6 +4,7 @@ A test program of ours prints one TAP line per test inside it; those are
 counted, not programs. Prints a line a suite, the reason of each skip and the
 log of each program that failed; appends "PASSED FAILED SKIPPED" to TALLIES.
 """
+import collections
 import json
 import pathlib
 import re
@@ -70,13 +71,26 @@ def reports(build_dir, count):
             print("    " + line)
 
 
+def unheard(build_dir, heard):
+    """Tests that are set up but of which meson wrote nothing: it died, or two
+    have one name."""
+    listing = build_dir / "meson-info" / "intro-tests.json"
+    if not listing.exists():
+        return ["any test"]
+    names = collections.Counter(
+        f"{test['suite'][0]} / {test['name']}"
+        for test in json.loads(listing.read_text()))
+    return sorted((names - collections.Counter(heard)).elements())
+
+
 def main():
     name, build_dir, tallies = sys.argv[1], pathlib.Path(sys.argv[2]), \
         sys.argv[3]
-    suites, failures, skips = {}, [], []
+    suites, failures, skips, heard = {}, [], [], []
     log = build_dir / "meson-logs" / "testlog.json"
     for line in log.read_text().splitlines() if log.exists() else []:
         test = json.loads(line)
+        heard.append(test["name"])
         # "pointsman:unit / json"
         suite = test["name"].split(" / ")[0].split(":")[-1]
         count = suites.setdefault(suite, Count())
@@ -88,10 +102,9 @@ def main():
     reports(build_dir, found)
     if found.failed:
         suites["sanitizer reports"] = found
-    if not suites:
-        print(f"{name}: no test ran")
-        suites["none"] = found
-        found.failed = 1
+    for missing in unheard(build_dir, heard):
+        print(f"{name}: no result of {missing}")
+        suites.setdefault("no result", Count()).failed += 1
     for reason in skips:
         print(f"{name}: skipped: {reason}")
     for suite, count in suites.items():

@@ -127,22 +127,21 @@ def every_file_is_built_and_built_once():
             yield f"src/{room.name}/{name} is not in its meson.build"
         for name in sorted({name for name in listed if listed.count(name) > 1}):
             yield f"src/{room.name}/meson.build lists '{name}' twice"
-    yield from listed_tests("unit_tests", "unit/test_")
-    yield from listed_tests("scenario_tests", "scenario/test_")
-    yield from listed_tests("fuzz_targets", "fuzz/fuzz_")
-
-
-def listed_tests(variable, prefix):
-    listing = (ROOT / "tests/meson.build").read_text()
-    body = re.search(variable + r" = \[(.*?)\]", listing, re.S).group(1)
-    listed = re.findall(r"'([\w-]+)'", body)
-    there = {path.stem[len(prefix.split("/")[1]):]
-             for path in files(f"tests/{prefix}*.c")}
-    for name in sorted(there - set(listed)):
-        yield f"tests/{prefix}{name}.c is not in {variable}"
-    for name in sorted(set(listed)):
-        if listed.count(name) > 1:
-            yield f"{variable} lists '{name}' twice"
+    listed, lists = set(), []
+    for listing in files("tests/**/meson.build"):
+        for name, body in re.findall(r"(\w+) \+?= \[(.*?)\]",
+                                     listing.read_text(), re.S):
+            lists.append((f"{short(listing)}: {name}",
+                          re.findall(r"'([\w/-]+)'", body)))
+    for where, names in lists:
+        listed.update(names)
+        for name in sorted({name for name in names if names.count(name) > 1}):
+            yield f"{where} lists '{name}' twice"
+    for path in files("tests/**/test_*.c", "tests/fuzz/fuzz_*.c"):
+        noun = path.stem.split("_", 1)[1]
+        if noun not in listed and \
+                not any(noun.endswith("_" + name) for name in listed):
+            yield f"{short(path)} is in no list of tests"
 
 
 def every_fuzz_target_has_a_corpus():

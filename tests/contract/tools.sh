@@ -18,7 +18,7 @@ ok() {
     fi
 }
 
-echo 1..8
+echo 1..9
 
 cat >"$work/program" <<'END'
 #!/bin/sh
@@ -38,7 +38,15 @@ ok skips_of_cmocka_are_skips_with_a_reason
 grep -qx 'not ok 2 - broken' "$work/out" && grep -qx 'status 7' "$work/out"
 ok failures_stay_failures
 
-mkdir -p "$work/build/meson-logs" "$work/build/reports"
+mkdir -p "$work/build/meson-logs" "$work/build/meson-info" \
+    "$work/build/reports"
+cat >"$work/build/meson-info/intro-tests.json" <<'END'
+[{"name": "good", "suite": ["pointsman:unit"]},
+ {"name": "bad", "suite": ["pointsman:unit"]},
+ {"name": "crash", "suite": ["pointsman:cli"]},
+ {"name": "plain", "suite": ["pointsman:cli"]},
+ {"name": "slow", "suite": ["pointsman:cli"]}]
+END
 cat >"$work/build/meson-logs/testlog.json" <<'END'
 {"name": "pointsman:unit / good", "stdout": "1..3\nok 1 - a\nok 2 - b # SKIP why not\nok 3 - c\n", "result": "OK", "returncode": 0}
 {"name": "pointsman:unit / bad", "stdout": "1..2\nok 1 - d\nnot ok 2 - e\n# it said 1\n", "result": "FAIL", "returncode": 1}
@@ -53,8 +61,15 @@ grep -q 'it said 1' "$work/out" && grep -q 'boom' "$work/out"
 ok logs_of_what_failed_are_shown
 grep -qx 'gcc: skipped: good: b: why not' "$work/out"
 ok reasons_of_skips_are_shown
+sed -i '/plain/d' "$work/build/meson-logs/testlog.json"
+: >"$work/tallies"
+python3 tools/tally.py gcc "$work/build" "$work/tallies" >"$work/out"
+grep -qx '4 4 1' "$work/tallies" &&
+    grep -qx 'gcc: no result of pointsman:cli / plain' "$work/out"
+ok tests_that_left_no_result_are_failures
 echo 'heap-use-after-free' >"$work/build/reports/san.1"
 rm "$work/build/meson-logs/testlog.json"
+echo '[]' >"$work/build/meson-info/intro-tests.json"
 : >"$work/tallies"
 python3 tools/tally.py asan "$work/build" "$work/tallies" >"$work/out"
 grep -qx '0 1 0' "$work/tallies" && grep -q 'use-after-free' "$work/out"
