@@ -222,9 +222,18 @@ static bool land_on_git(struct landing *landing, struct err *err) {
     landing->merge.git = &landing->git;
     landing->merge.order = order;
     landing->merge.set = &landing->set;
-    if (!probe(landing, err) || !refuse_checked_out(landing, err) ||
-        !ref_unlock_stale(&landing->git, landing->notes, order->branch, err) ||
-        !go_on(landing) || !load(landing, err))
+    /* A set that has landed may have left locks too; but that it has is worth
+     * more than what stands in the way of others. */
+    struct err locked = {0};
+    bool free_to_move =
+        ref_unlock_stale(&landing->git, landing->notes, order->branch, &locked);
+    if (!probe(landing, err) || !refuse_checked_out(landing, err))
+        return false;
+    if (!free_to_move) {
+        *err = locked;
+        return false;
+    }
+    if (!go_on(landing) || !load(landing, err))
         return false;
     for (int i = 0; i < TRIES; i++) {
         bool lost = false;

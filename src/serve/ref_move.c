@@ -297,8 +297,11 @@ bool ref_move(struct git *git, const char *notes, const char *branch,
         ok = ref_settle(git, branch, err);
     git_pipe_drop(&pipe);
     /* One that ended by itself took its locks along. After one that was killed
-     * the note alone tells whose locks they are. */
+     * the note alone tells whose they are: what it cannot tell yet, a later
+     * attempt will. */
     if (pipe.end.how == CHILD_EXITED)
         unlink(note.path);
+    else
+        ref_unlock_stale(git, notes, branch, NULL);
     return ok;
 }

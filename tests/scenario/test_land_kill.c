@@ -1,0 +1,162 @@
+/* Killed at the k-th call that changes anything, for every k until a run is
+ * over before: whatever died, after another attempt the set is on the branch
+ * exactly once. strace does the killing. */
+#include "support/landing.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+
+static const struct set sets[] = {
+    {.id = "C1",
+     .files = {{"f", "new\n"}, {"d/e/run", "#!/bin/sh\n", 0755}},
+     .deleted = {"g"}},
+};
+
+#define CALLS                                                      \
+    "write,pwrite64,rename,renameat,renameat2,link,linkat,unlink," \
+    "unlinkat,mkdir,mkdirat,rmdir,fsync,fdatasync,ftruncate"
+
+/* More points than the longest of these programs has; so that a loop without
+ * an end would be found. */
+enum { POINTS_MAX = 400 };
+
+static void need_strace(void) {
+    if (*sh("command -v strace || true") == '\0')
+        test_skip("there is no strace");
+    if (*sh("strace -o /dev/null true 2>/dev/null && echo yes || true") == '\0')
+        test_skip("strace may not trace here");
+}
+
+/* Everything the attempt started is killed with it, as the guard does. */
+static void end_group(pid_t pid) {
+    kill(-pid, SIGKILL);
+    while (waitpid(-1, NULL, 0) > 0 || errno == EINTR)
+        continue;
+}
+
+static struct outcome land_and_end(const struct attempt *attempt) {
+    struct landing_child child = land_start(attempt);
+    struct outcome outcome = land_wait(&child);
+    end_group(child.pid);
+    return outcome;
+}
+
+/* Attempts follow each other until one decides. */
+static struct outcome land_at_last(const struct attempt *attempt) {
+    struct outcome outcome;
+    do
+        outcome = land_and_end(attempt);
+    while (strncmp(outcome.line, "temporary ", 10) == 0 &&
+           strstr(outcome.line, "lock") != NULL);
+    return outcome;
+}
+
+static void assert_once(unsigned point, const struct outcome *first,
+                        const struct outcome *last) {
+    bool fine = last->exit_code == 0 && strcmp(commits(), "2") == 0 &&
+                strcmp(content("f"), "new") == 0;
+    if (!fine)
+        fail_msg("killed at call %u: %s commits\nfirst '%s':\n%s\nlast "
+                 "'%s':\n%s",
+                 point, commits(), first->line, first->output, last->line,
+                 last->output);
+    /* A fast-import that is cut off writes down how it ended. */
+    sh("rm -f target.git/fast_import_crash_*");
+    assert_string_equal(sh("ls -A tmp"), "");
+    assert_string_equal(sh("cd target.git; find . -name '*.lock'"), "");
+    sh("git -C target.git fsck --strict --no-dangling >&2");
+}
+
+/* The repository every point begins with. */
+static void begin_again(void) {
+    sh("rm -rf target.git tmp; cp -a begin.git target.git; mkdir tmp");
+}
+
+static void begin(void) {
+    need_strace();
+    prctl(PR_SET_CHILD_SUBREAPER, 1L, 0L, 0L, 0L);
+    landing_begin();
+    sh("rm -rf begin.git; cp -a target.git begin.git");
+}
+
+static void landing_killed_anywhere_lands_once(void **state) {
+    (void)state;
+    begin();
+    unsigned point = 1;
+    for (; point < POINTS_MAX; point++) {
+        char inject[256];
+        snprintf(inject, sizeof inject, "inject=" CALLS ":signal=KILL:when=%u",
+                 point);
+        const char *const wrap[] = {"env",       "ASAN_OPTIONS=detect_leaks=0",
+                                    "strace",    "-o",
+                                    "/dev/null", "-e",
+                                    inject,      NULL};
+        begin_again();
+        struct outcome first =
+            land_and_end(&(struct attempt){.set = &sets[0], .wrap = wrap});
+        struct outcome last = land_at_last(&(struct attempt){.set = &sets[0]});
+        assert_once(point, &first, &last);
+        if (first.signal != SIGKILL)
+            break;
+    }
+    assert_in_range(point, 10, POINTS_MAX - 1);
+}
+
+/* A git in front of the real one that kills `verb` at its k-th call. */
+static const char *killing_git(const char *verb, unsigned point) {
+    sh("mkdir -p fake; cat >fake/git <<'END'\n"
+       "#!/bin/sh\n"
+       "case \" $* \" in *' %s '*) exec strace -f -o /dev/null -e "
+       "inject=" CALLS ":signal=KILL:when=%u '%s' \"$@\" ;; esac\n"
+       "exec '%s' \"$@\"\nEND\n"
+       "chmod +x fake/git",
+       verb, point, sh("command -v git"), sh("command -v git"));
+    return sh("echo \"$PWD/fake\"");
+}
+
+/* Kills one git only; the landing lives, says that it was temporary, and the
+ * next attempt lands. */
+static void sweep_git(const char *verb) {
+    begin();
+    unsigned point = 1;
+    for (; point < POINTS_MAX; point++) {
+        begin_again();
+        struct outcome first = land_and_end(&(struct attempt){
+            .set = &sets[0], .path = killing_git(verb, point)});
+        if (first.exit_code != 0)
+            assert_starts(&first, "temporary ");
+        struct outcome last = land_at_last(&(struct attempt){.set = &sets[0]});
+        assert_once(point, &first, &last);
+        if (first.exit_code == 0 &&
+            strstr(first.output, "ended by signal") == NULL)
+            break;
+    }
+    assert_in_range(point, 2, POINTS_MAX - 1);
+}
+
+static void a_killed_fast_import_is_made_good(void **state) {
+    (void)state;
+    sweep_git("fast-import");
+}
+
+static void a_killed_mktree_is_made_good(void **state) {
+    (void)state;
+    sweep_git("mktree");
+}
+
+static void a_killed_update_ref_is_made_good(void **state) {
+    (void)state;
+    sweep_git("update-ref");
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(landing_killed_anywhere_lands_once),
+        cmocka_unit_test(a_killed_fast_import_is_made_good),
+        cmocka_unit_test(a_killed_mktree_is_made_good),
+        cmocka_unit_test(a_killed_update_ref_is_made_good),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,62 @@
+#include "support/test.h"
+
+#include "base/attr.h"
+#include "serve/land.h"
+
+static void every_verdict_reads_back(void **state) {
+    (void)state;
+    for (int verdict = LAND_DONE; verdict <= LAND_STOPPED; verdict++) {
+        struct land_status status, again;
+        CLEANUP(text_clear) struct text line = TEXT_INIT;
+        land_status_set(&status, (enum land_verdict)verdict,
+                        verdict == LAND_FAILED ? "policy" : "",
+                        SPAN("some words"));
+        land_status_format(&status, &line);
+        assert_true(land_status_parse(text_span(&line), &again));
+        assert_int_equal(again.verdict, verdict);
+        assert_string_equal(again.reason, status.reason);
+        assert_string_equal(again.text, "some words");
+    }
+}
+
+static void a_status_is_one_line_of_printable_text(void **state) {
+    (void)state;
+    struct land_status status;
+    CLEANUP(text_clear) struct text line = TEXT_INIT;
+    land_status_set(&status, LAND_CONFLICT, "", SPAN("a\nb\x01"));
+    land_status_format(&status, &line);
+    assert_string_equal(text_string(&line), "conflict a\\nb\\x01");
+}
+
+static void a_long_status_is_cut_between_words(void **state) {
+    (void)state;
+    struct land_status status;
+    CLEANUP(text_clear) struct text many = TEXT_INIT;
+    CLEANUP(text_clear) struct text line = TEXT_INIT;
+    for (int i = 0; i < 2000; i++)
+        text_addf(&many, "path%d ", i);
+    land_status_set(&status, LAND_CONFLICT, "", text_span(&many));
+    land_status_format(&status, &line);
+    assert_true(line.len < 4096);
+    assert_true(span_ends(text_span(&line), "..."));
+    assert_true(span_starts(text_span(&line), "conflict path0 path1 "));
+}
+
+static void other_lines_are_none(void **state) {
+    (void)state;
+    static const char *const lines[] = {
+        "", " ", "don", "DONE", "failed", "{\"status\":\"done\"}"};
+    struct land_status status;
+    for (size_t i = 0; i < COUNT(lines); i++)
+        assert_false(land_status_parse(span_of(lines[i]), &status));
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_verdict_reads_back),
+        cmocka_unit_test(a_status_is_one_line_of_printable_text),
+        cmocka_unit_test(a_long_status_is_cut_between_words),
+        cmocka_unit_test(other_lines_are_none),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
