@@ -127,8 +127,9 @@ def every_file_is_built_and_built_once():
             yield f"src/{room.name}/{name} is not in its meson.build"
         for name in sorted({name for name in listed if listed.count(name) > 1}):
             yield f"src/{room.name}/meson.build lists '{name}' twice"
-    listed, lists = set(), []
+    listed, lists, said = set(), [], ""
     for listing in files("tests/**/meson.build"):
+        said += listing.read_text()
         for name, body in re.findall(r"(\w+) \+?= \[(.*?)\]",
                                      listing.read_text(), re.S):
             lists.append((f"{short(listing)}: {name}",
@@ -139,7 +140,7 @@ def every_file_is_built_and_built_once():
             yield f"{where} lists '{name}' twice"
     for path in files("tests/**/test_*.c", "tests/fuzz/fuzz_*.c"):
         noun = path.stem.split("_", 1)[1]
-        if noun not in listed and \
+        if noun not in listed and f"/{path.name}'" not in said and \
                 not any(noun.endswith("_" + name) for name in listed):
             yield f"{short(path)} is in no list of tests"
 
