@@ -2,8 +2,7 @@
  * there, else the same handlers (serve/api.h) in this process on the opened
  * base. Who calls cannot tell the difference.
  *
- * Every function here may wait. A signal that was caught (client_options'
- * `interrupted`) ends the waiting with ERR_INTERRUPTED when it says so. */
+ * Every function here may wait. */
 #ifndef POINTSMAN_CLI_CLIENT_H
 #define POINTSMAN_CLI_CLIENT_H
 
@@ -20,10 +19,11 @@ struct client;
 struct client_options {
     const char *base_path;  /* --base, or NULL: looked for (serve/base.h) */
     const char *server_url; /* --server, or NULL */
-    /* Called whenever a signal broke the waiting; false: go on waiting. May be
-     * NULL: then signals do not end anything. */
+    /* Called when `interrupt_fd` (-1: none) became readable while we waited;
+     * true: give up (ERR_INTERRUPTED). */
     bool (*interrupted)(void *ctx);
     void *ctx;
+    int interrupt_fd;
 };
 
 /* Finds the base and looks who answers, but opens nothing yet: the first call
@@ -32,6 +32,9 @@ struct client_options {
 bool client_open(const struct client_options *options,
                  struct client **ret_client, struct err *err);
 void client_close(struct client *client); /* NULL is fine */
+/* From now on the calls are answered by this host, which lives as long. */
+struct host;
+void client_use_host(struct client *client, struct host *host);
 bool client_has_server(const struct client *client);
 /* Path of the base; NULL when there is only a URL. */
 const char *client_base_path(const struct client *client);
@@ -62,7 +65,7 @@ struct client_lines {
 bool client_take_lines(void *client_lines, struct span bytes);
 void client_lines_end(struct client_lines *lines); /* the unfinished last one */
 
-/* Percent-encodes one word of a URI. */
-char *uri_word(struct arena *arena, const char *word);
+/* One word of a URI, percent-encoded. */
+char *client_word(struct arena *arena, const char *word);
 
 #endif

@@ -16,17 +16,17 @@ enum {
 };
 
 const struct command commands[COMMANDS] = {
-#define COMMAND(id, name, run, group, flags, args, line, help)                 \
+#define COMMAND(id, name, run, group, flags, args, line, help) \
     {COMMAND_##id, name, run, GROUP_##group, flags, args, line, help},
 #include "cli/commands.def"
 };
 
-const struct option options[] = {
-#define OPTION(id, name, letter, value, flags, help)                           \
+const struct option command_options[] = {
+#define OPTION(id, name, letter, value, flags, help) \
     {COMMAND_##id, name, letter, value, flags, help},
 #include "cli/commands.def"
 };
-const size_t option_count = COUNT(options);
+const size_t command_option_count = COUNT(command_options);
 
 const struct example examples[] = {
 #define EXAMPLE(id, line, meaning) {COMMAND_##id, line, meaning},
@@ -41,12 +41,9 @@ const struct exit_code exit_codes[] = {
 const size_t exit_code_count = COUNT(exit_codes);
 
 const char *const group_titles[GROUPS] = {
-    [GROUP_WORK] = "Work",
-    [GROUP_LOOK] = "Look",
-    [GROUP_ORDER] = "Order",
-    [GROUP_CHANGE] = "Change sets",
-    [GROUP_BASE] = "The base",
-    [GROUP_OTHER] = "Other",
+    [GROUP_WORK] = "Work",     [GROUP_LOOK] = "Look",
+    [GROUP_ORDER] = "Order",   [GROUP_CHANGE] = "Change sets",
+    [GROUP_BASE] = "The base", [GROUP_OTHER] = "Other",
 };
 
 const struct command *command_find(const char *name) {
@@ -107,8 +104,8 @@ static bool second_word_missing(const char *first, const char *second,
 static const struct option *option_of(const struct command *command,
                                       const char *name, size_t len,
                                       char letter) {
-    for (size_t i = 0; i < option_count; i++) {
-        const struct option *option = &options[i];
+    for (size_t i = 0; i < command_option_count; i++) {
+        const struct option *option = &command_options[i];
         if (option->command != COMMAND_EVERY &&
             (command == NULL || option->command != command->id))
             continue;
@@ -125,16 +122,16 @@ static bool unknown_option(const struct command *command, const char *name,
     const char *names[64];
     size_t count = 0;
 
-    for (size_t i = 0; i < option_count && count < COUNT(names); i++)
-        if (options[i].command == COMMAND_EVERY ||
-            (command != NULL && options[i].command == command->id))
-            names[count++] = options[i].name;
+    for (size_t i = 0; i < command_option_count && count < COUNT(names); i++)
+        if (command_options[i].command == COMMAND_EVERY ||
+            (command != NULL && command_options[i].command == command->id))
+            names[count++] = command_options[i].name;
     const char *meant = text_nearest(name, names, count);
     const char *whose = command == NULL ? "pointsman" : command->name;
     if (meant != NULL)
         return err_set(err, ERR_USAGE,
-                       "'%s' has no option '--%s'; did you mean '--%s'?",
-                       whose, name, meant);
+                       "'%s' has no option '--%s'; did you mean '--%s'?", whose,
+                       name, meant);
     return err_set(err, ERR_USAGE,
                    "'%s' has no option '--%s'; try pointsman help%s%s", whose,
                    name, command == NULL ? "" : " ",
@@ -162,9 +159,9 @@ static bool take_long(struct call *call, const char *word, const char *next,
 
     *ret_used_next = false;
     if (option == NULL)
-        return unknown_option(
-            call->command,
-            arena_string(&call->arena, span_make(name, len)), err);
+        return unknown_option(call->command,
+                              arena_string(&call->arena, span_make(name, len)),
+                              err);
     if (option->value == NULL) {
         if (equals != NULL)
             return err_set(err, ERR_USAGE, "'--%s' takes no value",
@@ -174,8 +171,8 @@ static bool take_long(struct call *call, const char *word, const char *next,
     if (equals != NULL)
         return give(call, option, equals + 1, err);
     if (next == NULL)
-        return err_set(err, ERR_USAGE, "'--%s' needs a value: %s",
-                       option->name, option->value);
+        return err_set(err, ERR_USAGE, "'--%s' needs a value: %s", option->name,
+                       option->value);
     *ret_used_next = true;
     return give(call, option, next, err);
 }
@@ -223,13 +220,12 @@ static bool take_command(struct call *call, int argc, char **argv, int *at,
 
     if (is_first_word(first)) {
         const char *both =
-            second == NULL
-                ? NULL
-                : arena_printf(&call->arena, "%s %s", first, second);
+            second == NULL ? NULL
+                           : arena_printf(&call->arena, "%s %s", first, second);
         call->command = both == NULL ? NULL : command_find(both);
         if (call->command == NULL) {
-            if (second != NULL && (strcmp(second, "--help") == 0 ||
-                                   strcmp(second, "-h") == 0)) {
+            if (second != NULL &&
+                (strcmp(second, "--help") == 0 || strcmp(second, "-h") == 0)) {
                 call->command = command_find("help");
                 call->words[call->word_count++] = first;
                 *at = argc;
@@ -278,8 +274,8 @@ static bool read_line(struct call *call, int argc, char **argv,
             if (!take_command(call, argc, argv, &at, err))
                 return false;
             if ((call->command->flags & COMMAND_RAW) != 0) {
-                call->argc = argc - at;
-                call->argv = argv + at;
+                call->argc = argc - at + 1;
+                call->argv = argv + at - 1;
                 return true;
             }
             continue;
@@ -291,11 +287,9 @@ static bool read_line(struct call *call, int argc, char **argv,
     return true;
 }
 
-bool call_parse(int argc, char **argv, struct call *ret_call,
-                struct err *err) {
+bool call_parse(int argc, char **argv, struct call *ret_call, struct err *err) {
     *ret_call = (struct call){.arena = ARENA_INIT};
-    ret_call->words =
-        mem_alloc(((size_t)argc + 2) * sizeof *ret_call->words);
+    ret_call->words = mem_alloc(((size_t)argc + 2) * sizeof *ret_call->words);
     if (!read_line(ret_call, argc, argv, err))
         return false;
     if (ret_call->command == NULL)
@@ -352,8 +346,8 @@ bool call_number(const struct call *call, const char *name, long long least,
     return true;
 }
 
-bool call_duration(const struct call *call, const char *name,
-                   long long *ret_ms, struct err *err) {
+bool call_duration(const struct call *call, const char *name, long long *ret_ms,
+                   struct err *err) {
     const char *value = call_value(call, name);
     int64_t ms;
 

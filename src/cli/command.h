@@ -66,8 +66,8 @@ struct exit_code {
 };
 
 extern const struct command commands[COMMANDS];
-extern const struct option options[];
-extern const size_t option_count;
+extern const struct option command_options[];
+extern const size_t command_option_count;
 extern const struct example examples[];
 extern const size_t example_count;
 extern const struct exit_code exit_codes[];
@@ -81,21 +81,20 @@ const struct command *command_find(const char *name);
 struct call {
     const struct command *command;
     struct arena arena; /* for all that lives as long as the call */
-    int argc;           /* RAW: what stands behind the command's name */
+    int argc;           /* RAW: from the command's name on */
     char **argv;
     const char **words; /* operands, NULL behind the last */
     size_t word_count;
     struct call_option {
         const struct option *option;
         const char *value;
-    } *given;
+    } * given;
     size_t given_count;
 };
 
 /* Reads argv (argv[0] is the program). Errors: ERR_USAGE with what was perhaps
  * meant. Without a command it is `help`. */
-bool call_parse(int argc, char **argv, struct call *ret_call,
-                struct err *err);
+bool call_parse(int argc, char **argv, struct call *ret_call, struct err *err);
 void call_clear(struct call *call);
 
 /* The option's value; NULL: not given. The name must be in the table. */
@@ -109,11 +108,11 @@ const char *call_next(const struct call *call, const char *name,
 bool call_number(const struct call *call, const char *name, long long least,
                  long long most, long long *ret_value, struct err *err);
 /* As a duration in ms, likewise. */
-bool call_duration(const struct call *call, const char *name,
-                   long long *ret_ms, struct err *err);
+bool call_duration(const struct call *call, const char *name, long long *ret_ms,
+                   struct err *err);
 
 /* Every command: its exit status. */
-#define COMMAND(id, name, run, group, flags, args, line, help)         \
+#define COMMAND(id, name, run, group, flags, args, line, help) \
     int run(struct call *call);
 #include "cli/commands.def"
 

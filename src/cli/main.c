@@ -1,3 +1,34 @@
-int main(void) {
-    return 0;
+#include "cli/command.h"
+#include "cli/help.h"
+#include "cli/talk.h"
+
+/* --help of any command; before anything of it is looked at. */
+static int tell_help(const struct call *call) {
+    CLEANUP(text_clear) struct text text = TEXT_INIT;
+
+    if (call->command == NULL || call->command->id == COMMAND_HELP)
+        help_overview(&text);
+    else
+        help_command(call->command, &text);
+    (void)talk_out(text_span(&text));
+    return talk_end(0);
+}
+
+int main(int argc, char **argv) {
+    struct call call;
+    struct err err = {0};
+    int status;
+
+    if (!call_parse(argc, argv, &call, &err))
+        status = talk_error(&err);
+    else if ((call.command->flags & COMMAND_RAW) != 0)
+        status = call.command->run(&call);
+    else if (!talk_init(&call, &err))
+        status = talk_error(&err);
+    else if (call_has(&call, "help"))
+        status = tell_help(&call);
+    else
+        status = call.command->run(&call);
+    call_clear(&call);
+    return status;
 }

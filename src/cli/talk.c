@@ -73,9 +73,9 @@ bool talk_quiet(void) {
 
 const char *talk_colour(enum talk_colour colour) {
     static const char *const codes[] = {
-        [TALK_PLAIN] = "\033[0m",   [TALK_BOLD] = "\033[1m",
-        [TALK_DIM] = "\033[2m",     [TALK_GOOD] = "\033[32m",
-        [TALK_BAD] = "\033[31m",    [TALK_WARM] = "\033[33m",
+        [TALK_PLAIN] = "\033[0m", [TALK_BOLD] = "\033[1m",
+        [TALK_DIM] = "\033[2m",   [TALK_GOOD] = "\033[32m",
+        [TALK_BAD] = "\033[31m",  [TALK_WARM] = "\033[33m",
     };
     return colours ? codes[colour] : "";
 }

@@ -27,8 +27,14 @@ int talk_end(int status);
 bool talk_quiet(void);
 
 /* "" unless colours are wanted on stdout. */
-enum talk_colour { TALK_PLAIN, TALK_BOLD, TALK_DIM, TALK_GOOD, TALK_BAD,
-                   TALK_WARM };
+enum talk_colour {
+    TALK_PLAIN,
+    TALK_BOLD,
+    TALK_DIM,
+    TALK_GOOD,
+    TALK_BAD,
+    TALK_WARM
+};
 const char *talk_colour(enum talk_colour colour);
 
 #endif

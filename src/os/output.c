@@ -25,6 +25,9 @@ static bool dir_below(int fd, const char *name, bool make, int *ret_fd,
     if (make && mkdirat(fd, name, 0750) < 0 && errno != EEXIST)
         return err_errno(err, errno, "cannot make directory '%s'", name);
     *ret_fd = openat(fd, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    /* Nothing was ever written: then there is nothing to be found either. */
+    if (*ret_fd < 0 && !make && (errno == ENOENT || errno == EBADF))
+        return true;
     if (*ret_fd < 0)
         return err_errno(err, errno, "cannot open directory '%s'", name);
     return true;
@@ -187,7 +190,7 @@ static bool find_in_segment(struct output *output, struct span place,
     char name[32];
     snprintf(name, sizeof(name), "%" PRIu64, three[0]);
     int fd = openat(output->segments_fd, name, O_RDONLY | O_CLOEXEC);
-    if (fd < 0 && errno == ENOENT)
+    if (fd < 0 && (errno == ENOENT || output->segments_fd < 0))
         return err_set(err, ERR_NO_JOB, "this output was pruned");
     if (fd < 0)
         return err_errno(err, errno, "cannot open output segment '%s'", name);
@@ -218,7 +221,7 @@ bool output_find(struct output *output, struct span place, int *ret_fd,
                        (int)place.len, place.p ? place.p : "");
     CLEANUP(free_string) char *name = span_string(rest);
     int fd = openat(output->files_fd, name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
-    if (fd < 0 && errno == ENOENT)
+    if (fd < 0 && (errno == ENOENT || output->files_fd < 0))
         return err_set(err, ERR_NO_JOB, "this output was pruned");
     if (fd < 0)
         return err_errno(err, errno, "cannot open output '%s'", name);

@@ -91,10 +91,11 @@ void api_free(struct api *api) {
         return;
     if (api->options.store != NULL)
         store_unlisten(api->options.store, hear, api);
+    /* Those a batch of the store still knows go with its completion. */
     LIST_EACH (&api->calls, it) {
         struct api_call *call = LIST_OF(it, struct api_call, link);
-        assert(call->closed); /* completions that never came */
-        call_free(call);
+        assert(call->closed && call->pending > 0);
+        list_remove(&call->link);
     }
     free(api);
 }

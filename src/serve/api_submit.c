@@ -26,7 +26,8 @@ static struct intake_origin origin_of(struct api_call *call) {
         .now = api_now(call),
         .uid = call->request.actor.uid,
         .actor = api_actor(call),
-        .cause = SPAN("person"),
+        .cause = span_is(api_query(call, "cause"), "run") ? SPAN("run")
+                                                          : SPAN("person"),
         .host = api->options.base == NULL ? SPAN("localhost")
                                           : span_of(api->options.base->host),
         .seed = api->options.seed + ++api->made * UINT64_C(0x9e3779b97f4a7c15),
@@ -144,6 +145,8 @@ static struct store_batch *batch_of(struct api_call *call, size_t answers) {
     return batch;
 }
 
+/* ?cause=run: by a `run` that waits for it, which changes what a temporary
+ * answer means (DESIGN §8.15). */
 void api_submit(struct api_call *call) {
     struct store_batch *batch = batch_of(call, 1);
     struct admission *admission = call->state;

@@ -143,12 +143,22 @@ static void a_place_that_is_none_is_refused(void **state) {
     output_close(output);
 }
 
-static void a_reader_does_not_make_the_directory(void **state) {
+static void a_reader_makes_no_directory_and_finds_nothing(void **state) {
     (void)state;
     struct output *output;
     struct err err;
-    assert_false(output_open(base_fd, false, &output, &err));
+    int fd;
+    off_t offset;
+    uint64_t bytes;
+    assert_true(output_open(base_fd, false, &output, &err));
     assert_int_equal(faccessat(base_fd, "attempts", F_OK, 0), -1);
+    assert_false(
+        output_find(output, SPAN("s1.0.5"), &fd, &offset, &bytes, &err));
+    assert_int_equal(err.kind, ERR_NO_JOB);
+    assert_false(
+        output_find(output, SPAN("f0/1.0.1"), &fd, &offset, &bytes, &err));
+    assert_int_equal(err.kind, ERR_NO_JOB);
+    output_close(output);
 }
 
 int main(void) {
@@ -163,8 +173,8 @@ int main(void) {
                                         setup, teardown),
         cmocka_unit_test_setup_teardown(a_place_that_is_none_is_refused, setup,
                                         teardown),
-        cmocka_unit_test_setup_teardown(a_reader_does_not_make_the_directory,
-                                        setup, teardown),
+        cmocka_unit_test_setup_teardown(
+            a_reader_makes_no_directory_and_finds_nothing, setup, teardown),
     };
     return cmocka_run_group_tests_name("output", tests, NULL, NULL);
 }

@@ -1,0 +1,53 @@
+/* What client.c, client_http.c and client_local.c share. */
+#ifndef POINTSMAN_CLI_CLIENT_INNER_H
+#define POINTSMAN_CLI_CLIENT_INNER_H
+
+#include <poll.h>
+
+#include "cli/client.h"
+#include "serve/base.h"
+#include "serve/host.h"
+#include "wire/http_reply.h"
+
+struct client {
+    struct client_options options;
+    char *base_path;
+    bool remote; /* a server answers: HTTP */
+    /* remote */
+    char *host; /* of the Host field */
+    char *unix_path, *tcp_address;
+    int fd; /* of the connection; -1 */
+    /* local */
+    struct base *base;
+    bool writes; /* opened for writing */
+    struct output *output;
+    struct api *api;
+    struct host *hosted; /* not ours */
+    int watch_fd;        /* inotify of the registry; -1 */
+};
+
+/* One question as transports see it. */
+struct client_ask {
+    enum api_method method;
+    const char *uri;
+    struct span body;
+    int body_fd; /* -1: `body` it is */
+    client_take *take;
+    void *ctx;
+    int status;        /* of the reply, once known */
+    struct text error; /* its body, when status is 400 or more */
+};
+
+bool client_http_ask(struct client *client, struct client_ask *ask,
+                     struct err *err);
+void client_http_close(struct client *client);
+bool client_local_ask(struct client *client, struct client_ask *ask,
+                      struct err *err);
+void client_local_close(struct client *client);
+
+/* Waits for `fd` (-1: none) or the interrupt. False: interrupted (or poll
+ * failed). timeout_ms -1: no limit. */
+bool client_poll(struct client *client, int fd, short events, int timeout_ms,
+                 struct err *err);
+
+#endif

@@ -1,0 +1,180 @@
+/* The API in this process: on a base opened here, or in a host that runs the
+ * roles too. */
+#include <errno.h>
+#include <grp.h>
+#include <stdlib.h>
+#include <sys/inotify.h>
+#include <unistd.h>
+
+#include "cli/client_inner.h"
+#include "os/clock.h"
+#include "os/fd.h"
+#include "os/output.h"
+
+enum { LOCAL_PIECE_BYTES = 64 << 10, LOCAL_NET_MS = 1000 };
+
+void client_local_close(struct client *client) {
+    if (client->hosted == NULL)
+        api_free(client->api);
+    client->api = NULL;
+    output_close(client->output);
+    client->output = NULL;
+    base_close(client->base);
+    client->base = NULL;
+    fd_close(&client->watch_fd);
+}
+
+/* ---- opening ------------------------------------------------------------- */
+
+static bool local_open(struct client *client, bool writes, struct err *err) {
+    struct base_open how = {.read_only = !writes};
+
+    if (client->hosted != NULL) {
+        client->api = host_api(client->hosted);
+        return true;
+    }
+    if (client->base != NULL && (client->writes || !writes))
+        return true;
+    client_local_close(client);
+    if (!base_open(client->base_path, &how, &client->base, err) ||
+        !output_open(client->base->fd, false, &client->output, err))
+        return false;
+    client->writes = writes;
+    struct api_options options = {
+        .store = client->base->store,
+        .base = client->base,
+        .output = client->output,
+        .owner = client->base->uid,
+        .group = client->base->group,
+        .seed = clock_seed(),
+    };
+    client->api = api_new(&options);
+    return true;
+}
+
+static bool in_group(gid_t gid) {
+    gid_t groups[1024];
+    int count = getgroups((int)COUNT(groups), groups);
+
+    if (getegid() == gid)
+        return true;
+    for (int i = 0; i < count; i++)
+        if (groups[i] == gid)
+            return true;
+    return false;
+}
+
+static struct api_actor actor_here(const struct client *client) {
+    return (struct api_actor){
+        .uid = geteuid(),
+        .gid = getegid(),
+        .known = true,
+        .in_group = client->base != NULL && client->base->group &&
+                    in_group(client->base->gid),
+    };
+}
+
+/* ---- waiting ------------------------------------------------------------- */
+
+/* Writes to the registry, by whomever, wake us; the net of a second is for
+ * what inotify does not see. */
+static bool wait_for_registry(struct client *client, struct err *err) {
+    int64_t ms = api_turn(client->api);
+    char dropped[4096];
+
+    if (client->watch_fd < 0) {
+        CLEANUP(text_clear) struct text path = TEXT_INIT;
+        text_addf(&path, "%s/%s-wal", client->base->path, BASE_REGISTRY);
+        client->watch_fd = inotify_init1(IN_NONBLOCK | IN_CLOEXEC);
+        if (client->watch_fd >= 0)
+            (void)inotify_add_watch(client->watch_fd, text_string(&path),
+                                    IN_MODIFY);
+        ms = 0; /* what came before the watch */
+    }
+    if (ms < 0 || ms > LOCAL_NET_MS)
+        ms = LOCAL_NET_MS;
+    if (!client_poll(client, client->watch_fd, POLLIN, (int)ms, err))
+        return false;
+    while (client->watch_fd >= 0 &&
+           read(client->watch_fd, dropped, sizeof(dropped)) > 0)
+        continue;
+    (void)api_turn(client->api);
+    return store_poll(client->base->store, err);
+}
+
+static bool wait_here(struct client *client, struct err *err) {
+    if (client->hosted != NULL) {
+        if (client->options.interrupted != NULL &&
+            !client_poll(client, -1, 0, 0, err))
+            return false;
+        return host_wait(client->hosted, -1, err);
+    }
+    if (!store_is_idle(client->base->store)) {
+        store_turn(client->base->store);
+        return true;
+    }
+    return wait_for_registry(client, err);
+}
+
+/* ---- a call -------------------------------------------------------------- */
+
+static bool give_body(struct api_call *call, const struct client_ask *ask,
+                      struct err *err) {
+    static char piece[LOCAL_PIECE_BYTES];
+
+    if (ask->body_fd < 0) {
+        (void)api_call_give(call, ask->body);
+        return true;
+    }
+    for (;;) {
+        ssize_t got = read(ask->body_fd, piece, sizeof(piece));
+        if (got < 0 && errno == EINTR)
+            continue;
+        if (got < 0)
+            return err_errno(err, errno, "cannot read what to send");
+        if (got == 0 || !api_call_give(call, span_make(piece, (size_t)got)))
+            return true;
+    }
+}
+
+static bool read_reply(struct client *client, struct client_ask *ask,
+                       struct api_call *call, struct err *err) {
+    struct span bytes;
+
+    while (api_call_status(call) == 0)
+        if (!wait_here(client, err))
+            return false;
+    ask->status = api_call_status(call);
+    while (api_call_read(call, &bytes)) {
+        if (bytes.len == 0) {
+            if (!wait_here(client, err))
+                return false;
+            continue;
+        }
+        if (ask->status >= 400)
+            text_addspan(&ask->error, bytes);
+        else if (!ask->take(ask->ctx, bytes))
+            return true;
+        api_call_skip(call, bytes.len);
+    }
+    return true;
+}
+
+bool client_local_ask(struct client *client, struct client_ask *ask,
+                      struct err *err) {
+    if (!local_open(client, ask->method != API_GET, err))
+        return false;
+    struct api_request request = {
+        .method = ask->method,
+        .uri = span_of(ask->uri),
+        .actor = actor_here(client),
+    };
+    struct api_call *call = api_call_open(client->api, &request, NULL, NULL);
+    bool ok = give_body(call, ask, err);
+    if (ok) {
+        api_call_finish(call);
+        ok = read_reply(client, ask, call, err);
+    }
+    api_call_close(call);
+    return ok;
+}

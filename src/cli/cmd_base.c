@@ -1,0 +1,190 @@
+/* Verbs about the base itself: making, serving, checking, saving it. */
+#include "cli/reach.h"
+#include "cli/talk.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+
+#include "os/clock.h"
+#include "serve/backup.h"
+#include "serve/base.h"
+#include "serve/daemon.h"
+#include "serve/fsck.h"
+
+/* ---- init ---------------------------------------------------------------- */
+
+static bool targets_given(struct call *call, struct base_init *init,
+                          struct err *err) {
+    struct base_target *targets =
+        arena_alloc(&call->arena, call->given_count * sizeof *targets);
+    size_t cursor = 0;
+    const char *word;
+
+    init->targets = targets;
+    while ((word = call_next(call, "target", &cursor)) != NULL)
+        if (!base_target_parse(word, &targets[init->target_count++], err))
+            return false;
+    return true;
+}
+
+int cmd_init(struct call *call) {
+    struct base_init init = {.group = call_value(call, "group")};
+    const char *base = call_value(call, "base");
+    struct err err = {0};
+
+    if (!reach_words(call, 0, 1, &err) || !targets_given(call, &init, &err))
+        return talk_error(&err);
+    if (base != NULL && call->word_count > 0) {
+        err_set(&err, ERR_USAGE, "give --base or DIR, not both");
+        return talk_error(&err);
+    }
+    const char *env = getenv("POINTSMAN_BASE");
+    init.path = call->word_count > 0            ? call->words[0]
+                : base != NULL                  ? base
+                : env != NULL && env[0] != '\0' ? env
+                                                : ".pointsman";
+    if (!base_init(&init, &err))
+        return talk_error(&err);
+    talk_say("made base '%s'; next: pointsman run -- echo hello", init.path);
+    return talk_end(0);
+}
+
+/* ---- serve and daemon -----------------------------------------------------
+ */
+
+int cmd_serve(struct call *call) {
+    struct daemon_options options = {
+        .roles = DAEMON_ALL,
+        .answers = true,
+        .listen = call_value(call, "listen"),
+    };
+    struct err err = {0};
+
+    if (!reach_words(call, 0, 0, &err) ||
+        !reach_base(call, &options.base_path, &err))
+        return talk_error(&err);
+    return daemon_run(&options);
+}
+
+static bool role_of(const char *word, unsigned *ret_roles, struct err *err) {
+    static const char *const names[] = {"prequeue", "queue", "exec", "all"};
+    static const unsigned roles[] = {DAEMON_PREQUEUE, DAEMON_QUEUE, DAEMON_EXEC,
+                                     DAEMON_ALL};
+
+    for (size_t i = 0; i < COUNT(names); i++)
+        if (strcmp(word, names[i]) == 0) {
+            *ret_roles = roles[i];
+            return true;
+        }
+    const char *meant = text_nearest(word, names, COUNT(names));
+    return err_set(err, ERR_USAGE,
+                   "there is no daemon '%s'%s%s%s; prequeue, queue, exec or "
+                   "all",
+                   word, meant == NULL ? "" : "; did you mean '",
+                   meant == NULL ? "" : meant, meant == NULL ? "" : "'?");
+}
+
+int cmd_daemon(struct call *call) {
+    struct daemon_options options = {0};
+    bool once = call_has(call, "once"), idle = call_has(call, "until-idle");
+    long long jobs = 0;
+    struct err err = {0};
+
+    if (!reach_words(call, 1, 1, &err) ||
+        !role_of(call->words[0], &options.roles, &err) ||
+        !call_number(call, "jobs", 1, INT64_MAX, &jobs, &err))
+        return talk_error(&err);
+    if (once && idle) {
+        err_set(&err, ERR_USAGE, "give --once or --until-idle, not both");
+        return talk_error(&err);
+    }
+    if (!reach_base(call, &options.base_path, &err))
+        return talk_error(&err);
+    options.until = once   ? DAEMON_ONCE
+                    : idle ? DAEMON_UNTIL_IDLE
+                           : DAEMON_FOR_EVER;
+    options.job_limit = (uint64_t)jobs;
+    return daemon_run(&options);
+}
+
+/* ---- fsck ---------------------------------------------------------------- */
+
+static void told_problem(void *ctx, const char *sentence) {
+    const bool *as_json = ctx;
+    CLEANUP(text_clear) struct text line = TEXT_INIT;
+    struct json json;
+
+    if (!*as_json) {
+        (void)talk_outf("%s\n", sentence);
+        return;
+    }
+    json_open(&json, &line);
+    json_object(&json);
+    json_key(&json, "problem");
+    json_string(&json, sentence);
+    json_end(&json);
+    text_addc(&line, '\n');
+    (void)talk_out(text_span(&line));
+}
+
+int cmd_fsck(struct call *call) {
+    bool json = call_has(call, "json"), rebuild = call_has(call, "rebuild");
+    struct fsck_report report = {.problem = told_problem, .ctx = &json};
+    struct base_open how = {.read_only = true};
+    struct base *base = NULL;
+    const char *path;
+    struct err err = {0};
+
+    if (!reach_words(call, 0, 0, &err) || !reach_base(call, &path, &err))
+        return talk_error(&err);
+    bool ok = rebuild ? fsck_rebuild(path, clock_wall(), &report, &err)
+                      : base_open(path, &how, &base, &err) &&
+                            fsck_check(base, &report, &err);
+    base_close(base);
+    if (!ok)
+        return talk_error(&err);
+    talk_say("%" PRIu64 " change sets, %" PRIu64 " events, %" PRIu64
+             " problems",
+             report.sets, report.events, report.problems);
+    return talk_end(report.problems > 0 ? 1 : 0);
+}
+
+/* ---- backup and restore ---------------------------------------------------
+ */
+
+int cmd_backup(struct call *call) {
+    struct base_open how = {.read_only = true};
+    struct backup_report report = {0};
+    struct base *base = NULL;
+    const char *path;
+    struct err err = {0};
+
+    if (!reach_words(call, 1, 1, &err) || !reach_base(call, &path, &err) ||
+        !base_open(path, &how, &base, &err))
+        return talk_error(&err);
+    bool ok = backup_write(base, call->words[0], &report, &err);
+    base_close(base);
+    if (!ok)
+        return talk_error(&err);
+    talk_say("%" PRIu64 " files, %" PRIu64 " bytes in '%s'", report.files,
+             report.bytes, call->words[0]);
+    return talk_end(0);
+}
+
+int cmd_restore(struct call *call) {
+    struct backup_report report = {0};
+    const char *path;
+    struct err err = {0};
+
+    if (!reach_words(call, 1, 1, &err))
+        return talk_error(&err);
+    if (call_has(call, "base"))
+        path = call_value(call, "base");
+    else if (!reach_base(call, &path, &err))
+        return talk_error(&err);
+    if (!backup_restore(call->words[0], path, clock_wall(), &report, &err))
+        return talk_error(&err);
+    talk_say("%" PRIu64 " files, %" PRIu64 " bytes; the base is '%s'",
+             report.files, report.bytes, path);
+    return talk_end(0);
+}

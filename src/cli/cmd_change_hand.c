@@ -1,0 +1,86 @@
+/* change submit and change put: how a finished set gets into the queue. */
+#include "cli/reach.h"
+#include "cli/talk.h"
+
+#include <errno.h>
+#include <fcntl.h>
+
+#include "os/fd.h"
+#include "serve/base.h"
+#include "serve/intake.h"
+#include "wire/set_name.h"
+
+static const char *file_name(const char *path) {
+    const char *slash = strrchr(path, '/');
+    return slash == NULL ? path : slash + 1;
+}
+
+static bool is_set_name(const char *name) {
+    struct set_name parsed;
+    return set_name_parse(span_of(name), &parsed, NULL);
+}
+
+static bool hand_in(struct call *call, struct client *client, const char *file,
+                    struct err *err) {
+    CLEANUP(text_clear) struct text reply = TEXT_INIT;
+    CLEANUP(fd_close) int fd = open(file, O_RDONLY | O_CLOEXEC);
+    struct uri_text uri;
+
+    if (fd < 0)
+        return err_errno(err, errno, "cannot open '%s'", file);
+    uri_begin(&uri, "/api/v1/changes");
+    uri_add(&uri, "name",
+            is_set_name(file_name(file)) ? file_name(file) : NULL);
+    bool ok = client_send_file(client, text_string(&uri.text), fd, &reply, err);
+    text_clear(&uri.text);
+    if (!ok)
+        return err_wrap(err, "'%s'", file);
+    (void)talk_outf("%s\n", line_text(text_span(&reply), "id", &call->arena));
+    return true;
+}
+
+int cmd_change_submit(struct call *call) {
+    struct client *client = NULL;
+    struct err err = {0};
+    int status = 0;
+
+    if (!reach_words(call, 1, SIZE_MAX, &err) ||
+        !reach_client(call, &client, &err))
+        return talk_error(&err);
+    for (size_t i = 0; i < call->word_count; i++) {
+        err_clear(&err);
+        if (!hand_in(call, client, call->words[i], &err)) {
+            int failed = talk_error(&err);
+            status = status == 0 ? failed : status;
+        }
+    }
+    client_close(client);
+    return talk_end(status);
+}
+
+int cmd_change_put(struct call *call) {
+    struct base_open how = {.no_store = true};
+    struct base *base = NULL;
+    const char *path;
+    struct err err = {0};
+    int status = 0;
+
+    if (!reach_words(call, 1, SIZE_MAX, &err) ||
+        !reach_base(call, &path, &err) || !base_open(path, &how, &base, &err))
+        return talk_error(&err);
+    for (size_t i = 0; i < call->word_count; i++) {
+        const char *file = call->words[i];
+        CLEANUP(fd_close) int fd = open(file, O_RDONLY | O_CLOEXEC);
+        bool ok = fd >= 0 ? intake_put(base, fd, span_of(file_name(file)), &err)
+                          : err_errno(&err, errno, "cannot open '%s'", file);
+        if (!ok) {
+            int failed = talk_error(&err);
+            status = status == 0 ? failed : status;
+            continue;
+        }
+        (void)talk_outf("%s\n", file_name(file));
+    }
+    base_trigger(base, "prequeue");
+    base_close(base);
+    return talk_end(status);
+}

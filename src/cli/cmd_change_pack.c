@@ -1,0 +1,103 @@
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "cli/reach.h"
+#include "cli/talk.h"
+#include "os/fd.h"
+#include "serve/pack.h"
+
+static const char *const *all_given(struct call *call, const char *option,
+                                    size_t *ret_count) {
+    const char **values =
+        arena_alloc(&call->arena, call->given_count * sizeof *values);
+    size_t cursor = 0;
+    const char *value;
+
+    *ret_count = 0;
+    while ((value = call_next(call, option, &cursor)) != NULL)
+        values[(*ret_count)++] = value;
+    return values;
+}
+
+static bool order_of_call(struct call *call, struct pack_order *ret_order,
+                          struct err *err) {
+    if (!reach_words(call, 1, 1, err))
+        return false;
+    *ret_order = (struct pack_order){
+        .source = call->words[0],
+        .repo = call_value(call, "repo"),
+        .target = call_value(call, "target"),
+        .class = call_value(call, "class"),
+        .id = call_value(call, "id"),
+        .base_rev = call_value(call, "base-rev"),
+        .supersedes = call_value(call, "supersedes"),
+        .author = call_value(call, "author"),
+        .message = call_value(call, "message"),
+        .output = call_value(call, "output"),
+    };
+    ret_order->depends = all_given(call, "depends", &ret_order->depends_count);
+    ret_order->deletes = all_given(call, "delete", &ret_order->deletes_count);
+    if (ret_order->target == NULL)
+        return err_set(err, ERR_USAGE,
+                       "--target is missing: the target the set is for");
+    if (call_has(call, "submit") && ret_order->output != NULL)
+        return err_set(err, ERR_USAGE, "give --output or --submit, not both");
+    return true;
+}
+
+/* Into a directory of its own, under the set's name, from there to the base. */
+static bool pack_and_submit(struct call *call, struct pack_order *order,
+                            struct packed *ret_packed, struct err *err) {
+    CLEANUP(text_clear) struct text reply = TEXT_INIT;
+    const char *tmp = getenv("TMPDIR");
+    char *dir = arena_printf(&call->arena, "%s/pointsman-XXXXXX",
+                             tmp == NULL || tmp[0] == '\0' ? "/tmp" : tmp);
+    struct client *client = NULL;
+    struct uri_text uri;
+
+    if (!reach_client(call, &client, err))
+        return false;
+    if (mkdtemp(dir) == NULL) {
+        client_close(client);
+        return err_errno(err, errno, "cannot make a directory like '%s'", dir);
+    }
+    order->output = dir;
+    bool ok = pack_write(order, ret_packed, err);
+    if (ok) {
+        CLEANUP(fd_close) int fd = open(ret_packed->path, O_RDONLY | O_CLOEXEC);
+        uri_begin(&uri, "/api/v1/changes");
+        uri_add(&uri, "name", ret_packed->name);
+        ok = fd >= 0
+                 ? client_send_file(client, text_string(&uri.text), fd, &reply,
+                                    err)
+                 : err_errno(err, errno, "cannot open '%s'", ret_packed->path);
+        text_clear(&uri.text);
+        (void)unlink(ret_packed->path);
+    }
+    (void)rmdir(dir);
+    client_close(client);
+    return ok;
+}
+
+int cmd_change_pack(struct call *call) {
+    struct pack_order order;
+    struct packed packed = {0};
+    struct err err = {0};
+
+    if (!order_of_call(call, &order, &err))
+        return talk_error(&err);
+    bool submits = call_has(call, "submit");
+    bool ok = submits ? pack_and_submit(call, &order, &packed, &err)
+                      : pack_write(&order, &packed, &err);
+    if (ok && submits)
+        (void)talk_outf("%s\n", packed.id);
+    else if (ok && packed.path != NULL)
+        (void)talk_outf("%s\n", packed.path);
+    if (ok)
+        talk_say("set %s: %zu files, %zu deleted", packed.id, packed.files,
+                 packed.deleted);
+    packed_clear(&packed);
+    return ok ? talk_end(0) : talk_error(&err);
+}

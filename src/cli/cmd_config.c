@@ -1,0 +1,226 @@
+/* Configuration, settings, and what machine and base are fit for. */
+#include "cli/reach.h"
+#include "cli/table.h"
+#include "cli/talk.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <sys/statvfs.h>
+
+#include "os/clock.h"
+#include "os/disk.h"
+#include "os/features.h"
+#include "serve/base.h"
+
+/* ---- config -------------------------------------------------------------- */
+
+static bool open_base(struct call *call, bool no_store, struct base **ret_base,
+                      struct err *err) {
+    struct base_open how = {.read_only = true, .no_store = no_store};
+    const char *path;
+
+    return reach_words(call, 0, 0, err) && reach_base(call, &path, err) &&
+           base_open(path, &how, ret_base, err);
+}
+
+static void entry_line(const struct config_entry *entry, bool as_json) {
+    CLEANUP(text_clear) struct text line = TEXT_INIT;
+    struct json json;
+
+    if (!as_json)
+        return;
+    json_open(&json, &line);
+    json_object(&json);
+    json_key(&json, "section");
+    json_string(&json, entry->section);
+    json_key(&json, "label");
+    if (entry->label.len > 0)
+        json_span(&json, entry->label);
+    else
+        json_null(&json);
+    json_key(&json, "key");
+    json_span(&json, entry->key);
+    json_key(&json, "value");
+    json_span(&json, entry->value);
+    json_key(&json, "file");
+    json_string(&json, entry->origin.file);
+    json_key(&json, "line");
+    json_i64(&json, entry->origin.line);
+    json_end(&json);
+    text_addc(&line, '\n');
+    (void)talk_out(text_span(&line));
+}
+
+/* The same listing for both: show everything, check that it can be read. */
+static int config_list(struct call *call) {
+    struct base *base = NULL;
+    struct config_entry entry;
+    struct err err = {0};
+    size_t cursor = 0;
+
+    if (!open_base(call, true, &base, &err))
+        return talk_error(&err);
+    if (call_has(call, "json")) {
+        while (config_next(&base->config, &cursor, &entry))
+            entry_line(&entry, true);
+    } else {
+        CLEANUP(text_clear) struct text text = TEXT_INIT;
+        config_format(&base->config, &text);
+        (void)talk_out(text_span(&text));
+    }
+    base_close(base);
+    return talk_end(0);
+}
+
+int cmd_config_check(struct call *call) {
+    int status = config_list(call);
+
+    if (status == 0)
+        talk_say("the configuration is well");
+    return status;
+}
+
+int cmd_config_show(struct call *call) {
+    return config_list(call);
+}
+
+/* ---- settings ------------------------------------------------------------ */
+
+static void show_setting(struct span line, struct arena *arena) {
+    (void)talk_outf("%-22s %-12s %-20s %s\n", line_text(line, "name", arena),
+                    line_text(line, "value", arena),
+                    line_text(line, "from", arena),
+                    line_text(line, "meaning", arena));
+}
+
+int cmd_settings(struct call *call) {
+    struct client *client = NULL;
+    struct err err = {0};
+
+    if (!reach_words(call, 0, 0, &err) || !reach_client(call, &client, &err))
+        return talk_error(&err);
+    bool ok = reach_lines(client, "/api/v1/settings", call_has(call, "json"),
+                          show_setting, &err);
+    client_close(client);
+    return ok ? talk_end(0) : talk_error(&err);
+}
+
+int cmd_set(struct call *call) {
+    CLEANUP(text_clear) struct text reply = TEXT_INIT;
+    struct client *client = NULL;
+    struct err err = {0};
+
+    if (!reach_words(call, 1, 2, &err) || !reach_client(call, &client, &err))
+        return talk_error(&err);
+    const char *uri = arena_printf(&call->arena, "/api/v1/settings/%s",
+                                   client_word(&call->arena, call->words[0]));
+    bool ok = client_call(client, API_PUT, uri,
+                          span_of(call->word_count > 1 ? call->words[1] : NULL),
+                          &reply, &err);
+    client_close(client);
+    return ok ? talk_end(0) : talk_error(&err);
+}
+
+/* ---- doctor -------------------------------------------------------------- */
+
+static void finding(bool as_json, const char *name, bool well,
+                    const char *detail, const char *meaning) {
+    CLEANUP(text_clear) struct text line = TEXT_INIT;
+    struct json json;
+
+    if (!as_json) {
+        (void)talk_outf("%s%-4s%s %-14s %s%s%s\n",
+                        talk_colour(well ? TALK_GOOD : TALK_WARM),
+                        well ? "ok" : "no", talk_colour(TALK_PLAIN), name,
+                        detail, detail[0] == '\0' ? "" : "; ", meaning);
+        return;
+    }
+    json_open(&json, &line);
+    json_object(&json);
+    json_key(&json, "name");
+    json_string(&json, name);
+    json_key(&json, "ok");
+    json_bool(&json, well);
+    json_key(&json, "detail");
+    json_string(&json, detail);
+    json_key(&json, "meaning");
+    json_string(&json, meaning);
+    json_end(&json);
+    text_addc(&line, '\n');
+    (void)talk_out(text_span(&line));
+}
+
+static void find_features(bool as_json) {
+    struct feature features[FEATURES_MAX];
+    size_t count = features_probe(NULL, features);
+
+    for (size_t i = 0; i < count; i++)
+        finding(as_json, features[i].name, features[i].present,
+                features[i].detail, features[i].meaning);
+}
+
+static bool find_disk(struct call *call, const struct base *base,
+                      bool as_json) {
+    struct statvfs space;
+
+    if (fstatvfs(base->fd, &space) != 0)
+        return true;
+    uint64_t free_mib = (uint64_t)space.f_bavail * space.f_frsize >> 20;
+    bool well = free_mib >= 100 && space.f_favail > 1000;
+    finding(as_json, "disk", well,
+            arena_printf(&call->arena,
+                         "%" PRIu64 " MiB and %" PRIu64 " inodes free",
+                         free_mib, (uint64_t)space.f_favail),
+            well ? "enough to go on" : "work stops when it is full");
+    return well;
+}
+
+static bool find_registry(struct call *call, const struct base *base,
+                          bool as_json) {
+    struct err err = {0};
+    bool well = store_verify(base->store, &err);
+
+    finding(as_json, "registry", well,
+            arena_printf(&call->arena, "version %d, %" PRIu64 " events",
+                         store_version(base->store), store_seq(base->store)),
+            well ? "the chain of events is whole" : err.text);
+    return well;
+}
+
+/* A clock behind the newest event makes times of history run backwards. */
+static bool find_clock(struct call *call, const struct base *base,
+                       bool as_json) {
+    struct store_event *events;
+    size_t count = 0;
+    uint64_t seq = store_seq(base->store);
+    char text[WALL_TEXT_BYTES];
+    struct wall now = clock_wall();
+    bool well = !store_events(base->store, seq > 0 ? seq - 1 : 0, 0, 1,
+                              &call->arena, &events, &count, NULL) ||
+                count == 0 || events[0].at.ns <= now.ns + 300 * NS_PER_S;
+
+    finding(as_json, "clock", well, wall_format(now, text),
+            well ? "not behind the last event"
+                 : "more than 5 minutes behind the last event");
+    return well;
+}
+
+int cmd_doctor(struct call *call) {
+    bool json = call_has(call, "json"), well = true;
+    struct base *base = NULL;
+    struct err err = {0};
+
+    if (!reach_words(call, 0, 0, &err))
+        return talk_error(&err);
+    find_features(json);
+    if (!open_base(call, false, &base, &err)) {
+        finding(json, "base", false, "", err.text);
+        return talk_end(err_exit_status(err.kind));
+    }
+    finding(json, "base", true, base->path, "can be opened");
+    well &= find_registry(call, base, json);
+    well &= find_disk(call, base, json);
+    well &= find_clock(call, base, json);
+    base_close(base);
+    return talk_end(well ? 0 : 1);
+}

@@ -1,0 +1,76 @@
+#include "cli/help.h"
+#include "cli/reach.h"
+#include "cli/talk.h"
+
+int cmd_version(struct call *call) {
+    struct err err = {0};
+
+    if (!reach_words(call, 0, 0, &err))
+        return talk_error(&err);
+    if (call_has(call, "json"))
+        (void)talk_outf("{\"name\":\"pointsman\",\"version\":\"%s\"}\n",
+                        POINTSMAN_VERSION);
+    else
+        (void)talk_outf("pointsman %s\n", POINTSMAN_VERSION);
+    return talk_end(0);
+}
+
+/* "change pack" may be given as two words. */
+static const struct command *named(struct call *call, struct text *name) {
+    for (size_t i = 0; i < call->word_count; i++)
+        text_addf(name, "%s%s", i == 0 ? "" : " ", call->words[i]);
+    return command_find(text_string(name));
+}
+
+/* `help change`: all commands that begin so. */
+static bool family(const char *first, struct text *out) {
+    size_t len = strlen(first);
+    bool any = false;
+
+    for (size_t i = 0; i < COMMANDS; i++) {
+        if (strncmp(commands[i].name, first, len) != 0 ||
+            commands[i].name[len] != ' ')
+            continue;
+        if (any)
+            text_adds(out, "\n");
+        any = true;
+        help_command(&commands[i], out);
+    }
+    return any;
+}
+
+static bool manual(const struct command *command, const char *name,
+                   struct text *out, struct err *err) {
+    if (command != NULL)
+        man_command(command, out);
+    else if (name[0] == '\0' || strcmp(name, "pointsman") == 0)
+        man_overview(out);
+    else if (strcmp(name, "pointsman.conf") == 0)
+        man_config(out);
+    else
+        return err_set(err, ERR_USAGE, "there is no manual page of '%s'", name);
+    return true;
+}
+
+int cmd_help(struct call *call) {
+    CLEANUP(text_clear) struct text out = TEXT_INIT, name = TEXT_INIT;
+    const struct command *command = named(call, &name);
+    const char *shell = call_value(call, "completion");
+    struct err err = {0};
+    bool ok = true;
+
+    if (shell != NULL)
+        ok = completion_format(shell, &out, &err);
+    else if (call_has(call, "man"))
+        ok = manual(command, text_string(&name), &out, &err);
+    else if (command != NULL)
+        help_command(command, &out);
+    else if (name.len == 0)
+        help_overview(&out);
+    else if (!family(text_string(&name), &out))
+        ok = help_topic(text_string(&name), &out, &err);
+    if (!ok)
+        return talk_error(&err);
+    (void)talk_out(text_span(&out));
+    return talk_end(0);
+}

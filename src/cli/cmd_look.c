@@ -1,0 +1,347 @@
+#include "cli/reach.h"
+#include "cli/table.h"
+#include "cli/talk.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "os/clock.h"
+
+enum { LIST_SCREEN = 200 };
+
+/* ---- how things look ----------------------------------------------------- */
+
+/* "5s", "12m", "3h", "2d": time since. */
+static const char *age(const char *when, struct arena *arena) {
+    struct wall wall;
+
+    if (!wall_parse(span_of(when), &wall))
+        return "";
+    int64_t s = wall_ms_since(clock_wall(), wall) / 1000;
+    if (s < 0)
+        s = 0;
+    if (s < 120)
+        return arena_printf(arena, "%" PRId64 "s", s);
+    if (s < 7200)
+        return arena_printf(arena, "%" PRId64 "m", s / 60);
+    if (s < 172800)
+        return arena_printf(arena, "%" PRId64 "h", s / 3600);
+    return arena_printf(arena, "%" PRId64 "d", s / 86400);
+}
+
+static enum job_state state_of(const char *letter) {
+    enum job_state state = STATE_NONE;
+
+    (void)job_state_of_letter(letter[0], &state);
+    return state;
+}
+
+static const char *state_word(const char *letter) {
+    enum job_state state = state_of(letter);
+    return state == STATE_NONE ? letter : job_state_word(state);
+}
+
+static enum talk_colour state_colour(const char *letter) {
+    switch (letter[0]) {
+    case 'D':
+        return TALK_GOOD;
+    case 'F':
+        return TALK_BAD;
+    case 'X':
+        return TALK_BOLD;
+    case 'T':
+    case 'A':
+        return TALK_WARM;
+    default:
+        return TALK_PLAIN;
+    }
+}
+
+/* ---- list ---------------------------------------------------------------- */
+
+static const char *const list_titles[] = {"ID",    "KIND",   "CLASS",  "STATE",
+                                          "SINCE", "TARGET", "REASON", "WHAT"};
+
+static struct table list_table;
+
+static void list_row(struct span line, struct arena *arena) {
+    struct table *table = &list_table;
+    const char *state = line_text(line, "state", arena);
+    struct json_value object, holds;
+    bool held = json_parse(line, &object, NULL) &&
+                json_member(object, "holds", &holds) && holds.raw.len > 2;
+
+    table_cell(table, line_text(line, "id", arena), TALK_PLAIN);
+    table_cell(table, line_text(line, "kind", arena), TALK_PLAIN);
+    table_cell(table, line_text(line, "class", arena), TALK_PLAIN);
+    table_cell(table,
+               held ? arena_printf(arena, "%s, held", state_word(state))
+                    : state_word(state),
+               state_colour(state));
+    table_cell(table, age(line_text(line, "since", arena), arena), TALK_PLAIN);
+    table_cell(table, line_text(line, "target", arena), TALK_PLAIN);
+    table_cell(table, line_text(line, "reason", arena), TALK_PLAIN);
+    table_cell(table, line_text(line, "what", arena), TALK_PLAIN);
+}
+
+static char *filter_of(const struct call *call) {
+    struct text filter = TEXT_INIT;
+
+    for (size_t i = 0; i < call->word_count; i++)
+        text_addf(&filter, "%s%s", i == 0 ? "" : " ", call->words[i]);
+    return text_take(&filter);
+}
+
+int cmd_list(struct call *call) {
+    CLEANUP(free_string) char *filter = filter_of(call);
+    struct client *client = NULL;
+    struct uri_text uri;
+    struct err err = {0};
+    bool json = call_has(call, "json");
+    bool asked = call_has(call, "limit"),
+         screen = !json && !asked && terminal_is(STDOUT_FILENO);
+    long long limit = screen ? LIST_SCREEN : 1000000;
+
+    if (!call_number(call, "limit", 0, 1000000, &limit, &err) ||
+        !reach_client(call, &client, &err))
+        return talk_error(&err);
+    bool newest = screen || asked;
+    uri_begin(&uri, "/api/v1/jobs");
+    if (filter[0] != '\0')
+        uri_add(&uri, "filter", filter);
+    uri_add(&uri, "limit", arena_printf(&call->arena, "%lld", limit));
+    uri_add(&uri, "order", newest ? "newest" : "oldest");
+    if (!json)
+        table_init(&list_table, list_titles, COUNT(list_titles));
+    bool ok = reach_lines(client, text_string(&uri.text), json, list_row, &err);
+    if (!json) {
+        size_t rows = list_table.count / COUNT(list_titles) - 1;
+        table_print(&list_table, newest);
+        if (screen && rows == LIST_SCREEN)
+            talk_say("the newest %d; --limit N shows more", LIST_SCREEN);
+    }
+    text_clear(&uri.text);
+    client_close(client);
+    return ok ? talk_end(0) : talk_error(&err);
+}
+
+int cmd_file(struct call *call) {
+    struct client *client = NULL;
+    struct uri_text uri;
+    struct err err = {0};
+    bool json = call_has(call, "json");
+
+    if (!reach_words(call, 1, 1, &err) || !reach_client(call, &client, &err))
+        return talk_error(&err);
+    uri_begin(&uri, "/api/v1/files");
+    uri_add(&uri, "path", call->words[0]);
+    uri_add(&uri, "limit", call_value(call, "limit"));
+    if (!json)
+        table_init(&list_table, list_titles, COUNT(list_titles));
+    bool ok = reach_lines(client, text_string(&uri.text), json, list_row, &err);
+    if (!json)
+        table_print(&list_table, false);
+    text_clear(&uri.text);
+    client_close(client);
+    return ok ? talk_end(0) : talk_error(&err);
+}
+
+/* ---- status -------------------------------------------------------------- */
+
+static void show_pair(const char *name, const char *value) {
+    if (value[0] != '\0')
+        (void)talk_outf("%-11s %s\n", name, value);
+}
+
+static void show_relations(struct span line, struct arena *arena) {
+    struct json_value object, list, item, value;
+    size_t cursor = 0;
+
+    if (!json_parse(line, &object, NULL))
+        return;
+    if (json_member(object, "relations", &list))
+        while (json_next(list, &cursor, arena, NULL, &item)) {
+            struct span relation = {0}, id = {0};
+            if (json_member(item, "relation", &value))
+                (void)json_get_string(value, arena, &relation);
+            if (json_member(item, "id", &value))
+                (void)json_get_string(value, arena, &id);
+            show_pair(arena_string(arena, relation), arena_string(arena, id));
+        }
+    cursor = 0;
+    if (json_member(object, "touches", &list))
+        while (json_next(list, &cursor, arena, NULL, &item)) {
+            struct span path = {0};
+            bool deleted = false;
+            if (json_member(item, "path", &value))
+                (void)json_get_string(value, arena, &path);
+            if (json_member(item, "deleted", &value))
+                (void)json_get_bool(value, &deleted);
+            show_pair(deleted ? "deletes" : "touches",
+                      arena_string(arena, path));
+        }
+    cursor = 0;
+    if (json_member(object, "holds", &list))
+        while (json_next(list, &cursor, arena, NULL, &item)) {
+            struct span hold;
+            if (json_get_string(item, arena, &hold))
+                show_pair("held", arena_string(arena, hold));
+        }
+}
+
+static void show_job(struct span line, struct arena *arena) {
+    const char *state = line_text(line, "state", arena);
+    const char *reason = line_text(line, "reason", arena);
+    const char *detail = line_text(line, "detail", arena);
+
+    (void)talk_outf("%s%s%s\n", talk_colour(TALK_BOLD),
+                    line_text(line, "id", arena), talk_colour(TALK_PLAIN));
+    show_pair("what", line_text(line, "what", arena));
+    show_pair("kind", arena_printf(arena, "%s, class %s",
+                                   line_text(line, "kind", arena),
+                                   line_text(line, "class", arena)));
+    show_pair("state",
+              arena_printf(arena, "%s%s%s since %s (%s ago)",
+                           talk_colour(state_colour(state)), state_word(state),
+                           talk_colour(TALK_PLAIN),
+                           line_text(line, "since", arena),
+                           age(line_text(line, "since", arena), arena)));
+    show_pair("reason", detail[0] == '\0'
+                            ? reason
+                            : arena_printf(arena, "%s: %s", reason, detail));
+    show_pair("target", line_text(line, "target", arena));
+    show_pair("name", line_text(line, "name", arena));
+    if (line_number(line, "tasks") > 1)
+        show_pair("tasks",
+                  arena_printf(arena, "%" PRId64 " of %" PRId64 " done",
+                               line_number(line, "tasks_done"),
+                               line_number(line, "tasks")));
+    if (line_number(line, "attempt") > 0)
+        show_pair("attempt", line_text(line, "attempt", arena));
+    show_pair("not before", line_text(line, "not_before", arena));
+    show_pair("exit code", line_text(line, "exit_code", arena));
+    show_pair("by",
+              arena_printf(arena, "%s (%s)", line_text(line, "actor", arena),
+                           line_text(line, "cause", arena)));
+    show_pair("admitted", line_text(line, "admitted", arena));
+    show_relations(line, arena);
+}
+
+static void show_counts(struct span line, struct arena *arena) {
+    for (unsigned state = 0; state < JOB_STATES; state++) {
+        const char *word = job_state_word((enum job_state)state);
+        (void)talk_outf("%-11s %s\n", word, line_text(line, word, arena));
+    }
+    (void)talk_outf("%-11s %s\n", "held", line_text(line, "held", arena));
+}
+
+int cmd_status(struct call *call) {
+    struct client *client = NULL;
+    struct err err = {0};
+
+    if (call->word_count > 0)
+        return reach_each(call, "/api/v1/jobs/%", show_job);
+    if (!reach_client(call, &client, &err))
+        return talk_error(&err);
+    bool json = call_has(call, "json");
+    bool ok = reach_lines(client, "/api/v1/counts", json, show_counts, &err);
+    if (ok && !json && client_base_path(client) != NULL)
+        (void)talk_outf("%-11s %s\n%-11s %s\n", "base",
+                        client_base_path(client), "server",
+                        client_has_server(client) ? "answers" : "none runs");
+    client_close(client);
+    return ok ? talk_end(0) : talk_error(&err);
+}
+
+/* ---- why, depends, history ------------------------------------------------
+ */
+
+static void show_reason(struct span line, struct arena *arena) {
+    (void)talk_outf("%s: %s\n", line_text(line, "job", arena),
+                    line_text(line, "text", arena));
+}
+
+int cmd_why(struct call *call) {
+    return reach_each(call, "/api/v1/jobs/%/why", show_reason);
+}
+
+static void show_relation(struct span line, struct arena *arena) {
+    const char *state = line_text(line, "state", arena);
+
+    (void)talk_outf("%-11s %s  %s  %s\n", line_text(line, "relation", arena),
+                    line_text(line, "id", arena),
+                    state[0] == '\0' ? "not known" : state_word(state),
+                    line_text(line, "what", arena));
+}
+
+int cmd_depends(struct call *call) {
+    return reach_each(call, "/api/v1/jobs/%/depends", show_relation);
+}
+
+int cmd_dependents(struct call *call) {
+    return reach_each(call, "/api/v1/jobs/%/dependents", show_relation);
+}
+
+static void show_event(struct span line, struct arena *arena) {
+    const char *kind = line_text(line, "kind", arena);
+    const char *from = line_text(line, "from", arena);
+    const char *to = line_text(line, "to", arena);
+    const char *detail = line_text(line, "detail", arena);
+    const char *reason = line_text(line, "reason", arena);
+    bool moves = strcmp(kind, "move") == 0;
+
+    (void)talk_outf(
+        "%s %s %s %s%s%s%s%s%s\n", line_text(line, "at", arena),
+        line_text(line, "id", arena),
+        moves ? arena_printf(arena, "%s%s%s%s%s", from[0] == '\0' ? "-" : from,
+                             " > ", talk_colour(state_colour(to)), to,
+                             talk_colour(TALK_PLAIN))
+              : kind,
+        reason, reason[0] == '\0' ? "" : " ", line_text(line, "actor", arena),
+        detail[0] == '\0' ? "" : ": ", detail, "");
+}
+
+int cmd_history(struct call *call) {
+    struct client *client = NULL;
+    struct err err = {0};
+    struct uri_text uri;
+
+    if (call->word_count > 0)
+        return reach_each(call, "/api/v1/jobs/%/history", show_event);
+    if (!reach_client(call, &client, &err))
+        return talk_error(&err);
+    uri_begin(&uri, "/api/v1/events");
+    uri_add(&uri, "tail", call_value(call, "limit"));
+    uri_add(&uri, "limit", "1000000000");
+    bool ok = reach_lines(client, text_string(&uri.text),
+                          call_has(call, "json"), show_event, &err);
+    text_clear(&uri.text);
+    client_close(client);
+    return ok ? talk_end(0) : talk_error(&err);
+}
+
+int cmd_events(struct call *call) {
+    struct client *client = NULL;
+    struct err err = {0};
+    struct uri_text uri;
+    bool follow = call_has(call, "follow");
+    const char *after = call_value(call, "after");
+
+    if (!reach_words(call, 0, 0, &err) || !reach_client(call, &client, &err))
+        return talk_error(&err);
+    uri_begin(&uri, "/api/v1/events");
+    uri_add(&uri, "after", after);
+    if (follow) {
+        uri_add(&uri, "follow", "1");
+        if (after == NULL)
+            uri_add(&uri, "tail", "0");
+    } else {
+        uri_add(&uri, "limit", "1000000000");
+    }
+    bool ok = reach_lines(client, text_string(&uri.text),
+                          call_has(call, "json"), show_event, &err);
+    text_clear(&uri.text);
+    client_close(client);
+    return ok ? talk_end(0) : talk_error(&err);
+}

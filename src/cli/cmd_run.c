@@ -1,0 +1,194 @@
+/* run: a command through the queue as if it ran here. With a server it does
+ * the work; without one this process hosts the roles until the job has ended;
+ * when another `run` hosts them already, this one joins it. */
+#include "cli/interrupt.h"
+#include "cli/reach.h"
+#include "cli/submission_line.h"
+#include "cli/talk.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "serve/base.h"
+#include "serve/host.h"
+#include "serve/roles.h"
+
+struct run {
+    struct call *call;
+    struct client *client;
+    char *id;
+    /* hosting */
+    struct base *base;
+    struct roles_box box;
+    struct host *host;
+    unsigned interrupts; /* Ctrl-C so far */
+};
+
+/* ---- hosting ------------------------------------------------------------- */
+
+static void wake_host(void *host) {
+    host_wake(host);
+}
+
+/* Takes the roles when nobody has them. */
+static bool host_if_free(struct run *run, struct err *err) {
+    struct base_open how = {.store = {.own_thread = true,
+                                      .wake = roles_wake_box,
+                                      .wake_ctx = &run->box}};
+    struct err why = {0};
+
+    if (client_has_server(run->client))
+        return true;
+    if (!base_open(client_base_path(run->client), &how, &run->base, err))
+        return false;
+    if (host_open(run->base, &run->box, isatty(STDIN_FILENO) == 1, &run->host,
+                  &why)) {
+        client_use_host(run->client, run->host);
+        interrupt_wake(wake_host, run->host);
+        return true;
+    }
+    base_close(run->base);
+    run->base = NULL;
+    if (why.kind == ERR_RUNNING)
+        return true;
+    if (err != NULL)
+        *err = why;
+    return false;
+}
+
+static void run_close(struct run *run) {
+    interrupt_wake(NULL, NULL);
+    client_close(run->client);
+    host_close(run->host, run->interrupts > 1);
+    base_close(run->base);
+    free(run->id);
+}
+
+/* ---- Ctrl-C -------------------------------------------------------------- */
+
+/* The first one cancels, the second one kills. */
+static bool answer_interrupt(struct run *run, struct err *err) {
+    CLEANUP(text_clear) struct text reply = TEXT_INIT;
+    unsigned count = interrupt_take();
+    struct err why = {0};
+
+    if (count == 0)
+        return true;
+    run->interrupts += count;
+    const char *uri =
+        arena_printf(&run->call->arena, "/api/v1/jobs/%s/cancel", run->id);
+    struct span body = run->interrupts > 1
+                           ? SPAN("{\"reason\":\"interrupted\",\"kill\":true}")
+                           : SPAN("{\"reason\":\"interrupted\"}");
+    if (!client_call(run->client, API_POST, uri, body, &reply, &why) &&
+        why.kind != ERR_REFUSED && why.kind != ERR_INTERRUPTED) {
+        *err = why;
+        return false;
+    }
+    if (run->interrupts == 1)
+        talk_say("pointsman: cancelling %s; Ctrl-C again kills it", run->id);
+    return true;
+}
+
+/* ---- following ----------------------------------------------------------- */
+
+struct following {
+    uint64_t bytes; /* of the output shown so far */
+};
+
+static bool to_stdout(void *ctx, struct span bytes) {
+    struct following *following = ctx;
+
+    following->bytes += bytes.len;
+    return talk_out(bytes) && fflush(stdout) == 0;
+}
+
+/* Until the job has ended. An interrupt breaks the stream; it goes on where it
+ * was, but attempts that ended before are not shown again. */
+static bool follow(struct run *run, struct err *err) {
+    struct following following = {0};
+
+    for (;;) {
+        struct err why = {0};
+        const char *uri = arena_printf(
+            &run->call->arena, "/api/v1/jobs/%s/logs?follow=1&offset=%" PRIu64,
+            run->id, following.bytes);
+        if (client_stream(run->client, API_GET, uri, (struct span){0},
+                          to_stdout, &following, &why))
+            return true;
+        if (why.kind != ERR_INTERRUPTED) {
+            *err = why;
+            return false;
+        }
+        if (!answer_interrupt(run, err))
+            return false;
+    }
+}
+
+static bool ended(void *ctx, struct span line) {
+    struct text *last = ctx;
+
+    text_reset(last);
+    text_addspan(last, line);
+    return true;
+}
+
+static bool wait_for_end(struct run *run, int *ret_status, struct err *err) {
+    CLEANUP(text_clear) struct text last = TEXT_INIT;
+    struct client_lines lines = {.line = ended, .ctx = &last};
+    struct arena *arena = &run->call->arena;
+    const char *uri = arena_printf(arena, "/api/v1/wait?id=%s", run->id);
+    struct err why = {0};
+
+    while (!client_stream(run->client, API_GET, uri, (struct span){0},
+                          client_take_lines, &lines, &why)) {
+        if (why.kind != ERR_INTERRUPTED) {
+            *err = why;
+            return false;
+        }
+        if (!answer_interrupt(run, err))
+            return false;
+        err_clear(&why);
+    }
+    client_lines_end(&lines);
+    struct span line = text_span(&last);
+    *ret_status = (int)line_number(line, "exit_code");
+    const char *reason = line_text(line, "reason", arena);
+    const char *detail = line_text(line, "detail", arena);
+    if (*ret_status != 0 && strncmp(reason, "exit-", 5) != 0)
+        talk_say("pointsman: %s: %s%s%s", run->id, reason,
+                 detail[0] == '\0' ? "" : ": ", detail);
+    return true;
+}
+
+static bool submit(struct run *run, const struct submission *submission,
+                   struct err *err) {
+    CLEANUP(text_clear) struct text body = TEXT_INIT, reply = TEXT_INIT;
+
+    submission_format(submission, &body);
+    if (!client_call(run->client, API_POST, "/api/v1/jobs?cause=run",
+                     text_span(&body), &reply, err))
+        return false;
+    run->id = mem_string(line_text(text_span(&reply), "id", &run->call->arena));
+    return true;
+}
+
+int cmd_run(struct call *call) {
+    struct run run = {.call = call};
+    struct submission submission;
+    struct err err = {0};
+    int status = 0;
+
+    if (!submission_of_call(call, &submission, &err))
+        return talk_error(&err);
+    interrupt_catch(NULL, NULL);
+    bool ok = reach_client(call, &run.client, &err) &&
+              host_if_free(&run, &err) && submit(&run, &submission, &err) &&
+              follow(&run, &err) && wait_for_end(&run, &status, &err);
+    if (!ok)
+        status = talk_error(&err);
+    run_close(&run);
+    return talk_end(status);
+}

@@ -1,0 +1,177 @@
+#include "cli/reach.h"
+#include "cli/submission_line.h"
+#include "cli/talk.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+enum {
+    BATCH_LINES = 1000, /* at most in one call */
+    BATCH_BYTES = 4 << 20,
+    BATCH_PIECE_BYTES = 64 << 10
+};
+
+/* ---- one ----------------------------------------------------------------- */
+
+static int submit_one(struct call *call) {
+    CLEANUP(text_clear) struct text body = TEXT_INIT, reply = TEXT_INIT;
+    struct client *client = NULL;
+    struct submission submission;
+    struct err err = {0};
+
+    if (!submission_of_call(call, &submission, &err))
+        return talk_error(&err);
+    submission.hold = call_has(call, "hold");
+    submission_format(&submission, &body);
+    bool ok = reach_client(call, &client, &err) &&
+              client_call(client, API_POST, "/api/v1/jobs", text_span(&body),
+                          &reply, &err);
+    client_close(client);
+    if (!ok)
+        return talk_error(&err);
+    (void)talk_outf("%s\n", line_text(text_span(&reply), "id", &call->arena));
+    return talk_end(0);
+}
+
+/* ---- a batch ------------------------------------------------------------- */
+
+struct batch {
+    struct client *client;
+    struct text in;   /* read, not yet taken */
+    struct text body; /* lines to be sent */
+    size_t lines;     /* of them */
+    size_t line;      /* of the input, from 1 */
+    bool failed, over;
+};
+
+/* Each line is filled with what is so here; one that cannot be read is sent as
+ * it is, so that its answer comes in its place. */
+static void batch_add(struct batch *batch, struct span line) {
+    struct arena arena = ARENA_INIT;
+    struct submission submission;
+    struct err err = {0};
+
+    batch->line++;
+    line = span_trim(line);
+    if (line.len == 0)
+        return;
+    if (submission_parse(line, SUBMISSION_LINE, &arena, &submission, &err) &&
+        submission_fill(&submission, &arena, &err)) {
+        submission_format(&submission, &batch->body);
+    } else {
+        struct json json;
+        json_open(&json, &batch->body);
+        json_object(&json);
+        json_key(&json, "error");
+        json_string(&json, err.text);
+        json_end(&json);
+    }
+    text_addc(&batch->body, '\n');
+    batch->lines++;
+    arena_clear(&arena);
+}
+
+static bool batch_answer(void *ctx, struct span line) {
+    struct batch *batch = ctx;
+    struct arena arena = ARENA_INIT;
+    const char *id = line_text(line, "id", &arena);
+
+    if (id[0] != '\0') {
+        (void)talk_outf("%s\n", id);
+    } else {
+        batch->failed = true;
+        (void)talk_outf("error: %s\n", line_text(line, "error", &arena));
+    }
+    arena_clear(&arena);
+    return true;
+}
+
+static bool batch_send(struct batch *batch, struct err *err) {
+    struct client_lines lines = {.line = batch_answer, .ctx = batch};
+
+    if (batch->lines == 0)
+        return true;
+    bool ok =
+        client_stream(batch->client, API_POST, "/api/v1/jobs/batch",
+                      text_span(&batch->body), client_take_lines, &lines, err);
+    client_lines_end(&lines);
+    text_reset(&batch->body);
+    batch->lines = 0;
+    return ok && fflush(stdout) == 0;
+}
+
+/* Whole lines out of what was read; the rest stays for the next piece. */
+static bool batch_take(struct batch *batch, struct err *err) {
+    struct span rest = text_span(&batch->in), line;
+    const char *end;
+
+    while ((end = rest.len == 0 ? NULL : memchr(rest.p, '\n', rest.len)) !=
+               NULL ||
+           (batch->over && rest.len > 0)) {
+        line =
+            span_make(rest.p, end == NULL ? rest.len : (size_t)(end - rest.p));
+        size_t taken = line.len + (end != NULL);
+        rest = span_make(rest.p + taken, rest.len - taken);
+        batch_add(batch, line);
+        if ((batch->lines == BATCH_LINES || batch->body.len > BATCH_BYTES) &&
+            !batch_send(batch, err))
+            return false;
+    }
+    struct text left = TEXT_INIT;
+    text_addspan(&left, rest);
+    text_clear(&batch->in);
+    batch->in = left;
+    if (batch->in.len > SUBMISSION_BYTES)
+        return err_set(err, ERR_DATA,
+                       "line %zu of the batch is longer than %d bytes",
+                       batch->line + 1, (int)SUBMISSION_BYTES);
+    return true;
+}
+
+/* Is there more at once? Else what came so far is sent: whoever writes a line
+ * and waits for its answer gets it. */
+static bool more_at_once(void) {
+    struct pollfd look = {.fd = STDIN_FILENO, .events = POLLIN};
+    return poll(&look, 1, 0) > 0;
+}
+
+static bool batch_read(struct batch *batch, struct err *err) {
+    static char piece[BATCH_PIECE_BYTES];
+
+    while (!batch->over) {
+        ssize_t got = read(STDIN_FILENO, piece, sizeof(piece));
+        if (got < 0 && errno == EINTR)
+            continue;
+        if (got < 0)
+            return err_errno(err, errno, "cannot read standard input");
+        text_add(&batch->in, piece, (size_t)got);
+        batch->over = got == 0;
+        if (!batch_take(batch, err) ||
+            ((batch->over || !more_at_once()) && !batch_send(batch, err)))
+            return false;
+    }
+    return true;
+}
+
+static int submit_batch(struct call *call) {
+    struct batch batch = {0};
+    struct err err = {0};
+
+    if (!reach_words(call, 0, 0, &err) ||
+        !reach_client(call, &batch.client, &err))
+        return talk_error(&err);
+    bool ok = batch_read(&batch, &err);
+    client_close(batch.client);
+    text_clear(&batch.in);
+    text_clear(&batch.body);
+    if (!ok)
+        return err.kind == ERR_NONE ? talk_end(0) : talk_error(&err);
+    return talk_end(batch.failed ? err_exit_status(ERR_DATA) : 0);
+}
+
+int cmd_submit(struct call *call) {
+    return call_has(call, "batch") ? submit_batch(call) : submit_one(call);
+}

@@ -1,0 +1,134 @@
+#include "cli/reach.h"
+#include "cli/table.h"
+#include "cli/talk.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+/* ---- wait ---------------------------------------------------------------- */
+
+struct waited {
+    bool json;
+    int status; /* the first that is not 0 */
+};
+
+static bool one_ended(void *ctx, struct span line) {
+    struct waited *waited = ctx;
+    int code = (int)line_number(line, "exit_code");
+
+    if (waited->status == 0)
+        waited->status = code;
+    if (waited->json) {
+        (void)talk_out(line);
+        (void)talk_outf("\n");
+        return true;
+    }
+    struct arena arena = ARENA_INIT;
+    const char *detail = line_text(line, "detail", &arena);
+    if (code != 0)
+        talk_say("%s: %s%s%s, exit code %d", line_text(line, "id", &arena),
+                 line_text(line, "reason", &arena),
+                 detail[0] == '\0' ? "" : ": ", detail, code);
+    arena_clear(&arena);
+    return true;
+}
+
+int cmd_wait(struct call *call) {
+    struct client *client = NULL;
+    struct waited waited = {.json = call_has(call, "json")};
+    struct client_lines lines = {.line = one_ended, .ctx = &waited};
+    struct uri_text uri;
+    struct err err = {0};
+    long long ms = -1;
+
+    if (!reach_words(call, 1, SIZE_MAX, &err) ||
+        !call_duration(call, "timeout", &ms, &err) ||
+        !reach_client(call, &client, &err))
+        return talk_error(&err);
+    uri_begin(&uri, "/api/v1/wait");
+    for (size_t i = 0; i < call->word_count; i++)
+        uri_add(&uri, "id", call->words[i]);
+    uri_add(&uri, "timeout", call_value(call, "timeout"));
+    bool ok = client_stream(client, API_GET, text_string(&uri.text),
+                            (struct span){0}, client_take_lines, &lines, &err);
+    client_lines_end(&lines);
+    text_clear(&uri.text);
+    client_close(client);
+    return ok ? talk_end(waited.status) : talk_error(&err);
+}
+
+/* ---- logs ---------------------------------------------------------------- */
+
+static bool to_stdout(void *ctx, struct span bytes) {
+    (void)ctx;
+    return talk_out(bytes) && fflush(stdout) == 0;
+}
+
+/* With --json each line of the output is an object. */
+struct log_lines {
+    uint64_t line;
+};
+
+static bool log_line(void *ctx, struct span line) {
+    struct log_lines *lines = ctx;
+    struct text text = TEXT_INIT;
+    struct json json;
+
+    json_open(&json, &text);
+    json_object(&json);
+    json_key(&json, "line");
+    json_i64(&json, (int64_t)++lines->line);
+    json_key(&json, "text");
+    json_span(&json, line);
+    json_end(&json);
+    text_addc(&text, '\n');
+    bool more = talk_out(text_span(&text));
+    text_clear(&text);
+    return more;
+}
+
+static void show_attempt(struct span line, struct arena *arena) {
+    const char *code = line_text(line, "exit_code", arena);
+    const char *signal = line_text(line, "signal", arena);
+    const char *node = line_text(line, "node", arena);
+
+    (void)talk_outf(
+        "attempt %s%s%s  %s  started %s  ended %s%s%s%s%s  %s "
+        "bytes\n",
+        line_text(line, "attempt", arena), node[0] == '\0' ? "" : " on ", node,
+        line_text(line, "status", arena), line_text(line, "started", arena),
+        line_text(line, "ended", arena), code[0] == '\0' ? "" : "  exit code ",
+        code, signal[0] == '\0' ? "" : "  signal ", signal,
+        line_text(line, "output_bytes", arena));
+}
+
+int cmd_logs(struct call *call) {
+    static const char *const passed[] = {"attempt", "node", "tail", "lines"};
+    struct client *client = NULL;
+    struct log_lines numbered = {0};
+    struct client_lines lines = {.line = log_line, .ctx = &numbered};
+    struct uri_text uri;
+    struct err err = {0};
+    bool json = call_has(call, "json");
+
+    if (!reach_words(call, 1, 1, &err))
+        return talk_error(&err);
+    if (call_has(call, "attempts"))
+        return reach_each(call, "/api/v1/jobs/%/attempts", show_attempt);
+    if (!reach_client(call, &client, &err))
+        return talk_error(&err);
+    uri_begin(&uri, arena_printf(&call->arena, "/api/v1/jobs/%s/logs",
+                                 client_word(&call->arena, call->words[0])));
+    for (size_t i = 0; i < COUNT(passed); i++)
+        uri_add(&uri, passed[i], call_value(call, passed[i]));
+    uri_add(&uri, "follow", call_has(call, "follow") ? "1" : NULL);
+    bool ok =
+        client_stream(client, API_GET, text_string(&uri.text), (struct span){0},
+                      json ? client_take_lines : to_stdout,
+                      json ? (void *)&lines : NULL, &err);
+    client_lines_end(&lines);
+    text_clear(&uri.text);
+    client_close(client);
+    return ok ? talk_end(0) : talk_error(&err);
+}

@@ -1,0 +1,253 @@
+/* Completion scripts. Words of commands and options come from the table, ids
+ * of jobs from `pointsman list`. */
+#include "cli/help.h"
+
+/* Commands whose operands are ids of jobs. */
+static bool takes_ids(const struct command *command) {
+    return strstr(command->arguments, "ID") != NULL;
+}
+
+static bool is_shown(const struct command *command) {
+    return (command->flags & COMMAND_HIDDEN) == 0;
+}
+
+/* First words, each once. */
+static void add_first_words(struct text *out, const char *separator) {
+    bool any = false;
+
+    for (size_t i = 0; i < COMMANDS; i++) {
+        struct span rest = span_of(commands[i].name), word, before_word;
+        (void)span_cut(&rest, ' ', &word);
+        bool told = false;
+        for (size_t k = 0; k < i && !told; k++) {
+            struct span before = span_of(commands[k].name);
+            (void)span_cut(&before, ' ', &before_word);
+            told = span_equal(before_word, word);
+        }
+        if (told || !is_shown(&commands[i]))
+            continue;
+        if (any)
+            text_adds(out, separator);
+        any = true;
+        text_addspan(out, word);
+    }
+}
+
+static void add_option_words(struct text *out, enum command_id id) {
+    for (size_t i = 0; i < command_option_count; i++)
+        if (command_options[i].command == id)
+            text_addf(out, " --%s%s", command_options[i].name,
+                      command_options[i].value == NULL ? "" : "=");
+}
+
+/* Second words of "change" and "config". */
+static void add_second_words(struct text *out, struct span first) {
+    for (size_t i = 0; i < COMMANDS; i++) {
+        struct span rest = span_of(commands[i].name), word;
+        (void)span_cut(&rest, ' ', &word);
+        if (span_equal(word, first) && rest.p != NULL) {
+            text_addc(out, ' ');
+            text_addspan(out, rest);
+        }
+    }
+}
+
+static bool begins_pair(size_t index, struct span *ret_first) {
+    struct span rest = span_of(commands[index].name);
+
+    (void)span_cut(&rest, ' ', ret_first);
+    if (rest.p == NULL)
+        return false;
+    for (size_t k = 0; k < index; k++)
+        if (strncmp(commands[k].name, ret_first->p, ret_first->len + 1) == 0)
+            return false;
+    return true;
+}
+
+static void bash(struct text *out) {
+    struct span first;
+
+    text_adds(out,
+              "# bash completion of pointsman; made by the program itself\n"
+              "_pointsman() {\n"
+              "    local cur=${COMP_WORDS[COMP_CWORD]} verb='' i words='' "
+              "ids=''\n"
+              "    for ((i = 1; i < COMP_CWORD; i++)); do\n"
+              "        case ${COMP_WORDS[i]} in\n"
+              "        --base | --server | --color) ((i++)) ;;\n"
+              "        -*) ;;\n"
+              "        *) verb=\"${verb:+$verb }${COMP_WORDS[i]}\" ;;\n"
+              "        esac\n"
+              "    done\n"
+              "    case $verb in\n"
+              "    '') words='");
+    add_first_words(out, " ");
+    text_adds(out, "' ;;\n");
+    for (size_t i = 0; i < COMMANDS; i++)
+        if (is_shown(&commands[i]) && begins_pair(i, &first)) {
+            text_addf(out, "    %.*s) words='", (int)first.len, first.p);
+            add_second_words(out, first);
+            text_adds(out, "' ;;\n");
+        }
+    for (size_t i = 0; i < COMMANDS; i++) {
+        if (!is_shown(&commands[i]))
+            continue;
+        text_addf(out, "    '%s' | '%s '*) words='", commands[i].name,
+                  commands[i].name);
+        add_option_words(out, commands[i].id);
+        add_option_words(out, COMMAND_EVERY);
+        text_addf(out, "'%s ;;\n", takes_ids(&commands[i]) ? " ids=1" : "");
+    }
+    text_adds(out,
+              "    esac\n"
+              "    if [[ $ids && $cur != -* ]]; then\n"
+              "        words=$(pointsman list --json 2>/dev/null |\n"
+              "            sed -n 's/^{\"id\":\"\\([^\"]*\\)\".*/\\1/p')\n"
+              "    fi\n"
+              "    COMPREPLY=($(compgen -W \"$words\" -- \"$cur\"))\n"
+              "    [[ ${#COMPREPLY[@]} -eq 0 ]] && COMPREPLY=($(compgen -f -- "
+              "\"$cur\"))\n"
+              "    [[ ${COMPREPLY[0]-} == *= ]] && compopt -o nospace\n"
+              "    return 0\n"
+              "}\n"
+              "complete -F _pointsman pointsman\n");
+}
+
+/* A word between single quotes of a shell. */
+static void add_quoted(struct text *out, const char *text) {
+    for (; *text != '\0'; text++) {
+        if (*text == '\'')
+            text_adds(out, "'\\''");
+        else
+            text_addc(out, *text);
+    }
+}
+
+static void zsh(struct text *out) {
+    text_adds(out, "#compdef pointsman\n"
+                   "# zsh completion of pointsman; made by the program "
+                   "itself\n"
+                   "_pointsman() {\n"
+                   "    local -a verbs; verbs=(\n");
+    for (size_t i = 0; i < COMMANDS; i++) {
+        if (!is_shown(&commands[i]))
+            continue;
+        text_addf(out, "        '%s:", commands[i].name);
+        add_quoted(out, commands[i].line);
+        text_adds(out, "'\n");
+    }
+    text_adds(out, "    )\n"
+                   "    if (( CURRENT == 2 )); then _describe command verbs; "
+                   "return; fi\n"
+                   "    local verb=$words[2]\n"
+                   "    [[ $verb == (change|config) ]] && verb=\"$words[2] "
+                   "$words[3]\"\n"
+                   "    case $verb in\n");
+    for (size_t i = 0; i < COMMANDS; i++) {
+        if (!is_shown(&commands[i]))
+            continue;
+        text_addf(out, "    '%s') _arguments", commands[i].name);
+        for (size_t k = 0; k < command_option_count; k++) {
+            if (command_options[k].command != commands[i].id &&
+                command_options[k].command != COMMAND_EVERY)
+                continue;
+            text_addf(out, " \\\n        '%s--%s%s[",
+                      (command_options[k].flags & OPTION_MANY) != 0 ? "*" : "",
+                      command_options[k].name,
+                      command_options[k].value == NULL ? "" : "=");
+            for (const char *c = command_options[k].help; *c != '\0'; c++) {
+                if (*c == '\'')
+                    text_adds(out, "'\\''");
+                else if (*c == '[' || *c == ']' || *c == ':')
+                    text_addf(out, "\\%c", *c);
+                else
+                    text_addc(out, *c);
+            }
+            text_adds(out, "]");
+            if (command_options[k].value != NULL)
+                text_adds(out, ":value:_files");
+            text_adds(out, "'");
+        }
+        text_adds(out, takes_ids(&commands[i])
+                           ? " \\\n        '*:job:($(pointsman list --json "
+                             "2>/dev/null | sed -n \"s/^{\\\"id\\\":"
+                             "\\\"\\([^\\\"]*\\)\\\".*/\\1/p\"))' ;;\n"
+                           : " \\\n        '*:file:_files' ;;\n");
+    }
+    text_adds(out, "    esac\n}\n_pointsman \"$@\"\n");
+}
+
+static void fish(struct text *out) {
+    text_adds(out, "# fish completion of pointsman; made by the program "
+                   "itself\n"
+                   "complete -c pointsman -f\n"
+                   "function __pointsman_ids\n"
+                   "    pointsman list --json 2>/dev/null | string replace -rf "
+                   "'^\\{\"id\":\"([^\"]*)\".*' '$1'\n"
+                   "end\n");
+    for (size_t i = 0; i < COMMANDS; i++) {
+        if (!is_shown(&commands[i]))
+            continue;
+        struct span rest = span_of(commands[i].name), first;
+        (void)span_cut(&rest, ' ', &first);
+        if (rest.p == NULL)
+            text_addf(out,
+                      "complete -c pointsman -n __fish_use_subcommand -a "
+                      "'%s' -d '",
+                      commands[i].name);
+        else
+            text_addf(out,
+                      "complete -c pointsman -n '__fish_seen_subcommand_from "
+                      "%.*s' -a '%.*s' -d '",
+                      (int)first.len, first.p, (int)rest.len, rest.p);
+        add_quoted(out, commands[i].line);
+        text_adds(out, "'\n");
+        struct span last = rest.p == NULL ? first : rest;
+        for (size_t k = 0; k < command_option_count; k++) {
+            if (command_options[k].command != commands[i].id)
+                continue;
+            text_addf(out,
+                      "complete -c pointsman -n '__fish_seen_subcommand_from "
+                      "%.*s' -l %s",
+                      (int)last.len, last.p, command_options[k].name);
+            if (command_options[k].letter != '\0')
+                text_addf(out, " -s %c", command_options[k].letter);
+            text_addf(out, "%s -d '",
+                      command_options[k].value == NULL ? "" : " -r");
+            add_quoted(out, command_options[k].help);
+            text_adds(out, "'\n");
+        }
+        if (takes_ids(&commands[i]))
+            text_addf(out,
+                      "complete -c pointsman -n '__fish_seen_subcommand_from "
+                      "%.*s' -a '(__pointsman_ids)'\n",
+                      (int)last.len, last.p);
+    }
+    struct span pair;
+    for (size_t i = 0; i < COMMANDS; i++)
+        if (is_shown(&commands[i]) && begins_pair(i, &pair))
+            text_addf(out,
+                      "complete -c pointsman -n __fish_use_subcommand -a "
+                      "'%.*s'\n",
+                      (int)pair.len, pair.p);
+    for (size_t k = 0; k < command_option_count; k++)
+        if (command_options[k].command == COMMAND_EVERY)
+            text_addf(out, "complete -c pointsman -l %s%s\n",
+                      command_options[k].name,
+                      command_options[k].value == NULL ? "" : " -r");
+}
+
+bool completion_format(const char *shell, struct text *out, struct err *err) {
+    if (strcmp(shell, "bash") == 0)
+        bash(out);
+    else if (strcmp(shell, "zsh") == 0)
+        zsh(out);
+    else if (strcmp(shell, "fish") == 0)
+        fish(out);
+    else
+        return err_set(err, ERR_USAGE,
+                       "there are completions for bash, zsh and fish, not "
+                       "'%s'",
+                       shell);
+    return true;
+}

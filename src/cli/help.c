@@ -1,0 +1,272 @@
+#include "cli/help.h"
+
+#include "serve/base.h"
+#include "wire/filter.h"
+
+enum { HELP_WIDTH = 78, HELP_INDENT = 4 };
+
+/* Words of `text` from column `indent` on, in lines of HELP_WIDTH; the first
+ * line goes on at column `at`. */
+static void add_wrapped(struct text *out, const char *text, size_t at,
+                        size_t indent) {
+    struct span rest = span_of(text), word;
+    bool first = true;
+
+    while (span_cut(&rest, ' ', &word)) {
+        if (!first && at + 1 + word.len > HELP_WIDTH) {
+            text_addf(out, "\n%*s", (int)indent, "");
+            at = indent;
+            first = true;
+        }
+        if (!first) {
+            text_addc(out, ' ');
+            at++;
+        }
+        text_addspan(out, word);
+        at += word.len;
+        first = false;
+    }
+    text_addc(out, '\n');
+}
+
+/* "  LEFT   RIGHT", RIGHT wrapped below itself. */
+static void add_pair(struct text *out, const char *left, size_t left_width,
+                     const char *right) {
+    size_t column = 2 + left_width + 2, len = strlen(left);
+
+    text_addf(out, "  %s", left);
+    if (len > left_width) {
+        text_addf(out, "\n%*s", (int)column, "");
+        len = left_width;
+    } else {
+        text_addf(out, "%*s", (int)(left_width - len + 2), "");
+    }
+    add_wrapped(out, right, column, column);
+}
+
+static void add_paragraphs(struct text *out, const char *help) {
+    struct span rest = span_of(help), line;
+
+    while (span_cut(&rest, '\n', &line)) {
+        if (line.len == 0) {
+            text_addc(out, '\n');
+            continue;
+        }
+        CLEANUP(free_string) char *paragraph = span_string(line);
+        add_wrapped(out, paragraph, 0, 0);
+    }
+}
+
+void help_overview(struct text *out) {
+    text_adds(out,
+              "pointsman takes work in, puts it in order, runs it and lands "
+              "it.\n\n"
+              "usage: pointsman COMMAND [OPTION]... [ARGUMENT]...\n\n"
+              "  pointsman init                  make a base here\n"
+              "  pointsman run -- make -j8       run a command through the "
+              "queue\n"
+              "  pointsman list                  what there is to do\n");
+    for (unsigned group = 0; group < GROUPS; group++) {
+        text_addf(out, "\n%s\n", group_titles[group]);
+        for (size_t i = 0; i < COMMANDS; i++)
+            if ((unsigned)commands[i].group == group &&
+                (commands[i].flags & COMMAND_HIDDEN) == 0)
+                add_pair(out, commands[i].name, 13, commands[i].line);
+    }
+    text_adds(out, "\nTopics\n  ");
+    for (size_t i = 0; i < help_topic_count(); i++)
+        text_addf(out, "%s%s", i == 0 ? "" : ", ", help_topic_name(i));
+    text_adds(out, "\n\npointsman help COMMAND tells more.\n");
+}
+
+static void add_options(struct text *out, enum command_id id,
+                        const char *title) {
+    bool any = false;
+
+    for (size_t i = 0; i < command_option_count; i++) {
+        const struct option *option = &command_options[i];
+        if (option->command != id)
+            continue;
+        struct text left = TEXT_INIT;
+        if (option->letter != '\0')
+            text_addf(&left, "-%c, ", option->letter);
+        text_addf(&left, "--%s%s%s", option->name,
+                  option->value == NULL ? "" : "=",
+                  option->value == NULL ? "" : option->value);
+        if (!any)
+            text_addf(out, "\n%s:\n", title);
+        any = true;
+        CLEANUP(text_clear) struct text right = TEXT_INIT;
+        text_adds(&right, option->help);
+        if ((option->flags & OPTION_MANY) != 0)
+            text_adds(&right, " (may be given again)");
+        add_pair(out, text_string(&left), 22, text_string(&right));
+        text_clear(&left);
+    }
+}
+
+static void add_exit_codes(struct text *out, enum command_id id) {
+    bool any = false;
+
+    for (size_t i = 0; i < exit_code_count; i++) {
+        if (exit_codes[i].command != id)
+            continue;
+        if (!any)
+            text_adds(out, "\nexit codes (others: pointsman help "
+                           "exit-codes):\n");
+        any = true;
+        char code[16];
+        struct text text = TEXT_INIT;
+        text_addf(&text, "%d", exit_codes[i].code);
+        memcpy(code, text_string(&text), text.len + 1);
+        text_clear(&text);
+        add_pair(out, code, 3, exit_codes[i].meaning);
+    }
+}
+
+void help_command(const struct command *command, struct text *out) {
+    bool any = false;
+
+    text_addf(out, "usage: pointsman %s [OPTION]...%s%s\n\n", command->name,
+              command->arguments[0] == '\0' ? "" : " ", command->arguments);
+    for (size_t i = 0; i < example_count; i++) {
+        if (examples[i].command != command->id)
+            continue;
+        any = true;
+        text_addf(out, "  pointsman %s\n", examples[i].line);
+        text_addf(out, "%*s%s\n", 2 * HELP_INDENT, "", examples[i].meaning);
+    }
+    if (any)
+        text_addc(out, '\n');
+    add_paragraphs(out, command->help);
+    add_options(out, command->id, "options");
+    add_options(out, COMMAND_EVERY, "options of every command");
+    add_exit_codes(out, command->id);
+}
+
+/* ---- topics -------------------------------------------------------------- */
+
+static void topic_exit_codes(struct text *out) {
+    text_adds(out, "Exit codes\n\n");
+    add_pair(out, "0", 5, "done");
+    add_pair(out, "N", 5,
+             "run and wait: the job's own code; ended by signal N: 128 + N; a "
+             "change set: done 0, failed 1, terminated 143, abandoned 125; of "
+             "several jobs the first that is not 0");
+    add_pair(out, "1", 5, "fsck: there are problems");
+#define ERR_KIND(name, exit, http, again, meaning) \
+    add_pair(out, #exit, 5, meaning);
+#include "base/err.def"
+#undef ERR_KIND
+    text_adds(out, "\nOur own codes come with one line on standard error that "
+                   "begins `pointsman:`.\n");
+}
+
+static void topic_states(struct text *out) {
+    text_adds(out, "States of a job\n\n");
+#define JOB_STATE(name, letter, word, dir, group) \
+    add_pair(out, (char[]){letter, '\0'}, 1, word " (" group "; " dir "/)");
+#include "core/life.def"
+#undef JOB_STATE
+    text_adds(out, "\nClasses, the most urgent first\n\n");
+#define JOB_CLASS(name, word, meaning) add_pair(out, word, 2, meaning);
+#include "core/life.def"
+#undef JOB_CLASS
+    text_adds(out, "\nHolds, and what lifts them\n\n");
+#define JOB_HOLD(name, bit, word, lifter) add_pair(out, word, 9, lifter);
+#include "core/life.def"
+#undef JOB_HOLD
+}
+
+static void topic_filter(struct text *out) {
+    text_adds(out,
+              "Filters of list and of --match\n\n"
+              "  state:failed class:EM -target:main age>1h arg~\"foo bar\" "
+              "abc\n\n"
+              "Terms stand side by side and all must hold. A minus in front "
+              "turns one round;\na comma means any of these. After : a value "
+              "is compared whole, with * for\nanything; after ~ it is looked "
+              "for inside. A bare word is the beginning of an\nid, or a part "
+              "of the command.\n\n");
+#define FILTER_FIELD(name, word, kind, meaning) \
+    add_pair(out, (word)[0] == '\0' ? "WORD" : (word), 7, meaning);
+#include "wire/filter.def"
+#undef FILTER_FIELD
+}
+
+static void topic_environment(struct text *out) {
+    text_adds(out, "What a command finds in its environment\n\n");
+    add_pair(out, "POINTSMAN_JOB", 22, "id of the job");
+    add_pair(out, "POINTSMAN_TASK", 22,
+             "place of the task in an array, from 0");
+    add_pair(out, "POINTSMAN_ATTEMPT", 22, "number of the attempt, from 1");
+    add_pair(out, "POINTSMAN_NODE", 22, "the line of the array, or the node");
+    add_pair(out, "POINTSMAN_WORKER", 22, "who runs it: local");
+    add_pair(out, "POINTSMAN_STATUS_FD", 22,
+             "descriptor for a last word that wins over the exit status: done, "
+             "failed, temporary, permanent");
+    add_pair(out, "POINTSMAN_PROGRESS_FD", 22,
+             "descriptor for lines such as `42 compiling`");
+    add_pair(out, "TRACEPARENT", 22, "of the attempt, for tracing");
+    text_adds(out, "\nWhat pointsman itself reads\n\n");
+    add_pair(out, "POINTSMAN_BASE", 22, "the base, unless --base is given");
+    add_pair(out, "NO_COLOR", 22, "no colours, unless --color is given");
+    add_pair(out, "COLUMNS", 22, "width when there is no terminal");
+}
+
+static void topic_files(struct text *out) {
+    text_adds(out, "Files of a base\n\n");
+    add_pair(out, BASE_CONFIG, 18, "configuration, see pointsman.conf(5)");
+    add_pair(out, "conf.d/*.conf", 18, "more of it, read afterwards");
+    add_pair(out, BASE_REGISTRY, 18, "the registry");
+    add_pair(out, "ctrl/" BASE_SOCKET, 18, "where the server answers");
+    add_pair(out, "prequeue/", 18, "change sets that arrive");
+    add_pair(out, "data/", 18, "tarballs of change sets");
+    add_pair(out, "reject/", 18, "what was refused, with a .why beside it");
+#define JOB_STATE(name, letter, word, dir, group) \
+    add_pair(out, dir "/", 18, "job files of change sets that are " word);
+#include "core/life.def"
+#undef JOB_STATE
+    add_pair(out, "log/", 18, "history of each change set");
+    add_pair(out, "attempts/", 18, "output of commands");
+}
+
+static const struct {
+    const char *name;
+    void (*tell)(struct text *out);
+} topics[] = {
+    {"filter", topic_filter}, {"exit-codes", topic_exit_codes},
+    {"states", topic_states}, {"environment", topic_environment},
+    {"files", topic_files},
+};
+
+size_t help_topic_count(void) {
+    return COUNT(topics);
+}
+
+const char *help_topic_name(size_t index) {
+    return topics[index].name;
+}
+
+bool help_topic(const char *name, struct text *out, struct err *err) {
+    const char *names[COMMANDS + COUNT(topics)];
+    size_t count = 0;
+
+    for (size_t i = 0; i < COUNT(topics); i++) {
+        if (strcmp(topics[i].name, name) == 0) {
+            topics[i].tell(out);
+            return true;
+        }
+        names[count++] = topics[i].name;
+    }
+    for (size_t i = 0; i < COMMANDS; i++)
+        if ((commands[i].flags & COMMAND_HIDDEN) == 0)
+            names[count++] = commands[i].name;
+    const char *meant = text_nearest(name, names, count);
+    if (meant != NULL)
+        return err_set(err, ERR_USAGE,
+                       "there is no help on '%s'; did you mean '%s'?", name,
+                       meant);
+    return err_set(err, ERR_USAGE,
+                   "there is no help on '%s'; try pointsman help", name);
+}

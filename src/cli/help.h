@@ -1,0 +1,27 @@
+/* The table of commands as help, manual pages and completions. Everything goes
+ * to a text: the manual pages are made at build time by the same code. */
+#ifndef POINTSMAN_CLI_HELP_H
+#define POINTSMAN_CLI_HELP_H
+
+#include <stdbool.h>
+
+#include "base/err.h"
+#include "base/text.h"
+#include "cli/command.h"
+
+void help_overview(struct text *out);
+void help_command(const struct command *command, struct text *out);
+/* Topics besides the commands. False: none of that name (ERR_USAGE). */
+bool help_topic(const char *name, struct text *out, struct err *err);
+size_t help_topic_count(void);
+const char *help_topic_name(size_t index);
+
+/* pointsman(1), pointsman-VERB(1), pointsman.conf(5) in roff. */
+void man_overview(struct text *out);
+void man_command(const struct command *command, struct text *out);
+void man_config(struct text *out);
+
+/* "bash", "zsh" or "fish". ERR_USAGE. */
+bool completion_format(const char *shell, struct text *out, struct err *err);
+
+#endif

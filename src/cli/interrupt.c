@@ -1,0 +1,58 @@
+#include "cli/interrupt.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stddef.h>
+#include <unistd.h>
+
+static volatile sig_atomic_t pending;
+static int ends[2] = {-1, -1};
+static void (*volatile waker)(void *ctx);
+static void *volatile waker_ctx;
+
+static void caught(int number) {
+    int kept = errno;
+
+    (void)number;
+    pending = pending + 1;
+    (void)!write(ends[1], "!", 1);
+    if (waker != NULL)
+        waker(waker_ctx);
+    errno = kept;
+}
+
+void interrupt_wake(void (*wake)(void *ctx), void *ctx) {
+    waker = NULL;
+    waker_ctx = ctx;
+    waker = wake;
+}
+
+void interrupt_catch(void (*wake)(void *ctx), void *ctx) {
+    struct sigaction action = {.sa_handler = caught};
+
+    interrupt_wake(wake, ctx);
+    if (ends[0] >= 0 || pipe2(ends, O_CLOEXEC | O_NONBLOCK) != 0)
+        return;
+    (void)sigaction(SIGINT, &action, NULL);
+    (void)sigaction(SIGTERM, &action, NULL);
+}
+
+int interrupt_fd(void) {
+    return ends[0];
+}
+
+bool interrupt_asked(void *ctx) {
+    (void)ctx;
+    return pending != 0;
+}
+
+unsigned interrupt_take(void) {
+    char dropped[64];
+    unsigned count = (unsigned)pending;
+
+    pending = 0;
+    while (ends[0] >= 0 && read(ends[0], dropped, sizeof(dropped)) > 0)
+        continue;
+    return count;
+}

@@ -1,0 +1,18 @@
+/* Ctrl-C and TERM as something one can wait for. Nothing is caught until
+ * interrupt_catch; without it they end the program as always. */
+#ifndef POINTSMAN_CLI_INTERRUPT_H
+#define POINTSMAN_CLI_INTERRUPT_H
+
+#include <stdbool.h>
+
+/* `wake` (may be NULL) is called from the signal handler. */
+void interrupt_catch(void (*wake)(void *ctx), void *ctx);
+void interrupt_wake(void (*wake)(void *ctx), void *ctx);
+/* Readable once a signal came; -1 before interrupt_catch. */
+int interrupt_fd(void);
+/* For client_options: true when one came that nobody has answered yet. */
+bool interrupt_asked(void *ctx);
+/* Takes what came: how many signals since the last call. */
+unsigned interrupt_take(void);
+
+#endif

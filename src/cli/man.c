@@ -1,0 +1,215 @@
+/* Manual pages in roff, from the same tables as everything else. */
+#include "cli/help.h"
+#include "wire/config.h"
+
+/* Text of people into roff: no dots at the beginning of lines, no stray
+ * backslashes, minus signs that can be copied. */
+static void add_roff(struct text *out, const char *text) {
+    if (*text == '.' || *text == '\'')
+        text_adds(out, "\\&");
+    for (; *text != '\0'; text++) {
+        if (*text == '\\')
+            text_adds(out, "\\e");
+        else if (*text == '-')
+            text_adds(out, "\\-");
+        else
+            text_addc(out, *text);
+        if (*text == '\n' && (text[1] == '.' || text[1] == '\''))
+            text_adds(out, "\\&");
+    }
+}
+
+static void add_paragraphs(struct text *out, const char *help) {
+    for (const char *c = help; *c != '\0';) {
+        const char *end = strchr(c, '\n');
+        size_t len = end == NULL ? strlen(c) : (size_t)(end - c);
+        CLEANUP(free_string) char *line = span_string(span_make(c, len));
+        if (len == 0)
+            text_adds(out, ".PP\n");
+        else {
+            add_roff(out, line);
+            text_addc(out, '\n');
+        }
+        c += len + (end != NULL);
+    }
+}
+
+static void add_option(struct text *out, const struct option *option) {
+    text_adds(out, ".TP\n");
+    if (option->letter != '\0')
+        text_addf(out, "\\fB\\-%c\\fR, ", option->letter);
+    text_adds(out, "\\fB\\-\\-");
+    add_roff(out, option->name);
+    text_adds(out, "\\fR");
+    if (option->value != NULL) {
+        text_adds(out, "=\\fI");
+        add_roff(out, option->value);
+        text_adds(out, "\\fR");
+    }
+    text_addc(out, '\n');
+    add_roff(out, option->help);
+    text_adds(out, (option->flags & OPTION_MANY) != 0
+                       ? "; may be given again.\n"
+                       : ".\n");
+}
+
+static void add_options(struct text *out, enum command_id id,
+                        const char *title) {
+    bool any = false;
+
+    for (size_t i = 0; i < command_option_count; i++) {
+        if (command_options[i].command != id)
+            continue;
+        if (!any)
+            text_addf(out, ".SH %s\n", title);
+        any = true;
+        add_option(out, &command_options[i]);
+    }
+}
+
+static void add_head(struct text *out, const char *name, int section,
+                     const char *line) {
+    text_addf(out, ".TH \"%s\" %d \"\" \"pointsman %s\" \"Pointsman\"\n", name,
+              section, POINTSMAN_VERSION);
+    text_adds(out, ".SH NAME\n");
+    add_roff(out, name);
+    text_adds(out, " \\- ");
+    add_roff(out, line);
+    text_addc(out, '\n');
+}
+
+/* "change pack" -> "change-pack". */
+static char *page_name(const struct command *command) {
+    struct text name = TEXT_INIT;
+
+    text_addf(&name, "pointsman-%s", command->name);
+    for (size_t i = 0; i < name.len; i++)
+        if (name.p[i] == ' ')
+            name.p[i] = '-';
+    return text_take(&name);
+}
+
+void man_command(const struct command *command, struct text *out) {
+    CLEANUP(free_string) char *page = page_name(command);
+    bool any = false;
+
+    add_head(out, page, 1, command->line);
+    text_addf(out, ".SH SYNOPSIS\n\\fBpointsman %s\\fR [\\fIOPTION\\fR]... ",
+              command->name);
+    add_roff(out, command->arguments);
+    text_adds(out, "\n.SH DESCRIPTION\n");
+    add_paragraphs(out, command->help);
+    add_options(out, command->id, "OPTIONS");
+    add_options(out, COMMAND_EVERY, "OPTIONS OF EVERY COMMAND");
+    for (size_t i = 0; i < exit_code_count; i++) {
+        if (exit_codes[i].command != command->id)
+            continue;
+        if (!any)
+            text_adds(out, ".SH EXIT STATUS\nBesides those of "
+                           "\\fBpointsman\\fR(1):\n");
+        any = true;
+        text_addf(out, ".TP\n%d\n", exit_codes[i].code);
+        add_roff(out, exit_codes[i].meaning);
+        text_addc(out, '\n');
+    }
+    any = false;
+    for (size_t i = 0; i < example_count; i++) {
+        if (examples[i].command != command->id)
+            continue;
+        if (!any)
+            text_adds(out, ".SH EXAMPLES\n");
+        any = true;
+        text_adds(out, ".TP\n\\fBpointsman ");
+        add_roff(out, examples[i].line);
+        text_adds(out, "\\fR\n");
+        add_roff(out, examples[i].meaning);
+        text_addc(out, '\n');
+    }
+    text_adds(out, ".SH SEE ALSO\n\\fBpointsman\\fR(1), "
+                   "\\fBpointsman.conf\\fR(5)\n");
+}
+
+void man_overview(struct text *out) {
+    add_head(out, "pointsman", 1,
+             "takes work in, puts it in order, runs it and lands it");
+    text_adds(out, ".SH SYNOPSIS\n\\fBpointsman\\fR \\fICOMMAND\\fR "
+                   "[\\fIOPTION\\fR]... [\\fIARGUMENT\\fR]...\n"
+                   ".SH DESCRIPTION\nOne directory, the base, holds a whole "
+                   "installation. Change sets for branches of git "
+                   "repositories and commands go into one queue; they are "
+                   "ordered, run and recorded.\n");
+    for (unsigned group = 0; group < GROUPS; group++) {
+        text_addf(out, ".SS %s\n", group_titles[group]);
+        for (size_t i = 0; i < COMMANDS; i++) {
+            if ((unsigned)commands[i].group != group ||
+                (commands[i].flags & COMMAND_HIDDEN) != 0)
+                continue;
+            CLEANUP(free_string) char *page = page_name(&commands[i]);
+            text_adds(out, ".TP\n\\fB");
+            add_roff(out, page);
+            text_adds(out, "\\fR(1)\n");
+            add_roff(out, commands[i].line);
+            text_addc(out, '\n');
+        }
+    }
+    add_options(out, COMMAND_EVERY, "OPTIONS OF EVERY COMMAND");
+    for (size_t i = 0; i < help_topic_count(); i++) {
+        struct text topic = TEXT_INIT;
+        (void)help_topic(help_topic_name(i), &topic, NULL);
+        text_addf(out, ".SH %s\n.nf\n", help_topic_name(i));
+        add_roff(out, text_string(&topic));
+        text_adds(out, ".fi\n");
+        text_clear(&topic);
+    }
+    text_adds(out, ".SH SEE ALSO\n\\fBpointsman.conf\\fR(5)\n");
+}
+
+void man_config(struct text *out) {
+    struct config config;
+    struct config_entry entry;
+    size_t cursor = 0;
+    const char *section = "";
+
+    config_init(&config);
+    add_head(out, "pointsman.conf", 5, "configuration of a base");
+    text_adds(out,
+              ".SH DESCRIPTION\nThe file \\fBpointsman.conf\\fR of a base, "
+              "then \\fBconf.d/*.conf\\fR. Sections in brackets, one key a "
+              "line; comments (# or ;) on lines of their own. Of a key given "
+              "twice the later one counts. An unknown key is an error. "
+              "Commands are split as a shell does with quotes, but run "
+              "without one. Paths are relative to the base.\n");
+    while (config_next(&config, &cursor, &entry)) {
+        if (strcmp(section, entry.section) != 0)
+            text_addf(out, ".SH [%s]\n", entry.section);
+        section = entry.section;
+        text_adds(out, ".TP\n\\fB");
+        CLEANUP(free_string) char *key = span_string(entry.key);
+        CLEANUP(free_string) char *value = span_string(entry.value);
+        add_roff(out, key);
+        text_adds(out, "\\fR = ");
+        add_roff(out, value);
+        text_addc(out, '\n');
+        add_roff(out, entry.meaning);
+        text_addc(out, '\n');
+    }
+    config_clear(&config);
+    text_adds(out, ".SH [target \"NAME\"]\n");
+#define CONFIG_KEY(section, key, kind, field, value, least, most, choices, \
+                   meaning)                                                \
+    if (strcmp(#section, "TARGET") == 0) {                                 \
+        text_adds(out, ".TP\n\\fB");                                       \
+        add_roff(out, key);                                                \
+        text_adds(out, "\\fR = ");                                         \
+        add_roff(out, value);                                              \
+        text_addc(out, '\n');                                              \
+        add_roff(out, meaning);                                            \
+        text_addc(out, '\n');                                              \
+    }
+#include "wire/config.def"
+#undef CONFIG_KEY
+    text_adds(out, ".TP\n\\fBcheck.NAME\\fR = COMMAND\nmust pass on the merged "
+                   "tree before the branch moves\n"
+                   ".SH SEE ALSO\n\\fBpointsman\\fR(1), "
+                   "\\fBpointsman\\-config\\-check\\fR(1)\n");
+}

@@ -1,0 +1,162 @@
+#include "cli/reach.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "cli/interrupt.h"
+#include "cli/talk.h"
+#include "serve/base.h"
+#include "wire/uri.h"
+
+bool reach_client(const struct call *call, struct client **ret_client,
+                  struct err *err) {
+    struct client_options options = {
+        .base_path = call_value(call, "base"),
+        .server_url = call_value(call, "server"),
+        .interrupted = interrupt_asked,
+        .interrupt_fd = interrupt_fd(),
+    };
+
+    if (options.base_path != NULL && options.server_url != NULL)
+        return err_set(err, ERR_USAGE,
+                       "--base and --server say different things; give one");
+    return client_open(&options, ret_client, err);
+}
+
+bool reach_base(struct call *call, const char **ret_path, struct err *err) {
+    CLEANUP(free_string) char *path = NULL;
+
+    if (call_has(call, "server"))
+        return err_set(err, ERR_USAGE,
+                       "'%s' works on the base's files; it cannot be asked "
+                       "of a server",
+                       call->command->name);
+    if (!base_find(call_value(call, "base"), &path, err))
+        return false;
+    *ret_path = arena_string(&call->arena, span_of(path));
+    return true;
+}
+
+bool reach_words(const struct call *call, size_t least, size_t most,
+                 struct err *err) {
+    if (call->word_count < least)
+        return err_set(err, ERR_USAGE, "'%s' needs %s; try pointsman help %s",
+                       call->command->name, call->command->arguments,
+                       call->command->name);
+    if (call->word_count > most)
+        return err_set(
+            err, ERR_USAGE, "'%s' takes no '%s'; try pointsman help %s",
+            call->command->name, call->words[most], call->command->name);
+    return true;
+}
+
+/* ---- lines --------------------------------------------------------------- */
+
+static bool line_member(struct span line, const char *key,
+                        struct json_value *ret_value) {
+    struct json_value object;
+
+    return json_parse(line, &object, NULL) && object.type == JSON_OBJECT &&
+           json_member(object, key, ret_value);
+}
+
+const char *line_text(struct span line, const char *key, struct arena *arena) {
+    struct json_value value;
+    struct span text;
+
+    if (!line_member(line, key, &value))
+        return "";
+    if (value.type == JSON_NUMBER)
+        return arena_string(arena, value.raw);
+    return json_get_string(value, arena, &text) ? arena_string(arena, text)
+                                                : "";
+}
+
+int64_t line_number(struct span line, const char *key) {
+    struct json_value value;
+    int64_t number = 0;
+
+    if (line_member(line, key, &value))
+        (void)json_get_i64(value, &number);
+    return number;
+}
+
+void uri_begin(struct uri_text *uri, const char *path) {
+    *uri = (struct uri_text){0};
+    text_adds(&uri->text, path);
+}
+
+void uri_add(struct uri_text *uri, const char *key, const char *value) {
+    if (value == NULL)
+        return;
+    text_addc(&uri->text, uri->more ? '&' : '?');
+    uri->more = true;
+    text_adds(&uri->text, key);
+    text_addc(&uri->text, '=');
+    uri_encode(span_of(value), &uri->text);
+}
+
+/* ---- asking and showing -------------------------------------------------- */
+
+struct shown {
+    bool json;
+    void (*show)(struct span line, struct arena *arena);
+};
+
+static bool show_line(void *ctx, struct span line) {
+    const struct shown *shown = ctx;
+
+    if (shown->json) {
+        (void)talk_out(line);
+        return talk_outf("\n");
+    }
+    struct arena arena = ARENA_INIT;
+    shown->show(line, &arena);
+    arena_clear(&arena);
+    return true;
+}
+
+static bool take_and_flush(void *ctx, struct span bytes) {
+    return client_take_lines(ctx, bytes) && fflush(stdout) == 0;
+}
+
+bool reach_lines(struct client *client, const char *uri, bool json,
+                 void (*show)(struct span line, struct arena *arena),
+                 struct err *err) {
+    struct shown shown = {json, show};
+    struct client_lines lines = {.line = show_line, .ctx = &shown};
+    bool ok = client_stream(client, API_GET, uri, (struct span){0},
+                            take_and_flush, &lines, err);
+
+    client_lines_end(&lines);
+    return ok;
+}
+
+int reach_each(struct call *call, const char *path_format,
+               void (*show)(struct span line, struct arena *arena)) {
+    struct client *client = NULL;
+    struct err err = {0};
+    int status = 0;
+
+    if (!reach_words(call, 1, SIZE_MAX, &err) ||
+        !reach_client(call, &client, &err))
+        return talk_error(&err);
+    for (size_t i = 0; i < call->word_count; i++) {
+        const char *id = client_word(&call->arena, call->words[i]);
+        struct text uri = TEXT_INIT;
+        struct span format = span_of(path_format), front;
+        (void)span_cut(&format, '%', &front);
+        text_addspan(&uri, front);
+        text_adds(&uri, id);
+        text_addspan(&uri, format);
+        err_clear(&err);
+        if (!reach_lines(client, text_string(&uri), call_has(call, "json"),
+                         show, &err)) {
+            int failed = talk_error(&err);
+            status = status == 0 ? failed : status;
+        }
+        text_clear(&uri);
+    }
+    client_close(client);
+    return talk_end(status);
+}

@@ -1,0 +1,47 @@
+/* From what stands on the command line to the base it means, and from the
+ * lines a base answers with to what is shown. */
+#ifndef POINTSMAN_CLI_REACH_H
+#define POINTSMAN_CLI_REACH_H
+
+#include <stdbool.h>
+
+#include "base/arena.h"
+#include "base/err.h"
+#include "base/json.h"
+#include "cli/client.h"
+#include "cli/command.h"
+
+/* --base and --server; `interrupt` as client_options. */
+bool reach_client(const struct call *call, struct client **ret_client,
+                  struct err *err);
+/* The base's path, for verbs that work on its files themselves. Refuses
+ * --server. In the call's arena. */
+bool reach_base(struct call *call, const char **ret_path, struct err *err);
+/* Operands: at least and at most so many. */
+bool reach_words(const struct call *call, size_t least, size_t most,
+                 struct err *err);
+
+/* Members of one answered line; "" and 0 when absent or null. */
+const char *line_text(struct span line, const char *key, struct arena *arena);
+int64_t line_number(struct span line, const char *key);
+
+/* A query as it is put together: uri_begin, then any number of uri_add. */
+struct uri_text {
+    struct text text;
+    bool more;
+};
+void uri_begin(struct uri_text *uri, const char *path);
+void uri_add(struct uri_text *uri, const char *key, const char *value);
+
+/* What GET says to each of the call's words (ids): with --json the lines as
+ * they are, else `show` of each line. the id takes the place of the % in
+ * `path_format`.
+ * Returns the exit status. */
+int reach_each(struct call *call, const char *path_format,
+               void (*show)(struct span line, struct arena *arena));
+/* GET of one URI, likewise; `after` (may be NULL) is called at the end. */
+bool reach_lines(struct client *client, const char *uri, bool json,
+                 void (*show)(struct span line, struct arena *arena),
+                 struct err *err);
+
+#endif

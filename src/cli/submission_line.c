@@ -1,0 +1,188 @@
+#include "cli/submission_line.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "os/dir.h"
+#include "os/fd.h"
+#include "wire/set_name.h"
+
+enum { ARRAY_BYTES = 64 << 20 };
+
+static struct lines lines_given(struct call *call, const char *option) {
+    struct lines lines = {0};
+    size_t cursor = 0;
+    const char *value;
+
+    lines.items =
+        arena_alloc(&call->arena, call->given_count * sizeof *lines.items);
+    while ((value = call_next(call, option, &cursor)) != NULL)
+        lines.items[lines.count++] = span_of(value);
+    return lines;
+}
+
+/* ---- environment --------------------------------------------------------- */
+
+static void env_put(struct submission *submission, struct arena *arena,
+                    struct span name, const char *value) {
+    struct submission_env *env = arena_alloc(
+        arena, (submission->env_count + 1) * sizeof *submission->env);
+
+    for (size_t i = 0; i < submission->env_count; i++)
+        if (span_equal(submission->env[i].name, name)) {
+            submission->env[i].value = span_of(value);
+            return;
+        }
+    if (submission->env_count > 0)
+        memcpy(env, submission->env, submission->env_count * sizeof *env);
+    env[submission->env_count++] =
+        (struct submission_env){name, span_of(value)};
+    submission->env = env;
+}
+
+/* NAME=VALUE, or NAME: as it is here. */
+static bool env_given(struct call *call, struct submission *submission,
+                      struct err *err) {
+    size_t cursor = 0;
+    const char *word;
+
+    while ((word = call_next(call, "env", &cursor)) != NULL) {
+        const char *equals = strchr(word, '=');
+        size_t len = equals == NULL ? strlen(word) : (size_t)(equals - word);
+        const char *value = equals == NULL ? getenv(word) : equals + 1;
+        if (len == 0)
+            return err_set(err, ERR_USAGE, "'--env %s' has no name", word);
+        if (value == NULL)
+            return err_set(err, ERR_USAGE,
+                           "'%s' is not in the environment here; write "
+                           "--env %s=VALUE",
+                           word, word);
+        env_put(submission, &call->arena, span_make(word, len), value);
+    }
+    return true;
+}
+
+bool submission_fill(struct submission *submission, struct arena *arena,
+                     struct err *err) {
+    static const char *const kept[] = {"PATH", "HOME", "LANG", "TZ"};
+
+    if (submission->dir.len == 0) {
+        CLEANUP(free_string) char *here = getcwd(NULL, 0);
+        if (here == NULL)
+            return err_errno(err, errno, "cannot tell the current directory");
+        submission->dir = arena_span(arena, span_of(here));
+    }
+    if (submission->umask < 0) {
+        mode_t mask = umask(077);
+        (void)umask(mask);
+        submission->umask = (int)mask;
+    }
+    for (size_t i = 0; i < COUNT(kept) && !submission->clean; i++) {
+        const char *value = getenv(kept[i]);
+        bool there = value == NULL;
+        for (size_t k = 0; k < submission->env_count; k++)
+            there |= span_is(submission->env[k].name, kept[i]);
+        if (!there)
+            env_put(submission, arena, span_of(kept[i]),
+                    arena_string(arena, span_of(value)));
+    }
+    return true;
+}
+
+/* ---- the others ---------------------------------------------------------- */
+
+static bool read_array(struct call *call, struct submission *submission,
+                       struct err *err) {
+    const char *file = call_value(call, "array");
+    CLEANUP(text_clear) struct text text = TEXT_INIT;
+
+    if (file == NULL)
+        return true;
+    CLEANUP(fd_close)
+    int fd = strcmp(file, "-") == 0 ? dup(STDIN_FILENO)
+                                    : open(file, O_RDONLY | O_CLOEXEC);
+    if (fd < 0)
+        return err_errno(err, errno, "cannot open '%s'", file);
+    if (!file_read(fd, ARRAY_BYTES, &text, err))
+        return err_wrap(err, "cannot read '%s'", file);
+    struct span rest = arena_span(&call->arena, text_span(&text)), line;
+    size_t most = 1;
+    for (size_t i = 0; i < rest.len; i++)
+        most += rest.p[i] == '\n';
+    submission->array.items =
+        arena_alloc(&call->arena, most * sizeof *submission->array.items);
+    while (rest.len > 0 && span_cut(&rest, '\n', &line)) {
+        if (span_ends(line, "\r"))
+            line.len--;
+        if (line.len > 0)
+            submission->array.items[submission->array.count++] = line;
+    }
+    if (submission->array.count == 0)
+        return err_set(err, ERR_DATA, "'%s' has no line for an array", file);
+    return true;
+}
+
+static bool read_class(const struct call *call, struct submission *submission,
+                       struct err *err) {
+    const char *word = call_value(call, "class");
+
+    if (word == NULL || set_priority_parse(span_of(word), &submission->class,
+                                           &submission->sub_priority))
+        return true;
+    return err_set(err, ERR_USAGE,
+                   "'%s' is not a class: RB, EM, BF or DC, with .NNN for an "
+                   "order inside it",
+                   word);
+}
+
+static bool read_node(const struct call *call, struct submission *submission,
+                      struct err *err) {
+    const char *node = call_value(call, "node");
+
+    if (node == NULL)
+        return true;
+    if (strcmp(node, "local") != 0)
+        return err_set(err, ERR_USAGE,
+                       "there is no node '%s': this base has only 'local'",
+                       node);
+    submission->node = span_of(node);
+    return true;
+}
+
+bool submission_of_call(struct call *call, struct submission *ret_submission,
+                        struct err *err) {
+    struct submission submission = SUBMISSION_INIT;
+    long long retries = 0, timeout_ms = 0;
+
+    if (call->word_count == 0)
+        return err_set(err, ERR_USAGE,
+                       "'%s' needs a command; write pointsman %s -- COMMAND",
+                       call->command->name, call->command->name);
+    submission.id = span_of(call_value(call, "id"));
+    submission.after = lines_given(call, "after");
+    submission.touches = lines_given(call, "touches");
+    submission.clean = call_has(call, "clean");
+    submission.at_most_once = call_has(call, "at-most-once");
+    submission.command.items = arena_alloc(
+        &call->arena, call->word_count * sizeof *submission.command.items);
+    for (size_t i = 0; i < call->word_count; i++)
+        submission.command.items[submission.command.count++] =
+            span_of(call->words[i]);
+    if (!call_number(call, "retries", 0, SUBMISSION_RETRIES, &retries, err) ||
+        !call_duration(call, "timeout", &timeout_ms, err) ||
+        !read_class(call, &submission, err) ||
+        !read_node(call, &submission, err) ||
+        !env_given(call, &submission, err) ||
+        !read_array(call, &submission, err))
+        return false;
+    submission.retries = (unsigned)retries;
+    submission.timeout_ms = timeout_ms;
+    if (!submission_fill(&submission, &call->arena, err) ||
+        !submission_check(&submission, err))
+        return false;
+    *ret_submission = submission;
+    return true;
+}

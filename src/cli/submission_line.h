@@ -1,0 +1,19 @@
+/* The options of run and submit as a submission: what the caller gave, and
+ * where he stands (DESIGN §8.15). */
+#ifndef POINTSMAN_CLI_SUBMISSION_LINE_H
+#define POINTSMAN_CLI_SUBMISSION_LINE_H
+
+#include "base/err.h"
+#include "base/text.h"
+#include "cli/command.h"
+#include "wire/batch_line.h"
+
+/* Everything in the call's arena. */
+bool submission_of_call(struct call *call, struct submission *ret_submission,
+                        struct err *err);
+/* What a submission does not say itself is taken from here: directory, umask
+ * and, unless it is clean, PATH HOME LANG TZ. */
+bool submission_fill(struct submission *submission, struct arena *arena,
+                     struct err *err);
+
+#endif
