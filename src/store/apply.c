@@ -1,34 +1,40 @@
 #include "store/apply.h"
 
 #include <assert.h>
+#include <stdlib.h>
 
 void apply_init(struct apply *apply, const struct rows_ops *ops,
                 struct rows *rows) {
     *apply = (struct apply){.ops = ops, .rows = rows};
+    apply->kept = mem_alloc(APPLY_ROWS * sizeof(*apply->kept));
     chain_init(&apply->chain);
 }
 
 void apply_clear(struct apply *apply) {
     chain_clear(&apply->chain);
+    free(apply->kept);
 }
 
 void apply_begin(struct apply *apply, const struct head *head) {
     apply->head = *head;
-    apply->has_row = false;
+}
+
+void apply_forget(struct apply *apply) {
+    for (size_t i = 0; i < APPLY_ROWS; i++)
+        apply->kept[i].num = 0;
 }
 
 bool apply_row(struct apply *apply, uint64_t num, struct row **ret_row,
                struct err *err) {
-    *ret_row = NULL;
-    if (!apply->has_row || apply->row.num != num) {
-        apply->has_row = false;
-        if (!apply->ops->get(apply->rows, num, &apply->row, &apply->has_row,
-                             err))
+    struct row *row = &apply->kept[num % APPLY_ROWS];
+    bool found = row->num == num && num != 0;
+    if (!found) {
+        row->num = 0;
+        if (!apply->ops->get(apply->rows, num, row, &found, err))
             return false;
-        if (!apply->has_row)
-            return true;
+        row->num = found ? num : 0;
     }
-    *ret_row = &apply->row;
+    *ret_row = found ? row : NULL;
     return true;
 }
 
@@ -214,7 +220,7 @@ static bool apply_atomic(struct apply *apply, struct store_batch *batch,
         if (is_well(&batch->ops[i]))
             batch->ops[i].result = STORE_CONFLICT;
     apply->head = before;
-    apply->has_row = false;
+    apply_forget(apply);
     batch_forget(batch);
     return apply->ops->restore(apply->rows, err);
 }

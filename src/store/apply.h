@@ -7,14 +7,16 @@
 
 #include "store/rows.h"
 
+enum { APPLY_ROWS = 4096 };
+
 struct apply {
     const struct rows_ops *ops;
     struct rows *rows;
     struct chain chain;
     struct head head;
-    /* The job last looked at: operations come in runs about the same one. */
-    struct row row;
-    bool has_row;
+    /* Jobs looked at lately, each at num % APPLY_ROWS: a job's steps follow
+     * each other closely, and reading a row costs as much as an event. */
+    struct row *kept;
     struct store_batch *batch;
     const struct op_who *who;
 };
@@ -24,13 +26,17 @@ void apply_init(struct apply *apply, const struct rows_ops *ops,
 void apply_clear(struct apply *apply);
 /* A transaction begins; `head` as read inside it. */
 void apply_begin(struct apply *apply, const struct head *head);
+/* The rows are not what they were: a transaction was given up, or somebody
+ * else wrote. */
+void apply_forget(struct apply *apply);
 /* All operations of the batch. False: the transaction must be given up. */
 bool apply_batch(struct apply *apply, struct store_batch *batch,
                  struct err *err);
 
 /* ---- for apply_job.c and apply_task.c ----------------------------------- */
 
-/* Loads the job; *ret_row NULL: there is none. */
+/* The job, to be changed together with its row in the table; *ret_row NULL:
+ * there is none. Good until the next one is asked for. */
 bool apply_row(struct apply *apply, uint64_t num, struct row **ret_row,
                struct err *err);
 /* Writes the event (seq, at, actor, id and chain are filled in) and, in

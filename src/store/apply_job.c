@@ -27,8 +27,7 @@ static void tally_change(struct apply *apply, enum job_state from,
 /* ---- coming in ---------------------------------------------------------- */
 
 /* The row of a job just inserted, as if it had been read. */
-static void row_of_job(const struct job *job, uint64_t event_seq,
-                       struct row *ret_row) {
+static void row_of_job(const struct job *job, struct row *ret_row) {
     *ret_row = (struct row){
         .num = job->num,
         .kind = job->kind,
@@ -44,7 +43,6 @@ static void row_of_job(const struct job *job, uint64_t event_seq,
         .not_before = job->not_before,
         .state_seq = job->state_seq,
         .record_seq = job->record_seq,
-        .event_seq = event_seq,
         .has_relations = job->has_relations,
         .cancel_asked = job->cancel_asked,
         .stale = job->stale,
@@ -52,11 +50,11 @@ static void row_of_job(const struct job *job, uint64_t event_seq,
     memcpy(ret_row->id_text, job->id.p, job->id.len);
 }
 
-static void keep_row(struct apply *apply, const struct job *job,
-                     uint64_t event_seq) {
-    row_of_job(job, event_seq, &apply->row);
-    apply->row.id = span_make(apply->row.id_text, job->id.len);
-    apply->has_row = true;
+static struct row *keep_row(struct apply *apply, const struct job *job) {
+    struct row *row = &apply->kept[job->num % APPLY_ROWS];
+    row_of_job(job, row);
+    row->id = span_make(row->id_text, job->id.len);
+    return row;
 }
 
 static bool was_there(struct apply *apply, struct op *op, struct err *err) {
@@ -105,7 +103,7 @@ bool apply_admit(struct apply *apply, struct op *op, struct err *err) {
         return was_there(apply, op, err);
     op->num = apply->head.num = job->num;
     tally_change(apply, STATE_NONE, 0, job->state, job->holds);
-    keep_row(apply, job, 0);
+    struct row *row = keep_row(apply, job);
     struct store_event event = {
         .kind = EVENT_MOVE,
         .num = job->num,
@@ -116,7 +114,7 @@ bool apply_admit(struct apply *apply, struct op *op, struct err *err) {
         .detail = job->detail,
         .job = job,
     };
-    return apply_event(apply, op, &apply->row, event, err);
+    return apply_event(apply, op, row, event, err);
 }
 
 bool apply_restore_job(struct apply *apply, struct op *op, struct err *err) {
@@ -134,7 +132,7 @@ bool apply_restore_job(struct apply *apply, struct op *op, struct err *err) {
         return was_there(apply, op, err) && answer(op, STORE_DUPLICATE);
     op->num = apply->head.num = job->num;
     tally_change(apply, STATE_NONE, 0, job->state, job->holds);
-    keep_row(apply, job, 0);
+    keep_row(apply, job);
     return true;
 }
 
@@ -177,7 +175,10 @@ bool apply_move(struct apply *apply, struct op *op, struct err *err) {
         return answer(op, STORE_UNKNOWN);
     if (!may_move(row, move))
         return answer(op, STORE_CONFLICT);
+    struct wall not_before = row->not_before;
+    bool stale = row->stale;
     row_step(row, move, op->who->now, apply->head.seq + 1);
+    bool marks = not_before.ns != row->not_before.ns || stale != row->stale;
     tally_change(apply, move->from, row->holds, move->to, row->holds);
     struct store_event event = {
         .kind = EVENT_MOVE,
@@ -190,7 +191,7 @@ bool apply_move(struct apply *apply, struct op *op, struct err *err) {
     };
     return apply_event(apply, op, row, event, err) &&
            apply->ops->update_step(apply->rows, row, move->reason, move->detail,
-                                   err);
+                                   marks, err);
 }
 
 /* ---- its order ---------------------------------------------------------- */

@@ -283,6 +283,7 @@ unsigned store_note(struct store_batch *batch, enum event_kind kind,
     struct store_event event = {
         .kind = kind, .num = num, .id = id, .reason = reason, .detail = detail};
     struct store_event *own = copy_event(batch, &event);
+    own->actor = (struct span){NULL, 0}; /* the batch's */
     batch_add(batch, OP_NOTE, num)->event = own;
     return place(batch);
 }

@@ -187,12 +187,12 @@ static bool row_insert(struct rows *rows, const struct op_admit *admit,
 /* ---- a job changes ------------------------------------------------------ */
 
 static bool row_update_step(struct rows *rows, const struct row *row,
-                            struct span reason, struct span detail,
+                            struct span reason, struct span detail, bool marks,
                             struct err *err) {
     struct memory *memory = of(rows);
     struct memory_job *found = change(memory, row->num);
     struct job *job = &found->job;
-    (void)err;
+    (void)marks, (void)err;
     job->state = row->state;
     job->reason = arena_span(&memory->arena, reason);
     job->detail = arena_span(&memory->arena, detail);

@@ -39,9 +39,9 @@ struct rows_ops {
     /* *ret_new false: the id is there already, nothing was written. */
     bool (*insert)(struct rows *rows, const struct op_admit *admit,
                    uint64_t event_seq, bool *ret_new, struct err *err);
-    /* State and what goes with a step. */
+    /* State and what goes with a step; `marks`: not_before or stale too. */
     bool (*update_step)(struct rows *rows, const struct row *row,
-                        struct span reason, struct span detail,
+                        struct span reason, struct span detail, bool marks,
                         struct err *err);
     /* Everything else of the row. */
     bool (*update)(struct rows *rows, const struct row *row, struct err *err);

@@ -60,13 +60,29 @@ static bool plain(struct db *db, enum statement which, struct err *err) {
     return stmt && db_do(db, stmt, err);
 }
 
+/* Changes when another connection commits, in whatever process. */
+static bool data_version(struct db *db, int64_t *ret_version, struct err *err) {
+    CLEANUP(stmt_end)
+    sqlite3_stmt *stmt = db_statement(db, SQL_DATA_VERSION, err);
+    bool row;
+    if (!stmt || !db_step(db, stmt, &row, err))
+        return false;
+    *ret_version = row ? sqlite3_column_int64(stmt, 0) : 0;
+    return true;
+}
+
 static bool transact(struct sqlite *sqlite, struct list *batches,
                      struct err *err) {
     struct db *db = &sqlite->writer;
     struct apply *apply = &sqlite->apply;
     struct head head;
-    if (!plain(db, SQL_BEGIN, err) || !db_head(db, &head, err))
+    int64_t version;
+    if (!plain(db, SQL_BEGIN, err) || !db_head(db, &head, err) ||
+        !data_version(db, &version, err))
         return false;
+    if (version != sqlite->written_version)
+        apply_forget(apply);
+    sqlite->written_version = version;
     set_committing(sqlite, head.seq + 1);
     apply_begin(apply, &head);
     LIST_EACH (batches, link) {
@@ -84,6 +100,7 @@ static bool transact(struct sqlite *sqlite, struct list *batches,
 static void give_up(struct sqlite *sqlite, const struct err *err) {
     struct db *db = &sqlite->writer;
     bool passes = db_is_busy(db) || db_is_full(db);
+    apply_forget(&sqlite->apply);
     if (!sqlite3_get_autocommit(db->sqlite) &&
         sqlite3_exec(db->sqlite, "ROLLBACK", NULL, NULL, NULL) != SQLITE_OK)
         passes = false;
@@ -228,13 +245,9 @@ static uint64_t backend_own_first_seq(struct store *store) {
 static bool backend_changed(struct store *store, bool *ret_changed,
                             struct err *err) {
     struct sqlite *sqlite = sqlite_of(store);
-    struct db *db = &sqlite->reader;
-    CLEANUP(stmt_end)
-    sqlite3_stmt *stmt = db_statement(db, SQL_DATA_VERSION, err);
-    bool row;
-    if (!stmt || !db_step(db, stmt, &row, err))
+    int64_t version;
+    if (!data_version(&sqlite->reader, &version, err))
         return false;
-    int64_t version = row ? sqlite3_column_int64(stmt, 0) : 0;
     *ret_changed = version != sqlite->seen_version;
     sqlite->seen_version = version;
     return true;

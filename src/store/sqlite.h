@@ -18,6 +18,7 @@ struct sqlite {
     /* The writer: of the store thread; without one, the owner's. */
     struct db writer;
     struct apply apply;
+    int64_t written_version; /* PRAGMA data_version at the last transaction */
     bool fatal; /* every later batch fails with this */
     struct err fatal_err;
 

@@ -230,34 +230,51 @@ static void list_marked(struct text *sql, const struct store_list *list,
     add_order(sql, list, by);
 }
 
-/* One part a state: each comes in order from its index, and they are merged. */
+/* One part a state: each comes in order from its index, and they are merged.
+ * The conditions repeat those of the indexes, word for word: the planner does
+ * not see that one state is not another. */
 static void list_states(struct text *sql, const struct store_list *list,
                         unsigned states) {
+    static const char pending[] =
+        "j.state = 'P' AND j.num IN (SELECT k.num FROM job k WHERE "
+        "k.state = 'P' AND k.holds = 0 AND k.not_before = 0 AND k.rank >= '' "
+        "UNION ALL SELECT k.num FROM job k WHERE k.not_before > 0 "
+        "UNION ALL SELECT k.num FROM job k WHERE k.holds > 0)";
     const char *between = "";
     for (unsigned i = 0; i < JOB_STATES; i++) {
         if (!(states & STATE_BIT(i)))
             continue;
         text_adds(sql, between);
         add_select(sql, list);
-        text_addf(sql, "j.state = '%s'", state_letter(i));
+        if (i == STATE_PENDING)
+            text_adds(sql, pending);
+        else
+            text_addf(sql, "j.state NOT IN ('P', 'D') AND j.state = '%s'",
+                      state_letter(i));
         add_wishes(sql, list);
         between = " UNION ALL ";
     }
     add_order(sql, list, "1");
 }
 
-static void list_sql(struct text *sql, const struct store_list *list) {
+/* With more of them than this pending jobs are not sorted, but looked for by
+ * num: there are enough to be found soon. */
+enum { MANY_PENDING = 10000 };
+
+static void list_sql(struct text *sql, const struct store_list *list,
+                     uint64_t pending) {
     unsigned states = list->states ? list->states & STATES_ALL : STATES_ALL;
-    bool any_done = states & STATE_BIT(STATE_DONE);
+    bool many = (states & STATE_BIT(STATE_DONE)) ||
+                ((states & STATE_BIT(STATE_PENDING)) && pending > MANY_PENDING);
     if (list->with_not_before) {
         list_marked(sql, list, states, "j.not_before > 0",
                     "j.not_before, j.num");
     } else if (list->stale_only) {
         list_marked(sql, list, states, "j.stale = 1", "j.num");
-    } else if (list->relations_only && !any_done) {
+    } else if (list->relations_only && !(states & STATE_BIT(STATE_DONE))) {
         list_marked(sql, list, states, "j.has_relations = 1 AND j.state <> 'D'",
                     "j.num");
-    } else if (any_done) {
+    } else if (many) {
         list_marked(sql, list, states, "0 = 0", "j.num");
     } else {
         list_states(sql, list, states);
@@ -270,7 +287,10 @@ bool sqlite_jobs(struct store *store, const struct store_list *list,
     struct db *db = reader_of(store);
     CLEANUP(text_clear) struct text sql = TEXT_INIT;
     CLEANUP(found_clear) struct found found = {0};
-    list_sql(&sql, list);
+    struct head head;
+    if (!db_head(db, &head, err))
+        return false;
+    list_sql(&sql, list, head.tally.count[STATE_PENDING]);
     sqlite3_stmt *stmt = NULL;
     if (sqlite3_prepare_v2(db->sqlite, text_string(&sql), -1, &stmt, NULL) !=
         SQLITE_OK)

@@ -188,29 +188,33 @@ static bool row_insert(struct rows *rows, const struct op_admit *admit,
 
 /* ---- a job changes ------------------------------------------------------ */
 
+static bool update_marks(struct db *db, const struct row *row,
+                         struct err *err) {
+    CLEANUP(stmt_end)
+    sqlite3_stmt *stmt = db_statement(db, SQL_JOB_STEP_MARKS, err);
+    if (!stmt)
+        return false;
+    bind_u64(stmt, 1, row->num);
+    bind_wall(stmt, 2, row->not_before);
+    bind_u64(stmt, 3, row->stale);
+    return db_do(db, stmt, err);
+}
+
 static bool row_update_step(struct rows *rows, const struct row *row,
-                            struct span reason, struct span detail,
+                            struct span reason, struct span detail, bool marks,
                             struct err *err) {
     struct db *db = db_of(rows);
     CLEANUP(stmt_end) sqlite3_stmt *stmt = db_statement(db, SQL_JOB_STEP, err);
-    if (!stmt)
+    if (!stmt || (marks && !update_marks(db, row, err)))
         return false;
     bind_u64(stmt, 1, row->num);
     bind_state(stmt, 2, row->state);
     bind_span(stmt, 3, reason);
     bind_span(stmt, 4, detail);
     const uint64_t numbers[] = {
-        row->attempt,
-        row->temps,
-        row->crashes,
-        row->fails,
-        row->tasks_done,
-        (uint64_t)row->since.ns,
-        (uint64_t)row->not_before.ns,
-        row->state_seq,
-        row->event_seq,
-        row->cancel_asked,
-        row->stale,
+        row->attempt,   row->temps,      row->crashes,
+        row->fails,     row->tasks_done, (uint64_t)row->since.ns,
+        row->state_seq, row->event_seq,  row->cancel_asked,
     };
     for (size_t i = 0; i < COUNT(numbers); i++)
         bind_u64(stmt, 5 + (int)i, numbers[i]);

@@ -53,13 +53,15 @@ CREATE TABLE job (
     stale INTEGER NOT NULL
 ) STRICT;
 CREATE UNIQUE INDEX job_id ON job (id);
--- Done jobs, the many, are found by num alone.
-CREATE INDEX job_state ON job (state, num) WHERE state <> 'D';
--- What may start at once, in its order; what may start later, by time. So a
--- look at the first few costs the same however many wait.
+-- Pending and done jobs, the many, are in none of this: pending ones are found
+-- through the next three, done ones by num.
+CREATE INDEX job_state ON job (state, num) WHERE state NOT IN ('P', 'D');
+-- What may start at once, in its order; what may start later, by time; what is
+-- held. So a look at the first few costs the same however many wait.
 CREATE INDEX job_ready ON job (rank, num)
-    WHERE state = 'P' AND holds = 0 AND cancel_asked = 0 AND not_before = 0;
+    WHERE state = 'P' AND holds = 0 AND not_before = 0;
 CREATE INDEX job_later ON job (not_before, num) WHERE not_before > 0;
+CREATE INDEX job_held ON job (num) WHERE holds > 0;
 CREATE INDEX job_relations ON job (num)
     WHERE has_relations = 1 AND state <> 'D';
 CREATE INDEX job_stale ON job (num) WHERE stale = 1;
