@@ -17,4 +17,7 @@ struct prune_report {
 bool prune(struct base *base, struct wall now, struct prune_report *ret_report,
            struct err *err);
 
+/* Is the job file of that name in archive/? */
+bool prune_has(const struct base *base, const char *name);
+
 #endif

@@ -91,6 +91,59 @@ void set_record_make(const struct set_name *name, const struct meta *meta,
     make_touches(meta, arena, ret_record);
 }
 
+/* ---- from a job file ------------------------------------------------------
+ */
+
+/* Once computed, ##precursors is the queue's record; what the submitter had
+ * said there stands in a section of its own, so that nothing is lost. */
+static const char hints_section[] = "precursors-submitted";
+
+static void take_hints(const struct job_file *file, struct arena *arena,
+                       struct meta *meta) {
+    const struct sections *all = &file->meta.sections;
+    const struct section *hints = sections_find(all, hints_section);
+    struct sections kept = {
+        .items = arena_alloc(arena, (all->count + 1) * sizeof(*kept.items))};
+    for (size_t i = 0; i < all->count; i++) {
+        struct span name = all->items[i].name;
+        bool ours = span_is(name, "job") || span_is(name, hints_section) ||
+                    span_is(name, "precursors-computed") ||
+                    (file->computed && span_is(name, "precursors"));
+        if (!ours)
+            kept.items[kept.count++] = all->items[i];
+    }
+    if (file->computed) {
+        meta->precursors = (struct lines){NULL, 0};
+        if (hints)
+            meta->precursors = hints->lines;
+        if (hints)
+            kept.items[kept.count++] = (struct section){
+                .name = SPAN("precursors"), .lines = hints->lines};
+    }
+    meta->sections = kept;
+}
+
+void set_record_read(const struct job_file *file, struct span target,
+                     struct arena *arena, struct set_record *ret_record) {
+    struct meta meta = file->meta;
+    take_hints(file, arena, &meta);
+    set_record_make(&file->name, &meta, target, file->sha256, file->size, arena,
+                    ret_record);
+    ret_record->job.admitted_seq = file->seq;
+    if (!file->computed)
+        return;
+    ret_record->job.record_seq = file->computed_seq;
+    size_t count = ret_record->edge_count;
+    struct job_edge *edges = arena_alloc(
+        arena, (count + file->precursors.count + 1) * sizeof(*edges));
+    memcpy(edges, ret_record->edges, count * sizeof(*edges));
+    for (size_t i = 0; i < file->precursors.count; i++)
+        edges[count++] =
+            (struct job_edge){EDGE_PRECURSOR, file->precursors.items[i]};
+    ret_record->edges = edges;
+    ret_record->edge_count = count;
+}
+
 /* ---- job file ------------------------------------------------------------ */
 
 static bool read_meta(const struct job *job, struct arena *arena,
@@ -110,6 +163,17 @@ static bool read_meta(const struct job *job, struct arena *arena,
     return true;
 }
 
+static void add_hints(struct arena *arena, struct job_file *file) {
+    struct sections *sections = &file->meta.sections;
+    struct section *items =
+        arena_alloc(arena, (sections->count + 1) * sizeof(*items));
+    memcpy(items, sections->items, sections->count * sizeof(*items));
+    items[sections->count] = (struct section){.name = span_of(hints_section),
+                                              .lines = file->meta.precursors};
+    sections->items = items;
+    sections->count++;
+}
+
 static bool read_record(struct store *store, const struct job *job,
                         struct arena *arena, struct job_file *file,
                         struct err *err) {
@@ -119,6 +183,8 @@ static bool read_record(struct store *store, const struct job *job,
         return false;
     file->computed = true;
     file->computed_seq = job->record_seq;
+    if (file->meta.precursors.count > 0)
+        add_hints(arena, file);
     file->precursors.items =
         arena_alloc(arena, (count + 1) * sizeof(struct span));
     file->precursors.count = 0;

@@ -27,6 +27,11 @@ void set_record_make(const struct set_name *name, const struct meta *meta,
                      struct span target, struct span sum, uint64_t size_bytes,
                      struct arena *arena, struct set_record *ret_record);
 
+/* The row from a job file, for a registry made anew: relations and all, also
+ * the precursors if they were computed. Its history is another's affair. */
+void set_record_read(const struct job_file *file, struct span target,
+                     struct arena *arena, struct set_record *ret_record);
+
 /* Appends the job file of an admitted set: from its row and edges. */
 bool set_record_job_file(struct store *store, const struct job *job,
                          struct arena *arena, struct text *out,

@@ -17,19 +17,19 @@ bool set_is_future(const struct set_name *name, struct wall now) {
     return wall_ms_since(name->tai, now) > FUTURE_MS;
 }
 
-/* A target by its name; a branch that only one target has will do. */
-static const struct config_target *find_target(const struct config *config,
-                                               struct span name) {
+const struct config_target *set_target(const struct config *config,
+                                       struct span name) {
     const struct config_target *found = config_target(config, name);
-    for (size_t i = 0; !found && i < config->target_count; i++)
-        if (config->targets[i].git.len > 0 &&
-            span_equal(config->targets[i].branch, name))
-            found = &config->targets[i];
-    for (size_t i = 0; i < config->target_count; i++)
-        if (found && &config->targets[i] != found &&
-            !span_equal(found->name, name) &&
-            span_equal(config->targets[i].branch, name))
+    if (found)
+        return found;
+    for (size_t i = 0; i < config->target_count; i++) {
+        const struct config_target *target = &config->targets[i];
+        if (target->git.len == 0 || !span_equal(target->branch, name))
+            continue;
+        if (found)
             return NULL;
+        found = target;
+    }
     return found;
 }
 
@@ -38,7 +38,7 @@ static bool target_allows(const struct base *base,
                           const struct config_target **ret_target,
                           struct ruling_why *why) {
     struct span name = candidate->meta.target;
-    const struct config_target *target = find_target(&base->config, name);
+    const struct config_target *target = set_target(&base->config, name);
     *ret_target = target;
     if (!target)
         ruling_set(why, "unknown-target",

@@ -41,6 +41,10 @@ bool set_rule(const struct base *base, const struct candidate *candidate,
               struct wall now, enum ruling *ret_ruling,
               const struct config_target **ret_target, struct ruling_why *why,
               struct err *err);
+/* A target by its name; a branch that only one target has will do. NULL: none
+ * is meant. */
+const struct config_target *set_target(const struct config *config,
+                                       struct span name);
 /* The part that needs no look inside: is its time believable? */
 bool set_is_future(const struct set_name *name, struct wall now);
 
