@@ -361,7 +361,7 @@ bool git_run(struct git *git, const char *const *args, enum git_manner manner,
     if (end.how == CHILD_EXITED && (end.code == 0 || ret_exit != NULL)) {
         CLEANUP(text_clear) struct text said = TEXT_INIT;
         git_stderr_take(git, &said);
-        if (end.code > 1 && git->stop != NULL)
+        if (end.code > 1 && git->stop != NULL && !(manner & GIT_QUIET))
             fprintf(stderr, "%s", text_string(&said));
         return true;
     }

@@ -42,7 +42,8 @@ enum git_manner {
     GIT_PLAIN = 0,
     GIT_CARELESS = 1 << 0, /* what it writes need not be durable */
     GIT_SHIELDED = 1 << 1, /* TERM and HUP do not reach it */
-    GIT_TREE = 1 << 2, /* WORK/tree is its work tree, WORK/index its index */
+    GIT_QUIET = 1 << 2,    /* a failure is an answer: what it says is dropped */
+    GIT_TREE = 1 << 3, /* WORK/tree is its work tree, WORK/index its index */
 };
 
 /* Runs it with `input` (which it must read before it answers) and appends its

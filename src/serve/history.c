@@ -120,8 +120,10 @@ static bool commit_is_later(const struct git *git, const struct commit *commit,
     return commit_arrival(git, commit->oid, &arrival) && arrival.ns > when.ns;
 }
 
-bool history_tip_at(struct git *git, const char *tip, struct wall when,
-                    char ret_oid[OID_BYTES], struct err *err) {
+/* The newest commit below `start` that is not later than `when`. */
+static bool history_not_later(struct git *git, const char *start,
+                              struct wall when, char ret_oid[OID_BYTES],
+                              struct err *err) {
     ret_oid[0] = '\0';
     CLEANUP(git_pipe_drop) struct git_pipe pipe = {0};
     CLEANUP(free_string) char *buffer = NULL;
@@ -129,7 +131,8 @@ bool history_tip_at(struct git *git, const char *tip, struct wall when,
     struct commit commit;
     bool more = true;
     if (!git_pipe_open(
-            git, GIT_ARGS("rev-list", "--first-parent", "--header", tip, "--"),
+            git,
+            GIT_ARGS("rev-list", "--first-parent", "--header", start, "--"),
             GIT_PLAIN, &pipe, err))
         return false;
     /* `row` earlier commits in a row, newest of them in ret_oid. */
@@ -148,6 +151,36 @@ bool history_tip_at(struct git *git, const char *tip, struct wall when,
         }
     }
     return true;
+}
+
+/* Where the branch was by its reflog, to the end of that second; "" = there is
+ * no log, or what it names is gone. Of a time before its first entry git tells
+ * the value before that entry. */
+static bool reflog_at(struct git *git, const char *branch, struct wall when,
+                      char ret_oid[OID_BYTES], struct err *err) {
+    CLEANUP(text_clear) struct text name = TEXT_INIT;
+    CLEANUP(text_clear) struct text out = TEXT_INIT;
+    int status = 0;
+    ret_oid[0] = '\0';
+    text_addf(&name, "refs/heads/%s@{%lld +0000}^{commit}", branch,
+              (long long)wall_s(when));
+    if (!git_run(git,
+                 GIT_ARGS("rev-parse", "--verify", "-q", text_string(&name)),
+                 GIT_QUIET, SPAN(""), &out, &status, err))
+        return false;
+    struct span oid = span_trim(text_span(&out));
+    if (status == 0 && oid_is_valid(oid))
+        snprintf(ret_oid, OID_BYTES, "%.*s", (int)oid.len, oid.p);
+    return true;
+}
+
+bool history_tip_at(struct git *git, const char *branch, const char *tip,
+                    struct wall when, char ret_oid[OID_BYTES],
+                    struct err *err) {
+    char start[OID_BYTES];
+    return reflog_at(git, branch, when, start, err) &&
+           history_not_later(git, start[0] != '\0' ? start : tip, when, ret_oid,
+                             err);
 }
 
 bool history_changer(struct git *git, const char *from, const char *to,

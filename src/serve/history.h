@@ -19,12 +19,14 @@ bool history_find_set(struct git *git, const char *tip, struct span csid,
                       struct span sum, struct wall admitted,
                       char ret_oid[OID_BYTES], struct err *err);
 
-/* The newest first-parent commit of `tip` that was on it at `when`, as well as
- * can be told: one is later when its committer's date is, when its object came
- * into the repository later, or when it stands on a later one of ours.
- * "" = the branch was empty then. */
-bool history_tip_at(struct git *git, const char *tip, struct wall when,
-                    char ret_oid[OID_BYTES], struct err *err);
+/* The commit `branch`, now at `tip`, was at `when`, as well as can be told. Its
+ * reflog knows to the second where the branch was (we make one; git keeps it
+ * up for pushes too). From there on, or from the tip where there is none, the
+ * newest first-parent commit that is not later: one is later when its
+ * committer's date is, when its object came into the repository later, or when
+ * it stands on a later one. "" = the branch was empty then. */
+bool history_tip_at(struct git *git, const char *branch, const char *tip,
+                    struct wall when, char ret_oid[OID_BYTES], struct err *err);
 
 /* Who changed `path` last between `from` ("" = the beginning) and `to`: the id
  * of a set, or "commit 0123456789ab by NAME". Nothing is appended when nobody

@@ -150,8 +150,8 @@ static bool blind_then(struct merge *merge, struct trees *trees,
     if (order->seen != NULL && !git_commit_read(&trees->objects, order->seen,
                                                 ret_then, tree, &found, err))
         return false;
-    return found ||
-           history_tip_at(merge->git, merge->tip, order->since, ret_then, err);
+    return found || history_tip_at(merge->git, order->branch, merge->tip,
+                                   order->since, ret_then, err);
 }
 
 static bool merge_blind(struct merge *merge, struct trees *trees,

@@ -289,10 +289,11 @@ bool ref_move(struct git *git, const char *notes, const char *branch,
     if (!note_write(&note, true, err))
         return false;
     CLEANUP(git_pipe_drop) struct git_pipe pipe = {0};
-    bool ok =
-        git_pipe_open(git, GIT_ARGS("update-ref", "-m", message, "--stdin"),
-                      GIT_SHIELDED, &pipe, err) &&
-        ref_transact(git, &pipe, &note, branch, old, ret_moved, err);
+    bool ok = git_pipe_open(git,
+                            GIT_ARGS("update-ref", "--create-reflog", "-m",
+                                     message, "--stdin"),
+                            GIT_SHIELDED, &pipe, err) &&
+              ref_transact(git, &pipe, &note, branch, old, ret_moved, err);
     if (ok && *ret_moved == REF_MOVED)
         ok = ref_settle(git, branch, err);
     git_pipe_drop(&pipe);

@@ -22,6 +22,7 @@ enum ref_moved {
 };
 
 /* Sets `branch` from `old` ("" = it must not exist) to commit `to`, durably.
+ * The branch gets a reflog, which tells later landings where it was when.
  * `notes`: the directory for the note. Not stopped by signals once it began to
  * write. Errors: the ref is as it was. */
 bool ref_move(struct git *git, const char *notes, const char *branch,
