@@ -6,17 +6,17 @@
 
 /* One submission, or all those of a batch: where its answer comes from. */
 struct answer {
-    struct err err; /* refused before it came to the store */
-    struct span id; /* of the job, in the batch's arena */
-    unsigned index; /* for store_batch_result */
+    struct span text; /* as it was sent */
+    struct err err;   /* refused before it came to the store */
+    struct span id;   /* of the job, in the batch's arena */
+    unsigned index;   /* for store_batch_result */
     bool refused;
 };
 
 struct admission {
     struct answer *answers;
     size_t count;
-    bool lines;     /* of a batch: each answer is a line */
-    unsigned tries; /* generated ids that were taken */
+    bool lines; /* of a batch: each answer is a line */
 };
 
 static struct intake_origin origin_of(struct api_call *call) {
@@ -40,6 +40,7 @@ static void admit(struct api_call *call, struct store_batch *batch,
     struct submission submission;
     struct intake_origin origin = origin_of(call);
 
+    answer->text = text;
     answer->refused =
         !submission_parse(text, SUBMISSION_BODY, &call->arena, &submission,
                           &answer->err) ||
@@ -47,8 +48,26 @@ static void admit(struct api_call *call, struct store_batch *batch,
                         &answer->id, &answer->err);
 }
 
-/* What became of it. The id is taken for good by another job: DUPLICATE; the
- * very same submission again is one job, whatever became of it since. */
+/* The job that has the id: is it this very submission, ended meanwhile? */
+static bool is_same_job(struct api_call *call, struct span text,
+                        struct span id) {
+    CLEANUP(text_clear) struct text spec = TEXT_INIT;
+    struct submission submission;
+    struct job job;
+    bool found;
+
+    if (!store_lookup(call->api->options.store, id, &call->arena, &job, &found,
+                      NULL) ||
+        !found || job.kind != JOB_COMMAND ||
+        !submission_parse(text, SUBMISSION_BODY, &call->arena, &submission,
+                          NULL))
+        return false;
+    submission_format(&submission, &spec);
+    return span_equal(text_span(&spec), job.spec);
+}
+
+/* What became of it. The very same submission again is one job, whatever
+ * became of it since. */
 static void answer_settle(struct api_call *call,
                           const struct store_batch *batch,
                           struct answer *answer, struct span *ret_id,
@@ -57,6 +76,11 @@ static void answer_settle(struct api_call *call,
     *ret_id = arena_span(&call->arena, answer->id);
     if (*ret_result == STORE_DONE || *ret_result == STORE_SAME)
         return;
+    if (*ret_result == STORE_DUPLICATE &&
+        is_same_job(call, answer->text, *ret_id)) {
+        *ret_result = STORE_SAME;
+        return;
+    }
     answer->refused = true;
     err_set(&answer->err, ERR_REFUSED,
             "id '%.*s' is taken by another job; choose another one",

@@ -1,235 +1,152 @@
 /* What holds a job back. Where roles run in this process they know best; else
- * the registry tells what stands in it: holds, recorded precursors,
- * dependencies, times, lanes and slots taken. */
+ * a scheduler is made of what the registry tells, asked once and dropped. */
 #include "serve/api_call.h"
 
+#include "os/lock.h"
 #include "serve/base.h"
 #include "serve/job_json.h"
+#include "serve/why.h"
 
-enum { WHY_MOST = 200 };
+/* ---- without roles ------------------------------------------------------- */
 
-struct reasons {
-    struct api_call *call;
-    struct scheduler_reason *items;
-    size_t count, total;
-};
-
-static void add(struct reasons *reasons, const char *kind, struct span id,
-                char *text) {
-    reasons->total++;
-    if (reasons->count == WHY_MOST)
-        return;
-    reasons->items[reasons->count++] =
-        (struct scheduler_reason){kind, id, span_of(text)};
+static void flush_nothing(void *ctx) {
+    (void)ctx;
 }
 
-static char *state_since(struct arena *arena, const struct job *job) {
-    char since[WALL_TEXT_BYTES];
-
-    return arena_printf(arena, "%s since %s", job_state_word(job->state),
-                        wall_format(job->since, since));
-}
-
-static void add_holds(struct reasons *reasons, const struct job *job) {
-    struct arena *arena = &reasons->call->arena;
-
-    for (unsigned bit = 1; bit <= job->holds; bit <<= 1) {
-        if ((job->holds & bit) == 0)
-            continue;
-        const char *lifter = "";
-        switch (bit) {
-#define JOB_HOLD(name, bit, word, lifts) \
-    case HOLD_##name:                    \
-        lifter = lifts;                  \
-        break;
-#include "core/life.def"
-#undef JOB_HOLD
-        default:
-            break;
-        }
-        const char *word = job_hold_word((enum job_hold)bit);
-        add(reasons, "hold", span_of(word),
-            arena_printf(arena, "held: %s; lifted by %s", word, lifter));
-    }
-}
-
-/* One edge: does it hold the job back? */
-static bool add_edge(struct reasons *reasons, const struct job_edge *edge,
-                     struct err *err) {
-    struct arena *arena = &reasons->call->arena;
-    struct job other;
-    bool found;
-
-    if (edge->kind == EDGE_SUPERSEDES || edge->kind == EDGE_ROLLBACK)
-        return true;
-    if (!store_lookup(reasons->call->api->options.store, edge->to, arena,
-                      &other, &found, err))
-        return false;
-    const char *what =
-        edge->kind == EDGE_DEPENDENCY ? "dependency" : "precursor";
-    if (!found) {
-        if (edge->kind == EDGE_DEPENDENCY)
-            add(reasons, what, edge->to,
-                arena_printf(arena,
-                             "dependency %.*s is not known here; it may "
-                             "still arrive",
-                             (int)edge->to.len, edge->to.p));
-        return true;
-    }
-    bool final = job_state_is_final(other.state);
-    if (final && (edge->kind != EDGE_DEPENDENCY || other.state == STATE_DONE))
-        return true;
-    add(reasons, what, edge->to,
-        arena_printf(arena, "%s %.*s is %s%s", what, (int)edge->to.len,
-                     edge->to.p, state_since(arena, &other),
-                     edge->kind == EDGE_PRECURSOR && !final
-                         ? ", and both touch the same"
-                         : ""));
-    return true;
-}
-
-static bool add_edges(struct reasons *reasons, const struct job *job,
-                      struct err *err) {
-    struct job_edge *edges;
-    size_t count;
-
-    if (!store_edges_from(reasons->call->api->options.store, job->num,
-                          &reasons->call->arena, &edges, &count, err))
-        return false;
-    for (size_t i = 0; i < count; i++)
-        if (!add_edge(reasons, &edges[i], err))
-            return false;
-    return true;
-}
-
-/* Lanes and slots: what executes now. */
-static bool add_places(struct reasons *reasons, const struct job *job,
-                       struct err *err) {
-    struct api_call *call = reasons->call;
+static struct scheduler *passing_scheduler(struct api_call *call) {
+    static const struct runner nobody = {.flush = flush_nothing};
     const struct base *base = call->api->options.base;
-    struct store_list list = {.states = STATE_BIT(STATE_EXECUTING),
-                              .limit = 4096};
-    struct job *running;
-    size_t count, on_target = 0;
-    const struct job *first = NULL;
+    struct config config;
+    struct scheduler_options options = {0};
 
-    if (!store_jobs(call->api->options.store, &list, &call->arena, &running,
-                    &count, err))
-        return false;
-    for (size_t i = 0; i < count; i++)
-        if (job->target.len > 0 && span_equal(running[i].target, job->target)) {
-            on_target++;
-            first = first == NULL ? &running[i] : first;
-        }
-    const struct config_target *target =
-        base == NULL ? NULL : config_target(&base->config, job->target);
-    if (first != NULL &&
-        on_target >= (size_t)(target == NULL ? 1 : target->lanes))
-        add(reasons, "lane", first->id,
-            arena_printf(&call->arena, "lane of target %.*s, behind %.*s",
-                         (int)job->target.len, job->target.p,
-                         (int)first->id.len, first->id.p));
-    if (base != NULL && count >= (size_t)base->config.queue.concurrency)
-        add(reasons, "slot", (struct span){0},
-            arena_printf(&call->arena, "no free slot: %zu of %lld are busy",
-                         count, (long long)base->config.queue.concurrency));
-    return true;
+    config_init(&config);
+    const struct config *known = base == NULL ? &config : &base->config;
+    struct scheduler_target *targets =
+        arena_alloc(&call->arena, known->target_count * sizeof *targets);
+    for (size_t i = 0; i < known->target_count; i++)
+        targets[i] = (struct scheduler_target){
+            known->targets[i].name, (unsigned)known->targets[i].lanes};
+    options.targets = targets;
+    options.target_count = known->target_count;
+    options.slots = (unsigned)known->queue.concurrency;
+    options.wait_for_dep_ms = known->queue.wait_for_dep_s * 1000;
+    struct scheduler *scheduler =
+        scheduler_new(call->api->options.store, &options, &nobody);
+    config_clear(&config);
+    return scheduler;
 }
 
-static bool from_registry(struct reasons *reasons, const struct job *job,
-                          struct err *err) {
-    struct arena *arena = &reasons->call->arena;
-    char text[WALL_TEXT_BYTES];
+/* Does some process of this base have the role that would take it on? */
+static bool role_is_held(struct api_call *call, const char *role) {
+    const struct base *base = call->api->options.base;
+    pid_t holder = 0;
 
-    add_holds(reasons, job);
-    if (job->state == STATE_PENDING) {
-        if (job->not_before.ns > api_now(reasons->call).ns)
-            add(reasons, "time", (struct span){0},
-                arena_printf(arena, "not before %s",
-                             wall_format(job->not_before, text)));
-        return add_places(reasons, job, err);
-    }
-    if (!add_edges(reasons, job, err))
+    if (base == NULL)
         return false;
-    if (job->state == STATE_QUEUED && reasons->count == 0)
-        add(reasons, "record", (struct span){0},
-            arena_printf(arena, "its precursors are not computed yet"));
-    return true;
+    const char *name = arena_printf(&call->arena, "%s.pid", role);
+    return pid_file_holder(base->dirs[BASE_CTRL], name, &holder, NULL) &&
+           holder != 0;
 }
 
-static void add_present(struct reasons *reasons, const struct job *job) {
-    struct arena *arena = &reasons->call->arena;
-    const char *state = state_since(arena, job);
+static bool from_registry(struct api_call *call, const struct job *job,
+                          struct why *why, struct err *err) {
+    struct scheduler *scheduler = passing_scheduler(call);
+    struct wall now = api_now(call);
+    const char *role = job->state == STATE_PENDING ? "exec" : "queue";
+    bool ok = scheduler_start(scheduler, now, false, err);
+    if (ok)
+        scheduler_ponder(scheduler, now);
+    ok = ok && scheduler_why(scheduler, job, now, &call->arena, &why->reasons,
+                             &why->count, err);
 
-    if (job->state == STATE_EXECUTING)
-        add(reasons, "running", (struct span){0},
-            arena_printf(arena, "%s, attempt %u%s", state, job->attempt,
-                         job->cancel_asked ? ", to be cancelled" : ""));
-    else if (job->detail.len > 0)
-        add(reasons, "ended", (struct span){0},
-            arena_printf(arena, "%s: %.*s: %.*s", state, (int)job->reason.len,
-                         job->reason.p, (int)job->detail.len, job->detail.p));
+    scheduler_free(scheduler);
+    why->cap = why->count;
+    if (ok && !role_is_held(call, role))
+        why_no_role(why, role);
+    return ok;
+}
+
+/* ---- a job that does not wait ---------------------------------------------
+ */
+
+static struct scheduler_reason present(struct api_call *call,
+                                       const struct job *job) {
+    struct arena *arena = &call->arena;
+    char since[WALL_TEXT_BYTES];
+    struct text text = TEXT_INIT;
+    bool runs = job->state == STATE_EXECUTING;
+
+    text_addf(&text, "%s since %s", job_state_word(job->state),
+              wall_format(job->since, since));
+    if (runs)
+        text_addf(&text, ", attempt %u%s", job->attempt,
+                  job->cancel_asked ? ", to be cancelled" : "");
     else
-        add(reasons, "ended", (struct span){0},
-            arena_printf(arena, "%s: %.*s", state, (int)job->reason.len,
-                         job->reason.p));
+        text_addf(&text, ": %.*s", (int)job->reason.len, job->reason.p);
+    if (!runs && job->detail.len > 0)
+        text_addf(&text, ": %.*s", (int)job->detail.len, job->detail.p);
+    struct scheduler_reason reason = {
+        .kind = runs ? "running" : "ended",
+        .text = arena_span(arena, text_span(&text)),
+    };
+    text_clear(&text);
+    return reason;
 }
 
-/* Nothing holds it back: then it waits for somebody to look. */
-static void add_nobody(struct reasons *reasons) {
-    bool served = reasons->call->api->options.roles != NULL;
+static void reason_json(struct api_call *call, const struct job *job,
+                        const struct scheduler_reason *reason) {
+    struct json json;
 
-    add(reasons, "next", (struct span){0},
-        arena_printf(&reasons->call->arena, "%s",
-                     served ? "nothing holds it back; it is about to start"
-                            : "nothing holds it back; it starts once a role "
-                              "runs here: pointsman serve"));
+    json_open(&json, &call->out);
+    json_object(&json);
+    json_key(&json, "job");
+    json_span(&json, job->id);
+    json_key(&json, "kind");
+    json_string(&json, reason->kind);
+    json_key(&json, "id");
+    if (reason->id.len > 0)
+        json_span(&json, reason->id);
+    else
+        json_null(&json);
+    json_key(&json, "text");
+    json_span(&json, reason->text);
+    json_end(&json);
+    text_addc(&call->out, '\n');
 }
 
 void api_why(struct api_call *call) {
     static const char *const keys[] = {NULL};
     const struct api_roles *roles = call->api->options.roles;
-    struct reasons reasons = {.call = call};
+    struct why why = {.arena = &call->arena};
+    struct scheduler_reason one;
     struct job job;
     struct err err = {0};
 
     if (!api_query_check(call, keys) || !api_job(call, &job))
         return;
-    reasons.items = arena_alloc(&call->arena, WHY_MOST * sizeof *reasons.items);
+    bool waits = (STATES_WAITING & STATE_BIT(job.state)) != 0;
     bool ok = true;
-    if ((STATES_WAITING & STATE_BIT(job.state)) == 0) {
-        add_present(&reasons, &job);
-    } else if (roles != NULL && roles->why != NULL) {
+    if (waits && roles != NULL && roles->why != NULL)
         ok = roles->why(roles->ctx, &job, api_now(call), &call->arena,
-                        &reasons.items, &reasons.count, &err);
-        reasons.total = reasons.count;
-    } else {
-        ok = from_registry(&reasons, &job, &err);
-    }
+                        &why.reasons, &why.count, &err);
+    else if (waits)
+        ok = from_registry(call, &job, &why, &err);
     if (!ok) {
         api_fail(call, &err);
         return;
     }
-    if (reasons.count == 0)
-        add_nobody(&reasons);
-    api_reply(call, 200, api_lines);
-    for (size_t i = 0; i < reasons.count; i++) {
-        struct json json;
-        json_open(&json, &call->out);
-        json_object(&json);
-        json_key(&json, "job");
-        json_span(&json, job.id);
-        json_key(&json, "kind");
-        json_string(&json, reasons.items[i].kind);
-        json_key(&json, "id");
-        if (reasons.items[i].id.len > 0)
-            json_span(&json, reasons.items[i].id);
-        else
-            json_null(&json);
-        json_key(&json, "text");
-        json_span(&json, reasons.items[i].text);
-        json_end(&json);
-        text_addc(&call->out, '\n');
+    if (why.count == 0) {
+        one = waits ? (struct scheduler_reason){
+                          .kind = "next",
+                          .text = SPAN("nothing holds it back; it is about "
+                                       "to start"),
+                      }
+                    : present(call, &job);
+        why.reasons = &one;
+        why.count = 1;
     }
+    api_reply(call, 200, api_lines);
+    for (size_t i = 0; i < why.count; i++)
+        reason_json(call, &job, &why.reasons[i]);
     api_end(call);
 }

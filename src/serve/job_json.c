@@ -84,7 +84,7 @@ static struct span command_line(const struct job *job, struct arena *arena) {
 struct span job_what(const struct job *job, struct arena *arena) {
     if (job->kind != JOB_CHANGE)
         return command_line(job, arena);
-    struct span message = spec_string(job, "message", arena), first;
+    struct span message = spec_string(job, "title", arena), first;
     if (message.len > 0 && span_cut(&message, '\n', &first))
         return first;
     return job->name;

@@ -133,6 +133,9 @@ static bool meta_fill(struct pack *pack, struct err *err) {
         return err_set(err, ERR_DATA, "nothing to pack: '%s' changes no file",
                        order->source);
     meta_format(meta, &pack->meta_text);
+    /* So that its name outlives that of the file it travels in. */
+    text_addf(&pack->meta_text, "##set-name\n%.*s\n", (int)pack->name.text.len,
+              pack->name.text.p);
     if (!meta_parse(text_span(&pack->meta_text), NULL, &pack->arena, &check,
                     &why) ||
         !meta_match_name(&check, &pack->name, &why))

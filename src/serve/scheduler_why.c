@@ -39,12 +39,22 @@ static void why_scheduled(struct scheduler *scheduler, const struct job *job,
     }
 }
 
+void scheduler_ponder(struct scheduler *scheduler, struct wall now) {
+    struct arena arena = ARENA_INIT;
+    struct order_effect *effects;
+    answer_unknown(scheduler);
+    (void)order_scan(scheduler->order, now, &arena, &effects);
+    answer_unknown(scheduler);
+    arena_clear(&arena);
+}
+
 bool scheduler_why(struct scheduler *scheduler, const struct job *job,
                    struct wall now, struct arena *arena,
                    struct scheduler_reason **ret_reasons, size_t *ret_count,
                    struct err *err) {
     struct why why = {.arena = arena};
     (void)err;
+    answer_unknown(scheduler);
     if (job->state != STATE_PENDING && order_has(scheduler->order, job->num))
         why_order(&why, scheduler->order, job->num, now);
     why_holds(&why, job);

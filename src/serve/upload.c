@@ -91,8 +91,25 @@ static void answer_err(struct upload *upload, const struct err *err) {
 
 /* The same bytes make the same id, so that a request repeated because its
  * answer was lost is the same set. */
+/* `change pack` writes the name into the set itself. */
+static bool use_packed_name(struct upload *upload,
+                            const struct set_check *check,
+                            struct candidate *candidate) {
+    const struct section *section =
+        sections_find(&check->meta.sections, "set-name");
+    struct set_name name;
+    if (!section || section->lines.count != 1 ||
+        !set_name_parse(section->lines.items[0], &name, NULL) ||
+        !meta_match_name(&check->meta, &name, NULL))
+        return false;
+    upload->name = arena_span(&upload->arena, section->lines.items[0]);
+    return set_name_parse(upload->name, &candidate->name, NULL);
+}
+
 static void make_name(struct upload *upload, const struct set_check *check,
                       struct candidate *candidate) {
+    if (upload->id.len == 0 && use_packed_name(upload, check, candidate))
+        return;
     CLEANUP(text_clear) struct text name = TEXT_INIT;
     char id[ID_TEXT_BYTES];
     unsigned char ten[10];
