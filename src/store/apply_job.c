@@ -126,6 +126,8 @@ bool apply_restore_job(struct apply *apply, struct op *op, struct err *err) {
         job->num = apply->head.num + 1;
     if (job->tasks == 0)
         job->tasks = 1;
+    job->has_relations = job->has_relations || admit->edge_count > 0 ||
+                         admit->touch_count > 0;
     if (!apply->ops->insert(apply->rows, admit, 0, &is_new, err))
         return false;
     if (!is_new)
