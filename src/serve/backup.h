@@ -1,4 +1,9 @@
-/* Everything of a base in one tar file, consistent while in use, and back. */
+/* Everything of a base in one tar file, consistent while in use, and back.
+ *
+ * In it: a copy of the registry, the configuration, tarballs, archive, outputs,
+ * what is still in prequeue/ and what was rejected, and at its end MANIFEST
+ * with the SHA-256 of each. Job files and logs are not: they follow from the
+ * registry and are made anew, so that nothing in a backup can contradict it. */
 #ifndef POINTSMAN_SERVE_BACKUP_H
 #define POINTSMAN_SERVE_BACKUP_H
 

@@ -71,6 +71,8 @@ struct base_init {
     size_t target_count;
 };
 bool base_init(const struct base_init *init, struct err *err);
+/* The directories, FIFOs and locks of one below `fd`; `group` -1: none. */
+bool base_make(int fd, gid_t group, struct err *err);
 /* "NAME=GITDIR[#BRANCH]". ERR_USAGE. */
 bool base_target_parse(const char *text, struct base_target *ret_target,
                        struct err *err);

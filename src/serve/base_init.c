@@ -208,15 +208,28 @@ static bool make_registry(const char *path, int ctrl, gid_t gid,
             own(fd, gid, 0660, "registry.db", err));
 }
 
-static bool make_files(const struct base_init *init, int fd, gid_t gid,
-                       struct span config, struct err *err) {
-    CLEANUP(fd_close) int ctrl = -1, tmp = -1, lock = -1, conf = -1;
-    mode_t mode = gid == (gid_t)-1 ? 0640 : 0660;
-    if (!dir_open(fd, "ctrl", &ctrl, err) || !dir_open(fd, "tmp", &tmp, err))
-        return false;
-    if (!make_fifos(ctrl, gid, err) ||
-        !dir_open_file(ctrl, "base.lock", O_RDWR | O_CREAT, mode, &lock, err) ||
-        !own(lock, gid, mode, "base.lock", err) ||
+static mode_t file_mode(gid_t gid) {
+    return gid == (gid_t)-1 ? 0640 : 0660;
+}
+
+bool base_make(int fd, gid_t group, struct err *err) {
+    CLEANUP(fd_close) int ctrl = -1;
+    CLEANUP(fd_close) int lock = -1;
+    mode_t mode = group == (gid_t)-1 ? 0700 : 02770;
+    return own(fd, group, mode, "the base", err) &&
+           make_dirs(fd, group, mode, err) &&
+           dir_open(fd, "ctrl", &ctrl, err) && make_fifos(ctrl, group, err) &&
+           dir_open_file(ctrl, "base.lock", O_RDWR | O_CREAT, file_mode(group),
+                         &lock, err) &&
+           own(lock, group, file_mode(group), "base.lock", err);
+}
+
+static bool make_config(const struct base_init *init, int fd, gid_t gid,
+                        struct span config, struct err *err) {
+    CLEANUP(fd_close) int ctrl = -1;
+    CLEANUP(fd_close) int tmp = -1;
+    CLEANUP(fd_close) int conf = -1;
+    if (!dir_open(fd, "ctrl", &ctrl, err) || !dir_open(fd, "tmp", &tmp, err) ||
         !make_registry(init->path, ctrl, gid, err))
         return false;
     if (disk->syncfs(fd) < 0)
@@ -230,7 +243,6 @@ bool base_init(const struct base_init *init, struct err *err) {
     CLEANUP(text_clear) struct text config = TEXT_INIT;
     CLEANUP(fd_close) int fd = -1;
     gid_t gid;
-    mode_t mode = init->group ? 02770 : 0700;
     if (base_exists(init->path))
         return err_set(err, ERR_REFUSED, "'%s' is a base already", init->path);
     if (!find_group(init->group, &gid, err) ||
@@ -239,8 +251,6 @@ bool base_init(const struct base_init *init, struct err *err) {
     fd = open(init->path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (fd < 0)
         return err_errno(err, errno, "cannot open '%s'", init->path);
-    return refuse_orphans(fd, init->path, err) &&
-           own(fd, gid, mode, init->path, err) &&
-           make_dirs(fd, gid, mode, err) &&
-           make_files(init, fd, gid, text_span(&config), err);
+    return refuse_orphans(fd, init->path, err) && base_make(fd, gid, err) &&
+           make_config(init, fd, gid, text_span(&config), err);
 }

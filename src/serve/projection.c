@@ -12,6 +12,7 @@
 #include "os/dir.h"
 #include "os/lock.h"
 #include "serve/projection_parts.h"
+#include "serve/prune.h"
 #include "serve/set_log.h"
 #include "serve/set_record.h"
 
@@ -280,7 +281,7 @@ static bool project_one(struct projection *projection, struct mark *mark,
     if (!store_job(projection->base->store, mark->num, &arena, &job, err))
         return false;
     /* Archived ones have no job file any more. */
-    bool archived = is_over(&job) && !job.stale;
+    bool archived = is_over(&job) && !job.stale && !mark->remake;
     settled = archived;
     if ((mark->look && !archived && !add_past(projection, &job, mark, err)) ||
         (!archived && !place(projection, &job, mark, &settled, err)) ||
@@ -290,7 +291,7 @@ static bool project_one(struct projection *projection, struct mark *mark,
     if (settled && job.stale)
         store_projected(batch, job.num, job.state_seq);
     mark->rewrite = mark->fresh = mark->look = mark->spliced = false;
-    mark->released = false;
+    mark->released = mark->remake = false;
     mark->from = STATE_BIT(job.state) | (settled ? 0 : mark->from);
     if (is_over(&job))
         mark->over = true;
@@ -442,13 +443,34 @@ bool projection_is_due(const struct projection *projection) {
 
 /* ---- opening and recovery ---------------------------------------------- */
 
-static bool load(struct projection *projection, unsigned states, bool stale,
-                 struct err *err) {
+static bool is_archived(struct projection *projection, const struct job *job) {
+    CLEANUP(arena_clear) struct arena arena = ARENA_INIT;
+    return job_state_is_final(job->state) &&
+           prune_has(projection->base, arena_string(&arena, job->name));
+}
+
+enum load_what { LOAD_MARKS, LOAD_STALE, LOAD_REMAKE };
+
+static void load_one(struct projection *projection, const struct job *job,
+                     enum load_what what) {
+    if (what == LOAD_REMAKE && is_archived(projection, job))
+        return;
+    struct mark *mark = mark_new(projection, job->num);
+    mark->from |= STATE_BIT(job->state);
+    mark->look |= what == LOAD_STALE;
+    mark->remake |= what == LOAD_REMAKE;
+    mark->fresh |= what == LOAD_REMAKE;
+    if (what != LOAD_MARKS)
+        mark_dirty(projection, mark);
+}
+
+static bool load(struct projection *projection, unsigned states,
+                 enum load_what what, struct err *err) {
     CLEANUP(arena_clear) struct arena arena = ARENA_INIT;
     struct store_list list = {
         .states = states,
         .kinds = 1u << JOB_CHANGE,
-        .stale_only = stale,
+        .stale_only = what == LOAD_STALE,
         .limit = JOBS_AT_ONCE,
     };
     struct job *jobs;
@@ -458,12 +480,7 @@ static bool load(struct projection *projection, unsigned states, bool stale,
                         err))
             return false;
         for (size_t i = 0; i < count; i++) {
-            struct mark *mark = mark_new(projection, jobs[i].num);
-            mark->from |= STATE_BIT(jobs[i].state);
-            if (stale) {
-                mark->look = true;
-                mark_dirty(projection, mark);
-            }
+            load_one(projection, &jobs[i], what);
             list.after_num = jobs[i].num;
         }
         arena_clear(&arena);
@@ -478,7 +495,7 @@ bool projection_open(struct base *base, struct projection **ret_projection,
     list_init(&projection->dirty);
     projection->safe_seq = projection_safe_seq(base);
     store_listen(base->store, on_event, projection);
-    if (!load(projection, STATES_LIVE | STATE_BIT(STATE_ABANDONED), false,
+    if (!load(projection, STATES_LIVE | STATE_BIT(STATE_ABANDONED), LOAD_MARKS,
               err)) {
         projection_close(projection);
         return false;
@@ -519,7 +536,7 @@ bool projection_recover(struct projection *projection, struct wall now,
     CLEANUP(fd_close) int lock = -1;
     projection->now = now;
     if (!projection_lock(projection, &lock, err) ||
-        !load(projection, STATES_ALL, true, err))
+        !load(projection, STATES_ALL, LOAD_STALE, err))
         return false;
     if (projection->safe_seq < store_seq(projection->base->store))
         mark_live(projection);
@@ -527,4 +544,10 @@ bool projection_recover(struct projection *projection, struct wall now,
         return false;
     fd_close(&lock);
     return projection_reconcile(projection, now, err);
+}
+
+bool projection_remake(struct projection *projection, struct wall now,
+                       struct err *err) {
+    return load(projection, STATES_ALL, LOAD_REMAKE, err) &&
+           projection_settle(projection, now, err);
 }

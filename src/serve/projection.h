@@ -28,6 +28,11 @@ void projection_close(struct projection *projection); /* NULL is fine */
 bool projection_recover(struct projection *projection, struct wall now,
                         struct err *err);
 
+/* Job files and logs of all sets, made anew from the registry: where it alone
+ * was brought back. */
+bool projection_remake(struct projection *projection, struct wall now,
+                       struct err *err);
+
 /* Is there anything to do? */
 bool projection_is_due(const struct projection *projection);
 /* Moves and writes all that events since asked for; one syncfs. After it the

@@ -19,6 +19,7 @@ struct mark {
     bool released; /* a hold was lifted */
     bool spliced;  /* others may have inherited its precursors */
     bool look;     /* after a crash: believe nothing */
+    bool remake;   /* over or not, its files are wanted */
     bool over;     /* final and projected: the mark can go */
 };
 
