@@ -86,6 +86,15 @@ static struct task *take_startable(struct guard_life *life) {
     return task;
 }
 
+static bool lines_to_end(struct launcher *launcher, struct line_pipe *pipe) {
+    if (pipe->fd >= 0 &&
+        task_read_lines(pipe, launcher->buffer) == TASK_PIPE_OPEN)
+        return false;
+    if (pipe->fd >= 0)
+        task_close_lines(pipe);
+    return true;
+}
+
 /* The pipe of a child that is gone may still be held for a moment by a child
  * of the other launcher between its birth and its exec. */
 static bool read_to_end(struct launcher *launcher, struct task *task) {
@@ -99,12 +108,8 @@ static bool read_to_end(struct launcher *launcher, struct task *task) {
         return false;
     close(task->out_fd);
     task->out_fd = -1;
-    if (task->status.fd < 0)
-        return true;
-    if (task_read_lines(&task->status, launcher->buffer) == TASK_PIPE_OPEN)
-        return false;
-    task_close_lines(&task->status);
-    return true;
+    return lines_to_end(launcher, &task->status) &&
+           lines_to_end(launcher, &task->progress);
 }
 
 /* Its process is dead. False: something of it is left, main shall see. */
@@ -124,8 +129,6 @@ static bool end_here(struct launcher *launcher, struct task *task) {
 /* Stays with the child for a moment, unless there is something else to do. */
 static bool linger(struct launcher *launcher, struct task *task) {
     struct guard_life *life = launcher->life;
-    if ((task->flags & GUARD_ORDER_PROGRESS) != 0)
-        return false;
     pthread_mutex_lock(&life->lock);
     bool busy =
         guard_life_startable(life) || task->wish.signal != 0 || task->wish.stop;
