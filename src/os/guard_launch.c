@@ -25,7 +25,7 @@ enum child_step { STEP_NONE, STEP_CGROUP, STEP_DIR, STEP_EXEC };
 struct child {
     const struct guard_life *life;
     struct task *task;
-    int out_fd, status_fd, progress_fd;
+    int out_fd;
     int join_fd; /* cgroup.procs to write to; -1: born there */
     char *path;  /* PATH_MAX bytes to build names in */
     enum child_step step;
@@ -102,10 +102,10 @@ static int child_main(void *arg) {
         dup2(task->stdin_fd, 0);
     dup2(child->out_fd, 1);
     dup2(child->out_fd, 2);
-    if (child->status_fd >= 0)
-        dup2(child->status_fd, GUARD_STATUS_FD);
-    if (child->progress_fd >= 0)
-        dup2(child->progress_fd, GUARD_PROGRESS_FD);
+    if (task->status.theirs >= 0)
+        dup2(task->status.theirs, GUARD_STATUS_FD);
+    if (task->progress.theirs >= 0)
+        dup2(task->progress.theirs, GUARD_PROGRESS_FD);
     if (!life->has_cgroup && task->lock_fd >= 0)
         fcntl(task->lock_fd, F_DUPFD, ABOVE_FDS);
     if (life->life_fd >= 0)
@@ -161,11 +161,8 @@ static bool take_lock(struct guard_life *life, struct task *task) {
 }
 
 /* Our end does not wait; theirs is an ordinary pipe. */
-static bool open_pipe(struct task *task, bool wanted, int *ret_ours,
-                      int *ret_theirs) {
+static bool open_pipe(struct task *task, int *ret_ours, int *ret_theirs) {
     int fds[2];
-    if (!wanted)
-        return true;
     if (pipe2(fds, O_CLOEXEC) < 0)
         return task_fail(task, result_of(errno), errno, "cannot make a pipe");
     fcntl(fds[0], F_SETFL, O_NONBLOCK);
@@ -175,22 +172,40 @@ static bool open_pipe(struct task *task, bool wanted, int *ret_ours,
 }
 
 static void close_theirs(struct child *child) {
+    struct line_pipe *pipes[] = {&child->task->status, &child->task->progress};
+    for (size_t i = 0; i < COUNT(pipes); i++)
+        if (!pipes[i]->kept && pipes[i]->theirs >= 0) {
+            close(pipes[i]->theirs);
+            pipes[i]->theirs = -1;
+        }
     if (child->out_fd >= 0)
         close(child->out_fd);
-    if (child->status_fd >= 0)
-        close(child->status_fd);
-    if (child->progress_fd >= 0)
-        close(child->progress_fd);
     if (child->join_fd >= 0)
         close(child->join_fd);
 }
 
-static bool open_pipes(struct task *task, struct child *child) {
-    return open_pipe(task, true, &task->out_fd, &child->out_fd) &&
-           open_pipe(task, (task->flags & GUARD_ORDER_STATUS) != 0,
-                     &task->status.fd, &child->status_fd) &&
-           open_pipe(task, (task->flags & GUARD_ORDER_PROGRESS) != 0,
-                     &task->progress.fd, &child->progress_fd);
+static bool open_lines(struct guard_life *life, struct task *task, bool wanted,
+                       struct line_pipe *pipe) {
+    if (!wanted)
+        return true;
+    pipe->kept = life->has_cgroup;
+    pthread_mutex_lock(&life->lock);
+    if (pipe->kept && life->spare_count > 0) {
+        struct spare_pipe spare = life->spares[--life->spare_count];
+        pipe->fd = spare.ours;
+        pipe->theirs = spare.theirs;
+    }
+    pthread_mutex_unlock(&life->lock);
+    return pipe->fd >= 0 || open_pipe(task, &pipe->fd, &pipe->theirs);
+}
+
+static bool open_pipes(struct guard_life *life, struct task *task,
+                       struct child *child) {
+    return open_pipe(task, &task->out_fd, &child->out_fd) &&
+           open_lines(life, task, (task->flags & GUARD_ORDER_STATUS) != 0,
+                      &task->status) &&
+           open_lines(life, task, (task->flags & GUARD_ORDER_PROGRESS) != 0,
+                      &task->progress);
 }
 
 static bool take_leaf(struct guard_life *life, struct task *task,
@@ -296,11 +311,9 @@ bool guard_launch(struct guard_life *life, struct launcher *launcher,
     struct child child = {.life = life,
                           .task = task,
                           .out_fd = -1,
-                          .status_fd = -1,
-                          .progress_fd = -1,
                           .join_fd = -1,
                           .path = launcher->buffer};
-    bool ok = take_lock(life, task) && open_pipes(task, &child);
+    bool ok = take_lock(life, task) && open_pipes(life, task, &child);
     if (ok && !take_leaf(life, task, &child)) {
         give_leaf(life, task);
         ok = false;

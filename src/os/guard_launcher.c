@@ -54,6 +54,15 @@ static void clear_nudge(struct guard_life *life) {
         life->nudged = false;
 }
 
+/* For the next task, when nobody can write to it any more. */
+static void give_spare(struct guard_life *life, struct line_pipe *pipe) {
+    if (pipe->fd < 0 || !pipe->kept || life->spare_count == GUARD_SPARES)
+        return;
+    life->spares[life->spare_count++] =
+        (struct spare_pipe){pipe->fd, pipe->theirs};
+    pipe->fd = pipe->theirs = -1;
+}
+
 /* Main is woken for the first end, for a full batch, and when there is nothing
  * else to do: between these it gathers them. */
 void guard_life_over(struct guard_life *life, struct task *task) {
@@ -61,6 +70,10 @@ void guard_life_over(struct guard_life *life, struct task *task) {
     life->unfinished--;
     if ((task->flags & GUARD_ORDER_OUTSIDE) == 0)
         life->running--;
+    if (!task->end.survivors) {
+        give_spare(life, &task->status);
+        give_spare(life, &task->progress);
+    }
     if (task->leaf != NULL)
         cgroup_leaf_give(&life->tree, task->leaf);
     task->leaf = NULL;
@@ -86,26 +99,31 @@ static struct task *take_startable(struct guard_life *life) {
     return task;
 }
 
+/* The pipe of a child that is gone may still be held for a moment by a child
+ * of the other launcher between its birth and its exec. */
+static void wait_for_end(int fd) {
+    struct pollfd wait = {.fd = fd, .events = POLLIN};
+    poll(&wait, 1, EOF_WAIT_MS);
+}
+
 static bool lines_to_end(struct launcher *launcher, struct line_pipe *pipe) {
-    if (pipe->fd >= 0 &&
-        task_read_lines(pipe, launcher->buffer) == TASK_PIPE_OPEN)
-        return false;
-    if (pipe->fd >= 0)
-        task_close_lines(pipe);
+    if (pipe->fd < 0 || pipe->kept)
+        return true;
+    if (task_read_lines(pipe, launcher->buffer) == TASK_PIPE_OPEN) {
+        wait_for_end(pipe->fd);
+        if (task_read_lines(pipe, launcher->buffer) == TASK_PIPE_OPEN)
+            return false;
+    }
+    task_end_lines(pipe, launcher->buffer);
     return true;
 }
 
-/* The pipe of a child that is gone may still be held for a moment by a child
- * of the other launcher between its birth and its exec. */
 static bool read_to_end(struct launcher *launcher, struct task *task) {
-    enum task_pipe out = task_read_out(task, launcher->buffer);
-    if (out == TASK_PIPE_OPEN) {
-        struct pollfd wait = {.fd = task->out_fd, .events = POLLIN};
-        poll(&wait, 1, EOF_WAIT_MS);
-        out = task_read_out(task, launcher->buffer);
+    if (task_read_out(task, launcher->buffer) == TASK_PIPE_OPEN) {
+        wait_for_end(task->out_fd);
+        if (task_read_out(task, launcher->buffer) == TASK_PIPE_OPEN)
+            return false;
     }
-    if (out == TASK_PIPE_OPEN)
-        return false;
     close(task->out_fd);
     task->out_fd = -1;
     return lines_to_end(launcher, &task->status) &&
@@ -120,6 +138,8 @@ static bool end_here(struct launcher *launcher, struct task *task) {
         task_signal(task, SIGKILL); /* whoever is left in its group */
     if (!task_reap(task) || !task_gone(task))
         return false;
+    task_end_lines(&task->status, launcher->buffer);
+    task_end_lines(&task->progress, launcher->buffer);
     task_finish(task);
     close(task->pidfd);
     task->pidfd = -1;

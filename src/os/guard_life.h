@@ -17,7 +17,17 @@
 #include "os/cgroup.h"
 #include "os/guard_task.h"
 
-enum { GUARD_BATCH = 100, GUARD_BATCH_MS = 5, GUARD_LINGER_MS = 2 };
+enum {
+    GUARD_BATCH = 100,
+    GUARD_BATCH_MS = 5,
+    GUARD_LINGER_MS = 2,
+    GUARD_SPARES = 128
+};
+
+/* Both ends of an empty pipe that nobody else has (see struct line_pipe). */
+struct spare_pipe {
+    int ours, theirs;
+};
 
 struct guard_life {
     pid_t pid;
@@ -33,6 +43,8 @@ struct guard_life {
     pthread_mutex_t lock; /* ------------------------------------------ */
     pthread_cond_t work;
     struct cgroup_tree tree;
+    struct spare_pipe spares[GUARD_SPARES];
+    unsigned spare_count;
     struct list waiting; /* for a slot, in order */
     struct list outside; /* for a launcher only */
     struct list handed;

@@ -429,6 +429,11 @@ static void close_post(struct post *post) {
     for (unsigned i = 0; i < post->launcher_count; i++)
         launcher_join(&post->launchers[i]);
     free(post->launchers);
+    while (life->spare_count > 0) {
+        struct spare_pipe spare = life->spares[--life->spare_count];
+        close(spare.ours);
+        close(spare.theirs);
+    }
     process_end_orphans(LAST_WAIT_MS);
     cgroup_tree_close(&life->tree, LAST_WAIT_MS);
     tell_over(post);

@@ -72,6 +72,7 @@ struct task *task_new(const struct guard_order *order, int output_fd,
     task->stdin_fd = stdin_fd;
     task->lock_fd = task->pidfd = task->out_fd = -1;
     task->status.fd = task->progress.fd = -1;
+    task->status.theirs = task->progress.theirs = -1;
     task->end.exit_code = -1;
     task->due = task->timeout_at = task->kill_at = MONO_NEVER;
     task->spill_at = task->courtesy_at = task->give_up_at = MONO_NEVER;
@@ -87,6 +88,7 @@ static void close_fd(int *fd) {
 
 static void clear_lines(struct line_pipe *pipe) {
     close_fd(&pipe->fd);
+    close_fd(&pipe->theirs);
     text_clear(&pipe->line);
     text_clear(&pipe->part);
 }
@@ -161,13 +163,18 @@ enum task_pipe task_read_lines(struct line_pipe *pipe, char *buffer) {
     return TASK_PIPE_OPEN;
 }
 
-void task_close_lines(struct line_pipe *pipe) {
+void task_end_lines(struct line_pipe *pipe, char *buffer) {
+    if (pipe->fd < 0)
+        return;
+    task_read_lines(pipe, buffer);
     take_line(pipe);
-    close_fd(&pipe->fd);
+    if (!pipe->kept)
+        close_fd(&pipe->fd);
 }
 
 bool task_pipes_closed(const struct task *task) {
-    return task->out_fd < 0 && task->status.fd < 0 && task->progress.fd < 0;
+    return task->out_fd < 0 && (task->status.fd < 0 || task->status.kept) &&
+           (task->progress.fd < 0 || task->progress.kept);
 }
 
 /* Its number cannot be anybody else's while it is not reaped: even a zombie

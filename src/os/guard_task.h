@@ -35,9 +35,16 @@ enum task_state {
     TASK_OVER       /* its end is to be told, or was */
 };
 
-/* A pipe of lines of which the last one counts. */
+/* A pipe of lines of which the last one counts.
+ *
+ * Making and freeing a pipe costs a tenth of a short task, so a task with a
+ * leaf gets one that was used before, of which we keep both ends: that the leaf
+ * is empty tells that nobody writes any more, end of file is not needed. (The
+ * output keeps its own fresh pipe: it is what people hand on to others.) */
 struct line_pipe {
-    int fd; /* -1: closed */
+    int fd;     /* -1: closed */
+    int theirs; /* the end to write to; -1: closed here */
+    bool kept;
     bool has_line;
     bool fresh;       /* a line came since it was last cleared */
     struct text line; /* the last whole one */
@@ -101,8 +108,10 @@ enum task_pipe { TASK_PIPE_OPEN, TASK_PIPE_ENDED };
  * turn. ENDED: nobody holds the other end; the descriptor is still open. */
 enum task_pipe task_read_out(struct task *task, char *buffer);
 enum task_pipe task_read_lines(struct line_pipe *pipe, char *buffer);
-/* Closes it; a last line without line feed counts too. */
-void task_close_lines(struct line_pipe *pipe);
+/* Nobody writes any more: reads the rest; a last line without line feed counts
+ * too. Closes it, unless it is kept. */
+void task_end_lines(struct line_pipe *pipe, char *buffer);
+/* Those that are not kept. */
 bool task_pipes_closed(const struct task *task);
 
 /* To the group, or to the process alone where it shares the terminal's.

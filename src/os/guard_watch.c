@@ -77,10 +77,8 @@ static void let_go(struct watch *watch, struct task *task) {
     drop_fd(watch, &task->out_fd);
     remove_fd(watch, task->status.fd);
     remove_fd(watch, task->progress.fd);
-    if (task->status.fd >= 0)
-        task_close_lines(&task->status);
-    if (task->progress.fd >= 0)
-        task_close_lines(&task->progress);
+    task_end_lines(&task->status, watch->buffer);
+    task_end_lines(&task->progress, watch->buffer);
     heap_remove(&watch->due, task);
     if (task->leaf_watched)
         remove_fd(watch, task->leaf->events_fd);
@@ -166,7 +164,7 @@ static void read_lines(struct watch *watch, struct line_pipe *pipe) {
     if (pipe->fd < 0 || task_read_lines(pipe, watch->buffer) == TASK_PIPE_OPEN)
         return;
     remove_fd(watch, pipe->fd);
-    task_close_lines(pipe);
+    task_end_lines(pipe, watch->buffer);
 }
 
 static void read_progress(struct watch *watch, struct task *task) {
