@@ -2,6 +2,7 @@
  * marker are on disk, or with the reason why they are not. */
 #include "serve/api_call.h"
 
+#include "base/log.h"
 #include "serve/base.h"
 #include "serve/intake.h"
 
@@ -25,6 +26,19 @@ static bool changes_take(struct api_call *call, struct span bytes,
     return upload_write(handing->upload, bytes, err);
 }
 
+/* Where no role runs the set is admitted here and now, so that the next
+ * question finds it. It is durable in any case: trouble is told, no more. */
+static void changes_admit(struct api_call *call) {
+    struct handing *handing = call->state;
+    struct base *base = call->api->options.base;
+    struct err err = {0};
+
+    if (handing->checker == NULL)
+        base_trigger(base, "prequeue");
+    else if (!prequeue_pass_alone(base, api_now(call), &err))
+        log_warning("the set is taken in, but not admitted yet: %s", err.text);
+}
+
 static void changes_done(void *ctx, const struct upload_result *result) {
     struct api_call *call = ctx;
     struct json json;
@@ -34,7 +48,7 @@ static void changes_done(void *ctx, const struct upload_result *result) {
     if (!result->ok) {
         api_fail(call, result->err);
     } else {
-        base_trigger(call->api->options.base, "prequeue");
+        changes_admit(call);
         api_reply(call, result->again ? 200 : 201, api_json);
         json_open(&json, &call->out);
         json_object(&json);

@@ -562,3 +562,37 @@ bool prequeue_is_idle(const struct prequeue *prequeue) {
     }
     return !prequeue->due;
 }
+
+static bool pass_alone(struct prequeue *prequeue, struct wall now,
+                       struct err *err) {
+    struct wall next;
+    bool ok = true;
+    do
+        ok = prequeue_scan(prequeue, now, &next, err);
+    while (ok && prequeue_is_due(prequeue));
+    return ok && projection_settle(prequeue->projection, now, err);
+}
+
+bool prequeue_pass_alone(struct base *base, struct wall now, struct err *err) {
+    struct projection *projection;
+    struct err why = {0};
+    int role = -1;
+    if (!base_take_role(base, "prequeue", &role, &why)) {
+        if (why.kind != ERR_RUNNING)
+            return err_set(err, why.kind, "%s", why.text);
+        base_trigger(base, "prequeue");
+        return true;
+    }
+    bool ok = projection_open(base, &projection, err);
+    if (ok) {
+        struct checker *checker = checker_new(base, NULL, NULL);
+        struct prequeue *prequeue = prequeue_new(base, checker, projection);
+        ok = projection_recover(projection, now, err) &&
+             pass_alone(prequeue, now, err);
+        prequeue_free(prequeue);
+        checker_free(checker);
+        projection_close(projection);
+    }
+    base_give_role(base, "prequeue", &role);
+    return ok;
+}
