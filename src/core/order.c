@@ -23,8 +23,8 @@ static struct node *node_find(const struct order *order, uint64_t num) {
 }
 
 void node_touch(struct order *order, struct node *node) {
-    if (list_empty(&node->dirty))
-        list_push(&order->dirty, &node->dirty);
+    list_remove(&node->dirty);
+    list_push(&order->dirty, &node->dirty);
 }
 
 /* ---- life --------------------------------------------------------------- */
@@ -155,6 +155,7 @@ static struct node *node_new(struct order *order, struct item *item,
     node->state = entry->state;
     node->holds = entry->holds;
     node->rb = entry->rb;
+    node->was_recorded = true; /* perhaps with an empty record */
     node->admitted = entry->admitted;
     node->since = entry->since;
     node->key = order_key_new(entry->key);
@@ -189,6 +190,7 @@ void order_admit(struct order *order, const struct order_entry *entry) {
     list_remove(&item->to_ask);
     order_key_set(&item->key, NULL);
     order_key_set(&item->told, NULL);
+    rank_item_changed(order, item);
     if (!node->rb) {
         edges_open(order, node, entry);
         path_uses_open(order, node, entry);
@@ -239,6 +241,7 @@ static void node_stays(struct order *order, struct node *node) {
 bool order_move(struct order *order, uint64_t num, enum job_state to,
                 struct wall since, bool rollback_open) {
     struct node *node = node_find(order, num);
+    bool waits_again;
 
     if (node == NULL || to >= JOB_STATES)
         return false;
@@ -248,8 +251,13 @@ bool order_move(struct order *order, uint64_t num, enum job_state to,
     }
     if (to == STATE_QUEUED)
         node->goes_back = node->splice = false;
+    if (node_is_waiting(node) && to != STATE_QUEUED && to != STATE_STAGED)
+        rank_leaving(order, node);
+    waits_again = !node_is_waiting(node);
     node->state = to;
     node->since = since;
+    if (waits_again && node_is_waiting(node))
+        rank_waits_again(order, node);
     node_stays(order, node);
     return true;
 }
@@ -264,11 +272,28 @@ bool order_hold(struct order *order, uint64_t num, unsigned holds) {
     return true;
 }
 
+/* A plain command whose rank was not committed. Rare, so it is searched. */
+static bool outside_again(struct order *order, uint64_t num) {
+    size_t at = 0;
+    void *value;
+
+    while (map_next(&order->items, &at, NULL, &value)) {
+        struct item *item = value;
+
+        if (item->node != NULL || item->key == NULL || item->num != num)
+            continue;
+        order_key_set(&item->told, NULL);
+        rank_item_changed(order, item);
+        return true;
+    }
+    return false;
+}
+
 bool order_again(struct order *order, uint64_t num) {
     struct node *node = node_find(order, num);
 
     if (node == NULL)
-        return false;
+        return outside_again(order, num);
     node->splice = node->splice || node->state == STATE_STAGED;
     order_key_set(&node->told, NULL);
     node_stays(order, node);
@@ -295,7 +320,8 @@ void order_outside(struct order *order, const struct order_other *other) {
             order_key_set(&item->told, NULL);
         } else if (item->key == NULL) {
             item->key = order_key_new(other->key);
-            item->told = order_key_ref(item->key);
+            item->told = other->rank.len > 0 ? order_key_new(other->rank)
+                                             : order_key_ref(item->key);
         }
     }
     for (size_t i = 0; i < other->successor_count; i++) {
@@ -305,8 +331,7 @@ void order_outside(struct order *order, const struct order_other *other) {
         item_unref(order, successor);
     }
     item_changed(order, item);
-    if (item_is_live(item))
-        rank_item_changed(order, item);
+    rank_item_changed(order, item);
     item_unref(order, item);
 }
 
@@ -322,15 +347,9 @@ bool order_next_unknown(struct order *order, struct span *ret_id) {
 bool order_watches(const struct order *order, struct span id) {
     const struct item *item = item_find(order, id);
 
-    if (item == NULL)
-        return false;
-    LIST_EACH (&item->edges, it) {
-        enum edge_use use = LIST_OF(it, struct edge, in_item)->use;
-
-        if (use == USE_DEPENDENCY || use == USE_HINT)
-            return true;
-    }
-    return item->old_count > 0;
+    /* Also when nobody depends on it at this moment: what is remembered must
+     * not grow old. */
+    return item != NULL && (item->asked || item->known);
 }
 
 /* ---- effects ------------------------------------------------------------ */
@@ -455,7 +474,8 @@ static void doom_unknown(struct order *order, struct node *node) {
 static bool is_doomed(struct order *order, struct node *node) {
     if (node->doomed)
         return true;
-    if (node->holds != 0)
+    /* On its way back to Q it is judged again there. */
+    if (node->holds != 0 || node->asked == ORDER_RECOMPUTE + 1)
         return false;
     if (node->counts[VERDICT_FAILED] > 0)
         doom_failed(order, node);
@@ -505,7 +525,7 @@ static void judge_queued(struct order *order, struct node *node) {
 }
 
 static void judge_staged(struct order *order, struct node *node) {
-    if (is_doomed(order, node) || node->seq == 0)
+    if (node->doomed || node->seq == 0)
         return;
     if (node->holds == 0 && node->goes_back) {
         propose(order, node, ORDER_RECOMPUTE, "recompute");
@@ -541,14 +561,21 @@ static void deadlines_touch(struct order *order) {
 
 size_t order_scan(struct order *order, struct wall now, struct arena *arena,
                   struct order_effect **ret_effects) {
-    struct list *link;
+    struct list *link, rest;
 
     order->now = now;
     order->arena = arena;
     order->effect_count = 0;
     deadlines_touch(order);
     line_place(order);
-    while ((link = list_pop(&order->dirty)) != NULL)
+    /* First who fails, and who fails with them; then the others. */
+    list_init(&rest);
+    while ((link = list_pop(&order->dirty)) != NULL) {
+        struct node *node = LIST_OF(link, struct node, dirty);
+        if (node->state != STATE_STAGED || !is_doomed(order, node))
+            list_push(&rest, link);
+    }
+    while ((link = list_pop(&rest)) != NULL)
         judge(order, LIST_OF(link, struct node, dirty));
     rank_settle(order);
     order->arena = NULL;

@@ -88,7 +88,10 @@ bool order_move(struct order *order, uint64_t num, enum job_state to,
 /* Its holds as they are now. False: unknown num. */
 bool order_hold(struct order *order, uint64_t num, unsigned holds);
 /* A proposal for it was not committed though nothing about it changed (the
- * disk was full): propose again. False: unknown num. */
+ * disk was full): propose again. Say so of all that followed in the same scan
+ * too and commit none of them: a failure may rest on the one before it. False:
+ * nobody here refers to it any more; an ORDER_RANK may then be repeated as it
+ * is. */
 bool order_again(struct order *order, uint64_t num);
 
 /* What is known of an id that is not in the order: final long ago, a live
@@ -102,7 +105,8 @@ struct order_other {
     bool rolled_back;     /* D, and taken back later */
     struct wall since;    /* in that state; for order_why */
     uint64_t num;         /* live ones: for inheritance (ORDER_RANK) ... */
-    struct span key;      /* ... and its own key; may be empty */
+    struct span key;      /* ... its own key (empty: does not inherit) ... */
+    struct span rank;     /* ... and its rank in the registry; empty: the key */
     const struct span *successors; /* ids with a SUPERSEDES edge to it (D8) */
     size_t successor_count;
 };
@@ -111,7 +115,8 @@ void order_outside(struct order *order, const struct order_other *other);
 /* The next id it must be told about by order_outside; false: none. Each is
  * handed out once. */
 bool order_next_unknown(struct order *order, struct span *ret_id);
-/* Does anybody here depend on this id, directly or through successors? */
+/* Is anything remembered about this id, so that order_outside must be told of
+ * changes? (Somebody depends on it, directly or through successors.) */
 bool order_watches(const struct order *order, struct span id);
 bool order_has(const struct order *order, uint64_t num);
 size_t order_count(const struct order *order);

@@ -60,6 +60,7 @@ struct item {
     struct wall since;
     uint64_t num;
     struct order_key *key, *told; /* live and outside: for inheritance */
+    bool lent;                    /* told is not key; keeps a reference */
     struct list edges;            /* struct edge.in_item */
     struct item **successors;     /* referenced */
     struct item **olds;           /* of which it is a successor */
@@ -131,6 +132,7 @@ struct node {
     bool doomed;             /* its failure is proposed */
     bool goes_back;          /* its record must be made anew */
     bool splice;             /* its record lacks somebody */
+    bool was_recorded;       /* in a former life; not compared with L yet */
     unsigned asked;          /* kind + 1 of the proposal under way */
     const char *doom;        /* why, for order_why; static */
 
@@ -248,6 +250,7 @@ size_t preds_ids(struct order *order, const struct node *node,
 int rank_compare(const void *a, const void *b); /* of order->ranks */
 void rank_joined(struct order *order, struct node *node);
 void rank_leaving(struct order *order, struct node *node);
+void rank_waits_again(struct order *order, struct node *node);
 void rank_item_changed(struct order *order, struct item *item);
 void rank_again(struct order *order, struct node *node);
 void rank_settle(struct order *order); /* the end of a scan */

@@ -87,6 +87,7 @@ void item_link(struct order *order, struct item *old, struct item *successor) {
                                sizeof(*successor->olds));
     successor->olds[successor->old_count++] = old;
     item_ask(order, successor);
+    /* One more that lives: in front of those who depend on `old`. */
     successor->refs++;
     pointers_push(&order->late, successor);
     item_changed(order, old);
@@ -193,20 +194,33 @@ static void edge_count(struct order *order, struct edge *edge,
         node_deadline_changed(order, node);
 }
 
+/* The verdict became, or ceased to be, WAIT: what those who are waited for
+ * inherit changes, and they have to stand in front in L. */
+static void chain_judge(struct order *order, struct item *item) {
+    chain_down(order, item);
+    for (size_t i = 0; i < order->down.count; i++) {
+        struct item *at = order->down.p[i];
+
+        if (at->node == NULL) {
+            if (item_is_live(at))
+                rank_item_changed(order, at);
+            continue;
+        }
+        rank_again(order, at->node);
+        if (i > 0 && item->verdict == VERDICT_WAIT) {
+            at->refs++;
+            pointers_push(&order->late, at);
+        }
+    }
+}
+
 static void verdict_update(struct order *order, struct item *item) {
     enum verdict old = item->verdict, new = chain_verdict(order, item);
 
     if (old != new) {
         item->verdict = new;
-        /* Successors nobody waits for any more lose what they inherited. */
-        if (old == VERDICT_WAIT && item->successor_count > 0) {
-            chain_down(order, item);
-            for (size_t i = 1; i < order->down.count; i++) {
-                struct item *successor = order->down.p[i];
-                if (successor->node != NULL)
-                    rank_again(order, successor->node);
-            }
-        }
+        if (old == VERDICT_WAIT || new == VERDICT_WAIT)
+            chain_judge(order, item);
     }
     LIST_EACH (&item->edges, it) {
         struct edge *edge = LIST_OF(it, struct edge, in_item);
@@ -216,8 +230,10 @@ static void verdict_update(struct order *order, struct item *item) {
         } else if (edge->use == USE_DEPENDENCY && old != new) {
             edge_count(order, edge, old, false);
             edge_count(order, edge, new, true);
-            /* A plain command that arrived: the record lacks it. */
-            if (new == VERDICT_WAIT && item->node == NULL)
+            /* A plain command that arrived: the record lacks it. A chain that
+             * is served: the record names successors that still live. */
+            if ((new == VERDICT_WAIT && item->node == NULL) ||
+                (old == VERDICT_WAIT && item->successor_count > 0))
                 edge->node->splice = true;
             node_touch(order, edge->node);
         }
@@ -265,6 +281,13 @@ void edge_hint_update(struct order *order, struct edge *edge) {
         edge->node->hints++;
     else
         edge->node->hints--;
+    if (edge->item->node != NULL) {
+        rank_again(order, edge->item->node);
+    } else {
+        rank_item_changed(order, edge->item);
+        /* A plain command that arrived: the record lacks it. */
+        edge->node->splice = edge->node->splice || waits;
+    }
     node_touch(order, edge->node);
 }
 

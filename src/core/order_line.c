@@ -145,24 +145,38 @@ static void affected_add(struct order *order, struct node *node,
     pointers_push(affected, node);
 }
 
-/* Whose records may differ when these move: their own, and those of whoever
- * stands right behind one of them. */
+static void affected_add_group(struct order *order, struct group *group,
+                               struct pointers *affected) {
+    LIST_EACH (&group->uses, it) {
+        affected_add(order, LIST_OF(it, struct use, in_group)->node, affected);
+    }
+}
+
+/* Those right behind a use that goes; and when these use a directory, those
+ * behind them, for they may come to stand behind a larger group. */
+static void affected_add_behind(struct order *order, const struct use *use,
+                                struct pointers *affected) {
+    struct group *behind = group_behind(use);
+
+    if (behind == NULL)
+        return;
+    affected_add_group(order, behind, affected);
+    if (behind->file || behind->in_place.next == &behind->place->groups)
+        return;
+    affected_add_group(order,
+                       LIST_OF(behind->in_place.next, struct group, in_place),
+                       affected);
+}
+
+/* Whose records may differ when these move. */
 static void affected_collect(struct order *order, const struct pointers *moving,
                              struct pointers *affected) {
     for (size_t i = 0; i < moving->count; i++) {
         struct node *node = moving->p[i];
 
         affected_add(order, node, affected);
-        for (size_t k = 0; k < node->use_count; k++) {
-            struct group *behind = group_behind(&node->uses[k]);
-
-            if (behind == NULL)
-                continue;
-            LIST_EACH (&behind->uses, it) {
-                affected_add(order, LIST_OF(it, struct use, in_group)->node,
-                             affected);
-            }
-        }
+        for (size_t k = 0; k < node->use_count; k++)
+            affected_add_behind(order, &node->uses[k], affected);
         LIST_EACH (&node->item->edges, it) {
             struct edge *edge = LIST_OF(it, struct edge, in_item);
 
@@ -218,7 +232,8 @@ static void affected_judge(struct order *order,
         struct node *node = affected->p[i];
 
         node->walk_mark = 0;
-        if (node->seq == 0 || preds_sum(order, node) == node->sum)
+        /* One that found no place is compared with nothing. */
+        if (node->seq != 0 && preds_sum(order, node) == node->sum)
             continue;
         node->goes_back = true;
         node_touch(order, node);
@@ -441,32 +456,37 @@ static bool cycle_break(struct order *order, struct placing *placing,
 /* After a start: does what is recorded agree with L? It does not when we died
  * between a step and the splicing that followed from it. */
 static void record_judge(struct order *order, struct node *node) {
-    uint64_t mark;
+    uint64_t recorded, waited;
 
     preds_collect(order, node);
-    mark = ++order->mark;
-    for (size_t i = 0; i < node->edge_count; i++) {
-        const struct edge *edge = &node->edges[i];
+    recorded = ++order->mark;
+    waited = ++order->mark;
+    for (size_t i = 0; i < node->edge_count; i++)
+        if (node->edges[i].use == USE_RECORD)
+            node->edges[i].item->set_mark = recorded;
+    for (size_t i = 0; i < order->preds.count; i++) {
+        struct item *item = order->preds.p[i].item;
 
-        if (edge->use != USE_RECORD)
+        if (item->set_mark != recorded && item->set_mark != waited)
+            node->splice = true;
+        item->set_mark = waited;
+    }
+    for (size_t i = 0; i < node->edge_count; i++) {
+        const struct item *item = node->edges[i].item;
+
+        if (node->edges[i].use != USE_RECORD || !item_is_live(item))
             continue;
-        edge->item->set_mark = mark;
-        if (edge->item->node != NULL && edge->item->node->seq > node->seq)
+        if (item->set_mark != waited)
+            node->splice = true;
+        if (item->node != NULL && item->node->seq > node->seq)
             node->goes_back = true;
     }
-    for (size_t i = 0; i < order->preds.count; i++)
-        if (order->preds.p[i].item->set_mark != mark)
-            node->splice = true;
 }
 
 /* The record stands at the end of the edges. */
-static bool has_record(const struct node *node) {
-    return node->edge_count > 0 &&
-           node->edges[node->edge_count - 1].use == USE_RECORD;
-}
-
 static void record_close(struct order *order, struct node *node) {
-    while (has_record(node))
+    while (node->edge_count > 0 &&
+           node->edges[node->edge_count - 1].use == USE_RECORD)
         edge_close(order, &node->edges[--node->edge_count]);
 }
 
@@ -511,9 +531,9 @@ static void placing_close(struct order *order, struct placing *placing) {
     for (size_t i = 0; i < placing->all.count; i++) {
         struct node *node = placing->all.p[i];
 
-        node->moving = false;
-        if (node->seq == 0 || !has_record(node))
+        if (node->seq == 0 || !node->was_recorded)
             continue;
+        node->was_recorded = false;
         if (node->state == STATE_STAGED)
             record_judge(order, node);
         record_close(order, node);

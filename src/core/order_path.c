@@ -172,8 +172,8 @@ static void group_free(struct group *group) {
 }
 
 /* Two groups of directory uses that became neighbours. The smaller one moves,
- * so that no use moves more than log n times. */
-static void groups_merge(struct group *front, struct group *behind) {
+ * so that no use moves more than log n times. Returns what they became. */
+static struct group *groups_merge(struct group *front, struct group *behind) {
     bool forward = behind->count <= front->count;
     struct group *from = forward ? behind : front,
                  *to = forward ? front : behind;
@@ -191,6 +191,7 @@ static void groups_merge(struct group *front, struct group *behind) {
     }
     to->count += from->count;
     group_free(from);
+    return to;
 }
 
 void path_remove(struct order *order, struct use *use, bool splice) {
@@ -211,7 +212,13 @@ void path_remove(struct order *order, struct use *use, bool splice) {
     } else if (!before->file && !behind->file) {
         if (group_at(before->place, before->in_place.prev) == NULL)
             group_is_first_now(order, behind);
-        groups_merge(before, behind);
+        else if (splice)
+            group_inherits(order, behind);
+        /* Who stands behind them waits for more than before. */
+        behind = groups_merge(before, behind);
+        behind = group_at(behind->place, behind->in_place.next);
+        if (splice && behind != NULL)
+            group_inherits(order, behind);
     } else if (splice) {
         group_inherits(order, behind);
     }

@@ -68,8 +68,13 @@ void rank_item_changed(struct order *order, struct item *item) {
         list_push(&order->rank_items, &item->rank_dirty);
 }
 
+/* One that is not placed gets it from those who move behind it once it is. */
+static bool inherits(const struct node *node) {
+    return node->seq != 0 || node->rb;
+}
+
 void rank_again(struct order *order, struct node *node) {
-    if (!heap_has(&order->ranks, node))
+    if (inherits(node) && !heap_has(&order->ranks, node))
         heap_push(&order->ranks, node);
 }
 
@@ -79,6 +84,8 @@ static void push_to(struct order *order, const struct node *from,
 
     if (node == NULL) {
         rank_item_changed(order, item);
+    } else if (!inherits(node)) {
+        return;
     } else if (order_key_compare(from->rank, node->rank) < 0) {
         order_key_set(&node->rank, from->rank);
         told_touch(order, node);
@@ -86,20 +93,27 @@ static void push_to(struct order *order, const struct node *from,
     }
 }
 
-void rank_joined(struct order *order, struct node *node) {
+/* Its rank to all in front, as far as it is the most urgent there. */
+static void push(struct order *order, struct node *node) {
     struct pointers *stack = &order->stack;
 
-    order_key_set(&node->rank, node->key);
-    told_touch(order, node);
     stack->count = 0;
     pointers_push(stack, node);
     while (stack->count > 0) {
         struct node *at = stack->p[--stack->count];
 
+        if (!node_is_waiting(at))
+            continue;
         preds_collect(order, at);
         for (size_t i = 0; i < order->preds.count; i++)
             push_to(order, at, order->preds.p[i].item);
     }
+}
+
+void rank_joined(struct order *order, struct node *node) {
+    order_key_set(&node->rank, node->key);
+    told_touch(order, node);
+    push(order, node);
 }
 
 /* Those it may have lent `rank` to. */
@@ -117,6 +131,10 @@ static void lent(struct order *order, const struct node *node,
     }
 }
 
+void rank_waits_again(struct order *order, struct node *node) {
+    push(order, node);
+}
+
 void rank_leaving(struct order *order, struct node *node) {
     lent(order, node, node->rank);
 }
@@ -124,8 +142,11 @@ void rank_leaving(struct order *order, struct node *node) {
 /* ---- computing ---------------------------------------------------------- */
 
 static void take_better(struct order_key **best, const struct edge *edge) {
-    if (edge->node->seq != 0 && order_key_compare(edge->node->rank, *best) < 0)
-        *best = edge->node->rank;
+    const struct node *node = edge->node;
+
+    if (node->seq != 0 && node_is_waiting(node) &&
+        order_key_compare(node->rank, *best) < 0)
+        *best = node->rank;
 }
 
 /* Of those who wait for the item because of its id. */
@@ -157,7 +178,8 @@ struct order_key *rank_of(struct order *order, const struct node *node) {
             continue;
         LIST_EACH (&behind->uses, it) {
             const struct node *waiter = LIST_OF(it, struct use, in_group)->node;
-            if (order_key_compare(waiter->rank, best) < 0)
+            if (node_is_waiting(waiter) &&
+                order_key_compare(waiter->rank, best) < 0)
                 best = waiter->rank;
         }
     }
@@ -168,11 +190,16 @@ static void compute(struct order *order, struct node *node) {
     struct order_key *old = order_key_ref(node->rank);
     struct order_key *now = rank_of(order, node);
 
-    if (order_key_compare(now, old) != 0) {
+    int change = order_key_compare(now, old);
+
+    if (change != 0) {
         order_key_set(&node->rank, now);
         told_touch(order, node);
-        lent(order, node, old);
     }
+    if (change < 0)
+        push(order, node);
+    if (change > 0)
+        lent(order, node, old);
     order_key_unref(old);
 }
 
@@ -187,16 +214,31 @@ static void tell(struct order *order, uint64_t num, enum job_state from,
     effect->rank = arena_span(order->arena, span_make(rank->p, rank->bytes));
 }
 
+/* As long as it has another's key in the registry it is remembered, even when
+ * nobody refers to it any more: it has to get its own back. */
+static void item_lent(struct order *order, struct item *item, bool lent) {
+    if (lent == item->lent)
+        return;
+    item->lent = lent;
+    if (lent)
+        item->refs++;
+    else
+        item_unref(order, item);
+}
+
 static void tell_item(struct order *order, struct item *item) {
     struct order_key *best;
 
-    if (item->node != NULL || item->key == NULL || !item_is_live(item))
+    if (item->node != NULL || item->key == NULL || !item_is_live(item)) {
+        item_lent(order, item, false);
         return;
+    }
     best = best_of_edges(order, item, item->key);
-    if (key_is(best, item->told))
-        return;
-    order_key_set(&item->told, best);
-    tell(order, item->num, item->state, best);
+    if (!key_is(best, item->told)) {
+        order_key_set(&item->told, best);
+        tell(order, item->num, item->state, best);
+    }
+    item_lent(order, item, !key_is(best, item->key));
 }
 
 static void tell_node(struct order *order, struct node *node) {

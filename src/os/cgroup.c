@@ -243,21 +243,6 @@ bool cgroup_tree_close(struct cgroup_tree *tree, int wait_ms) {
     return empty;
 }
 
-bool cgroup_remove(const char *path, int wait_ms) {
-    char root[PATH_MAX];
-    const char *name = strrchr(path, '/');
-    if (name == NULL || (size_t)(name - path) >= sizeof root)
-        return false;
-    memcpy(root, path, (size_t)(name - path));
-    root[name - path] = '\0';
-    int fd = open(root, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (fd < 0)
-        return false;
-    bool ok = remove_tree(fd, name + 1, wait_ms, NULL);
-    close(fd);
-    return ok;
-}
-
 static struct cgroup_leaf *make_leaf(struct cgroup_tree *tree) {
     char name[16];
     snprintf(name, sizeof name, "%u", tree->made);

@@ -47,9 +47,6 @@ void cgroup_tree_kill(const struct cgroup_tree *tree);
 /* Waits until it is empty, removes it. False: still populated. */
 bool cgroup_tree_close(struct cgroup_tree *tree, int wait_ms);
 
-/* The same from outside, for the client of a guard that died. */
-bool cgroup_remove(const char *path, int wait_ms);
-
 /* A leaf nobody is in; NULL with errno set when there can be none. */
 struct cgroup_leaf *cgroup_leaf_take(struct cgroup_tree *tree);
 /* Back; it must be empty. */

@@ -11,15 +11,13 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "os/cgroup.h"
 #include "os/guard_frame.h"
 
 enum {
     READ_BYTES = 256 << 10,
     SOCKET_BYTES = 1 << 20,
     GUARD_FD = 3, /* control, base, output: 3, 4, 5 in the guard */
-    READY_WAIT_MS = 60000,
-    LOST_WAIT_MS = 2000 /* for what the guard leaves behind */
+    READY_WAIT_MS = 60000
 };
 
 struct guard {
@@ -28,7 +26,7 @@ struct guard {
     uv_prepare_t prepare;
     unsigned handles; /* not yet closed */
     int fd;
-    pid_t pid; /* 0: reaped */
+    pid_t pid;                  /* 0: reaped */
     bool lost, closing;
     int polled; /* events asked of the poll handle */
     struct text in, out;
@@ -192,15 +190,22 @@ static void free_guard(struct guard *guard) {
 /* Its tasks: the kernel kills the processes it started when it dies; those in
  * its cgroup get their KILL from us. */
 static void lose(struct guard *guard, const char *why) {
+    char path[PATH_MAX + 16];
     if (guard->lost)
         return;
     guard->lost = true;
     uv_poll_stop(&guard->poll);
+    if (guard->tree != NULL) {
+        snprintf(path, sizeof path, "%s/cgroup.kill", guard->tree);
+        int fd = open(path, O_WRONLY | O_CLOEXEC);
+        if (fd >= 0) {
+            UNUSED ssize_t n = write(fd, "1", 1);
+            close(fd);
+        }
+    }
     if (guard->pid > 0)
         kill(guard->pid, SIGKILL);
     reap_guard(guard);
-    if (guard->tree != NULL)
-        cgroup_remove(guard->tree, LOST_WAIT_MS);
     if (!guard->closing && guard->events.lost != NULL)
         guard->events.lost(guard->ctx, why);
 }

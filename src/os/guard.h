@@ -32,10 +32,9 @@ struct guard;
 struct guard_options {
     int base_fd;             /* the base's directory; lock paths start there */
     int output_fd;           /* directory of output paths; 0 = base_fd */
-    const char *role;        /* letters, digits, "-"; NULL = "task". Of one role
-                                only one guard may live per base: the caller
-                                holds its lock (or puts its pid into the role),
-                                and leftovers of that role are killed first */
+    const char *role;        /* NULL = "task". Of one role only one guard may
+                                live per base: the caller holds its lock, and
+                                leftovers of that role are killed at the start */
     const char *cgroup_root; /* cgroup v2 directory to live under; NULL = own
                                 cgroup; "" = do not use cgroups */
     const char *life_path;   /* lock file of this role's tasks; only where there

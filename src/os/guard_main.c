@@ -28,8 +28,7 @@ enum {
     LAUNCHERS_MAX = 64,
     FORMER_WAIT_MS = 30000, /* for processes of a former life to be gone */
     LAST_WAIT_MS = 10000,   /* for our own, at the end */
-    CLOSE_WAIT_MS = 30000,
-    REAP_MS = 1000 /* orphans are reaped this long after an end */
+    REAP_MS = 1000          /* orphans are reaped this long after an end */
 };
 
 /* What epoll says when it is not about a task. */
@@ -46,7 +45,6 @@ struct post {
     char mode[PATH_MAX + 256];
     struct mono gather_until; /* ends are sent by then */
     struct mono reap_at;
-    struct mono close_by; /* the last wait has an end too */
 };
 
 /* Handlers to their defaults and everything blocked: what the terminal or a
@@ -253,7 +251,7 @@ static void init_post(struct post *post) {
     list_init(&life->outside);
     list_init(&life->handed);
     list_init(&life->over);
-    post->gather_until = post->reap_at = post->close_by = MONO_NEVER;
+    post->gather_until = post->reap_at = MONO_NEVER;
 }
 
 static void describe(struct post *post, const struct err *why) {
@@ -355,8 +353,6 @@ static void tell_over(struct post *post) {
 
 static int wait_ms(const struct post *post) {
     int64_t next = watch_next(&post->watch).ns;
-    if (post->close_by.ns < next)
-        next = post->close_by.ns;
     if (post->gather_until.ns < next)
         next = post->gather_until.ns;
     if (post->reap_at.ns < next)
@@ -425,12 +421,8 @@ static void close_post(struct post *post) {
     struct guard_life *life = &post->life;
     epoll_ctl(post->epoll_fd, EPOLL_CTL_DEL, post->control_fd, NULL);
     desk_end_all(&post->desk);
-    post->close_by = mono_add_ms(clock_mono(), CLOSE_WAIT_MS);
     while (!all_over(life))
-        if (clock_mono().ns < post->close_by.ns)
-            turn(post);
-        else /* somebody hangs in the kernel: what is left is for the next */
-            _exit(err_exit_status(ERR_TEMPORARY));
+        turn(post);
     pthread_mutex_lock(&life->lock);
     pthread_cond_broadcast(&life->work);
     pthread_mutex_unlock(&life->lock);

@@ -141,18 +141,6 @@ static void arguments_too_long_are_refused(void **state) {
     free(big);
 }
 
-/* A guard that cannot open anything more says: not now. */
-static void lack_of_descriptors_is_temporary(void **state) {
-    struct world *world = *state;
-    struct rlimit few = {8, 8};
-    run_sh(world, 1, ":");
-    assert_int_equal(
-        prlimit(guard_pid(world->guard), RLIMIT_NOFILE, &few, NULL), 0);
-    struct seen *seen = run_sh(world, 2, ":");
-    assert_int_equal(seen->end.result, GUARD_TEMPORARY);
-    assert_non_null(strstr(seen->error, "Too many open files"));
-}
-
 /* ---- output ---- */
 
 static struct seen *run_with_file(struct world *world, char *const *argv,
@@ -494,7 +482,6 @@ int main(int argc, char **argv) {
         CASE(thousands_of_tasks_end_once_each),
         CASE(start_waiting_for_a_slot_can_be_withdrawn),
         CASE(many_lasting_tasks_end_at_once_when_killed),
-        GROUPS(lack_of_descriptors_is_temporary),
         GROUPS(output_of_a_small_task_comes_inline),
         GROUPS(child_gets_only_its_own_descriptors),
         GROUPS(deaf_task_is_killed_after_the_grace),
