@@ -37,13 +37,13 @@ static void fail_all(struct list *batches, const struct err *err) {
 /* The files a batch speaks of, before the lock is taken: others may write
  * meanwhile. False: this batch fails, alone. */
 static bool files_sync(struct store_batch *batch) {
-    int last = -1;
+    const struct op *last = NULL;
     for (unsigned i = 0; batch->sync_count > 0 && i < batch->count; i++) {
         const struct op *op = &batch->ops[i];
-        if (op->kind != OP_SYNC_FIRST || op->fd == last)
+        if (op->kind != OP_SYNC_FIRST || (last && op->fd == last->fd))
             continue;
-        last = op->fd;
-        if (fdatasync(last) != 0)
+        last = op;
+        if (fdatasync(op->fd) != 0)
             return err_errno(&batch->err, errno, "cannot sync output file");
     }
     return true;
