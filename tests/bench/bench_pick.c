@@ -1,0 +1,216 @@
+/* What a backlog costs: picking the next job with few and with many waiting,
+ * memory of the serving process for each of them, CPU of a restart until the
+ * first start.
+ *
+ *     bench_pick POINTSMAN [MOST]        default 1000000 waiting */
+#include <inttypes.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "bench/callers.h"
+#include "bench/figure.h"
+#include "bench/served.h"
+#include "bench/waiting.h"
+#include "os/clock.h"
+#include "serve/scheduler.h"
+
+enum { PICKS = 1001, NET_S = 300 };
+
+static const char spec[] = "{\"command\":[\"/bin/sleep\",\"600\"]}";
+
+/* ---- picking ------------------------------------------------------------ */
+
+/* A machine on which each attempt lasts a second and ends at once. */
+struct machine {
+    uint64_t handle; /* 0: none runs */
+    unsigned starts;
+};
+
+static void machine_start(void *ctx, const struct run_order *order) {
+    struct machine *machine = ctx;
+    machine->handle = order->handle;
+    machine->starts++;
+}
+
+static void machine_stop(void *ctx, uint64_t handle, enum run_stop how) {
+    (void)ctx, (void)handle, (void)how;
+}
+
+static void machine_flush(void *ctx) {
+    (void)ctx;
+}
+
+static int machine_settle(void *ctx) {
+    (void)ctx;
+    return -1;
+}
+
+static void machine_release(void *ctx, uint64_t handle) {
+    (void)ctx, (void)handle;
+}
+
+static void end_attempt(struct machine *machine, struct scheduler *scheduler) {
+    struct wall now = clock_wall();
+    struct run_end end = {.handle = machine->handle,
+                          .started = wall_add_ms(now, -1000),
+                          .ended = now};
+    machine->handle = 0;
+    scheduler_ended(scheduler, &end);
+}
+
+static struct store *open_store(const struct served *served) {
+    struct store_options options = {0};
+    struct store *store;
+    struct err err;
+    if (!store_open_sqlite(bench_text("%s/ctrl/registry.db", served->base),
+                           &options, &store, &err))
+        bench_die("%s", err.text);
+    return store;
+}
+
+/* The median of a turn that records an end and picks the next job; without
+ * and with its commit. */
+static void pick(struct store *store, double *ret_turn_us,
+                 double *ret_commit_us) {
+    static double turns[PICKS], commits[PICKS];
+    struct machine machine = {0};
+    struct scheduler_options options = {
+        .parts = SCHEDULER_STAGES | SCHEDULER_STARTS,
+        .slots = 1,
+        .actor = SPAN("daemon:scheduler"),
+        .worker = SPAN("local"),
+    };
+    struct runner runner = {.ctx = &machine,
+                            .start = machine_start,
+                            .stop = machine_stop,
+                            .flush = machine_flush,
+                            .settle = machine_settle,
+                            .release = machine_release};
+    struct scheduler *scheduler = scheduler_new(store, &options, &runner);
+    struct wall next;
+    struct err err;
+    if (!scheduler_start(scheduler, clock_wall(), true, &err))
+        bench_die("%s", err.text);
+    for (unsigned i = 0; i < PICKS + 1; i++) {
+        double begun_us = bench_wall_us();
+        if (!scheduler_turn(scheduler, clock_wall(), &next, &err))
+            bench_die("%s", err.text);
+        double turned_us = bench_wall_us();
+        store_turn(store);
+        if (machine.handle == 0)
+            bench_die("nothing was started");
+        if (i > 0) { /* the first one fills the window */
+            turns[i - 1] = turned_us - begun_us;
+            commits[i - 1] = bench_wall_us() - begun_us;
+        }
+        end_attempt(&machine, scheduler);
+    }
+    scheduler_free(scheduler);
+    *ret_turn_us = bench_median(turns, PICKS);
+    *ret_commit_us = bench_median(commits, PICKS);
+}
+
+static void print_pick(uint64_t waiting, double turn_us, double commit_us,
+                       double first_us) {
+    struct figure figure = {
+        .what = bench_text("pick, %" PRIu64 " waiting", waiting),
+        .ours = bench_text("%.1f us", turn_us),
+        .other = bench_text("10000: %.1f us (commit: %.0f)", first_us,
+                            commit_us - turn_us),
+        .value = turn_us / first_us,
+        .unit = "x",
+        .goal = waiting <= 10000     ? 0
+                : waiting <= 1000000 ? 1.1
+                                     : 1.3,
+        .at_most = true,
+    };
+    figure_print(&figure);
+}
+
+/* ---- the serving process ------------------------------------------------ */
+
+static void await_start(struct served *served) {
+    static const char counts[] =
+        "GET /api/v1/counts HTTP/1.1\r\nHost: pointsman\r\n\r\n";
+    int fd = served_connect(served);
+    bool started = false;
+    for (int i = 0; !started && i < NET_S * 1000; i++) {
+        char *answer = callers_ask(fd, counts, sizeof(counts) - 1);
+        started = strstr(answer, "\"executing\":1") != NULL;
+        free(answer);
+        if (!started)
+            poll(NULL, 0, 1);
+    }
+    close(fd);
+    if (!started)
+        bench_die("nothing was started");
+}
+
+/* CPU until the first start; what is resident then. */
+static void restart(struct served *served, const char *pointsman,
+                    double *ret_cpu_us, double *ret_resident) {
+    served_start(served, pointsman);
+    await_start(served);
+    *ret_cpu_us = served_cpu_us(served);
+    *ret_resident = bench_resident_bytes(served->pid);
+    served_stop(served);
+}
+
+static void print_serving(struct served *full, const char *pointsman,
+                          uint64_t waiting) {
+    struct served few;
+    double few_cpu_us, cpu_us, few_resident, resident;
+    served_make(&few, pointsman, 1);
+    struct store *store = open_store(&few);
+    waiting_add_commands(store, 0, 10, SPAN(spec));
+    store_close(store);
+    restart(&few, pointsman, &few_cpu_us, &few_resident);
+    restart(full, pointsman, &cpu_us, &resident);
+    double each = (resident - few_resident) / (double)waiting;
+    struct figure memory = {
+        .what = bench_text("serve, %" PRIu64 " waiting, resident", waiting),
+        .ours = bench_text("%.1f MiB", resident / (1 << 20)),
+        .other = bench_text("10 waiting: %.1f MiB", few_resident / (1 << 20)),
+        .value = each,
+        .unit = "B each",
+        .goal = 100,
+        .at_most = true,
+    };
+    struct figure begin = {
+        .what = bench_text("serve, %" PRIu64 " waiting, first start", waiting),
+        .ours = bench_text("%.0f ms CPU", cpu_us / 1e3),
+        .other = bench_text("10 waiting: %.0f ms", few_cpu_us / 1e3),
+        .value = cpu_us / 1e6,
+        .unit = "s",
+        .goal = 0.5,
+        .at_most = true,
+    };
+    figure_print(&memory);
+    figure_print(&begin);
+}
+
+int main(int argc, char **argv) {
+    uint64_t most = 1000000, filled = 0;
+    struct served served;
+    double first_us = 0;
+    if (argc < 2 || argc > 3 ||
+        (argc == 3 && (!span_u64(span_of(argv[2]), &most) || most < 10000)))
+        bench_die("usage: bench_pick POINTSMAN [MOST]");
+    served_make(&served, argv[1], 1);
+    struct store *store = open_store(&served);
+    for (uint64_t waiting = 10000; waiting <= most; waiting *= 10) {
+        double turn_us, commit_us;
+        waiting_add_commands(store, filled, waiting, SPAN(spec));
+        filled = waiting;
+        pick(store, &turn_us, &commit_us);
+        if (first_us == 0)
+            first_us = turn_us;
+        print_pick(waiting, turn_us, commit_us, first_us);
+    }
+    store_close(store);
+    print_serving(&served, argv[1], filled);
+    return 0;
+}
