@@ -103,10 +103,15 @@ static void reject_name(const char *name, unsigned number, char ret[256]) {
         snprintf(ret, 256, "%.*s.%u", len, name, number);
 }
 
-static bool is_taken(const struct base *base, const char *name) {
-    struct stat st;
-    bool there = false;
-    return !dir_stat(base->dirs[BASE_REJECT], name, &st, &there, NULL) || there;
+/* By another thing: two names of this one are a move cut short. */
+static bool is_taken(const struct base *base, const char *to, int dir,
+                     const char *name) {
+    struct stat there, mine;
+    bool is_there = false, is_mine = false;
+    if (!dir_stat(base->dirs[BASE_REJECT], to, &there, &is_there, NULL))
+        return true;
+    return is_there && !(dir_stat(dir, name, &mine, &is_mine, NULL) &&
+                         is_mine && mine.st_ino == there.st_ino);
 }
 
 static bool write_why(const struct base *base, const char *name,
@@ -135,7 +140,7 @@ bool placement_reject(const struct base *base, int dir, const char *name,
                            "is taken",
                            name);
         reject_name(name, number, to);
-        if (is_taken(base, to))
+        if (is_taken(base, to, dir, name))
             continue;
         if (!write_why(base, to, name, word, sentence, err) ||
             !dir_move(dir, name, base->dirs[BASE_REJECT], to, DIR_DURABLE,

@@ -1,0 +1,518 @@
+/* Every transition, killed or failing at every call that changes a file, then
+ * recovered: each set is in exactly one directory, its log tells its history,
+ * nothing handed in is lost (spec/reliability.md §2c, the in-process table).
+ *
+ * A step runs in a process of its own (this program under the verb "step"),
+ * with a disk that ends the process at the k-th call; the test goes on with k
+ * until a step comes to its end. Then the same with a second kill during the
+ * recovery, and with calls that fail instead. */
+#include <errno.h>
+#include <fcntl.h>
+#include <spawn.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "serve/fsck.h"
+#include "serve/prune.h"
+#include "support/spool.h"
+#include "support/tarball.h"
+
+enum { KILLED = 77, NOT_STARTED = 255 };
+
+/* ---- the disk that gives way
+ * ------------------------------------------------- */
+
+enum trouble { TROUBLE_NONE, TROUBLE_KILL, TROUBLE_EIO, TROUBLE_FULL };
+
+static enum trouble trouble;
+static unsigned calls, fatal_call;
+
+/* True: the call is to fail. */
+static bool gives_way(void) {
+    if (trouble == TROUBLE_NONE)
+        return false;
+    calls++;
+    if (trouble == TROUBLE_KILL && calls == fatal_call)
+        _exit(KILLED);
+    if (trouble == TROUBLE_EIO && calls == fatal_call)
+        errno = EIO;
+    else if (trouble == TROUBLE_FULL && calls >= fatal_call)
+        errno = ENOSPC;
+    else
+        return false;
+    return true;
+}
+
+static int weak_openat(int dir, const char *name, int flags, mode_t mode) {
+    return gives_way() ? -1 : openat(dir, name, flags, mode);
+}
+/* Half of it is written before the end. */
+static ssize_t weak_write(int fd, const void *bytes, size_t count) {
+    if (trouble != TROUBLE_NONE && calls + 1 == fatal_call && count > 1)
+        (void)!write(fd, bytes, count / 2);
+    return gives_way() ? -1 : write(fd, bytes, count);
+}
+static int weak_ftruncate(int fd, off_t size) {
+    return gives_way() ? -1 : ftruncate(fd, size);
+}
+static int weak_fchmod(int fd, mode_t mode) {
+    return gives_way() ? -1 : fchmod(fd, mode);
+}
+static int weak_fchown(int fd, uid_t uid, gid_t gid) {
+    return gives_way() ? -1 : fchown(fd, uid, gid);
+}
+static int weak_fsync(int fd) {
+    (void)fd;
+    return gives_way() ? -1 : 0;
+}
+static int weak_renameat(int from_dir, const char *from, int to_dir,
+                         const char *to) {
+    return gives_way() ? -1 : renameat(from_dir, from, to_dir, to);
+}
+static int weak_renameat2(int from_dir, const char *from, int to_dir,
+                          const char *to, unsigned flags) {
+    return gives_way() ? -1 : renameat2(from_dir, from, to_dir, to, flags);
+}
+/* A file system without RENAME_NOREPLACE takes two calls. */
+static int poor_renameat2(int from_dir, const char *from, int to_dir,
+                          const char *to, unsigned flags) {
+    (void)from_dir, (void)from, (void)to_dir, (void)to, (void)flags;
+    errno = EINVAL;
+    return -1;
+}
+static int weak_linkat(int from_dir, const char *from, int to_dir,
+                       const char *to, int flags) {
+    return gives_way() ? -1 : linkat(from_dir, from, to_dir, to, flags);
+}
+static int weak_unlinkat(int dir, const char *name, int flags) {
+    return gives_way() ? -1 : unlinkat(dir, name, flags);
+}
+static int weak_mkdirat(int dir, const char *name, mode_t mode) {
+    return gives_way() ? -1 : mkdirat(dir, name, mode);
+}
+static int weak_mkfifoat(int dir, const char *name, mode_t mode) {
+    return gives_way() ? -1 : mkfifoat(dir, name, mode);
+}
+
+static struct disk weak = {
+    .openat = weak_openat,
+    .write = weak_write,
+    .ftruncate = weak_ftruncate,
+    .fchmod = weak_fchmod,
+    .fchown = weak_fchown,
+    .fsync = weak_fsync,
+    .syncfs = weak_fsync,
+    .renameat = weak_renameat,
+    .renameat2 = weak_renameat2,
+    .linkat = weak_linkat,
+    .unlinkat = weak_unlinkat,
+    .mkdirat = weak_mkdirat,
+    .mkfifoat = weak_mkfifoat,
+};
+
+/* ---- steps
+ * -------------------------------------------------------------------- */
+
+static const char tar_name[] = "C1_@400000006553f10a00000000_17_here_DC";
+
+static void good_tar(struct text *tar) {
+    spool_tar(tar, "DC", "##precursors\nC0\n", "f g");
+}
+
+static void scan(struct spool *spool) {
+    struct wall next;
+    struct err err = {0};
+    do
+        (void)prequeue_scan(spool->prequeue, spool->now, &next, &err);
+    while (prequeue_is_due(spool->prequeue));
+}
+
+static void pass(struct spool *spool) {
+    struct err err = {0};
+    (void)projection_settle(spool->projection, spool->now, &err);
+}
+
+static void have_marker(struct spool *spool) {
+    CLEANUP(text_clear) struct text tar = TEXT_INIT;
+    good_tar(&tar);
+    spool_put(spool, tar_name, text_span(&tar));
+}
+static void have_bad_marker(struct spool *spool) {
+    spool_put(spool, tar_name, SPAN("this is no tarball"));
+}
+static void have_job_file(struct spool *spool) {
+    struct spool other;
+    CLEANUP(text_clear) struct text tar = TEXT_INIT;
+    good_tar(&tar);
+    spool_begin(&other);
+    spool_put(&other, tar_name, text_span(&tar));
+    spool_scan(&other);
+    const char *file = spool_text(&other, BASE_QUEUE, tar_name);
+    spool_write(spool, BASE_DATA, tar_name, text_span(&tar));
+    spool_write(spool, BASE_PREQUEUE, tar_name, span_of(file));
+    spool_end(&other);
+}
+static void have_queued(struct spool *spool) {
+    have_marker(spool);
+    spool_scan(spool);
+}
+static void have_staged(struct spool *spool) {
+    have_queued(spool);
+    spool_record(spool, "C1", "C0");
+    spool_step(spool, "C1", STATE_STAGED, "staged");
+}
+static void have_pending(struct spool *spool) {
+    have_staged(spool);
+    spool_step(spool, "C1", STATE_PENDING, "ready");
+}
+static void have_running(struct spool *spool) {
+    have_pending(spool);
+    spool_step(spool, "C1", STATE_EXECUTING, "start");
+}
+static void have_done(struct spool *spool) {
+    have_running(spool);
+    spool_step(spool, "C1", STATE_DONE, "ok");
+}
+static void have_moved_by_hand(struct spool *spool) {
+    have_pending(spool);
+    (void)renameat(spool->base->dirs[BASE_PENDING], tar_name,
+                   spool->base->dirs[BASE_TERM], tar_name);
+}
+static void have_moved_wrongly(struct spool *spool) {
+    have_pending(spool);
+    (void)renameat(spool->base->dirs[BASE_PENDING], tar_name,
+                   spool->base->dirs[BASE_DONE], tar_name);
+}
+
+static void move_on(struct spool *spool, enum job_state to,
+                    const char *reason) {
+    struct err err = {0};
+    struct job job = spool_job(spool, "C1");
+    struct store_batch *batch = store_batch_new(spool->base->store);
+    store_batch_actor(batch, spool->now, SPAN("daemon:test"));
+    store_move(batch,
+               &(struct store_move){.num = job.num,
+                                    .from = job.state,
+                                    .to = to,
+                                    .reason = span_of(reason),
+                                    .begin_attempt = to == STATE_EXECUTING});
+    (void)store_write(batch, &err);
+    store_batch_free(batch);
+}
+
+static void do_stage(struct spool *spool) {
+    spool_record(spool, "C1", "C0");
+    move_on(spool, STATE_STAGED, "staged");
+    pass(spool);
+}
+static void do_stage_to_start(struct spool *spool) {
+    spool_record(spool, "C1", "C0");
+    move_on(spool, STATE_STAGED, "staged");
+    move_on(spool, STATE_PENDING, "ready");
+    move_on(spool, STATE_EXECUTING, "start");
+    pass(spool);
+}
+static void do_record_again(struct spool *spool) {
+    spool_record(spool, "C1", "C9");
+    pass(spool);
+}
+static void do_ready(struct spool *spool) {
+    move_on(spool, STATE_PENDING, "ready");
+    pass(spool);
+}
+static void do_start(struct spool *spool) {
+    move_on(spool, STATE_EXECUTING, "start");
+    pass(spool);
+}
+static void do_finish(struct spool *spool) {
+    move_on(spool, STATE_DONE, "ok");
+    pass(spool);
+}
+static void do_fail(struct spool *spool) {
+    move_on(spool, STATE_FAILED, "exit-3");
+    pass(spool);
+}
+static void do_return(struct spool *spool) {
+    move_on(spool, STATE_PENDING, "temp");
+    pass(spool);
+}
+static void do_abandon(struct spool *spool) {
+    move_on(spool, STATE_ABANDONED, "rollback");
+    pass(spool);
+}
+static void do_cancel(struct spool *spool) {
+    move_on(spool, STATE_TERMINATED, "operator");
+    pass(spool);
+}
+static void do_put(struct spool *spool) {
+    CLEANUP(text_clear) struct text tar = TEXT_INIT;
+    CLEANUP(fd_close) int fd = memfd_create("tar", MFD_CLOEXEC);
+    struct err err = {0};
+    good_tar(&tar);
+    (void)!write(fd, tar.p, tar.len);
+    (void)lseek(fd, 0, SEEK_SET);
+    (void)intake_put(spool->base, fd, span_of(tar_name), &err);
+}
+static void no_answer(void *ctx, const struct upload_result *result) {
+    (void)ctx, (void)result;
+}
+static void do_upload(struct spool *spool) {
+    CLEANUP(text_clear) struct text tar = TEXT_INIT;
+    struct intake_origin origin = {.now = spool->now};
+    struct upload *upload;
+    struct err err = {0};
+    good_tar(&tar);
+    if (!upload_open(spool->base, span_of(tar_name), SPAN(""), &origin, &upload,
+                     &err))
+        return;
+    if (upload_write(upload, text_span(&tar), &err))
+        upload_finish(upload, spool->checker, no_answer, NULL);
+    else
+        upload_abort(upload);
+}
+static void do_prune(struct spool *spool) {
+    struct prune_report report;
+    struct err err = {0};
+    (void)prune(spool->base,
+                wall_add_ms(spool->now, INT64_C(91) * 24 * 3600 * 1000),
+                &report, &err);
+}
+
+/* ---- what must hold afterwards
+ * --------------------------------------------------- */
+
+static void is_in_order(struct spool *spool) {
+    spool_assert_projected(spool);
+    assert_int_equal(spool_count(spool, BASE_PREQUEUE), 0);
+}
+static void is_admitted(struct spool *spool) {
+    assert_true(spool_knows(spool, "C1"));
+    assert_int_equal(spool_count(spool, BASE_REJECT), 0);
+    assert_true(spool_has(spool, BASE_DATA, tar_name));
+    is_in_order(spool);
+}
+static void is_rejected(struct spool *spool) {
+    assert_false(spool_knows(spool, "C1"));
+    assert_true(spool_has(spool, BASE_REJECT, tar_name));
+    assert_int_equal(spool_count(spool, BASE_REJECT), 2);
+    assert_int_equal(spool_count(spool, BASE_DATA), 0);
+    is_in_order(spool);
+}
+/* Nobody was told that it is safe; the same again brings it in. */
+static void can_be_put_again(struct spool *spool) {
+    is_in_order(spool);
+    do_put(spool);
+    spool_scan(spool);
+    is_admitted(spool);
+}
+static void can_be_sent_again(struct spool *spool) {
+    is_in_order(spool);
+    do_upload(spool);
+    spool_scan(spool);
+    is_admitted(spool);
+}
+static void is_cancelled(struct spool *spool) {
+    assert_int_equal(spool_job(spool, "C1").state, STATE_TERMINATED);
+    is_in_order(spool);
+}
+static void is_pending_still(struct spool *spool) {
+    assert_int_equal(spool_job(spool, "C1").state, STATE_PENDING);
+    is_in_order(spool);
+}
+static void is_archived(struct spool *spool) {
+    do_prune(spool);
+    struct fsck_report report = {0};
+    struct err err = {0};
+    assert_true(spool_has(spool, BASE_ARCHIVE, tar_name));
+    assert_int_equal(spool_count(spool, BASE_ARCHIVE), 2);
+    assert_true(fsck_check(spool->base, &report, &err));
+    assert_int_equal(report.problems, 0);
+}
+
+static const struct step {
+    const char *name;
+    void (*have)(struct spool *spool);
+    void (*run)(struct spool *spool); /* NULL: what any start does */
+    void (*holds)(struct spool *spool);
+} steps[] = {
+    {"admission", have_marker, scan, is_admitted},
+    {"admission-of-a-job-file", have_job_file, scan, is_admitted},
+    {"rejection", have_bad_marker, scan, is_rejected},
+    {"put", NULL, do_put, can_be_put_again},
+    {"upload", NULL, do_upload, can_be_sent_again},
+    {"stage", have_queued, do_stage, is_in_order},
+    {"stage-to-start", have_queued, do_stage_to_start, is_in_order},
+    {"record-again", have_staged, do_record_again, is_in_order},
+    {"ready", have_staged, do_ready, is_in_order},
+    {"start", have_pending, do_start, is_in_order},
+    {"finish", have_running, do_finish, is_in_order},
+    {"fail", have_running, do_fail, is_in_order},
+    {"return", have_running, do_return, is_in_order},
+    {"abandon", have_running, do_abandon, is_in_order},
+    {"cancel", have_pending, do_cancel, is_in_order},
+    {"cancel-by-hand", have_moved_by_hand, NULL, is_cancelled},
+    {"illegal-move", have_moved_wrongly, NULL, is_pending_still},
+    {"prune", have_done, do_prune, is_archived},
+};
+
+/* ---- the sweep
+ * ---------------------------------------------------------------------- */
+
+/* step INDEX PATH TROUBLE K POOR; INDEX "open": only the recovery. */
+static int step_main(char **argv) {
+    struct spool spool = {.path = mem_string(argv[2])};
+    bool opening = strcmp(argv[1], "open") == 0 || !steps[atoi(argv[1])].run;
+    enum trouble asked = atoi(argv[3]);
+    fatal_call = (unsigned)atoi(argv[4]);
+    if (argv[5][0] == '1')
+        weak.renameat2 = poor_renameat2;
+    disk = &weak;
+    spool.now = (struct wall){strtoll(argv[6], NULL, 10)};
+    if (opening)
+        trouble = asked;
+    spool_open(&spool);
+    trouble = asked;
+    if (opening)
+        scan(&spool);
+    else
+        steps[atoi(argv[1])].run(&spool);
+    trouble = TROUBLE_NONE;
+    /* No closing: whatever the process still meant to do is not done. */
+    _exit(asked == TROUBLE_NONE || calls < fatal_call ? 0 : 1);
+}
+
+static int run_step(const char *what, const struct spool *spool,
+                    enum trouble how, unsigned k, bool poor) {
+    char trouble_text[8], k_text[16], now[32], poor_text[2];
+    snprintf(trouble_text, sizeof(trouble_text), "%d", how);
+    snprintf(k_text, sizeof(k_text), "%u", k);
+    snprintf(now, sizeof(now), "%lld", (long long)spool->now.ns);
+    snprintf(poor_text, sizeof(poor_text), "%d", poor);
+    char self[] = "/proc/self/exe", verb[] = "step";
+    char *what_text = mem_string(what);
+    char *argv[] = {self,   verb,      what_text, spool->path, trouble_text,
+                    k_text, poor_text, now,       NULL};
+    posix_spawn_file_actions_t files;
+    pid_t pid;
+    int status;
+    posix_spawn_file_actions_init(&files);
+    posix_spawn_file_actions_addopen(&files, 2, "/dev/null", O_WRONLY, 0);
+    assert_int_equal(posix_spawn(&pid, self, &files, NULL, argv, environ), 0);
+    posix_spawn_file_actions_destroy(&files);
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    free(what_text);
+    assert_true(WIFEXITED(status));
+    return WEXITSTATUS(status);
+}
+
+static void copy_base(const char *from, const char *to) {
+    char command[9000];
+    snprintf(command, sizeof(command), "cp -a '%s' '%s'", from, to);
+    assert_int_equal(system(command), 0);
+}
+
+static char *make_template(const struct step *step, struct wall *ret_now) {
+    struct spool spool;
+    spool_begin(&spool);
+    if (step->have)
+        step->have(&spool);
+    spool_close(&spool);
+    *ret_now = spool.now;
+    return spool.path;
+}
+
+struct sweep {
+    const struct step *step;
+    char *template;
+    char path[4200];
+    struct wall now;
+    enum trouble trouble;
+    bool poor;
+};
+
+/* One try; false: the step came to its end untroubled. */
+static bool try(struct sweep *sweep, unsigned k, unsigned second) {
+    struct spool spool = {.path = sweep->path, .now = sweep->now};
+    char index[16];
+    snprintf(index, sizeof(index), "%zu", (size_t)(sweep->step - steps));
+    static unsigned tries;
+    snprintf(sweep->path, sizeof(sweep->path), "%s/sweep%u", test_dir(),
+             tries++);
+    copy_base(sweep->template, sweep->path);
+    int got = run_step(index, &spool, sweep->trouble, k, sweep->poor);
+    /* A start that cannot do its work says so and ends. */
+    assert_true(got == 0 || got == 1 || got == KILLED ||
+                (!sweep->step->run && got == NOT_STARTED));
+    if (second > 0) {
+        int again = run_step("open", &spool, TROUBLE_KILL, second, sweep->poor);
+        assert_true(again == 0 || again == KILLED);
+    }
+    if (getenv("SWEEP_TELL"))
+        print_message("# %s: %u, %u: %d\n", sweep->step->name, k, second, got);
+    spool_open(&spool);
+    spool_scan(&spool);
+    sweep->step->holds(&spool);
+    spool_close(&spool);
+    return got != 0;
+}
+
+static void sweep_all(enum trouble how, bool poor, bool twice,
+                      unsigned stride) {
+    static const unsigned seconds[] = {1, 2, 4, 7, 12};
+    struct sweep sweep = {.trouble = how, .poor = poor};
+    for (size_t i = 0; i < COUNT(steps); i++) {
+        sweep.step = &steps[i];
+        sweep.template = make_template(sweep.step, &sweep.now);
+        unsigned k = 1, tries = 0;
+        for (bool more = true; more; k += stride) {
+            more = try(&sweep, k, twice ? seconds[tries % COUNT(seconds)] : 0);
+            tries++;
+            assert_true(k < 500);
+        }
+        print_message("# %s: %u tries\n", steps[i].name, tries);
+        assert_true(tries > 1); /* it was in trouble at least once */
+        free(sweep.template);
+    }
+}
+
+static void killed_at_every_call_each_set_is_in_one_place(void **state) {
+    (void)state;
+    sweep_all(TROUBLE_KILL, false, false, 1);
+}
+
+static void killed_again_while_recovering_too(void **state) {
+    (void)state;
+    sweep_all(TROUBLE_KILL, false, true, 4);
+}
+
+static void killed_where_a_rename_takes_two_calls(void **state) {
+    (void)state;
+    sweep_all(TROUBLE_KILL, true, true, 5);
+}
+
+static void one_failing_call_loses_nothing(void **state) {
+    (void)state;
+    sweep_all(TROUBLE_EIO, false, false, 3);
+}
+
+static void a_disk_full_from_any_call_on_loses_nothing(void **state) {
+    (void)state;
+    sweep_all(TROUBLE_FULL, false, true, 5);
+}
+
+int main(int argc, char **argv) {
+    SPOOL_MAIN(argc, argv);
+    if (argc == 8 && strcmp(argv[1], "step") == 0)
+        return step_main(argv + 1);
+    disk = &weak; /* nothing here needs to outlive the machine */
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(killed_at_every_call_each_set_is_in_one_place),
+        cmocka_unit_test(killed_again_while_recovering_too),
+        cmocka_unit_test(killed_where_a_rename_takes_two_calls),
+        cmocka_unit_test(one_failing_call_loses_nothing),
+        cmocka_unit_test(a_disk_full_from_any_call_on_loses_nothing),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
