@@ -28,7 +28,7 @@ struct bench {
     char *noop;
     const char *raw_spawn;
     uint64_t count, started, ended;
-    bool closed;
+    bool closed, pipes; /* pipes: status and progress too */
 };
 
 static void start_one(struct bench *bench) {
@@ -40,7 +40,9 @@ static void start_one(struct bench *bench) {
                                 .envp = envp,
                                 .dir = "/",
                                 .mask = 022,
-                                .stdin_fd = -1};
+                                .stdin_fd = -1,
+                                .status_fd = bench->pipes,
+                                .progress_fd = bench->pipes};
     guard_start(bench->guard, &start);
 }
 
@@ -99,7 +101,9 @@ static void open_guard(struct bench *bench, const char *cgroup_root) {
 }
 
 /* The guard's own CPU counts once it is reaped, hence the whole life. */
-static struct result run_guard(struct bench *bench, const char *cgroup_root) {
+static struct result run_guard(struct bench *bench, const char *cgroup_root,
+                               bool pipes) {
+    bench->pipes = pipes;
     double before_us = cpu_us();
     open_guard(bench, cgroup_root);
     struct mono begin = clock_mono();
@@ -156,7 +160,8 @@ static void print(const char *name, const struct result *results,
 
 int main(int argc, char **argv) {
     static struct bench bench;
-    static struct result raw[ROUNDS_MAX], with[ROUNDS_MAX], without[ROUNDS_MAX];
+    static struct result raw[ROUNDS_MAX], with[ROUNDS_MAX], without[ROUNDS_MAX],
+        pipes[ROUNDS_MAX];
     if (argc > 1 && strcmp(argv[1], "guard") == 0)
         return guard_main(argc - 1, argv + 1);
     if (argc < 3)
@@ -170,14 +175,16 @@ int main(int argc, char **argv) {
     uv_loop_init(&bench.loop);
     for (int i = 0; i < rounds; i++) {
         raw[i] = run_raw(&bench);
-        with[i] = run_guard(&bench, NULL);
-        without[i] = run_guard(&bench, "");
+        with[i] = run_guard(&bench, NULL, false);
+        without[i] = run_guard(&bench, "", false);
+        pipes[i] = run_guard(&bench, NULL, true);
     }
     printf("no-op tasks, 2 at a time, %d rounds of %llu\n", rounds,
            (unsigned long long)bench.count);
     print("raw vfork+exec+pipe", raw, raw, rounds);
     print("guard, cgroup if any", with, raw, rounds);
     print("guard, groups", without, raw, rounds);
+    print("guard, three pipes", pipes, raw, rounds);
     uv_loop_close(&bench.loop);
     return 0;
 }

@@ -45,15 +45,6 @@ int rig_setup_thread(void **state) {
     return rig_setup(state, RIG_SQLITE_THREAD);
 }
 
-int rig_teardown(void **state) {
-    struct rig *rig = *state;
-    store_close(rig->store);
-    arena_clear(&rig->arena);
-    free(rig->path);
-    free(rig);
-    return 0;
-}
-
 void rig_reopen(struct rig *rig) {
     if (rig->backend == RIG_MEMORY)
         return;
@@ -181,10 +172,9 @@ const char *rig_events(struct rig *rig, uint64_t after) {
     for (size_t i = 0; i < count; i++) {
         const struct store_event *event = &events[i];
         text_addf(&text, "%s%s %.*s %c %c %.*s", i ? "; " : "",
-                  event_kind_word(event->kind), (int)event->id.len,
-                  event->id.p, job_state_letter(event->from),
-                  job_state_letter(event->to), (int)event->reason.len,
-                  event->reason.p);
+                  event_kind_word(event->kind), (int)event->id.len, event->id.p,
+                  job_state_letter(event->from), job_state_letter(event->to),
+                  (int)event->reason.len, event->reason.p);
     }
     return arena_string(&rig->arena, text_span(&text));
 }
@@ -192,4 +182,14 @@ const char *rig_events(struct rig *rig, uint64_t after) {
 void rig_verify(struct rig *rig) {
     if (!store_verify(rig->store, &rig->err))
         fail_msg("%s", rig->err.text);
+}
+
+int rig_teardown(void **state) {
+    struct rig *rig = *state;
+    rig_verify(rig); /* whatever the test did */
+    store_close(rig->store);
+    arena_clear(&rig->arena);
+    free(rig->path);
+    free(rig);
+    return 0;
 }

@@ -25,10 +25,105 @@ static void an_admitted_job_reads_back_as_given(void **state) {
     assert_int_equal(back.admitted_seq, 1);
     assert_int_equal(back.state_seq, 1);
     assert_int_equal(wall_s(back.admitted), 1001);
+    assert_int_equal(wall_s(back.since), 1001);
     assert_false(back.has_relations);
     assert_false(back.stale);
     assert_string_equal(rig_events(rig, 0), "move j1 - P admitted");
-    rig_verify(rig);
+}
+
+static void a_change_keeps_its_relations_and_is_stale(void **state) {
+    struct rig *rig = *state;
+    const struct job_edge edges[] = {
+        {EDGE_HINT, SPAN("C0")},
+        {EDGE_DEPENDENCY, SPAN("C9")},
+        {EDGE_DEPENDENCY, SPAN("C1")},
+        {EDGE_DEPENDENCY, SPAN("C9")},
+    };
+    const struct job_touch touches[] = {{SPAN("src/b.c"), false},
+                                        {SPAN("src/a.c"), true},
+                                        {SPAN("src/\xff.c"), false},
+                                        {SPAN("src/b.c"), true}};
+    struct job job = rig_change("C2", "4.b");
+    struct store_batch *batch = rig_batch(rig);
+    store_admit(batch, &job, edges, COUNT(edges), touches, COUNT(touches), NULL,
+                0);
+    assert_int_equal(rig_write(batch), STORE_DONE);
+    struct job back = rig_job(rig, 1);
+    assert_true(back.has_relations);
+    assert_true(back.stale);
+    assert_span(back.target, "main");
+    assert_int_equal(back.size_bytes, 512);
+    struct job_edge *found;
+    struct job_touch *touched;
+    size_t count;
+    assert_true(
+        store_edges_from(rig->store, 1, &rig->arena, &found, &count, NULL));
+    assert_int_equal(count, 3);
+    assert_int_equal(found[0].kind, EDGE_DEPENDENCY);
+    assert_span(found[0].to, "C1");
+    assert_span(found[1].to, "C9");
+    assert_int_equal(found[2].kind, EDGE_HINT);
+    assert_true(
+        store_touches(rig->store, 1, &rig->arena, &touched, &count, NULL));
+    assert_int_equal(count, 3);
+    assert_span(touched[0].path, "src/a.c");
+    assert_true(touched[0].deleted);
+    assert_span(touched[1].path, "src/b.c");
+    assert_false(touched[1].deleted);
+    assert_span(touched[2].path, "src/\xff.c");
+}
+
+static void the_same_submission_twice_is_one_job(void **state) {
+    struct rig *rig = *state;
+    struct job job = rig_command("j1", "4.a");
+    uint64_t num = rig_admit(rig, &job);
+    struct store_batch *batch = rig_batch(rig);
+    struct job other = job;
+    other.sum = SPAN("other");
+    struct job change = rig_change("j1", "4.a");
+    store_admit(batch, &job, NULL, 0, NULL, 0, NULL, 0);
+    store_admit(batch, &other, NULL, 0, NULL, 0, NULL, 0);
+    store_admit(batch, &change, NULL, 0, NULL, 0, NULL, 0);
+    assert_true(store_write(batch, NULL));
+    assert_int_equal(store_batch_result(batch, 0), STORE_SAME);
+    assert_int_equal(store_batch_num(batch, 0), num);
+    assert_int_equal(store_batch_seq(batch, 0), 1);
+    assert_int_equal(store_batch_result(batch, 1), STORE_DUPLICATE);
+    assert_int_equal(store_batch_num(batch, 1), num);
+    assert_int_equal(store_batch_result(batch, 2), STORE_DUPLICATE);
+    store_batch_free(batch);
+    rig_move(rig, num, STATE_PENDING, STATE_TERMINATED, "operator");
+    batch = rig_batch(rig);
+    store_admit(batch, &job, NULL, 0, NULL, 0, NULL, 0);
+    assert_int_equal(rig_write(batch), STORE_DUPLICATE);
+    assert_string_equal(rig_events(rig, 0),
+                        "move j1 - P admitted; move j1 P T operator");
+}
+
+static void one_batch_may_hold_the_same_id_twice(void **state) {
+    struct rig *rig = *state;
+    struct job job = rig_command("j1", "4.a");
+    struct store_batch *batch = rig_batch(rig);
+    store_admit(batch, &job, NULL, 0, NULL, 0, NULL, 0);
+    store_admit(batch, &job, NULL, 0, NULL, 0, NULL, 0);
+    job.id = SPAN("j2");
+    store_admit(batch, &job, NULL, 0, NULL, 0, NULL, 0);
+    assert_true(store_write(batch, NULL));
+    assert_int_equal(store_batch_result(batch, 0), STORE_DONE);
+    assert_int_equal(store_batch_result(batch, 1), STORE_SAME);
+    assert_int_equal(store_batch_num(batch, 1), 1);
+    assert_int_equal(store_batch_num(batch, 2), 2);
+    store_batch_free(batch);
+}
+
+static void an_array_with_one_name_twice_is_refused(void **state) {
+    struct rig *rig = *state;
+    const struct span nodes[] = {SPAN("a"), SPAN("b"), SPAN("a")};
+    struct job job = rig_command("j1", "4.a");
+    struct store_batch *batch = rig_batch(rig);
+    store_admit(batch, &job, NULL, 0, NULL, 0, nodes, 3);
+    assert_int_equal(rig_write(batch), STORE_DUPLICATE);
+    assert_string_equal(rig_events(rig, 0), "");
 }
 
 static void a_life_is_three_steps_and_their_events(void **state) {
@@ -38,19 +133,382 @@ static void a_life_is_three_steps_and_their_events(void **state) {
                      STORE_DONE);
     struct job job = rig_job(rig, num);
     assert_int_equal(job.state, STATE_DONE);
+    assert_span(job.reason, "ok");
     assert_int_equal(job.attempt, 1);
     assert_int_equal(job.tasks_done, 1);
     assert_int_equal(job.state_seq, 3);
+    assert_int_equal(wall_s(job.since), 1003);
+    assert_int_equal(wall_s(job.admitted), 1001);
     assert_string_equal(rig_events(rig, 0),
                         "move j1 - P admitted; move j1 P X start; "
                         "move j1 X D ok");
+}
+
+static void a_step_from_another_state_is_a_conflict(void **state) {
+    struct rig *rig = *state;
+    uint64_t num = rig_started(rig, "j1");
+    assert_int_equal(
+        rig_move(rig, num, STATE_PENDING, STATE_EXECUTING, "start"),
+        STORE_CONFLICT);
+    assert_int_equal(
+        rig_move(rig, num, STATE_PENDING, STATE_TERMINATED, "operator"),
+        STORE_CONFLICT);
+    assert_int_equal(rig_move(rig, 77, STATE_PENDING, STATE_EXECUTING, "start"),
+                     STORE_UNKNOWN);
+    assert_int_equal(rig_move(rig, 0, STATE_PENDING, STATE_EXECUTING, "start"),
+                     STORE_UNKNOWN);
+    assert_int_equal(rig_job(rig, num).attempt, 1);
+    assert_string_equal(rig_events(rig, 1), "move j1 P X start");
+}
+
+static void steps_count_ends_and_retry_forgets_them(void **state) {
+    struct rig *rig = *state;
+    uint64_t num = rig_started(rig, "j1");
+    struct store_move back = {
+        .num = num,
+        .from = STATE_EXECUTING,
+        .to = STATE_PENDING,
+        .reason = SPAN("temp"),
+        .detail = SPAN("exit 75"),
+        .not_before = wall_from_s(5000),
+        .temps = 1,
+        .crashes = 2,
+        .fails = 3,
+    };
+    struct store_batch *batch = rig_batch(rig);
+    store_move(batch, &back);
+    assert_int_equal(rig_write(batch), STORE_DONE);
+    struct job job = rig_job(rig, num);
+    assert_int_equal(job.temps, 1);
+    assert_int_equal(job.crashes, 2);
+    assert_int_equal(job.fails, 3);
+    assert_int_equal(wall_s(job.not_before), 5000);
+    assert_span(job.detail, "exit 75");
+    rig_move(rig, num, STATE_PENDING, STATE_EXECUTING, "start");
+    job = rig_job(rig, num);
+    assert_int_equal(job.not_before.ns, 0);
+    assert_int_equal(job.temps, 1);
+    assert_int_equal(job.attempt, 2);
+    rig_move(rig, num, STATE_EXECUTING, STATE_FAILED, "exit-1");
+    struct store_move retry = {
+        .num = num,
+        .from = STATE_FAILED,
+        .to = STATE_PENDING,
+        .reason = SPAN("retry"),
+        .begin_attempt = true,
+        .clear_counts = true,
+    };
+    batch = rig_batch(rig);
+    store_move(batch, &retry);
+    assert_int_equal(rig_write(batch), STORE_DONE);
+    job = rig_job(rig, num);
+    assert_int_equal(job.temps + job.crashes + job.fails, 0);
+    assert_int_equal(job.attempt, 3);
+}
+
+static void a_held_job_does_not_start(void **state) {
+    struct rig *rig = *state;
+    struct job job = rig_command("j1", "4.a");
+    uint64_t num = rig_admit(rig, &job);
+    struct store_batch *batch = rig_batch(rig);
+    store_hold(batch, num, HOLD_OPERATOR, SPAN("lunch"));
+    store_hold(batch, num, HOLD_OPERATOR, SPAN("lunch"));
+    store_hold(batch, num, HOLD_APPROVAL, SPAN("needs two"));
+    store_release(batch, num, HOLD_ROLLBACK, SPAN(""));
+    store_hold(batch, 9, HOLD_OPERATOR, SPAN(""));
+    assert_true(store_write(batch, NULL));
+    static const enum store_result expected[] = {
+        STORE_DONE, STORE_SAME, STORE_DONE, STORE_SAME, STORE_UNKNOWN};
+    for (unsigned i = 0; i < COUNT(expected); i++)
+        assert_int_equal(store_batch_result(batch, i), expected[i]);
+    store_batch_free(batch);
+    assert_int_equal(rig_job(rig, num).holds, HOLD_OPERATOR | HOLD_APPROVAL);
+    assert_string_equal(rig_ready(rig, 9000), "");
+    assert_int_equal(
+        rig_move(rig, num, STATE_PENDING, STATE_EXECUTING, "start"),
+        STORE_CONFLICT);
+    batch = rig_batch(rig);
+    store_release(batch, num, HOLD_OPERATOR, SPAN("back"));
+    store_release(batch, num, HOLD_APPROVAL, SPAN("two said yes"));
+    assert_int_equal(rig_write(batch), STORE_DONE);
+    assert_string_equal(rig_ready(rig, 9000), "j1");
+    assert_string_equal(
+        rig_events(rig, 1),
+        "hold j1 P P lunch; hold j1 P P needs two; release j1 P P back; "
+        "release j1 P P two said yes");
+}
+
+static void a_final_job_is_not_held(void **state) {
+    struct rig *rig = *state;
+    struct job job = rig_command("j1", "4.a");
+    uint64_t num = rig_admit(rig, &job);
+    struct store_batch *batch = rig_batch(rig);
+    store_hold(batch, num, HOLD_OPERATOR, SPAN(""));
+    rig_write(batch);
+    rig_move(rig, num, STATE_PENDING, STATE_TERMINATED, "operator");
+    batch = rig_batch(rig);
+    store_release(batch, num, HOLD_OPERATOR, SPAN(""));
+    assert_int_equal(rig_write(batch), STORE_CONFLICT);
+    struct store_tally tally;
+    assert_true(store_count(rig->store, &tally, NULL));
+    assert_int_equal(tally.held, 0);
+    assert_int_equal(tally.count[STATE_TERMINATED], 1);
+}
+
+static void cancel_is_asked_of_executing_jobs_only(void **state) {
+    struct rig *rig = *state;
+    struct job job = rig_command("j1", "4.a");
+    uint64_t num = rig_admit(rig, &job);
+    struct store_batch *batch = rig_batch(rig);
+    store_ask_cancel(batch, num);
+    assert_int_equal(rig_write(batch), STORE_CONFLICT);
+    rig_move(rig, num, STATE_PENDING, STATE_EXECUTING, "start");
+    batch = rig_batch(rig);
+    store_ask_cancel(batch, num);
+    store_ask_cancel(batch, num);
+    assert_true(store_write(batch, NULL));
+    assert_int_equal(store_batch_result(batch, 0), STORE_DONE);
+    assert_int_equal(store_batch_result(batch, 1), STORE_SAME);
+    store_batch_free(batch);
+    assert_true(rig_job(rig, num).cancel_asked);
+    /* It crashed instead: it must not start again. */
+    rig_move(rig, num, STATE_EXECUTING, STATE_PENDING, "crash");
+    assert_true(rig_job(rig, num).cancel_asked);
+    assert_string_equal(rig_ready(rig, 9000), "");
+    assert_int_equal(
+        rig_move(rig, num, STATE_PENDING, STATE_EXECUTING, "start"),
+        STORE_CONFLICT);
+    rig_move(rig, num, STATE_PENDING, STATE_TERMINATED, "operator");
+    assert_false(rig_job(rig, num).cancel_asked);
+    assert_string_equal(rig_events(rig, 2),
+                        "cancel j1 X X asked; move j1 X P crash; "
+                        "move j1 P T operator");
+}
+
+static void a_record_replaces_the_precursors_only(void **state) {
+    struct rig *rig = *state;
+    const struct job_edge edges[] = {{EDGE_DEPENDENCY, SPAN("C0")},
+                                     {EDGE_PRECURSOR, SPAN("C1")}};
+    const struct span first[] = {SPAN("C3"), SPAN("C2"), SPAN("C3")};
+    struct job job = rig_change("C9", "4.a");
+    struct store_batch *batch = rig_batch(rig);
+    store_admit(batch, &job, edges, 2, NULL, 0, NULL, 0);
+    store_record(batch, 1, first, 3);
+    store_splice(batch, 1, first, 1);
+    assert_int_equal(rig_write(batch), STORE_DONE);
+    struct job_edge *found;
+    size_t count;
+    store_edges_from(rig->store, 1, &rig->arena, &found, &count, NULL);
+    assert_int_equal(count, 2);
+    assert_span(found[0].to, "C0");
+    assert_int_equal(found[1].kind, EDGE_PRECURSOR);
+    assert_span(found[1].to, "C3");
+    assert_int_equal(rig_job(rig, 1).record_seq, 2);
+    struct store_event *events;
+    store_events(rig->store, 1, 1, 0, &rig->arena, &events, &count, NULL);
+    assert_int_equal(count, 1);
+    assert_span(events[0].detail, "C3 C2 C3");
+    struct job pending = rig_command("j1", "4.b");
+    uint64_t num = rig_admit(rig, &pending);
+    batch = rig_batch(rig);
+    store_record(batch, num, first, 1);
+    assert_int_equal(rig_write(batch), STORE_CONFLICT);
+    batch = rig_batch(rig);
+    store_splice(batch, 99, first, 1);
+    assert_int_equal(rig_write(batch), STORE_UNKNOWN);
+}
+
+static void a_rank_leaves_the_own_key_alone(void **state) {
+    struct rig *rig = *state;
+    struct job job = rig_command("j1", "4.a");
+    uint64_t num = rig_admit(rig, &job);
+    for (int i = 0; i < 2; i++) {
+        struct store_batch *batch = rig_batch(rig);
+        store_rank(batch, num, SPAN("2.z"));
+        assert_int_equal(rig_write(batch), i ? STORE_SAME : STORE_DONE);
+    }
+    struct job back = rig_job(rig, num);
+    assert_span(back.key, "4.a");
+    assert_span(back.rank, "2.z");
+    assert_string_equal(rig_events(rig, 1), "");
+    rig_move(rig, num, STATE_PENDING, STATE_TERMINATED, "operator");
+    struct store_batch *batch = rig_batch(rig);
+    store_rank(batch, num, SPAN("1"));
+    assert_int_equal(rig_write(batch), STORE_CONFLICT);
+    struct job two = rig_command("j2", "4.b");
+    two.rank = SPAN("1.x");
+    back = rig_job(rig, rig_admit(rig, &two));
+    assert_span(back.key, "4.b");
+    assert_span(back.rank, "1.x");
+}
+
+static void projected_holds_for_one_state_only(void **state) {
+    struct rig *rig = *state;
+    struct job job = rig_change("C1", "4.a");
+    uint64_t num = rig_admit(rig, &job);
+    struct store_batch *batch = rig_batch(rig);
+    store_projected(batch, num, 1);
+    store_projected(batch, num, 1);
+    store_projected(batch, 9, 1);
+    assert_true(store_write(batch, NULL));
+    assert_int_equal(store_batch_result(batch, 0), STORE_DONE);
+    assert_int_equal(store_batch_result(batch, 1), STORE_SAME);
+    assert_int_equal(store_batch_result(batch, 2), STORE_UNKNOWN);
+    store_batch_free(batch);
+    assert_false(rig_job(rig, num).stale);
+    rig_move(rig, num, STATE_QUEUED, STATE_STAGED, "staged");
+    assert_true(rig_job(rig, num).stale);
+    batch = rig_batch(rig);
+    store_projected(batch, num, 1);
+    assert_int_equal(rig_write(batch), STORE_CONFLICT);
+    assert_true(rig_job(rig, num).stale);
+    assert_string_equal(rig_list(rig, (struct store_list){.stale_only = true}),
+                        "C1");
+}
+
+static void notes_are_events_and_nothing_else(void **state) {
+    struct rig *rig = *state;
+    struct job job = rig_command("j1", "4.a");
+    uint64_t num = rig_admit(rig, &job);
+    struct store_batch *batch = rig_batch(rig);
+    store_note(batch, EVENT_REJECT, 0, SPAN("bad name"), SPAN("name"),
+               SPAN("no class"));
+    store_note(batch, EVENT_ALARM, num, SPAN(""), SPAN("odd"), SPAN(""));
+    store_note(batch, EVENT_ALARM, 44, SPAN(""), SPAN("odd"), SPAN(""));
+    assert_int_equal(rig_write(batch), STORE_UNKNOWN);
+    assert_string_equal(rig_events(rig, 1),
+                        "reject bad name - - name; alarm j1 P P odd");
+    struct store_event *events;
+    size_t count;
+    store_events(rig->store, 0, num, 0, &rig->arena, &events, &count, NULL);
+    assert_int_equal(count, 2);
+    assert_int_equal(events[1].seq, 3);
+    assert_span(events[1].actor, "uid:7");
+    assert_int_equal(wall_s(events[1].at), 1002);
+}
+
+static void settings_are_set_once_and_removed(void **state) {
+    struct rig *rig = *state;
+    static const struct {
+        const char *name, *value;
+        enum store_result result;
+    } steps[] = {
+        {"b", "1", STORE_DONE},  {"b", "1", STORE_SAME},
+        {"a", "", STORE_DONE},   {"b", "2", STORE_DONE},
+        {"c", NULL, STORE_SAME}, {"d", "x", STORE_DONE},
+        {"d", NULL, STORE_DONE},
+    };
+    for (size_t i = 0; i < COUNT(steps); i++) {
+        struct store_batch *batch = rig_batch(rig);
+        store_set(batch, span_of(steps[i].name), span_of(steps[i].value));
+        assert_int_equal(rig_write(batch), steps[i].result);
+    }
+    rig_reopen(rig);
+    struct span value, *names, *values;
+    size_t count;
+    assert_true(
+        store_setting(rig->store, SPAN("b"), &rig->arena, &value, NULL));
+    assert_span(value, "2");
+    store_setting(rig->store, SPAN("a"), &rig->arena, &value, NULL);
+    assert_non_null(value.p);
+    assert_int_equal(value.len, 0);
+    store_setting(rig->store, SPAN("d"), &rig->arena, &value, NULL);
+    assert_null(value.p);
+    store_settings(rig->store, &rig->arena, &names, &values, &count, NULL);
+    assert_int_equal(count, 2);
+    assert_span(names[0], "a");
+    assert_span(values[1], "2");
+    assert_string_equal(
+        rig_events(rig, 0),
+        "setting b - - set; setting a - - set; setting b - - set; "
+        "setting d - - set; setting d - - removed");
+}
+
+static void an_atomic_batch_is_done_as_a_whole_or_not(void **state) {
+    struct rig *rig = *state;
+    struct job one = rig_command("j1", "4.a"), two = rig_command("j2", "4.b");
+    uint64_t num = rig_admit(rig, &one);
+    struct store_move start = {.num = num,
+                               .from = STATE_PENDING,
+                               .to = STATE_EXECUTING,
+                               .reason = SPAN("start"),
+                               .begin_attempt = true};
+    struct store_attempt attempt = {
+        .num = num, .attempt = 1, .status = TASK_RUNNING};
+    struct store_batch *batch = rig_batch(rig);
+    store_batch_atomic(batch);
+    store_admit(batch, &two, NULL, 0, NULL, 0, NULL, 0);
+    store_assign(batch, &attempt);
+    store_move(batch, &start);
+    store_set(batch, SPAN("name"), SPAN("value"));
+    store_hold(batch, num, HOLD_OPERATOR, SPAN(""));
+    store_rank(batch, num, SPAN("1"));
+    store_admit(batch, &one, NULL, 0, NULL, 0, NULL, 0);
+    store_move(batch, &start);
+    assert_true(store_write(batch, NULL));
+    for (unsigned i = 0; i < store_batch_count(batch); i++)
+        assert_int_equal(store_batch_result(batch, i), STORE_CONFLICT);
+    store_batch_free(batch);
+    assert_string_equal(rig_events(rig, 1), "");
+    assert_string_equal(rig_list(rig, (struct store_list){0}), "j1");
+    struct store_attempt *attempts;
+    struct span value;
+    size_t count;
+    store_attempts(rig->store, num, &rig->arena, &attempts, &count, NULL);
+    assert_int_equal(count, 0);
+    store_setting(rig->store, SPAN("name"), &rig->arena, &value, NULL);
+    assert_null(value.p);
+    assert_string_equal(rig_ready(rig, 9000), "j1");
     rig_verify(rig);
+    /* Without the last step it goes through, and numbers have no hole. */
+    batch = rig_batch(rig);
+    store_batch_atomic(batch);
+    store_admit(batch, &two, NULL, 0, NULL, 0, NULL, 0);
+    store_assign(batch, &attempt);
+    store_move(batch, &start);
+    assert_int_equal(rig_write(batch), STORE_DONE);
+    assert_int_equal(rig_job(rig, 2).admitted_seq, 2);
+    assert_int_equal(rig_job(rig, num).state, STATE_EXECUTING);
+}
+
+static void other_batches_do_what_they_can(void **state) {
+    struct rig *rig = *state;
+    struct job one = rig_command("j1", "4.a");
+    struct store_batch *batch = rig_batch(rig);
+    store_hold(batch, 1, HOLD_OPERATOR, SPAN(""));
+    store_admit(batch, &one, NULL, 0, NULL, 0, NULL, 0);
+    store_hold(batch, 1, HOLD_OPERATOR, SPAN(""));
+    assert_true(store_write(batch, NULL));
+    assert_int_equal(store_batch_result(batch, 0), STORE_UNKNOWN);
+    assert_int_equal(store_batch_result(batch, 1), STORE_DONE);
+    assert_int_equal(store_batch_result(batch, 2), STORE_DONE);
+    store_batch_free(batch);
+    batch = store_batch_new(rig->store);
+    assert_true(store_write(batch, NULL)); /* empty */
+    store_batch_free(batch);
+    store_batch_free(store_batch_new(rig->store));
 }
 
 int main(void) {
     const struct CMUnitTest tests[] = {
         RIG_TESTS(an_admitted_job_reads_back_as_given),
+        RIG_TESTS(a_change_keeps_its_relations_and_is_stale),
+        RIG_TESTS(the_same_submission_twice_is_one_job),
+        RIG_TESTS(one_batch_may_hold_the_same_id_twice),
+        RIG_TESTS(an_array_with_one_name_twice_is_refused),
         RIG_TESTS(a_life_is_three_steps_and_their_events),
+        RIG_TESTS(a_step_from_another_state_is_a_conflict),
+        RIG_TESTS(steps_count_ends_and_retry_forgets_them),
+        RIG_TESTS(a_held_job_does_not_start),
+        RIG_TESTS(a_final_job_is_not_held),
+        RIG_TESTS(cancel_is_asked_of_executing_jobs_only),
+        RIG_TESTS(a_record_replaces_the_precursors_only),
+        RIG_TESTS(a_rank_leaves_the_own_key_alone),
+        RIG_TESTS(projected_holds_for_one_state_only),
+        RIG_TESTS(notes_are_events_and_nothing_else),
+        RIG_TESTS(settings_are_set_once_and_removed),
+        RIG_TESTS(an_atomic_batch_is_done_as_a_whole_or_not),
+        RIG_TESTS(other_batches_do_what_they_can),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

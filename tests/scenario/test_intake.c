@@ -504,6 +504,25 @@ static void put_makes_data_and_marker(void **state) {
     spool_end(&spool);
 }
 
+static void where_no_role_runs_a_pass_is_made_alone(void **state) {
+    struct spool spool;
+    struct err err = {0};
+    int role = -1;
+    (void)state;
+    spool_begin(&spool);
+    spool_put_set(&spool, "C1", "DC", "", "f");
+    assert_true(base_take_role(spool.base, "prequeue", &role, &err));
+    assert_true(prequeue_pass_alone(spool.base, spool.now, &err));
+    assert_false(spool_knows(&spool, "C1")); /* another's affair */
+    base_give_role(spool.base, "prequeue", &role);
+    assert_true(prequeue_pass_alone(spool.base, spool.now, &err));
+    assert_true(spool_knows(&spool, "C1"));
+    assert_int_equal(spool_count(&spool, BASE_PREQUEUE), 0);
+    spool_settle(&spool);
+    spool_assert_projected(&spool);
+    spool_end(&spool);
+}
+
 int main(int argc, char **argv) {
     SPOOL_MAIN(argc, argv);
     const struct CMUnitTest tests[] = {
@@ -525,6 +544,7 @@ int main(int argc, char **argv) {
         cmocka_unit_test(a_wrong_id_is_refused_before_anything_is_sent),
         cmocka_unit_test(a_full_disk_refuses_for_now),
         cmocka_unit_test(put_makes_data_and_marker),
+        cmocka_unit_test(where_no_role_runs_a_pass_is_made_alone),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

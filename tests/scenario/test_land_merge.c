@@ -181,6 +181,27 @@ static void what_stands_on_a_late_commit_is_late(void **state) {
     assert_starts(&outcome, "conflict f (");
 }
 
+static void the_reflog_knows_when_old_commits_came_to_the_branch(void **state) {
+    (void)state;
+    landing_begin();
+    const struct set first = {.id = "C0", .files = {{"g", "theirs\n"}}};
+    struct outcome outcome = land(&(struct attempt){.set = &first});
+    assert_landed(&outcome);
+    /* Long in the repository, and dated so, but on another branch. */
+    sh("cd clone; git pull -q origin main; echo other >f\n"
+       "GIT_COMMITTER_DATE='2001-01-01T00:00Z' git commit -q -a -m f\n"
+       "git push -q origin main:side; cd ../target.git\n"
+       "git repack -q -a -d; git prune-packed");
+    int64_t since_ns = clock_wall().ns;
+    /* The log's clock, which only counts seconds, runs an hour ahead here. */
+    sh("cd clone; export GIT_COMMITTER_DATE=\"$(($(date +%%s) + 3600)) +0000\""
+       "\ngit push -q origin main");
+    const char *before = tip();
+    outcome = land(&(struct attempt){.set = &blind, .since_ns = since_ns});
+    assert_starts(&outcome, "conflict f (f was changed by commit ");
+    assert_unmoved(&outcome, before);
+}
+
 static void the_commit_seen_at_admission_decides(void **state) {
     (void)state;
     landing_begin();
@@ -247,6 +268,7 @@ int main(void) {
         cmocka_unit_test(a_file_another_set_changed_since_is_not_overwritten),
         cmocka_unit_test(a_push_with_an_old_date_counts_as_late),
         cmocka_unit_test(what_stands_on_a_late_commit_is_late),
+        cmocka_unit_test(the_reflog_knows_when_old_commits_came_to_the_branch),
         cmocka_unit_test(the_commit_seen_at_admission_decides),
         cmocka_unit_test(a_file_that_appeared_or_went_since_is_a_conflict),
         cmocka_unit_test(deny_wants_a_base),

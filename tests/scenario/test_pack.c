@@ -211,6 +211,23 @@ static void the_same_content_is_found_from_a_subdirectory(void **state) {
     packed_clear(&packed);
 }
 
+static void many_files_land_as_one_pack(void **state) {
+    (void)state;
+    begin("true");
+    sh("rm -rf dir; mkdir dir; cd dir\n"
+       "for d in 1 2 3 4 5 6 7 8 9; do mkdir $d; for f in 1 2 3 4 5 6 7 8 9 10 "
+       "11 12 13 14 15 16 17 18 19 20; do echo $d $f >$d/$f; done; done");
+    struct packed packed =
+        packed_well((struct pack_order){.source = in_dir("dir")});
+    assert_int_equal(packed.files, 180);
+    struct outcome outcome = land_packed(&packed);
+    assert_landed(&outcome);
+    assert_string_equal(content("7/20"), "7 20");
+    assert_string_equal(
+        sh("git -C target.git ls-tree -r --name-only main | wc -l"), "182");
+    packed_clear(&packed);
+}
+
 static void what_cannot_be_packed_is_said(void **state) {
     (void)state;
     begin("echo 1 >a; git add a; git commit -q -m a");
@@ -273,6 +290,7 @@ int main(void) {
         cmocka_unit_test(a_directory_is_packed_whole_without_git),
         cmocka_unit_test(a_directory_can_have_a_base_and_deletions),
         cmocka_unit_test(the_same_content_is_found_from_a_subdirectory),
+        cmocka_unit_test(many_files_land_as_one_pack),
         cmocka_unit_test(what_cannot_be_packed_is_said),
         cmocka_unit_test(a_submodule_is_refused),
         cmocka_unit_test(a_file_that_stands_there_is_replaced_whole),

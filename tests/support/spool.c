@@ -182,6 +182,7 @@ void spool_step_only(struct spool *spool, const char *id, enum job_state to,
                                     .from = job.state,
                                     .to = to,
                                     .reason = span_of(reason),
+                                    .temps = strcmp(reason, "temp") == 0,
                                     .begin_attempt = to == STATE_EXECUTING});
     must(store_write(batch, &err), &err);
     assert_int_equal(store_batch_result(batch, index), STORE_DONE);

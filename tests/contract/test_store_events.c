@@ -1,0 +1,231 @@
+/* Events reach listeners once, in order, before the answer of their batch. */
+#include "contract/store_rig.h"
+
+/* What a listener and completions saw, as text. */
+struct diary {
+    struct text text;
+    struct store *store;
+    uint64_t last_seq;
+    bool out_of_order;
+    unsigned events, answers;
+};
+
+static void listener(void *ctx, const struct store_event *event) {
+    struct diary *diary = ctx;
+    diary->out_of_order |= event->seq <= diary->last_seq;
+    diary->last_seq = event->seq;
+    diary->events++;
+    text_addf(&diary->text, "%s%.*s", diary->text.len ? " " : "",
+              (int)event->id.len, event->id.p);
+    if (event->job)
+        text_addf(&diary->text, "=%d", (int)event->job->num);
+}
+
+static void answered(void *ctx, struct store_batch *batch, bool ok,
+                     const struct err *err) {
+    struct diary *diary = ctx;
+    assert_true(ok);
+    assert_null(err);
+    assert_true(store_batch_count(batch) > 0);
+    diary->answers++;
+    text_adds(&diary->text, " ok");
+}
+
+static void diary_clear(struct diary *diary) {
+    text_clear(&diary->text);
+}
+
+static void submit_job(struct rig *rig, const char *id, store_done *done,
+                       void *ctx) {
+    struct job job = rig_command(id, id);
+    struct store_batch *batch = rig_batch(rig);
+    store_admit(batch, &job, NULL, 0, NULL, 0, NULL, 0);
+    store_submit(batch, done, ctx);
+}
+
+/* Waits for everything under way without sleeping: an empty batch is answered
+ * after those before it. */
+static void settle(struct rig *rig) {
+    struct store_batch *batch = rig_batch(rig);
+    assert_true(store_write(batch, NULL));
+    store_batch_free(batch);
+    assert_true(store_is_idle(rig->store));
+}
+
+static void events_come_before_the_answer(void **state) {
+    struct rig *rig = *state;
+    CLEANUP(diary_clear) struct diary diary = {0};
+    store_listen(rig->store, listener, &diary);
+    assert_true(store_is_idle(rig->store));
+    submit_job(rig, "a", answered, &diary);
+    assert_false(store_is_idle(rig->store));
+    submit_job(rig, "b", answered, &diary);
+    submit_job(rig, "c", NULL, NULL);
+    settle(rig);
+    assert_string_equal(text_string(&diary.text), "a=1 ok b=2 ok c=3");
+    assert_int_equal(store_seq(rig->store), 3);
+    store_turn(rig->store);
+    assert_true(store_poll(rig->store, NULL));
+    assert_int_equal(diary.events, 3);
+    assert_false(diary.out_of_order);
+}
+
+static void a_listener_hears_what_comes_after_it(void **state) {
+    struct rig *rig = *state;
+    CLEANUP(diary_clear) struct diary first = {0};
+    CLEANUP(diary_clear) struct diary second = {0};
+    store_listen(rig->store, listener, &first);
+    submit_job(rig, "a", NULL, NULL);
+    settle(rig);
+    store_listen(rig->store, listener, &second);
+    submit_job(rig, "b", NULL, NULL);
+    settle(rig);
+    store_unlisten(rig->store, listener, &first);
+    submit_job(rig, "c", NULL, NULL);
+    settle(rig);
+    assert_string_equal(text_string(&first.text), "a=1 b=2");
+    assert_string_equal(text_string(&second.text), "b=2 c=3");
+}
+
+static void leave(void *ctx, const struct store_event *event) {
+    struct diary *diary = ctx;
+    listener(ctx, event);
+    store_unlisten(diary->store, leave, ctx);
+}
+
+static void a_listener_may_leave_while_called(void **state) {
+    struct rig *rig = *state;
+    CLEANUP(diary_clear) struct diary one = {.store = rig->store};
+    CLEANUP(diary_clear) struct diary two = {.store = rig->store};
+    store_listen(rig->store, leave, &one);
+    store_listen(rig->store, listener, &two);
+    submit_job(rig, "a", NULL, NULL);
+    submit_job(rig, "b", NULL, NULL);
+    settle(rig);
+    assert_string_equal(text_string(&one.text), "a=1");
+    assert_string_equal(text_string(&two.text), "a=1 b=2");
+    store_unlisten(rig->store, leave, &one);
+}
+
+/* One batch at least is answered. */
+static void turn_and_wait(struct rig *rig) {
+    struct store_batch *batch = rig_batch(rig);
+    assert_true(store_write(batch, NULL));
+    store_batch_free(batch);
+}
+
+struct chain_of_answers {
+    struct rig *rig;
+    unsigned left;
+    uint64_t last;
+};
+
+static void answer_with_more(void *ctx, struct store_batch *batch, bool ok,
+                             const struct err *err) {
+    struct chain_of_answers *chain = ctx;
+    (void)err;
+    assert_true(ok);
+    chain->last = store_batch_num(batch, 0);
+    if (chain->left == 0)
+        return;
+    chain->left--;
+    char id[16];
+    snprintf(id, sizeof(id), "n%u", chain->left);
+    submit_job(chain->rig, id, answer_with_more, chain);
+}
+
+static void an_answer_may_submit_more(void **state) {
+    struct rig *rig = *state;
+    struct chain_of_answers chain = {rig, 5, 0};
+    submit_job(rig, "first", answer_with_more, &chain);
+    while (chain.last < 6)
+        turn_and_wait(rig);
+    assert_int_equal(chain.last, 6);
+}
+
+static void refused_operations_write_no_event(void **state) {
+    struct rig *rig = *state;
+    CLEANUP(diary_clear) struct diary diary = {0};
+    store_listen(rig->store, listener, &diary);
+    struct store_batch *batch = rig_batch(rig);
+    store_hold(batch, 5, HOLD_OPERATOR, SPAN(""));
+    store_set(batch, SPAN("a"), (struct span){NULL, 0});
+    assert_int_equal(rig_write(batch), STORE_SAME);
+    batch = rig_batch(rig);
+    store_batch_atomic(batch);
+    struct job job = rig_command("a", "a");
+    store_admit(batch, &job, NULL, 0, NULL, 0, NULL, 0);
+    store_hold(batch, 5, HOLD_OPERATOR, SPAN(""));
+    assert_int_equal(rig_write(batch), STORE_UNKNOWN);
+    assert_int_equal(diary.events, 0);
+    assert_int_equal(store_seq(rig->store), 0);
+}
+
+static void events_read_back_with_their_chain(void **state) {
+    struct rig *rig = *state;
+    uint64_t num = rig_started(rig, "a");
+    rig_started(rig, "b");
+    rig_move(rig, num, STATE_EXECUTING, STATE_DONE, "ok");
+    struct store_event *all, *some;
+    size_t count, some_count;
+    store_events(rig->store, 0, 0, 0, &rig->arena, &all, &count, NULL);
+    assert_int_equal(count, 5);
+    assert_int_equal(all[0].prev_hash.len, 64);
+    for (size_t i = 0; i < count; i++) {
+        assert_int_equal(all[i].seq, i + 1);
+        assert_int_equal(all[i].hash.len, 64);
+        if (i > 0)
+            assert_true(span_equal(all[i].prev_hash, all[i - 1].hash));
+    }
+    store_events(rig->store, 0, num, 0, &rig->arena, &some, &some_count, NULL);
+    assert_int_equal(some_count, 3);
+    assert_int_equal(some[2].seq, 5);
+    assert_true(span_equal(some[2].prev_hash, all[3].hash));
+    assert_true(span_equal(some[2].hash, all[4].hash));
+    store_events(rig->store, 1, num, 1, &rig->arena, &some, &some_count, NULL);
+    assert_int_equal(some_count, 1);
+    assert_int_equal(some[0].seq, 2);
+    store_events(rig->store, 3, 0, 1, &rig->arena, &some, &some_count, NULL);
+    assert_int_equal(some_count, 1);
+    assert_int_equal(some[0].seq, 4);
+    store_events(rig->store, 0, 99, 0, &rig->arena, &some, &some_count, NULL);
+    assert_int_equal(some_count, 0);
+}
+
+/* ---- the crash of the memory store -------------------------------------- */
+
+static void a_crash_forgets_what_was_not_committed(void **state) {
+    struct rig *rig = *state;
+    CLEANUP(diary_clear) struct diary diary = {0};
+    submit_job(rig, "kept", NULL, NULL);
+    settle(rig);
+    store_listen(rig->store, listener, &diary);
+    submit_job(rig, "committed", answered, &diary);
+    store_memory_commit(rig->store);
+    submit_job(rig, "lost", answered, &diary);
+    store_memory_crash(rig->store);
+    assert_true(store_is_idle(rig->store));
+    store_turn(rig->store);
+    assert_string_equal(text_string(&diary.text), "");
+    assert_string_equal(rig_list(rig, (struct store_list){0}),
+                        "kept committed");
+    assert_int_equal(store_seq(rig->store), 2);
+    store_listen(rig->store, listener, &diary);
+    submit_job(rig, "after", answered, &diary);
+    settle(rig);
+    assert_string_equal(text_string(&diary.text), "after=3 ok");
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        RIG_TESTS(events_come_before_the_answer),
+        RIG_TESTS(a_listener_hears_what_comes_after_it),
+        RIG_TESTS(a_listener_may_leave_while_called),
+        RIG_TESTS(an_answer_may_submit_more),
+        RIG_TESTS(refused_operations_write_no_event),
+        RIG_TESTS(events_read_back_with_their_chain),
+        RIG_TEST(a_crash_forgets_what_was_not_committed,
+                 "a_crash_forgets_what_was_not_committed", memory),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

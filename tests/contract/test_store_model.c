@@ -1,0 +1,434 @@
+/* Thousands of random operations, legal and not, on both backends at once:
+ * every answer, every event and at the end every row must be the same. A
+ * failure is a seed. */
+#include "contract/store_rig.h"
+
+#include "base/random.h"
+
+enum { OPERATIONS = 10000, JOBS_MOST = 60, SEED = 20240611 };
+
+struct pair {
+    struct store *store[2];
+    struct text heard[2];
+    struct random random;
+    int64_t now_s;
+};
+
+static void hear(void *ctx, const struct store_event *event) {
+    struct text *heard = ctx;
+    text_addf(heard, "%d %s %d %.*s %c%c %u %.*s %.*s %d\n", (int)event->seq,
+              event_kind_word(event->kind), (int)event->num, (int)event->id.len,
+              event->id.p, job_state_letter(event->from),
+              job_state_letter(event->to), event->attempt,
+              (int)event->reason.len, event->reason.p, (int)event->detail.len,
+              event->detail.p, event->job ? (int)event->job->num : -1);
+}
+
+static uint64_t draw(struct pair *pair, uint64_t below) {
+    return random_below(&pair->random, below);
+}
+
+static const char *pick(struct pair *pair, const char *const *words,
+                        size_t count) {
+    return words[draw(pair, count)];
+}
+
+static uint64_t some_num(struct pair *pair) {
+    return draw(pair, JOBS_MOST + 2); /* 0 and one too many too */
+}
+
+static struct span some_id(struct pair *pair, char text[16]) {
+    snprintf(text, 16, "j%u", (unsigned)draw(pair, JOBS_MOST));
+    return span_of(text);
+}
+
+/* ---- one operation, drawn once and added to both batches ----------------- */
+
+struct both {
+    struct store_batch *batch[2];
+};
+
+static void add_admit(struct pair *pair, struct both *both) {
+    static const struct span nodes[] = {SPAN("n1"), SPAN("n2"), SPAN("n3")};
+    static const char *const sums[] = {"5u", "5u", "5u", "other"};
+    char id[16], to[16], key[16];
+    snprintf(key, sizeof(key), "%u", (unsigned)draw(pair, 20));
+    bool is_change = draw(pair, 3) == 0;
+    struct span own_id = some_id(pair, id);
+    struct job job = is_change ? rig_change("", key) : rig_command("", key);
+    job.id = own_id;
+    job.sum = span_of(pick(pair, sums, COUNT(sums)));
+    job.holds = draw(pair, 8) == 0 ? HOLD_APPROVAL : 0;
+    if (job.state == STATE_PENDING && draw(pair, 6) == 0)
+        job.not_before = wall_from_s(pair->now_s + (int64_t)draw(pair, 50));
+    struct job_edge edge = {(enum edge_kind)draw(pair, EDGE_KINDS),
+                            some_id(pair, to)};
+    struct job_touch touch = {span_of(key), draw(pair, 2) == 0};
+    size_t edge_count = draw(pair, 2), touch_count = is_change ? 1 : 0;
+    size_t node_count = draw(pair, 5) == 0 ? 1 + draw(pair, 3) : 0;
+    for (int i = 0; i < 2; i++)
+        store_admit(both->batch[i], &job, &edge, edge_count, &touch,
+                    touch_count, nodes, node_count);
+}
+
+static void add_move(struct pair *pair, struct both *both) {
+    static const struct {
+        enum job_state from, to;
+        const char *reason;
+    } steps[] = {
+        {STATE_QUEUED, STATE_STAGED, "staged"},
+        {STATE_STAGED, STATE_PENDING, "ready"},
+        {STATE_STAGED, STATE_QUEUED, "recompute"},
+        {STATE_PENDING, STATE_EXECUTING, "start"},
+        {STATE_PENDING, STATE_EXECUTING, "start"},
+        {STATE_PENDING, STATE_EXECUTING, "start"},
+        {STATE_EXECUTING, STATE_DONE, "ok"},
+        {STATE_EXECUTING, STATE_FAILED, "exit-2"},
+        {STATE_EXECUTING, STATE_PENDING, "temp"},
+        {STATE_EXECUTING, STATE_ABANDONED, "rollback"},
+        {STATE_ABANDONED, STATE_PENDING, "rb-undone"},
+        {STATE_PENDING, STATE_TERMINATED, "operator"},
+        {STATE_FAILED, STATE_PENDING, "retry"},
+        {STATE_TERMINATED, STATE_QUEUED, "retry"},
+    };
+    size_t i = draw(pair, COUNT(steps));
+    struct store_move move = {
+        .num = some_num(pair),
+        .from = steps[i].from,
+        .to = steps[i].to,
+        .reason = span_of(steps[i].reason),
+        .detail = draw(pair, 2) ? SPAN("a sentence") : SPAN(""),
+        .temps = (unsigned)draw(pair, 2),
+        .crashes = (unsigned)draw(pair, 2),
+        .fails = (unsigned)draw(pair, 2),
+        .begin_attempt = steps[i].to == STATE_EXECUTING,
+        .clear_counts = steps[i].from == STATE_FAILED,
+    };
+    if (draw(pair, 3) == 0)
+        move.not_before = wall_from_s(pair->now_s + (int64_t)draw(pair, 50));
+    for (int k = 0; k < 2; k++)
+        store_move(both->batch[k], &move);
+}
+
+static void add_attempt(struct pair *pair, struct both *both) {
+    static const char *const nodes[] = {"", "", "n1", "n2", "n4"};
+    struct store_attempt attempt = {
+        .num = some_num(pair),
+        .node = span_of(pick(pair, nodes, COUNT(nodes))),
+        .attempt = 1 + (unsigned)draw(pair, 3),
+        .status = (enum task_status)draw(pair, TASK_STATUSES),
+        .assigned = wall_from_s(pair->now_s),
+        .exit_code = (int)draw(pair, 5) - 1,
+        .reason = SPAN("r"),
+        .output_bytes = draw(pair, 1000),
+    };
+    struct wall not_before = {draw(pair, 2) ? 7 : 0};
+    uint64_t what = draw(pair, 5);
+    for (int i = 0; i < 2; i++) {
+        struct store_batch *batch = both->batch[i];
+        if (what < 2)
+            store_assign(batch, &attempt);
+        else if (what == 2)
+            store_end(batch, &attempt);
+        else if (what == 3)
+            store_unassign(batch, attempt.num, attempt.node, attempt.attempt);
+        else
+            store_task_set(batch, attempt.num, attempt.node, attempt.status,
+                           not_before);
+    }
+}
+
+static void add_order(struct pair *pair, struct both *both) {
+    char texts[3][16];
+    struct span ids[3];
+    for (int i = 0; i < 3; i++)
+        ids[i] = some_id(pair, texts[i]);
+    uint64_t num = some_num(pair), what = draw(pair, 3);
+    size_t count = draw(pair, 4);
+    for (int i = 0; i < 2; i++) {
+        struct store_batch *batch = both->batch[i];
+        if (what == 0)
+            store_record(batch, num, ids, count);
+        else if (what == 1)
+            store_splice(batch, num, ids, count);
+        else
+            store_rank(batch, num, ids[0]);
+    }
+}
+
+static void add_mark(struct pair *pair, struct both *both) {
+    static const char *const names[] = {"a", "b", "c"};
+    static const char *const values[] = {"1", "2", NULL};
+    enum job_hold hold = (enum job_hold)(1u << draw(pair, 4));
+    struct span name = span_of(pick(pair, names, COUNT(names)));
+    struct span value = span_of(pick(pair, values, COUNT(values)));
+    uint64_t num = some_num(pair), what = draw(pair, 9), seq = draw(pair, 500);
+    for (int i = 0; i < 2; i++) {
+        struct store_batch *batch = both->batch[i];
+        switch (what) {
+        case 0:
+        case 1:
+            store_hold(batch, num, hold, SPAN("held"));
+            break;
+        case 2:
+        case 3:
+            store_release(batch, num, hold, SPAN("let go"));
+            break;
+        case 4:
+            store_ask_cancel(batch, num);
+            break;
+        case 5:
+            store_projected(batch, num, seq);
+            break;
+        case 6:
+            store_note(batch, EVENT_ALARM, num, SPAN(""), SPAN("odd"), name);
+            break;
+        case 7:
+            store_prune(batch, num);
+            break;
+        default:
+            store_set(batch, name, value);
+            break;
+        }
+    }
+}
+
+static void add_operation(struct pair *pair, struct both *both) {
+    uint64_t what = draw(pair, 20);
+    if (what < 3)
+        add_admit(pair, both);
+    else if (what < 10)
+        add_move(pair, both);
+    else if (what < 14)
+        add_attempt(pair, both);
+    else if (what < 16)
+        add_order(pair, both);
+    else
+        add_mark(pair, both);
+}
+
+/* ---- comparing ---------------------------------------------------------- */
+
+static void assert_same_text(struct pair *pair, struct text *texts,
+                             const char *what) {
+    if (!span_equal(text_span(&texts[0]), text_span(&texts[1])))
+        fail_msg("seed %d at %ds: %s differ:\n%s\n----\n%s", SEED,
+                 (int)pair->now_s, what, text_string(&texts[0]),
+                 text_string(&texts[1]));
+    text_clear(&texts[0]);
+    text_clear(&texts[1]);
+}
+
+static unsigned step(struct pair *pair) {
+    struct both both;
+    bool atomic = draw(pair, 3) == 0;
+    unsigned count = 1 + (unsigned)draw(pair, 6);
+    pair->now_s++;
+    for (int i = 0; i < 2; i++) {
+        both.batch[i] = store_batch_new(pair->store[i]);
+        store_batch_actor(both.batch[i], wall_from_s(pair->now_s),
+                          SPAN("uid:1"));
+        if (atomic)
+            store_batch_atomic(both.batch[i]);
+    }
+    for (unsigned i = 0; i < count; i++)
+        add_operation(pair, &both);
+    struct text answers[2] = {TEXT_INIT, TEXT_INIT};
+    for (int i = 0; i < 2; i++) {
+        assert_true(store_write(both.batch[i], NULL));
+        for (unsigned k = 0; k < count; k++)
+            text_addf(&answers[i], "%d %d %d\n",
+                      store_batch_result(both.batch[i], k),
+                      (int)store_batch_num(both.batch[i], k),
+                      (int)store_batch_seq(both.batch[i], k));
+        store_batch_free(both.batch[i]);
+    }
+    assert_same_text(pair, answers, "answers");
+    assert_same_text(pair, pair->heard, "events heard");
+    return count;
+}
+
+static void tell_span(struct text *out, struct span span) {
+    text_addspan(out, span);
+    text_addc(out, '|');
+}
+
+static void tell_job(struct text *out, const struct job *job) {
+    text_addf(out,
+              "%d %d %d %d holds %u attempt %u %u %u %u tasks %u/%u since %d "
+              "after %d admitted %d seqs %d %d %d %d%d%d ",
+              (int)job->num, job->kind, job->job_class, job->state, job->holds,
+              job->attempt, job->temps, job->crashes, job->fails,
+              job->tasks_done, job->tasks, (int)wall_s(job->since),
+              (int)wall_s(job->not_before), (int)wall_s(job->admitted),
+              (int)job->admitted_seq, (int)job->state_seq, (int)job->record_seq,
+              job->has_relations, job->cancel_asked, job->stale);
+    const struct span spans[] = {job->id,     job->key,   job->rank,
+                                 job->target, job->name,  job->reason,
+                                 job->detail, job->actor, job->cause,
+                                 job->sum,    job->spec};
+    for (size_t i = 0; i < COUNT(spans); i++)
+        tell_span(out, spans[i]);
+    text_addc(out, '\n');
+}
+
+static void tell_relations(struct text *out, struct store *store,
+                           const struct job *job, struct arena *arena) {
+    struct job_edge *edges;
+    struct job_touch *touches;
+    struct store_edge_to *back;
+    size_t count;
+    assert_true(store_edges_from(store, job->num, arena, &edges, &count, NULL));
+    for (size_t i = 0; i < count; i++) {
+        text_addf(out, "%d:", edges[i].kind);
+        tell_span(out, edges[i].to);
+    }
+    assert_true(store_touches(store, job->num, arena, &touches, &count, NULL));
+    for (size_t i = 0; i < count; i++) {
+        text_addf(out, "%d:", touches[i].deleted);
+        tell_span(out, touches[i].path);
+    }
+    assert_true(store_edges_to(store, job->id, arena, &back, &count, NULL));
+    for (size_t i = 0; i < count; i++)
+        text_addf(out, "from %d %d %d ", (int)back[i].num, back[i].kind,
+                  back[i].state);
+}
+
+static void tell_tasks(struct text *out, struct store *store, uint64_t num,
+                       struct arena *arena) {
+    struct store_task *tasks;
+    struct store_attempt *attempts;
+    size_t count;
+    assert_true(store_tasks(store, num, arena, &tasks, &count, NULL));
+    for (size_t i = 0; i < count; i++) {
+        text_addf(out, "task %d %d %u %d ", (int)tasks[i].at, tasks[i].status,
+                  tasks[i].attempt, (int)tasks[i].not_before.ns);
+        tell_span(out, tasks[i].node);
+    }
+    assert_true(store_attempts(store, num, arena, &attempts, &count, NULL));
+    for (size_t i = 0; i < count; i++) {
+        text_addf(out, "attempt %u %d %d %d ", attempts[i].attempt,
+                  attempts[i].status, attempts[i].exit_code,
+                  (int)attempts[i].output_bytes);
+        tell_span(out, attempts[i].node);
+    }
+    text_addc(out, '\n');
+}
+
+static void tell_events(struct text *out, struct store *store, uint64_t num,
+                        struct arena *arena) {
+    struct store_event *events;
+    size_t count;
+    assert_true(store_events(store, 0, num, 0, arena, &events, &count, NULL));
+    for (size_t i = 0; i < count; i++) {
+        hear(out, &events[i]);
+        tell_span(out, events[i].prev_hash);
+        tell_span(out, events[i].hash);
+    }
+}
+
+static void tell_list(struct text *out, struct store *store,
+                      const struct store_list *list, struct arena *arena) {
+    struct job *jobs;
+    size_t count;
+    assert_true(store_jobs(store, list, arena, &jobs, &count, NULL));
+    for (size_t i = 0; i < count; i++)
+        text_addf(out, "%d ", (int)jobs[i].num);
+    text_addc(out, '\n');
+}
+
+static void tell_ready(struct text *out, struct store *store, int64_t now_s,
+                       uint64_t after, struct arena *arena) {
+    struct job *jobs;
+    size_t count;
+    assert_true(store_ready(store, wall_from_s(now_s), SPAN("5"), after, 4,
+                            arena, &jobs, &count, NULL));
+    for (size_t i = 0; i < count; i++)
+        text_addf(out, "%d ", (int)jobs[i].num);
+    text_addc(out, '\n');
+}
+
+static void compare_lists(struct pair *pair) {
+    struct text told[2] = {TEXT_INIT, TEXT_INIT};
+    struct store_list list = {
+        .states = (unsigned)draw(pair, STATES_ALL + 1),
+        .kinds = (unsigned)draw(pair, 4),
+        .after_num = draw(pair, 3) ? 0 : some_num(pair),
+        .newest_first = draw(pair, 2),
+        .relations_only = draw(pair, 4) == 0,
+        .stale_only = draw(pair, 4) == 0,
+        .with_not_before = draw(pair, 4) == 0,
+        .until = wall_from_s(draw(pair, 3) ? 0 : pair->now_s - 20),
+        .limit = draw(pair, 3) ? 0 : 1 + draw(pair, 5),
+    };
+    int64_t now_s = pair->now_s + (int64_t)draw(pair, 20);
+    uint64_t after = draw(pair, 2) ? 0 : some_num(pair);
+    struct store_tally tallies[2] = {0};
+    for (int i = 0; i < 2; i++) {
+        CLEANUP(arena_clear) struct arena arena = ARENA_INIT;
+        tell_list(&told[i], pair->store[i], &list, &arena);
+        tell_ready(&told[i], pair->store[i], now_s, after, &arena);
+        assert_true(store_count(pair->store[i], &tallies[i], NULL));
+    }
+    assert_same_text(pair, told, "lists");
+    assert_memory_equal(&tallies[0], &tallies[1], sizeof(tallies[0]));
+}
+
+static void compare_all(struct pair *pair, size_t least_bytes) {
+    struct text told[2] = {TEXT_INIT, TEXT_INIT};
+    for (int i = 0; i < 2; i++) {
+        CLEANUP(arena_clear) struct arena arena = ARENA_INIT;
+        struct store *store = pair->store[i];
+        struct store_list list = {.with_spec = true};
+        struct job *jobs;
+        struct span *names, *values;
+        struct err err = {0};
+        size_t count;
+        assert_true(store_jobs(store, &list, &arena, &jobs, &count, NULL));
+        for (size_t k = 0; k < count; k++) {
+            tell_job(&told[i], &jobs[k]);
+            tell_relations(&told[i], store, &jobs[k], &arena);
+            tell_tasks(&told[i], store, jobs[k].num, &arena);
+            tell_events(&told[i], store, jobs[k].num, &arena);
+        }
+        tell_events(&told[i], store, 0, &arena);
+        assert_true(
+            store_settings(store, &arena, &names, &values, &count, NULL));
+        for (size_t k = 0; k < count; k++) {
+            tell_span(&told[i], names[k]);
+            tell_span(&told[i], values[k]);
+        }
+        if (!store_verify(store, &err))
+            fail_msg("%s", err.text);
+    }
+    assert_true(told[0].len >= least_bytes);
+    assert_same_text(pair, told, "rows");
+}
+
+static void both_backends_answer_alike(void **state) {
+    (void)state;
+    CLEANUP(free_string) char *path = rig_new_path();
+    struct pair pair = {
+        .store = {store_new_memory(), rig_open(path, false)},
+        .now_s = 1000,
+    };
+    random_init(&pair.random, SEED);
+    for (int i = 0; i < 2; i++)
+        store_listen(pair.store[i], hear, &pair.heard[i]);
+    for (unsigned done = 0; done < OPERATIONS;) {
+        done += step(&pair);
+        compare_lists(&pair);
+        if (draw(&pair, 200) == 0)
+            compare_all(&pair, 0);
+    }
+    compare_all(&pair, 100000); /* it did something */
+    store_close(pair.store[0]);
+    store_close(pair.store[1]);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(both_backends_answer_alike),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,472 @@
+/* What only a file can suffer: several writers, other people's files, copies,
+ * hands that change it behind our back. */
+#include "contract/store_rig.h"
+
+#include <fcntl.h>
+#include <sqlite3.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+static void listener(void *ctx, const struct store_event *event) {
+    struct text *seen = ctx;
+    text_addf(seen, "%s%d:%.*s", seen->len ? " " : "", (int)event->seq,
+              (int)event->id.len, event->id.p);
+}
+
+static void admit_into(struct store *store, const char *id) {
+    struct job job = rig_command(id, id);
+    struct store_batch *batch = store_batch_new(store);
+    store_batch_actor(batch, wall_from_s(1), SPAN("uid:1"));
+    store_admit(batch, &job, NULL, 0, NULL, 0, NULL, 0);
+    assert_int_equal(rig_write(batch), STORE_DONE);
+}
+
+static void edit(const char *path, const char *sql) {
+    sqlite3 *db;
+    char *message = NULL;
+    assert_int_equal(sqlite3_open(path, &db), SQLITE_OK);
+    if (sqlite3_exec(db, sql, NULL, NULL, &message) != SQLITE_OK)
+        fail_msg("%s", message);
+    sqlite3_close(db);
+}
+
+/* The message of an open that must fail. */
+static void assert_refused(const char *path,
+                           const struct store_options *options,
+                           enum err_kind kind, const char *part) {
+    struct store *store;
+    struct err err = {0};
+    assert_false(store_open_sqlite(path, options, &store, &err));
+    if (!strstr(err.text, part))
+        fail_msg("'%s' is not in '%s'", part, err.text);
+    assert_int_equal(err.kind, kind);
+}
+
+/* ---- several writers ---------------------------------------------------- */
+
+static void two_stores_hear_each_other_once_and_in_order(void **state) {
+    struct rig *rig = *state;
+    struct store *other = rig_open(rig->path, true);
+    CLEANUP(text_clear) struct text here = TEXT_INIT;
+    CLEANUP(text_clear) struct text there = TEXT_INIT;
+    store_listen(rig->store, listener, &here);
+    store_listen(other, listener, &there);
+    admit_into(rig->store, "a");
+    admit_into(other, "b");
+    assert_string_equal(text_string(&here), "1:a");
+    assert_string_equal(text_string(&there), "1:a 2:b");
+    admit_into(rig->store, "c");
+    assert_string_equal(text_string(&here), "1:a 2:b 3:c");
+    admit_into(rig->store, "d");
+    assert_true(store_poll(other, NULL));
+    assert_true(store_poll(other, NULL));
+    assert_true(store_poll(rig->store, NULL));
+    assert_string_equal(text_string(&here), "1:a 2:b 3:c 4:d");
+    assert_string_equal(text_string(&there), "1:a 2:b 3:c 4:d");
+    assert_int_equal(store_seq(other), 4);
+    store_close(other);
+}
+
+static void each_decides_by_what_the_other_did(void **state) {
+    struct rig *rig = *state;
+    struct store *other = rig_open(rig->path, false);
+    uint64_t num = rig_started(rig, "a");
+    rig_move(rig, num, STATE_EXECUTING, STATE_PENDING, "returned");
+    struct store_batch *batch = store_batch_new(other);
+    store_batch_actor(batch, wall_from_s(9), SPAN("uid:1"));
+    struct job same = rig_command("a", "a");
+    store_hold(batch, num, HOLD_OPERATOR, SPAN("other"));
+    store_admit(batch, &same, NULL, 0, NULL, 0, NULL, 0);
+    assert_int_equal(rig_write(batch), STORE_SAME);
+    /* This one still has the row as it wrote it: it must look again. */
+    assert_int_equal(
+        rig_move(rig, num, STATE_PENDING, STATE_EXECUTING, "start"),
+        STORE_CONFLICT);
+    assert_int_equal(rig_job(rig, num).holds, HOLD_OPERATOR);
+    store_close(other);
+}
+
+enum { EACH = 150 };
+
+static void write_many(const char *path, const char *name) {
+    struct store *store = rig_open(path, true);
+    for (int i = 0; i < EACH; i++) {
+        char id[32];
+        snprintf(id, sizeof(id), "%s%d", name, i);
+        admit_into(store, id);
+    }
+    store_close(store);
+}
+
+struct order {
+    uint64_t last;
+    unsigned count, mistakes;
+};
+
+static void order_listener(void *ctx, const struct store_event *event) {
+    struct order *order = ctx;
+    order->mistakes += event->seq != order->last + 1;
+    order->last = event->seq;
+    order->count++;
+}
+
+/* The children open their own: connections do not survive a fork. */
+static void processes_write_side_by_side(void **state) {
+    (void)state;
+    CLEANUP(free_string) char *path = rig_new_path();
+    store_close(rig_open(path, false));
+    int gate[2];
+    assert_int_equal(pipe(gate), 0);
+    pid_t children[2];
+    for (int i = 0; i < 2; i++) {
+        children[i] = fork();
+        if (children[i] != 0)
+            continue;
+        char go;
+        close(gate[1]);
+        if (read(gate[0], &go, 1) < 0)
+            _exit(1);
+        write_many(path, i ? "left" : "right");
+        _exit(0);
+    }
+    close(gate[0]);
+    struct order order = {0};
+    struct store *store = rig_open(path, true);
+    store_listen(store, order_listener, &order);
+    close(gate[1]); /* go */
+    for (int i = 0; i < EACH; i++) {
+        char id[32];
+        snprintf(id, sizeof(id), "own%d", i);
+        admit_into(store, id);
+        assert_true(store_poll(store, NULL));
+    }
+    for (int i = 0; i < 2; i++) {
+        int status;
+        assert_int_equal(waitpid(children[i], &status, 0), children[i]);
+        assert_int_equal(status, 0);
+    }
+    assert_true(store_poll(store, NULL));
+    assert_int_equal(order.count, 3 * EACH);
+    assert_int_equal(order.mistakes, 0);
+    assert_true(store_verify(store, NULL));
+    store_close(store);
+}
+
+static void a_lock_kept_by_others_is_a_temporary_failure(void **state) {
+    (void)state;
+    CLEANUP(free_string) char *path = rig_new_path();
+    struct store_options options = {.create = true, .busy_ms = 20};
+    struct store *store;
+    struct err err = {0};
+    assert_true(store_open_sqlite(path, &options, &store, &err));
+    sqlite3 *db;
+    sqlite3_open(path, &db);
+    assert_int_equal(sqlite3_exec(db, "BEGIN IMMEDIATE", NULL, NULL, NULL),
+                     SQLITE_OK);
+    struct job job = rig_command("a", "a");
+    struct store_batch *batch = store_batch_new(store);
+    store_admit(batch, &job, NULL, 0, NULL, 0, NULL, 0);
+    assert_false(store_write(batch, &err));
+    assert_int_equal(err.kind, ERR_TEMPORARY);
+    assert_non_null(strstr(err.text, "another process is writing"));
+    store_batch_free(batch);
+    sqlite3_exec(db, "ROLLBACK", NULL, NULL, NULL);
+    sqlite3_close(db);
+    admit_into(store, "a");
+    store_close(store);
+}
+
+/* ---- files -------------------------------------------------------------- */
+
+static void a_missing_file_is_made_only_when_asked(void **state) {
+    (void)state;
+    CLEANUP(free_string) char *path = rig_new_path();
+    struct store_options create = {.create = true};
+    struct store_options reading = {.create = true, .read_only = true};
+    assert_refused(path, NULL, ERR_CANNOT, "there is no registry");
+    assert_refused(path, &reading, ERR_CANNOT, "there is no registry");
+    assert_int_equal(access(path, F_OK), -1);
+    assert_refused("/nowhere/at/all.db", &create, ERR_CANNOT,
+                   "/nowhere/at/all.db");
+    assert_refused(test_dir(), &create, ERR_CANNOT, "cannot open registry");
+}
+
+static void put(const char *path, const void *bytes, size_t count) {
+    int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC, 0600);
+    assert_true(fd >= 0);
+    assert_int_equal(write(fd, bytes, count), (ssize_t)count);
+    close(fd);
+}
+
+static void what_is_no_registry_is_refused(void **state) {
+    (void)state;
+    CLEANUP(free_string) char *path = rig_new_path();
+    unsigned char junk[5000];
+    for (size_t i = 0; i < sizeof(junk); i++)
+        junk[i] = (unsigned char)(i * 197 + 13);
+    struct store_options options[] = {{.create = true}, {.read_only = true}};
+    for (size_t i = 0; i < COUNT(options); i++) {
+        put(path, junk, sizeof(junk));
+        assert_refused(path, &options[i], ERR_DATA, "not a database");
+        put(path, "", 0);
+    }
+    assert_refused(path, &options[1], ERR_DATA, "is empty");
+    edit(path, "CREATE TABLE somebody (elses INTEGER)");
+    for (size_t i = 0; i < COUNT(options); i++)
+        assert_refused(path, &options[i], ERR_DATA, "not a registry");
+}
+
+static void a_truncated_file_is_refused(void **state) {
+    (void)state;
+    CLEANUP(free_string) char *path = rig_new_path();
+    struct store *store = rig_open(path, false);
+    admit_into(store, "a");
+    store_close(store);
+    struct stat st;
+    assert_int_equal(stat(path, &st), 0);
+    assert_int_equal(truncate(path, st.st_size / 2), 0);
+    assert_refused(path, NULL, ERR_DATA, "restore it from a backup");
+    assert_int_equal(truncate(path, 50), 0);
+    assert_refused(path, NULL, ERR_DATA, "restore it from a backup");
+}
+
+static void a_newer_registry_is_refused_and_left_alone(void **state) {
+    (void)state;
+    CLEANUP(free_string) char *path = rig_new_path();
+    store_close(rig_open(path, false));
+    edit(path, "INSERT INTO migration VALUES (7, 0)");
+    struct store_options options[] = {{.create = true}, {.read_only = true}};
+    for (size_t i = 0; i < COUNT(options); i++)
+        assert_refused(path, &options[i], ERR_DATA,
+                       "has version 7, this program knows up to 1");
+}
+
+static void a_reader_reads_and_writes_nothing(void **state) {
+    (void)state;
+    CLEANUP(free_string) char *path = rig_new_path();
+    struct store *writer = rig_open(path, true), *reader;
+    struct store_options options = {.read_only = true};
+    CLEANUP(text_clear) struct text seen = TEXT_INIT;
+    struct err err = {0};
+    admit_into(writer, "a");
+    assert_true(store_open_sqlite(path, &options, &reader, &err));
+    store_listen(reader, listener, &seen);
+    admit_into(writer, "b");
+    assert_true(store_poll(reader, &err));
+    assert_string_equal(text_string(&seen), "2:b");
+    struct job job = rig_command("c", "c");
+    struct store_batch *batch = store_batch_new(reader);
+    store_admit(batch, &job, NULL, 0, NULL, 0, NULL, 0);
+    assert_false(store_write(batch, &err));
+    assert_int_equal(err.kind, ERR_DENIED);
+    store_batch_free(batch);
+    store_close(writer);
+    assert_true(store_verify(reader, &err));
+    store_close(reader);
+}
+
+/* As a member of the group who may read, with nobody else about. */
+static void a_reader_needs_no_right_to_write(void **state) {
+    (void)state;
+    if (geteuid() == 0)
+        test_skip("root may write everywhere");
+    CLEANUP(free_string) char *path = rig_new_path();
+    struct store *store = rig_open(path, false);
+    struct store_options options = {.read_only = true};
+    struct err err = {0};
+    struct store_tally tally;
+    admit_into(store, "a");
+    store_close(store);
+    static const char *const ends[] = {"", "-wal", "-shm"};
+    for (size_t i = 0; i < COUNT(ends); i++) {
+        CLEANUP(text_clear) struct text one = TEXT_INIT;
+        text_addf(&one, "%s%s", path, ends[i]);
+        chmod(text_string(&one), 0400);
+    }
+    assert_int_equal(chmod(test_dir(), 0500), 0);
+    bool opened = store_open_sqlite(path, &options, &store, &err);
+    assert_int_equal(chmod(test_dir(), 0700), 0);
+    if (!opened)
+        fail_msg("%s", err.text);
+    assert_true(store_count(store, &tally, &err));
+    assert_int_equal(tally.count[STATE_PENDING], 1);
+    store_close(store);
+    assert_refused(path, NULL, ERR_DENIED, "Permission denied");
+}
+
+static void a_reopened_store_goes_on_where_it_was(void **state) {
+    struct rig *rig = *state;
+    rig_started(rig, "a");
+    rig_reopen(rig);
+    assert_int_equal(store_seq(rig->store), 2);
+    assert_int_equal(rig_move(rig, 1, STATE_EXECUTING, STATE_DONE, "ok"),
+                     STORE_DONE);
+    struct job job = rig_command("b", "b");
+    assert_int_equal(rig_admit(rig, &job), 2);
+    assert_string_equal(rig_events(rig, 2),
+                        "move a X D ok; move b - P admitted");
+}
+
+static void closing_finishes_what_was_submitted(void **state) {
+    struct rig *rig = *state;
+    for (int i = 0; i < 20; i++) {
+        char id[8];
+        snprintf(id, sizeof(id), "j%02d", i);
+        struct job job = rig_command(id, id);
+        struct store_batch *batch = rig_batch(rig);
+        store_admit(batch, &job, NULL, 0, NULL, 0, NULL, 0);
+        store_submit(batch, NULL, NULL);
+    }
+    rig_reopen(rig);
+    struct store_tally tally;
+    store_count(rig->store, &tally, NULL);
+    assert_int_equal(tally.count[STATE_PENDING], 20);
+}
+
+static void wake(void *ctx) {
+    int fd = *(int *)ctx;
+    ssize_t n = write(fd, "w", 1);
+    (void)n;
+}
+
+static void the_owner_is_woken_when_a_batch_is_answered(void **state) {
+    (void)state;
+    CLEANUP(free_string) char *path = rig_new_path();
+    int ends[2];
+    assert_int_equal(pipe(ends), 0);
+    struct store_options options = {
+        .create = true, .own_thread = true, .wake = wake, .wake_ctx = &ends[1]};
+    struct store *store;
+    assert_true(store_open_sqlite(path, &options, &store, NULL));
+    struct job job = rig_command("a", "a");
+    struct store_batch *batch = store_batch_new(store);
+    store_admit(batch, &job, NULL, 0, NULL, 0, NULL, 0);
+    store_submit(batch, NULL, NULL);
+    char byte;
+    assert_int_equal(read(ends[0], &byte, 1), 1);
+    store_turn(store);
+    assert_true(store_is_idle(store));
+    assert_int_equal(store_seq(store), 1);
+    store_close(store);
+    close(ends[0]);
+    close(ends[1]);
+}
+
+/* ---- output before results ---------------------------------------------- */
+
+static void output_that_cannot_be_synced_fails_its_batch_alone(void **state) {
+    struct rig *rig = *state;
+    struct job one = rig_command("a", "a"), two = rig_command("b", "b");
+    struct err err = {0};
+    int fd = open(rig->path, O_RDONLY | O_CLOEXEC);
+    struct store_batch *good = rig_batch(rig), *bad = rig_batch(rig);
+    store_sync_first(good, fd);
+    store_admit(good, &one, NULL, 0, NULL, 0, NULL, 0);
+    store_sync_first(bad, -1);
+    store_admit(bad, &two, NULL, 0, NULL, 0, NULL, 0);
+    store_submit(good, NULL, NULL);
+    assert_false(store_write(bad, &err));
+    assert_non_null(strstr(err.text, "cannot sync output"));
+    store_batch_free(bad);
+    close(fd);
+    assert_string_equal(rig_list(rig, (struct store_list){0}), "a");
+}
+
+/* ---- care --------------------------------------------------------------- */
+
+static void a_backup_is_a_registry_of_its_own(void **state) {
+    struct rig *rig = *state;
+    CLEANUP(free_string) char *path = rig_new_path();
+    rig_started(rig, "a");
+    put(path, "an old backup", 13);
+    if (!store_backup(rig->store, path, &rig->err))
+        fail_msg("%s", rig->err.text);
+    rig_started(rig, "b");
+    struct store_options options = {.read_only = true};
+    struct store *copy;
+    struct store_tally tally;
+    assert_true(store_open_sqlite(path, &options, &copy, NULL));
+    assert_true(store_verify(copy, NULL));
+    store_count(copy, &tally, NULL);
+    assert_int_equal(tally.count[STATE_EXECUTING], 1);
+    store_close(copy);
+    assert_false(store_backup(rig->store, rig->path, &rig->err));
+    assert_non_null(strstr(rig->err.text, "is the registry itself"));
+    assert_false(store_backup(rig->store, "/nowhere/at/all", &rig->err));
+    assert_non_null(strstr(rig->err.text, "/nowhere/at/all"));
+}
+
+static void hands_in_the_file_are_noticed(void **state) {
+    (void)state;
+    static const struct {
+        const char *sql, *part;
+    } cases[] = {
+        {"UPDATE event SET reason = 'other' WHERE seq = 2", "hash of event 2"},
+        {"UPDATE event SET at = at + 1 WHERE seq = 1", "hash of event 1"},
+        {"DELETE FROM event WHERE seq = 2", "hash of event 3"},
+        {"DELETE FROM event WHERE seq = 4", "events are missing"},
+        {"UPDATE event SET actor = 'uid:0', hash = zeroblob(32) WHERE seq = 4",
+         "hash of event 4"},
+        {"UPDATE job SET id = 'x' WHERE num = 1", "hash of event 1"},
+        {"UPDATE job SET state = 'D' WHERE num = 1", "the tally says"},
+        {"UPDATE job SET holds = 1 WHERE num = 1", "jobs are held"},
+        {"DELETE FROM job WHERE num = 2", "table: submission"},
+        {"UPDATE head SET hash = zeroblob(32)", "events are missing"},
+        {"DELETE FROM head", "lost its head row"},
+    };
+    for (size_t i = 0; i < COUNT(cases); i++) {
+        CLEANUP(free_string) char *path = rig_new_path();
+        struct store *store = rig_open(path, false);
+        for (int k = 0; k < 4; k++)
+            admit_into(store, k == 0 ? "a" : k == 1 ? "b" : k == 2 ? "c" : "d");
+        assert_true(store_verify(store, NULL));
+        edit(path, cases[i].sql);
+        struct err err = {0};
+        assert_false(store_verify(store, &err));
+        assert_int_equal(err.kind, ERR_DATA);
+        if (!strstr(err.text, cases[i].part))
+            fail_msg("'%s' is not in '%s'", cases[i].part, err.text);
+        store_close(store);
+    }
+}
+
+static void a_word_of_tomorrow_is_an_error_not_a_crash(void **state) {
+    struct rig *rig = *state;
+    uint64_t num = rig_started(rig, "a");
+    store_close(rig->store);
+    edit(rig->path, "UPDATE job SET kind = 'tomorrow'");
+    rig->store = rig_open(rig->path, false);
+    struct job job;
+    assert_false(store_job(rig->store, num, &rig->arena, &job, &rig->err));
+    assert_int_equal(rig->err.kind, ERR_DATA);
+    struct store_batch *batch = rig_batch(rig);
+    store_hold(batch, num, HOLD_OPERATOR, SPAN(""));
+    assert_false(store_write(batch, &rig->err));
+    assert_int_equal(rig->err.kind, ERR_DATA);
+    store_batch_free(batch);
+    edit(rig->path, "UPDATE job SET kind = 'command'");
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        RIG_SQLITE_TESTS(two_stores_hear_each_other_once_and_in_order),
+        RIG_SQLITE_TESTS(each_decides_by_what_the_other_did),
+        cmocka_unit_test(processes_write_side_by_side),
+        cmocka_unit_test(a_lock_kept_by_others_is_a_temporary_failure),
+        cmocka_unit_test(a_missing_file_is_made_only_when_asked),
+        cmocka_unit_test(what_is_no_registry_is_refused),
+        cmocka_unit_test(a_truncated_file_is_refused),
+        cmocka_unit_test(a_newer_registry_is_refused_and_left_alone),
+        cmocka_unit_test(a_reader_reads_and_writes_nothing),
+        cmocka_unit_test(a_reader_needs_no_right_to_write),
+        RIG_SQLITE_TESTS(a_reopened_store_goes_on_where_it_was),
+        RIG_SQLITE_TESTS(closing_finishes_what_was_submitted),
+        cmocka_unit_test(the_owner_is_woken_when_a_batch_is_answered),
+        RIG_SQLITE_TESTS(output_that_cannot_be_synced_fails_its_batch_alone),
+        RIG_SQLITE_TESTS(a_backup_is_a_registry_of_its_own),
+        cmocka_unit_test(hands_in_the_file_are_noticed),
+        RIG_SQLITE_TESTS(a_word_of_tomorrow_is_an_error_not_a_crash),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,336 @@
+/* Attempts and the tasks of arrays. */
+#include "contract/store_rig.h"
+
+static struct store_attempt attempt_of(uint64_t num, const char *node,
+                                       unsigned attempt,
+                                       enum task_status status) {
+    return (struct store_attempt){
+        .num = num,
+        .node = span_of(node),
+        .attempt = attempt,
+        .status = status,
+        .assigned = wall_from_s(2000),
+        .exit_code = -1,
+        .worker = SPAN("local"),
+    };
+}
+
+static uint64_t array_admit(struct rig *rig) {
+    static const struct span nodes[] = {SPAN("red"), SPAN("blue"),
+                                        SPAN("green")};
+    struct job job = rig_command("array", "4.a");
+    struct store_batch *batch = rig_batch(rig);
+    store_admit(batch, &job, NULL, 0, NULL, 0, nodes, 3);
+    assert_int_equal(rig_write(batch), STORE_DONE);
+    return 1;
+}
+
+static enum store_result assign(struct rig *rig, uint64_t num, const char *node,
+                                unsigned number) {
+    struct store_attempt attempt = attempt_of(num, node, number, TASK_RUNNING);
+    struct store_batch *batch = rig_batch(rig);
+    store_assign(batch, &attempt);
+    return rig_write(batch);
+}
+
+static enum store_result end(struct rig *rig, uint64_t num, const char *node,
+                             unsigned number, enum task_status status) {
+    struct store_attempt attempt = attempt_of(num, node, number, status);
+    struct store_batch *batch = rig_batch(rig);
+    store_end(batch, &attempt);
+    return rig_write(batch);
+}
+
+static enum store_result unassign(struct rig *rig, uint64_t num,
+                                  const char *node, unsigned number) {
+    struct store_batch *batch = rig_batch(rig);
+    store_unassign(batch, num, span_of(node), number);
+    return rig_write(batch);
+}
+
+/* "red done 1, blue unstarted 0" */
+static const char *tasks(struct rig *rig, uint64_t num) {
+    CLEANUP(text_clear) struct text text = TEXT_INIT;
+    struct store_task *found;
+    size_t count;
+    assert_true(
+        store_tasks(rig->store, num, &rig->arena, &found, &count, NULL));
+    for (size_t i = 0; i < count; i++) {
+        assert_int_equal(found[i].at, i);
+        text_addf(&text, "%s%.*s%s%s %u", i ? ", " : "", (int)found[i].node.len,
+                  found[i].node.p, found[i].node.len ? " " : "",
+                  task_status_word(found[i].status), found[i].attempt);
+        if (found[i].not_before.ns)
+            text_addf(&text, " after %d", (int)wall_s(found[i].not_before));
+    }
+    return arena_string(&rig->arena, text_span(&text));
+}
+
+/* "red 1 done, red 2 running" */
+static const char *attempts(struct rig *rig, uint64_t num) {
+    CLEANUP(text_clear) struct text text = TEXT_INIT;
+    struct store_attempt *found;
+    size_t count;
+    assert_true(
+        store_attempts(rig->store, num, &rig->arena, &found, &count, NULL));
+    for (size_t i = 0; i < count; i++)
+        text_addf(&text, "%s%.*s%s%u %s", i ? ", " : "", (int)found[i].node.len,
+                  found[i].node.p, found[i].node.len ? " " : "",
+                  found[i].attempt, task_status_word(found[i].status));
+    return arena_string(&rig->arena, text_span(&text));
+}
+
+static void an_attempt_reads_back_as_ended(void **state) {
+    struct rig *rig = *state;
+    uint64_t num = rig_started(rig, "j1");
+    assert_int_equal(assign(rig, num, "", 1), STORE_DONE);
+    assert_string_equal(attempts(rig, num), "1 running");
+    assert_string_equal(tasks(rig, num), "running 1");
+    struct store_attempt over = {
+        .num = num,
+        .attempt = 1,
+        .status = TASK_FAILED,
+        .assigned = wall_from_s(1),
+        .started = wall_from_s(2),
+        .ended = wall_from_s(3),
+        .exit_code = 3,
+        .signal = 9,
+        .reason = SPAN("exit-3"),
+        .detail = SPAN("it said no"),
+        .worker = SPAN("shard-4"),
+        .output = SPAN("seg:12"),
+        .output_bytes = 5000000000,
+        .cpu_us = 77,
+        .peak_kib = 88,
+    };
+    struct store_batch *batch = rig_batch(rig);
+    store_end(batch, &over);
+    assert_int_equal(rig_write(batch), STORE_DONE);
+    rig_reopen(rig);
+    struct store_attempt *found;
+    size_t count;
+    store_attempts(rig->store, num, &rig->arena, &found, &count, NULL);
+    assert_int_equal(count, 1);
+    assert_int_equal(found[0].num, num);
+    assert_int_equal(found[0].status, TASK_FAILED);
+    assert_int_equal(wall_s(found[0].assigned), 1);
+    assert_int_equal(wall_s(found[0].started), 2);
+    assert_int_equal(wall_s(found[0].ended), 3);
+    assert_int_equal(found[0].exit_code, 3);
+    assert_int_equal(found[0].signal, 9);
+    assert_span(found[0].reason, "exit-3");
+    assert_span(found[0].detail, "it said no");
+    assert_span(found[0].worker, "shard-4");
+    assert_span(found[0].output, "seg:12");
+    assert_true(found[0].output_bytes == 5000000000);
+    assert_int_equal(found[0].cpu_us, 77);
+    assert_int_equal(found[0].peak_kib, 88);
+    /* The move beside it is the event. */
+    assert_string_equal(rig_events(rig, 2), "");
+}
+
+static void assigning_twice_is_a_conflict(void **state) {
+    struct rig *rig = *state;
+    uint64_t num = rig_started(rig, "j1");
+    assert_int_equal(assign(rig, num, "", 1), STORE_DONE);
+    assert_int_equal(assign(rig, num, "", 1), STORE_CONFLICT);
+    assert_int_equal(assign(rig, num, "", 2), STORE_DONE);
+    assert_int_equal(assign(rig, 9, "", 1), STORE_UNKNOWN);
+    assert_int_equal(end(rig, num, "", 3, TASK_DONE), STORE_UNKNOWN);
+    assert_int_equal(end(rig, 9, "", 1, TASK_DONE), STORE_UNKNOWN);
+    assert_string_equal(attempts(rig, num), "1 running, 2 running");
+    assert_int_equal(end(rig, num, "", 1, TASK_LOST), STORE_DONE);
+    assert_int_equal(assign(rig, num, "", 1), STORE_CONFLICT);
+    assert_string_equal(attempts(rig, num), "1 lost, 2 running");
+}
+
+static void an_unstarted_assignment_leaves_no_trace(void **state) {
+    struct rig *rig = *state;
+    uint64_t num = rig_started(rig, "j1");
+    assert_int_equal(unassign(rig, num, "", 1), STORE_UNKNOWN);
+    assign(rig, num, "", 1);
+    assert_int_equal(unassign(rig, num, "", 1), STORE_DONE);
+    assert_string_equal(attempts(rig, num), "");
+    assert_int_equal(rig_job(rig, num).attempt, 0);
+    assert_int_equal(unassign(rig, num, "", 1), STORE_UNKNOWN);
+    assign(rig, num, "", 1);
+    end(rig, num, "", 1, TASK_DONE);
+    assert_int_equal(unassign(rig, num, "", 1), STORE_CONFLICT);
+    assert_int_equal(unassign(rig, 9, "", 1), STORE_UNKNOWN);
+}
+
+static void the_lone_task_is_done_with_its_job(void **state) {
+    struct rig *rig = *state;
+    struct job job = rig_command("j1", "a");
+    uint64_t num = rig_admit(rig, &job);
+    assert_string_equal(tasks(rig, num), "unstarted 0");
+    assert_string_equal(tasks(rig, 99), "");
+    rig_move(rig, num, STATE_PENDING, STATE_EXECUTING, "start");
+    assign(rig, num, "", 1);
+    end(rig, num, "", 1, TASK_DONE);
+    rig_move(rig, num, STATE_EXECUTING, STATE_DONE, "ok");
+    assert_string_equal(tasks(rig, num), "done 1");
+    struct store_batch *batch = rig_batch(rig);
+    store_prune(batch, num);
+    store_prune(batch, num);
+    store_prune(batch, 9);
+    assert_true(store_write(batch, NULL));
+    assert_int_equal(store_batch_result(batch, 0), STORE_DONE);
+    assert_int_equal(store_batch_result(batch, 1), STORE_SAME);
+    assert_int_equal(store_batch_result(batch, 2), STORE_UNKNOWN);
+    store_batch_free(batch);
+    assert_string_equal(attempts(rig, num), "");
+    assert_string_equal(tasks(rig, num), "done 1");
+    assert_int_equal(rig_job(rig, num).tasks_done, 1);
+}
+
+static void an_array_counts_its_tasks(void **state) {
+    struct rig *rig = *state;
+    uint64_t num = array_admit(rig);
+    assert_int_equal(rig_job(rig, num).tasks, 3);
+    rig_move(rig, num, STATE_PENDING, STATE_EXECUTING, "start");
+    assert_string_equal(tasks(rig, num),
+                        "red unstarted 0, blue unstarted 0, green unstarted 0");
+    assert_int_equal(assign(rig, num, "red", 1), STORE_DONE);
+    assert_int_equal(assign(rig, num, "blue", 1), STORE_DONE);
+    assert_int_equal(assign(rig, num, "black", 1), STORE_UNKNOWN);
+    assert_int_equal(end(rig, num, "red", 1, TASK_DONE), STORE_DONE);
+    assert_int_equal(end(rig, num, "green", 1, TASK_DONE), STORE_UNKNOWN);
+    assert_int_equal(end(rig, num, "blue", 1, TASK_BACKOFF), STORE_DONE);
+    assert_string_equal(tasks(rig, num),
+                        "red done 1, blue backoff 1, green unstarted 0");
+    assert_int_equal(rig_job(rig, num).tasks_done, 1);
+    assert_int_equal(assign(rig, num, "blue", 2), STORE_DONE);
+    assert_int_equal(end(rig, num, "blue", 2, TASK_DONE), STORE_DONE);
+    assert_int_equal(rig_job(rig, num).tasks_done, 2);
+    /* Said again, it is still one. */
+    assert_int_equal(end(rig, num, "blue", 2, TASK_DONE), STORE_DONE);
+    assert_int_equal(rig_job(rig, num).tasks_done, 2);
+    assert_string_equal(attempts(rig, num), "blue 1 backoff, blue 2 done, "
+                                            "red 1 done");
+    assert_string_equal(
+        rig_events(rig, 2),
+        "task array X X running; task array X X running; task array X X done; "
+        "task array X X backoff; task array X X running; "
+        "task array X X done; task array X X done");
+    struct store_event *events;
+    size_t count;
+    store_events(rig->store, 2, num, 1, &rig->arena, &events, &count, NULL);
+    assert_int_equal(count, 1);
+    assert_span(events[0].detail, "red");
+    assert_int_equal(events[0].attempt, 1);
+}
+
+static void late_words_do_not_move_a_task(void **state) {
+    struct rig *rig = *state;
+    uint64_t num = array_admit(rig);
+    assign(rig, num, "red", 1);
+    assign(rig, num, "red", 2);
+    assert_int_equal(end(rig, num, "red", 1, TASK_DONE), STORE_DONE);
+    assert_string_equal(tasks(rig, num),
+                        "red running 2, blue unstarted 0, green unstarted 0");
+    assert_int_equal(rig_job(rig, num).tasks_done, 0);
+    assert_string_equal(attempts(rig, num), "red 1 done, red 2 running");
+}
+
+static void an_unstarted_task_goes_back(void **state) {
+    struct rig *rig = *state;
+    uint64_t num = array_admit(rig);
+    assign(rig, num, "red", 1);
+    end(rig, num, "red", 1, TASK_INCOMPLETE);
+    assign(rig, num, "red", 2);
+    assert_int_equal(unassign(rig, num, "red", 2), STORE_DONE);
+    assert_string_equal(tasks(rig, num), "red incomplete 1, blue unstarted 0, "
+                                         "green unstarted 0");
+    assign(rig, num, "blue", 1);
+    assert_int_equal(unassign(rig, num, "blue", 1), STORE_DONE);
+    assert_int_equal(unassign(rig, num, "grey", 1), STORE_UNKNOWN);
+    assert_string_equal(tasks(rig, num), "red incomplete 1, blue unstarted 0, "
+                                         "green unstarted 0");
+}
+
+static void a_task_is_set_without_an_attempt(void **state) {
+    struct rig *rig = *state;
+    uint64_t num = array_admit(rig);
+    static const struct {
+        const char *node;
+        enum task_status status;
+        int64_t not_before_s;
+        enum store_result result;
+    } steps[] = {
+        {"red", TASK_DONE, 0, STORE_DONE},
+        {"red", TASK_DONE, 0, STORE_SAME},
+        {"blue", TASK_BACKOFF, 9000, STORE_DONE},
+        {"blue", TASK_BACKOFF, 9001, STORE_DONE},
+        {"black", TASK_DONE, 0, STORE_UNKNOWN},
+        {"", TASK_DONE, 0, STORE_UNKNOWN},
+        {"red", TASK_UNSTARTED, 0, STORE_DONE},
+    };
+    for (size_t i = 0; i < COUNT(steps); i++) {
+        struct store_batch *batch = rig_batch(rig);
+        store_task_set(batch, num, span_of(steps[i].node), steps[i].status,
+                       steps[i].not_before_s
+                           ? wall_from_s(steps[i].not_before_s)
+                           : (struct wall){0});
+        assert_int_equal(rig_write(batch), steps[i].result);
+    }
+    assert_string_equal(tasks(rig, num), "red unstarted 0, "
+                                         "blue backoff 0 after 9001, "
+                                         "green unstarted 0");
+    assert_int_equal(rig_job(rig, num).tasks_done, 0);
+    assert_string_equal(rig_events(rig, 1),
+                        "task array P P done; not-before array P P backoff; "
+                        "not-before array P P backoff; "
+                        "task array P P unstarted");
+}
+
+static void a_live_job_is_not_pruned(void **state) {
+    struct rig *rig = *state;
+    uint64_t num = array_admit(rig);
+    struct store_batch *batch = rig_batch(rig);
+    store_prune(batch, num);
+    assert_int_equal(rig_write(batch), STORE_CONFLICT);
+    rig_move(rig, num, STATE_PENDING, STATE_TERMINATED, "operator");
+    batch = rig_batch(rig);
+    store_prune(batch, num);
+    assert_int_equal(rig_write(batch), STORE_DONE);
+    assert_string_equal(tasks(rig, num), "");
+}
+
+static void an_atomic_batch_takes_tasks_back_too(void **state) {
+    struct rig *rig = *state;
+    uint64_t num = array_admit(rig);
+    assign(rig, num, "red", 1);
+    struct store_attempt over = attempt_of(num, "red", 1, TASK_DONE);
+    struct store_attempt next = attempt_of(num, "blue", 1, TASK_RUNNING);
+    struct store_batch *batch = rig_batch(rig);
+    store_batch_atomic(batch);
+    store_end(batch, &over);
+    store_assign(batch, &next);
+    store_unassign(batch, num, SPAN("blue"), 1);
+    store_assign(batch, &next);
+    store_hold(batch, 99, HOLD_OPERATOR, SPAN(""));
+    assert_int_equal(rig_write(batch), STORE_UNKNOWN);
+    assert_string_equal(tasks(rig, num),
+                        "red running 1, blue unstarted 0, green unstarted 0");
+    assert_string_equal(attempts(rig, num), "red 1 running");
+    assert_int_equal(rig_job(rig, num).tasks_done, 0);
+    assert_int_equal(end(rig, num, "red", 1, TASK_DONE), STORE_DONE);
+    assert_int_equal(rig_job(rig, num).tasks_done, 1);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        RIG_TESTS(an_attempt_reads_back_as_ended),
+        RIG_TESTS(assigning_twice_is_a_conflict),
+        RIG_TESTS(an_unstarted_assignment_leaves_no_trace),
+        RIG_TESTS(the_lone_task_is_done_with_its_job),
+        RIG_TESTS(an_array_counts_its_tasks),
+        RIG_TESTS(late_words_do_not_move_a_task),
+        RIG_TESTS(an_unstarted_task_goes_back),
+        RIG_TESTS(a_task_is_set_without_an_attempt),
+        RIG_TESTS(a_live_job_is_not_pruned),
+        RIG_TESTS(an_atomic_batch_takes_tasks_back_too),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

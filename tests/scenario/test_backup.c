@@ -1,0 +1,145 @@
+#include "serve/backup.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "serve/fsck.h"
+#include "support/spool.h"
+
+static char *path_of(const char *name) {
+    static char paths[32][4200];
+    static unsigned at, count;
+    char *path = paths[at++ % 32];
+    snprintf(path, sizeof(paths[0]), "%s/%s%u", test_dir(), name, count++);
+    return path;
+}
+
+static void make(struct spool *spool) {
+    spool_begin(spool);
+    spool_put_set(spool, "D1", "EM", "##message\nOne\n", "a b");
+    spool_put_set(spool, "Q1", "DC", "##dependencies\nD1\n", "b");
+    spool_write(spool, BASE_PREQUEUE, "junk", SPAN(""));
+    spool_scan(spool);
+    spool_record(spool, "D1", NULL);
+    spool_step(spool, "D1", STATE_STAGED, "staged");
+    spool_step(spool, "D1", STATE_PENDING, "ready");
+    spool_step(spool, "D1", STATE_EXECUTING, "start");
+    spool_step(spool, "D1", STATE_DONE, "ok");
+    spool_put_set(spool, "NEW", "DC", "", "n"); /* not admitted yet */
+    assert_int_equal(
+        mkdirat(spool->base->dirs[BASE_ATTEMPTS], "segments", 0700), 0);
+    CLEANUP(fd_close)
+    int fd = openat(spool->base->dirs[BASE_ATTEMPTS], "segments/1",
+                    O_WRONLY | O_CREAT, 0600);
+    assert_true(file_write(fd, SPAN("output\n"), NULL));
+}
+
+static char *backup(struct spool *spool) {
+    struct backup_report report;
+    struct err err = {0};
+    char *file = path_of("backup");
+    if (!backup_write(spool->base, file, &report, &err))
+        fail_msg("%s", err.text);
+    assert_true(report.files >= 7);
+    return file;
+}
+
+static bool restore(const char *file, const char *path, struct wall now,
+                    struct err *err) {
+    struct backup_report report;
+    return backup_restore(file, path, now, &report, err);
+}
+
+static void what_was_backed_up_comes_back(void **state) {
+    struct spool spool, other = {0};
+    struct err err = {0};
+    (void)state;
+    make(&spool);
+    char *file = backup(&spool);
+    spool_admit(&spool, "LATER", "x"); /* not in it */
+    other.path = mem_string(path_of("restored"));
+    other.now = spool.now;
+    if (!restore(file, other.path, spool.now, &err))
+        fail_msg("%s", err.text);
+    spool_open(&other);
+    assert_int_equal(spool_job(&other, "D1").state, STATE_DONE);
+    assert_int_equal(spool_job(&other, "Q1").state, STATE_QUEUED);
+    assert_false(spool_knows(&other, "LATER"));
+    spool_assert_projected(&other);
+    assert_int_equal(faccessat(other.base->fd, "attempts/segments/1", R_OK, 0),
+                     0);
+    assert_int_equal(spool_count(&other, BASE_REJECT), 2);
+    spool_scan(&other);
+    assert_true(spool_knows(&other, "NEW"));
+    struct fsck_report report = {0};
+    assert_true(fsck_check(other.base, &report, &err));
+    assert_int_equal(report.problems, 0);
+    spool_end(&spool);
+    spool_end(&other);
+}
+
+static void a_backup_never_replaces_a_file(void **state) {
+    struct spool spool;
+    struct backup_report report;
+    struct err err = {0};
+    (void)state;
+    make(&spool);
+    char *file = backup(&spool);
+    assert_false(backup_write(spool.base, file, &report, &err));
+    assert_int_equal(err.kind, ERR_CANNOT);
+    spool_end(&spool);
+}
+
+static void nothing_is_restored_over_something(void **state) {
+    struct spool spool;
+    struct err err = {0};
+    (void)state;
+    make(&spool);
+    char *file = backup(&spool);
+    assert_false(restore(file, spool.path, spool.now, &err));
+    assert_int_equal(err.kind, ERR_REFUSED);
+    spool_assert_projected(&spool);
+    spool_end(&spool);
+}
+
+/* Any byte that counts, flipped: told, and nothing is left behind. */
+static void a_damaged_backup_restores_nothing(void **state) {
+    struct spool spool;
+    struct err err = {0};
+    struct stat st;
+    (void)state;
+    make(&spool);
+    char *file = backup(&spool);
+    assert_int_equal(stat(file, &st), 0);
+    CLEANUP(fd_close) int fd = open(file, O_RDWR);
+    for (int i = 0; i < 8; i++) {
+        char byte, flipped, *path = path_of("damaged");
+        off_t at = 700 + i * (st.st_size / 9);
+        assert_int_equal(pread(fd, &byte, 1, at), 1);
+        flipped = (char)(byte ^ 0x55);
+        assert_int_equal(pwrite(fd, &flipped, 1, at), 1);
+        bool ok = restore(file, path, spool.now, &err);
+        assert_int_equal(pwrite(fd, &byte, 1, at), 1);
+        if (!ok) /* padding does not count */
+            assert_int_equal(access(path, F_OK), -1);
+    }
+    char *path = path_of("cut");
+    assert_int_equal(ftruncate(fd, st.st_size / 2), 0);
+    assert_false(restore(file, path, spool.now, &err));
+    assert_int_equal(err.kind, ERR_DATA);
+    assert_int_equal(access(path, F_OK), -1);
+    assert_false(restore("/etc/hostname", path, spool.now, &err));
+    spool_end(&spool);
+}
+
+int main(int argc, char **argv) {
+    SPOOL_MAIN(argc, argv);
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(what_was_backed_up_comes_back),
+        cmocka_unit_test(a_backup_never_replaces_a_file),
+        cmocka_unit_test(nothing_is_restored_over_something),
+        cmocka_unit_test(a_damaged_backup_restores_nothing),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

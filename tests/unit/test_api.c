@@ -1,0 +1,184 @@
+/* The route table, who may ask what, and what a wrong question is answered. */
+#include "support/asking.h"
+
+static struct asking asking;
+
+static int setup(void **state) {
+    (void)state;
+    asking_begin(&asking);
+    return 0;
+}
+
+static int teardown(void **state) {
+    (void)state;
+    asking_end(&asking);
+    return 0;
+}
+
+/* A path of the table with its words filled in. */
+static char *filled(const char *path) {
+    struct text text = TEXT_INIT;
+    for (const char *c = path; *c != '\0'; c++) {
+        if (*c != '{') {
+            text_addc(&text, *c);
+            continue;
+        }
+        text_adds(&text, "jx");
+        c = strchr(c, '}');
+    }
+    return text_take(&text);
+}
+
+static void every_route_is_reached_by_its_own_path(void **state) {
+    (void)state;
+    for (size_t i = 0; i < api_route_count(); i++) {
+        struct api_route_facts route = api_route(i);
+        if (strcmp(route.path, "/api/v1/wait") == 0)
+            continue; /* waits */
+        char *uri = filled(route.path);
+        struct answer answer = ask(&asking, route.method, uri, NULL);
+        assert_false(answer_has(&answer, "there is nothing at"));
+        assert_int_not_equal(answer.status, 405);
+        answer_clear(&answer);
+        free(uri);
+    }
+}
+
+static void a_stranger_gets_nothing_but_health(void **state) {
+    (void)state;
+    asking.actor.uid = 4711;
+    for (size_t i = 0; i < api_route_count(); i++) {
+        struct api_route_facts route = api_route(i);
+        char *uri = filled(route.path);
+        struct answer answer = ask(&asking, route.method, uri, NULL);
+        if (route.permission == API_ANYBODY)
+            assert_int_equal(answer.status, 200);
+        else
+            assert_int_equal(answer.status, 403);
+        answer_clear(&answer);
+        free(uri);
+    }
+}
+
+static void nobody_in_particular_gets_nothing_but_health(void **state) {
+    (void)state;
+    asking.actor = (struct api_actor){.uid = 1000};
+    ask_expect(&asking, API_GET, "/healthz", NULL, 200);
+    ask_expect(&asking, API_GET, "/metrics", NULL, 200);
+    ask_expect(&asking, API_GET, "/api/v1/jobs", NULL, 403);
+    ask_expect(&asking, API_POST, "/api/v1/jobs", "{\"command\":[\"x\"]}", 403);
+}
+
+static void root_may_do_everything(void **state) {
+    (void)state;
+    asking.actor.uid = 0;
+    ask_expect(&asking, API_GET, "/api/v1/jobs", NULL, 200);
+    ask_expect(&asking, API_POST, "/api/v1/jobs", "{\"command\":[\"x\"]}", 201);
+}
+
+static void a_group_member_may_only_when_the_base_has_a_group(void **state) {
+    (void)state;
+    asking.actor.uid = 4711;
+    asking.actor.in_group = true;
+    ask_expect(&asking, API_GET, "/api/v1/jobs", NULL, 403);
+}
+
+static void the_document_names_every_route(void **state) {
+    (void)state;
+    struct answer answer = ask(&asking, API_GET, "/api/v1/openapi.json", NULL);
+    struct json_value document;
+    assert_true(json_parse(text_span(&answer.body), &document, NULL));
+    for (size_t i = 0; i < api_route_count(); i++) {
+        struct json_value paths, path, operation;
+        static const char *const keys[API_METHODS] = {"get", "post", "put"};
+        struct api_route_facts route = api_route(i);
+        assert_true(json_member(document, "paths", &paths));
+        assert_true(json_member(paths, route.path, &path));
+        assert_true(json_member(path, keys[route.method], &operation));
+    }
+    answer_clear(&answer);
+}
+
+static void an_error_is_a_problem_document(void **state) {
+    (void)state;
+    struct answer answer = ask(&asking, API_GET, "/api/v1/jobs/jnone", NULL);
+    struct json_value problem, value;
+    assert_int_equal(answer.status, 404);
+    assert_true(json_parse(text_span(&answer.body), &problem, NULL));
+    static const char *const members[] = {"type", "title", "status", "detail",
+                                          "kind"};
+    for (size_t i = 0; i < COUNT(members); i++)
+        assert_true(json_member(problem, members[i], &value));
+    assert_true(answer_has(&answer, "\"kind\":\"no-job\""));
+    answer_clear(&answer);
+}
+
+static void wrong_questions_are_told_apart(void **state) {
+    (void)state;
+    ask_expect(&asking, API_GET, "/nothing/here", NULL, 404);
+    ask_expect(&asking, API_GET, "", NULL, 404);
+    ask_expect(&asking, API_GET, "//", NULL, 404);
+    ask_expect(&asking, API_PUT, "/api/v1/jobs", NULL, 405);
+    ask_expect(&asking, API_GET, "/api/v1/jobs/", NULL, 404);
+    ask_expect(&asking, API_GET, "/api/v1/jobs/%zz", NULL, 400);
+    ask_expect(&asking, API_GET, "/api/v1/jobs?limit=%", NULL, 400);
+    ask_expect(&asking, API_GET, "/api/v1/jobs?limit=-1", NULL, 400);
+    ask_expect(&asking, API_GET, "/api/v1/jobs?order=up", NULL, 400);
+    ask_expect(&asking, API_GET, "/api/v1/jobs?filter=state:nosuch", NULL, 400);
+    ask_expect(&asking, API_GET, "/api/v1/files", NULL, 400);
+    ask_expect(&asking, API_GET, "/api/v1/wait", NULL, 400);
+}
+
+static void a_misspelt_parameter_is_refused_with_the_right_one(void **state) {
+    (void)state;
+    struct answer answer =
+        ask(&asking, API_GET, "/api/v1/jobs?filer=state:failed", NULL);
+    assert_int_equal(answer.status, 400);
+    assert_true(answer_has(&answer, "did you mean 'filter'?"));
+    answer_clear(&answer);
+}
+
+static void a_body_that_is_too_long_is_refused(void **state) {
+    (void)state;
+    struct text body = TEXT_INIT;
+    text_reserve(&body, 2 << 20);
+    memset(body.p, 'x', 2 << 20);
+    body.p[2 << 20] = '\0';
+    body.len = 2 << 20;
+    ask_expect(&asking, API_POST, "/api/v1/jobs/jx/cancel", text_string(&body),
+               413);
+    text_clear(&body);
+    ask_expect(&asking, API_GET, "/api/v1/jobs", "a body nobody asked for",
+               413);
+}
+
+static void a_call_closed_early_leaves_nothing_behind(void **state) {
+    (void)state;
+    struct answer answer;
+    ask_open(&asking, API_POST, "/api/v1/jobs", "{\"command\":[\"x\"]}",
+             &answer);
+    assert_int_equal(answer.status, 0);
+    answer_clear(&answer); /* its commit is still under way */
+    store_turn(asking.store);
+    answer = ask(&asking, API_GET, "/api/v1/counts", NULL);
+    assert_true(answer_has(&answer, "\"pending\":1"));
+    answer_clear(&answer);
+}
+
+int main(void) {
+#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+    const struct CMUnitTest tests[] = {
+        TEST(every_route_is_reached_by_its_own_path),
+        TEST(a_stranger_gets_nothing_but_health),
+        TEST(nobody_in_particular_gets_nothing_but_health),
+        TEST(root_may_do_everything),
+        TEST(a_group_member_may_only_when_the_base_has_a_group),
+        TEST(the_document_names_every_route),
+        TEST(an_error_is_a_problem_document),
+        TEST(wrong_questions_are_told_apart),
+        TEST(a_misspelt_parameter_is_refused_with_the_right_one),
+        TEST(a_body_that_is_too_long_is_refused),
+        TEST(a_call_closed_early_leaves_nothing_behind),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,517 @@
+/* Submitting, listing, ordering about, waiting: what each is answered. */
+#include "support/asking.h"
+
+static struct asking asking;
+
+static int setup(void **state) {
+    (void)state;
+    asking_begin(&asking);
+    return 0;
+}
+
+static int teardown(void **state) {
+    (void)state;
+    asking_end(&asking);
+    return 0;
+}
+
+static void submit(const char *id) {
+    char body[200];
+    snprintf(body, sizeof(body), "{\"id\":\"%s\",\"command\":[\"true\"]}", id);
+    ask_expect(&asking, API_POST, "/api/v1/jobs", body, 201);
+}
+
+static struct answer get(const char *uri) {
+    return ask(&asking, API_GET, uri, NULL);
+}
+
+static void expect_state(const char *id, const char *letter) {
+    char uri[100], want[20];
+    snprintf(uri, sizeof(uri), "/api/v1/jobs/%s", id);
+    snprintf(want, sizeof(want), "\"state\":\"%s\"", letter);
+    struct answer answer = get(uri);
+    if (!answer_has(&answer, want))
+        fail_msg("%s is not %s: %s", id, letter, text_string(&answer.body));
+    answer_clear(&answer);
+}
+
+/* ---- submitting -----------------------------------------------------------
+ */
+
+static void a_submission_is_answered_after_its_commit(void **state) {
+    (void)state;
+    struct answer answer;
+    ask_open(&asking, API_POST, "/api/v1/jobs",
+             "{\"id\":\"a1\",\"command\":[\"make\",\"-k\"]}", &answer);
+    assert_int_equal(answer.status, 0);
+    assert_int_equal(answer.ready, 0);
+    store_turn(asking.store);
+    assert_int_equal(answer.ready, 1);
+    answer_more(&answer);
+    assert_int_equal(answer.status, 201);
+    assert_true(answer_has(&answer, "\"id\":\"a1\""));
+    answer_clear(&answer);
+    expect_state("a1", "P");
+}
+
+static void a_job_without_an_id_gets_one(void **state) {
+    (void)state;
+    struct answer one =
+        ask(&asking, API_POST, "/api/v1/jobs", "{\"command\":[\"true\"]}");
+    CLEANUP(free_string) char *first = text_take(&one.body);
+    struct answer two =
+        ask(&asking, API_POST, "/api/v1/jobs", "{\"command\":[\"true\"]}");
+    assert_true(answer_has(&two, "\"id\":\"j"));
+    assert_string_not_equal(first, text_string(&two.body));
+    answer_clear(&two);
+}
+
+static void the_same_submission_twice_is_one_job(void **state) {
+    (void)state;
+    const char *body = "{\"id\":\"a1\",\"command\":[\"true\"]}";
+    ask_expect(&asking, API_POST, "/api/v1/jobs", body, 201);
+    ask_expect(&asking, API_POST, "/api/v1/jobs", body, 200);
+    asking_live(&asking, "a1", "XD", 0);
+    ask_expect(&asking, API_POST, "/api/v1/jobs", body, 200);
+    struct answer answer = get("/api/v1/counts");
+    assert_true(answer_has(&answer, "\"done\":1"));
+    assert_true(answer_has(&answer, "\"pending\":0"));
+    answer_clear(&answer);
+}
+
+static void an_id_is_taken_for_ever(void **state) {
+    (void)state;
+    submit("a1");
+    ask_expect(&asking, API_POST, "/api/v1/jobs",
+               "{\"id\":\"a1\",\"command\":[\"false\"]}", 409);
+    asking_live(&asking, "a1", "XD", 0);
+    ask_expect(&asking, API_POST, "/api/v1/jobs",
+               "{\"id\":\"a1\",\"command\":[\"false\"]}", 409);
+}
+
+static void a_submission_that_is_none_is_refused(void **state) {
+    (void)state;
+    static const char *const bad[] = {
+        "",
+        "{",
+        "[]",
+        "{}",
+        "{\"command\":[]}",
+        "{\"command\":\"true\"}",
+        "{\"command\":[\"true\"],\"id\":\"a b\"}",
+        "{\"command\":[\"true\"],\"colour\":\"red\"}",
+        "{\"command\":[\"true\"],\"retries\":-1}",
+        "{\"command\":[\"true\"],\"class\":\"XX\"}",
+        "{\"command\":[\"true\"]} trailing",
+        "\xff\xfe",
+    };
+    for (size_t i = 0; i < COUNT(bad); i++)
+        ask_expect(&asking, API_POST, "/api/v1/jobs", bad[i], 422);
+    ask_expect(&asking, API_GET, "/api/v1/jobs/@last", NULL, 404);
+}
+
+static void a_batch_answers_each_line_in_its_place(void **state) {
+    (void)state;
+    struct answer answer = ask(&asking, API_POST, "/api/v1/jobs/batch",
+                               "{\"id\":\"b1\",\"command\":[\"true\"]}\n"
+                               "nonsense\n"
+                               "{\"id\":\"b2\",\"command\":[\"true\"]}\n"
+                               "\n"
+                               "{\"id\":\"b1\",\"command\":[\"true\"]}\n"
+                               "{\"id\":\"b1\",\"command\":[\"false\"]}\n");
+    assert_int_equal(answer.status, 200);
+    struct span rest = text_span(&answer.body), line;
+    static const char *const wanted[] = {"{\"id\":\"b1\"",
+                                         "{\"error\":", "{\"id\":\"b2\"",
+                                         "{\"id\":\"b1\"", "{\"error\":"};
+    for (size_t i = 0; i < COUNT(wanted); i++) {
+        assert_true(span_cut(&rest, '\n', &line));
+        assert_true(span_starts(line, wanted[i]));
+    }
+    assert_int_equal(rest.len, 0);
+    answer_clear(&answer);
+}
+
+static void a_batch_of_nothing_is_answered_with_nothing(void **state) {
+    (void)state;
+    struct answer answer = ask(&asking, API_POST, "/api/v1/jobs/batch", "\n\n");
+    assert_int_equal(answer.status, 200);
+    assert_int_equal(answer.body.len, 0);
+    answer_clear(&answer);
+}
+
+/* ---- listing --------------------------------------------------------------
+ */
+
+static size_t lines_of(const struct answer *answer) {
+    size_t lines = 0;
+    for (size_t i = 0; i < answer->body.len; i++)
+        lines += answer->body.p[i] == '\n';
+    return lines;
+}
+
+static void a_list_of_many_comes_in_pages(void **state) {
+    (void)state;
+    struct text body = TEXT_INIT;
+    for (int i = 0; i < 3000; i++)
+        text_addf(&body, "{\"id\":\"n%d\",\"command\":[\"true\"]}\n", i);
+    ask_expect(&asking, API_POST, "/api/v1/jobs/batch", text_string(&body),
+               200);
+    text_clear(&body);
+    struct answer answer = get("/api/v1/jobs?limit=100000");
+    assert_int_equal(lines_of(&answer), 3000);
+    answer_clear(&answer);
+    answer = get("/api/v1/jobs");
+    assert_int_equal(lines_of(&answer), 1000);
+    answer_clear(&answer);
+    answer = get("/api/v1/jobs?limit=2&after=10");
+    assert_true(answer_has(&answer, "\"id\":\"n10\""));
+    assert_true(answer_has(&answer, "\"id\":\"n11\""));
+    assert_int_equal(lines_of(&answer), 2);
+    answer_clear(&answer);
+    answer = get("/api/v1/jobs?limit=1&order=newest");
+    assert_true(answer_has(&answer, "\"id\":\"n2999\""));
+    answer_clear(&answer);
+    /* One that matches at the very end: many pages without a line. */
+    answer = get("/api/v1/jobs?filter=id:n2999");
+    assert_int_equal(lines_of(&answer), 1);
+    answer_clear(&answer);
+    answer = get("/api/v1/jobs?limit=0");
+    assert_int_equal(answer.body.len, 0);
+    answer_clear(&answer);
+}
+
+static void a_list_is_filtered(void **state) {
+    (void)state;
+    ask_expect(&asking, API_POST, "/api/v1/jobs",
+               "{\"id\":\"f1\",\"command\":[\"make\",\"check\"],"
+               "\"touches\":[\"db\"]}",
+               201);
+    submit("f2");
+    asking_live(&asking, "f2", "XF", 3);
+    static const struct {
+        const char *filter;
+        size_t lines;
+    } table[] = {
+        {"state:failed", 1}, {"state:open", 1},    {"-state:open", 1},
+        {"arg~check", 1},    {"touches:db", 1},    {"touches:none", 0},
+        {"kind:command", 2}, {"kind:change", 0},   {"f", 2},
+        {"held:yes", 0},     {"reason:exit-1", 1}, {"class:DC", 2},
+        {"since>1h", 0},     {"state:done", 0},    {"id:f1,f2", 2},
+    };
+    for (size_t i = 0; i < COUNT(table); i++) {
+        struct text uri = TEXT_INIT;
+        text_addf(&uri, "/api/v1/jobs?filter=%s", table[i].filter);
+        struct answer answer = get(text_string(&uri));
+        if (lines_of(&answer) != table[i].lines)
+            fail_msg("%s: %s", table[i].filter, text_string(&answer.body));
+        answer_clear(&answer);
+        text_clear(&uri);
+    }
+}
+
+static void a_line_of_a_list_has_what_is_promised(void **state) {
+    (void)state;
+    static const char *const members[] = {
+        "id", "kind", "class", "state", "since", "target", "reason", "attempt"};
+    submit("a1");
+    struct answer answer = get("/api/v1/jobs");
+    struct json_value line, value;
+    assert_true(json_parse(text_span(&answer.body), &line, NULL));
+    for (size_t i = 0; i < COUNT(members); i++)
+        assert_true(json_member(line, members[i], &value));
+    answer_clear(&answer);
+}
+
+/* ---- orders ---------------------------------------------------------------
+ */
+
+static void what_waits_is_cancelled_at_once(void **state) {
+    (void)state;
+    submit("a1");
+    ask_expect(&asking, API_POST, "/api/v1/jobs/a1/cancel",
+               "{\"reason\":\"not needed\"}", 200);
+    expect_state("a1", "T");
+    struct answer answer = get("/api/v1/jobs/a1/history");
+    assert_true(answer_has(&answer, "not needed"));
+    assert_true(answer_has(&answer, "uid:1000"));
+    answer_clear(&answer);
+    ask_expect(&asking, API_POST, "/api/v1/jobs/a1/cancel", "", 409);
+}
+
+static void what_runs_is_asked_to_end(void **state) {
+    (void)state;
+    submit("a1");
+    asking_live(&asking, "a1", "X", 0);
+    ask_expect(&asking, API_POST, "/api/v1/jobs/a1/cancel", NULL, 200);
+    expect_state("a1", "X");
+    struct answer answer = get("/api/v1/jobs/a1");
+    assert_true(answer_has(&answer, "\"cancel_asked\":true"));
+    answer_clear(&answer);
+    ask_expect(&asking, API_POST, "/api/v1/jobs/a1/cancel", NULL, 200);
+}
+
+static void what_failed_is_tried_again(void **state) {
+    (void)state;
+    submit("a1");
+    ask_expect(&asking, API_POST, "/api/v1/jobs/a1/retry", NULL, 409);
+    asking_live(&asking, "a1", "XF", 1);
+    ask_expect(&asking, API_POST, "/api/v1/jobs/a1/retry", NULL, 200);
+    expect_state("a1", "P");
+    asking_live(&asking, "a1", "XD", 0);
+    ask_expect(&asking, API_POST, "/api/v1/jobs/a1/retry", NULL, 409);
+    struct answer answer = get("/api/v1/jobs/a1/attempts");
+    assert_int_equal(lines_of(&answer), 2);
+    answer_clear(&answer);
+}
+
+static void what_must_wait_is_queued_again(void **state) {
+    (void)state;
+    ask_expect(&asking, API_POST, "/api/v1/jobs",
+               "{\"id\":\"a1\",\"command\":[\"x\"],\"touches\":[\"k\"]}", 201);
+    expect_state("a1", "Q");
+    ask_expect(&asking, API_POST, "/api/v1/jobs/a1/cancel", NULL, 200);
+    ask_expect(&asking, API_POST, "/api/v1/jobs/a1/retry", NULL, 200);
+    expect_state("a1", "Q");
+}
+
+static void a_change_set_is_never_tried_again(void **state) {
+    (void)state;
+    struct job job = {.id = SPAN("C1"),
+                      .kind = JOB_CHANGE,
+                      .job_class = CLASS_DC,
+                      .key = SPAN("k"),
+                      .rank = SPAN("k"),
+                      .target = SPAN("main"),
+                      .name = SPAN("C1_x"),
+                      .sum = SPAN("s"),
+                      .spec = SPAN("{}"),
+                      .state = STATE_QUEUED};
+    struct store_batch *batch = store_batch_new(asking.store);
+    store_batch_actor(batch, asking.now, SPAN("uid:1"));
+    store_admit(batch, &job, NULL, 0, NULL, 0, NULL, 0);
+    assert_true(store_write(batch, NULL));
+    store_batch_free(batch);
+    asking_live(&asking, "C1", "T", 0);
+    struct answer answer =
+        ask(&asking, API_POST, "/api/v1/jobs/C1/retry", NULL);
+    assert_int_equal(answer.status, 409);
+    assert_true(answer_has(&answer, "--supersedes C1"));
+    answer_clear(&answer);
+}
+
+static void a_hold_is_lifted_by_release(void **state) {
+    (void)state;
+    submit("a1");
+    ask_expect(&asking, API_POST, "/api/v1/jobs/a1/release", NULL, 409);
+    ask_expect(&asking, API_POST, "/api/v1/jobs/a1/hold", NULL, 200);
+    ask_expect(&asking, API_POST, "/api/v1/jobs/a1/hold", NULL, 200);
+    struct answer answer = get("/api/v1/jobs/a1");
+    assert_true(answer_has(&answer, "\"holds\":[\"operator\"]"));
+    answer_clear(&answer);
+    ask_expect(&asking, API_POST, "/api/v1/jobs/a1/release", NULL, 200);
+    answer = get("/api/v1/jobs/a1");
+    assert_true(answer_has(&answer, "\"holds\":[]"));
+    answer_clear(&answer);
+}
+
+static void an_order_about_nobody_is_refused(void **state) {
+    (void)state;
+    ask_expect(&asking, API_POST, "/api/v1/jobs/nobody/cancel", NULL, 404);
+    submit("a1");
+    ask_expect(&asking, API_POST, "/api/v1/jobs/a1/cancel", "{\"resaon\":1}",
+               422);
+    ask_expect(&asking, API_POST, "/api/v1/jobs/a1/cancel", "[]", 422);
+    ask_expect(&asking, API_POST, "/api/v1/jobs/a1/cancel", "{\"reason\":1}",
+               422);
+    expect_state("a1", "P");
+}
+
+static void many_are_ordered_only_when_as_many_as_expected(void **state) {
+    (void)state;
+    for (int i = 0; i < 1200; i++) {
+        char id[16];
+        snprintf(id, sizeof(id), "n%d", i);
+        submit(id);
+    }
+    struct answer answer =
+        ask(&asking, API_POST, "/api/v1/bulk",
+            "{\"verb\":\"cancel\",\"filter\":\"state:open\",\"dry_run\":true}");
+    assert_true(answer_has(&answer, "\"count\":1200"));
+    answer_clear(&answer);
+    ask_expect(&asking, API_POST, "/api/v1/bulk",
+               "{\"verb\":\"cancel\",\"filter\":\"state:open\",\"count\":1199}",
+               409);
+    ask_expect(&asking, API_POST, "/api/v1/bulk",
+               "{\"verb\":\"cancel\",\"filter\":\"state:open\"}", 422);
+    ask_expect(&asking, API_POST, "/api/v1/bulk",
+               "{\"verb\":\"cancel\",\"filter\":\" \",\"count\":1200}", 422);
+    ask_expect(&asking, API_POST, "/api/v1/bulk",
+               "{\"verb\":\"destroy\",\"filter\":\"x\",\"count\":1}", 422);
+    expect_state("n0", "P");
+    answer =
+        ask(&asking, API_POST, "/api/v1/bulk",
+            "{\"verb\":\"cancel\",\"filter\":\"state:open\",\"count\":1200}");
+    assert_true(answer_has(&answer, "\"done\":1200"));
+    answer_clear(&answer);
+    expect_state("n1199", "T");
+}
+
+/* ---- waiting --------------------------------------------------------------
+ */
+
+static void waiting_ends_when_all_have_ended(void **state) {
+    (void)state;
+    struct answer answer;
+    submit("a1");
+    submit("a2");
+    ask_open(&asking, API_GET, "/api/v1/wait?id=a1&id=a2", NULL, &answer);
+    assert_int_equal(answer.status, 0);
+    asking_live(&asking, "a2", "XF", 3);
+    store_turn(asking.store);
+    assert_int_equal(answer.ready, 0);
+    asking_live(&asking, "a1", "XD", 0);
+    store_turn(asking.store);
+    assert_int_equal(answer.ready, 1);
+    answer_more(&answer);
+    assert_true(answer.ended);
+    assert_int_equal(answer.status, 200);
+    const char *first = strstr(text_string(&answer.body), "\"exit_code\":0");
+    const char *second = strstr(text_string(&answer.body), "\"exit_code\":3");
+    assert_true(first != NULL && second != NULL && first < second);
+    answer_clear(&answer);
+}
+
+static void waiting_for_what_has_ended_ends_at_once(void **state) {
+    (void)state;
+    submit("a1");
+    asking_live(&asking, "a1", "XD", 0);
+    ask_expect(&asking, API_GET, "/api/v1/wait?id=a1", NULL, 200);
+    ask_expect(&asking, API_GET, "/api/v1/wait?id=nobody", NULL, 404);
+}
+
+static void waiting_gives_up_when_its_time_is_over(void **state) {
+    (void)state;
+    submit("a1");
+    ask_expect(&asking, API_GET, "/api/v1/wait?id=a1&timeout=0", NULL, 504);
+    ask_expect(&asking, API_GET, "/api/v1/wait?id=a1&timeout=soon", NULL, 400);
+}
+
+static void a_waiter_may_leave(void **state) {
+    (void)state;
+    struct answer answer;
+    submit("a1");
+    ask_open(&asking, API_GET, "/api/v1/wait?id=a1", NULL, &answer);
+    answer_clear(&answer);
+    asking_live(&asking, "a1", "XD", 0);
+}
+
+/* ---- events ---------------------------------------------------------------
+ */
+
+static void events_come_as_they_happen(void **state) {
+    (void)state;
+    struct answer answer;
+    ask_open(&asking, API_GET, "/api/v1/events?follow=1", NULL, &answer);
+    assert_int_equal(answer.status, 200);
+    assert_int_equal(answer.body.len, 0);
+    submit("a1");
+    assert_true(answer.ready > 0);
+    answer_more(&answer);
+    assert_int_equal(lines_of(&answer), 1);
+    asking_live(&asking, "a1", "XD", 0);
+    answer_more(&answer);
+    assert_int_equal(lines_of(&answer), 3);
+    assert_false(answer.ended);
+    answer_clear(&answer);
+}
+
+static void events_go_on_where_a_listener_left(void **state) {
+    (void)state;
+    submit("a1");
+    submit("a2");
+    submit("a3");
+    struct answer answer = get("/api/v1/events?after=1");
+    assert_int_equal(lines_of(&answer), 2);
+    answer_clear(&answer);
+    answer = get("/api/v1/events?tail=1");
+    assert_true(answer_has(&answer, "\"id\":\"a3\""));
+    assert_int_equal(lines_of(&answer), 1);
+    answer_clear(&answer);
+    answer = get("/api/v1/events?id=a2");
+    assert_int_equal(lines_of(&answer), 1);
+    answer_clear(&answer);
+    answer = get("/api/v1/events?limit=2");
+    assert_int_equal(lines_of(&answer), 2);
+    answer_clear(&answer);
+}
+
+/* ---- relations ------------------------------------------------------------
+ */
+
+static void relations_are_told_from_both_ends(void **state) {
+    (void)state;
+    submit("a1");
+    ask_expect(&asking, API_POST, "/api/v1/jobs",
+               "{\"id\":\"a2\",\"command\":[\"x\"],\"after\":[\"a1\",\"zz\"]}",
+               201);
+    struct answer answer = get("/api/v1/jobs/a2/depends");
+    assert_true(answer_has(&answer, "\"id\":\"a1\",\"state\":\"P\""));
+    assert_true(answer_has(&answer, "\"id\":\"zz\",\"state\":null"));
+    answer_clear(&answer);
+    answer = get("/api/v1/jobs/a1/dependents");
+    assert_true(answer_has(&answer, "\"id\":\"a2\""));
+    answer_clear(&answer);
+}
+
+static void why_names_what_holds_a_job_back(void **state) {
+    (void)state;
+    submit("a1");
+    ask_expect(&asking, API_POST, "/api/v1/jobs",
+               "{\"id\":\"a2\",\"command\":[\"x\"],\"after\":[\"a1\"]}", 201);
+    struct answer answer = get("/api/v1/jobs/a2/why");
+    assert_true(answer_has(&answer, "dependency a1 is pending"));
+    answer_clear(&answer);
+    ask_expect(&asking, API_POST, "/api/v1/jobs/a1/hold", NULL, 200);
+    answer = get("/api/v1/jobs/a1/why");
+    assert_true(answer_has(&answer, "\"kind\":\"hold\""));
+    answer_clear(&answer);
+    ask_expect(&asking, API_POST, "/api/v1/jobs/a1/release", NULL, 200);
+    asking_live(&asking, "a1", "XF", 2);
+    answer = get("/api/v1/jobs/a1/why");
+    assert_true(answer_has(&answer, "\"kind\":\"ended\""));
+    answer_clear(&answer);
+}
+
+int main(void) {
+#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+    const struct CMUnitTest tests[] = {
+        TEST(a_submission_is_answered_after_its_commit),
+        TEST(a_job_without_an_id_gets_one),
+        TEST(the_same_submission_twice_is_one_job),
+        TEST(an_id_is_taken_for_ever),
+        TEST(a_submission_that_is_none_is_refused),
+        TEST(a_batch_answers_each_line_in_its_place),
+        TEST(a_batch_of_nothing_is_answered_with_nothing),
+        TEST(a_list_of_many_comes_in_pages),
+        TEST(a_list_is_filtered),
+        TEST(a_line_of_a_list_has_what_is_promised),
+        TEST(what_waits_is_cancelled_at_once),
+        TEST(what_runs_is_asked_to_end),
+        TEST(what_failed_is_tried_again),
+        TEST(what_must_wait_is_queued_again),
+        TEST(a_change_set_is_never_tried_again),
+        TEST(a_hold_is_lifted_by_release),
+        TEST(an_order_about_nobody_is_refused),
+        TEST(many_are_ordered_only_when_as_many_as_expected),
+        TEST(waiting_ends_when_all_have_ended),
+        TEST(waiting_for_what_has_ended_ends_at_once),
+        TEST(waiting_gives_up_when_its_time_is_over),
+        TEST(a_waiter_may_leave),
+        TEST(events_come_as_they_happen),
+        TEST(events_go_on_where_a_listener_left),
+        TEST(relations_are_told_from_both_ends),
+        TEST(why_names_what_holds_a_job_back),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
