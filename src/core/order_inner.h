@@ -202,6 +202,7 @@ void node_deadline_changed(struct order *order, struct node *node);
 struct item *item_find(const struct order *order, struct span id);
 struct item *item_ref(struct order *order, struct span id);
 void item_unref(struct order *order, struct item *item);
+/* The verdict of `old` is for the caller to renew (item_changed). */
 void item_link(struct order *order, struct item *old, struct item *successor);
 void item_free(struct item *item);
 /* Its own facts changed: verdicts of it and of what it stands in for. */

@@ -90,7 +90,6 @@ void item_link(struct order *order, struct item *old, struct item *successor) {
     /* One more that lives: in front of those who depend on `old`. */
     successor->refs++;
     pointers_push(&order->late, successor);
-    item_changed(order, old);
 }
 
 /* ---- chains ------------------------------------------------------------- */

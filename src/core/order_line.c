@@ -474,12 +474,9 @@ static void record_judge(struct order *order, struct node *node) {
     for (size_t i = 0; i < node->edge_count; i++) {
         const struct item *item = node->edges[i].item;
 
-        if (node->edges[i].use != USE_RECORD || !item_is_live(item))
-            continue;
-        if (item->set_mark != waited)
+        if (node->edges[i].use == USE_RECORD && item_is_live(item) &&
+            item->set_mark != waited)
             node->splice = true;
-        if (item->node != NULL && item->node->seq > node->seq)
-            node->goes_back = true;
     }
 }
 

@@ -72,7 +72,6 @@ struct schedule {
     struct lane *refill_lane;
     struct position last; /* offered during this refill */
     size_t refill_limit;
-    bool evicted; /* during this refill */
     unsigned probe_class;
     struct wall next_probe, next_look;
     struct text after; /* lent to the caller of needs_refill */
@@ -344,7 +343,6 @@ static void window_trim(struct schedule *schedule) {
     last = heap_first(&schedule->worst);
     position_before(&schedule->bound, last);
     schedule->more = true;
-    schedule->evicted = true;
     entry_drop(schedule, last);
 }
 
@@ -576,7 +574,6 @@ static void ask(struct schedule *schedule, enum refill refill, struct span rank,
                 uint64_t num, size_t limit) {
     schedule->refill = refill;
     schedule->refill_limit = limit;
-    schedule->evicted = false;
     text_reset(&schedule->after);
     text_addspan(&schedule->after, rank);
     position_set(&schedule->last, rank, num);
@@ -696,7 +693,7 @@ void schedule_refilled(struct schedule *schedule, size_t count) {
     schedule->refill = REFILL_NONE;
     if (refill == REFILL_FOLD)
         fold_refilled(schedule, count);
-    if (refill != REFILL_BOUND || schedule->evicted)
+    if (refill != REFILL_BOUND)
         return;
     if (count < schedule->refill_limit)
         schedule->more = false;

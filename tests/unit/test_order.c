@@ -302,6 +302,15 @@ static void file_made_of_a_directory_waits_for_all_in_it(void **state) {
     is("c", STATE_PENDING);
 }
 
+static void path_may_be_a_file_and_a_directory_in_one_set(void **state) {
+    (void)state;
+    dc("a", "src/x src"); /* in any order */
+    dc("b", "src/y");
+    settle();
+    assert_string_equal(set_of("b")->record, "a");
+    is("b", STATE_STAGED);
+}
+
 /* D26 */
 static void who_leaves_from_the_middle_leaves_its_waiting_behind(void **state) {
     (void)state;
@@ -444,6 +453,19 @@ static void terminated_and_abandoned_dependencies_are_named(void **state) {
     failed("c", "dep-failed", "dependency x was abandoned");
 }
 
+static void dependency_still_looked_up_is_waited_for(void **state) {
+    (void)state;
+    struct order_effect *effects;
+    dc("b", "g <old");
+    for (int i = 0; i < 3; i++)
+        for (size_t n = order_scan(order, now, &arena, &effects); n > 0; n--)
+            commit(&effects[n - 1]);
+    is("b", STATE_STAGED);
+    outside("old", STATE_DONE);
+    settle();
+    is("b", STATE_PENDING);
+}
+
 static void rolled_back_dependency_fails(void **state) {
     (void)state;
     dc("b", "g <old");
@@ -553,6 +575,38 @@ static void staged_set_moves_behind_a_newcomer_it_depends_on(void **state) {
     run("c");
     run("late");
     run("b");
+}
+
+/* Two groups in a directory become one when the file between them moves. */
+static void record_behind_a_moved_file_names_both_sides(void **state) {
+    (void)state;
+    dc("r1", "d/x");
+    dc("b", "d <late");
+    dc("r2", "d/y");
+    dc("v", "d");
+    settle();
+    assert_string_equal(set_of("v")->record, "r2");
+    dc("late", "z");
+    settle();
+    assert_string_equal(set_of("v")->record, "r1 r2");
+    assert_string_equal(set_of("b")->record, "late v");
+}
+
+static void who_goes_back_is_not_failed_before_it_is_there(void **state) {
+    (void)state;
+    struct order_effect *effects;
+    dc("x", "f");
+    dc("b", "f <late <x");
+    settle();
+    dc("late", "f");
+    order_scan(order, now, &arena, &effects); /* b: recompute, not committed */
+    move("x", STATE_FAILED);
+    size_t count = order_scan(order, now, &arena, &effects);
+    for (size_t i = 0; i < count; i++)
+        assert_int_not_equal(effects[i].num, num_of("b"));
+    move("b", STATE_QUEUED);
+    settle();
+    is("b", STATE_FAILED);
 }
 
 static void records_that_do_not_differ_are_left_alone(void **state) {
@@ -868,6 +922,7 @@ static void lost_proposal_is_made_again(void **state) {
     dc("b", "f <x");
     struct order_effect *effects;
     assert_int_equal(order_scan(order, now, &arena, &effects), 2);
+    order_hold(order, 1, 0); /* something is said of it meanwhile */
     assert_int_equal(order_scan(order, now, &arena, &effects), 0);
     order_again(order, 1);
     assert_int_equal(order_scan(order, now, &arena, &effects), 1);
@@ -1033,6 +1088,7 @@ int main(void) {
         T(file_and_directory_of_one_name_clash),
         T(directories_do_not_clash),
         T(file_made_of_a_directory_waits_for_all_in_it),
+        T(path_may_be_a_file_and_a_directory_in_one_set),
         T(who_leaves_from_the_middle_leaves_its_waiting_behind),
         T(directory_users_meet_when_the_file_between_them_leaves),
         T(failing_precursor_has_left_all_the_same),
@@ -1044,6 +1100,7 @@ int main(void) {
         T(done_dependency_of_long_ago_is_fine),
         T(failed_dependency_fails_all_that_depend_on_it),
         T(terminated_and_abandoned_dependencies_are_named),
+        T(dependency_still_looked_up_is_waited_for),
         T(rolled_back_dependency_fails),
         T(dependency_rolled_back_later_fails_those_still_waiting),
         T(unknown_dependency_is_waited_for_an_hour),
@@ -1051,6 +1108,8 @@ int main(void) {
         T(plain_command_outside_is_waited_for),
         T(shared_files_and_dependencies_make_no_ring),
         T(staged_set_moves_behind_a_newcomer_it_depends_on),
+        T(record_behind_a_moved_file_names_both_sides),
+        T(who_goes_back_is_not_failed_before_it_is_there),
         T(records_that_do_not_differ_are_left_alone),
         T(closing_a_cycle_fails_with_the_path),
         T(cycle_that_arrives_at_once_is_closed_by_the_last),

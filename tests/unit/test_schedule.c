@@ -257,7 +257,7 @@ old_jobs_gain_a_class_per_step_but_never_become_rollbacks(void **state) {
     end(dc);
     rows[dc - 1].pending = true;
     struct schedule_job job = job_of(&rows[dc - 1]);
-    now = wall_add_ms(now, 999 * 60000);
+    now = wall_add_ms(now, 3 * 60000);
     uint64_t em = add(CLASS_EM, 0, ""), rb = add(CLASS_RB, 9, "");
     schedule_offer(schedule, &job, now);
     assert_int_equal(pick(), rb);
@@ -394,8 +394,40 @@ static void one_long_attempt_takes_the_trust_away(void **state) {
     (void)state;
     for (int i = 0; i < 300; i++)
         run_once(1);
-    run_once(60000);
+    run_once(400);
     assert_int_equal(schedule_ahead(schedule), 0);
+    run_once(1);
+    assert_int_equal(schedule_ahead(schedule), 2);
+}
+
+static void lasting_attempt_leaves_the_other_slot(void **state) {
+    (void)state;
+    for (int i = 0; i < 300; i++)
+        run_once(99);
+    add(CLASS_DC, 1, "");
+    assert_int_equal(pick(), 1);
+    assert_int_equal(schedule_ahead(schedule), 4);
+    schedule_lasting(schedule, 1);
+    assert_int_equal(schedule_ahead(schedule), 2);
+}
+
+static void newcomers_of_a_busy_target_do_not_overtake(void **state) {
+    (void)state;
+    uint64_t last = 0;
+    for (unsigned i = 0; i < 300; i++)
+        row_add(CLASS_DC, i, "main");
+    for (unsigned i = 0; i < 100; i++) {
+        uint64_t num = pick();
+        assert_true(num == last + 1);
+        last = num;
+        add(CLASS_DC, 1000 + i, "main");
+        end(num);
+    }
+    for (unsigned i = 100; i < 400; i++) {
+        uint64_t num = pick();
+        assert_int_equal(num, i + 1);
+        end(num);
+    }
 }
 
 static void lasting_attempts_take_their_slot_out(void **state) {
@@ -541,6 +573,8 @@ int main(void) {
         T(long_attempts_are_never_assigned_ahead),
         T(one_long_attempt_takes_the_trust_away),
         T(lasting_attempts_take_their_slot_out),
+        T(lasting_attempt_leaves_the_other_slot),
+        T(newcomers_of_a_busy_target_do_not_overtake),
         T(why_names_slot_lane_time_and_turn),
         T(random_days_are_picked_as_by_a_naive_list),
     };
