@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "base/log.h"
+
 static bool quiet, colours, broken;
 
 bool talk_init(const struct call *call, struct err *err) {
@@ -14,6 +16,7 @@ bool talk_init(const struct call *call, struct err *err) {
 
     /* A closed pipe is an error to be seen, not a death without a word. */
     (void)signal(SIGPIPE, SIG_IGN);
+    log_init("pointsman", LOG_WARNING);
     quiet = call_has(call, "quiet");
     if (word != NULL && !terminal_colour_parse(word, &colour))
         return err_set(err, ERR_USAGE,

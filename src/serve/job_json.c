@@ -203,6 +203,18 @@ static int command_code(struct store_attempt *attempts, size_t count) {
     return code;
 }
 
+/* Cancelled while it waited, perhaps for another attempt: then how a former
+ * attempt ended says nothing. */
+static bool ended_while_running(struct store *store, const struct job *job,
+                                struct arena *arena) {
+    struct store_event *events;
+    size_t count;
+
+    return store_events(store, job->state_seq - 1, job->num, 1, arena, &events,
+                        &count, NULL) &&
+           count == 1 && events[0].from == STATE_EXECUTING;
+}
+
 bool job_exit_code(struct store *store, const struct job *job,
                    struct arena *arena, int *ret_code, struct err *err) {
     struct store_attempt *attempts;
@@ -214,6 +226,11 @@ bool job_exit_code(struct store *store, const struct job *job,
         return true;
     if (job->state == STATE_ABANDONED) {
         *ret_code = 125;
+        return true;
+    }
+    if (job->state == STATE_TERMINATED &&
+        !ended_while_running(store, job, arena)) {
+        *ret_code = 143;
         return true;
     }
     int otherwise = job->state == STATE_TERMINATED ? 143

@@ -1,0 +1,73 @@
+"""Help, manual pages and completions say what commands.def says; TAP.
+
+    python3 agree.py POINTSMAN COMMANDS.def
+"""
+import re
+import subprocess
+import sys
+
+PROGRAM, TABLE = sys.argv[1], open(sys.argv[2]).read()
+COUNT = 0
+
+
+def said(*words):
+    return subprocess.run([PROGRAM, *words], capture_output=True, text=True,
+                          check=True).stdout
+
+
+def judge(name, missing):
+    global COUNT
+    COUNT += 1
+    print(("not " if missing else "") + f"ok {COUNT} - {name}")
+    for one in missing:
+        print(f"# {one}")
+
+
+COMMANDS = {
+    found[1]: (found[2], found[3]) for found in re.finditer(
+        r'^COMMAND\((\w+), "([^"]+)", \w+, \w+, ([\w |]+),', TABLE, re.M)}
+OPTIONS = re.findall(r'^OPTION\((\w+), "([^"]+)"', TABLE, re.M)
+SHOWN = {key: name for key, (name, flags) in COMMANDS.items()
+         if "HIDDEN" not in flags}
+
+overview = said("help")
+judge("help lists every command",
+      [n for n in SHOWN.values() if not re.search(rf"^  {n}\b", overview,
+                                                  re.M)])
+judge("help hides what is ours alone",
+      [n for n, f in COMMANDS.values()
+       if "HIDDEN" in f and re.search(rf"^  {n}\b", overview, re.M)])
+for key, name in SHOWN.items():
+    options = [o for k, o in OPTIONS if k in (key, "EVERY")]
+    text = said("help", *name.split())
+    page = said("help", "--man", *name.split()).replace("\\-", "-")
+    judge(f"help {name} names its options and shows an example",
+          [o for o in options if f"--{o}" not in text] +
+          ([] if f"pointsman {name}" in text.split("\n\n", 1)[1]
+           else ["no example"]))
+    judge(f"the manual page of {name} names its options",
+          [o for o in options if f"--{o}" not in page])
+    if key == "HELP":
+        continue
+    judge(f"{name} --help is its help",
+          [] if said(*name.split(), "--help") == text else ["differs"])
+for shell in ("bash", "zsh", "fish"):
+    script = said("help", "--completion", shell)
+    judge(f"{shell} completes every command",
+          [n for n in SHOWN.values() if n.split()[-1] not in script])
+    judge(f"{shell} completes every option",
+          [o for k, o in OPTIONS if k in SHOWN and
+           (f"-l {o}" if shell == "fish" else f"--{o}") not in script])
+for shell, words in (("bash", ["bash", "-n"]), ("zsh", ["zsh", "-n"])):
+    try:
+        done = subprocess.run(words, input=said("help", "--completion", shell),
+                              text=True, capture_output=True)
+        judge(f"{shell} can read its script",
+              [] if done.returncode == 0 else [done.stderr])
+    except FileNotFoundError:
+        COUNT += 1
+        print(f"ok {COUNT} - {shell} can read its script # SKIP no {shell}")
+judge("pointsman.conf(5) names every section",
+      [s for s in ("[queue]", "[serve]", "[target")
+       if s not in said("help", "--man", "pointsman.conf")])
+print(f"1..{COUNT}")

@@ -1,0 +1,35 @@
+# Many at once: a line in, a line out, in their order.
+$ pointsman -q init
+$ printf '%s\n' '{"id":"b1","command":["true"]}' 'nonsense' '{"id":"b2","command":["true"],"after":["b1"]}' '{"id":"b1","command":["true"]}' '{"id":"b3","comand":["x"]}' | pointsman submit --batch
+| b1
+| error: ...
+| b2
+| b1
+| error: ...
+= 65
+$ printf '' | pointsman submit --batch
+$ printf '{"id":"b4","command":["true"]}' | pointsman submit --batch
+| b4
+$ pointsman daemon all --until-idle
+$ pointsman list --json state:done | wc -l
+| 3
+# Bulk orders count first.
+$ for i in 1 2 3; do pointsman submit --hold --id h$i -- false; done
+| h1
+| h2
+| h3
+$ pointsman release --match held:yes
+| 3
+! 3 jobs match; --yes does it
+$ pointsman release --match held:yes --yes
+| 3
+$ pointsman daemon all --until-idle
+$ pointsman retry --match state:failed --yes
+| 3
+$ pointsman cancel --match 'id:h*' --yes
+| 3
+$ pointsman wait h1 h2 h3
+! h1: operator, exit code 143
+! h2: operator, exit code 143
+! h3: operator, exit code 143
+= 143

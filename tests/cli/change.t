@@ -1,0 +1,50 @@
+# A change set from a git range to the branch.
+$ git init -q --bare -b main project.git
+$ git init -q -b main work && cd work && echo 1 >a && git add a && git commit -qm one && git push -q ../project.git main
+$ pointsman -q init --target main=project.git
+$ cd work && echo 2 >a && echo new >b && git add . && git commit -qm 'Change a, add b'
+$ pointsman change pack --target main --id C1 --class BF -C work main~1..main -o c1.tar
+| c1.tar
+! set C1: 2 files, 0 deleted
+$ pointsman change submit c1.tar
+| C1
+$ pointsman change submit c1.tar
+| C1
+$ pointsman daemon all --until-idle
+$ pointsman wait C1
+$ git -C project.git log -1 --format=%s%n%b | grep -v ^$
+| Change a, add b
+| CS-Id: C1
+| CS-Sum: <sum>
+| CS-Class: BF
+$ pointsman file b | tail -1
+| C1 ...
+$ pointsman list kind:change | tail -1
+| C1  change  BF     done   <age>     main    ok      Change a, add b
+$ pointsman retry C1
+! pointsman: job 'C1' is a change set and keeps its end; make a new one with `change pack --supersedes C1`
+= 100
+$ pointsman change submit c1.tar
+| C1
+$ pointsman change pack --target main --submit --id C2 -C work main~1..main
+| C2
+! set C2: 2 files, 0 deleted
+$ pointsman change pack --target main -C work main~1..main -o .
+| <FILE>
+! set <id>: 2 files, 0 deleted
+$ pointsman change put <FILE>
+| ...
+$ pointsman daemon all --until-idle
+$ pointsman list --json kind:change | wc -l
+| 3
+$ pointsman change pack --target nosuch --submit -C work main~1..main
+! pointsman: ...
+= 100
+$ pointsman change pack -C work main~1..main
+! pointsman: --target is missing: the target the set is for
+= 64
+$ pointsman change pack --target main -C work nosuch..main
+! pointsman: ...
+= 64
+$ pointsman fsck
+! 3 change sets, ... events, 0 problems

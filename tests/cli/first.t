@@ -1,0 +1,40 @@
+# The first minute: a base, a command, what became of it.
+$ pointsman init
+! made base '.pointsman'; next: pointsman run -- echo hello
+$ pointsman list
+$ pointsman submit -- echo hello
+| <ID>
+$ pointsman list
+| ID ...
+| <ID>  command  DC     pending  0s             admitted  echo hello
+$ pointsman why @last
+| <ID>: no exec role runs here; start `pointsman serve` or `pointsman daemon exec`
+$ pointsman daemon all --until-idle
+$ pointsman list state:done
+| ID ...
+| <ID>  command  DC     done   <age>             ok      echo hello
+$ pointsman logs <ID>
+| hello
+$ pointsman wait <ID>
+$ pointsman why <ID>
+| <ID>: done since ...: ok
+$ pointsman history <ID>
+| <a> <ID> - > P admitted uid:<n>
+| <a> <ID> P > X start daemon:scheduler
+| <a> <ID> X > D ok daemon:scheduler
+$ pointsman status
+| queued      0
+| staged      0
+| pending     0
+| executing   0
+| done        1
+| failed      0
+| terminated  0
+| abandoned   0
+| held        0
+| base        ...
+| server      none runs
+$ pointsman list --json | grep -c '"id":"<ID>","kind":"command","class":"DC","state":"D","since":".*Z","target":null,"reason":"ok","attempt":1'
+| 1
+$ pointsman fsck
+! 0 change sets, 0 events, 0 problems

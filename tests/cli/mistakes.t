@@ -1,0 +1,150 @@
+# What newcomers do, and what they are told.
+$ pointsman list
+! pointsman: ...
+= 78
+$ pointsman
+| pointsman takes work in, puts it in order, runs it and lands it.
+| 
+| usage: pointsman COMMAND [OPTION]... [ARGUMENT]...
+| ...
+$ pointsman sumbit -- true
+! pointsman: there is no command 'sumbit'; did you mean 'submit'?
+= 64
+$ pointsman frobnicate
+! pointsman: there is no command 'frobnicate'; try pointsman help
+= 64
+$ pointsman change
+! pointsman: 'change' needs one more word: pack, submit, put
+= 64
+$ pointsman change submti x
+! pointsman: there is no command 'change submti'; did you mean 'change submit'?
+= 64
+$ pointsman -q init
+$ pointsman init
+! pointsman: ...
+= 100
+$ pointsman submit
+! pointsman: 'submit' needs a command; write pointsman submit -- COMMAND
+= 64
+$ pointsman submit --retires 3 -- true
+! pointsman: 'submit' has no option '--retires'; did you mean '--retries'?
+= 64
+$ pointsman submit --retries many -- true
+! pointsman: '--retries' takes a number from 0 to 1000, not 'many'
+= 64
+$ pointsman submit --retries
+! pointsman: '--retries' needs a value: N
+= 64
+$ pointsman submit -x -- true
+! pointsman: 'submit' has no option '-x'; try pointsman help submit
+= 64
+$ pointsman submit --clean=yes -- true
+! pointsman: '--clean' takes no value
+= 64
+$ pointsman submit --class XX -- true
+! pointsman: 'XX' is not a class: RB, EM, BF or DC, with .NNN for an order inside it
+= 64
+$ pointsman submit --node elsewhere -- true
+! pointsman: there is no node 'elsewhere': this base has only 'local'
+= 64
+$ pointsman submit --timeout soon -- true
+! pointsman: '--timeout' takes a time such as 90, 90s, 15m or 2h, not 'soon'
+= 64
+$ pointsman submit --env NOT_SET_HERE -- true
+! pointsman: 'NOT_SET_HERE' is not in the environment here; write --env NOT_SET_HERE=VALUE
+= 64
+$ pointsman submit --id 'a b' -- true
+! pointsman: ...
+= 65
+$ pointsman submit --array none -- true
+! pointsman: cannot open 'none': No such file or directory
+= 73
+$ pointsman status nobody
+! pointsman: there is no job...
+= 66
+$ pointsman wait nobody
+! pointsman: there is no job...
+= 66
+$ pointsman logs @last
+! pointsman: there is no job yet
+= 66
+$ pointsman submit --id one -- true
+| one
+$ pointsman submit --id one -- false
+! pointsman: id 'one' is taken by another job; choose another one
+= 100
+$ pointsman submit --id one -- true
+| one
+$ pointsman logs one
+! pointsman: job 'one' has not run yet: pending; try pointsman why one
+= 66
+$ pointsman retry one
+! pointsman: job 'one' has not ended: pending
+= 100
+$ pointsman release one
+! pointsman: job 'one' is not held
+= 100
+$ pointsman cancel
+! pointsman: 'cancel' needs an ID, or --match FILTER
+= 64
+$ pointsman cancel one --match x
+! pointsman: give ids or --match, not both: 'one'
+= 64
+$ pointsman wait --timeout 0 one
+! pointsman: job 'one' has not ended: pending
+= 124
+$ pointsman cancel one
+$ pointsman cancel one
+! pointsman: job 'one' has ended already: terminated
+= 100
+$ pointsman wait one
+! one: operator, exit code 143
+= 143
+$ pointsman list state:nosuch
+! pointsman: ...
+= 64
+$ pointsman list --limit none
+! pointsman: '--limit' takes a number from 0 to 1000000, not 'none'
+= 64
+$ pointsman daemon quue
+! pointsman: there is no daemon 'quue'; did you mean 'queue'?; prequeue, queue, exec or all
+= 64
+$ pointsman set queue.concurency 3
+! pointsman: there is no setting 'queue.concurency'; pointsman settings lists them
+= 64
+$ pointsman set queue.concurrency many
+! pointsman: ...
+= 65
+$ pointsman change submit none.tar
+! pointsman: cannot open 'none.tar': No such file or directory
+= 73
+$ echo junk >junk.tar; pointsman change submit junk.tar
+! pointsman: 'junk.tar': not-tar: ...
+= 100
+$ pointsman change put junk.tar
+! pointsman: ...
+= 100
+$ pointsman --server ftp://x list
+! pointsman: cannot talk to 'ftp://x': only http://HOST:PORT and unix:PATH are spoken here
+= 64
+$ pointsman --server unix:nowhere list
+! pointsman: cannot talk to 'nowhere': ...
+= 69
+$ pointsman --base . --server unix:x list
+! pointsman: --base and --server say different things; give one
+= 64
+$ pointsman --base /nonexistent list
+! pointsman: ...
+= 78
+$ pointsman --color sometimes list
+! pointsman: '--color' is auto, always or never, not 'sometimes'
+= 64
+$ pointsman help nosuch
+! pointsman: there is no help on 'nosuch'; try pointsman help
+= 64
+$ pointsman help filtre
+! pointsman: there is no help on 'filtre'; did you mean 'filter'?
+= 64
+$ echo 'colour = red' >>.pointsman/pointsman.conf; pointsman list
+! pointsman: ...pointsman.conf:...
+= 78

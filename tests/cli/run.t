@@ -1,0 +1,46 @@
+# run without a server: this process does the work.
+$ pointsman -q init
+$ pointsman run -- echo hello
+| hello
+$ pointsman run echo -n no dashes needed
+| no dashes needed
+$ pointsman run -- sh -c 'echo out; echo err >&2; exit 7'
+| out
+| err
+= 7
+$ pointsman run -- sh -c 'kill -9 $$'
+! pointsman: <id>: signal-9
+= 137
+$ pointsman run -- no-such-program
+! pointsman: <id>: perm: cannot execute 'no-such-program': ...
+= 127
+$ pointsman run --timeout 1 -- sleep 100
+! pointsman: <id>: timeout...
+= 143
+# A temporary answer ends it, unless somebody asked for more.
+$ pointsman run -- sh -c 'exit 75'
+! pointsman: <id>: temp-ended: ...
+= 75
+$ pointsman run -q -- sh -c 'exit 111'
+= 111
+$ pointsman run --retries 1 -- sh -c 'echo x >>tries; test $(wc -l <tries) = 2'
+$ wc -l <tries
+| 2
+# What it finds around itself.
+$ pointsman run --env A=1 --env B=2 -- sh -c 'echo $A$B $POINTSMAN_ATTEMPT'
+| 12 1
+$ X=y pointsman run --env X -- sh -c 'echo $X'
+| y
+$ X=y pointsman run -- sh -c 'echo "[$X]"'
+| []
+$ umask 027; pointsman run -- sh -c umask
+| 0027
+$ mkdir sub; cd sub; pointsman run -- pwd
+| .../sub
+$ pointsman run -- cat
+# An array: each line a task.
+$ printf 'one\n\ntwo\n' >list; pointsman run --array list -- echo [ {} ] | sort
+| [ one ]
+| [ two ]
+$ pointsman run --array list -- sh -c 'test $POINTSMAN_NODE = one'
+= 1

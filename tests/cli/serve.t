@@ -1,0 +1,58 @@
+# The same verbs, answered by a server.
+$ pointsman -q init
+& pointsman serve --listen off until .pointsman/ctrl/sock
+$ pointsman status | tail -1
+| server      answers
+$ pointsman run -- echo served
+| served
+$ pointsman run -- sh -c 'exit 9'
+= 9
+$ pointsman serve --listen off
+! pointsman: ...
+= 99
+$ pointsman daemon exec --once
+! pointsman: ...
+= 99
+$ pointsman submit --id slow -- sleep 100
+| slow
+$ pointsman cancel slow
+$ pointsman wait slow
+! slow: operator..., exit code 143
+= 143
+$ pointsman submit --id one -- sh -c 'echo first; exit 3'
+| one
+$ pointsman submit --id two -- true
+| two
+$ pointsman wait two one
+! one: exit-3..., exit code 3
+= 3
+$ pointsman logs one
+| first
+$ pointsman logs -f one
+| first
+$ pointsman logs --json one
+| {"line":1,"text":"first"}
+$ pointsman logs --attempts one
+| attempt 1  failed  started ...  ended ...  exit code 3  6 bytes
+$ pointsman --server unix:.pointsman/ctrl/sock status one | head -1
+| one
+$ seq 1000 >numbers; pointsman run --id n -- cat numbers | tail -1
+| 1000
+$ pointsman logs --tail 2 n
+| 999
+| 1000
+$ pointsman logs --lines 10-12 n
+| 10
+| 11
+| 12
+$ pointsman submit --id s1 --touches db -- true
+| s1
+$ pointsman wait s1
+$ pointsman file db | tail -1
+| s1 ...
+$ pointsman set queue.concurrency 7
+$ pointsman settings | grep concurrency
+| queue.concurrency      7            set ...
+$ pointsman set queue.concurrency
+$ pointsman settings | grep concurrency
+| queue.concurrency      4            default ...

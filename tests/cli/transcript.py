@@ -1,0 +1,180 @@
+"""What a person types and sees, played again; TAP on stdout.
+
+    python3 transcript.py POINTSMAN FILE.t...
+
+A file is a story in a directory of its own:
+
+    # a line for the reader
+    $ pointsman submit -- true          a command of sh
+    | j<ID>                             a line of its standard output
+    ! pointsman: ...                    a line of its standard error
+    = 0                                 its exit status (0 when not said)
+    & pointsman serve                   runs until the end of the file; the
+                                        story goes on when the file after
+                                        `until` is there: & CMD until FILE
+
+In expected lines <NAME> stands for any word, `...` for anything (as a line
+of its own: any lines); the first use of a NAME of capitals remembers the word, later ones must be the same. No
+lines at all behind a command: whatever it says is fine, but not how it ends.
+"""
+import os
+import pathlib
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+
+WAIT_S = 120
+
+
+class Step:
+    def __init__(self, line, number):
+        self.line, self.number = line, number
+        self.out, self.err, self.status, self.said = [], [], 0, False
+
+
+def read(path):
+    steps = []
+    for number, line in enumerate(path.read_text().splitlines(), 1):
+        if line.startswith(("$ ", "& ")):
+            steps.append(Step(line, number))
+        elif line.startswith(("| ", "|")) and steps:
+            steps[-1].out.append(line[2:])
+            steps[-1].said = True
+        elif line.startswith(("! ", "!")) and steps:
+            steps[-1].err.append(line[2:])
+            steps[-1].said = True
+        elif line.startswith("= ") and steps:
+            steps[-1].status = int(line[2:])
+        elif line and not line.startswith("#"):
+            raise SystemExit(f"{path}:{number}: what is '{line}'?")
+    return steps
+
+
+def pattern(lines, known):
+    """The expected lines as one regular expression, and the names in it."""
+    names, parts = [], []
+    for line in lines:
+        part = ""
+        if line == "...":
+            parts.append("(?:.*\\n)*")
+            continue
+        for piece in re.split(r"(<[A-Z0-9]+>|<[a-z]+>|\.\.\.)", line):
+            if piece == "...":
+                part += ".*"
+            elif re.fullmatch(r"<[A-Z0-9]+>", piece):
+                name = piece[1:-1]
+                if name in known:
+                    part += re.escape(known[name])
+                elif name in names:
+                    part += f"(?P={name})"
+                else:
+                    names.append(name)
+                    part += f"(?P<{name}>\\S+)"
+            elif re.fullmatch(r"<[a-z]+>", piece):
+                part += r"\S+"
+            else:
+                part += re.escape(piece)
+        parts.append(part + "\n")
+    return "".join(parts)
+
+
+def compare(what, lines, said, known):
+    if said and not said.endswith("\n"):
+        said += "\n"
+    found = re.fullmatch(pattern(lines, known), said)
+    if found:
+        known.update(found.groupdict())
+        return []
+    return [f"{what} is", *["  " + line for line in said.splitlines()],
+            "instead of", *["  " + line for line in lines]]
+
+
+class Story:
+    def __init__(self, program, path):
+        self.path, self.known, self.running = path, {}, []
+        self.dir = pathlib.Path(tempfile.mkdtemp(prefix="cli-"))
+        self.env = {key: value for key, value in os.environ.items()
+                    if not key.startswith(("POINTSMAN_", "GIT_"))}
+        self.env.update({
+            "PATH": f"{pathlib.Path(program).resolve().parent}:"
+                    f"{os.environ['PATH']}",
+            "HOME": str(self.dir), "TMPDIR": str(self.dir), "LC_ALL": "C",
+            "COLUMNS": "80", "GIT_CONFIG_NOSYSTEM": "1",
+            "GIT_AUTHOR_NAME": "Ann", "GIT_AUTHOR_EMAIL": "ann@example.org",
+            "GIT_COMMITTER_NAME": "Ann",
+            "GIT_COMMITTER_EMAIL": "ann@example.org",
+        })
+
+    def word(self, line):
+        """The command, remembered words put in for <NAME>."""
+        for name, value in self.known.items():
+            line = line.replace(f"<{name}>", value)
+        return line
+
+    def begin(self, step):
+        command, _, file = step.line[2:].partition(" until ")
+        self.running.append(subprocess.Popen(
+            ["sh", "-c", "exec " + self.word(command)], cwd=self.dir,
+            env=self.env, stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True))
+        end = time.monotonic() + WAIT_S
+        while file and not (self.dir / file).exists():
+            if self.running[-1].poll() is not None:
+                return ["it ended: " + self.running[-1].stderr.read()]
+            if time.monotonic() > end:
+                return [f"'{file}' never came"]
+            time.sleep(0.01)
+        return []
+
+    def play(self, step):
+        if step.line.startswith("& "):
+            return self.begin(step)
+        done = subprocess.run(
+            ["sh", "-c", self.word(step.line[2:])], cwd=self.dir,
+            env=self.env, stdin=subprocess.DEVNULL, capture_output=True,
+            timeout=WAIT_S, text=True, errors="backslashreplace")
+        wrong = []
+        if done.returncode != step.status:
+            wrong += [f"exit status {done.returncode}, not {step.status}"]
+        if step.said:
+            wrong += compare("standard output", step.out, done.stdout,
+                             self.known)
+            wrong += compare("standard error", step.err, done.stderr,
+                             self.known)
+        elif wrong:
+            wrong += [done.stdout, done.stderr]
+        return wrong
+
+    def end(self):
+        for process in self.running:
+            process.send_signal(signal.SIGTERM)
+        for process in self.running:
+            process.communicate(timeout=WAIT_S)
+        shutil.rmtree(self.dir, ignore_errors=True)
+
+
+def main():
+    program, *paths = sys.argv[1:]
+    count = 0
+    for path in map(pathlib.Path, paths):
+        story = Story(program, path)
+        try:
+            for step in read(path):
+                count += 1
+                wrong = story.play(step)
+                name = f"{path.stem}:{step.number} {step.line[2:]}"
+                name = re.sub(r"[#\\]", " ", name)
+                print(("not " if wrong else "") + f"ok {count} - {name}")
+                for line in wrong:
+                    for one in str(line).splitlines():
+                        print("# " + one)
+        finally:
+            story.end()
+    print(f"1..{count}")
+
+
+main()
