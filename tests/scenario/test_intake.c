@@ -193,7 +193,6 @@ static void the_same_set_again_changes_nothing(void **state) {
 }
 
 static void an_id_is_never_used_again(void **state) {
-    CLEANUP(text_clear) struct text tar = TEXT_INIT;
     struct spool spool;
     (void)state;
     spool_begin(&spool);
