@@ -326,21 +326,14 @@ static struct job *pick_job(struct world *world, struct arena *arena,
     return count ? &jobs[draw(world, count)] : NULL;
 }
 
-struct admission {
-    struct world *world;
-    char id[80];
-};
-
 static void on_admitted(void *ctx, struct store_batch *batch, bool ok,
                         const struct err *err) {
-    struct admission *admission = ctx;
-    struct ghost *ghost = world_ghost(admission->world, span_of(admission->id));
+    struct ghost *ghost = ctx;
     (void)err;
     if (ok && store_batch_result(batch, 0) == STORE_DONE) {
         ghost->acknowledged = true;
         ghost->num = store_batch_num(batch, 0);
     }
-    free(admission);
 }
 
 static struct ghost *ghost_new(struct world *world, const char *prefix) {
@@ -412,12 +405,9 @@ static void admit(struct world *world, struct ghost *ghost, struct job *job,
     store_batch_actor(batch, world->now, SPAN("uid:0"));
     store_admit(batch, job, edges, edge_count, touches, touch_count, nodes,
                 node_count);
-    struct admission *admission = mem_alloc(sizeof(*admission));
-    admission->world = world;
-    snprintf(admission->id, sizeof(admission->id), "%s", ghost->id);
     trace(world, "admit %s paths=%x after=%s", ghost->id, ghost->paths,
           ghost->after);
-    store_submit(batch, on_admitted, admission);
+    store_submit(batch, on_admitted, ghost);
 }
 
 static void submit_change(struct world *world) {
