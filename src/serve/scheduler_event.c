@@ -78,6 +78,7 @@ static void tell_outside(struct scheduler *scheduler, struct span id) {
         other.since = job.since;
         other.num = job.num;
         other.key = job.key;
+        other.rank = job.rank;
     }
     tell_successors(scheduler, id, &other, &arena);
     order_outside(scheduler->order, &other);

@@ -831,6 +831,21 @@ static void dependency_inherits_too_here_and_outside(void **state) {
     assert_string_equal(set_of("a")->rank, set_of("a")->key);
 }
 
+static void who_comes_back_from_a_rollback_is_waited_for_again(void **state) {
+    (void)state;
+    dc("a", "f");
+    settle();
+    add(CLASS_EM, "em", "f");
+    settle();
+    assert_string_equal(set_of("a")->rank, set_of("em")->key);
+    order_move(order, num_of("em"), STATE_ABANDONED, now, true);
+    settle();
+    assert_string_equal(set_of("a")->rank, set_of("a")->key);
+    move("em", STATE_STAGED);
+    settle();
+    assert_string_equal(set_of("a")->rank, set_of("em")->key);
+}
+
 static void most_urgent_of_several_waiters_counts(void **state) {
     (void)state;
     dc("a", "f");
@@ -1124,6 +1139,7 @@ int main(void) {
         T(abandoned_under_an_open_rollback_has_not_left),
         T(pending_set_inherits_the_urgency_of_who_waits_for_it),
         T(dependency_inherits_too_here_and_outside),
+        T(who_comes_back_from_a_rollback_is_waited_for_again),
         T(most_urgent_of_several_waiters_counts),
         T(set_that_becomes_ready_takes_its_rank_along),
         T(after_a_restart_the_records_give_the_line_back),

@@ -257,7 +257,7 @@ old_jobs_gain_a_class_per_step_but_never_become_rollbacks(void **state) {
     end(dc);
     rows[dc - 1].pending = true;
     struct schedule_job job = job_of(&rows[dc - 1]);
-    now = wall_add_ms(now, 3 * 60000);
+    now = wall_add_ms(now, 2 * 60000);
     uint64_t em = add(CLASS_EM, 0, ""), rb = add(CLASS_RB, 9, "");
     schedule_offer(schedule, &job, now);
     assert_int_equal(pick(), rb);
@@ -328,6 +328,23 @@ static void newcomers_beyond_the_bound_wait_in_the_registry(void **state) {
         end(i + 1);
     }
     assert_int_equal(pick(), last);
+}
+
+static void refill_that_failed_is_asked_for_again(void **state) {
+    (void)state;
+    struct span rank;
+    uint64_t num;
+    size_t limit;
+    for (unsigned i = 0; i < 300; i++)
+        row_add(CLASS_DC, i, "main");
+    assert_true(schedule_needs_refill(schedule, now, &rank, &num, &limit));
+    for (unsigned i = 0; i < 300; i++) {
+        assert_int_equal(pick(), i + 1);
+        end(i + 1);
+        /* the registry cannot be read just now */
+        schedule_needs_refill(schedule, now, &rank, &num, &limit);
+    }
+    assert_int_equal(pick(), 0);
 }
 
 static void busy_target_does_not_crowd_out_commands(void **state) {
@@ -566,6 +583,7 @@ int main(void) {
         T(aged_jobs_beyond_the_window_are_found),
         T(window_stays_small_whatever_waits),
         T(newcomers_beyond_the_bound_wait_in_the_registry),
+        T(refill_that_failed_is_asked_for_again),
         T(busy_target_does_not_crowd_out_commands),
         T(nothing_is_assigned_ahead_before_attempts_are_known),
         T(short_attempts_are_assigned_ahead),
