@@ -134,13 +134,25 @@ static bool scan_escape(struct scan *scan) {
     return true;
 }
 
+/* Bytes of a string that stand for themselves. */
+static bool is_plain(char c) {
+    return c >= 0x20 && c < 0x7f && c != '"' && c != '\\';
+}
+
 static bool scan_string(struct scan *scan) {
     if (!eat(scan, '"'))
         return fail(scan, "expected a string");
-    while (scan->p < scan->end) {
-        unsigned char c = (unsigned char)*scan->p;
+    for (;;) {
+        const char *p = scan->p, *end = scan->end;
+        unsigned char c;
         size_t len = 1;
 
+        while (p < end && is_plain(*p))
+            p++;
+        scan->p = p;
+        if (p == end)
+            return fail(scan, "the string does not end");
+        c = (unsigned char)*p;
         if (c == '"') {
             scan->p++;
             return true;
@@ -156,7 +168,6 @@ static bool scan_string(struct scan *scan) {
         if (c == '\\' && !scan_escape(scan))
             return false;
     }
-    return fail(scan, "the string does not end");
 }
 
 static void add_character(struct text *out, unsigned code) {
@@ -404,12 +415,19 @@ bool json_parse(struct span text, struct json_value *ret_value,
     return fine;
 }
 
-/* Past the string that begins at p. */
+/* Past the string that begins at p: its end is the first quote with an even
+ * number of backslashes in front. */
 static const char *skip_string(const char *p) {
-    for (p++; *p != '"'; p++)
-        if (*p == '\\')
-            p++;
-    return p + 1;
+    const char *start = p + 1;
+
+    for (p = start;; p++) {
+        p = rawmemchr(p, '"');
+        const char *before = p;
+        while (before > start && before[-1] == '\\')
+            before--;
+        if ((p - before) % 2 == 0)
+            return p + 1;
+    }
 }
 
 /* Past the value that begins at p; the input is known to be well-formed. */

@@ -36,6 +36,21 @@ static void vector_addspan(struct vector *vector, struct span span) {
     vector_add(vector, arena_string(vector->arena, span));
 }
 
+/* The parts one behind the other, up to one without bytes (p is NULL). Starts
+ * are many, and printing costs several times this. */
+static char *joined(struct arena *arena, const struct span *parts) {
+    size_t bytes = 1;
+    for (size_t i = 0; parts[i].p; i++)
+        bytes += parts[i].len;
+    char *string = arena_alloc(arena, bytes), *at = string;
+    for (; parts->p; parts++)
+        at = mempcpy(at, parts->p, parts->len);
+    return string;
+}
+
+#define JOINED(arena, ...) \
+    joined(arena, (const struct span[]){__VA_ARGS__, {NULL, 0}})
+
 /* FNV-1a: only to spread ids over a trace's bits, the same everywhere. */
 static uint64_t spread(struct span span, uint64_t seed) {
     uint64_t hash = UINT64_C(14695981039346656037) ^ seed;
@@ -44,42 +59,55 @@ static uint64_t spread(struct span span, uint64_t seed) {
     return hash ? hash : 1;
 }
 
+static void hex_put(char *at, uint64_t value) {
+    for (int i = 15; i >= 0; i--, value >>= 4)
+        at[i] = "0123456789abcdef"[value & 15];
+}
+
 char *traceparent_make(const struct run_order *order, struct arena *arena) {
     struct span id = order->job->id;
     uint64_t admitted = (uint64_t)order->job->admitted.ns;
     uint64_t attempt = (uint64_t)order->attempt << 32 | order->task;
-    return arena_printf(arena,
-                        "00-%016" PRIx64 "%016" PRIx64 "-%016" PRIx64 "-01",
-                        spread(id, 1), spread(id, admitted),
-                        spread(id, admitted ^ (attempt + 1)));
-}
-
-static void env_add(struct vector *env, const char *name, struct span value) {
-    vector_add(env, arena_printf(env->arena, "%s=%.*s", name, (int)value.len,
-                                 value.p ? value.p : ""));
+    char *trace = arena_string(arena, SPAN("00-trace...........more............"
+                                           "-span............-01"));
+    hex_put(trace + 3, spread(id, 1));
+    hex_put(trace + 19, spread(id, admitted));
+    hex_put(trace + 36, spread(id, admitted ^ (attempt + 1)));
+    return trace;
 }
 
 /* What every attempt finds in its environment (DESIGN §5). */
 static void env_add_ours(struct vector *env, const struct run_order *order) {
-    const struct job *job = order->job;
-    env_add(env, "POINTSMAN_JOB", job->id);
-    vector_add(env, order->node.len == 0
-                        ? arena_printf(env->arena, "POINTSMAN_TASK=%.*s",
-                                       (int)job->id.len, job->id.p)
-                        : arena_printf(env->arena, "POINTSMAN_TASK=%.*s/%.*s",
-                                       (int)job->id.len, job->id.p,
-                                       (int)order->node.len, order->node.p));
-    vector_add(
-        env, arena_printf(env->arena, "POINTSMAN_ATTEMPT=%u", order->attempt));
-    env_add(env, "POINTSMAN_NODE",
-            order->node.len ? order->node : SPAN("local"));
-    env_add(env, "POINTSMAN_WORKER", SPAN("local"));
-    vector_add(env, arena_printf(env->arena, "POINTSMAN_STATUS_FD=%d",
-                                 GUARD_STATUS_FD));
-    vector_add(env, arena_printf(env->arena, "POINTSMAN_PROGRESS_FD=%d",
-                                 GUARD_PROGRESS_FD));
-    vector_add(env, arena_printf(env->arena, "TRACEPARENT=%s",
-                                 traceparent_make(order, env->arena)));
+    static char worker[] = "POINTSMAN_WORKER=local";
+    static char status[] = "POINTSMAN_STATUS_FD=3";
+    static char progress[] = "POINTSMAN_PROGRESS_FD=4";
+    _Static_assert(GUARD_STATUS_FD == 3 && GUARD_PROGRESS_FD == 4, "as above");
+    struct arena *arena = env->arena;
+    struct span id = order->job->id, node = order->node;
+    bool of_array = node.len > 0;
+    char attempt[16];
+    snprintf(attempt, sizeof(attempt), "%u", order->attempt);
+    vector_add(env, JOINED(arena, SPAN("POINTSMAN_JOB="), id));
+    vector_add(env, JOINED(arena, SPAN("POINTSMAN_TASK="), id,
+                           of_array ? SPAN("/") : SPAN(""),
+                           of_array ? node : SPAN("")));
+    vector_add(env,
+               JOINED(arena, SPAN("POINTSMAN_ATTEMPT="), span_of(attempt)));
+    vector_add(env, JOINED(arena, SPAN("POINTSMAN_NODE="),
+                           of_array ? node : SPAN("local")));
+    vector_add(env, worker);
+    vector_add(env, status);
+    vector_add(env, progress);
+    vector_add(env, JOINED(arena, SPAN("TRACEPARENT="),
+                           span_of(traceparent_make(order, arena))));
+}
+
+static void env_add_given(struct vector *env, const struct submission *sub) {
+    for (size_t i = 0; i < sub->env_count; i++) {
+        struct span value = sub->env[i].value;
+        vector_add(env, JOINED(env->arena, sub->env[i].name, SPAN("="),
+                               value.p ? value : SPAN("")));
+    }
 }
 
 /* `{}` as a whole argument stands for the node; without one it comes last. */
@@ -104,11 +132,7 @@ static bool command_line(const struct run_order *order, struct arena *arena,
                         (int)order->job->id.len, order->job->id.p);
     struct vector argv = {.arena = arena}, env = {.arena = arena};
     command_words(&argv, &sub, order->node);
-    for (size_t i = 0; i < sub.env_count; i++)
-        vector_add(&env,
-                   arena_printf(arena, "%.*s=%.*s", (int)sub.env[i].name.len,
-                                sub.env[i].name.p, (int)sub.env[i].value.len,
-                                sub.env[i].value.p));
+    env_add_given(&env, &sub);
     env_add_ours(&env, order);
     line->argv = argv.items;
     line->envp = env.items;

@@ -192,10 +192,21 @@ static struct wall first_begun(struct scheduler *scheduler,
     return first;
 }
 
+/* Submissions are kept as we write them: a key that is not in the bytes is not
+ * there. Most are spared the parser by that. */
+static bool says(struct span spec, struct span key) {
+    return memmem(spec.p, spec.len, key.p, key.len) != NULL;
+}
+
 static void command_limits(const struct card *card, struct arena *arena,
                            struct retry_limits *limits) {
     struct submission sub;
     struct err err;
+    struct span spec = card->job.spec;
+    limits->temp_ends = span_is(card->job.cause, "run");
+    if (!says(spec, SPAN("\"retries\"")) &&
+        !says(spec, SPAN("\"at_most_once\"")))
+        return;
     if (!submission_parse(card->job.spec, SUBMISSION_BODY, arena, &sub, &err)) {
         log_error("cannot read the submission of '%.*s': %s",
                   (int)card->job.id.len, card->job.id.p, err.text);
@@ -203,7 +214,7 @@ static void command_limits(const struct card *card, struct arena *arena,
     }
     limits->retries = sub.retries;
     limits->at_most_once = sub.at_most_once;
-    limits->temp_ends = sub.retries == 0 && span_is(card->job.cause, "run");
+    limits->temp_ends = limits->temp_ends && sub.retries == 0;
 }
 
 static struct retry_counts *counts_of(struct attempt *attempt,
@@ -434,6 +445,7 @@ static void plan_task_end(struct scheduler *scheduler, struct attempt *attempt,
     if (plan->again)
         return;
     struct retry_verdict whole = array_verdict(card, failed);
+    plan->back = whole.to == STATE_PENDING;
     plan->op = plan_move(scheduler, card, &whole);
 }
 
@@ -485,6 +497,7 @@ static void plan_end(struct scheduler *scheduler, struct attempt *attempt) {
         plan_uncount(scheduler, attempt, &verdict);
     else
         plan_row(scheduler, attempt, &verdict);
+    plan->back = verdict.to == STATE_PENDING;
     plan->op = plan_move(scheduler, attempt->card, &verdict);
 }
 
@@ -528,8 +541,9 @@ void end_committed(struct scheduler *scheduler, const struct plan *plan,
         end_undone(attempt);
         return;
     }
-    if (!plan->again &&
-        store_batch_result(scheduler->batch, plan->op) != STORE_DONE)
+    bool astray = !plan->again &&
+                  store_batch_result(scheduler->batch, plan->op) != STORE_DONE;
+    if (astray)
         log_error("the end of an attempt found its job in another state "
                   "job=%.*s attempt=%u",
                   (int)card->job.id.len, card->job.id.p, attempt->number);
@@ -539,7 +553,8 @@ void end_committed(struct scheduler *scheduler, const struct plan *plan,
         return;
     uint64_t num = card->num;
     card_drop(scheduler, card);
-    offer_num(scheduler, num); /* when it is pending again */
+    if (plan->back || astray)
+        offer_num(scheduler, num);
 }
 
 void stop_job(struct scheduler *scheduler, struct card *card,

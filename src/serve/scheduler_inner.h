@@ -79,6 +79,7 @@ struct plan {
     struct attempt *attempt; /* END, START */
     uint64_t num;
     bool again; /* END: the job goes on, this was one task of several */
+    bool back;  /* END: the job is to be pending again */
 };
 
 struct scheduler {
