@@ -1,0 +1,354 @@
+#include "support/order_story.h"
+
+/* ---- dependencies ------------------------------------------------------- */
+
+/* D21 */
+static void living_dependency_is_waited_for_and_on_record(void **state) {
+    (void)state;
+    dc("a", "f");
+    dc("b", "g <a");
+    settle();
+    is("b", STATE_STAGED);
+    assert_string_equal(set_of("b")->record, "a");
+    run("a");
+    is("b", STATE_PENDING);
+}
+
+static void done_dependency_of_long_ago_is_fine(void **state) {
+    (void)state;
+    dc("b", "g <old");
+    outside("old", STATE_DONE);
+    settle();
+    is("b", STATE_PENDING);
+}
+
+static void failed_dependency_fails_all_that_depend_on_it(void **state) {
+    (void)state;
+    dc("a", "f");
+    dc("b", "g <a");
+    dc("c", "h <b");
+    dc("d", "h");
+    settle();
+    move("a", STATE_EXECUTING);
+    move("a", STATE_FAILED);
+    assert_int_equal(scan(), 2); /* both in one scan */
+    failed("b", "dep-failed", "dependency a failed");
+    failed("c", "dep-failed", "dependency b failed");
+    settle();
+    is("d", STATE_PENDING);
+}
+
+static void terminated_and_abandoned_dependencies_are_named(void **state) {
+    (void)state;
+    dc("b", "g <t");
+    dc("c", "h <x");
+    outside("t", STATE_TERMINATED);
+    outside("x", STATE_ABANDONED);
+    settle();
+    failed("b", "dep-failed", "dependency t was terminated");
+    failed("c", "dep-failed", "dependency x was abandoned");
+}
+
+static void dependency_still_looked_up_is_waited_for(void **state) {
+    (void)state;
+    struct order_effect *effects;
+    dc("b", "g <old");
+    for (int i = 0; i < 3; i++)
+        for (size_t n = order_scan(order, now, &arena, &effects); n > 0; n--)
+            commit(&effects[n - 1]);
+    is("b", STATE_STAGED);
+    outside("old", STATE_DONE);
+    settle();
+    is("b", STATE_PENDING);
+}
+
+static void rolled_back_dependency_fails(void **state) {
+    (void)state;
+    dc("b", "g <old");
+    struct order_other other = {
+        .id = SPAN("old"), .state = STATE_DONE, .rolled_back = true};
+    order_outside(order, &other);
+    settle();
+    failed("b", "dep-rolled-back", "dependency old was rolled back");
+}
+
+static void dependency_rolled_back_later_fails_who_still_waits(void **state) {
+    (void)state;
+    dc("slow", "g");
+    dc("b", "g <old");
+    outside("old", STATE_DONE);
+    settle();
+    is("b", STATE_STAGED);
+    struct order_other other = {
+        .id = SPAN("old"), .state = STATE_DONE, .rolled_back = true};
+    assert_true(order_watches(order, SPAN("old")));
+    order_outside(order, &other);
+    settle();
+    is("b", STATE_FAILED);
+    assert_false(order_watches(order, SPAN("old")));
+}
+
+/* D25 */
+static void unknown_dependency_is_waited_for_an_hour(void **state) {
+    (void)state;
+    dc("b", "g <nobody");
+    settle();
+    is("b", STATE_STAGED);
+    assert_int_equal(order_next_time(order).ns, wall_add_ms(now, 3600000).ns);
+    now = wall_add_ms(now, 3600 * 1000 - 1);
+    settle();
+    is("b", STATE_STAGED);
+    now = wall_add_ms(now, 1);
+    settle();
+    failed("b", "dep-unknown",
+           "dependency nobody did not arrive within 3600 s");
+    assert_int_equal(order_next_time(order).ns, WALL_NEVER.ns);
+}
+
+static void unknown_dependency_may_still_arrive(void **state) {
+    (void)state;
+    dc("b", "g <a");
+    settle();
+    dc("a", "f");
+    settle();
+    assert_int_equal(order_next_time(order).ns, WALL_NEVER.ns);
+    is("a", STATE_PENDING);
+    is("b", STATE_STAGED);
+    run("a");
+    is("b", STATE_PENDING);
+}
+
+/* A plain command is not in the order; whoever drives it tells. */
+static void plain_command_outside_is_waited_for(void **state) {
+    (void)state;
+    dc("b", "g <j1");
+    outside("j1", STATE_PENDING);
+    settle();
+    is("b", STATE_STAGED);
+    assert_string_equal(set_of("b")->record, "j1");
+    outside("j1", STATE_DONE);
+    settle();
+    is("b", STATE_PENDING);
+}
+
+/* D23: the smallest ring of the seed's rule. */
+static void shared_files_and_dependencies_make_no_ring(void **state) {
+    (void)state;
+    add(CLASS_EM, "A", "f <B");
+    add(CLASS_BF, "C", "f g");
+    add(CLASS_DC, "B", "g");
+    settle();
+    size_t ran = 0;
+    for (int round = 0; round < 3; round++)
+        for (size_t i = 1; i <= set_count; i++)
+            if (sets[i].state == STATE_PENDING) {
+                run(sets[i].id);
+                ran++;
+            }
+    assert_int_equal(ran, 3);
+}
+
+/* D23, D17: a staged set turns out to depend on a newcomer. */
+static void staged_set_moves_behind_a_newcomer_it_depends_on(void **state) {
+    (void)state;
+    dc("x", "f"); /* so that the others wait */
+    dc("b", "f <late");
+    dc("c", "f");
+    settle();
+    assert_string_equal(set_of("b")->record, "x");
+    assert_string_equal(set_of("c")->record, "b");
+    dc("late", "f");
+    assert_int_equal(scan(), 3); /* late staged; b and c recomputed */
+    is("b", STATE_QUEUED);
+    is("c", STATE_QUEUED);
+    assert_string_equal(set_of("b")->reason, "recompute");
+    settle();
+    assert_string_equal(set_of("c")->record, "x");
+    assert_string_equal(set_of("late")->record, "c");
+    assert_string_equal(set_of("b")->record, "late");
+    run("x");
+    run("c");
+    run("late");
+    run("b");
+}
+
+/* Two groups in a directory become one when the file between them moves. */
+static void record_behind_a_moved_file_names_both_sides(void **state) {
+    (void)state;
+    dc("r1", "d/x");
+    dc("b", "d <late");
+    dc("r2", "d/y");
+    dc("v", "d");
+    settle();
+    assert_string_equal(set_of("v")->record, "r2");
+    dc("late", "z");
+    settle();
+    assert_string_equal(set_of("v")->record, "r1 r2");
+    assert_string_equal(set_of("b")->record, "late v");
+}
+
+static void who_goes_back_is_not_failed_before_it_is_there(void **state) {
+    (void)state;
+    struct order_effect *effects;
+    dc("x", "f");
+    dc("b", "f <late <x");
+    settle();
+    dc("late", "f");
+    order_scan(order, now, &arena, &effects); /* b: recompute, not committed */
+    move("x", STATE_FAILED);
+    size_t count = order_scan(order, now, &arena, &effects);
+    for (size_t i = 0; i < count; i++)
+        assert_int_not_equal(effects[i].num, num_of("b"));
+    move("b", STATE_QUEUED);
+    settle();
+    is("b", STATE_FAILED);
+}
+
+static void records_that_do_not_differ_are_left_alone(void **state) {
+    (void)state;
+    dc("b", "f <late");
+    dc("c", "g");
+    settle();
+    dc("late", "h");
+    struct order_effect *effects;
+    size_t count = order_scan(order, now, &arena, &effects);
+    /* b has a new precursor; c has nothing to do with it */
+    assert_int_equal(count, 2);
+    assert_int_equal(effects[0].num + effects[1].num,
+                     num_of("b") + num_of("late"));
+}
+
+/* D24 */
+static void closing_a_cycle_fails_with_the_path(void **state) {
+    (void)state;
+    dc("a", "f <b");
+    settle();
+    is("a", STATE_STAGED);
+    dc("b", "g <c");
+    dc("c", "h <a");
+    settle();
+    failed("c", "dep-cycle", "c → a → b → c");
+    failed("b", "dep-failed", "dependency c failed");
+    failed("a", "dep-failed", "dependency b failed");
+    assert_int_equal(order_count(order), 0);
+}
+
+static void cycle_that_arrives_at_once_is_closed_by_the_last(void **state) {
+    (void)state;
+    dc("a", "f <b");
+    dc("b", "g <a");
+    dc("c", "h <a");
+    dc("d", "h");
+    settle();
+    failed("b", "dep-cycle", "b → a → b");
+    failed("a", "dep-failed", "dependency b failed");
+    is("c", STATE_FAILED);
+    is("d", STATE_PENDING);
+}
+
+static void set_that_depends_on_itself_fails(void **state) {
+    (void)state;
+    dc("a", "f <a");
+    dc("b", "f");
+    settle();
+    failed("a", "dep-cycle", "a → a");
+    is("b", STATE_PENDING);
+}
+
+static void cycle_through_a_successor_is_a_cycle(void **state) {
+    (void)state;
+    dc("a", "f <old");
+    order_hold(order, num_of("a"), HOLD_OPERATOR);
+    outside("old", STATE_FAILED);
+    settle();
+    dc("new", "g ^old <a");
+    settle();
+    failed("new", "dep-cycle", "new → a → new");
+    order_hold(order, num_of("a"), 0);
+    settle();
+    is("a", STATE_FAILED);
+}
+
+/* D8 */
+static void successor_serves_those_who_depend_on_the_failed_one(void **state) {
+    (void)state;
+    dc("b", "g <old");
+    struct span successors[] = {SPAN("second")};
+    struct order_other other = {.id = SPAN("old"),
+                                .state = STATE_FAILED,
+                                .successors = successors,
+                                .successor_count = 1};
+    order_outside(order, &other);
+    struct span id;
+    assert_true(order_next_unknown(order, &id)); /* old was asked, answered */
+    assert_true(span_is(id, "second"));
+    successors[0] = SPAN("third");
+    other.id = SPAN("second");
+    order_outside(order, &other);
+    outside("third", STATE_DONE);
+    settle();
+    is("b", STATE_PENDING);
+}
+
+static void living_successor_is_waited_for(void **state) {
+    (void)state;
+    dc("b", "f <old");
+    order_hold(order, num_of("b"), HOLD_OPERATOR); /* or it fails at once */
+    outside("old", STATE_FAILED);
+    settle();
+    dc("new", "f ^old");
+    settle();
+    order_hold(order, num_of("b"), 0);
+    settle();
+    is("b", STATE_QUEUED + 1);
+    is("new", STATE_PENDING); /* in front of b, though b was there first */
+    run("new");
+    is("b", STATE_PENDING);
+}
+
+static void failed_chain_of_successors_fails(void **state) {
+    (void)state;
+    dc("new", "f ^old");
+    settle();
+    dc("b", "g <old");
+    struct span successors[] = {SPAN("new")};
+    struct order_other other = {.id = SPAN("old"),
+                                .state = STATE_TERMINATED,
+                                .successors = successors,
+                                .successor_count = 1};
+    order_outside(order, &other);
+    settle();
+    is("b", STATE_STAGED);
+    move("new", STATE_FAILED);
+    settle();
+    failed("b", "dep-failed",
+           "dependency old was terminated, and what superseded it");
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        STORY(living_dependency_is_waited_for_and_on_record),
+        STORY(done_dependency_of_long_ago_is_fine),
+        STORY(failed_dependency_fails_all_that_depend_on_it),
+        STORY(terminated_and_abandoned_dependencies_are_named),
+        STORY(dependency_still_looked_up_is_waited_for),
+        STORY(rolled_back_dependency_fails),
+        STORY(dependency_rolled_back_later_fails_who_still_waits),
+        STORY(unknown_dependency_is_waited_for_an_hour),
+        STORY(unknown_dependency_may_still_arrive),
+        STORY(plain_command_outside_is_waited_for),
+        STORY(shared_files_and_dependencies_make_no_ring),
+        STORY(staged_set_moves_behind_a_newcomer_it_depends_on),
+        STORY(record_behind_a_moved_file_names_both_sides),
+        STORY(who_goes_back_is_not_failed_before_it_is_there),
+        STORY(records_that_do_not_differ_are_left_alone),
+        STORY(closing_a_cycle_fails_with_the_path),
+        STORY(cycle_that_arrives_at_once_is_closed_by_the_last),
+        STORY(set_that_depends_on_itself_fails),
+        STORY(cycle_through_a_successor_is_a_cycle),
+        STORY(successor_serves_those_who_depend_on_the_failed_one),
+        STORY(living_successor_is_waited_for),
+        STORY(failed_chain_of_successors_fails),
+    };
+    return cmocka_run_group_tests_name("order_dep", tests, NULL, NULL);
+}

@@ -1,0 +1,167 @@
+#include "support/order_story.h"
+
+/* ---- inheritance (D10) -------------------------------------------------- */
+
+static void pending_set_inherits_the_urgency_of_who_waits_for_it(void **state) {
+    (void)state;
+    dc("a", "f");
+    settle();
+    is("a", STATE_PENDING);
+    assert_string_equal(set_of("a")->rank, "");
+    dc("b", "f g");
+    settle();
+    assert_string_equal(set_of("a")->rank, "");
+    add(CLASS_EM, "urgent", "g"); /* waits for b, b for a */
+    settle();
+    assert_string_equal(set_of("a")->rank, set_of("urgent")->key);
+    move("urgent", STATE_TERMINATED);
+    settle();
+    assert_string_equal(set_of("a")->rank, set_of("a")->key);
+}
+
+static void dependency_inherits_too_here_and_outside(void **state) {
+    (void)state;
+    dc("a", "f");
+    settle();
+    add_as(CLASS_DC, "j1", "", STATE_DONE, ""); /* a name in the registry */
+    add(CLASS_EM, "urgent", "g <a <j1");
+    struct order_other other = {.id = SPAN("j1"),
+                                .state = STATE_PENDING,
+                                .num = num_of("j1"),
+                                .key = span_of(set_of("j1")->key)};
+    order_outside(order, &other);
+    settle();
+    assert_string_equal(set_of("a")->rank, set_of("urgent")->key);
+    assert_string_equal(set_of("j1")->rank, set_of("urgent")->key);
+    move("urgent", STATE_TERMINATED);
+    settle();
+    assert_string_equal(set_of("a")->rank, set_of("a")->key);
+}
+
+static void who_comes_back_from_a_rollback_is_waited_for_again(void **state) {
+    (void)state;
+    dc("a", "f");
+    settle();
+    add(CLASS_EM, "em", "f");
+    settle();
+    assert_string_equal(set_of("a")->rank, set_of("em")->key);
+    order_move(order, num_of("em"), STATE_ABANDONED, now, true);
+    settle();
+    assert_string_equal(set_of("a")->rank, set_of("a")->key);
+    move("em", STATE_STAGED);
+    settle();
+    assert_string_equal(set_of("a")->rank, set_of("em")->key);
+}
+
+static void most_urgent_of_several_waiters_counts(void **state) {
+    (void)state;
+    dc("a", "f");
+    settle();
+    add(CLASS_BF, "bf", "f");
+    add(CLASS_EM, "em", "x <a");
+    settle();
+    assert_string_equal(set_of("a")->rank, set_of("em")->key);
+    move("em", STATE_TERMINATED);
+    settle();
+    assert_string_equal(set_of("a")->rank, set_of("bf")->key);
+}
+
+static void set_that_becomes_ready_takes_its_rank_along(void **state) {
+    (void)state;
+    dc("a", "f");
+    dc("b", "f");
+    settle();
+    add(CLASS_EM, "em", "x <b");
+    settle();
+    assert_string_equal(set_of("a")->rank, set_of("em")->key);
+    assert_string_equal(set_of("b")->rank, "");
+    run("a");
+    is("b", STATE_PENDING);
+    assert_string_equal(set_of("b")->rank, set_of("em")->key);
+}
+
+/* ---- why ---------------------------------------------------------------- */
+
+static struct order_reason *why(const char *id, size_t *ret_count) {
+    struct order_reason *reasons = NULL;
+    order_why(order, num_of(id), now, 100, &arena, &reasons, ret_count);
+    return reasons;
+}
+
+static void why_names_precursor_path_and_root(void **state) {
+    (void)state;
+    dc("a", "src/f");
+    dc("b", "src/f src/g");
+    dc("c", "src/g");
+    settle();
+    move("a", STATE_EXECUTING);
+    size_t count;
+    struct order_reason *reason = why("c", &count);
+    assert_int_equal(count, 1);
+    assert_int_equal(reason->kind, ORDER_WHY_PRECURSOR);
+    assert_true(span_is(reason->id, "b"));
+    assert_int_equal(reason->state, STATE_STAGED);
+    assert_true(span_is(reason->path, "src/g"));
+    assert_int_equal(reason->steps, 1);
+    assert_true(span_is(reason->root, "a"));
+    assert_int_equal(reason->root_state, STATE_EXECUTING);
+    struct span *ids;
+    assert_int_equal(order_closure(order, num_of("c"), 10, &arena, &ids), 2);
+    assert_true(span_is(ids[0], "b"));
+    assert_true(span_is(ids[1], "a"));
+}
+
+static void why_names_every_kind_of_dependency(void **state) {
+    (void)state;
+    dc("a", "f");
+    dc("new", "n ^old");
+    dc("b", "g <a <nobody <old ~a");
+    struct span successors[] = {SPAN("new")};
+    struct order_other other = {.id = SPAN("old"),
+                                .state = STATE_FAILED,
+                                .successors = successors,
+                                .successor_count = 1};
+    order_outside(order, &other);
+    size_t count;
+    assert_int_equal(why("b", &count)[1].kind, ORDER_WHY_ASKED);
+    settle();
+    struct order_reason *reasons = why("b", &count);
+    assert_int_equal(count, 4);
+    assert_int_equal(reasons[0].kind, ORDER_WHY_DEPENDENCY);
+    assert_true(span_is(reasons[0].id, "a"));
+    assert_int_equal(reasons[1].kind, ORDER_WHY_UNKNOWN);
+    assert_int_equal(reasons[1].until.ns, wall_add_ms(now, 3600000).ns);
+    assert_int_equal(reasons[2].kind, ORDER_WHY_SUCCESSOR);
+    assert_true(span_is(reasons[2].other, "new"));
+    assert_int_equal(reasons[3].kind, ORDER_WHY_HINT);
+}
+
+static void why_names_holds_and_the_queue(void **state) {
+    (void)state;
+    dc("a", "f");
+    size_t count;
+    assert_int_equal(why("a", &count)->kind, ORDER_WHY_UNSTAGED);
+    order_hold(order, 1, HOLD_APPROVAL | HOLD_OPERATOR);
+    settle();
+    struct order_reason *reason = why("a", &count);
+    assert_int_equal(count, 1);
+    assert_int_equal(reason->kind, ORDER_WHY_HOLD);
+    assert_int_equal(reason->holds, HOLD_APPROVAL | HOLD_OPERATOR);
+    order_hold(order, 1, 0);
+    settle();
+    assert_int_equal(why("a", &count)->kind, ORDER_WHY_READY);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        STORY(pending_set_inherits_the_urgency_of_who_waits_for_it),
+        STORY(dependency_inherits_too_here_and_outside),
+        STORY(who_comes_back_from_a_rollback_is_waited_for_again),
+        STORY(most_urgent_of_several_waiters_counts),
+        STORY(set_that_becomes_ready_takes_its_rank_along),
+        STORY(why_names_precursor_path_and_root),
+        STORY(why_names_every_kind_of_dependency),
+        STORY(why_names_holds_and_the_queue),
+    };
+    return cmocka_run_group_tests_name("order_rank", tests, NULL, NULL);
+}
