@@ -4,77 +4,29 @@
  * dependencies, cycles, successors, plain commands, rollbacks after the fact,
  * lost proposals and restarts.
  *
- * The model keeps one list L and recomputes everything else from it each time,
- * pair by pair, with full lists: no groups, no splicing, no counters. It judges
- * every proposal when it is committed (may this job go?) and, whenever nothing
- * is proposed any more, everything that was not proposed (must this one wait?).
+ * The model (sim/order_model.h) judges every proposal when it is committed (may
+ * this job go?) and, whenever nothing is proposed any more, everything that was
+ * not proposed (must this one wait?).
  *
  * POINTSMAN_HISTORIES=N for more than the usual number, POINTSMAN_SEED=N to
  * begin elsewhere. */
-#include "core/order.h"
+#include "sim/order_model.h"
 
 #include "base/random.h"
-#include "support/test.h"
 
-enum { MAX = 30, PATHS = 6, STEPS = 60, HISTORIES = 12000 };
+enum { STEPS = 60, HISTORIES = 12000 };
 
-static const char *const paths[PATHS] = {"a", "b", "d", "d/x", "d/y", "d/x/q"};
 static const char *const targets[] = {"main", "main", "main", "site", ""};
 
-typedef uint32_t mask; /* of numbers of sets */
-
-/* One row of the pretend registry. */
-static struct row {
-    bool exists, plain, lost_record;
-    char id[16], key[32], rank[32];
-    const char *target;
-    enum job_class job_class;
-    enum job_state state;
-    unsigned holds, touched;        /* bits of paths */
-    mask deps, hints, olds, record; /* olds: those it supersedes */
-    bool dep_nobody, rolled_back;
-    struct wall admitted;
-    /* the model's */
-    bool placed, doomed, wishes, moved;
-    unsigned place, old_place;
-} rows[MAX];
-static unsigned row_count;
-static unsigned line[MAX], line_count, places; /* L */
 static struct wall now;
 static struct order *order;
 static struct arena arena;
 static struct random chance;
-static uint64_t seed, digest;
-static const int64_t wait_ms = 3600 * 1000;
+static uint64_t digest;
 static struct {
     unsigned long proposals, lost, ready, failed, cycles, recomputed, spliced,
         ranks, restarts, drained;
 } seen;
-
-static void show(void) {
-    for (unsigned i = 0; i < row_count; i++)
-        print_message(
-            "# %s %c%s%s target '%s' touches %x deps %x%s hints %x "
-            "olds %x record %x key %s rank %s%s%s\n",
-            rows[i].id, job_state_letter(rows[i].state),
-            rows[i].holds != 0 ? " held" : "", rows[i].plain ? " plain" : "",
-            rows[i].target, rows[i].touched, rows[i].deps,
-            rows[i].dep_nobody ? "+nobody" : "", rows[i].hints, rows[i].olds,
-            rows[i].record, rows[i].key, rows[i].rank,
-            rows[i].placed ? "" : " unplaced", rows[i].doomed ? " doomed" : "");
-    print_message("# L:");
-    for (unsigned p = 0; p < line_count; p++)
-        print_message(" s%u", line[p]);
-    print_message("\n");
-}
-
-#define BROKEN(...)                                                   \
-    do {                                                              \
-        char text[256];                                               \
-        snprintf(text, sizeof(text), __VA_ARGS__);                    \
-        show();                                                       \
-        fail_msg("history %llu: %s", (unsigned long long)seed, text); \
-    } while (0)
 
 static bool percent(unsigned p) {
     return random_percent(&chance, p);
@@ -84,286 +36,7 @@ static unsigned below(unsigned n) {
     return (unsigned)random_below(&chance, n);
 }
 
-static mask bit(unsigned i) {
-    return (mask)1 << i;
-}
-
-static bool is_live(unsigned i) {
-    return rows[i].exists && (STATES_LIVE & STATE_BIT(rows[i].state)) != 0;
-}
-
-static bool is_waiting(unsigned i) {
-    return rows[i].state == STATE_QUEUED || rows[i].state == STATE_STAGED;
-}
-
-/* ---- the model: pairs --------------------------------------------------- */
-
-static bool paths_meet(const char *a, const char *b) {
-    size_t a_len = strlen(a), b_len = strlen(b);
-
-    if (a_len == b_len)
-        return strcmp(a, b) == 0;
-    if (a_len > b_len)
-        return paths_meet(b, a);
-    return strncmp(a, b, a_len) == 0 && b[a_len] == '/';
-}
-
-static bool share(unsigned i, unsigned k) {
-    const struct row *x = &rows[i], *y = &rows[k];
-
-    if (x->plain || y->plain || strcmp(x->target, y->target) != 0)
-        return false;
-    for (unsigned p = 0; p < PATHS; p++)
-        for (unsigned q = 0; q < PATHS; q++)
-            if (x->touched >> p & 1 && y->touched >> q & 1 &&
-                (x->target[0] != '\0' ? paths_meet(paths[p], paths[q])
-                                      : p == q))
-                return true;
-    return false;
-}
-
-enum served { SERVED, WAITS, FAILED, ROLLED };
-
-/* D8, by walking; `chain` collects who lives in it. */
-static enum served served(unsigned i, mask *chain) {
-    mask seen_here = bit(i), todo = bit(i);
-    enum served own = WAITS;
-    bool any_served = false, any_waits = false;
-
-    *chain = 0;
-    for (unsigned at = i; todo != 0;) {
-        enum served one;
-
-        at = (unsigned)__builtin_ctz(todo);
-        todo &= todo - 1;
-        if (is_live(at) && !rows[at].doomed)
-            one = WAITS;
-        else if (rows[at].state == STATE_DONE)
-            one = rows[at].rolled_back ? ROLLED : SERVED;
-        else
-            one = FAILED;
-        if (is_live(at))
-            *chain |= bit(at);
-        if (at == i)
-            own = one;
-        else if (one == SERVED)
-            any_served = true;
-        else if (one == WAITS)
-            any_waits = true;
-        for (unsigned k = 0; k < row_count; k++)
-            if (rows[k].exists && rows[k].olds & bit(at) &&
-                !(seen_here & bit(k))) {
-                seen_here |= bit(k);
-                todo |= bit(k);
-            }
-        if (at == i && (one == WAITS || one == SERVED))
-            return one; /* successors don't matter */
-    }
-    return any_served ? SERVED : any_waits ? WAITS : own;
-}
-
-/* Whom i waits for because of a dependency. */
-static mask dep_waits(unsigned i) {
-    mask all = 0, chain;
-
-    for (unsigned k = 0; k < row_count; k++)
-        if (rows[i].deps & bit(k) && rows[k].exists &&
-            served(k, &chain) == WAITS)
-            all |= chain;
-    return all;
-}
-
-static bool has_unknown(unsigned i) {
-    for (unsigned k = 0; k < MAX; k++)
-        if (rows[i].deps & bit(k) && !rows[k].exists)
-            return true;
-    return rows[i].dep_nobody;
-}
-
-enum { CANNOT_FAILED = 1, CANNOT_ROLLED = 2, CANNOT_UNKNOWN = 4 };
-
-/* Why it can never run; 0: it may. */
-static unsigned cannot_run(unsigned i) {
-    unsigned why = 0;
-    mask chain;
-
-    for (unsigned k = 0; k < row_count; k++) {
-        enum served how;
-        if (!(rows[i].deps & bit(k)) || !rows[k].exists)
-            continue;
-        how = served(k, &chain);
-        why |= how == FAILED   ? CANNOT_FAILED
-               : how == ROLLED ? CANNOT_ROLLED
-                               : 0;
-    }
-    if (has_unknown(i) && now.ns >= wall_add_ms(rows[i].admitted, wait_ms).ns)
-        why |= CANNOT_UNKNOWN;
-    return why;
-}
-
-/* Where i stands in L; -1: nowhere. */
-static int place_of(unsigned i) {
-    for (unsigned p = 0; p < line_count; p++)
-        if (line[p] == i)
-            return (int)p;
-    return -1;
-}
-
-/* All i waits for directly, with full lists. */
-static mask full_waits(unsigned i) {
-    int place = place_of(i);
-    mask all = dep_waits(i);
-
-    for (int p = 0; p < place; p++) {
-        unsigned k = line[p];
-        if (is_live(k) && (share(i, k) || rows[i].hints & bit(k)))
-            all |= bit(k);
-    }
-    for (unsigned k = 0; k < row_count; k++)
-        if (rows[i].hints & bit(k) && rows[k].plain && is_live(k))
-            all |= bit(k);
-    return all;
-}
-
-/* ---- the model: L ------------------------------------------------------- */
-
-static void line_remove(unsigned i) {
-    int p = place_of(i);
-
-    if (p < 0)
-        return;
-    memmove(&line[p], &line[p + 1],
-            (line_count - (unsigned)p - 1) * sizeof(*line));
-    line_count--;
-}
-
-static mask behind(unsigned i) {
-    mask all = 0;
-
-    for (unsigned p = (unsigned)place_of(i) + 1; p < line_count; p++)
-        all |= bit(line[p]);
-    return all;
-}
-
-static unsigned standing(unsigned i) {
-    if (!is_waiting(i))
-        return 0;
-    return rows[i].state == STATE_STAGED || rows[i].moved ? 1 : 2;
-}
-
-static bool stands_before(unsigned i, unsigned k) {
-    unsigned p = standing(i), q = standing(k);
-    int by_key = strcmp(rows[i].key, rows[k].key);
-
-    if (p != q)
-        return p < q;
-    if (rows[i].old_place != rows[k].old_place)
-        return rows[i].old_place < rows[k].old_place;
-    return by_key != 0 ? by_key < 0 : i < k;
-}
-
-static mask wishes_of(unsigned i) {
-    return rows[i].hints | (rows[i].wishes ? rows[i].record : 0);
-}
-
-/* Is i in a ring of dependencies among those not placed, whose last in Q it
- * is? */
-static bool closes_cycle(unsigned i) {
-    mask found = 0, todo = dep_waits(i);
-
-    while (todo != 0) {
-        unsigned k = (unsigned)__builtin_ctz(todo);
-        todo &= todo - 1;
-        if (found & bit(k))
-            continue;
-        found |= bit(k);
-        if (k == i)
-            return true;
-        if (is_waiting(k) && !(rows[k].state == STATE_QUEUED && k > i))
-            todo |= dep_waits(k);
-    }
-    return false;
-}
-
-/* The next set that was proposed to fail for a cycle; -1: none; MAX: it was
- * staged before the cycle closed, and goes back to Q first. */
-static int cycle_next(const struct order_effect **effects, size_t *count) {
-    while (*count > 0) {
-        const struct order_effect *effect = (*effects)++;
-        --*count;
-        if (effect->kind == ORDER_FAIL && span_is(effect->reason, "dep-cycle"))
-            return (int)effect->num - 1;
-        if (effect->kind == ORDER_RECOMPUTE && !rows[effect->num - 1].placed &&
-            closes_cycle((unsigned)effect->num - 1))
-            return MAX;
-    }
-    return -1;
-}
-
-/* Places all that are not. When nothing can be placed any more, the next of
- * those that were proposed to fail for a cycle is taken out. */
-static void line_update(const struct order_effect *effects, size_t count) {
-    mask todo = 0, moved = 0, before;
-
-    for (unsigned i = 0; i < row_count; i++)
-        if (is_live(i) && !rows[i].plain && !rows[i].placed)
-            todo |= bit(i);
-    do { /* who depends on somebody not placed, or placed behind it, moves */
-        before = moved;
-        for (unsigned i = 0; i < row_count; i++)
-            if (rows[i].placed && is_waiting(i) &&
-                dep_waits(i) & (todo | moved | behind(i) | bit(i)))
-                moved |= bit(i);
-    } while (moved != before);
-    for (unsigned i = 0; i < row_count; i++)
-        if (moved & bit(i)) {
-            line_remove(i);
-            rows[i].old_place = rows[i].place;
-            rows[i].placed = false;
-            rows[i].moved = true;
-        }
-    todo |= moved;
-    for (;;) {
-        int best = -1, second = -1;
-        for (unsigned i = 0; i < row_count; i++) {
-            if (!(todo & bit(i)) || rows[i].doomed)
-                continue;
-            if (is_waiting(i) && dep_waits(i) & todo)
-                continue;
-            if (second < 0 || stands_before(i, (unsigned)second))
-                second = (int)i;
-            if (is_waiting(i) && wishes_of(i) & todo & ~bit(i))
-                continue;
-            if (best < 0 || stands_before(i, (unsigned)best))
-                best = (int)i;
-        }
-        if (best < 0)
-            best = second;
-        if (best < 0) {
-            int out = cycle_next(&effects, &count);
-            if (out < 0)
-                break;
-            if (out >= MAX)
-                return; /* the next scan will break it */
-            if (!(todo & bit((unsigned)out)) || !closes_cycle((unsigned)out))
-                BROKEN("%s is in no cycle", rows[out].id);
-            rows[out].doomed = true;
-            todo &= ~bit((unsigned)out);
-            continue;
-        }
-        line[line_count++] = (unsigned)best;
-        rows[best].placed = true;
-        rows[best].place = ++places;
-        rows[best].wishes = rows[best].moved = false;
-        todo &= ~bit((unsigned)best);
-    }
-    for (unsigned i = 0; i < row_count; i++)
-        if (todo & bit(i))
-            BROKEN("%s cannot be placed, and no cycle was proposed",
-                   rows[i].id);
-}
-
-/* ---- the registry ------------------------------------------------------- */
+/* ---- the registry -------------------------------------------------------- */
 
 static void tell_outside(unsigned i) {
     struct span successors[MAX];
@@ -456,16 +129,16 @@ static void admit(unsigned i, bool at_start) {
     for (unsigned p = 0; p < PATHS; p++)
         if (row->touched >> p & 1)
             touches[entry.touch_count++] =
-                (struct job_touch){.path = span_of(paths[p])};
+                (struct job_touch){.path = span_of(model_paths[p])};
     order_admit(order, &entry);
 }
 
 static void restart(void) {
-    struct order_limits limits = {.wait_for_dep_ms = wait_ms};
+    struct order_limits limits = {.wait_for_dep_ms = model_wait_ms};
 
     order_free(order);
     order = order_new(&limits);
-    line_count = 0;
+    line_clear();
     for (unsigned i = 0; i < row_count; i++) {
         rows[i].placed = rows[i].doomed = rows[i].moved = false;
         rows[i].old_place = 0;
@@ -478,7 +151,7 @@ static void restart(void) {
     seen.restarts++;
 }
 
-/* ---- judging proposals -------------------------------------------------- */
+/* ---- judging proposals --------------------------------------------------- */
 
 static void judge_ready(unsigned i) {
     mask waits = full_waits(i);
@@ -488,7 +161,7 @@ static void judge_ready(unsigned i) {
     if (waits != 0)
         BROKEN("%s was made ready before %s", rows[i].id,
                rows[__builtin_ctz(waits)].id);
-    if (cannot_run(i) != 0 || has_unknown(i))
+    if (cannot_run(i, now) != 0 || has_unknown(i))
         BROKEN("%s was made ready without its dependency", rows[i].id);
     for (unsigned k = 0; k < row_count; k++)
         if (k != i && share(i, k) &&
@@ -498,7 +171,7 @@ static void judge_ready(unsigned i) {
 }
 
 static void judge_failure(unsigned i, struct span reason) {
-    unsigned why = cannot_run(i);
+    unsigned why = cannot_run(i, now);
     bool right = span_is(reason, "dep-failed")        ? why & CANNOT_FAILED
                  : span_is(reason, "dep-rolled-back") ? why & CANNOT_ROLLED
                  : span_is(reason, "dep-unknown")     ? why & CANNOT_UNKNOWN
@@ -631,7 +304,7 @@ static size_t scan(bool may_lose) {
     return count;
 }
 
-/* ---- when nothing is proposed any more ---------------------------------- */
+/* ---- when nothing is proposed any more ----------------------------------- */
 
 static void close_over(mask *waits) {
     for (unsigned k = 0; k < row_count; k++)
@@ -689,7 +362,7 @@ static void judge_rest(void) {
             continue;
         if (rows[i].state == STATE_QUEUED)
             BROKEN("%s was not staged", rows[i].id);
-        if (cannot_run(i) != 0)
+        if (cannot_run(i, now) != 0)
             BROKEN("%s did not fail", rows[i].id);
         if (full[i] == 0 && !has_unknown(i))
             BROKEN("%s waits for nobody and is not ready", rows[i].id);
@@ -714,7 +387,7 @@ static void settle(bool may_lose) {
     judge_rest();
 }
 
-/* ---- a history ---------------------------------------------------------- */
+/* ---- a history ----------------------------------------------------------- */
 
 static void row_new(unsigned most) {
     unsigned i = row_count;
@@ -838,7 +511,7 @@ static void random_step(unsigned most) {
     else if (draw < 86)
         restart();
     else if (draw < 87)
-        now = wall_add_ms(now, wait_ms / 3);
+        now = wall_add_ms(now, model_wait_ms / 3);
     else if (draw < 93)
         scan(true); /* one step of a queue that is busy */
     else
@@ -846,11 +519,12 @@ static void random_step(unsigned most) {
 }
 
 static void history_begin(uint64_t number) {
-    struct order_limits limits = {.wait_for_dep_ms = wait_ms};
+    struct order_limits limits = {.wait_for_dep_ms = model_wait_ms};
 
-    seed = number;
+    model_seed = number;
     memset(rows, 0, sizeof(rows));
-    row_count = line_count = places = 0;
+    row_count = 0;
+    line_clear();
     digest = number;
     now = wall_from_s(1700000000);
     random_init(&chance, number);
@@ -872,7 +546,8 @@ static void drain(void) {
         start_one();
         end_one(true);
         if (any_in(STATE_BIT(STATE_PENDING) | STATE_BIT(STATE_EXECUTING)) < 0)
-            now = wall_add_ms(now, wait_ms); /* for those that never come */
+            now =
+                wall_add_ms(now, model_wait_ms); /* for those that never come */
         settle(false);
     }
     if (order_count(order) != 0)
