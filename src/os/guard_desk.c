@@ -122,6 +122,7 @@ static bool do_start(struct desk *desk, struct span body) {
     bool outside = (task->flags & GUARD_ORDER_OUTSIDE) != 0;
     pthread_mutex_lock(&life->lock);
     list_push(outside ? &life->outside : &life->waiting, &task->link);
+    life->waiting_count += !outside;
     pthread_mutex_unlock(&life->lock);
     return true;
 }
@@ -144,8 +145,10 @@ static void do_kill(struct desk *desk, const struct guard_word *word) {
         return;
     pthread_mutex_lock(&life->lock);
     enum task_state state = task->state;
-    if (state == TASK_WAITING)
+    if (state == TASK_WAITING) {
         list_remove(&task->link);
+        life->waiting_count -= (task->flags & GUARD_ORDER_OUTSIDE) == 0;
+    }
     if (state == TASK_LAUNCHING && task->wish.signal != SIGKILL) {
         task->wish.signal = (int)word->number;
         task->wish.grace_ms = word->grace_ms;
@@ -325,6 +328,7 @@ void desk_end_all(struct desk *desk) {
     pthread_mutex_lock(&life->lock);
     life->closing = true;
     forget(desk, &life->waiting);
+    life->waiting_count = 0;
     forget(desk, &life->outside);
     guard_life_nudge(life);
     cgroup_tree_kill(&life->tree);

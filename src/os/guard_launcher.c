@@ -10,6 +10,11 @@
 
 enum { EOF_WAIT_MS = 5 };
 
+bool guard_life_gathers(const struct guard_life *life) {
+    return life->over_count < life->waiting_count &&
+           life->over_count < GUARD_BATCH && !life->closing;
+}
+
 bool guard_life_startable(const struct guard_life *life) {
     if (!list_empty(&life->outside))
         return true;
@@ -63,8 +68,8 @@ static void give_spare(struct guard_life *life, struct line_pipe *pipe) {
     pipe->fd = pipe->theirs = -1;
 }
 
-/* Main is woken for the first end, for a full batch, and when there is nothing
- * else to do: between these it gathers them. */
+/* Main is woken for the first end, for a full batch, and when the client's turn
+ * has come to send more: between these it gathers them. */
 void guard_life_over(struct guard_life *life, struct task *task) {
     task->state = TASK_OVER;
     life->unfinished--;
@@ -79,8 +84,7 @@ void guard_life_over(struct guard_life *life, struct task *task) {
     task->leaf = NULL;
     list_push(&life->over, &task->link);
     life->over_count++;
-    if (life->over_count == 1 || life->over_count >= GUARD_BATCH ||
-        list_empty(&life->waiting))
+    if (life->over_count == 1 || !guard_life_gathers(life))
         guard_life_wake(life);
 }
 
@@ -91,6 +95,7 @@ static struct task *take_startable(struct guard_life *life) {
     if (from == NULL)
         return NULL;
     struct list *link = list_pop(from);
+    life->waiting_count -= from == &life->waiting;
     struct task *task = LIST_OF(link, struct task, link);
     task->state = TASK_LAUNCHING;
     life->unfinished++;

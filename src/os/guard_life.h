@@ -19,7 +19,7 @@
 
 enum {
     GUARD_BATCH = 100,
-    GUARD_BATCH_MS = 5,
+    GUARD_BATCH_MS = 20,
     GUARD_LINGER_MS = 2,
     GUARD_SPARES = 128
 };
@@ -46,6 +46,7 @@ struct guard_life {
     struct spare_pipe spares[GUARD_SPARES];
     unsigned spare_count;
     struct list waiting; /* for a slot, in order */
+    unsigned waiting_count;
     struct list outside; /* for a launcher only */
     struct list handed;
     struct list over;
@@ -78,6 +79,8 @@ bool guard_launch(struct guard_life *life, struct launcher *launcher,
                   struct task *task);
 
 /* Under the lock. */
+/* Ends may wait for each other: more is left to start than they are. */
+bool guard_life_gathers(const struct guard_life *life);
 bool guard_life_startable(const struct guard_life *life);
 /* There may be something to start now. */
 void guard_life_rouse(struct guard_life *life);

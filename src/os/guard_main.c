@@ -324,8 +324,8 @@ static void take_handed(struct post *post) {
     }
 }
 
-/* While more is waiting to start, ends are gathered: fewer wake-ups of the
- * client for the same work. */
+/* While more is waiting to start, ends are gathered: fewer wake-ups and commits
+ * of the client for the same work. */
 static void tell_over(struct post *post) {
     struct guard_life *life = &post->life;
     struct mono now = clock_mono();
@@ -333,8 +333,7 @@ static void tell_over(struct post *post) {
     list_init(&over);
     pthread_mutex_lock(&life->lock);
     bool any = life->over_count > 0;
-    bool gather = !list_empty(&life->waiting) && !life->closing &&
-                  life->over_count < GUARD_BATCH;
+    bool gather = guard_life_gathers(life);
     if (any && gather && post->gather_until.ns == MONO_NEVER.ns)
         post->gather_until = mono_add_ms(now, GUARD_BATCH_MS);
     if (any && (!gather || now.ns >= post->gather_until.ns)) {
