@@ -584,7 +584,7 @@ static void random_histories_break_no_rule(void **state) {
     memset(&seen, 0, sizeof(seen));
     for (uint64_t i = 0; i < count; i++)
         history(first + i);
-    print_message("%lu proposals, %lu of them lost, %lu ready, %lu failed, "
+    print_message("# %lu proposals, %lu of them lost, %lu ready, %lu failed, "
                   "%lu cycles, %lu recomputed, %lu spliced, %lu ranks, "
                   "%lu restarts, %lu drained\n",
                   seen.proposals, seen.lost, seen.ready, seen.failed,
