@@ -286,11 +286,18 @@ static void last_line_of_the_status_descriptor_counts(void **state) {
     assert_false(world_run(world, 1, 3)->end.has_status);
 }
 
+static void kill_when_told_all(struct world *world, uint64_t id) {
+    if (strcmp(world->progress, "100 done") == 0)
+        guard_kill(world->guard, id, SIGKILL, 0);
+}
+
+/* It lives until its progress was told. */
 static void progress_is_told_while_it_runs(void **state) {
     struct world *world = *state;
-    struct guard_start start =
-        task(1, SH("echo 50 half way >&4; echo 100 done >&4"));
+    struct guard_start start = task(
+        1, SH("echo 50 half way >&4; echo 100 done >&4; exec sleep 1000"));
     start.progress_fd = true;
+    world->on_progress = kill_when_told_all;
     guard_start(world->guard, &start);
     world_run(world, 1, 1);
     assert_true(world->progressed >= 1);
