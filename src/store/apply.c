@@ -7,21 +7,50 @@ void apply_init(struct apply *apply, const struct rows_ops *ops,
                 struct rows *rows) {
     *apply = (struct apply){.ops = ops, .rows = rows};
     apply->kept = mem_alloc(APPLY_ROWS * sizeof(*apply->kept));
+    apply->dirty = mem_alloc(APPLY_ROWS * sizeof(*apply->dirty));
     chain_init(&apply->chain);
 }
 
 void apply_clear(struct apply *apply) {
     chain_clear(&apply->chain);
     free(apply->kept);
+    free(apply->dirty);
 }
 
 void apply_begin(struct apply *apply, const struct head *head) {
+    assert(apply->dirty_count == 0);
     apply->head = *head;
 }
 
 void apply_forget(struct apply *apply) {
     for (size_t i = 0; i < APPLY_ROWS; i++)
-        apply->kept[i].num = 0;
+        apply->kept[i].num = apply->kept[i].dirty = 0;
+    apply->dirty_count = 0;
+}
+
+bool apply_flush(struct apply *apply, struct err *err) {
+    for (size_t i = 0; i < apply->dirty_count; i++) {
+        if (!apply->ops->update(apply->rows, apply->dirty[i], err))
+            return false;
+        apply->dirty[i]->dirty = 0;
+    }
+    apply->dirty_count = 0;
+    return true;
+}
+
+void apply_dirty(struct apply *apply, struct row *row, unsigned parts) {
+    if (!row->dirty)
+        apply->dirty[apply->dirty_count++] = row;
+    row->dirty |= parts;
+}
+
+bool apply_place(struct apply *apply, uint64_t num, struct row **ret_row,
+                 struct err *err) {
+    struct row *row = *ret_row = &apply->kept[num % APPLY_ROWS];
+    if (row->dirty && !apply_flush(apply, err))
+        return false;
+    row->num = 0;
+    return true;
 }
 
 bool apply_row(struct apply *apply, uint64_t num, struct row **ret_row,
@@ -29,8 +58,8 @@ bool apply_row(struct apply *apply, uint64_t num, struct row **ret_row,
     struct row *row = &apply->kept[num % APPLY_ROWS];
     bool found = row->num == num && num != 0;
     if (!found) {
-        row->num = 0;
-        if (!apply->ops->get(apply->rows, num, row, &found, err))
+        if (!apply_place(apply, num, &row, err) ||
+            !apply->ops->get(apply->rows, num, row, &found, err))
             return false;
         row->num = found ? num : 0;
     }
@@ -80,8 +109,8 @@ static bool apply_note(struct apply *apply, struct op *op, struct err *err) {
     }
     event.from = event.to = row->state;
     event.attempt = row->attempt;
-    return apply_event(apply, op, row, event, err) &&
-           apply->ops->update(apply->rows, row, err);
+    apply_dirty(apply, row, ROW_REST);
+    return apply_event(apply, op, row, event, err);
 }
 
 /* The log only grows at its end: an event whose number is taken, or passed,
@@ -100,8 +129,9 @@ static bool apply_restore_event(struct apply *apply, struct op *op,
         op->result = STORE_UNKNOWN;
         return true;
     }
-    return apply_event(apply, op, row, event, err) &&
-           (!row || apply->ops->update(apply->rows, row, err));
+    if (row)
+        apply_dirty(apply, row, ROW_REST);
+    return apply_event(apply, op, row, event, err);
 }
 
 static bool apply_set(struct apply *apply, struct op *op, struct err *err) {
@@ -207,7 +237,7 @@ static bool apply_atomic(struct apply *apply, struct store_batch *batch,
                          struct err *err) {
     struct head before = apply->head;
     bool well = true;
-    if (!apply->ops->save(apply->rows, err))
+    if (!apply_flush(apply, err) || !apply->ops->save(apply->rows, err))
         return false;
     for (unsigned i = 0; i < batch->count; i++) {
         if (!apply_op(apply, &batch->ops[i], err))
@@ -215,7 +245,7 @@ static bool apply_atomic(struct apply *apply, struct store_batch *batch,
         well = well && is_well(&batch->ops[i]);
     }
     if (well)
-        return apply->ops->release(apply->rows, err);
+        return apply_flush(apply, err) && apply->ops->release(apply->rows, err);
     for (unsigned i = 0; i < batch->count; i++)
         if (is_well(&batch->ops[i]))
             batch->ops[i].result = STORE_CONFLICT;

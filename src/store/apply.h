@@ -17,6 +17,9 @@ struct apply {
     /* Jobs looked at lately, each at num % APPLY_ROWS: a job's steps follow
      * each other closely, and reading a row costs as much as an event. */
     struct row *kept;
+    /* Those changed in this transaction: each is written once, at its end. */
+    struct row **dirty;
+    size_t dirty_count;
     struct store_batch *batch;
     const struct op_who *who;
 };
@@ -29,16 +32,23 @@ void apply_begin(struct apply *apply, const struct head *head);
 /* The rows are not what they were: a transaction was given up, or somebody
  * else wrote. */
 void apply_forget(struct apply *apply);
+/* Writes what is still dirty: before the commit. */
+bool apply_flush(struct apply *apply, struct err *err);
 /* All operations of the batch. False: the transaction must be given up. */
 bool apply_batch(struct apply *apply, struct store_batch *batch,
                  struct err *err);
 
 /* ---- for apply_job.c and apply_task.c ----------------------------------- */
 
-/* The job, to be changed together with its row in the table; *ret_row NULL:
- * there is none. Good until the next one is asked for. */
+/* The job, to be changed (and then called dirty); *ret_row NULL: there is
+ * none. Good until the next one is asked for. */
 bool apply_row(struct apply *apply, uint64_t num, struct row **ret_row,
                struct err *err);
+/* The place for a row of that number, empty. */
+bool apply_place(struct apply *apply, uint64_t num, struct row **ret_row,
+                 struct err *err);
+/* These parts of the row were changed. */
+void apply_dirty(struct apply *apply, struct row *row, unsigned parts);
 /* Writes the event (seq, at, actor, id and chain are filled in) and, in
  * memory, the row's event_seq; op->seq too. `row` NULL: about no job. */
 bool apply_event(struct apply *apply, struct op *op, struct row *row,

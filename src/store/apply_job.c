@@ -27,8 +27,12 @@ static void tally_change(struct apply *apply, enum job_state from,
 /* ---- coming in ---------------------------------------------------------- */
 
 /* The row of a job just inserted, as if it had been read. */
-static void row_of_job(const struct job *job, struct row *ret_row) {
-    *ret_row = (struct row){
+static bool keep_row(struct apply *apply, const struct job *job,
+                     struct row **ret_row, struct err *err) {
+    if (!apply_place(apply, job->num, ret_row, err))
+        return false;
+    struct row *row = *ret_row;
+    *row = (struct row){
         .num = job->num,
         .kind = job->kind,
         .state = job->state,
@@ -47,21 +51,18 @@ static void row_of_job(const struct job *job, struct row *ret_row) {
         .cancel_asked = job->cancel_asked,
         .stale = job->stale,
     };
-    memcpy(ret_row->id_text, job->id.p, job->id.len);
-}
-
-static struct row *keep_row(struct apply *apply, const struct job *job) {
-    struct row *row = &apply->kept[job->num % APPLY_ROWS];
-    row_of_job(job, row);
+    memcpy(row->id_text, job->id.p, job->id.len);
     row->id = span_make(row->id_text, job->id.len);
-    return row;
+    return true;
 }
 
 static bool was_there(struct apply *apply, struct op *op, struct err *err) {
     const struct job *asked = &op->admit->job;
     struct job job;
     bool found;
-    if (!apply->ops->find(apply->rows, asked->id, &apply->batch->arena, &job,
+    /* It may be one of those changed just now. */
+    if (!apply_flush(apply, err) ||
+        !apply->ops->find(apply->rows, asked->id, &apply->batch->arena, &job,
                           &found, err))
         return false;
     assert(found);
@@ -103,7 +104,9 @@ bool apply_admit(struct apply *apply, struct op *op, struct err *err) {
         return was_there(apply, op, err);
     op->num = apply->head.num = job->num;
     tally_change(apply, STATE_NONE, 0, job->state, job->holds);
-    struct row *row = keep_row(apply, job);
+    struct row *row;
+    if (!keep_row(apply, job, &row, err))
+        return false;
     struct store_event event = {
         .kind = EVENT_MOVE,
         .num = job->num,
@@ -126,16 +129,16 @@ bool apply_restore_job(struct apply *apply, struct op *op, struct err *err) {
         job->num = apply->head.num + 1;
     if (job->tasks == 0)
         job->tasks = 1;
-    job->has_relations = job->has_relations || admit->edge_count > 0 ||
-                         admit->touch_count > 0;
+    job->has_relations =
+        job->has_relations || admit->edge_count > 0 || admit->touch_count > 0;
     if (!apply->ops->insert(apply->rows, admit, 0, &is_new, err))
         return false;
     if (!is_new)
         return was_there(apply, op, err) && answer(op, STORE_DUPLICATE);
     op->num = apply->head.num = job->num;
     tally_change(apply, STATE_NONE, 0, job->state, job->holds);
-    keep_row(apply, job);
-    return true;
+    struct row *row;
+    return keep_row(apply, job, &row, err);
 }
 
 /* ---- the steps of its life ---------------------------------------------- */
@@ -156,6 +159,8 @@ static void row_step(struct row *row, const struct store_move *move,
     row->fails += move->fails;
     row->attempt += move->begin_attempt;
     row->state = move->to;
+    row->reason = move->reason;
+    row->detail = move->detail;
     row->since = now;
     row->state_seq = seq;
     row->not_before =
@@ -180,7 +185,9 @@ bool apply_move(struct apply *apply, struct op *op, struct err *err) {
     struct wall not_before = row->not_before;
     bool stale = row->stale;
     row_step(row, move, op->who->now, apply->head.seq + 1);
-    bool marks = not_before.ns != row->not_before.ns || stale != row->stale;
+    apply_dirty(apply, row, ROW_STEP);
+    if (not_before.ns != row->not_before.ns || stale != row->stale)
+        apply_dirty(apply, row, ROW_MARKS);
     tally_change(apply, move->from, row->holds, move->to, row->holds);
     struct store_event event = {
         .kind = EVENT_MOVE,
@@ -191,9 +198,7 @@ bool apply_move(struct apply *apply, struct op *op, struct err *err) {
         .reason = move->reason,
         .detail = move->detail,
     };
-    return apply_event(apply, op, row, event, err) &&
-           apply->ops->update_step(apply->rows, row, move->reason, move->detail,
-                                   marks, err);
+    return apply_event(apply, op, row, event, err);
 }
 
 /* ---- its order ---------------------------------------------------------- */
@@ -226,11 +231,12 @@ bool apply_record(struct apply *apply, struct op *op, struct err *err) {
         return answer(op, STORE_CONFLICT);
     if (!apply->ops->edges_replace(apply->rows, row->num, &op->record, err))
         return false;
-    bool had_relations = row->has_relations;
-    row->has_relations = had_relations || op->record.count > 0;
+    if (!row->has_relations && op->record.count > 0) {
+        row->has_relations = true;
+        apply_dirty(apply, row, ROW_MARKS);
+    }
     if (op->kind == OP_SPLICE)
-        return row->has_relations == had_relations ||
-               apply->ops->update(apply->rows, row, err);
+        return true;
     struct store_event event = {
         .kind = EVENT_RECORD,
         .num = row->num,
@@ -243,7 +249,8 @@ bool apply_record(struct apply *apply, struct op *op, struct err *err) {
     if (!apply_event(apply, op, row, event, err))
         return false;
     row->record_seq = op->seq;
-    return apply->ops->update(apply->rows, row, err);
+    apply_dirty(apply, row, ROW_REST);
+    return true;
 }
 
 bool apply_rank(struct apply *apply, struct op *op, struct err *err) {
@@ -276,6 +283,7 @@ bool apply_hold(struct apply *apply, struct op *op, struct err *err) {
     if (after == before)
         return answer(op, STORE_SAME);
     row->holds = after;
+    apply_dirty(apply, row, ROW_REST | ROW_MARKS);
     tally_change(apply, row->state, before, row->state, after);
     struct store_event event = {
         .kind = op->kind == OP_HOLD ? EVENT_HOLD : EVENT_RELEASE,
@@ -286,8 +294,7 @@ bool apply_hold(struct apply *apply, struct op *op, struct err *err) {
         .reason = op->hold.reason,
         .detail = span_of(job_hold_word(op->hold.hold)),
     };
-    return apply_event(apply, op, row, event, err) &&
-           apply->ops->update(apply->rows, row, err);
+    return apply_event(apply, op, row, event, err);
 }
 
 bool apply_ask_cancel(struct apply *apply, struct op *op, struct err *err) {
@@ -301,6 +308,7 @@ bool apply_ask_cancel(struct apply *apply, struct op *op, struct err *err) {
     if (row->cancel_asked)
         return answer(op, STORE_SAME);
     row->cancel_asked = true;
+    apply_dirty(apply, row, ROW_REST);
     struct store_event event = {
         .kind = EVENT_CANCEL,
         .num = row->num,
@@ -310,8 +318,7 @@ bool apply_ask_cancel(struct apply *apply, struct op *op, struct err *err) {
         .reason = SPAN("asked"),
         .detail = SPAN(""),
     };
-    return apply_event(apply, op, row, event, err) &&
-           apply->ops->update(apply->rows, row, err);
+    return apply_event(apply, op, row, event, err);
 }
 
 bool apply_projected(struct apply *apply, struct op *op, struct err *err) {
@@ -325,7 +332,8 @@ bool apply_projected(struct apply *apply, struct op *op, struct err *err) {
     if (!row->stale)
         return answer(op, STORE_SAME);
     row->stale = false;
-    return apply->ops->update(apply->rows, row, err);
+    apply_dirty(apply, row, ROW_MARKS);
+    return true;
 }
 
 bool apply_prune(struct apply *apply, struct op *op, struct err *err) {
@@ -337,6 +345,10 @@ bool apply_prune(struct apply *apply, struct op *op, struct err *err) {
         return answer(op, STORE_UNKNOWN);
     if (!job_state_is_final(row->state))
         return answer(op, STORE_CONFLICT);
-    return apply->ops->prune(apply->rows, row->num, &changed, err) &&
-           answer(op, changed ? STORE_DONE : STORE_SAME);
+    unsigned run_attempt = row->run_attempt;
+    if (!apply->ops->prune(apply->rows, row, &changed, err))
+        return false;
+    if (run_attempt != row->run_attempt)
+        apply_dirty(apply, row, ROW_REST);
+    return answer(op, changed ? STORE_DONE : STORE_SAME);
 }

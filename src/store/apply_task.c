@@ -23,9 +23,9 @@ static bool task_step(struct apply *apply, struct op *op, struct row *row,
         .reason = span_of(task_status_word(status)),
         .detail = task->node,
     };
+    apply_dirty(apply, row, ROW_REST);
     return apply->ops->task_put(apply->rows, row->num, task, err) &&
-           apply_event(apply, op, row, event, err) &&
-           apply->ops->update(apply->rows, row, err);
+           apply_event(apply, op, row, event, err);
 }
 
 /* The job and, where a node is named, its task; op->result UNKNOWN and
@@ -60,12 +60,15 @@ bool apply_assign(struct apply *apply, struct op *op, struct err *err) {
         return false;
     if (!row)
         return true;
-    if (!apply->ops->attempt_insert(apply->rows, attempt, &is_new, err))
+    if (!apply->ops->attempt_insert(apply->rows, row, attempt, &is_new, err))
         return false;
     if (!is_new)
         return answer(op, STORE_CONFLICT);
-    if (attempt->node.len == 0)
+    if (attempt->node.len == 0) {
+        bool runs = row->run_attempt == attempt->attempt;
+        apply_dirty(apply, row, runs ? ROW_REST | ROW_RUN : ROW_REST);
         return true;
+    }
     task.attempt = attempt->attempt;
     task.not_before = (struct wall){0};
     return task_step(apply, op, row, &task, attempt->status, EVENT_TASK, err);
@@ -80,10 +83,11 @@ bool apply_end(struct apply *apply, struct op *op, struct err *err) {
         return false;
     if (!row)
         return true;
-    if (!apply->ops->attempt_end(apply->rows, attempt, &found, err))
+    if (!apply->ops->attempt_end(apply->rows, row, attempt, &found, err))
         return false;
     if (!found)
         return answer(op, STORE_UNKNOWN);
+    apply_dirty(apply, row, ROW_REST);
     /* A late word about an attempt that was followed by another changes what
      * is known of that attempt, not where the task stands. */
     if (attempt->node.len == 0 || task.attempt != attempt->attempt)
@@ -98,8 +102,8 @@ static bool unassign_task(struct apply *apply, struct op *op, struct row *row,
     if (task->attempt != op->task.attempt)
         return true;
     task->attempt--;
-    if (!apply->ops->attempt_status(apply->rows, row->num, task->node,
-                                    task->attempt, &status, &found, err))
+    if (!apply->ops->attempt_status(apply->rows, row, task->node, task->attempt,
+                                    &status, &found, err))
         return false;
     return task_step(apply, op, row, task, found ? status : TASK_UNSTARTED,
                      EVENT_TASK, err);
@@ -115,22 +119,21 @@ bool apply_unassign(struct apply *apply, struct op *op, struct err *err) {
         return false;
     if (!row)
         return true;
-    if (!apply->ops->attempt_status(apply->rows, op->num, node,
-                                    op->task.attempt, &status, &found, err))
+    if (!apply->ops->attempt_status(apply->rows, row, node, op->task.attempt,
+                                    &status, &found, err))
         return false;
     if (!found)
         return answer(op, STORE_UNKNOWN);
     if (status != TASK_RUNNING)
         return answer(op, STORE_CONFLICT);
-    if (!apply->ops->attempt_remove(apply->rows, op->num, node,
-                                    op->task.attempt, err))
+    if (!apply->ops->attempt_remove(apply->rows, row, node, op->task.attempt,
+                                    err))
         return false;
     if (node.len > 0)
         return unassign_task(apply, op, row, &task, err);
-    if (row->attempt != op->task.attempt)
-        return true;
-    row->attempt--;
-    return apply->ops->update(apply->rows, row, err);
+    apply_dirty(apply, row, ROW_REST);
+    row->attempt -= row->attempt == op->task.attempt;
+    return true;
 }
 
 bool apply_task_set(struct apply *apply, struct op *op, struct err *err) {

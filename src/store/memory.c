@@ -13,7 +13,8 @@ static void backend_submit(struct store *store, struct store_batch *batch) {
 
 static void commit_one(struct memory *memory, struct store_batch *batch) {
     apply_begin(&memory->apply, &memory->head);
-    batch->ok = apply_batch(&memory->apply, batch, &batch->err);
+    batch->ok = apply_batch(&memory->apply, batch, &batch->err) &&
+                apply_flush(&memory->apply, &batch->err);
     memory->head = memory->apply.head;
 }
 

@@ -186,16 +186,18 @@ static bool row_insert(struct rows *rows, const struct op_admit *admit,
 
 /* ---- a job changes ------------------------------------------------------ */
 
-static bool row_update_step(struct rows *rows, const struct row *row,
-                            struct span reason, struct span detail, bool marks,
-                            struct err *err) {
+static bool row_update(struct rows *rows, const struct row *row,
+                       struct err *err) {
     struct memory *memory = of(rows);
     struct memory_job *found = change(memory, row->num);
     struct job *job = &found->job;
-    (void)marks, (void)err;
+    (void)err;
+    if (row->dirty & ROW_STEP) {
+        job->reason = arena_span(&memory->arena, row->reason);
+        job->detail = arena_span(&memory->arena, row->detail);
+    }
     job->state = row->state;
-    job->reason = arena_span(&memory->arena, reason);
-    job->detail = arena_span(&memory->arena, detail);
+    job->holds = row->holds;
     job->attempt = row->attempt;
     job->temps = row->temps;
     job->crashes = row->crashes;
@@ -204,26 +206,12 @@ static bool row_update_step(struct rows *rows, const struct row *row,
     job->since = row->since;
     job->not_before = row->not_before;
     job->state_seq = row->state_seq;
-    job->cancel_asked = row->cancel_asked;
-    job->stale = row->stale;
-    found->event_seq = row->event_seq;
-    live_sync(memory, found);
-    return true;
-}
-
-static bool row_update(struct rows *rows, const struct row *row,
-                       struct err *err) {
-    struct memory_job *found = change(of(rows), row->num);
-    struct job *job = &found->job;
-    (void)err;
-    job->holds = row->holds;
-    job->attempt = row->attempt;
-    job->tasks_done = row->tasks_done;
     job->record_seq = row->record_seq;
     job->has_relations = row->has_relations;
     job->cancel_asked = row->cancel_asked;
     job->stale = row->stale;
     found->event_seq = row->event_seq;
+    live_sync(memory, found);
     return true;
 }
 
@@ -303,10 +291,11 @@ static size_t attempt_place(const struct memory_job *job, struct span node,
     return i;
 }
 
-static bool attempt_status(struct rows *rows, uint64_t num, struct span node,
-                           unsigned attempt, enum task_status *ret_status,
-                           bool *ret_found, struct err *err) {
-    const struct memory_job *job = memory_find(of(rows), num);
+static bool attempt_status(struct rows *rows, const struct row *row,
+                           struct span node, unsigned attempt,
+                           enum task_status *ret_status, bool *ret_found,
+                           struct err *err) {
+    const struct memory_job *job = memory_find(of(rows), row->num);
     size_t place = attempt_place(job, node, attempt, ret_found);
     (void)err;
     if (*ret_found)
@@ -323,14 +312,14 @@ static void attempt_keep(struct memory *memory, struct store_attempt *place,
         *spans[i] = arena_span(&memory->arena, *spans[i]);
 }
 
-static bool attempt_insert(struct rows *rows,
+static bool attempt_insert(struct rows *rows, struct row *row,
                            const struct store_attempt *attempt, bool *ret_new,
                            struct err *err) {
     struct memory *memory = of(rows);
     struct memory_job *job = memory_find(memory, attempt->num);
     bool found;
     size_t place = attempt_place(job, attempt->node, attempt->attempt, &found);
-    (void)err;
+    (void)row, (void)err;
     *ret_new = !found;
     if (found)
         return true;
@@ -347,8 +336,10 @@ static bool attempt_insert(struct rows *rows,
     return true;
 }
 
-static bool attempt_end(struct rows *rows, const struct store_attempt *attempt,
-                        bool *ret_found, struct err *err) {
+static bool attempt_end(struct rows *rows, struct row *row,
+                        const struct store_attempt *attempt, bool *ret_found,
+                        struct err *err) {
+    (void)row;
     struct memory *memory = of(rows);
     struct memory_job *job = memory_find(memory, attempt->num);
     size_t place =
@@ -361,9 +352,9 @@ static bool attempt_end(struct rows *rows, const struct store_attempt *attempt,
     return true;
 }
 
-static bool attempt_remove(struct rows *rows, uint64_t num, struct span node,
+static bool attempt_remove(struct rows *rows, struct row *row, struct span node,
                            unsigned attempt, struct err *err) {
-    struct memory_job *job = change(of(rows), num);
+    struct memory_job *job = change(of(rows), row->num);
     bool found;
     size_t place = attempt_place(job, node, attempt, &found);
     (void)err;
@@ -373,9 +364,9 @@ static bool attempt_remove(struct rows *rows, uint64_t num, struct span node,
     return true;
 }
 
-static bool prune(struct rows *rows, uint64_t num, bool *ret_changed,
+static bool prune(struct rows *rows, struct row *row, bool *ret_changed,
                   struct err *err) {
-    struct memory_job *job = change(of(rows), num);
+    struct memory_job *job = change(of(rows), row->num);
     (void)err;
     *ret_changed = job->task_count > 0 || job->attempt_count > 0;
     job->task_count = job->attempt_count = 0;
@@ -519,7 +510,6 @@ const struct rows_ops memory_rows = {
     .get = row_get,
     .find = job_find,
     .insert = row_insert,
-    .update_step = row_update_step,
     .update = row_update,
     .update_rank = row_update_rank,
     .edges_replace = edges_replace,

@@ -26,6 +26,21 @@ struct row {
     struct wall since, not_before;
     uint64_t state_seq, record_seq, event_seq;
     bool has_relations, cancel_asked, stale;
+    /* Of a one-task job, for a backend that keeps running attempts here. */
+    unsigned run_attempt, attempt_kept;
+
+    unsigned dirty;             /* of enum row_part: what is to be written */
+    struct span reason, detail; /* with ROW_STEP */
+    struct wall run_assigned;   /* with ROW_RUN */
+    struct span run_worker;
+};
+
+/* The parts of a row that change together. */
+enum row_part {
+    ROW_STEP = 1 << 0,  /* state, reason, detail, since, state_seq, counts */
+    ROW_REST = 1 << 1,  /* whatever is in no other part */
+    ROW_MARKS = 1 << 2, /* not_before, holds, has_relations, stale */
+    ROW_RUN = 1 << 3    /* run_assigned, run_worker */
 };
 
 struct rows; /* the backend's own */
@@ -39,11 +54,7 @@ struct rows_ops {
     /* *ret_new false: the id is there already, nothing was written. */
     bool (*insert)(struct rows *rows, const struct op_admit *admit,
                    uint64_t event_seq, bool *ret_new, struct err *err);
-    /* State and what goes with a step; `marks`: not_before or stale too. */
-    bool (*update_step)(struct rows *rows, const struct row *row,
-                        struct span reason, struct span detail, bool marks,
-                        struct err *err);
-    /* Everything else of the row. */
+    /* The parts that are dirty. */
     bool (*update)(struct rows *rows, const struct row *row, struct err *err);
     bool (*update_rank)(struct rows *rows, uint64_t num, struct span rank,
                         bool *ret_changed, struct err *err);
@@ -54,17 +65,20 @@ struct rows_ops {
                      struct err *err);
     bool (*task_put)(struct rows *rows, uint64_t num,
                      const struct store_task *task, struct err *err);
-    bool (*attempt_status)(struct rows *rows, uint64_t num, struct span node,
-                           unsigned attempt, enum task_status *ret_status,
-                           bool *ret_found, struct err *err);
-    bool (*attempt_insert)(struct rows *rows,
+    /* Attempts; these may change `row` and make it dirty. */
+    bool (*attempt_status)(struct rows *rows, const struct row *row,
+                           struct span node, unsigned attempt,
+                           enum task_status *ret_status, bool *ret_found,
+                           struct err *err);
+    bool (*attempt_insert)(struct rows *rows, struct row *row,
                            const struct store_attempt *attempt, bool *ret_new,
                            struct err *err);
-    bool (*attempt_end)(struct rows *rows, const struct store_attempt *attempt,
-                        bool *ret_found, struct err *err);
-    bool (*attempt_remove)(struct rows *rows, uint64_t num, struct span node,
+    bool (*attempt_end)(struct rows *rows, struct row *row,
+                        const struct store_attempt *attempt, bool *ret_found,
+                        struct err *err);
+    bool (*attempt_remove)(struct rows *rows, struct row *row, struct span node,
                            unsigned attempt, struct err *err);
-    bool (*prune)(struct rows *rows, uint64_t num, bool *ret_changed,
+    bool (*prune)(struct rows *rows, struct row *row, bool *ret_changed,
                   struct err *err);
     bool (*event_insert)(struct rows *rows, const struct store_event *event,
                          uint64_t prev, bool id_is_the_jobs,

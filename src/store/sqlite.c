@@ -90,6 +90,8 @@ static bool transact(struct sqlite *sqlite, struct list *batches,
         if (batch->ok && !apply_batch(apply, batch, err))
             return false;
     }
+    if (!apply_flush(apply, err))
+        return false;
     if (memcmp(&apply->head, &head, sizeof(head)) != 0 &&
         !db_head_put(db, &apply->head, err))
         return false;

@@ -19,7 +19,7 @@ struct sqlite {
     struct db writer;
     struct apply apply;
     int64_t written_version; /* PRAGMA data_version at the last transaction */
-    bool fatal; /* every later batch fails with this */
+    bool fatal;              /* every later batch fails with this */
     struct err fatal_err;
 
     /* Between the two, under the lock. */

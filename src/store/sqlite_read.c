@@ -148,12 +148,51 @@ static bool column_attempt(struct db *db, sqlite3_stmt *stmt,
            strange(db, "the status of an attempt", err);
 }
 
-bool sqlite_attempts(struct store *store, uint64_t num, struct arena *arena,
-                     struct store_attempt **ret_attempts, size_t *ret_count,
-                     struct err *err) {
-    struct db *db = reader_of(store);
-    CLEANUP(rows_found_clear)
-    struct rows_found found = {.each = sizeof(struct store_attempt)};
+/* The one that runs, which is kept with its job. */
+static bool running_attempt(struct db *db, uint64_t num, struct arena *arena,
+                            struct store_attempt *ret_attempt, bool *ret_found,
+                            struct err *err) {
+    CLEANUP(stmt_end)
+    sqlite3_stmt *stmt = db_statement(db, SQL_ATTEMPT_RUNNING, err);
+    if (!stmt)
+        return false;
+    bind_u64(stmt, 1, num);
+    if (!db_step(db, stmt, ret_found, err))
+        return false;
+    if (*ret_found)
+        *ret_attempt = (struct store_attempt){
+            .num = num,
+            .node = SPAN(""),
+            .attempt = column_unsigned(stmt, 0),
+            .status = TASK_RUNNING,
+            .assigned = column_wall(stmt, 1),
+            .exit_code = -1,
+            .reason = SPAN(""),
+            .detail = SPAN(""),
+            .worker = column_span(stmt, 2, arena),
+            .output = SPAN(""),
+        };
+    return true;
+}
+
+/* Into its place: attempts without a node come first, by number. */
+static void put_running(struct rows_found *found,
+                        const struct store_attempt *running) {
+    size_t last = found->count;
+    rows_more(found);
+    struct store_attempt *attempts = (struct store_attempt *)(void *)found->p;
+    for (; last > 0; last--) {
+        const struct store_attempt *before = &attempts[last - 1];
+        if (before->node.len == 0 && before->attempt < running->attempt)
+            break;
+        attempts[last] = *before;
+    }
+    attempts[last] = *running;
+}
+
+static bool ended_attempts(struct db *db, uint64_t num,
+                           struct rows_found *found, struct arena *arena,
+                           struct err *err) {
     CLEANUP(stmt_end) sqlite3_stmt *stmt = db_statement(db, SQL_ATTEMPTS, err);
     bool row;
     if (!stmt)
@@ -163,10 +202,29 @@ bool sqlite_attempts(struct store *store, uint64_t num, struct arena *arena,
         if (!db_step(db, stmt, &row, err))
             return false;
         if (!row)
-            break;
-        if (!column_attempt(db, stmt, arena, num, rows_more(&found), err))
+            return true;
+        if (!column_attempt(db, stmt, arena, num, rows_more(found), err))
             return false;
     }
+}
+
+bool sqlite_attempts(struct store *store, uint64_t num, struct arena *arena,
+                     struct store_attempt **ret_attempts, size_t *ret_count,
+                     struct err *err) {
+    struct db *db = reader_of(store);
+    CLEANUP(rows_found_clear)
+    struct rows_found found = {.each = sizeof(struct store_attempt)};
+    struct store_attempt running;
+    bool runs = false;
+    if (!db_run(db, "BEGIN", err)) /* both from one state of the registry */
+        return false;
+    bool well = ended_attempts(db, num, &found, arena, err) &&
+                running_attempt(db, num, arena, &running, &runs, err);
+    sqlite3_exec(db->sqlite, "COMMIT", NULL, NULL, NULL);
+    if (!well)
+        return false;
+    if (runs)
+        put_running(&found, &running);
     *ret_attempts = rows_give(&found, arena, ret_count);
     return true;
 }

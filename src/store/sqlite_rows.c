@@ -38,6 +38,8 @@ static bool row_get(struct rows *rows, uint64_t num, struct row *ret_row,
         .has_relations = column_unsigned(stmt, 15) != 0,
         .cancel_asked = column_unsigned(stmt, 16) != 0,
         .stale = column_unsigned(stmt, 17) != 0,
+        .run_attempt = column_unsigned(stmt, 18),
+        .attempt_kept = column_unsigned(stmt, 19),
     };
     if (id.len == 0 || id.len > sizeof(row->id_text) ||
         !job_kind_parse(column_peek(stmt, 1), &row->kind) ||
@@ -191,51 +193,72 @@ static bool row_insert(struct rows *rows, const struct op_admit *admit,
 static bool update_marks(struct db *db, const struct row *row,
                          struct err *err) {
     CLEANUP(stmt_end)
-    sqlite3_stmt *stmt = db_statement(db, SQL_JOB_STEP_MARKS, err);
+    sqlite3_stmt *stmt = db_statement(db, SQL_JOB_MARKS, err);
     if (!stmt)
         return false;
     bind_u64(stmt, 1, row->num);
     bind_wall(stmt, 2, row->not_before);
-    bind_u64(stmt, 3, row->stale);
+    bind_u64(stmt, 3, row->holds);
+    bind_u64(stmt, 4, row->has_relations);
+    bind_u64(stmt, 5, row->stale);
     return db_do(db, stmt, err);
 }
 
-static bool row_update_step(struct rows *rows, const struct row *row,
-                            struct span reason, struct span detail, bool marks,
-                            struct err *err) {
-    struct db *db = db_of(rows);
-    CLEANUP(stmt_end) sqlite3_stmt *stmt = db_statement(db, SQL_JOB_STEP, err);
-    if (!stmt || (marks && !update_marks(db, row, err)))
+static bool update_run(struct db *db, const struct row *row, struct err *err) {
+    CLEANUP(stmt_end) sqlite3_stmt *stmt = db_statement(db, SQL_JOB_RUN, err);
+    if (!stmt)
         return false;
     bind_u64(stmt, 1, row->num);
-    bind_state(stmt, 2, row->state);
-    bind_span(stmt, 3, reason);
-    bind_span(stmt, 4, detail);
-    const uint64_t numbers[] = {
-        row->attempt,   row->temps,      row->crashes,
-        row->fails,     row->tasks_done, (uint64_t)row->since.ns,
-        row->state_seq, row->event_seq,  row->cancel_asked,
-    };
-    for (size_t i = 0; i < COUNT(numbers); i++)
-        bind_u64(stmt, 5 + (int)i, numbers[i]);
+    bind_wall(stmt, 2, row->run_assigned);
+    bind_span(stmt, 3, row->run_worker);
+    return db_do(db, stmt, err);
+}
+
+static void bind_step(sqlite3_stmt *stmt, const struct row *row) {
+    bind_u64(stmt, 9, row->temps);
+    bind_u64(stmt, 10, row->crashes);
+    bind_u64(stmt, 11, row->fails);
+    bind_wall(stmt, 12, row->since);
+    bind_u64(stmt, 13, row->state_seq);
+    bind_state(stmt, 14, row->state);
+    bind_span(stmt, 15, row->reason);
+    bind_span(stmt, 16, row->detail);
+}
+
+static bool update_row(struct db *db, enum statement which,
+                       const struct row *row, struct err *err) {
+    CLEANUP(stmt_end) sqlite3_stmt *stmt = db_statement(db, which, err);
+    if (!stmt)
+        return false;
+    bind_u64(stmt, 1, row->num);
+    bind_u64(stmt, 2, row->attempt);
+    bind_u64(stmt, 3, row->tasks_done);
+    bind_u64(stmt, 4, row->record_seq);
+    bind_u64(stmt, 5, row->event_seq);
+    bind_u64(stmt, 6, row->cancel_asked);
+    bind_u64(stmt, 7, row->run_attempt);
+    bind_u64(stmt, 8, row->attempt_kept);
+    if (which != SQL_JOB_REST)
+        bind_step(stmt, row);
+    if (which == SQL_JOB_START) {
+        bind_wall(stmt, 17, row->run_assigned);
+        bind_span(stmt, 18, row->run_worker);
+    }
     return db_do(db, stmt, err);
 }
 
 static bool row_update(struct rows *rows, const struct row *row,
                        struct err *err) {
     struct db *db = db_of(rows);
-    CLEANUP(stmt_end)
-    sqlite3_stmt *stmt = db_statement(db, SQL_JOB_UPDATE, err);
-    if (!stmt)
+    bool step = row->dirty & ROW_STEP, run = row->dirty & ROW_RUN;
+    enum statement which = !step ? SQL_JOB_REST
+                           : run ? SQL_JOB_START
+                                 : SQL_JOB_STEP;
+    if ((row->dirty & ROW_MARKS) && !update_marks(db, row, err))
         return false;
-    const uint64_t numbers[] = {
-        row->num,           row->holds,        row->attempt,
-        row->tasks_done,    row->record_seq,   row->event_seq,
-        row->has_relations, row->cancel_asked, row->stale,
-    };
-    for (size_t i = 0; i < COUNT(numbers); i++)
-        bind_u64(stmt, 1 + (int)i, numbers[i]);
-    return db_do(db, stmt, err);
+    if (run && !step && !update_run(db, row, err))
+        return false;
+    return row->dirty == ROW_MARKS || update_row(db, which, row, err);
 }
 
 static bool row_update_rank(struct rows *rows, uint64_t num, struct span rank,
@@ -311,6 +334,29 @@ static bool task_put(struct rows *rows, uint64_t num,
     return db_do(db, stmt, err);
 }
 
+/* The attempt of a one-task job that runs is not yet worth a row: it is kept
+ * with the job, and most often becomes a row only when it ends. */
+
+static bool is_kept_with_job(const struct row *row, struct span node,
+                             unsigned attempt) {
+    return node.len == 0 && attempt == row->run_attempt;
+}
+
+/* Nothing is known of it that the job's row could not keep. */
+static bool is_plain(const struct store_attempt *attempt) {
+    return attempt->node.len == 0 && attempt->status == TASK_RUNNING &&
+           attempt->started.ns == 0 && attempt->ended.ns == 0 &&
+           attempt->exit_code == -1 && attempt->signal == 0 &&
+           attempt->reason.len == 0 && attempt->detail.len == 0 &&
+           attempt->output.len == 0 && attempt->output_bytes == 0 &&
+           attempt->cpu_us == 0 && attempt->peak_kib == 0;
+}
+
+static void kept(struct row *row, struct span node, unsigned attempt) {
+    if (node.len == 0 && attempt > row->attempt_kept)
+        row->attempt_kept = attempt;
+}
+
 static sqlite3_stmt *attempt_statement(struct db *db, enum statement which,
                                        uint64_t num, struct span node,
                                        unsigned attempt, struct err *err) {
@@ -323,13 +369,19 @@ static sqlite3_stmt *attempt_statement(struct db *db, enum statement which,
     return stmt;
 }
 
-static bool attempt_status(struct rows *rows, uint64_t num, struct span node,
-                           unsigned attempt, enum task_status *ret_status,
-                           bool *ret_found, struct err *err) {
+static bool attempt_status(struct rows *rows, const struct row *row,
+                           struct span node, unsigned attempt,
+                           enum task_status *ret_status, bool *ret_found,
+                           struct err *err) {
     struct db *db = db_of(rows);
+    if (is_kept_with_job(row, node, attempt)) {
+        *ret_status = TASK_RUNNING;
+        *ret_found = true;
+        return true;
+    }
     CLEANUP(stmt_end)
     sqlite3_stmt *stmt =
-        attempt_statement(db, SQL_ATTEMPT_STATUS, num, node, attempt, err);
+        attempt_statement(db, SQL_ATTEMPT_STATUS, row->num, node, attempt, err);
     if (!stmt || !db_step(db, stmt, ret_found, err))
         return false;
     return !*ret_found || task_status_parse(column_peek(stmt, 0), ret_status) ||
@@ -365,24 +417,65 @@ static bool attempt_write(struct db *db, enum statement which,
     return true;
 }
 
-static bool attempt_insert(struct rows *rows,
+/* Another one begins before it ended: it becomes a row after all. */
+static bool attempt_spill(struct rows *rows, struct row *row, struct err *err) {
+    struct db *db = db_of(rows);
+    if (row->run_attempt == 0)
+        return true;
+    if (row->dirty && !row_update(rows, row, err))
+        return false;
+    CLEANUP(stmt_end)
+    sqlite3_stmt *stmt = db_statement(db, SQL_ATTEMPT_SPILL, err);
+    if (!stmt)
+        return false;
+    bind_u64(stmt, 1, row->num);
+    kept(row, SPAN(""), row->run_attempt);
+    row->run_attempt = 0;
+    return db_do(db, stmt, err);
+}
+
+static bool attempt_insert(struct rows *rows, struct row *row,
                            const struct store_attempt *attempt, bool *ret_new,
                            struct err *err) {
+    *ret_new = false;
+    if (is_kept_with_job(row, attempt->node, attempt->attempt))
+        return true;
+    if (is_plain(attempt) && attempt->attempt > row->attempt_kept) {
+        if (!attempt_spill(rows, row, err))
+            return false;
+        row->run_attempt = attempt->attempt;
+        row->run_assigned = attempt->assigned;
+        row->run_worker = attempt->worker;
+        *ret_new = true;
+        return true;
+    }
+    kept(row, attempt->node, attempt->attempt);
     return attempt_write(db_of(rows), SQL_ATTEMPT_INSERT, attempt, ret_new,
                          err);
 }
 
-static bool attempt_end(struct rows *rows, const struct store_attempt *attempt,
-                        bool *ret_found, struct err *err) {
-    return attempt_write(db_of(rows), SQL_ATTEMPT_END, attempt, ret_found, err);
+static bool attempt_end(struct rows *rows, struct row *row,
+                        const struct store_attempt *attempt, bool *ret_found,
+                        struct err *err) {
+    if (!is_kept_with_job(row, attempt->node, attempt->attempt))
+        return attempt_write(db_of(rows), SQL_ATTEMPT_END, attempt, ret_found,
+                             err);
+    row->run_attempt = 0;
+    kept(row, attempt->node, attempt->attempt);
+    return attempt_write(db_of(rows), SQL_ATTEMPT_INSERT, attempt, ret_found,
+                         err);
 }
 
-static bool attempt_remove(struct rows *rows, uint64_t num, struct span node,
+static bool attempt_remove(struct rows *rows, struct row *row, struct span node,
                            unsigned attempt, struct err *err) {
     struct db *db = db_of(rows);
+    if (is_kept_with_job(row, node, attempt)) {
+        row->run_attempt = 0;
+        return true;
+    }
     CLEANUP(stmt_end)
     sqlite3_stmt *stmt =
-        attempt_statement(db, SQL_ATTEMPT_REMOVE, num, node, attempt, err);
+        attempt_statement(db, SQL_ATTEMPT_REMOVE, row->num, node, attempt, err);
     return stmt && db_do(db, stmt, err);
 }
 
@@ -398,12 +491,13 @@ static bool remove_all(struct db *db, enum statement which, uint64_t num,
     return true;
 }
 
-static bool prune(struct rows *rows, uint64_t num, bool *ret_changed,
+static bool prune(struct rows *rows, struct row *row, bool *ret_changed,
                   struct err *err) {
-    *ret_changed = false;
-    return remove_all(db_of(rows), SQL_ATTEMPTS_REMOVE, num, ret_changed,
-                      err) &&
-           remove_all(db_of(rows), SQL_TASKS_REMOVE, num, ret_changed, err);
+    struct db *db = db_of(rows);
+    *ret_changed = row->run_attempt != 0;
+    row->run_attempt = 0;
+    return remove_all(db, SQL_ATTEMPTS_REMOVE, row->num, ret_changed, err) &&
+           remove_all(db, SQL_TASKS_REMOVE, row->num, ret_changed, err);
 }
 
 /* ---- log, settings, leases ---------------------------------------------- */
@@ -523,7 +617,6 @@ const struct rows_ops sqlite_rows = {
     .get = row_get,
     .find = job_find,
     .insert = row_insert,
-    .update_step = row_update_step,
     .update = row_update,
     .update_rank = row_update_rank,
     .edges_replace = edges_replace,

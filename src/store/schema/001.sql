@@ -50,7 +50,13 @@ CREATE TABLE job (
     event_seq INTEGER NOT NULL, -- its newest event; event.prev leads on back
     has_relations INTEGER NOT NULL,
     cancel_asked INTEGER NOT NULL,
-    stale INTEGER NOT NULL
+    stale INTEGER NOT NULL,
+    -- The attempt of a one-task job that runs now; 0 = none. It becomes a row
+    -- of `attempt` when it ends.
+    run_attempt INTEGER NOT NULL,
+    run_assigned INTEGER NOT NULL,
+    run_worker TEXT NOT NULL,
+    attempt_kept INTEGER NOT NULL -- its newest attempt that is a row there
 ) STRICT;
 CREATE UNIQUE INDEX job_id ON job (id);
 -- Pending and done jobs, the many, are in none of this: pending ones are found
@@ -110,6 +116,7 @@ CREATE TABLE task (
     PRIMARY KEY (num, node)
 ) STRICT, WITHOUT ROWID;
 
+-- Attempts that ended, and those of array tasks from their beginning.
 CREATE TABLE attempt (
     num INTEGER NOT NULL REFERENCES job (num),
     node TEXT NOT NULL,
