@@ -179,6 +179,23 @@ def paths_named_in_documents_exist():
                 yield f"{short(path)} names '{name}'"
 
 
+def origins_name_tests_that_exist():
+    """Every row of a table in doc/origins.md ends in tests, FILE or FILE:WORDS
+    below tests/."""
+    for line in (ROOT / "doc/origins.md").read_text().splitlines():
+        cells = [cell.strip() for cell in line.strip().strip("|").split("|")]
+        if not line.startswith("|") or cells[-1] in ("shown by", "---"):
+            continue
+        named = re.findall(r"`([^`]+)`", cells[-1])
+        if not named:
+            yield f"'{cells[0]}' names no test"
+        for name in named:
+            path, _, words = name.partition(":")
+            path = ROOT / "tests" / path
+            if not path.is_file() or words not in path.read_text():
+                yield f"'{cells[0]}': no test '{name}'"
+
+
 def scripts_are_posix():
     shell = shutil.which("dash") or "sh"
     for path in files("*", ".ci/*", "tools/**/*", "tests/**/*", "dist/**/*"):
@@ -214,6 +231,7 @@ TESTS = [
     every_fuzz_target_has_a_corpus,
     every_decoder_of_wire_has_a_fuzz_target,
     paths_named_in_documents_exist,
+    origins_name_tests_that_exist,
     scripts_are_posix,
     newcomers_find_two_commands_on_the_first_screen,
 ]

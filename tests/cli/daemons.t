@@ -1,0 +1,106 @@
+# Seed 001 as a script of its time would use it: tarballs made by hand, moved
+# into place with mv, and three daemons apart from each other.
+$ git init -q --bare -b main project.git
+$ git init -q -b main work && cd work && echo 1 >a && git add a && git commit -qm one && git push -q ../project.git main
+$ pointsman -q init --target main=project.git
+# The seed knows no ##base and overwrites; by default that is a conflict.
+$ sed -i 's/^blind = unchanged/blind = allow/' .pointsman/pointsman.conf && grep -c '^blind = allow' .pointsman/pointsman.conf
+| 1
+$ cd .pointsman && ls -d tmp data prequeue queue staging pending run done fail term abandon reject log ctrl | wc -l
+| 14
+$ cd .pointsman/ctrl && ls *_fifo
+| exec_fifo
+| prequeue_fifo
+| queue_fifo
+# mkset CSID SECONDS CLASS FILE [SECTION LINE]: the tarball of the seed.
+$ printf '%s\n' 'set -e; b=.pointsman; n=$1_@40000000$200000000_17_here_$3; mkdir -p t/lroot; rm -rf t/*; mkdir t/lroot; echo $1 >t/lroot/$4' 'printf "##movetype\n$3\n##target\nmain\n##files\n$4\n" >t/meta; [ -z "$5" ] || printf "$5\n$6\n" >>t/meta; tar -C t -cf $b/tmp/$n meta lroot' 'mv $b/tmp/$n $b/data/$n; : >$b/tmp/$n; mv $b/tmp/$n $b/prequeue/$n' >mkset
+$ sh mkset C1 44332a01 DC f
+$ sh mkset C2 44332a02 DC g '##dependencies' C1
+$ sh mkset C3 44332a03 BF f
+$ sh mkset C4 44332a04 EM h
+$ ls .pointsman/prequeue | cut -d_ -f1
+| C1
+| C2
+| C3
+| C4
+# Step 2: from prequeue/ to queue/, state Q.
+$ pointsman daemon prequeue --once
+$ ls .pointsman/prequeue | wc -l
+| 0
+$ ls .pointsman/queue | cut -d_ -f1
+| C1
+| C2
+| C3
+| C4
+$ pointsman list --json | grep -c '"state":"Q"'
+| 4
+# Steps 3 and 4: in priority order; f is touched by C3 before C1.
+$ pointsman daemon queue --once
+$ ls .pointsman/pending | cut -d_ -f1
+| C3
+| C4
+$ ls .pointsman/staging | cut -d_ -f1
+| C1
+| C2
+$ grep -A1 '##precursors$' .pointsman/staging/C1_*
+| ##precursors
+| C3
+$ pointsman why C1
+| C1: ...C3...
+| ...
+$ pointsman why C2
+| C2: dependency C1 is staged...
+| ...
+# Steps 6 and 8: as many as asked for, the emergency first.
+$ pointsman daemon exec --until-idle --jobs 1
+$ ls .pointsman/done | cut -d_ -f1
+| C4
+$ pointsman daemon exec --until-idle
+$ ls .pointsman/done | cut -d_ -f1
+| C3
+| C4
+$ pointsman daemon all --until-idle
+$ ls .pointsman/done | cut -d_ -f1
+| C1
+| C2
+| C3
+| C4
+$ git -C project.git log --format=%b main | grep CS-Id
+| CS-Id: C2
+| CS-Id: C1
+| CS-Id: C3
+| CS-Id: C4
+$ git -C project.git show main:f
+| C1
+# The file in log/ begins with the id and what it depends on.
+$ head -1 .pointsman/log/C2
+| C2 C1
+$ cut -d' ' -f3-4 .pointsman/log/C2 | tail -n +2
+| - Q
+| Q Q
+| Q S
+| S P
+| P X
+| X D
+# A file moved by hand to term/ is a cancel.
+$ sh mkset C5 44332a05 DC k
+$ pointsman daemon prequeue --once
+$ mv .pointsman/queue/C5_* .pointsman/term/
+$ pointsman daemon queue --once
+$ pointsman list --json C5 | grep -c '"state":"T"'
+| 1
+# What cannot be a set is put aside, with the reason.
+$ : >.pointsman/prequeue/nonsense
+$ pointsman daemon prequeue --once
+! ...
+$ ls .pointsman/reject
+| nonsense
+| nonsense.why
+# One of each daemon.
+& pointsman daemon queue until .pointsman/ctrl/queue.pid
+$ pointsman daemon queue --once
+! pointsman: ...
+= 99
+$ pointsman daemon prequeue --once
+$ pointsman fsck
+! 5 change sets, ... events, 0 problems
