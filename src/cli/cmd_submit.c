@@ -43,12 +43,23 @@ struct batch {
     struct text in;   /* read, not yet taken */
     struct text body; /* lines to be sent */
     size_t lines;     /* of them */
-    size_t line;      /* of the input, from 1 */
+    char **refused;   /* one a line: why it was not sent, or NULL */
+    size_t refused_cap, answered;
+    size_t line; /* of the input, from 1 */
     bool failed, over;
 };
 
-/* Each line is filled with what is so here; one that cannot be read is sent as
- * it is, so that its answer comes in its place. */
+static void batch_refuse(struct batch *batch, char *why) {
+    if (batch->lines == batch->refused_cap) {
+        batch->refused_cap = batch->refused_cap ? 2 * batch->refused_cap : 256;
+        batch->refused = mem_grow(batch->refused, batch->refused_cap,
+                                  sizeof *batch->refused);
+    }
+    batch->refused[batch->lines++] = why;
+}
+
+/* Each line is filled with what is so here; one that cannot be read is answered
+ * here, in its place. */
 static void batch_add(struct batch *batch, struct span line) {
     struct arena arena = ARENA_INIT;
     struct submission submission;
@@ -61,17 +72,23 @@ static void batch_add(struct batch *batch, struct span line) {
     if (submission_parse(line, SUBMISSION_LINE, &arena, &submission, &err) &&
         submission_fill(&submission, &arena, &err)) {
         submission_format(&submission, &batch->body);
+        text_addc(&batch->body, '\n');
+        batch_refuse(batch, NULL);
     } else {
-        struct json json;
-        json_open(&json, &batch->body);
-        json_object(&json);
-        json_key(&json, "error");
-        json_string(&json, err.text);
-        json_end(&json);
+        batch_refuse(batch, mem_string(err.text));
     }
-    text_addc(&batch->body, '\n');
-    batch->lines++;
     arena_clear(&arena);
+}
+
+/* The answers of this side that come before the next of the other. */
+static void batch_answer_own(struct batch *batch) {
+    while (batch->answered < batch->lines &&
+           batch->refused[batch->answered] != NULL) {
+        char *why = batch->refused[batch->answered++];
+        batch->failed = true;
+        (void)talk_outf("error: %s\n", why);
+        free(why);
+    }
 }
 
 static bool batch_answer(void *ctx, struct span line) {
@@ -79,6 +96,8 @@ static bool batch_answer(void *ctx, struct span line) {
     struct arena arena = ARENA_INIT;
     const char *id = line_text(line, "id", &arena);
 
+    batch_answer_own(batch);
+    batch->answered++;
     if (id[0] != '\0') {
         (void)talk_outf("%s\n", id);
     } else {
@@ -92,14 +111,17 @@ static bool batch_answer(void *ctx, struct span line) {
 static bool batch_send(struct batch *batch, struct err *err) {
     struct client_lines lines = {.line = batch_answer, .ctx = batch};
 
-    if (batch->lines == 0)
-        return true;
     bool ok =
+        batch->body.len == 0 ||
         client_stream(batch->client, API_POST, "/api/v1/jobs/batch",
                       text_span(&batch->body), client_take_lines, &lines, err);
     client_lines_end(&lines);
+    if (ok)
+        batch_answer_own(batch);
+    while (batch->answered < batch->lines)
+        free(batch->refused[batch->answered++]);
     text_reset(&batch->body);
-    batch->lines = 0;
+    batch->lines = batch->answered = 0;
     return ok && fflush(stdout) == 0;
 }
 
@@ -167,6 +189,7 @@ static int submit_batch(struct call *call) {
     client_close(batch.client);
     text_clear(&batch.in);
     text_clear(&batch.body);
+    free(batch.refused);
     if (!ok)
         return err.kind == ERR_NONE ? talk_end(0) : talk_error(&err);
     return talk_end(batch.failed ? err_exit_status(ERR_DATA) : 0);

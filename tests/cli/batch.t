@@ -2,10 +2,10 @@
 $ pointsman -q init
 $ printf '%s\n' '{"id":"b1","command":["true"]}' 'nonsense' '{"id":"b2","command":["true"],"after":["b1"]}' '{"id":"b1","command":["true"]}' '{"id":"b3","comand":["x"]}' | pointsman submit --batch
 | b1
-| error: ...
+| error: bad JSON at byte 0: expected a value
 | b2
 | b1
-| error: ...
+| error: unknown key 'comand', did you mean 'command'?
 = 65
 $ printf '' | pointsman submit --batch
 $ printf '{"id":"b4","command":["true"]}' | pointsman submit --batch
