@@ -90,6 +90,8 @@ bool pid_file_take(int dir, const char *name, int *ret_fd, struct err *err) {
                        "'%s' is held by another process, which runs already",
                        name);
     }
+    /* Whoever may look into the directory may ask who holds it. */
+    (void)disk->fchmod(fd, 0664);
     int len = snprintf(number, sizeof(number), "%ld\n", (long)getpid());
     if (disk->ftruncate(fd, 0) < 0)
         return err_errno(err, errno, "cannot write '%s'", name);

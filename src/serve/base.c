@@ -138,6 +138,9 @@ bool base_may_use(const struct base *base, uid_t uid, gid_t gid,
 }
 
 bool base_give_file(const struct base *base, int fd, struct err *err) {
+    /* Whatever the maker's umask is: the group goes on with it. */
+    if (base->group && disk->fchmod(fd, 0660) < 0)
+        return err_errno(err, errno, "cannot give a file to the group");
     if (geteuid() != 0 || base->uid == 0)
         return true;
     if (disk->fchown(fd, base->uid, base->gid) < 0)

@@ -114,7 +114,8 @@ bool base_take_role(struct base *base, const char *role, int *ret_fd,
 void base_give_role(struct base *base, const char *role, int *fd);
 void base_trigger(const struct base *base, const char *role);
 
-/* A file made by root in somebody else's base becomes the owner's. */
+/* A file just made: its group may go on with it (init --group), and what root
+ * makes in somebody else's base becomes the owner's. */
 bool base_give_file(const struct base *base, int fd, struct err *err);
 
 /* May this user read and write here? Owner, root, group (with --group). */

@@ -193,35 +193,55 @@ static bool refuse_orphans(int fd, const char *path, struct err *err) {
                    path);
 }
 
+/* Its log and index stay beside it and would keep their makers' modes. */
 static bool make_registry(const char *path, int ctrl, gid_t gid,
                           struct err *err) {
+    static const char *const names[] = {"registry.db", "registry.db-wal",
+                                        "registry.db-shm"};
     CLEANUP(text_clear) struct text file = TEXT_INIT;
-    CLEANUP(fd_close) int fd = -1;
     struct store_options options = {.create = true};
     struct store *store;
     text_addf(&file, "%s/" BASE_REGISTRY, path);
     if (!store_open_sqlite(file.p, &options, &store, err))
         return false;
     store_close(store);
-    return gid == (gid_t)-1 ||
-           (dir_open_file(ctrl, "registry.db", O_RDWR, 0, &fd, err) &&
-            own(fd, gid, 0660, "registry.db", err));
+    for (size_t i = 0; i < COUNT(names); i++) {
+        CLEANUP(fd_close) int fd = -1;
+        struct err why = {0};
+        if (!dir_open_file(ctrl, names[i], O_RDWR, 0, &fd, &why)) {
+            if (why.sys == ENOENT)
+                continue;
+            return err_set(err, why.kind, "%s", why.text);
+        }
+        if (!own(fd, gid, gid == (gid_t)-1 ? 0600 : 0660, names[i], err))
+            return false;
+    }
+    return true;
 }
 
 static mode_t file_mode(gid_t gid) {
     return gid == (gid_t)-1 ? 0640 : 0660;
 }
 
+static bool make_locks(int ctrl, gid_t group, struct err *err) {
+    static const char *const names[] = {"base.lock", "projection.lock"};
+    for (size_t i = 0; i < COUNT(names); i++) {
+        CLEANUP(fd_close) int fd = -1;
+        if (!dir_open_file(ctrl, names[i], O_RDWR | O_CREAT, file_mode(group),
+                           &fd, err) ||
+            !own(fd, group, file_mode(group), names[i], err))
+            return false;
+    }
+    return true;
+}
+
 bool base_make(int fd, gid_t group, struct err *err) {
     CLEANUP(fd_close) int ctrl = -1;
-    CLEANUP(fd_close) int lock = -1;
     mode_t mode = group == (gid_t)-1 ? 0700 : 02770;
     return own(fd, group, mode, "the base", err) &&
            make_dirs(fd, group, mode, err) &&
            dir_open(fd, "ctrl", &ctrl, err) && make_fifos(ctrl, group, err) &&
-           dir_open_file(ctrl, "base.lock", O_RDWR | O_CREAT, file_mode(group),
-                         &lock, err) &&
-           own(lock, group, file_mode(group), "base.lock", err);
+           make_locks(ctrl, group, err);
 }
 
 static bool make_config(const struct base_init *init, int fd, gid_t gid,

@@ -5,6 +5,8 @@
 
 #include "base/log.h"
 #include "os/dir.h"
+#include "serve/placement.h"
+#include "wire/set_name.h"
 
 /* archive/NAME is the job file, archive/NAME.tar the tarball; registry and log
  * remember the set for ever. */
@@ -91,15 +93,64 @@ static bool clear_tmp(struct base *base, struct wall now,
     return true;
 }
 
+/* data/NAME of a set nobody admitted and no marker speaks of: who sent it was
+ * never told that it is safe. It may still be of use to somebody. */
+static bool is_orphan(struct base *base, const char *name, struct wall now,
+                      bool *ret_orphan, struct err *err) {
+    CLEANUP(arena_clear) struct arena arena = ARENA_INIT;
+    struct set_name parsed;
+    struct refusal why;
+    struct stat st, marker;
+    struct job job;
+    bool there, waiting, known = false;
+    *ret_orphan = false;
+    if (!dir_stat(base->dirs[BASE_DATA], name, &st, &there, err) ||
+        !dir_stat(base->dirs[BASE_PREQUEUE], name, &marker, &waiting, err))
+        return false;
+    if (!there || waiting || wall_s(now) - st.st_ctim.tv_sec < TMP_HOURS * 3600)
+        return true;
+    if (set_name_parse(span_of(name), &parsed, &why) &&
+        !store_lookup(base->store, parsed.csid, &arena, &job, &known, err))
+        return false;
+    *ret_orphan = !known || !span_is(job.name, name);
+    return true;
+}
+
+static bool reject_orphans(struct base *base, struct wall now,
+                           struct prune_report *report, struct err *err) {
+    CLEANUP(arena_clear) struct arena arena = ARENA_INIT;
+    struct span *names;
+    size_t count;
+    if (!dir_list(base->dirs[BASE_DATA], &arena, &names, &count, err))
+        return false;
+    for (size_t i = 0; i < count; i++) {
+        bool orphan;
+        if (!is_orphan(base, names[i].p, now, &orphan, err))
+            return false;
+        if (!orphan)
+            continue;
+        if (!placement_reject(base, base->dirs[BASE_DATA], names[i].p,
+                              "no-marker",
+                              "it lay in data/ for 36 hours without a marker "
+                              "in prequeue/",
+                              err))
+            return false;
+        report->removed++;
+    }
+    return true;
+}
+
 bool prune(struct base *base, struct wall now, struct prune_report *ret_report,
            struct err *err) {
     *ret_report = (struct prune_report){0};
     if (!archive_old(base, now, ret_report, err) ||
+        !reject_orphans(base, now, ret_report, err) ||
         !clear_tmp(base, now, ret_report, err))
         return false;
     if (ret_report->archived + ret_report->removed > 0)
-        log_info("put away %llu sets, removed %llu old files from tmp/",
-                 (unsigned long long)ret_report->archived,
-                 (unsigned long long)ret_report->removed);
+        log_info(
+            "put away %llu sets, removed %llu old files from tmp/ and data/",
+            (unsigned long long)ret_report->archived,
+            (unsigned long long)ret_report->removed);
     return true;
 }

@@ -1,5 +1,6 @@
 /* What is old goes: job files and tarballs of sets final for keep-days to
- * archive/, files in tmp/ after 36 hours. */
+ * archive/, files in tmp/ after 36 hours; tarballs that nobody put a marker for
+ * to reject/. */
 #ifndef POINTSMAN_SERVE_PRUNE_H
 #define POINTSMAN_SERVE_PRUNE_H
 

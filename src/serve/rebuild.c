@@ -404,6 +404,33 @@ static bool settle_files(struct rebuild *rebuild, struct err *err) {
     return true;
 }
 
+/* Closing put everything into the one file; what stays beside it is empty. */
+static bool is_whole(struct base *base, struct err *err) {
+    struct stat st;
+    bool there;
+    if (!dir_stat(base->dirs[BASE_CTRL], NEW_REGISTRY "-wal", &st, &there, err))
+        return false;
+    return !there || st.st_size == 0 ||
+           err_set(err, ERR_INTERNAL,
+                   "the new registry was closed, but not all of it is in its "
+                   "file");
+}
+
+static bool put_in_place(struct rebuild *rebuild, uint64_t seq,
+                         struct err *err) {
+    CLEANUP(fd_close) int fd = -1;
+    struct base *base = rebuild->base;
+    int ctrl = base->dirs[BASE_CTRL];
+    enum dir_moved moved;
+    return dir_open_file(ctrl, NEW_REGISTRY, O_RDONLY, 0, &fd, err) &&
+           base_give_file(base, fd, err) && is_whole(base, err) &&
+           settle_files(rebuild, err) && keep_old(base, rebuild->now, err) &&
+           projection_set_safe_seq(base, seq, err) &&
+           dir_move(ctrl, NEW_REGISTRY, ctrl, "registry.db", DIR_DURABLE,
+                    &moved, err) &&
+           remove_new(base, err);
+}
+
 static bool make_registry(struct rebuild *rebuild, struct err *err) {
     CLEANUP(text_clear) struct text path = TEXT_INIT;
     struct base *base = rebuild->base;
@@ -416,13 +443,7 @@ static bool make_registry(struct rebuild *rebuild, struct err *err) {
     uint64_t seq = store_seq(base->store);
     store_close(base->store);
     base->store = NULL;
-    enum dir_moved moved;
-    int ctrl = base->dirs[BASE_CTRL];
-    return ok && settle_files(rebuild, err) &&
-           keep_old(base, rebuild->now, err) &&
-           projection_set_safe_seq(base, seq, err) &&
-           dir_move(ctrl, NEW_REGISTRY, ctrl, "registry.db", DIR_DURABLE,
-                    &moved, err);
+    return ok && put_in_place(rebuild, seq, err);
 }
 
 bool fsck_rebuild(const char *path, struct wall now, struct fsck_report *report,

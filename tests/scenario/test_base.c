@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <grp.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -317,6 +318,59 @@ static void the_base_is_found_in_order(void **state) {
     assert_int_equal(fchdir(old), 0);
 }
 
+enum { GROUP = 54321 };
+
+/* As another user of the base's group; its exit status is 0. */
+static void as_member(uid_t uid, void (*act)(struct spool *spool),
+                      const char *path) {
+    pid_t child = fork();
+    int status;
+    if (child == 0) {
+        struct spool spool = {.path = mem_string(path),
+                              .now = wall_from_s(1800000000)};
+        umask(077);
+        if (setgroups(0, NULL) < 0 || setresgid(GROUP, GROUP, GROUP) < 0 ||
+            setresuid(uid, uid, uid) < 0)
+            _exit(2);
+        spool_open(&spool);
+        act(&spool);
+        spool_close(&spool);
+        _exit(0);
+    }
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_int_equal(status, 0);
+}
+
+static void admits(struct spool *spool) {
+    spool_admit(spool, "C1", "f");
+}
+
+static void stages(struct spool *spool) {
+    spool_record(spool, "C1", "C0");
+    spool_step(spool, "C1", STATE_STAGED, "staged");
+    spool_assert_projected(spool);
+}
+
+static void members_of_its_group_work_on_with_each_others_files(void **state) {
+    char *path;
+    struct err err = {0};
+    (void)state;
+    if (geteuid() != 0)
+        test_skip("needs root to become two others");
+    assert_int_equal(chmod(test_dir(), 0755), 0);
+    CLEANUP(free_string) char *kept = copy_of("shared");
+    path = kept;
+    struct base_target target = {.name = SPAN("main"),
+                                 .git = SPAN("nowhere.git")};
+    struct base_init how = {
+        .path = path, .group = "54321", .targets = &target, .target_count = 1};
+    if (!base_init(&how, &err))
+        fail_msg("%s", err.text);
+    as_member(1001, admits, path);
+    as_member(1002, stages, path);
+    as_member(1001, spool_assert_projected, path);
+}
+
 int main(int argc, char **argv) {
     SPOOL_MAIN(argc, argv);
     const struct CMUnitTest tests[] = {
@@ -332,6 +386,7 @@ int main(int argc, char **argv) {
         cmocka_unit_test(a_wrong_configuration_says_where),
         cmocka_unit_test(nobody_opens_it_while_one_has_it_alone),
         cmocka_unit_test(a_stranger_is_denied),
+        cmocka_unit_test(members_of_its_group_work_on_with_each_others_files),
         cmocka_unit_test(a_role_has_one_process),
         cmocka_unit_test(the_base_is_found_in_order),
     };

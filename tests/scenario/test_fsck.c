@@ -261,6 +261,7 @@ static void the_old_registry_is_kept(void **state) {
              (long long)wall_s(spool.now));
     assert_true(spool_has(&spool, BASE_CTRL, name));
     assert_false(spool_has(&spool, BASE_CTRL, "registry.db.new"));
+    assert_false(spool_has(&spool, BASE_CTRL, "registry.db.new-wal"));
     spool_end(&spool);
 }
 
@@ -393,10 +394,13 @@ static void old_sets_go_to_the_archive_and_stay_known(void **state) {
     assert_true(prune(spool.base, spool.now, &report, &err));
     assert_int_equal(report.archived, 0);
     spool_write(&spool, BASE_TMP, "fresh", SPAN("x"));
+    const char *orphan = spool_name("O1", "DC");
+    spool_write(&spool, BASE_DATA, orphan, SPAN("x"));
     struct wall later = wall_add_ms(spool.now, INT64_C(91) * 24 * 3600 * 1000);
     assert_true(prune(spool.base, later, &report, &err));
     assert_int_equal(report.archived, 3); /* D1 F1 T1 */
-    assert_int_equal(report.removed, 1);
+    assert_int_equal(report.removed, 2);
+    assert_true(spool_has(&spool, BASE_REJECT, orphan));
     assert_false(spool_has(&spool, BASE_DONE, name));
     assert_false(spool_has(&spool, BASE_DATA, name));
     assert_true(spool_has(&spool, BASE_ARCHIVE, name));
