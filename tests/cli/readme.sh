@@ -3,7 +3,7 @@
 # stand: readme.sh README PROGRAM. Prints TAP.
 set -u
 readme=$1
-PATH=$(dirname "$2"):$PATH
+PATH=$(cd "$(dirname "$2")" && pwd):$PATH
 export PATH
 dir=$(mktemp -d) || exit 1
 trap 'rm -rf "$dir"' EXIT
