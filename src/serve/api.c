@@ -405,8 +405,10 @@ struct wall api_now(const struct api_call *call) {
 }
 
 struct span api_actor(struct api_call *call) {
-    return span_of(arena_printf(&call->arena, "uid:%u",
-                                (unsigned)call->request.actor.uid));
+    if (call->actor.len == 0)
+        call->actor = span_of(arena_printf(&call->arena, "uid:%u",
+                                           (unsigned)call->request.actor.uid));
+    return call->actor;
 }
 
 struct span api_query(const struct api_call *call, const char *key) {

@@ -73,7 +73,8 @@ struct api_roles {
     /* A second cancel: no more grace for what runs of this job. (The first one
      * needs no hook: its event tells the scheduler.) */
     void (*kill)(void *ctx, uint64_t num);
-    /* Something was written: have a look. NULL: the FIFOs of the base. */
+    /* Something was written to this very registry: have a turn. NULL: the
+     * FIFOs of the base. */
     void (*trigger)(void *ctx);
     /* False with a sentence: not ready to take work (GET /readyz). */
     bool (*ready)(void *ctx, struct err *err);

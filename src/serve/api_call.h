@@ -54,6 +54,7 @@ struct api_call {
     const struct api_route *route;
     struct arena arena;
     struct api_request request; /* its spans live in the arena */
+    struct span actor;          /* see api_actor; empty: not asked for yet */
     struct span params[API_PARAMS];
     struct api_pair *query;
     size_t query_count;

@@ -28,8 +28,10 @@
 #include "os/sock.h"
 
 enum {
-    HTTP_MEMORY_BYTES = 64 << 10, /* of a connection: head and buffers */
-    HTTP_BLOCK_BYTES = 32 << 10,
+    /* Of a connection: head and buffers. The library clears all of it twice a
+     * request; this still holds the ids of a `wait` for a thousand jobs. */
+    HTTP_MEMORY_BYTES = 32 << 10,
+    HTTP_BLOCK_BYTES = 16 << 10,
     HTTP_CONNECTIONS = 1000,
     HTTP_IDLE_S = 60,
     HTTP_HANDLES = 3 /* of the loop */

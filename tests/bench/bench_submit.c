@@ -157,7 +157,7 @@ int main(int argc, char **argv) {
         alone[i] = ours(&served, 1, ALONE_COUNT);
         bare64[i] = bare_inserts_per_s(CALLERS_COUNT, CALLERS);
         many[i] = ours(&served, CALLERS, CALLERS_COUNT);
-        theirs[i] = has_peer ? peer(CALLERS_COUNT / 10) : 0;
+        theirs[i] = has_peer ? peer(CALLERS_COUNT / 2) : 0;
         bare100[i] = bare_inserts_per_s(BATCH * BATCH_COUNT, BATCH);
         batch[i] = ours_in_batches(&served);
     }
