@@ -22,8 +22,11 @@ struct client_options {
     /* Called when `interrupt_fd` (-1: none) became readable while we waited;
      * true: give up (ERR_INTERRUPTED). */
     bool (*interrupted)(void *ctx);
-    void *ctx;
     int interrupt_fd;
+    /* Called about once a second while we wait without a server; true: give up
+     * in the same way. May be NULL. */
+    bool (*tick)(void *ctx);
+    void *ctx;
 };
 
 /* Finds the base and looks who answers, but opens nothing yet: the first call

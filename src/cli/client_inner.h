@@ -23,7 +23,8 @@ struct client {
     struct output *output;
     struct api *api;
     struct host *hosted; /* not ours */
-    int watch_fd;        /* inotify of the registry; -1 */
+    struct mono ticked;
+    int watch_fd; /* inotify of the registry; -1 */
 };
 
 /* One question as transports see it. */

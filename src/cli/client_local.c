@@ -99,6 +99,13 @@ static bool wait_for_registry(struct client *client, struct err *err) {
            read(client->watch_fd, dropped, sizeof(dropped)) > 0)
         continue;
     (void)api_turn(client->api);
+    struct mono now = clock_mono();
+    if (client->options.tick != NULL &&
+        mono_ms_since(now, client->ticked) >= LOCAL_NET_MS) {
+        client->ticked = now;
+        if (client->options.tick(client->options.ctx))
+            return err_set(err, ERR_INTERRUPTED, "interrupted");
+    }
     return store_poll(client->base->store, err);
 }
 

@@ -7,10 +7,13 @@
 #include "cli/talk.h"
 
 #include <inttypes.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "os/fd.h"
+#include "os/lock.h"
 #include "serve/base.h"
 #include "serve/host.h"
 #include "serve/roles.h"
@@ -23,13 +26,14 @@ struct run {
     struct base *base;
     struct roles_box box;
     struct host *host;
+    bool alone;          /* nobody hosts the roles any more */
     unsigned interrupts; /* Ctrl-C so far */
 };
 
 /* ---- hosting ------------------------------------------------------------- */
 
 static void wake_host(void *host) {
-    host_wake(host);
+    host_hurry(host);
 }
 
 /* Takes the roles when nobody has them. */
@@ -58,10 +62,25 @@ static bool host_if_free(struct run *run, struct err *err) {
     return false;
 }
 
+/* What others submitted runs here too. */
+static void tell_of_others(struct run *run) {
+    CLEANUP(text_clear) struct text reply = TEXT_INIT;
+
+    if (run->host == NULL ||
+        !client_get(run->client, &reply, NULL, "/api/v1/counts"))
+        return;
+    int64_t others = line_number(text_span(&reply), "executing");
+    if (others > 0)
+        talk_say("pointsman: letting %" PRId64 " other job%s end; Ctrl-C gives "
+                 "%s back to the queue",
+                 others, others == 1 ? "" : "s", others == 1 ? "it" : "them");
+}
+
 static void run_close(struct run *run) {
-    interrupt_wake(NULL, NULL);
+    tell_of_others(run);
     client_close(run->client);
-    host_close(run->host, run->interrupts > 1);
+    host_close(run->host, run->interrupts > 0);
+    interrupt_wake(NULL, NULL);
     base_close(run->base);
     free(run->id);
 }
@@ -90,6 +109,30 @@ static bool answer_interrupt(struct run *run, struct err *err) {
     if (run->interrupts == 1)
         talk_say("pointsman: cancelling %s; Ctrl-C again kills it", run->id);
     return true;
+}
+
+/* Another `run` hosts the roles for us; is it gone? */
+static bool host_is_gone(void *ctx) {
+    struct run *run = ctx;
+    CLEANUP(text_clear) struct text ctrl = TEXT_INIT;
+    bool held = true;
+
+    text_addf(&ctrl, "%s/ctrl", client_base_path(run->client));
+    CLEANUP(fd_close)
+    int dir = open(text_string(&ctrl), O_PATH | O_DIRECTORY | O_CLOEXEC);
+    run->alone =
+        dir >= 0 && lock_is_held(dir, "exec.pid", &held, NULL) && !held;
+    return run->alone;
+}
+
+/* After a wait was broken: signals first, then the host that is gone. */
+static bool go_on(struct run *run, struct err *err) {
+    if (!answer_interrupt(run, err))
+        return false;
+    if (!run->alone)
+        return true;
+    run->alone = false;
+    return host_if_free(run, err);
 }
 
 /* ---- following ----------------------------------------------------------- */
@@ -122,7 +165,7 @@ static bool follow(struct run *run, struct err *err) {
             *err = why;
             return false;
         }
-        if (!answer_interrupt(run, err))
+        if (!go_on(run, err))
             return false;
     }
 }
@@ -148,7 +191,7 @@ static bool wait_for_end(struct run *run, int *ret_status, struct err *err) {
             *err = why;
             return false;
         }
-        if (!answer_interrupt(run, err))
+        if (!go_on(run, err))
             return false;
         err_clear(&why);
     }
@@ -184,7 +227,7 @@ int cmd_run(struct call *call) {
     if (!submission_of_call(call, &submission, &err))
         return talk_error(&err);
     interrupt_catch(NULL, NULL);
-    bool ok = reach_client(call, &run.client, &err) &&
+    bool ok = reach_ticking(call, host_is_gone, &run, &run.client, &err) &&
               host_if_free(&run, &err) && submit(&run, &submission, &err) &&
               follow(&run, &err) && wait_for_end(&run, &status, &err);
     if (!ok)

@@ -10,11 +10,18 @@
 
 bool reach_client(const struct call *call, struct client **ret_client,
                   struct err *err) {
+    return reach_ticking(call, NULL, NULL, ret_client, err);
+}
+
+bool reach_ticking(const struct call *call, bool (*tick)(void *ctx), void *ctx,
+                   struct client **ret_client, struct err *err) {
     struct client_options options = {
         .base_path = call_value(call, "base"),
         .server_url = call_value(call, "server"),
         .interrupted = interrupt_asked,
         .interrupt_fd = interrupt_fd(),
+        .tick = tick,
+        .ctx = ctx,
     };
 
     if (options.base_path != NULL && options.server_url != NULL)

@@ -11,9 +11,11 @@
 #include "cli/client.h"
 #include "cli/command.h"
 
-/* --base and --server; `interrupt` as client_options. */
+/* --base and --server. `tick` as client_options; NULL: none. */
 bool reach_client(const struct call *call, struct client **ret_client,
                   struct err *err);
+bool reach_ticking(const struct call *call, bool (*tick)(void *ctx), void *ctx,
+                   struct client **ret_client, struct err *err);
 /* The base's path, for verbs that work on its files themselves. Refuses
  * --server. In the call's arena. */
 bool reach_base(struct call *call, const char **ret_path, struct err *err);

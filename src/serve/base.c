@@ -222,10 +222,31 @@ static bool read_configs(const struct base *base, struct config *config,
     return config_finish(config, err);
 }
 
+/* What `set` put into the registry wins over the files. A value that is no
+ * good any more (a newer program knows other bounds) is passed over. */
+static bool apply_settings(const struct base *base, struct config *config,
+                           struct err *err) {
+    CLEANUP(arena_clear) struct arena arena = ARENA_INIT;
+    struct span *names, *values;
+    size_t count;
+    if (!base->store)
+        return true;
+    if (!store_settings(base->store, &arena, &names, &values, &count, err))
+        return false;
+    for (size_t i = 0; i < count; i++) {
+        struct span key = names[i], section;
+        if (span_cut(&key, '.', &section) && span_is(section, "queue"))
+            (void)config_set(config, section, (struct span){0}, key, values[i],
+                             "set", 0, NULL);
+    }
+    return true;
+}
+
 bool base_reload(struct base *base, struct err *err) {
     struct config fresh;
     config_init(&fresh);
-    if (!read_configs(base, &fresh, err)) {
+    if (!read_configs(base, &fresh, err) ||
+        !apply_settings(base, &fresh, err)) {
         config_clear(&fresh);
         return false;
     }
@@ -295,7 +316,9 @@ static bool open_all(struct base *base, const struct base_open *how,
     return open_directory(base, err) && open_dirs(base, err) &&
            check_dirs(base, how->force_nfs, err) &&
            lock_base(base, how->exclusive, err) && base_reload(base, err) &&
-           (how->no_store || open_store(base, how, err));
+           (how->no_store ||
+            (open_store(base, how, err) &&
+             apply_settings(base, &base->config, err)));
 }
 
 bool base_open(const char *path, const struct base_open *how,

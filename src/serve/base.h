@@ -105,7 +105,8 @@ void base_close(struct base *base); /* NULL is fine */
 /* Do the directories of states or log/ hold anything? */
 bool base_has_work(int base_fd, bool *ret_any, struct err *err);
 
-/* Reads the configuration again. On an error the old one stays. */
+/* Reads the configuration again, files and settings. On an error the old one
+ * stays. */
 bool base_reload(struct base *base, struct err *err);
 
 /* Roles ("prequeue", "queue", "exec", "serve"): one process each. */

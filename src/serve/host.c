@@ -1,5 +1,6 @@
 #include "serve/host.h"
 
+#include <signal.h>
 #include <stdlib.h>
 #include <uv.h>
 
@@ -15,6 +16,8 @@ struct host {
     uv_async_t waker;
     uv_timer_t timer;
     bool happened, stopped, closed, lost;
+    bool closing;
+    volatile sig_atomic_t hurry;
     char why[256];
 };
 
@@ -113,6 +116,12 @@ void host_wake(struct host *host) {
     uv_async_send(&host->waker);
 }
 
+void host_hurry(struct host *host) {
+    if (host->closing)
+        host->hurry = 1;
+    uv_async_send(&host->waker);
+}
+
 void host_pause(struct host *host) {
     roles_pause(host->roles);
 }
@@ -129,9 +138,15 @@ void host_close(struct host *host, bool now) {
     if (!host)
         return;
     api_free(host->api);
+    host->closing = true;
     roles_stop(host->roles, now ? 0 : host->base->config.queue.drain_s * 1000);
-    while (!host->stopped && !host->lost)
+    while (!host->stopped && !host->lost) {
         uv_run(&host->loop, UV_RUN_ONCE);
+        if (host->hurry) {
+            host->hurry = 0;
+            roles_stop(host->roles, 0);
+        }
+    }
     roles_close(host->roles, on_closed, host);
     while (!host->closed)
         uv_run(&host->loop, UV_RUN_ONCE);

@@ -46,6 +46,7 @@ struct roles {
     enum stopping stopping;
     bool look; /* something new may lie in prequeue/ or the registry */
     bool looked;
+    bool reload; /* a setting was changed */
     unsigned open_handles;
     void (*closed)(void *ctx);
     void *closed_ctx;
@@ -155,11 +156,22 @@ static void arm(struct roles *roles, struct wall now, struct wall next) {
     uv_timer_start(&roles->timer, on_timer, ms < 1 ? 1 : (uint64_t)ms, 0);
 }
 
+static void on_event(void *ctx, const struct store_event *event) {
+    struct roles *roles = ctx;
+    if (event->kind == EVENT_SETTING)
+        roles->reload = true;
+}
+
 static void turn(struct roles *roles) {
     struct wall now = clock_wall();
     struct wall next = WALL_NEVER;
     struct err err;
     store_turn(roles->base->store);
+    if (roles->reload) {
+        roles->reload = false;
+        if (!roles_reload(roles, &err))
+            log_error("the old configuration stays: %s", err.text);
+    }
     look_around(roles, now);
     scan_prequeue(roles, now);
     roles->look = false;
@@ -415,6 +427,7 @@ static void listen_to_triggers(struct roles *roles, uv_loop_t *loop) {
 static void set_hooks(struct roles *roles) {
     roles->hooks = (struct api_roles){
         .ctx = roles,
+        .checker = roles->checker,
         .why = roles->options.roles & DAEMON_EXEC ? hook_why : NULL,
         .kill = roles->options.roles & DAEMON_EXEC ? hook_kill : NULL,
         .trigger = hook_trigger,
@@ -440,6 +453,7 @@ bool roles_open(uv_loop_t *loop, const struct roles_options *options,
         return false;
     }
     listen_to_triggers(roles, loop);
+    store_listen(roles->base->store, on_event, roles);
     set_hooks(roles);
     roles_wake(roles);
     *ret_roles = roles;
@@ -538,6 +552,7 @@ void roles_close(struct roles *roles, void (*closed)(void *ctx), void *ctx) {
     roles->closed_ctx = ctx;
     roles->options.box->async = NULL;
     roles->options.turned = NULL;
+    store_unlisten(roles->base->store, on_event, roles);
     prequeue_free(roles->prequeue);
     checker_free(roles->checker);
     scheduler_free(roles->scheduler);

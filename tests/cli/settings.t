@@ -1,0 +1,26 @@
+# Settings win over the file, at once, also while a server runs.
+$ pointsman -q init
+$ pointsman set queue.concurrency 1
+$ pointsman settings | head -1
+| queue.concurrency      1            set ...
+& pointsman serve --listen off until .pointsman/ctrl/sock
+$ pointsman submit --id s1 -- sleep 100
+| s1
+$ until pointsman status s1 | grep -q executing; do :; done
+$ pointsman submit --id s2 -- true
+| s2
+$ pointsman why s2
+| s2: slot: all 1 are busy (1 running); see [queue] concurrency
+$ pointsman set queue.concurrency 2
+$ pointsman wait s2
+$ pointsman cancel --kill s1
+$ pointsman wait s1
+! s1: operator..., exit code <n>
+= 143
+$ pointsman settings --json | head -1
+| {"name":"queue.concurrency","value":"2","from":"set","meaning":"..."}
+$ pointsman config check
+| ...
+! the configuration is well
+$ pointsman doctor | grep -c registry
+| 1
