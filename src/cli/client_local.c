@@ -6,14 +6,26 @@
 #include <sys/inotify.h>
 #include <unistd.h>
 
+#include "base/log.h"
 #include "cli/client_inner.h"
 #include "os/clock.h"
 #include "os/fd.h"
 #include "os/output.h"
+#include "serve/projection.h"
 
 enum { LOCAL_PIECE_BYTES = 64 << 10, LOCAL_NET_MS = 1000 };
 
+/* Where no role runs nobody else moves the job files of what was changed. */
+static void settle_files(struct client *client) {
+    struct err err = {0};
+
+    if (client->hosted == NULL && client->base != NULL && client->writes &&
+        !projection_catch_up(client->base, clock_wall(), &err))
+        log_warning("job files lag behind the registry: %s", err.text);
+}
+
 void client_local_close(struct client *client) {
+    settle_files(client);
     if (client->hosted == NULL)
         api_free(client->api);
     client->api = NULL;

@@ -12,14 +12,13 @@
 #include "os/dir.h"
 #include "os/lock.h"
 #include "serve/projection_parts.h"
-#include "serve/prune.h"
 #include "serve/set_log.h"
 #include "serve/set_record.h"
 
 /* One mark per set that is not over: it tells events of changes from those of
  * commands without asking the registry, and remembers what is to be done. */
 
-enum { JOBS_AT_ONCE = 1000, EVENTS_AT_ONCE = 1000 };
+enum { EVENTS_AT_ONCE = 1000 };
 
 static struct span key_of(const uint64_t *num) {
     return span_make(num, sizeof(*num));
@@ -29,7 +28,7 @@ struct mark *projection_mark(struct projection *projection, uint64_t num) {
     return map_get(&projection->marks, key_of(&num));
 }
 
-static struct mark *mark_new(struct projection *projection, uint64_t num) {
+struct mark *projection_mark_new(struct projection *projection, uint64_t num) {
     struct mark *mark = projection_mark(projection, num);
     if (mark)
         return mark;
@@ -46,7 +45,7 @@ static void mark_free(struct projection *projection, struct mark *mark) {
     free(mark);
 }
 
-static void mark_dirty(struct projection *projection, struct mark *mark) {
+void projection_mark_dirty(struct projection *projection, struct mark *mark) {
     if (list_empty(&mark->link))
         list_push(&projection->dirty, &mark->link);
 }
@@ -54,7 +53,7 @@ static void mark_dirty(struct projection *projection, struct mark *mark) {
 void projection_look_again(struct projection *projection, uint64_t num) {
     struct mark *mark = projection_mark(projection, num);
     if (mark)
-        mark_dirty(projection, mark);
+        projection_mark_dirty(projection, mark);
 }
 
 /* ---- what events ask for ------------------------------------------------- */
@@ -69,7 +68,7 @@ static bool may_have_spliced(const struct store_event *event) {
 
 static void note_event(struct projection *projection, struct mark *mark,
                        const struct store_event *event) {
-    mark_dirty(projection, mark);
+    projection_mark_dirty(projection, mark);
     mark->from |= STATE_BIT(event->from) | STATE_BIT(event->to);
     mark->rewrite |= event->kind == EVENT_RECORD;
     mark->released |= event->kind == EVENT_RELEASE;
@@ -94,7 +93,7 @@ static bool is_change(struct projection *projection,
 
 /* Only these concern sets that have no mark: a first step, or a remark on one
  * that is over. */
-static void on_event(void *ctx, const struct store_event *event) {
+void projection_on_event(void *ctx, const struct store_event *event) {
     struct projection *projection = ctx;
     if (event->num == 0)
         return;
@@ -103,7 +102,7 @@ static void on_event(void *ctx, const struct store_event *event) {
         (is_admission(event) || event->kind == EVENT_ALARM ||
          event->kind == EVENT_ILLEGAL_MOVE) &&
         is_change(projection, event))
-        mark = mark_new(projection, event->num);
+        mark = projection_mark_new(projection, event->num);
     if (mark)
         note_event(projection, mark, event);
 }
@@ -263,7 +262,7 @@ static bool mark_heirs(struct projection *projection, const struct job *job,
                 continue;
             mark->rewrite = true;
             mark->from |= STATE_BIT(heirs[k].state);
-            mark_dirty(projection, mark);
+            projection_mark_dirty(projection, mark);
         }
     }
     return true;
@@ -416,7 +415,7 @@ bool projection_pass(struct projection *projection, struct wall now,
 }
 
 /* Batches are committed in order: what was given before this one is done. */
-static bool wait_for_batches(struct projection *projection, struct err *err) {
+bool projection_wait(struct projection *projection, struct err *err) {
     bool ok = true;
     while (ok && projection->under_way > 0) {
         struct store_batch *batch = projection_batch(projection);
@@ -434,120 +433,9 @@ bool projection_settle(struct projection *projection, struct wall now,
         ok = projection_pass(projection, now, err);
     projection->settling = false;
     projection->now = now;
-    return ok && wait_for_batches(projection, err);
+    return ok && projection_wait(projection, err);
 }
 
 bool projection_is_due(const struct projection *projection) {
     return !list_empty(&projection->dirty);
-}
-
-/* ---- opening and recovery ---------------------------------------------- */
-
-static bool is_archived(struct projection *projection, const struct job *job) {
-    CLEANUP(arena_clear) struct arena arena = ARENA_INIT;
-    return job_state_is_final(job->state) &&
-           prune_has(projection->base, arena_string(&arena, job->name));
-}
-
-enum load_what { LOAD_MARKS, LOAD_STALE, LOAD_REMAKE };
-
-static void load_one(struct projection *projection, const struct job *job,
-                     enum load_what what) {
-    if (what == LOAD_REMAKE && is_archived(projection, job))
-        return;
-    struct mark *mark = mark_new(projection, job->num);
-    mark->from |= STATE_BIT(job->state);
-    mark->look |= what == LOAD_STALE;
-    mark->remake |= what == LOAD_REMAKE;
-    mark->fresh |= what == LOAD_REMAKE;
-    if (what != LOAD_MARKS)
-        mark_dirty(projection, mark);
-}
-
-static bool load(struct projection *projection, unsigned states,
-                 enum load_what what, struct err *err) {
-    CLEANUP(arena_clear) struct arena arena = ARENA_INIT;
-    struct store_list list = {
-        .states = states,
-        .kinds = 1u << JOB_CHANGE,
-        .stale_only = what == LOAD_STALE,
-        .limit = JOBS_AT_ONCE,
-    };
-    struct job *jobs;
-    size_t count;
-    do {
-        if (!store_jobs(projection->base->store, &list, &arena, &jobs, &count,
-                        err))
-            return false;
-        for (size_t i = 0; i < count; i++) {
-            load_one(projection, &jobs[i], what);
-            list.after_num = jobs[i].num;
-        }
-        arena_clear(&arena);
-    } while (count == JOBS_AT_ONCE);
-    return true;
-}
-
-bool projection_open(struct base *base, struct projection **ret_projection,
-                     struct err *err) {
-    struct projection *projection = mem_alloc(sizeof(*projection));
-    projection->base = base;
-    list_init(&projection->dirty);
-    projection->safe_seq = projection_safe_seq(base);
-    store_listen(base->store, on_event, projection);
-    if (!load(projection, STATES_LIVE | STATE_BIT(STATE_ABANDONED), LOAD_MARKS,
-              err)) {
-        projection_close(projection);
-        return false;
-    }
-    *ret_projection = projection;
-    return true;
-}
-
-void projection_close(struct projection *projection) {
-    size_t cursor = 0;
-    struct span key;
-    void *mark;
-    if (!projection)
-        return;
-    store_unlisten(projection->base->store, on_event, projection);
-    (void)wait_for_batches(projection, NULL);
-    while (map_next(&projection->marks, &cursor, &key, &mark))
-        free(mark);
-    map_clear(&projection->marks);
-    projection_forget_dirs(projection);
-    free(projection);
-}
-
-/* Whatever came after what was safe may be missing from files and logs. */
-static void mark_live(struct projection *projection) {
-    size_t cursor = 0;
-    struct span key;
-    void *value;
-    while (map_next(&projection->marks, &cursor, &key, &value)) {
-        struct mark *mark = value;
-        mark->look = true;
-        mark_dirty(projection, mark);
-    }
-}
-
-bool projection_recover(struct projection *projection, struct wall now,
-                        struct err *err) {
-    CLEANUP(fd_close) int lock = -1;
-    projection->now = now;
-    if (!projection_lock(projection, &lock, err) ||
-        !load(projection, STATES_ALL, LOAD_STALE, err))
-        return false;
-    if (projection->safe_seq < store_seq(projection->base->store))
-        mark_live(projection);
-    if (!projection_pass_locked(projection, err))
-        return false;
-    fd_close(&lock);
-    return projection_reconcile(projection, now, err);
-}
-
-bool projection_remake(struct projection *projection, struct wall now,
-                       struct err *err) {
-    return load(projection, STATES_ALL, LOAD_REMAKE, err) &&
-           projection_settle(projection, now, err);
 }

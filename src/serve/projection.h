@@ -33,6 +33,10 @@ bool projection_recover(struct projection *projection, struct wall now,
 bool projection_remake(struct projection *projection, struct wall now,
                        struct err *err);
 
+/* For a one-shot verb that changed sets, whether roles run or not: moves what
+ * is not where it should be, and nothing else. */
+bool projection_catch_up(struct base *base, struct wall now, struct err *err);
+
 /* Is there anything to do? */
 bool projection_is_due(const struct projection *projection);
 /* Moves and writes all that events since asked for; one syncfs. After it the

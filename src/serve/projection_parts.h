@@ -41,6 +41,12 @@ struct projection {
 };
 
 struct mark *projection_mark(struct projection *projection, uint64_t num);
+/* It, or a new one. */
+struct mark *projection_mark_new(struct projection *projection, uint64_t num);
+void projection_mark_dirty(struct projection *projection, struct mark *mark);
+void projection_on_event(void *ctx, const struct store_event *event);
+/* Until the registry answered all batches. */
+bool projection_wait(struct projection *projection, struct err *err);
 /* Its file is gone: the next pass makes it anew. */
 void projection_look_again(struct projection *projection, uint64_t num);
 struct store_batch *projection_batch(struct projection *projection);

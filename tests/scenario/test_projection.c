@@ -417,6 +417,23 @@ static void an_inherited_precursor_stands_in_the_job_file(void **state) {
     spool_end(&spool);
 }
 
+static void a_one_shot_verb_moves_what_it_changed(void **state) {
+    struct spool spool;
+    struct err err = {0};
+    (void)state;
+    spool_begin(&spool);
+    spool_admit(&spool, "C1", "a");
+    spool_admit(&spool, "C2", "a");
+    spool_step_only(&spool, "C1", STATE_TERMINATED, "operator");
+    spool_step_only(&spool, "C2", STATE_STAGED, "staged");
+    assert_true(projection_catch_up(spool.base, spool.now, &err));
+    spool_assert_projected(&spool);
+    assert_true(projection_catch_up(spool.base, spool.now, &err));
+    spool_settle(&spool); /* the other one finds nothing to do */
+    spool_assert_projected(&spool);
+    spool_end(&spool);
+}
+
 int main(int argc, char **argv) {
     SPOOL_MAIN(argc, argv);
     const struct CMUnitTest tests[] = {
@@ -439,6 +456,7 @@ int main(int argc, char **argv) {
         cmocka_unit_test(a_torn_line_of_a_log_is_taken_off),
         cmocka_unit_test(a_full_disk_only_delays),
         cmocka_unit_test(an_inherited_precursor_stands_in_the_job_file),
+        cmocka_unit_test(a_one_shot_verb_moves_what_it_changed),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
