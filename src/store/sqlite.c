@@ -55,11 +55,6 @@ static void set_committing(struct sqlite *sqlite, uint64_t seq) {
     pthread_mutex_unlock(&sqlite->lock);
 }
 
-static bool plain(struct db *db, enum statement which, struct err *err) {
-    CLEANUP(stmt_end) sqlite3_stmt *stmt = db_statement(db, which, err);
-    return stmt && db_do(db, stmt, err);
-}
-
 /* Changes when another connection commits, in whatever process. */
 static bool data_version(struct db *db, int64_t *ret_version, struct err *err) {
     CLEANUP(stmt_end)
@@ -77,7 +72,7 @@ static bool transact(struct sqlite *sqlite, struct list *batches,
     struct apply *apply = &sqlite->apply;
     struct head head;
     int64_t version;
-    if (!plain(db, SQL_BEGIN, err) || !db_head(db, &head, err) ||
+    if (!db_plain(db, SQL_BEGIN, err) || !db_head(db, &head, err) ||
         !data_version(db, &version, err))
         return false;
     if (version != sqlite->written_version)
@@ -95,7 +90,7 @@ static bool transact(struct sqlite *sqlite, struct list *batches,
     if (memcmp(&apply->head, &head, sizeof(head)) != 0 &&
         !db_head_put(db, &apply->head, err))
         return false;
-    return plain(db, SQL_COMMIT, err);
+    return db_plain(db, SQL_COMMIT, err);
 }
 
 /* After a failure: what is it, and may the store live on? */

@@ -128,10 +128,10 @@ bool sqlite_verify(struct store *store, struct err *err) {
                 err) ||
         !report(db, "PRAGMA foreign_key_check", "",
                 "rows without their job in table", err) ||
-        !verify_chain(store, err) || !db_run(db, "BEGIN", err))
+        !verify_chain(store, err) || !db_read_begin(db, err))
         return false;
     bool well = verify_tally(db, err);
-    sqlite3_exec(db->sqlite, "COMMIT", NULL, NULL, NULL);
+    db_read_end(db);
     return well;
 }
 

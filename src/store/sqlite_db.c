@@ -188,6 +188,19 @@ bool db_do(struct db *db, sqlite3_stmt *stmt, struct err *err) {
     return rc == SQLITE_DONE || db_fail(db, "write to", err);
 }
 
+bool db_plain(struct db *db, enum statement which, struct err *err) {
+    CLEANUP(stmt_end) sqlite3_stmt *stmt = db_statement(db, which, err);
+    return stmt && db_do(db, stmt, err);
+}
+
+bool db_read_begin(struct db *db, struct err *err) {
+    return db_plain(db, SQL_READ, err);
+}
+
+void db_read_end(struct db *db) {
+    db_plain(db, SQL_COMMIT, NULL);
+}
+
 /* ---- values ------------------------------------------------------------- */
 
 void bind_span(sqlite3_stmt *stmt, int place, struct span span) {

@@ -58,6 +58,12 @@ bool db_step(struct db *db, sqlite3_stmt *stmt, bool *ret_row, struct err *err);
 /* Steps a statement that gives no row. */
 bool db_do(struct db *db, sqlite3_stmt *stmt, struct err *err);
 
+/* Steps one without values: BEGIN, COMMIT and so on. */
+bool db_plain(struct db *db, enum statement which, struct err *err);
+/* Several reads of one state of the registry. db_read_end undoes nothing. */
+bool db_read_begin(struct db *db, struct err *err);
+void db_read_end(struct db *db);
+
 /* Values: places count from 1, columns from 0. */
 void bind_span(sqlite3_stmt *stmt, int place, struct span span);
 void bind_bytes(sqlite3_stmt *stmt, int place, struct span span);
@@ -84,6 +90,28 @@ bool db_head(struct db *db, struct head *ret_head, struct err *err);
 bool db_head_put(struct db *db, const struct head *head, struct err *err);
 
 extern const struct rows_ops sqlite_rows; /* struct rows is a struct db */
+bool sqlite_row_update(struct rows *rows, const struct row *row,
+                       struct err *err);
+/* sqlite_task.c */
+bool sqlite_task_get(struct rows *rows, uint64_t num, struct span node,
+                     struct store_task *ret_task, bool *ret_found,
+                     struct err *err);
+bool sqlite_task_put(struct rows *rows, uint64_t num,
+                     const struct store_task *task, struct err *err);
+bool sqlite_attempt_status(struct rows *rows, const struct row *row,
+                           struct span node, unsigned attempt,
+                           enum task_status *ret_status, bool *ret_found,
+                           struct err *err);
+bool sqlite_attempt_insert(struct rows *rows, struct row *row,
+                           const struct store_attempt *attempt, bool *ret_new,
+                           struct err *err);
+bool sqlite_attempt_end(struct rows *rows, struct row *row,
+                        const struct store_attempt *attempt, bool *ret_found,
+                        struct err *err);
+bool sqlite_attempt_remove(struct rows *rows, struct row *row, struct span node,
+                           unsigned attempt, struct err *err);
+bool sqlite_prune(struct rows *rows, struct row *row, bool *ret_changed,
+                  struct err *err);
 
 /* Creates or migrates; only checks when read_only. */
 bool db_migrate(struct db *db, bool read_only, struct err *err);

@@ -135,13 +135,13 @@ bool sqlite_ready(struct store *store, struct wall now, struct span after_rank,
     CLEANUP(found_clear) struct found both = {0};
     if (after_num == 0)
         after_rank = SPAN("");
-    if (!db_run(db, "BEGIN", err))
+    if (!db_read_begin(db, err))
         return false;
     bool well = ready_read(db, SQL_READY, now, after_rank, after_num, limit,
                            &at_once, arena, err) &&
                 ready_read(db, SQL_READY_DUE, now, after_rank, after_num, limit,
                            &due, arena, err);
-    sqlite3_exec(db->sqlite, "COMMIT", NULL, NULL, NULL);
+    db_read_end(db);
     if (!well)
         return false;
     merge(&at_once, &due, limit, &both);

@@ -216,11 +216,11 @@ bool sqlite_attempts(struct store *store, uint64_t num, struct arena *arena,
     struct rows_found found = {.each = sizeof(struct store_attempt)};
     struct store_attempt running;
     bool runs = false;
-    if (!db_run(db, "BEGIN", err)) /* both from one state of the registry */
+    if (!db_read_begin(db, err)) /* both from one state of the registry */
         return false;
     bool well = ended_attempts(db, num, &found, arena, err) &&
                 running_attempt(db, num, arena, &running, &runs, err);
-    sqlite3_exec(db->sqlite, "COMMIT", NULL, NULL, NULL);
+    db_read_end(db);
     if (!well)
         return false;
     if (runs)
@@ -408,13 +408,13 @@ bool sqlite_events(struct store *store, uint64_t after_seq, uint64_t num,
     struct db *db = reader_of(store);
     CLEANUP(rows_found_clear)
     struct rows_found found = {.each = sizeof(struct store_event)};
-    if (!db_run(db, "BEGIN", err))
+    if (!db_read_begin(db, err))
         return false;
     bool well =
         (num ? events_of_job(db, after_seq, num, limit, &found, arena, err)
              : events_of_all(db, after_seq, limit, &found, arena, err)) &&
         add_prev_hashes(db, &found, arena, err);
-    sqlite3_exec(db->sqlite, "COMMIT", NULL, NULL, NULL);
+    db_read_end(db);
     if (!well)
         return false;
     *ret_events = rows_give(&found, arena, ret_count);

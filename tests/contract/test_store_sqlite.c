@@ -8,6 +8,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "store/sqlite_db.h" /* the statements as they are */
+
 static void listener(void *ctx, const struct store_event *event) {
     struct text *seen = ctx;
     text_addf(seen, "%s%d:%.*s", seen->len ? " " : "", (int)event->seq,
@@ -308,6 +310,28 @@ static void a_reopened_store_goes_on_where_it_was(void **state) {
                         "move a X D ok; move b - P admitted");
 }
 
+static mode_t mode_of(const char *path, const char *end) {
+    CLEANUP(text_clear) struct text name = TEXT_INIT;
+    struct stat st;
+    text_addf(&name, "%s%s", path, end);
+    assert_int_equal(stat(text_string(&name), &st), 0);
+    return st.st_mode & 07777;
+}
+
+/* For a group that shares a registry: see base_init. */
+static void files_beside_have_the_mode_of_the_registry(void **state) {
+    (void)state;
+    CLEANUP(free_string) char *path = rig_new_path();
+    put(path, "", 0);
+    assert_int_equal(chmod(path, 0660), 0);
+    struct store *store = rig_open(path, false);
+    admit_into(store, "a");
+    store_close(store);
+    assert_int_equal(mode_of(path, ""), 0660);
+    assert_int_equal(mode_of(path, "-wal"), 0660);
+    assert_int_equal(mode_of(path, "-shm"), 0660);
+}
+
 static void closing_finishes_what_was_submitted(void **state) {
     struct rig *rig = *state;
     for (int i = 0; i < 20; i++) {
@@ -359,7 +383,9 @@ static void output_that_cannot_be_synced_fails_its_batch_alone(void **state) {
     struct rig *rig = *state;
     struct job one = rig_command("a", "a"), two = rig_command("b", "b");
     struct err err = {0};
-    int fd = open(rig->path, O_RDONLY | O_CLOEXEC);
+    /* Not the registry: closing one of its files drops SQLite's locks. */
+    CLEANUP(free_string) char *path = rig_new_path();
+    int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
     struct store_batch *good = rig_batch(rig), *bad = rig_batch(rig);
     store_sync_first(good, fd);
     store_admit(good, &one, NULL, 0, NULL, 0, NULL, 0);
@@ -448,6 +474,57 @@ static void a_word_of_tomorrow_is_an_error_not_a_crash(void **state) {
     edit(rig->path, "UPDATE job SET kind = 'command'");
 }
 
+/* ---- plans -------------------------------------------------------------- */
+
+struct text_of {
+    const char *name, *sql;
+};
+
+static const struct text_of statements[] = {
+#define STATEMENT(name, sql) {#name, sql},
+#include "store/sqlite.def"
+#undef STATEMENT
+};
+
+/* However many jobs there are, nothing walks over all of them. These walk in
+ * order and stop at once, or over a few rows. */
+static bool may_scan(const char *name) {
+    static const char *const names[] = {"JOB_LAST", "SETTINGS"};
+    for (size_t i = 0; i < COUNT(names); i++)
+        if (strcmp(name, names[i]) == 0)
+            return true;
+    return false;
+}
+
+static void no_statement_scans_a_table(void **state) {
+    (void)state;
+    CLEANUP(free_string) char *path = rig_new_path();
+    store_close(rig_open(path, false));
+    sqlite3 *db;
+    assert_int_equal(sqlite3_open(path, &db), SQLITE_OK);
+    unsigned explained = 0;
+    for (size_t i = 0; i < COUNT(statements); i++) {
+        CLEANUP(text_clear) struct text sql = TEXT_INIT;
+        sqlite3_stmt *stmt;
+        text_addf(&sql, "EXPLAIN QUERY PLAN %s", statements[i].sql);
+        assert_int_equal(
+            sqlite3_prepare_v2(db, text_string(&sql), -1, &stmt, NULL),
+            SQLITE_OK);
+        while (sqlite3_step(stmt) == SQLITE_ROW) {
+            const char *plan = (const char *)sqlite3_column_text(stmt, 3);
+            explained++;
+            if (strncmp(plan, "SCAN", 4) == 0 && !may_scan(statements[i].name))
+                fail_msg("%s: %s", statements[i].name, plan);
+            if (strcmp(statements[i].name, "READY") == 0 &&
+                strstr(plan, " j ") && !strstr(plan, "job_ready"))
+                fail_msg("READY: %s", plan);
+        }
+        sqlite3_finalize(stmt);
+    }
+    sqlite3_close(db);
+    assert_true(explained > 30);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         RIG_SQLITE_TESTS(two_stores_hear_each_other_once_and_in_order),
@@ -461,10 +538,12 @@ int main(void) {
         cmocka_unit_test(a_reader_reads_and_writes_nothing),
         cmocka_unit_test(a_reader_needs_no_right_to_write),
         RIG_SQLITE_TESTS(a_reopened_store_goes_on_where_it_was),
+        cmocka_unit_test(files_beside_have_the_mode_of_the_registry),
         RIG_SQLITE_TESTS(closing_finishes_what_was_submitted),
         cmocka_unit_test(the_owner_is_woken_when_a_batch_is_answered),
         RIG_SQLITE_TESTS(output_that_cannot_be_synced_fails_its_batch_alone),
         RIG_SQLITE_TESTS(a_backup_is_a_registry_of_its_own),
+        cmocka_unit_test(no_statement_scans_a_table),
         cmocka_unit_test(hands_in_the_file_are_noticed),
         RIG_SQLITE_TESTS(a_word_of_tomorrow_is_an_error_not_a_crash),
     };

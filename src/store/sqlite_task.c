@@ -1,0 +1,209 @@
+/* Tasks and attempts in a write transaction.
+ *
+ * The attempt of a one-task job that runs is not yet worth a row: it is kept
+ * with the job, and most often becomes a row only when it ends. */
+#include "store/sqlite_db.h"
+
+static struct db *db_of(struct rows *rows) {
+    return (struct db *)(void *)rows;
+}
+
+bool sqlite_task_get(struct rows *rows, uint64_t num, struct span node,
+                     struct store_task *ret_task, bool *ret_found,
+                     struct err *err) {
+    struct db *db = db_of(rows);
+    CLEANUP(stmt_end) sqlite3_stmt *stmt = db_statement(db, SQL_TASK_GET, err);
+    if (!stmt)
+        return false;
+    bind_u64(stmt, 1, num);
+    bind_span(stmt, 2, node);
+    if (!db_step(db, stmt, ret_found, err))
+        return false;
+    if (!*ret_found)
+        return true;
+    *ret_task = (struct store_task){
+        .at = column_u64(stmt, 0),
+        .attempt = column_unsigned(stmt, 2),
+        .not_before = column_wall(stmt, 3),
+    };
+    return task_status_parse(column_peek(stmt, 1), &ret_task->status) ||
+           err_set(err, ERR_DATA,
+                   "a task in registry '%s' has an unknown status", db->path);
+}
+
+bool sqlite_task_put(struct rows *rows, uint64_t num,
+                     const struct store_task *task, struct err *err) {
+    struct db *db = db_of(rows);
+    CLEANUP(stmt_end) sqlite3_stmt *stmt = db_statement(db, SQL_TASK_PUT, err);
+    if (!stmt)
+        return false;
+    bind_u64(stmt, 1, num);
+    bind_span(stmt, 2, task->node);
+    bind_word(stmt, 3, task_status_word(task->status));
+    bind_u64(stmt, 4, task->attempt);
+    bind_wall(stmt, 5, task->not_before);
+    return db_do(db, stmt, err);
+}
+
+static bool is_kept_with_job(const struct row *row, struct span node,
+                             unsigned attempt) {
+    return node.len == 0 && attempt == row->run_attempt;
+}
+
+/* Nothing is known of it that the job's row could not keep. */
+static bool is_plain(const struct store_attempt *attempt) {
+    return attempt->node.len == 0 && attempt->status == TASK_RUNNING &&
+           attempt->started.ns == 0 && attempt->ended.ns == 0 &&
+           attempt->exit_code == -1 && attempt->signal == 0 &&
+           attempt->reason.len == 0 && attempt->detail.len == 0 &&
+           attempt->output.len == 0 && attempt->output_bytes == 0 &&
+           attempt->cpu_us == 0 && attempt->peak_kib == 0;
+}
+
+static void kept(struct row *row, struct span node, unsigned attempt) {
+    if (node.len == 0 && attempt > row->attempt_kept)
+        row->attempt_kept = attempt;
+}
+
+static sqlite3_stmt *attempt_statement(struct db *db, enum statement which,
+                                       uint64_t num, struct span node,
+                                       unsigned attempt, struct err *err) {
+    sqlite3_stmt *stmt = db_statement(db, which, err);
+    if (!stmt)
+        return NULL;
+    bind_u64(stmt, 1, num);
+    bind_span(stmt, 2, node);
+    bind_u64(stmt, 3, attempt);
+    return stmt;
+}
+
+bool sqlite_attempt_status(struct rows *rows, const struct row *row,
+                           struct span node, unsigned attempt,
+                           enum task_status *ret_status, bool *ret_found,
+                           struct err *err) {
+    struct db *db = db_of(rows);
+    if (is_kept_with_job(row, node, attempt)) {
+        *ret_status = TASK_RUNNING;
+        *ret_found = true;
+        return true;
+    }
+    CLEANUP(stmt_end)
+    sqlite3_stmt *stmt =
+        attempt_statement(db, SQL_ATTEMPT_STATUS, row->num, node, attempt, err);
+    if (!stmt || !db_step(db, stmt, ret_found, err))
+        return false;
+    return !*ret_found || task_status_parse(column_peek(stmt, 0), ret_status) ||
+           err_set(err, ERR_DATA,
+                   "an attempt in registry '%s' has an unknown status",
+                   db->path);
+}
+
+static bool attempt_write(struct db *db, enum statement which,
+                          const struct store_attempt *attempt, bool *ret_wrote,
+                          struct err *err) {
+    CLEANUP(stmt_end)
+    sqlite3_stmt *stmt = attempt_statement(
+        db, which, attempt->num, attempt->node, attempt->attempt, err);
+    if (!stmt)
+        return false;
+    bind_word(stmt, 4, task_status_word(attempt->status));
+    bind_wall(stmt, 5, attempt->assigned);
+    bind_wall(stmt, 6, attempt->started);
+    bind_wall(stmt, 7, attempt->ended);
+    sqlite3_bind_int(stmt, 8, attempt->exit_code);
+    sqlite3_bind_int(stmt, 9, attempt->signal);
+    bind_span(stmt, 10, attempt->reason);
+    bind_span(stmt, 11, attempt->detail);
+    bind_span(stmt, 12, attempt->worker);
+    bind_span(stmt, 13, attempt->output);
+    bind_u64(stmt, 14, attempt->output_bytes);
+    bind_u64(stmt, 15, attempt->cpu_us);
+    bind_u64(stmt, 16, attempt->peak_kib);
+    if (!db_do(db, stmt, err))
+        return false;
+    *ret_wrote = sqlite3_changes(db->sqlite) > 0;
+    return true;
+}
+
+/* Another one begins before it ended: it becomes a row after all. */
+static bool attempt_spill(struct rows *rows, struct row *row, struct err *err) {
+    struct db *db = db_of(rows);
+    if (row->run_attempt == 0)
+        return true;
+    if (row->dirty && !sqlite_row_update(rows, row, err))
+        return false;
+    CLEANUP(stmt_end)
+    sqlite3_stmt *stmt = db_statement(db, SQL_ATTEMPT_SPILL, err);
+    if (!stmt)
+        return false;
+    bind_u64(stmt, 1, row->num);
+    kept(row, SPAN(""), row->run_attempt);
+    row->run_attempt = 0;
+    return db_do(db, stmt, err);
+}
+
+bool sqlite_attempt_insert(struct rows *rows, struct row *row,
+                           const struct store_attempt *attempt, bool *ret_new,
+                           struct err *err) {
+    *ret_new = false;
+    if (is_kept_with_job(row, attempt->node, attempt->attempt))
+        return true;
+    if (is_plain(attempt) && attempt->attempt > row->attempt_kept) {
+        if (!attempt_spill(rows, row, err))
+            return false;
+        row->run_attempt = attempt->attempt;
+        row->run_assigned = attempt->assigned;
+        row->run_worker = attempt->worker;
+        *ret_new = true;
+        return true;
+    }
+    kept(row, attempt->node, attempt->attempt);
+    return attempt_write(db_of(rows), SQL_ATTEMPT_INSERT, attempt, ret_new,
+                         err);
+}
+
+bool sqlite_attempt_end(struct rows *rows, struct row *row,
+                        const struct store_attempt *attempt, bool *ret_found,
+                        struct err *err) {
+    if (!is_kept_with_job(row, attempt->node, attempt->attempt))
+        return attempt_write(db_of(rows), SQL_ATTEMPT_END, attempt, ret_found,
+                             err);
+    row->run_attempt = 0;
+    kept(row, attempt->node, attempt->attempt);
+    return attempt_write(db_of(rows), SQL_ATTEMPT_INSERT, attempt, ret_found,
+                         err);
+}
+
+bool sqlite_attempt_remove(struct rows *rows, struct row *row, struct span node,
+                           unsigned attempt, struct err *err) {
+    struct db *db = db_of(rows);
+    if (is_kept_with_job(row, node, attempt)) {
+        row->run_attempt = 0;
+        return true;
+    }
+    CLEANUP(stmt_end)
+    sqlite3_stmt *stmt =
+        attempt_statement(db, SQL_ATTEMPT_REMOVE, row->num, node, attempt, err);
+    return stmt && db_do(db, stmt, err);
+}
+
+static bool remove_all(struct db *db, enum statement which, uint64_t num,
+                       bool *changed, struct err *err) {
+    CLEANUP(stmt_end) sqlite3_stmt *stmt = db_statement(db, which, err);
+    if (!stmt)
+        return false;
+    bind_u64(stmt, 1, num);
+    if (!db_do(db, stmt, err))
+        return false;
+    *changed = *changed || sqlite3_changes(db->sqlite) > 0;
+    return true;
+}
+
+bool sqlite_prune(struct rows *rows, struct row *row, bool *ret_changed,
+                  struct err *err) {
+    struct db *db = db_of(rows);
+    *ret_changed = row->run_attempt != 0;
+    row->run_attempt = 0;
+    return remove_all(db, SQL_ATTEMPTS_REMOVE, row->num, ret_changed, err) &&
+           remove_all(db, SQL_TASKS_REMOVE, row->num, ret_changed, err);
+}
