@@ -1,13 +1,12 @@
 #include "os/sum.h"
 
-#include <assert.h>
 #include <errno.h>
-#include <gnutls/crypto.h>
+#include <nettle/sha2.h>
 #include <stdlib.h>
 #include <unistd.h>
 
 struct sum {
-    gnutls_hash_hd_t hash;
+    struct sha256_ctx state;
 };
 
 static void put_hex(const unsigned char digest[SUM_BYTES],
@@ -22,27 +21,27 @@ static void put_hex(const unsigned char digest[SUM_BYTES],
 
 void sum_bytes(struct span bytes, char ret[SUM_TEXT_BYTES]) {
     unsigned char digest[SUM_BYTES];
-    int failed =
-        gnutls_hash_fast(GNUTLS_DIG_SHA256, bytes.p, bytes.len, digest);
-    assert(!failed);
+    struct sum sum;
+    sha256_init(&sum.state);
+    sum_add(&sum, bytes);
+    sha256_digest(&sum.state, SUM_BYTES, digest);
     put_hex(digest, ret);
 }
 
 struct sum *sum_new(void) {
     struct sum *sum = mem_alloc(sizeof(*sum));
-    int failed = gnutls_hash_init(&sum->hash, GNUTLS_DIG_SHA256);
-    assert(!failed);
+    sha256_init(&sum->state);
     return sum;
 }
 
 void sum_add(struct sum *sum, struct span bytes) {
     if (bytes.len > 0)
-        (void)gnutls_hash(sum->hash, bytes.p, bytes.len);
+        sha256_update(&sum->state, bytes.len, (const uint8_t *)bytes.p);
 }
 
 void sum_end(struct sum *sum, char ret[SUM_TEXT_BYTES]) {
     unsigned char digest[SUM_BYTES];
-    gnutls_hash_deinit(sum->hash, digest);
+    sha256_digest(&sum->state, SUM_BYTES, digest);
     free(sum);
     put_hex(digest, ret);
 }

@@ -1,7 +1,5 @@
 #include "serve/backup.h"
 
-#include <archive.h>
-#include <archive_entry.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -13,6 +11,7 @@
 #include "os/dir.h"
 #include "os/sum.h"
 #include "serve/backup_parts.h"
+#include "wire/tar.h"
 
 enum { PIECE_BYTES = 256 * 1024, DEPTH = 8 };
 
@@ -25,8 +24,8 @@ struct writing {
 };
 
 static bool tar_failed(struct writing *writing, struct err *err) {
-    int sys = archive_errno(writing->tar);
-    const char *why = archive_error_string(writing->tar);
+    int sys = tar.error_number(writing->tar);
+    const char *why = tar.error_string(writing->tar);
     return err_errno(err, sys > 0 ? sys : EIO, "cannot write the backup (%s)",
                      why ? why : "unknown");
 }
@@ -36,14 +35,14 @@ static bool tar_failed(struct writing *writing, struct err *err) {
 
 static bool begin_entry(struct writing *writing, const char *path,
                         const struct stat *st, struct err *err) {
-    struct archive_entry *entry = archive_entry_new();
-    archive_entry_set_pathname(entry, path);
-    archive_entry_set_size(entry, st->st_size);
-    archive_entry_set_filetype(entry, AE_IFREG);
-    archive_entry_set_perm(entry, st->st_mode & 0777);
-    archive_entry_set_mtime(entry, st->st_mtim.tv_sec, 0);
-    int got = archive_write_header(writing->tar, entry);
-    archive_entry_free(entry);
+    struct archive_entry *entry = tar.entry_new();
+    tar.entry_set_pathname(entry, path);
+    tar.entry_set_size(entry, st->st_size);
+    tar.entry_set_filetype(entry, AE_IFREG);
+    tar.entry_set_perm(entry, st->st_mode & 0777);
+    tar.entry_set_mtime(entry, st->st_mtim.tv_sec, 0);
+    int got = tar.write_header(writing->tar, entry);
+    tar.entry_free(entry);
     return got == ARCHIVE_OK || tar_failed(writing, err);
 }
 
@@ -58,8 +57,8 @@ static bool add_content(struct writing *writing, int fd, off_t size,
         ssize_t got = pread(fd, writing->piece, want, at);
         if (got <= 0)
             ok = err_errno(err, got < 0 ? errno : EIO, "cannot read it");
-        else if (archive_write_data(writing->tar, writing->piece,
-                                    (size_t)got) != got)
+        else if (tar.write_data(writing->tar, writing->piece, (size_t)got) !=
+                 got)
             ok = tar_failed(writing, err);
         else
             sum_add(sum, span_make(writing->piece, (size_t)got));
@@ -159,8 +158,8 @@ static bool add_config(struct writing *writing, struct err *err) {
 static bool add_manifest(struct writing *writing, struct err *err) {
     struct stat st = {.st_mode = 0640, .st_size = (off_t)writing->manifest.len};
     return begin_entry(writing, "MANIFEST", &st, err) &&
-           (archive_write_data(writing->tar, text_string(&writing->manifest),
-                               writing->manifest.len) ==
+           (tar.write_data(writing->tar, text_string(&writing->manifest),
+                           writing->manifest.len) ==
                 (la_ssize_t)writing->manifest.len ||
             tar_failed(writing, err));
 }
@@ -180,20 +179,22 @@ static bool add_all(struct writing *writing, const char *copy,
 
 static bool write_tar(struct base *base, int fd, const char *copy,
                       struct backup_report *report, struct err *err) {
+    if (!tar_load(err))
+        return false;
     struct writing writing = {
         .base = base,
-        .tar = archive_write_new(),
+        .tar = tar.write_new(),
         .report = report,
         .piece = mem_alloc(PIECE_BYTES),
     };
-    archive_write_set_format_pax_restricted(writing.tar);
-    archive_write_add_filter_none(writing.tar);
-    bool ok = archive_write_open_fd(writing.tar, fd) == ARCHIVE_OK ||
+    tar.write_set_format_pax_restricted(writing.tar);
+    tar.write_add_filter_none(writing.tar);
+    bool ok = tar.write_open_fd(writing.tar, fd) == ARCHIVE_OK ||
               tar_failed(&writing, err);
     ok = ok && add_all(&writing, copy, err);
-    if (ok && archive_write_close(writing.tar) != ARCHIVE_OK)
+    if (ok && tar.write_close(writing.tar) != ARCHIVE_OK)
         ok = tar_failed(&writing, err);
-    archive_write_free(writing.tar);
+    tar.write_free(writing.tar);
     text_clear(&writing.manifest);
     free(writing.piece);
     if (ok && fsync(fd) < 0)

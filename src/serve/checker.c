@@ -16,6 +16,7 @@
 #include "os/dir.h"
 #include "os/sandbox.h"
 #include "wire/set_check.h"
+#include "wire/tar.h"
 
 /* A check costs little but may be made to last; two at once keep one bad set
  * from holding up the others, and leave the machine to the work itself. */
@@ -88,7 +89,7 @@ int checker_main(int argc, char **argv) {
             fprintf(stderr, "pointsman: check-set: unknown '%s'\n", argv[i]);
             return err_exit_status(ERR_USAGE);
         }
-    if (!child_sandbox(&child, &err) ||
+    if (!tar_load(&err) || !child_sandbox(&child, &err) ||
         !set_tar_check(STDIN_FILENO, &child.limits, &arena, &check, &err)) {
         fprintf(stderr, "pointsman: check-set: %s\n", err.text);
         _exit(err_exit_status(ERR_TEMPORARY));

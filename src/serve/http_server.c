@@ -15,7 +15,6 @@
 #include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <microhttpd.h>
 #include <netinet/in.h>
 #include <poll.h>
 #include <stdlib.h>
@@ -26,6 +25,7 @@
 #include "base/list.h"
 #include "os/fd.h"
 #include "os/sock.h"
+#include "serve/mhd.h"
 
 enum {
     /* Of a connection: head and buffers. The library clears all of it twice a
@@ -88,7 +88,7 @@ static void exchange_resume(struct exchange *exchange) {
         return;
     exchange->suspended = false;
     watch_end(exchange);
-    MHD_resume_connection(exchange->connection);
+    mhd.resume_connection(exchange->connection);
     exchange->server->due = true;
 }
 
@@ -108,11 +108,11 @@ static void on_hang_up(uv_poll_t *watch, int status, int events) {
 static void exchange_suspend(struct exchange *exchange) {
     struct http_server *server = exchange->server;
 
-    MHD_suspend_connection(exchange->connection);
+    mhd.suspend_connection(exchange->connection);
     exchange->suspended = true;
     if (!api_call_is_long(exchange->call))
         return;
-    const union MHD_ConnectionInfo *info = MHD_get_connection_info(
+    const union MHD_ConnectionInfo *info = mhd.get_connection_info(
         exchange->connection, MHD_CONNECTION_INFO_CONNECTION_FD);
     uv_poll_t *watch = mem_alloc(sizeof *watch);
     if (info == NULL ||
@@ -159,24 +159,24 @@ static enum MHD_Result answer(struct exchange *exchange) {
 
     if (api_call_is_whole(call)) {
         (void)api_call_read(call, &span);
-        response = MHD_create_response_from_buffer(
+        response = mhd.create_response_from_buffer(
             span.len, (void *)(uintptr_t)span.p, MHD_RESPMEM_MUST_COPY);
     } else {
-        response = MHD_create_response_from_callback(
+        response = mhd.create_response_from_callback(
             MHD_SIZE_UNKNOWN, HTTP_BLOCK_BYTES, answer_read, exchange, NULL);
     }
     if (response == NULL)
         return MHD_NO;
-    (void)MHD_add_response_header(response, MHD_HTTP_HEADER_CONTENT_TYPE,
+    (void)mhd.add_response_header(response, MHD_HTTP_HEADER_CONTENT_TYPE,
                                   api_call_content_type(call));
     int status = api_call_status(call);
     if (status == MHD_HTTP_SERVICE_UNAVAILABLE)
-        (void)MHD_add_response_header(response, MHD_HTTP_HEADER_RETRY_AFTER,
+        (void)mhd.add_response_header(response, MHD_HTTP_HEADER_RETRY_AFTER,
                                       "1");
     exchange->queued = true;
     enum MHD_Result result =
-        MHD_queue_response(exchange->connection, (unsigned)status, response);
-    MHD_destroy_response(response);
+        mhd.queue_response(exchange->connection, (unsigned)status, response);
+    mhd.destroy_response(response);
     return result;
 }
 
@@ -210,7 +210,7 @@ static struct api_actor actor_of(const struct exchange *exchange) {
 
     if (!options->local)
         return actor;
-    const union MHD_ConnectionInfo *info = MHD_get_connection_info(
+    const union MHD_ConnectionInfo *info = mhd.get_connection_info(
         exchange->connection, MHD_CONNECTION_INFO_CONNECTION_FD);
     if (info == NULL || !sock_peer(info->connect_fd, &peer, NULL))
         return actor;
@@ -228,26 +228,26 @@ static enum MHD_Result refuse_method(struct MHD_Connection *connection) {
         "{\"type\":\"/errors/usage\",\"title\":\"the call is wrong\","
         "\"status\":405,\"detail\":\"only GET, POST and PUT are known here\","
         "\"kind\":\"usage\"}\n";
-    struct MHD_Response *response = MHD_create_response_from_buffer(
+    struct MHD_Response *response = mhd.create_response_from_buffer(
         sizeof(text) - 1, text, MHD_RESPMEM_PERSISTENT);
 
     if (response == NULL)
         return MHD_NO;
-    (void)MHD_add_response_header(response, MHD_HTTP_HEADER_CONTENT_TYPE,
+    (void)mhd.add_response_header(response, MHD_HTTP_HEADER_CONTENT_TYPE,
                                   "application/problem+json");
-    (void)MHD_add_response_header(response, MHD_HTTP_HEADER_ALLOW,
+    (void)mhd.add_response_header(response, MHD_HTTP_HEADER_ALLOW,
                                   "GET, POST, PUT");
     enum MHD_Result result =
-        MHD_queue_response(connection, MHD_HTTP_METHOD_NOT_ALLOWED, response);
-    MHD_destroy_response(response);
+        mhd.queue_response(connection, MHD_HTTP_METHOD_NOT_ALLOWED, response);
+    mhd.destroy_response(response);
     return result;
 }
 
 static void exchange_open(struct exchange *exchange, enum api_method method) {
     struct MHD_Connection *connection = exchange->connection;
-    const char *accept = MHD_lookup_connection_value(
+    const char *accept = mhd.lookup_connection_value(
         connection, MHD_HEADER_KIND, MHD_HTTP_HEADER_ACCEPT);
-    const char *last = MHD_lookup_connection_value(connection, MHD_HEADER_KIND,
+    const char *last = mhd.lookup_connection_value(connection, MHD_HEADER_KIND,
                                                    "Last-Event-ID");
     struct api_request request = {
         .method = method,
@@ -292,7 +292,7 @@ static enum MHD_Result handle(void *ctx, struct MHD_Connection *connection,
         return MHD_NO;
     /* Resumed without an answer: the caller is gone, or will be asked again. */
     const union MHD_ConnectionInfo *info =
-        MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD);
+        mhd.get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD);
     struct pollfd look = {.fd = info == NULL ? -1 : info->connect_fd};
     if (poll(&look, 1, 0) > 0 && (look.revents & (POLLHUP | POLLERR)) != 0)
         return MHD_NO;
@@ -333,12 +333,12 @@ static void http_server_turn(uv_prepare_t *prepare) {
         wait_ms = api_turn(server->options.api);
         if (server->due) {
             server->due = false;
-            (void)MHD_run(server->daemon);
+            (void)mhd.run(server->daemon);
             if (wait_ms != 0)
                 wait_ms = api_turn(server->options.api);
         }
     } while (server->due);
-    if (MHD_get_timeout(server->daemon, &http_ms) == MHD_YES &&
+    if (mhd.get_timeout(server->daemon, &http_ms) == MHD_YES &&
         (wait_ms < 0 || http_ms < (uint64_t)wait_ms))
         wait_ms = (int64_t)http_ms;
     if (wait_ms < 0)
@@ -369,7 +369,9 @@ static void say_nothing(void *ctx, const char *format, va_list args) {
 static bool daemon_start(struct http_server *server, struct err *err) {
     const struct http_server_options *options = &server->options;
 
-    server->daemon = MHD_start_daemon(
+    if (!mhd_load(err))
+        return false;
+    server->daemon = mhd.start_daemon(
         MHD_USE_EPOLL | MHD_ALLOW_SUSPEND_RESUME | MHD_USE_ERROR_LOG, 0, NULL,
         NULL, handle, server, MHD_OPTION_EXTERNAL_LOGGER, say_nothing, NULL,
         MHD_OPTION_LISTEN_SOCKET, options->fd, MHD_OPTION_URI_LOG_CALLBACK,
@@ -397,7 +399,7 @@ bool http_server_open(const struct http_server_options *options,
         return false;
     }
     int epoll_fd =
-        MHD_get_daemon_info(server->daemon, MHD_DAEMON_INFO_EPOLL_FD)->epoll_fd;
+        mhd.get_daemon_info(server->daemon, MHD_DAEMON_INFO_EPOLL_FD)->epoll_fd;
     server->handles = HTTP_HANDLES;
     uv_poll_init(options->loop, &server->poll, epoll_fd);
     uv_timer_init(options->loop, &server->timer);
@@ -430,7 +432,7 @@ void http_server_close(struct http_server *server, void (*closed)(void *ctx),
         struct exchange *exchange = LIST_OF(it, struct exchange, link);
         exchange_resume(exchange);
     }
-    MHD_stop_daemon(server->daemon); /* closes the listening socket too */
+    mhd.stop_daemon(server->daemon); /* closes the listening socket too */
     uv_close((uv_handle_t *)&server->poll, on_closed);
     uv_close((uv_handle_t *)&server->timer, on_closed);
     uv_close((uv_handle_t *)&server->prepare, on_closed);

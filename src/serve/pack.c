@@ -1,7 +1,5 @@
 #include "serve/pack.h"
 
-#include <archive.h>
-#include <archive_entry.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -16,6 +14,7 @@
 #include "os/sum.h"
 #include "serve/pack_source.h"
 #include "wire/meta.h"
+#include "wire/tar.h"
 
 /* One call of pack_write. */
 struct pack {
@@ -147,7 +146,7 @@ static bool meta_fill(struct pack *pack, struct err *err) {
 /* ---- the archive -------------------------------------------------------- */
 
 static bool archive_fail(struct archive *archive, struct err *err) {
-    int sys = archive_errno(archive);
+    int sys = tar.error_number(archive);
     return err_errno(err, sys > 0 ? sys : EIO, "cannot write the tarball");
 }
 
@@ -155,24 +154,24 @@ static bool member_write(struct pack *pack, struct archive *archive,
                          const char *name, unsigned mode, struct span content,
                          struct err *err) {
     bool link = mode == 0120000;
-    struct archive_entry *entry = archive_entry_new();
-    archive_entry_set_pathname(entry, name);
-    archive_entry_set_filetype(entry, link ? AE_IFLNK : AE_IFREG);
-    archive_entry_set_perm(entry, link ? 0777 : mode & 0777);
-    archive_entry_set_mtime(entry, wall_s(pack->now), 0);
+    struct archive_entry *entry = tar.entry_new();
+    tar.entry_set_pathname(entry, name);
+    tar.entry_set_filetype(entry, link ? AE_IFLNK : AE_IFREG);
+    tar.entry_set_perm(entry, link ? 0777 : mode & 0777);
+    tar.entry_set_mtime(entry, wall_s(pack->now), 0);
     if (link) {
         CLEANUP(free_string) char *target = span_string(content);
-        archive_entry_set_symlink(entry, target);
-        archive_entry_set_size(entry, 0);
+        tar.entry_set_symlink(entry, target);
+        tar.entry_set_size(entry, 0);
         content = SPAN("");
     } else {
-        archive_entry_set_size(entry, (int64_t)content.len);
+        tar.entry_set_size(entry, (int64_t)content.len);
     }
-    bool ok = archive_write_header(archive, entry) == ARCHIVE_OK &&
-              (content.len == 0 ||
-               archive_write_data(archive, content.p, content.len) ==
-                   (la_ssize_t)content.len);
-    archive_entry_free(entry);
+    bool ok =
+        tar.write_header(archive, entry) == ARCHIVE_OK &&
+        (content.len == 0 || tar.write_data(archive, content.p, content.len) ==
+                                 (la_ssize_t)content.len);
+    tar.entry_free(entry);
     return ok || archive_fail(archive, err);
 }
 
@@ -202,19 +201,21 @@ static bool members_write(struct pack *pack, struct archive *archive,
 /* GNU tar takes any name and size and changes no byte of either; gzip without
  * a time, so that the same content gives the same bytes. */
 static bool archive_write(struct pack *pack, int fd, struct err *err) {
-    struct archive *archive = archive_write_new();
-    bool ok = archive_write_set_format_gnutar(archive) == ARCHIVE_OK &&
-              archive_write_add_filter_gzip(archive) == ARCHIVE_OK &&
-              archive_write_set_filter_option(archive, "gzip", "timestamp",
-                                              NULL) == ARCHIVE_OK &&
-              archive_write_set_bytes_in_last_block(archive, 1) == ARCHIVE_OK &&
-              archive_write_open_fd(archive, fd) == ARCHIVE_OK;
+    if (!tar_load(err))
+        return false;
+    struct archive *archive = tar.write_new();
+    bool ok = tar.write_set_format_gnutar(archive) == ARCHIVE_OK &&
+              tar.write_add_filter_gzip(archive) == ARCHIVE_OK &&
+              tar.write_set_filter_option(archive, "gzip", "timestamp", NULL) ==
+                  ARCHIVE_OK &&
+              tar.write_set_bytes_in_last_block(archive, 1) == ARCHIVE_OK &&
+              tar.write_open_fd(archive, fd) == ARCHIVE_OK;
     if (!ok)
         archive_fail(archive, err);
     ok = ok && members_write(pack, archive, err);
-    if (ok && archive_write_close(archive) != ARCHIVE_OK)
+    if (ok && tar.write_close(archive) != ARCHIVE_OK)
         ok = archive_fail(archive, err);
-    archive_write_free(archive);
+    tar.write_free(archive);
     return ok;
 }
 

@@ -1,5 +1,3 @@
-#include <archive.h>
-#include <archive_entry.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -13,6 +11,7 @@
 #include "os/sum.h"
 #include "serve/backup_parts.h"
 #include "serve/projection.h"
+#include "wire/tar.h"
 
 /* A backup is read as if by a stranger's hand: members have one of few first
  * names, go only below the new base, and count when the manifest agrees. */
@@ -29,7 +28,7 @@ struct reading {
 };
 
 static bool bad(struct reading *reading, struct err *err, const char *what) {
-    const char *why = archive_error_string(reading->tar);
+    const char *why = tar.error_string(reading->tar);
     return err_set(err, ERR_DATA, "%s%s%s%s", what, why ? " (" : "",
                    why ? why : "", why ? ")" : "");
 }
@@ -81,8 +80,8 @@ static bool read_content(struct reading *reading, int fd,
     bool ok = true;
     int got = ARCHIVE_OK;
     *ret_bytes = 0;
-    while (ok && (got = archive_read_data_block(reading->tar, &bytes, &count,
-                                                &at)) == ARCHIVE_OK) {
+    while (ok && (got = tar.read_data_block(reading->tar, &bytes, &count,
+                                            &at)) == ARCHIVE_OK) {
         ok = (uint64_t)at == *ret_bytes ||
              bad(reading, err, "a member has holes");
         sum_add(sum, span_make(bytes, count));
@@ -99,7 +98,7 @@ static bool read_manifest(struct reading *reading, struct err *err) {
     size_t count;
     la_int64_t at;
     int got;
-    while ((got = archive_read_data_block(reading->tar, &bytes, &count, &at)) ==
+    while ((got = tar.read_data_block(reading->tar, &bytes, &count, &at)) ==
            ARCHIVE_OK) {
         if (reading->manifest.len + count > MANIFEST_BYTES)
             return err_set(err, ERR_DATA, "its manifest is too long");
@@ -116,9 +115,8 @@ static bool read_member(struct reading *reading, struct archive_entry *entry,
     CLEANUP(fd_close) int fd = -1;
     char sum[SUM_TEXT_BYTES];
     uint64_t bytes;
-    const char *path = archive_entry_pathname(entry);
-    if (!path || archive_entry_filetype(entry) != AE_IFREG ||
-        reading->has_manifest)
+    const char *path = tar.entry_pathname(entry);
+    if (!path || tar.entry_filetype(entry) != AE_IFREG || reading->has_manifest)
         return err_set(err, ERR_DATA, "it is not a backup of this program");
     if (strcmp(path, "MANIFEST") == 0)
         return read_manifest(reading, err);
@@ -127,7 +125,7 @@ static bool read_member(struct reading *reading, struct archive_entry *entry,
         return err_set(err, ERR_DATA, "its member '%s' has no place in a base",
                        shown.p);
     if (reading->into >= 0 &&
-        !open_target(reading->into, path, archive_entry_perm(entry), &fd, err))
+        !open_target(reading->into, path, tar.entry_perm(entry), &fd, err))
         return false;
     if (!read_content(reading, fd, sum, &bytes, err))
         return err_wrap(err, "member '%s'", shown.p);
@@ -192,20 +190,22 @@ static void clear_sums(struct map *sums) {
 
 bool backup_read(int fd, int into, struct backup_report *report,
                  struct err *err) {
+    if (!tar_load(err))
+        return false;
     struct reading reading = {
-        .tar = archive_read_new(), .into = into, .report = report};
+        .tar = tar.read_new(), .into = into, .report = report};
     struct archive_entry *entry;
     int got = ARCHIVE_OK;
-    archive_read_support_format_tar(reading.tar);
-    bool ok = archive_read_open_fd(reading.tar, fd, 256 * 1024) == ARCHIVE_OK ||
+    tar.read_support_format_tar(reading.tar);
+    bool ok = tar.read_open_fd(reading.tar, fd, 256 * 1024) == ARCHIVE_OK ||
               bad(&reading, err, "it is not a backup of this program");
     while (ok &&
-           (got = archive_read_next_header(reading.tar, &entry)) == ARCHIVE_OK)
+           (got = tar.read_next_header(reading.tar, &entry)) == ARCHIVE_OK)
         ok = read_member(&reading, entry, err);
     if (ok && got != ARCHIVE_EOF)
         ok = bad(&reading, err, "it is damaged, or not a backup");
     ok = ok && compare(&reading, err);
-    archive_read_free(reading.tar);
+    tar.read_free(reading.tar);
     clear_sums(&reading.sums);
     text_clear(&reading.manifest);
     return ok;

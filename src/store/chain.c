@@ -2,19 +2,13 @@
 
 #include <assert.h>
 
-#include <gnutls/gnutls.h>
-#include <gnutls/crypto.h>
+#include <nettle/sha2.h>
 
 void chain_init(struct chain *chain) {
-    gnutls_hash_hd_t hash;
-    int rc = gnutls_hash_init(&hash, GNUTLS_DIG_SHA256);
-    assert(rc == 0); /* SHA-256 is always there */
-    *chain = (struct chain){.hash = hash};
+    *chain = (struct chain){0};
 }
 
 void chain_clear(struct chain *chain) {
-    if (chain->hash)
-        gnutls_hash_deinit(chain->hash, NULL);
     text_clear(&chain->scratch);
     *chain = (struct chain){0};
 }
@@ -58,8 +52,10 @@ void chain_next(struct chain *chain, const unsigned char prev[CHAIN_BYTES],
     at = put_span(at, event->reason);
     at = put_span(at, event->detail);
     assert((size_t)(at - start) <= most);
-    gnutls_hash(chain->hash, start, (size_t)(at - start));
-    gnutls_hash_output(chain->hash, ret_hash); /* and begins anew */
+    struct sha256_ctx state;
+    sha256_init(&state);
+    sha256_update(&state, (size_t)(at - start), start);
+    sha256_digest(&state, CHAIN_BYTES, ret_hash);
 }
 
 struct span chain_hex(struct arena *arena,

@@ -9,7 +9,6 @@
 enum { CHAIN_BYTES = 32, CHAIN_HEX_BYTES = 64 };
 
 struct chain {
-    void *hash; /* gnutls_hash_hd_t, kept: making one costs more than using */
     struct text scratch;
 };
 

@@ -5,15 +5,14 @@
  * between two members), and whether anything but zeros stands behind it. */
 #include "wire/set_tar.h"
 
-#include <archive.h>
-#include <archive_entry.h>
 #include <errno.h>
-#include <gnutls/crypto.h>
 #include <locale.h>
+#include <nettle/sha2.h>
 #include <stdlib.h>
 #include <unistd.h>
 
 #include "wire/set_check.h"
+#include "wire/tar.h"
 #include "wire/tar_names.h"
 
 enum { READ_BYTES = 64 << 10, END_BYTES = 1024, HEADERS_BYTES = 4 << 20 };
@@ -33,7 +32,7 @@ struct reader {
     struct err *err;
     bool failed; /* ours: *err is set */
 
-    gnutls_hash_hd_t hash;
+    struct sha256_ctx hash;
     bool packed_end; /* read() gave 0 */
     char *packed;    /* READ_BYTES */
 
@@ -54,13 +53,10 @@ struct reader {
 };
 
 static void reader_clear(struct reader *reader) {
-    unsigned char unused[32];
     if (reader->inner)
-        archive_read_free(reader->inner);
+        tar.read_free(reader->inner);
     if (reader->outer)
-        archive_read_free(reader->outer);
-    if (reader->hash)
-        gnutls_hash_deinit(reader->hash, unused);
+        tar.read_free(reader->outer);
     free(reader->packed);
     free(reader->seen);
     free(reader->members);
@@ -90,11 +86,7 @@ static ssize_t packed_read(struct reader *reader) {
     }
     reader->packed_end = !got;
     reader->check->size += (uint64_t)got;
-    if (got && gnutls_hash(reader->hash, reader->packed, (size_t)got) < 0) {
-        err_set(reader->err, ERR_INTERNAL, "cannot compute SHA-256");
-        fail(reader);
-        return -1;
-    }
+    sha256_update(&reader->hash, (size_t)got, (const uint8_t *)reader->packed);
     return got;
 }
 
@@ -104,12 +96,12 @@ static la_ssize_t outer_read(struct archive *archive, void *context,
     ssize_t got = packed_read(reader);
     *ret_bytes = reader->packed;
     if (got < 0)
-        archive_set_error(archive, EIO, "read failed");
+        tar.set_error(archive, EIO, "read failed");
     return got;
 }
 
 static bool is_cut(struct archive *archive) {
-    const char *text = archive_error_string(archive);
+    const char *text = tar.error_string(archive);
     return text && (strcasestr(text, "truncated") ||
                     strcasestr(text, "unexpected end"));
 }
@@ -117,7 +109,7 @@ static bool is_cut(struct archive *archive) {
 static bool refuse_damage(struct reader *reader, struct archive *archive) {
     if (reader->failed || reader->check->why.kind)
         return false; /* known better already */
-    const char *text = archive_error_string(archive);
+    const char *text = tar.error_string(archive);
     if (is_cut(archive))
         return refuse(reader, REFUSAL_CUT, "the archive ends too early: %s",
                       text);
@@ -181,8 +173,7 @@ static bool window_add(struct reader *reader, const void *p, size_t bytes) {
 static ssize_t unpacked_read(struct reader *reader, const void **ret_bytes) {
     size_t bytes = 0;
     la_int64_t offset;
-    int result =
-        archive_read_data_block(reader->outer, ret_bytes, &bytes, &offset);
+    int result = tar.read_data_block(reader->outer, ret_bytes, &bytes, &offset);
     if (result == ARCHIVE_EOF)
         return 0;
     if (result != ARCHIVE_OK) {
@@ -200,40 +191,40 @@ static la_ssize_t inner_read(struct archive *archive, void *context,
                              const void **ret_bytes) {
     ssize_t got = unpacked_read(context, ret_bytes);
     if (got < 0)
-        archive_set_error(archive, EINVAL, "unpacking failed");
+        tar.set_error(archive, EINVAL, "unpacking failed");
     return got;
 }
 
 static bool outer_open(struct reader *reader) {
-    struct archive *outer = reader->outer = archive_read_new();
+    struct archive *outer = reader->outer = tar.read_new();
     struct archive_entry *entry;
-    if (!outer || archive_read_support_format_raw(outer) ||
-        archive_read_support_filter_none(outer) ||
-        archive_read_support_filter_gzip(outer) ||
-        archive_read_support_filter_xz(outer) ||
-        archive_read_support_filter_zstd(outer)) {
+    if (!outer || tar.read_support_format_raw(outer) ||
+        tar.read_support_filter_none(outer) ||
+        tar.read_support_filter_gzip(outer) ||
+        tar.read_support_filter_xz(outer) ||
+        tar.read_support_filter_zstd(outer)) {
         err_set(reader->err, ERR_INTERNAL, "cannot set up libarchive");
         return fail(reader);
     }
-    if (archive_read_open(outer, reader, NULL, outer_read, NULL) ||
-        archive_read_next_header(outer, &entry)) {
+    if (tar.read_open(outer, reader, NULL, outer_read, NULL) ||
+        tar.read_next_header(outer, &entry)) {
         if (!reader->check->size && !reader->failed)
             return refuse(reader, REFUSAL_NOT_TAR, "the tarball is empty");
         return refuse_damage(reader, outer);
     }
-    if (archive_filter_count(outer) > 2)
+    if (tar.filter_count(outer) > 2)
         return refuse(reader, REFUSAL_NOT_TAR, "it is compressed twice");
     return true;
 }
 
 static bool inner_open(struct reader *reader) {
-    struct archive *inner = reader->inner = archive_read_new();
-    if (!inner || archive_read_support_format_tar(inner) ||
-        archive_read_support_filter_none(inner)) {
+    struct archive *inner = reader->inner = tar.read_new();
+    if (!inner || tar.read_support_format_tar(inner) ||
+        tar.read_support_filter_none(inner)) {
         err_set(reader->err, ERR_INTERNAL, "cannot set up libarchive");
         return fail(reader);
     }
-    if (!archive_read_open(inner, reader, NULL, inner_read, NULL))
+    if (!tar.read_open(inner, reader, NULL, inner_read, NULL))
         return true;
     if (!reader->failed && !reader->check->why.kind)
         return refuse(reader, REFUSAL_NOT_TAR,
@@ -266,8 +257,7 @@ static bool take_content(struct reader *reader, struct span path, uint64_t size,
         const void *p;
         size_t bytes;
         la_int64_t offset;
-        int result =
-            archive_read_data_block(reader->inner, &p, &bytes, &offset);
+        int result = tar.read_data_block(reader->inner, &p, &bytes, &offset);
         if (result == ARCHIVE_EOF)
             break;
         if (result != ARCHIVE_OK)
@@ -294,8 +284,8 @@ static bool take_meta_bytes(struct reader *reader, struct span bytes) {
 }
 
 static bool take_meta(struct reader *reader, struct archive_entry *entry) {
-    uint64_t size = (uint64_t)archive_entry_size(entry);
-    if (archive_entry_filetype(entry) != AE_IFREG)
+    uint64_t size = (uint64_t)tar.entry_size(entry);
+    if (tar.entry_filetype(entry) != AE_IFREG)
         return refuse(reader, REFUSAL_MEMBER_TYPE,
                       "member 'meta' is not a regular file");
     if (reader->meta_seen)
@@ -333,7 +323,7 @@ static bool visit(struct reader *reader, const struct set_member *member) {
 
 static bool take_link(struct reader *reader, struct archive_entry *entry,
                       struct set_member *member) {
-    struct span target = span_of(archive_entry_symlink(entry));
+    struct span target = span_of(tar.entry_symlink(entry));
     if (!reader->limits->symlinks)
         return refuse(reader, REFUSAL_SYMLINK,
                       "member '%.*s' is a symbolic link, the target does not "
@@ -351,11 +341,11 @@ static bool take_link(struct reader *reader, struct archive_entry *entry,
 static bool take_file(struct reader *reader, struct archive_entry *entry,
                       struct span path) {
     struct set_member member = {.path = path,
-                                .size = (uint64_t)archive_entry_size(entry),
-                                .executable = archive_entry_mode(entry) & 0111};
+                                .size = (uint64_t)tar.entry_size(entry),
+                                .executable = tar.entry_mode(entry) & 0111};
     if (!path_check(path, &reader->limits->path, &reader->check->why))
         return false;
-    if (archive_entry_filetype(entry) == AE_IFLNK) {
+    if (tar.entry_filetype(entry) == AE_IFLNK) {
         if (!take_link(reader, entry, &member))
             return false;
         member.executable = false;
@@ -367,14 +357,14 @@ static bool take_file(struct reader *reader, struct archive_entry *entry,
 static bool type_is_allowed(struct reader *reader, struct archive_entry *entry,
                             struct span path) {
     const char *what = NULL;
-    mode_t type = archive_entry_filetype(entry);
-    if (archive_entry_hardlink(entry))
+    mode_t type = tar.entry_filetype(entry);
+    if (tar.entry_hardlink(entry))
         what = "a hard link";
     else if (type == AE_IFCHR || type == AE_IFBLK)
         what = "a device";
     else if (type == AE_IFIFO)
         what = "a FIFO";
-    else if (archive_entry_sparse_count(entry))
+    else if (tar.entry_sparse_count(entry))
         what = "a sparse file";
     else if (type != AE_IFREG && type != AE_IFDIR && type != AE_IFLNK)
         what = "of no kind that is allowed";
@@ -389,8 +379,8 @@ static bool type_is_allowed(struct reader *reader, struct archive_entry *entry,
 static bool take_path(struct reader *reader, struct archive_entry *entry,
                       struct span *ret_path) {
     struct path_limits limits = reader->limits->path;
-    struct span path = span_of(archive_entry_pathname(entry));
-    if (archive_entry_filetype(entry) == AE_IFDIR && path.len > 1 &&
+    struct span path = span_of(tar.entry_pathname(entry));
+    if (tar.entry_filetype(entry) == AE_IFDIR && path.len > 1 &&
         path.p[path.len - 1] == '/')
         path.len--;
     limits.path_bytes += strlen("lroot/");
@@ -413,7 +403,7 @@ static bool take_path(struct reader *reader, struct archive_entry *entry,
 
 static bool take_entry(struct reader *reader, struct archive_entry *entry) {
     struct span path;
-    bool directory = archive_entry_filetype(entry) == AE_IFDIR;
+    bool directory = tar.entry_filetype(entry) == AE_IFDIR;
     if (!take_path(reader, entry, &path) ||
         !type_is_allowed(reader, entry, path))
         return false;
@@ -427,7 +417,7 @@ static bool take_entry(struct reader *reader, struct archive_entry *entry) {
                       "member '%.*s' is neither 'meta' nor below 'lroot/'",
                       (int)path.len, path.p);
     add_seen(reader, (struct seen){path, directory,
-                                   archive_entry_filetype(entry) == AE_IFLNK});
+                                   tar.entry_filetype(entry) == AE_IFLNK});
     if (directory)
         return true;
     return take_file(reader, entry, span_make(path.p + 6, path.len - 6));
@@ -435,7 +425,7 @@ static bool take_entry(struct reader *reader, struct archive_entry *entry) {
 
 /* At the end of the archive: two blocks of zeros, and no more but zeros. */
 static bool take_end(struct reader *reader) {
-    uint64_t end = (uint64_t)archive_read_header_position(reader->inner);
+    uint64_t end = (uint64_t)tar.read_header_position(reader->inner);
     const void *p;
     ssize_t got;
     do
@@ -453,8 +443,7 @@ static bool take_end(struct reader *reader) {
         ;
     if (got < 0)
         return false;
-    if ((uint64_t)archive_filter_bytes(reader->outer, -1) !=
-        reader->check->size)
+    if ((uint64_t)tar.filter_bytes(reader->outer, -1) != reader->check->size)
         return refuse(reader, REFUSAL_GARBAGE,
                       "something follows the compressed archive");
     return true;
@@ -463,18 +452,18 @@ static bool take_end(struct reader *reader) {
 /* Reads the headers of the next member; ARCHIVE_OK, ARCHIVE_EOF or other. */
 static int next_entry(struct reader *reader, bool first,
                       struct archive_entry **ret) {
-    int result = first ? ARCHIVE_OK : archive_read_data_skip(reader->inner);
+    int result = first ? ARCHIVE_OK : tar.read_data_skip(reader->inner);
     if (result != ARCHIVE_OK && result != ARCHIVE_EOF)
         return result;
-    window_move(reader, (uint64_t)archive_filter_bytes(reader->inner, -1));
+    window_move(reader, (uint64_t)tar.filter_bytes(reader->inner, -1));
     reader->window_grows = true;
-    result = archive_read_next_header(reader->inner, ret);
+    result = tar.read_next_header(reader->inner, ret);
     reader->window_grows = false;
     return result;
 }
 
 static bool check_headers(struct reader *reader) {
-    uint64_t begin = (uint64_t)archive_read_header_position(reader->inner);
+    uint64_t begin = (uint64_t)tar.read_header_position(reader->inner);
     uint64_t skip = begin - reader->window_from;
     if (skip > reader->window.len ||
         !tar_names_hold_nul(span_make(reader->window.p + skip,
@@ -544,8 +533,7 @@ static void finish_sum(struct reader *reader) {
     unsigned char sum[32];
     while (!reader->failed && packed_read(reader) > 0)
         ;
-    gnutls_hash_deinit(reader->hash, sum);
-    reader->hash = NULL;
+    sha256_digest(&reader->hash, sizeof sum, sum);
     for (size_t i = 0; i < sizeof sum; i++) {
         reader->check->sha256[2 * i] = "0123456789abcdef"[sum[i] >> 4];
         reader->check->sha256[2 * i + 1] = "0123456789abcdef"[sum[i] & 15];
@@ -565,11 +553,7 @@ static void keep_members(struct reader *reader) {
 
 static bool run(struct reader *reader) {
     reader->packed = mem_alloc(READ_BYTES);
-    if (gnutls_hash_init(&reader->hash, GNUTLS_DIG_SHA256) < 0) {
-        reader->hash = NULL;
-        err_set(reader->err, ERR_INTERNAL, "cannot compute SHA-256");
-        return fail(reader);
-    }
+    sha256_init(&reader->hash);
     if (outer_open(reader) && inner_open(reader) && take_entries(reader) &&
         check_neighbours(reader)) {
         keep_members(reader);
@@ -603,6 +587,8 @@ bool set_tar_walk(int fd, const struct set_limits *limits,
                             .check = ret_check,
                             .err = err};
     *ret_check = (struct set_check){0};
+    if (!tar_load(err))
+        return false;
     return run_in_utf8(&reader);
 }
 
