@@ -30,8 +30,7 @@ static bool tar_failed(struct writing *writing, struct err *err) {
                      why ? why : "unknown");
 }
 
-/* ---- one file
- * ---------------------------------------------------------------- */
+/* ---- one file -------------------------------------------------------- */
 
 static bool begin_entry(struct writing *writing, const char *path,
                         const struct stat *st, struct err *err) {
@@ -128,8 +127,7 @@ static bool add_dir(struct writing *writing, enum base_dir dir,
                     err);
 }
 
-/* ---- the whole
- * ---------------------------------------------------------------- */
+/* ---- the whole ------------------------------------------------------- */
 
 static bool add_registry(struct writing *writing, const char *copy,
                          struct err *err) {

@@ -26,7 +26,7 @@ const char *base_dir_name(enum base_dir dir) {
     return dir < BASE_TMP ? job_state_dir((enum job_state)dir) : names[dir];
 }
 
-/* ---- what must hold (D4) ------------------------------------------------ */
+/* ---- what must hold (D4) --------------------------------------------- */
 
 static const char *network_name(const struct statfs *fs) {
     switch ((unsigned long)fs->f_type) {
@@ -129,7 +129,7 @@ static bool check_dirs(struct base *base, bool force_nfs, struct err *err) {
     return true;
 }
 
-/* ---- who may ------------------------------------------------------------- */
+/* ---- who may --------------------------------------------------------- */
 
 bool base_may_use(const struct base *base, uid_t uid, gid_t gid,
                   bool in_group) {
@@ -184,8 +184,7 @@ static bool open_directory(struct base *base, struct err *err) {
     return true;
 }
 
-/* ---- configuration --------------------------------------------------------
- */
+/* ---- configuration --------------------------------------------------- */
 
 static bool read_config(const struct base *base, const char *file,
                         struct config *config, struct err *err) {
@@ -255,8 +254,7 @@ bool base_reload(struct base *base, struct err *err) {
     return true;
 }
 
-/* ---- registry -------------------------------------------------------------
- */
+/* ---- registry -------------------------------------------------------- */
 
 static bool note_any(void *ctx, struct span name) {
     (void)name;
@@ -300,8 +298,7 @@ static bool open_store(struct base *base, const struct base_open *how,
     return true;
 }
 
-/* ---- open, close ----------------------------------------------------------
- */
+/* ---- open, close ----------------------------------------------------- */
 
 static void find_host(char ret[64]) {
     char host[HOST_NAME_MAX + 1] = "";
@@ -316,9 +313,8 @@ static bool open_all(struct base *base, const struct base_open *how,
     return open_directory(base, err) && open_dirs(base, err) &&
            check_dirs(base, how->force_nfs, err) &&
            lock_base(base, how->exclusive, err) && base_reload(base, err) &&
-           (how->no_store ||
-            (open_store(base, how, err) &&
-             apply_settings(base, &base->config, err)));
+           (how->no_store || (open_store(base, how, err) &&
+                              apply_settings(base, &base->config, err)));
 }
 
 bool base_open(const char *path, const struct base_open *how,
@@ -354,8 +350,7 @@ void base_close(struct base *base) {
     free(base);
 }
 
-/* ---- roles ----------------------------------------------------------------
- */
+/* ---- roles ----------------------------------------------------------- */
 
 bool base_take_role(struct base *base, const char *role, int *ret_fd,
                     struct err *err) {

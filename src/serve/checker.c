@@ -24,7 +24,7 @@ enum { CHECKS_AT_ONCE = 2, WALL_FACTOR = 5 };
 #define MEMORY_BYTES (UINT64_C(1) << 30)
 #define CHECKER_IDS (UINT64_C(1) << 62) /* apart from the worker's */
 
-/* ---- the child ----------------------------------------------------------- */
+/* ---- the child ------------------------------------------------------- */
 
 struct child {
     struct set_limits limits;
@@ -103,7 +103,7 @@ int checker_main(int argc, char **argv) {
     _exit(ok ? 0 : err_exit_status(ERR_TEMPORARY));
 }
 
-/* ---- the caller ---------------------------------------------------------- */
+/* ---- the caller ------------------------------------------------------ */
 
 struct check {
     struct list link;
@@ -233,7 +233,7 @@ static int64_t wall_ms(const struct checker *checker) {
     return checker->base->config.queue.check_cpu_s * WALL_FACTOR * 1000;
 }
 
-/* ---- without a loop ------------------------------------------------------ */
+/* ---- without a loop -------------------------------------------------- */
 
 /* Reads until the end, the limit or the time is up. */
 static bool read_answer(int fd, uint64_t limit, int64_t timeout_ms,
@@ -317,8 +317,7 @@ static void check_here(struct checker *checker, struct check *check) {
     tell_end(check, status, whole, text_span(&answer));
 }
 
-/* ---- through the guard ----------------------------------------------------
- */
+/* ---- through the guard ----------------------------------------------- */
 
 static void check_start(struct checker *checker, struct check *check) {
     struct child_args args;

@@ -27,8 +27,7 @@ void fsck_problem(struct fsck_report *report, const char *format, ...) {
         report->problem(report->ctx, text_string(&text));
 }
 
-/* ---- one set ---------------------------------------------------------------
- */
+/* ---- one set --------------------------------------------------------- */
 
 static void check_place(struct base *base, const struct job *job,
                         const char *id, const char *name,
@@ -152,8 +151,7 @@ static bool check_sets(struct base *base, struct fsck_report *report,
     return true;
 }
 
-/* ---- files of nobody --------------------------------------------------------
- */
+/* ---- files of nobody ------------------------------------------------- */
 
 struct looking {
     struct base *base;

@@ -16,7 +16,7 @@
 #include "store/store.h"
 #include "wire/batch_line.h"
 
-/* ---- commands ----------------------------------------------------------- */
+/* ---- commands -------------------------------------------------------- */
 
 /* Who submits, from where. */
 struct intake_origin {
@@ -36,7 +36,7 @@ bool intake_command(struct store_batch *batch,
                     const struct submission *submission,
                     const struct intake_origin *origin, unsigned *ret_index,
                     struct span *ret_id, struct err *err);
-/* ---- change sets by the service ------------------------------------------ */
+/* ---- change sets by the service -------------------------------------- */
 
 struct upload;
 
@@ -64,14 +64,13 @@ void upload_finish(struct upload *upload, struct checker *checker,
                    upload_done *done, void *ctx);
 void upload_abort(struct upload *upload); /* instead of finish */
 
-/* ---- change sets by files ------------------------------------------------ */
+/* ---- change sets by files -------------------------------------------- */
 
 /* `change put FILE`: data/NAME, then the marker, both durable; no check. The
  * file's base name must be a set's name (ERR_REFUSED). */
 bool intake_put(struct base *base, int fd, struct span name, struct err *err);
 
-/* ---- prequeue/ ------------------------------------------------------------
- */
+/* ---- prequeue/ ------------------------------------------------------- */
 
 struct prequeue;
 struct projection;

@@ -90,8 +90,7 @@ bool placement_is_good(const struct base *base, enum job_state state,
            span_equal(file.sha256, job->sum);
 }
 
-/* ---- reject/ --------------------------------------------------------------
- */
+/* ---- reject/ --------------------------------------------------------- */
 
 /* Names of files may be as long as a file system allows; .why and a number must
  * still fit. */

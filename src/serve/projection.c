@@ -56,7 +56,7 @@ void projection_look_again(struct projection *projection, uint64_t num) {
         projection_mark_dirty(projection, mark);
 }
 
-/* ---- what events ask for ------------------------------------------------- */
+/* ---- what events ask for --------------------------------------------- */
 
 /* Those that waited for a set which left before it ran inherit what it waited
  * for (D26); that changes their record without an event of its own, and a
@@ -107,8 +107,7 @@ void projection_on_event(void *ctx, const struct store_event *event) {
         note_event(projection, mark, event);
 }
 
-/* ---- ctrl/projected -------------------------------------------------------
- */
+/* ---- ctrl/projected -------------------------------------------------- */
 
 uint64_t projection_safe_seq(const struct base *base) {
     CLEANUP(text_clear) struct text text = TEXT_INIT;
@@ -127,7 +126,7 @@ bool projection_set_safe_seq(const struct base *base, uint64_t seq,
                      span_make(line, (size_t)len), 0640, DIR_LAZY, err);
 }
 
-/* ---- one set ------------------------------------------------------------- */
+/* ---- one set --------------------------------------------------------- */
 
 static bool write_job_file(struct projection *projection, const struct job *job,
                            enum job_state state, struct err *err) {
@@ -297,7 +296,7 @@ static bool project_one(struct projection *projection, struct mark *mark,
     return true;
 }
 
-/* ---- a pass -------------------------------------------------------------- */
+/* ---- a pass ---------------------------------------------------------- */
 
 struct store_batch *projection_batch(struct projection *projection) {
     struct store_batch *batch = store_batch_new(projection->base->store);

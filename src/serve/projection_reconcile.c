@@ -13,8 +13,7 @@
  * made just before under the same lock, so whatever is elsewhere now was put
  * there by somebody. */
 
-/* ---- which directories to look at -----------------------------------------
- */
+/* ---- which directories to look at ------------------------------------ */
 
 enum { TICK_NS = 20 * 1000 * 1000 };
 
@@ -46,8 +45,7 @@ void projection_forget_dirs(struct projection *projection) {
     map_clear(&projection->strangers);
 }
 
-/* ---- one file in the wrong place ------------------------------------------
- */
+/* ---- one file in the wrong place ------------------------------------- */
 
 static bool cancel_by_hand(struct projection *projection, const struct job *job,
                            const struct stat *st, struct err *err) {
@@ -138,8 +136,7 @@ static bool look_through(struct projection *projection, enum job_state state,
     return true;
 }
 
-/* ---- files taken away altogether ------------------------------------------
- */
+/* ---- files taken away altogether ------------------------------------- */
 
 static bool look_for(struct projection *projection, uint64_t num,
                      struct err *err) {

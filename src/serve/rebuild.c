@@ -54,8 +54,7 @@ static struct found_set *set_of(struct rebuild *rebuild, struct span id) {
     return set;
 }
 
-/* ---- job files
- * --------------------------------------------------------------- */
+/* ---- job files ------------------------------------------------------- */
 
 static bool read_file(struct rebuild *rebuild, int dir, struct span entry,
                       struct job_file *ret_file) {
@@ -117,8 +116,7 @@ static bool on_archived(void *ctx, struct span entry) {
     return true;
 }
 
-/* ---- logs
- * --------------------------------------------------------------------- */
+/* ---- logs ------------------------------------------------------------ */
 
 static bool on_log(void *ctx, struct span entry) {
     struct scan *scan = ctx;
@@ -142,8 +140,7 @@ static bool collect(struct rebuild *rebuild, struct err *err) {
            dir_each(dirs[BASE_LOG], on_log, &scan, err);
 }
 
-/* ---- what it was
- * --------------------------------------------------------------- */
+/* ---- what it was ----------------------------------------------------- */
 
 static void follow_event(struct job *job, const struct store_event *event,
                          enum job_state *at) {
@@ -262,8 +259,7 @@ static void put_in_order(struct rebuild *rebuild) {
         rebuild->order[i]->num = rebuild->order[i]->record.job.num = i + 1;
 }
 
-/* ---- writing
- * -------------------------------------------------------------------- */
+/* ---- writing --------------------------------------------------------- */
 
 static bool flush(struct rebuild *rebuild, struct store_batch **batch,
                   unsigned least, struct err *err) {
@@ -356,8 +352,7 @@ static bool write_all(struct rebuild *rebuild, struct err *err) {
     return ok;
 }
 
-/* ---- the files of the registry
- * ---------------------------------------------------- */
+/* ---- the files of the registry --------------------------------------- */
 
 static bool remove_new(struct base *base, struct err *err) {
     static const char *const names[] = {NEW_REGISTRY, NEW_REGISTRY "-wal",

@@ -46,8 +46,7 @@ static bool is_allowed(struct span path) {
     return false;
 }
 
-/* ---- a member
- * ------------------------------------------------------------------ */
+/* ---- a member -------------------------------------------------------- */
 
 /* Makes what is missing on the way, one name after the other. */
 static bool open_target(int into, const char *path, mode_t mode, int *ret_fd,
@@ -139,8 +138,7 @@ static bool read_member(struct reading *reading, struct archive_entry *entry,
                : true;
 }
 
-/* ---- the manifest
- * ---------------------------------------------------------------- */
+/* ---- the manifest ---------------------------------------------------- */
 
 static bool compare_line(struct reading *reading, struct span line,
                          struct err *err) {
@@ -211,8 +209,7 @@ bool backup_read(int fd, int into, struct backup_report *report,
     return ok;
 }
 
-/* ---- restore
- * ----------------------------------------------------------------------- */
+/* ---- restore --------------------------------------------------------- */
 
 /* What follows from the registry, and the word that it was brought back. */
 static bool derive(const char *path, struct wall now, struct err *err) {

@@ -12,7 +12,7 @@ enum { EVENTS_AT_ONCE = 500, LOG_BYTES = 64 << 20 };
 
 static const char between[] = " -- ";
 
-/* ---- one line ------------------------------------------------------------ */
+/* ---- one line -------------------------------------------------------- */
 
 static void write_line(const struct store_event *event, struct text *out) {
     CLEANUP(text_clear) struct text reason = TEXT_INIT;
@@ -75,7 +75,7 @@ static bool read_line(struct span text, struct span csid, struct arena *arena,
     return true;
 }
 
-/* ---- appending ----------------------------------------------------------- */
+/* ---- appending ------------------------------------------------------- */
 
 static void write_head(struct base *base, const struct job *job,
                        struct arena *arena, struct text *out) {
@@ -173,7 +173,7 @@ bool set_log_catch_up(struct base *base, const struct job *job,
     return true;
 }
 
-/* ---- reading ------------------------------------------------------------- */
+/* ---- reading --------------------------------------------------------- */
 
 static size_t count_lines(struct span text) {
     size_t count = 0;

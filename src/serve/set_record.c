@@ -91,8 +91,7 @@ void set_record_make(const struct set_name *name, const struct meta *meta,
     make_touches(meta, arena, ret_record);
 }
 
-/* ---- from a job file ------------------------------------------------------
- */
+/* ---- from a job file ------------------------------------------------- */
 
 /* Once computed, ##precursors is the queue's record; what the submitter had
  * said there stands in a section of its own, so that nothing is lost. */
@@ -144,7 +143,7 @@ void set_record_read(const struct job_file *file, struct span target,
     ret_record->edge_count = count;
 }
 
-/* ---- job file ------------------------------------------------------------ */
+/* ---- job file -------------------------------------------------------- */
 
 static bool read_meta(const struct job *job, struct arena *arena,
                       struct meta *ret_meta, struct err *err) {

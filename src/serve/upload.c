@@ -78,7 +78,7 @@ void upload_abort(struct upload *upload) {
         upload_free(upload);
 }
 
-/* ---- the verdict is there ------------------------------------------------ */
+/* ---- the verdict is there -------------------------------------------- */
 
 static void answer(struct upload *upload, const struct upload_result *result) {
     upload->done(upload->ctx, result);
@@ -259,8 +259,7 @@ void upload_finish(struct upload *upload, struct checker *checker,
     checker_check(checker, upload->fd, on_checked, upload);
 }
 
-/* ---- by files -------------------------------------------------------------
- */
+/* ---- by files -------------------------------------------------------- */
 
 static bool copy(int from, int to, struct sum *sum, struct err *err) {
     CLEANUP(free_string) char *bytes = mem_alloc(128 * 1024);

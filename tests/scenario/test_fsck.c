@@ -103,8 +103,7 @@ static void make_busy(struct spool *spool) {
     spool_assert_projected(spool);
 }
 
-/* ---- what there is, as text, so that two registries can be compared
- * ------------ */
+/* ---- what there is, as text, so that two registries can be compared --- */
 
 static int by_text(const void *a, const void *b) {
     return strcmp(*(char *const *)a, *(char *const *)b);
@@ -202,8 +201,7 @@ static void assert_same_text(const char *before, const char *after) {
     assert_string_equal(before, after);
 }
 
-/* ---- tests
- * ---------------------------------------------------------------------- */
+/* ---- tests ----------------------------------------------------------- */
 
 static void a_healthy_base_is_clean(void **state) {
     struct spool spool;

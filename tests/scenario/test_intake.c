@@ -28,8 +28,7 @@ static uint64_t rejected(struct spool *spool) {
     return prequeue_tally(spool->prequeue).rejected;
 }
 
-/* ---- the way in -------------------------------------------------------------
- */
+/* ---- the way in ------------------------------------------------------ */
 
 static void a_set_put_by_files_is_admitted(void **state) {
     struct spool spool;
@@ -173,8 +172,7 @@ static void a_job_file_still_being_written_is_waited_for(void **state) {
     spool_end(&spool);
 }
 
-/* ---- twice
- * -------------------------------------------------------------------- */
+/* ---- twice ----------------------------------------------------------- */
 
 static void the_same_set_again_changes_nothing(void **state) {
     struct spool spool;
@@ -227,8 +225,7 @@ static void of_two_with_one_id_in_one_scan_the_first_counts(void **state) {
     spool_end(&spool);
 }
 
-/* ---- refusals of rules
- * ---------------------------------------------------------- */
+/* ---- refusals of rules ----------------------------------------------- */
 
 static void what_cannot_be_done_yet_is_refused_by_name(void **state) {
     static const struct {
@@ -292,8 +289,7 @@ static void a_refusal_is_an_event(void **state) {
     spool_end(&spool);
 }
 
-/* ---- by the service
- * --------------------------------------------------------------- */
+/* ---- by the service -------------------------------------------------- */
 
 struct told {
     bool came, ok, again;

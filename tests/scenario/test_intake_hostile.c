@@ -45,8 +45,7 @@ static void still_works(struct spool *spool) {
     spool_assert_projected(spool);
 }
 
-/* ---- tarballs
- * ------------------------------------------------------------------ */
+/* ---- tarballs -------------------------------------------------------- */
 
 typedef void maker(struct text *tar);
 
@@ -282,8 +281,7 @@ static void no_single_broken_byte_hurts(void **state) {
     spool_end(&spool);
 }
 
-/* ---- entries
- * ------------------------------------------------------------------- */
+/* ---- entries --------------------------------------------------------- */
 
 static void strange_entries_are_put_aside(void **state) {
     struct spool spool;
@@ -391,8 +389,7 @@ static void junk_job_files_are_refused(void **state) {
     spool_end(&spool);
 }
 
-/* ---- the checker
- * ---------------------------------------------------------------- */
+/* ---- the checker ----------------------------------------------------- */
 
 static char *script(const char *text) {
     static int count;

@@ -21,8 +21,7 @@
 
 enum { KILLED = 77, NOT_STARTED = 255 };
 
-/* ---- the disk that gives way
- * ------------------------------------------------- */
+/* ---- the disk that gives way ----------------------------------------- */
 
 enum trouble { TROUBLE_NONE, TROUBLE_KILL, TROUBLE_EIO, TROUBLE_FULL };
 
@@ -112,8 +111,7 @@ static struct disk weak = {
     .mkfifoat = weak_mkfifoat,
 };
 
-/* ---- steps
- * -------------------------------------------------------------------- */
+/* ---- steps ----------------------------------------------------------- */
 
 static const char tar_name[] = "C1_@400000006553f10a00000000_17_here_DC";
 
@@ -280,8 +278,7 @@ static void do_prune(struct spool *spool) {
                 &report, &err);
 }
 
-/* ---- what must hold afterwards
- * --------------------------------------------------- */
+/* ---- what must hold afterwards --------------------------------------- */
 
 static void is_in_order(struct spool *spool) {
     spool_assert_projected(spool);
@@ -357,8 +354,7 @@ static const struct step {
     {"prune", have_done, do_prune, is_archived},
 };
 
-/* ---- the sweep
- * ---------------------------------------------------------------------- */
+/* ---- the sweep ------------------------------------------------------- */
 
 /* step INDEX PATH TROUBLE K POOR; INDEX "open": only the recovery. */
 static int step_main(char **argv) {

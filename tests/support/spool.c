@@ -85,8 +85,7 @@ void spool_restart(struct spool *spool) {
     spool_open(spool);
 }
 
-/* ---- making sets -----------------------------------------------------------
- */
+/* ---- making sets ----------------------------------------------------- */
 
 const char *spool_name(const char *id, const char *set_class) {
     static int64_t second;
@@ -158,8 +157,7 @@ void spool_admit(struct spool *spool, const char *id, const char *files) {
     assert_true(spool_knows(spool, id));
 }
 
-/* ---- its life ---------------------------------------------------------------
- */
+/* ---- its life -------------------------------------------------------- */
 
 /* Its texts stay until the eighth call after this one. */
 struct job spool_job(struct spool *spool, const char *id) {
@@ -229,8 +227,7 @@ void spool_settle(struct spool *spool) {
     must(projection_settle(spool->projection, spool->now, &err), &err);
 }
 
-/* ---- looking ----------------------------------------------------------------
- */
+/* ---- looking --------------------------------------------------------- */
 
 bool spool_has(struct spool *spool, enum base_dir dir, const char *name) {
     struct err err = {0};
