@@ -152,15 +152,36 @@ static bool read_node(const struct call *call, struct submission *submission,
     return true;
 }
 
+/* Keys are options with dashes. */
+static bool task_given(struct call *call, struct task_options *options,
+                       struct err *err) {
+    const struct task_option *option;
+
+    for (size_t i = 0; (option = task_option_at(i)) != NULL; i++) {
+        char *name = arena_string(&call->arena, span_of(option->key));
+        for (char *c = name; *c != '\0'; c++)
+            if (*c == '_')
+                *c = '-';
+        const char *value = call_value(call, name);
+        if (value != NULL && !task_option_set(options, span_of(option->key),
+                                              span_of(value), err)) {
+            err->kind = ERR_USAGE;
+            return false;
+        }
+    }
+    return true;
+}
+
 bool submission_of_call(struct call *call, struct submission *ret_submission,
                         struct err *err) {
-    struct submission submission = SUBMISSION_INIT;
+    struct submission submission;
     long long retries = 0, timeout_ms = 0;
 
     if (call->word_count == 0)
         return err_set(err, ERR_USAGE,
                        "'%s' needs a command; write pointsman %s -- COMMAND",
                        call->command->name, call->command->name);
+    submission_init(&submission);
     submission.id = span_of(call_value(call, "id"));
     submission.after = lines_given(call, "after");
     submission.touches = lines_given(call, "touches");
@@ -176,6 +197,7 @@ bool submission_of_call(struct call *call, struct submission *ret_submission,
         !read_class(call, &submission, err) ||
         !read_node(call, &submission, err) ||
         !env_given(call, &submission, err) ||
+        !task_given(call, &submission.task, err) ||
         !read_array(call, &submission, err))
         return false;
     submission.retries = (unsigned)retries;

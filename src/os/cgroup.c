@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "base/text.h"
@@ -14,7 +15,7 @@
 #include "os/clock.h"
 #include "os/process.h"
 
-enum { DEPTH_MAX = 32 };
+enum { DEPTH_MAX = 32, MEMBERS_MAX = 1024 };
 
 static bool write_at(int dir_fd, const char *name, const char *word) {
     int fd = openat(dir_fd, name, O_WRONLY | O_CLOEXEC);
@@ -284,6 +285,47 @@ void cgroup_leaf_drop(struct cgroup_leaf *leaf) {
 
 bool cgroup_leaf_populated(const struct cgroup_leaf *leaf) {
     return is_populated(leaf->events_fd);
+}
+
+/* The pids in it, up to `max`. */
+static size_t read_members(const struct cgroup_leaf *leaf, pid_t *ret_pids,
+                           size_t max) {
+    int fd = openat(leaf->dir_fd, "cgroup.procs", O_RDONLY | O_CLOEXEC);
+    FILE *f = fd < 0 ? NULL : fdopen(fd, "r");
+    size_t count = 0;
+    if (f == NULL)
+        return 0;
+    while (count < max && fscanf(f, "%d", &ret_pids[count]) == 1)
+        count++;
+    fclose(f);
+    return count;
+}
+
+static bool is_among(pid_t pid, const pid_t *pids, size_t count) {
+    for (size_t i = 0; i < count; i++)
+        if (pids[i] == pid)
+            return true;
+    return false;
+}
+
+/* A pidfd is taken of each, then they are asked for again: a pid that is in the
+ * list after its pidfd was made, and whose pidfd still takes signals, names the
+ * same process in both. */
+void cgroup_leaf_signal(const struct cgroup_leaf *leaf, int signal) {
+    pid_t *pids = mem_alloc(3 * MEMBERS_MAX * sizeof *pids);
+    pid_t *again = pids + MEMBERS_MAX, *fds = again + MEMBERS_MAX;
+    size_t count = read_members(leaf, pids, MEMBERS_MAX);
+    for (size_t i = 0; i < count; i++)
+        fds[i] = (int)syscall(SYS_pidfd_open, pids[i], 0);
+    size_t left = read_members(leaf, again, MEMBERS_MAX);
+    for (size_t i = 0; i < count; i++) {
+        if (fds[i] < 0)
+            continue;
+        if (is_among(pids[i], again, left))
+            syscall(SYS_pidfd_send_signal, fds[i], signal, NULL, 0);
+        close(fds[i]);
+    }
+    free(pids);
 }
 
 void cgroup_leaf_kill(const struct cgroup_leaf *leaf) {

@@ -55,5 +55,7 @@ void cgroup_leaf_give(struct cgroup_tree *tree, struct cgroup_leaf *leaf);
 void cgroup_leaf_drop(struct cgroup_leaf *leaf);
 bool cgroup_leaf_populated(const struct cgroup_leaf *leaf);
 void cgroup_leaf_kill(const struct cgroup_leaf *leaf);
+/* To each process in it now; one born meanwhile may miss it. */
+void cgroup_leaf_signal(const struct cgroup_leaf *leaf, int signal);
 
 #endif

@@ -26,7 +26,7 @@ struct guard {
     uv_prepare_t prepare;
     unsigned handles; /* not yet closed */
     int fd;
-    pid_t pid;                  /* 0: reaped */
+    pid_t pid; /* 0: reaped */
     bool lost, closing;
     int polled; /* events asked of the poll handle */
     struct text in, out;

@@ -28,6 +28,20 @@ enum { GUARD_STATUS_FD = 3, GUARD_PROGRESS_FD = 4 };
 
 struct guard;
 
+/* Whom a signal that is not KILL goes to. KILL is always for all of the task.
+ * Where a task has no group, the group is its process; where it has no cgroup,
+ * the cgroup is its group. */
+enum guard_to {
+    GUARD_TO_GROUP,
+    GUARD_TO_CHILD, /* its first process only */
+    GUARD_TO_CGROUP /* everybody, also who left the group */
+};
+
+/* What the kernel sends a task's first process when the guard dies. */
+enum guard_death { GUARD_DEATH_KILL, GUARD_DEATH_TERM, GUARD_DEATH_NONE };
+
+enum { GUARD_NO_KILL = -1 }; /* for grace_ms: never more than the signal */
+
 /* Zero is a good default for every member but base_fd. */
 struct guard_options {
     int base_fd;             /* the base's directory; lock paths start there */
@@ -59,17 +73,21 @@ struct guard_start {
     int stdin_fd;          /* -1 = /dev/null; the guard gets a copy: may be
                               closed once this call returns */
     bool status_fd, progress_fd;
-    bool keep_terminal_group; /* stays in the guard's group, and so gets what
-                                 the terminal sends; then only the process
-                                 itself is signalled (and its cgroup killed) */
-    bool outside_slots;       /* starts at once whatever `slots` says */
-    int64_t timeout_ms;       /* 0 = none; over it TERM, grace, KILL */
-    int64_t grace_ms;         /* 0 = KILL at once */
-    const char *output_path;  /* file for output that is large or slow, from
-                                 output_fd, must not exist; NULL = keep only
-                                 the last inline_max bytes */
-    uint32_t inline_max;      /* 0 = 8 KiB; at most 64 KiB */
-    uint64_t output_max;      /* 0 = 64 MiB; over it head and tail stay */
+    bool keep_group; /* stays in the guard's group, and so gets what
+                        the terminal sends */
+    bool canary; /* without a cgroup: a pipe nobody writes to, so that whoever
+                    left the group is found, and killed, as long as it holds
+                    that pipe */
+    enum guard_to kill_to;
+    enum guard_death death;
+    bool outside_slots;      /* starts at once whatever `slots` says */
+    int64_t timeout_ms;      /* 0 = none; over it TERM, grace, KILL */
+    int64_t grace_ms;        /* 0 = KILL at once; or GUARD_NO_KILL */
+    const char *output_path; /* file for output that is large or slow, from
+                                output_fd, must not exist; NULL = keep only
+                                the last inline_max bytes */
+    uint32_t inline_max;     /* 0 = 8 KiB; at most 64 KiB */
+    uint64_t output_max;     /* 0 = 64 MiB; over it head and tail stay */
 };
 
 enum guard_result {
@@ -136,9 +154,12 @@ bool guard_open(uv_loop_t *loop, const struct guard_options *options,
  * before the loop waits (or by guard_flush). Nothing of `start` is kept. */
 void guard_start(struct guard *guard, const struct guard_start *start);
 
-/* Signal to the group (TERM, HUP, INT, KILL ...), KILL of everything after
- * grace_ms. Again with SIGKILL: skips the grace. A start still waiting ends as
- * GUARD_WITHDRAWN. Unknown ids are ignored: they have ended. */
+/* Signal (TERM, HUP, INT, KILL ...) to where kill_to says, KILL of everything
+ * after grace_ms. Again with SIGKILL: skips the grace. What is asked of one
+ * task in one turn is put together: one signal is sent, KILL before all others,
+ * else the last one, and of the times for KILL the earliest counts. A start
+ * still waiting ends as GUARD_WITHDRAWN. Unknown ids are ignored: they have
+ * ended. */
 void guard_kill(struct guard *guard, uint64_t id, int signal, int64_t grace_ms);
 void guard_pause(struct guard *guard, uint64_t id);    /* SIGSTOP */
 void guard_continue(struct guard *guard, uint64_t id); /* SIGCONT */

@@ -7,6 +7,8 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "os/clock.h"
+
 enum { READ_BYTES = 256 << 10, FIRST_SLOTS = 256 };
 
 void desk_init(struct desk *desk, struct guard_life *life, struct watch *watch,
@@ -149,17 +151,16 @@ static void do_kill(struct desk *desk, const struct guard_word *word) {
         list_remove(&task->link);
         life->waiting_count -= (task->flags & GUARD_ORDER_OUTSIDE) == 0;
     }
-    if (state == TASK_LAUNCHING && task->wish.signal != SIGKILL) {
-        task->wish.signal = (int)word->number;
-        task->wish.grace_ms = word->grace_ms;
+    if (state == TASK_LAUNCHING) {
+        task_wish_add(&task->wish, (int)word->number, word->grace_ms,
+                      clock_mono());
         guard_life_nudge(life);
     }
     pthread_mutex_unlock(&life->lock);
     if (state == TASK_WAITING)
         withdraw(desk, task, word);
     else if (state == TASK_WATCHED)
-        watch_kill(desk->watch, task, (int)word->number, word->grace_ms,
-                   GUARD_CALLER);
+        watch_wish(desk->watch, task, (int)word->number, word->grace_ms);
 }
 
 static void do_stop(struct desk *desk, const struct guard_word *word,

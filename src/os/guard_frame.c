@@ -176,6 +176,11 @@ static size_t put_path(struct text *out, const char *path) {
 }
 
 static uint32_t order_flags(const struct guard_start *start) {
+    static const unsigned to[] = {[GUARD_TO_CHILD] = GUARD_ORDER_TO_CHILD,
+                                  [GUARD_TO_CGROUP] = GUARD_ORDER_TO_CGROUP};
+    static const unsigned death[] = {
+        [GUARD_DEATH_TERM] = GUARD_ORDER_DEATH_TERM,
+        [GUARD_DEATH_NONE] = GUARD_ORDER_DEATH_NONE};
     unsigned flags = 0;
     if (start->stdin_fd >= 0)
         flags |= GUARD_ORDER_STDIN;
@@ -183,8 +188,11 @@ static uint32_t order_flags(const struct guard_start *start) {
         flags |= GUARD_ORDER_STATUS;
     if (start->progress_fd)
         flags |= GUARD_ORDER_PROGRESS;
-    if (start->keep_terminal_group)
-        flags |= GUARD_ORDER_TERMINAL;
+    if (start->keep_group)
+        flags |= GUARD_ORDER_NO_GROUP;
+    if (start->canary)
+        flags |= GUARD_ORDER_CANARY;
+    flags |= to[start->kill_to] | death[start->death];
     if (start->outside_slots)
         flags |= GUARD_ORDER_OUTSIDE;
     return flags;

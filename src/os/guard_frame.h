@@ -63,8 +63,13 @@ enum guard_order_flag {
     GUARD_ORDER_STDIN = 1 << 0, /* takes the next descriptor sent along */
     GUARD_ORDER_STATUS = 1 << 1,
     GUARD_ORDER_PROGRESS = 1 << 2,
-    GUARD_ORDER_TERMINAL = 1 << 3,
-    GUARD_ORDER_OUTSIDE = 1 << 4
+    GUARD_ORDER_NO_GROUP = 1 << 3,
+    GUARD_ORDER_OUTSIDE = 1 << 4,
+    GUARD_ORDER_CANARY = 1 << 5,
+    GUARD_ORDER_TO_CHILD = 1 << 6,
+    GUARD_ORDER_TO_CGROUP = 1 << 7,
+    GUARD_ORDER_DEATH_TERM = 1 << 8,
+    GUARD_ORDER_DEATH_NONE = 1 << 9
 };
 
 /* A guard_start as it arrives. */

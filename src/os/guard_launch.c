@@ -27,7 +27,8 @@ struct child {
     struct task *task;
     int out_fd;
     int join_fd; /* cgroup.procs to write to; -1: born there */
-    char *path;  /* PATH_MAX bytes to build names in */
+    int canary_fd;
+    char *path; /* PATH_MAX bytes to build names in */
     enum child_step step;
     int sys;
 };
@@ -91,9 +92,11 @@ static int child_main(void *arg) {
     struct child *child = arg;
     struct task *task = child->task;
     const struct guard_life *life = child->life;
-    if ((task->flags & GUARD_ORDER_TERMINAL) == 0)
+    if ((task->flags & GUARD_ORDER_NO_GROUP) == 0)
         setpgid(0, 0);
-    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    if ((task->flags & GUARD_ORDER_DEATH_NONE) == 0)
+        prctl(PR_SET_PDEATHSIG,
+              (task->flags & GUARD_ORDER_DEATH_TERM) != 0 ? SIGTERM : SIGKILL);
     if (getppid() != life->pid)
         return 127;
     if (child->join_fd >= 0 && write(child->join_fd, "0", 1) != 1)
@@ -110,6 +113,8 @@ static int child_main(void *arg) {
         fcntl(task->lock_fd, F_DUPFD, ABOVE_FDS);
     if (life->life_fd >= 0)
         fcntl(life->life_fd, F_DUPFD, ABOVE_FDS);
+    if (child->canary_fd >= 0)
+        fcntl(child->canary_fd, F_DUPFD, ABOVE_FDS);
     if (life->restore_files)
         setrlimit(RLIMIT_NOFILE, &life->child_files);
     umask(task->mask);
@@ -182,6 +187,8 @@ static void close_theirs(struct child *child) {
         close(child->out_fd);
     if (child->join_fd >= 0)
         close(child->join_fd);
+    if (child->canary_fd >= 0)
+        close(child->canary_fd);
 }
 
 static bool open_lines(struct guard_life *life, struct task *task, bool wanted,
@@ -201,7 +208,9 @@ static bool open_lines(struct guard_life *life, struct task *task, bool wanted,
 
 static bool open_pipes(struct guard_life *life, struct task *task,
                        struct child *child) {
+    bool canary = (task->flags & GUARD_ORDER_CANARY) != 0 && !life->has_cgroup;
     return open_pipe(task, &task->out_fd, &child->out_fd) &&
+           (!canary || open_pipe(task, &task->canary_fd, &child->canary_fd)) &&
            open_lines(life, task, (task->flags & GUARD_ORDER_STATUS) != 0,
                       &task->status) &&
            open_lines(life, task, (task->flags & GUARD_ORDER_PROGRESS) != 0,
@@ -312,6 +321,7 @@ bool guard_launch(struct guard_life *life, struct launcher *launcher,
                           .task = task,
                           .out_fd = -1,
                           .join_fd = -1,
+                          .canary_fd = -1,
                           .path = launcher->buffer};
     bool ok = take_lock(life, task) && open_pipes(life, task, &child);
     if (ok && !take_leaf(life, task, &child)) {

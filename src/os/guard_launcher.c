@@ -131,6 +131,8 @@ static bool read_to_end(struct launcher *launcher, struct task *task) {
     }
     close(task->out_fd);
     task->out_fd = -1;
+    if (task->canary_fd >= 0)
+        wait_for_end(task->canary_fd);
     return lines_to_end(launcher, &task->status) &&
            lines_to_end(launcher, &task->progress);
 }

@@ -197,7 +197,7 @@ static bool lock_life(struct post *post, const struct guard_hello *hello,
                            "processes of a former life do not end; they "
                            "hold '%s' open",
                            path);
-        process_kill_holders(&file, false);
+        process_kill_holders(&file, PROCESS_HOLDERS);
         poll(NULL, 0, 10);
     }
     return true;
@@ -400,6 +400,7 @@ static void turn(struct post *post) {
     int n = epoll_wait(post->epoll_fd, events, EVENTS, wait_ms(post));
     for (int i = 0; i < n; i++)
         do_event(post, &events[i]);
+    watch_grant(&post->watch);
     watch_due(&post->watch);
     take_handed(post);
     tell_over(post);

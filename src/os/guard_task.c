@@ -1,14 +1,17 @@
 #include "os/guard_task.h"
 
 #include <errno.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "os/clock.h"
+#include "os/process.h"
 
 enum { READS_A_TURN = 8 };
 
@@ -56,7 +59,8 @@ struct task *task_new(const struct guard_order *order, int output_fd,
     task->flags = order->flags;
     task->mask = (mode_t)order->mask & 0777;
     task->timeout_ms = order->timeout_ms;
-    task->grace_ms = order->grace_ms < 0 ? 0 : order->grace_ms;
+    task->grace_ms = order->grace_ms;
+    task->wish.kill_at = MONO_NEVER;
     task->argv = argv + 1;
     task->envp = argv + 1 + order->argc + 1;
     char *strings = put(&at, order->argv);
@@ -70,7 +74,7 @@ struct task *task_new(const struct guard_order *order, int output_fd,
     capture_init(&task->capture, output_fd, output_path, order->inline_max,
                  order->output_max);
     task->stdin_fd = stdin_fd;
-    task->lock_fd = task->pidfd = task->out_fd = -1;
+    task->lock_fd = task->pidfd = task->out_fd = task->canary_fd = -1;
     task->status.fd = task->progress.fd = -1;
     task->status.theirs = task->progress.theirs = -1;
     task->end.exit_code = -1;
@@ -97,6 +101,7 @@ void task_shrink(struct task *task) {
     close_fd(&task->stdin_fd);
     close_fd(&task->pidfd);
     close_fd(&task->out_fd);
+    close_fd(&task->canary_fd);
     clear_lines(&task->status);
     clear_lines(&task->progress);
     capture_clear(&task->capture);
@@ -183,12 +188,47 @@ void task_signal(const struct task *task, int signal) {
     pid_t pid = task->end.pid;
     if (task->reaped || pid <= 0)
         return;
-    bool own_group = (task->flags & GUARD_ORDER_TERMINAL) == 0;
+    bool own_group = (task->flags & GUARD_ORDER_NO_GROUP) == 0;
     if (own_group)
         kill(-pid, signal);
     /* It may have left its group, as shells with job control do. */
     if (!own_group || getpgid(pid) != pid)
         syscall(SYS_pidfd_send_signal, task->pidfd, signal, NULL, 0);
+}
+
+static void signal_child(const struct task *task, int signal) {
+    if (!task->reaped && task->pidfd >= 0)
+        syscall(SYS_pidfd_send_signal, task->pidfd, signal, NULL, 0);
+}
+
+static void ask(const struct task *task, int signal) {
+    if ((task->flags & GUARD_ORDER_TO_CHILD) != 0)
+        signal_child(task, signal);
+    else if ((task->flags & GUARD_ORDER_TO_CGROUP) != 0 && task->leaf != NULL)
+        cgroup_leaf_signal(task->leaf, signal);
+    else
+        task_signal(task, signal);
+}
+
+void task_ask(const struct task *task, int signal) {
+    ask(task, signal);
+    ask(task, SIGCONT);
+}
+
+void task_wish_add(struct task_wish *wish, int signal, int64_t grace_ms,
+                   struct mono now) {
+    if (signal == SIGKILL || grace_ms == 0) {
+        wish->signal = SIGKILL;
+        wish->kill_at = MONO_NEVER;
+    }
+    if (wish->signal == SIGKILL)
+        return;
+    wish->signal = signal;
+    if (grace_ms < 0)
+        return;
+    struct mono at = mono_add_ms(now, grace_ms);
+    if (at.ns < wish->kill_at.ns)
+        wish->kill_at = at;
 }
 
 void task_kill(const struct task *task) {
@@ -237,13 +277,26 @@ static bool group_gone(pid_t group) {
     return kill(-group, 0) < 0 && errno == ESRCH;
 }
 
+/* Somebody has the other end of the canary. */
+static bool is_held(const struct task *task) {
+    struct pollfd canary = {.fd = task->canary_fd, .events = POLLIN};
+    return task->canary_fd >= 0 &&
+           (poll(&canary, 1, 0) == 0 || (canary.revents & POLLHUP) == 0);
+}
+
 bool task_gone(const struct task *task) {
     if (!task->reaped)
         return false;
     if (task->leaf != NULL)
         return !cgroup_leaf_populated(task->leaf);
-    return (task->flags & GUARD_ORDER_TERMINAL) != 0 ||
-           group_gone(task->end.pid);
+    bool own_group = (task->flags & GUARD_ORDER_NO_GROUP) == 0;
+    return (!own_group || group_gone(task->end.pid)) && !is_held(task);
+}
+
+void task_kill_strays(const struct task *task) {
+    struct stat canary;
+    if (is_held(task) && fstat(task->canary_fd, &canary) == 0)
+        process_kill_holders(&canary, PROCESS_WRITERS);
 }
 
 void task_finish(struct task *task) {

@@ -51,11 +51,17 @@ struct line_pipe {
     struct text part; /* what came since */
 };
 
+/* What the client asked for and nobody has done yet. */
 struct task_wish {
-    int signal; /* 0 = none */
-    int64_t grace_ms;
+    int signal;          /* 0 = none */
+    struct mono kill_at; /* MONO_NEVER: no KILL but by `signal` */
     bool stop;
 };
+
+/* One more kill: KILL beats every other signal, else the last one counts; of
+ * the times for KILL the earliest; a KILL at once needs none later. */
+void task_wish_add(struct task_wish *wish, int signal, int64_t grace_ms,
+                   struct mono now);
 
 struct task {
     struct list link;
@@ -77,6 +83,7 @@ struct task {
 
     /* While it runs. */
     int lock_fd, pidfd, out_fd;
+    int canary_fd; /* at its end of file nobody has the task's any more */
     struct line_pipe status, progress;
     struct cgroup_leaf *leaf;
     struct capture capture;
@@ -89,6 +96,7 @@ struct task {
     /* Main's. */
     bool blind; /* epoll would not take it: looked at by the clock */
     bool leaf_watched;
+    bool killed; /* by KILL */
     struct mono due, timeout_at, kill_at, spill_at, courtesy_at, give_up_at;
     struct mono ask_at;
     size_t heap_place;
@@ -114,15 +122,20 @@ void task_end_lines(struct line_pipe *pipe, char *buffer);
 /* Those that are not kept. */
 bool task_pipes_closed(const struct task *task);
 
-/* To the group, or to the process alone where it shares the terminal's.
+/* To the group, or to the process alone where it has none of its own.
  * Nothing once it is reaped: the number could be somebody else's. */
 void task_signal(const struct task *task, int signal);
+/* To whom the order says, and a CONT: a stopped one could not hear it. */
+void task_ask(const struct task *task, int signal);
 /* KILL to the group and to everybody in the leaf. */
 void task_kill(const struct task *task);
 /* Takes the zombie's result. False: it is not dead. */
 bool task_reap(struct task *task);
-/* Reaped, and nobody is left in its leaf, or without one in its group. */
+/* Reaped, and nobody is left in its leaf, or without one in its group and with
+ * its canary. */
 bool task_gone(const struct task *task);
+/* KILL to those who left the group and still hold the canary. */
+void task_kill_strays(const struct task *task);
 /* Nothing more comes: fills in the rest of `end`. */
 void task_finish(struct task *task);
 /* It never ran. Returns false. */

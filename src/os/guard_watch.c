@@ -18,6 +18,7 @@ void watch_init(struct watch *watch, struct guard_life *life, int epoll_fd,
                 struct text *out) {
     *watch = (struct watch){.life = life, .epoll_fd = epoll_fd, .out = out};
     watch->buffer = mem_alloc(TASK_READ_BYTES);
+    list_init(&watch->wishing);
     heap_init(&watch->due, offsetof(struct task, heap_place), compare_due);
 }
 
@@ -80,6 +81,7 @@ static void let_go(struct watch *watch, struct task *task) {
     task_end_lines(&task->status, watch->buffer);
     task_end_lines(&task->progress, watch->buffer);
     heap_remove(&watch->due, task);
+    list_remove(&task->link);
     if (task->leaf_watched)
         remove_fd(watch, task->leaf->events_fd);
     task_finish(task);
@@ -99,6 +101,7 @@ static bool all_gone(struct watch *watch, struct task *task) {
         return true;
     task->end.leftovers = true;
     if (task->leaf == NULL) {
+        task_kill_strays(task);
         task->ask_at = mono_add_ms(clock_mono(), WATCH_ASK_MS);
         return false;
     }
@@ -146,10 +149,10 @@ static void note_exit(struct watch *watch, struct task *task) {
     remove_fd(watch, task->pidfd);
     /* Those it left behind have a moment to end by themselves; when they were
      * told to, what is left of the grace. */
-    if (task->end.killer == GUARD_NOBODY)
-        task->courtesy_at = mono_add_ms(clock_mono(), WATCH_COURTESY_MS);
-    else if (task->kill_at.ns != MONO_NEVER.ns)
+    if (task->kill_at.ns != MONO_NEVER.ns)
         task->courtesy_at = task->kill_at;
+    else if (!task->killed)
+        task->courtesy_at = mono_add_ms(clock_mono(), WATCH_COURTESY_MS);
     else
         task->courtesy_at = clock_mono();
 }
@@ -207,6 +210,31 @@ static void tell_started(struct watch *watch, const struct task *task) {
     guard_news_encode(watch->out, GUARD_FRAME_STARTED, &news);
 }
 
+static void carry_out(struct watch *watch, struct task *task, int signal,
+                      struct mono kill_at, enum guard_killer killer) {
+    if (task->end.killer == GUARD_NOBODY && !task->exited) {
+        task->end.killer = killer;
+        task->end.kill_signal = signal;
+    }
+    if (task->exited) {
+        task->courtesy_at = clock_mono();
+    } else if (signal == SIGKILL) {
+        task_kill(task);
+        task->killed = true;
+        task->kill_at = MONO_NEVER;
+    } else {
+        task_ask(task, signal);
+        task->kill_at = earlier(task->kill_at, kill_at);
+    }
+    arm(watch, task);
+}
+
+static void grant(struct watch *watch, struct task *task) {
+    struct task_wish wish = task->wish;
+    task->wish = (struct task_wish){.kill_at = MONO_NEVER};
+    carry_out(watch, task, wish.signal, wish.kill_at, GUARD_CALLER);
+}
+
 static void take_wish(struct watch *watch, struct task *task) {
     struct guard_life *life = watch->life;
     pthread_mutex_lock(&life->lock);
@@ -219,7 +247,7 @@ static void take_wish(struct watch *watch, struct task *task) {
     if (closing)
         watch_kill(watch, task, SIGKILL, 0, GUARD_CLOSING);
     else if (wish.signal != 0)
-        watch_kill(watch, task, wish.signal, wish.grace_ms, GUARD_CALLER);
+        grant(watch, task);
 }
 
 void watch_take(struct watch *watch, struct task *task) {
@@ -266,8 +294,10 @@ static void do_due(struct watch *watch, struct task *task) {
         look(watch, task);
     if (passed(&task->spill_at, now))
         capture_spill(&task->capture);
-    if (passed(&task->kill_at, now) && !task->exited)
+    if (passed(&task->kill_at, now) && !task->exited) {
         task_kill(task);
+        task->killed = true;
+    }
     if (passed(&task->timeout_at, now) && !task->exited) {
         task->end.timed_out = true;
         watch_kill(watch, task, SIGTERM, task->grace_ms, GUARD_TIMEOUT);
@@ -295,20 +325,20 @@ struct mono watch_next(const struct watch *watch) {
 
 void watch_kill(struct watch *watch, struct task *task, int signal,
                 int64_t grace_ms, enum guard_killer killer) {
-    struct mono now = clock_mono();
-    if (task->end.killer == GUARD_NOBODY && !task->exited) {
-        task->end.killer = killer;
-        task->end.kill_signal = signal;
-    }
-    if (task->exited) {
-        task->courtesy_at = now;
-    } else if (signal == SIGKILL || grace_ms <= 0) {
-        task_kill(task);
-        task->kill_at = MONO_NEVER;
-    } else {
-        task_signal(task, signal);
-        task_signal(task, SIGCONT); /* a stopped one could not hear it */
-        task->kill_at = earlier(task->kill_at, mono_add_ms(now, grace_ms));
-    }
-    arm(watch, task);
+    struct task_wish wish = {.kill_at = MONO_NEVER};
+    task_wish_add(&wish, signal, grace_ms, clock_mono());
+    carry_out(watch, task, wish.signal, wish.kill_at, killer);
+}
+
+void watch_wish(struct watch *watch, struct task *task, int signal,
+                int64_t grace_ms) {
+    if (task->wish.signal == 0)
+        list_push(&watch->wishing, &task->link);
+    task_wish_add(&task->wish, signal, grace_ms, clock_mono());
+}
+
+void watch_grant(struct watch *watch) {
+    struct list *link;
+    while ((link = list_pop(&watch->wishing)) != NULL)
+        grant(watch, LIST_OF(link, struct task, link));
 }

@@ -26,9 +26,10 @@ enum {
 struct watch {
     struct guard_life *life;
     int epoll_fd;
-    struct heap due;  /* tasks by their next deadline */
-    struct text *out; /* frames for the client */
-    char *buffer;     /* TASK_READ_BYTES */
+    struct heap due;     /* tasks by their next deadline */
+    struct list wishing; /* tasks with a wish */
+    struct text *out;    /* frames for the client */
+    char *buffer;        /* TASK_READ_BYTES */
 };
 
 /* Low bits of what epoll says about a task; tasks are aligned to 16. */
@@ -57,5 +58,10 @@ struct mono watch_next(const struct watch *watch);
 /* Signal, then KILL after grace_ms. The first asker is remembered. */
 void watch_kill(struct watch *watch, struct task *task, int signal,
                 int64_t grace_ms, enum guard_killer killer);
+/* The same for the client, together with what else it asks for until
+ * watch_grant, which does it. */
+void watch_wish(struct watch *watch, struct task *task, int signal,
+                int64_t grace_ms);
+void watch_grant(struct watch *watch);
 
 #endif

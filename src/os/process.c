@@ -63,13 +63,19 @@ void process_kill(pid_t pid, unsigned long long start) {
     close(fd);
 }
 
-static bool holds(int fds_fd, const char *name, const struct stat *file) {
-    struct stat found;
+/* The mode of the link tells how it was opened. */
+static bool holds(int fds_fd, const char *name, const struct stat *file,
+                  enum process_holders which) {
+    struct stat found, link;
     return fstatat(fds_fd, name, &found, 0) == 0 &&
-           found.st_ino == file->st_ino && found.st_dev == file->st_dev;
+           found.st_ino == file->st_ino && found.st_dev == file->st_dev &&
+           (which == PROCESS_HOLDERS ||
+            (fstatat(fds_fd, name, &link, AT_SYMLINK_NOFOLLOW) == 0 &&
+             (link.st_mode & S_IWUSR) != 0));
 }
 
-static bool process_holds(pid_t pid, const struct stat *file) {
+static bool process_holds(pid_t pid, const struct stat *file,
+                          enum process_holders which) {
     char path[64];
     snprintf(path, sizeof path, "/proc/%d/fd", (int)pid);
     DIR *dir = opendir(path);
@@ -79,12 +85,33 @@ static bool process_holds(pid_t pid, const struct stat *file) {
     struct dirent *entry;
     while (!found && (entry = readdir(dir)) != NULL)
         found = isdigit((unsigned char)entry->d_name[0]) &&
-                holds(dirfd(dir), entry->d_name, file);
+                holds(dirfd(dir), entry->d_name, file, which);
     closedir(dir);
     return found;
 }
 
-unsigned process_kill_holders(const struct stat *file, bool children_only) {
+static void read_name(const char *path, char ret_name[32]) {
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    ssize_t n = fd < 0 ? 0 : read(fd, ret_name, 31);
+    ret_name[n > 0 ? n : 0] = '\0';
+    if (fd >= 0)
+        close(fd);
+}
+
+/* A child of ours between its birth and its exec has what we have, also our
+ * name. */
+static bool is_copy_of_us(pid_t pid) {
+    char path[64], theirs[32], ours[32];
+    if (process_parent(pid) != getpid())
+        return false;
+    snprintf(path, sizeof path, "/proc/%d/comm", (int)pid);
+    read_name(path, theirs);
+    read_name("/proc/self/comm", ours);
+    return strcmp(theirs, ours) == 0;
+}
+
+unsigned process_kill_holders(const struct stat *file,
+                              enum process_holders which) {
     unsigned killed = 0;
     DIR *dir = opendir("/proc");
     if (dir == NULL)
@@ -95,8 +122,8 @@ unsigned process_kill_holders(const struct stat *file, bool children_only) {
         if (pid <= 1 || pid == getpid())
             continue;
         unsigned long long start = process_start(pid);
-        if ((children_only && process_parent(pid) != getpid()) ||
-            !process_holds(pid, file))
+        if (!process_holds(pid, file, which) ||
+            (which == PROCESS_WRITERS && is_copy_of_us(pid)))
             continue;
         process_kill(pid, start);
         killed++;

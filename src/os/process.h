@@ -13,9 +13,12 @@ unsigned long long process_start(pid_t pid);
 /* KILL to that very process; nothing when the pid is somebody else's now. */
 void process_kill(pid_t pid, unsigned long long start);
 
-/* KILL to all who have this file open, but not to ourselves; of them only our
- * own children when `children_only`. Returns how many. */
-unsigned process_kill_holders(const struct stat *file, bool children_only);
+/* KILL to all who have this file open, but not to ourselves. WRITERS: who have
+ * it open for writing and are not a copy of us on its way to its own program.
+ * Returns how many. */
+enum process_holders { PROCESS_HOLDERS, PROCESS_WRITERS };
+unsigned process_kill_holders(const struct stat *file,
+                              enum process_holders which);
 
 /* Kills and reaps, until there is none left or wait_ms are over, the children
  * of the calling thread: for the first thread of a subreaper, all orphans of

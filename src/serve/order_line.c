@@ -139,6 +139,7 @@ static bool command_line(const struct run_order *order, struct arena *arena,
     line->dir = sub.dir.len ? arena_string(arena, sub.dir) : "/";
     line->mask = sub.umask >= 0 ? (mode_t)sub.umask : 022;
     line->timeout_ms = sub.timeout_ms;
+    line->task = sub.task;
     return true;
 }
 
@@ -251,6 +252,7 @@ bool order_line_make(const struct run_order *order, const struct config *config,
                      const char *base_path, struct arena *arena,
                      struct order_line *ret_line, struct err *err) {
     *ret_line = (struct order_line){0};
+    task_options_init(&ret_line->task);
     if (order->job->kind == JOB_CHANGE)
         return change_line(order, config, base_path, arena, ret_line, err);
     return command_line(order, arena, ret_line, err);

@@ -13,6 +13,7 @@
 #include "base/err.h"
 #include "serve/runner.h"
 #include "wire/config.h"
+#include "wire/task_options.h"
 
 struct order_line {
     char **argv; /* NULL at the end; in the arena */
@@ -21,6 +22,7 @@ struct order_line {
     mode_t mask;
     const char *lock_path; /* below the base, or NULL */
     int64_t timeout_ms;    /* 0 = none */
+    struct task_options task;
 };
 
 /* Errors: ERR_DATA (a submission that cannot be read), ERR_CONFIG (the target

@@ -10,11 +10,13 @@
 #include "base/map.h"
 #include "os/clock.h"
 #include "serve/order_line.h"
+#include "serve/task_start.h"
 
 /* One attempt under way. */
 struct running {
     struct list link;
     uint64_t handle, num;
+    int64_t grace_ms;               /* between TERM and KILL, see os/guard.h */
     char *node;                     /* NULL: not of an array */
     char *progress;                 /* newest line, or NULL */
     char place[OUTPUT_PLACE_BYTES]; /* of its file, should it need one */
@@ -199,23 +201,24 @@ static void runner_start(void *ctx, const struct run_order *order) {
         .stdin_fd = -1,
         .status_fd = true,
         .progress_fd = true,
-        .keep_terminal_group =
-            worker->options.terminal && order->job->kind == JOB_COMMAND,
         .outside_slots = order->probe,
         .timeout_ms = line.timeout_ms,
-        .grace_ms = worker->config->queue.grace_s * 1000,
         .output_path = order->probe ? NULL : text_string(&path),
         .output_max = (uint64_t)worker->config->queue.log_limit_bytes,
     };
+    task_start_fill(&start, &line.task,
+                    worker->options.terminal && order->job->kind == JOB_COMMAND,
+                    worker->config->queue.grace_s * 1000);
+    running->grace_ms = start.grace_ms;
     guard_start(worker->guard, &start);
     arena_clear(&arena);
 }
 
 static void runner_stop(void *ctx, uint64_t handle, enum run_stop how) {
     struct worker *worker = ctx;
-    int64_t grace_ms = worker->config->queue.grace_s * 1000;
-    if (how == RUN_STOP_TERM)
-        guard_kill(worker->guard, handle, SIGTERM, grace_ms);
+    struct running *running = map_get(&worker->by_handle, handle_key(&handle));
+    if (running && how == RUN_STOP_TERM)
+        guard_kill(worker->guard, handle, SIGTERM, running->grace_ms);
     else
         guard_kill(worker->guard, handle, SIGKILL, 0);
 }

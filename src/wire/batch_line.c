@@ -19,6 +19,12 @@ struct reader {
     struct err *err;
 };
 
+void submission_init(struct submission *submission) {
+    *submission = (struct submission){
+        .class = SET_DC, .sub_priority = SET_SUB_PRIORITY, .umask = -1};
+    task_options_init(&submission->task);
+}
+
 static bool refuse(struct err *err, const char *key, const char *what) {
     return err_set(err, ERR_DATA, "'%s' %s", key, what);
 }
@@ -191,9 +197,14 @@ static bool read_key(struct reader *reader, enum key key,
     return false;
 }
 
-static bool refuse_key(struct reader *reader, struct span name, size_t known) {
+static bool refuse_key(struct reader *reader, struct span name, size_t count) {
     CLEANUP(free_string) char *copy = span_string(name);
-    const char *near = text_nearest(copy, key_names, known);
+    const char *known[KEYS_OF_BODY + TASK_KEYS_MAX];
+    const struct task_option *option;
+    memcpy(known, key_names, count * sizeof *known);
+    for (size_t i = 0; (option = task_option_at(i)) != NULL; i++)
+        known[count++] = option->key;
+    const char *near = text_nearest(copy, known, count);
     if (near)
         return err_set(reader->err, ERR_DATA,
                        "unknown key '%s', did you mean '%s'?", copy, near);
@@ -208,7 +219,11 @@ static bool read_member(struct reader *reader, struct span name,
         if (span_is(name, key_names[key]))
             return value.type == JSON_NULL ||
                    read_key(reader, (enum key)key, value);
-    return refuse_key(reader, name, known);
+    if (!task_option_is_known(name))
+        return refuse_key(reader, name, known);
+    return value.type == JSON_NULL ||
+           task_option_read(&reader->submission->task, name, value,
+                            reader->arena, reader->err);
 }
 
 bool submission_parse(struct span text, enum submission_form form,
@@ -217,7 +232,7 @@ bool submission_parse(struct span text, enum submission_form form,
     struct reader reader = {form, arena, ret_submission, err};
     struct json_value whole, value;
     struct span name;
-    *ret_submission = SUBMISSION_INIT;
+    submission_init(ret_submission);
     if (text.len > SUBMISSION_BYTES)
         return err_set(err, ERR_DATA, "more than %d bytes of JSON",
                        SUBMISSION_BYTES);
@@ -324,7 +339,7 @@ bool submission_check(const struct submission *submission, struct err *err) {
     if (submission->timeout_ms < 0 ||
         submission->timeout_ms > INT64_C(1000) * TIMEOUT_S_MOST)
         return refuse(err, "timeout", "is longer than a year");
-    return true;
+    return task_options_check(&submission->task, err);
 }
 
 static void put_list(struct json *json, const char *key,
@@ -412,5 +427,6 @@ void submission_format(const struct submission *submission, struct text *out) {
     }
     put_list(&json, "array", &submission->array);
     put_flag(&json, "hold", submission->hold);
+    task_options_format(&submission->task, &json);
     json_end(&json);
 }

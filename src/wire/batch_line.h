@@ -6,7 +6,8 @@
  *      "node": "tag:big", "env": {"CC": "clang"}, "dir": "/srv/x"}
  *
  * Only command is needed. The body may also hold: clean, at_most_once, umask
- * (octal string), array (strings), hold. null is as good as absent. */
+ * (octal string), array (strings), hold. Both may hold the keys of
+ * task_options.def. null is as good as absent. */
 #ifndef POINTSMAN_WIRE_BATCH_LINE_H
 #define POINTSMAN_WIRE_BATCH_LINE_H
 
@@ -18,6 +19,7 @@
 #include "base/text.h"
 #include "wire/sections.h"
 #include "wire/set_name.h"
+#include "wire/task_options.h"
 
 enum {
     SUBMISSION_BYTES = 8 << 20, /* of the JSON at most */
@@ -47,11 +49,10 @@ struct submission {
     int umask; /* -1: not given */
     struct lines array;
     bool hold;
+    struct task_options task;
 };
 
-#define SUBMISSION_INIT   \
-    ((struct submission){ \
-        .class = SET_DC, .sub_priority = SET_SUB_PRIORITY, .umask = -1})
+void submission_init(struct submission *submission); /* the defaults */
 
 enum submission_form { SUBMISSION_LINE, SUBMISSION_BODY };
 

@@ -29,7 +29,7 @@ static struct guard_start sample(void) {
                                 .lock_path = "run/C1",
                                 .stdin_fd = -1,
                                 .status_fd = true,
-                                .keep_terminal_group = true,
+                                .keep_group = true,
                                 .timeout_ms = 1000,
                                 .grace_ms = 10,
                                 .inline_max = 99,
@@ -48,7 +48,7 @@ static void order_comes_out_as_it_went_in(void **state) {
     struct guard_order order;
     assert_true(guard_order_decode(body, &order));
     assert_int_equal(order.id, 77);
-    assert_int_equal(order.flags, GUARD_ORDER_STATUS | GUARD_ORDER_TERMINAL);
+    assert_int_equal(order.flags, GUARD_ORDER_STATUS | GUARD_ORDER_NO_GROUP);
     assert_int_equal(order.mask, 027);
     assert_int_equal(order.argc, 3);
     assert_int_equal(order.envc, 3);

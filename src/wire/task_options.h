@@ -1,0 +1,59 @@
+/* What a submission says about the processes of its task: task_options.def. One
+ * reader of values serves the JSON of submissions and the command line. */
+#ifndef POINTSMAN_WIRE_TASK_OPTIONS_H
+#define POINTSMAN_WIRE_TASK_OPTIONS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/arena.h"
+#include "base/err.h"
+#include "base/json.h"
+#include "base/text.h"
+
+/* Numbers of the choices, in the order of task_options.def. */
+enum task_kill_method { TASK_TERM_WAIT_KILL, TASK_TERM, TASK_KILL };
+enum task_kill_to { TASK_TO_GROUP, TASK_TO_CHILD, TASK_TO_CGROUP };
+enum task_death { TASK_DEATH_KILL, TASK_DEATH_TERM, TASK_DEATH_NONE };
+enum task_yes { TASK_YES, TASK_NO };
+
+enum {
+    TASK_UNSAID = -1, /* every number that was not given */
+    TASK_KEYS_MAX = 32
+};
+
+#define TASK_C_CHOICE int64_t
+#define TASK_C_MS int64_t
+struct task_options {
+#define TASK_OPTION(key, kind, field, ...) TASK_C_##kind field;
+#include "wire/task_options.def"
+#undef TASK_OPTION
+};
+
+/* Nothing said. */
+void task_options_init(struct task_options *options);
+
+/* One line of the table. */
+struct task_option {
+    const char *key, *usual, *meaning;
+};
+/* NULL: no more. */
+const struct task_option *task_option_at(size_t index);
+
+bool task_option_is_known(struct span key);
+
+/* The key must be known. ERR_DATA: not a value of it. Spans are kept, not
+ * copied. */
+bool task_option_set(struct task_options *options, struct span key,
+                     struct span value, struct err *err);
+/* From JSON: strings, numbers, true and false. */
+bool task_option_read(struct task_options *options, struct span key,
+                      struct json_value value, struct arena *arena,
+                      struct err *err);
+/* What several say together. */
+bool task_options_check(const struct task_options *options, struct err *err);
+/* Members of the open object, those that were given. */
+void task_options_format(const struct task_options *options, struct json *json);
+
+#endif

@@ -1,0 +1,376 @@
+/* The guard end to end: who gets which signal, and when. */
+#include "support/guard_world.h"
+
+#include "os/guard_task.h"
+
+/* ---- kills put together ---- */
+
+static struct mono at_ms(int64_t ms) {
+    return (struct mono){ms * NS_PER_MS};
+}
+
+static struct task_wish wished(const int64_t (*kills)[2], size_t count) {
+    struct task_wish wish = {.kill_at = MONO_NEVER};
+    for (size_t i = 0; i < count; i++)
+        task_wish_add(&wish, (int)kills[i][0], kills[i][1], at_ms(100));
+    return wish;
+}
+
+#define WISHED(...)                           \
+    wished((const int64_t[][2]){__VA_ARGS__}, \
+           sizeof((const int64_t[][2]){__VA_ARGS__}) / sizeof(int64_t[2]))
+
+static void kill_beats_term_in_any_order(void **state) {
+    (void)state;
+    struct task_wish wish = WISHED({SIGTERM, 500}, {SIGKILL, 0});
+    assert_int_equal(wish.signal, SIGKILL);
+    assert_int_equal(wish.kill_at.ns, MONO_NEVER.ns);
+    wish = WISHED({SIGKILL, 0}, {SIGTERM, 500});
+    assert_int_equal(wish.signal, SIGKILL);
+    assert_int_equal(wish.kill_at.ns, MONO_NEVER.ns);
+}
+
+static void earliest_time_for_kill_counts(void **state) {
+    (void)state;
+    struct task_wish wish =
+        WISHED({SIGTERM, 500}, {SIGTERM, 20}, {SIGTERM, 900});
+    assert_int_equal(wish.signal, SIGTERM);
+    assert_int_equal(wish.kill_at.ns, at_ms(120).ns);
+}
+
+static void term_alone_does_not_take_a_kill_back(void **state) {
+    (void)state;
+    struct task_wish wish = WISHED({SIGTERM, 500}, {SIGTERM, GUARD_NO_KILL});
+    assert_int_equal(wish.kill_at.ns, at_ms(600).ns);
+    wish = WISHED({SIGTERM, GUARD_NO_KILL});
+    assert_int_equal(wish.signal, SIGTERM);
+    assert_int_equal(wish.kill_at.ns, MONO_NEVER.ns);
+}
+
+static void no_time_to_wait_means_kill(void **state) {
+    (void)state;
+    assert_int_equal(WISHED({SIGTERM, 0}).signal, SIGKILL);
+    assert_int_equal(WISHED({SIGTERM, 1}).signal, SIGTERM);
+    assert_int_equal(WISHED({SIGTERM, 1}).kill_at.ns, at_ms(101).ns);
+}
+
+static void of_two_signals_the_last_is_sent(void **state) {
+    (void)state;
+    assert_int_equal(WISHED({SIGHUP, 500}, {SIGTERM, 900}).signal, SIGTERM);
+}
+
+/* ---- tasks of our own ---- */
+
+static volatile sig_atomic_t terms;
+
+static void on_term(int signal) {
+    (void)signal;
+    terms++;
+}
+
+static void catch_term(void) {
+    struct sigaction action = {.sa_handler = on_term};
+    sigaction(SIGTERM, &action, NULL);
+}
+
+static void wait_term(void) {
+    sigset_t none, term;
+    sigemptyset(&term);
+    sigaddset(&term, SIGTERM);
+    sigprocmask(SIG_BLOCK, &term, &none);
+    while (terms == 0)
+        sigsuspend(&none);
+    terms = 0;
+    sigprocmask(SIG_SETMASK, &none, NULL);
+}
+
+/* Says "termed" for every TERM and goes on. */
+static void task_stubborn(void) {
+    catch_term();
+    say_fd(GUARD_PROGRESS_FD, "ready\n");
+    for (;;) {
+        wait_term();
+        say_fd(GUARD_PROGRESS_FD, "termed\n");
+    }
+}
+
+/* A parent and its child; who gets TERM says so. `wait`: the parent waits for
+ * the child first; `apart`: the child has a session of its own. */
+static int task_family(bool wait, bool apart) {
+    int fds[2];
+    char c;
+    assert_int_equal(pipe(fds), 0);
+    catch_term();
+    pid_t pid = fork();
+    if (pid == 0) {
+        if (apart)
+            setsid();
+        close(fds[0]);
+        close(fds[1]);
+        wait_term();
+        say_fd(1, "child\n");
+        _exit(0);
+    }
+    close(fds[1]);
+    if (read(fds[0], &c, 1) == 0) /* it has its session */
+        say_fd(GUARD_PROGRESS_FD, "ready\n");
+    wait_term();
+    if (wait)
+        waitpid(pid, NULL, 0);
+    say_fd(1, "parent\n");
+    return 0;
+}
+
+/* On TERM leaves a file; else lives on. */
+static int task_testament(const char *file) {
+    catch_term();
+    say_fd(GUARD_PROGRESS_FD, "ready\n");
+    wait_term();
+    int fd = open(file, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+    return fd < 0;
+}
+
+static int own_task(int argc, char **argv) {
+    const char *verb = argv[0], *arg = argc > 1 ? argv[1] : "";
+    if (strcmp(verb, "stubborn") == 0)
+        task_stubborn();
+    if (strcmp(verb, "family") == 0)
+        return task_family(strcmp(arg, "go") != 0, strcmp(arg, "apart") == 0);
+    if (strcmp(verb, "testament") == 0)
+        return task_testament(arg);
+    return 9;
+}
+
+#define OWN(...) ARGV(self, "own", __VA_ARGS__)
+
+/* ---- methods ---- */
+
+static void term_then_more(struct world *world, uint64_t id) {
+    if (strcmp(world->progress, "ready") == 0)
+        guard_kill(world->guard, id, SIGTERM, GUARD_NO_KILL);
+    else
+        guard_kill(world->guard, id, SIGTERM, 1);
+}
+
+static void term_alone_leaves_the_deaf_to_the_next_kill(void **state) {
+    struct world *world = *state;
+    world->on_progress = term_then_more;
+    struct guard_start start = task(1, OWN("stubborn"));
+    start.progress_fd = true;
+    guard_start(world->guard, &start);
+    struct seen *seen = world_run(world, 1, 1);
+    assert_true(world->progressed >= 2);
+    assert_int_equal(seen->end.signal, SIGKILL);
+    assert_int_equal(seen->end.kill_signal, SIGTERM);
+}
+
+static void timeout_by_term_alone_is_only_a_term(void **state) {
+    struct world *world = *state;
+    world->on_progress = NULL;
+    struct guard_start start = task(1, OWN("testament", "/dev/null"));
+    start.progress_fd = true;
+    start.timeout_ms = 30;
+    start.grace_ms = GUARD_NO_KILL;
+    guard_start(world->guard, &start);
+    struct seen *seen = world_run(world, 1, 1);
+    /* Its first instructions may not have run when the time is over. */
+    assert_true(seen->end.exit_code == 0 || seen->end.signal == SIGTERM);
+    assert_true(seen->end.timed_out);
+}
+
+/* ---- destinations ---- */
+
+static void term_kindly(struct world *world, uint64_t id) {
+    guard_kill(world->guard, id, SIGTERM, 3600000);
+}
+
+static struct seen *run_family(struct world *world, const char *how,
+                               enum guard_to to) {
+    world->on_progress = term_kindly;
+    struct guard_start start = task(1, OWN("family", how));
+    start.progress_fd = true;
+    start.kill_to = to;
+    guard_start(world->guard, &start);
+    return world_run(world, 1, 1);
+}
+
+static void term_to_the_group_reaches_the_child(void **state) {
+    struct seen *seen = run_family(*state, "wait", GUARD_TO_GROUP);
+    assert_string_equal(seen->output, "child\nparent\n");
+    assert_int_equal(seen->end.exit_code, 0);
+}
+
+static void guard_kill_soon(uv_timer_t *timer) {
+    struct world *world = timer->data;
+    guard_kill(world->guard, 1, SIGKILL, 0);
+}
+
+/* The child holds the pipe: it would have the rest of the grace. */
+static void term_to_the_child_alone_reaches_only_it(void **state) {
+    struct world *world = *state;
+    uv_timer_t timer;
+    uv_timer_init(&world->loop, &timer);
+    timer.data = world;
+    uv_timer_start(&timer, guard_kill_soon, 300, 300);
+    struct seen *seen = run_family(world, "go", GUARD_TO_CHILD);
+    assert_true(strstr(seen->output, "child") == NULL);
+    uv_close((uv_handle_t *)&timer, NULL);
+    uv_run(&world->loop, UV_RUN_NOWAIT);
+}
+
+static void term_to_the_cgroup_reaches_other_sessions(void **state) {
+    struct world *world = *state;
+    if (!guard_has_cgroup(world->guard))
+        test_skip(guard_mode(world->guard));
+    struct seen *seen = run_family(world, "apart", GUARD_TO_CGROUP);
+    assert_string_equal(seen->output, "child\nparent\n");
+    assert_int_equal(seen->end.exit_code, 0);
+}
+
+static void without_a_group_the_task_stays_in_ours(void **state) {
+    struct world *world = *state;
+    struct guard_start start = task(1, TASK("inspect"));
+    start.keep_group = true;
+    guard_start(world->guard, &start);
+    struct seen *seen = world_run(world, 1, 1);
+    assert_non_null(strstr(seen->output, "leader=0"));
+}
+
+/* ---- when the guard dies ---- */
+
+static void stop_loop(struct world *world, uint64_t id) {
+    (void)id;
+    uv_stop(&world->loop);
+}
+
+static void lose_guard_with(struct world *world, const char *file,
+                            enum guard_death death) {
+    world->on_progress = stop_loop;
+    struct guard_start start = task(1, OWN("testament", file));
+    start.progress_fd = true;
+    start.death = death;
+    guard_start(world->guard, &start);
+    while (world->progressed == 0 || world->started == 0)
+        uv_run(&world->loop, UV_RUN_ONCE);
+    kill(guard_pid(world->guard), SIGKILL);
+    while (!world->lost)
+        uv_run(&world->loop, UV_RUN_ONCE);
+}
+
+static void await_gone(pid_t pid, unsigned long long born) {
+    int64_t until = clock_mono().ns + NET_MS * NS_PER_MS;
+    while (born != 0 && process_start(pid) == born) {
+        char path[64], stat[512] = "";
+        snprintf(path, sizeof path, "/proc/%d/stat", (int)pid);
+        FILE *f = fopen(path, "r");
+        if (f != NULL && fread(stat, 1, sizeof stat - 1, f) == 0)
+            stat[0] = '\0';
+        if (f != NULL)
+            fclose(f);
+        const char *p = strrchr(stat, ')');
+        if (p != NULL && (p[2] == 'Z' || p[2] == 'X'))
+            return;
+        assert_true(clock_mono().ns < until);
+        poll(NULL, 0, 2);
+    }
+}
+
+static void task_may_get_term_when_the_guard_dies(void **state) {
+    struct world *world = *state;
+    char file[PATH_MAX + 20];
+    snprintf(file, sizeof file, "%s/will", world->dir);
+    lose_guard_with(world, file, GUARD_DEATH_TERM);
+    await_gone(world->last_pid, process_start(world->last_pid));
+    assert_int_equal(access(file, F_OK), 0);
+}
+
+static void task_may_outlive_the_guard_until_the_next_life(void **state) {
+    struct world *world = *state;
+    lose_guard_with(world, "/dev/null", GUARD_DEATH_NONE);
+    unsigned long long born = process_start(world->last_pid);
+    assert_true(born > 0);
+    assert_int_equal(kill(world->last_pid, 0), 0);
+    pid_t pid = world->last_pid;
+    world_close_guard(world);
+    world->lost = false;
+    world_open(world, 0);
+    await_gone(pid, born);
+}
+
+/* ---- strays ---- */
+
+static unsigned count_alive(struct world *world) {
+    size_t bytes;
+    char *text = read_file(world->dir, "pids", &bytes);
+    unsigned alive = 0;
+    for (char *p = strtok(text, "\n"); p != NULL; p = strtok(NULL, "\n")) {
+        char path[64], stat[512] = "";
+        snprintf(path, sizeof path, "/proc/%d/stat", atoi(p));
+        FILE *f = fopen(path, "r");
+        if (f != NULL && fread(stat, 1, sizeof stat - 1, f) == 0)
+            stat[0] = '\0';
+        if (f != NULL)
+            fclose(f);
+        const char *state = strrchr(stat, ')');
+        alive += state != NULL && state[2] != 'Z' && state[2] != 'X';
+    }
+    free(text);
+    return alive;
+}
+
+static void run_tree_with(struct world *world, bool canary) {
+    char file[PATH_MAX + 20];
+    snprintf(file, sizeof file, "%s/pids", world->dir);
+    struct guard_start start = task(1, TASK("tree", file));
+    start.progress_fd = true;
+    start.canary = canary;
+    guard_start(world->guard, &start);
+    world_run(world, 1, 1);
+}
+
+static void strays_with_the_canary_end_with_the_task(void **state) {
+    struct world *world = *state;
+    run_tree_with(world, true);
+    assert_true(world->seen[1].end.leftovers);
+    assert_false(world->seen[1].end.survivors);
+    assert_int_equal(count_alive(world), 0);
+}
+
+/* Nobody sees them then: they live until the guard goes. */
+static void strays_without_a_canary_end_with_the_guard(void **state) {
+    struct world *world = *state;
+    run_tree_with(world, false);
+    assert_int_equal(count_alive(world), 5);
+    world_close_guard(world);
+    assert_int_equal(count_alive(world), 0);
+}
+
+int main(int argc, char **argv) {
+    int status = world_verbs(argc, argv);
+    if (status >= 0)
+        return status;
+    if (argc > 2 && strcmp(argv[1], "own") == 0)
+        return own_task(argc - 2, argv + 2);
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(kill_beats_term_in_any_order),
+        cmocka_unit_test(earliest_time_for_kill_counts),
+        cmocka_unit_test(term_alone_does_not_take_a_kill_back),
+        cmocka_unit_test(no_time_to_wait_means_kill),
+        cmocka_unit_test(of_two_signals_the_last_is_sent),
+        CASE(term_alone_leaves_the_deaf_to_the_next_kill),
+        CASE(timeout_by_term_alone_is_only_a_term),
+        CASE(term_to_the_group_reaches_the_child),
+        CASE(term_to_the_child_alone_reaches_only_it),
+        CASE(term_to_the_cgroup_reaches_other_sessions),
+        CASE(without_a_group_the_task_stays_in_ours),
+        GROUPS(term_alone_leaves_the_deaf_to_the_next_kill),
+        GROUPS(term_to_the_group_reaches_the_child),
+        GROUPS(term_to_the_child_alone_reaches_only_it),
+        GROUPS(without_a_group_the_task_stays_in_ours),
+        GROUPS(task_may_get_term_when_the_guard_dies),
+        GROUPS(task_may_outlive_the_guard_until_the_next_life),
+        GROUPS(strays_with_the_canary_end_with_the_task),
+        GROUPS(strays_without_a_canary_end_with_the_guard),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

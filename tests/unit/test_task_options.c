@@ -1,0 +1,161 @@
+#include "wire/task_options.h"
+
+#include "support/test.h"
+
+#include "serve/task_start.h"
+#include "wire/batch_line.h"
+
+static struct arena arena;
+
+static int teardown(void **state) {
+    (void)state;
+    arena_clear(&arena);
+    return 0;
+}
+
+static bool take(const char *members, struct submission *ret, struct err *err) {
+    const char *text = arena_printf(&arena, "{\"command\":[\"a\"]%s}", members);
+    return submission_parse(span_of(text), SUBMISSION_LINE, &arena, ret, err);
+}
+
+static struct task_options said(const char *members) {
+    struct submission submission;
+    struct err err = {0};
+    if (!take(members, &submission, &err))
+        fail_msg("%s", err.text);
+    return submission.task;
+}
+
+static void assert_refused(const char *members, const char *words) {
+    struct submission submission;
+    struct err err = {0};
+    if (take(members, &submission, &err))
+        fail_msg("taken: %s", members);
+    assert_int_equal(err.kind, ERR_DATA);
+    if (strstr(err.text, words) == NULL)
+        fail_msg("'%s' instead of '%s'", err.text, words);
+}
+
+#define EVERY_KEY                                              \
+    ",\"kill_method\":\"term-wait-kill\",\"kill_wait\":15,"    \
+    "\"kill_to\":\"cgroup\",\"parent_death_signal\":\"TERM\"," \
+    "\"process_group_leader\":\"no\",\"canary_pipe\":\"no\""
+
+static void every_option_comes_back_as_it_was(void **state) {
+    (void)state;
+    struct submission submission;
+    struct err err = {0};
+    if (!take(EVERY_KEY, &submission, &err))
+        fail_msg("%s", err.text);
+    CLEANUP(text_clear) struct text out = TEXT_INIT;
+    submission_format(&submission, &out);
+    assert_string_equal(text_string(&out),
+                        "{\"command\":[\"a\"]" EVERY_KEY "}");
+    const struct task_option *option;
+    for (size_t i = 0; (option = task_option_at(i)) != NULL; i++)
+        if (strstr(EVERY_KEY, option->key) == NULL)
+            fail_msg("'%s' is not in this test", option->key);
+}
+
+static void nothing_said_is_nothing_written(void **state) {
+    (void)state;
+    struct submission submission;
+    struct err err = {0};
+    assert_true(take(",\"kill_to\":null", &submission, &err));
+    CLEANUP(text_clear) struct text out = TEXT_INIT;
+    submission_format(&submission, &out);
+    assert_string_equal(text_string(&out), "{\"command\":[\"a\"]}");
+}
+
+static void words_of_the_seed_are_understood(void **state) {
+    (void)state;
+    struct task_options options =
+        said(",\"kill_method\":\"term_wait_kill\",\"parent_death_signal\":9,"
+             "\"process_group_leader\":true,\"canary_pipe\":false");
+    assert_int_equal(options.kill_method, TASK_TERM_WAIT_KILL);
+    assert_int_equal(options.parent_death_signal, TASK_DEATH_KILL);
+    assert_int_equal(options.process_group_leader, TASK_YES);
+    assert_int_equal(options.canary_pipe, TASK_NO);
+    options = said(",\"parent_death_signal\":0");
+    assert_int_equal(options.parent_death_signal, TASK_DEATH_NONE);
+}
+
+static void waits_may_be_shorter_than_a_second(void **state) {
+    (void)state;
+    assert_int_equal(said(",\"kill_wait\":\"5ms\"").kill_wait_ms, 5);
+    assert_int_equal(said(",\"kill_wait\":\"2m\"").kill_wait_ms, 120000);
+    assert_int_equal(said(",\"kill_wait\":0").kill_wait_ms, 0);
+}
+
+static void nonsense_is_refused_by_its_key(void **state) {
+    (void)state;
+    assert_refused(",\"kill_method\":\"shoot\"",
+                   "'kill_method' = 'shoot' is none of term-wait-kill|");
+    assert_refused(",\"kill_wait\":-1", "'kill_wait' = '-1' is not a duration");
+    assert_refused(",\"kill_wait\":\"\"", "not a duration");
+    assert_refused(",\"kill_to\":[]", "none of group|child|cgroup");
+    assert_refused(",\"parent_death_signal\":1", "none of KILL|TERM|none");
+    assert_refused(",\"kill_metod\":\"term\"", "did you mean 'kill_method'?");
+}
+
+static void contradictions_are_refused(void **state) {
+    (void)state;
+    assert_refused(",\"process_group_leader\":\"no\",\"kill_to\":\"group\"",
+                   "needs 'process_group_leader'");
+    assert_refused(",\"kill_method\":\"term\",\"kill_wait\":5",
+                   "no KILL to wait for");
+}
+
+/* ---- what they mean for the guard ---- */
+
+static struct guard_start filled(const char *members, bool terminal) {
+    struct task_options options = said(members);
+    struct guard_start start = {0};
+    task_start_fill(&start, &options, terminal, 10000);
+    return start;
+}
+
+static void service_owns_its_tasks_by_default(void **state) {
+    (void)state;
+    struct guard_start start = filled("", false);
+    assert_false(start.keep_group);
+    assert_int_equal(start.kill_to, GUARD_TO_GROUP);
+    assert_int_equal(start.death, GUARD_DEATH_KILL);
+    assert_int_equal(start.grace_ms, 10000);
+    assert_true(start.canary);
+}
+
+static void terminal_owns_them_where_there_is_one(void **state) {
+    (void)state;
+    struct guard_start start = filled("", true);
+    assert_true(start.keep_group);
+    assert_int_equal(start.kill_to, GUARD_TO_CHILD);
+    start = filled(",\"process_group_leader\":\"yes\"", true);
+    assert_false(start.keep_group);
+    assert_int_equal(start.kill_to, GUARD_TO_GROUP);
+    start = filled(",\"kill_to\":\"group\"", true);
+    assert_false(start.keep_group);
+}
+
+static void methods_are_times_for_kill(void **state) {
+    (void)state;
+    assert_int_equal(filled(",\"kill_method\":\"kill\"", false).grace_ms, 0);
+    assert_int_equal(filled(",\"kill_method\":\"term\"", false).grace_ms,
+                     GUARD_NO_KILL);
+    assert_int_equal(filled(",\"kill_wait\":\"5ms\"", false).grace_ms, 5);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_option_comes_back_as_it_was),
+        cmocka_unit_test(nothing_said_is_nothing_written),
+        cmocka_unit_test(words_of_the_seed_are_understood),
+        cmocka_unit_test(waits_may_be_shorter_than_a_second),
+        cmocka_unit_test(nonsense_is_refused_by_its_key),
+        cmocka_unit_test(contradictions_are_refused),
+        cmocka_unit_test(service_owns_its_tasks_by_default),
+        cmocka_unit_test(terminal_owns_them_where_there_is_one),
+        cmocka_unit_test(methods_are_times_for_kill),
+    };
+    return cmocka_run_group_tests(tests, NULL, teardown);
+}
