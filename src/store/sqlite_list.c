@@ -274,6 +274,8 @@ static void list_sql(struct text *sql, const struct store_list *list,
     } else if (list->relations_only && !(states & STATE_BIT(STATE_DONE))) {
         list_marked(sql, list, states, "j.has_relations = 1 AND j.state <> 'D'",
                     "j.num");
+    } else if (list->kinds && !(list->kinds & 1u << JOB_COMMAND)) {
+        list_marked(sql, list, states, "j.kind <> 'command'", "j.num");
     } else if (many) {
         list_marked(sql, list, states, "0 = 0", "j.num");
     } else {

@@ -71,6 +71,8 @@ CREATE INDEX job_held ON job (num) WHERE holds > 0;
 CREATE INDEX job_relations ON job (num)
     WHERE has_relations = 1 AND state <> 'D';
 CREATE INDEX job_stale ON job (num) WHERE stale = 1;
+-- Of commands there are by far the most: other kinds are found without them.
+CREATE INDEX job_kind ON job (num) WHERE kind <> 'command';
 
 -- What was submitted. Its own key is kept apart from the rank only once the
 -- two differ.
