@@ -15,12 +15,13 @@ ROOT = pathlib.Path(sys.argv[1] if len(sys.argv) > 1 else ".").resolve()
 # Which rooms a room may use besides itself.
 MAY_USE = {
     "base": set(),
-    "core": {"base"},
+    "cron": set(),
+    "core": {"base", "cron"},
     "wire": {"base", "core"},
     "store": {"base", "core"},
     "os": {"base"},
-    "serve": {"base", "core", "wire", "store", "os"},
-    "cli": {"base", "core", "wire", "store", "os", "serve"},
+    "serve": {"base", "cron", "core", "wire", "store", "os"},
+    "cli": {"base", "cron", "core", "wire", "store", "os", "serve"},
 }
 
 # What touches the world. base, core and wire decide and translate only.

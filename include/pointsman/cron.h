@@ -1,0 +1,168 @@
+/* pointsman/cron.h: when next?
+ *
+ * An item is a pattern of instants, written in JSON:
+ *
+ *     {"hour": [10, 20], "minute": 0, "day_of_week": "Tue",
+ *      "dst_fixes": ["unskip", "repeat_use_only_early"]}
+ *
+ * A zone says what the clocks on the walls show. Item and zone together are a
+ * set of instants; cron_next() finds its first member at or after an instant.
+ * The set never depends on where a search begins. pointsman-cron(3) tells what
+ * every key of an item means.
+ *
+ * Instants are seconds since 1970-01-01T00:00:00Z, leap seconds not counted.
+ * Items and zones never change once they are made: any number of threads may
+ * use one at the same time. The library keeps no state of its own, and never
+ * asks the C library what time it is anywhere.
+ *
+ * What can fail returns false, or CRON_FAILED, and says why in `err`, which may
+ * be NULL. */
+#ifndef POINTSMAN_CRON_H
+#define POINTSMAN_CRON_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#if defined(__GNUC__)
+#define CRON_API __attribute__((visibility("default")))
+#else
+#define CRON_API
+#endif
+
+/* ---- errors -------------------------------------------------------------- */
+
+enum cron_err_kind {
+    CRON_ERR_NONE,
+    CRON_ERR_SYNTAX, /* the text is no JSON, no crontab line, ... */
+    CRON_ERR_ITEM,   /* it is, but no item of ours */
+    CRON_ERR_ZONE,   /* unknown or broken zone */
+    CRON_ERR_RANGE,  /* an instant beyond what can be reckoned with */
+    CRON_ERR_SYSTEM  /* no memory, a file that cannot be read */
+};
+
+enum { CRON_ERR_BYTES = 512 };
+
+struct cron_err {
+    enum cron_err_kind kind;
+    int line, column;          /* in the text, from 1; 0: at no place of it */
+    char text[CRON_ERR_BYTES]; /* one sentence, the place included */
+};
+
+/* ---- zones --------------------------------------------------------------- */
+
+struct cron_zone;
+
+/* By what people write: a name of the zone database ("Europe/London"), a POSIX
+ * TZ string ("EST5EDT,M3.2.0,M11.1.0", whose sign counts westwards), or an
+ * offset ("Z", "+02:00", east is plus). NULL and "": the system's own zone,
+ * from $TZ, else /etc/localtime. The database is looked for in $ZONEINFO,
+ * $TZDIR, /usr/share/zoneinfo and /usr/lib/zoneinfo. */
+CRON_API bool cron_zone_open(const char *name, struct cron_zone **ret_zone,
+                             struct cron_err *err);
+/* Only a POSIX TZ string or an offset; no file is read. */
+CRON_API bool cron_zone_parse(const char *text, struct cron_zone **ret_zone,
+                              struct cron_err *err);
+/* The content of a zone file: TZif version 2 and later, RFC 9636. */
+CRON_API bool cron_zone_decode(const void *bytes, size_t byte_count,
+                               struct cron_zone **ret_zone,
+                               struct cron_err *err);
+/* One more owner; returns the zone. */
+CRON_API struct cron_zone *cron_zone_ref(struct cron_zone *zone);
+/* One owner less; the last one frees it. NULL is fine. */
+CRON_API void cron_zone_unref(struct cron_zone *zone);
+
+/* What it was asked by; "" for the system's zone and for decoded bytes. */
+CRON_API const char *cron_zone_name(const struct cron_zone *zone);
+/* Whether it came from a POSIX TZ string (or an offset) instead of a file. */
+CRON_API bool cron_zone_is_rule(const struct cron_zone *zone);
+/* Seconds east of UTC at that instant. */
+CRON_API int32_t cron_zone_offset_s(const struct cron_zone *zone, int64_t at);
+/* The next change of the offset after `at`. False: there is none. */
+CRON_API bool cron_zone_change(const struct cron_zone *zone, int64_t at,
+                               int64_t *ret_at, int32_t *ret_before_s,
+                               int32_t *ret_after_s);
+
+/* Zones by name, each read once and read again when its file changes. All of
+ * it may be used by several threads at once. */
+struct cron_zones;
+
+/* Files are looked at again no more often than every `interval_s` (0: 60). */
+CRON_API struct cron_zones *cron_zones_new(int64_t interval_s);
+CRON_API void cron_zones_free(struct cron_zones *zones);
+/* As cron_zone_open(); the zone is yours to unref. */
+CRON_API bool cron_zones_find(struct cron_zones *zones, const char *name,
+                              struct cron_zone **ret_zone,
+                              struct cron_err *err);
+/* Looks for changed files, if the last look is long enough ago by the caller's
+ * monotonic clock. Whoever searches goes on with the zone it has. Returns how
+ * many names mean another zone now; a file that vanished or broke leaves the
+ * zone as it was. */
+CRON_API size_t cron_zones_refresh(struct cron_zones *zones,
+                                   int64_t monotonic_s);
+
+/* ---- items --------------------------------------------------------------- */
+
+struct cron_item;
+
+/* From JSON. Everything that is wrong is refused here, with its place and
+ * perhaps what was meant; dates that never come, too. */
+CRON_API bool cron_item_parse(const char *text, size_t bytes,
+                              struct cron_item **ret_item,
+                              struct cron_err *err);
+CRON_API struct cron_item *cron_item_ref(struct cron_item *item);
+CRON_API void cron_item_unref(struct cron_item *item);
+
+/* False for items of "epoch", which need no zone. */
+CRON_API bool cron_item_is_timezone_dependent(const struct cron_item *item);
+/* "max_shift_seconds_for_unskip_and_do_not_repeat", or -1. */
+CRON_API int64_t cron_item_max_shift_s(const struct cron_item *item);
+/* In words. As snprintf: the length it would have, at most `bytes` written. */
+CRON_API size_t cron_item_explain(const struct cron_item *item, char *buffer,
+                                  size_t bytes);
+
+/* ---- searches ------------------------------------------------------------ */
+
+enum cron_found {
+    CRON_FAILED = -1,
+    CRON_NONE = 0, /* there is no such instant */
+    CRON_FOUND = 1
+};
+
+/* Calendar items can be asked about instants of the years 0 to 10000; their
+ * labels lie in 1969 to 9999. Beyond: CRON_ERR_RANGE. Epoch items answer any.
+ * `zone` NULL is UTC. */
+#define CRON_OLDEST INT64_C(-62167219200)
+#define CRON_NEWEST INT64_C(253433923199)
+
+/* The least instant at or after `from`. */
+CRON_API enum cron_found cron_next(const struct cron_item *item,
+                                   const struct cron_zone *zone, int64_t from,
+                                   int64_t *ret_at, struct cron_err *err);
+/* The greatest instant at or before `from`. */
+CRON_API enum cron_found cron_prev(const struct cron_item *item,
+                                   const struct cron_zone *zone, int64_t from,
+                                   int64_t *ret_at, struct cron_err *err);
+/* Whether it fires at that very second. */
+CRON_API bool cron_matches(const struct cron_item *item,
+                           const struct cron_zone *zone, int64_t at);
+/* Up to `most` instants at or after `from`, in order; how many. */
+CRON_API size_t cron_next_n(const struct cron_item *item,
+                            const struct cron_zone *zone, int64_t from,
+                            int64_t *ret_at, size_t most);
+/* How many instants lie in [from, until). Whole stretches between two changes
+ * of the clock are reckoned, not walked. */
+CRON_API bool cron_count(const struct cron_item *item,
+                         const struct cron_zone *zone, int64_t from,
+                         int64_t until, uint64_t *ret_count,
+                         struct cron_err *err);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,74 @@
+/* An item as it is searched: sets of bits, and for the days of a month one set
+ * for each of the 28 kinds of month there are (28 to 31 days, beginning on one
+ * of seven weekdays). So weekdays, days from the end and "the second Tuesday"
+ * all cost the same. */
+#ifndef POINTSMAN_CRON_ITEM_H
+#define POINTSMAN_CRON_ITEM_H
+
+#include "cron/civil.h"
+#include "cron/fault.h"
+
+enum repeat { REPEAT_BOTH, REPEAT_EARLY, REPEAT_LATE };
+
+/* Numbers start, start + period, ... up to end; or, when there is a list, its
+ * values, increasing. */
+struct series {
+    int64_t start, end, period;
+    int64_t *list;
+    size_t count;
+};
+
+/* "Every other ...": counted from a date on the local calendar. */
+enum step_kind { STEP_DAY, STEP_WEEK, STEP_MONTH, STEPS };
+struct step {
+    enum step_kind kind;
+    int32_t start, end; /* days */
+    int32_t period;
+    int32_t start_month; /* year * 12 + month */
+};
+
+/* Days that are left out; in the year YEAR_ANY in each. */
+struct day_range {
+    int32_t first, last; /* days */
+};
+
+enum { ITEM_STEPS_MOST = 4 };
+
+struct cron_item {
+    unsigned refs; /* atomic */
+    bool is_epoch, unskip, any_year, has_steps, has_except;
+    bool leap_only;  /* days in leap years only */
+    bool has_second; /* it was given */
+    enum repeat repeat;
+    uint64_t minutes, seconds;
+    uint32_t hours, months;
+    int32_t least_s;     /* the first instant of a day */
+    uint32_t days[4][7]; /* by length - 28 and weekday of the first */
+    struct series years;
+    int64_t max_shift_s;  /* -1: not given */
+    uint64_t fingerprint; /* of its text */
+
+    struct series epoch; /* the only thing of an epoch item */
+
+    struct step steps[ITEM_STEPS_MOST];
+    size_t step_count;
+    struct day_range *except; /* sorted by first day, apart */
+    size_t except_count;
+    uint32_t except_yearly[13]; /* bits of days, by month */
+
+    /* As they were given, for explanations. */
+    uint32_t month_days, month_days_end;
+    uint8_t weekdays;    /* bit 0 is Sunday; 0: not given */
+    uint8_t nths[6];     /* weekdays of weekday_of_month, by n */
+    uint8_t nths_end[6]; /* by -n */
+};
+
+/* The least number of the series at or above `value`. */
+bool series_next(const struct series *series, int64_t value,
+                 int64_t *ret_value);
+bool series_prev(const struct series *series, int64_t value,
+                 int64_t *ret_value);
+/* Members below `value`. */
+uint64_t series_count_below(const struct series *series, int64_t value);
+
+#endif

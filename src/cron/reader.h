@@ -1,0 +1,53 @@
+/* Reads JSON (RFC 8259, strictly) from front to back, one value after the
+ * other, and knows the place of each. Nothing is allocated.
+ *
+ * A function that returns false has set the error and the reader is of no more
+ * use. */
+#ifndef POINTSMAN_CRON_READER_H
+#define POINTSMAN_CRON_READER_H
+
+#include "cron/fault.h"
+
+enum reader_kind {
+    READER_END, /* of the text, or something that begins no value */
+    READER_OBJECT,
+    READER_ARRAY,
+    READER_STRING,
+    READER_NUMBER,
+    READER_WORD /* true, false, null */
+};
+
+/* Long enough for each word we know; longer strings are cut, and then equal
+ * none of them. */
+enum { READER_STRING_BYTES = 256 };
+
+struct reader {
+    const char *text, *end, *p;
+    struct cron_err *err;
+    size_t at; /* of the value, key or bracket that was read last */
+    char string[READER_STRING_BYTES]; /* the string read last */
+};
+
+void reader_init(struct reader *reader, const char *text, size_t bytes,
+                 struct cron_err *err);
+/* What comes next, at reader->at. */
+enum reader_kind reader_peek(struct reader *reader);
+/* "an object", "a string", ... for messages. */
+const char *reader_kind_name(enum reader_kind kind);
+
+/* Fails: there was no value where one is wanted. */
+bool reader_no_value(struct reader *reader);
+/* The text must be at its end. */
+bool reader_finish(struct reader *reader);
+bool reader_string(struct reader *reader);
+/* An integer of 64 bits; `what` is its name in messages. */
+bool reader_integer(struct reader *reader, const char *what,
+                    int64_t *ret_value);
+
+/* The opening bracket is taken by the first call (*first is true then). True
+ * with *ret_more false at the closing one. Of an object's member the key is in
+ * reader->string and its place in reader->at. */
+bool reader_element(struct reader *reader, bool *first, bool *ret_more);
+bool reader_member(struct reader *reader, bool *first, bool *ret_more);
+
+#endif

@@ -1,0 +1,351 @@
+#include "cron/zone.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "cron/civil.h"
+
+/* Far beyond all that can be asked, and no sum with it overflows. */
+#define FAR (INT64_C(1) << 60)
+
+static const int32_t utc_offsets[1] = {0};
+const struct cron_zone zone_utc = {
+    .refs = 1,
+    .is_rule = true,
+    .offsets = (int32_t *)(uintptr_t)utc_offsets,
+    .name = (char *)(uintptr_t) "UTC",
+};
+
+/* ---- life ---------------------------------------------------------------- */
+
+struct cron_zone *cron_zone_ref(struct cron_zone *zone) {
+    if (zone != NULL)
+        __atomic_add_fetch(&zone->refs, 1, __ATOMIC_RELAXED);
+    return zone;
+}
+
+void cron_zone_unref(struct cron_zone *zone) {
+    if (zone == NULL ||
+        __atomic_sub_fetch(&zone->refs, 1, __ATOMIC_ACQ_REL) > 0)
+        return;
+    free(zone->times);
+    free(zone->offsets);
+    free(zone->name);
+    free(zone);
+}
+
+bool zone_set_name(struct cron_zone *zone, const char *name,
+                   struct cron_err *err) {
+    char *copy = strdup(name);
+
+    if (copy == NULL)
+        return fault_memory(err);
+    free(zone->name);
+    zone->name = copy;
+    return true;
+}
+
+const char *cron_zone_name(const struct cron_zone *zone) {
+    return zone->name == NULL ? "" : zone->name;
+}
+
+bool cron_zone_is_rule(const struct cron_zone *zone) {
+    return zone->is_rule;
+}
+
+/* ---- stretches ----------------------------------------------------------- */
+
+/* How many changes came until then: the index of the stretch. */
+static size_t find(const struct cron_zone *zone, int64_t at) {
+    const int64_t *base = zone->times;
+    size_t count = zone->count;
+
+    if (count == 0 || at < base[0])
+        return 0;
+    /* base[0] <= at all along, and no branch depends on what is read. */
+    while (count > 1) {
+        size_t half = count / 2;
+        base = base[half] <= at ? base + half : base;
+        count -= half;
+    }
+    return (size_t)(base - zone->times) + 1;
+}
+
+static struct stretch stretch_at(const struct cron_zone *zone, size_t index,
+                                 int64_t moved_s) {
+    return (struct stretch){
+        .start = index == 0 ? INT64_MIN : zone->times[index - 1] + moved_s,
+        .end = index == zone->count ? INT64_MAX : zone->times[index] + moved_s,
+        .offset_s = zone->offsets[index],
+        .index = index,
+        .moved_s = moved_s,
+    };
+}
+
+struct stretch zone_stretch(const struct cron_zone *zone, int64_t at) {
+    int64_t moved_s = 0, passed;
+
+    if (zone->cycles) {
+        at = at > FAR ? FAR : at < -FAR ? -FAR : at;
+        passed = at - zone->cycle_start;
+        if (passed >= CYCLE_S || (passed < 0 && zone->cycles_back))
+            moved_s = floor_div(passed, CYCLE_S) * CYCLE_S;
+    }
+    return stretch_at(zone, find(zone, at - moved_s), moved_s);
+}
+
+struct stretch zone_stretch_after(const struct cron_zone *zone,
+                                  const struct stretch *stretch) {
+    size_t index = stretch->index + 1;
+
+    /* The table goes years beyond the cycle; its end is not the end. */
+    if (zone->cycles && (index >= zone->count ||
+                         zone->times[index - 1] - zone->cycle_start >= CYCLE_S))
+        return zone_stretch(zone, stretch->end);
+    return stretch_at(zone, index, stretch->moved_s);
+}
+
+struct stretch zone_stretch_before(const struct cron_zone *zone,
+                                   const struct stretch *stretch) {
+    return zone_stretch(zone, stretch->start - 1);
+}
+
+int32_t cron_zone_offset_s(const struct cron_zone *zone, int64_t at) {
+    return zone_stretch(zone, at).offset_s;
+}
+
+bool cron_zone_change(const struct cron_zone *zone, int64_t at, int64_t *ret_at,
+                      int32_t *ret_before_s, int32_t *ret_after_s) {
+    struct stretch now = zone_stretch(zone, at);
+
+    if (now.end == INT64_MAX || at >= FAR)
+        return false;
+    *ret_at = now.end;
+    *ret_before_s = now.offset_s;
+    *ret_after_s = zone_stretch_after(zone, &now).offset_s;
+    return true;
+}
+
+bool zone_equal(const struct cron_zone *a, const struct cron_zone *b) {
+    return a->count == b->count && a->cycles == b->cycles &&
+           a->cycles_back == b->cycles_back &&
+           a->cycle_start == b->cycle_start &&
+           (a->count == 0 ||
+            memcmp(a->times, b->times, a->count * sizeof(*a->times)) == 0) &&
+           memcmp(a->offsets, b->offsets,
+                  (a->count + 1) * sizeof(*a->offsets)) == 0;
+}
+
+/* ---- making one ---------------------------------------------------------- */
+
+static bool draft_room(struct zone_draft *draft, struct cron_err *err) {
+    size_t room = draft->room == 0 ? 64 : draft->room * 2;
+    int64_t *times;
+    int32_t *offsets;
+
+    if (draft->count < draft->room)
+        return true;
+    times = realloc(draft->times, room * sizeof(*times));
+    if (times == NULL)
+        return fault_memory(err);
+    draft->times = times;
+    offsets = realloc(draft->offsets, room * sizeof(*offsets));
+    if (offsets == NULL)
+        return fault_memory(err);
+    draft->offsets = offsets;
+    draft->room = room;
+    return true;
+}
+
+bool zone_draft_add(struct zone_draft *draft, int64_t at, int32_t offset_s,
+                    struct cron_err *err) {
+    draft->last = at;
+    draft->any = true;
+    /* Two changes at once are the last of them. */
+    if (draft->count > 0 && draft->times[draft->count - 1] == at)
+        draft->count--;
+    if (offset_s ==
+        (draft->count == 0 ? draft->first_s : draft->offsets[draft->count - 1]))
+        return true;
+    if (!draft_room(draft, err))
+        return false;
+    draft->times[draft->count] = at;
+    draft->offsets[draft->count++] = offset_s;
+    return true;
+}
+
+void zone_draft_clear(struct zone_draft *draft) {
+    free(draft->times);
+    free(draft->offsets);
+    *draft = (struct zone_draft){0};
+}
+
+struct change {
+    int64_t at;
+    int32_t offset_s;
+};
+
+/* A year's two changes in the order of time. At one instant the end of a former
+ * summer comes before the start of the next: that is summer all year. */
+static size_t changes_of_year(const struct tz_rule *rule, int32_t year,
+                              struct change ret[2]) {
+    struct change start = {tz_rule_start(rule, year), rule->summer_s};
+    struct change end = {tz_rule_end(rule, year), rule->standard_s};
+    bool start_first = start.at <= end.at;
+
+    ret[0] = start_first ? start : end;
+    ret[1] = start_first ? end : start;
+    return start.at == end.at ? 0 : 2;
+}
+
+/* So many years lie on both sides of the cycle in the table: each stretch near
+ * the seam has its neighbours, and they come from the rule. */
+enum { MARGIN_YEARS = 10 };
+
+/* Writes the rule out: all its changes behind `after`. */
+static bool draft_rule(struct zone_draft *draft, const struct tz_rule *rule,
+                       int64_t after, int32_t year, struct cron_err *err) {
+    int32_t last = year + CYCLE_YEARS + 2 * MARGIN_YEARS;
+    struct change changes[2];
+
+    for (; year <= last; year++) {
+        size_t count = changes_of_year(rule, year, changes);
+        for (size_t i = 0; i < count; i++)
+            if (changes[i].at > after &&
+                !zone_draft_add(draft, changes[i].at, changes[i].offset_s, err))
+                return false;
+    }
+    return true;
+}
+
+static int32_t year_of(int64_t at) {
+    int64_t day = floor_div(at, DAY_S);
+
+    /* A rule behind a change in another age would begin there; no real zone
+     * has one. */
+    day = day < -4000000 ? -4000000 : day > 4000000 ? 4000000 : day;
+    return civil_of_day((int32_t)day).year;
+}
+
+static bool draft_future(struct zone_draft *draft, const struct tz_rule *rule,
+                         struct cron_zone *zone, struct cron_err *err) {
+    bool always = !draft->any;
+    int64_t last = always ? INT64_MIN : draft->last;
+    int32_t year = always ? YEAR_LEAST : year_of(last) - 1;
+
+    if (!rule->has_summer) {
+        if (always)
+            draft->first_s = rule->standard_s;
+        return always || zone_draft_add(draft, last, rule->standard_s, err);
+    }
+    if (always)
+        draft->first_s = tz_rule_start(rule, year) < tz_rule_end(rule, year)
+                             ? rule->standard_s
+                             : rule->summer_s;
+    zone->cycles = true;
+    zone->cycles_back = always;
+    zone->cycle_start =
+        (int64_t)day_of_civil(year + MARGIN_YEARS, 1, 1) * DAY_S;
+    return draft_rule(draft, rule, last, year, err);
+}
+
+static void measure(struct cron_zone *zone) {
+    zone->least_s = zone->most_s = zone->offsets[0];
+    for (size_t i = 1; i <= zone->count; i++) {
+        if (zone->offsets[i] < zone->least_s)
+            zone->least_s = zone->offsets[i];
+        if (zone->offsets[i] > zone->most_s)
+            zone->most_s = zone->offsets[i];
+    }
+    zone->span_s = zone->most_s - zone->least_s;
+}
+
+bool zone_make(struct zone_draft *draft, const struct tz_rule *rule,
+               struct cron_zone **ret_zone, struct cron_err *err) {
+    struct cron_zone *zone = calloc(1, sizeof(*zone));
+    bool ok = zone != NULL || fault_memory(err);
+
+    ok = ok && (rule == NULL || draft_future(draft, rule, zone, err));
+    if (ok) {
+        zone->offsets = malloc((draft->count + 1) * sizeof(*zone->offsets));
+        ok = zone->offsets != NULL || fault_memory(err);
+    }
+    if (!ok) {
+        free(zone);
+        zone_draft_clear(draft);
+        return false;
+    }
+    zone->refs = 1;
+    zone->offsets[0] = draft->first_s;
+    if (draft->count > 0)
+        memcpy(zone->offsets + 1, draft->offsets,
+               draft->count * sizeof(*zone->offsets));
+    zone->count = draft->count;
+    zone->times = draft->times;
+    draft->times = NULL;
+    zone_draft_clear(draft);
+    if (zone->count == 0)
+        zone->cycles = false;
+    measure(zone);
+    *ret_zone = zone;
+    return true;
+}
+
+/* ---- zones without files ------------------------------------------------- */
+
+static bool two_digits(const char **p, int32_t *ret_value) {
+    const char *c = *p;
+
+    if (c[0] < '0' || c[0] > '9' || c[1] < '0' || c[1] > '9')
+        return false;
+    *ret_value = (c[0] - '0') * 10 + (c[1] - '0');
+    *p += 2;
+    return true;
+}
+
+bool offset_parse(const char *text, int32_t *ret_offset_s) {
+    int32_t h, m = 0, s = 0;
+    const char *p = text + 1;
+
+    if (strcmp(text, "Z") == 0 || strcmp(text, "z") == 0) {
+        *ret_offset_s = 0;
+        return true;
+    }
+    if ((text[0] != '+' && text[0] != '-') || !two_digits(&p, &h))
+        return false;
+    if (*p != '\0') {
+        p += *p == ':';
+        if (!two_digits(&p, &m))
+            return false;
+    }
+    if (*p != '\0') {
+        p += *p == ':';
+        if (!two_digits(&p, &s) || *p != '\0')
+            return false;
+    }
+    if (h > 24 || m > 59 || s > 59)
+        return false;
+    s += h * 3600 + m * 60;
+    *ret_offset_s = text[0] == '-' ? -s : s;
+    return true;
+}
+
+bool cron_zone_parse(const char *text, struct cron_zone **ret_zone,
+                     struct cron_err *err) {
+    struct zone_draft draft = {0};
+    struct tz_rule rule = {0};
+    struct cron_zone *zone;
+
+    if (!offset_parse(text, &rule.standard_s) &&
+        !tz_rule_parse(text, strlen(text), &rule, err))
+        return false;
+    if (!zone_make(&draft, &rule, &zone, err))
+        return false;
+    zone->is_rule = true;
+    if (!zone_set_name(zone, text, err)) {
+        cron_zone_unref(zone);
+        return false;
+    }
+    *ret_zone = zone;
+    return true;
+}

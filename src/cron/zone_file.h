@@ -1,0 +1,32 @@
+/* Where zones lie on this machine. */
+#ifndef POINTSMAN_CRON_ZONE_FILE_H
+#define POINTSMAN_CRON_ZONE_FILE_H
+
+#include <sys/types.h>
+#include <time.h>
+
+#include "cron/fault.h"
+
+/* What tells one state of a file from the next. */
+struct file_stamp {
+    dev_t dev;
+    ino_t ino;
+    off_t bytes;
+    struct timespec changed;
+};
+
+enum { ZONE_PATH_BYTES = 4096 };
+
+/* A zone by whatever name, and where it came from: `ret_path` is "" for a zone
+ * that needs no file. */
+bool zone_file_open(const char *name, struct cron_zone **ret_zone,
+                    char ret_path[ZONE_PATH_BYTES],
+                    struct file_stamp *ret_stamp, struct cron_err *err);
+/* Where a name of the database would be now, and its stamp; false: nowhere. */
+bool zone_file_stamp(const char *path, struct file_stamp *ret_stamp);
+/* The zone at that very path. */
+bool zone_file_read(const char *path, const char *name,
+                    struct cron_zone **ret_zone, struct file_stamp *ret_stamp,
+                    struct cron_err *err);
+
+#endif

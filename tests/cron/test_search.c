@@ -1,0 +1,218 @@
+/* The worked examples of the specification, and what follows from them. */
+#include <pointsman/cron.h>
+
+#include "support/test.h"
+
+#define LA "America/Los_Angeles"
+#define NOTHING INT64_MIN
+
+static struct cron_item *item_of(const char *text) {
+    struct cron_item *item;
+    struct cron_err err;
+
+    if (!cron_item_parse(text, strlen(text), &item, &err))
+        fail_msg("%s: %s", text, err.text);
+    return item;
+}
+
+static struct cron_zone *zone_of(const char *name) {
+    struct cron_zone *zone;
+    struct cron_err err;
+
+    if (!cron_zone_open(name, &zone, &err)) {
+        if (strstr(err.text, "install tzdata") != NULL)
+            test_skip("no zone database (package tzdata)");
+        fail_msg("%s", err.text);
+    }
+    return zone;
+}
+
+/* The instants from `from` on are exactly those, NOTHING: there is no more. */
+static void expect(const char *zone_name, const char *text, int64_t from,
+                   const int64_t *wanted, size_t count) {
+    struct cron_item *item = item_of(text);
+    struct cron_zone *zone = zone_of(zone_name);
+
+    for (size_t i = 0; i < count; i++) {
+        int64_t at = NOTHING;
+        enum cron_found found = cron_next(item, zone, from, &at, NULL);
+        if (found == CRON_FAILED || at != wanted[i])
+            fail_msg("%s in %s from %lld: %lld instead of %lld", text,
+                     zone_name, (long long)from, (long long)at,
+                     (long long)wanted[i]);
+        if (found == CRON_NONE)
+            break;
+        assert_true(cron_matches(item, zone, at));
+        int64_t back;
+        assert_int_equal(cron_prev(item, zone, at, &back, NULL), CRON_FOUND);
+        assert_true(back == at);
+        from = at + 1;
+    }
+    cron_item_unref(item);
+    cron_zone_unref(zone);
+}
+
+#define EXPECT(zone, text, from, ...)                        \
+    expect(zone, text, from, (const int64_t[]){__VA_ARGS__}, \
+           sizeof((int64_t[]){__VA_ARGS__}) / sizeof(int64_t))
+
+#define FIX(skip, repeat) \
+    "\"dst_fixes\":[\"" skip "\",\"repeat_use_" repeat "\"]}"
+
+static void lost_time_is_skipped_or_fires_just_before_the_jump(void **state) {
+    static const char skip[] = "{\"hour\":2,\"minute\":30," FIX("skip", "both");
+    static const char unskip[] =
+        "{\"hour\":2,\"minute\":30," FIX("unskip", "both");
+
+    (void)state;
+    EXPECT(LA, skip, 1362909540, 1362994200, 1363080600);
+    EXPECT(LA, unskip, 1362909540, 1362909599, 1362994200);
+    /* Asked inside the last minute, and in the very second. */
+    EXPECT(LA, unskip, 1362909570, 1362909599);
+    EXPECT(LA, unskip, 1362909599, 1362909599);
+    EXPECT(LA, unskip, 1362909600, 1362994200);
+}
+
+static void frequent_events_are_unskipped_once_a_jump(void **state) {
+    (void)state;
+    EXPECT(LA, "{\"minute\":3," FIX("skip", "both"), 1362909540, 1362909780);
+    EXPECT(LA, "{\"minute\":3," FIX("unskip", "both"), 1362909540, 1362909599,
+           1362909780);
+    EXPECT(LA, "{\"minute\":{}," FIX("unskip", "both"), 1362909540, 1362909540,
+           1362909599, 1362909600, 1362909660);
+}
+
+static void repeated_time_fires_as_often_as_the_item_says(void **state) {
+    static const char both[] = "{\"hour\":1,\"minute\":0," FIX("skip", "both");
+    static const char early[] =
+        "{\"hour\":1,\"minute\":0," FIX("skip", "only_early");
+    static const char late[] =
+        "{\"hour\":1,\"minute\":0," FIX("skip", "only_late");
+
+    (void)state;
+    EXPECT(LA, both, 1383465600, 1383465600, 1383469200, 1383555600);
+    EXPECT(LA, early, 1383465600, 1383465600, 1383555600);
+    EXPECT(LA, early, 1383465601, 1383555600);
+    EXPECT(LA, late, 1383465600, 1383469200, 1383555600);
+}
+
+static void lost_day_of_apia_fires_at_the_end_of_the_day_before(void **state) {
+    (void)state;
+    EXPECT("Pacific/Apia", "{\"hour\":10,\"minute\":0," FIX("unskip", "both"),
+           1325185200, 1325188800, 1325239199, 1325275200);
+    EXPECT("Pacific/Apia", "{\"hour\":10,\"minute\":0," FIX("skip", "both"),
+           1325188801, 1325275200);
+    EXPECT("Pacific/Apia",
+           "{\"hour\":10,\"minute\":0,\"year\":2011,\"month\":12,"
+           "\"day_of_month\":30," FIX("skip", "both"),
+           0, NOTHING);
+}
+
+static void weekdays_apply_to_the_lost_time_not_to_the_second(void **state) {
+    /* Sao Paulo lost 00:00 to 01:00 of Sunday, 2018-11-04. */
+    (void)state;
+    EXPECT("America/Sao_Paulo",
+           "{\"hour\":0,\"minute\":0,\"day_of_week\":\"Sun\"," FIX("unskip",
+                                                                   "both"),
+           1541200000, 1541300399, 1541901600);
+    EXPECT("America/Sao_Paulo",
+           "{\"hour\":0,\"minute\":0,\"day_of_week\":\"Sat\"," FIX("unskip",
+                                                                   "both"),
+           1541250000, 1541815200);
+}
+
+static void half_an_hour_is_a_gap_too(void **state) {
+    /* Lord Howe lost 02:00 to 02:30 on 2013-10-06. */
+    (void)state;
+    EXPECT("Australia/Lord_Howe",
+           "{\"hour\":2,\"minute\":[15,45]," FIX("unskip", "both"), 1380985000,
+           1380986999, 1380987900);
+}
+
+static void far_years_are_found_at_once(void **state) {
+    (void)state;
+    EXPECT("UTC", "{\"hour\":0,\"minute\":0,\"year\":2090," FIX("skip", "both"),
+           0, 3786912000);
+    EXPECT("UTC",
+           "{\"hour\":0,\"minute\":0,\"month\":2,\"day_of_month\":29," FIX(
+               "skip", "both"),
+           4000000000, 4233686400);
+    EXPECT("UTC",
+           "{\"hour\":0,\"minute\":0,\"year\":9999,\"month\":\"dec\","
+           "\"day_of_month\":31," FIX("skip", "both"),
+           CRON_OLDEST, 253402214400, NOTHING);
+}
+
+static void epoch_needs_no_zone(void **state) {
+    (void)state;
+    EXPECT("UTC", "{\"epoch\":{\"period\":300}}", 1, 300, 600);
+    EXPECT("UTC", "{\"epoch\":{\"period\":300,\"start\":1300003260}}", -5,
+           1300003260, 1300003560);
+    EXPECT("UTC", "{\"epoch\":[5400,2700]}", 0, 2700, 5400, NOTHING);
+    EXPECT("UTC", "{\"epoch\":{\"period\":3,\"end\":10}}", 9, 9, NOTHING);
+    EXPECT("UTC", "{\"epoch\":{\"period\":9223372036854775806}}", 1,
+           INT64_MAX - 1, NOTHING);
+    EXPECT("UTC", "{\"epoch\":9223372036854775807}", INT64_MIN, INT64_MAX);
+}
+
+static void instants_out_of_reach_are_errors(void **state) {
+    static const int64_t bad[] = {INT64_MIN, CRON_OLDEST - 1, CRON_NEWEST + 1,
+                                  INT64_MAX};
+    struct cron_item *item = item_of("{\"minute\":0," FIX("skip", "both"));
+    int64_t at;
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(bad) / sizeof(*bad); i++) {
+        struct cron_err err = {0};
+        assert_int_equal(cron_next(item, NULL, bad[i], &at, &err), CRON_FAILED);
+        assert_int_equal(err.kind, CRON_ERR_RANGE);
+    }
+    assert_int_equal(cron_next(item, NULL, CRON_NEWEST, &at, NULL), CRON_NONE);
+    assert_int_equal(cron_next(item, NULL, CRON_OLDEST, &at, NULL), CRON_FOUND);
+    assert_true(at == -31536000);
+    assert_int_equal(cron_prev(item, NULL, CRON_OLDEST, &at, NULL), CRON_NONE);
+    cron_item_unref(item);
+}
+
+static void counting_is_the_number_of_answers(void **state) {
+    static const char *const texts[] = {
+        "{\"minute\":[0,17]," FIX("unskip", "only_early"),
+        "{\"minute\":0,\"hour\":2," FIX("unskip", "only_late"),
+        "{\"minute\":{\"period\":7},\"hour\":[1,2],\"day_of_month\":-1," FIX(
+            "skip", "both"),
+    };
+    struct cron_zone *zone = zone_of(LA);
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(texts) / sizeof(*texts); i++) {
+        struct cron_item *item = item_of(texts[i]);
+        int64_t from = 1362000000, until = 1384000000, at;
+        uint64_t count, walked = 0;
+        assert_true(cron_count(item, zone, from, until, &count, NULL));
+        while (cron_next(item, zone, from, &at, NULL) == CRON_FOUND &&
+               at < until) {
+            walked++;
+            from = at + 1;
+        }
+        assert_true(count == walked);
+        cron_item_unref(item);
+    }
+    cron_zone_unref(zone);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(epoch_needs_no_zone),
+        cmocka_unit_test(far_years_are_found_at_once),
+        cmocka_unit_test(instants_out_of_reach_are_errors),
+        cmocka_unit_test(lost_time_is_skipped_or_fires_just_before_the_jump),
+        cmocka_unit_test(frequent_events_are_unskipped_once_a_jump),
+        cmocka_unit_test(repeated_time_fires_as_often_as_the_item_says),
+        cmocka_unit_test(lost_day_of_apia_fires_at_the_end_of_the_day_before),
+        cmocka_unit_test(weekdays_apply_to_the_lost_time_not_to_the_second),
+        cmocka_unit_test(half_an_hour_is_a_gap_too),
+        cmocka_unit_test(counting_is_the_number_of_answers),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
