@@ -60,7 +60,7 @@ struct exchange {
     struct api_call *call;
     bool finished; /* the body is complete */
     bool suspended;
-    bool queued;      /* the answer is on its way */
+    bool gone;        /* the caller hung up */
     uv_poll_t *watch; /* of the caller's hanging up; NULL: none */
 };
 
@@ -100,9 +100,11 @@ static void on_hang_up(uv_poll_t *watch, int status, int events) {
     (void)events;
     uv_fileno((uv_handle_t *)watch, &look.fd);
     uv_poll_stop(watch);
-    if (status < 0 ||
-        (poll(&look, 1, 0) > 0 && (look.revents & (POLLHUP | POLLERR)) != 0))
-        exchange_resume(exchange); /* it finds the connection dead */
+    if (status >= 0 &&
+        (poll(&look, 1, 0) <= 0 || (look.revents & (POLLHUP | POLLERR)) == 0))
+        return;
+    exchange->gone = true;
+    exchange_resume(exchange);
 }
 
 static void exchange_suspend(struct exchange *exchange) {
@@ -140,7 +142,7 @@ static ssize_t answer_read(void *ctx, uint64_t at, char *block, size_t bytes) {
     if (!api_call_read(exchange->call, &span))
         return MHD_CONTENT_READER_END_OF_STREAM;
     if (span.len == 0) {
-        if (exchange->server->closing)
+        if (exchange->server->closing || exchange->gone)
             return MHD_CONTENT_READER_END_WITH_ERROR;
         exchange_suspend(exchange);
         return 0;
@@ -173,7 +175,6 @@ static enum MHD_Result answer(struct exchange *exchange) {
     if (status == MHD_HTTP_SERVICE_UNAVAILABLE)
         (void)mhd.add_response_header(response, MHD_HTTP_HEADER_RETRY_AFTER,
                                       "1");
-    exchange->queued = true;
     enum MHD_Result result =
         mhd.queue_response(exchange->connection, (unsigned)status, response);
     mhd.destroy_response(response);
@@ -288,13 +289,7 @@ static enum MHD_Result handle(void *ctx, struct MHD_Connection *connection,
     }
     if (api_call_status(exchange->call) != 0)
         return answer(exchange);
-    if (exchange->server->closing)
-        return MHD_NO;
-    /* Resumed without an answer: the caller is gone, or will be asked again. */
-    const union MHD_ConnectionInfo *info =
-        mhd.get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD);
-    struct pollfd look = {.fd = info == NULL ? -1 : info->connect_fd};
-    if (poll(&look, 1, 0) > 0 && (look.revents & (POLLHUP | POLLERR)) != 0)
+    if (exchange->server->closing || exchange->gone)
         return MHD_NO;
     exchange_suspend(exchange);
     return MHD_YES;

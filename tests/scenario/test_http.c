@@ -1,0 +1,397 @@
+/* A real server on a real socket, and callers who do everything wrong. After
+ * each of them a good one is served. */
+#include <dirent.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <spawn.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/time.h>
+#include <sys/un.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/text.h"
+#include "support/test.h"
+
+extern char **environ;
+
+enum { NET_S = 60 };
+
+static pid_t server;
+static char here[4096];
+
+static void run_program(char *const *argv, pid_t *ret_pid) {
+    const char *program = getenv("POINTSMAN_PROGRAM");
+    assert_non_null(program);
+    assert_int_equal(posix_spawn(ret_pid, program, NULL, NULL, argv, environ),
+                     0);
+}
+
+static int dial(void) {
+    struct sockaddr_un where = {.sun_family = AF_UNIX};
+    struct timeval net = {.tv_sec = NET_S};
+    strcpy(where.sun_path, "base/ctrl/sock");
+    int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    assert_true(fd >= 0);
+    if (connect(fd, (struct sockaddr *)&where, sizeof(where)) < 0) {
+        close(fd);
+        return -1;
+    }
+    setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &net, sizeof(net));
+    setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &net, sizeof(net));
+    return fd;
+}
+
+static int start_server(void **state) {
+    (void)state;
+    char program[] = "pointsman", init[] = "init", base[] = "base",
+         quiet[] = "-q", serve[] = "serve", base_option[] = "--base",
+         listen[] = "--listen", off[] = "off";
+    char *make[] = {program, init, quiet, base, NULL};
+    char *run[] = {program, serve, base_option, base, listen, off, NULL};
+    pid_t pid;
+    int status, fd = -1;
+    signal(SIGPIPE, SIG_IGN);
+    assert_int_equal(chdir(test_dir()), 0);
+    assert_non_null(getcwd(here, sizeof(here)));
+    run_program(make, &pid);
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    assert_int_equal(status, 0);
+    run_program(run, &server);
+    for (int i = 0; i < NET_S * 100 && fd < 0; i++) {
+        fd = dial();
+        if (fd < 0)
+            poll(NULL, 0, 10);
+    }
+    assert_true(fd >= 0);
+    close(fd);
+    return 0;
+}
+
+static int stop_server(void **state) {
+    (void)state;
+    int status;
+    kill(server, SIGTERM);
+    assert_int_equal(waitpid(server, &status, 0), server);
+    assert_int_equal(status, 0);
+    return 0;
+}
+
+/* Sends as much as is taken; the other side may have had enough. */
+static void say(int fd, struct span bytes) {
+    while (bytes.len > 0) {
+        ssize_t sent = send(fd, bytes.p, bytes.len, MSG_NOSIGNAL);
+        if (sent <= 0)
+            return;
+        bytes.p += sent;
+        bytes.len -= (size_t)sent;
+    }
+}
+
+/* All that comes until the end of the connection. */
+static void hear(int fd, struct text *ret_text) {
+    char piece[4096];
+    for (;;) {
+        ssize_t got = recv(fd, piece, sizeof(piece), 0);
+        if (got <= 0)
+            return;
+        text_add(ret_text, piece, (size_t)got);
+    }
+}
+
+/* One connection: says it, hears the answer to its end. */
+static void converse(struct span bytes, struct text *ret_text) {
+    int fd = dial();
+    assert_true(fd >= 0);
+    say(fd, bytes);
+    hear(fd, ret_text);
+    close(fd);
+}
+
+#define CLOSE "Connection: close\r\n\r\n"
+
+static void expect_alive(void) {
+    CLEANUP(text_clear) struct text answer = TEXT_INIT;
+    converse(SPAN("GET /healthz HTTP/1.1\r\nHost: x\r\n" CLOSE), &answer);
+    assert_non_null(strstr(text_string(&answer), "HTTP/1.1 200"));
+    assert_int_equal(kill(server, 0), 0);
+}
+
+static void expect_status(struct span bytes, const char *status) {
+    CLEANUP(text_clear) struct text answer = TEXT_INIT;
+    converse(bytes, &answer);
+    if (strncmp(text_string(&answer) + 9, status, 3) != 0)
+        fail_msg("'%.60s' was answered '%.60s'", bytes.p, text_string(&answer));
+    expect_alive();
+}
+
+static void add_post(struct text *out, const char *path, const char *body,
+                     const char *more) {
+    text_addf(out, "POST %s HTTP/1.1\r\nHost: x\r\nContent-Length: %zu\r\n%s%s",
+              path, strlen(body), more, body);
+}
+
+#define HELD(id) "{\"id\":\"" id "\",\"command\":[\"x\"],\"hold\":true}"
+
+/* ---- wrong ----------------------------------------------------------------
+ */
+
+static void junk_is_dropped(void **state) {
+    (void)state;
+    static const char *const junk[] = {
+        "\r\n\r\n\r\n",
+        "GET\r\n\r\n",
+        "\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03",
+        "GET /healthz\r\n\r\n",
+        "GET / HTTP/9.9\r\n\r\n",
+        "\xff\xff\xff\xff\xff\xff\xff\xff",
+        "POST /api/v1/jobs HTTP/1.1\r\nContent-Length: 10",
+        "GET /api/v1/jobs?%%%=&&&=%00 HTTP/1.1\r\nHost: x\r\n" CLOSE,
+        "GET /../../../etc/passwd HTTP/1.1\r\nHost: x\r\n" CLOSE,
+    };
+    for (size_t i = 0; i < COUNT(junk); i++) {
+        int fd = dial();
+        assert_true(fd >= 0);
+        say(fd, span_of(junk[i]));
+        expect_alive();
+        close(fd);
+        expect_alive();
+    }
+}
+
+static void a_long_line_is_refused(void **state) {
+    (void)state;
+    CLEANUP(text_clear) struct text line = TEXT_INIT, answer = TEXT_INIT;
+    text_adds(&line, "GET /");
+    for (int i = 0; i < 200000; i++)
+        text_addc(&line, 'a');
+    text_adds(&line, " HTTP/1.1\r\nHost: x\r\n" CLOSE);
+    converse(text_span(&line), &answer);
+    assert_null(strstr(text_string(&answer), "HTTP/1.1 2"));
+    expect_alive();
+}
+
+static void endless_fields_are_refused(void **state) {
+    (void)state;
+    CLEANUP(text_clear) struct text head = TEXT_INIT, answer = TEXT_INIT;
+    text_adds(&head, "GET /healthz HTTP/1.1\r\nHost: x\r\n");
+    for (int i = 0; i < 20000; i++)
+        text_addf(&head, "X-Field-%d: %d\r\n", i, i);
+    text_adds(&head, CLOSE);
+    converse(text_span(&head), &answer);
+    assert_null(strstr(text_string(&answer), "HTTP/1.1 2"));
+    expect_alive();
+}
+
+static void wrong_lengths_are_refused(void **state) {
+    (void)state;
+    static const char *const lengths[] = {"-1", "abc", "1e9", "0x10",
+                                          "99999999999999999999999999"};
+    for (size_t i = 0; i < COUNT(lengths); i++) {
+        CLEANUP(text_clear) struct text text = TEXT_INIT, answer = TEXT_INIT;
+        text_addf(&text,
+                  "POST /api/v1/jobs HTTP/1.1\r\nHost: x\r\nContent-Length: "
+                  "%s\r\n" CLOSE "{}",
+                  lengths[i]);
+        converse(text_span(&text), &answer);
+        assert_null(strstr(text_string(&answer), "HTTP/1.1 2"));
+        expect_alive();
+    }
+}
+
+static void a_body_cut_short_submits_nothing(void **state) {
+    (void)state;
+    int fd = dial();
+    assert_true(fd >= 0);
+    say(fd, SPAN("POST /api/v1/jobs HTTP/1.1\r\nHost: x\r\nContent-Length: "
+                 "500\r\n\r\n{\"id\":\"cut\",\"command\":[\"true\"]}"));
+    expect_alive(); /* it was read by now */
+    close(fd);
+    expect_status(SPAN("GET /api/v1/jobs/cut HTTP/1.1\r\nHost: x\r\n" CLOSE),
+                  "404");
+}
+
+static void a_body_over_the_limit_is_refused(void **state) {
+    (void)state;
+    CLEANUP(text_clear) struct text text = TEXT_INIT;
+    enum { BYTES = 3 << 20 };
+    text_addf(&text,
+              "POST /api/v1/bulk HTTP/1.1\r\nHost: x\r\nContent-Length: "
+              "%d\r\n" CLOSE,
+              (int)BYTES);
+    for (int i = 0; i < BYTES; i++)
+        text_addc(&text, 'x');
+    expect_status(text_span(&text), "413");
+}
+
+static void other_methods_are_refused(void **state) {
+    (void)state;
+    expect_status(SPAN("DELETE /api/v1/jobs/x HTTP/1.1\r\nHost: x\r\n" CLOSE),
+                  "405");
+    expect_status(SPAN("BREW /pot HTTP/1.1\r\nHost: x\r\n" CLOSE), "405");
+    expect_status(SPAN("PUT /healthz HTTP/1.1\r\nHost: x\r\nContent-Length: "
+                       "0\r\n" CLOSE),
+                  "405");
+}
+
+/* ---- odd, but right -------------------------------------------------------
+ */
+
+static void a_head_gets_no_body(void **state) {
+    (void)state;
+    CLEANUP(text_clear) struct text answer = TEXT_INIT;
+    converse(SPAN("HEAD /healthz HTTP/1.1\r\nHost: x\r\n" CLOSE), &answer);
+    assert_non_null(strstr(text_string(&answer), "HTTP/1.1 200"));
+    assert_true(span_ends(text_span(&answer), "\r\n\r\n"));
+}
+
+static void a_caller_may_be_slow(void **state) {
+    (void)state;
+    CLEANUP(text_clear) struct text answer = TEXT_INIT, request = TEXT_INIT;
+    add_post(&request, "/api/v1/jobs", HELD("slow"), CLOSE);
+    int fd = dial();
+    for (size_t i = 0; i < request.len; i++)
+        say(fd, span_make(request.p + i, 1));
+    hear(fd, &answer);
+    close(fd);
+    assert_non_null(strstr(text_string(&answer), "HTTP/1.1 201"));
+    assert_non_null(strstr(text_string(&answer), "\"id\":\"slow\""));
+}
+
+static void a_body_may_come_in_chunks(void **state) {
+    (void)state;
+    expect_status(
+        SPAN("POST /api/v1/jobs HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: "
+             "chunked\r\n" CLOSE "6\r\n{\"id\":\r\n"
+             "25\r\n\"pieces\",\"command\":[\"x\"],\"hold\":true}\r\n"
+             "0\r\n\r\n"),
+        "201");
+}
+
+static void two_questions_may_come_at_once(void **state) {
+    (void)state;
+    CLEANUP(text_clear) struct text answer = TEXT_INIT;
+    converse(SPAN("GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n"
+                  "GET /readyz HTTP/1.1\r\nHost: x\r\n" CLOSE),
+             &answer);
+    const char *first = strstr(text_string(&answer), "ok\n");
+    assert_non_null(first);
+    assert_non_null(strstr(first, "ready\n"));
+}
+
+static void a_break_in_the_middle_hurts_nobody(void **state) {
+    (void)state;
+    CLEANUP(text_clear) struct text request = TEXT_INIT;
+    add_post(&request, "/api/v1/jobs", HELD("half"), "\r\n");
+    for (size_t cut = 0; cut < request.len; cut += 7) {
+        int fd = dial();
+        assert_true(fd >= 0);
+        say(fd, span_make(request.p, cut));
+        close(fd);
+    }
+    expect_alive();
+}
+
+/* ---- those who leave ------------------------------------------------------
+ */
+
+static size_t server_descriptors(void) {
+    char path[64];
+    size_t count = 0;
+    snprintf(path, sizeof(path), "/proc/%d/fd", (int)server);
+    DIR *dir = opendir(path);
+    if (dir == NULL)
+        return 0;
+    while (readdir(dir) != NULL)
+        count++;
+    closedir(dir);
+    return count;
+}
+
+static void waiters_who_hang_up_leave_nothing_behind(void **state) {
+    (void)state;
+    /* The connection before may not have been closed when we count. */
+    enum { WAITERS = 50, SLACK = 3 };
+    static const char *const questions[] = {
+        "GET /api/v1/wait?id=held HTTP/1.1\r\nHost: x\r\n\r\n",
+        "GET /api/v1/events?follow=1&tail=0 HTTP/1.1\r\nHost: x\r\n\r\n",
+        "GET /api/v1/jobs/held/logs?follow=1 HTTP/1.1\r\nHost: x\r\n\r\n",
+    };
+    int fds[WAITERS];
+    CLEANUP(text_clear) struct text request = TEXT_INIT;
+    add_post(&request, "/api/v1/jobs", HELD("held"), CLOSE);
+    expect_status(text_span(&request), "201");
+    size_t before = server_descriptors();
+    if (before == 0)
+        test_skip("/proc does not show the server's descriptors");
+    for (int i = 0; i < WAITERS; i++) {
+        fds[i] = dial();
+        assert_true(fds[i] >= 0);
+        say(fds[i], span_of(questions[(size_t)i % COUNT(questions)]));
+    }
+    for (int i = 0; i < NET_S * 100; i++) {
+        if (server_descriptors() + SLACK >= before + WAITERS)
+            break;
+        poll(NULL, 0, 10);
+    }
+    assert_true(server_descriptors() + SLACK >= before + WAITERS);
+    expect_alive(); /* their questions were read by now */
+    for (int i = 0; i < WAITERS; i++)
+        close(fds[i]);
+    for (int i = 0; i < NET_S * 100 && server_descriptors() > before; i++)
+        poll(NULL, 0, 10);
+    assert_true(server_descriptors() <= before);
+    expect_alive();
+}
+
+static void many_who_say_nothing_keep_nobody_out(void **state) {
+    (void)state;
+    enum { SILENT = 200 };
+    int fds[SILENT];
+    for (int i = 0; i < SILENT; i++)
+        fds[i] = dial();
+    expect_alive();
+    for (int i = 0; i < SILENT; i++)
+        close(fds[i]);
+}
+
+static void a_waiter_is_woken_by_the_end(void **state) {
+    (void)state;
+    CLEANUP(text_clear) struct text answer = TEXT_INIT, request = TEXT_INIT;
+    int fd = dial();
+    add_post(&request, "/api/v1/jobs", HELD("woken"), "\r\n");
+    say(fd, text_span(&request));
+    char piece[1000];
+    assert_true(recv(fd, piece, sizeof(piece), 0) > 0);
+    say(fd, SPAN("GET /api/v1/wait?id=woken HTTP/1.1\r\nHost: x\r\n" CLOSE));
+    expect_status(SPAN("POST /api/v1/jobs/woken/cancel HTTP/1.1\r\nHost: "
+                       "x\r\nContent-Length: 0\r\n" CLOSE),
+                  "200");
+    hear(fd, &answer);
+    close(fd);
+    assert_non_null(strstr(text_string(&answer), "\"exit_code\":143"));
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        /* First: the others leave connections that end when they like. */
+        cmocka_unit_test(waiters_who_hang_up_leave_nothing_behind),
+        cmocka_unit_test(junk_is_dropped),
+        cmocka_unit_test(a_long_line_is_refused),
+        cmocka_unit_test(endless_fields_are_refused),
+        cmocka_unit_test(wrong_lengths_are_refused),
+        cmocka_unit_test(a_body_cut_short_submits_nothing),
+        cmocka_unit_test(a_body_over_the_limit_is_refused),
+        cmocka_unit_test(other_methods_are_refused),
+        cmocka_unit_test(a_head_gets_no_body),
+        cmocka_unit_test(a_caller_may_be_slow),
+        cmocka_unit_test(a_body_may_come_in_chunks),
+        cmocka_unit_test(two_questions_may_come_at_once),
+        cmocka_unit_test(a_break_in_the_middle_hurts_nobody),
+        cmocka_unit_test(many_who_say_nothing_keep_nobody_out),
+        cmocka_unit_test(a_waiter_is_woken_by_the_end),
+    };
+    return cmocka_run_group_tests(tests, start_server, stop_server);
+}
