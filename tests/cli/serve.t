@@ -53,6 +53,17 @@ $ pointsman file db | tail -1
 $ pointsman set queue.concurrency 7
 $ pointsman settings | grep concurrency
 | queue.concurrency      7            set ...
+# It holds from now on, in the server that runs.
+$ pointsman set queue.concurrency 1
+$ pointsman submit --id only -- sleep 100
+| only
+$ until pointsman list --json only | grep -q '"state":"X"'; do :; done
+$ pointsman submit --id next -- true
+| next
+$ pointsman why next
+| next: slot: all 1 are busy (1 running); see [queue] concurrency
+$ pointsman cancel only
+$ pointsman wait next
 $ pointsman set queue.concurrency
 $ pointsman settings | grep concurrency
 | queue.concurrency      4            default ...
