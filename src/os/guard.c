@@ -436,6 +436,10 @@ void guard_kill(struct guard *guard, uint64_t id, int signal,
     say(guard, GUARD_FRAME_KILL, id, signal, grace_ms);
 }
 
+void guard_withdraw(struct guard *guard, uint64_t id) {
+    say(guard, GUARD_FRAME_KILL, id, 0, 0);
+}
+
 void guard_pause(struct guard *guard, uint64_t id) {
     say(guard, GUARD_FRAME_PAUSE, id, 0, 0);
 }

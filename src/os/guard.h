@@ -161,6 +161,9 @@ void guard_start(struct guard *guard, const struct guard_start *start);
  * still waiting ends as GUARD_WITHDRAWN. Unknown ids are ignored: they have
  * ended. */
 void guard_kill(struct guard *guard, uint64_t id, int signal, int64_t grace_ms);
+/* Takes a start back that still waits: it ends as GUARD_WITHDRAWN. A task that
+ * has begun is left alone. */
+void guard_withdraw(struct guard *guard, uint64_t id);
 void guard_pause(struct guard *guard, uint64_t id);    /* SIGSTOP */
 void guard_continue(struct guard *guard, uint64_t id); /* SIGCONT */
 

@@ -131,7 +131,7 @@ static bool do_start(struct desk *desk, struct span body) {
 
 static void withdraw(struct desk *desk, struct task *task,
                      const struct guard_word *word) {
-    task->end.killer = GUARD_CALLER;
+    task->end.killer = word->number > 0 ? GUARD_CALLER : GUARD_NOBODY;
     task->end.kill_signal = (int)word->number;
     task_fail(task, GUARD_WITHDRAWN, 0, "withdrawn before it was started");
     task_finish(task);
@@ -143,15 +143,16 @@ static void withdraw(struct desk *desk, struct task *task,
 static void do_kill(struct desk *desk, const struct guard_word *word) {
     struct guard_life *life = desk->life;
     struct task *task = table_find(desk, word->id, false);
-    if (task == NULL || word->number < 1 || word->number >= NSIG)
+    if (task == NULL || word->number < 0 || word->number >= NSIG)
         return;
+    bool kills = word->number > 0; /* 0: only takes back what has not begun */
     pthread_mutex_lock(&life->lock);
     enum task_state state = task->state;
     if (state == TASK_WAITING) {
         list_remove(&task->link);
         life->waiting_count -= (task->flags & GUARD_ORDER_OUTSIDE) == 0;
     }
-    if (state == TASK_LAUNCHING) {
+    if (state == TASK_LAUNCHING && kills) {
         task_wish_add(&task->wish, (int)word->number, word->grace_ms,
                       clock_mono());
         guard_life_nudge(life);
@@ -159,7 +160,7 @@ static void do_kill(struct desk *desk, const struct guard_word *word) {
     pthread_mutex_unlock(&life->lock);
     if (state == TASK_WAITING)
         withdraw(desk, task, word);
-    else if (state == TASK_WATCHED)
+    else if (state == TASK_WATCHED && kills)
         watch_wish(desk->watch, task, (int)word->number, word->grace_ms);
 }
 

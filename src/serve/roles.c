@@ -217,6 +217,12 @@ static void on_ended(void *ctx, const struct run_end *end) {
     roles_wake(roles);
 }
 
+static void on_lasting(void *ctx, uint64_t handle) {
+    struct roles *roles = ctx;
+    if (roles->scheduler && scheduler_lasting(roles->scheduler, handle))
+        roles_wake(roles);
+}
+
 static void on_foreign(void *ctx, const struct guard_end *end) {
     struct roles *roles = ctx;
     if (roles->checker && checker_ended(roles->checker, end))
@@ -335,6 +341,7 @@ static bool start_worker(struct roles *roles, uv_loop_t *loop,
         .slots = (unsigned)base->config.queue.concurrency,
         .terminal = roles->options.terminal,
         .lost = on_guard_lost,
+        .lasting = on_lasting,
         .ended = on_ended,
         .foreign = on_foreign,
         .settle_file = on_settle_file,

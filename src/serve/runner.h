@@ -19,7 +19,11 @@ struct run_order {
     bool probe; /* only ask whether the change is on its target already */
 };
 
-enum run_stop { RUN_STOP_TERM, RUN_STOP_KILL };
+enum run_stop {
+    RUN_STOP_TERM,
+    RUN_STOP_KILL,
+    RUN_STOP_WITHDRAW /* only when it has not begun: it ends with result 104 */
+};
 
 /* How an attempt ended. */
 struct run_end {

@@ -1,6 +1,7 @@
 #include "serve/scheduler.h"
 
 #include <inttypes.h>
+#include <limits.h>
 #include <stdlib.h>
 
 #include "base/log.h"
@@ -386,6 +387,7 @@ bool scheduler_turn(struct scheduler *scheduler, struct wall now,
     if (scheduler->backed_off_at.ns <= now.ns &&
         !load_backed_off(scheduler, err))
         return false;
+    withdraw_ahead(scheduler, schedule_excess(scheduler->schedule));
     if (!scheduler->in_flight)
         look(scheduler);
     struct wall next =
@@ -413,6 +415,7 @@ void scheduler_kill(struct scheduler *scheduler, uint64_t num) {
 
 void scheduler_drain(struct scheduler *scheduler) {
     scheduler->draining = true;
+    withdraw_ahead(scheduler, UINT_MAX);
 }
 
 void scheduler_return(struct scheduler *scheduler) {

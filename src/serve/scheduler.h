@@ -64,6 +64,9 @@ void scheduler_configure(struct scheduler *scheduler,
  * (WALL_NEVER: never). Errors of the store only. */
 bool scheduler_turn(struct scheduler *scheduler, struct wall now,
                     struct wall *ret_next, struct err *err);
+/* From the runner: this attempt runs, and longer than a moment. True: others
+ * that wait behind it may have to be taken back, turn it soon. */
+bool scheduler_lasting(struct scheduler *scheduler, uint64_t handle);
 /* From the runner; decided on at the next turn. The spans are copied. */
 void scheduler_ended(struct scheduler *scheduler, const struct run_end *end);
 

@@ -52,7 +52,9 @@ struct attempt {
     bool of_array;
     unsigned number;
     struct wall assigned;
-    bool is_started;
+    bool is_started;   /* handed to the runner */
+    bool is_lasting;   /* known to run */
+    bool is_withdrawn; /* asked for, should it not have begun */
     bool is_ended; /* in scheduler.ended */
     bool recovery; /* found executing at the start; only probed */
     /* Changes whose end leaves it open whether they landed are probed. */
@@ -140,6 +142,9 @@ void order_take(struct scheduler *scheduler, const struct job *job);
 
 /* starts (scheduler_start.c) */
 void plan_starts(struct scheduler *scheduler);
+/* Takes back what was assigned ahead of slots that turn out to be long busy:
+ * `count` attempts, the youngest first. */
+void withdraw_ahead(struct scheduler *scheduler, unsigned count);
 void start_committed(struct scheduler *scheduler, const struct plan *plan,
                      bool ok);
 struct attempt *attempt_new(struct scheduler *scheduler, struct card *card,

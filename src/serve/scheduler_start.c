@@ -319,6 +319,33 @@ void plan_starts(struct scheduler *scheduler) {
     }
 }
 
+void withdraw_ahead(struct scheduler *scheduler, unsigned count) {
+    struct list *head = &scheduler->attempts;
+    bool any = false;
+    for (struct list *at = head->prev; at != head && count > 0; at = at->prev) {
+        struct attempt *attempt = LIST_OF(at, struct attempt, link);
+        if (!attempt->is_started || attempt->is_lasting)
+            continue;
+        count--;
+        if (attempt->is_withdrawn)
+            continue;
+        attempt->is_withdrawn = any = true;
+        scheduler->runner.stop(scheduler->runner.ctx, attempt->handle,
+                               RUN_STOP_WITHDRAW);
+    }
+    if (any)
+        scheduler->runner.flush(scheduler->runner.ctx);
+}
+
+bool scheduler_lasting(struct scheduler *scheduler, uint64_t handle) {
+    struct attempt *attempt = map_get(&scheduler->by_handle, num_key(&handle));
+    if (!attempt || attempt->is_ended || handle != attempt->handle)
+        return false;
+    attempt->is_lasting = true;
+    schedule_lasting(scheduler->schedule, attempt_slot(attempt));
+    return schedule_excess(scheduler->schedule) > 0;
+}
+
 /* ---- after the commit --------------------------------------------------- */
 
 static void start_failed(struct scheduler *scheduler, struct attempt *attempt) {

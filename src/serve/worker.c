@@ -87,6 +87,14 @@ static void on_later(uv_async_t *async) {
     }
 }
 
+static void on_started(void *ctx, uint64_t id, pid_t pid, struct wall at) {
+    struct worker *worker = ctx;
+    (void)pid;
+    (void)at;
+    if (map_get(&worker->by_handle, handle_key(&id)))
+        worker->options.lasting(worker->options.ctx, id);
+}
+
 static void on_progress(void *ctx, uint64_t id, struct span line) {
     struct worker *worker = ctx;
     struct running *running = map_get(&worker->by_handle, handle_key(&id));
@@ -217,7 +225,9 @@ static void runner_start(void *ctx, const struct run_order *order) {
 static void runner_stop(void *ctx, uint64_t handle, enum run_stop how) {
     struct worker *worker = ctx;
     struct running *running = map_get(&worker->by_handle, handle_key(&handle));
-    if (running && how == RUN_STOP_TERM)
+    if (how == RUN_STOP_WITHDRAW)
+        guard_withdraw(worker->guard, handle);
+    else if (running && how == RUN_STOP_TERM)
         guard_kill(worker->guard, handle, SIGTERM, running->grace_ms);
     else
         guard_kill(worker->guard, handle, SIGKILL, 0);
@@ -261,8 +271,10 @@ bool worker_open(const struct worker_options *options,
         .life_path = options->guard_role ? NULL : "ctrl/tasks.lock",
         .slots = options->slots,
     };
-    static const struct guard_events events = {
-        .progress = on_progress, .ended = on_ended, .lost = on_lost};
+    static const struct guard_events events = {.started = on_started,
+                                               .progress = on_progress,
+                                               .ended = on_ended,
+                                               .lost = on_lost};
     if (!guard_open(options->loop, &guard, &events, worker, &worker->guard,
                     err)) {
         free(worker);

@@ -35,6 +35,8 @@ struct worker_options {
     void (*lost)(void *ctx, const char *why);
     /* Ends of what others started through worker_guard; may be NULL. */
     void (*foreign)(void *ctx, const struct guard_end *end);
+    /* It runs, and longer than a moment. */
+    void (*lasting)(void *ctx, uint64_t handle);
     /* Told each end, from the loop. */
     void (*ended)(void *ctx, const struct run_end *end);
     /* The job file of a change that starts is to lie in run/ now. */

@@ -87,7 +87,11 @@ static size_t running(const struct world *world) {
 
 static void process_begin(struct world *world, struct process *process) {
     process->running = true;
-    process->ends = wall_add_ms(world->now, (int64_t)draw(world, 5000) + 1);
+    /* In every other world most are short: then more is assigned than there
+     * are slots. */
+    int64_t most_ms = world->seed % 2 && chance(world, 80) ? 5 : 5000;
+    process->ends =
+        wall_add_ms(world->now, (int64_t)draw(world, (uint64_t)most_ms) + 1);
     if (process->fate == FATE_FOR_EVER)
         process->ends = WALL_NEVER;
     if (process->change && process->fate == FATE_DONE)
@@ -97,6 +101,8 @@ static void process_begin(struct world *world, struct process *process) {
           process->attempt, process->task, process->fate,
           process->probe ? " probe" : "");
     judge_start(world, process);
+    if (!process->probe && chance(world, 50))
+        (void)scheduler_lasting(world->scheduler, process->handle);
 }
 
 /* As the guard: no more than there are slots, later ones wait their turn. */
@@ -131,6 +137,8 @@ static void runner_stop(void *ctx, uint64_t handle, enum run_stop how) {
     LIST_EACH (&world->processes, link) {
         struct process *process = LIST_OF(link, struct process, link);
         if (process->handle != handle)
+            continue;
+        if (how == RUN_STOP_WITHDRAW && process->running)
             continue;
         process->killed = true;
         int64_t grace_ms = how == RUN_STOP_KILL || !process->running
@@ -537,6 +545,9 @@ void world_act(struct world *world) {
         retry(world, job);
     else if (n < 84)
         crash(world);
+    else if (n < 88)
+        for (int i = 0; i < 15; i++)
+            submit_command(world);
     arena_clear(&arena);
 }
 
