@@ -3,7 +3,7 @@
 #include "base/log.h"
 #include "os/dir.h"
 #include "serve/prequeue_parts.h"
-#include "serve/projection.h"
+#include "serve/projection_parts.h"
 
 /* Each entry of prequeue/ goes its way: looked at, its tarball checked in a
  * child, judged, admitted with others in one transaction, gone. Whatever is
@@ -241,7 +241,6 @@ static bool pass_alone(struct prequeue *prequeue, struct wall now,
 }
 
 bool prequeue_pass_alone(struct base *base, struct wall now, struct err *err) {
-    struct projection *projection;
     struct err why = {0};
     int role = -1;
     if (!base_take_role(base, "prequeue", &role, &why)) {
@@ -250,16 +249,13 @@ bool prequeue_pass_alone(struct base *base, struct wall now, struct err *err) {
         base_trigger(base, "prequeue");
         return true;
     }
-    bool ok = projection_open(base, &projection, err);
-    if (ok) {
-        struct checker *checker = checker_new(base, NULL, NULL);
-        struct prequeue *prequeue = prequeue_new(base, checker, projection);
-        ok = projection_recover(projection, now, err) &&
-             pass_alone(prequeue, now, err);
-        prequeue_free(prequeue);
-        checker_free(checker);
-        projection_close(projection);
-    }
+    struct projection *projection = projection_of_some(base);
+    struct checker *checker = checker_new(base, NULL, NULL);
+    struct prequeue *prequeue = prequeue_new(base, checker, projection);
+    bool ok = pass_alone(prequeue, now, err);
+    prequeue_free(prequeue);
+    checker_free(checker);
+    projection_close(projection);
     base_give_role(base, "prequeue", &role);
     return ok;
 }

@@ -366,7 +366,7 @@ static bool mark_projected(struct projection *projection,
 
 static bool make_safe(struct projection *projection, uint64_t seq,
                       struct err *err) {
-    if (seq <= projection->safe_seq)
+    if (projection->of_some || seq <= projection->safe_seq)
         return true;
     if (!projection_set_safe_seq(projection->base, seq, err))
         return false;

@@ -34,11 +34,16 @@ struct projection {
     struct list dirty;
     uint64_t safe_seq;  /* events up to it are in the files, durably */
     struct wall now;    /* of the call under way */
+    bool of_some;       /* sees new sets only: what it did says nothing of the
+                           others, and so nothing of what is safe */
     bool settling;      /* the registry is to know before a pass returns */
     unsigned under_way; /* batches not answered yet */
     struct dir_seen seen[JOB_STATES];
     struct map strangers; /* files that belong to no set, told once */
 };
+
+/* One that knows of no set but those admitted from now on: quick to make. */
+struct projection *projection_of_some(struct base *base);
 
 struct mark *projection_mark(struct projection *projection, uint64_t num);
 /* It, or a new one. */

@@ -54,9 +54,10 @@ static bool load(struct projection *projection, unsigned states,
     return true;
 }
 
-static struct projection *listen_to(struct base *base) {
+struct projection *projection_of_some(struct base *base) {
     struct projection *projection = mem_alloc(sizeof(*projection));
     projection->base = base;
+    projection->of_some = true;
     list_init(&projection->dirty);
     projection->safe_seq = projection_safe_seq(base);
     store_listen(base->store, projection_on_event, projection);
@@ -65,7 +66,8 @@ static struct projection *listen_to(struct base *base) {
 
 bool projection_open(struct base *base, struct projection **ret_projection,
                      struct err *err) {
-    struct projection *projection = listen_to(base);
+    struct projection *projection = projection_of_some(base);
+    projection->of_some = false;
     if (!load(projection, STATES_LIVE | STATE_BIT(STATE_ABANDONED), LOAD_MARKS,
               err)) {
         projection_close(projection);
@@ -139,7 +141,7 @@ bool projection_catch_up(struct base *base, struct wall now, struct err *err) {
         return false;
     if (count == 0)
         return true;
-    struct projection *projection = listen_to(base);
+    struct projection *projection = projection_of_some(base);
     bool ok =
         load_stale(projection, err) && projection_settle(projection, now, err);
     projection_close(projection);
