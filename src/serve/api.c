@@ -247,6 +247,8 @@ struct api_call *api_call_open(struct api *api,
     call->request.uri = arena_span(&call->arena, request->uri);
     call->request.last_event_id =
         arena_span(&call->arena, request->last_event_id);
+    call->request.idempotency_key =
+        arena_span(&call->arena, request->idempotency_key);
 
     call->inside = true;
     struct uri uri = uri_split(call->request.uri);

@@ -59,6 +59,7 @@ struct api_request {
     struct api_actor actor;
     bool wants_sse;            /* Accept: text/event-stream */
     struct span last_event_id; /* of SSE; empty: none */
+    struct span idempotency_key; /* of POST jobs; empty: none */
 };
 
 /* What only running roles know. Every member may be NULL, and so may the whole:

@@ -1,5 +1,8 @@
 #include "serve/api_call.h"
 
+#include <stdlib.h>
+
+#include "os/sum.h"
 #include "serve/intake.h"
 #include "serve/job_json.h"
 #include "wire/batch_line.h"
@@ -34,6 +37,39 @@ static struct intake_origin origin_of(struct api_call *call) {
     };
 }
 
+/* The same key of the same caller makes the same id, so that a request sent
+ * again because its answer was lost is the same job. */
+static struct span id_of_key(struct api_call *call) {
+    struct span key = call->request.idempotency_key;
+    char sum[SUM_TEXT_BYTES], id[ID_TEXT_BYTES];
+    unsigned char ten[10];
+
+    sum_bytes(span_of(arena_printf(&call->arena, "%u %.*s",
+                                   (unsigned)call->request.actor.uid,
+                                   (int)key.len, key.p)),
+              sum);
+    for (size_t i = 0; i < sizeof(ten); i++) {
+        char pair[3] = {sum[2 * i], sum[2 * i + 1], '\0'};
+        ten[i] = (unsigned char)strtoul(pair, NULL, 16);
+    }
+    id_format(ten, id);
+    return span_of(arena_string(&call->arena, span_of(id)));
+}
+
+static bool read_submission(struct api_call *call, struct span text,
+                            struct submission *ret_submission,
+                            struct err *err) {
+    struct admission *admission = call->state;
+
+    if (!submission_parse(text, SUBMISSION_BODY, &call->arena, ret_submission,
+                          err))
+        return false;
+    if (ret_submission->id.len == 0 && !admission->lines &&
+        call->request.idempotency_key.len > 0)
+        ret_submission->id = id_of_key(call);
+    return true;
+}
+
 /* Reads one submission and puts it into the batch. */
 static void admit(struct api_call *call, struct store_batch *batch,
                   struct span text, struct answer *answer) {
@@ -42,8 +78,7 @@ static void admit(struct api_call *call, struct store_batch *batch,
 
     answer->text = text;
     answer->refused =
-        !submission_parse(text, SUBMISSION_BODY, &call->arena, &submission,
-                          &answer->err) ||
+        !read_submission(call, text, &submission, &answer->err) ||
         !intake_command(batch, &submission, &origin, &answer->index,
                         &answer->id, &answer->err);
 }
@@ -59,8 +94,7 @@ static bool is_same_job(struct api_call *call, struct span text,
     if (!store_lookup(call->api->options.store, id, &call->arena, &job, &found,
                       NULL) ||
         !found || job.kind != JOB_COMMAND ||
-        !submission_parse(text, SUBMISSION_BODY, &call->arena, &submission,
-                          NULL))
+        !read_submission(call, text, &submission, NULL))
         return false;
     submission_format(&submission, &spec);
     return span_equal(text_span(&spec), job.spec);

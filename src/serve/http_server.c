@@ -250,6 +250,8 @@ static void exchange_open(struct exchange *exchange, enum api_method method) {
         connection, MHD_HEADER_KIND, MHD_HTTP_HEADER_ACCEPT);
     const char *last = mhd.lookup_connection_value(connection, MHD_HEADER_KIND,
                                                    "Last-Event-ID");
+    const char *key = mhd.lookup_connection_value(connection, MHD_HEADER_KIND,
+                                                  "Idempotency-Key");
     struct api_request request = {
         .method = method,
         .uri = text_span(&exchange->uri),
@@ -257,6 +259,7 @@ static void exchange_open(struct exchange *exchange, enum api_method method) {
         .wants_sse =
             accept != NULL && strstr(accept, "text/event-stream") != NULL,
         .last_event_id = span_of(last),
+        .idempotency_key = span_of(key),
     };
 
     exchange->call = api_call_open(exchange->server->options.api, &request,

@@ -1,6 +1,6 @@
 """Help, manual pages and completions say what commands.def says; TAP.
 
-    python3 agree.py POINTSMAN COMMANDS.def
+    python3 agree.py POINTSMAN COMMANDS.def LIST
 """
 import re
 import subprocess
@@ -30,6 +30,10 @@ OPTIONS = re.findall(r'^OPTION\((\w+), "([^"]+)"', TABLE, re.M)
 SHOWN = {key: name for key, (name, flags) in COMMANDS.items()
          if "HIDDEN" not in flags}
 
+pages = re.search(r"man_pages = \[(.*?)\]", open(sys.argv[3]).read(), re.S)[1]
+judge("every command has its manual page, and no other",
+      sorted(set(re.findall(r"'([\w-]+)'", pages)) ^
+             {n.replace(" ", "-") for n in SHOWN.values()}))
 overview = said("help")
 judge("help lists every command",
       [n for n in SHOWN.values() if not re.search(rf"^  {n}\b", overview,

@@ -50,8 +50,10 @@ void answer_more(struct answer *answer) {
 
 void ask_open(struct asking *asking, enum api_method method, const char *uri,
               const char *body, struct answer *ret_answer) {
-    struct api_request request = {
-        .method = method, .uri = span_of(uri), .actor = asking->actor};
+    struct api_request request = {.method = method,
+                                  .uri = span_of(uri),
+                                  .actor = asking->actor,
+                                  .idempotency_key = span_of(asking->key)};
     *ret_answer = (struct answer){0};
     ret_answer->call =
         api_call_open(asking->api, &request, on_ready, ret_answer);

@@ -13,6 +13,7 @@ struct asking {
     struct api *api;
     struct api_actor actor;
     struct wall now;
+    const char *key; /* Idempotency-Key; NULL: none */
 };
 
 struct answer {

@@ -89,6 +89,22 @@ static void an_id_is_taken_for_ever(void **state) {
                "{\"id\":\"a1\",\"command\":[\"false\"]}", 409);
 }
 
+static void a_request_with_a_key_sent_twice_is_one_job(void **state) {
+    (void)state;
+    const char *body = "{\"command\":[\"true\"]}";
+    asking.key = "k-1";
+    ask_expect(&asking, API_POST, "/api/v1/jobs", body, 201);
+    ask_expect(&asking, API_POST, "/api/v1/jobs", body, 200);
+    asking_live(&asking, "@last", "XD", 0);
+    ask_expect(&asking, API_POST, "/api/v1/jobs", body, 200);
+    ask_expect(&asking, API_POST, "/api/v1/jobs", "{\"command\":[\"x\"]}", 409);
+    asking.key = "k-2";
+    ask_expect(&asking, API_POST, "/api/v1/jobs", body, 201);
+    asking.key = "k-1";
+    asking.actor.uid = 0; /* another caller's keys are its own */
+    ask_expect(&asking, API_POST, "/api/v1/jobs", body, 201);
+}
+
 static void a_submission_that_is_none_is_refused(void **state) {
     (void)state;
     static const char *const bad[] = {
@@ -490,6 +506,7 @@ int main(void) {
         TEST(a_job_without_an_id_gets_one),
         TEST(the_same_submission_twice_is_one_job),
         TEST(an_id_is_taken_for_ever),
+        TEST(a_request_with_a_key_sent_twice_is_one_job),
         TEST(a_submission_that_is_none_is_refused),
         TEST(a_batch_answers_each_line_in_its_place),
         TEST(a_batch_of_nothing_is_answered_with_nothing),
