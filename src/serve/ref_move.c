@@ -7,6 +7,7 @@
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -145,8 +146,43 @@ static bool lock_is_ours(const struct note *note, const struct lock_mark *lock,
            now_ns - changed_ns > EMPTY_LOCK_AGE_NS;
 }
 
-bool ref_unlock_stale(struct git *git, const char *notes, const char *branch,
+/* Landings of other lanes take turns, for each branch has one note. */
+struct turn {
+    char path[PATH_MAX];
+    int fd;
+};
+
+/* Who gives a turn back takes its file away, so that a lock may turn out to be
+ * that of a file which is no more. */
+static bool turn_take(struct turn *turn, const struct note *note,
                       struct err *err) {
+    struct stat held, named;
+    snprintf(turn->path, sizeof turn->path, "%.*s.turn", PATH_MAX - 6,
+             note->path);
+    for (;;) {
+        CLEANUP(fd_close)
+        int fd = open(turn->path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+        if (fd < 0)
+            return err_errno(err, errno, "cannot open '%s'", turn->path);
+        while (flock(fd, LOCK_EX) != 0)
+            if (errno != EINTR)
+                return err_errno(err, errno, "cannot lock '%s'", turn->path);
+        if (fstat(fd, &held) == 0 && stat(turn->path, &named) == 0 &&
+            held.st_dev == named.st_dev && held.st_ino == named.st_ino) {
+            turn->fd = take_fd(&fd);
+            return true;
+        }
+    }
+}
+
+static void turn_give(struct turn *turn) {
+    if (turn->fd >= 0)
+        unlink(turn->path);
+    fd_close(&turn->fd);
+}
+
+static bool unlock_stale(struct git *git, const char *notes, const char *branch,
+                         struct err *err) {
     struct note note;
     note_init(&note, git, notes, branch);
     if (!note_read(&note))
@@ -169,6 +205,15 @@ bool ref_unlock_stale(struct git *git, const char *notes, const char *branch,
     }
     unlink(note.path);
     return true;
+}
+
+bool ref_unlock_stale(struct git *git, const char *notes, const char *branch,
+                      struct err *err) {
+    struct note note;
+    CLEANUP(turn_give) struct turn turn = {.fd = -1};
+    note_init(&note, git, notes, branch);
+    return turn_take(&turn, &note, err) &&
+           unlock_stale(git, notes, branch, err);
 }
 
 static void note_locks(struct note *note) {
@@ -283,7 +328,10 @@ bool ref_move(struct git *git, const char *notes, const char *branch,
               const char *old, const char *to, const char *message,
               enum ref_moved *ret_moved, struct err *err) {
     struct note note;
+    CLEANUP(turn_give) struct turn turn = {.fd = -1};
     note_init(&note, git, notes, branch);
+    if (!turn_take(&turn, &note, err))
+        return false;
     snprintf(note.to, sizeof note.to, "%s", to);
     note.at_ns = clock_wall().ns;
     if (!note_write(&note, true, err))
@@ -303,6 +351,6 @@ bool ref_move(struct git *git, const char *notes, const char *branch,
     if (pipe.end.how == CHILD_EXITED)
         unlink(note.path);
     else
-        ref_unlock_stale(git, notes, branch, NULL);
+        unlock_stale(git, notes, branch, NULL);
     return ok;
 }
