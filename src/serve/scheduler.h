@@ -85,8 +85,9 @@ bool scheduler_idle(const struct scheduler *scheduler);
 /* The job limit was reached and nothing runs any more. */
 bool scheduler_used_up(const struct scheduler *scheduler);
 
-/* For one that was started only to be asked why and is freed then: puts what
- * it loaded into its order, and forgets what it would have done. */
+/* For one that was started only to be asked why and is freed then: counts what
+ * others execute, puts what it loaded into its order, and forgets what it would
+ * have done. */
 void scheduler_ponder(struct scheduler *scheduler, struct wall now);
 
 /* Each thing that holds the job back, a sentence each, by name: precursor,

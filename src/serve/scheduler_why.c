@@ -1,8 +1,12 @@
 /* Why a job waits, in sentences with names. */
 #include <inttypes.h>
 
+#include "base/log.h"
 #include "serve/scheduler_inner.h"
 #include "serve/why.h"
+
+/* More than there can be slots. */
+enum { EXECUTING_MAX = 8192 };
 
 static void why_scheduled(struct scheduler *scheduler, const struct job *job,
                           struct wall now, struct why *why) {
@@ -39,9 +43,25 @@ static void why_scheduled(struct scheduler *scheduler, const struct job *job,
     }
 }
 
+/* What other processes execute takes lanes and slots all the same. */
+static void count_executing(struct scheduler *scheduler) {
+    struct arena arena = ARENA_INIT;
+    struct store_list list = {.states = STATE_BIT(STATE_EXECUTING),
+                              .limit = EXECUTING_MAX};
+    struct job *jobs;
+    size_t count = 0;
+    struct err err;
+    if (!store_jobs(scheduler->store, &list, &arena, &jobs, &count, &err))
+        log_error("cannot see what is executing: %s", err.text);
+    for (size_t i = 0; i < count; i++)
+        schedule_assigned(scheduler->schedule, jobs[i].num, jobs[i].target);
+    arena_clear(&arena);
+}
+
 void scheduler_ponder(struct scheduler *scheduler, struct wall now) {
     struct arena arena = ARENA_INIT;
     struct order_effect *effects;
+    count_executing(scheduler);
     answer_unknown(scheduler);
     (void)order_scan(scheduler->order, now, &arena, &effects);
     answer_unknown(scheduler);
