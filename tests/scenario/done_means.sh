@@ -1,0 +1,334 @@
+#!/bin/sh
+# done_means.sh PROGRAM: what the change queue promises, seen from outside.
+# shellcheck source=tests/support/scenario.sh
+. "$(dirname "$0")/../support/scenario.sh"
+
+# ---- order -------------------------------------------------------------------
+
+three_sets() {
+    make_base
+    for set in slow:DC:a quick:BF:b now:EM:c; do
+        id=${set%%:*} file=${set##*:}
+        class=${set#*:}
+        make_set "$id" "${class%:*}" "src/$file" "$id"
+        pointsman change submit "$made"
+        sum=$(sha256sum <"$made")
+        printf '%s %s %s\n' "$id" "${sum%% *}" "${class%:*}" >>wanted
+    done
+    within pointsman daemon all --until-idle
+    same order "$(landed_order)" 'now quick slow '
+    for id in slow quick now; do
+        in_one_place "$id" D
+    done
+    git -C project.git log --format='%(trailers:key=CS-Id,valueonly,separator=) %(trailers:key=CS-Sum,valueonly,separator=) %(trailers:key=CS-Class,valueonly,separator=)' \
+        main~3..main >got
+    same trailers "$(cat got)" "$(cat wanted)"
+    ends 0 pointsman fsck
+}
+scenario 'sets handed in out of order land in class order, with trailers' \
+    three_sets
+
+# ---- sets that share a file --------------------------------------------------
+
+# Four lanes; each check takes the lock directory of its file, the sets of the
+# other file wait inside theirs until both are there at once.
+never_together() {
+    make_base 'concurrency = 4'
+    cat >base/conf.d/target.conf <<'EOF'
+[target "main"]
+lanes = 4
+blind = allow
+check.lock = sh ../../guarded $POINTSMAN_CSID
+EOF
+    sed -i "s|sh .*|sh '$here/guarded'|" base/conf.d/target.conf
+    mkfifo meet.left meet.right
+    cat >guarded <<EOF
+cd '$here'
+case \$POINTSMAN_CSID in
+same-*)
+    mkdir lock || { echo "\$POINTSMAN_CSID" >>together; exit 1; }
+    # Long enough for the others to be started, were they allowed to.
+    '$program' --base base list --json >/dev/null
+    echo "\$POINTSMAN_CSID" >>alone
+    rmdir lock
+    ;;
+left) mkdir met.left || exit 0
+    echo here >meet.right
+    read -r word <meet.left ;;
+right) mkdir met.right || exit 0
+    read -r word <meet.right
+    echo here >meet.left ;;
+esac
+EOF
+    for n in 1 2 3 4; do
+        make_set same-$n DC shared "version $n"
+        pointsman change submit "$made"
+    done
+    for id in left right; do
+        make_set $id DC $id "$id"
+        pointsman change submit "$made"
+    done
+    within pointsman daemon all --until-idle
+    pointsman history
+    [ ! -e together ] || wrong "these ran together: $(cat together)"
+    same 'how many ran' "$(sort -u alone | wc -l)" 4
+    for id in same-1 same-2 same-3 same-4 left right; do
+        in_one_place $id D
+        same "commits of $id" "$(times_landed $id)" 1
+    done
+    same 'the last word' "$(git -C project.git show main:shared)" 'version 4'
+}
+scenario 'sets that share a file never run at once; others do' never_together
+
+# ---- why ---------------------------------------------------------------------
+
+# Two slots: one taken by a set whose check waits for gate.set, one by a command
+# that waits for gate.cmd. What else there is waits, each for another reason.
+crowd() {
+    make_base 'concurrency = 2'
+    cat >base/conf.d/target.conf <<EOF
+[target "main"]
+check.gate = sh '$here/gate.sh'
+EOF
+    cat >gate.sh <<EOF
+[ "\$POINTSMAN_CSID" = runner ] || exit 0
+echo here >'$here/begun'
+cat '$here/gate.set'
+EOF
+    mkfifo begun gate.set gate.cmd
+}
+
+crowd_comes() {
+    # The one with a time comes first: it says "not now" again and again, each
+    # time for longer, and is asked about while slots are free.
+    pointsman submit --id later -- sh -c '[ -e now ] || exit 75'
+    await '"id":"later".*"reason":"temp"'
+    until because later time 'not before 2'; do :; done
+
+    make_set runner DC src/a first
+    pointsman change submit "$made"
+    within cat begun
+    pointsman submit --id busy -- sh -c 'echo here >begun; cat gate.cmd'
+    within cat begun
+
+    make_set sharer DC src/a second
+    pointsman change submit "$made"
+    make_set needer DC src/b third '##dependencies' runner
+    pointsman change submit "$made"
+    make_set neighbour EM src/c fourth
+    pointsman change submit "$made"
+    pointsman submit --id held --hold -- true
+    pointsman submit --id crowded -- true
+    await '"id":"neighbour".*"to":"P"'
+}
+
+# because ID KIND TEXT
+because() {
+    pointsman why "$1" >why.said
+    pointsman why --json "$1" >why.json
+    jq -e -s --arg kind "$2" 'any(.kind == $kind)' why.json >/dev/null ||
+        wrong "why $1 gives no $2: $(cat why.said)"
+    says "$3" why.said
+}
+
+six_reasons() {
+    because sharer precursor "precursor runner is executing"
+    because sharer precursor "both touch 'src/a'"
+    because needer dependency 'dependency runner is executing'
+    because held hold 'held (operator)'
+    because neighbour lane 'lane of target main, behind runner'
+    because crowded slot 'slot: all 2 are busy'
+}
+
+crowd_goes() {
+    : >now
+    pointsman release held
+    echo >gate.cmd
+    echo >gate.set
+}
+
+why_with_a_server() {
+    crowd
+    serve_begin
+    crowd_comes
+    six_reasons
+    crowd_goes
+    for id in runner busy needer neighbour held crowded later; do
+        ends 0 within pointsman wait $id
+    done
+    ends 1 within pointsman wait sharer
+    says 'src/a was changed by runner' out || pointsman why sharer |
+        grep 'src/a was changed by runner'
+    serve_end
+}
+scenario 'why names all six reasons, asked of a server' why_with_a_server
+
+why_without_one() {
+    crowd
+    begin pointsman daemon all
+    daemon=$begun
+    crowd_comes
+    six_reasons
+    crowd_goes
+    for id in runner busy needer neighbour held crowded later; do
+        ends 0 within pointsman wait $id
+    done
+    kill "$daemon"
+    over "$daemon" 0
+    ends 69 pointsman --server unix:base/ctrl/sock why sharer
+}
+scenario 'why names all six reasons where no server answers' why_without_one
+
+why_where_nothing_runs() {
+    make_base
+    make_set first DC src/a first
+    pointsman change submit "$made"
+    make_set second DC src/a second
+    pointsman change submit "$made"
+    make_set third DC src/c third '##dependencies' first
+    pointsman change submit "$made"
+    pointsman submit --id held --hold -- true
+    pointsman submit --id plain -- true
+    pointsman submit --id later -- sh -c 'exit 75'
+    within pointsman daemon exec --until-idle
+    because second precursor 'precursor first is queued'
+    because third dependency 'dependency first is queued'
+    because held hold 'held (operator)'
+    because first slot 'no queue role runs here'
+    because later time 'not before 2'
+    pointsman submit --id another -- true
+    because another slot 'no exec role runs here'
+}
+scenario 'why helps where nothing runs at all' why_where_nothing_runs
+
+# ---- the seed's own way ------------------------------------------------------
+
+file_route() {
+    make_base 'poll = 1'
+    make_set early DC src/early 'made before anything ran'
+    drop_set "$made"
+    serve_begin
+    # Nobody triggers: it is found by looking.
+    make_set second BF.042 src/second 'found by the poll'
+    drop_set "$made"
+    await '"id":"second".*"to":"D"'
+    make_set third EM doc/third 'triggered'
+    drop_set "$made"
+    printf x >base/ctrl/prequeue_fifo
+    await '"id":"third".*"to":"D"'
+    for id in early second third; do
+        ends 0 within pointsman wait $id
+        same "commits of $id" "$(times_landed $id)" 1
+        in_one_place $id D
+    done
+    serve_end
+    same 'what is left in prequeue' "$(ls base/prequeue)" ''
+    ends 0 pointsman fsck
+}
+scenario "the seed's tarballs land by the file route" file_route
+
+# ---- a registry that is lost -------------------------------------------------
+
+# What a base knows of its sets, without what a rebuild may number anew.
+memory_of() {
+    for id in $(pointsman list --all --json kind:change | jq -r .id | sort); do
+        pointsman status --json "$id" | jq -cS '
+            {id, class, state, target, reason, attempt, detail, holds,
+             admitted, since, sum, size, name, touches}'
+        pointsman history --json "$id" | jq -cS '
+            {id, kind, from, to, attempt, actor, reason, detail, at}' |
+            grep -v rebuilt
+        pointsman depends --json "$id" | jq -cS . | sort
+        pointsman dependents --json "$id" | jq -cS . | sort
+    done
+}
+
+rebuild() {
+    make_base
+    make_set landed DC src/a first
+    pointsman change submit "$made"
+    make_set clash DC src/a 'not seen by its author'
+    pointsman change submit "$made"
+    make_set orphan DC src/o orphan '##dependencies' clash
+    pointsman change submit "$made"
+    make_set happy DC src/h happy '##dependencies' landed
+    pointsman change submit "$made"
+    make_set taken BF src/t taken
+    pointsman change submit "$made"
+    pointsman cancel taken --because 'not needed'
+    within pointsman daemon all --until-idle
+    make_set stand-in DC src/a again '##supersedes' clash
+    pointsman change submit "$made"
+    make_set resting DC src/r resting
+    pointsman change submit "$made"
+    pointsman hold resting --because 'lunch'
+    make_set behind DC src/s behind "##dependencies" stand-in "##precursors" resting
+    pointsman change submit "$made"
+    within pointsman daemon queue --until-idle
+    make_set fresh DC src/f fresh
+    pointsman change submit "$made"
+    memory_of >before
+    for word in landed:D clash:F orphan:F happy:D taken:T stand-in:P \
+        resting:Q behind:S fresh:Q; do
+        in_one_place "${word%:*}" "${word#*:}"
+    done
+
+    rm base/ctrl/registry.db*
+    ends 0 pointsman fsck --rebuild
+    memory_of >after
+    diff before after || wrong 'the rebuilt registry tells another story'
+    ends 0 pointsman fsck
+    # And life goes on from there.
+    pointsman release resting
+    within pointsman daemon all --until-idle
+    for id in stand-in resting behind fresh; do
+        in_one_place $id D
+        same "commits of $id" "$(times_landed $id)" 1
+    done
+    same 'commits of landed' "$(times_landed landed)" 1
+}
+scenario 'a lost registry comes back whole out of the directories' rebuild
+
+# ---- daemons one by one ------------------------------------------------------
+
+one_by_one() {
+    make_base
+    make_set one DC src/a one
+    drop_set "$made"
+    within pointsman daemon prequeue --once
+    in_one_place one Q
+    within pointsman daemon queue --once
+    in_one_place one P
+    within pointsman daemon exec --once
+    in_one_place one D
+    make_set two DC src/b two
+    drop_set "$made"
+    for role in prequeue queue exec; do
+        within pointsman daemon $role --until-idle
+    done
+    in_one_place two D
+    for id in a b c d e; do
+        pointsman submit --id "job-$id" -- true
+    done
+    within pointsman daemon exec --jobs 2
+    same 'jobs that ran' "$(pointsman list --json state:done kind:command |
+        wc -l)" 2
+    within pointsman daemon exec --jobs 1
+    same 'jobs that ran' "$(pointsman list --json state:done kind:command |
+        wc -l)" 3
+    within pointsman daemon all --until-idle
+    same 'jobs that ran' "$(pointsman list --json state:done kind:command |
+        wc -l)" 5
+    serve_begin
+    for role in prequeue queue exec all; do
+        ends 99 pointsman daemon $role --once
+        same 'lines it says' "$(wc -l <err)" 1
+    done
+    ends 99 pointsman serve
+    serve_end
+    ends 0 pointsman fsck
+}
+scenario 'each daemon alone does its part; beside a server it is refused' \
+    one_by_one
+
+finish

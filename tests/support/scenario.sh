@@ -1,0 +1,278 @@
+# Scenarios over the real program, told in TAP by POSIX shell. A script sources
+# this with the program's path in $1, defines functions, hands each to `scenario`
+# and ends with `finish`. Nothing here sleeps: what must happen is waited for by
+# `pointsman wait`, FIFOs and the ends of processes; `within` is the net below.
+
+program=$(CDPATH='' cd "$(dirname "$1")" && pwd)/$(basename "$1")
+export LC_ALL=C TZ=UTC
+export GIT_AUTHOR_NAME='An Author' GIT_AUTHOR_EMAIL=author@localhost
+export GIT_COMMITTER_NAME='An Author' GIT_COMMITTER_EMAIL=author@localhost
+export GIT_CONFIG_GLOBAL=/dev/null GIT_CONFIG_NOSYSTEM=1
+unset POINTSMAN_BASE GIT_DIR GIT_WORK_TREE CDPATH
+exec </dev/null
+
+top=$(mktemp -d "${TMPDIR:-/tmp}/pointsman-scenario.XXXXXX") || exit 1
+mkdir "$top/bin" && ln -s "$program" "$top/bin/pointsman" || exit 1
+PATH=$top/bin:$PATH # each scenario has its own base, in $POINTSMAN_BASE
+told=0
+failed=0
+started= # numbers of processes that are ended with the script
+
+# shellcheck disable=SC2317
+clear_away() {
+    for pid in $started; do
+        kill -KILL "$pid" 2>/dev/null || :
+    done
+    for pid in $started; do
+        wait "$pid" 2>/dev/null || :
+    done
+    rm -rf "$top" 2>/dev/null || rm -rf "$top"
+}
+trap clear_away EXIT
+trap 'exit 130' INT
+trap 'exit 143' TERM HUP
+
+# ---- telling -----------------------------------------------------------------
+
+# scenario 'a sentence' FUNCTION [ARGUMENT]...: in a subshell and an own
+# directory, $here; the first command that fails ends it.
+scenario() {
+    told=$((told + 1))
+    sentence=$1
+    shift
+    here=$top/$told
+    mkdir "$here"
+    (
+        started=
+        trap 'clear_started' EXIT
+        cd "$here" || exit 1
+        export POINTSMAN_BASE="$here/base"
+        set -eu
+        "$@"
+    ) >"$top/said.$told" 2>&1
+    result=$?
+    if [ $result -eq 0 ]; then
+        echo "ok $told - $sentence"
+    elif [ $result -eq 77 ] && [ -e "$here/skip" ]; then
+        echo "ok $told - $sentence # SKIP $(cat "$here/skip")"
+    else
+        failed=$((failed + 1))
+        echo "not ok $told - $sentence"
+        echo "# it ended with $result, saying:"
+        tail -n 60 "$top/said.$told" | sed 's/^/#   /'
+        [ -z "${SCENARIO_KEEP:-}" ] || cp -r "$top" "$SCENARIO_KEEP"
+    fi
+    rm -rf "$here"
+}
+
+clear_started() {
+    for pid in $started; do
+        kill -KILL "$pid" 2>/dev/null || :
+        wait "$pid" 2>/dev/null || :
+    done
+}
+
+skip() {
+    echo "$*" >"$here/skip"
+    exit 77
+}
+
+finish() {
+    echo "1..$told"
+    [ "$failed" -eq 0 ]
+    exit
+}
+
+# ---- judging -----------------------------------------------------------------
+
+wrong() {
+    echo "WRONG: $*"
+    return 1
+}
+
+# same WHAT IS SHALL
+same() {
+    [ "$2" = "$3" ] || wrong "$1 is '$2' and shall be '$3'"
+}
+
+# says TEXT FILE: the file has a line with the text
+says() {
+    grep -qF -e "$1" "$2" && return
+    echo "--- $2:"
+    cat "$2"
+    wrong "it does not say '$1'"
+}
+
+says_not() {
+    ! grep -qF -e "$1" "$2" && return
+    echo "--- $2:"
+    cat "$2"
+    wrong "it says '$1'"
+}
+
+# ends CODE COMMAND...: what it says goes to out and err of here
+ends() {
+    code=$1
+    shift
+    is=0
+    "$@" >"$here/out" 2>"$here/err" || is=$?
+    [ "$is" -eq "$code" ] && return
+    echo "--- out:"
+    head -n 40 "$here/out"
+    echo "--- err:"
+    head -n 40 "$here/err"
+    wrong "'$*' ended with $is and shall end with $code"
+}
+
+# await PATTERN: until an event, old or new, has it as a line of JSON
+await() {
+    rm -f "$here/events"
+    mkfifo "$here/events"
+    pointsman events -f --after 0 --json >"$here/events" 2>/dev/null &
+    awaiting=$!
+    started="$started $awaiting"
+    within grep -q -m1 -e "$1" "$here/events" || {
+        pointsman history
+        wrong "never came: $1"
+    }
+    kill "$awaiting" 2>/dev/null || :
+    wait "$awaiting" 2>/dev/null || :
+}
+
+# within COMMAND...: with a net, so that what never comes is told
+within() {
+    timeout -k 10 "${SCENARIO_NET:-120}" "$@"
+}
+
+# ---- a base ------------------------------------------------------------------
+
+# make_base [LINE]...: a repository with one commit, a base for it; the lines
+# follow [queue]
+make_base() {
+    git init -q --bare "$here/project.git"
+    git -C "$here/project.git" symbolic-ref HEAD refs/heads/main
+    tree=$(printf 'one\n' | git -C "$here/project.git" hash-object -w --stdin |
+        sed 's/.*/100644 blob &	README/' |
+        git -C "$here/project.git" mktree)
+    commit=$(git -C "$here/project.git" commit-tree -m 'The beginning' "$tree")
+    git -C "$here/project.git" update-ref refs/heads/main "$commit"
+    pointsman --quiet init --target main=project.git "$here/base"
+    mkdir -p "$here/base/conf.d"
+    {
+        printf '[serve]\nlisten = off\n[queue]\n'
+        printf '%s\n' "$@"
+    } >"$here/base/conf.d/scenario.conf"
+}
+
+# A TAI64N label, each later than the one before.
+set_tai_at=0
+next_tai() {
+    set_tai_at=$((set_tai_at + 1))
+    printf '@%016x%08x' $((0x400000000000000a + $(date +%s) - 1000)) \
+        $set_tai_at
+}
+
+# make_set ID CLASS FILE TEXT [META LINE]...: a tarball as the seed has them,
+# no base, no author; its path in $made
+make_set() {
+    set_id=$1 set_class=$2 set_file=$3 set_text=$4
+    shift 4
+    set_tai_at=$((set_tai_at + 1))
+    made=${set_id}_$(next_tai)_$$_host_$set_class
+    rm -rf "$here/packing"
+    mkdir -p "$here/packing/lroot/$(dirname "$set_file")" "$here/sets"
+    printf '%s\n' "$set_text" >"$here/packing/lroot/$set_file"
+    {
+        printf '##movetype\n%s\n##target\nmain\n##files\n%s\n' \
+            "${set_class%.*}" "$set_file"
+        [ $# -eq 0 ] || printf '%s\n' "$@"
+    } >"$here/packing/meta"
+    tar -C "$here/packing" -cf "$here/sets/$made" meta lroot
+    made=$here/sets/$made
+}
+
+# The file route of the seed: tmp/, data/, then the marker by a rename.
+drop_set() {
+    drop_name=$(basename "$1")
+    cp "$1" "$here/base/tmp/$drop_name"
+    mv "$here/base/tmp/$drop_name" "$here/base/data/$drop_name"
+    : >"$here/base/tmp/$drop_name.marker"
+    mv "$here/base/tmp/$drop_name.marker" "$here/base/prequeue/$drop_name"
+}
+
+# ---- processes ---------------------------------------------------------------
+
+# begin COMMAND...: in the background; its number in $begun
+begin() {
+    "$@" &
+    begun=$!
+    started="$started $begun"
+}
+
+# over PID CODE: it ends so
+over() {
+    is=0
+    wait "$1" || is=$?
+    [ "$is" -eq "$2" ] || wrong "process $1 ended with $is, not $2"
+}
+
+# serve_begin [OPTION]...: a server that answers; its number in $server, what it
+# says in serve.log
+serve_begin() {
+    rm -f "$here/serve.said"
+    mkfifo "$here/serve.said"
+    pointsman serve "$@" 2>"$here/serve.said" &
+    server=$!
+    started="$started $server"
+    mkfifo "$here/serve.ready"
+    while IFS= read -r line; do
+        printf '%s\n' "$line" >>"$here/serve.log"
+        case $line in
+        *' serving '*) echo ready >"$here/serve.ready" ;;
+        esac
+    done <"$here/serve.said" &
+    # Should it end before it serves, its log tells why.
+    read -r line <"$here/serve.ready"
+    rm -f "$here/serve.ready" "$here/serve.said"
+}
+
+serve_end() {
+    kill -TERM "$server"
+    over "$server" 0
+}
+
+# ---- what the judges know of a base ------------------------------------------
+
+# in_one_place ID LETTER: of the registry, of one directory, and no other
+in_one_place() {
+    state=$(pointsman status --json "$1" | jq -r .state)
+    same "state of $1" "$state" "$2"
+    places=
+    for dir in queue staging pending run 'done' fail term abandon; do
+        for file in "$here/base/$dir/$1"_*; do
+            [ ! -e "$file" ] || places="$places $dir"
+        done
+    done
+    case $2 in
+    D) want=' done' ;;
+    F) want=' fail' ;;
+    T) want=' term' ;;
+    Q) want=' queue' ;;
+    S) want=' staging' ;;
+    P) want=' pending' ;;
+    X) want=' run' ;;
+    esac
+    same "place of $1" "$places" "$want"
+}
+
+# How often the branch has a commit of the set.
+times_landed() {
+    git -C "$here/project.git" log --format='%(trailers:key=CS-Id,valueonly)' \
+        main | grep -cx -e "$1" || :
+}
+
+landed_order() {
+    git -C "$here/project.git" log --reverse \
+        --format='%(trailers:key=CS-Id,valueonly)' main | sed '/^$/d' |
+        tr '\n' ' '
+}
