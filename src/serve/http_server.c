@@ -369,11 +369,16 @@ static bool daemon_start(struct http_server *server, struct err *err) {
 
     if (!mhd_load(err))
         return false;
+    unsigned flags =
+        MHD_USE_EPOLL | MHD_ALLOW_SUSPEND_RESUME | MHD_USE_ERROR_LOG;
+    /* Both ends have the same clock. */
+    if (options->local)
+        flags |= MHD_USE_SUPPRESS_DATE_NO_CLOCK;
     server->daemon = mhd.start_daemon(
-        MHD_USE_EPOLL | MHD_ALLOW_SUSPEND_RESUME | MHD_USE_ERROR_LOG, 0, NULL,
-        NULL, handle, server, MHD_OPTION_EXTERNAL_LOGGER, say_nothing, NULL,
-        MHD_OPTION_LISTEN_SOCKET, options->fd, MHD_OPTION_URI_LOG_CALLBACK,
-        uri_told, server, MHD_OPTION_NOTIFY_COMPLETED, completed, server,
+        flags, 0, NULL, NULL, handle, server, MHD_OPTION_EXTERNAL_LOGGER,
+        say_nothing, NULL, MHD_OPTION_LISTEN_SOCKET, options->fd,
+        MHD_OPTION_URI_LOG_CALLBACK, uri_told, server,
+        MHD_OPTION_NOTIFY_COMPLETED, completed, server,
         MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)HTTP_MEMORY_BYTES,
         MHD_OPTION_CONNECTION_LIMIT,
         options->connections != 0 ? options->connections : connections_most(),

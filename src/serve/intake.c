@@ -6,6 +6,8 @@
 #include "base/random.h"
 #include "os/sum.h"
 
+enum { SPEC_BYTES = 1000 }; /* of an ordinary submission, at most */
+
 /* Of two submissions in one instant the first comes first (D7). */
 static struct wall strictly_later(struct wall now) {
     static _Atomic int64_t last;
@@ -70,6 +72,7 @@ static struct relations make_relations(const struct submission *submission,
 static struct span make_spec(const struct submission *submission,
                              struct arena *arena) {
     CLEANUP(text_clear) struct text spec = TEXT_INIT;
+    text_reserve(&spec, SPEC_BYTES);
     submission_format(submission, &spec);
     return arena_span(arena, text_span(&spec));
 }
