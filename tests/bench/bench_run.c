@@ -65,6 +65,23 @@ static void submit_now(struct bench *bench) {
     close(fd);
 }
 
+/* The first that failed, and why. */
+__attribute__((noreturn)) static void tell_failure(const struct bench *bench) {
+    sqlite3 *db;
+    sqlite3_stmt *stmt;
+    const char *path = bench_text("%s/ctrl/registry.db", bench->served.base);
+    if (sqlite3_open_v2(path, &db, SQLITE_OPEN_READONLY, NULL) != SQLITE_OK ||
+        sqlite3_prepare_v2(db,
+                           "SELECT num, reason, detail FROM job "
+                           "WHERE state = 'F' ORDER BY num LIMIT 1",
+                           -1, &stmt, NULL) != SQLITE_OK ||
+        sqlite3_step(stmt) != SQLITE_ROW)
+        bench_die("a task failed");
+    bench_die("task %lld failed: %s: %s", sqlite3_column_int64(stmt, 0),
+              (const char *)sqlite3_column_text(stmt, 1),
+              (const char *)sqlite3_column_text(stmt, 2));
+}
+
 static void await_all(struct bench *bench) {
     static const char counts[] =
         "GET /api/v1/counts HTTP/1.1\r\nHost: pointsman\r\n\r\n";
@@ -75,7 +92,7 @@ static void await_all(struct bench *bench) {
         char *answer = callers_ask(fd, counts, sizeof(counts) - 1);
         over = strstr(answer, want) != NULL;
         if (!strstr(answer, "\"failed\":0,"))
-            bench_die("tasks fail: %s", answer);
+            tell_failure(bench);
         free(answer);
         if (!over)
             poll(NULL, 0, 25);
