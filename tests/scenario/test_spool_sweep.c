@@ -28,13 +28,62 @@ enum trouble { TROUBLE_NONE, TROUBLE_KILL, TROUBLE_EIO, TROUBLE_FULL };
 static enum trouble trouble;
 static unsigned calls, fatal_call;
 
+/* Bytes written and not synced, as a power cut loses them: the names stay, the
+ * files are as long as they were at the last sync. */
+static struct {
+    int fd;
+    ino_t inode;
+    off_t safe_size;
+} unsafe[256];
+static unsigned unsafe_count;
+static bool power_fails;
+
+static void note_unsafe(int fd) {
+    struct stat st;
+    if (!power_fails || fstat(fd, &st) < 0 || !S_ISREG(st.st_mode))
+        return;
+    for (unsigned i = 0; i < unsafe_count; i++)
+        if (unsafe[i].inode == st.st_ino)
+            return;
+    if (unsafe_count == COUNT(unsafe))
+        abort();
+    unsafe[unsafe_count].fd = fcntl(fd, F_DUPFD_CLOEXEC, 3);
+    unsafe[unsafe_count].inode = st.st_ino;
+    unsafe[unsafe_count++].safe_size = st.st_size;
+}
+
+static void note_safe(int fd) {
+    struct stat st;
+    if (fstat(fd, &st) < 0)
+        return;
+    for (unsigned i = 0; i < unsafe_count; i++)
+        if (unsafe[i].inode == st.st_ino) {
+            close(unsafe[i].fd);
+            unsafe[i] = unsafe[--unsafe_count];
+            return;
+        }
+}
+
+static void all_safe(void) {
+    while (unsafe_count > 0)
+        close(unsafe[--unsafe_count].fd);
+}
+
+/* Some reached the disk all the same. */
+static void lose_power(int status) {
+    for (unsigned i = 0; i < unsafe_count; i++)
+        if ((i + fatal_call) % 3 != 0)
+            (void)!ftruncate(unsafe[i].fd, unsafe[i].safe_size);
+    _exit(status);
+}
+
 /* True: the call is to fail. */
 static bool gives_way(void) {
     if (trouble == TROUBLE_NONE)
         return false;
     calls++;
     if (trouble == TROUBLE_KILL && calls == fatal_call)
-        _exit(KILLED);
+        lose_power(KILLED);
     if (trouble == TROUBLE_EIO && calls == fatal_call)
         errno = EIO;
     else if (trouble == TROUBLE_FULL && calls >= fatal_call)
@@ -49,6 +98,7 @@ static int weak_openat(int dir, const char *name, int flags, mode_t mode) {
 }
 /* Half of it is written before the end. */
 static ssize_t weak_write(int fd, const void *bytes, size_t count) {
+    note_unsafe(fd);
     if (trouble != TROUBLE_NONE && calls + 1 == fatal_call && count > 1)
         (void)!write(fd, bytes, count / 2);
     return gives_way() ? -1 : write(fd, bytes, count);
@@ -63,8 +113,17 @@ static int weak_fchown(int fd, uid_t uid, gid_t gid) {
     return gives_way() ? -1 : fchown(fd, uid, gid);
 }
 static int weak_fsync(int fd) {
+    if (gives_way())
+        return -1;
+    note_safe(fd);
+    return 0;
+}
+static int weak_syncfs(int fd) {
     (void)fd;
-    return gives_way() ? -1 : 0;
+    if (gives_way())
+        return -1;
+    all_safe();
+    return 0;
 }
 static int weak_renameat(int from_dir, const char *from, int to_dir,
                          const char *to) {
@@ -102,7 +161,7 @@ static struct disk weak = {
     .fchmod = weak_fchmod,
     .fchown = weak_fchown,
     .fsync = weak_fsync,
-    .syncfs = weak_fsync,
+    .syncfs = weak_syncfs,
     .renameat = weak_renameat,
     .renameat2 = weak_renameat2,
     .linkat = weak_linkat,
@@ -356,14 +415,15 @@ static const struct step {
 
 /* ---- the sweep ------------------------------------------------------- */
 
-/* step INDEX PATH TROUBLE K POOR; INDEX "open": only the recovery. */
+/* step INDEX PATH TROUBLE K KIND NOW; INDEX "open": only the recovery. */
 static int step_main(char **argv) {
     struct spool spool = {.path = mem_string(argv[2])};
     bool opening = strcmp(argv[1], "open") == 0 || !steps[atoi(argv[1])].run;
     enum trouble asked = atoi(argv[3]);
     fatal_call = (unsigned)atoi(argv[4]);
-    if (argv[5][0] == '1')
+    if (argv[5][0] == 'p')
         weak.renameat2 = poor_renameat2;
+    power_fails = argv[5][0] == 'l';
     disk = &weak;
     spool.now = (struct wall){strtoll(argv[6], NULL, 10)};
     if (opening)
@@ -376,20 +436,21 @@ static int step_main(char **argv) {
         steps[atoi(argv[1])].run(&spool);
     trouble = TROUBLE_NONE;
     /* No closing: whatever the process still meant to do is not done. */
-    _exit(asked == TROUBLE_NONE || calls < fatal_call ? 0 : 1);
+    lose_power(asked == TROUBLE_NONE || calls < fatal_call ? 0 : 1);
+    return 0;
 }
 
 static int run_step(const char *what, const struct spool *spool,
-                    enum trouble how, unsigned k, bool poor) {
-    char trouble_text[8], k_text[16], now[32], poor_text[2];
+                    enum trouble how, unsigned k, const char *kind) {
+    char trouble_text[8], k_text[16], now[32], kind_text[8];
     snprintf(trouble_text, sizeof(trouble_text), "%d", how);
     snprintf(k_text, sizeof(k_text), "%u", k);
     snprintf(now, sizeof(now), "%lld", (long long)spool->now.ns);
-    snprintf(poor_text, sizeof(poor_text), "%d", poor);
+    snprintf(kind_text, sizeof(kind_text), "%s", kind);
     char self[] = "/proc/self/exe", verb[] = "step";
     char *what_text = mem_string(what);
     char *argv[] = {self,   verb,      what_text, spool->path, trouble_text,
-                    k_text, poor_text, now,       NULL};
+                    k_text, kind_text, now,       NULL};
     posix_spawn_file_actions_t files;
     pid_t pid;
     int status;
@@ -425,7 +486,7 @@ struct sweep {
     char path[4200];
     struct wall now;
     enum trouble trouble;
-    bool poor;
+    const char *kind; /* "plain", "poor" or "lossy" */
 };
 
 /* One try; false: the step came to its end untroubled. */
@@ -437,12 +498,12 @@ static bool try(struct sweep *sweep, unsigned k, unsigned second) {
     snprintf(sweep->path, sizeof(sweep->path), "%s/sweep%u", test_dir(),
              tries++);
     copy_base(sweep->template, sweep->path);
-    int got = run_step(index, &spool, sweep->trouble, k, sweep->poor);
+    int got = run_step(index, &spool, sweep->trouble, k, sweep->kind);
     /* A start that cannot do its work says so and ends. */
     assert_true(got == 0 || got == 1 || got == KILLED ||
                 (!sweep->step->run && got == NOT_STARTED));
     if (second > 0) {
-        int again = run_step("open", &spool, TROUBLE_KILL, second, sweep->poor);
+        int again = run_step("open", &spool, TROUBLE_KILL, second, sweep->kind);
         assert_true(again == 0 || again == KILLED);
     }
     if (getenv("SWEEP_TELL"))
@@ -454,10 +515,10 @@ static bool try(struct sweep *sweep, unsigned k, unsigned second) {
     return got != 0;
 }
 
-static void sweep_all(enum trouble how, bool poor, bool twice,
+static void sweep_all(enum trouble how, const char *kind, bool twice,
                       unsigned stride) {
     static const unsigned seconds[] = {1, 2, 4, 7, 12};
-    struct sweep sweep = {.trouble = how, .poor = poor};
+    struct sweep sweep = {.trouble = how, .kind = kind};
     for (size_t i = 0; i < COUNT(steps); i++) {
         sweep.step = &steps[i];
         sweep.template = make_template(sweep.step, &sweep.now);
@@ -475,27 +536,32 @@ static void sweep_all(enum trouble how, bool poor, bool twice,
 
 static void killed_at_every_call_each_set_is_in_one_place(void **state) {
     (void)state;
-    sweep_all(TROUBLE_KILL, false, false, 1);
+    sweep_all(TROUBLE_KILL, "plain", false, 1);
 }
 
 static void killed_again_while_recovering_too(void **state) {
     (void)state;
-    sweep_all(TROUBLE_KILL, false, true, 2);
+    sweep_all(TROUBLE_KILL, "plain", true, 3);
 }
 
 static void killed_where_a_rename_takes_two_calls(void **state) {
     (void)state;
-    sweep_all(TROUBLE_KILL, true, true, 3);
+    sweep_all(TROUBLE_KILL, "poor", true, 4);
+}
+
+static void a_power_cut_at_any_call_loses_nothing_promised(void **state) {
+    (void)state;
+    sweep_all(TROUBLE_KILL, "lossy", true, 2);
 }
 
 static void one_failing_call_loses_nothing(void **state) {
     (void)state;
-    sweep_all(TROUBLE_EIO, false, false, 1);
+    sweep_all(TROUBLE_EIO, "plain", false, 2);
 }
 
 static void a_disk_full_from_any_call_on_loses_nothing(void **state) {
     (void)state;
-    sweep_all(TROUBLE_FULL, false, true, 2);
+    sweep_all(TROUBLE_FULL, "plain", true, 4);
 }
 
 int main(int argc, char **argv) {
@@ -506,6 +572,7 @@ int main(int argc, char **argv) {
         cmocka_unit_test(killed_at_every_call_each_set_is_in_one_place),
         cmocka_unit_test(killed_again_while_recovering_too),
         cmocka_unit_test(killed_where_a_rename_takes_two_calls),
+        cmocka_unit_test(a_power_cut_at_any_call_loses_nothing_promised),
         cmocka_unit_test(one_failing_call_loses_nothing),
         cmocka_unit_test(a_disk_full_from_any_call_on_loses_nothing),
     };
