@@ -1,10 +1,15 @@
 /* Commands the program starts itself with. */
 #include "cli/command.h"
+#include "os/confine.h"
 #include "os/guard.h"
 #include "serve/checker.h"
 
 int cmd_guard(struct call *call) {
     return guard_main(call->argc, call->argv);
+}
+
+int cmd_confine(struct call *call) {
+    return confine_main(call->argc, call->argv);
 }
 
 int cmd_check_set(struct call *call) {

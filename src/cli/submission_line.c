@@ -82,7 +82,10 @@ bool submission_fill(struct submission *submission, struct arena *arena,
     }
     for (size_t i = 0; i < COUNT(kept) && !submission->clean; i++) {
         const char *value = getenv(kept[i]);
-        bool there = value == NULL;
+        /* Another user has a home of its own. */
+        bool other =
+            submission->task.user.len > 0 && strcmp(kept[i], "HOME") == 0;
+        bool there = value == NULL || other;
         for (size_t k = 0; k < submission->env_count; k++)
             there |= span_is(submission->env[k].name, kept[i]);
         if (!there)
@@ -162,12 +165,14 @@ static bool task_given(struct call *call, struct task_options *options,
         for (char *c = name; *c != '\0'; c++)
             if (*c == '_')
                 *c = '-';
-        const char *value = call_value(call, name);
-        if (value != NULL && !task_option_set(options, span_of(option->key),
-                                              span_of(value), err)) {
-            err->kind = ERR_USAGE;
-            return false;
-        }
+        size_t cursor = 0;
+        const char *value;
+        while ((value = call_next(call, name, &cursor)) != NULL)
+            if (!task_option_set(options, span_of(option->key), span_of(value),
+                                 err)) {
+                err->kind = ERR_USAGE;
+                return false;
+            }
     }
     return true;
 }

@@ -347,3 +347,25 @@ bool dir_remove_tree(int dir, const char *name, struct err *err) {
         return err_errno(err, errno, "cannot remove '%s'", name);
     return true;
 }
+
+bool dir_give_tree(int dir, const char *name, uid_t uid, gid_t gid,
+                   struct err *err) {
+    struct stat stat;
+    if (fstatat(dir, name, &stat, AT_SYMLINK_NOFOLLOW) < 0)
+        return errno == ENOENT ||
+               err_errno(err, errno, "cannot look at '%s'", name);
+    if (S_ISDIR(stat.st_mode)) {
+        CLEANUP(arena_clear) struct arena arena = ARENA_INIT;
+        CLEANUP(fd_close) int fd = -1;
+        struct span *names;
+        size_t count;
+        if (!dir_open(dir, name, &fd, err) ||
+            !dir_list(fd, &arena, &names, &count, err))
+            return false;
+        for (size_t i = 0; i < count; i++)
+            if (!dir_give_tree(fd, names[i].p, uid, gid, err))
+                return false;
+    }
+    return fchownat(dir, name, uid, gid, AT_SYMLINK_NOFOLLOW) == 0 ||
+           err_errno(err, errno, "cannot give '%s' away", name);
+}

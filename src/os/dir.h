@@ -72,5 +72,9 @@ bool dir_each(int dir, bool (*each)(void *ctx, struct span name), void *ctx,
 bool dir_make(int dir, const char *name, mode_t mode, struct err *err);
 /* A tree below `dir`, everything in it; not there is fine. */
 bool dir_remove_tree(int dir, const char *name, struct err *err);
+/* Makes it, with all in it, another account's; links themselves, not what they
+ * lead to. Absent is fine. */
+bool dir_give_tree(int dir, const char *name, uid_t uid, gid_t gid,
+                   struct err *err);
 
 #endif

@@ -40,6 +40,23 @@ enum guard_to {
 /* What the kernel sends a task's first process when the guard dies. */
 enum guard_death { GUARD_DEATH_KILL, GUARD_DEATH_TERM, GUARD_DEATH_NONE };
 
+/* Whose rights a task has. Only a guard of root can change them. */
+struct guard_user {
+    uid_t uid;
+    gid_t gid;
+    const gid_t *groups; /* supplementary, all of them */
+    uint32_t group_count;
+};
+
+enum { GUARD_LIMITS_MAX = 32 };
+#define GUARD_UNLIMITED UINT64_MAX
+
+struct guard_limit {
+    uint64_t value; /* soft and hard */
+    uint32_t what;  /* RLIMIT_... */
+    uint32_t zero;
+};
+
 enum { GUARD_NO_KILL = -1 }; /* for grace_ms: never more than the signal */
 
 /* Zero is a good default for every member but base_fd. */
@@ -80,9 +97,12 @@ struct guard_start {
                     that pipe */
     enum guard_to kill_to;
     enum guard_death death;
-    bool outside_slots;      /* starts at once whatever `slots` says */
-    int64_t timeout_ms;      /* 0 = none; over it TERM, grace, KILL */
-    int64_t grace_ms;        /* 0 = KILL at once; or GUARD_NO_KILL */
+    const struct guard_user *user;    /* NULL = ours */
+    const struct guard_limit *limits; /* besides those we have */
+    uint32_t limit_count;             /* at most GUARD_LIMITS_MAX */
+    bool outside_slots;               /* starts at once whatever `slots` says */
+    int64_t timeout_ms;               /* 0 = none; over it TERM, grace, KILL */
+    int64_t grace_ms;                 /* 0 = KILL at once; or GUARD_NO_KILL */
     const char *output_path; /* file for output that is large or slow, from
                                 output_fd, must not exist; NULL = keep only
                                 the last inline_max bytes */

@@ -1,6 +1,7 @@
 #include "os/guard_frame.h"
 
 #include <assert.h>
+#include <limits.h>
 
 /* The fixed parts. No padding: whole bytes go over the socket. */
 struct head {
@@ -18,6 +19,7 @@ struct order_part {
     int64_t timeout_ms, grace_ms;
     uint32_t flags, mask, inline_max, argc, envc;
     uint32_t argv_bytes, env_bytes, dir_bytes, lock_bytes, output_bytes;
+    uint32_t uid, gid, group_count, limit_count;
 };
 
 struct ready_part {
@@ -52,7 +54,8 @@ struct end_part {
 
 _Static_assert(sizeof(struct head) == GUARD_FRAME_HEAD, "no padding");
 _Static_assert(sizeof(struct hello_part) == 24, "no padding");
-_Static_assert(sizeof(struct order_part) == 72, "no padding");
+_Static_assert(sizeof(struct order_part) == 88, "no padding");
+_Static_assert(sizeof(struct guard_limit) == 16, "no padding");
 _Static_assert(sizeof(struct ready_part) == 16, "no padding");
 _Static_assert(sizeof(struct news_part) == 24, "no padding");
 _Static_assert(sizeof(struct end_part) == 112, "no padding");
@@ -190,6 +193,8 @@ static uint32_t order_flags(const struct guard_start *start) {
         flags |= GUARD_ORDER_PROGRESS;
     if (start->keep_group)
         flags |= GUARD_ORDER_NO_GROUP;
+    if (start->user != NULL)
+        flags |= GUARD_ORDER_USER;
     if (start->canary)
         flags |= GUARD_ORDER_CANARY;
     flags |= to[start->kill_to] | death[start->death];
@@ -203,6 +208,22 @@ static uint32_t count_nuls(struct span block) {
     for (size_t i = 0; i < block.len; i++)
         count += block.p[i] == '\0';
     return count;
+}
+
+static void put_rights(struct text *out, const struct guard_start *start,
+                       struct order_part *part) {
+    part->limit_count = start->limit_count;
+    if (start->limit_count > 0)
+        text_add(out, start->limits,
+                 start->limit_count * sizeof *start->limits);
+    const struct guard_user *user = start->user;
+    if (user == NULL)
+        return;
+    part->uid = user->uid;
+    part->gid = user->gid;
+    part->group_count = user->group_count;
+    if (user->group_count > 0)
+        text_add(out, user->groups, user->group_count * sizeof *user->groups);
 }
 
 /* Lengths are known only once the bytes are there: head and fixed part are
@@ -229,6 +250,7 @@ bool guard_order_encode(struct text *out, const struct guard_start *start) {
     size_t dir = put_path(out, start->dir);
     size_t lock = put_path(out, start->lock_path);
     size_t output = put_path(out, start->output_path);
+    put_rights(out, start, &part);
     size_t bytes = out->len - before - GUARD_FRAME_HEAD;
     if (bytes > GUARD_FRAME_MAX) {
         out->len = before;
@@ -249,7 +271,8 @@ bool guard_order_encode(struct text *out, const struct guard_start *start) {
 
 bool guard_order_decode(struct span body, struct guard_order *ret_order) {
     struct order_part part;
-    if (!cut_part(&body, &part, sizeof part) || part.argc == 0)
+    if (!cut_part(&body, &part, sizeof part) || part.argc == 0 ||
+        part.limit_count > GUARD_LIMITS_MAX || part.group_count > NGROUPS_MAX)
         return false;
     *ret_order = (struct guard_order){
         .id = part.id,
@@ -261,13 +284,21 @@ bool guard_order_decode(struct span body, struct guard_order *ret_order) {
         .inline_max = part.inline_max,
         .argc = part.argc,
         .envc = part.envc,
+        .uid = part.uid,
+        .gid = part.gid,
+        .group_count = part.group_count,
+        .limit_count = part.limit_count,
     };
+    uint32_t limit_bytes =
+        part.limit_count * (uint32_t)sizeof(struct guard_limit);
+    uint32_t group_bytes = part.group_count * (uint32_t)sizeof(gid_t);
     return cut_strings(&body, part.argv_bytes, part.argc, &ret_order->argv) &&
            cut_strings(&body, part.env_bytes, part.envc, &ret_order->env) &&
            cut_path(&body, part.dir_bytes, &ret_order->dir) &&
            cut_path(&body, part.lock_bytes, &ret_order->lock_path) &&
            cut_path(&body, part.output_bytes, &ret_order->output_path) &&
-           body.len == 0;
+           cut_bytes(&body, limit_bytes, &ret_order->limits) &&
+           cut_bytes(&body, group_bytes, &ret_order->groups) && body.len == 0;
 }
 
 void guard_word_encode(struct text *out, enum guard_frame_kind kind,

@@ -69,7 +69,8 @@ enum guard_order_flag {
     GUARD_ORDER_TO_CHILD = 1 << 6,
     GUARD_ORDER_TO_CGROUP = 1 << 7,
     GUARD_ORDER_DEATH_TERM = 1 << 8,
-    GUARD_ORDER_DEATH_NONE = 1 << 9
+    GUARD_ORDER_DEATH_NONE = 1 << 9,
+    GUARD_ORDER_USER = 1 << 10
 };
 
 /* A guard_start as it arrives. */
@@ -77,8 +78,10 @@ struct guard_order {
     uint64_t id, output_max;
     int64_t timeout_ms, grace_ms;
     uint32_t flags, mask, inline_max, argc, envc;
+    uint32_t uid, gid, group_count, limit_count;
     struct span argv, env; /* argc and envc strings, each with its NUL */
     struct span dir, lock_path, output_path; /* with NUL; len 0 = none */
+    struct span limits, groups; /* struct guard_limit, gid_t: not aligned */
 };
 
 /* False: too large for a frame; nothing was appended. */

@@ -18,7 +18,14 @@
 
 enum { ABOVE_FDS = 10 };
 
-enum child_step { STEP_NONE, STEP_CGROUP, STEP_DIR, STEP_EXEC };
+enum child_step {
+    STEP_NONE,
+    STEP_CGROUP,
+    STEP_LIMIT,
+    STEP_USER,
+    STEP_DIR,
+    STEP_EXEC
+};
 
 /* What the child gets, and where it says why it could not: its memory is
  * ours until exec. */
@@ -30,6 +37,7 @@ struct child {
     int canary_fd;
     char *path; /* PATH_MAX bytes to build names in */
     enum child_step step;
+    uint32_t limit; /* of STEP_LIMIT */
     int sys;
 };
 
@@ -85,6 +93,30 @@ static void exec_search(struct child *child) {
     errno = denied != 0 ? denied : ENOENT;
 }
 
+/* Still with our rights: they may raise what is ours. */
+static bool child_limits(struct child *child) {
+    const struct task *task = child->task;
+    for (child->limit = 0; child->limit < task->limit_count; child->limit++) {
+        const struct guard_limit *limit = &task->limits[child->limit];
+        struct rlimit both = {limit->value, limit->value};
+        if (syscall(SYS_prlimit64, 0, limit->what, &both, NULL) < 0)
+            return false;
+    }
+    return true;
+}
+
+/* The system calls themselves: what the C library puts around them is for all
+ * threads of a process, and we are a guest in the guard's memory. */
+static bool child_user(const struct task *task) {
+    const struct guard_user *user = &task->user;
+    if ((task->flags & GUARD_ORDER_USER) == 0)
+        return true;
+    return syscall(SYS_setgroups, (size_t)user->group_count, user->groups) ==
+               0 &&
+           syscall(SYS_setresgid, user->gid, user->gid, user->gid) == 0 &&
+           syscall(SYS_setresuid, user->uid, user->uid, user->uid) == 0;
+}
+
 /* Between clone and exec only system calls: the memory is the guard's. The
  * guard has no handlers and ignores nothing, so only the mask is to be reset;
  * its other descriptors close themselves. */
@@ -94,11 +126,6 @@ static int child_main(void *arg) {
     const struct guard_life *life = child->life;
     if ((task->flags & GUARD_ORDER_NO_GROUP) == 0)
         setpgid(0, 0);
-    if ((task->flags & GUARD_ORDER_DEATH_NONE) == 0)
-        prctl(PR_SET_PDEATHSIG,
-              (task->flags & GUARD_ORDER_DEATH_TERM) != 0 ? SIGTERM : SIGKILL);
-    if (getppid() != life->pid)
-        return 127;
     if (child->join_fd >= 0 && write(child->join_fd, "0", 1) != 1)
         return child_fail(child, STEP_CGROUP);
     if (task->stdin_fd >= 0)
@@ -117,7 +144,17 @@ static int child_main(void *arg) {
         fcntl(child->canary_fd, F_DUPFD, ABOVE_FDS);
     if (life->restore_files)
         setrlimit(RLIMIT_NOFILE, &life->child_files);
+    if (!child_limits(child))
+        return child_fail(child, STEP_LIMIT);
     umask(task->mask);
+    if (!child_user(task))
+        return child_fail(child, STEP_USER);
+    /* Only now: a change of user would take it back. */
+    if ((task->flags & GUARD_ORDER_DEATH_NONE) == 0)
+        prctl(PR_SET_PDEATHSIG,
+              (task->flags & GUARD_ORDER_DEATH_TERM) != 0 ? SIGTERM : SIGKILL);
+    if (getppid() != life->pid)
+        return 127;
     if (chdir(task->dir != NULL ? task->dir : "/") < 0)
         return child_fail(child, STEP_DIR);
     sigset_t none;
@@ -171,6 +208,10 @@ static bool open_pipe(struct task *task, int *ret_ours, int *ret_theirs) {
     if (pipe2(fds, O_CLOEXEC) < 0)
         return task_fail(task, result_of(errno), errno, "cannot make a pipe");
     fcntl(fds[0], F_SETFL, O_NONBLOCK);
+    /* Or it could not open /dev/stdout. */
+    if ((task->flags & GUARD_ORDER_USER) != 0 &&
+        fchown(fds[1], task->user.uid, task->user.gid) < 0)
+        errno = 0; /* then it cannot */
     *ret_ours = fds[0];
     *ret_theirs = fds[1];
     return true;
@@ -195,7 +236,8 @@ static bool open_lines(struct guard_life *life, struct task *task, bool wanted,
                        struct line_pipe *pipe) {
     if (!wanted)
         return true;
-    pipe->kept = life->has_cgroup;
+    /* A pipe that others had cannot be opened by name (/dev/fd/3). */
+    pipe->kept = life->has_cgroup && (task->flags & GUARD_ORDER_USER) == 0;
     pthread_mutex_lock(&life->lock);
     if (pipe->kept && life->spare_count > 0) {
         struct spare_pipe spare = life->spares[--life->spare_count];
@@ -290,6 +332,14 @@ static bool child_failed(struct guard_life *life, struct task *task,
     case STEP_CGROUP:
         return task_fail(task, result_of(child->sys), child->sys,
                          "cannot enter the task's cgroup");
+    case STEP_LIMIT:
+        return task_fail(task, result_of(child->sys), child->sys,
+                         "cannot set its limit %u to %llu",
+                         task->limits[child->limit].what,
+                         (unsigned long long)task->limits[child->limit].value);
+    case STEP_USER:
+        return task_fail(task, result_of(child->sys), child->sys,
+                         "cannot become user %u", (unsigned)task->user.uid);
     case STEP_DIR:
         return task_fail(task, result_of(child->sys), child->sys,
                          "cannot enter directory '%s'", task->dir);

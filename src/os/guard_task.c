@@ -46,14 +46,23 @@ static size_t strings_bytes(const struct guard_order *order) {
            order->lock_path.len + order->output_path.len;
 }
 
-/* One piece of memory: struct, pointers, strings. */
+/* One piece of memory: struct, pointers, limits, groups, strings, in order of
+ * their alignment. */
 struct task *task_new(const struct guard_order *order, int output_fd,
                       int stdin_fd) {
     size_t pointers = (size_t)order->argc + order->envc + 3;
-    struct task *task = mem_alloc(sizeof *task + pointers * sizeof(char *) +
-                                  strings_bytes(order));
+    struct task *task =
+        mem_alloc(sizeof *task + pointers * sizeof(char *) + order->limits.len +
+                  order->groups.len + strings_bytes(order));
     char **argv = (char **)(void *)(task + 1);
     char *at = (char *)(argv + pointers);
+    task->limits = (const void *)put(&at, order->limits);
+    task->limit_count = order->limit_count;
+    task->user =
+        (struct guard_user){.uid = order->uid,
+                            .gid = order->gid,
+                            .groups = (const void *)put(&at, order->groups),
+                            .group_count = order->group_count};
     list_init(&task->link);
     task->id = task->end.id = order->id;
     task->flags = order->flags;

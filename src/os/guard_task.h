@@ -80,6 +80,9 @@ struct task {
     const char *search; /* value of PATH in envp, or NULL */
     const char *dir, *lock_path;
     int stdin_fd; /* -1: /dev/null */
+    const struct guard_limit *limits;
+    uint32_t limit_count;
+    struct guard_user user; /* with GUARD_ORDER_USER */
 
     /* While it runs. */
     int lock_fd, pidfd, out_fd;

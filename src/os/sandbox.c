@@ -1,7 +1,6 @@
 #include "os/sandbox.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <linux/audit.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
@@ -10,94 +9,39 @@
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
-#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "os/landlock.h"
+
 /* ---- Landlock ---- */
 
-/* Newer than the headers of Debian 12, so written out here; the kernel takes
- * as much of the struct as its version knows. */
-struct landlock_rules {
-    uint64_t fs, net, scoped;
-};
+enum { PATHS_MAX = 64 };
 
-struct landlock_path {
-    uint64_t allowed;
-    int32_t fd;
-} __attribute__((packed));
-
-enum { LANDLOCK_VERSION = 1, LANDLOCK_BENEATH = 1 };
-
-#define FS_WRITE_FILE (UINT64_C(1) << 1)
-#define FS_READ_FILE (UINT64_C(1) << 2)
-#define FS_READ_DIR (UINT64_C(1) << 3)
-#define FS_TRUNCATE (UINT64_C(1) << 14)
-/* What a version knows: 13 rights, then refer, truncate, and ioctl. */
-static uint64_t fs_rights(int abi) {
-    int count = abi == 1 ? 13 : abi == 2 ? 14 : abi < 5 ? 15 : 16;
-    return (UINT64_C(1) << count) - 1;
-}
-
-static size_t rules_bytes(int abi) {
-    return abi < 4 ? 8 : abi < 6 ? 16 : 24;
-}
-
-static int landlock_abi(void) {
-    long abi =
-        syscall(SYS_landlock_create_ruleset, NULL, (size_t)0, LANDLOCK_VERSION);
-    return abi > 0 ? (int)abi : 0;
-}
-
-static bool allow_path(int rules_fd, const char *path, uint64_t rights,
-                       struct err *err) {
-    struct stat stat;
-    int fd = open(path, O_PATH | O_CLOEXEC);
-    if (fd < 0 || fstat(fd, &stat) < 0) {
-        int sys = errno;
-        if (fd >= 0)
-            close(fd);
-        return err_errno(err, sys, "cannot open '%s'", path);
+static bool add_rules(struct landlock_rule *rules, size_t *count,
+                      const char *const *paths, enum landlock_grant grant,
+                      struct err *err) {
+    for (; paths != NULL && *paths != NULL; paths++) {
+        if (*count == PATHS_MAX)
+            return err_set(err, ERR_CANNOT, "too many paths for a sandbox");
+        rules[(*count)++] = (struct landlock_rule){*paths, grant};
     }
-    if (!S_ISDIR(stat.st_mode))
-        rights &= FS_READ_FILE | FS_WRITE_FILE | FS_TRUNCATE;
-    struct landlock_path rule = {.allowed = rights, .fd = fd};
-    long ret =
-        syscall(SYS_landlock_add_rule, rules_fd, LANDLOCK_BENEATH, &rule, 0);
-    int sys = errno;
-    close(fd);
-    return ret == 0 || err_errno(err, sys, "cannot allow '%s'", path);
-}
-
-static bool allow_paths(int rules_fd, const char *const *paths, uint64_t rights,
-                        struct err *err) {
-    for (; paths != NULL && *paths != NULL; paths++)
-        if (!allow_path(rules_fd, *paths, rights, err))
-            return false;
     return true;
 }
 
 static bool enter_landlock(const struct sandbox *sandbox,
                            struct sandbox_report *report, struct err *err) {
-    int abi = report->landlock_abi = landlock_abi();
-    if (abi == 0)
+    struct landlock_rule rules[PATHS_MAX];
+    size_t count = 0;
+    report->landlock_abi = landlock_abi();
+    if (report->landlock_abi == 0)
         return true;
-    uint64_t all = fs_rights(abi);
-    struct landlock_rules rules = {
-        .fs = all, .net = abi >= 4 ? 3 : 0, .scoped = abi >= 6 ? 3 : 0};
-    int fd =
-        (int)syscall(SYS_landlock_create_ruleset, &rules, rules_bytes(abi), 0);
-    if (fd < 0)
-        return err_errno(err, errno, "cannot make landlock rules");
-    bool ok =
-        allow_paths(fd, sandbox->readable, FS_READ_FILE | FS_READ_DIR, err) &&
-        allow_paths(fd, sandbox->writable, all & ~UINT64_C(1), err);
-    if (ok && syscall(SYS_landlock_restrict_self, fd, 0) != 0)
-        ok = err_errno(err, errno, "cannot apply landlock rules");
-    close(fd);
-    if (ok)
-        report->in_force |= SANDBOX_LANDLOCK;
-    return ok;
+    if (!add_rules(rules, &count, sandbox->readable, LANDLOCK_READ, err) ||
+        !add_rules(rules, &count, sandbox->writable, LANDLOCK_CHANGE, err) ||
+        !landlock_enter(rules, count, err))
+        return false;
+    report->in_force |= SANDBOX_LANDLOCK;
+    return true;
 }
 
 /* ---- seccomp ---- */

@@ -4,16 +4,19 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <grp.h>
 #include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/text.h"
 #include "os/clock.h"
+#include "os/spawn.h"
 
 static sigset_t stop_signals(void) {
     sigset_t set;
@@ -79,7 +82,94 @@ static void actions_fill(posix_spawn_file_actions_t *actions,
         posix_spawn_file_actions_addchdir_np(actions, child->dir);
 }
 
+/* ---- as somebody else ---- */
+
+enum { STACK_BYTES = 64 << 10 };
+
+/* Our memory until it executes: it says there why it could not. */
+struct newborn {
+    const struct child *child;
+    pid_t parent;
+    bool at_dir;
+    int sys;
+};
+
+static bool take_place(int from, int to) {
+    return from < 0 ||
+           (from == to ? fcntl(to, F_SETFD, 0) >= 0 : dup2(from, to) >= 0);
+}
+
+static bool take_places(const struct child *child) {
+    int in = child->in >= 0 ? child->in : open("/dev/null", O_RDONLY);
+    return in >= 0 && take_place(in, 0) && take_place(child->out, 1) &&
+           take_place(child->err, 2) && take_place(child->status, 3) &&
+           take_place(child->progress, 4);
+}
+
+static bool become(const struct account *account) {
+    return setgroups(account->group_count, account->groups) == 0 &&
+           setresgid(account->gid, account->gid, account->gid) == 0 &&
+           setresuid(account->uid, account->uid, account->uid) == 0;
+}
+
+static int newborn_main(void *arg) {
+    struct newborn *newborn = arg;
+    const struct child *child = newborn->child;
+    sigset_t mask;
+    sigemptyset(&mask);
+    if (child->shielded)
+        mask = stop_signals();
+    for (int number = 1; number < NSIG; number++)
+        signal(number, SIG_DFL);
+    if (take_places(child) && become(child->account) &&
+        prctl(PR_SET_PDEATHSIG, SIGKILL) == 0 && getppid() == newborn->parent) {
+        /* As that user: where he may not go, his program would be lost. */
+        newborn->at_dir = child->dir != NULL && chdir(child->dir) < 0;
+        if (!newborn->at_dir) {
+            sigprocmask(SIG_SETMASK, &mask, NULL);
+            union {
+                const char *const *in;
+                char *const *out;
+            } argv = {child->argv};
+            execvpe(child->argv[0], argv.out, child->envp);
+        }
+    }
+    newborn->sys = errno;
+    return 127;
+}
+
+static bool start_as(const struct child *child, pid_t *ret_pid,
+                     struct err *err) {
+    struct newborn newborn = {.child = child, .parent = getpid()};
+    const char *user = child->account->name;
+    int pidfd = -1;
+    char *stack = mem_alloc(STACK_BYTES);
+    *ret_pid =
+        spawn_child(newborn_main, &newborn, stack, STACK_BYTES, -1, &pidfd);
+    int sys = errno;
+    free(stack);
+    if (*ret_pid < 0)
+        return err_errno(err, sys, "cannot start '%s'", child->argv[0]);
+    close(pidfd);
+    if (newborn.sys == 0)
+        return true;
+    waitpid(*ret_pid, NULL, 0);
+    if (newborn.at_dir)
+        err_errno(err, newborn.sys,
+                  "user '%s' cannot enter '%s': all directories on the way "
+                  "must let him through",
+                  user, child->dir);
+    else
+        err_errno(err, newborn.sys, "cannot start '%s' as user '%s'",
+                  child->argv[0], user);
+    if (err != NULL && err->kind != ERR_TEMPORARY)
+        err->kind = ERR_CONFIG;
+    return false;
+}
+
 bool child_start(const struct child *child, pid_t *ret_pid, struct err *err) {
+    if (child->account != NULL)
+        return start_as(child, ret_pid, err);
     posix_spawn_file_actions_t actions;
     posix_spawnattr_t attr;
     posix_spawn_file_actions_init(&actions);
@@ -129,14 +219,24 @@ static bool process_is_ours(const char *pid) {
     return parent == self;
 }
 
+/* By a descriptor made before the question whose it is: the number alone might
+ * be somebody else's by now. */
+static void signal_if_ours(const char *pid, int signal) {
+    int fd = (int)syscall(SYS_pidfd_open, (pid_t)atol(pid), 0);
+    if (fd < 0)
+        return;
+    if (process_is_ours(pid))
+        syscall(SYS_pidfd_send_signal, fd, signal, NULL, 0);
+    close(fd);
+}
+
 static void children_signal(int signal) {
     DIR *proc = opendir("/proc");
     if (proc == NULL)
         return;
     for (struct dirent *entry; (entry = readdir(proc)) != NULL;)
-        if (isdigit((unsigned char)entry->d_name[0]) &&
-            process_is_ours(entry->d_name))
-            kill((pid_t)atol(entry->d_name), signal);
+        if (isdigit((unsigned char)entry->d_name[0]))
+            signal_if_ours(entry->d_name, signal);
     closedir(proc);
 }
 

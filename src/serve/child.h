@@ -14,6 +14,7 @@
 #include <sys/types.h>
 
 #include "base/err.h"
+#include "os/account.h"
 
 struct stop {
     int signal; /* the first that asked: SIGTERM or SIGHUP; 0 = none yet */
@@ -30,6 +31,7 @@ struct child {
     int in, out, err;     /* become 0, 1, 2; -1 = /dev/null, ours, ours */
     int status, progress; /* become 3, 4; -1 = none */
     bool shielded;        /* TERM, HUP and INT stay blocked in it */
+    const struct account *account; /* NULL = ours */
 };
 
 enum child_how { CHILD_EXITED, CHILD_SIGNALLED, CHILD_LATE, CHILD_STOPPED };

@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include "base/random.h"
+#include "os/account.h"
 #include "os/sum.h"
 
 enum { SPEC_BYTES = 1000 }; /* of an ordinary submission, at most */
@@ -77,13 +78,23 @@ static struct span make_spec(const struct submission *submission,
     return arena_span(arena, text_span(&spec));
 }
 
+/* Refused now rather than when it starts, as far as it can be known. */
+static bool user_is_fine(const struct submission *submission,
+                         struct arena *arena, struct err *err) {
+    struct span user = submission->task.user;
+    struct account account;
+    return user.len == 0 || (account_find(user, arena, &account, err) &&
+                             account_may_be(&account, err));
+}
+
 bool intake_command(struct store_batch *batch,
                     const struct submission *submission,
                     const struct intake_origin *origin, unsigned *ret_index,
                     struct span *ret_id, struct err *err) {
     struct arena *arena = store_batch_arena(batch);
     char id[ID_TEXT_BYTES], sum[SUM_TEXT_BYTES];
-    if (!submission_check(submission, err))
+    if (!submission_check(submission, err) ||
+        !user_is_fine(submission, arena, err))
         return false;
     if (submission->id.len > 0) {
         *ret_id = arena_span(arena, submission->id);

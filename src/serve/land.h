@@ -75,6 +75,7 @@ struct land_order {
     const char *seen; /* the branch's commit at `since`, when known; or NULL */
     bool symlinks;
     const char *committer, *submitter;
+    const char *user;  /* of checks and command; NULL = ours */
     const char *work;  /* made, and removed with all in it */
     int64_t timeout_s; /* of each check or the command; 0 = none */
     const char *const *approved_by;

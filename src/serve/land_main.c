@@ -32,6 +32,7 @@ enum land_option {
     OPT_SYMLINKS,
     OPT_COMMITTER,
     OPT_SUBMITTER,
+    OPT_USER,
     OPT_WORK,
     OPT_TIMEOUT,
     OPT_APPROVED_BY,
@@ -55,6 +56,7 @@ static const struct option options[] = {
     {"symlinks", required_argument, NULL, OPT_SYMLINKS},
     {"committer", required_argument, NULL, OPT_COMMITTER},
     {"submitter", required_argument, NULL, OPT_SUBMITTER},
+    {"user", required_argument, NULL, OPT_USER},
     {"work", required_argument, NULL, OPT_WORK},
     {"timeout", required_argument, NULL, OPT_TIMEOUT},
     {"approved-by", required_argument, NULL, OPT_APPROVED_BY},
@@ -124,6 +126,9 @@ static bool option_take(struct words *words, int option, const char *name,
         return true;
     case OPT_SUBMITTER:
         order->submitter = optarg;
+        return true;
+    case OPT_USER:
+        order->user = optarg;
         return true;
     case OPT_WORK:
         order->work = optarg;

@@ -110,6 +110,41 @@ static void env_add_given(struct vector *env, const struct submission *sub) {
     }
 }
 
+/* Who is somebody else finds his own home in the environment, unless the
+ * submission says otherwise. */
+static void env_add_account(struct vector *env, const struct submission *sub,
+                            const struct account *account) {
+    const struct {
+        const char *name, *value;
+    } ours[] = {{"HOME", account->home},
+                {"USER", account->name},
+                {"LOGNAME", account->name},
+                {"SHELL", account->shell}};
+    for (size_t i = 0; i < COUNT(ours); i++) {
+        bool said = false;
+        for (size_t k = 0; k < sub->env_count; k++)
+            said = said || span_is(sub->env[k].name, ours[i].name);
+        if (!said)
+            vector_add(env, JOINED(env->arena, span_of(ours[i].name), SPAN("="),
+                                   span_of(ours[i].value)));
+    }
+}
+
+/* Whose task it is to be; *ret_account NULL: ours. */
+static bool find_account(struct span user, struct arena *arena,
+                         const struct account **ret_account, struct err *err) {
+    *ret_account = NULL;
+    if (user.len == 0)
+        return true;
+    struct account *account = arena_alloc(arena, sizeof *account);
+    if (!account_find(user, arena, account, err) ||
+        !account_may_be(account, err))
+        return false;
+    if (!account_is_ours(account))
+        *ret_account = account;
+    return true;
+}
+
 /* `{}` as a whole argument stands for the node; without one it comes last. */
 static void command_words(struct vector *argv, const struct submission *sub,
                           struct span node) {
@@ -131,8 +166,17 @@ static bool command_line(const struct run_order *order, struct arena *arena,
         return err_wrap(err, "cannot read the submission of '%.*s'",
                         (int)order->job->id.len, order->job->id.p);
     struct vector argv = {.arena = arena}, env = {.arena = arena};
+    if (!find_account(sub.task.user, arena, &line->account, err))
+        return false;
+    if (sub.task.sandbox == TASK_SANDBOXED) {
+        vector_adds(&argv, "/proc/self/exe");
+        vector_adds(&argv, "confine");
+        vector_adds(&argv, "--");
+    }
     command_words(&argv, &sub, order->node);
     env_add_given(&env, &sub);
+    if (line->account)
+        env_add_account(&env, &sub, line->account);
     env_add_ours(&env, order);
     line->argv = argv.items;
     line->envp = env.items;
@@ -180,6 +224,8 @@ static void target_options(struct vector *argv,
         option_span(argv, "--blind", span_of(blind_word(target->blind)));
         option_span(argv, "--committer", target->committer);
     }
+    if (target->user.len > 0)
+        option_span(argv, "--user", target->user);
     option_span(argv, "--symlinks",
                 span_of(target->symlinks == SYMLINKS_ALLOW ? "allow" : "deny"));
     vector_adds(argv, "--timeout");

@@ -11,6 +11,7 @@
 
 #include "base/arena.h"
 #include "base/err.h"
+#include "os/account.h"
 #include "serve/runner.h"
 #include "wire/config.h"
 #include "wire/task_options.h"
@@ -23,10 +24,12 @@ struct order_line {
     const char *lock_path; /* below the base, or NULL */
     int64_t timeout_ms;    /* 0 = none */
     struct task_options task;
+    const struct account *account; /* NULL = ours */
 };
 
 /* Errors: ERR_DATA (a submission that cannot be read), ERR_CONFIG (the target
- * is no longer configured): the attempt cannot be executed. */
+ * is no longer configured, there is no such user), ERR_DENIED (a user we may
+ * not be): the attempt cannot be executed. */
 bool order_line_make(const struct run_order *order, const struct config *config,
                      const char *base_path, struct arena *arena,
                      struct order_line *ret_line, struct err *err);

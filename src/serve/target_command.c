@@ -9,7 +9,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "os/account.h"
 #include "os/clock.h"
+#include "os/dir.h"
 #include "os/fd.h"
 #include "os/process.h"
 #include "serve/set_blobs.h"
@@ -29,7 +31,8 @@ struct run {
     const char *label;   /* "check 'unit'" */
     const char *command; /* its line */
     const char *dir;
-    int status_fd; /* -1: it gets none */
+    int status_fd;                 /* -1: it gets none */
+    const struct account *account; /* NULL = ours */
     struct child_end end;
 };
 
@@ -46,8 +49,16 @@ static void run_environment(const struct run *run, struct text *env) {
     const struct land_order *order = run->order;
     static const char *const kept[] = {"PATH", "HOME", "LANG", "TZ",
                                        "TRACEPARENT"};
+    const struct account *account = run->account;
     for (size_t i = 0; i < COUNT(kept); i++)
-        env_add(env, kept[i], getenv(kept[i]));
+        if (account == NULL || strcmp(kept[i], "HOME") != 0)
+            env_add(env, kept[i], getenv(kept[i]));
+    if (account != NULL) {
+        env_add(env, "HOME", account->home);
+        env_add(env, "USER", account->name);
+        env_add(env, "LOGNAME", account->name);
+        env_add(env, "SHELL", account->shell);
+    }
     for (char **entry = environ; *entry != NULL; entry++)
         if (span_starts(span_of(*entry), "POINTSMAN_") &&
             !span_starts(span_of(*entry), "POINTSMAN_STATUS_FD="))
@@ -96,6 +107,36 @@ static const char *ended_words(const struct run *run, char room[64]) {
     return room;
 }
 
+/* Whose they are; *ret_account NULL: ours. What lies at `names` in order->work,
+ * and the way there, is made his. */
+static bool give_to_user(const struct land_order *order,
+                         const char *const *names, struct arena *arena,
+                         const struct account **ret_account, struct err *err) {
+    struct account *account = arena_alloc(arena, sizeof *account);
+    *ret_account = NULL;
+    if (order->user == NULL)
+        return true;
+    if (!account_find(span_of(order->user), arena, account, err) ||
+        !account_may_be(account, err)) {
+        err->kind = ERR_CONFIG;
+        return false;
+    }
+    if (account_is_ours(account))
+        return true;
+    CLEANUP(fd_close)
+    int work = open(order->work, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (work < 0 || fchmod(work, 0711) < 0)
+        return err_errno(err, errno, "cannot open up '%s'", order->work);
+    for (; *names != NULL; names++)
+        if (!dir_give_tree(work, *names, account->uid, account->gid, err))
+            return false;
+    /* Or /dev/stdout could not be opened. */
+    (void)!fchown(STDOUT_FILENO, account->uid, account->gid);
+    (void)!fchown(STDERR_FILENO, account->uid, account->gid);
+    *ret_account = account;
+    return true;
+}
+
 /* Starts it and sees it through; run->end tells how it went. */
 static bool run_through(struct run *run, struct err *err) {
     CLEANUP(arena_clear) struct arena arena = ARENA_INIT;
@@ -117,7 +158,8 @@ static bool run_through(struct run *run, struct err *err) {
                           .out = -1,
                           .err = -1,
                           .status = run->status_fd,
-                          .progress = progress_fd()};
+                          .progress = progress_fd(),
+                          .account = run->account};
     printf("== %s: %s\n", run->label, run->command);
     fflush(stdout);
     pid_t pid;
@@ -188,7 +230,11 @@ bool checks_run(const struct land_order *order, struct git *git,
     *ret_pass = true;
     if (order->check_count == 0)
         return true;
-    if (!tree_check_out(order, git, tree, &dir, err))
+    static const char *const names[] = {"tree", "tmp", NULL};
+    CLEANUP(arena_clear) struct arena arena = ARENA_INIT;
+    const struct account *account;
+    if (!tree_check_out(order, git, tree, &dir, err) ||
+        !give_to_user(order, names, &arena, &account, err))
         return false;
     for (size_t i = 0; *ret_pass && i < order->check_count; i++) {
         const struct land_check *check = &order->checks[i];
@@ -199,7 +245,8 @@ bool checks_run(const struct land_order *order, struct git *git,
                           .label = text_string(&label),
                           .command = check->command,
                           .dir = text_string(&dir),
-                          .status_fd = -1};
+                          .status_fd = -1,
+                          .account = account};
         if (!run_through(&run, err))
             return false;
         *ret_pass = check_verdict(&run, ret_status);
@@ -268,19 +315,23 @@ bool target_command_run(const struct land_order *order, int tarball_fd,
     CLEANUP(text_clear) struct text dir = TEXT_INIT;
     CLEANUP(text_clear) struct text room = TEXT_INIT;
     CLEANUP(arena_clear) struct arena arena = ARENA_INIT;
+    static const char *const names[] = {"lroot", "meta", "tmp", NULL};
+    const struct account *account;
     CLEANUP(fd_close) int status_fd = memfd_create("status", MFD_CLOEXEC);
     if (status_fd < 0)
         return err_errno(err, errno, "cannot make room for its status");
     if (!set_unpack(tarball_fd, order->work, span_of(order->sum),
                     order->symlinks, err) ||
-        !make_directory(order->work, "tmp", &dir, err))
+        !make_directory(order->work, "tmp", &dir, err) ||
+        !give_to_user(order, names, &arena, &account, err))
         return false;
     struct run run = {.order = order,
                       .stop = stop,
                       .label = "command",
                       .command = order->command,
                       .dir = order->work,
-                      .status_fd = status_fd};
+                      .status_fd = status_fd,
+                      .account = account};
     if (!run_through(&run, err))
         return false;
     command_verdict(&run, ret_status);

@@ -1,5 +1,7 @@
 #include "serve/task_start.h"
 
+#include <sys/resource.h>
+
 static int64_t grace_of(const struct task_options *options, int64_t usual_ms) {
     if (options->kill_method == TASK_KILL)
         return 0;
@@ -23,16 +25,55 @@ static bool is_leader(const struct task_options *options, bool terminal) {
     return !terminal || options->kill_to == TASK_TO_GROUP;
 }
 
-void task_start_fill(struct guard_start *start,
-                     const struct task_options *options, bool terminal,
-                     int64_t grace_ms) {
-    bool leader = is_leader(options, terminal);
-    start->keep_group = !leader;
-    start->kill_to = whom(options, leader);
-    start->canary = options->canary_pipe != TASK_NO;
-    start->death =
+static const uint32_t rlimits[TASK_LIMITS] = {
+    [TASK_LIMIT_AS] = RLIMIT_AS,         [TASK_LIMIT_CORE] = RLIMIT_CORE,
+    [TASK_LIMIT_CPU] = RLIMIT_CPU,       [TASK_LIMIT_DATA] = RLIMIT_DATA,
+    [TASK_LIMIT_FSIZE] = RLIMIT_FSIZE,   [TASK_LIMIT_MEMLOCK] = RLIMIT_MEMLOCK,
+    [TASK_LIMIT_NOFILE] = RLIMIT_NOFILE, [TASK_LIMIT_NPROC] = RLIMIT_NPROC,
+    [TASK_LIMIT_STACK] = RLIMIT_STACK,
+};
+
+static void fill_limits(const struct task_limits *said, struct arena *arena,
+                        struct guard_start *start) {
+    struct guard_limit *limits = NULL;
+    for (size_t i = 0; i < TASK_LIMITS; i++) {
+        int64_t value = said->value[i];
+        if (value == TASK_UNSAID)
+            continue;
+        if (limits == NULL)
+            limits = arena_alloc(arena, TASK_LIMITS * sizeof *limits);
+        limits[start->limit_count++] = (struct guard_limit){
+            .what = rlimits[i],
+            .value =
+                value == TASK_UNLIMITED ? GUARD_UNLIMITED : (uint64_t)value};
+    }
+    start->limits = limits;
+}
+
+static void fill_user(const struct account *account, struct arena *arena,
+                      struct guard_start *start) {
+    if (account == NULL)
+        return;
+    struct guard_user *user = arena_alloc(arena, sizeof *user);
+    *user = (struct guard_user){.uid = account->uid,
+                                .gid = account->gid,
+                                .groups = account->groups,
+                                .group_count = (uint32_t)account->group_count};
+    start->user = user;
+}
+
+void task_start_fill(const struct task_start *task, struct arena *arena,
+                     struct guard_start *ret_start) {
+    const struct task_options *options = task->options;
+    bool leader = is_leader(options, task->terminal);
+    ret_start->keep_group = !leader;
+    ret_start->kill_to = whom(options, leader);
+    ret_start->canary = options->canary_pipe != TASK_NO;
+    ret_start->death =
         options->parent_death_signal == TASK_DEATH_TERM   ? GUARD_DEATH_TERM
         : options->parent_death_signal == TASK_DEATH_NONE ? GUARD_DEATH_NONE
                                                           : GUARD_DEATH_KILL;
-    start->grace_ms = grace_of(options, grace_ms);
+    ret_start->grace_ms = grace_of(options, task->grace_ms);
+    fill_limits(&options->limit, arena, ret_start);
+    fill_user(task->account, arena, ret_start);
 }

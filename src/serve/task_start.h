@@ -6,13 +6,20 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "base/arena.h"
+#include "os/account.h"
 #include "os/guard.h"
 #include "wire/task_options.h"
 
-/* `terminal`: it is to stay in our group unless it says otherwise. `grace_ms`:
- * between TERM and KILL, unless it says otherwise. */
-void task_start_fill(struct guard_start *start,
-                     const struct task_options *options, bool terminal,
-                     int64_t grace_ms);
+struct task_start {
+    const struct task_options *options;
+    const struct account *account; /* NULL = ours */
+    bool terminal;    /* it stays in our group unless it says otherwise */
+    int64_t grace_ms; /* between TERM and KILL, unless it says otherwise */
+};
+
+/* What `ret_start` points to lies in the arena. */
+void task_start_fill(const struct task_start *task, struct arena *arena,
+                     struct guard_start *ret_start);
 
 #endif

@@ -214,9 +214,13 @@ static void runner_start(void *ctx, const struct run_order *order) {
         .output_path = order->probe ? NULL : text_string(&path),
         .output_max = (uint64_t)worker->config->queue.log_limit_bytes,
     };
-    task_start_fill(&start, &line.task,
-                    worker->options.terminal && order->job->kind == JOB_COMMAND,
-                    worker->config->queue.grace_s * 1000);
+    struct task_start task = {
+        .options = &line.task,
+        .account = line.account,
+        .terminal = worker->options.terminal && order->job->kind == JOB_COMMAND,
+        .grace_ms = worker->config->queue.grace_s * 1000,
+    };
+    task_start_fill(&task, &arena, &start);
     running->grace_ms = start.grace_ms;
     guard_start(worker->guard, &start);
     arena_clear(&arena);

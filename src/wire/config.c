@@ -408,9 +408,6 @@ static bool target_finish(const struct config_target *target, struct err *err) {
     if (git && target->revert.count)
         return refuse_target(target, target->origins[CONFIG_TARGET_revert], err,
                              "needs no 'revert', git knows how");
-    if (target->user.len)
-        return refuse_target(target, target->origins[CONFIG_TARGET_user], err,
-                             "cannot run as another 'user' in this version");
     if (command)
         for (size_t i = 0; i < target->check_count; i++)
             if (target->checks[i].command.count)

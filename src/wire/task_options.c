@@ -6,7 +6,9 @@
 
 #include "base/time.h"
 
-enum kind { KIND_CHOICE, KIND_MS };
+enum kind { KIND_CHOICE, KIND_MS, KIND_TEXT, KIND_LIMITS };
+
+enum { USER_BYTES = 256 };
 
 static const struct row {
     struct task_option option;
@@ -16,7 +18,7 @@ static const struct row {
     const char *choices;
 } rows[] = {
 #define TASK_OPTION(key, kind, field, usual, least, most, choices, meaning) \
-    {{(key), (usual), (meaning)},                                           \
+    {{(key), (usual), (meaning), KIND_##kind == KIND_LIMITS},               \
      KIND_##kind,                                                           \
      offsetof(struct task_options, field),                                  \
      (least),                                                               \
@@ -26,13 +28,34 @@ static const struct row {
 #undef TASK_OPTION
 };
 
-static int64_t *number_at(struct task_options *options, const struct row *row) {
-    return (int64_t *)(void *)((char *)options + row->place);
+static const struct {
+    const char *name;
+    bool bytes;
+} limits[TASK_LIMITS] = {
+    [TASK_LIMIT_AS] = {"as", true},
+    [TASK_LIMIT_CORE] = {"core", true},
+    [TASK_LIMIT_CPU] = {"cpu", false},
+    [TASK_LIMIT_DATA] = {"data", true},
+    [TASK_LIMIT_FSIZE] = {"fsize", true},
+    [TASK_LIMIT_MEMLOCK] = {"memlock", true},
+    [TASK_LIMIT_NOFILE] = {"nofile", false},
+    [TASK_LIMIT_NPROC] = {"nproc", false},
+    [TASK_LIMIT_STACK] = {"stack", true},
+};
+
+static void *place_of(struct task_options *options, const struct row *row) {
+    return (char *)options + row->place;
 }
 
 void task_options_init(struct task_options *options) {
-    for (size_t i = 0; i < COUNT(rows); i++)
-        *number_at(options, &rows[i]) = TASK_UNSAID;
+    *options = (struct task_options){0};
+    for (size_t i = 0; i < COUNT(rows); i++) {
+        struct task_limits *all = place_of(options, &rows[i]);
+        if (rows[i].kind == KIND_CHOICE || rows[i].kind == KIND_MS)
+            *(int64_t *)place_of(options, &rows[i]) = TASK_UNSAID;
+        for (int k = 0; rows[i].kind == KIND_LIMITS && k < TASK_LIMITS; k++)
+            all->value[k] = TASK_UNSAID;
+    }
 }
 
 const struct task_option *task_option_at(size_t index) {
@@ -45,14 +68,7 @@ static bool refuse(const struct row *row, struct span value, const char *what,
                    (int)value.len, value.p ? value.p : "", what);
 }
 
-/* The seed's spellings are fine too: term_wait_kill, 9, true. */
-static bool is_word(struct span value, struct span choice) {
-    static const char *const same[][2] = {
-        {"9", "KILL"}, {"15", "TERM"},  {"0", "none"}, {"true", "yes"},
-        {"on", "yes"}, {"false", "no"}, {"off", "no"}};
-    for (size_t i = 0; i < COUNT(same); i++)
-        if (span_is(value, same[i][0]))
-            value = span_of(same[i][1]);
+static bool is_spelt(struct span value, struct span choice) {
     if (value.len != choice.len)
         return false;
     for (size_t i = 0; i < value.len; i++) {
@@ -61,6 +77,20 @@ static bool is_word(struct span value, struct span choice) {
             return false;
     }
     return true;
+}
+
+/* The seed's spellings are fine too: term_wait_kill, 9, true. */
+static bool is_word(struct span value, struct span choice) {
+    static const char *const same[][2] = {
+        {"9", "KILL"},    {"15", "TERM"}, {"0", "none"}, {"true", "yes"},
+        {"true", "on"},   {"yes", "on"},  {"on", "yes"}, {"false", "no"},
+        {"false", "off"}, {"no", "off"},  {"off", "no"}};
+    if (is_spelt(value, choice))
+        return true;
+    for (size_t i = 0; i < COUNT(same); i++)
+        if (span_is(value, same[i][0]) && span_is(choice, same[i][1]))
+            return true;
+    return false;
 }
 
 static bool set_choice(const struct row *row, struct span value, int64_t *ret,
@@ -89,14 +119,71 @@ static bool set_ms(const struct row *row, struct span value, int64_t *ret,
     return true;
 }
 
+static bool set_text(const struct row *row, struct span value, struct span *ret,
+                     struct err *err) {
+    bool fine = value.len > 0 && value.len <= USER_BYTES;
+    for (size_t i = 0; fine && i < value.len; i++)
+        fine = (unsigned char)value.p[i] > ' ' && value.p[i] != ':' &&
+               value.p[i] != '/';
+    if (!fine)
+        return refuse(row, value, "not the name of an account", err);
+    *ret = value;
+    return true;
+}
+
+/* "4096", "64K", "unlimited". */
+static bool read_amount(struct span value, bool bytes, int64_t *ret) {
+    static const char units[] = "KMGT";
+    const char *unit = bytes && value.len > 0
+                           ? memchr(units, value.p[value.len - 1], 4)
+                           : NULL;
+    unsigned shift = unit ? 10 * (unsigned)(unit - units + 1) : 0;
+    uint64_t number;
+    if (span_is(value, "unlimited")) {
+        *ret = TASK_UNLIMITED;
+        return true;
+    }
+    value.len -= unit != NULL;
+    if (!span_u64(value, &number) || number > (uint64_t)INT64_MAX >> shift)
+        return false;
+    *ret = (int64_t)(number << shift);
+    return true;
+}
+
+static bool set_limit(struct task_limits *all, struct span name,
+                      struct span value, struct err *err) {
+    for (size_t i = 0; i < TASK_LIMITS; i++) {
+        if (!span_is(name, limits[i].name))
+            continue;
+        if (read_amount(value, limits[i].bytes, &all->value[i]))
+            return true;
+        return err_set(err, ERR_DATA,
+                       "limit '%s' = '%.*s' is neither a number%s nor "
+                       "unlimited",
+                       limits[i].name, (int)value.len, value.p ? value.p : "",
+                       limits[i].bytes ? " (64K, 2G)" : "");
+    }
+    return err_set(err, ERR_DATA,
+                   "there is no limit '%.*s'; known are as, core, cpu, data, "
+                   "fsize, memlock, nofile, nproc and stack",
+                   (int)name.len, name.p ? name.p : "");
+}
+
 static bool set_row(struct task_options *options, const struct row *row,
                     struct span value, struct err *err) {
-    int64_t *at = number_at(options, row);
+    void *at = place_of(options, row);
+    struct span name;
     switch (row->kind) {
     case KIND_CHOICE:
         return set_choice(row, value, at, err);
     case KIND_MS:
         return set_ms(row, value, at, err);
+    case KIND_TEXT:
+        return set_text(row, value, at, err);
+    case KIND_LIMITS:
+        if (!span_cut(&value, '=', &name) || value.p == NULL)
+            return refuse(row, name, "not NAME=VALUE", err);
+        return set_limit(at, name, value, err);
     }
     return false;
 }
@@ -117,13 +204,28 @@ bool task_option_set(struct task_options *options, struct span key,
     return set_row(options, find(key), value, err);
 }
 
-bool task_option_read(struct task_options *options, struct span key,
-                      struct json_value value, struct arena *arena,
-                      struct err *err) {
+/* Its text: of a string what it holds, of others how they are written. */
+static struct span text_of(struct json_value value, struct arena *arena) {
     struct span text = value.raw;
     if (value.type == JSON_STRING && !json_get_string(value, arena, &text))
         text = (struct span){0};
-    return task_option_set(options, key, text, err);
+    return text;
+}
+
+bool task_option_read(struct task_options *options, struct span key,
+                      struct json_value value, struct arena *arena,
+                      struct err *err) {
+    const struct row *row = find(key);
+    struct json_value item;
+    struct span name;
+    if (row->kind != KIND_LIMITS)
+        return set_row(options, row, text_of(value, arena), err);
+    if (value.type != JSON_OBJECT)
+        return err_set(err, ERR_DATA, "'%s' is not an object", row->option.key);
+    for (size_t at = 0; json_next(value, &at, arena, &name, &item);)
+        if (!set_limit(place_of(options, row), name, text_of(item, arena), err))
+            return false;
+    return true;
 }
 
 bool task_options_check(const struct task_options *options, struct err *err) {
@@ -156,17 +258,49 @@ static void put_ms(struct json *json, int64_t ms) {
         json_string(json, text);
 }
 
+static void put_limits(struct json *json, const struct row *row,
+                       const struct task_limits *all) {
+    bool any = false;
+    for (size_t i = 0; i < TASK_LIMITS; i++) {
+        if (all->value[i] == TASK_UNSAID)
+            continue;
+        if (!any) {
+            json_key(json, row->option.key);
+            json_object(json);
+        }
+        any = true;
+        json_key(json, limits[i].name);
+        if (all->value[i] == TASK_UNLIMITED)
+            json_string(json, "unlimited");
+        else
+            json_i64(json, all->value[i]);
+    }
+    if (any)
+        json_end(json);
+}
+
+static void put_row(struct json *json, const struct row *row, const void *at) {
+    const int64_t *number = at;
+    const struct span *text = at;
+    if (row->kind == KIND_LIMITS) {
+        put_limits(json, row, at);
+        return;
+    }
+    bool unsaid =
+        row->kind == KIND_TEXT ? text->len == 0 : *number == TASK_UNSAID;
+    if (unsaid)
+        return;
+    json_key(json, row->option.key);
+    if (row->kind == KIND_TEXT)
+        json_span(json, *text);
+    else if (row->kind == KIND_CHOICE)
+        put_choice(json, row, *number);
+    else
+        put_ms(json, *number);
+}
+
 void task_options_format(const struct task_options *options,
                          struct json *json) {
-    struct task_options copy = *options;
-    for (size_t i = 0; i < COUNT(rows); i++) {
-        int64_t number = *number_at(&copy, &rows[i]);
-        if (number == TASK_UNSAID)
-            continue;
-        json_key(json, rows[i].option.key);
-        if (rows[i].kind == KIND_CHOICE)
-            put_choice(json, &rows[i], number);
-        else
-            put_ms(json, number);
-    }
+    for (size_t i = 0; i < COUNT(rows); i++)
+        put_row(json, &rows[i], (const char *)options + rows[i].place);
 }

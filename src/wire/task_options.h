@@ -17,14 +17,37 @@ enum task_kill_method { TASK_TERM_WAIT_KILL, TASK_TERM, TASK_KILL };
 enum task_kill_to { TASK_TO_GROUP, TASK_TO_CHILD, TASK_TO_CGROUP };
 enum task_death { TASK_DEATH_KILL, TASK_DEATH_TERM, TASK_DEATH_NONE };
 enum task_yes { TASK_YES, TASK_NO };
+enum task_sandbox { TASK_OPEN, TASK_SANDBOXED };
+
+/* As getrlimit(2) has them, for each process. */
+enum task_limit {
+    TASK_LIMIT_AS,
+    TASK_LIMIT_CORE,
+    TASK_LIMIT_CPU,
+    TASK_LIMIT_DATA,
+    TASK_LIMIT_FSIZE,
+    TASK_LIMIT_MEMLOCK,
+    TASK_LIMIT_NOFILE,
+    TASK_LIMIT_NPROC,
+    TASK_LIMIT_STACK,
+    TASK_LIMITS
+};
 
 enum {
     TASK_UNSAID = -1, /* every number that was not given */
+    TASK_UNLIMITED = -2,
     TASK_KEYS_MAX = 32
 };
 
 #define TASK_C_CHOICE int64_t
 #define TASK_C_MS int64_t
+#define TASK_C_TEXT struct span
+#define TASK_C_LIMITS struct task_limits
+
+struct task_limits {
+    int64_t value[TASK_LIMITS];
+};
+
 struct task_options {
 #define TASK_OPTION(key, kind, field, ...) TASK_C_##kind field;
 #include "wire/task_options.def"
@@ -37,6 +60,7 @@ void task_options_init(struct task_options *options);
 /* One line of the table. */
 struct task_option {
     const char *key, *usual, *meaning;
+    bool many; /* may be given again */
 };
 /* NULL: no more. */
 const struct task_option *task_option_at(size_t index);
@@ -44,10 +68,10 @@ const struct task_option *task_option_at(size_t index);
 bool task_option_is_known(struct span key);
 
 /* The key must be known. ERR_DATA: not a value of it. Spans are kept, not
- * copied. */
+ * copied. A limit is NAME=VALUE, one at a time. */
 bool task_option_set(struct task_options *options, struct span key,
                      struct span value, struct err *err);
-/* From JSON: strings, numbers, true and false. */
+/* From JSON: strings, numbers, true and false; limits as an object. */
 bool task_option_read(struct task_options *options, struct span key,
                       struct json_value value, struct arena *arena,
                       struct err *err);

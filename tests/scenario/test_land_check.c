@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <pwd.h>
 #include <signal.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -61,6 +62,69 @@ static void checks_see_the_merged_tree(void **state) {
     assert_says(&outcome, "== check 'two' ended with 0 after ");
     assert_string_equal(sh("git -C target.git ls-tree --name-only main"),
                         "f\ng\nrun");
+}
+
+static void need_nobody(void) {
+    if (getuid() != 0)
+        test_skip("only root can run checks as another user");
+    if (getpwnam("nobody") == NULL)
+        test_skip("there is no user nobody here");
+}
+
+static void checks_run_as_the_targets_user(void **state) {
+    (void)state;
+    need_nobody();
+    landing_begin();
+    assert_int_equal(chmod(test_dir(), 0711), 0);
+    struct outcome outcome = land(&(struct attempt){
+        .set = &plain,
+        .user = "nobody",
+        .checks = {"who", "sh -c 'id -un; echo $USER; touch built $TMPDIR/x; "
+                          "test -w /dev/stdout && echo there; test ! -w ..'"}});
+    chmod(test_dir(), 0700);
+    if (strstr(outcome.output, "cannot enter") != NULL)
+        test_skip("nobody cannot reach the directory of the tests");
+    assert_says(&outcome, "\nnobody\nnobody\nthere\n");
+    assert_landed(&outcome);
+}
+
+static void a_user_who_cannot_reach_the_tree_is_named(void **state) {
+    (void)state;
+    need_nobody();
+    landing_begin();
+    const char *before = tip();
+    struct outcome outcome = land(&(struct attempt){
+        .set = &plain, .user = "nobody", .checks = {"who", "id"}});
+    assert_starts(&outcome, "permanent cannot run check 'who': user 'nobody' "
+                            "cannot enter '");
+    assert_unmoved(&outcome, before);
+}
+
+static void an_unknown_user_is_named(void **state) {
+    (void)state;
+    landing_begin();
+    const char *before = tip();
+    struct outcome outcome = land(&(struct attempt){
+        .set = &plain, .user = "nobody-of-this-name", .checks = {"who", "id"}});
+    assert_line(&outcome,
+                "permanent there is no user 'nobody-of-this-name' here");
+    assert_unmoved(&outcome, before);
+}
+
+static void a_command_runs_as_the_targets_user(void **state) {
+    (void)state;
+    need_nobody();
+    landing_begin();
+    assert_int_equal(chmod(test_dir(), 0711), 0);
+    struct outcome outcome = land(&(struct attempt){
+        .set = &plain,
+        .user = "nobody",
+        .command = "sh -c 'id -un; cat lroot/f; touch lroot/made'"});
+    chmod(test_dir(), 0700);
+    if (strstr(outcome.line, "cannot enter") != NULL)
+        test_skip("nobody cannot reach the directory of the tests");
+    assert_line(&outcome, "done");
+    assert_says(&outcome, "nobody\nnew\n");
 }
 
 static void a_check_that_fails_keeps_the_branch(void **state) {
@@ -430,6 +494,10 @@ static void its_status_line_wins(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(checks_see_the_merged_tree),
+        cmocka_unit_test(checks_run_as_the_targets_user),
+        cmocka_unit_test(a_user_who_cannot_reach_the_tree_is_named),
+        cmocka_unit_test(an_unknown_user_is_named),
+        cmocka_unit_test(a_command_runs_as_the_targets_user),
         cmocka_unit_test(a_check_that_fails_keeps_the_branch),
         cmocka_unit_test(a_check_may_ask_for_another_time),
         cmocka_unit_test(a_check_that_cannot_run_is_a_matter_of_configuration),

@@ -352,7 +352,8 @@ static UNUSED struct seen *run_sh(struct world *world, uint64_t id,
     return world_run(world, 1, id);
 }
 
-static char *read_file(const char *dir, const char *name, size_t *ret_bytes) {
+static UNUSED char *read_file(const char *dir, const char *name,
+                              size_t *ret_bytes) {
     char path[PATH_MAX + 300];
     snprintf(path, sizeof path, "%s/%s", dir, name);
     int fd = open(path, O_RDONLY);

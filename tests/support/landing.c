@@ -184,6 +184,7 @@ static void argv_fill(struct argv *argv, const struct attempt *attempt) {
     argv_add(argv, "--blind", attempt->blind);
     argv_add(argv, "--seen", attempt->seen);
     argv_add(argv, "--symlinks", attempt->symlinks);
+    argv_add(argv, "--user", attempt->user);
     argv_add(argv, "--timeout", attempt->timeout);
     argv_add(argv, "--approved-by", attempt->approved_by);
     for (const char *const *check = attempt->checks; *check != NULL;

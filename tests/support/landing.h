@@ -34,6 +34,7 @@ struct attempt {
     const struct set *set;
     const char *tarball; /* this file instead; of `set` only id and class */
     const char *git, *branch, *blind, *seen, *symlinks, *timeout, *submitter;
+    const char *user;
     const char *command;   /* instead of git */
     const char *checks[6]; /* name, command, name, command, ... */
     const char *approved_by;

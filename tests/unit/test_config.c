@@ -174,9 +174,6 @@ static void errors_name_file_line_and_what_was_meant(void **state) {
     assert_refused("[target \"m\"]\ngit = x\ncommand = y\n",
                    "pointsman.conf:3: target 'm' has both 'git' and "
                    "'command'");
-    assert_refused("[target \"m\"]\ngit = x\nuser = bob\n",
-                   "pointsman.conf:3: target 'm' cannot run as another "
-                   "'user' in this version");
     assert_refused("[target \"m\"]\ncommand = y\ncheck.a = z\n",
                    "pointsman.conf:3: target 'm' can have checks only with "
                    "'git'");

@@ -2,6 +2,9 @@
 
 #include "support/test.h"
 
+#include <pwd.h>
+#include <unistd.h>
+
 static struct arena arena;
 static struct config config;
 
@@ -94,6 +97,50 @@ static void without_braces_the_node_comes_last(void **state) {
     assert_string_equal(words_of(made(&job, "a").argv), "touch|a");
 }
 
+static void a_sandboxed_command_is_led_into_it(void **state) {
+    (void)state;
+    struct job job = {.id = SPAN("j1"),
+                      .kind = JOB_COMMAND,
+                      .spec =
+                          SPAN("{\"command\":[\"make\"],\"sandbox\":\"on\"}")};
+    assert_string_equal(words_of(made(&job, NULL).argv),
+                        "/proc/self/exe|confine|--|make");
+}
+
+static void a_user_nobody_knows_cannot_run_it(void **state) {
+    (void)state;
+    struct job job = {.id = SPAN("j1"),
+                      .kind = JOB_COMMAND,
+                      .spec = SPAN("{\"command\":[\"make\"],"
+                                   "\"user\":\"nobody-of-this-name\"}")};
+    struct run_order order = {.handle = 1, .job = &job, .attempt = 1};
+    struct order_line line;
+    struct err err;
+    assert_false(
+        order_line_make(&order, &config, "/srv/base", &arena, &line, &err));
+    assert_int_equal(err.kind, ERR_CONFIG);
+    assert_string_equal(err.text,
+                        "there is no user 'nobody-of-this-name' here");
+}
+
+static void another_user_finds_his_home(void **state) {
+    (void)state;
+    struct job job = {.id = SPAN("j1"),
+                      .kind = JOB_COMMAND,
+                      .spec = SPAN("{\"command\":[\"make\"],\"env\":"
+                                   "{\"SHELL\":\"/s\"},"
+                                   "\"user\":\"nobody\"}")};
+    if (getuid() != 0 || getpwnam("nobody") == NULL)
+        test_skip("needs root, and a user nobody");
+    struct order_line line = made(&job, NULL);
+    assert_string_equal(line.account->name, "nobody");
+    assert_true(has_env(&line, "USER=nobody"));
+    assert_true(has_env(&line, "LOGNAME=nobody"));
+    assert_true(
+        has_env(&line, arena_printf(&arena, "HOME=%s", line.account->home)));
+    assert_true(has_env(&line, "SHELL=/s"));
+}
+
 static struct job change(const char *target) {
     return (struct job){
         .id = SPAN("C7"),
@@ -164,6 +211,9 @@ int main(void) {
         T(a_command_gets_its_words_directory_and_environment),
         T(braces_are_replaced_by_the_node),
         T(without_braces_the_node_comes_last),
+        T(a_sandboxed_command_is_led_into_it),
+        T(a_user_nobody_knows_cannot_run_it),
+        T(another_user_finds_his_home),
         T(a_change_is_landed_by_this_executable),
         T(a_command_target_has_no_repository),
         T(a_target_no_longer_configured_is_named),

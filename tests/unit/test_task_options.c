@@ -2,6 +2,8 @@
 
 #include "support/test.h"
 
+#include <sys/resource.h>
+
 #include "serve/task_start.h"
 #include "wire/batch_line.h"
 
@@ -39,7 +41,9 @@ static void assert_refused(const char *members, const char *words) {
 #define EVERY_KEY                                              \
     ",\"kill_method\":\"term-wait-kill\",\"kill_wait\":15,"    \
     "\"kill_to\":\"cgroup\",\"parent_death_signal\":\"TERM\"," \
-    "\"process_group_leader\":\"no\",\"canary_pipe\":\"no\""
+    "\"process_group_leader\":\"no\",\"canary_pipe\":\"no\","  \
+    "\"user\":\"bob\",\"limit\":{\"core\":0,\"nofile\":64,"    \
+    "\"stack\":\"unlimited\"},\"sandbox\":\"on\""
 
 static void every_option_comes_back_as_it_was(void **state) {
     (void)state;
@@ -95,6 +99,14 @@ static void nonsense_is_refused_by_its_key(void **state) {
     assert_refused(",\"kill_wait\":\"\"", "not a duration");
     assert_refused(",\"kill_to\":[]", "none of group|child|cgroup");
     assert_refused(",\"parent_death_signal\":1", "none of KILL|TERM|none");
+    assert_refused(",\"user\":\"\"", "not the name of an account");
+    assert_refused(",\"user\":\"a b\"", "not the name of an account");
+    assert_refused(",\"limit\":5", "'limit' is not an object");
+    assert_refused(",\"limit\":{\"files\":5}", "there is no limit 'files'");
+    assert_refused(",\"limit\":{\"nofile\":\"4K\"}",
+                   "limit 'nofile' = '4K' is neither a number nor");
+    assert_refused(",\"limit\":{\"as\":-1}", "neither a number (64K, 2G) nor");
+    assert_refused(",\"sandbox\":\"maybe\"", "none of off|on");
     assert_refused(",\"kill_metod\":\"term\"", "did you mean 'kill_method'?");
 }
 
@@ -106,12 +118,26 @@ static void contradictions_are_refused(void **state) {
                    "no KILL to wait for");
 }
 
+static void limits_may_have_units(void **state) {
+    (void)state;
+    struct task_options options = said(",\"limit\":{\"as\":\"2G\",\"cpu\":60}");
+    assert_int_equal(options.limit.value[TASK_LIMIT_AS], INT64_C(2) << 30);
+    assert_int_equal(options.limit.value[TASK_LIMIT_CPU], 60);
+    struct err err = {0};
+    assert_true(
+        task_option_set(&options, SPAN("limit"), SPAN("core=1K"), &err));
+    assert_int_equal(options.limit.value[TASK_LIMIT_CORE], 1024);
+    assert_false(task_option_set(&options, SPAN("limit"), SPAN("core"), &err));
+}
+
 /* ---- what they mean for the guard ---- */
 
 static struct guard_start filled(const char *members, bool terminal) {
     struct task_options options = said(members);
     struct guard_start start = {0};
-    task_start_fill(&start, &options, terminal, 10000);
+    struct task_start task = {
+        .options = &options, .terminal = terminal, .grace_ms = 10000};
+    task_start_fill(&task, &arena, &start);
     return start;
 }
 
@@ -137,6 +163,25 @@ static void terminal_owns_them_where_there_is_one(void **state) {
     assert_false(start.keep_group);
 }
 
+static void limits_and_user_are_handed_on(void **state) {
+    (void)state;
+    struct task_options options =
+        said(",\"limit\":{\"core\":0,\"stack\":\"unlimited\"}");
+    gid_t groups[] = {7, 8};
+    struct account account = {
+        .uid = 5, .gid = 7, .groups = groups, .group_count = 2};
+    struct guard_start start = {0};
+    struct task_start task = {.options = &options, .account = &account};
+    task_start_fill(&task, &arena, &start);
+    assert_int_equal(start.limit_count, 2);
+    assert_int_equal(start.limits[0].what, RLIMIT_CORE);
+    assert_int_equal(start.limits[0].value, 0);
+    assert_int_equal(start.limits[1].what, RLIMIT_STACK);
+    assert_int_equal(start.limits[1].value, GUARD_UNLIMITED);
+    assert_int_equal(start.user->uid, 5);
+    assert_int_equal(start.user->group_count, 2);
+}
+
 static void methods_are_times_for_kill(void **state) {
     (void)state;
     assert_int_equal(filled(",\"kill_method\":\"kill\"", false).grace_ms, 0);
@@ -155,6 +200,8 @@ int main(void) {
         cmocka_unit_test(contradictions_are_refused),
         cmocka_unit_test(service_owns_its_tasks_by_default),
         cmocka_unit_test(terminal_owns_them_where_there_is_one),
+        cmocka_unit_test(limits_may_have_units),
+        cmocka_unit_test(limits_and_user_are_handed_on),
         cmocka_unit_test(methods_are_times_for_kill),
     };
     return cmocka_run_group_tests(tests, NULL, teardown);

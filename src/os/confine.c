@@ -1,0 +1,215 @@
+#include "os/confine.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <linux/audit.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "os/landlock.h"
+
+#if defined __x86_64__
+#define OUR_ARCH AUDIT_ARCH_X86_64
+#define OTHER_CALLS 0x40000000U /* x32: the same calls by other numbers */
+#elif defined __aarch64__
+#define OUR_ARCH AUDIT_ARCH_AARCH64
+#define OTHER_CALLS 0U
+#else
+#define OUR_ARCH 0U
+#define OTHER_CALLS 0U
+#endif
+
+enum { FILTER_MAX = 200, CANNOT = 100, NOT_EXECUTABLE = 126, NOT_FOUND = 127 };
+
+/* Ways out: to other hosts and other processes, to the kernel's inside, and to
+ * rights by names of files. io_uring would do all of it unseen. */
+static const int denied_calls[] = {
+    SYS_socket,
+    SYS_ptrace,
+    SYS_process_vm_readv,
+    SYS_process_vm_writev,
+    SYS_pidfd_getfd,
+    SYS_kcmp,
+    SYS_mount,
+    SYS_umount2,
+    SYS_pivot_root,
+    SYS_open_tree,
+    SYS_move_mount,
+    SYS_fsopen,
+    SYS_fsconfig,
+    SYS_fsmount,
+    SYS_fspick,
+    SYS_mount_setattr,
+    SYS_chroot,
+    SYS_setns,
+    SYS_unshare,
+    SYS_bpf,
+    SYS_perf_event_open,
+    SYS_userfaultfd,
+    SYS_io_uring_setup,
+    SYS_io_uring_enter,
+    SYS_io_uring_register,
+    SYS_keyctl,
+    SYS_add_key,
+    SYS_request_key,
+    SYS_init_module,
+    SYS_finit_module,
+    SYS_delete_module,
+    SYS_kexec_load,
+    SYS_kexec_file_load,
+    SYS_reboot,
+    SYS_swapon,
+    SYS_swapoff,
+    SYS_acct,
+    SYS_quotactl,
+    SYS_syslog,
+    SYS_settimeofday,
+    SYS_clock_settime,
+    SYS_clock_adjtime,
+    SYS_adjtimex,
+    SYS_sethostname,
+    SYS_setdomainname,
+    SYS_vhangup,
+    SYS_open_by_handle_at,
+#ifdef SYS_iopl
+    SYS_iopl,
+    SYS_ioperm,
+#endif
+};
+
+#define NEW_NAMESPACES                                             \
+    (CLONE_NEWNS | CLONE_NEWCGROUP | CLONE_NEWUTS | CLONE_NEWIPC | \
+     CLONE_NEWUSER | CLONE_NEWPID | CLONE_NEWNET)
+
+struct filter {
+    struct sock_filter code[FILTER_MAX];
+    unsigned short count;
+};
+
+static void put(struct filter *filter, struct sock_filter line) {
+    filter->code[filter->count++] = line;
+}
+
+static void put_load(struct filter *filter, size_t offset) {
+    put(filter, (struct sock_filter)BPF_STMT(BPF_LD | BPF_W | BPF_ABS,
+                                             (uint32_t)offset));
+}
+
+static void put_return(struct filter *filter, uint32_t what) {
+    put(filter, (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, what));
+}
+
+/* Is the loaded word (at least, with these bits) this one? If not, `skip`
+ * lines are skipped. */
+static void put_if(struct filter *filter, unsigned short how, uint32_t word,
+                   unsigned char skip) {
+    put(filter, (struct sock_filter)BPF_JUMP(
+                    (unsigned short)(BPF_JMP | how | BPF_K), word, 0, skip));
+}
+
+static void put_nr(struct filter *filter) {
+    put_load(filter, offsetof(struct seccomp_data, nr));
+}
+
+/* What a terminal would take as typed by its owner. */
+static void put_ioctl(struct filter *filter) {
+    put_if(filter, BPF_JEQ, SYS_ioctl, 6);
+    put_load(filter, offsetof(struct seccomp_data, args[1]));
+    put_if(filter, BPF_JEQ, TIOCSTI, 1);
+    put_return(filter, SECCOMP_RET_ERRNO | EPERM);
+    put_if(filter, BPF_JEQ, TIOCLINUX, 1);
+    put_return(filter, SECCOMP_RET_ERRNO | EPERM);
+    put_return(filter, SECCOMP_RET_ALLOW);
+}
+
+static void build_filter(struct filter *filter) {
+    put_load(filter, offsetof(struct seccomp_data, arch));
+    put(filter, (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K,
+                                             OUR_ARCH, 1, 0));
+    put_return(filter, SECCOMP_RET_ERRNO | ENOSYS);
+    put_nr(filter);
+    if (OTHER_CALLS != 0) {
+        put_if(filter, BPF_JGE, OTHER_CALLS, 1);
+        put_return(filter, SECCOMP_RET_ERRNO | ENOSYS);
+    }
+    for (size_t i = 0; i < COUNT(denied_calls); i++) {
+        put_if(filter, BPF_JEQ, (uint32_t)denied_calls[i], 1);
+        put_return(filter, SECCOMP_RET_ERRNO | EPERM);
+    }
+    /* Its flags lie in memory; the C library does without it. */
+    put_if(filter, BPF_JEQ, SYS_clone3, 1);
+    put_return(filter, SECCOMP_RET_ERRNO | ENOSYS);
+    put_if(filter, BPF_JEQ, SYS_clone, 4);
+    put_load(filter, offsetof(struct seccomp_data, args[0]));
+    put_if(filter, BPF_JSET, NEW_NAMESPACES, 1);
+    put_return(filter, SECCOMP_RET_ERRNO | EPERM);
+    put_return(filter, SECCOMP_RET_ALLOW);
+    put_ioctl(filter);
+    put_return(filter, SECCOMP_RET_ALLOW);
+}
+
+static bool enter_seccomp(struct err *err) {
+    struct filter filter = {.count = 0};
+    if (OUR_ARCH == 0)
+        return err_set(err, ERR_CANNOT,
+                       "there is no filter for this processor");
+    build_filter(&filter);
+    struct sock_fprog program = {.len = filter.count, .filter = filter.code};
+    return syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, &program) == 0 ||
+           err_errno(err, errno, "cannot set the system call filter");
+}
+
+static bool enter_landlock(const char *dir, const char *scratch,
+                           struct err *err) {
+    static const char *const devices[] = {"/dev/null", "/dev/zero", "/dev/full",
+                                          "/dev/tty"};
+    struct landlock_rule rules[8] = {
+        {"/", LANDLOCK_RUN}, {dir, LANDLOCK_ALL}, {scratch, LANDLOCK_ALL}};
+    size_t count = 3;
+    if (landlock_abi() == 0)
+        return err_set(err, ERR_CANNOT, "this kernel has no Landlock");
+    for (size_t i = 0; i < COUNT(devices); i++)
+        if (access(devices[i], F_OK) == 0)
+            rules[count++] = (struct landlock_rule){devices[i], LANDLOCK_ALL};
+    return landlock_enter(rules, count, err);
+}
+
+static bool enter(struct err *err) {
+    char dir[PATH_MAX];
+    if (getcwd(dir, sizeof dir) == NULL)
+        return err_errno(err, errno, "cannot tell the directory");
+    const char *scratch = getenv("TMPDIR");
+    if (scratch == NULL || *scratch == '\0') {
+        setenv("TMPDIR", dir, 1);
+        scratch = dir;
+    }
+    if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0)
+        return err_errno(err, errno, "cannot give up new privileges");
+    return enter_landlock(dir, scratch, err) && enter_seccomp(err);
+}
+
+int confine_main(int argc, char **argv) {
+    struct err err = {0};
+    int first = argc > 1 && strcmp(argv[1], "--") == 0 ? 2 : 1;
+    if (first >= argc) {
+        fputs("pointsman: confine needs a command\n", stderr);
+        return err_exit_status(ERR_USAGE);
+    }
+    if (!enter(&err)) {
+        fprintf(stderr, "pointsman: cannot make a sandbox: %s\n", err.text);
+        return CANNOT;
+    }
+    execvp(argv[first], argv + first);
+    int sys = errno;
+    fprintf(stderr, "pointsman: cannot execute '%s': %s\n", argv[first],
+            strerror(sys));
+    return sys == ENOENT || sys == ENOTDIR ? NOT_FOUND : NOT_EXECUTABLE;
+}

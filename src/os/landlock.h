@@ -1,0 +1,31 @@
+/* Landlock: from here on this thread and its children open only what the rules
+ * name, use no TCP (version 4), and reach nobody outside by signals and
+ * abstract sockets (version 6). */
+#ifndef POINTSMAN_OS_LANDLOCK_H
+#define POINTSMAN_OS_LANDLOCK_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/err.h"
+
+enum landlock_grant {
+    LANDLOCK_READ,
+    LANDLOCK_RUN,    /* read and execute */
+    LANDLOCK_CHANGE, /* everything but execute */
+    LANDLOCK_ALL
+};
+
+struct landlock_rule {
+    const char *path; /* and all beneath it */
+    enum landlock_grant grant;
+};
+
+/* Its version; 0: there is none. */
+int landlock_abi(void);
+/* There must be one; no_new_privs must be set. */
+bool landlock_enter(const struct landlock_rule *rules, size_t count,
+                    struct err *err);
+
+#endif

@@ -1,0 +1,131 @@
+/* Commands in a sandbox: this program is `confine` and what runs inside. */
+#include "support/test.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <sched.h>
+#include <signal.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "os/confine.h"
+#include "os/landlock.h"
+
+static char self[PATH_MAX], inside[PATH_MAX];
+
+/* What the command, in directory `inside`, ended with. */
+static int confined(const char *const *argv) {
+    const char *words[16] = {self, "confine", "--"};
+    for (size_t i = 0; argv[i] != NULL; i++)
+        words[3 + i] = argv[i];
+    fflush(NULL);
+    pid_t pid = fork();
+    int status = 0;
+    if (pid == 0) {
+        int null = open("/dev/null", O_RDWR);
+        dup2(null, 2);
+        unsetenv("TMPDIR");
+        if (chdir(inside) == 0)
+            execv(self, (char *const *)(uintptr_t)words);
+        _exit(99);
+    }
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+}
+
+#define CONFINED(...) confined((const char *const[]){__VA_ARGS__, NULL})
+#define SHELL(text) CONFINED("sh", "-c", text)
+
+static void need_landlock(int abi) {
+    if (landlock_abi() < abi)
+        test_skip("this kernel has no such Landlock");
+}
+
+static void command_works_and_tells_its_exit_code(void **state) {
+    (void)state;
+    need_landlock(1);
+    assert_int_equal(SHELL("ls / >/dev/null && exit 7"), 7);
+    assert_int_equal(CONFINED("no-such-program-here"), 127);
+    assert_int_equal(CONFINED("/"), 126);
+}
+
+static void it_writes_below_its_directory_only(void **state) {
+    (void)state;
+    need_landlock(3);
+    assert_int_equal(
+        SHELL("mkdir -p a/b && echo x >a/b/c && mv a/b/c d && rm -r a"), 0);
+    assert_int_equal(SHELL("echo x >../out"), 2);
+    assert_int_equal(SHELL("echo x >>../there"), 2);
+    assert_int_equal(SHELL("rm ../there"), 1);
+    assert_int_equal(SHELL("cat ../there"), 0);
+}
+
+static void scratch_files_lie_in_its_directory(void **state) {
+    (void)state;
+    need_landlock(1);
+    assert_int_equal(SHELL("test \"$TMPDIR\" = \"$PWD\" && mktemp >made"), 0);
+}
+
+static void it_has_no_sockets_and_no_namespaces(void **state) {
+    (void)state;
+    need_landlock(1);
+    assert_int_equal(CONFINED(self, "try", "socket"), 0);
+    assert_int_equal(CONFINED(self, "try", "unshare"), 0);
+    assert_int_equal(CONFINED(self, "try", "clone"), 0);
+    assert_int_equal(CONFINED(self, "try", "rights"), 0);
+}
+
+static void it_signals_nobody_outside(void **state) {
+    (void)state;
+    need_landlock(6);
+    char pid[16];
+    snprintf(pid, sizeof pid, "%d", (int)getpid());
+    assert_int_equal(CONFINED(self, "try", "kill", pid), 0);
+}
+
+/* As a confined program: 0 when it cannot. */
+static int try_it(const char *what, const char *arg) {
+    if (strcmp(what, "socket") == 0)
+        return socket(AF_INET, SOCK_DGRAM, 0) >= 0 || errno != EPERM ||
+               socket(AF_UNIX, SOCK_STREAM, 0) >= 0;
+    if (strcmp(what, "unshare") == 0)
+        return unshare(CLONE_NEWUSER) == 0 || errno != EPERM;
+    if (strcmp(what, "clone") == 0)
+        return syscall(SYS_clone, (long)CLONE_NEWUSER | SIGCHLD, 0, 0, 0, 0) >=
+                   0 ||
+               errno != EPERM;
+    if (strcmp(what, "rights") == 0)
+        return system("grep -q '^NoNewPrivs:.1' /proc/self/status") != 0;
+    return kill(atoi(arg), 0) == 0 || errno != EPERM;
+}
+
+static int set_up(void **state) {
+    (void)state;
+    char path[PATH_MAX];
+    snprintf(inside, sizeof inside, "%s/inside", test_dir());
+    snprintf(path, sizeof path, "%s/there", test_dir());
+    int fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+    close(fd);
+    return fd < 0 || mkdir(inside, 0755) < 0;
+}
+
+int main(int argc, char **argv) {
+    if (readlink("/proc/self/exe", self, sizeof self - 1) <= 0)
+        return 9;
+    if (argc > 1 && strcmp(argv[1], "confine") == 0)
+        return confine_main(argc - 1, argv + 1);
+    if (argc > 2 && strcmp(argv[1], "try") == 0)
+        return try_it(argv[2], argc > 3 ? argv[3] : "");
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(command_works_and_tells_its_exit_code),
+        cmocka_unit_test(it_writes_below_its_directory_only),
+        cmocka_unit_test(scratch_files_lie_in_its_directory),
+        cmocka_unit_test(it_has_no_sockets_and_no_namespaces),
+        cmocka_unit_test(it_signals_nobody_outside),
+    };
+    return cmocka_run_group_tests(tests, set_up, NULL);
+}

@@ -1,0 +1,155 @@
+/* The guard end to end: limits of a task, and tasks of another user. */
+#include "support/guard_world.h"
+
+#include <grp.h>
+#include <pwd.h>
+#include <sys/prctl.h>
+
+static struct seen *run_with_limit(struct world *world, uint32_t what,
+                                   uint64_t value, const char *text) {
+    struct guard_limit limit = {.what = what, .value = value};
+    struct guard_start start = task(1, SH(text));
+    start.limits = &limit;
+    start.limit_count = 1;
+    guard_start(world->guard, &start);
+    return world_run(world, 1, 1);
+}
+
+static void limit_is_the_tasks_own(void **state) {
+    struct world *world = *state;
+    struct seen *seen =
+        run_with_limit(world, RLIMIT_NOFILE, 37, "ulimit -Sn; ulimit -Hn");
+    assert_string_equal(seen->output, "37\n37\n");
+    seen = run_sh(world, 2, "ulimit -Hn");
+    assert_string_not_equal(seen->output, "37\n");
+}
+
+static void limit_ends_who_writes_too_much(void **state) {
+    struct world *world = *state;
+    struct seen *seen = run_with_limit(
+        world, RLIMIT_FSIZE, 4096,
+        "exec dd if=/dev/zero of=\"$0\" bs=8192 count=1 2>/dev/null");
+    assert_true(seen->end.signal == SIGXFSZ || seen->end.exit_code != 0);
+}
+
+/* More descriptors than the kernel gives anybody. */
+static void limit_that_cannot_be_is_said(void **state) {
+    struct world *world = *state;
+    struct seen *seen =
+        run_with_limit(world, RLIMIT_NOFILE, UINT32_MAX, "echo never");
+    assert_int_equal(seen->end.result, GUARD_CANNOT);
+    assert_int_equal(seen->end.pid, 0);
+    assert_non_null(strstr(seen->error, "cannot set its limit"));
+}
+
+/* ---- another user ---- */
+
+static const struct passwd *nobody(void) {
+    const struct passwd *entry = getpwnam("nobody");
+    if (geteuid() != 0)
+        test_skip("only root can start tasks of another user");
+    if (entry == NULL)
+        test_skip("there is no user nobody here");
+    return entry;
+}
+
+static struct seen *run_as_nobody(struct world *world, char *const *argv,
+                                  const char *dir) {
+    const struct passwd *entry = nobody();
+    gid_t groups[] = {entry->pw_gid, 12345};
+    struct guard_user user = {entry->pw_uid, entry->pw_gid, groups, 2};
+    struct guard_start start = task(1, argv);
+    start.user = &user;
+    start.dir = dir;
+    start.status_fd = start.progress_fd = true;
+    guard_start(world->guard, &start);
+    return world_run(world, 1, 1);
+}
+
+static void task_has_the_users_ids_and_groups(void **state) {
+    const struct passwd *entry = nobody();
+    char want[128];
+    struct seen *seen =
+        run_as_nobody(*state, SH("id -ru; id -u; id -g; id -G"), NULL);
+    snprintf(want, sizeof want, "%u\n%u\n%u\n%u 12345\n", entry->pw_uid,
+             entry->pw_uid, entry->pw_gid, entry->pw_gid);
+    assert_string_equal(seen->output, want);
+    assert_int_equal(seen->end.exit_code, 0);
+}
+
+static void user_can_open_his_pipes_by_name(void **state) {
+    struct seen *seen = run_as_nobody(
+        *state,
+        SH("echo out >/dev/stdout; echo err >/dev/stderr; echo fine "
+           ">/dev/fd/3"),
+        NULL);
+    assert_string_equal(seen->output, "out\nerr\n");
+    assert_string_equal(seen->status, "fine");
+}
+
+static void user_cannot_enter_what_is_not_his(void **state) {
+    struct world *world = *state;
+    struct seen *seen = run_as_nobody(world, SH("echo never"), world->dir);
+    assert_int_equal(seen->end.result, GUARD_CANNOT);
+    assert_non_null(strstr(seen->error, "cannot enter directory"));
+}
+
+static void user_has_no_rights_of_root(void **state) {
+    struct seen *seen = run_as_nobody(
+        *state, SH("grep -E '^Cap(Eff|Prm)' /proc/self/status"), NULL);
+    assert_string_equal(
+        seen->output, "CapPrm:\t0000000000000000\nCapEff:\t0000000000000000\n");
+}
+
+/* A change of user takes the death signal away: it has to come after. */
+static void death_signal_survives_the_change_of_user(void **state) {
+    struct world *world = *state;
+    char command[3 * PATH_MAX];
+    nobody();
+    assert_int_equal(chmod(world->dir, 0755), 0);
+    snprintf(command, sizeof command, "cp '%s' '%s/self'", self, world->dir);
+    assert_int_equal(system(command), 0);
+    snprintf(command, sizeof command, "%s/self", world->dir);
+    struct seen *seen =
+        run_as_nobody(world, ARGV(command, "own", "death"), NULL);
+    if (seen->end.result == GUARD_CANNOT)
+        test_skip("nobody cannot reach the directory of the tests");
+    assert_string_equal(seen->output, "9\n");
+}
+
+static void guard_that_is_not_root_cannot_change_users(void **state) {
+    struct world *world = *state;
+    if (geteuid() == 0)
+        test_skip("root can");
+    struct guard_user user = {.uid = geteuid() + 1, .gid = getegid()};
+    struct guard_start start = task(1, SH("echo never"));
+    start.user = &user;
+    guard_start(world->guard, &start);
+    struct seen *seen = world_run(world, 1, 1);
+    assert_int_equal(seen->end.result, GUARD_CANNOT);
+    assert_non_null(strstr(seen->error, "cannot become user"));
+}
+
+int main(int argc, char **argv) {
+    int status = world_verbs(argc, argv);
+    if (status >= 0)
+        return status;
+    if (argc > 2 && strcmp(argv[1], "own") == 0) {
+        int death = 0;
+        prctl(PR_GET_PDEATHSIG, &death);
+        return printf("%d\n", death) < 0;
+    }
+    const struct CMUnitTest tests[] = {
+        CASE(limit_is_the_tasks_own),
+        CASE(limit_ends_who_writes_too_much),
+        CASE(limit_that_cannot_be_is_said),
+        CASE(task_has_the_users_ids_and_groups),
+        CASE(user_can_open_his_pipes_by_name),
+        CASE(user_cannot_enter_what_is_not_his),
+        CASE(user_has_no_rights_of_root),
+        CASE(death_signal_survives_the_change_of_user),
+        CASE(guard_that_is_not_root_cannot_change_users),
+        GROUPS(task_has_the_users_ids_and_groups),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
