@@ -96,11 +96,11 @@ static bool wait_for_registry(struct client *client, struct err *err) {
 
     if (client->watch_fd < 0) {
         CLEANUP(text_clear) struct text path = TEXT_INIT;
-        text_addf(&path, "%s/%s-wal", client->base->path, BASE_REGISTRY);
+        text_addf(&path, "%s/ctrl", client->base->path);
         client->watch_fd = inotify_init1(IN_NONBLOCK | IN_CLOEXEC);
         if (client->watch_fd >= 0)
             (void)inotify_add_watch(client->watch_fd, text_string(&path),
-                                    IN_MODIFY);
+                                    IN_MODIFY | IN_CREATE);
         ms = 0; /* what came before the watch */
     }
     if (ms < 0 || ms > LOCAL_NET_MS)

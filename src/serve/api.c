@@ -97,6 +97,7 @@ void api_free(struct api *api) {
         assert(call->closed && call->pending > 0);
         list_remove(&call->link);
     }
+    log_indexes_clear(&api->log_indexes);
     free(api);
 }
 

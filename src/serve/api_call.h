@@ -10,6 +10,7 @@
 #include "base/json.h"
 #include "base/list.h"
 #include "serve/api.h"
+#include "serve/log_index.h"
 
 enum {
     API_PARAMS = 2,
@@ -38,7 +39,8 @@ struct api {
     struct list watchers[API_WATCH_BUCKETS]; /* by num; num 0: every event */
     struct mono due;                         /* when some call wants a turn */
     uint64_t made;                           /* ids */
-    uint64_t answered[6];                    /* by status / 100 */
+    struct log_indexes log_indexes;
+    uint64_t answered[6]; /* by status / 100 */
     struct wall started;
 };
 

@@ -259,14 +259,33 @@ static bool log_next(struct log *log) {
     return true;
 }
 
+/* Where in the output to begin. False: it takes another turn to find out. */
+static bool log_place(struct api_call *call, struct log *log) {
+    struct log_name name = {log->num, log->now.task, log->now.attempt};
+    struct line_place place;
+
+    if (log->tail != UINT64_MAX) {
+        place_tail(log);
+    } else if (log->skip_lines > 0 && log->offset == 0 && !log->grows) {
+        if (!log_index_find(&call->api->log_indexes, name, log->fd, log->first,
+                            log->bytes, log->skip_lines, &place))
+            return false;
+        log->at = place.offset;
+        log->skip_lines -= place.line;
+    }
+    log->placed = true;
+    return true;
+}
+
 /* Sends of the present output. False: it was all sent, or fails. */
 static bool log_send(struct api_call *call, struct log *log, struct err *err) {
     if ((log->fd < 0 || log->grows) && !log_open(call, log, err))
         return false;
     if (log->fd >= 0) {
-        if (!log->placed && log->tail != UINT64_MAX)
-            place_tail(log);
-        log->placed = true;
+        if (!log->placed && !log_place(call, log)) {
+            api_turn_in(call, 0);
+            return true;
+        }
         send_some(call, log);
     }
     bool wanted = log->at < log->end && log->lines_left > 0;
