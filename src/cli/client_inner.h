@@ -24,7 +24,8 @@ struct client {
     struct api *api;
     struct host *hosted; /* not ours */
     struct mono ticked;
-    int watch_fd; /* inotify of the registry; -1 */
+    int64_t again_ms; /* after a write was seen; 0: not */
+    int watch_fd;     /* inotify of the registry; -1 */
 };
 
 /* One question as transports see it. */

@@ -88,8 +88,9 @@ static struct api_actor actor_here(const struct client *client) {
 
 /* ---- waiting ------------------------------------------------------------- */
 
-/* Writes to the registry, by whomever, wake us; the net of a second is for
- * what inotify does not see. */
+/* Writes to the registry, by whomever, wake us. The write is seen before the
+ * commit is complete, and its last step not at all, so one looks again soon,
+ * then less and less soon. The net of a second is for what inotify misses. */
 static bool wait_for_registry(struct client *client, struct err *err) {
     int64_t ms = api_turn(client->api);
     char dropped[4096];
@@ -105,11 +106,16 @@ static bool wait_for_registry(struct client *client, struct err *err) {
     }
     if (ms < 0 || ms > LOCAL_NET_MS)
         ms = LOCAL_NET_MS;
+    if (client->again_ms > 0 && ms > client->again_ms)
+        ms = client->again_ms;
     if (!client_poll(client, client->watch_fd, POLLIN, (int)ms, err))
         return false;
+    client->again_ms *= 2;
     while (client->watch_fd >= 0 &&
            read(client->watch_fd, dropped, sizeof(dropped)) > 0)
-        continue;
+        client->again_ms = 1;
+    if (client->again_ms > LOCAL_NET_MS)
+        client->again_ms = 0;
     (void)api_turn(client->api);
     struct mono now = clock_mono();
     if (client->options.tick != NULL &&
