@@ -80,8 +80,8 @@ pack() {
         git_quiet commit -m "$id: work on $file"
     )
     pointsman --quiet change pack -C "$demo/work" --target main --id "$id" \
-        --class "$class" "$@" -o "$demo/sets/$id.tar" "main..$id"
-    pointsman change submit "$demo/sets/$id.tar" >/dev/null
+        --class "$class" "$@" -o "$demo/sets/$id.tar" "main..$id" >/dev/null
+    pointsman --quiet change submit "$demo/sets/$id.tar" >/dev/null
     printf '   %-12s %s  %-14s %s\n' "$id" "$class" "$file" "$*"
 }
 
@@ -119,7 +119,8 @@ say "why does parser-2 wait?"
 pointsman why parser-2 || :
 
 say "now the server starts, two slots"
-pointsman serve 2>"$demo/serve.log" &
+# Not through the function: its process must be the one that finish ends.
+"$program" --base "$demo/base" serve >"$demo/serve.log" 2>&1 &
 server=$!
 
 all="parser-1 parser-2 parser-3 feature base-work docs careless notes readme
