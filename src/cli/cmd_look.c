@@ -306,16 +306,30 @@ int cmd_history(struct call *call) {
     struct client *client = NULL;
     struct err err = {0};
     struct uri_text uri;
+    long long limit = -1;
+    bool json = call_has(call, "json");
 
+    if (!call_number(call, "limit", 0, 1000000000, &limit, &err))
+        return talk_error(&err);
+    if (limit < 0 && !json && terminal_is(STDOUT_FILENO))
+        limit = LIST_SCREEN;
+    const char *tail =
+        limit < 0 ? NULL : arena_printf(&call->arena, "%lld", limit);
     if (call->word_count > 0)
-        return reach_each(call, "/api/v1/jobs/%/history", show_event);
+        return reach_each(call,
+                          tail == NULL
+                              ? "/api/v1/jobs/%/history"
+                              : arena_printf(&call->arena,
+                                             "/api/v1/jobs/%%/history?tail=%s",
+                                             tail),
+                          show_event);
     if (!reach_client(call, &client, &err))
         return talk_error(&err);
     uri_begin(&uri, "/api/v1/events");
-    uri_add(&uri, "tail", call_value(call, "limit"));
+    uri_add(&uri, "tail", tail);
     uri_add(&uri, "limit", "1000000000");
-    bool ok = reach_lines(client, text_string(&uri.text),
-                          call_has(call, "json"), show_event, &err);
+    bool ok =
+        reach_lines(client, text_string(&uri.text), json, show_event, &err);
     text_clear(&uri.text);
     client_close(client);
     return ok ? talk_end(0) : talk_error(&err);

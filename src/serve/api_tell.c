@@ -1,6 +1,8 @@
 /* What is known of one job: history, attempts, tasks, relations. */
 #include "serve/api_call.h"
 
+#include <stdlib.h>
+
 #include "serve/job_json.h"
 
 static void line_end(struct api_call *call) {
@@ -44,9 +46,34 @@ static void history_work(struct api_call *call) {
     }
 }
 
-/* ?after= (seq) &limit= */
+/* The event before the last `tail` ones of the job. */
+static bool find_tail(struct api_call *call, struct telling *telling,
+                      uint64_t tail, struct err *err) {
+    uint64_t *seqs = NULL, after = telling->after_seq;
+    size_t count = API_PAGE, all = 0;
+    bool ok = true;
+
+    while (ok && count == API_PAGE) {
+        CLEANUP(arena_clear) struct arena arena = ARENA_INIT;
+        struct store_event *events;
+        ok = store_events(call->api->options.store, after, telling->num,
+                          API_PAGE, &arena, &events, &count, err);
+        for (size_t i = 0; ok && i < count; i++) {
+            seqs = mem_grow(seqs, all + 1, sizeof *seqs);
+            seqs[all++] = after = events[i].seq;
+        }
+    }
+    if (ok && tail < all)
+        telling->after_seq = seqs[all - tail - 1];
+    free(seqs);
+    return ok;
+}
+
+/* ?after= (seq) &limit= &tail= (of the newest) */
 void api_history(struct api_call *call) {
-    static const char *const keys[] = {"after", "limit", NULL};
+    static const char *const keys[] = {"after", "limit", "tail", NULL};
+    uint64_t tail = UINT64_MAX;
+    struct err err = {0};
     struct telling *telling = arena_alloc(&call->arena, sizeof *telling);
     struct job job;
 
@@ -54,9 +81,13 @@ void api_history(struct api_call *call) {
     if (!api_query_check(call, keys) ||
         !api_query_u64(call, "after", UINT64_MAX, &telling->after_seq) ||
         !api_query_u64(call, "limit", UINT64_MAX, &telling->left) ||
-        !api_job(call, &job))
+        !api_query_u64(call, "tail", UINT64_MAX, &tail) || !api_job(call, &job))
         return;
     telling->num = job.num;
+    if (tail != UINT64_MAX && !find_tail(call, telling, tail, &err)) {
+        api_fail(call, &err);
+        return;
+    }
     call->state = telling;
     call->work = history_work;
     api_reply(call, 200, api_lines);

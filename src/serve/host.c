@@ -112,10 +112,6 @@ bool host_wait(struct host *host, int64_t timeout_ms, struct err *err) {
     return true;
 }
 
-void host_wake(struct host *host) {
-    uv_async_send(&host->waker);
-}
-
 void host_hurry(struct host *host) {
     if (host->closing)
         host->hurry = 1;

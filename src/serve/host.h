@@ -27,10 +27,8 @@ struct api *host_api(struct host *host);
  * wake-up) or the time is up; -1 = no limit. False: the host cannot go on
  * (guard or registry lost). */
 bool host_wait(struct host *host, int64_t timeout_ms, struct err *err);
-/* Ends a host_wait. May be called from a signal handler. */
-void host_wake(struct host *host);
-/* What host_close waits for is not waited for any longer. From any thread and
- * from signal handlers; before host_close it means nothing. */
+/* Ends a host_wait; what host_close waits for is not waited for any longer.
+ * From any thread and from signal handlers. */
 void host_hurry(struct host *host);
 /* Ctrl-Z and fg: SIGSTOP and SIGCONT to whatever runs. */
 void host_pause(struct host *host);

@@ -38,3 +38,7 @@ $ pointsman list --json | grep -c '"id":"<ID>","kind":"command","class":"DC","st
 | 1
 $ pointsman fsck
 ! 0 change sets, 0 events, 0 problems
+$ pointsman history --limit 1 <ID>
+| <a> <ID> X > D ok daemon:scheduler
+$ pointsman history --limit 2 | wc -l
+| 2
