@@ -138,9 +138,9 @@ if [ -t 1 ]; then
         [ "$lines" -eq 0 ] || printf '\033[%dA\033[J' "$lines"
         printf '%s\n' "$shown"
         lines=$(printf '%s\n' "$shown" | wc -l)
-        pointsman wait --timeout 0.2 $all >/dev/null 2>&1 && break
-        [ $? -eq 124 ] || break
+        [ -n "$(pointsman list --json state:open)" ] || break
         kill -0 "$server" 2>/dev/null || break
+        sleep 0.1
     done
     printf '\033[%dA\033[J' "$lines"
 fi
@@ -159,7 +159,7 @@ say "what the check of 'careless' said"
 pointsman logs careless | tail -n 4
 
 say "the branch: emergency first, then the bug fix, then the rest; each exactly once"
-git -C "$demo/project.git" log --reverse \
+git --no-pager -C "$demo/project.git" log --reverse \
     --format='%h %<(28,trunc)%s %(trailers:key=CS-Id,key=CS-Class,separator=%x20)' main
 
 finish
