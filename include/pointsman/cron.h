@@ -161,6 +161,50 @@ CRON_API bool cron_count(const struct cron_item *item,
                          int64_t until, uint64_t *ret_count,
                          struct cron_err *err);
 
+/* ---- instants in writing ------------------------------------------------- */
+
+enum { CRON_INSTANT_BYTES = 32 };
+
+/* RFC 3339 with the offset of the zone (NULL: UTC); of an instant whose year it
+ * cannot write, the number. An offset with seconds is written as UTC. Returns
+ * ret. */
+CRON_API char *cron_instant_format(const struct cron_zone *zone, int64_t at,
+                                   char ret[CRON_INSTANT_BYTES]);
+/* Seconds since 1970, or RFC 3339; parts of a second are dropped. */
+CRON_API bool cron_instant_parse(const char *text, int64_t *ret_at);
+
+/* ---- crontab lines ------------------------------------------------------- */
+
+enum cron_line {
+    CRON_LINE_EMPTY,   /* blank, or a comment */
+    CRON_LINE_SETTING, /* NAME = value */
+    CRON_LINE_TIMES
+};
+
+struct cron_crontab {
+    enum cron_line kind;
+    /* Items in JSON; two when both day fields are restricted and either is
+     * enough. What they mean together is a set: an instant of both is one. */
+    char *items[2];
+    size_t item_count;
+    const char *rest; /* of the line: behind the times, or the setting */
+};
+
+/* Five columns, or @hourly, @daily, @midnight, @weekly, @monthly, @yearly,
+ * @annually, @every TIME. When the minute or the hour begins with a star the
+ * item has skip and repeat_use_both, else unskip and repeat_use_only_early:
+ * Vixie's heuristic, except that he runs a lost job just behind the jump. H in
+ * a column is a value taken from `hash_name` (NULL: refused). Clear it. */
+CRON_API bool cron_crontab_parse(const char *line, const char *hash_name,
+                                 struct cron_crontab *ret_crontab,
+                                 struct cron_err *err);
+CRON_API void cron_crontab_clear(struct cron_crontab *crontab);
+
+/* A number below `span` that depends on name and seed alone: an offset in
+ * seconds that spreads jobs and never moves. 0 when `span` is. */
+CRON_API uint32_t cron_stable_offset(const char *name, uint64_t seed,
+                                     uint32_t span);
+
 #ifdef __cplusplus
 }
 #endif

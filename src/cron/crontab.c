@@ -1,0 +1,489 @@
+/* Classic crontab lines. The days follow Vixie's rule: when both day fields are
+ * restricted either of them is enough (two items); when one begins with a star
+ * both must match. What happens when clocks change follows his heuristic too,
+ * in the words of dst_fixes. */
+#include <ctype.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "cron/fault.h"
+#include "cron/words.h"
+
+struct column {
+    const char *key;
+    unsigned least, most;
+    unsigned hash_most;       /* of H: each month has it */
+    unsigned period_most;     /* of a range in an item */
+    const char *const *names; /* from names[least] on */
+};
+
+static const char *const month_names[] = {"",    "Jan", "Feb", "Mar", "Apr",
+                                          "May", "Jun", "Jul", "Aug", "Sep",
+                                          "Oct", "Nov", "Dec", NULL};
+static const char *const weekday_names[] = {"Sun", "Mon", "Tue", "Wed", "Thu",
+                                            "Fri", "Sat", "Sun", NULL};
+
+enum { MINUTE, HOUR, DAY, MONTH, WEEKDAY, COLUMNS };
+/* clang-format off */
+static const struct column columns[COLUMNS] = {
+    [MINUTE] =  {"minute", 0, 59, 59, 58, NULL},
+    [HOUR] =    {"hour", 0, 23, 23, 22, NULL},
+    [DAY] =     {"day_of_month", 1, 31, 28, 29, NULL},
+    [MONTH] =   {"month", 1, 12, 12, 10, month_names},
+    [WEEKDAY] = {"day_of_week", 0, 7, 6, 5, weekday_names},
+};
+static const struct {
+    const char *name, *times;
+} words_for[] = {
+    {"@hourly", "0 * * * *"},   {"@daily", "0 0 * * *"},
+    {"@midnight", "0 0 * * *"}, {"@weekly", "0 0 * * 0"},
+    {"@monthly", "0 0 1 * *"},  {"@yearly", "0 0 1 1 *"},
+    {"@annually", "0 0 1 1 *"},
+};
+/* clang-format on */
+
+struct line {
+    const char *text, *p;
+    const char *hash_name; /* for H; NULL: there is none */
+    struct cron_err *err;
+    uint64_t masks[COLUMNS];
+    bool stars[COLUMNS];
+};
+
+#define WRONG(line, at_, ...)                            \
+    fault_at((line)->err, CRON_ERR_SYNTAX, (line)->text, \
+             (size_t)((at_) - (line)->text), __VA_ARGS__)
+
+static bool is_blank(char c) {
+    return c == ' ' || c == '\t';
+}
+
+static void skip_blanks(struct line *line) {
+    while (is_blank(*line->p))
+        line->p++;
+}
+
+/* ---- stable offsets ------------------------------------------------------ */
+
+uint32_t cron_stable_offset(const char *name, uint64_t seed, uint32_t span) {
+    uint64_t hash = UINT64_C(0xcbf29ce484222325) ^ seed;
+
+    for (; *name != '\0'; name++)
+        hash = (hash ^ (unsigned char)*name) * UINT64_C(0x100000001b3);
+    /* The low bits of the product alone would not be even. */
+    hash = (hash ^ hash >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
+    hash = (hash ^ hash >> 27) * UINT64_C(0x94d049bb133111eb);
+    hash ^= hash >> 31;
+    return span == 0 ? 0 : (uint32_t)(hash % span);
+}
+
+/* ---- one column ---------------------------------------------------------- */
+
+static bool take_number(struct line *line, const struct column *column,
+                        unsigned *ret_value) {
+    const char *from = line->p;
+    unsigned value = 0, index = 0;
+
+    if (isdigit((unsigned char)*line->p)) {
+        while (isdigit((unsigned char)*line->p) && line->p - from < 4)
+            value = value * 10 + (unsigned)(*line->p++ - '0');
+        if (value < column->least || value > column->most)
+            return WRONG(line, from, "%s goes from %u to %u, not %u",
+                         column->key, column->least, column->most, value);
+        *ret_value = value;
+        return true;
+    }
+    while (isalpha((unsigned char)*line->p))
+        line->p++;
+    for (index = column->least;
+         column->names != NULL && column->names[index] != NULL; index++)
+        if (line->p - from == 3 &&
+            strncasecmp(from, column->names[index], 3) == 0) {
+            *ret_value = index;
+            return true;
+        }
+    if (line->p == from)
+        return WRONG(line, from, "a number is wanted for %s, not '%.1s'",
+                     column->key, from);
+    return WRONG(line, from, "'%.*s' is no value of %s%s",
+                 (int)(line->p - from > 40 ? 40 : line->p - from), from,
+                 column->key,
+                 column->names == NULL ? "" : "; names have three letters");
+}
+
+/* /n behind a range; 1 when it is not there. */
+static bool take_step(struct line *line, const struct column *column,
+                      unsigned *ret_step) {
+    const char *from;
+    unsigned value = 0;
+
+    *ret_step = 1;
+    if (*line->p != '/')
+        return true;
+    from = ++line->p;
+    while (isdigit((unsigned char)*line->p) && line->p - from < 4)
+        value = value * 10 + (unsigned)(*line->p++ - '0');
+    if (value == 0)
+        return WRONG(line, from, "a step of %s is a number from 1 up",
+                     column->key);
+    *ret_step = value;
+    return true;
+}
+
+/* H, H/n, H(a-b), H(a-b)/n: a value that depends on the name alone. */
+static bool take_hash(struct line *line, int which, uint64_t *mask) {
+    const struct column *column = &columns[which];
+    unsigned low = column->least, high = column->hash_most, step, start;
+    const char *from = line->p++;
+
+    if (line->hash_name == NULL)
+        return WRONG(line, from, "H needs a name to take its value from");
+    if (*line->p == '(') {
+        line->p++;
+        if (!take_number(line, column, &low))
+            return false;
+        if (*line->p++ != '-')
+            return WRONG(line, line->p - 1, "H takes a range such as (0-29)");
+        if (!take_number(line, column, &high))
+            return false;
+        if (*line->p++ != ')' || low > high)
+            return WRONG(line, line->p - 1, "H takes a range such as (0-29)");
+    }
+    if (!take_step(line, column, &step))
+        return false;
+    start = step > 1 && step < high - low + 1 ? step : high - low + 1;
+    start = low + cron_stable_offset(line->hash_name, (uint64_t)which, start);
+    for (unsigned value = start; value <= high; value += step) {
+        *mask |= UINT64_C(1) << value;
+        if (step == 1)
+            break;
+    }
+    return true;
+}
+
+static bool take_range(struct line *line, int which, uint64_t *mask) {
+    const struct column *column = &columns[which];
+    unsigned low, high, step;
+    const char *from = line->p;
+
+    if (*line->p == 'H' && !isalpha((unsigned char)line->p[1]))
+        return take_hash(line, which, mask);
+    if (*line->p == '*') {
+        line->p++;
+        low = column->least;
+        high = which == WEEKDAY ? 6 : column->most;
+    } else {
+        if (!take_number(line, column, &low))
+            return false;
+        high = low;
+        if (*line->p == '-') {
+            line->p++;
+            if (!take_number(line, column, &high))
+                return false;
+            /* Sun is 0 and 7. */
+            if (which == WEEKDAY && high == 0 && low > 0)
+                high = 7;
+        } else if (*line->p == '/') {
+            return WRONG(line, line->p,
+                         "a step stands behind a range, as in %u-%u/5", low,
+                         column->most);
+        } else if (*line->p == '~') {
+            return WRONG(line, line->p,
+                         "random times (~) are not known; H takes one that "
+                         "stays the same");
+        }
+    }
+    if (low > high)
+        return WRONG(line, from, "the range %u-%u ends before it begins", low,
+                     high);
+    if (!take_step(line, column, &step))
+        return false;
+    for (; low <= high; low += step)
+        *mask |= UINT64_C(1) << low;
+    return true;
+}
+
+static bool take_column(struct line *line, int which) {
+    uint64_t mask = 0;
+
+    skip_blanks(line);
+    if (*line->p == '\0' || *line->p == '\n' || *line->p == '\r')
+        return WRONG(line, line->p,
+                     "five columns are wanted: minute, hour, day of month, "
+                     "month, day of week; '%s' is missing",
+                     columns[which].key);
+    line->stars[which] = *line->p == '*';
+    for (;;) {
+        if (!take_range(line, which, &mask))
+            return false;
+        if (*line->p != ',')
+            break;
+        line->p++;
+    }
+    if (!is_blank(*line->p) && *line->p != '\0' && *line->p != '\n' &&
+        *line->p != '\r')
+        return WRONG(line, line->p, "'%.1s' does not belong into %s", line->p,
+                     columns[which].key);
+    if (which == WEEKDAY)
+        mask = (mask & 127) | (mask >> 7 & 1);
+    line->masks[which] = mask;
+    return true;
+}
+
+/* ---- items --------------------------------------------------------------- */
+
+static uint64_t full_mask(int which) {
+    unsigned least = columns[which].least;
+    unsigned most = which == WEEKDAY ? 6 : columns[which].most;
+
+    return ((UINT64_C(1) << (most + 1)) - 1) >> least << least;
+}
+
+static void add_value(struct words *out, int which, unsigned value) {
+    if (columns[which].names != NULL)
+        words_add(out, "\"%s\"", columns[which].names[value]);
+    else
+        words_add(out, "%u", value);
+}
+
+/* A range when the values have one distance, else a list. */
+static void add_selector(struct words *out, int which, uint64_t mask) {
+    const struct column *column = &columns[which];
+    unsigned first = (unsigned)__builtin_ctzll(mask), stride = 0, last = first;
+    unsigned most = which == WEEKDAY ? 6 : column->most;
+    bool even = true;
+
+    for (uint64_t rest = mask & (mask - 1); rest != 0; rest &= rest - 1) {
+        unsigned value = (unsigned)__builtin_ctzll(rest);
+        even &= stride == 0 || value - last == stride;
+        stride = value - last;
+        last = value;
+    }
+    if (mask == full_mask(which)) {
+        words_add(out, "{}");
+        return;
+    }
+    if (stride == 0) {
+        add_value(out, which, first);
+        return;
+    }
+    if (!even || (mask & (mask - 1) & ((mask & (mask - 1)) - 1)) == 0 ||
+        stride > column->period_most) {
+        const char *comma = "[";
+        for (uint64_t rest = mask; rest != 0; rest &= rest - 1) {
+            words_add(out, "%s", comma);
+            add_value(out, which, (unsigned)__builtin_ctzll(rest));
+            comma = ", ";
+        }
+        words_add(out, "]");
+        return;
+    }
+    const char *comma = "";
+    words_add(out, "{");
+    if (first != column->least) {
+        words_add(out, "\"start\": ");
+        add_value(out, which, first);
+        comma = ", ";
+    }
+    if (last + stride <= most) {
+        words_add(out, "%s\"end\": ", comma);
+        add_value(out, which, last);
+        comma = ", ";
+    }
+    if (stride > 1)
+        words_add(out, "%s\"period\": %u", comma, stride);
+    words_add(out, "}");
+}
+
+static void add_key(struct words *out, int which, uint64_t mask) {
+    words_add(out, "%s\"%s\": ", out->len > 1 ? ", " : "", columns[which].key);
+    add_selector(out, which, mask);
+}
+
+enum days { DAYS_NONE, DAYS_OF_MONTH, DAYS_OF_WEEK, DAYS_BOTH };
+
+static void add_item(struct words *out, const struct line *line,
+                     enum days days) {
+    bool frequent = line->stars[MINUTE] || line->stars[HOUR];
+
+    words_add(out, "{");
+    add_key(out, MINUTE, line->masks[MINUTE]);
+    if (line->masks[HOUR] != full_mask(HOUR))
+        add_key(out, HOUR, line->masks[HOUR]);
+    if (days == DAYS_OF_MONTH || days == DAYS_BOTH)
+        add_key(out, DAY, line->masks[DAY]);
+    if (days == DAYS_OF_WEEK)
+        add_key(out, WEEKDAY, line->masks[WEEKDAY]);
+    if (days == DAYS_BOTH) {
+        words_add(out, ", \"weekday_of_month\": {\"n\": {}, \"day\": ");
+        add_selector(out, WEEKDAY, line->masks[WEEKDAY]);
+        words_add(out, "}");
+    }
+    if (line->masks[MONTH] != full_mask(MONTH))
+        add_key(out, MONTH, line->masks[MONTH]);
+    words_add(out, ", \"dst_fixes\": [\"%s\", \"repeat_use_%s\"]}",
+              frequent ? "skip" : "unskip", frequent ? "both" : "only_early");
+}
+
+static bool give_item(struct cron_crontab *crontab, const char *text,
+                      struct cron_err *err) {
+    char *copy = strdup(text);
+
+    if (copy == NULL)
+        return fault_memory(err);
+    crontab->items[crontab->item_count++] = copy;
+    return true;
+}
+
+static bool give_calendar(const struct line *line, struct cron_crontab *crontab,
+                          enum days days) {
+    char buffer[2048];
+    struct words out;
+
+    words_init(&out, buffer, sizeof(buffer));
+    add_item(&out, line, days);
+    return give_item(crontab, buffer, line->err);
+}
+
+static bool make_items(const struct line *line, struct cron_crontab *ret) {
+    bool days = line->masks[DAY] != full_mask(DAY);
+    bool weekdays = line->masks[WEEKDAY] != full_mask(WEEKDAY);
+
+    if (!days || !weekdays)
+        return give_calendar(line, ret,
+                             days       ? DAYS_OF_MONTH
+                             : weekdays ? DAYS_OF_WEEK
+                                        : DAYS_NONE);
+    if (line->stars[DAY] || line->stars[WEEKDAY])
+        return give_calendar(line, ret, DAYS_BOTH);
+    return give_calendar(line, ret, DAYS_OF_MONTH) &&
+           give_calendar(line, ret, DAYS_OF_WEEK);
+}
+
+/* ---- @words -------------------------------------------------------------- */
+
+/* A hundred years. */
+#define PERIOD_MOST_S (INT64_C(36525) * 86400)
+
+static size_t word_length(const char *p) {
+    return strcspn(p, " \t\r\n");
+}
+
+/* "90", "1h30m", "45s": seconds. */
+static bool take_duration(struct line *line, int64_t *ret_s) {
+    const char *from;
+    int64_t total = 0;
+
+    skip_blanks(line);
+    from = line->p;
+    while (isdigit((unsigned char)*line->p)) {
+        int64_t value = 0, unit;
+        while (isdigit((unsigned char)*line->p) && value < INT64_C(1) << 40)
+            value = value * 10 + (*line->p++ - '0');
+        unit = *line->p == 'd'   ? 86400
+               : *line->p == 'h' ? 3600
+               : *line->p == 'm' ? 60
+                                 : 1;
+        if (*line->p != '\0' && strchr("dhms", *line->p) != NULL)
+            line->p++;
+        /* Neither product nor sum come near the end of 64 bits. */
+        if (value > PERIOD_MOST_S || total > PERIOD_MOST_S)
+            return WRONG(line, from, "@every is longer than a century");
+        total += value * unit;
+    }
+    if (total <= 0 || (!is_blank(*line->p) && *line->p != '\0' &&
+                       *line->p != '\n' && *line->p != '\r'))
+        return WRONG(line, from,
+                     "@every wants a time such as 300, 90s or 1h30m");
+    *ret_s = total;
+    return true;
+}
+
+static bool parse_every(struct line *line, struct cron_crontab *ret) {
+    char buffer[64];
+    struct words out;
+    int64_t period = 0;
+
+    if (!take_duration(line, &period))
+        return false;
+    words_init(&out, buffer, sizeof(buffer));
+    words_add(&out, "{\"epoch\": {\"period\": %" PRId64 "}}", period);
+    return give_item(ret, buffer, line->err);
+}
+
+static bool parse_word(struct line *line, struct cron_crontab *ret) {
+    size_t len = word_length(line->p);
+    struct line times = *line;
+    const char *from = line->p;
+
+    line->p += len;
+    if (len == 6 && strncasecmp(from, "@every", 6) == 0)
+        return parse_every(line, ret);
+    if (len == 7 && strncasecmp(from, "@reboot", 7) == 0)
+        return WRONG(line, from,
+                     "@reboot is no time; start it with the system instead");
+    for (size_t i = 0; i < sizeof(words_for) / sizeof(*words_for); i++) {
+        if (strlen(words_for[i].name) != len ||
+            strncasecmp(from, words_for[i].name, len) != 0)
+            continue;
+        times.text = times.p = words_for[i].times;
+        for (int which = 0; which < COLUMNS; which++)
+            if (!take_column(&times, which))
+                return false;
+        return make_items(&times, ret);
+    }
+    return WRONG(line, from,
+                 "'%.*s' is not known; there are @hourly, @daily, @weekly, "
+                 "@monthly, @yearly and @every TIME",
+                 (int)(len > 40 ? 40 : len), from);
+}
+
+/* ---- lines --------------------------------------------------------------- */
+
+/* NAME = value, as Vixie reads it: a name, then an equals sign. */
+static bool is_setting(const char *p) {
+    if (!isalpha((unsigned char)*p) && *p != '_' && *p != '"' && *p != '\'')
+        return false;
+    p += strcspn(p, "= \t\r\n");
+    p += strspn(p, " \t");
+    return *p == '=';
+}
+
+bool cron_crontab_parse(const char *text, const char *hash_name,
+                        struct cron_crontab *ret, struct cron_err *err) {
+    struct line line = {text, text, hash_name, err, {0}, {false}};
+    bool ok = true;
+
+    *ret = (struct cron_crontab){.kind = CRON_LINE_EMPTY};
+    skip_blanks(&line);
+    ret->rest = line.p;
+    if (*line.p == '\0' || *line.p == '#' || *line.p == '\n' || *line.p == '\r')
+        return true;
+    if (is_setting(line.p)) {
+        ret->kind = CRON_LINE_SETTING;
+        return true;
+    }
+    ret->kind = CRON_LINE_TIMES;
+    if (*line.p == '@') {
+        ok = parse_word(&line, ret);
+    } else {
+        for (int which = 0; which < COLUMNS && ok; which++)
+            ok = take_column(&line, which);
+        ok = ok && make_items(&line, ret);
+    }
+    if (!ok) {
+        cron_crontab_clear(ret);
+        return false;
+    }
+    skip_blanks(&line);
+    ret->rest = line.p;
+    return true;
+}
+
+void cron_crontab_clear(struct cron_crontab *crontab) {
+    for (size_t i = 0; i < crontab->item_count; i++)
+        free(crontab->items[i]);
+    *crontab = (struct cron_crontab){.kind = CRON_LINE_EMPTY};
+}
