@@ -41,9 +41,10 @@ const struct exit_code exit_codes[] = {
 const size_t exit_code_count = COUNT(exit_codes);
 
 const char *const group_titles[GROUPS] = {
-    [GROUP_WORK] = "Work",     [GROUP_LOOK] = "Look",
-    [GROUP_ORDER] = "Order",   [GROUP_CHANGE] = "Change sets",
-    [GROUP_BASE] = "The base", [GROUP_OTHER] = "Other",
+    [GROUP_WORK] = "Work",       [GROUP_LOOK] = "Look",
+    [GROUP_ORDER] = "Order",     [GROUP_CHANGE] = "Change sets",
+    [GROUP_CRON] = "When next?", [GROUP_BASE] = "The base",
+    [GROUP_OTHER] = "Other",
 };
 
 const struct command *command_find(const char *name) {

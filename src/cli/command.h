@@ -21,6 +21,7 @@ enum command_group {
     GROUP_LOOK,   /* list, why, logs, ... */
     GROUP_ORDER,  /* cancel, retry, ... */
     GROUP_CHANGE, /* change ... */
+    GROUP_CRON,   /* cron ... */
     GROUP_BASE,   /* init, serve, fsck, ... */
     GROUP_OTHER,
     GROUPS

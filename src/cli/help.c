@@ -231,13 +231,54 @@ static void topic_files(struct text *out) {
     add_pair(out, "attempts/", 18, "output of commands");
 }
 
+static void topic_cron_items(struct text *out) {
+    text_adds(out,
+              "Items: patterns of instants\n\n"
+              "  {\"hour\": [10, 20], \"minute\": 0, \"day_of_week\": "
+              "\"Tue\",\n"
+              "   \"dst_fixes\": [\"unskip\", "
+              "\"repeat_use_only_early\"]}\n\n"
+              "All keys must match. Each takes a value, a list, or a range "
+              "{\"start\": A,\n\"end\": B, \"period\": N}; {} and [] are "
+              "everything.\n\n");
+    add_pair(out, "minute", 17, "0 to 59; always needed");
+    add_pair(out, "second", 17, "0 to 59; 0 when it is not given");
+    add_pair(out, "hour", 17, "0 to 23");
+    add_pair(out, "day_of_week", 17,
+             "1 (Sunday) to 7, or names of three letters and more; not beside "
+             "day_of_month");
+    add_pair(out, "day_of_month", 17, "1 to 31; -1 is the last day");
+    add_pair(out, "weekday_of_month", 17,
+             "{\"n\": 2, \"day\": \"Tue\"}: the second Tuesday; n -1 is "
+             "the last");
+    add_pair(out, "month", 17, "1 to 12, or names of three letters and more");
+    add_pair(out, "year", 17, "1969 to 9999");
+    add_pair(out, "iter_day, iter_week, iter_month, iter_day_of_week", 17,
+             "{\"start\": \"2026-01-06\", \"period\": 2}: every other "
+             "one, counted from that date");
+    add_pair(out, "except", 17,
+             "days left out: \"2026-12-24\", \"12-25\" for each year, "
+             "{\"start\": ..., \"end\": ...}, or a list");
+    add_pair(out, "dst_fixes", 17,
+             "always needed: `skip` or `unskip` (a time the clock jumps over "
+             "is left out, or fires one second before the jump), and "
+             "`repeat_use_both`, `repeat_use_only_early` or "
+             "`repeat_use_only_late` (a time it shows twice)");
+    add_pair(out, "epoch", 17,
+             "seconds since 1970, in any zone; stands alone: {\"epoch\": "
+             "{\"period\": 300}}");
+    text_adds(out, "\nA crontab line (five columns, or @daily and the like) "
+                   "stands for an item too;\n`pointsman cron explain` shows "
+                   "which.\n");
+}
+
 static const struct {
     const char *name;
     void (*tell)(struct text *out);
 } topics[] = {
     {"filter", topic_filter}, {"exit-codes", topic_exit_codes},
     {"states", topic_states}, {"environment", topic_environment},
-    {"files", topic_files},
+    {"files", topic_files},   {"cron-items", topic_cron_items},
 };
 
 size_t help_topic_count(void) {

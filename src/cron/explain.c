@@ -157,9 +157,17 @@ static void add_month_days(struct words *words, const struct cron_item *item) {
     size_t count = count_of(item->month_days) + count_of(item->month_days_end);
     size_t index = 0;
 
-    words_add(words, " on the ");
     if (count > 4 && item->month_days_end == 0 &&
-        stride_of(item->month_days) > 0) {
+        stride_of(item->month_days) > 1) {
+        unsigned stride = stride_of(item->month_days);
+        words_add(words, " on every %u%s day of the month from %u to %u",
+                  stride, ordinal(stride), least_of(item->month_days),
+                  most_of(item->month_days));
+        return;
+    }
+    words_add(words, " on the ");
+    if (count > 2 && item->month_days_end == 0 &&
+        stride_of(item->month_days) == 1) {
         add_numbers(words, item->month_days);
         words_add(words, " of the month");
         return;
@@ -197,6 +205,15 @@ static bool add_nths(struct words *words, const uint8_t nths[6], bool end,
     return any;
 }
 
+/* "Every n-th" is a weekday like any other. */
+static uint8_t weekdays_of(const struct cron_item *item) {
+    uint8_t always = 127;
+
+    for (unsigned n = 1; n <= 5; n++)
+        always &= item->nths[n];
+    return always;
+}
+
 static bool has_days(const struct cron_item *item) {
     return count_of(item->month_days) < 31 || item->month_days_end != 0;
 }
@@ -212,8 +229,12 @@ static void add_days(struct words *words, const struct cron_item *item) {
         add_month_days(words, item);
         any = true;
     }
-    if (add_nths(words, item->nths_end, true,
-                 add_nths(words, item->nths, false, false))) {
+    if (weekdays_of(item) != 0) {
+        words_add(words, any ? " if it is " : " on ");
+        add_names(words, weekdays_of(item), weekday_names);
+        any = true;
+    } else if (add_nths(words, item->nths_end, true,
+                        add_nths(words, item->nths, false, false))) {
         words_add(words, " of the month");
         any = true;
     }

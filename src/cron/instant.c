@@ -9,8 +9,10 @@
 char *cron_instant_format(const struct cron_zone *zone, int64_t at,
                           char ret[CRON_INSTANT_BYTES]) {
     int32_t offset = 0;
+    unsigned away_min;
     struct civil date;
-    int64_t day, s;
+    int64_t day;
+    unsigned s;
 
     if (at < CRON_OLDEST + 2 * DAY_S || at > CRON_NEWEST - 368 * DAY_S) {
         snprintf(ret, CRON_INSTANT_BYTES, "%" PRId64, at);
@@ -22,14 +24,14 @@ char *cron_instant_format(const struct cron_zone *zone, int64_t at,
     if (offset % 60 != 0)
         offset = 0;
     day = floor_div(at + offset, DAY_S);
-    s = at + offset - day * DAY_S;
+    s = (unsigned)(at + offset - day * DAY_S);
+    away_min = (unsigned)(offset < 0 ? -offset : offset) / 60;
     date = civil_of_day((int32_t)day);
     snprintf(ret, CRON_INSTANT_BYTES,
-             "%04d-%02u-%02uT%02d:%02d:%02d%c%02d:%02d", (int)date.year,
-             date.month, date.day, (int)(s / 3600), (int)(s / 60 % 60),
-             (int)(s % 60), offset < 0 ? '-' : '+',
-             (offset < 0 ? -offset : offset) / 3600,
-             (offset < 0 ? -offset : offset) / 60 % 60);
+             "%04u-%02u-%02uT%02u:%02u:%02u%c%02u:%02u",
+             (unsigned)date.year % 10000, date.month % 100, date.day % 100,
+             s / 3600 % 100, s / 60 % 60, s % 60, offset < 0 ? '-' : '+',
+             away_min / 60 % 100, away_min % 60);
     return ret;
 }
 

@@ -483,24 +483,42 @@ static bool check_keys(struct draft *draft) {
     return true;
 }
 
-/* Bits of the days that a month of that kind has for the item. */
-static uint32_t days_of_kind(const struct draft *draft, uint32_t length,
+/* Bits of the days of a month that fall on one of the weekdays (bit 0 is
+ * Sunday), when its first does on `weekday`: a week of bits, five times. */
+static uint32_t days_of_week(uint32_t weekdays, uint32_t weekday) {
+    uint32_t week = (weekdays >> weekday | weekdays << (7 - weekday)) & 127;
+
+    return (uint32_t)(week * UINT64_C(0x10204081) << 1);
+}
+
+static uint32_t days_of_nths(const struct cron_item *item, uint32_t length,
                              uint32_t weekday) {
-    const struct cron_item *item = draft->item;
-    bool has_nths = draft->places[KEY_NTH_WEEKDAY] != 0;
     uint32_t days = 0;
 
     for (uint32_t day = 1; day <= length; day++) {
         uint32_t of_week = (weekday + day - 1) % 7, end = length - day;
-        bool well = (item->month_days >> day & 1) != 0 ||
-                    (item->month_days_end >> (end + 1) & 1) != 0;
-        well = well && (draft->weekdays >> (of_week + 1) & 1) != 0;
-        if (has_nths)
-            well =
-                well && ((item->nths[(day - 1) / 7 + 1] >> of_week & 1) != 0 ||
-                         (item->nths_end[end / 7 + 1] >> of_week & 1) != 0);
+        bool well = (item->nths[(day - 1) / 7 + 1] >> of_week & 1) != 0 ||
+                    (item->nths_end[end / 7 + 1] >> of_week & 1) != 0;
         days |= (uint32_t)well << day;
     }
+    return days;
+}
+
+/* Bits of the days that a month of that kind has for the item. */
+static uint32_t days_of_kind(const struct draft *draft, uint32_t length,
+                             uint32_t weekday) {
+    const struct cron_item *item = draft->item;
+    uint32_t days = item->month_days;
+
+    for (uint32_t end = item->month_days_end; end != 0; end &= end - 1) {
+        uint32_t from_end = (uint32_t)__builtin_ctz(end);
+        if (from_end <= length)
+            days |= 1u << (length + 1 - from_end);
+    }
+    days &= (uint32_t)((UINT64_C(2) << length) - 2);
+    days &= days_of_week((uint32_t)draft->weekdays >> 1, weekday);
+    if (draft->places[KEY_NTH_WEEKDAY] != 0)
+        days &= days_of_nths(item, length, weekday);
     return days;
 }
 
@@ -526,7 +544,7 @@ static void fill_days(struct draft *draft) {
         for (uint32_t weekday = 0; weekday < 7; weekday++)
             item->days[length - 28][weekday] =
                 days_of_kind(draft, length, weekday);
-    for (uint32_t month = 1; month <= 12; month++)
+    for (uint32_t month = 1; month <= 12 && !in_common_year; month++)
         for (uint32_t weekday = 0; weekday < 7; weekday++)
             in_common_year |=
                 (item->months >> month & 1) != 0 &&

@@ -1,0 +1,164 @@
+/* When next? The verbs that need no base. */
+#include "cli/cron_asked.h"
+#include "cli/cron_check.h"
+#include "cli/reach.h"
+#include "cli/talk.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+
+enum { COUNT_MOST = 1000000 };
+
+static void show(const struct call *call, const struct cron_zone *zone,
+                 int64_t at) {
+    char text[CRON_INSTANT_BYTES];
+
+    cron_instant_format(zone, at, text);
+    if (call_has(call, "json"))
+        (void)talk_outf("{\"epoch\":%" PRId64 ",\"at\":\"%s\"}\n", at, text);
+    else if (call_has(call, "epoch"))
+        (void)talk_outf("%" PRId64 "\n", at);
+    else
+        (void)talk_outf("%s\n", text);
+}
+
+static void show_none(const struct call *call) {
+    (void)talk_outf(call_has(call, "json") ? "{\"epoch\":null,\"at\":null}\n"
+                                           : "none\n");
+}
+
+typedef enum cron_found search(const struct cron_asked *asked,
+                               const struct cron_zone *zone, int64_t from,
+                               int64_t *ret_at, struct err *err);
+
+/* Up to --count answers, each one `by` seconds behind the one before. */
+static bool show_answers(struct call *call, search *find, int64_t by,
+                         const struct cron_asked *asked,
+                         const struct cron_zone *zone, struct err *err) {
+    long long count = 1;
+    int64_t from, at = 0;
+
+    if (!call_number(call, "count", 1, COUNT_MOST, &count, err) ||
+        !cron_asked_from(call, &from, err))
+        return false;
+    for (long long i = 0; i < count; i++) {
+        enum cron_found found = find(asked, zone, from, &at, err);
+        if (found == CRON_FAILED)
+            return false;
+        if (found == CRON_NONE && i == 0)
+            show_none(call);
+        if (found == CRON_NONE)
+            break;
+        show(call, zone, at);
+        if (at == (by > 0 ? INT64_MAX : INT64_MIN))
+            break;
+        from = at + by;
+    }
+    return true;
+}
+
+static int answer(struct call *call, search *find, int64_t by) {
+    struct cron_asked asked = {0};
+    struct cron_zone *zone = NULL;
+    struct err err = {0};
+    bool ok = cron_asked_item(call, &asked, &err) &&
+              cron_asked_zone(call, &zone, &err) &&
+              show_answers(call, find, by, &asked, zone, &err);
+
+    cron_asked_clear(&asked);
+    cron_zone_unref(zone);
+    return ok ? talk_end(0) : talk_error(&err);
+}
+
+int cmd_cron_next(struct call *call) {
+    return call_has(call, "batch") ? cron_batch(call)
+                                   : answer(call, cron_asked_next, 1);
+}
+
+int cmd_cron_prev(struct call *call) {
+    return answer(call, cron_asked_prev, -1);
+}
+
+/* ---- explain ------------------------------------------------------------- */
+
+static void explain_one(const struct call *call, const struct cron_item *item,
+                        const char *json_text) {
+    size_t len = cron_item_explain(item, NULL, 0);
+    CLEANUP(free_string) char *words = mem_alloc(len + 1);
+
+    (void)cron_item_explain(item, words, len + 1);
+    if (!call_has(call, "json")) {
+        (void)talk_outf("%s\n", words);
+        return;
+    }
+    CLEANUP(text_clear) struct text line = TEXT_INIT;
+    struct json json;
+    json_open(&json, &line);
+    json_object(&json);
+    json_key(&json, "words");
+    json_string(&json, words);
+    json_key(&json, "item");
+    json_raw(&json, span_of(json_text));
+    json_end(&json);
+    text_addc(&line, '\n');
+    (void)talk_out(text_span(&line));
+}
+
+int cmd_cron_explain(struct call *call) {
+    struct cron_asked asked = {0};
+    struct err err = {0};
+
+    if (!cron_asked_item(call, &asked, &err))
+        return talk_error(&err);
+    if (asked.texts[0][0] == '{' && call->words[0][0] != '{' &&
+        strcmp(call->words[0], "-") != 0 && !call_has(call, "json"))
+        for (size_t i = 0; i < asked.count; i++)
+            (void)talk_outf("%s\n", asked.texts[i]);
+    for (size_t i = 0; i < asked.count; i++)
+        explain_one(call, asked.items[i], asked.texts[i]);
+    cron_asked_clear(&asked);
+    return talk_end(0);
+}
+
+/* ---- check --------------------------------------------------------------- */
+
+static void show_finding(void *ctx, const char *name, bool bad,
+                         const char *sentence) {
+    const struct call *call = ctx;
+    CLEANUP(text_clear) struct text line = TEXT_INIT;
+    struct json json;
+
+    if (!call_has(call, "json")) {
+        (void)talk_outf(
+            "%s%s%s: %s\n", talk_colour(bad ? TALK_WARM : TALK_PLAIN),
+            bad ? "warning" : "note", talk_colour(TALK_PLAIN), sentence);
+        return;
+    }
+    json_open(&json, &line);
+    json_object(&json);
+    json_key(&json, "name");
+    json_string(&json, name);
+    json_key(&json, "warning");
+    json_bool(&json, bad);
+    json_key(&json, "text");
+    json_string(&json, sentence);
+    json_end(&json);
+    text_addc(&line, '\n');
+    (void)talk_out(text_span(&line));
+}
+
+int cmd_cron_check(struct call *call) {
+    struct cron_asked asked = {0};
+    struct cron_zone *zone = NULL;
+    struct err err = {0};
+    int64_t from;
+    bool well = true;
+    bool ok = cron_asked_item(call, &asked, &err) &&
+              cron_asked_zone(call, &zone, &err) &&
+              cron_asked_from(call, &from, &err) &&
+              cron_check(&asked, zone, from, show_finding, call, &well, &err);
+
+    cron_asked_clear(&asked);
+    cron_zone_unref(zone);
+    return ok ? talk_end(well ? 0 : 1) : talk_error(&err);
+}

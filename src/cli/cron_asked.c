@@ -1,0 +1,185 @@
+#include "cli/cron_asked.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "cli/reach.h"
+#include "os/clock.h"
+
+enum { ITEM_BYTES = 1 << 20 };
+
+bool cron_err_set(struct err *err, const struct cron_err *from) {
+    enum err_kind kind = from->kind == CRON_ERR_SYSTEM  ? ERR_CANNOT
+                         : from->kind == CRON_ERR_RANGE ? ERR_USAGE
+                                                        : ERR_DATA;
+
+    return err_set(err, kind, "%s", from->text);
+}
+
+/* ---- patterns ------------------------------------------------------------ */
+
+static bool add_item(struct cron_asked *asked, const char *text, size_t bytes,
+                     struct err *err) {
+    struct cron_err cron_err;
+
+    if (!cron_item_parse(text, bytes, &asked->items[asked->count], &cron_err))
+        return cron_err_set(err, &cron_err);
+    asked->texts[asked->count++] = mem_copy(text, bytes);
+    return true;
+}
+
+static bool add_crontab(struct cron_asked *asked, const char *line,
+                        struct err *err) {
+    struct cron_crontab crontab;
+    struct cron_err cron_err;
+    bool ok = true;
+
+    if (!cron_crontab_parse(line, NULL, &crontab, &cron_err))
+        return cron_err_set(err, &cron_err);
+    if (crontab.kind != CRON_LINE_TIMES)
+        ok = err_set(err, ERR_DATA,
+                     "'%s' is no item: an item is JSON or the five columns of "
+                     "a crontab line",
+                     line);
+    else if (*crontab.rest != '\0')
+        ok = err_set(err, ERR_DATA,
+                     "'%s' stands behind the five columns; leave the command "
+                     "out",
+                     crontab.rest);
+    for (size_t i = 0; i < crontab.item_count && ok; i++)
+        ok = add_item(asked, crontab.items[i], strlen(crontab.items[i]), err);
+    cron_crontab_clear(&crontab);
+    return ok;
+}
+
+bool cron_asked_parse(struct cron_asked *asked, struct span text,
+                      struct err *err) {
+    struct span trimmed = span_trim(text);
+
+    *asked = (struct cron_asked){0};
+    if (trimmed.len > 0 &&
+        (strchr("@*~H", trimmed.p[0]) != NULL ||
+         memchr(trimmed.p, ' ', trimmed.len) != NULL) &&
+        strchr("{[\"", trimmed.p[0]) == NULL) {
+        CLEANUP(free_string) char *line = span_string(trimmed);
+        return add_crontab(asked, line, err);
+    }
+    return add_item(asked, text.p, text.len, err);
+}
+
+void cron_asked_clear(struct cron_asked *asked) {
+    for (size_t i = 0; i < asked->count; i++) {
+        cron_item_unref(asked->items[i]);
+        free(asked->texts[i]);
+    }
+    *asked = (struct cron_asked){0};
+}
+
+enum cron_found cron_asked_next(const struct cron_asked *asked,
+                                const struct cron_zone *zone, int64_t from,
+                                int64_t *ret_at, struct err *err) {
+    enum cron_found best = CRON_NONE;
+
+    for (size_t i = 0; i < asked->count; i++) {
+        struct cron_err cron_err;
+        int64_t at;
+        enum cron_found found =
+            cron_next(asked->items[i], zone, from, &at, &cron_err);
+        if (found == CRON_FAILED) {
+            cron_err_set(err, &cron_err);
+            return found;
+        }
+        if (found == CRON_FOUND && (best == CRON_NONE || at < *ret_at)) {
+            *ret_at = at;
+            best = found;
+        }
+    }
+    return best;
+}
+
+enum cron_found cron_asked_prev(const struct cron_asked *asked,
+                                const struct cron_zone *zone, int64_t from,
+                                int64_t *ret_at, struct err *err) {
+    enum cron_found best = CRON_NONE;
+
+    for (size_t i = 0; i < asked->count; i++) {
+        struct cron_err cron_err;
+        int64_t at;
+        enum cron_found found =
+            cron_prev(asked->items[i], zone, from, &at, &cron_err);
+        if (found == CRON_FAILED) {
+            cron_err_set(err, &cron_err);
+            return found;
+        }
+        if (found == CRON_FOUND && (best == CRON_NONE || at > *ret_at)) {
+            *ret_at = at;
+            best = found;
+        }
+    }
+    return best;
+}
+
+/* ---- from the command line ----------------------------------------------- */
+
+bool cron_asked_zone(const struct call *call, struct cron_zone **ret_zone,
+                     struct err *err) {
+    struct cron_err cron_err;
+
+    if (!cron_zone_open(call_value(call, "zone"), ret_zone, &cron_err))
+        return cron_err_set(err, &cron_err);
+    return true;
+}
+
+bool cron_asked_from(const struct call *call, int64_t *ret_from,
+                     struct err *err) {
+    const char *value = call_value(call, "from");
+
+    if (value == NULL)
+        *ret_from = wall_s(clock_wall());
+    else if (!cron_instant_parse(value, ret_from))
+        return err_set(err, ERR_USAGE,
+                       "'--from' takes seconds since 1970, or a time such as "
+                       "2026-03-08T01:59:30-08:00, not '%s'",
+                       value);
+    return true;
+}
+
+static bool read_input(struct text *text, struct err *err) {
+    char piece[4096];
+
+    for (;;) {
+        ssize_t got = read(STDIN_FILENO, piece, sizeof(piece));
+        if (got < 0 && errno == EINTR)
+            continue;
+        if (got < 0)
+            return err_errno(err, errno, "cannot read standard input");
+        if (got == 0)
+            return true;
+        if (text->len > ITEM_BYTES)
+            return err_set(err, ERR_DATA, "an item of more than 1 MiB");
+        text_add(text, piece, (size_t)got);
+    }
+}
+
+bool cron_asked_item(struct call *call, struct cron_asked *asked,
+                     struct err *err) {
+    CLEANUP(text_clear) struct text text = TEXT_INIT;
+
+    if (call->word_count == 0)
+        return err_set(err, ERR_USAGE,
+                       "'%s' needs an item, such as '{\"minute\": 0, "
+                       "\"dst_fixes\": [\"skip\", \"repeat_use_both\"]}' or "
+                       "'0 * * * *'",
+                       call->command->name);
+    /* Five columns without quotes come as five words. */
+    for (size_t i = 0; i < call->word_count; i++)
+        text_addf(&text, "%s%s", i == 0 ? "" : " ", call->words[i]);
+    if (strcmp(text_string(&text), "-") == 0) {
+        text_reset(&text);
+        if (!read_input(&text, err))
+            return false;
+    }
+    return cron_asked_parse(asked, text_span(&text), err) ||
+           (cron_asked_clear(asked), false);
+}
