@@ -34,7 +34,7 @@ struct api;
 struct api_call;
 struct base;    /* serve/base.h */
 struct checker; /* serve/checker.h */
-struct output; /* os/output.h */
+struct output;  /* os/output.h */
 
 enum api_method { API_GET, API_POST, API_PUT, API_METHODS };
 
@@ -49,16 +49,16 @@ enum api_permission {
 struct api_actor {
     uid_t uid;
     gid_t gid;
-    bool known;     /* false: over TCP, nobody in particular */
-    bool in_group;  /* of the base, among supplementary groups */
+    bool known;    /* false: over TCP, nobody in particular */
+    bool in_group; /* of the base, among supplementary groups */
 };
 
 struct api_request {
     enum api_method method;
     struct span uri; /* path and query as sent, percent signs and all */
     struct api_actor actor;
-    bool wants_sse;            /* Accept: text/event-stream */
-    struct span last_event_id; /* of SSE; empty: none */
+    bool wants_sse;              /* Accept: text/event-stream */
+    struct span last_event_id;   /* of SSE; empty: none */
     struct span idempotency_key; /* of POST jobs; empty: none */
 };
 
@@ -88,8 +88,8 @@ struct api_options {
     struct base *base;     /* NULL: routes that need files answer 503 */
     struct output *output; /* NULL: no logs */
     const struct api_roles *roles;
-    uid_t owner;           /* of the base */
-    bool group;            /* members of its group may use it */
+    uid_t owner;              /* of the base */
+    bool group;               /* members of its group may use it */
     struct wall (*now)(void); /* NULL: the clock */
     uint64_t seed;            /* of generated ids */
 };

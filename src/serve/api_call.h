@@ -124,6 +124,15 @@ bool api_query_check(struct api_call *call, const char *const *keys);
 /* The job of params[0] (an id, a beginning of one, @last); fails the call. */
 bool api_job(struct api_call *call, struct job *ret_job);
 
+/* Bodies of orders; each fails the call. An object with no other keys than
+ * these (NULL behind the last); an empty body is an empty object. */
+bool api_body_object(struct api_call *call, const char *const *keys,
+                     struct json_value *ret_object);
+bool api_body_string(struct api_call *call, struct json_value object,
+                     const char *key, struct span *ret_value);
+bool api_body_flag(struct api_call *call, struct json_value object,
+                   const char *key, bool *ret_value);
+
 /* ---- waiting --------------------------------------------------------------
  */
 
