@@ -1,0 +1,20 @@
+# What signals do to run, and what happens when a host dies.
+$ pointsman -q init
+$ pointsman run --id long -- sleep 100 & p=$!; until pointsman status long 2>/dev/null | grep -q executing; do :; done; kill -TERM $p; wait $p
+! pointsman: cancelling long; Ctrl-C again kills it
+! pointsman: long: operator...
+= 143
+# The second one does not wait for those who do not listen.
+$ pointsman run --id deaf -- sh -c 'trap "" TERM; echo deaf; while :; do sleep 1; done' >out & p=$!; until grep -qs deaf out; do :; done; kill -TERM $p; until pointsman status --json deaf | grep -q '"cancel_asked":true'; do :; done; kill -TERM $p; wait $p
+! pointsman: cancelling deaf; Ctrl-C again kills it
+! pointsman: deaf: operator...
+= 137
+# A run that found another one at work takes over when that one dies.
+$ pointsman set queue.concurrency 1
+$ pointsman run --id first --at-most-once -- sleep 100 & p=$!; until pointsman status first 2>/dev/null | grep -q executing; do :; done; pointsman run --id second -- echo taken over & q=$!; until pointsman status second >/dev/null 2>&1; do :; done; kill -KILL $p; wait $q
+| taken over
+$ pointsman wait first
+! first: at-most-once..., exit code <n>
+= 1
+$ pointsman fsck
+! 0 change sets, ... events, 0 problems
