@@ -272,7 +272,21 @@ struct cgroup_leaf *cgroup_leaf_take(struct cgroup_tree *tree) {
     return leaf;
 }
 
+static void remove_leaf(struct cgroup_tree *tree, struct cgroup_leaf *leaf) {
+    char name[16];
+    snprintf(name, sizeof name, "%u", leaf->number);
+    cgroup_leaf_drop(leaf);
+    unlinkat(tree->dir_fd, name, AT_REMOVEDIR);
+}
+
+/* Linux counts the kills of a cgroup, and takes a child that was cloned from a
+ * parent of another count for one that was born while a kill was under way. So
+ * nobody can be born by clone3 into a leaf that was ever killed. */
 void cgroup_leaf_give(struct cgroup_tree *tree, struct cgroup_leaf *leaf) {
+    if (leaf->killed) {
+        remove_leaf(tree, leaf);
+        return;
+    }
     leaf->next = tree->free;
     tree->free = leaf;
 }
@@ -328,6 +342,7 @@ void cgroup_leaf_signal(const struct cgroup_leaf *leaf, int signal) {
     free(pids);
 }
 
-void cgroup_leaf_kill(const struct cgroup_leaf *leaf) {
+void cgroup_leaf_kill(struct cgroup_leaf *leaf) {
+    leaf->killed = true;
     write_at(leaf->dir_fd, "cgroup.kill", "1");
 }

@@ -1,5 +1,6 @@
 /* cgroup v2 as the guard needs it: one tree a life of a guard, in it leaves
- * that tasks are born into; a leaf that is empty again serves the next task.
+ * that tasks are born into; a leaf that is empty again serves the next task,
+ * unless it was killed: Linux since 6.13 may kill whoever is born there later.
  * Who is in a leaf cannot leave it by setsid or double fork, so killing the
  * leaf kills the task, and an empty leaf proves that nothing of it runs.
  *
@@ -23,6 +24,7 @@ struct cgroup_leaf {
     int dir_fd;
     int events_fd; /* poll for POLLPRI: populated changed */
     unsigned number;
+    bool killed;
 };
 
 struct cgroup_tree {
@@ -54,7 +56,7 @@ void cgroup_leaf_give(struct cgroup_tree *tree, struct cgroup_leaf *leaf);
 /* Never used again (somebody is still in it). */
 void cgroup_leaf_drop(struct cgroup_leaf *leaf);
 bool cgroup_leaf_populated(const struct cgroup_leaf *leaf);
-void cgroup_leaf_kill(const struct cgroup_leaf *leaf);
+void cgroup_leaf_kill(struct cgroup_leaf *leaf);
 /* To each process in it now; one born meanwhile may miss it. */
 void cgroup_leaf_signal(const struct cgroup_leaf *leaf, int signal);
 

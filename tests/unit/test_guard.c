@@ -294,8 +294,8 @@ static void kill_when_told_all(struct world *world, uint64_t id) {
 /* It lives until its progress was told. */
 static void progress_is_told_while_it_runs(void **state) {
     struct world *world = *state;
-    struct guard_start start = task(
-        1, SH("echo 50 half way >&4; echo 100 done >&4; exec sleep 1000"));
+    struct guard_start start =
+        task(1, SH("echo 50 half way >&4; echo 100 done >&4; exec sleep 1000"));
     start.progress_fd = true;
     world->on_progress = kill_when_told_all;
     guard_start(world->guard, &start);
@@ -406,6 +406,18 @@ static void paused_task_goes_on(void **state) {
 
 /* ---- many ---- */
 
+/* Each leaves somebody behind who has to be killed. */
+static void tasks_run_where_others_were_killed(void **state) {
+    struct world *world = *state;
+    for (uint64_t id = 1; id <= 8; id += 2) {
+        struct seen *seen = run_sh(world, id, "sleep 1000 >&- 2>&- & exit 0");
+        assert_int_equal(seen->end.exit_code, 0);
+        seen = run_sh(world, id + 1, "echo alive");
+        assert_int_equal(seen->end.signal, 0);
+        assert_int_equal(seen->end.exit_code, 0);
+    }
+}
+
 static void thousands_of_tasks_end_once_each(void **state) {
     struct world *world = *state;
     enum { MANY = 2000 };
@@ -486,6 +498,7 @@ int main(int argc, char **argv) {
         CASE(timeout_ends_a_deaf_task),
         CASE(timeout_ends_a_task_that_stopped_itself),
         CASE(paused_task_goes_on),
+        CASE(tasks_run_where_others_were_killed),
         CASE(thousands_of_tasks_end_once_each),
         CASE(start_waiting_for_a_slot_can_be_withdrawn),
         CASE(many_lasting_tasks_end_at_once_when_killed),
@@ -493,6 +506,7 @@ int main(int argc, char **argv) {
         GROUPS(child_gets_only_its_own_descriptors),
         GROUPS(deaf_task_is_killed_after_the_grace),
         GROUPS(timeout_ends_a_task_that_stopped_itself),
+        GROUPS(tasks_run_where_others_were_killed),
         GROUPS(thousands_of_tasks_end_once_each),
         GROUPS(many_lasting_tasks_end_at_once_when_killed),
     };
