@@ -14,10 +14,9 @@ char *cron_instant_format(const struct cron_zone *zone, int64_t at,
     int64_t day;
     unsigned s;
 
-    if (at < CRON_OLDEST + 2 * DAY_S || at > CRON_NEWEST - 368 * DAY_S) {
-        snprintf(ret, CRON_INSTANT_BYTES, "%" PRId64, at);
+    snprintf(ret, CRON_INSTANT_BYTES, "%" PRId64, at);
+    if (at < CRON_OLDEST || at > CRON_NEWEST)
         return ret;
-    }
     if (zone != NULL)
         offset = cron_zone_offset_s(zone, at);
     /* RFC 3339 knows no seconds in an offset. */
@@ -27,6 +26,8 @@ char *cron_instant_format(const struct cron_zone *zone, int64_t at,
     s = (unsigned)(at + offset - day * DAY_S);
     away_min = (unsigned)(offset < 0 ? -offset : offset) / 60;
     date = civil_of_day((int32_t)day);
+    if (date.year < 0 || date.year > 9999)
+        return ret;
     snprintf(ret, CRON_INSTANT_BYTES,
              "%04u-%02u-%02uT%02u:%02u:%02u%c%02u:%02u",
              (unsigned)date.year % 10000, date.month % 100, date.day % 100,

@@ -180,42 +180,49 @@ void zone_draft_clear(struct zone_draft *draft) {
     *draft = (struct zone_draft){0};
 }
 
-struct change {
-    int64_t at;
-    int32_t offset_s;
-};
-
-/* A year's two changes in the order of time. At one instant the end of a former
- * summer comes before the start of the next: that is summer all year. */
-static size_t changes_of_year(const struct tz_rule *rule, int32_t year,
-                              struct change ret[2]) {
-    struct change start = {tz_rule_start(rule, year), rule->summer_s};
-    struct change end = {tz_rule_end(rule, year), rule->standard_s};
-    bool start_first = start.at <= end.at;
-
-    ret[0] = start_first ? start : end;
-    ret[1] = start_first ? end : start;
-    return start.at == end.at ? 0 : 2;
-}
-
 /* So many years lie on both sides of the cycle in the table: each stretch near
  * the seam has its neighbours, and they come from the rule. */
 enum { MARGIN_YEARS = 10 };
 
-/* Writes the rule out: all its changes behind `after`. */
+struct summer {
+    int64_t start, end;
+};
+
+static bool draft_summer(struct zone_draft *draft, const struct tz_rule *rule,
+                         struct summer summer, int64_t after,
+                         struct cron_err *err) {
+    return (summer.start <= after ||
+            zone_draft_add(draft, summer.start, rule->summer_s, err)) &&
+           (summer.end <= after ||
+            zone_draft_add(draft, summer.end, rule->standard_s, err));
+}
+
+static bool is_southern(const struct tz_rule *rule, int32_t year) {
+    return tz_rule_start(rule, year) > tz_rule_end(rule, year);
+}
+
+/* Writes the rule out: all its changes behind `after`. South of the equator a
+ * summer ends in the year after. Summers that meet or overlap are one. */
 static bool draft_rule(struct zone_draft *draft, const struct tz_rule *rule,
                        int64_t after, int32_t year, struct cron_err *err) {
     int32_t last = year + CYCLE_YEARS + 2 * MARGIN_YEARS;
-    struct change changes[2];
+    int32_t later = is_southern(rule, year);
+    struct summer now = {INT64_MIN, INT64_MIN};
 
-    for (; year <= last; year++) {
-        size_t count = changes_of_year(rule, year, changes);
-        for (size_t i = 0; i < count; i++)
-            if (changes[i].at > after &&
-                !zone_draft_add(draft, changes[i].at, changes[i].offset_s, err))
-                return false;
+    for (year -= later; year <= last; year++) {
+        struct summer next = {tz_rule_start(rule, year),
+                              tz_rule_end(rule, year + later)};
+        if (next.start >= next.end)
+            continue;
+        if (next.start <= now.end) {
+            now.end = next.end > now.end ? next.end : now.end;
+            continue;
+        }
+        if (!draft_summer(draft, rule, now, after, err))
+            return false;
+        now = next;
     }
-    return true;
+    return draft_summer(draft, rule, now, after, err);
 }
 
 static int32_t year_of(int64_t at) {
@@ -225,6 +232,22 @@ static int32_t year_of(int64_t at) {
      * has one. */
     day = day < -4000000 ? -4000000 : day > 4000000 ? 4000000 : day;
     return civil_of_day((int32_t)day).year;
+}
+
+/* Summer all the year round: the rule has changes, but they meet. What is
+ * written out then ends in a change that never comes. */
+static bool drop_still_cycle(struct zone_draft *draft, int64_t cycle_start,
+                             bool always) {
+    size_t kept = 0;
+
+    while (kept < draft->count && draft->times[kept] < cycle_start)
+        kept++;
+    if (kept < draft->count && draft->times[kept] - cycle_start < CYCLE_S)
+        return false;
+    if (always && kept > 0)
+        draft->first_s = draft->offsets[kept - 1];
+    draft->count = always ? 0 : kept;
+    return true;
 }
 
 static bool draft_future(struct zone_draft *draft, const struct tz_rule *rule,
@@ -239,14 +262,14 @@ static bool draft_future(struct zone_draft *draft, const struct tz_rule *rule,
         return always || zone_draft_add(draft, last, rule->standard_s, err);
     }
     if (always)
-        draft->first_s = tz_rule_start(rule, year) < tz_rule_end(rule, year)
-                             ? rule->standard_s
-                             : rule->summer_s;
-    zone->cycles = true;
-    zone->cycles_back = always;
+        draft->first_s = rule->standard_s;
     zone->cycle_start =
         (int64_t)day_of_civil(year + MARGIN_YEARS, 1, 1) * DAY_S;
-    return draft_rule(draft, rule, last, year, err);
+    if (!draft_rule(draft, rule, last, year, err))
+        return false;
+    zone->cycles = !drop_still_cycle(draft, zone->cycle_start, always);
+    zone->cycles_back = zone->cycles && always;
+    return true;
 }
 
 static void measure(struct cron_zone *zone) {
@@ -284,8 +307,6 @@ bool zone_make(struct zone_draft *draft, const struct tz_rule *rule,
     zone->times = draft->times;
     draft->times = NULL;
     zone_draft_clear(draft);
-    if (zone->count == 0)
-        zone->cycles = false;
     measure(zone);
     *ret_zone = zone;
     return true;

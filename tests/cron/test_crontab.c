@@ -1,0 +1,296 @@
+/* Crontab lines as items, and items in words. */
+#include <pointsman/cron.h>
+
+#include "support/test.h"
+
+#define OFTEN ", \"dst_fixes\": [\"skip\", \"repeat_use_both\"]}"
+#define SELDOM ", \"dst_fixes\": [\"unskip\", \"repeat_use_only_early\"]}"
+
+static const struct {
+    const char *line, *first, *second;
+} good[] = {
+    {"* * * * *", "{\"minute\": {}" OFTEN, NULL},
+    {"*/5 * * * *", "{\"minute\": {\"period\": 5}" OFTEN, NULL},
+    {"*/59 * * * *", "{\"minute\": [0, 59]" OFTEN, NULL},
+    {"*/60 * * * *", "{\"minute\": 0" OFTEN, NULL},
+    {"0 * * * *", "{\"minute\": 0" OFTEN, NULL},
+    {"* 3 * * *", "{\"minute\": {}, \"hour\": 3" OFTEN, NULL},
+    {"30 2 * * *", "{\"minute\": 30, \"hour\": 2" SELDOM, NULL},
+    {"5 0-23/2 * * *", "{\"minute\": 5, \"hour\": {\"period\": 2}" SELDOM,
+     NULL},
+    {"1,2,3,10-20/5 4 * * *",
+     "{\"minute\": [1, 2, 3, 10, 15, 20], \"hour\": 4" SELDOM, NULL},
+    {"0 22 * * 1-5",
+     "{\"minute\": 0, \"hour\": 22, \"day_of_week\": {\"start\": \"Mon\", "
+     "\"end\": \"Fri\"}" SELDOM,
+     NULL},
+    {"5 4 * * sun",
+     "{\"minute\": 5, \"hour\": 4, \"day_of_week\": \"Sun\"" SELDOM, NULL},
+    {"5 4 * * 7",
+     "{\"minute\": 5, \"hour\": 4, \"day_of_week\": \"Sun\"" SELDOM, NULL},
+    {"5 4 * * 5-7",
+     "{\"minute\": 5, \"hour\": 4, \"day_of_week\": [\"Sun\", \"Fri\", "
+     "\"Sat\"]" SELDOM,
+     NULL},
+    {"5 4 * * Sat-Sun",
+     "{\"minute\": 5, \"hour\": 4, \"day_of_week\": [\"Sun\", \"Sat\"]" SELDOM,
+     NULL},
+    {"15 14 1 * *", "{\"minute\": 15, \"hour\": 14, \"day_of_month\": 1" SELDOM,
+     NULL},
+    {"0 0 1 Jan,jUL *",
+     "{\"minute\": 0, \"hour\": 0, \"day_of_month\": 1, \"month\": [\"Jan\", "
+     "\"Jul\"]" SELDOM,
+     NULL},
+    {"30 4 1,15 * 5",
+     "{\"minute\": 30, \"hour\": 4, \"day_of_month\": [1, 15]" SELDOM,
+     "{\"minute\": 30, \"hour\": 4, \"day_of_week\": \"Fri\"" SELDOM},
+    {"0 4 8-14 * *",
+     "{\"minute\": 0, \"hour\": 4, \"day_of_month\": {\"start\": 8, \"end\": "
+     "14}" SELDOM,
+     NULL},
+    {"0 0 */2 * Mon",
+     "{\"minute\": 0, \"hour\": 0, \"day_of_month\": {\"period\": 2}, "
+     "\"weekday_of_month\": {\"n\": {}, \"day\": \"Mon\"}" SELDOM,
+     NULL},
+    {"@hourly", "{\"minute\": 0" OFTEN, NULL},
+    {"@daily", "{\"minute\": 0, \"hour\": 0" SELDOM, NULL},
+    {"@MidNight", "{\"minute\": 0, \"hour\": 0" SELDOM, NULL},
+    {"@weekly", "{\"minute\": 0, \"hour\": 0, \"day_of_week\": \"Sun\"" SELDOM,
+     NULL},
+    {"@monthly", "{\"minute\": 0, \"hour\": 0, \"day_of_month\": 1" SELDOM,
+     NULL},
+    {"@annually",
+     "{\"minute\": 0, \"hour\": 0, \"day_of_month\": 1, \"month\": "
+     "\"Jan\"" SELDOM,
+     NULL},
+    {"@every 1h30m", "{\"epoch\": {\"period\": 5400}}", NULL},
+    {"@every 90", "{\"epoch\": {\"period\": 90}}", NULL},
+};
+
+static void lines_become_items(void **state) {
+    (void)state;
+    for (size_t i = 0; i < sizeof(good) / sizeof(*good); i++) {
+        struct cron_crontab crontab;
+        struct cron_err err = {0};
+        if (!cron_crontab_parse(good[i].line, NULL, &crontab, &err))
+            fail_msg("%s: %s", good[i].line, err.text);
+        assert_int_equal(crontab.kind, CRON_LINE_TIMES);
+        assert_int_equal(crontab.item_count, good[i].second == NULL ? 1 : 2);
+        assert_string_equal(crontab.items[0], good[i].first);
+        if (good[i].second != NULL)
+            assert_string_equal(crontab.items[1], good[i].second);
+        assert_string_equal(crontab.rest, "");
+        for (size_t n = 0; n < crontab.item_count; n++) {
+            struct cron_item *item;
+            if (!cron_item_parse(crontab.items[n], strlen(crontab.items[n]),
+                                 &item, &err))
+                fail_msg("%s: %s", crontab.items[n], err.text);
+            cron_item_unref(item);
+        }
+        cron_crontab_clear(&crontab);
+    }
+}
+
+static void wrong_lines_are_refused_with_their_place(void **state) {
+    static const struct {
+        const char *line;
+        int column;
+        const char *said;
+    } bad[] = {
+        {"60 * * * *", 1, "minute goes from 0 to 59"},
+        {"* 24 * * *", 3, "hour goes from 0 to 23"},
+        {"* * 0 * *", 5, "day_of_month goes from 1"},
+        {"* * * 13 *", 7, "month goes from 1 to 12"},
+        {"* * * * 8", 9, "day_of_week goes from 0 to 7"},
+        {"* * * *", 8, "'day_of_week' is missing"},
+        {"*/0 * * * *", 3, "a step of minute"},
+        {"5/10 * * * *", 2, "behind a range, as in 5-59/5"},
+        {"20-10 * * * *", 1, "ends before it begins"},
+        {"1-5x * * * *", 4, "does not belong"},
+        {"0~30 * * * *", 2, "random times"},
+        {"0 0 * Janu *", 7, "no value of month"},
+        {"foo 0 * * *", 1, "no value of minute"},
+        {"1, 0 * * *", 3, "a number is wanted"},
+        {"H * * * *", 1, "needs a name"},
+        {"@reboot", 1, "is no time"},
+        {"@fortnightly", 1, "is not known"},
+        {"@every x", 8, "wants a time"},
+        {"@every 99999999999999999999d", 8, "longer than a century"},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(bad) / sizeof(*bad); i++) {
+        struct cron_crontab crontab;
+        struct cron_err err = {0};
+        if (cron_crontab_parse(bad[i].line, NULL, &crontab, &err))
+            fail_msg("%s was taken", bad[i].line);
+        if (strstr(err.text, bad[i].said) == NULL ||
+            err.column != bad[i].column)
+            fail_msg("%s: %s", bad[i].line, err.text);
+    }
+}
+
+static void other_lines_are_told_apart(void **state) {
+    static const struct {
+        const char *line;
+        enum cron_line kind;
+        const char *rest;
+    } cases[] = {
+        {"", CRON_LINE_EMPTY, ""},
+        {"   \n", CRON_LINE_EMPTY, "\n"},
+        {"# m h dom mon dow user command", CRON_LINE_EMPTY,
+         "# m h dom mon dow user command"},
+        {"SHELL=/bin/sh", CRON_LINE_SETTING, "SHELL=/bin/sh"},
+        {"MAILTO = \"\"", CRON_LINE_SETTING, "MAILTO = \"\""},
+        {"17 * * * * root cd / && run-parts --report /etc/cron.hourly",
+         CRON_LINE_TIMES, "root cd / && run-parts --report /etc/cron.hourly"},
+        {"25\t6\t* * *\troot\tx", CRON_LINE_TIMES, "root\tx"},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+        struct cron_crontab crontab;
+        assert_true(cron_crontab_parse(cases[i].line, NULL, &crontab, NULL));
+        assert_int_equal(crontab.kind, cases[i].kind);
+        assert_string_equal(crontab.rest, cases[i].rest);
+        cron_crontab_clear(&crontab);
+    }
+}
+
+static void h_is_stable_and_spreads(void **state) {
+    unsigned seen[60] = {0}, different = 0;
+
+    (void)state;
+    for (int i = 0; i < 600; i++) {
+        struct cron_crontab a, b;
+        char name[16];
+        snprintf(name, sizeof(name), "job%d", i);
+        assert_true(cron_crontab_parse("H H(0-7) H * *", name, &a, NULL));
+        assert_true(cron_crontab_parse("H H(0-7) H * *", name, &b, NULL));
+        assert_string_equal(a.items[0], b.items[0]);
+        seen[cron_stable_offset(name, 0, 60)]++;
+        cron_crontab_clear(&a);
+        cron_crontab_clear(&b);
+    }
+    for (int i = 0; i < 60; i++) {
+        different += seen[i] > 0;
+        assert_true(seen[i] < 40);
+    }
+    assert_true(different > 50);
+    assert_int_equal(cron_stable_offset("x", 5, 0), 0);
+    assert_int_equal(cron_stable_offset("x", 5, 1), 0);
+}
+
+static void items_are_explained(void **state) {
+    static const struct {
+        const char *text, *words;
+    } cases[] = {
+        {"{\"epoch\":{\"period\":300}}",
+         "every 5 minutes, counted from 0 (1970-01-01T00:00:00Z). "},
+        {"{\"epoch\":2700}", "once, at 2700 (1970-01-01T00:45:00Z). "},
+        {"{\"minute\":{}" OFTEN, "every minute. When clocks change, a time "
+                                 "that is jumped over is left out; a time "
+                                 "that comes twice fires both times."},
+        {"{\"minute\":{\"period\":15},\"hour\":[9,10,11]" OFTEN,
+         "every 15 minutes of hours 9 to 11 every day. "},
+        {"{\"minute\":[0,30],\"hour\":{}" SELDOM,
+         "every 30 minutes. When clocks change, a time that is jumped over "
+         "fires one second before the jump; a time that comes twice fires "
+         "only the first time."},
+        {"{\"minute\":3" OFTEN, "at minute 3 of every hour. "},
+        {"{\"minute\":0,\"hour\":4,\"day_of_month\":[1,-1],\"month\":[\"jan\","
+         "\"dec\"]" SELDOM,
+         "at 04:00 on the 1st and last day of the month in January and "
+         "December. "},
+        {"{\"minute\":0,\"hour\":4,\"weekday_of_month\":{\"n\":[2,-1],"
+         "\"day\":\"Tue\"}" SELDOM,
+         "at 04:00 on the second Tuesday or the last Tuesday of the month. "},
+        {"{\"minute\":0,\"hour\":4,\"iter_day\":{\"start\":\"2026-01-06\","
+         "\"period\":3},\"except\":[\"12-25\",\"2026-01-09\"]" SELDOM,
+         "at 04:00, every 3rd day counted from 2026-01-06, but not on 25 "
+         "December and 2026-01-09. "},
+        {"{\"minute\":0,\"hour\":4,\"second\":30,\"year\":2030" SELDOM,
+         "at 04:00, at second 30 every day in 2030. "},
+    };
+    char words[1024], few[10];
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+        struct cron_item *item;
+        struct cron_err err;
+        if (!cron_item_parse(cases[i].text, strlen(cases[i].text), &item, &err))
+            fail_msg("%s: %s", cases[i].text, err.text);
+        size_t len = cron_item_explain(item, words, sizeof(words));
+        assert_int_equal(len, strlen(words));
+        if (strncmp(words, cases[i].words, strlen(cases[i].words)) != 0)
+            fail_msg("%s: %s", cases[i].text, words);
+        assert_int_equal(cron_item_explain(item, few, sizeof(few)), len);
+        assert_int_equal(strncmp(few, words, 9), 0);
+        assert_int_equal(few[9], '\0');
+        assert_int_equal(cron_item_explain(item, NULL, 0), len);
+        cron_item_unref(item);
+    }
+}
+
+static void instants_are_written_and_read(void **state) {
+    static const struct {
+        const char *text;
+        int64_t at;
+    } good_ones[] = {
+        {"0", 0},
+        {"-1", -1},
+        {"-9223372036854775808", INT64_MIN},
+        {"9223372036854775807", INT64_MAX},
+        {"2013-03-10T01:59:59-08:00", 1362909599},
+        {"2013-03-10 09:59:59.75Z", 1362909599},
+        {"1969-12-31T23:59:59z", -1},
+        {"2000-02-29T00:00:00+05:30", 951762600},
+    };
+    static const char *const bad[] = {"",
+                                      "-",
+                                      "x",
+                                      "1.5",
+                                      "9223372036854775808",
+                                      "2013-03-10",
+                                      "2013-03-10T01:59:59",
+                                      "2013-02-29T00:00:00Z",
+                                      "2013-03-10T24:00:00Z",
+                                      "2013-03-10T01:59:59+0800",
+                                      "2013-03-10T01:59:59+08",
+                                      "2013-03-10T01:59:59Zx",
+                                      "2013-03-10T01:59:59.Z"};
+    char text[CRON_INSTANT_BYTES];
+    struct cron_zone *zone;
+    int64_t at;
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(good_ones) / sizeof(*good_ones); i++) {
+        if (!cron_instant_parse(good_ones[i].text, &at))
+            fail_msg("%s was refused", good_ones[i].text);
+        assert_true(at == good_ones[i].at);
+    }
+    for (size_t i = 0; i < sizeof(bad) / sizeof(*bad); i++)
+        if (cron_instant_parse(bad[i], &at))
+            fail_msg("%s was taken", bad[i]);
+    assert_true(cron_zone_parse("<+0530>-5:30", &zone, NULL));
+    assert_string_equal(cron_instant_format(zone, 951762600, text),
+                        "2000-02-29T00:00:00+05:30");
+    cron_zone_unref(zone);
+    assert_string_equal(cron_instant_format(NULL, INT64_MAX, text),
+                        "9223372036854775807");
+    assert_string_equal(cron_instant_format(NULL, INT64_C(253402300799), text),
+                        "9999-12-31T23:59:59+00:00");
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(instants_are_written_and_read),
+        cmocka_unit_test(lines_become_items),
+        cmocka_unit_test(wrong_lines_are_refused_with_their_place),
+        cmocka_unit_test(other_lines_are_told_apart),
+        cmocka_unit_test(h_is_stable_and_spreads),
+        cmocka_unit_test(items_are_explained),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

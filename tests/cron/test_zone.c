@@ -1,0 +1,431 @@
+/* Zones: names, rules, files good and hostile, files that change. */
+#include <pointsman/cron.h>
+
+#include <errno.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "cron/zone_bytes.h"
+#include "support/test.h"
+
+static const struct zone_change two_changes[] = {{1000000, 1}, {2000000, 0}};
+static const int32_t two_offsets[] = {3600, 7200};
+
+static void make_good(struct zone_bytes *ret, const char *footer) {
+    zone_bytes_make(ret, two_changes, 2, two_offsets, 2, footer);
+}
+
+static bool decodes(const struct zone_bytes *bytes, struct cron_err *err) {
+    struct cron_zone *zone;
+    /* Of exact size, so that a read behind the end is seen. */
+    void *copy = malloc(bytes->len + 1);
+    bool ok;
+
+    memcpy(copy, bytes->p, bytes->len);
+    copy = realloc(copy, bytes->len > 0 ? bytes->len : 1);
+    ok = cron_zone_decode(copy, bytes->len, &zone, err);
+    free(copy);
+    if (ok)
+        cron_zone_unref(zone);
+    return ok;
+}
+
+static void good_file_is_understood(void **state) {
+    struct zone_bytes bytes;
+    struct cron_zone *zone;
+    int32_t before, after;
+    int64_t at;
+
+    (void)state;
+    make_good(&bytes, "ABC-1");
+    assert_true(cron_zone_decode(bytes.p, bytes.len, &zone, NULL));
+    assert_int_equal(cron_zone_offset_s(zone, INT64_MIN), 3600);
+    assert_int_equal(cron_zone_offset_s(zone, 999999), 3600);
+    assert_int_equal(cron_zone_offset_s(zone, 1000000), 7200);
+    assert_int_equal(cron_zone_offset_s(zone, 2000000), 3600);
+    assert_int_equal(cron_zone_offset_s(zone, INT64_MAX), 3600);
+    assert_true(cron_zone_change(zone, 0, &at, &before, &after));
+    assert_true(at == 1000000 && before == 3600 && after == 7200);
+    assert_true(cron_zone_change(zone, 1000000, &at, &before, &after));
+    assert_true(at == 2000000);
+    assert_false(cron_zone_change(zone, 2000000, &at, &before, &after));
+    cron_zone_unref(zone);
+}
+
+static void rule_behind_the_last_change_goes_on_for_ever(void **state) {
+    struct zone_bytes bytes;
+    struct cron_zone *zone, *rule;
+
+    (void)state;
+    make_good(&bytes, "ABC-1DEF,M3.5.0,M10.5.0/3");
+    assert_true(cron_zone_decode(bytes.p, bytes.len, &zone, NULL));
+    assert_true(cron_zone_parse("ABC-1DEF,M3.5.0,M10.5.0/3", &rule, NULL));
+    for (int64_t at = 3000000; at < INT64_C(800000000000);
+         at += 86400 * 29 + 3601)
+        assert_int_equal(cron_zone_offset_s(zone, at),
+                         cron_zone_offset_s(rule, at));
+    cron_zone_unref(zone);
+    cron_zone_unref(rule);
+}
+
+static void change_that_changes_no_offset_still_ends_the_list(void **state) {
+    /* The rule holds from the last change on, also when that one was only of
+     * the name: it must not reach back. */
+    static const struct zone_change changes[] = {{1000000, 1}, {500000000, 1}};
+    struct zone_bytes bytes;
+    struct cron_zone *zone;
+
+    (void)state;
+    zone_bytes_make(&bytes, changes, 2, two_offsets, 2,
+                    "ABC-2DEF,M3.5.0,M10.5.0/3");
+    assert_true(cron_zone_decode(bytes.p, bytes.len, &zone, NULL));
+    assert_int_equal(cron_zone_offset_s(zone, 15000000), 7200);
+    assert_int_equal(cron_zone_offset_s(zone, 490000000), 7200);
+    assert_int_equal(cron_zone_offset_s(zone, 522000000), 10800);
+    cron_zone_unref(zone);
+}
+
+static void every_shorter_file_is_refused(void **state) {
+    struct zone_bytes bytes, cut;
+    struct cron_err err;
+
+    (void)state;
+    make_good(&bytes, "ABC-1DEF,M3.5.0,M10.5.0/3");
+    assert_true(decodes(&bytes, NULL));
+    for (cut = bytes, cut.len = 0; cut.len < bytes.len; cut.len++) {
+        err.kind = CRON_ERR_NONE;
+        assert_false(decodes(&cut, &err));
+        assert_int_equal(err.kind, CRON_ERR_ZONE);
+    }
+}
+
+static void lying_file_is_refused(void **state) {
+    /* Where it is changed, to what. */
+    static const struct {
+        size_t at;
+        unsigned char value;
+        const char *said;
+    } lies[] = {
+        {0, 'X', "does not begin as one"},
+        {4, 0, "version 1"},
+        {4, 'z', "version is none"},
+        {32, 255, "shorter than its counts"},
+        {36, 255, "shorter than its counts"},
+        {51 + 0, 'X', "does not begin as one"},
+        {51 + 31, 1, "shorter than its counts"},
+        {51 + 32, 255, "shorter than its counts"},
+        {51 + 39, 0, "no types"},
+        {51 + 44 + 8, 1, "in an age"},
+        {51 + 44 + 5, 0xff, "do not increase"},
+        {51 + 44 + 16, 2, "a type it does not have"},
+        {51 + 44 + 18, 0x10, "more than a day"},
+        {51 + 44 + 22, 2, "makes no sense"},
+        {51 + 44 + 23, 9, "makes no sense"},
+        {51 + 44 + 34, 'x', "footer is missing"},
+        {51 + 44 + 35, '1', "no POSIX TZ string"},
+    };
+    struct zone_bytes bytes;
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(lies) / sizeof(*lies); i++) {
+        struct cron_err err = {0};
+        make_good(&bytes, "ABC-1");
+        assert_true(bytes.p[lies[i].at] != lies[i].value);
+        bytes.p[lies[i].at] = lies[i].value;
+        if (decodes(&bytes, &err))
+            fail_msg("lie %zu was believed", i);
+        if (strstr(err.text, lies[i].said) == NULL)
+            fail_msg("lie %zu: %s", i, err.text);
+    }
+}
+
+static void leap_seconds_are_refused(void **state) {
+    struct zone_bytes bytes;
+    struct cron_err err;
+
+    (void)state;
+    make_good(&bytes, "ABC-1");
+    /* One record in the second block, in front of the footer. */
+    bytes.p[51 + 31] = 1;
+    memmove(bytes.p + 51 + 44 + 34 + 12, bytes.p + 51 + 44 + 34,
+            bytes.len - 51 - 44 - 34);
+    bytes.len += 12;
+    assert_false(decodes(&bytes, &err));
+    assert_non_null(strstr(err.text, "leap seconds"));
+}
+
+/* ---- rules --------------------------------------------------------------- */
+
+static void rules_that_are_none_are_refused(void **state) {
+    static const char *const bad[] = {"",
+                                      "A",
+                                      "AB1",
+                                      "ABC",
+                                      "ABC25",
+                                      "ABC1:60",
+                                      "ABC1:00:60",
+                                      "<ABC1",
+                                      "<A>1",
+                                      "<AB",
+                                      "ABC1DEF",
+                                      "ABC1DEF2",
+                                      "ABC1DEF,M3.5.0",
+                                      "ABC1DEF,M13.1.0,M10.5.0",
+                                      "ABC1DEF,M3.6.0,M10.5.0",
+                                      "ABC1DEF,M3.5.7,M10.5.0",
+                                      "ABC1DEF,J0,J365",
+                                      "ABC1DEF,J1,J366",
+                                      "ABC1DEF,0,366",
+                                      "ABC1DEF,0/168,1",
+                                      "ABC1DEF,M3.5.0,M10.5.0/3x",
+                                      "ABC1DEF,M3,M10",
+                                      "+25:00",
+                                      "+5",
+                                      "+05:60",
+                                      "+05:00:00:00",
+                                      "5",
+                                      "UTC+99999999999999999999"};
+    struct cron_zone *zone;
+    struct cron_err err;
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(bad) / sizeof(*bad); i++) {
+        if (cron_zone_parse(bad[i], &zone, &err))
+            fail_msg("'%s' was taken", bad[i]);
+        assert_int_equal(err.kind, CRON_ERR_ZONE);
+    }
+}
+
+static void rules_are_understood(void **state) {
+    static const struct {
+        const char *text;
+        int64_t at;
+        int32_t offset;
+    } cases[] = {
+        {"MST-07", 0, 25200},
+        {"MST7", 0, -25200},
+        {"<+0530>-5:30", 0, 19800},
+        {"Z", 0, 0},
+        {"+05:30", 0, 19800},
+        {"-0330", 0, -12600},
+        {"+14", 0, 50400},
+        {"EST5EDT,M3.2.0,M11.1.0", 1362909600 - 10801, -18000},
+        {"EST5EDT,M3.2.0,M11.1.0", 1362909600 - 10800, -14400},
+        /* Summer all the year round. */
+        {"XXX3EDT4,0/0,J365/23", 0, -14400},
+        {"XXX3EDT4,0/0,J365/23", 1388534400, -14400},
+        {"XXX3EDT4,0/0,J365/23", 1388545199, -14400},
+        {"XXX3EDT4,0/0,J365/23", 1388545200, -14400},
+        /* Dublin: winter time is the exception. */
+        {"IST-1GMT0,M10.5.0,M3.5.0/1", 1388534400, 0},
+        {"IST-1GMT0,M10.5.0,M3.5.0/1", 1404172800, 3600},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+        struct cron_zone *zone;
+        assert_true(cron_zone_parse(cases[i].text, &zone, NULL));
+        if (cron_zone_offset_s(zone, cases[i].at) != cases[i].offset)
+            fail_msg("%s at %lld: %d", cases[i].text, (long long)cases[i].at,
+                     (int)cron_zone_offset_s(zone, cases[i].at));
+        assert_true(cron_zone_is_rule(zone));
+        assert_string_equal(cron_zone_name(zone), cases[i].text);
+        cron_zone_unref(zone);
+    }
+}
+
+/* ---- names --------------------------------------------------------------- */
+
+static void put_file(const char *path, const struct zone_bytes *bytes) {
+    char draft[512];
+    FILE *file;
+
+    snprintf(draft, sizeof(draft), "%s.draft", path);
+    file = fopen(draft, "w");
+    assert_non_null(file);
+    assert_int_equal(fwrite(bytes->p, 1, bytes->len, file), bytes->len);
+    fclose(file);
+    assert_int_equal(rename(draft, path), 0);
+}
+
+/* A database with one zone, Test/City. */
+static void make_database(char path[512], const char *footer) {
+    struct zone_bytes bytes;
+    char dir[512];
+
+    snprintf(dir, sizeof(dir), "%s/Test", test_dir());
+    assert_true(mkdir(dir, 0777) == 0 || errno == EEXIST);
+    setenv("ZONEINFO", test_dir(), 1);
+    snprintf(path, 512, "%.500s/City", dir);
+    make_good(&bytes, footer);
+    put_file(path, &bytes);
+}
+
+static void names_never_lead_out_of_the_database(void **state) {
+    static const char *const bad[] = {
+        "/etc/localtime", "../Test/City", "Test/../Test/City", "Test//City",
+        "Test/City/",     "./Test/City",  "Test/./City",       "Test",
+        "Test\n/City",    "Test/Cita"};
+    char path[512];
+    struct cron_zone *zone;
+    struct cron_err err;
+
+    (void)state;
+    make_database(path, "ABC-1");
+    assert_true(cron_zone_open("Test/City", &zone, NULL));
+    assert_string_equal(cron_zone_name(zone), "Test/City");
+    cron_zone_unref(zone);
+    for (size_t i = 0; i < sizeof(bad) / sizeof(*bad); i++)
+        if (cron_zone_open(bad[i], &zone, &err))
+            fail_msg("'%s' was opened", bad[i]);
+    assert_false(cron_zone_open("Test/Cita", &zone, &err));
+    assert_non_null(strstr(err.text, "did you mean 'Test/City'?"));
+    unsetenv("ZONEINFO");
+}
+
+static void changed_file_is_read_again_and_old_searches_go_on(void **state) {
+    struct cron_zones *zones = cron_zones_new(60);
+    struct cron_zone *old, *new, *same;
+    char path[512];
+
+    (void)state;
+    make_database(path, "ABC-1");
+    assert_true(cron_zones_find(zones, "Test/City", &old, NULL));
+    assert_int_equal(cron_zones_refresh(zones, 1000), 0);
+    make_database(path, "ABC-5");
+    /* Not before the interval is over. */
+    assert_int_equal(cron_zones_refresh(zones, 1059), 0);
+    assert_true(cron_zones_find(zones, "Test/City", &same, NULL));
+    assert_true(same == old);
+    assert_int_equal(cron_zones_refresh(zones, 1060), 1);
+    assert_true(cron_zones_find(zones, "Test/City", &new, NULL));
+    assert_int_equal(cron_zone_offset_s(old, 3000000), 3600);
+    assert_int_equal(cron_zone_offset_s(new, 3000000), 18000);
+    /* Written anew with the same content: nothing changed. */
+    make_database(path, "ABC-5");
+    assert_int_equal(cron_zones_refresh(zones, 1200), 0);
+    /* Gone, or broken: the last good one stays. */
+    assert_int_equal(unlink(path), 0);
+    assert_int_equal(cron_zones_refresh(zones, 1300), 0);
+    cron_zone_unref(same);
+    assert_true(cron_zones_find(zones, "Test/City", &same, NULL));
+    assert_int_equal(cron_zone_offset_s(same, 3000000), 18000);
+    cron_zone_unref(old);
+    cron_zone_unref(new);
+    cron_zone_unref(same);
+    cron_zones_free(zones);
+    unsetenv("ZONEINFO");
+}
+
+static void name_that_meant_nothing_may_mean_something_later(void **state) {
+    struct cron_zones *zones = cron_zones_new(60);
+    struct cron_zone *zone;
+    struct cron_err err;
+    char path[512];
+
+    (void)state;
+    make_database(path, "ABC-1");
+    assert_int_equal(unlink(path), 0);
+    for (int i = 0; i < 3; i++)
+        assert_false(cron_zones_find(zones, "Test/City", &zone, &err));
+    make_database(path, "ABC-1");
+    (void)cron_zones_refresh(zones, 1000);
+    assert_true(cron_zones_find(zones, "Test/City", &zone, &err));
+    cron_zone_unref(zone);
+    for (int i = 0; i < 3000; i++) {
+        char name[32];
+        snprintf(name, sizeof(name), "+%02d:%02d", i / 60 % 24, i % 60);
+        assert_true(cron_zones_find(zones, name, &zone, &err));
+        assert_int_equal(cron_zone_offset_s(zone, 0), i % 1440 * 60);
+        cron_zone_unref(zone);
+    }
+    cron_zones_free(zones);
+    unsetenv("ZONEINFO");
+}
+
+static void system_zone_is_that_of_tz(void **state) {
+    struct cron_zones *zones = cron_zones_new(60);
+    struct cron_zone *zone;
+    char path[512];
+
+    (void)state;
+    make_database(path, "ABC-1");
+    setenv("TZ", ":Test/City", 1);
+    assert_true(cron_zones_find(zones, NULL, &zone, NULL));
+    assert_int_equal(cron_zone_offset_s(zone, 0), 3600);
+    assert_string_equal(cron_zone_name(zone), "");
+    cron_zone_unref(zone);
+    setenv("TZ", "XYZ3", 1);
+    assert_int_equal(cron_zones_refresh(zones, 5), 1);
+    assert_true(cron_zones_find(zones, "", &zone, NULL));
+    assert_int_equal(cron_zone_offset_s(zone, 0), -10800);
+    cron_zone_unref(zone);
+    setenv("TZ", path, 1);
+    assert_int_equal(cron_zones_refresh(zones, 100), 1);
+    setenv("TZ", "", 1);
+    assert_int_equal(cron_zones_refresh(zones, 200), 1);
+    unsetenv("TZ");
+    cron_zones_free(zones);
+    unsetenv("ZONEINFO");
+}
+
+/* Offsets that alternate every hour or so, by hours and by a day: next must be
+ * the least u of the definition, checked second by second. */
+static void hostile_zones_get_right_answers(void **state) {
+    static const int32_t offsets[] = {0, 3600, -7200, 86400, 90000, -86400};
+    static const char *const texts[] = {
+        "{\"minute\":0,\"dst_fixes\":[\"skip\",\"repeat_use_only_early\"]}",
+        "{\"minute\":[7,50],\"hour\":[0,5],\"dst_fixes\":[\"unskip\","
+        "\"repeat_use_only_late\"]}",
+    };
+    struct zone_change changes[60];
+    struct zone_bytes bytes;
+    struct cron_zone *zone;
+    int64_t at = 1000000;
+
+    (void)state;
+    for (int i = 0; i < 60; i++) {
+        at += 1000 + i * 7919 % 9000;
+        changes[i] = (struct zone_change){at, (unsigned char)(i * 5 % 6)};
+    }
+    zone_bytes_make(&bytes, changes, 60, offsets, 6, "ABC0");
+    assert_true(cron_zone_decode(bytes.p, bytes.len, &zone, NULL));
+    for (size_t i = 0; i < sizeof(texts) / sizeof(*texts); i++) {
+        struct cron_item *item;
+        int64_t from = 900000, next, found;
+        assert_true(cron_item_parse(texts[i], strlen(texts[i]), &item, NULL));
+        /* The set does not depend on where a search begins. */
+        while (from < 1500000) {
+            assert_int_equal(cron_next(item, zone, from, &next, NULL),
+                             CRON_FOUND);
+            for (int64_t t = from; t <= next; t += 97) {
+                assert_int_equal(cron_next(item, zone, t, &found, NULL),
+                                 CRON_FOUND);
+                assert_true(found == next);
+            }
+            from = next + 1;
+        }
+        cron_item_unref(item);
+    }
+    cron_zone_unref(zone);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(good_file_is_understood),
+        cmocka_unit_test(rule_behind_the_last_change_goes_on_for_ever),
+        cmocka_unit_test(change_that_changes_no_offset_still_ends_the_list),
+        cmocka_unit_test(every_shorter_file_is_refused),
+        cmocka_unit_test(lying_file_is_refused),
+        cmocka_unit_test(leap_seconds_are_refused),
+        cmocka_unit_test(rules_that_are_none_are_refused),
+        cmocka_unit_test(rules_are_understood),
+        cmocka_unit_test(names_never_lead_out_of_the_database),
+        cmocka_unit_test(changed_file_is_read_again_and_old_searches_go_on),
+        cmocka_unit_test(name_that_meant_nothing_may_mean_something_later),
+        cmocka_unit_test(system_zone_is_that_of_tz),
+        cmocka_unit_test(hostile_zones_get_right_answers),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
