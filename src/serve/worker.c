@@ -116,7 +116,9 @@ static void end_output(struct worker *worker, const struct guard_end *from,
     end->lost_output = from->output_lost;
     place[0] = '\0';
     if (from->output_in_file) {
-        end->place = span_of(running->place);
+        /* `running` is gone before the end is told. */
+        memcpy(place, running->place, OUTPUT_PLACE_BYTES);
+        end->place = span_of(place);
         return;
     }
     if (!output_add(worker->options.output, from->output, place, &err)) {
