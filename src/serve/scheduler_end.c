@@ -289,6 +289,35 @@ static struct retry_verdict decide_command(struct scheduler *scheduler,
     return verdict;
 }
 
+/* It ended without having said what became of the set. */
+static bool landing_died(const struct attempt *attempt, struct span word) {
+    return attempt->end.result == 0 && !attempt->recovery &&
+           !attempt->end.timed_out && attempt->card->killer == RETRY_NOBODY &&
+           (word.len == 0 || span_is(word, "stopped"));
+}
+
+/* That says something about the process, not about the set: an abnormal end,
+ * unless somebody sent the process itself a TERM (spec/change-queue.md §7.4).
+ * While we stop, so may do whoever stops us. */
+static struct retry_verdict decide_died(struct scheduler *scheduler,
+                                        struct attempt *attempt,
+                                        struct retry_end *end) {
+    enum { ENDED_BY_TERM = 102 };
+    char how[80];
+    if (end->exit_code == ENDED_BY_TERM && !scheduler->draining)
+        return verdict_of(STATE_TERMINATED, "operator",
+                          SPAN("its process was sent TERM"));
+    if (end->signal != 0)
+        snprintf(how, sizeof how, "the landing was ended by signal %d",
+                 end->signal);
+    else
+        snprintf(how, sizeof how, "the landing ended with %d, without a word",
+                 end->exit_code);
+    end->result = RETRY_CRASHED;
+    end->error = span_of(how);
+    return decide(scheduler, attempt, end);
+}
+
 /* A landing says what it did on its status descriptor (serve/land.h). */
 static struct retry_verdict decide_change(struct scheduler *scheduler,
                                           struct attempt *attempt) {
@@ -311,6 +340,8 @@ static struct retry_verdict decide_change(struct scheduler *scheduler,
         return verdict_of(STATE_FAILED, known ? text : "failed",
                           known ? more : rest);
     }
+    if (landing_died(attempt, word))
+        return decide_died(scheduler, attempt, &end);
     if (span_is(word, "temporary")) {
         end.exit_code = 111;
         end.signal = 0;
