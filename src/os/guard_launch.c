@@ -296,6 +296,11 @@ static bool is_there(const struct child *child) {
     return access(child->path, F_OK) == 0;
 }
 
+/* What people forget most: there is no shell unless they ask for one. */
+static bool is_shell_line(const struct task *task) {
+    return task->argv[1] == NULL && strpbrk(task->argv[0], " ;|&<>") != NULL;
+}
+
 /* ENOENT of a file that is there: its interpreter is not. */
 static bool exec_failed(struct task *task, const struct child *child) {
     const char *name = task->argv[0];
@@ -307,7 +312,10 @@ static bool exec_failed(struct task *task, const struct child *child) {
                          name);
     if (sys == ENOENT)
         return task_fail(task, GUARD_CANNOT, 0,
-                         "cannot execute '%s': no such program", name);
+                         "cannot execute '%s': no such program%s", name,
+                         is_shell_line(task)
+                             ? "; a line for a shell goes in sh -c 'LINE'"
+                             : "");
     if (sys == EACCES)
         return task_fail(task, GUARD_CANNOT, 0,
                          "cannot execute '%s': not executable", name);

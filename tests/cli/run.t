@@ -14,6 +14,9 @@ $ pointsman run -- sh -c 'kill -9 $$'
 $ pointsman run -- no-such-program
 ! pointsman: <id>: perm: cannot execute 'no-such-program': ...
 = 127
+$ pointsman run -- 'echo one; echo two'
+! pointsman: <id>: perm: cannot execute 'echo one; echo two': ... sh -c 'LINE'
+= 127
 $ pointsman run --timeout 1 -- sleep 100
 ! pointsman: <id>: timeout...
 = 143
