@@ -1,0 +1,381 @@
+/* The next instant of an item, beside what the C library needs to tell the time
+ * at one instant: mktime(), localtime_r() and a plain binary search, in turns
+ * with ours over the same random instants.
+ *
+ *     bench_cron POINTSMAN */
+#include <fcntl.h>
+#include <spawn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <pointsman/cron.h>
+
+#include "bench/figure.h"
+
+enum { STARTS = 4096, TURNS = 41, CHANGES = 236, LINES = 200000 };
+
+static const char zone_name[] = "America/Los_Angeles";
+static int64_t random_starts[STARTS], far_starts[STARTS], near_starts[STARTS];
+static struct cron_zone *zone;
+static int64_t sink;
+
+static uint64_t random_u64(void) {
+    static uint64_t x = 88172645463325252u;
+
+    x ^= x << 13;
+    x ^= x >> 7;
+    return x ^= x << 17;
+}
+
+static double now_ns(void) {
+    struct timespec now;
+
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
+    return (double)now.tv_sec * 1e9 + (double)now.tv_nsec;
+}
+
+/* ---- subjects ------------------------------------------------------------ */
+
+struct subject {
+    const char *what, *text; /* text NULL: of the C library */
+    const int64_t *starts;
+    double goal; /* times localtime_r */
+    struct cron_item *item;
+    double turns[TURNS], ns;
+};
+
+#define DAILY "\"dst_fixes\":[\"unskip\",\"repeat_use_only_early\"]}"
+static struct subject subjects[] = {
+    {.what = "localtime_r"},
+    {.what = "mktime"},
+    {.what = "binary search"},
+    {"cron next, every 5 minutes",
+     "{\"minute\":{\"period\":5},\"dst_fixes\":[\"skip\","
+     "\"repeat_use_both\"]}",
+     random_starts,
+     1,
+     0,
+     {0},
+     0},
+    {"cron next, daily 10:00",
+     "{\"minute\":0,\"hour\":10," DAILY,
+     random_starts,
+     1,
+     0,
+     {0},
+     0},
+    {"cron next, Tuesday 10 and 20 h",
+     "{\"minute\":0,\"hour\":[10,20],\"day_of_week\":\"Tue\"," DAILY,
+     random_starts,
+     1,
+     0,
+     {0},
+     0},
+    {"cron next, the 31st",
+     "{\"minute\":0,\"hour\":10,\"day_of_month\":31," DAILY,
+     random_starts,
+     3,
+     0,
+     {0},
+     0},
+    {"cron next, 1 January",
+     "{\"minute\":0,\"hour\":10,\"day_of_month\":1,\"month\":1," DAILY,
+     random_starts,
+     3,
+     0,
+     {0},
+     0},
+    {"cron next, 29 February",
+     "{\"minute\":0,\"hour\":10,\"day_of_month\":29,\"month\":2," DAILY,
+     random_starts,
+     3,
+     0,
+     {0},
+     0},
+    {"cron next, years 9000 to 9998",
+     "{\"minute\":0,\"hour\":10," DAILY,
+     far_starts,
+     3,
+     0,
+     {0},
+     0},
+    {"cron next, a day around a change",
+     "{\"minute\":30,\"hour\":[1,2]," DAILY,
+     near_starts,
+     3,
+     0,
+     {0},
+     0},
+    {"cron next, second Tuesday, 04:00",
+     "{\"minute\":0,\"hour\":4,\"weekday_of_month\":{\"n\":2,\"day\":\"Tue\"}"
+     "," DAILY,
+     random_starts,
+     3,
+     0,
+     {0},
+     0},
+};
+enum { SUBJECTS = sizeof(subjects) / sizeof(*subjects) };
+
+static int64_t search_changes[CHANGES];
+
+static int64_t run_library(int subject, int64_t start) {
+    time_t at = (time_t)start;
+    struct tm tm;
+
+    if (subject == 2) {
+        size_t low = 0, high = CHANGES;
+        while (low < high) {
+            size_t middle = (low + high) / 2;
+            if (search_changes[middle] <= start)
+                low = middle + 1;
+            else
+                high = middle;
+        }
+        return (int64_t)low;
+    }
+    if (subject == 0) {
+        localtime_r(&at, &tm);
+        return tm.tm_hour;
+    }
+    tm = (struct tm){.tm_year = 110 + (int)(start & 15),
+                     .tm_mon = 4,
+                     .tm_mday = 1 + (int)(start % 28),
+                     .tm_hour = 10,
+                     .tm_isdst = -1};
+    return mktime(&tm);
+}
+
+static double turn(int index) {
+    const struct subject *subject = &subjects[index];
+    double before = now_ns();
+    int64_t at = 0;
+
+    for (int i = 0; i < STARTS; i++) {
+        if (subject->text == NULL)
+            sink += run_library(index, random_starts[i]);
+        else if (cron_next(subject->item, zone, subject->starts[i], &at,
+                           NULL) == CRON_FOUND)
+            sink += at;
+    }
+    return (now_ns() - before) / STARTS;
+}
+
+static void measure_next(void) {
+    for (int t = 0; t < TURNS; t++)
+        for (int i = 0; i < SUBJECTS; i++)
+            subjects[i].turns[t] = turn(i);
+    for (int i = 0; i < SUBJECTS; i++) {
+        struct subject *subject = &subjects[i];
+        subject->ns = bench_median(subject->turns, TURNS);
+        if (subject->text == NULL)
+            continue;
+        figure_print(&(struct figure){
+            .what = subject->what,
+            .ours = bench_text("%.0f ns", subject->ns),
+            .other = bench_text("localtime_r %.0f, mktime %.0f ns",
+                                subjects[0].ns, subjects[1].ns),
+            .value = subject->ns / subjects[0].ns,
+            .unit = "",
+            .goal = subject->goal,
+            .at_most = true,
+        });
+    }
+}
+
+/* ---- parsing and loading ------------------------------------------------- */
+
+static void measure_parse(void) {
+    const char *text = subjects[5].text;
+    double ns[TURNS];
+
+    for (int t = 0; t < TURNS; t++) {
+        double before = now_ns();
+        for (int i = 0; i < 500; i++) {
+            struct cron_item *item;
+            if (!cron_item_parse(text, strlen(text), &item, NULL))
+                bench_die("cannot parse '%s'", text);
+            cron_item_unref(item);
+        }
+        ns[t] = (now_ns() - before) / 500;
+    }
+    figure_print(&(struct figure){
+        .what = "cron, parse of an item",
+        .ours = bench_text("%.0f ns", bench_median(ns, TURNS)),
+        .other = bench_text("binary search %.0f ns", subjects[2].ns),
+        .value = bench_median(ns, TURNS) / 1e3,
+        .unit = "us",
+    });
+}
+
+static void measure_zone(void) {
+    double us[TURNS];
+
+    for (int t = 0; t < TURNS; t++) {
+        double before = now_ns();
+        for (int i = 0; i < 20; i++) {
+            struct cron_zone *fresh;
+            if (!cron_zone_open(zone_name, &fresh, NULL))
+                bench_die("cannot open '%s'", zone_name);
+            cron_zone_unref(fresh);
+        }
+        us[t] = (now_ns() - before) / 20e3;
+    }
+    figure_print(&(struct figure){
+        .what = "cron, zone read from its file",
+        .ours = bench_text("%.0f us", bench_median(us, TURNS)),
+        .other = "limit 200 us",
+        .value = bench_median(us, TURNS),
+        .unit = "us",
+        .goal = 200,
+        .at_most = true,
+    });
+}
+
+/* ---- the program --------------------------------------------------------- */
+
+static const char *write_batch(void) {
+    const char *path = bench_text("%s/batch", bench_dir());
+    FILE *file = fopen(path, "w");
+
+    if (file == NULL)
+        bench_die("cannot write '%s'", path);
+    for (int i = 0; i < LINES; i++)
+        fprintf(file,
+                "{\"zone\":\"%s\",\"from\":%lld,\"item\":{\"minute\":%d,"
+                "\"hour\":[%d,20],\"day_of_week\":\"Tue\",\"dst_fixes\":["
+                "\"unskip\",\"repeat_use_only_early\"]}}\n",
+                i % 2 == 0 ? zone_name : "Europe/London",
+                (long long)random_starts[i % STARTS], i % 60, i % 20);
+    fclose(file);
+    return path;
+}
+
+static double spawn_us(char **argv, const char *input) {
+    posix_spawn_file_actions_t actions;
+    struct rusage use;
+    pid_t pid;
+    int status;
+
+    posix_spawn_file_actions_init(&actions);
+    posix_spawn_file_actions_addopen(&actions, 0, input, O_RDONLY, 0);
+    posix_spawn_file_actions_addopen(&actions, 1, "/dev/null", O_WRONLY, 0);
+    posix_spawn_file_actions_addopen(&actions, 2, "/dev/null", O_WRONLY, 0);
+    if (posix_spawnp(&pid, argv[0], &actions, NULL, argv, environ) != 0)
+        return -1;
+    posix_spawn_file_actions_destroy(&actions);
+    if (wait4(pid, &status, 0, &use) != pid || status != 0)
+        return -1;
+    return (double)(use.ru_utime.tv_sec + use.ru_stime.tv_sec) * 1e6 +
+           (double)(use.ru_utime.tv_usec + use.ru_stime.tv_usec);
+}
+
+static void measure_batch(char *program) {
+    char cron[] = "cron", next[] = "next", batch[] = "--batch";
+    char *argv[] = {program, cron, next, batch, NULL};
+    const char *input = write_batch();
+    double us[7];
+
+    for (int t = 0; t < 7; t++)
+        us[t] = spawn_us(argv, input);
+    if (us[0] < 0)
+        bench_die("'%s cron next --batch' failed", program);
+    figure_print(&(struct figure){
+        .what = "cron next --batch, lines a second",
+        .ours = bench_text("%.0f /s", LINES * 1e6 / bench_median(us, 7)),
+        .other = "limit 200,000 /s",
+        .value = LINES * 1e6 / bench_median(us, 7) / 1000,
+        .unit = "k/s",
+        .goal = 200,
+    });
+}
+
+/* ---- peers that are installed -------------------------------------------- */
+
+/* Each prints nothing; CPU of so many questions less that of none. */
+static void measure_peer(const char *what, char *const with[],
+                         char *const without[], int questions) {
+    double us = spawn_us((char **)(uintptr_t)with, "/dev/null");
+    double start_us = spawn_us((char **)(uintptr_t)without, "/dev/null");
+    double ns;
+
+    if (us < 0 || start_us < 0)
+        return;
+    ns = (us - start_us) * 1e3 / questions;
+    figure_print(&(struct figure){
+        .what = bench_text("%s", what),
+        .ours = bench_text("%.0f ns", subjects[4].ns),
+        .other = bench_text("peer %.0f ns", ns),
+        .value = ns / subjects[4].ns,
+        .unit = "x",
+    });
+}
+
+static void measure_peers(void) {
+    static char python[] = "python3", c[] = "-c", nothing[] = "import croniter",
+                many[] = "import croniter\nfor i in range(2000):\n "
+                         "croniter.croniter('0 10 * * *', 1300000000 + i * "
+                         "86413).get_next()",
+                analyze[] = "systemd-analyze", calendar[] = "calendar",
+                thousand[] = "--iterations=1000", one[] = "--iterations=1",
+                daily[] = "*-*-* 10:00:00";
+    char *croniter[] = {python, c, many, NULL};
+    char *croniter_none[] = {python, c, nothing, NULL};
+    char *systemd[] = {analyze, calendar, thousand, daily, NULL};
+    char *systemd_none[] = {analyze, calendar, one, daily, NULL};
+
+    measure_peer("daily 10:00 beside croniter", croniter, croniter_none, 2000);
+    measure_peer("daily 10:00 beside systemd-analyze", systemd, systemd_none,
+                 999);
+}
+
+/* ---- the run ------------------------------------------------------------- */
+
+static void prepare(void) {
+    int32_t before, after;
+    int64_t at;
+    struct cron_err err;
+
+    setenv("TZ", zone_name, 1);
+    tzset();
+    if (!cron_zone_open(zone_name, &zone, &err))
+        bench_die("%s", err.text);
+    for (int i = 0; i < STARTS; i++) {
+        random_starts[i] =
+            1262304000 + (int64_t)(random_u64() % (1735689600 - 1262304000));
+        far_starts[i] =
+            INT64_C(221845392000) + (int64_t)(random_u64() % 31500000000);
+        if (!cron_zone_change(zone, random_starts[i], &at, &before, &after))
+            bench_die("'%s' has no changes", zone_name);
+        near_starts[i] = at - 86400 + (int64_t)(random_u64() % 172800);
+    }
+    at = -3000000000;
+    for (int i = 0; i < CHANGES; i++)
+        if (cron_zone_change(zone, at, &at, &before, &after))
+            search_changes[i] = at;
+    for (int i = 0; i < SUBJECTS; i++)
+        if (subjects[i].text != NULL &&
+            !cron_item_parse(subjects[i].text, strlen(subjects[i].text),
+                             &subjects[i].item, &err))
+            bench_die("%s", err.text);
+}
+
+int main(int argc, char **argv) {
+    if (argc != 2)
+        bench_die("usage: bench_cron POINTSMAN");
+    prepare();
+    measure_next();
+    measure_parse();
+    measure_zone();
+    measure_batch(argv[1]);
+    measure_peers();
+    for (int i = 0; i < SUBJECTS; i++)
+        cron_item_unref(subjects[i].item);
+    cron_zone_unref(zone);
+    return sink == 0;
+}

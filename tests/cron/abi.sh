@@ -1,0 +1,85 @@
+#!/bin/sh
+# abi.sh SOURCE_ROOT BUILD_ROOT SANITIZE CC...: installs everything into a
+# directory of its own and builds a foreign program against it. TAP on stdout.
+source=$1
+build=$2
+sanitize=$3
+shift 3
+work=$(mktemp -d) || exit 1
+trap 'rm -rf "$work"' EXIT
+count=0
+
+# ok NAME: by the status of the command before it.
+ok() {
+    status=$?
+    count=$((count + 1))
+    if [ $status -eq 0 ]; then
+        echo "ok $count - $1"
+    else
+        echo "not ok $count - $1"
+        sed 's/^/# /' "$work/out"
+    fi
+}
+
+echo 1..7
+root=$work/root
+wanted=2013-03-10T01:59:59-08:00
+[ "$sanitize" = none ] || set -- "$@" "-fsanitize=$sanitize"
+
+DESTDIR=$root meson install -C "$build" --no-rebuild --quiet \
+    >"$work/out" 2>&1
+ok everything_can_be_installed
+
+file=$(find "$root" -name pointsman-cron.pc)
+PKG_CONFIG_LIBDIR=${file%/*}
+PKG_CONFIG_SYSROOT_DIR=$root
+export PKG_CONFIG_LIBDIR PKG_CONFIG_SYSROOT_DIR
+libdir=$(pkg-config --variable=libdir pointsman-cron)
+case $libdir in
+"$root"*) ;;
+*) libdir=$root$libdir ;;
+esac
+
+# shellcheck disable=SC2046 # a list of words
+"$@" -std=c99 -Wall -Wextra -Werror -pedantic "$source/tests/cron/foreign.c" \
+    $(pkg-config --cflags --libs pointsman-cron) -o "$work/shared" \
+    >"$work/out" 2>&1 &&
+    readelf -d "$work/shared" >"$work/out" &&
+    grep -q 'NEEDED.*libpointsman-cron.so.0' "$work/out" &&
+    [ "$(LD_LIBRARY_PATH=$libdir "$work/shared")" = $wanted ]
+ok foreign_program_links_the_shared_library
+
+# shellcheck disable=SC2046
+"$@" "$source/tests/cron/foreign.c" $(pkg-config --cflags pointsman-cron) \
+    "$libdir/libpointsman-cron.a" -lpthread -o "$work/static" \
+    >"$work/out" 2>&1 && [ "$("$work/static")" = $wanted ]
+ok foreign_program_links_the_static_library
+
+nm -D --defined-only "$libdir/libpointsman-cron.so" |
+    awk '$2 == "T" { print $3 }' | sort >"$work/given"
+tr '\n' ' ' <"$source/include/pointsman/cron.h" |
+    grep -o 'CRON_API [^;]*;' | grep -o 'cron_[a-z_]*(' | tr -d '(' |
+    sort >"$work/promised"
+diff "$work/promised" "$work/given" >"$work/out"
+ok library_exports_what_its_header_declares_and_nothing_else
+
+if [ "$sanitize" = none ]; then
+    readelf -d "$libdir/libpointsman-cron.so" | grep NEEDED |
+        grep -v 'libc\.so' >"$work/out"
+    [ ! -s "$work/out" ]
+    ok library_needs_nothing_but_the_c_library
+    # Its objects have no variables: .data and .bss are empty.
+    size -A "$libdir/libpointsman-cron.a" |
+        awk '($1 == ".data" || $1 == ".bss") && $2 != 0' >"$work/out"
+    [ ! -s "$work/out" ]
+    ok library_keeps_no_state_of_its_own
+else
+    echo "ok 5 - library_needs_nothing_but_the_c_library # SKIP sanitized"
+    echo "ok 6 - library_keeps_no_state_of_its_own # SKIP sanitized"
+    count=6
+fi
+
+grep -rl '\(mktime\|timegm\|[lg][om][a-z]*time\(_r\)*\|tzset\|strftime\) *(' "$source/src/cron" \
+    >"$work/out"
+[ ! -s "$work/out" ]
+ok library_never_asks_the_c_library_for_the_time_of_day
