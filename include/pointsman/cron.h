@@ -205,6 +205,130 @@ CRON_API void cron_crontab_clear(struct cron_crontab *crontab);
 CRON_API uint32_t cron_stable_offset(const char *name, uint64_t seed,
                                      uint32_t span);
 
+/* ---- keeping watch ------------------------------------------------------- */
+
+/* A watch follows many items through time as it really passes: while the
+ * process sleeps, while somebody sets the system's clock, while the zone
+ * changes. It is asked (a tick) with the time of a clock that people set and of
+ * one that only runs, and tells what is due.
+ *
+ * What disturbed the time since the tick before is reckoned from both clocks
+ * and the zones, and only the sum counts: an hour of suspension during which
+ * the clock was set back by an hour is nothing. Each item says in
+ * max_shift_seconds_for_unskip_and_do_not_repeat how far it goes along with a
+ * disturbance: events that are late by no more fire late, events that would
+ * come again after no more do not. Changes of the clock by law (summer time)
+ * are no disturbance; dst_fixes deals with them.
+ *
+ * All functions may be called by any thread at any time. */
+struct cron_watch;
+
+struct cron_watch_options {
+    /* Ticks come at least that often when nothing is wrong (0: 60). An event
+     * up to that late is on time. */
+    int64_t poll_s;
+    /* Hand out every event by itself, also those that were skipped or are not
+     * repeated, and leave the policy to the caller. */
+    bool all;
+    /* What tells this start of the machine from others; NULL: unknown. */
+    const char *boot_id;
+};
+
+CRON_API struct cron_watch *
+cron_watch_new(const struct cron_watch_options *options);
+CRON_API void cron_watch_free(struct cron_watch *watch);
+/* The item must have a max_shift; the watch takes a reference of its own. Names
+ * are unique. An item added later begins at the last tick. */
+CRON_API bool cron_watch_add(struct cron_watch *watch, const char *name,
+                             struct cron_item *item, void *data,
+                             struct cron_err *err);
+/* False: there is none of that name. */
+CRON_API bool cron_watch_remove(struct cron_watch *watch, const char *name);
+/* Counts from the next tick on. NULL is UTC, as at the beginning. */
+CRON_API void cron_watch_set_zone(struct cron_watch *watch,
+                                  struct cron_zone *zone);
+
+enum cron_event_kind {
+    CRON_ON_TIME,
+    CRON_LATE,             /* the process slept, or the clock was set forward */
+    CRON_TZ_UNSKIPPED,     /* the zone changed over it */
+    CRON_SKIPPED,          /* too late: not to be fired */
+    CRON_SUPPRESSED_REPEAT /* it was handed out before: not to be fired */
+};
+
+struct cron_event {
+    enum cron_event_kind kind;
+    const char *name; /* of the item, as long as it is there */
+    void *data;
+    int64_t at;      /* when it should have been */
+    int64_t until;   /* CRON_SKIPPED: all from `at` to here; else `at` */
+    int64_t label;   /* what the clock on the wall shows at `at`, as seconds */
+    int64_t shift_s; /* from `at` to the tick */
+};
+
+/* What happened since the tick before. */
+struct cron_tick {
+    int64_t passed_s;         /* real time */
+    int64_t clock_shift_s;    /* the system's clock was set by */
+    int64_t zone_shift_s;     /* the zone moved the local time by, seen from the
+                                 tick before */
+    int64_t rule_shift_s;     /* ... seen from this one: also changed rules */
+    bool monotonic_went_back; /* a broken clock; taken as standing still */
+    bool more; /* not all was handed out: ask again before time goes on */
+};
+
+/* Hands out up to `most` events, in the order of their instants, then of their
+ * items; how many. The first tick of all only begins. When there is more, the
+ * next call goes on with this very tick, whatever times it is given. The work
+ * depends on the events that are handed out and the items that are disturbed,
+ * not on the time that passed. `ret_tick` may be NULL. */
+CRON_API size_t cron_watch_tick(struct cron_watch *watch, int64_t system_s,
+                                int64_t monotonic_s, struct cron_event *events,
+                                size_t most, struct cron_tick *ret_tick);
+/* When the next event is due by the system's clock. False: never, or there was
+ * no tick yet. */
+CRON_API bool cron_watch_next(struct cron_watch *watch, int64_t *ret_at);
+
+/* The state in JSON. As snprintf: the length it would have. */
+CRON_API size_t cron_watch_save(struct cron_watch *watch, char *buffer,
+                                size_t bytes);
+/* Takes over a saved state, before the first tick and after the items were
+ * added. An item that is new or has changed begins at the first tick. */
+CRON_API bool cron_watch_restore(struct cron_watch *watch, const char *text,
+                                 size_t bytes, struct cron_err *err);
+
+/* ---- a thread that keeps watch ------------------------------------------- */
+
+struct cron_clocks {
+    int64_t (*system_s)(void *ctx);
+    int64_t (*monotonic_s)(void *ctx);
+    void *ctx;
+};
+
+struct cron_thread_options {
+    const struct cron_clocks *clocks; /* NULL: those of Linux; suspension
+                                         counts as time that passed */
+    size_t queue_most;                /* 0: 1024 */
+    struct cron_zones *zones; /* NULL: the watch's zone is the caller's */
+    const char *zone_name;    /* else kept up to date from there */
+};
+
+struct cron_thread;
+
+/* Ticks whenever something is due, when somebody sets the clock, and at least
+ * every poll_s. Nobody else may tick or free the watch meanwhile. When the
+ * queue is full it waits; nothing is lost. */
+CRON_API struct cron_thread *
+cron_thread_start(struct cron_watch *watch,
+                  const struct cron_thread_options *options,
+                  struct cron_err *err);
+/* The next event. False: none came in that time (-1: for ever), or the thread
+ * was stopped. */
+CRON_API bool cron_thread_take(struct cron_thread *thread, int timeout_ms,
+                               struct cron_event *ret_event);
+/* Ends the thread; what is still queued is dropped. NULL is fine. */
+CRON_API void cron_thread_stop(struct cron_thread *thread);
+
 #ifdef __cplusplus
 }
 #endif

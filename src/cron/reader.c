@@ -75,8 +75,7 @@ bool reader_finish(struct reader *reader) {
 
 /* ---- strings ------------------------------------------------------------- */
 
-/* Bytes of the well-formed character in front, 0: there is none. */
-static size_t character(const char *p, const char *end) {
+size_t reader_character(const char *p, const char *end) {
     const unsigned char *c = (const unsigned char *)p;
     size_t bytes = c[0] < 0x80    ? 1
                    : c[0] < 0xc2  ? 0
@@ -196,7 +195,7 @@ bool reader_string(struct reader *reader) {
             if (!read_escape(reader, c, &bytes))
                 return false;
         } else {
-            bytes = character(reader->p, reader->end);
+            bytes = reader_character(reader->p, reader->end);
             if (bytes == 0 || (unsigned char)c[0] < 0x20)
                 return broken(reader, reader->p,
                               bytes == 0 ? "this is not UTF-8"

@@ -50,4 +50,7 @@ bool reader_integer(struct reader *reader, const char *what,
 bool reader_element(struct reader *reader, bool *first, bool *ret_more);
 bool reader_member(struct reader *reader, bool *first, bool *ret_more);
 
+/* Bytes of the well-formed UTF-8 character in front; 0: there is none. */
+size_t reader_character(const char *p, const char *end);
+
 #endif

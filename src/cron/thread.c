@@ -1,0 +1,241 @@
+/* A thread that ticks. It sleeps on a timer of the system's clock, which also
+ * wakes it when somebody sets that clock, and never longer than the watch polls
+ * (a zone may have changed, and a timer cannot tell). */
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <sys/timerfd.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "cron/clock.h"
+#include "cron/watch.h"
+
+enum { QUEUE_MOST = 1024, PIECE = 64 };
+
+struct cron_thread {
+    struct cron_watch *watch;
+    struct cron_clocks clocks;
+    struct cron_zones *zones;
+    char *zone_name;
+    pthread_t thread;
+
+    pthread_mutex_t lock; /* of what follows */
+    pthread_cond_t filled, emptied;
+    struct cron_event *queue;
+    size_t most, first, count;
+    bool stopping;
+
+    int timer_fd, stop_fd;
+};
+
+/* ---- the queue ----------------------------------------------------------- */
+
+/* Waits for room. False: it is to stop. */
+static bool give(struct cron_thread *thread, const struct cron_event *event) {
+    pthread_mutex_lock(&thread->lock);
+    while (thread->count == thread->most && !thread->stopping)
+        pthread_cond_wait(&thread->emptied, &thread->lock);
+    bool going = !thread->stopping;
+    if (going) {
+        thread->queue[(thread->first + thread->count++) % thread->most] =
+            *event;
+        pthread_cond_signal(&thread->filled);
+    }
+    pthread_mutex_unlock(&thread->lock);
+    return going;
+}
+
+static bool is_stopping(struct cron_thread *thread) {
+    pthread_mutex_lock(&thread->lock);
+    bool stopping = thread->stopping;
+    pthread_mutex_unlock(&thread->lock);
+    return stopping;
+}
+
+static struct timespec deadline_of(int timeout_ms) {
+    struct timespec at;
+
+    clock_gettime(CLOCK_MONOTONIC, &at);
+    at.tv_sec += timeout_ms / 1000;
+    at.tv_nsec += timeout_ms % 1000 * 1000000L;
+    if (at.tv_nsec >= 1000000000L) {
+        at.tv_nsec -= 1000000000L;
+        at.tv_sec++;
+    }
+    return at;
+}
+
+bool cron_thread_take(struct cron_thread *thread, int timeout_ms,
+                      struct cron_event *ret_event) {
+    struct timespec deadline = deadline_of(timeout_ms < 0 ? 0 : timeout_ms);
+    int status = 0;
+    bool found;
+
+    pthread_mutex_lock(&thread->lock);
+    while (thread->count == 0 && !thread->stopping && status == 0)
+        status = timeout_ms < 0
+                     ? pthread_cond_wait(&thread->filled, &thread->lock)
+                     : pthread_cond_timedwait(&thread->filled, &thread->lock,
+                                              &deadline);
+    found = thread->count > 0 && !thread->stopping;
+    if (found) {
+        *ret_event = thread->queue[thread->first];
+        thread->first = (thread->first + 1) % thread->most;
+        thread->count--;
+        pthread_cond_signal(&thread->emptied);
+    }
+    pthread_mutex_unlock(&thread->lock);
+    return found;
+}
+
+/* ---- the thread ---------------------------------------------------------- */
+
+static void follow_zone(struct cron_thread *thread, int64_t monotonic_s) {
+    struct cron_zone *zone;
+
+    if (thread->zones == NULL)
+        return;
+    (void)cron_zones_refresh(thread->zones, monotonic_s);
+    if (!cron_zones_find(thread->zones, thread->zone_name, &zone, NULL))
+        return;
+    cron_watch_set_zone(thread->watch, zone);
+    cron_zone_unref(zone);
+}
+
+static bool tick(struct cron_thread *thread) {
+    struct cron_event events[PIECE];
+    struct cron_tick told = {.more = true};
+    int64_t monotonic_s = thread->clocks.monotonic_s(thread->clocks.ctx);
+
+    follow_zone(thread, monotonic_s);
+    while (told.more) {
+        size_t count = cron_watch_tick(
+            thread->watch, thread->clocks.system_s(thread->clocks.ctx),
+            monotonic_s, events, PIECE, &told);
+        for (size_t i = 0; i < count; i++)
+            if (!give(thread, &events[i]))
+                return false;
+    }
+    return !is_stopping(thread);
+}
+
+/* Until the next event by the system's clock, a change of that clock, or the
+ * end of the poll interval. */
+static void sleep_until_due(struct cron_thread *thread) {
+    struct itimerspec timer = {0};
+    struct pollfd fds[2] = {{.fd = thread->timer_fd, .events = POLLIN},
+                            {.fd = thread->stop_fd, .events = POLLIN}};
+    int64_t at, poll_s = thread->watch->options.poll_s;
+    uint64_t dropped;
+
+    if (!cron_watch_next(thread->watch, &at) || at < 1)
+        at = INT64_C(1) << 40;
+    timer.it_value.tv_sec = at;
+    if (timerfd_settime(thread->timer_fd,
+                        TFD_TIMER_ABSTIME | TFD_TIMER_CANCEL_ON_SET, &timer,
+                        NULL) != 0)
+        poll_s = 1;
+    (void)poll(fds, 2, (int)(poll_s > 60 ? 60 : poll_s) * 1000);
+    /* ECANCELED: the clock was set. The tick finds out by how much. */
+    if (fds[0].revents != 0 &&
+        read(thread->timer_fd, &dropped, sizeof(dropped)) < 0)
+        return;
+}
+
+static void *run(void *arg) {
+    struct cron_thread *thread = arg;
+
+    while (tick(thread))
+        sleep_until_due(thread);
+    return NULL;
+}
+
+/* ---- life ---------------------------------------------------------------- */
+
+static void thread_free(struct cron_thread *thread) {
+    if (thread->timer_fd >= 0)
+        close(thread->timer_fd);
+    if (thread->stop_fd >= 0)
+        close(thread->stop_fd);
+    pthread_cond_destroy(&thread->filled);
+    pthread_cond_destroy(&thread->emptied);
+    pthread_mutex_destroy(&thread->lock);
+    free(thread->queue);
+    free(thread->zone_name);
+    free(thread);
+}
+
+static bool prepare(struct cron_thread *thread,
+                    const struct cron_thread_options *options) {
+    pthread_condattr_t monotonic;
+
+    thread->timer_fd = thread->stop_fd = -1;
+    pthread_mutex_init(&thread->lock, NULL);
+    pthread_condattr_init(&monotonic);
+    pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
+    pthread_cond_init(&thread->filled, &monotonic);
+    pthread_cond_init(&thread->emptied, &monotonic);
+    pthread_condattr_destroy(&monotonic);
+    thread->clocks = options != NULL && options->clocks != NULL
+                         ? *options->clocks
+                         : clocks_of_linux;
+    thread->most = options != NULL && options->queue_most > 0
+                       ? options->queue_most
+                       : QUEUE_MOST;
+    thread->zones = options == NULL ? NULL : options->zones;
+    thread->zone_name = strdup(options == NULL || options->zone_name == NULL
+                                   ? ""
+                                   : options->zone_name);
+    thread->queue = calloc(thread->most, sizeof(*thread->queue));
+    thread->timer_fd =
+        timerfd_create(CLOCK_REALTIME, TFD_CLOEXEC | TFD_NONBLOCK);
+    thread->stop_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    return thread->zone_name != NULL && thread->queue != NULL &&
+           thread->timer_fd >= 0 && thread->stop_fd >= 0;
+}
+
+struct cron_thread *cron_thread_start(struct cron_watch *watch,
+                                      const struct cron_thread_options *options,
+                                      struct cron_err *err) {
+    struct cron_thread *thread = calloc(1, sizeof(*thread));
+    int status;
+
+    if (thread == NULL) {
+        fault_memory(err);
+        return NULL;
+    }
+    thread->watch = watch;
+    errno = ENOMEM;
+    status = prepare(thread, options)
+                 ? pthread_create(&thread->thread, NULL, run, thread)
+                 : errno;
+    if (status != 0) {
+        char reason[128];
+        fault_set(err, CRON_ERR_SYSTEM, "cannot start a thread: %s",
+                  strerror_r(status, reason, sizeof(reason)));
+        thread_free(thread);
+        return NULL;
+    }
+    return thread;
+}
+
+void cron_thread_stop(struct cron_thread *thread) {
+    uint64_t one = 1;
+
+    if (thread == NULL)
+        return;
+    pthread_mutex_lock(&thread->lock);
+    thread->stopping = true;
+    pthread_cond_broadcast(&thread->filled);
+    pthread_cond_broadcast(&thread->emptied);
+    pthread_mutex_unlock(&thread->lock);
+    if (write(thread->stop_fd, &one, sizeof(one)) < 0)
+        abort(); /* an eventfd that was never written to takes a one */
+    pthread_join(thread->thread, NULL);
+    thread_free(thread);
+}

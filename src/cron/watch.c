@@ -1,0 +1,281 @@
+#include "cron/watch.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cron/reader.h"
+
+enum { POLL_S = 60, SLOTS_LEAST = 64 };
+
+struct cron_watch *cron_watch_new(const struct cron_watch_options *options) {
+    struct cron_watch *watch = calloc(1, sizeof(*watch));
+
+    if (watch == NULL)
+        return NULL;
+    watch->names = calloc(SLOTS_LEAST, sizeof(struct watched *));
+    if (watch->names == NULL) {
+        free(watch);
+        return NULL;
+    }
+    watch->name_slots = SLOTS_LEAST;
+    if (options != NULL)
+        watch->options = *options;
+    if (watch->options.poll_s <= 0)
+        watch->options.poll_s = POLL_S;
+    if (watch->options.boot_id != NULL)
+        snprintf(watch->boot_id, sizeof(watch->boot_id), "%s",
+                 watch->options.boot_id);
+    pthread_mutex_init(&watch->lock, NULL);
+    return watch;
+}
+
+static void watched_free(struct watched *watched) {
+    cron_item_unref(watched->item);
+    free(watched);
+}
+
+void cron_watch_free(struct cron_watch *watch) {
+    if (watch == NULL)
+        return;
+    for (size_t i = 0; i < watch->count; i++)
+        watched_free(watch->heap[i]);
+    cron_zone_unref(watch->zone);
+    cron_zone_unref(watch->new_zone);
+    pthread_mutex_destroy(&watch->lock);
+    free(watch->heap);
+    free(watch->names);
+    free(watch);
+}
+
+const struct cron_zone *watch_zone(const struct cron_watch *watch) {
+    return watch->zone == NULL ? &zone_utc : watch->zone;
+}
+
+int64_t watch_search(const struct cron_watch *watch,
+                     const struct watched *watched, int64_t from) {
+    int64_t at;
+
+    if (cron_next(watched->item, watch_zone(watch),
+                  from < CRON_OLDEST ? CRON_OLDEST : from, &at,
+                  NULL) != CRON_FOUND)
+        return AT_NEVER;
+    return at;
+}
+
+/* ---- the heap ------------------------------------------------------------ */
+
+static bool before(const struct watched *a, const struct watched *b) {
+    return a->next != b->next ? a->next < b->next : a->order < b->order;
+}
+
+static void put(struct cron_watch *watch, size_t place,
+                struct watched *watched) {
+    watch->heap[place] = watched;
+    watched->place = place;
+}
+
+static void sink(struct cron_watch *watch, struct watched *watched,
+                 size_t place) {
+    for (;;) {
+        size_t child = 2 * place + 1;
+        if (child + 1 < watch->count &&
+            before(watch->heap[child + 1], watch->heap[child]))
+            child++;
+        if (child >= watch->count || !before(watch->heap[child], watched))
+            break;
+        put(watch, place, watch->heap[child]);
+        place = child;
+    }
+    put(watch, place, watched);
+}
+
+void watch_sift(struct cron_watch *watch, struct watched *watched) {
+    size_t place = watched->place;
+
+    while (place > 0 && before(watched, watch->heap[(place - 1) / 2])) {
+        put(watch, place, watch->heap[(place - 1) / 2]);
+        place = (place - 1) / 2;
+    }
+    sink(watch, watched, place);
+}
+
+void watch_sift_all(struct cron_watch *watch) {
+    for (size_t i = watch->count / 2; i-- > 0;)
+        sink(watch, watch->heap[i], i);
+}
+
+/* ---- names --------------------------------------------------------------- */
+
+static uint64_t hash_of(const char *name) {
+    uint64_t hash = UINT64_C(0xcbf29ce484222325);
+
+    for (; *name != '\0'; name++)
+        hash = (hash ^ (unsigned char)*name) * UINT64_C(0x100000001b3);
+    return hash;
+}
+
+static struct watched **slot_of(const struct cron_watch *watch,
+                                const char *name) {
+    struct watched **slot =
+        &watch->names[hash_of(name) & (watch->name_slots - 1)];
+
+    while (*slot != NULL && strcmp((*slot)->name, name) != 0)
+        slot = &(*slot)->chain;
+    return slot;
+}
+
+struct watched *watch_find(const struct cron_watch *watch, const char *name) {
+    return *slot_of(watch, name);
+}
+
+/* Without memory for more slots it only becomes slower. */
+static void grow_names(struct cron_watch *watch) {
+    size_t old_slots = watch->name_slots;
+    struct watched **old = watch->names;
+
+    if (watch->count < old_slots)
+        return;
+    watch->names = calloc(old_slots * 2, sizeof(struct watched *));
+    if (watch->names == NULL) {
+        watch->names = old;
+        return;
+    }
+    watch->name_slots = old_slots * 2;
+    for (size_t i = 0; i < old_slots; i++)
+        while (old[i] != NULL) {
+            struct watched *watched = old[i];
+            old[i] = watched->chain;
+            watched->chain = NULL;
+            *slot_of(watch, watched->name) = watched;
+        }
+    free(old);
+}
+
+/* ---- items --------------------------------------------------------------- */
+
+static bool make_room(struct cron_watch *watch) {
+    size_t room = watch->room == 0 ? 16 : watch->room * 2;
+    struct watched **heap;
+
+    if (watch->count < watch->room)
+        return true;
+    heap = realloc(watch->heap, room * sizeof(struct watched *));
+    if (heap == NULL)
+        return false;
+    watch->heap = heap;
+    watch->room = room;
+    return true;
+}
+
+/* What a saved state can hold. */
+static bool is_name(const char *name) {
+    const char *end = name + strlen(name);
+
+    if (name == end || end - name > 255)
+        return false;
+    while (name < end) {
+        size_t bytes = reader_character(name, end);
+        if (bytes == 0 || (unsigned char)*name < 0x20)
+            return false;
+        name += bytes;
+    }
+    return true;
+}
+
+static bool add(struct cron_watch *watch, const char *name,
+                struct cron_item *item, void *data, struct cron_err *err) {
+    size_t bytes = strlen(name) + 1;
+    struct watched *watched;
+
+    if (!is_name(name))
+        return fault_set(err, CRON_ERR_ITEM,
+                         "a name is 1 to 255 bytes of UTF-8 without control "
+                         "bytes");
+    if (watch_find(watch, name) != NULL)
+        return fault_set(err, CRON_ERR_ITEM, "there is an item '%s' already",
+                         name);
+    watched = make_room(watch) ? calloc(1, sizeof(*watched) + bytes) : NULL;
+    if (watched == NULL)
+        return fault_memory(err);
+    memcpy(watched->name, name, bytes);
+    watched->item = cron_item_ref(item);
+    watched->data = data;
+    watched->order = watch->orders++;
+    watched->high = watch->busy ? watch->tick.system_s : watch->system_s;
+    watched->next = watch->begun && !watch->restored
+                        ? watch_search(watch, watched, watched->high + 1)
+                        : AT_NEVER;
+    watched->fresh = watch->restored;
+    watched->place = watch->count;
+    watch->heap[watch->count++] = watched;
+    watch_sift(watch, watched);
+    grow_names(watch);
+    *slot_of(watch, name) = watched;
+    return true;
+}
+
+bool cron_watch_add(struct cron_watch *watch, const char *name,
+                    struct cron_item *item, void *data, struct cron_err *err) {
+    bool ok;
+
+    if (item->max_shift_s < 0)
+        return fault_set(
+            err, CRON_ERR_ITEM,
+            "item '%s' lacks the key "
+            "'max_shift_seconds_for_unskip_and_do_not_repeat': how many "
+            "seconds of suspension, or of a clock that is set, it goes along "
+            "with",
+            name);
+    pthread_mutex_lock(&watch->lock);
+    ok = add(watch, name, item, data, err);
+    pthread_mutex_unlock(&watch->lock);
+    return ok;
+}
+
+static void take_out(struct cron_watch *watch, struct watched **slot) {
+    struct watched *watched = *slot, *last = watch->heap[--watch->count];
+
+    *slot = watched->chain;
+    if (last != watched) {
+        put(watch, watched->place, last);
+        watch_sift(watch, last);
+    }
+    watched_free(watched);
+}
+
+bool cron_watch_remove(struct cron_watch *watch, const char *name) {
+    struct watched **slot;
+    bool found;
+
+    pthread_mutex_lock(&watch->lock);
+    slot = slot_of(watch, name);
+    found = *slot != NULL;
+    if (found)
+        take_out(watch, slot);
+    pthread_mutex_unlock(&watch->lock);
+    return found;
+}
+
+void cron_watch_set_zone(struct cron_watch *watch, struct cron_zone *zone) {
+    struct cron_zone *old;
+
+    pthread_mutex_lock(&watch->lock);
+    old = watch->new_zone;
+    watch->new_zone = cron_zone_ref(zone);
+    watch->zone_is_new = true;
+    pthread_mutex_unlock(&watch->lock);
+    cron_zone_unref(old);
+}
+
+bool cron_watch_next(struct cron_watch *watch, int64_t *ret_at) {
+    bool found;
+
+    pthread_mutex_lock(&watch->lock);
+    found = watch->begun && !watch->restored && watch->count > 0 &&
+            watch->heap[0]->next != AT_NEVER;
+    if (found)
+        *ret_at = watch->heap[0]->next;
+    pthread_mutex_unlock(&watch->lock);
+    return found;
+}

@@ -1,0 +1,76 @@
+/* The inside of a watch.
+ *
+ * Each item's next event is known and lies in a heap, so that a tick looks only
+ * at what is due. Everything up to `system_s` has been dealt with. For an item
+ * whose events are not to be repeated after the clock was set back, `high` lies
+ * beyond it: nothing at or before `high` fires (again).
+ *
+ * When the zone changes, an item that lives by the calendar moves with it: its
+ * `high` stands for what the clock on the wall showed, and becomes the instant
+ * at which the new zone's clock shows the same. From then on a zone that moved
+ * the local time forward looks like a clock that was set forward, and so on. */
+#ifndef POINTSMAN_CRON_WATCH_H
+#define POINTSMAN_CRON_WATCH_H
+
+#include <pthread.h>
+
+#include "cron/search.h"
+
+/* No event. */
+#define AT_NEVER INT64_MAX
+
+struct watched {
+    struct watched *chain; /* of the table of names */
+    struct cron_item *item;
+    void *data;
+    int64_t next; /* not before it, AT_NEVER: none */
+    int64_t high;
+    bool behind;    /* restored: `high` may lie before the watch's system_s */
+    bool fresh;     /* nothing was restored: begins at the next tick */
+    uint64_t order; /* in which it was added */
+    size_t place;   /* in the heap */
+    char name[];
+};
+
+/* The tick that is being handed out. */
+struct tick {
+    int64_t system_s, monotonic_s;
+    /* Up to here the zone moved over the labels. */
+    int64_t lost_until;
+    struct cron_tick told;
+};
+
+struct cron_watch {
+    pthread_mutex_t lock;
+    struct cron_watch_options options;
+    char boot_id[64];
+
+    struct watched **heap; /* by next, then order */
+    size_t count, room;
+    struct watched **names;
+    size_t name_slots;
+    uint64_t orders;
+
+    bool begun;     /* there was a tick, or a state to go on from */
+    bool restored;  /* ... and it is the latter: */
+    bool same_boot; /* its monotonic time is of this boot */
+    int64_t system_s, monotonic_s;
+    int32_t offset_s;           /* of the zone at system_s */
+    struct cron_zone *zone;     /* of the last tick; NULL: UTC, or unknown */
+    struct cron_zone *new_zone; /* for the next one */
+    bool zone_is_new;
+    bool busy; /* a tick is being handed out */
+    struct tick tick;
+};
+
+/* Its zone for searches, never NULL. */
+const struct cron_zone *watch_zone(const struct cron_watch *watch);
+/* The first event of the item at or after `from`, else AT_NEVER. */
+int64_t watch_search(const struct cron_watch *watch,
+                     const struct watched *watched, int64_t from);
+/* To the right place of the heap after a change of `next`. */
+void watch_sift(struct cron_watch *watch, struct watched *watched);
+void watch_sift_all(struct cron_watch *watch);
+struct watched *watch_find(const struct cron_watch *watch, const char *name);
+
+#endif

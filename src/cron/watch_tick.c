@@ -1,0 +1,244 @@
+/* One tick of a watch: what disturbed the time, and what is due.
+ *
+ *     A = M1 - M0              real time since the tick before
+ *     C = (S1 - S0) - A        by how much the system's clock was set
+ *     B = new zone's offset at S0 - the offset remembered of S0
+ *
+ * B is measured at S0 because that is where both zones can be asked even after
+ * a restart; the offsets at S1 are compared as well, and told. */
+#include "cron/watch.h"
+
+#define SYSTEM_MOST (INT64_C(1) << 60)
+
+static int64_t more_of(int64_t a, int64_t b) {
+    return a > b ? a : b;
+}
+
+static int64_t less_of(int64_t a, int64_t b) {
+    return a < b ? a : b;
+}
+
+/* ---- disturbances -------------------------------------------------------- */
+
+static void measure_clocks(const struct cron_watch *watch, struct tick *tick) {
+    int64_t advance = tick->system_s - watch->system_s;
+    int64_t passed = tick->monotonic_s - watch->monotonic_s;
+
+    if (watch->restored && !watch->same_boot) {
+        /* The machine was started anew: all of it is taken as time that passed,
+         * unless that is impossible. */
+        passed = more_of(advance, 0);
+    } else if (passed < 0) {
+        tick->told.monotonic_went_back = true;
+        passed = 0;
+    }
+    tick->told.passed_s = passed;
+    tick->told.clock_shift_s = advance - passed;
+}
+
+/* How far back an item has dealt with everything. */
+static int64_t reach_of(const struct cron_watch *watch,
+                        const struct watched *watched) {
+    if (watched->fresh)
+        return watch->tick.system_s;
+    return watched->behind ? watched->high
+                           : more_of(watched->high, watch->system_s);
+}
+
+/* Everything up to `high` is dealt with; time stands at the tick. Nearer than
+ * max_shift it is waited for, farther it is forgotten. */
+static void settle(const struct cron_watch *watch, struct watched *watched,
+                   int64_t high) {
+    int64_t depth = high - watch->tick.system_s;
+
+    watched->behind = watched->fresh = false;
+    if (depth > watched->item->max_shift_s)
+        high = watch->tick.system_s;
+    watched->high = high;
+    if (watch->options.all && high > watch->tick.system_s)
+        high = watch->tick.system_s;
+    watched->next =
+        high == INT64_MAX ? AT_NEVER : watch_search(watch, watched, high + 1);
+}
+
+static void settle_all(struct cron_watch *watch, bool zone_changed) {
+    bool back = watch->tick.system_s < watch->system_s;
+
+    for (size_t i = 0; i < watch->count; i++) {
+        struct watched *watched = watch->heap[i];
+        int64_t high = reach_of(watch, watched);
+        if (zone_changed && !watched->item->is_epoch && !watched->fresh)
+            settle(watch, watched, high - watch->tick.told.zone_shift_s);
+        else if (back || watch->restored)
+            settle(watch, watched, high);
+    }
+    watch_sift_all(watch);
+}
+
+/* Takes over the zone that was set meanwhile. True: it is another one. */
+static bool change_zone(struct cron_watch *watch) {
+    struct cron_zone *old = watch->zone;
+    struct tick *tick = &watch->tick;
+    bool known = !watch->restored;
+
+    if (!watch->zone_is_new && known)
+        return false;
+    if (watch->zone_is_new) {
+        watch->zone = watch->new_zone;
+        watch->new_zone = NULL;
+        watch->zone_is_new = false;
+    } else {
+        cron_zone_ref(old);
+    }
+    if (known && watch->zone == old) {
+        cron_zone_unref(old);
+        return false;
+    }
+    tick->told.zone_shift_s =
+        cron_zone_offset_s(watch_zone(watch), watch->system_s) -
+        watch->offset_s;
+    tick->told.rule_shift_s =
+        known ? cron_zone_offset_s(watch_zone(watch), tick->system_s) -
+                    cron_zone_offset_s(old == NULL ? &zone_utc : old,
+                                       tick->system_s)
+              : tick->told.zone_shift_s;
+    cron_zone_unref(old);
+    return true;
+}
+
+static void begin_first(struct cron_watch *watch) {
+    if (watch->zone_is_new) {
+        watch->zone = watch->new_zone;
+        watch->new_zone = NULL;
+        watch->zone_is_new = false;
+    }
+    watch->begun = true;
+    watch->system_s = watch->tick.system_s;
+    for (size_t i = 0; i < watch->count; i++) {
+        struct watched *watched = watch->heap[i];
+        watched->high = watch->system_s;
+        watched->next = watch_search(watch, watched, watch->system_s + 1);
+    }
+    watch_sift_all(watch);
+}
+
+static void begin(struct cron_watch *watch, int64_t system_s,
+                  int64_t monotonic_s) {
+    struct tick *tick = &watch->tick;
+    bool zone_changed;
+
+    *tick = (struct tick){.system_s = system_s, .monotonic_s = monotonic_s};
+    watch->busy = true;
+    if (!watch->begun) {
+        begin_first(watch);
+        return;
+    }
+    measure_clocks(watch, tick);
+    zone_changed = change_zone(watch);
+    tick->lost_until = tick->told.zone_shift_s > 0
+                           ? less_of(watch->system_s,
+                                     watch->system_s + tick->told.clock_shift_s)
+                           : INT64_MIN;
+    if (zone_changed || watch->restored || system_s < watch->system_s)
+        settle_all(watch, zone_changed);
+    watch->restored = false;
+}
+
+static void end(struct cron_watch *watch) {
+    watch->system_s = watch->tick.system_s;
+    watch->monotonic_s = watch->tick.monotonic_s;
+    watch->offset_s = cron_zone_offset_s(watch_zone(watch), watch->system_s);
+    watch->busy = false;
+}
+
+/* ---- events -------------------------------------------------------------- */
+
+/* How late an event of the item may be and still fires. */
+static int64_t patience_of(const struct cron_watch *watch,
+                           const struct watched *watched) {
+    return more_of(watched->item->max_shift_s, watch->options.poll_s);
+}
+
+static bool is_lost(const struct cron_watch *watch,
+                    const struct watched *watched, int64_t at) {
+    return !watched->item->is_epoch && at <= watch->tick.lost_until;
+}
+
+static enum cron_event_kind kind_of(const struct cron_watch *watch,
+                                    const struct watched *watched, int64_t at) {
+    const struct cron_tick *told = &watch->tick.told;
+    int64_t late = watch->tick.system_s - at;
+
+    if (at <= watched->high)
+        return CRON_SUPPRESSED_REPEAT;
+    if (is_lost(watch, watched, at))
+        return told->zone_shift_s + told->clock_shift_s <=
+                           watched->item->max_shift_s &&
+                       told->passed_s <= patience_of(watch, watched)
+                   ? CRON_TZ_UNSKIPPED
+                   : CRON_SKIPPED;
+    if (late > patience_of(watch, watched))
+        return CRON_SKIPPED;
+    return late <= watch->options.poll_s ? CRON_ON_TIME : CRON_LATE;
+}
+
+/* The end of what is skipped from there on. */
+static int64_t skipped_until(const struct cron_watch *watch,
+                             const struct watched *watched, int64_t at) {
+    if (watch->options.all)
+        return at;
+    if (is_lost(watch, watched, at))
+        return watch->tick.lost_until;
+    return watch->tick.system_s - patience_of(watch, watched) - 1;
+}
+
+static struct cron_event take_event(struct cron_watch *watch,
+                                    struct watched *watched) {
+    int64_t at = watched->next;
+    struct cron_event event = {
+        .kind = kind_of(watch, watched, at),
+        .name = watched->name,
+        .data = watched->data,
+        .at = at,
+        .until = at,
+        .label = at,
+        .shift_s = watch->tick.system_s - at,
+    };
+
+    if (!watched->item->is_epoch)
+        event.label += cron_zone_offset_s(watch_zone(watch), at);
+    if (event.kind == CRON_SKIPPED)
+        event.until = skipped_until(watch, watched, at);
+    watched->next = event.until == INT64_MAX
+                        ? AT_NEVER
+                        : watch_search(watch, watched, event.until + 1);
+    watch_sift(watch, watched);
+    return event;
+}
+
+static bool is_due(const struct cron_watch *watch) {
+    return watch->count > 0 && watch->heap[0]->next <= watch->tick.system_s &&
+           watch->heap[0]->next != AT_NEVER;
+}
+
+size_t cron_watch_tick(struct cron_watch *watch, int64_t system_s,
+                       int64_t monotonic_s, struct cron_event *events,
+                       size_t most, struct cron_tick *ret_tick) {
+    size_t count = 0;
+
+    /* Beyond all that can be scheduled, and no difference overflows. */
+    system_s = more_of(less_of(system_s, SYSTEM_MOST), -SYSTEM_MOST);
+    monotonic_s = more_of(less_of(monotonic_s, SYSTEM_MOST), -SYSTEM_MOST);
+    pthread_mutex_lock(&watch->lock);
+    if (!watch->busy)
+        begin(watch, system_s, monotonic_s);
+    while (count < most && is_due(watch))
+        events[count++] = take_event(watch, watch->heap[0]);
+    watch->tick.told.more = is_due(watch);
+    if (ret_tick != NULL)
+        *ret_tick = watch->tick.told;
+    if (!watch->tick.told.more)
+        end(watch);
+    pthread_mutex_unlock(&watch->lock);
+    return count;
+}

@@ -1,0 +1,710 @@
+/* Keeping watch through suspensions, clocks that are set and zones that
+ * change. */
+#include <pointsman/cron.h>
+
+#include <pthread.h>
+
+#include "cron/draw.h"
+#include "cron/naive.h"
+#include "cron/zone_bytes.h"
+#include "support/test.h"
+
+#define X_KEY "\"max_shift_seconds_for_unskip_and_do_not_repeat\":"
+enum { EVENTS = 4096, START = 1699955900, YEAR_S = 31556952 };
+
+static const char *const texts[NAIVE_KINDS] = {
+    "{\"epoch\":{\"period\":420}," X_KEY "%lld}",
+    "{\"minute\":{\"period\":5},\"dst_fixes\":[\"skip\",\"repeat_use_both\"]"
+    "," X_KEY "%lld}",
+    "{\"minute\":0,\"hour\":10,\"dst_fixes\":[\"unskip\","
+    "\"repeat_use_only_early\"]," X_KEY "%lld}",
+};
+
+static struct cron_item *item_of(const char *format, int64_t max_shift_s) {
+    char text[512];
+    struct cron_item *item;
+    struct cron_err err;
+    /* One of our own texts with one number in it. */
+    const char *hole = strstr(format, "%lld");
+
+    snprintf(text, sizeof(text), "%.*s%lld%s", (int)(hole - format), format,
+             (long long)max_shift_s, hole + 4);
+    if (!cron_item_parse(text, strlen(text), &item, &err))
+        fail_msg("%s: %s", text, err.text);
+    return item;
+}
+
+static struct cron_zone *zone_of(const struct naive_zone *naive) {
+    struct zone_bytes bytes;
+    struct zone_change change = {naive->change, 1};
+    int32_t offsets[] = {naive->before_s, naive->after_s};
+    struct cron_zone *zone;
+    struct cron_err err;
+
+    zone_bytes_make(&bytes, &change, naive->change == INT64_MAX ? 0 : 1,
+                    offsets, 2, "");
+    if (!cron_zone_decode(bytes.p, bytes.len, &zone, &err))
+        fail_msg("%s", err.text);
+    return zone;
+}
+
+/* ---- a watch beside the naive one ---------------------------------------- */
+
+struct pair {
+    struct cron_watch *watch;
+    struct naive naive;
+    struct cron_zone *zone;
+    struct cron_item *items[NAIVE_ITEMS];
+    int64_t system_s, monotonic_s;
+    const char *boot_id;
+    size_t piece; /* events asked for at once */
+    char what[200];
+};
+
+static const char *name_of(size_t item) {
+    static const char *const names[NAIVE_ITEMS] = {"epoch", "five", "daily"};
+
+    return names[item];
+}
+
+static void pair_watch(struct pair *pair) {
+    struct cron_watch_options options = {.poll_s = pair->naive.poll_s,
+                                         .boot_id = pair->boot_id};
+
+    pair->watch = cron_watch_new(&options);
+    for (size_t i = 0; i < NAIVE_ITEMS; i++)
+        assert_true(cron_watch_add(pair->watch, name_of(i), pair->items[i],
+                                   pair->items[i], NULL));
+    cron_watch_set_zone(pair->watch, pair->zone);
+}
+
+static void pair_begin(struct pair *pair, const struct naive_zone *zone,
+                       int64_t system_s, const int64_t max_shift_s[]) {
+    *pair = (struct pair){.system_s = system_s,
+                          .monotonic_s = 5000,
+                          .boot_id = "first",
+                          .piece = EVENTS};
+    pair->naive.poll_s = 60;
+    for (size_t i = 0; i < NAIVE_ITEMS; i++) {
+        pair->naive.items[i].kind = (enum naive_kind)i;
+        pair->naive.items[i].max_shift_s = max_shift_s[i];
+        pair->items[i] = item_of(texts[i], max_shift_s[i]);
+    }
+    pair->zone = zone_of(zone);
+    pair_watch(pair);
+    naive_begin(&pair->naive, zone, system_s, pair->monotonic_s);
+    assert_int_equal(cron_watch_tick(pair->watch, system_s, pair->monotonic_s,
+                                     NULL, 0, NULL),
+                     0);
+}
+
+static void pair_end(struct pair *pair) {
+    cron_watch_free(pair->watch);
+    cron_zone_unref(pair->zone);
+    for (size_t i = 0; i < NAIVE_ITEMS; i++)
+        cron_item_unref(pair->items[i]);
+}
+
+/* All events of one tick, taken in pieces. */
+static size_t take_all(struct pair *pair, struct cron_event *events) {
+    struct cron_tick told = {.more = true};
+    size_t count = 0;
+
+    while (told.more) {
+        size_t room = EVENTS - count;
+        count += cron_watch_tick(
+            pair->watch, pair->system_s, pair->monotonic_s, events + count,
+            pair->piece < room ? pair->piece : room, &told);
+        assert_true(count < EVENTS);
+    }
+    return count;
+}
+
+/* Fired events one by one; what was skipped, by number and item, as far as it
+ * is near. */
+static void compare(struct pair *pair, const struct cron_event *events,
+                    size_t count) {
+    uint64_t ours[NAIVE_ITEMS] = {0}, theirs[NAIVE_ITEMS] = {0};
+    size_t n = 0;
+
+    for (size_t i = 0; i < count; i++) {
+        size_t item = 0;
+        while (strcmp(name_of(item), events[i].name) != 0)
+            item++;
+        assert_ptr_equal(events[i].data, pair->items[item]);
+        assert_int_not_equal(events[i].kind, CRON_SUPPRESSED_REPEAT);
+        if (events[i].kind == CRON_SKIPPED) {
+            int64_t from = events[i].at;
+            uint64_t skipped = 0;
+            assert_true(naive_fires(pair->naive.items[item].kind,
+                                    &pair->naive.zone, from));
+            if (from < pair->system_s - 4 * 86400)
+                from = pair->system_s - 4 * 86400 + 1;
+            if (events[i].until >= from)
+                assert_true(cron_count(pair->items[item], pair->zone, from,
+                                       events[i].until + 1, &skipped, NULL));
+            ours[item] += skipped;
+            continue;
+        }
+        while (n < pair->naive.event_count && !pair->naive.events[n].fired)
+            n++;
+        if (n == pair->naive.event_count)
+            fail_msg("%s: %s at %lld is not due", pair->what, events[i].name,
+                     (long long)events[i].at);
+        if (pair->naive.events[n].item != item ||
+            pair->naive.events[n].at != events[i].at)
+            fail_msg("%s: %s at %lld, but first comes %s at %lld", pair->what,
+                     events[i].name, (long long)events[i].at,
+                     name_of(pair->naive.events[n].item),
+                     (long long)pair->naive.events[n].at);
+        assert_true(events[i].shift_s == pair->system_s - events[i].at);
+        n++;
+    }
+    for (size_t i = 0; i < pair->naive.event_count; i++) {
+        const struct naive_event *event = &pair->naive.events[i];
+        if (event->fired && i >= n)
+            fail_msg("%s: %s at %lld was lost", pair->what,
+                     name_of(event->item), (long long)event->at);
+        theirs[event->item] +=
+            !event->fired && event->at > pair->system_s - 4 * 86400;
+    }
+    for (size_t i = 0; i < NAIVE_ITEMS; i++)
+        if (ours[i] != theirs[i])
+            fail_msg("%s: %s skipped %llu, not %llu", pair->what, name_of(i),
+                     (unsigned long long)ours[i],
+                     (unsigned long long)theirs[i]);
+}
+
+/* Time goes on by `a` and the clock is set by `c`; a zone may come. */
+static void step(struct pair *pair, int64_t a, int64_t c,
+                 const struct naive_zone *zone) {
+    static struct cron_event events[EVENTS];
+    struct naive_zone now = zone == NULL ? pair->naive.zone : *zone;
+
+    pair->system_s += a + c;
+    pair->monotonic_s += a;
+    if (zone != NULL) {
+        cron_zone_unref(pair->zone);
+        pair->zone = zone_of(zone);
+        cron_watch_set_zone(pair->watch, pair->zone);
+    }
+    naive_tick(&pair->naive, &now, zone != NULL, pair->system_s,
+               pair->monotonic_s);
+    compare(pair, events, take_all(pair, events));
+}
+
+/* ---- the cross ----------------------------------------------------------- */
+
+static const int64_t passed[] = {0, 30, 120, 240, 900, 3600, 86400};
+static const int64_t clock_shifts[] = {0,    2,     -2,     120,    -120,
+                                       3600, -3600, YEAR_S, -YEAR_S};
+static const int32_t zone_shifts[] = {0,     1800,  -1800, 3600,
+                                      -3600, 64800, -64800};
+static const int64_t max_shifts[] = {0, 150, 7200};
+#define COUNT_OF(list) (sizeof(list) / sizeof(*(list)))
+
+static void cross_of(int64_t start, const struct naive_zone *zone,
+                     int64_t max_shift_s, const char *kind) {
+    const int64_t each[NAIVE_ITEMS] = {max_shift_s, max_shift_s, max_shift_s};
+
+    for (size_t a = 0; a < COUNT_OF(passed); a++)
+        for (size_t c = 0; c < COUNT_OF(clock_shifts); c++)
+            for (size_t b = 0; b < COUNT_OF(zone_shifts); b++) {
+                struct naive_zone moved = *zone;
+                struct pair pair;
+                pair_begin(&pair, zone, start, each);
+                snprintf(pair.what, sizeof(pair.what),
+                         "%s, A %lld C %lld B %d X %lld", kind,
+                         (long long)passed[a], (long long)clock_shifts[c],
+                         (int)zone_shifts[b], (long long)max_shift_s);
+                moved.before_s += zone_shifts[b];
+                moved.after_s += zone_shifts[b];
+                step(&pair, passed[a], clock_shifts[c],
+                     zone_shifts[b] == 0 ? NULL : &moved);
+                for (int i = 0; i < 12; i++)
+                    step(&pair, 60, 0, NULL);
+                step(&pair, 3000, 0, NULL);
+                /* And all of it back again. */
+                step(&pair, 30, -clock_shifts[c],
+                     zone_shifts[b] == 0 ? NULL : zone);
+                step(&pair, 7000, 0, NULL);
+                pair_end(&pair);
+            }
+}
+
+/* The start is 09:58:20. */
+static const struct naive_zone calm = {INT64_MAX, 0, 0};
+static const struct naive_zone spring = {START + 500, 0, 3600};
+static const struct naive_zone autumn = {START + 900, 0, -3600};
+
+static void disturbances_add_up_in_a_calm_zone(void **state) {
+    (void)state;
+    for (size_t x = 0; x < COUNT_OF(max_shifts); x++)
+        cross_of(START, &calm, max_shifts[x], "calm");
+}
+
+static void disturbances_add_up_when_the_clock_jumps(void **state) {
+    (void)state;
+    for (size_t x = 0; x < COUNT_OF(max_shifts); x++)
+        cross_of(START, &spring, max_shifts[x], "spring");
+}
+
+static void disturbances_add_up_when_the_clock_is_turned_back(void **state) {
+    (void)state;
+    for (size_t x = 0; x < COUNT_OF(max_shifts); x++)
+        cross_of(START, &autumn, max_shifts[x], "autumn");
+}
+
+/* ---- random walks -------------------------------------------------------- */
+
+static struct naive_zone draw_zone(struct draw *draw, int64_t now) {
+    struct naive_zone zone = {INT64_MAX, 0, 0};
+
+    zone.before_s = ((int32_t)draw_below(draw, 53) - 26) * 1800;
+    zone.after_s = zone.before_s;
+    if (draw_percent(draw, 50)) {
+        zone.change = now - 20000 + (int64_t)draw_below(draw, 60000);
+        zone.after_s += draw_percent(draw, 50) ? 3600 : -3600;
+    }
+    return zone;
+}
+
+/* The watch is saved, thrown away, and made anew from what was saved. */
+static void restart(struct pair *pair) {
+    size_t len = cron_watch_save(pair->watch, NULL, 0);
+    char *text = malloc(len + 1);
+    struct cron_err err;
+
+    assert_int_equal(cron_watch_save(pair->watch, text, len + 1), len);
+    cron_watch_free(pair->watch);
+    pair_watch(pair);
+    if (!cron_watch_restore(pair->watch, text, len, &err))
+        fail_msg("%s: %s", text, err.text);
+    free(text);
+}
+
+static void walk(uint64_t seed) {
+    static const int64_t away[] = {0,    0,     1,     -1,    2,    -3,
+                                   20,   -45,   100,   -100,  3600, -3600,
+                                   5000, -9000, 80000, -80000};
+    int64_t max_shift_s[NAIVE_ITEMS];
+    struct naive_zone zone;
+    struct pair pair;
+    struct draw draw;
+
+    draw_init(&draw, seed);
+    for (size_t i = 0; i < NAIVE_ITEMS; i++)
+        max_shift_s[i] = (int64_t)draw_below(&draw, 4) * 2500;
+    zone = draw_zone(&draw, START);
+    pair_begin(&pair, &zone, START + (int64_t)draw_below(&draw, 86400),
+               max_shift_s);
+    for (int i = 0; i < 60; i++) {
+        int64_t a = draw_percent(&draw, 80) ? (int64_t)draw_below(&draw, 90)
+                                            : (int64_t)draw_below(&draw, 40000);
+        int64_t c = draw_percent(&draw, 75)
+                        ? 0
+                        : away[draw_below(&draw, COUNT_OF(away))];
+        bool move = draw_percent(&draw, 8);
+        snprintf(pair.what, sizeof(pair.what), "seed %llu, step %d",
+                 (unsigned long long)seed, i);
+        pair.piece = draw_percent(&draw, 30) ? 1 : EVENTS;
+        if (draw_percent(&draw, 10))
+            restart(&pair);
+        if (move)
+            zone = draw_zone(&draw, pair.system_s);
+        step(&pair, a, c, move ? &zone : NULL);
+    }
+    pair_end(&pair);
+}
+
+static void long_walks_stay_beside_the_naive_one(void **state) {
+    const char *given = getenv("CRON_WATCH_WALKS");
+    uint64_t walks = given == NULL ? 60 : strtoull(given, NULL, 10);
+
+    (void)state;
+    for (uint64_t seed = 1; seed <= walks; seed++)
+        walk(seed);
+}
+
+/* ---- by hand ------------------------------------------------------------- */
+
+static size_t tick(struct cron_watch *watch, int64_t system_s,
+                   int64_t monotonic_s, struct cron_event *events,
+                   struct cron_tick *told) {
+    return cron_watch_tick(watch, system_s, monotonic_s, events, 64, told);
+}
+
+static struct cron_watch *watch_of(enum naive_kind kind, int64_t max_shift_s,
+                                   bool all) {
+    struct cron_watch_options options = {.all = all};
+    struct cron_watch *watch = cron_watch_new(&options);
+    struct cron_item *item = item_of(texts[kind], max_shift_s);
+
+    assert_true(cron_watch_add(watch, "it", item, NULL, NULL));
+    cron_item_unref(item);
+    return watch;
+}
+
+static void suspension_that_the_clock_undoes_is_nothing(void **state) {
+    struct cron_watch *watch = watch_of(NAIVE_EPOCH, 150, false);
+    struct cron_event events[64];
+    struct cron_tick told;
+
+    (void)state;
+    assert_int_equal(tick(watch, 42000, 0, events, &told), 0);
+    assert_int_equal(tick(watch, 42000, 3600, events, &told), 0);
+    assert_int_equal(told.passed_s, 3600);
+    assert_int_equal(told.clock_shift_s, -3600);
+    assert_int_equal(tick(watch, 42420, 4020, events, &told), 1);
+    assert_true(events[0].at == 42420 && events[0].kind == CRON_ON_TIME);
+    /* Two ticks in one second. */
+    assert_int_equal(tick(watch, 42420, 4020, events, &told), 0);
+    cron_watch_free(watch);
+}
+
+static void jump_of_ten_centuries_is_one_search(void **state) {
+    struct cron_watch *watch = watch_of(NAIVE_FIVE, 600, false);
+    struct cron_event events[64];
+    struct cron_tick told;
+    int64_t far = START + 1000 * (int64_t)YEAR_S;
+
+    (void)state;
+    assert_int_equal(tick(watch, START, 0, events, &told), 0);
+    size_t count = tick(watch, far, 60, events, &told);
+    assert_int_equal(count, 3); /* all that was skipped, then the last two */
+    assert_int_equal(events[0].kind, CRON_SKIPPED);
+    assert_true(events[0].at == START + 100 && events[0].until == far - 601);
+    assert_int_equal(events[1].kind, CRON_LATE);
+    /* And back: it must not be silent for ten centuries. */
+    assert_int_equal(tick(watch, START + 120, 120, events, &told), 0);
+    assert_int_equal(tick(watch, START + 400, 400, events, &told), 1);
+    assert_true(events[0].at == START + 400);
+    cron_watch_free(watch);
+}
+
+static void small_steps_back_never_add_up_to_a_repeat(void **state) {
+    struct cron_watch *watch = watch_of(NAIVE_EPOCH, 1000, false);
+    struct cron_event events[64];
+    int64_t system_s = 42000, monotonic_s = 0, last = 0;
+
+    (void)state;
+    (void)tick(watch, system_s, monotonic_s, events, NULL);
+    for (int i = 0; i < 4000; i++) {
+        system_s += i % 3 == 0 ? -40 : 30;
+        monotonic_s += 30;
+        size_t count = tick(watch, system_s, monotonic_s, events, NULL);
+        for (size_t n = 0; n < count; n++) {
+            assert_true(events[n].at > last);
+            last = events[n].at;
+        }
+    }
+    assert_true(last >= system_s - 420);
+    cron_watch_free(watch);
+}
+
+static void everything_is_handed_out_when_asked_for(void **state) {
+    static const struct {
+        int64_t at;
+        enum cron_event_kind kind;
+    } wanted[] = {
+        {42420, CRON_SKIPPED},
+        {42840, CRON_SKIPPED},
+        {43260, CRON_LATE},
+        {43680, CRON_ON_TIME},
+    };
+    struct cron_watch *watch = watch_of(NAIVE_EPOCH, 600, true);
+    struct cron_event events[64];
+
+    (void)state;
+    (void)tick(watch, 42000, 0, events, NULL);
+    assert_int_equal(tick(watch, 43700, 1700, events, NULL), 4);
+    for (size_t i = 0; i < 4; i++) {
+        assert_true(events[i].at == wanted[i].at);
+        assert_true(events[i].until == wanted[i].at);
+        assert_int_equal(events[i].kind, wanted[i].kind);
+        assert_true(events[i].shift_s == 43700 - wanted[i].at);
+    }
+    /* Back by 500 s: they come again, but are not to be fired. */
+    assert_int_equal(tick(watch, 43200, 1700, events, NULL), 0);
+    assert_int_equal(tick(watch, 43700, 2200, events, NULL), 2);
+    assert_int_equal(events[0].kind, CRON_SUPPRESSED_REPEAT);
+    assert_int_equal(events[1].kind, CRON_SUPPRESSED_REPEAT);
+    assert_int_equal(tick(watch, 44100, 2600, events, NULL), 1);
+    assert_int_equal(events[0].kind, CRON_ON_TIME);
+    cron_watch_free(watch);
+}
+
+static void machine_that_was_started_anew_counts_as_suspended(void **state) {
+    int64_t max_shift_s[] = {2000, 2000, 2000};
+    static struct cron_event events[EVENTS];
+    struct pair pair;
+
+    (void)state;
+    pair_begin(&pair, &calm, START, max_shift_s);
+    pair.boot_id = "second";
+    restart(&pair);
+    snprintf(pair.what, sizeof(pair.what), "after a reboot");
+    /* The monotonic clock began anew; the naive one is told the truth. */
+    pair.system_s += 1500;
+    naive_tick(&pair.naive, &calm, false, pair.system_s,
+               pair.monotonic_s + 1500);
+    pair.naive.monotonic_s = pair.monotonic_s = 7;
+    compare(&pair, events, take_all(&pair, events));
+    assert_true(pair.naive.event_count > 0);
+    /* A state that is newer than now. */
+    pair.boot_id = "third";
+    restart(&pair);
+    pair.system_s -= 500;
+    naive_tick(&pair.naive, &calm, false, pair.system_s, 7);
+    pair.naive.monotonic_s = pair.monotonic_s = 3;
+    compare(&pair, events, take_all(&pair, events));
+    step(&pair, 400, 0, NULL);
+    step(&pair, 400, 0, NULL);
+    pair_end(&pair);
+}
+
+static void rest_of_a_tick_survives_a_restart(void **state) {
+    int64_t max_shift_s[] = {5000, 5000, 5000};
+    struct cron_event events[64];
+    struct cron_tick told;
+    struct pair pair;
+    size_t count = 0;
+    int64_t last = 0;
+
+    (void)state;
+    pair_begin(&pair, &calm, START, max_shift_s);
+    naive_tick(&pair.naive, &calm, false, START + 3000, 8000);
+    assert_int_equal(
+        cron_watch_tick(pair.watch, START + 3000, 8000, events, 5, &told), 5);
+    assert_true(told.more);
+    last = events[4].at;
+    restart(&pair);
+    count =
+        5 + cron_watch_tick(pair.watch, START + 3000, 8000, events, 64, &told);
+    assert_false(told.more);
+    assert_int_equal(count, pair.naive.event_count);
+    assert_true(events[0].at >= last);
+    pair_end(&pair);
+}
+
+static void item_that_is_new_or_changed_begins_at_the_first_tick(void **state) {
+    int64_t max_shift_s[] = {5000, 5000, 5000};
+    struct cron_item *other = item_of(texts[NAIVE_FIVE], 4000);
+    struct cron_event events[64];
+    struct cron_watch *watch;
+    struct pair pair;
+    char text[1024];
+    size_t len;
+
+    (void)state;
+    pair_begin(&pair, &calm, START, max_shift_s);
+    len = cron_watch_save(pair.watch, text, sizeof(text));
+    watch = cron_watch_new(NULL);
+    assert_true(cron_watch_add(watch, "five", other, NULL, NULL));
+    assert_true(cron_watch_add(watch, "epoch", pair.items[0], NULL, NULL));
+    assert_true(cron_watch_restore(watch, text, len, NULL));
+    assert_true(cron_watch_add(watch, "new", pair.items[0], NULL, NULL));
+    len = cron_watch_tick(watch, START + 1000, 6000, events, 64, NULL);
+    assert_true(len > 0);
+    for (size_t i = 0; i < len; i++)
+        assert_string_equal(events[i].name, "epoch");
+    cron_watch_free(watch);
+    cron_item_unref(other);
+    pair_end(&pair);
+}
+
+static void state_that_is_none_is_refused(void **state) {
+    int64_t max_shift_s[] = {5000, 5000, 5000};
+    static const char *const bad[] = {
+        "",
+        "{}",
+        "[]",
+        "{\"version\": 2}",
+        "{\"version\": 1, \"system\": 5}",
+        "{\"version\": 1} x",
+        "{\"version\": 1, \"colour\": 5}",
+        "{\"version\": 1, \"items\": {}}",
+        "{\"version\": 1, \"boot\": \"\", \"system\": 9223372036854775807, "
+        "\"monotonic\": 0, \"offset\": 0, \"items\": {}}",
+        "{\"version\": 1, \"boot\": \"\", \"system\": 5, \"monotonic\": 0, "
+        "\"offset\": 1000000, \"items\": {}}",
+        "{\"version\": 1, \"boot\": \"\", \"system\": 5, \"monotonic\": 0, "
+        "\"offset\": 0, \"items\": {\"a\": {\"high\": 5}}}",
+        "{\"version\": 1, \"boot\": \"\", \"system\": 5, \"monotonic\": 0, "
+        "\"offset\": 0, \"items\": {\"a\": {\"item\": \"xyz\"}}}"};
+    struct pair pair;
+    char text[1024];
+    struct cron_err err;
+
+    (void)state;
+    for (size_t i = 0; i < COUNT_OF(bad); i++) {
+        struct cron_watch *watch = cron_watch_new(NULL);
+        if (cron_watch_restore(watch, bad[i], strlen(bad[i]), &err))
+            fail_msg("%s was taken", bad[i]);
+        cron_watch_free(watch);
+    }
+    /* Each shorter one, and none but before the first tick. */
+    pair_begin(&pair, &calm, START, max_shift_s);
+    size_t len = cron_watch_save(pair.watch, text, sizeof(text));
+    assert_false(cron_watch_restore(pair.watch, text, len, &err));
+    for (size_t cut = 0; cut < len; cut++) {
+        struct cron_watch *watch = cron_watch_new(NULL);
+        assert_false(cron_watch_restore(watch, text, cut, &err));
+        cron_watch_free(watch);
+    }
+    pair_end(&pair);
+}
+
+static void what_cannot_be_watched_is_refused(void **state) {
+    static const char bare[] = "{\"epoch\":5}";
+    struct cron_watch *watch = watch_of(NAIVE_EPOCH, 5, false);
+    struct cron_item *item, *good = item_of(texts[NAIVE_EPOCH], 5);
+    struct cron_err err;
+
+    (void)state;
+    assert_true(cron_item_parse(bare, strlen(bare), &item, NULL));
+    assert_false(cron_watch_add(watch, "bare", item, NULL, &err));
+    assert_non_null(strstr(err.text, "max_shift_seconds"));
+    assert_false(cron_watch_add(watch, "it", good, NULL, &err));
+    assert_non_null(strstr(err.text, "already"));
+    assert_false(cron_watch_add(watch, "", good, NULL, &err));
+    assert_false(cron_watch_add(watch, "a\nb", good, NULL, &err));
+    assert_false(cron_watch_add(watch, "\xff", good, NULL, &err));
+    assert_true(cron_watch_remove(watch, "it"));
+    assert_false(cron_watch_remove(watch, "it"));
+    assert_true(cron_watch_add(watch, "it", good, NULL, &err));
+    cron_item_unref(item);
+    cron_item_unref(good);
+    cron_watch_free(watch);
+}
+
+static void thousands_of_items_are_kept_in_order(void **state) {
+    struct cron_watch *watch = cron_watch_new(NULL);
+    struct cron_event events[64];
+    struct cron_tick told = {.more = true};
+    int64_t last = 0;
+    size_t count = 0;
+    char name[32];
+
+    (void)state;
+    for (int i = 0; i < 5000; i++) {
+        char text[200];
+        struct cron_item *item;
+        snprintf(text, sizeof(text),
+                 "{\"epoch\":{\"start\":%d,\"period\":100000}," X_KEY "9999}",
+                 i * 7919 % 100000);
+        assert_true(cron_item_parse(text, strlen(text), &item, NULL));
+        snprintf(name, sizeof(name), "item %d", i);
+        assert_true(cron_watch_add(watch, name, item, NULL, NULL));
+        cron_item_unref(item);
+    }
+    for (int i = 0; i < 5000; i += 3) {
+        snprintf(name, sizeof(name), "item %d", i);
+        assert_true(cron_watch_remove(watch, name));
+    }
+    (void)tick(watch, 999999, 0, events, NULL);
+    for (int64_t at = 1000000; at <= 1100000; at += 5000) {
+        told.more = true;
+        while (told.more) {
+            size_t got = tick(watch, at, at, events, &told);
+            for (size_t i = 0; i < got; i++) {
+                assert_true(events[i].at >= last && events[i].at <= at);
+                last = events[i].at;
+            }
+            count += got;
+        }
+    }
+    assert_true(count >= 3333);
+    cron_watch_free(watch);
+}
+
+/* ---- the thread ---------------------------------------------------------- */
+
+static void thread_hands_out_each_second_once(void **state) {
+    static const char text[] = "{\"epoch\":{}," X_KEY "3600}";
+    struct cron_watch *watch = cron_watch_new(NULL);
+    struct cron_thread_options options = {.queue_most = 1};
+    struct cron_thread *thread;
+    struct cron_zone *zones[2];
+    struct cron_event event;
+    struct cron_item *item;
+    struct cron_err err;
+    int64_t last = 0;
+
+    (void)state;
+    assert_true(cron_item_parse(text, strlen(text), &item, NULL));
+    assert_true(cron_watch_add(watch, "it", item, NULL, NULL));
+    assert_true(cron_zone_parse("+01:00", &zones[0], NULL));
+    assert_true(cron_zone_parse("-05:00", &zones[1], NULL));
+    thread = cron_thread_start(watch, &options, &err);
+    if (thread == NULL)
+        fail_msg("%s", err.text);
+    for (int i = 0; i < 3; i++) {
+        assert_true(cron_thread_take(thread, 120000, &event));
+        assert_true(last == 0 || event.at == last + 1);
+        last = event.at;
+        cron_watch_set_zone(watch, zones[i % 2]);
+    }
+    cron_thread_stop(thread);
+    cron_thread_stop(NULL);
+    cron_watch_free(watch);
+    cron_item_unref(item);
+    cron_zone_unref(zones[0]);
+    cron_zone_unref(zones[1]);
+}
+
+static void *change_zones(void *arg) {
+    struct cron_watch *watch = arg;
+    struct naive_zone zone = calm;
+
+    for (int i = 0; i < 2000; i++) {
+        struct cron_zone *now;
+        zone.before_s = zone.after_s = (i % 20 - 10) * 3600;
+        now = zone_of(&zone);
+        cron_watch_set_zone(watch, now);
+        cron_zone_unref(now);
+    }
+    return NULL;
+}
+
+static void zone_may_change_at_any_time(void **state) {
+    struct cron_watch *watch = watch_of(NAIVE_FIVE, 7200, false);
+    struct cron_event events[64];
+    pthread_t thread;
+    int64_t now = START;
+
+    (void)state;
+    (void)tick(watch, now, 0, events, NULL);
+    assert_int_equal(pthread_create(&thread, NULL, change_zones, watch), 0);
+    for (int i = 0; i < 2000; i++) {
+        now += 7;
+        size_t count = tick(watch, now, now - START, events, NULL);
+        for (size_t n = 0; n < count; n++)
+            assert_true(events[n].label % 300 == 0);
+    }
+    pthread_join(thread, NULL);
+    cron_watch_free(watch);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(suspension_that_the_clock_undoes_is_nothing),
+        cmocka_unit_test(what_cannot_be_watched_is_refused),
+        cmocka_unit_test(jump_of_ten_centuries_is_one_search),
+        cmocka_unit_test(small_steps_back_never_add_up_to_a_repeat),
+        cmocka_unit_test(everything_is_handed_out_when_asked_for),
+        cmocka_unit_test(thousands_of_items_are_kept_in_order),
+        cmocka_unit_test(machine_that_was_started_anew_counts_as_suspended),
+        cmocka_unit_test(rest_of_a_tick_survives_a_restart),
+        cmocka_unit_test(item_that_is_new_or_changed_begins_at_the_first_tick),
+        cmocka_unit_test(state_that_is_none_is_refused),
+        cmocka_unit_test(zone_may_change_at_any_time),
+        cmocka_unit_test(thread_hands_out_each_second_once),
+        cmocka_unit_test(disturbances_add_up_in_a_calm_zone),
+        cmocka_unit_test(disturbances_add_up_when_the_clock_jumps),
+        cmocka_unit_test(disturbances_add_up_when_the_clock_is_turned_back),
+        cmocka_unit_test(long_walks_stay_beside_the_naive_one),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
