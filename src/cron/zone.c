@@ -30,6 +30,7 @@ void cron_zone_unref(struct cron_zone *zone) {
         return;
     free(zone->times);
     free(zone->offsets);
+    free(zone->index);
     free(zone->name);
     free(zone);
 }
@@ -55,20 +56,53 @@ bool cron_zone_is_rule(const struct cron_zone *zone) {
 
 /* ---- stretches ----------------------------------------------------------- */
 
+enum { INDEX_SHIFT = 23, INDEX_MOST = 8192 };
+
 /* How many changes came until then: the index of the stretch. */
 static size_t find(const struct cron_zone *zone, int64_t at) {
-    const int64_t *base = zone->times;
-    size_t count = zone->count;
+    size_t low = 0, high = zone->count, span;
 
-    if (count == 0 || at < base[0])
+    if (high == 0 || at < zone->times[0])
         return 0;
-    /* base[0] <= at all along, and no branch depends on what is read. */
-    while (count > 1) {
-        size_t half = count / 2;
-        base = base[half] <= at ? base + half : base;
-        count -= half;
+    if (zone->index_count > 0) {
+        span = (size_t)((uint64_t)(at - zone->times[0]) >> INDEX_SHIFT);
+        if (span + 1 >= zone->index_count)
+            return high;
+        low = zone->index[span];
+        high = zone->index[span + 1];
     }
-    return (size_t)(base - zone->times) + 1;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (zone->times[middle] <= at)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+/* The last span begins behind the last change. Without an index, for lack of
+ * memory or since the changes lie too far apart, searches are only slower. */
+static void make_index(struct cron_zone *zone) {
+    size_t count = zone->count, spans, change = 0;
+    int64_t first;
+
+    if (count < 8 || count > UINT32_MAX)
+        return;
+    first = zone->times[0];
+    spans = (size_t)((zone->times[count - 1] - first) >> INDEX_SHIFT) + 2;
+    if (spans > INDEX_MOST)
+        return;
+    zone->index = malloc(spans * sizeof(*zone->index));
+    if (zone->index == NULL)
+        return;
+    zone->index_count = spans;
+    for (size_t span = 0; span < spans; span++) {
+        int64_t start = first + ((int64_t)span << INDEX_SHIFT);
+        while (change < count && zone->times[change] <= start)
+            change++;
+        zone->index[span] = (uint32_t)change;
+    }
 }
 
 static struct stretch stretch_at(const struct cron_zone *zone, size_t index,
@@ -85,8 +119,8 @@ static struct stretch stretch_at(const struct cron_zone *zone, size_t index,
 struct stretch zone_stretch(const struct cron_zone *zone, int64_t at) {
     int64_t moved_s = 0, passed;
 
+    at = at > FAR ? FAR : at < -FAR ? -FAR : at;
     if (zone->cycles) {
-        at = at > FAR ? FAR : at < -FAR ? -FAR : at;
         passed = at - zone->cycle_start;
         if (passed >= CYCLE_S || (passed < 0 && zone->cycles_back))
             moved_s = floor_div(passed, CYCLE_S) * CYCLE_S;
@@ -308,6 +342,7 @@ bool zone_make(struct zone_draft *draft, const struct tz_rule *rule,
     draft->times = NULL;
     zone_draft_clear(draft);
     measure(zone);
+    make_index(zone);
     *ret_zone = zone;
     return true;
 }

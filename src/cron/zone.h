@@ -17,6 +17,10 @@ struct cron_zone {
     size_t count;     /* of changes */
     int64_t *times;   /* of the changes, increasing */
     int32_t *offsets; /* count + 1: before the first change, behind each */
+    /* How many changes came until the start of each span of 2^23 s (97 days)
+     * from the first change on: a search has one or two left to look at. */
+    uint32_t *index;
+    size_t index_count;
     /* The stretch that is repeated behind it, and perhaps before it. */
     bool cycles, cycles_back;
     int64_t cycle_start;
