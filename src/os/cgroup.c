@@ -15,6 +15,9 @@
 #include "os/clock.h"
 #include "os/process.h"
 
+/* Where those go who were in the root. */
+#define ROOM "pointsman-service"
+
 enum { DEPTH_MAX = 32, MEMBERS_MAX = 1024 };
 
 static bool write_at(int dir_fd, const char *name, const char *word) {
@@ -46,6 +49,24 @@ static bool find_mount(char ret_point[PATH_MAX]) {
     return found;
 }
 
+static const struct {
+    enum cgroup_controller bit;
+    const char *name;
+} controllers[] = {
+    {CGROUP_MEMORY, "memory"}, {CGROUP_PIDS, "pids"}, {CGROUP_CPU, "cpu"}};
+
+void cgroup_controllers_format(unsigned bits, char ret[32]) {
+    *ret = '\0';
+    for (size_t i = 0; i < COUNT(controllers); i++)
+        if ((bits & controllers[i].bit) != 0) {
+            if (*ret != '\0')
+                strcat(ret, " ");
+            strcat(ret, controllers[i].name);
+        }
+    if (*ret == '\0')
+        strcpy(ret, "none");
+}
+
 bool cgroup_find(char ret_path[PATH_MAX], struct err *err) {
     char point[PATH_MAX], line[PATH_MAX];
     if (!find_mount(point))
@@ -60,7 +81,12 @@ bool cgroup_find(char ret_path[PATH_MAX], struct err *err) {
     if (!found)
         return err_set(err, ERR_CANNOT, "this process is in no cgroup v2");
     line[strcspn(line, "\n")] = '\0';
-    const char *own = strcmp(line + 3, "/") == 0 ? "" : line + 3;
+    char *own = line + 3;
+    size_t len = strlen(own), behind = strlen("/" ROOM);
+    if (len >= behind && strcmp(own + len - behind, "/" ROOM) == 0)
+        own[len - behind] = '\0';
+    if (strcmp(own, "/") == 0)
+        own++;
     if (snprintf(ret_path, PATH_MAX, "%s%s", point, own) >= PATH_MAX)
         return err_set(err, ERR_CANNOT, "the path of the cgroup is too long");
     return true;
@@ -200,6 +226,86 @@ static bool make_tree(struct cgroup_tree *tree, const char *root,
     return true;
 }
 
+/* The pids in a cgroup, up to `max`. */
+static size_t read_pids(int dir_fd, pid_t *ret_pids, size_t max) {
+    int fd = openat(dir_fd, "cgroup.procs", O_RDONLY | O_CLOEXEC);
+    FILE *f = fd < 0 ? NULL : fdopen(fd, "r");
+    size_t count = 0;
+    if (f == NULL)
+        return 0;
+    while (count < max && fscanf(f, "%d", &ret_pids[count]) == 1)
+        count++;
+    fclose(f);
+    return count;
+}
+
+static bool is_among(pid_t pid, const pid_t *pids, size_t count) {
+    for (size_t i = 0; i < count; i++)
+        if (pids[i] == pid)
+            return true;
+    return false;
+}
+
+static bool has_word(int dir_fd, const char *name, const char *word) {
+    char text[512];
+    int fd = openat(dir_fd, name, O_RDONLY | O_CLOEXEC);
+    ssize_t n = fd < 0 ? 0 : read(fd, text, sizeof text - 1);
+    if (fd >= 0)
+        close(fd);
+    struct span rest = span_trim(span_make(text, n > 0 ? (size_t)n : 0)), one;
+    while (rest.len > 0 && span_cut(&rest, ' ', &one))
+        if (span_is(span_trim(one), word))
+            return true;
+    return false;
+}
+
+static unsigned enable(int dir_fd) {
+    unsigned enabled = 0;
+    char order[16];
+    for (size_t i = 0; i < COUNT(controllers); i++) {
+        snprintf(order, sizeof order, "+%s", controllers[i].name);
+        if (has_word(dir_fd, "cgroup.controllers", controllers[i].name) &&
+            (has_word(dir_fd, "cgroup.subtree_control", controllers[i].name) ||
+             write_at(dir_fd, "cgroup.subtree_control", order)))
+            enabled |= controllers[i].bit;
+    }
+    return enabled;
+}
+
+static bool has_any(int dir_fd) {
+    for (size_t i = 0; i < COUNT(controllers); i++)
+        if (has_word(dir_fd, "cgroup.controllers", controllers[i].name))
+            return true;
+    return false;
+}
+
+/* A cgroup with processes of its own cannot give controllers on. Nobody but us
+ * and the process we serve is moved. */
+static bool make_room(int root_fd) {
+    pid_t pids[8], ours[] = {getpid(), getppid()};
+    char word[16];
+    size_t count = read_pids(root_fd, pids, COUNT(pids));
+    for (size_t i = 0; i < count; i++)
+        if (!is_among(pids[i], ours, COUNT(ours)))
+            return false;
+    if (count == 0 || (mkdirat(root_fd, ROOM, 0755) < 0 && errno != EEXIST))
+        return false;
+    bool moved = true;
+    for (size_t i = 0; i < count; i++) {
+        snprintf(word, sizeof word, "%d", (int)pids[i]);
+        moved = write_at(root_fd, ROOM "/cgroup.procs", word) && moved;
+    }
+    return moved;
+}
+
+/* What leaves can be limited by; the tree exists. */
+static unsigned enable_controllers(const struct cgroup_tree *tree) {
+    unsigned enabled = enable(tree->root_fd);
+    if (enabled == 0 && has_any(tree->root_fd) && make_room(tree->root_fd))
+        enabled = enable(tree->root_fd);
+    return enabled != 0 ? enable(tree->dir_fd) : 0;
+}
+
 bool cgroup_tree_open(struct cgroup_tree *tree, const char *root,
                       const struct stat *base, const char *role, int wait_ms,
                       struct err *err) {
@@ -218,8 +324,11 @@ bool cgroup_tree_open(struct cgroup_tree *tree, const char *root,
     if (tree->root_fd < 0)
         return err_errno(err, errno, "cannot open cgroup '%s'", root);
     struct former former = {prefix, role, wait_ms};
-    if (end_formers(tree->root_fd, &former, err) && make_tree(tree, root, err))
+    if (end_formers(tree->root_fd, &former, err) &&
+        make_tree(tree, root, err)) {
+        tree->controllers = enable_controllers(tree);
         return true;
+    }
     close_fds(tree);
     return false;
 }
@@ -272,6 +381,26 @@ struct cgroup_leaf *cgroup_leaf_take(struct cgroup_tree *tree) {
     return leaf;
 }
 
+bool cgroup_leaf_limit(const struct cgroup_tree *tree, struct cgroup_leaf *leaf,
+                       enum cgroup_controller what, uint64_t value) {
+    char word[32];
+    if ((tree->controllers & what) == 0) {
+        errno = ENOTSUP;
+        return false;
+    }
+    snprintf(word, sizeof word, "%llu", (unsigned long long)value);
+    if (value == UINT64_MAX)
+        strcpy(word, "max");
+    leaf->limited = true;
+    if (what == CGROUP_MEMORY) /* all of a task or none of it */
+        write_at(leaf->dir_fd, "memory.oom.group", "1");
+    return write_at(leaf->dir_fd,
+                    what == CGROUP_MEMORY ? "memory.max"
+                    : what == CGROUP_PIDS ? "pids.max"
+                                          : "cpu.weight",
+                    word);
+}
+
 static void remove_leaf(struct cgroup_tree *tree, struct cgroup_leaf *leaf) {
     char name[16];
     snprintf(name, sizeof name, "%u", leaf->number);
@@ -281,9 +410,10 @@ static void remove_leaf(struct cgroup_tree *tree, struct cgroup_leaf *leaf) {
 
 /* Linux counts the kills of a cgroup, and takes a child that was cloned from a
  * parent of another count for one that was born while a kill was under way. So
- * nobody can be born by clone3 into a leaf that was ever killed. */
+ * nobody can be born by clone3 into a leaf that was ever killed. And limits of
+ * one task would be the next one's. */
 void cgroup_leaf_give(struct cgroup_tree *tree, struct cgroup_leaf *leaf) {
-    if (leaf->killed) {
+    if (leaf->killed || leaf->limited) {
         remove_leaf(tree, leaf);
         return;
     }
@@ -301,37 +431,16 @@ bool cgroup_leaf_populated(const struct cgroup_leaf *leaf) {
     return is_populated(leaf->events_fd);
 }
 
-/* The pids in it, up to `max`. */
-static size_t read_members(const struct cgroup_leaf *leaf, pid_t *ret_pids,
-                           size_t max) {
-    int fd = openat(leaf->dir_fd, "cgroup.procs", O_RDONLY | O_CLOEXEC);
-    FILE *f = fd < 0 ? NULL : fdopen(fd, "r");
-    size_t count = 0;
-    if (f == NULL)
-        return 0;
-    while (count < max && fscanf(f, "%d", &ret_pids[count]) == 1)
-        count++;
-    fclose(f);
-    return count;
-}
-
-static bool is_among(pid_t pid, const pid_t *pids, size_t count) {
-    for (size_t i = 0; i < count; i++)
-        if (pids[i] == pid)
-            return true;
-    return false;
-}
-
 /* A pidfd is taken of each, then they are asked for again: a pid that is in the
  * list after its pidfd was made, and whose pidfd still takes signals, names the
  * same process in both. */
 void cgroup_leaf_signal(const struct cgroup_leaf *leaf, int signal) {
     pid_t *pids = mem_alloc(3 * MEMBERS_MAX * sizeof *pids);
     pid_t *again = pids + MEMBERS_MAX, *fds = again + MEMBERS_MAX;
-    size_t count = read_members(leaf, pids, MEMBERS_MAX);
+    size_t count = read_pids(leaf->dir_fd, pids, MEMBERS_MAX);
     for (size_t i = 0; i < count; i++)
         fds[i] = (int)syscall(SYS_pidfd_open, pids[i], 0);
-    size_t left = read_members(leaf, again, MEMBERS_MAX);
+    size_t left = read_pids(leaf->dir_fd, again, MEMBERS_MAX);
     for (size_t i = 0; i < count; i++) {
         if (fds[i] < 0)
             continue;

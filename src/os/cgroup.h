@@ -11,12 +11,23 @@
 
 #include <limits.h>
 #include <stdbool.h>
+#include <stdint.h>
 #include <sys/stat.h>
 #include <sys/types.h>
 
 #include "base/err.h"
 
-/* The cgroup v2 directory this process is in. */
+/* What can be limited in a leaf, where the kernel gives us its controller. */
+enum cgroup_controller {
+    CGROUP_MEMORY = 1 << 0,
+    CGROUP_PIDS = 1 << 1,
+    CGROUP_CPU = 1 << 2
+};
+/* "memory pids cpu", or "none". */
+void cgroup_controllers_format(unsigned controllers, char ret[32]);
+
+/* The cgroup v2 directory this process is in, or was in before cgroup_tree_open
+ * made room there. */
 bool cgroup_find(char ret_path[PATH_MAX], struct err *err);
 
 struct cgroup_leaf {
@@ -25,6 +36,7 @@ struct cgroup_leaf {
     int events_fd; /* poll for POLLPRI: populated changed */
     unsigned number;
     bool killed;
+    bool limited; /* by cgroup_leaf_limit: not for the next task */
 };
 
 struct cgroup_tree {
@@ -32,6 +44,7 @@ struct cgroup_tree {
     int dir_fd;
     struct cgroup_leaf *free;
     unsigned made;
+    unsigned controllers; /* of leaves */
     char name[256];
     char path[PATH_MAX];
 };
@@ -40,7 +53,11 @@ struct cgroup_tree {
  * and of other roles whose guard is gone), killing it first and waiting up to
  * wait_ms until it is empty, then makes the tree of this one.
  * ERR_CANNOT, ERR_DENIED: cgroups cannot be used here. ERR_BUSY: leftovers
- * would not go. */
+ * would not go.
+ *
+ * Controllers can be had only where `root` has no processes of its own: when
+ * only this process and its parent are there, as in a service that systemd
+ * delegates a cgroup to, both move to a leaf beside the tree. */
 bool cgroup_tree_open(struct cgroup_tree *tree, const char *root,
                       const struct stat *base, const char *role, int wait_ms,
                       struct err *err);
@@ -51,6 +68,10 @@ bool cgroup_tree_close(struct cgroup_tree *tree, int wait_ms);
 
 /* A leaf nobody is in; NULL with errno set when there can be none. */
 struct cgroup_leaf *cgroup_leaf_take(struct cgroup_tree *tree);
+/* memory.max with memory.oom.group, pids.max, cpu.weight, before anybody is in
+ * it. UINT64_MAX: no limit. False with errno; ENOTSUP: no such controller. */
+bool cgroup_leaf_limit(const struct cgroup_tree *tree, struct cgroup_leaf *leaf,
+                       enum cgroup_controller what, uint64_t value);
 /* Back; it must be empty. */
 void cgroup_leaf_give(struct cgroup_tree *tree, struct cgroup_leaf *leaf);
 /* Never used again (somebody is still in it). */

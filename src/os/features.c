@@ -91,8 +91,9 @@ static void probe_cgroup(struct list_of_features *list,
     bool limits = strstr(words, "memory") != NULL;
     say(add(list, "cgroup-limits", limits,
             "Memory and number of processes of a task can be limited.",
-            "No controllers for memory and processes here: tasks cannot be "
-            "limited by cgroup, only ended by it."),
+            "No controllers for memory and processes here: tasks that ask for "
+            "memory or pids are refused. A service of systemd gets them with "
+            "Delegate=yes."),
         *words != '\0' ? words : "none");
 }
 

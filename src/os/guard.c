@@ -40,6 +40,7 @@ struct guard {
     bool has_cgroup;
     char *mode;
     char *tree; /* of cgroups, or NULL */
+    char *controllers;
 };
 
 static int close_guard_fd(int *fd) {
@@ -142,6 +143,7 @@ static bool take_ready(struct guard *guard, struct span body,
                        ready.mode.len > 0 ? ready.mode.p : "");
     guard->has_cgroup = ready.has_cgroup;
     guard->mode = span_string(ready.mode);
+    guard->controllers = span_string(ready.controllers);
     guard->tree = ready.tree.len > 0 ? mem_string(ready.tree.p) : NULL;
     return true;
 }
@@ -183,6 +185,7 @@ static void free_guard(struct guard *guard) {
     free(guard->refused);
     free(guard->mode);
     free(guard->tree);
+    free(guard->controllers);
     close_guard_fd(&guard->fd);
     free(guard);
 }
@@ -477,6 +480,10 @@ const char *guard_mode(const struct guard *guard) {
 
 bool guard_has_cgroup(const struct guard *guard) {
     return guard->has_cgroup;
+}
+
+const char *guard_controllers(const struct guard *guard) {
+    return guard->controllers;
 }
 
 pid_t guard_pid(const struct guard *guard) {

@@ -51,9 +51,13 @@ struct guard_user {
 enum { GUARD_LIMITS_MAX = 32 };
 #define GUARD_UNLIMITED UINT64_MAX
 
+/* Limits of a task as a whole, by its cgroup. A weight that cannot be given is
+ * left out; without a controller for the others the task cannot be started. */
+enum guard_whole { GUARD_MEMORY = 1000, GUARD_PIDS, GUARD_CPU_WEIGHT };
+
 struct guard_limit {
     uint64_t value; /* soft and hard */
-    uint32_t what;  /* RLIMIT_... */
+    uint32_t what;  /* RLIMIT_..., or of enum guard_whole */
     uint32_t zero;
 };
 
@@ -204,6 +208,8 @@ void guard_close(struct guard *guard, void (*closed)(void *ctx), void *ctx);
  * (why no cgroup)". Lives as long as the guard. */
 const char *guard_mode(const struct guard *guard);
 bool guard_has_cgroup(const struct guard *guard);
+/* Which limits of tasks as a whole it can keep: "memory pids cpu", "none". */
+const char *guard_controllers(const struct guard *guard);
 pid_t guard_pid(const struct guard *guard);
 
 /* The guard itself, `pointsman guard --fd N`. Returns its exit status. */

@@ -25,7 +25,7 @@ struct order_part {
 struct ready_part {
     uint32_t has_cgroup;
     int32_t pid;
-    uint32_t mode_bytes, tree_bytes;
+    uint32_t mode_bytes, tree_bytes, controllers_bytes;
 };
 
 struct news_part {
@@ -56,7 +56,7 @@ _Static_assert(sizeof(struct head) == GUARD_FRAME_HEAD, "no padding");
 _Static_assert(sizeof(struct hello_part) == 24, "no padding");
 _Static_assert(sizeof(struct order_part) == 88, "no padding");
 _Static_assert(sizeof(struct guard_limit) == 16, "no padding");
-_Static_assert(sizeof(struct ready_part) == 16, "no padding");
+_Static_assert(sizeof(struct ready_part) == 20, "no padding");
 _Static_assert(sizeof(struct news_part) == 24, "no padding");
 _Static_assert(sizeof(struct end_part) == 112, "no padding");
 
@@ -318,11 +318,15 @@ void guard_ready_encode(struct text *out, enum guard_frame_kind kind,
         .pid = ready->pid,
         .mode_bytes = (uint32_t)ready->mode.len,
         .tree_bytes = (uint32_t)ready->tree.len,
+        .controllers_bytes = (uint32_t)ready->controllers.len,
     };
-    put_head(out, kind, sizeof part + ready->mode.len + ready->tree.len);
+    put_head(out, kind,
+             sizeof part + ready->mode.len + ready->tree.len +
+                 ready->controllers.len);
     text_add(out, &part, sizeof part);
     text_addspan(out, ready->mode);
     text_addspan(out, ready->tree);
+    text_addspan(out, ready->controllers);
 }
 
 bool guard_ready_decode(struct span body, struct guard_ready *ret_ready) {
@@ -332,7 +336,9 @@ bool guard_ready_decode(struct span body, struct guard_ready *ret_ready) {
     ret_ready->has_cgroup = part.has_cgroup != 0;
     ret_ready->pid = part.pid;
     return cut_bytes(&body, part.mode_bytes, &ret_ready->mode) &&
-           cut_path(&body, part.tree_bytes, &ret_ready->tree) && body.len == 0;
+           cut_path(&body, part.tree_bytes, &ret_ready->tree) &&
+           cut_bytes(&body, part.controllers_bytes, &ret_ready->controllers) &&
+           body.len == 0;
 }
 
 void guard_news_encode(struct text *out, enum guard_frame_kind kind,

@@ -105,7 +105,8 @@ struct guard_ready {
     bool has_cgroup;
     pid_t pid;
     struct span mode;
-    struct span tree; /* with NUL; len 0 = none */
+    struct span tree;        /* with NUL; len 0 = none */
+    struct span controllers; /* of leaves: "memory pids" */
 };
 
 void guard_ready_encode(struct text *out, enum guard_frame_kind kind,

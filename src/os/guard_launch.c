@@ -98,6 +98,8 @@ static bool child_limits(struct child *child) {
     const struct task *task = child->task;
     for (child->limit = 0; child->limit < task->limit_count; child->limit++) {
         const struct guard_limit *limit = &task->limits[child->limit];
+        if (limit->what >= GUARD_MEMORY)
+            continue;
         struct rlimit both = {limit->value, limit->value};
         if (syscall(SYS_prlimit64, 0, limit->what, &both, NULL) < 0)
             return false;
@@ -259,16 +261,51 @@ static bool open_pipes(struct guard_life *life, struct task *task,
                       &task->progress);
 }
 
+static bool limit_whole(struct guard_life *life, struct task *task,
+                        const struct guard_limit *limit) {
+    static const struct {
+        enum cgroup_controller controller;
+        const char *name, *what;
+    } wholes[] = {{CGROUP_MEMORY, "memory", "its memory"},
+                  {CGROUP_PIDS, "pids", "the number of its processes"},
+                  {CGROUP_CPU, "cpu", "its share of the processors"}};
+    size_t i = limit->what - GUARD_MEMORY;
+    if (i >= COUNT(wholes) ||
+        (task->leaf != NULL &&
+         cgroup_leaf_limit(&life->tree, task->leaf, wholes[i].controller,
+                           limit->value)) ||
+        limit->what == GUARD_CPU_WEIGHT)
+        return true;
+    if (task->leaf == NULL || errno == ENOTSUP)
+        return task_fail(task, GUARD_CANNOT, 0,
+                         "cannot limit %s: there is no cgroup controller '%s' "
+                         "for us here; pointsman doctor tells more",
+                         wholes[i].what, wholes[i].name);
+    return task_fail(task, result_of(errno), errno, "cannot limit %s",
+                     wholes[i].what);
+}
+
+/* Before the task is born into its leaf. */
+static bool limit_leaf(struct guard_life *life, struct task *task) {
+    for (uint32_t i = 0; i < task->limit_count; i++)
+        if (task->limits[i].what >= GUARD_MEMORY &&
+            !limit_whole(life, task, &task->limits[i]))
+            return false;
+    return true;
+}
+
 static bool take_leaf(struct guard_life *life, struct task *task,
                       struct child *child) {
     if (!life->has_cgroup)
-        return true;
+        return limit_leaf(life, task);
     pthread_mutex_lock(&life->lock);
     task->leaf = cgroup_leaf_take(&life->tree);
     int sys = errno;
     pthread_mutex_unlock(&life->lock);
     if (task->leaf == NULL)
         return task_fail(task, result_of(sys), sys, "cannot make a cgroup");
+    if (!limit_leaf(life, task))
+        return false;
     if (life->can_clone3)
         return true;
     child->join_fd =

@@ -295,7 +295,10 @@ static bool open_post(struct post *post, struct err *err) {
 
 static void greet(struct post *post) {
     const char *tree = post->life.has_cgroup ? post->life.tree.path : NULL;
+    char controllers[32];
+    cgroup_controllers_format(post->life.tree.controllers, controllers);
     struct guard_ready ready = {
+        .controllers = span_of(controllers),
         .has_cgroup = post->life.has_cgroup,
         .pid = getpid(),
         .mode = span_of(post->mode),

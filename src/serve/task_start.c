@@ -33,21 +33,33 @@ static const uint32_t rlimits[TASK_LIMITS] = {
     [TASK_LIMIT_STACK] = RLIMIT_STACK,
 };
 
-static void fill_limits(const struct task_limits *said, struct arena *arena,
+struct limits {
+    struct guard_limit *items; /* NULL: none yet, as usual */
+    uint32_t count;
+    struct arena *arena;
+};
+
+static void add_limit(struct limits *limits, uint32_t what, int64_t value) {
+    if (value == TASK_UNSAID)
+        return;
+    if (limits->items == NULL)
+        limits->items = arena_alloc(limits->arena,
+                                    GUARD_LIMITS_MAX * sizeof *limits->items);
+    limits->items[limits->count++] = (struct guard_limit){
+        .what = what,
+        .value = value == TASK_UNLIMITED ? GUARD_UNLIMITED : (uint64_t)value};
+}
+
+static void fill_limits(const struct task_options *options, struct arena *arena,
                         struct guard_start *start) {
-    struct guard_limit *limits = NULL;
-    for (size_t i = 0; i < TASK_LIMITS; i++) {
-        int64_t value = said->value[i];
-        if (value == TASK_UNSAID)
-            continue;
-        if (limits == NULL)
-            limits = arena_alloc(arena, TASK_LIMITS * sizeof *limits);
-        limits[start->limit_count++] = (struct guard_limit){
-            .what = rlimits[i],
-            .value =
-                value == TASK_UNLIMITED ? GUARD_UNLIMITED : (uint64_t)value};
-    }
-    start->limits = limits;
+    struct limits limits = {.arena = arena};
+    for (size_t i = 0; i < TASK_LIMITS; i++)
+        add_limit(&limits, rlimits[i], options->limit.value[i]);
+    add_limit(&limits, GUARD_MEMORY, options->memory_bytes);
+    add_limit(&limits, GUARD_PIDS, options->pids);
+    add_limit(&limits, GUARD_CPU_WEIGHT, options->cpu_weight);
+    start->limits = limits.items;
+    start->limit_count = limits.count;
 }
 
 static void fill_user(const struct account *account, struct arena *arena,
@@ -74,6 +86,6 @@ void task_start_fill(const struct task_start *task, struct arena *arena,
         : options->parent_death_signal == TASK_DEATH_NONE ? GUARD_DEATH_NONE
                                                           : GUARD_DEATH_KILL;
     ret_start->grace_ms = grace_of(options, task->grace_ms);
-    fill_limits(&options->limit, arena, ret_start);
+    fill_limits(options, arena, ret_start);
     fill_user(task->account, arena, ret_start);
 }

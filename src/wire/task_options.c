@@ -6,7 +6,7 @@
 
 #include "base/time.h"
 
-enum kind { KIND_CHOICE, KIND_MS, KIND_TEXT, KIND_LIMITS };
+enum kind { KIND_CHOICE, KIND_MS, KIND_AMOUNT, KIND_TEXT, KIND_LIMITS };
 
 enum { USER_BYTES = 256 };
 
@@ -51,7 +51,7 @@ void task_options_init(struct task_options *options) {
     *options = (struct task_options){0};
     for (size_t i = 0; i < COUNT(rows); i++) {
         struct task_limits *all = place_of(options, &rows[i]);
-        if (rows[i].kind == KIND_CHOICE || rows[i].kind == KIND_MS)
+        if (rows[i].kind != KIND_TEXT && rows[i].kind != KIND_LIMITS)
             *(int64_t *)place_of(options, &rows[i]) = TASK_UNSAID;
         for (int k = 0; rows[i].kind == KIND_LIMITS && k < TASK_LIMITS; k++)
             all->value[k] = TASK_UNSAID;
@@ -150,6 +150,20 @@ static bool read_amount(struct span value, bool bytes, int64_t *ret) {
     return true;
 }
 
+static bool set_amount(const struct row *row, struct span value, int64_t *ret,
+                       struct err *err) {
+    bool bytes = *row->choices != '\0';
+    int64_t amount;
+    if (!read_amount(value, bytes, &amount) || amount < row->least ||
+        amount > row->most)
+        return refuse(row, value,
+                      bytes ? "not a size such as 4096, 64M, 2G"
+                            : "not a number it can be",
+                      err);
+    *ret = amount;
+    return true;
+}
+
 static bool set_limit(struct task_limits *all, struct span name,
                       struct span value, struct err *err) {
     for (size_t i = 0; i < TASK_LIMITS; i++) {
@@ -178,6 +192,8 @@ static bool set_row(struct task_options *options, const struct row *row,
         return set_choice(row, value, at, err);
     case KIND_MS:
         return set_ms(row, value, at, err);
+    case KIND_AMOUNT:
+        return set_amount(row, value, at, err);
     case KIND_TEXT:
         return set_text(row, value, at, err);
     case KIND_LIMITS:
@@ -295,6 +311,8 @@ static void put_row(struct json *json, const struct row *row, const void *at) {
         json_span(json, *text);
     else if (row->kind == KIND_CHOICE)
         put_choice(json, row, *number);
+    else if (row->kind == KIND_AMOUNT)
+        json_i64(json, *number);
     else
         put_ms(json, *number);
 }

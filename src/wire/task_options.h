@@ -41,6 +41,7 @@ enum {
 
 #define TASK_C_CHOICE int64_t
 #define TASK_C_MS int64_t
+#define TASK_C_AMOUNT int64_t
 #define TASK_C_TEXT struct span
 #define TASK_C_LIMITS struct task_limits
 

@@ -5,6 +5,8 @@
 #include <pwd.h>
 #include <sys/prctl.h>
 
+#include "os/cgroup.h"
+
 static struct seen *run_with_limit(struct world *world, uint32_t what,
                                    uint64_t value, const char *text) {
     struct guard_limit limit = {.what = what, .value = value};
@@ -40,6 +42,77 @@ static void limit_that_cannot_be_is_said(void **state) {
     assert_int_equal(seen->end.result, GUARD_CANNOT);
     assert_int_equal(seen->end.pid, 0);
     assert_non_null(strstr(seen->error, "cannot set its limit"));
+}
+
+/* ---- the task as a whole ---- */
+
+static bool has_controller(const struct world *world, const char *name) {
+    return strstr(guard_controllers(world->guard), name) != NULL;
+}
+
+static void without_a_controller_the_task_is_refused(void **state) {
+    struct world *world = *state;
+    if (has_controller(world, "memory"))
+        test_skip("there is a controller for memory here");
+    struct seen *seen = run_with_limit(world, GUARD_MEMORY, 64 << 20, "echo x");
+    assert_int_equal(seen->end.result, GUARD_CANNOT);
+    assert_string_equal(
+        seen->error, "cannot limit its memory: there is no cgroup controller "
+                     "'memory' for us here; pointsman doctor tells more");
+    struct guard_start start = task(2, SH("echo x"));
+    guard_start(world->guard, &start);
+    assert_int_equal(world_run(world, 1, 2)->end.exit_code, 0);
+}
+
+static void weight_that_cannot_be_given_is_left_out(void **state) {
+    struct seen *seen =
+        run_with_limit(*state, GUARD_CPU_WEIGHT, 50, "echo weighed");
+    assert_int_equal(seen->end.result, GUARD_RAN);
+    assert_string_equal(seen->output, "weighed\n");
+}
+
+static void memory_over_the_limit_ends_the_whole_task(void **state) {
+    struct world *world = *state;
+    if (!has_controller(world, "memory"))
+        test_skip("no cgroup controller for memory is given to us here");
+    struct seen *seen =
+        run_with_limit(world, GUARD_MEMORY, 32 << 20,
+                       "sleep 1000 & dd if=/dev/zero of=/dev/null bs=256M");
+    assert_int_equal(seen->end.signal, SIGKILL);
+    assert_false(seen->end.survivors);
+}
+
+static void processes_over_the_limit_are_not_born(void **state) {
+    struct world *world = *state;
+    if (!has_controller(world, "pids"))
+        test_skip("no cgroup controller for processes is given to us here");
+    struct seen *seen =
+        run_with_limit(world, GUARD_PIDS, 3,
+                       "for i in 1 2 3 4 5 6; do sleep 100 & done; echo all");
+    assert_null(strstr(seen->output, "all"));
+}
+
+/* What is written where, in a directory that only looks like a cgroup. */
+static void limits_are_written_to_the_leafs_files(void **state) {
+    struct world *world = *state;
+    static const char *const names[] = {"memory.max", "memory.oom.group",
+                                        "pids.max", "cpu.weight"};
+    struct cgroup_tree tree = {.controllers = CGROUP_MEMORY | CGROUP_PIDS};
+    struct cgroup_leaf leaf = {.dir_fd = world->base_fd};
+    size_t bytes;
+    for (size_t i = 0; i < COUNT(names); i++)
+        write_script(world, names[i], "", 0644);
+    assert_true(cgroup_leaf_limit(&tree, &leaf, CGROUP_MEMORY, 4096));
+    assert_true(cgroup_leaf_limit(&tree, &leaf, CGROUP_PIDS, UINT64_MAX));
+    assert_false(cgroup_leaf_limit(&tree, &leaf, CGROUP_CPU, 50));
+    assert_int_equal(errno, ENOTSUP);
+    assert_true(leaf.limited);
+    static const char *const want[] = {"4096", "1", "max", ""};
+    for (size_t i = 0; i < COUNT(names); i++) {
+        char *text = read_file(world->dir, names[i], &bytes);
+        assert_string_equal(text, want[i]);
+        free(text);
+    }
 }
 
 /* ---- another user ---- */
@@ -143,12 +216,18 @@ int main(int argc, char **argv) {
         CASE(limit_is_the_tasks_own),
         CASE(limit_ends_who_writes_too_much),
         CASE(limit_that_cannot_be_is_said),
+        CASE(without_a_controller_the_task_is_refused),
+        CASE(weight_that_cannot_be_given_is_left_out),
+        CASE(memory_over_the_limit_ends_the_whole_task),
+        CASE(processes_over_the_limit_are_not_born),
+        CASE(limits_are_written_to_the_leafs_files),
         CASE(task_has_the_users_ids_and_groups),
         CASE(user_can_open_his_pipes_by_name),
         CASE(user_cannot_enter_what_is_not_his),
         CASE(user_has_no_rights_of_root),
         CASE(death_signal_survives_the_change_of_user),
         CASE(guard_that_is_not_root_cannot_change_users),
+        GROUPS(without_a_controller_the_task_is_refused),
         GROUPS(task_has_the_users_ids_and_groups),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -43,7 +43,8 @@ static void assert_refused(const char *members, const char *words) {
     "\"kill_to\":\"cgroup\",\"parent_death_signal\":\"TERM\"," \
     "\"process_group_leader\":\"no\",\"canary_pipe\":\"no\","  \
     "\"user\":\"bob\",\"limit\":{\"core\":0,\"nofile\":64,"    \
-    "\"stack\":\"unlimited\"},\"sandbox\":\"on\""
+    "\"stack\":\"unlimited\"},\"sandbox\":\"on\","             \
+    "\"memory\":1048576,\"pids\":20,\"cpu_weight\":50"
 
 static void every_option_comes_back_as_it_was(void **state) {
     (void)state;
@@ -106,6 +107,11 @@ static void nonsense_is_refused_by_its_key(void **state) {
     assert_refused(",\"limit\":{\"nofile\":\"4K\"}",
                    "limit 'nofile' = '4K' is neither a number nor");
     assert_refused(",\"limit\":{\"as\":-1}", "neither a number (64K, 2G) nor");
+    assert_refused(",\"memory\":\"much\"", "not a size such as");
+    assert_refused(",\"memory\":\"unlimited\"", "not a size such as");
+    assert_refused(",\"pids\":0", "not a number it can be");
+    assert_refused(",\"pids\":\"1K\"", "not a number it can be");
+    assert_refused(",\"cpu_weight\":10001", "not a number it can be");
     assert_refused(",\"sandbox\":\"maybe\"", "none of off|on");
     assert_refused(",\"kill_metod\":\"term\"", "did you mean 'kill_method'?");
 }
@@ -166,18 +172,21 @@ static void terminal_owns_them_where_there_is_one(void **state) {
 static void limits_and_user_are_handed_on(void **state) {
     (void)state;
     struct task_options options =
-        said(",\"limit\":{\"core\":0,\"stack\":\"unlimited\"}");
+        said(",\"limit\":{\"core\":0,\"stack\":\"unlimited\"},"
+             "\"memory\":\"64K\"");
     gid_t groups[] = {7, 8};
     struct account account = {
         .uid = 5, .gid = 7, .groups = groups, .group_count = 2};
     struct guard_start start = {0};
     struct task_start task = {.options = &options, .account = &account};
     task_start_fill(&task, &arena, &start);
-    assert_int_equal(start.limit_count, 2);
+    assert_int_equal(start.limit_count, 3);
     assert_int_equal(start.limits[0].what, RLIMIT_CORE);
     assert_int_equal(start.limits[0].value, 0);
     assert_int_equal(start.limits[1].what, RLIMIT_STACK);
     assert_int_equal(start.limits[1].value, GUARD_UNLIMITED);
+    assert_int_equal(start.limits[2].what, GUARD_MEMORY);
+    assert_int_equal(start.limits[2].value, 65536);
     assert_int_equal(start.user->uid, 5);
     assert_int_equal(start.user->group_count, 2);
 }
