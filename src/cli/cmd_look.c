@@ -190,6 +190,32 @@ static void show_relations(struct span line, struct arena *arena) {
         }
 }
 
+/* "1.2 s", "34 MiB". */
+static const char *uses(int64_t cpu_us, int64_t kib, struct arena *arena) {
+    return arena_printf(arena, "%.1f s of processors, %.1f MiB",
+                        (double)cpu_us / 1e6, (double)kib / 1024);
+}
+
+/* What it uses now, or used in all. */
+static void show_usage(struct span line, struct arena *arena) {
+    struct json_value object, live;
+    int64_t cpu_us = line_number(line, "cpu_us");
+    int64_t kib = line_number(line, "peak_kib");
+
+    if (cpu_us > 0 || kib > 0)
+        show_pair("used", uses(cpu_us, kib, arena));
+    if (!json_parse(line, &object, NULL) ||
+        !json_member(object, "live", &live) || live.type != JSON_OBJECT)
+        return;
+    show_pair("progress", line_text(live.raw, "progress", arena));
+    if (line_number(live.raw, "procs") > 0)
+        show_pair("uses",
+                  arena_printf(arena, "%s, %" PRId64 " processes",
+                               uses(line_number(live.raw, "cpu_us"),
+                                    line_number(live.raw, "memory_kib"), arena),
+                               line_number(live.raw, "procs")));
+}
+
 static void show_job(struct span line, struct arena *arena) {
     const char *state = line_text(line, "state", arena);
     const char *reason = line_text(line, "reason", arena);
@@ -221,6 +247,7 @@ static void show_job(struct span line, struct arena *arena) {
         show_pair("attempt", line_text(line, "attempt", arena));
     show_pair("not before", line_text(line, "not_before", arena));
     show_pair("exit code", line_text(line, "exit_code", arena));
+    show_usage(line, arena);
     show_pair("by",
               arena_printf(arena, "%s (%s)", line_text(line, "actor", arena),
                            line_text(line, "cause", arena)));

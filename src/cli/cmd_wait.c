@@ -88,6 +88,41 @@ static bool log_line(void *ctx, struct span line) {
     return more;
 }
 
+static const char *member_text(struct json_value object, const char *key,
+                               struct arena *arena) {
+    struct json_value value;
+    struct span text = {0};
+
+    if (json_member(object, key, &value))
+        (void)json_get_string(value, arena, &text);
+    return arena_string(arena, text);
+}
+
+/* What happened when, of those whose end does not tell it all. */
+static void show_events(struct span line, struct arena *arena) {
+    struct json_value object, list, event;
+    const char *ended = line_text(line, "ended", arena);
+    CLEANUP(text_clear) struct text events = TEXT_INIT;
+    size_t cursor = 0;
+    bool plain = true;
+
+    if (!json_parse(line, &object, NULL) ||
+        !json_member(object, "events", &list))
+        return;
+    while (json_next(list, &cursor, arena, NULL, &event)) {
+        const char *at = member_text(event, "at", arena);
+        const char *what = member_text(event, "event", arena);
+        text_addf(&events, "    %s %s\n", at, what);
+        plain &= strcmp(at, ended) == 0 || strcmp(what, "running") == 0;
+    }
+    if (!plain)
+        (void)talk_out(text_span(&events));
+    struct json_value leftovers;
+    if (json_member(object, "leftovers", &leftovers) &&
+        leftovers.type == JSON_TRUE)
+        (void)talk_outf("    others of it had to be killed\n");
+}
+
 static void show_attempt(struct span line, struct arena *arena) {
     const char *code = line_text(line, "exit_code", arena);
     const char *signal = line_text(line, "signal", arena);
@@ -101,6 +136,7 @@ static void show_attempt(struct span line, struct arena *arena) {
         line_text(line, "ended", arena), code[0] == '\0' ? "" : "  exit code ",
         code, signal[0] == '\0' ? "" : "  signal ", signal,
         line_text(line, "output_bytes", arena));
+    show_events(line, arena);
 }
 
 int cmd_logs(struct call *call) {

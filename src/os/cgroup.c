@@ -18,7 +18,7 @@
 /* Where those go who were in the root. */
 #define ROOM "pointsman-service"
 
-enum { DEPTH_MAX = 32, MEMBERS_MAX = 1024 };
+enum { DEPTH_MAX = 32, MEMBERS_MAX = 1024, USAGE_PIDS = 256 };
 
 static bool write_at(int dir_fd, const char *name, const char *word) {
     int fd = openat(dir_fd, name, O_WRONLY | O_CLOEXEC);
@@ -401,6 +401,47 @@ bool cgroup_leaf_limit(const struct cgroup_tree *tree, struct cgroup_leaf *leaf,
                     word);
 }
 
+/* The number behind `word` in a file of "word number" lines; or the only one,
+ * without a word. 0: there is none. */
+static uint64_t read_number(int dir_fd, const char *name, const char *word) {
+    char text[2048];
+    int fd = openat(dir_fd, name, O_RDONLY | O_CLOEXEC);
+    ssize_t n = fd < 0 ? 0 : read(fd, text, sizeof text - 1);
+    if (fd >= 0)
+        close(fd);
+    text[n > 0 ? n : 0] = '\0';
+    const char *at = word == NULL ? text : strstr(text, word);
+    return at == NULL ? 0 : strtoull(at + (word ? strlen(word) : 0), NULL, 10);
+}
+
+/* Without a controller for memory: what its processes have in memory, pages
+ * they share counted for each. */
+static uint64_t resident_kib(const pid_t *pids, size_t count) {
+    uint64_t kib = 0;
+    for (size_t i = 0; i < count; i++)
+        kib += process_resident_kib(pids[i]);
+    return kib;
+}
+
+void cgroup_leaf_usage(const struct cgroup_tree *tree,
+                       const struct cgroup_leaf *leaf,
+                       struct cgroup_usage *ret_usage) {
+    pid_t pids[USAGE_PIDS];
+    bool memory = (tree->controllers & CGROUP_MEMORY) != 0;
+    size_t count = read_pids(leaf->dir_fd, pids, USAGE_PIDS);
+    *ret_usage = (struct cgroup_usage){
+        .cpu_us = read_number(leaf->dir_fd, "cpu.stat", "usage_usec "),
+        .procs = count,
+        .memory_kib =
+            memory ? read_number(leaf->dir_fd, "memory.current", NULL) / 1024
+                   : resident_kib(pids, count)};
+    if (memory && !leaf->used)
+        ret_usage->peak_kib =
+            read_number(leaf->dir_fd, "memory.peak", NULL) / 1024;
+    if ((tree->controllers & CGROUP_PIDS) != 0 && !leaf->used)
+        ret_usage->procs_peak = read_number(leaf->dir_fd, "pids.peak", NULL);
+}
+
 static void remove_leaf(struct cgroup_tree *tree, struct cgroup_leaf *leaf) {
     char name[16];
     snprintf(name, sizeof name, "%u", leaf->number);
@@ -417,6 +458,7 @@ void cgroup_leaf_give(struct cgroup_tree *tree, struct cgroup_leaf *leaf) {
         remove_leaf(tree, leaf);
         return;
     }
+    leaf->used = true;
     leaf->next = tree->free;
     tree->free = leaf;
 }

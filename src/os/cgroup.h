@@ -36,6 +36,7 @@ struct cgroup_leaf {
     int events_fd; /* poll for POLLPRI: populated changed */
     unsigned number;
     bool killed;
+    bool used;    /* another task was in it before */
     bool limited; /* by cgroup_leaf_limit: not for the next task */
 };
 
@@ -72,6 +73,15 @@ struct cgroup_leaf *cgroup_leaf_take(struct cgroup_tree *tree);
  * it. UINT64_MAX: no limit. False with errno; ENOTSUP: no such controller. */
 bool cgroup_leaf_limit(const struct cgroup_tree *tree, struct cgroup_leaf *leaf,
                        enum cgroup_controller what, uint64_t value);
+/* What all in it use now, and used. */
+struct cgroup_usage {
+    uint64_t cpu_us; /* since the leaf was made */
+    uint64_t memory_kib, procs;
+    uint64_t peak_kib, procs_peak; /* 0: not known, or of others too */
+};
+void cgroup_leaf_usage(const struct cgroup_tree *tree,
+                       const struct cgroup_leaf *leaf,
+                       struct cgroup_usage *ret_usage);
 /* Back; it must be empty. */
 void cgroup_leaf_give(struct cgroup_tree *tree, struct cgroup_leaf *leaf);
 /* Never used again (somebody is still in it). */

@@ -225,9 +225,20 @@ static bool tell_news(struct guard *guard, enum guard_frame_kind kind,
     return true;
 }
 
+static bool tell_usage(struct guard *guard, struct span body) {
+    struct guard_usage usage;
+    if (!guard_usage_decode(body, &usage))
+        return false;
+    if (guard->events.usage != NULL)
+        guard->events.usage(guard->ctx, &usage);
+    return true;
+}
+
 static bool tell(struct guard *guard, enum guard_frame_kind kind,
                  struct span body) {
     struct guard_end end;
+    if (kind == GUARD_FRAME_USAGE)
+        return tell_usage(guard, body);
     if (kind != GUARD_FRAME_ENDED)
         return tell_news(guard, kind, body);
     if (!guard_end_decode(body, &end))

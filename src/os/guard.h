@@ -143,7 +143,15 @@ struct guard_end {
     bool leftovers;           /* other processes of it had to be killed */
     bool survivors;           /* something still held its pipe or cgroup when
                                  we stopped waiting (2 s) */
-    int64_t user_us, system_us, max_rss_kib;
+    int64_t user_us, system_us, max_rss_kib; /* of its first process, and of
+                                                those that waited for */
+    /* Of the whole task as far as we looked, which is at those that last; 0:
+     * not known. */
+    int64_t cpu_us, peak_kib, procs_peak, read_bytes, written_bytes;
+    /* Since it began; 0: with its end. */
+    int64_t exited_ns; /* its first process */
+    int64_t closed_ns; /* nobody had its pipes any more */
+    int64_t gone_ns;   /* nobody of it was left */
     struct wall started, ended; /* 0: never started */
     int64_t run_ns;             /* between them by the monotonic clock */
     bool has_status;
@@ -155,12 +163,19 @@ struct guard_end {
     bool output_lost;      /* the disk refused some */
 };
 
+/* What a task uses, every two seconds. */
+struct guard_usage {
+    uint64_t id;
+    int64_t cpu_us, memory_kib, procs;
+};
+
 /* Spans in events are valid during the call only. */
 struct guard_events {
     /* Only for tasks that last longer than a moment; `ended` tells all. */
     void (*started)(void *ctx, uint64_t id, pid_t pid, struct wall at);
     /* The newest line on the progress descriptor. */
     void (*progress)(void *ctx, uint64_t id, struct span line);
+    void (*usage)(void *ctx, const struct guard_usage *usage);
     /* Once for every guard_start. */
     void (*ended)(void *ctx, const struct guard_end *end);
     /* The guard died; nothing more comes. Its tasks get a KILL from the

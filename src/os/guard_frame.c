@@ -48,6 +48,8 @@ enum end_flag {
 struct end_part {
     uint64_t id, output_bytes, output_total;
     int64_t user_us, system_us, max_rss_kib, started_ns, ended_ns, run_ns;
+    int64_t cpu_us, peak_kib, procs_peak, read_bytes, written_bytes;
+    int64_t exited_ns, closed_ns, gone_ns;
     int32_t result, pid, exit_code, signal, killer, kill_signal;
     uint32_t flags, error_bytes, status_bytes, inline_bytes;
 };
@@ -56,9 +58,10 @@ _Static_assert(sizeof(struct head) == GUARD_FRAME_HEAD, "no padding");
 _Static_assert(sizeof(struct hello_part) == 24, "no padding");
 _Static_assert(sizeof(struct order_part) == 88, "no padding");
 _Static_assert(sizeof(struct guard_limit) == 16, "no padding");
+_Static_assert(sizeof(struct guard_usage) == 32, "no padding");
 _Static_assert(sizeof(struct ready_part) == 20, "no padding");
 _Static_assert(sizeof(struct news_part) == 24, "no padding");
-_Static_assert(sizeof(struct end_part) == 112, "no padding");
+_Static_assert(sizeof(struct end_part) == 176, "no padding");
 
 enum guard_frame_found guard_frame_take(struct span *rest,
                                         enum guard_frame_kind *ret_kind,
@@ -364,6 +367,15 @@ bool guard_news_decode(struct span body, struct guard_news *ret_news) {
     return cut_bytes(&body, part.line_bytes, &ret_news->line) && body.len == 0;
 }
 
+void guard_usage_encode(struct text *out, const struct guard_usage *usage) {
+    put_head(out, GUARD_FRAME_USAGE, sizeof *usage);
+    text_add(out, usage, sizeof *usage);
+}
+
+bool guard_usage_decode(struct span body, struct guard_usage *ret_usage) {
+    return cut_part(&body, ret_usage, sizeof *ret_usage) && body.len == 0;
+}
+
 static uint32_t end_flags(const struct guard_end *end) {
     unsigned flags = 0;
     if (end->core_dumped)
@@ -394,6 +406,14 @@ void guard_end_encode(struct text *out, const struct guard_end *end) {
         .started_ns = end->started.ns,
         .ended_ns = end->ended.ns,
         .run_ns = end->run_ns,
+        .cpu_us = end->cpu_us,
+        .peak_kib = end->peak_kib,
+        .procs_peak = end->procs_peak,
+        .read_bytes = end->read_bytes,
+        .written_bytes = end->written_bytes,
+        .exited_ns = end->exited_ns,
+        .closed_ns = end->closed_ns,
+        .gone_ns = end->gone_ns,
         .result = (int32_t)end->result,
         .pid = end->pid,
         .exit_code = end->exit_code,
@@ -442,6 +462,14 @@ bool guard_end_decode(struct span body, struct guard_end *ret_end) {
         .started = {part.started_ns},
         .ended = {part.ended_ns},
         .run_ns = part.run_ns,
+        .cpu_us = part.cpu_us,
+        .peak_kib = part.peak_kib,
+        .procs_peak = part.procs_peak,
+        .read_bytes = part.read_bytes,
+        .written_bytes = part.written_bytes,
+        .exited_ns = part.exited_ns,
+        .closed_ns = part.closed_ns,
+        .gone_ns = part.gone_ns,
         .has_status = (part.flags & END_HAS_STATUS) != 0,
         .output_in_file = (part.flags & END_IN_FILE) != 0,
         .output_bytes = part.output_bytes,

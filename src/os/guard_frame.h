@@ -35,6 +35,7 @@ enum guard_frame_kind {
     GUARD_FRAME_FAILED, /* instead of READY: a sentence; the guard exits */
     GUARD_FRAME_STARTED,
     GUARD_FRAME_PROGRESS,
+    GUARD_FRAME_USAGE,
     GUARD_FRAME_ENDED,
     GUARD_FRAME_KINDS
 };
@@ -124,6 +125,9 @@ struct guard_news {
 void guard_news_encode(struct text *out, enum guard_frame_kind kind,
                        const struct guard_news *news);
 bool guard_news_decode(struct span body, struct guard_news *ret_news);
+
+void guard_usage_encode(struct text *out, const struct guard_usage *usage);
+bool guard_usage_decode(struct span body, struct guard_usage *ret_usage);
 
 void guard_end_encode(struct text *out, const struct guard_end *end);
 bool guard_end_decode(struct span body, struct guard_end *ret_end);

@@ -89,7 +89,7 @@ struct task *task_new(const struct guard_order *order, int output_fd,
     task->end.exit_code = -1;
     task->due = task->timeout_at = task->kill_at = MONO_NEVER;
     task->spill_at = task->courtesy_at = task->give_up_at = MONO_NEVER;
-    task->ask_at = MONO_NEVER;
+    task->ask_at = task->sample_at = MONO_NEVER;
     return task;
 }
 
@@ -269,6 +269,8 @@ bool task_reap(struct task *task) {
     end->user_us = timeval_us(usage.ru_utime);
     end->system_us = timeval_us(usage.ru_stime);
     end->max_rss_kib = usage.ru_maxrss;
+    end->read_bytes = usage.ru_inblock * 512;
+    end->written_bytes = usage.ru_oublock * 512;
     end->ended = clock_wall();
     end->run_ns = clock_mono().ns - task->began.ns;
     return true;
@@ -306,6 +308,42 @@ void task_kill_strays(const struct task *task) {
     struct stat canary;
     if (is_held(task) && fstat(task->canary_fd, &canary) == 0)
         process_kill_holders(&canary, PROCESS_WRITERS);
+}
+
+static void raise_to(int64_t *peak, uint64_t value) {
+    if ((int64_t)value > *peak)
+        *peak = (int64_t)value;
+}
+
+void task_sample_first(struct task *task, const struct cgroup_tree *tree) {
+    struct cgroup_usage leaf;
+    uint64_t own_us, memory_kib, procs;
+    task->sampled = true;
+    if (task->leaf == NULL || !task->leaf->used)
+        return;
+    cgroup_leaf_usage(tree, task->leaf, &leaf);
+    process_usage(task->end.pid, &own_us, &memory_kib, &procs);
+    task->cpu_before_us = leaf.cpu_us > own_us ? leaf.cpu_us - own_us : 0;
+}
+
+void task_sample(struct task *task, const struct cgroup_tree *tree,
+                 struct guard_usage *ret_usage) {
+    struct guard_end *end = &task->end;
+    struct cgroup_usage usage = {0};
+    if (task->leaf != NULL)
+        cgroup_leaf_usage(tree, task->leaf, &usage);
+    else if (!task->reaped)
+        process_usage(end->pid, &usage.cpu_us, &usage.memory_kib, &usage.procs);
+    if (usage.cpu_us > task->cpu_before_us)
+        raise_to(&end->cpu_us, usage.cpu_us - task->cpu_before_us);
+    raise_to(&end->peak_kib, usage.memory_kib);
+    raise_to(&end->peak_kib, usage.peak_kib);
+    raise_to(&end->procs_peak, usage.procs);
+    raise_to(&end->procs_peak, usage.procs_peak);
+    *ret_usage = (struct guard_usage){.id = task->id,
+                                      .cpu_us = end->cpu_us,
+                                      .memory_kib = (int64_t)usage.memory_kib,
+                                      .procs = (int64_t)usage.procs};
 }
 
 void task_finish(struct task *task) {

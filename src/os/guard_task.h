@@ -102,6 +102,9 @@ struct task {
     bool killed; /* by KILL */
     struct mono due, timeout_at, kill_at, spill_at, courtesy_at, give_up_at;
     struct mono ask_at;
+    struct mono sample_at;
+    bool sampled;
+    uint64_t cpu_before_us; /* of others in its leaf */
     size_t heap_place;
 };
 
@@ -139,6 +142,12 @@ bool task_reap(struct task *task);
 bool task_gone(const struct task *task);
 /* KILL to those who left the group and still hold the canary. */
 void task_kill_strays(const struct task *task);
+/* Before the others: what former tasks used in its leaf, which is all but what
+ * its first process did. It must not be reaped. */
+void task_sample_first(struct task *task, const struct cgroup_tree *tree);
+/* What it uses now; peaks go to `end`. */
+void task_sample(struct task *task, const struct cgroup_tree *tree,
+                 struct guard_usage *ret_usage);
 /* Nothing more comes: fills in the rest of `end`. */
 void task_finish(struct task *task);
 /* It never ran. Returns false. */

@@ -58,6 +58,7 @@ static void arm(struct watch *watch, struct task *task) {
     struct mono due = earlier(task->timeout_at, task->kill_at);
     due = earlier(due, earlier(task->spill_at, task->courtesy_at));
     due = earlier(due, earlier(task->give_up_at, task->ask_at));
+    due = earlier(due, task->sample_at);
     if (task->blind)
         due = earlier(due, mono_add_ms(clock_mono(), WATCH_BLIND_MS));
     if (due.ns == task->due.ns && heap_has(&watch->due, task))
@@ -69,6 +70,23 @@ static void arm(struct watch *watch, struct task *task) {
         heap_changed(&watch->due, task);
     else
         heap_push(&watch->due, task);
+}
+
+/* Now and then, and at the end; tasks that end soon are spared it. Processes
+ * that come and go in between are not seen, but their time counts. */
+static void sample(struct watch *watch, struct task *task) {
+    const struct cgroup_tree *tree = &watch->life->tree;
+    struct guard_usage usage;
+    bool first = !task->sampled;
+    if (first)
+        task_sample_first(task, tree);
+    task_sample(task, tree, &usage);
+    if (!first && !task->exited)
+        guard_usage_encode(watch->out, &usage);
+    task->sample_at = mono_add_ms(
+        task->began,
+        (mono_ms_since(clock_mono(), task->began) / WATCH_SAMPLE_MS + 1) *
+            WATCH_SAMPLE_MS);
 }
 
 /* All is told and closed: hand it to those who report it. */
@@ -84,6 +102,8 @@ static void let_go(struct watch *watch, struct task *task) {
     list_remove(&task->link);
     if (task->leaf_watched)
         remove_fd(watch, task->leaf->events_fd);
+    if (task->sampled)
+        sample(watch, task);
     task_finish(task);
     pthread_mutex_lock(&life->lock);
     if (task->leaf != NULL && cgroup_leaf_populated(task->leaf)) {
@@ -117,6 +137,8 @@ static bool all_gone(struct watch *watch, struct task *task) {
 static void settle(struct watch *watch, struct task *task) {
     struct mono now = clock_mono();
     bool closed = task_pipes_closed(task);
+    if (closed && task->end.closed_ns == 0)
+        task->end.closed_ns = now.ns - task->began.ns;
     if (!task->reaped) {
         if (!closed && now.ns < task->courtesy_at.ns) {
             arm(watch, task);
@@ -139,6 +161,7 @@ static void settle(struct watch *watch, struct task *task) {
         return;
     }
     task->end.survivors = !closed || !gone;
+    task->end.gone_ns = now.ns - task->began.ns;
     let_go(watch, task);
 }
 
@@ -146,6 +169,8 @@ static void note_exit(struct watch *watch, struct task *task) {
     if (task->exited)
         return;
     task->exited = true;
+    task->end.exited_ns = clock_mono().ns - task->began.ns;
+    task->sample_at = MONO_NEVER;
     remove_fd(watch, task->pidfd);
     /* Those it left behind have a moment to end by themselves; when they were
      * told to, what is left of the grace. */
@@ -263,6 +288,7 @@ void watch_take(struct watch *watch, struct task *task) {
         add_fd(watch, task, task->status.fd, EPOLLIN, WATCH_STATUS) &&
         add_fd(watch, task, task->progress.fd, EPOLLIN, WATCH_PROGRESS);
     task->blind = !added;
+    task->sample_at = mono_add_ms(task->began, WATCH_FIRST_SAMPLE_MS);
     take_wish(watch, task);
     if (task->exited)
         settle(watch, task);
@@ -302,6 +328,8 @@ static void do_due(struct watch *watch, struct task *task) {
         task->end.timed_out = true;
         watch_kill(watch, task, SIGTERM, task->grace_ms, GUARD_TIMEOUT);
     }
+    if (passed(&task->sample_at, now) && !task->exited)
+        sample(watch, task);
     if (task->exited)
         settle(watch, task);
     else

@@ -20,7 +20,9 @@ enum {
     WATCH_COURTESY_MS = 100, /* for those who outlive the process */
     WATCH_GIVE_UP_MS = 2000,
     WATCH_ASK_MS = 2, /* whether a group is empty */
-    WATCH_BLIND_MS = 50
+    WATCH_BLIND_MS = 50,
+    WATCH_FIRST_SAMPLE_MS = 100,
+    WATCH_SAMPLE_MS = 2000 /* what it uses */
 };
 
 struct watch {

@@ -47,6 +47,21 @@ unsigned long long process_start(pid_t pid) {
     return stat_field(pid, 22);
 }
 
+unsigned long long process_resident_kib(pid_t pid) {
+    return stat_field(pid, 24) * (unsigned long long)sysconf(_SC_PAGESIZE) /
+           1024;
+}
+
+void process_usage(pid_t pid, uint64_t *ret_cpu_us, uint64_t *ret_memory_kib,
+                   uint64_t *ret_procs) {
+    uint64_t ticks = 0;
+    for (int field = 14; field <= 17; field++) /* its own, its children's */
+        ticks += stat_field(pid, field);
+    *ret_cpu_us = ticks * 1000000 / (uint64_t)sysconf(_SC_CLK_TCK);
+    *ret_memory_kib = process_resident_kib(pid);
+    *ret_procs = process_start(pid) != 0;
+}
+
 static pid_t process_parent(pid_t pid) {
     return (pid_t)stat_field(pid, 4);
 }

@@ -3,12 +3,20 @@
 #define POINTSMAN_OS_PROCESS_H
 
 #include <stdbool.h>
+#include <stdint.h>
 #include <sys/stat.h>
 #include <sys/types.h>
 
 /* Start time in ticks since boot: with the pid, a process's identity.
  * 0: no such process. */
 unsigned long long process_start(pid_t pid);
+
+/* What it has in memory; 0: gone. */
+unsigned long long process_resident_kib(pid_t pid);
+
+/* Of one process; nothing of one that is gone. */
+void process_usage(pid_t pid, uint64_t *ret_cpu_us, uint64_t *ret_memory_kib,
+                   uint64_t *ret_procs);
 
 /* KILL to that very process; nothing when the pid is somebody else's now. */
 void process_kill(pid_t pid, unsigned long long start);

@@ -35,6 +35,7 @@ struct api_call;
 struct base;    /* serve/base.h */
 struct checker; /* serve/checker.h */
 struct output;  /* os/output.h */
+struct worker_live; /* serve/worker.h */
 
 enum api_method { API_GET, API_POST, API_PUT, API_METHODS };
 
@@ -74,6 +75,8 @@ struct api_roles {
     /* A second cancel: no more grace for what runs of this job. (The first one
      * needs no hook: its event tells the scheduler.) */
     void (*kill)(void *ctx, uint64_t num);
+    /* What a job's running attempts use and say. */
+    void (*live)(void *ctx, uint64_t num, struct worker_live *ret_live);
     /* Something was written to this very registry: have a turn. NULL: the
      * FIFOs of the base. */
     void (*trigger)(void *ctx);

@@ -2,6 +2,7 @@
 
 #include "serve/job_json.h"
 #include "serve/job_match.h"
+#include "serve/worker.h"
 
 /* ---- lists --------------------------------------------------------------- */
 
@@ -155,6 +156,47 @@ static void touches_json(struct json *json, const struct job_touch *touches,
     json_end(json);
 }
 
+/* What it says and uses now, where somebody runs it. */
+static void live_json(struct api_call *call, struct json *json,
+                      const struct job *job) {
+    const struct api_roles *roles = call->api->options.roles;
+    struct worker_live live = {0};
+    if (job->state == STATE_EXECUTING && roles != NULL && roles->live != NULL)
+        roles->live(roles->ctx, job->num, &live);
+    json_key(json, "live");
+    if (live.running == 0) {
+        json_null(json);
+        return;
+    }
+    json_object(json);
+    json_key(json, "running");
+    json_i64(json, live.running);
+    json_key(json, "progress");
+    json_span(json, live.progress);
+    json_key(json, "cpu_us");
+    json_i64(json, (int64_t)live.cpu_us);
+    json_key(json, "memory_kib");
+    json_i64(json, (int64_t)live.memory_kib);
+    json_key(json, "procs");
+    json_i64(json, (int64_t)live.procs);
+    json_end(json);
+}
+
+/* All its attempts together, of memory the most that one had. */
+static void used_json(struct json *json, const struct store_attempt *attempts,
+                      size_t count) {
+    uint64_t cpu_us = 0, peak_kib = 0;
+    for (size_t i = 0; i < count; i++) {
+        cpu_us += attempts[i].cpu_us;
+        if (attempts[i].peak_kib > peak_kib)
+            peak_kib = attempts[i].peak_kib;
+    }
+    json_key(json, "cpu_us");
+    json_i64(json, (int64_t)cpu_us);
+    json_key(json, "peak_kib");
+    json_i64(json, (int64_t)peak_kib);
+}
+
 /* All there is to know; `exit_code` once it has ended. */
 void api_job_show(struct api_call *call) {
     static const char *const keys[] = {NULL};
@@ -162,7 +204,8 @@ void api_job_show(struct api_call *call) {
     struct job job;
     struct job_edge *edges;
     struct job_touch *touches;
-    size_t edge_count, touch_count;
+    struct store_attempt *attempts;
+    size_t edge_count, touch_count, attempt_count;
     struct err err = {0};
     int code = 0;
 
@@ -173,6 +216,8 @@ void api_job_show(struct api_call *call) {
                           &err) ||
         !store_touches(store, job.num, &call->arena, &touches, &touch_count,
                        &err) ||
+        !store_attempts(store, job.num, &call->arena, &attempts, &attempt_count,
+                        &err) ||
         (final && !job_exit_code(store, &job, &call->arena, &code, &err))) {
         api_fail(call, &err);
         return;
@@ -194,6 +239,8 @@ void api_job_show(struct api_call *call) {
     json_bool(&json, job.cancel_asked);
     edges_json(&json, edges, edge_count);
     touches_json(&json, touches, touch_count);
+    used_json(&json, attempts, attempt_count);
+    live_json(call, &json, &job);
     json_key(&json, "exit_code");
     if (final)
         json_i64(&json, code);

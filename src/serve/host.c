@@ -126,10 +126,6 @@ void host_continue(struct host *host) {
     roles_continue(host->roles);
 }
 
-struct span host_progress(struct host *host, uint64_t num) {
-    return roles_progress(host->roles, num);
-}
-
 void host_close(struct host *host, bool now) {
     if (!host)
         return;

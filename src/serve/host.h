@@ -33,8 +33,6 @@ void host_hurry(struct host *host);
 /* Ctrl-Z and fg: SIGSTOP and SIGCONT to whatever runs. */
 void host_pause(struct host *host);
 void host_continue(struct host *host);
-/* Newest progress line of a running job; empty: none. */
-struct span host_progress(struct host *host, uint64_t num);
 /* Starts nothing new, lets what runs end (for [queue] drain seconds, unless
  * `now`), gives what is left back to P, closes. The API must have no open
  * call. NULL is fine. */

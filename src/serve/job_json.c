@@ -1,6 +1,7 @@
 #include "serve/job_json.h"
 
 #include "base/map.h"
+#include "wire/attempt_trace.h"
 #include "wire/words.h"
 
 static void key_span(struct json *json, const char *key, struct span value) {
@@ -124,6 +125,50 @@ void job_json(struct json *json, const struct job *job, struct arena *arena) {
     json_end(json);
 }
 
+static void attempt_event(struct json *json, const char *event,
+                          struct wall at) {
+    if (at.ns == 0)
+        return;
+    json_object(json);
+    json_key(json, "event");
+    json_string(json, event);
+    key_wall(json, "at", at);
+    json_end(json);
+}
+
+/* What is not known apart happened with the end. */
+static struct wall moment(const struct store_attempt *attempt, int64_t ms) {
+    return ms < 0 ? attempt->ended : wall_add_ms(attempt->started, ms);
+}
+
+/* Its life, and what it used of what few ask for. */
+static void attempt_events(struct json *json,
+                           const struct store_attempt *attempt) {
+    struct attempt_trace trace;
+    attempt_trace_parse(attempt->trace, &trace);
+    json_key(json, "events");
+    json_array(json);
+    if (attempt->started.ns == 0 && attempt->ended.ns != 0)
+        attempt_event(json, "failed-to-start", attempt->ended);
+    attempt_event(json, "running", attempt->started);
+    if (attempt->started.ns != 0 && attempt->ended.ns != 0) {
+        attempt_event(json, "exited", moment(attempt, trace.exited_ms));
+        attempt_event(json, "pipes-closed", moment(attempt, trace.closed_ms));
+        if (trace.status)
+            attempt_event(json, "got-status", moment(attempt, trace.closed_ms));
+        if (!trace.survivors)
+            attempt_event(json, "reaped", moment(attempt, trace.gone_ms));
+    }
+    json_end(json);
+    json_key(json, "leftovers");
+    json_bool(json, trace.leftovers);
+    json_key(json, "survivors");
+    json_bool(json, trace.survivors);
+    key_i64(json, "read_bytes", trace.read_bytes);
+    key_i64(json, "written_bytes", trace.written_bytes);
+    key_i64(json, "procs_peak", trace.procs);
+}
+
 void attempt_json(struct json *json, const struct job *job,
                   const struct store_attempt *attempt) {
     json_object(json);
@@ -155,6 +200,7 @@ void attempt_json(struct json *json, const struct job *job,
     key_i64(json, "output_bytes", (int64_t)attempt->output_bytes);
     key_i64(json, "cpu_us", (int64_t)attempt->cpu_us);
     key_i64(json, "peak_kib", (int64_t)attempt->peak_kib);
+    attempt_events(json, attempt);
     json_end(json);
 }
 

@@ -266,6 +266,11 @@ static bool hook_ready(void *ctx, struct err *err) {
     return err_set(err, ERR_UNAVAILABLE, "stopping");
 }
 
+static void hook_live(void *ctx, uint64_t num, struct worker_live *ret_live) {
+    struct roles *roles = ctx;
+    worker_live(roles->worker, num, ret_live);
+}
+
 static void hook_metrics(void *ctx, struct text *out) {
     struct roles *roles = ctx;
     text_addf(out, "# TYPE pointsman_running gauge\npointsman_running %u\n",
@@ -286,11 +291,6 @@ const struct api_roles *roles_hooks(struct roles *roles) {
 
 struct output *roles_output(struct roles *roles) {
     return roles->output;
-}
-
-struct span roles_progress(struct roles *roles, uint64_t num) {
-    return roles->worker ? worker_progress(roles->worker, num)
-                         : (struct span){0};
 }
 
 /* ---- opening ------------------------------------------------------------ */
@@ -437,6 +437,7 @@ static void set_hooks(struct roles *roles) {
         .checker = roles->checker,
         .why = roles->options.roles & DAEMON_EXEC ? hook_why : NULL,
         .kill = roles->options.roles & DAEMON_EXEC ? hook_kill : NULL,
+        .live = roles->worker ? hook_live : NULL,
         .trigger = hook_trigger,
         .ready = hook_ready,
         .metrics = roles->options.roles & DAEMON_EXEC ? hook_metrics : NULL,

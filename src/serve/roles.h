@@ -57,7 +57,6 @@ bool roles_reload(struct roles *roles, struct err *err);
 void roles_stop(struct roles *roles, int64_t drain_ms);
 void roles_pause(struct roles *roles);
 void roles_continue(struct roles *roles);
-struct span roles_progress(struct roles *roles, uint64_t num);
 /* Gives the roles back and frees everything, then calls closed (may be NULL)
  * from the loop. */
 void roles_close(struct roles *roles, void (*closed)(void *ctx), void *ctx);

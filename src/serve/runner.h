@@ -40,6 +40,7 @@ struct run_end {
     uint64_t output_bytes;
     struct wall started, ended;
     uint64_t cpu_us, peak_kib;
+    struct span trace; /* wire/attempt_trace.h */
 };
 
 struct runner {

@@ -23,12 +23,13 @@ static struct span keep_span(char **at, struct span span) {
 static void keep_end(struct attempt *attempt, const struct run_end *end) {
     free(attempt->end_memory);
     attempt->end = *end;
-    attempt->end_memory =
-        mem_alloc(end->status.len + end->detail.len + end->place.len + 1);
+    attempt->end_memory = mem_alloc(end->status.len + end->detail.len +
+                                    end->place.len + end->trace.len + 1);
     char *at = attempt->end_memory;
     attempt->end.status = keep_span(&at, end->status);
     attempt->end.detail = keep_span(&at, end->detail);
     attempt->end.place = keep_span(&at, end->place);
+    attempt->end.trace = keep_span(&at, end->trace);
 }
 
 static struct span first_word(struct span line, struct span *ret_rest) {
@@ -378,6 +379,7 @@ static void plan_row(struct scheduler *scheduler, struct attempt *attempt,
         .output_bytes = end->output_bytes,
         .cpu_us = end->cpu_us,
         .peak_kib = end->peak_kib,
+        .trace = end->trace,
     };
     store_end(scheduler->batch, &row);
 }

@@ -11,14 +11,18 @@
 #include "os/clock.h"
 #include "serve/order_line.h"
 #include "serve/task_start.h"
+#include "wire/attempt_trace.h"
+
+enum { TRACE_MS = 100 };
 
 /* One attempt under way. */
 struct running {
     struct list link;
     uint64_t handle, num;
-    int64_t grace_ms;               /* between TERM and KILL, see os/guard.h */
-    char *node;                     /* NULL: not of an array */
-    char *progress;                 /* newest line, or NULL */
+    int64_t grace_ms; /* between TERM and KILL, see os/guard.h */
+    char *node;       /* NULL: not of an array */
+    char *progress;   /* newest line, or NULL */
+    struct guard_usage usage;
     char place[OUTPUT_PLACE_BYTES]; /* of its file, should it need one */
     bool locked;                    /* the guard holds its job file's lock */
 };
@@ -107,6 +111,14 @@ static void on_progress(void *ctx, uint64_t id, struct span line) {
                                  span_of(running->node), line);
 }
 
+static void on_usage(void *ctx, const struct guard_usage *usage) {
+    struct worker *worker = ctx;
+    struct running *running =
+        map_get(&worker->by_handle, handle_key(&usage->id));
+    if (running)
+        running->usage = *usage;
+}
+
 /* Small outputs go to the segment now, so that their place is known. */
 static void end_output(struct worker *worker, const struct guard_end *from,
                        const struct running *running, struct run_end *end,
@@ -130,6 +142,30 @@ static void end_output(struct worker *worker, const struct guard_end *from,
     end->place = span_of(place);
 }
 
+static uint64_t larger(int64_t a, int64_t b) {
+    return (uint64_t)(a > b ? a : b);
+}
+
+/* Of those that lasted, or that ended in an odd way: the many short ones have
+ * nothing to tell that their end does not. */
+static void trace_end(const struct guard_end *end, struct text *out) {
+    if (end->exited_ns == 0 || (end->run_ns < TRACE_MS * NS_PER_MS &&
+                                !end->leftovers && !end->survivors))
+        return;
+    struct attempt_trace trace = {
+        .exited_ms = end->exited_ns / NS_PER_MS,
+        .closed_ms = end->closed_ns > 0 ? end->closed_ns / NS_PER_MS : -1,
+        .gone_ms = end->survivors ? -1 : end->gone_ns / NS_PER_MS,
+        .leftovers = end->leftovers,
+        .survivors = end->survivors,
+        .status = end->has_status,
+        .read_bytes = end->read_bytes,
+        .written_bytes = end->written_bytes,
+        .procs = end->procs_peak,
+    };
+    attempt_trace_format(&trace, out);
+}
+
 static void on_ended(void *ctx, const struct guard_end *from) {
     struct worker *worker = ctx;
     struct running *running =
@@ -149,9 +185,12 @@ static void on_ended(void *ctx, const struct guard_end *from) {
         .detail = from->error,
         .started = from->started,
         .ended = from->ended,
-        .cpu_us = (uint64_t)(from->user_us + from->system_us),
-        .peak_kib = (uint64_t)from->max_rss_kib,
+        .cpu_us = larger(from->user_us + from->system_us, from->cpu_us),
+        .peak_kib = larger(from->max_rss_kib, from->peak_kib),
     };
+    CLEANUP(text_clear) struct text trace = TEXT_INIT;
+    trace_end(from, &trace);
+    end.trace = text_span(&trace);
     char place[OUTPUT_PLACE_BYTES];
     end_output(worker, from, running, &end, place);
     if (from->survivors)
@@ -279,6 +318,7 @@ bool worker_open(const struct worker_options *options,
     };
     static const struct guard_events events = {.started = on_started,
                                                .progress = on_progress,
+                                               .usage = on_usage,
                                                .ended = on_ended,
                                                .lost = on_lost};
     if (!guard_open(options->loop, &guard, &events, worker, &worker->guard,
@@ -326,9 +366,22 @@ struct guard *worker_guard(struct worker *worker) {
     return worker->guard;
 }
 
-struct span worker_progress(struct worker *worker, uint64_t num) {
-    struct running *running = map_get(&worker->by_num, handle_key(&num));
-    return running ? span_of(running->progress) : (struct span){0};
+void worker_live(struct worker *worker, uint64_t num,
+                 struct worker_live *ret_live) {
+    *ret_live = (struct worker_live){0};
+    if (!map_get(&worker->by_num, handle_key(&num)))
+        return;
+    LIST_EACH (&worker->running, link) {
+        const struct running *one = LIST_OF(link, struct running, link);
+        if (one->num != num)
+            continue;
+        ret_live->running++;
+        if (one->progress)
+            ret_live->progress = span_of(one->progress);
+        ret_live->cpu_us += (uint64_t)one->usage.cpu_us;
+        ret_live->memory_kib += (uint64_t)one->usage.memory_kib;
+        ret_live->procs += (uint64_t)one->usage.procs;
+    }
 }
 
 static void on_later_closed(uv_handle_t *handle) {

@@ -55,8 +55,14 @@ void worker_pause(struct worker *worker);    /* SIGSTOP to all that runs */
 void worker_continue(struct worker *worker); /* SIGCONT */
 /* The guard, for other short children (tarball checkers). */
 struct guard *worker_guard(struct worker *worker);
-/* Newest progress line of a running attempt; empty when there is none. */
-struct span worker_progress(struct worker *worker, uint64_t num);
+/* What is known of a job's attempts that run here. */
+struct worker_live {
+    unsigned running;
+    struct span progress; /* newest line of the newest; empty: none */
+    uint64_t cpu_us, memory_kib, procs; /* all together; 0: not known yet */
+};
+void worker_live(struct worker *worker, uint64_t num,
+                 struct worker_live *ret_live);
 /* Kills what runs, ends the guard; calls closed from the loop. */
 void worker_close(struct worker *worker, void (*closed)(void *ctx), void *ctx);
 

@@ -311,8 +311,8 @@ static unsigned add_attempt(struct store_batch *batch, enum op_kind kind,
     assert(attempt->status < TASK_STATUSES && attempt->attempt > 0);
     struct store_attempt *own = arena_alloc(&batch->arena, sizeof(*own));
     *own = *attempt;
-    struct span *spans[] = {&own->node, &own->reason, &own->detail,
-                            &own->worker, &own->output};
+    struct span *spans[] = {&own->node,   &own->reason, &own->detail,
+                            &own->worker, &own->output, &own->trace};
     for (size_t i = 0; i < COUNT(spans); i++)
         *spans[i] = copy(batch, *spans[i]);
     batch_add(batch, kind, attempt->num)->attempt = own;

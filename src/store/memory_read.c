@@ -244,8 +244,8 @@ bool memory_attempts(struct store *store, uint64_t num, struct arena *arena,
     for (size_t i = 0; i < *ret_count; i++) {
         struct store_attempt *copy = &(*ret_attempts)[i];
         *copy = job->attempts[i];
-        struct span *spans[] = {&copy->node, &copy->reason, &copy->detail,
-                                &copy->worker, &copy->output};
+        struct span *spans[] = {&copy->node,   &copy->reason, &copy->detail,
+                                &copy->worker, &copy->output, &copy->trace};
         for (size_t k = 0; k < COUNT(spans); k++)
             *spans[k] = arena_span(arena, *spans[k]);
     }

@@ -306,8 +306,8 @@ static bool attempt_status(struct rows *rows, const struct row *row,
 static void attempt_keep(struct memory *memory, struct store_attempt *place,
                          const struct store_attempt *attempt) {
     *place = *attempt;
-    struct span *spans[] = {&place->node, &place->reason, &place->detail,
-                            &place->worker, &place->output};
+    struct span *spans[] = {&place->node,   &place->reason, &place->detail,
+                            &place->worker, &place->output, &place->trace};
     for (size_t i = 0; i < COUNT(spans); i++)
         *spans[i] = arena_span(&memory->arena, *spans[i]);
 }

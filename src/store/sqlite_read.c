@@ -143,6 +143,7 @@ static bool column_attempt(struct db *db, sqlite3_stmt *stmt,
         .output_bytes = column_u64(stmt, 12),
         .cpu_us = column_u64(stmt, 13),
         .peak_kib = column_u64(stmt, 14),
+        .trace = column_span(stmt, 15, arena),
     };
     return task_status_parse(column_peek(stmt, 2), &ret_attempt->status) ||
            strange(db, "the status of an attempt", err);
@@ -171,6 +172,7 @@ static bool running_attempt(struct db *db, uint64_t num, struct arena *arena,
             .detail = SPAN(""),
             .worker = column_span(stmt, 2, arena),
             .output = SPAN(""),
+            .trace = SPAN(""),
         };
     return true;
 }

@@ -57,7 +57,8 @@ static bool is_plain(const struct store_attempt *attempt) {
            attempt->exit_code == -1 && attempt->signal == 0 &&
            attempt->reason.len == 0 && attempt->detail.len == 0 &&
            attempt->output.len == 0 && attempt->output_bytes == 0 &&
-           attempt->cpu_us == 0 && attempt->peak_kib == 0;
+           attempt->cpu_us == 0 && attempt->peak_kib == 0 &&
+           attempt->trace.len == 0;
 }
 
 static void kept(struct row *row, struct span node, unsigned attempt) {
@@ -119,6 +120,7 @@ static bool attempt_write(struct db *db, enum statement which,
     bind_u64(stmt, 14, attempt->output_bytes);
     bind_u64(stmt, 15, attempt->cpu_us);
     bind_u64(stmt, 16, attempt->peak_kib);
+    bind_span(stmt, 17, attempt->trace);
     if (!db_do(db, stmt, err))
         return false;
     *ret_wrote = sqlite3_changes(db->sqlite) > 0;

@@ -184,6 +184,7 @@ struct store_attempt {
     struct span output;       /* where its output lies (os/output.h) */
     uint64_t output_bytes;
     uint64_t cpu_us, peak_kib;
+    struct span trace;        /* how it went (wire/attempt_trace.h) */
 };
 /* Inserts it (CONFLICT when it exists) or, for the end, replaces what is known
  * of it (UNKNOWN when it was never assigned). A task's row follows, unless a

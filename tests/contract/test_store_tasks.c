@@ -102,6 +102,7 @@ static void an_attempt_reads_back_as_ended(void **state) {
         .output_bytes = 5000000000,
         .cpu_us = 77,
         .peak_kib = 88,
+        .trace = SPAN("exited 7 gone 8"),
     };
     struct store_batch *batch = rig_batch(rig);
     store_end(batch, &over);
@@ -125,6 +126,7 @@ static void an_attempt_reads_back_as_ended(void **state) {
     assert_true(found[0].output_bytes == 5000000000);
     assert_int_equal(found[0].cpu_us, 77);
     assert_int_equal(found[0].peak_kib, 88);
+    assert_span(found[0].trace, "exited 7 gone 8");
     /* The move beside it is the event. */
     assert_string_equal(rig_events(rig, 2), "");
 }

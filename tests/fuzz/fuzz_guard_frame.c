@@ -26,6 +26,7 @@ static void decode_all(struct span body) {
     struct guard_ready ready;
     struct guard_news news;
     struct guard_end end;
+    struct guard_usage usage;
     if (guard_order_decode(body, &order)) {
         assert(order.argc > 0);
         walk_strings(order.argv, order.argc);
@@ -33,6 +34,9 @@ static void decode_all(struct span body) {
         walk_path(order.dir);
         walk_path(order.lock_path);
         walk_path(order.output_path);
+        assert(order.limits.len ==
+               order.limit_count * sizeof(struct guard_limit));
+        assert(order.groups.len == order.group_count * sizeof(gid_t));
     }
     if (guard_hello_decode(body, &hello)) {
         walk_path(hello.role);
@@ -43,6 +47,7 @@ static void decode_all(struct span body) {
     if (guard_ready_decode(body, &ready))
         walk_path(ready.tree);
     (void)guard_news_decode(body, &news);
+    (void)guard_usage_decode(body, &usage);
     if (guard_end_decode(body, &end))
         assert(end.error.len + end.status.len + end.output.len <= body.len);
 }

@@ -49,6 +49,7 @@ struct world {
     const char *cgroup_root;
     /* Called with each progress line. */
     void (*on_progress)(struct world *world, uint64_t id);
+    void (*on_usage)(void *world, const struct guard_usage *usage);
 };
 
 /* ---- tasks: `test_guard task VERB [ARG]` ---- */
@@ -197,6 +198,12 @@ static UNUSED void on_progress(void *ctx, uint64_t id, struct span line) {
         world->on_progress(world, id);
 }
 
+static UNUSED void on_usage(void *ctx, const struct guard_usage *usage) {
+    struct world *world = ctx;
+    if (world->on_usage != NULL)
+        world->on_usage(world, usage);
+}
+
 static UNUSED void on_ended(void *ctx, const struct guard_end *end) {
     struct world *world = ctx;
     assert_true(end->id < ENDS_MAX);
@@ -232,6 +239,7 @@ static UNUSED void on_closed(void *ctx) {
 
 static const struct guard_events events = {.started = on_started,
                                            .progress = on_progress,
+                                           .usage = on_usage,
                                            .ended = on_ended,
                                            .lost = on_lost};
 

@@ -63,6 +63,55 @@ static void order_comes_out_as_it_went_in(void **state) {
     assert_int_equal(order.output_path.len, 0);
 }
 
+static void rights_come_out_as_they_went_in(void **state) {
+    (void)state;
+    CLEANUP(text_clear) struct text out = TEXT_INIT;
+    const gid_t groups[] = {100, 200, 300};
+    const struct guard_user user = {5, 6, groups, COUNT(groups)};
+    const struct guard_limit limits[] = {{.what = 7, .value = 64},
+                                         {.what = GUARD_PIDS, .value = 1}};
+    struct guard_start start = sample();
+    start.user = &user;
+    start.limits = limits;
+    start.limit_count = COUNT(limits);
+    start.canary = true;
+    start.kill_to = GUARD_TO_CGROUP;
+    start.death = GUARD_DEATH_TERM;
+    assert_true(guard_order_encode(&out, &start));
+    enum guard_frame_kind kind;
+    struct span body;
+    assert_int_equal(take(&out, &kind, &body), GUARD_FRAME_WHOLE);
+    struct guard_order order;
+    assert_true(guard_order_decode(body, &order));
+    assert_int_equal(order.flags, GUARD_ORDER_STATUS | GUARD_ORDER_NO_GROUP |
+                                      GUARD_ORDER_USER | GUARD_ORDER_CANARY |
+                                      GUARD_ORDER_TO_CGROUP |
+                                      GUARD_ORDER_DEATH_TERM);
+    assert_int_equal(order.uid, 5);
+    assert_int_equal(order.gid, 6);
+    assert_int_equal(order.group_count, 3);
+    assert_memory_equal(order.groups.p, groups, sizeof groups);
+    assert_int_equal(order.limit_count, 2);
+    assert_memory_equal(order.limits.p, limits, sizeof limits);
+    /* Counts that lie about the bytes are seen. */
+    struct guard_order lie;
+    assert_false(guard_order_decode(span_make(body.p, body.len - 1), &lie));
+}
+
+static void usage_comes_out_as_it_went_in(void **state) {
+    (void)state;
+    CLEANUP(text_clear) struct text out = TEXT_INIT;
+    struct guard_usage usage = {1, 2, 3, 4}, got;
+    guard_usage_encode(&out, &usage);
+    enum guard_frame_kind kind;
+    struct span body;
+    assert_int_equal(take(&out, &kind, &body), GUARD_FRAME_WHOLE);
+    assert_int_equal(kind, GUARD_FRAME_USAGE);
+    assert_true(guard_usage_decode(body, &got));
+    assert_memory_equal(&got, &usage, sizeof usage);
+    assert_false(guard_usage_decode(span_make(body.p, body.len - 1), &got));
+}
+
 static void end_comes_out_as_it_went_in(void **state) {
     (void)state;
     CLEANUP(text_clear) struct text out = TEXT_INIT;
@@ -83,6 +132,14 @@ static void end_comes_out_as_it_went_in(void **state) {
                             .started = {4},
                             .ended = {5},
                             .run_ns = 6,
+                            .cpu_us = 7,
+                            .peak_kib = 8,
+                            .procs_peak = 9,
+                            .read_bytes = 10,
+                            .written_bytes = 11,
+                            .exited_ns = 12,
+                            .closed_ns = 13,
+                            .gone_ns = 14,
                             .has_status = true,
                             .status = SPAN("done"),
                             .output = span_make("a\0b", 3),
@@ -105,6 +162,10 @@ static void end_comes_out_as_it_went_in(void **state) {
     assert_true(got.killer == GUARD_TIMEOUT && got.kill_signal == 15);
     assert_true(got.user_us == 1 && got.system_us == 2 && got.max_rss_kib == 3);
     assert_true(got.started.ns == 4 && got.ended.ns == 5 && got.run_ns == 6);
+    assert_true(got.cpu_us == 7 && got.peak_kib == 8 && got.procs_peak == 9);
+    assert_true(got.read_bytes == 10 && got.written_bytes == 11);
+    assert_true(got.exited_ns == 12 && got.closed_ns == 13);
+    assert_true(got.gone_ns == 14);
     assert_true(got.output_bytes == 3 && got.output_total == 7);
 }
 
@@ -232,6 +293,8 @@ static void order_too_large_is_not_encoded(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(order_comes_out_as_it_went_in),
+        cmocka_unit_test(rights_come_out_as_they_went_in),
+        cmocka_unit_test(usage_comes_out_as_it_went_in),
         cmocka_unit_test(end_comes_out_as_it_went_in),
         cmocka_unit_test(small_frames_come_out_as_they_went_in),
         cmocka_unit_test(cut_frame_is_waited_for),

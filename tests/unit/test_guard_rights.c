@@ -92,6 +92,42 @@ static void processes_over_the_limit_are_not_born(void **state) {
     assert_null(strstr(seen->output, "all"));
 }
 
+/* ---- what it uses ---- */
+
+static struct guard_usage used;
+
+static void kill_when_used(void *ctx, const struct guard_usage *usage) {
+    struct world *world = ctx;
+    used = *usage;
+    guard_kill(world->guard, usage->id, SIGKILL, 0);
+}
+
+static void what_it_uses_is_told_while_it_lasts(void **state) {
+    struct world *world = *state;
+    world->on_usage = kill_when_used;
+    struct guard_start start = task(1, SH("sleep 1000 & while :; do :; done"));
+    guard_start(world->guard, &start);
+    struct seen *seen = world_run(world, 1, 1);
+    assert_int_equal(used.id, 1);
+    assert_true(used.cpu_us > 0);
+    assert_true(used.memory_kib > 0);
+    assert_true(used.procs >= (guard_has_cgroup(world->guard) ? 2 : 1));
+    assert_true(seen->end.cpu_us >= used.cpu_us);
+    assert_true(seen->end.peak_kib >= used.memory_kib);
+    assert_true(seen->end.exited_ns > 0);
+    assert_true(seen->end.closed_ns >= seen->end.exited_ns);
+    assert_true(seen->end.gone_ns >= seen->end.closed_ns);
+}
+
+/* A leaf is used again: what others did in it is not counted. */
+static void former_tasks_of_a_leaf_are_not_counted(void **state) {
+    struct world *world = *state;
+    run_sh(world, 1, "i=0; while [ $i -lt 300000 ]; do i=$((i+1)); done");
+    struct seen *seen = run_sh(world, 2, "sleep 0.3");
+    int64_t before = world->seen[1].end.user_us + world->seen[1].end.system_us;
+    assert_true(seen->end.cpu_us < before / 2 + 20000);
+}
+
 /* What is written where, in a directory that only looks like a cgroup. */
 static void limits_are_written_to_the_leafs_files(void **state) {
     struct world *world = *state;
@@ -221,6 +257,9 @@ int main(int argc, char **argv) {
         CASE(memory_over_the_limit_ends_the_whole_task),
         CASE(processes_over_the_limit_are_not_born),
         CASE(limits_are_written_to_the_leafs_files),
+        CASE(what_it_uses_is_told_while_it_lasts),
+        CASE(former_tasks_of_a_leaf_are_not_counted),
+        GROUPS(what_it_uses_is_told_while_it_lasts),
         CASE(task_has_the_users_ids_and_groups),
         CASE(user_can_open_his_pipes_by_name),
         CASE(user_cannot_enter_what_is_not_his),

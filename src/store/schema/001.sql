@@ -136,6 +136,7 @@ CREATE TABLE attempt (
     output_bytes INTEGER NOT NULL,
     cpu_us INTEGER NOT NULL,
     peak_kib INTEGER NOT NULL,
+    trace TEXT NOT NULL,
     PRIMARY KEY (num, node, attempt)
 ) STRICT, WITHOUT ROWID;
 

@@ -1,0 +1,36 @@
+# How a task is started, limited and ended.
+$ pointsman -q init
+$ pointsman run --limit nofile=37 --limit core=0 -- sh -c 'ulimit -n; ulimit -c'
+| 37
+| 0
+$ pointsman -q run --sandbox on -- sh -c 'echo x >../out' >said; test ! -e ../out
+$ pointsman run --kill-method shoot -- true
+! pointsman: 'kill_method' = 'shoot' is none of term-wait-kill|term|kill
+= 64
+$ pointsman run --kill-method term --kill-wait 5 -- true
+! pointsman: 'kill_wait' has no meaning with 'kill_method' = 'term': ...
+= 65
+$ pointsman run --user no-such-user-here -- true
+! pointsman: there is no user 'no-such-user-here' here
+= 78
+$ echo '{"command":["sh","-c","ulimit -n"],"limit":{"nofile":40}}' | pointsman submit --batch
+| j<ID>
+$ pointsman daemon all --until-idle; pointsman logs @last
+| 40
+# Of the time limit a deaf one hears by KILL.
+$ pointsman run --timeout 1 --kill-wait 10ms -- sh -c 'trap "" TERM; sleep 100'
+! pointsman: <id>: timeout...
+= 137
+# What is left of an attempt.
+$ pointsman run -- sh -c 'sleep 0.2; echo done'
+| done
+$ pointsman logs --attempts --json @last | grep -o 'event":"[a-z-]*'
+| event":"running
+| event":"exited
+| event":"pipes-closed
+| event":"reaped
+$ pointsman status @last
+| <id>
+| ...
+| used        <s> s of processors, <m> MiB
+| ...

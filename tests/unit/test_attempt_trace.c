@@ -1,0 +1,54 @@
+#include "wire/attempt_trace.h"
+
+#include "support/test.h"
+
+static void a_trace_comes_back_as_it_was(void **state) {
+    (void)state;
+    struct attempt_trace trace = {.exited_ms = 0,
+                                  .closed_ms = 7,
+                                  .gone_ms = -1,
+                                  .leftovers = true,
+                                  .status = true,
+                                  .written_bytes = INT64_MAX,
+                                  .procs = 3};
+    CLEANUP(text_clear) struct text line = TEXT_INIT;
+    attempt_trace_format(&trace, &line);
+    assert_string_equal(
+        text_string(&line),
+        "exited 0 closed 7 leftovers status written 9223372036854775807 "
+        "procs 3");
+    struct attempt_trace back;
+    attempt_trace_parse(text_span(&line), &back);
+    assert_memory_equal(&back, &trace, sizeof trace);
+}
+
+static void nothing_said_is_nothing_known(void **state) {
+    (void)state;
+    struct attempt_trace trace;
+    attempt_trace_parse((struct span){0}, &trace);
+    assert_int_equal(trace.exited_ms, -1);
+    assert_int_equal(trace.gone_ms, -1);
+    assert_false(trace.leftovers);
+    CLEANUP(text_clear) struct text line = TEXT_INIT;
+    attempt_trace_format(&trace, &line);
+    assert_int_equal(line.len, 0);
+}
+
+static void words_of_later_versions_are_passed_over(void **state) {
+    (void)state;
+    struct attempt_trace trace;
+    attempt_trace_parse(SPAN("mood 5 exited x exited 12  12 survivors -3"),
+                        &trace);
+    assert_int_equal(trace.exited_ms, 12);
+    assert_true(trace.survivors);
+    assert_int_equal(trace.closed_ms, -1);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_trace_comes_back_as_it_was),
+        cmocka_unit_test(nothing_said_is_nothing_known),
+        cmocka_unit_test(words_of_later_versions_are_passed_over),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
