@@ -47,6 +47,7 @@ struct roles {
     bool look; /* something new may lie in prequeue/ or the registry */
     bool looked;
     bool reload; /* a setting was changed */
+    bool closing;
     unsigned open_handles;
     void (*closed)(void *ctx);
     void *closed_ctx;
@@ -166,6 +167,8 @@ static void turn(struct roles *roles) {
     struct wall now = clock_wall();
     struct wall next = WALL_NEVER;
     struct err err;
+    if (roles->closing)
+        return;
     store_turn(roles->base->store);
     if (roles->reload) {
         roles->reload = false;
@@ -556,6 +559,7 @@ static void on_worker_closed(void *ctx) {
 }
 
 void roles_close(struct roles *roles, void (*closed)(void *ctx), void *ctx) {
+    roles->closing = true;
     roles->closed = closed;
     roles->closed_ctx = ctx;
     roles->options.box->async = NULL;
