@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "bench/callers.h"
@@ -17,7 +18,7 @@
 #include "os/clock.h"
 #include "serve/scheduler.h"
 
-enum { PICKS = 1001, NET_S = 300 };
+enum { PICKS = 1001, ROUNDS = 5, FEW = 10000, NET_S = 300 };
 
 static const char spec[] = "{\"command\":[\"/bin/sleep\",\"600\"]}";
 
@@ -113,18 +114,32 @@ static void pick(struct store *store, double *ret_turn_us,
     *ret_commit_us = bench_median(commits, PICKS);
 }
 
-static void print_pick(uint64_t waiting, double turn_us, double commit_us,
-                       double first_us) {
+/* One base with ten thousand waiting and one with more, in turns: what the
+ * machine does meanwhile it does to both. */
+static void compare_picks(const struct served *few, const struct served *many,
+                          uint64_t *few_added, uint64_t waiting) {
+    struct store *few_store = open_store(few), *many_store = open_store(many);
+    double few_us[ROUNDS], many_us[ROUNDS], few_commit_us, commit_us;
+    double ratios[ROUNDS];
+    for (int i = 0; i < ROUNDS; i++) {
+        pick(few_store, &few_us[i], &few_commit_us);
+        pick(many_store, &many_us[i], &commit_us);
+        ratios[i] = many_us[i] / few_us[i];
+        waiting_add_commands(few_store, *few_added, *few_added + PICKS,
+                             SPAN(spec));
+        *few_added += PICKS;
+    }
+    store_close(few_store);
+    store_close(many_store);
     struct figure figure = {
         .what = bench_text("pick, %" PRIu64 " waiting", waiting),
-        .ours = bench_text("%.1f us", turn_us),
-        .other = bench_text("10000: %.1f us (commit: %.0f)", first_us,
-                            commit_us - turn_us),
-        .value = turn_us / first_us,
+        .ours = bench_text("%.1f us", bench_median(many_us, ROUNDS)),
+        .other = bench_text("%u: %.1f us (commit: %.0f)", FEW,
+                            bench_median(few_us, ROUNDS),
+                            commit_us - many_us[ROUNDS - 1]),
+        .value = bench_median(ratios, ROUNDS),
         .unit = "x",
-        .goal = waiting <= 10000     ? 0
-                : waiting <= 1000000 ? 1.1
-                                     : 1.3,
+        .goal = waiting <= 1000000 ? 1.1 : 1.3,
         .at_most = true,
     };
     figure_print(&figure);
@@ -159,14 +174,27 @@ static void restart(struct served *served, const char *pointsman,
     served_stop(served);
 }
 
+/* In a process of its own: a heap that has held a million jobs is a slow one.
+ */
+static void fill(const struct served *served, uint64_t from, uint64_t to) {
+    int status;
+    pid_t pid = fork();
+    if (pid == 0) {
+        struct store *store = open_store(served);
+        waiting_add_commands(store, from, to, SPAN(spec));
+        store_close(store);
+        _exit(0);
+    }
+    if (pid < 0 || waitpid(pid, &status, 0) != pid || status != 0)
+        bench_die("cannot fill '%s'", served->base);
+}
+
 static void print_serving(struct served *full, const char *pointsman,
                           uint64_t waiting) {
     struct served few;
     double few_cpu_us, cpu_us, few_resident, resident;
     served_make(&few, pointsman, 1);
-    struct store *store = open_store(&few);
-    waiting_add_commands(store, 0, 10, SPAN(spec));
-    store_close(store);
+    fill(&few, 0, 10);
     restart(&few, pointsman, &few_cpu_us, &few_resident);
     restart(full, pointsman, &cpu_us, &resident);
     double each = (resident - few_resident) / (double)waiting;
@@ -193,24 +221,19 @@ static void print_serving(struct served *full, const char *pointsman,
 }
 
 int main(int argc, char **argv) {
-    uint64_t most = 1000000, filled = 0;
-    struct served served;
-    double first_us = 0;
+    uint64_t most = 1000000, filled = 0, few_filled = FEW;
+    struct served few, many;
     if (argc < 2 || argc > 3 ||
-        (argc == 3 && (!span_u64(span_of(argv[2]), &most) || most < 10000)))
+        (argc == 3 && (!span_u64(span_of(argv[2]), &most) || most < 10 * FEW)))
         bench_die("usage: bench_pick POINTSMAN [MOST]");
-    served_make(&served, argv[1], 1);
-    struct store *store = open_store(&served);
-    for (uint64_t waiting = 10000; waiting <= most; waiting *= 10) {
-        double turn_us, commit_us;
-        waiting_add_commands(store, filled, waiting, SPAN(spec));
+    served_make(&few, argv[1], 1);
+    served_make(&many, argv[1], 1);
+    fill(&few, 0, few_filled);
+    for (uint64_t waiting = 10 * FEW; waiting <= most; waiting *= 10) {
+        fill(&many, filled, waiting);
         filled = waiting;
-        pick(store, &turn_us, &commit_us);
-        if (first_us == 0)
-            first_us = turn_us;
-        print_pick(waiting, turn_us, commit_us, first_us);
+        compare_picks(&few, &many, &few_filled, waiting);
     }
-    store_close(store);
-    print_serving(&served, argv[1], filled);
+    print_serving(&many, argv[1], filled);
     return 0;
 }
