@@ -332,8 +332,7 @@ int main(int argc, char **argv) {
     uint64_t most = 1000000;
     if (argc > 1 && !span_u64(span_of(argv[1]), &most))
         die("usage: bench_store [MOST_WAITING]");
-    snprintf(dir, sizeof(dir), "%s/bench-store.XXXXXX",
-             where ? where : "/tmp");
+    snprintf(dir, sizeof(dir), "%s/bench-store.XXXXXX", where ? where : "/tmp");
     if (!mkdtemp(dir))
         die("cannot make a directory");
     /* The registry sets SQLite up when it is first opened: for both. */
