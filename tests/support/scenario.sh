@@ -276,3 +276,10 @@ landed_order() {
         --format='%(trailers:key=CS-Id,valueonly)' main | sed '/^$/d' |
         tr '\n' ' '
 }
+
+# lives PID: and is more than a name somebody has to collect
+lives() {
+    case $(sed 's/.*) //; s/ .*//' "/proc/$1/stat" 2>/dev/null) in
+    '' | Z | X) return 1 ;;
+    esac
+}

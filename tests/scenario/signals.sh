@@ -1,0 +1,234 @@
+#!/bin/sh
+# signals.sh PROGRAM: what ends a daemon, gently and not, and what it does to
+# that which runs.
+# shellcheck source=tests/support/scenario.sh
+. "$(dirname "$0")/../support/scenario.sh"
+
+# gated ID [OPTION]...: a command that says that it is there and waits for its
+# gate; the number of its process in ID.pid. Was it started while a former start
+# of it lived, it says so in `twice`.
+gated() {
+    id=$1
+    shift
+    rm -f "$here/$id.here" "$here/$id.gate"
+    mkfifo "$here/$id.here" "$here/$id.gate"
+    cat >"$here/$id.sh" <<EOF
+if [ -e '$here/$id.pid' ] && [ -e /proc/\$(cat '$here/$id.pid') ]; then
+    case \$(sed 's/.*) //; s/ .*//' /proc/\$(cat '$here/$id.pid')/stat) in
+    Z | X | '') ;;
+    *) echo $id >>'$here/twice' ;;
+    esac
+fi
+echo \$\$ >'$here/$id.pid'
+echo ran >>'$here/$id.ran'
+echo here >'$here/$id.here'
+read -r word <'$here/$id.gate'
+EOF
+    pointsman submit --id "$id" "$@" -- sh "$here/$id.sh"
+}
+
+begun() {
+    within cat "$here/$1.here"
+}
+
+open_gate() {
+    echo go >"$here/$1.gate"
+}
+
+runs() {
+    wc -l <"$here/$1.ran"
+}
+
+state_of() {
+    pointsman status --json "$1" | jq -r '.state + " " + .reason'
+}
+
+# ---- TERM --------------------------------------------------------------------
+
+drains() {
+    make_base
+    serve_begin
+    gated long
+    begun long
+    kill -TERM "$server"
+    within sh -c 'until grep -q "letting what runs end" serve.log; do :; done'
+    pointsman submit --id late -- true
+    same 'the late one' "$(state_of late)" 'P admitted'
+    open_gate long
+    over "$server" 0
+    same 'the running one' "$(state_of long)" 'D ok'
+    same 'the late one' "$(state_of late)" 'P admitted'
+    within pointsman daemon all --until-idle
+    same 'the late one' "$(state_of late)" 'D ok'
+    ends 0 pointsman fsck
+}
+scenario 'TERM lets what runs end and starts nothing more' drains
+
+returns() {
+    make_base 'drain = 3600'
+    serve_begin
+    gated long
+    begun long
+    process=$(cat long.pid)
+    kill -TERM "$server"
+    within sh -c 'until grep -q "letting what runs end" serve.log; do :; done'
+    kill -TERM "$server"
+    over "$server" 0
+    ! lives "$process" || wrong 'its process lives on'
+    same 'the running one' "$(state_of long)" 'P returned'
+    serve_begin
+    begun long
+    open_gate long
+    ends 0 within pointsman wait long
+    same 'starts' "$(runs long)" 2
+    serve_end
+    [ ! -e twice ] || wrong 'it ran beside itself'
+}
+scenario 'a second TERM gives back what runs; the next server runs it' returns
+
+drain_ends() {
+    make_base 'drain = 0'
+    begin pointsman daemon all
+    gated long
+    begun long
+    kill -TERM "$begun"
+    over "$begun" 0
+    same 'the running one' "$(state_of long)" 'P returned'
+}
+scenario 'when the time to drain is over it is given back too' drain_ends
+
+# ---- HUP ---------------------------------------------------------------------
+
+reloads() {
+    make_base 'concurrency = 1'
+    serve_begin
+    gated one
+    begun one
+    gated two
+    within sh -c 'until pointsman why two | grep -q "slot: all 1"; do :; done'
+    printf '[queue]\nconcurency = 2\n' >base/conf.d/wrong.conf
+    kill -HUP "$server"
+    within sh -c 'until grep -q "concurency" serve.log; do :; done'
+    says "did you mean 'concurrency'" serve.log
+    pointsman why two >why.said
+    says 'slot: all 1' why.said
+    rm base/conf.d/wrong.conf
+    sed -i 's/concurrency = 1/concurrency = 2/' base/conf.d/scenario.conf
+    kill -HUP "$server"
+    begun two
+    open_gate one
+    open_gate two
+    ends 0 within pointsman wait one two
+    serve_end
+}
+scenario 'HUP takes a good configuration and keeps off a bad one' reloads
+
+# ---- KILL --------------------------------------------------------------------
+
+killed_while_busy() {
+    make_base 'concurrency = 3'
+    cat >base/conf.d/target.conf <<EOF
+[target "main"]
+check.gate = sh '$here/check.sh'
+EOF
+    mkfifo check.here check.gate
+    cat >check.sh <<EOF
+[ "\$POINTSMAN_CSID" = slow ] || exit 0
+echo \$\$ >'$here/check.pid'
+echo here >'$here/check.here'
+read -r word <'$here/check.gate'
+EOF
+    serve_begin
+    make_set slow EM src/a slow
+    pointsman change submit "$made"
+    make_set next DC src/a2 next '##dependencies' slow
+    pointsman change submit "$made"
+    within cat check.here
+    gated again
+    begun again
+    gated never --at-most-once
+    begun never
+    pointsman submit --id waiting -- true
+    kill -KILL "$server"
+    over "$server" 137
+    serve_begin
+    for file in check again never; do
+        case $file in
+        check) within cat check.here ;;
+        again) begun again ;;
+        esac
+    done
+    open_gate again
+    echo go >check.gate
+    ends 0 within pointsman wait slow next again waiting
+    ends 1 within pointsman wait never
+    same 'never' "$(state_of never)" 'F at-most-once'
+    same 'starts of never' "$(runs never)" 1
+    same 'starts of again' "$(runs again)" 2
+    for id in slow next; do
+        in_one_place $id D
+        same "commits of $id" "$(times_landed $id)" 1
+    done
+    [ ! -e twice ] || wrong "beside itself ran: $(cat twice)"
+    serve_end
+    ends 0 pointsman fsck
+}
+scenario 'a server killed while all is busy: the next one finishes it all' \
+    killed_while_busy
+
+# A child that left its session and closed everything it had.
+no_stray() {
+    make_base
+    serve_begin
+    mkfifo here.fifo
+    cat >stray.sh <<EOF
+setsid sh -c 'echo \$\$ >"$here/stray.pid"; echo >"$here/here.fifo"
+    exec sleep 100000' >/dev/null 2>&1 </dev/null &
+exec sleep 100000
+EOF
+    pointsman submit --id stray --at-most-once -- sh "$here/stray.sh"
+    within cat here.fifo
+    process=$(cat stray.pid)
+    kill -KILL "$server"
+    over "$server" 137
+    serve_begin
+    ends 1 within pointsman wait stray
+    ! lives "$process" || wrong 'its grandchild lives on'
+    serve_end
+}
+scenario 'what a killed server ran is gone before the next begins' no_stray
+
+# ---- the process of a landing ------------------------------------------------
+
+landing_ended_by() {
+    make_base
+    cat >base/conf.d/target.conf <<EOF
+[target "main"]
+check.gate = sh '$here/check.sh'
+EOF
+    mkfifo check.here
+    cat >check.sh <<EOF
+[ ! -e '$here/tried' ] || exit 0
+: >'$here/tried'
+echo \$PPID >'$here/check.here'
+exec sleep 100000
+EOF
+    make_set lander DC src/a a
+    pointsman change submit "$made"
+    begin pointsman daemon all
+    process=$(within cat check.here)
+    kill -"$1" "$process"
+    is=0
+    within pointsman wait lander || is=$?
+    same 'how it ended' "$is $(state_of lander)" "$2"
+    same 'commits' "$(times_landed lander)" "$3"
+    kill "$begun"
+    over "$begun" 0
+    ends 0 pointsman fsck
+}
+scenario "TERM to a landing's process terminates the set" \
+    landing_ended_by TERM '143 T operator' 0
+scenario "a landing's process that was killed is tried again" \
+    landing_ended_by KILL '0 D ok' 1
+
+finish
