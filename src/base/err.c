@@ -30,7 +30,7 @@ static void __attribute__((constructor)) names_spell(void) {
             *c = *c == '_' ? '-' : (char)(*c | 0x20);
 }
 
-/* Fills the sentence: one line of valid UTF-8, cut between characters. A
+/* Fills the sentence: one line of printable UTF-8, cut between characters. A
  * backslash stays one, or wrapping would escape what is escaped already. */
 static void sentence_put(struct err *err, struct span span) {
     static const char more[] = "...";
@@ -38,9 +38,9 @@ static void sentence_put(struct err *err, struct span span) {
     size_t at = 0;
 
     while (span.len > 0) {
-        size_t len = span_character(span);
+        size_t len = span_printable(span);
         unsigned char c = (unsigned char)span.p[0];
-        bool plain = len > 0 && c >= 0x20 && c != 0x7f;
+        bool plain = len > 0;
 
         if (at + (plain ? len : 4) > room) {
             memcpy(err->text + at, more, sizeof(more));

@@ -130,11 +130,29 @@ void text_addv(struct text *text, const char *format, va_list args) {
     text->p[text->len] = '\0';
 }
 
-/* C1 controls (U+0080..9f) steer terminals just as C0 ones do. */
+/* C1 controls (U+0080..9f) steer terminals just as C0 ones do. What cannot be
+ * seen, and what turns the order of writing round, makes one name look like
+ * another: soft hyphen, U+200b..200f, 2028..202e, 2060..206f, the byte order
+ * mark. */
 static bool character_prints(const unsigned char *p, size_t len) {
     if (len == 1)
         return p[0] >= 0x20 && p[0] != 0x7f;
-    return len > 2 || p[0] != 0xc2 || p[1] >= 0xa0;
+    if (len == 2)
+        return p[0] != 0xc2 || (p[1] >= 0xa0 && p[1] != 0xad);
+    if (len != 3)
+        return true;
+    if (p[0] == 0xe2 && p[1] == 0x80)
+        return p[2] < 0x8b || (p[2] > 0x8f && p[2] < 0xa8) || p[2] > 0xae;
+    if (p[0] == 0xe2 && p[1] == 0x81)
+        return p[2] < 0xa0 || p[2] > 0xaf;
+    return p[0] != 0xef || p[1] != 0xbb || p[2] != 0xbf;
+}
+
+size_t span_printable(struct span span) {
+    size_t len = span_character(span);
+    bool prints =
+        len > 0 && character_prints((const unsigned char *)span.p, len);
+    return prints ? len : 0;
 }
 
 static void add_escaped_byte(struct text *text, unsigned char c) {
@@ -156,16 +174,13 @@ static void add_escaped_byte(struct text *text, unsigned char c) {
 void text_addescaped(struct text *text, struct span span) {
     text_reserve(text, span.len);
     while (span.len > 0) {
-        size_t len = span_character(span);
-        const unsigned char *p = (const unsigned char *)span.p;
+        size_t len = span_printable(span);
 
-        if (len > 0 && p[0] != '\\' && character_prints(p, len)) {
-            text_add(text, p, len);
+        if (len > 0 && span.p[0] != '\\') {
+            text_add(text, span.p, len);
         } else {
-            if (len == 0)
-                len = 1;
-            for (size_t i = 0; i < len; i++)
-                add_escaped_byte(text, p[i]);
+            len = 1;
+            add_escaped_byte(text, (unsigned char)span.p[0]);
         }
         span.p += len;
         span.len -= len;

@@ -67,6 +67,10 @@ static void escaping_leaves_one_printable_line(void **state) {
     assert_string_equal(escaped(SPAN("\xc2\x9b"
                                      "31m")),
                         "\\xc2\\x9b31m");
+    assert_string_equal(escaped(SPAN(".g\xe2\x80\x8cit \xe2\x80\xaexe")),
+                        ".g\\xe2\\x80\\x8cit \\xe2\\x80\\xaexe");
+    assert_string_equal(escaped(SPAN("\xef\xbb\xbf\xc2\xad\xe2\x80\xa6")),
+                        "\\xef\\xbb\\xbf\\xc2\\xad\xe2\x80\xa6");
     escaped(SPAN(""));
     escaped((struct span){0});
 }
