@@ -570,7 +570,9 @@ void roles_close(struct roles *roles, void (*closed)(void *ctx), void *ctx) {
     scheduler_free(roles->scheduler);
     projection_close(roles->projection);
     roles->prequeue = NULL;
+    roles->checker = NULL;
     roles->scheduler = NULL;
+    roles->projection = NULL;
     if (roles->worker)
         worker_close(roles->worker, on_worker_closed, roles);
     else
