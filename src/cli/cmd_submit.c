@@ -66,10 +66,8 @@ static void batch_add(struct batch *batch, struct span line) {
     struct err err = {0};
 
     batch->line++;
-    line = span_trim(line);
-    if (line.len == 0)
-        return;
-    if (submission_parse(line, SUBMISSION_LINE, &arena, &submission, &err) &&
+    if (submission_parse(span_trim(line), SUBMISSION_LINE, &arena, &submission,
+                         &err) &&
         submission_fill(&submission, &arena, &err)) {
         submission_format(&submission, &batch->body);
         text_addc(&batch->body, '\n');

@@ -175,8 +175,8 @@ static bool call_route(struct api_call *call, struct span path) {
         for (size_t p = 0; p < API_PARAMS; p++)
             if (params[p].len > 0 &&
                 !uri_decode(params[p], false, &call->arena, &call->params[p])) {
-                err_set(&err, ERR_USAGE, "broken percent sign in path '%.*s'",
-                        (int)path.len, path.p);
+                err_set(&err, ERR_USAGE, "'%.*s' is not UTF-8 text",
+                        (int)params[p].len, params[p].p);
                 api_fail(call, &err);
                 return false;
             }
@@ -203,7 +203,7 @@ static bool call_query(struct api_call *call, struct span query) {
         call->query[call->query_count++] = pair;
     if (!ok) {
         struct err err = {0};
-        err_set(&err, ERR_USAGE, "the query is not well-formed");
+        err_set(&err, ERR_USAGE, "the query is not UTF-8 text");
         api_fail(call, &err);
     }
     return ok;

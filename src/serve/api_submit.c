@@ -229,11 +229,10 @@ void api_batch(struct api_call *call) {
     struct store_batch *batch = batch_of(call, lines);
     struct admission *admission = call->state;
     admission->lines = true;
-    while (rest.len > 0 && span_cut(&rest, '\n', &line)) {
-        line = span_trim(line);
-        if (line.len > 0)
-            admit(call, batch, line, &admission->answers[admission->count++]);
-    }
+    /* An empty line is answered too, or answers would not be in step. */
+    while (rest.len > 0 && span_cut(&rest, '\n', &line))
+        admit(call, batch, span_trim(line),
+              &admission->answers[admission->count++]);
     if (store_batch_count(batch) == 0) {
         store_batch_free(batch);
         api_reply(call, 200, api_lines);

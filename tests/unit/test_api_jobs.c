@@ -137,9 +137,9 @@ static void a_batch_answers_each_line_in_its_place(void **state) {
                                "{\"id\":\"b1\",\"command\":[\"false\"]}\n");
     assert_int_equal(answer.status, 200);
     struct span rest = text_span(&answer.body), line;
-    static const char *const wanted[] = {"{\"id\":\"b1\"",
-                                         "{\"error\":", "{\"id\":\"b2\"",
-                                         "{\"id\":\"b1\"", "{\"error\":"};
+    static const char *const wanted[] = {
+        "{\"id\":\"b1\"", "{\"error\":",    "{\"id\":\"b2\"",
+        "{\"error\":",    "{\"id\":\"b1\"", "{\"error\":"};
     for (size_t i = 0; i < COUNT(wanted); i++) {
         assert_true(span_cut(&rest, '\n', &line));
         assert_true(span_starts(line, wanted[i]));
@@ -150,9 +150,22 @@ static void a_batch_answers_each_line_in_its_place(void **state) {
 
 static void a_batch_of_nothing_is_answered_with_nothing(void **state) {
     (void)state;
-    struct answer answer = ask(&asking, API_POST, "/api/v1/jobs/batch", "\n\n");
+    struct answer answer = ask(&asking, API_POST, "/api/v1/jobs/batch", "");
     assert_int_equal(answer.status, 200);
     assert_int_equal(answer.body.len, 0);
+    answer_clear(&answer);
+}
+
+static void empty_lines_of_a_batch_are_answered_too(void **state) {
+    (void)state;
+    struct answer answer = ask(&asking, API_POST, "/api/v1/jobs/batch", "\n\n");
+    assert_int_equal(answer.status, 200);
+    struct span rest = text_span(&answer.body), line;
+    for (int i = 0; i < 2; i++) {
+        assert_true(span_cut(&rest, '\n', &line));
+        assert_true(span_starts(line, "{\"error\":"));
+    }
+    assert_int_equal(rest.len, 0);
     answer_clear(&answer);
 }
 
@@ -510,6 +523,7 @@ int main(void) {
         TEST(a_submission_that_is_none_is_refused),
         TEST(a_batch_answers_each_line_in_its_place),
         TEST(a_batch_of_nothing_is_answered_with_nothing),
+        TEST(empty_lines_of_a_batch_are_answered_too),
         TEST(a_list_of_many_comes_in_pages),
         TEST(a_list_is_filtered),
         TEST(a_line_of_a_list_has_what_is_promised),
