@@ -2,7 +2,14 @@
 
 #include <stdlib.h>
 
-enum value_kind { VALUE_STATE, VALUE_TEXT, VALUE_FLAG, VALUE_DURATION };
+enum value_kind {
+    VALUE_STATE,
+    VALUE_KIND,
+    VALUE_CLASS,
+    VALUE_TEXT,
+    VALUE_FLAG,
+    VALUE_DURATION
+};
 
 static const struct {
     const char *word;
@@ -137,6 +144,24 @@ static bool take_state(struct reader *reader, size_t at, struct span *value) {
     return refuse_word(reader, at, "state", *value, known, COUNT(known));
 }
 
+/* A word nobody bears would match nothing, and a misspelt one must not mean
+ * "none": the words of kinds and classes are as fixed as those of states. */
+static bool check_word(struct reader *reader, size_t at,
+                       enum filter_field field, struct span value) {
+    static const char *const kinds[] = {"change", "command", "package",
+                                        "standing"};
+    static const char *const classes[] = {"RB", "EM", "BF", "DC"};
+    bool kind = fields[field].kind == VALUE_KIND;
+    const char *const *known = kind ? kinds : classes;
+    if (memchr(value.p, '*', value.len) != NULL)
+        return true;
+    for (size_t i = 0; i < COUNT(classes); i++)
+        if (span_is(value, known[i]))
+            return true;
+    return refuse_word(reader, at, kind ? "kind" : "class", value, known,
+                       COUNT(classes));
+}
+
 enum { VALUES_MOST = 256 };
 
 static bool take_values(struct reader *reader, struct filter_term *term) {
@@ -150,6 +175,11 @@ static bool take_values(struct reader *reader, struct filter_term *term) {
             return refuse(reader, at, "a value is missing");
         if (fields[term->field].kind == VALUE_STATE &&
             !take_state(reader, at, &value))
+            return false;
+        if ((fields[term->field].kind == VALUE_KIND ||
+             fields[term->field].kind == VALUE_CLASS) &&
+            term->op == FILTER_IS &&
+            !check_word(reader, at, term->field, value))
             return false;
         if (term->value_count == VALUES_MOST)
             return refuse(reader, at, "more than %d values", VALUES_MOST);
@@ -273,6 +303,8 @@ static bool take_term(struct reader *reader, struct filter_term *term) {
     case VALUE_DURATION:
         return take_duration(reader, term);
     case VALUE_STATE:
+    case VALUE_KIND:
+    case VALUE_CLASS:
     case VALUE_TEXT:
         break;
     }

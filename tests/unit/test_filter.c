@@ -79,7 +79,7 @@ static void terms_match_what_they_name(void **state) {
     };
     static const char *const no[] = {
         "state:done",  "-state:F",   "state:open",       "kind:change",
-        "class:em",    "target:mai", "id:bc*",           "id:abc",
+        "class:BF",    "target:mai", "id:bc*",           "id:abc",
         "arg:make",    "arg~foo",    "touches:src",      "held:yes",
         "age<1h",      "age>2h",     "since>1m",         "xyz",
         "bc123",       "-abc",       "state:failed xyz", "-arg~check,foo",
