@@ -57,7 +57,9 @@ static const char *advice(enum err_kind kind, bool busy, bool full) {
         return ": another process is writing, try again";
     if (full)
         return ": free some space, then try again";
-    return kind == ERR_DATA ? ": restore it from a backup" : "";
+    return kind == ERR_DATA ? ": restore it from a backup, or make it anew "
+                              "with fsck --rebuild"
+                            : "";
 }
 
 bool db_fail(struct db *db, const char *what, struct err *err) {
