@@ -59,7 +59,7 @@ scenario() {
         failed=$((failed + 1))
         echo "not ok $told - $sentence"
         echo "# it ended with $result, saying:"
-        tail -n 60 "$top/said.$told" | sed 's/^/#   /'
+        tail -n ${SCENARIO_LINES:-60} "$top/said.$told" | sed 's/^/#   /'
         [ -z "${SCENARIO_KEEP:-}" ] || cp -r "$top" "$SCENARIO_KEEP"
     fi
     rm -rf "$here"
