@@ -5,11 +5,26 @@
 #include <string.h>
 #include <time.h>
 
-enum { DAY = 86400, WINDOW = 26 * 3600, SAMPLE = 900, OFFSETS_MOST = 16 };
+enum {
+    DAY = 86400,
+    WINDOW = 26 * 3600,
+    SAMPLE = 900,
+    OFFSETS_MOST = 16,
+    KNOWN = 1 << 16
+};
+
+/* What the C library said of quarters of an hour that begin and end with one
+ * offset; no clock was ever changed twice within one. */
+static struct known {
+    int64_t quarter;
+    int32_t offset;
+    bool there;
+} known[KNOWN];
 
 void oracle_zone(const char *name) {
     setenv("TZ", name, 1);
     tzset();
+    memset(known, 0, sizeof(known));
 }
 
 int32_t oracle_offset(int64_t at) {
@@ -18,6 +33,19 @@ int32_t oracle_offset(int64_t at) {
 
     localtime_r(&time, &tm);
     return (int32_t)tm.tm_gmtoff;
+}
+
+static int32_t offset_at(int64_t at) {
+    int64_t quarter = at / SAMPLE - (at % SAMPLE < 0);
+    struct known *cell = &known[(uint64_t)quarter % KNOWN];
+
+    if (!cell->there || cell->quarter != quarter) {
+        int32_t offset = oracle_offset(quarter * SAMPLE);
+        if (offset != oracle_offset(quarter * SAMPLE + SAMPLE - 1))
+            return oracle_offset(at);
+        *cell = (struct known){quarter, offset, true};
+    }
+    return cell->offset;
 }
 
 /* ---- what a label is ----------------------------------------------------- */
@@ -83,13 +111,15 @@ static bool date_admits(const struct oracle_item *item, const struct tm *tm) {
 }
 
 static bool label_admits(const struct oracle_item *item, int64_t label) {
+    int64_t time = (label % DAY + DAY) % DAY;
     struct tm tm;
 
-    split(label, &tm);
-    if (item->has_second ? !item->second[tm.tm_sec] : tm.tm_sec != 0)
+    if (item->has_second ? !item->second[time % 60] : time % 60 != 0)
         return false;
-    return item->minute[tm.tm_min] && item->hour[tm.tm_hour] &&
-           date_admits(item, &tm);
+    if (!item->minute[time / 60 % 60] || !item->hour[time / 3600])
+        return false;
+    split(label, &tm);
+    return date_admits(item, &tm);
 }
 
 /* ---- instants of a label ------------------------------------------------- */
@@ -100,7 +130,7 @@ static size_t instants_of(int64_t label, int64_t near, int64_t ret[8]) {
     size_t offset_count = 0, count = 0;
 
     for (int64_t at = near - WINDOW; at <= near + WINDOW; at += SAMPLE) {
-        int32_t offset = oracle_offset(at);
+        int32_t offset = offset_at(at);
         size_t i = 0;
         while (i < offset_count && offsets[i] != offset)
             i++;
@@ -109,7 +139,7 @@ static size_t instants_of(int64_t label, int64_t near, int64_t ret[8]) {
     }
     for (size_t i = 0; i < offset_count; i++) {
         int64_t at = label - offsets[i];
-        if (oracle_offset(at) != offsets[i] || count == 8)
+        if (offset_at(at) != offsets[i] || count == 8)
             continue;
         size_t place = count++;
         for (; place > 0 && ret[place - 1] > at; place--)
@@ -151,7 +181,7 @@ static bool loses_label(const struct oracle_item *item, int64_t jump,
 /* ---- the walk ------------------------------------------------------------ */
 
 static bool walk_second(const struct oracle_item *item, int64_t at) {
-    int32_t offset = oracle_offset(at), after = oracle_offset(at + 1);
+    int32_t offset = offset_at(at), after = offset_at(at + 1);
 
     if (fires_at(item, at, offset))
         return true;
@@ -163,8 +193,8 @@ static bool walk_second(const struct oracle_item *item, int64_t at) {
 static bool walk_minute(const struct oracle_item *item, int64_t at,
                         int64_t until, int64_t *ret_at) {
     int64_t end = at + 60 < until ? at + 60 : until;
-    int32_t offset = oracle_offset(at);
-    bool calm = offset == oracle_offset(end);
+    int32_t offset = offset_at(at);
+    bool calm = offset == offset_at(end);
 
     for (; at < end; at++) {
         bool found;
@@ -185,11 +215,11 @@ static bool walk_minute(const struct oracle_item *item, int64_t at,
 
 /* A day on which the clock does not change and neither date is admitted. */
 static bool skip_day(const struct oracle_item *item, int64_t at) {
-    int32_t offset = oracle_offset(at);
+    int32_t offset = offset_at(at);
     struct tm first, last;
 
     for (int part = 1; part <= 4; part++)
-        if (oracle_offset(at + part * (DAY / 4)) != offset)
+        if (offset_at(at + part * (DAY / 4)) != offset)
             return false;
     split(at + offset, &first);
     split(at + offset + DAY - 1, &last);
@@ -217,11 +247,11 @@ size_t oracle_changes(int64_t from, int64_t until, int64_t *ret, size_t most) {
 
     for (int64_t at = from; at < until && count < most; at += DAY / 2) {
         int64_t low = at, high = at + DAY / 2;
-        if (oracle_offset(low) == oracle_offset(high))
+        if (offset_at(low) == offset_at(high))
             continue;
         while (high - low > 1) {
             int64_t middle = low + (high - low) / 2;
-            if (oracle_offset(middle) == oracle_offset(low))
+            if (offset_at(middle) == offset_at(low))
                 low = middle;
             else
                 high = middle;
