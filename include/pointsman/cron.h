@@ -200,10 +200,17 @@ CRON_API bool cron_crontab_parse(const char *line, const char *hash_name,
                                  struct cron_err *err);
 CRON_API void cron_crontab_clear(struct cron_crontab *crontab);
 
+/* ---- spreading ----------------------------------------------------------- */
+
 /* A number below `span` that depends on name and seed alone: an offset in
  * seconds that spreads jobs and never moves. 0 when `span` is. */
 CRON_API uint32_t cron_stable_offset(const char *name, uint64_t seed,
                                      uint32_t span);
+/* A number below `span` that is another one for each instant: a delay in
+ * seconds as if drawn by chance, yet the same when it is asked for again. 0
+ * when `span` is. */
+CRON_API uint32_t cron_random_delay(const char *name, uint64_t seed, int64_t at,
+                                    uint32_t span);
 
 /* ---- keeping watch ------------------------------------------------------- */
 
@@ -315,9 +322,9 @@ struct cron_thread_options {
 
 struct cron_thread;
 
-/* Ticks whenever something is due, when somebody sets the clock, and at least
- * every poll_s. Nobody else may tick or free the watch meanwhile. When the
- * queue is full it waits; nothing is lost. */
+/* Ticks whenever something is due, when somebody sets the clock, the zone or a
+ * new item, and at least every poll_s. Nobody else may tick or free the watch
+ * meanwhile. When the queue is full it waits; nothing is lost. */
 CRON_API struct cron_thread *
 cron_thread_start(struct cron_watch *watch,
                   const struct cron_thread_options *options,

@@ -65,20 +65,6 @@ static void skip_blanks(struct line *line) {
         line->p++;
 }
 
-/* ---- stable offsets ------------------------------------------------------ */
-
-uint32_t cron_stable_offset(const char *name, uint64_t seed, uint32_t span) {
-    uint64_t hash = UINT64_C(0xcbf29ce484222325) ^ seed;
-
-    for (; *name != '\0'; name++)
-        hash = (hash ^ (unsigned char)*name) * UINT64_C(0x100000001b3);
-    /* The low bits of the product alone would not be even. */
-    hash = (hash ^ hash >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
-    hash = (hash ^ hash >> 27) * UINT64_C(0x94d049bb133111eb);
-    hash ^= hash >> 31;
-    return span == 0 ? 0 : (uint32_t)(hash % span);
-}
-
 /* ---- one column ---------------------------------------------------------- */
 
 static bool take_number(struct line *line, const struct column *column,

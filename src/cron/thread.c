@@ -1,6 +1,7 @@
 /* A thread that ticks. It sleeps on a timer of the system's clock, which also
  * wakes it when somebody sets that clock, and never longer than the watch polls
- * (a zone may have changed, and a timer cannot tell). */
+ * (a zone's file may have changed, and a timer cannot tell). Whoever adds an
+ * item or sets a zone wakes it. */
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -30,7 +31,7 @@ struct cron_thread {
     size_t most, first, count;
     bool stopping;
 
-    int timer_fd, stop_fd;
+    int timer_fd, wake_fd;
 };
 
 /* ---- the queue ----------------------------------------------------------- */
@@ -124,14 +125,21 @@ static bool tick(struct cron_thread *thread) {
     return !is_stopping(thread);
 }
 
+/* What was counted does not matter, nor that the clock was set (ECANCELED). */
+static void drain(int fd) {
+    uint64_t count;
+    ssize_t got = read(fd, &count, sizeof(count));
+
+    (void)got;
+}
+
 /* Until the next event by the system's clock, a change of that clock, or the
  * end of the poll interval. */
 static void sleep_until_due(struct cron_thread *thread) {
     struct itimerspec timer = {0};
     struct pollfd fds[2] = {{.fd = thread->timer_fd, .events = POLLIN},
-                            {.fd = thread->stop_fd, .events = POLLIN}};
+                            {.fd = thread->wake_fd, .events = POLLIN}};
     int64_t at, poll_s = thread->watch->options.poll_s;
-    uint64_t dropped;
 
     if (!cron_watch_next(thread->watch, &at) || at < 1)
         at = INT64_C(1) << 40;
@@ -141,10 +149,19 @@ static void sleep_until_due(struct cron_thread *thread) {
                         NULL) != 0)
         poll_s = 1;
     (void)poll(fds, 2, (int)(poll_s > 60 ? 60 : poll_s) * 1000);
-    /* ECANCELED: the clock was set. The tick finds out by how much. */
-    if (fds[0].revents != 0 &&
-        read(thread->timer_fd, &dropped, sizeof(dropped)) < 0)
-        return;
+    /* Whatever it was, the tick finds out. */
+    for (size_t i = 0; i < 2; i++)
+        if (fds[i].revents != 0)
+            drain(fds[i].fd);
+}
+
+static void wake(void *ctx) {
+    const struct cron_thread *thread = ctx;
+    uint64_t one = 1;
+    /* It fails only when it is full, and then the thread wakes anyway. */
+    ssize_t put = write(thread->wake_fd, &one, sizeof(one));
+
+    (void)put;
 }
 
 static void *run(void *arg) {
@@ -160,8 +177,8 @@ static void *run(void *arg) {
 static void thread_free(struct cron_thread *thread) {
     if (thread->timer_fd >= 0)
         close(thread->timer_fd);
-    if (thread->stop_fd >= 0)
-        close(thread->stop_fd);
+    if (thread->wake_fd >= 0)
+        close(thread->wake_fd);
     pthread_cond_destroy(&thread->filled);
     pthread_cond_destroy(&thread->emptied);
     pthread_mutex_destroy(&thread->lock);
@@ -174,7 +191,7 @@ static bool prepare(struct cron_thread *thread,
                     const struct cron_thread_options *options) {
     pthread_condattr_t monotonic;
 
-    thread->timer_fd = thread->stop_fd = -1;
+    thread->timer_fd = thread->wake_fd = -1;
     pthread_mutex_init(&thread->lock, NULL);
     pthread_condattr_init(&monotonic);
     pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
@@ -194,9 +211,9 @@ static bool prepare(struct cron_thread *thread,
     thread->queue = calloc(thread->most, sizeof(*thread->queue));
     thread->timer_fd =
         timerfd_create(CLOCK_REALTIME, TFD_CLOEXEC | TFD_NONBLOCK);
-    thread->stop_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    thread->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     return thread->zone_name != NULL && thread->queue != NULL &&
-           thread->timer_fd >= 0 && thread->stop_fd >= 0;
+           thread->timer_fd >= 0 && thread->wake_fd >= 0;
 }
 
 struct cron_thread *cron_thread_start(struct cron_watch *watch,
@@ -211,13 +228,16 @@ struct cron_thread *cron_thread_start(struct cron_watch *watch,
     }
     thread->watch = watch;
     errno = ENOMEM;
-    status = prepare(thread, options)
-                 ? pthread_create(&thread->thread, NULL, run, thread)
-                 : errno;
+    status = prepare(thread, options) ? 0 : errno;
+    if (status == 0) {
+        watch_on_wake(watch, wake, thread);
+        status = pthread_create(&thread->thread, NULL, run, thread);
+    }
     if (status != 0) {
         char reason[128];
         fault_set(err, CRON_ERR_SYSTEM, "cannot start a thread: %s",
                   strerror_r(status, reason, sizeof(reason)));
+        watch_on_wake(watch, NULL, NULL);
         thread_free(thread);
         return NULL;
     }
@@ -225,17 +245,15 @@ struct cron_thread *cron_thread_start(struct cron_watch *watch,
 }
 
 void cron_thread_stop(struct cron_thread *thread) {
-    uint64_t one = 1;
-
     if (thread == NULL)
         return;
+    watch_on_wake(thread->watch, NULL, NULL);
     pthread_mutex_lock(&thread->lock);
     thread->stopping = true;
     pthread_cond_broadcast(&thread->filled);
     pthread_cond_broadcast(&thread->emptied);
     pthread_mutex_unlock(&thread->lock);
-    if (write(thread->stop_fd, &one, sizeof(one)) < 0)
-        abort(); /* an eventfd that was never written to takes a one */
+    wake(thread);
     pthread_join(thread->thread, NULL);
     thread_free(thread);
 }

@@ -154,6 +154,19 @@ static void grow_names(struct cron_watch *watch) {
 
 /* ---- items --------------------------------------------------------------- */
 
+static void wake(const struct cron_watch *watch) {
+    if (watch->wake != NULL)
+        watch->wake(watch->wake_ctx);
+}
+
+void watch_on_wake(struct cron_watch *watch, void (*call)(void *ctx),
+                   void *ctx) {
+    pthread_mutex_lock(&watch->lock);
+    watch->wake = call;
+    watch->wake_ctx = ctx;
+    pthread_mutex_unlock(&watch->lock);
+}
+
 static bool make_room(struct cron_watch *watch) {
     size_t room = watch->room == 0 ? 16 : watch->room * 2;
     struct watched **heap;
@@ -212,6 +225,8 @@ static bool add(struct cron_watch *watch, const char *name,
     watch_sift(watch, watched);
     grow_names(watch);
     *slot_of(watch, name) = watched;
+    if (watch->heap[0] == watched)
+        wake(watch);
     return true;
 }
 
@@ -264,6 +279,8 @@ void cron_watch_set_zone(struct cron_watch *watch, struct cron_zone *zone) {
     old = watch->new_zone;
     watch->new_zone = cron_zone_ref(zone);
     watch->zone_is_new = true;
+    if (zone != watch->zone)
+        wake(watch);
     pthread_mutex_unlock(&watch->lock);
     cron_zone_unref(old);
 }

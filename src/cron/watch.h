@@ -60,6 +60,12 @@ struct cron_watch {
     struct cron_zone *new_zone; /* for the next one */
     bool zone_is_new;
     bool busy; /* a tick is being handed out */
+
+    /* Called, with the lock, when something may be due sooner than the last
+     * answer of cron_watch_next() said. NULL: nobody sleeps. */
+    void (*wake)(void *ctx);
+    void *wake_ctx;
+
     struct tick tick;
 };
 
@@ -71,6 +77,8 @@ int64_t watch_search(const struct cron_watch *watch,
 /* To the right place of the heap after a change of `next`. */
 void watch_sift(struct cron_watch *watch, struct watched *watched);
 void watch_sift_all(struct cron_watch *watch);
+void watch_on_wake(struct cron_watch *watch, void (*wake)(void *ctx),
+                   void *ctx);
 struct watched *watch_find(const struct cron_watch *watch, const char *name);
 
 #endif

@@ -181,6 +181,27 @@ static void h_is_stable_and_spreads(void **state) {
     assert_int_equal(cron_stable_offset("x", 5, 1), 0);
 }
 
+/* As if by chance from day to day, but the same after a restart. */
+static void random_delay_belongs_to_its_instant(void **state) {
+    unsigned seen[60] = {0}, repeated = 0;
+    uint32_t last = 60;
+
+    (void)state;
+    for (int64_t day = -3000; day < 3000; day++) {
+        uint32_t delay = cron_random_delay("backup", 7, day * 86400, 60);
+        assert_int_equal(cron_random_delay("backup", 7, day * 86400, 60),
+                         delay);
+        assert_true(delay < 60);
+        seen[delay]++;
+        repeated += delay == last;
+        last = delay;
+    }
+    for (int i = 0; i < 60; i++)
+        assert_true(seen[i] > 50 && seen[i] < 200);
+    assert_true(repeated < 300);
+    assert_int_equal(cron_random_delay("backup", 7, 5, 0), 0);
+}
+
 static void items_are_explained(void **state) {
     static const struct {
         const char *text, *words;
@@ -289,6 +310,7 @@ int main(void) {
         cmocka_unit_test(wrong_lines_are_refused_with_their_place),
         cmocka_unit_test(other_lines_are_told_apart),
         cmocka_unit_test(h_is_stable_and_spreads),
+        cmocka_unit_test(random_delay_belongs_to_its_instant),
         cmocka_unit_test(items_are_explained),
     };
 

@@ -2,8 +2,6 @@
  * change. */
 #include <pointsman/cron.h>
 
-#include <pthread.h>
-
 #include "cron/draw.h"
 #include "cron/naive.h"
 #include "cron/zone_bytes.h"
@@ -618,74 +616,6 @@ static void thousands_of_items_are_kept_in_order(void **state) {
     cron_watch_free(watch);
 }
 
-/* ---- the thread ---------------------------------------------------------- */
-
-static void thread_hands_out_each_second_once(void **state) {
-    static const char text[] = "{\"epoch\":{}," X_KEY "3600}";
-    struct cron_watch *watch = cron_watch_new(NULL);
-    struct cron_thread_options options = {.queue_most = 1};
-    struct cron_thread *thread;
-    struct cron_zone *zones[2];
-    struct cron_event event;
-    struct cron_item *item;
-    struct cron_err err;
-    int64_t last = 0;
-
-    (void)state;
-    assert_true(cron_item_parse(text, strlen(text), &item, NULL));
-    assert_true(cron_watch_add(watch, "it", item, NULL, NULL));
-    assert_true(cron_zone_parse("+01:00", &zones[0], NULL));
-    assert_true(cron_zone_parse("-05:00", &zones[1], NULL));
-    thread = cron_thread_start(watch, &options, &err);
-    if (thread == NULL)
-        fail_msg("%s", err.text);
-    for (int i = 0; i < 3; i++) {
-        assert_true(cron_thread_take(thread, 120000, &event));
-        assert_true(last == 0 || event.at == last + 1);
-        last = event.at;
-        cron_watch_set_zone(watch, zones[i % 2]);
-    }
-    cron_thread_stop(thread);
-    cron_thread_stop(NULL);
-    cron_watch_free(watch);
-    cron_item_unref(item);
-    cron_zone_unref(zones[0]);
-    cron_zone_unref(zones[1]);
-}
-
-static void *change_zones(void *arg) {
-    struct cron_watch *watch = arg;
-    struct naive_zone zone = calm;
-
-    for (int i = 0; i < 2000; i++) {
-        struct cron_zone *now;
-        zone.before_s = zone.after_s = (i % 20 - 10) * 3600;
-        now = zone_of(&zone);
-        cron_watch_set_zone(watch, now);
-        cron_zone_unref(now);
-    }
-    return NULL;
-}
-
-static void zone_may_change_at_any_time(void **state) {
-    struct cron_watch *watch = watch_of(NAIVE_FIVE, 7200, false);
-    struct cron_event events[64];
-    pthread_t thread;
-    int64_t now = START;
-
-    (void)state;
-    (void)tick(watch, now, 0, events, NULL);
-    assert_int_equal(pthread_create(&thread, NULL, change_zones, watch), 0);
-    for (int i = 0; i < 2000; i++) {
-        now += 7;
-        size_t count = tick(watch, now, now - START, events, NULL);
-        for (size_t n = 0; n < count; n++)
-            assert_true(events[n].label % 300 == 0);
-    }
-    pthread_join(thread, NULL);
-    cron_watch_free(watch);
-}
-
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(suspension_that_the_clock_undoes_is_nothing),
@@ -698,8 +628,6 @@ int main(void) {
         cmocka_unit_test(rest_of_a_tick_survives_a_restart),
         cmocka_unit_test(item_that_is_new_or_changed_begins_at_the_first_tick),
         cmocka_unit_test(state_that_is_none_is_refused),
-        cmocka_unit_test(zone_may_change_at_any_time),
-        cmocka_unit_test(thread_hands_out_each_second_once),
         cmocka_unit_test(disturbances_add_up_in_a_calm_zone),
         cmocka_unit_test(disturbances_add_up_when_the_clock_jumps),
         cmocka_unit_test(disturbances_add_up_when_the_clock_is_turned_back),

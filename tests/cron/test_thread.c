@@ -1,0 +1,241 @@
+/* What several threads may do at once. Built a second time under the thread
+ * sanitizer, library and all (cron-races). */
+#include <pointsman/cron.h>
+
+#include <pthread.h>
+
+#include "cron/watch.h"
+#include "support/test.h"
+
+#define X_KEY "\"max_shift_seconds_for_unskip_and_do_not_repeat\":"
+enum { START = 1699955900, ROUNDS = 2000, SEARCHERS = 4 };
+
+static const char each_second[] = "{\"epoch\":{}," X_KEY "3600}";
+static const char five_minutes[] =
+    "{\"minute\":{\"period\":5},\"dst_fixes\":[\"skip\","
+    "\"repeat_use_both\"]," X_KEY "7200}";
+
+static struct cron_item *item_of(const char *text) {
+    struct cron_item *item;
+    struct cron_err err;
+
+    if (!cron_item_parse(text, strlen(text), &item, &err))
+        fail_msg("%s: %s", text, err.text);
+    return item;
+}
+
+static struct cron_zone *zone_of(const char *text) {
+    struct cron_zone *zone;
+    struct cron_err err;
+
+    if (!cron_zone_parse(text, &zone, &err))
+        fail_msg("%s: %s", text, err.text);
+    return zone;
+}
+
+static struct cron_watch *watch_of(const char *text) {
+    struct cron_watch *watch = cron_watch_new(NULL);
+    struct cron_item *item = item_of(text);
+
+    assert_true(cron_watch_add(watch, "it", item, NULL, NULL));
+    cron_item_unref(item);
+    return watch;
+}
+
+/* ---- a watch and its zone ------------------------------------------------ */
+
+static void *change_zones(void *arg) {
+    struct cron_watch *watch = arg;
+
+    for (int i = 0; i < ROUNDS; i++) {
+        char text[16];
+        struct cron_zone *zone;
+        snprintf(text, sizeof(text), "%+03d:00", i % 20 - 10);
+        zone = zone_of(text);
+        cron_watch_set_zone(watch, zone);
+        cron_zone_unref(zone);
+    }
+    return NULL;
+}
+
+static void *come_and_go(void *arg) {
+    struct cron_watch *watch = arg;
+    struct cron_item *item = item_of(five_minutes);
+    char state[4096];
+
+    for (int i = 0; i < ROUNDS; i++) {
+        assert_true(cron_watch_add(watch, "guest", item, NULL, NULL));
+        (void)cron_watch_save(watch, state, sizeof(state));
+        assert_true(cron_watch_remove(watch, "guest"));
+    }
+    cron_item_unref(item);
+    return NULL;
+}
+
+static void zone_may_change_at_any_time(void **state) {
+    struct cron_watch *watch = watch_of(five_minutes);
+    struct cron_event events[64];
+    pthread_t threads[2];
+    int64_t now = START, due;
+
+    (void)state;
+    (void)cron_watch_tick(watch, now, 0, events, 64, NULL);
+    assert_int_equal(pthread_create(&threads[0], NULL, change_zones, watch), 0);
+    assert_int_equal(pthread_create(&threads[1], NULL, come_and_go, watch), 0);
+    for (int i = 0; i < ROUNDS; i++) {
+        struct cron_tick told;
+        now += 7;
+        do {
+            size_t count =
+                cron_watch_tick(watch, now, now - START, events, 64, &told);
+            for (size_t n = 0; n < count; n++)
+                assert_true(events[n].label % 300 == 0);
+        } while (told.more);
+        (void)cron_watch_next(watch, &due);
+    }
+    pthread_join(threads[0], NULL);
+    pthread_join(threads[1], NULL);
+    cron_watch_free(watch);
+}
+
+static void count_call(void *ctx) {
+    ++*(int *)ctx;
+}
+
+static void who_sleeps_is_told_of_what_comes_sooner(void **state) {
+    static const char at_noon[] = "{\"minute\":0,\"hour\":12,\"dst_fixes\":["
+                                  "\"skip\",\"repeat_use_both\"]," X_KEY "5}";
+    struct cron_watch *watch = watch_of(five_minutes);
+    struct cron_item *sooner = item_of(each_second), *later = item_of(at_noon);
+    struct cron_zone *zone = zone_of("+05:30");
+    int calls = 0;
+
+    (void)state;
+    watch_on_wake(watch, count_call, &calls);
+    (void)cron_watch_tick(watch, START, 0, NULL, 0, NULL);
+    assert_true(cron_watch_add(watch, "later", later, NULL, NULL));
+    assert_int_equal(calls, 0);
+    assert_true(cron_watch_add(watch, "sooner", sooner, NULL, NULL));
+    assert_int_equal(calls, 1);
+    cron_watch_set_zone(watch, zone);
+    assert_int_equal(calls, 2);
+    watch_on_wake(watch, NULL, NULL);
+    cron_watch_set_zone(watch, NULL);
+    assert_int_equal(calls, 2);
+    cron_item_unref(sooner);
+    cron_item_unref(later);
+    cron_zone_unref(zone);
+    cron_watch_free(watch);
+}
+
+/* ---- the thread of a watch ----------------------------------------------- */
+
+static void thread_hands_out_each_second_once(void **state) {
+    struct cron_watch *watch = watch_of(each_second);
+    struct cron_thread_options options = {.queue_most = 1};
+    struct cron_thread *thread;
+    struct cron_zone *zones[2] = {zone_of("+01:00"), zone_of("-05:00")};
+    struct cron_event event;
+    struct cron_err err;
+    int64_t last = 0;
+
+    (void)state;
+    thread = cron_thread_start(watch, &options, &err);
+    if (thread == NULL)
+        fail_msg("%s", err.text);
+    for (int i = 0; i < 3; i++) {
+        assert_true(cron_thread_take(thread, 120000, &event));
+        assert_true(last == 0 || event.at == last + 1);
+        last = event.at;
+        cron_watch_set_zone(watch, zones[i % 2]);
+    }
+    cron_thread_stop(thread);
+    cron_thread_stop(NULL);
+    cron_watch_free(watch);
+    cron_zone_unref(zones[0]);
+    cron_zone_unref(zones[1]);
+}
+
+/* The system's clock leaps on by an hour whenever it is looked at. */
+static int64_t leaping_s(void *ctx) {
+    static int64_t at = START;
+
+    (void)ctx;
+    return at += 3600;
+}
+
+static int64_t still_s(void *ctx) {
+    (void)ctx;
+    return 0;
+}
+
+/* 600 events a tick, a queue of three, and nobody takes the last ones. */
+static void full_queue_loses_nothing_and_can_be_stopped(void **state) {
+    struct cron_clocks clocks = {leaping_s, still_s, NULL};
+    struct cron_thread_options options = {.clocks = &clocks, .queue_most = 3};
+    struct cron_watch *watch =
+        watch_of("{\"epoch\":{\"period\":6}," X_KEY "86400}");
+    struct cron_thread *thread = cron_thread_start(watch, &options, NULL);
+    struct cron_event event;
+    int64_t last = 0;
+
+    (void)state;
+    assert_non_null(thread);
+    for (int i = 0; i < 1500; i++) {
+        assert_true(cron_thread_take(thread, 120000, &event));
+        assert_true(last == 0 || event.at == last + 6);
+        last = event.at;
+    }
+    cron_thread_stop(thread);
+    cron_watch_free(watch);
+}
+
+/* ---- items and zones that are shared ------------------------------------- */
+
+struct shared {
+    struct cron_item *item;
+    struct cron_zones *zones;
+};
+
+static void *search(void *arg) {
+    static const char *const names[] = {"EST5EDT,M3.2.0,M11.1.0", "+05:30",
+                                        "<+1030>-10:30<+11>-11,M10.1.0,M4.1.0"};
+    struct shared *shared = arg;
+    int64_t at = START;
+
+    for (int i = 0; i < ROUNDS; i++) {
+        struct cron_zone *zone;
+        assert_true(cron_zones_find(shared->zones, names[i % 3], &zone, NULL));
+        assert_int_equal(cron_next(shared->item, zone, at + 1, &at, NULL),
+                         CRON_FOUND);
+        assert_true(cron_matches(shared->item, zone, at));
+        cron_zone_unref(zone);
+        (void)cron_zones_refresh(shared->zones, i);
+    }
+    return NULL;
+}
+
+static void items_and_zones_are_shared_by_threads(void **state) {
+    struct shared shared = {item_of(five_minutes), cron_zones_new(1)};
+    pthread_t threads[SEARCHERS];
+
+    (void)state;
+    for (int i = 0; i < SEARCHERS; i++)
+        assert_int_equal(pthread_create(&threads[i], NULL, search, &shared), 0);
+    for (int i = 0; i < SEARCHERS; i++)
+        pthread_join(threads[i], NULL);
+    cron_item_unref(shared.item);
+    cron_zones_free(shared.zones);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(items_and_zones_are_shared_by_threads),
+        cmocka_unit_test(who_sleeps_is_told_of_what_comes_sooner),
+        cmocka_unit_test(zone_may_change_at_any_time),
+        cmocka_unit_test(thread_hands_out_each_second_once),
+        cmocka_unit_test(full_queue_loses_nothing_and_can_be_stopped),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
