@@ -127,6 +127,7 @@ static void show_attempt(struct span line, struct arena *arena) {
     const char *code = line_text(line, "exit_code", arena);
     const char *signal = line_text(line, "signal", arena);
     const char *node = line_text(line, "node", arena);
+    const char *detail = line_text(line, "detail", arena);
 
     (void)talk_outf(
         "attempt %s%s%s  %s  started %s  ended %s%s%s%s%s  %s "
@@ -136,6 +137,8 @@ static void show_attempt(struct span line, struct arena *arena) {
         line_text(line, "ended", arena), code[0] == '\0' ? "" : "  exit code ",
         code, signal[0] == '\0' ? "" : "  signal ", signal,
         line_text(line, "output_bytes", arena));
+    if (detail[0] != '\0')
+        (void)talk_outf("    %s\n", detail);
     show_events(line, arena);
 }
 

@@ -148,10 +148,14 @@ static void attempt_events(struct json *json,
     attempt_trace_parse(attempt->trace, &trace);
     json_key(json, "events");
     json_array(json);
-    if (attempt->started.ns == 0 && attempt->ended.ns != 0)
-        attempt_event(json, "failed-to-start", attempt->ended);
     attempt_event(json, "running", attempt->started);
-    if (attempt->started.ns != 0 && attempt->ended.ns != 0) {
+    if (attempt->status == TASK_LOST ||
+        span_is(attempt->reason, "at-most-once")) {
+        /* Whoever watched it died; that nothing of it was left was seen. */
+        attempt_event(json, "lost", attempt->ended);
+    } else if (attempt->started.ns == 0) {
+        attempt_event(json, "failed-to-start", attempt->ended);
+    } else if (attempt->ended.ns != 0) {
         attempt_event(json, "exited", moment(attempt, trace.exited_ms));
         attempt_event(json, "pipes-closed", moment(attempt, trace.closed_ms));
         if (trace.status)

@@ -149,13 +149,14 @@ static uint64_t larger(int64_t a, int64_t b) {
 /* Of those that lasted, or that ended in an odd way: the many short ones have
  * nothing to tell that their end does not. */
 static void trace_end(const struct guard_end *end, struct text *out) {
-    if (end->exited_ns == 0 || (end->run_ns < TRACE_MS * NS_PER_MS &&
-                                !end->leftovers && !end->survivors))
+    bool odd = end->leftovers || end->survivors || end->has_status;
+    if (!odd && (end->exited_ns == 0 || end->run_ns < TRACE_MS * NS_PER_MS))
         return;
     struct attempt_trace trace = {
-        .exited_ms = end->exited_ns / NS_PER_MS,
+        .exited_ms = end->exited_ns > 0 ? end->exited_ns / NS_PER_MS : -1,
         .closed_ms = end->closed_ns > 0 ? end->closed_ns / NS_PER_MS : -1,
-        .gone_ms = end->survivors ? -1 : end->gone_ns / NS_PER_MS,
+        .gone_ms =
+            end->survivors || end->gone_ns == 0 ? -1 : end->gone_ns / NS_PER_MS,
         .leftovers = end->leftovers,
         .survivors = end->survivors,
         .status = end->has_status,
@@ -184,7 +185,7 @@ static void on_ended(void *ctx, const struct guard_end *from) {
         .status = from->has_status ? from->status : (struct span){0},
         .detail = from->error,
         .started = from->started,
-        .ended = from->ended,
+        .ended = from->ended.ns != 0 ? from->ended : clock_wall(),
         .cpu_us = larger(from->user_us + from->system_us, from->cpu_us),
         .peak_kib = larger(from->max_rss_kib, from->peak_kib),
     };

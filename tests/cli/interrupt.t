@@ -16,5 +16,7 @@ $ pointsman run --id first --at-most-once -- sleep 100 & p=$!; until pointsman s
 $ pointsman wait first
 ! first: at-most-once..., exit code <n>
 = 1
+$ pointsman logs --attempts --json first | grep -o 'event":"[a-z-]*' | tail -n 1
+| event":"lost
 $ pointsman fsck
 ! 0 change sets, ... events, 0 problems

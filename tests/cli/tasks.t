@@ -29,6 +29,22 @@ $ pointsman logs --attempts --json @last | grep -o 'event":"[a-z-]*'
 | event":"exited
 | event":"pipes-closed
 | event":"reaped
+$ pointsman run -- /no/such/program
+! pointsman: <id>: perm: cannot execute '/no/such/program': no such program
+= 127
+$ pointsman logs --attempts @last
+| attempt 1  failed  started   ended ...  0 bytes
+|     cannot execute '/no/such/program': no such program
+$ pointsman logs --attempts --json @last | grep -o 'event":"[a-z-]*'
+| event":"failed-to-start
+$ pointsman run -- sh -c 'echo done >&3'; pointsman logs --attempts --json @last | grep -o 'event":"[a-z-]*'
+| event":"running
+| event":"exited
+| event":"pipes-closed
+| event":"got-status
+| event":"reaped
+$ pointsman run -- sh -c 'sleep 0.2; echo done'
+| done
 $ pointsman status @last
 | <id>
 | ...
