@@ -1,5 +1,5 @@
-/* Two kinds of time that cannot be mixed: the wall's, which people read and
- * which may jump, and the monotonic one, which only runs. Reading a clock is
+/* Kinds of time that cannot be mixed: the wall's, which people read and which
+ * may jump, and the monotonic one, which only runs. Reading a clock is
  * os/clock's work; here is arithmetic and text. */
 #ifndef POINTSMAN_BASE_TIME_H
 #define POINTSMAN_BASE_TIME_H
@@ -14,6 +14,9 @@ struct wall {
 };
 struct mono {
     int64_t ns; /* since some point in the past of this boot */
+};
+struct boot {
+    int64_t ns; /* since this boot, with the time the machine slept */
 };
 
 #define NS_PER_MS INT64_C(1000000)

@@ -333,9 +333,19 @@ bool cgroup_tree_open(struct cgroup_tree *tree, const char *root,
     return false;
 }
 
-void cgroup_tree_kill(const struct cgroup_tree *tree) {
-    if (tree->dir_fd >= 0)
-        write_at(tree->dir_fd, "cgroup.kill", "1");
+void cgroup_tree_kill(struct cgroup_tree *tree) {
+    if (tree->dir_fd < 0)
+        return;
+    __atomic_add_fetch(&tree->kills, 1, __ATOMIC_SEQ_CST);
+    write_at(tree->dir_fd, "cgroup.kill", "1");
+    __atomic_add_fetch(&tree->kills, 1, __ATOMIC_SEQ_CST);
+}
+
+/* Whatever was made before the last kill of the tree, or during it. */
+static bool is_killed(const struct cgroup_tree *tree,
+                      const struct cgroup_leaf *leaf) {
+    unsigned kills = __atomic_load_n(&tree->kills, __ATOMIC_SEQ_CST);
+    return leaf->killed || leaf->born != kills || kills % 2 != 0;
 }
 
 bool cgroup_tree_close(struct cgroup_tree *tree, int wait_ms) {
@@ -355,6 +365,7 @@ bool cgroup_tree_close(struct cgroup_tree *tree, int wait_ms) {
 
 static struct cgroup_leaf *make_leaf(struct cgroup_tree *tree) {
     char name[16];
+    unsigned kills = __atomic_load_n(&tree->kills, __ATOMIC_SEQ_CST);
     snprintf(name, sizeof name, "%u", tree->made);
     if (mkdirat(tree->dir_fd, name, 0755) < 0)
         return NULL;
@@ -368,17 +379,29 @@ static struct cgroup_leaf *make_leaf(struct cgroup_tree *tree) {
         return NULL;
     }
     struct cgroup_leaf *leaf = mem_alloc(sizeof *leaf);
-    *leaf = (struct cgroup_leaf){
-        .dir_fd = dir_fd, .events_fd = events_fd, .number = tree->made - 1};
+    *leaf = (struct cgroup_leaf){.dir_fd = dir_fd,
+                                 .events_fd = events_fd,
+                                 .number = tree->made - 1,
+                                 .born = kills};
     return leaf;
 }
 
+static void remove_leaf(struct cgroup_tree *tree, struct cgroup_leaf *leaf) {
+    char name[16];
+    snprintf(name, sizeof name, "%u", leaf->number);
+    cgroup_leaf_drop(leaf);
+    unlinkat(tree->dir_fd, name, AT_REMOVEDIR);
+}
+
 struct cgroup_leaf *cgroup_leaf_take(struct cgroup_tree *tree) {
-    struct cgroup_leaf *leaf = tree->free;
-    if (leaf == NULL)
-        return make_leaf(tree);
-    tree->free = leaf->next;
-    return leaf;
+    struct cgroup_leaf *leaf;
+    while ((leaf = tree->free) != NULL) {
+        tree->free = leaf->next;
+        if (!is_killed(tree, leaf))
+            return leaf;
+        remove_leaf(tree, leaf);
+    }
+    return make_leaf(tree);
 }
 
 bool cgroup_leaf_limit(const struct cgroup_tree *tree, struct cgroup_leaf *leaf,
@@ -442,19 +465,12 @@ void cgroup_leaf_usage(const struct cgroup_tree *tree,
         ret_usage->procs_peak = read_number(leaf->dir_fd, "pids.peak", NULL);
 }
 
-static void remove_leaf(struct cgroup_tree *tree, struct cgroup_leaf *leaf) {
-    char name[16];
-    snprintf(name, sizeof name, "%u", leaf->number);
-    cgroup_leaf_drop(leaf);
-    unlinkat(tree->dir_fd, name, AT_REMOVEDIR);
-}
-
 /* Linux counts the kills of a cgroup, and takes a child that was cloned from a
  * parent of another count for one that was born while a kill was under way. So
  * nobody can be born by clone3 into a leaf that was ever killed. And limits of
  * one task would be the next one's. */
 void cgroup_leaf_give(struct cgroup_tree *tree, struct cgroup_leaf *leaf) {
-    if (leaf->killed || leaf->limited) {
+    if (is_killed(tree, leaf) || leaf->limited) {
         remove_leaf(tree, leaf);
         return;
     }

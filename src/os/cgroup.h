@@ -36,8 +36,9 @@ struct cgroup_leaf {
     int events_fd; /* poll for POLLPRI: populated changed */
     unsigned number;
     bool killed;
-    bool used;    /* another task was in it before */
-    bool limited; /* by cgroup_leaf_limit: not for the next task */
+    bool used;     /* another task was in it before */
+    bool limited;  /* by cgroup_leaf_limit: not for the next task */
+    unsigned born; /* value of tree.kills then */
 };
 
 struct cgroup_tree {
@@ -46,6 +47,7 @@ struct cgroup_tree {
     struct cgroup_leaf *free;
     unsigned made;
     unsigned controllers; /* of leaves */
+    unsigned kills;       /* of the whole tree, twice each: atomic */
     char name[256];
     char path[PATH_MAX];
 };
@@ -62,8 +64,9 @@ struct cgroup_tree {
 bool cgroup_tree_open(struct cgroup_tree *tree, const char *root,
                       const struct stat *base, const char *role, int wait_ms,
                       struct err *err);
-/* Kills everybody in it, at once and without looking whether they are gone. */
-void cgroup_tree_kill(const struct cgroup_tree *tree);
+/* Kills everybody in it, at once and without looking whether they are gone. Any
+ * thread may call it. */
+void cgroup_tree_kill(struct cgroup_tree *tree);
 /* Waits until it is empty, removes it. False: still populated. */
 bool cgroup_tree_close(struct cgroup_tree *tree, int wait_ms);
 

@@ -18,6 +18,10 @@ struct mono clock_mono(void) {
     return (struct mono){now_ns(CLOCK_MONOTONIC)};
 }
 
+struct boot clock_boot(void) {
+    return (struct boot){now_ns(CLOCK_BOOTTIME)};
+}
+
 uint64_t clock_seed(void) {
     uint64_t seed;
     if (getrandom(&seed, sizeof seed, GRND_NONBLOCK) == sizeof seed)

@@ -111,6 +111,7 @@ static bool say_hello(struct guard *guard, const struct guard_options *options,
     struct guard_hello hello = {.launchers = options->launchers,
                                 .slots = options->slots,
                                 .any_cgroup = options->cgroup_root == NULL,
+                                .leased = options->leased,
                                 .role = with_nul(options->role),
                                 .cgroup_root = with_nul(options->cgroup_root),
                                 .life_path = with_nul(options->life_path)};
@@ -468,6 +469,10 @@ void guard_release(struct guard *guard, uint64_t id) {
 
 void guard_set_slots(struct guard *guard, unsigned slots) {
     say(guard, GUARD_FRAME_SLOTS, 0, slots, 0);
+}
+
+void guard_lease(struct guard *guard, struct boot until) {
+    say(guard, GUARD_FRAME_LEASE, 0, until.ns, 0);
 }
 
 void guard_close(struct guard *guard, void (*closed)(void *ctx), void *ctx) {

@@ -80,6 +80,8 @@ struct guard_options {
     unsigned launchers;      /* threads; 0 = one a core */
     unsigned slots;          /* tasks at once, later starts wait in order in the
                                 guard; 0 = no limit */
+    bool leased; /* the guard starts nothing before guard_lease, and ends
+                    everything when that moment has passed */
 };
 
 struct guard_start {
@@ -126,7 +128,8 @@ enum guard_killer {
     GUARD_NOBODY,
     GUARD_CALLER,  /* guard_kill */
     GUARD_TIMEOUT, /* timeout_ms */
-    GUARD_CLOSING  /* guard_close */
+    GUARD_CLOSING, /* guard_close */
+    GUARD_LEASE    /* the lease has run out */
 };
 
 struct guard_end {
@@ -149,9 +152,9 @@ struct guard_end {
      * not known. */
     int64_t cpu_us, peak_kib, procs_peak, read_bytes, written_bytes;
     /* Since it began; 0: with its end. */
-    int64_t exited_ns; /* its first process */
-    int64_t closed_ns; /* nobody had its pipes any more */
-    int64_t gone_ns;   /* nobody of it was left */
+    int64_t exited_ns;          /* its first process */
+    int64_t closed_ns;          /* nobody had its pipes any more */
+    int64_t gone_ns;            /* nobody of it was left */
     struct wall started, ended; /* 0: never started */
     int64_t run_ns;             /* between them by the monotonic clock */
     bool has_status;
@@ -211,6 +214,13 @@ void guard_release(struct guard *guard, uint64_t id);
 
 /* Changes the number of slots. */
 void guard_set_slots(struct guard *guard, unsigned slots);
+
+/* Extends the lease, to the time the last answered heartbeat was sent and what
+ * it grants from there; an earlier moment changes nothing. Once it has passed,
+ * all tasks are killed, by the guard itself, even if this process is stopped or
+ * hangs; starts that wait, and those that come before the next extension, end
+ * as GUARD_WITHDRAWN. Only for a guard that was opened as leased. */
+void guard_lease(struct guard *guard, struct boot until);
 
 void guard_flush(struct guard *guard);
 

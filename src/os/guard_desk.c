@@ -106,6 +106,18 @@ void desk_tell(struct desk *desk, struct list *over) {
         tell_end(desk, LIST_OF(link, struct task, link));
 }
 
+static void withdraw(struct desk *desk, struct task *task,
+                     enum guard_killer killer, const char *why) {
+    task->end.killer = killer;
+    task_fail(task, GUARD_WITHDRAWN, 0, "%s", why);
+    task_finish(task);
+    tell_end(desk, task);
+}
+
+static void withdraw_lapsed(struct desk *desk, struct task *task) {
+    withdraw(desk, task, GUARD_LEASE, "the lease of this worker has run out");
+}
+
 static bool do_start(struct desk *desk, struct span body) {
     struct guard_order order;
     struct guard_life *life = desk->life;
@@ -121,21 +133,16 @@ static bool do_start(struct desk *desk, struct span body) {
     }
     struct task *task = task_new(&order, life->output_fd, stdin_fd);
     table_put(desk, task);
+    if (life->lapsed) {
+        withdraw_lapsed(desk, task);
+        return true;
+    }
     bool outside = (task->flags & GUARD_ORDER_OUTSIDE) != 0;
     pthread_mutex_lock(&life->lock);
     list_push(outside ? &life->outside : &life->waiting, &task->link);
     life->waiting_count += !outside;
     pthread_mutex_unlock(&life->lock);
     return true;
-}
-
-static void withdraw(struct desk *desk, struct task *task,
-                     const struct guard_word *word) {
-    task->end.killer = word->number > 0 ? GUARD_CALLER : GUARD_NOBODY;
-    task->end.kill_signal = (int)word->number;
-    task_fail(task, GUARD_WITHDRAWN, 0, "withdrawn before it was started");
-    task_finish(task);
-    tell_end(desk, task);
 }
 
 /* A launcher's task cannot be touched: it gets a wish, and main does it as soon
@@ -158,9 +165,12 @@ static void do_kill(struct desk *desk, const struct guard_word *word) {
         guard_life_nudge(life);
     }
     pthread_mutex_unlock(&life->lock);
-    if (state == TASK_WAITING)
-        withdraw(desk, task, word);
-    else if (state == TASK_WATCHED && kills)
+    if (state == TASK_WAITING) {
+        task->end.kill_signal = (int)word->number;
+        withdraw(desk, task, kills ? GUARD_CALLER : GUARD_NOBODY,
+                 "withdrawn before it was started");
+    }
+    if (state == TASK_WATCHED && kills)
         watch_wish(desk->watch, task, (int)word->number, word->grace_ms);
 }
 
@@ -194,6 +204,16 @@ static void do_slots(struct desk *desk, const struct guard_word *word) {
     pthread_mutex_unlock(&desk->life->lock);
 }
 
+static void do_lease(struct desk *desk, const struct guard_word *word) {
+    struct guard_life *life = desk->life;
+    if (guard_lease_fd(&life->lease) < 0)
+        return;
+    guard_lease_extend(&life->lease, (struct boot){word->number});
+    pthread_mutex_lock(&life->lock);
+    life->lapsed = !guard_lease_runs(&life->lease);
+    pthread_mutex_unlock(&life->lock);
+}
+
 static bool do_frame(struct desk *desk, enum guard_frame_kind kind,
                      struct span body) {
     struct guard_word word;
@@ -211,6 +231,8 @@ static bool do_frame(struct desk *desk, enum guard_frame_kind kind,
         do_release(desk, &word);
     else if (kind == GUARD_FRAME_SLOTS)
         do_slots(desk, &word);
+    else if (kind == GUARD_FRAME_LEASE)
+        do_lease(desk, &word);
     else
         return false;
     return true;
@@ -308,12 +330,51 @@ void desk_send(struct desk *desk) {
     wait_to_write(desk, false);
 }
 
-static void kill_watched(struct desk *desk) {
+static void kill_watched(struct desk *desk, enum guard_killer killer) {
     for (size_t i = 0; i < desk->slot_count; i++)
         for (struct task *task = desk->slots[i]; task != NULL;
              task = task->same_slot)
             if (task->state == TASK_WATCHED)
-                watch_kill(desk->watch, task, SIGKILL, 0, GUARD_CLOSING);
+                watch_kill(desk->watch, task, SIGKILL, 0, killer);
+}
+
+/* Launchers hand them over with the wish to be killed. */
+static void kill_launching(struct desk *desk) {
+    for (size_t i = 0; i < desk->slot_count; i++)
+        for (struct task *task = desk->slots[i]; task != NULL;
+             task = task->same_slot) {
+            if (task->state != TASK_LAUNCHING)
+                continue;
+            task_wish_add(&task->wish, SIGKILL, 0, clock_mono());
+            task->wish.lapsed = true;
+        }
+    guard_life_nudge(desk->life);
+}
+
+static void withdraw_all(struct desk *desk, struct list *list) {
+    struct list *link;
+    while ((link = list_pop(list)) != NULL)
+        withdraw_lapsed(desk, LIST_OF(link, struct task, link));
+}
+
+void desk_lapse(struct desk *desk) {
+    struct guard_life *life = desk->life;
+    struct list waiting;
+    list_init(&waiting);
+    pthread_mutex_lock(&life->lock);
+    life->lapsed = true;
+    struct list *link;
+    while ((link = list_pop(&life->outside)) != NULL ||
+           (link = list_pop(&life->waiting)) != NULL)
+        list_push(&waiting, link);
+    life->waiting_count = 0;
+    kill_launching(desk);
+    pthread_mutex_unlock(&life->lock);
+    kill_watched(desk, GUARD_LEASE);
+    withdraw_all(desk, &waiting);
+    pthread_mutex_lock(&life->lock);
+    life->lapsed = !guard_lease_runs(&life->lease);
+    pthread_mutex_unlock(&life->lock);
 }
 
 static void forget(struct desk *desk, struct list *list) {
@@ -335,5 +396,5 @@ void desk_end_all(struct desk *desk) {
     guard_life_nudge(life);
     cgroup_tree_kill(&life->tree);
     pthread_mutex_unlock(&life->lock);
-    kill_watched(desk);
+    kill_watched(desk, GUARD_CLOSING);
 }

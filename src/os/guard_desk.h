@@ -39,5 +39,7 @@ void desk_send(struct desk *desk);
 void desk_tell(struct desk *desk, struct list *over);
 /* Forgets all that wait, kills all that run. */
 void desk_end_all(struct desk *desk);
+/* The lease has passed: withdraws all that wait, kills all that run. */
+void desk_lapse(struct desk *desk);
 
 #endif

@@ -10,7 +10,7 @@ struct head {
 };
 
 struct hello_part {
-    uint32_t launchers, slots, any_cgroup;
+    uint32_t launchers, slots, any_cgroup, leased;
     uint32_t role_bytes, root_bytes, life_bytes;
 };
 
@@ -55,7 +55,7 @@ struct end_part {
 };
 
 _Static_assert(sizeof(struct head) == GUARD_FRAME_HEAD, "no padding");
-_Static_assert(sizeof(struct hello_part) == 24, "no padding");
+_Static_assert(sizeof(struct hello_part) == 28, "no padding");
 _Static_assert(sizeof(struct order_part) == 88, "no padding");
 _Static_assert(sizeof(struct guard_limit) == 16, "no padding");
 _Static_assert(sizeof(struct guard_usage) == 32, "no padding");
@@ -138,6 +138,7 @@ void guard_hello_encode(struct text *out, const struct guard_hello *hello) {
         .launchers = hello->launchers,
         .slots = hello->slots,
         .any_cgroup = hello->any_cgroup,
+        .leased = hello->leased,
         .role_bytes = (uint32_t)hello->role.len,
         .root_bytes = (uint32_t)hello->cgroup_root.len,
         .life_bytes = (uint32_t)hello->life_path.len,
@@ -158,6 +159,7 @@ bool guard_hello_decode(struct span body, struct guard_hello *ret_hello) {
     ret_hello->launchers = part.launchers;
     ret_hello->slots = part.slots;
     ret_hello->any_cgroup = part.any_cgroup != 0;
+    ret_hello->leased = part.leased != 0;
     return cut_path(&body, part.role_bytes, &ret_hello->role) &&
            cut_path(&body, part.root_bytes, &ret_hello->cgroup_root) &&
            cut_path(&body, part.life_bytes, &ret_hello->life_path) &&
@@ -442,7 +444,7 @@ static bool result_known(int32_t result) {
 bool guard_end_decode(struct span body, struct guard_end *ret_end) {
     struct end_part part;
     if (!cut_part(&body, &part, sizeof part) || !result_known(part.result) ||
-        part.killer < 0 || part.killer > GUARD_CLOSING)
+        part.killer < 0 || part.killer > GUARD_LEASE)
         return false;
     *ret_end = (struct guard_end){
         .id = part.id,

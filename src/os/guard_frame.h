@@ -30,6 +30,7 @@ enum guard_frame_kind {
     GUARD_FRAME_CONTINUE,
     GUARD_FRAME_RELEASE,
     GUARD_FRAME_SLOTS,
+    GUARD_FRAME_LEASE,
     /* guard to client */
     GUARD_FRAME_READY,
     GUARD_FRAME_FAILED, /* instead of READY: a sentence; the guard exits */
@@ -53,7 +54,8 @@ enum guard_frame_found guard_frame_take(struct span *rest,
 
 struct guard_hello {
     uint32_t launchers, slots;
-    bool any_cgroup;                          /* no root given: look for one */
+    bool any_cgroup; /* no root given: look for one */
+    bool leased;     /* starts nothing without a lease */
     struct span role, cgroup_root, life_path; /* with NUL; len 0 = none */
 };
 
@@ -89,10 +91,10 @@ struct guard_order {
 bool guard_order_encode(struct text *out, const struct guard_start *start);
 bool guard_order_decode(struct span body, struct guard_order *ret_order);
 
-/* KILL, PAUSE, CONTINUE, RELEASE, SLOTS: an id and two numbers. */
+/* KILL, PAUSE, CONTINUE, RELEASE, SLOTS, LEASE: an id and two numbers. */
 struct guard_word {
     uint64_t id;
-    int64_t number; /* signal, slots */
+    int64_t number; /* signal, slots, end of the lease */
     int64_t grace_ms;
 };
 

@@ -15,6 +15,7 @@
 
 #include "base/list.h"
 #include "os/cgroup.h"
+#include "os/guard_lease.h"
 #include "os/guard_task.h"
 
 enum {
@@ -39,6 +40,7 @@ struct guard_life {
     bool can_clone3;
     bool restore_files; /* children get the old limit of descriptors */
     struct rlimit child_files;
+    struct guard_lease lease; /* its own lock */
 
     pthread_mutex_t lock; /* ------------------------------------------ */
     pthread_cond_t work;
@@ -57,6 +59,7 @@ struct guard_life {
     bool nudged; /* nudge_fd is up */
     bool woken;  /* main has been told and not yet looked */
     bool closing;
+    bool lapsed; /* no lease: nothing is started */
 };
 
 enum { LAUNCHER_STACK_BYTES = 128 << 10 };

@@ -28,11 +28,12 @@ enum {
     LAUNCHERS_MAX = 64,
     FORMER_WAIT_MS = 30000, /* for processes of a former life to be gone */
     LAST_WAIT_MS = 10000,   /* for our own, at the end */
-    REAP_MS = 1000          /* orphans are reaped this long after an end */
+    REAP_MS = 1000,         /* orphans are reaped this long after an end */
+    SWEEP_MS = 10           /* between looks for those without a cgroup */
 };
 
 /* What epoll says when it is not about a task. */
-enum { EVENT_CONTROL = 0, EVENT_WAKE = 1 };
+enum { EVENT_CONTROL = 0, EVENT_WAKE = 1, EVENT_LEASE = 2 };
 
 /* The guard as its first thread sees it. */
 struct post {
@@ -45,6 +46,7 @@ struct post {
     char mode[PATH_MAX + 256];
     struct mono gather_until; /* ends are sent by then */
     struct mono reap_at;
+    struct mono sweep_at; /* who left his group is looked for */
 };
 
 /* Handlers to their defaults and everything blocked: what the terminal or a
@@ -240,18 +242,30 @@ static bool open_events(struct post *post, struct err *err) {
     return true;
 }
 
+static bool open_lease(struct post *post, struct err *err) {
+    struct guard_life *life = &post->life;
+    life->lapsed = true; /* until there is one */
+    if (!guard_lease_open(&life->lease, &life->tree, err))
+        return false;
+    struct epoll_event passed = {.events = EPOLLIN, .data.u64 = EVENT_LEASE};
+    return epoll_ctl(post->epoll_fd, EPOLL_CTL_ADD,
+                     guard_lease_fd(&life->lease), &passed) == 0 ||
+           err_errno(err, errno, "cannot watch the lease");
+}
+
 static void init_post(struct post *post) {
     struct guard_life *life = &post->life;
     life->pid = getpid();
     life->life_fd = post->held_life_fd = -1;
     life->tree.dir_fd = life->tree.root_fd = -1;
     pthread_mutex_init(&life->lock, NULL);
+    guard_lease_init(&life->lease);
     pthread_cond_init(&life->work, NULL);
     list_init(&life->waiting);
     list_init(&life->outside);
     list_init(&life->handed);
     list_init(&life->over);
-    post->gather_until = post->reap_at = MONO_NEVER;
+    post->gather_until = post->reap_at = post->sweep_at = MONO_NEVER;
 }
 
 static void describe(struct post *post, const struct err *why) {
@@ -290,7 +304,8 @@ static bool open_post(struct post *post, struct err *err) {
     watch_init(&post->watch, life, post->epoll_fd, &post->desk.out);
     desk_init(&post->desk, life, &post->watch, post->control_fd,
               post->epoll_fd);
-    return start_launchers(post, &hello, err);
+    return (!hello.leased || open_lease(post, err)) &&
+           start_launchers(post, &hello, err);
 }
 
 static void greet(struct post *post) {
@@ -359,6 +374,8 @@ static int wait_ms(const struct post *post) {
         next = post->gather_until.ns;
     if (post->reap_at.ns < next)
         next = post->reap_at.ns;
+    if (post->sweep_at.ns < next)
+        next = post->sweep_at.ns;
     if (next == INT64_MAX)
         return -1;
     int64_t ns = next - clock_mono().ns;
@@ -375,6 +392,25 @@ static void clear_wake(struct guard_life *life) {
     pthread_mutex_unlock(&life->lock);
 }
 
+/* Who left his group is our child as soon as nobody else is above him. Without
+ * a cgroup that is all we know of him: he goes together with the rest. */
+static void sweep_due(struct post *post) {
+    if (clock_mono().ns < post->sweep_at.ns)
+        return;
+    pthread_mutex_lock(&post->life.lock);
+    bool over = post->life.unfinished == 0;
+    pthread_mutex_unlock(&post->life.lock);
+    bool none = process_end_orphans(0);
+    post->sweep_at =
+        over && none ? MONO_NEVER : mono_add_ms(clock_mono(), SWEEP_MS);
+}
+
+static void lapse(struct post *post) {
+    desk_lapse(&post->desk);
+    if (!post->life.has_cgroup)
+        post->sweep_at = clock_mono();
+}
+
 static void do_event(struct post *post, const struct epoll_event *event) {
     uint64_t what = event->data.u64;
     if (what == EVENT_CONTROL) {
@@ -382,6 +418,9 @@ static void do_event(struct post *post, const struct epoll_event *event) {
             desk_read(&post->desk);
     } else if (what == EVENT_WAKE) {
         clear_wake(&post->life);
+    } else if (what == EVENT_LEASE) {
+        if (guard_lease_take_passed(&post->life.lease))
+            lapse(post);
     } else {
         uint64_t low = what & (WATCH_WHATS - 1);
         watch_event(&post->watch, (struct task *)(uintptr_t)(what - low),
@@ -408,6 +447,7 @@ static void turn(struct post *post) {
     take_handed(post);
     tell_over(post);
     desk_send(&post->desk);
+    sweep_due(post);
     reap_due(post);
 }
 
@@ -437,6 +477,7 @@ static void close_post(struct post *post) {
         close(spare.ours);
         close(spare.theirs);
     }
+    guard_lease_close(&life->lease);
     process_end_orphans(LAST_WAIT_MS);
     cgroup_tree_close(&life->tree, LAST_WAIT_MS);
     tell_over(post);

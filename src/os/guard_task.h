@@ -56,6 +56,7 @@ struct task_wish {
     int signal;          /* 0 = none */
     struct mono kill_at; /* MONO_NEVER: no KILL but by `signal` */
     bool stop;
+    bool lapsed; /* it is the lease that ends it */
 };
 
 /* One more kill: KILL beats every other signal, else the last one counts; of

@@ -257,7 +257,8 @@ static void carry_out(struct watch *watch, struct task *task, int signal,
 static void grant(struct watch *watch, struct task *task) {
     struct task_wish wish = task->wish;
     task->wish = (struct task_wish){.kill_at = MONO_NEVER};
-    carry_out(watch, task, wish.signal, wish.kill_at, GUARD_CALLER);
+    carry_out(watch, task, wish.signal, wish.kill_at,
+              wish.lapsed ? GUARD_LEASE : GUARD_CALLER);
 }
 
 static void take_wish(struct watch *watch, struct task *task) {

@@ -45,7 +45,7 @@ struct world {
     unsigned ended, wanted, started, progressed;
     pid_t last_pid;
     char progress[256];
-    bool lost, closed;
+    bool lost, closed, leased;
     const char *cgroup_root;
     /* Called with each progress line. */
     void (*on_progress)(struct world *world, uint64_t id);
@@ -115,6 +115,18 @@ static UNUSED int task_tree(const char *file, bool keep_pipe) {
     return 0;
 }
 
+/* The same and does not end; its own pid is the sixth. */
+static UNUSED int task_stay(const char *file) {
+    task_tree(file, false);
+    FILE *f = fopen(file, "a");
+    fprintf(f, "%d\n", (int)getpid());
+    fclose(f);
+    signal(SIGTERM, SIG_IGN);
+    say_fd(GUARD_PROGRESS_FD, "staying\n");
+    sleep_for_ever();
+    return 0;
+}
+
 static UNUSED int task_daemon(void) {
     for (int fd = 0; fd < 20; fd++)
         close(fd);
@@ -167,6 +179,8 @@ static UNUSED int task_main(int argc, char **argv) {
         return task_tree(arg, false);
     if (strcmp(verb, "tree-with-pipe") == 0)
         return task_tree(arg, true);
+    if (strcmp(verb, "stay") == 0)
+        return task_stay(arg);
     if (strcmp(verb, "daemon") == 0)
         return task_daemon();
     if (strcmp(verb, "inspect") == 0)
@@ -263,6 +277,7 @@ static UNUSED void world_open(struct world *world, unsigned slots) {
                                     .role = "test",
                                     .life_path = "life",
                                     .cgroup_root = world->cgroup_root,
+                                    .leased = world->leased,
                                     .launchers = 2,
                                     .slots = slots};
     struct err err = {0};

@@ -1,0 +1,295 @@
+/* The guard of a worker whose scheduler is elsewhere: nothing runs without a
+ * lease, whatever becomes of the worker. A process of our own stands in for it.
+ */
+#include "support/guard_world.h"
+
+#include <inttypes.h>
+#include <sys/timerfd.h>
+
+enum { SHORT_MS = 1000, LONG_MS = 3600000, WORKER_MS = 3000 };
+
+static struct boot in_ms(int64_t ms) {
+    return (struct boot){clock_boot().ns + ms * NS_PER_MS};
+}
+
+static struct world *leased_world(const char *cgroup_root) {
+    struct world *world = world_new(cgroup_root);
+    world->leased = true;
+    world_open(world, 1);
+    return world;
+}
+
+static int set_up_leased(void **state) {
+    *state = leased_world(NULL);
+    return 0;
+}
+
+static int set_up_leased_groups(void **state) {
+    *state = leased_world("");
+    return 0;
+}
+
+static void nothing_starts_before_the_first_lease(void **state) {
+    struct seen *seen = run_sh(*state, 1, "echo never");
+    assert_int_equal(seen->end.result, GUARD_WITHDRAWN);
+    assert_int_equal(seen->end.killer, GUARD_LEASE);
+    assert_int_equal(seen->end.started.ns, 0);
+    assert_string_equal(seen->error, "the lease of this worker has run out");
+}
+
+static void with_a_lease_tasks_run(void **state) {
+    struct world *world = *state;
+    guard_lease(world->guard, in_ms(LONG_MS));
+    struct seen *seen = run_sh(world, 1, "echo here");
+    assert_string_equal(seen->output, "here\n");
+}
+
+static void an_earlier_moment_takes_nothing_back(void **state) {
+    struct world *world = *state;
+    guard_lease(world->guard, in_ms(LONG_MS));
+    guard_lease(world->guard, in_ms(-1));
+    struct seen *seen = run_sh(world, 1, "sleep 0.05; echo here");
+    assert_string_equal(seen->output, "here\n");
+}
+
+/* Slots: 1, so that the second start waits. */
+static void when_it_has_passed_all_are_killed(void **state) {
+    struct world *world = *state;
+    guard_lease(world->guard, in_ms(SHORT_MS));
+    struct guard_start deaf = task(1, TASK("deaf"));
+    deaf.progress_fd = true;
+    struct guard_start next = task(2, SH("echo never"));
+    guard_start(world->guard, &deaf);
+    guard_start(world->guard, &next);
+    struct seen *seen = world_run(world, 2, 1);
+    assert_int_equal(seen->end.signal, SIGKILL);
+    assert_int_equal(seen->end.killer, GUARD_LEASE);
+    assert_false(seen->end.survivors);
+    assert_int_equal(world->seen[2].end.result, GUARD_WITHDRAWN);
+    assert_int_equal(world->seen[2].end.killer, GUARD_LEASE);
+    /* A new one gives new starts: also cgroups that were not killed. */
+    guard_lease(world->guard, in_ms(LONG_MS));
+    seen = run_sh(world, 3, "echo again");
+    assert_string_equal(seen->output, "again\n");
+}
+
+/* ---- a worker of its own ------------------------------------------------- */
+
+static unsigned there;
+
+static void note_who(struct world *world, uint64_t id) {
+    if (id == 2 || strcmp(world->progress, "staying") == 0)
+        there |= 1U << id;
+}
+
+static bool both_are_there(const struct world *world) {
+    return world->lost || there == 6;
+}
+
+/* Starts a tree and a deaf one, says so with the guard's pid, and does nothing
+ * more: the lease runs from then on. */
+static void worker_main(const char *dir, const char *cgroup_root) {
+    struct world *world = calloc(1, sizeof *world);
+    snprintf(world->dir, sizeof world->dir, "%s", dir);
+    world->base_fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    world->cgroup_root = *cgroup_root == '-' ? NULL : "";
+    world->leased = true;
+    world->on_progress = note_who;
+    uv_loop_init(&world->loop);
+    world_open(world, 0);
+    guard_lease(world->guard, in_ms(WORKER_MS));
+    char file[PATH_MAX + 20];
+    snprintf(file, sizeof file, "%s/pids", dir);
+    struct guard_start start = task(1, TASK("stay", file));
+    start.progress_fd = true;
+    guard_start(world->guard, &start);
+    start = task(2, TASK("deaf"));
+    start.progress_fd = true;
+    guard_start(world->guard, &start);
+    while (!both_are_there(world))
+        uv_run(&world->loop, UV_RUN_ONCE);
+    struct boot until = in_ms(WORKER_MS);
+    guard_lease(world->guard, until);
+    guard_flush(world->guard);
+    printf("%d %" PRId64 "\n", (int)guard_pid(world->guard), until.ns);
+    fflush(stdout);
+    sleep_for_ever();
+}
+
+struct stand_in {
+    pid_t pid, guard;
+    struct boot until;
+};
+
+static struct stand_in start_worker(struct world *world) {
+    struct stand_in worker = {0};
+    int fds[2];
+    assert_int_equal(pipe(fds), 0);
+    worker.pid = fork();
+    if (worker.pid == 0) {
+        dup2(fds[1], 1);
+        close(fds[0]);
+        close(fds[1]);
+        execl(self, self, "worker", world->dir,
+              world->cgroup_root == NULL ? "-" : "none", NULL);
+        _exit(9);
+    }
+    close(fds[1]);
+    FILE *f = fdopen(fds[0], "r");
+    assert_int_equal(fscanf(f, "%d %" SCNd64, &worker.guard, &worker.until.ns),
+                     2);
+    fclose(f);
+    return worker;
+}
+
+/* One of /proc/PID/stat; 'X': gone. */
+static char state_of(pid_t pid) {
+    char path[64], stat[512] = "";
+    snprintf(path, sizeof path, "/proc/%d/stat", (int)pid);
+    FILE *f = fopen(path, "r");
+    if (f == NULL)
+        return 'X';
+    if (fread(stat, 1, sizeof stat - 1, f) == 0)
+        stat[0] = '\0';
+    fclose(f);
+    const char *end = strrchr(stat, ')');
+    return end == NULL ? 'X' : end[2];
+}
+
+static bool is_alive(pid_t pid) {
+    return strchr("ZX", state_of(pid)) == NULL;
+}
+
+static unsigned count_alive(struct world *world) {
+    size_t bytes;
+    unsigned alive = 0, lines = 0;
+    char *text = read_file(world->dir, "pids", &bytes);
+    for (char *p = strtok(text, "\n"); p != NULL; p = strtok(NULL, "\n")) {
+        alive += is_alive(atoi(p));
+        lines++;
+    }
+    free(text);
+    assert_int_equal(lines, 6);
+    return alive;
+}
+
+static void await_none(struct world *world) {
+    int64_t until = clock_mono().ns + NET_MS * NS_PER_MS;
+    while (count_alive(world) > 0) {
+        assert_true(clock_mono().ns < until);
+        poll(NULL, 0, 2);
+    }
+}
+
+static void await_guard_gone(pid_t pid) {
+    int64_t until = clock_mono().ns + NET_MS * NS_PER_MS;
+    while (is_alive(pid)) {
+        assert_true(clock_mono().ns < until);
+        poll(NULL, 0, 2);
+    }
+}
+
+static void await_moment(struct boot at) {
+    uint64_t times;
+    int fd = timerfd_create(CLOCK_BOOTTIME, TFD_CLOEXEC);
+    struct itimerspec when = {.it_value = {at.ns / NS_PER_S, at.ns % NS_PER_S}};
+    timerfd_settime(fd, TFD_TIMER_ABSTIME, &when, NULL);
+    assert_int_equal(read(fd, &times, sizeof times), sizeof times);
+    close(fd);
+}
+
+static void end_worker(struct stand_in *worker) {
+    kill(worker->pid, SIGKILL);
+    waitpid(worker->pid, NULL, 0);
+    await_guard_gone(worker->guard);
+}
+
+static void need_cgroup(const struct world *world) {
+    struct world *probe = world_new(world->cgroup_root);
+    world_open(probe, 0);
+    bool has = guard_has_cgroup(probe->guard);
+    char mode[512];
+    snprintf(mode, sizeof mode, "%s", guard_mode(probe->guard));
+    world_free(probe);
+    if (!has)
+        test_skip(mode);
+}
+
+static void stopped_worker(const char *cgroup_root) {
+    struct world *world = world_new(cgroup_root);
+    if (cgroup_root == NULL)
+        need_cgroup(world);
+    struct stand_in worker = start_worker(world);
+    kill(worker.pid, SIGSTOP);
+    await_none(world);
+    assert_true(clock_boot().ns >= worker.until.ns);
+    assert_true(is_alive(worker.guard));
+    assert_int_equal(state_of(worker.pid), 'T');
+    end_worker(&worker);
+    world_free(world);
+}
+
+static void stopped_worker_leaves_no_task(void **state) {
+    (void)state;
+    stopped_worker(NULL);
+}
+
+static void stopped_worker_leaves_no_task_without_cgroup(void **state) {
+    (void)state;
+    stopped_worker("");
+}
+
+static void killed_worker_leaves_no_task_before_its_time(void **state) {
+    (void)state;
+    struct world *world = world_new(NULL);
+    need_cgroup(world);
+    struct stand_in worker = start_worker(world);
+    end_worker(&worker);
+    assert_int_equal(count_alive(world), 0);
+    world_free(world);
+}
+
+/* As if all of the machine had stood still: tasks are there until the guard
+ * runs again, and nothing is asked of the worker. */
+static void after_a_thaw_what_is_due_is_killed(void **state) {
+    (void)state;
+    struct world *world = world_new(NULL);
+    need_cgroup(world);
+    struct stand_in worker = start_worker(world);
+    kill(worker.guard, SIGSTOP);
+    kill(worker.pid, SIGSTOP);
+    await_moment(worker.until);
+    assert_int_equal(count_alive(world), 6);
+    kill(worker.guard, SIGCONT);
+    await_none(world);
+    assert_int_equal(state_of(worker.pid), 'T');
+    end_worker(&worker);
+    world_free(world);
+}
+
+#define LEASED(name) \
+    cmocka_unit_test_setup_teardown(name, set_up_leased, tear_down)
+#define LEASED_GROUPS(name) \
+    { #name "_without_cgroup", name, set_up_leased_groups, tear_down, NULL }
+
+int main(int argc, char **argv) {
+    int status = world_verbs(argc, argv);
+    if (status >= 0)
+        return status;
+    if (argc > 3 && strcmp(argv[1], "worker") == 0)
+        worker_main(argv[2], argv[3]);
+    const struct CMUnitTest tests[] = {
+        LEASED(nothing_starts_before_the_first_lease),
+        LEASED(with_a_lease_tasks_run),
+        LEASED(an_earlier_moment_takes_nothing_back),
+        LEASED(when_it_has_passed_all_are_killed),
+        LEASED_GROUPS(nothing_starts_before_the_first_lease),
+        LEASED_GROUPS(with_a_lease_tasks_run),
+        LEASED_GROUPS(when_it_has_passed_all_are_killed),
+        cmocka_unit_test(stopped_worker_leaves_no_task),
+        cmocka_unit_test(stopped_worker_leaves_no_task_without_cgroup),
+        cmocka_unit_test(killed_worker_leaves_no_task_before_its_time),
+        cmocka_unit_test(after_a_thaw_what_is_due_is_killed),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
