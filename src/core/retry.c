@@ -2,8 +2,6 @@
 
 #include <stdio.h>
 
-#include "base/json.h"
-
 enum { DELAY_MAX_S = 600, JITTER_PERCENT = 20 };
 
 struct question {
@@ -13,82 +11,6 @@ struct question {
     struct wall now;
     struct random *random;
 };
-
-/* ---- the status line ---------------------------------------------------- */
-
-static const struct {
-    const char *word;
-    enum retry_status status;
-} status_words[] = {
-    {"done", RETRY_STATUS_DONE},
-    {"incomplete", RETRY_STATUS_INCOMPLETE},
-    {"incomplete_backoff", RETRY_STATUS_INCOMPLETE_BACKOFF},
-    {"backoff", RETRY_STATUS_BACKOFF},
-    {"error_backoff", RETRY_STATUS_BACKOFF},
-    {"failed", RETRY_STATUS_FAILED},
-};
-
-static enum retry_status status_of_word(struct span word) {
-    for (size_t i = 0; i < COUNT(status_words); i++)
-        if (span_is(word, status_words[i].word))
-            return status_words[i].status;
-    return RETRY_STATUS_UNREADABLE;
-}
-
-/* The bits of fleet §5.2 that a task may send. Exactly one of the first four;
- * the other two only beside incomplete or error. */
-static enum retry_status status_of_bits(int64_t bits) {
-    enum {
-        DONE = 4,
-        INCOMPLETE = 8,
-        FAILED = 16,
-        ERROR = 32,
-        USES_BACKOFF = 64,
-        DOES_NOT_ADVANCE = 512
-    };
-
-    switch (bits) {
-    case DONE:
-        return RETRY_STATUS_DONE;
-    case INCOMPLETE:
-        return RETRY_STATUS_INCOMPLETE;
-    case INCOMPLETE | USES_BACKOFF:
-    case INCOMPLETE | USES_BACKOFF | DOES_NOT_ADVANCE:
-        return RETRY_STATUS_INCOMPLETE_BACKOFF;
-    case FAILED:
-        return RETRY_STATUS_FAILED;
-    case ERROR | USES_BACKOFF:
-        return RETRY_STATUS_BACKOFF;
-    default:
-        return RETRY_STATUS_UNREADABLE;
-    }
-}
-
-static enum retry_status status_of_object(struct span line) {
-    CLEANUP(arena_clear) struct arena arena = ARENA_INIT;
-    struct json_value object, member;
-    struct span word;
-    int64_t bits;
-
-    if (!json_parse(line, &object, NULL) || object.type != JSON_OBJECT)
-        return RETRY_STATUS_UNREADABLE;
-    if (json_member(object, "result", &member) &&
-        json_get_string(member, &arena, &word))
-        return status_of_word(word);
-    if (json_member(object, "result_bits", &member) &&
-        json_get_i64(member, &bits))
-        return status_of_bits(bits);
-    return RETRY_STATUS_UNREADABLE;
-}
-
-enum retry_status retry_status_parse(struct span line) {
-    line = span_trim(line);
-    if (line.len == 0)
-        return RETRY_STATUS_NONE;
-    if (line.p[0] == '{')
-        return status_of_object(line);
-    return status_of_word(line);
-}
 
 /* ---- how long to wait --------------------------------------------------- */
 

@@ -29,7 +29,7 @@ enum retry_killer { /* who asked for its end before it ended */
                     RETRY_STOP      /* our daemon stops */
 };
 
-/* What the last line on the status descriptor said (fleet §5.2). */
+/* What the last line on the status descriptor said (wire/status_line.h). */
 enum retry_status {
     RETRY_STATUS_NONE,
     RETRY_STATUS_DONE,
@@ -39,9 +39,6 @@ enum retry_status {
     RETRY_STATUS_FAILED,             /* for good */
     RETRY_STATUS_UNREADABLE          /* as BACKOFF, and said so */
 };
-/* A word, {"result": word, ...} or {"result_bits": n, ...}. Any bytes will do;
- * empty is NONE. */
-enum retry_status retry_status_parse(struct span line);
 
 struct retry_end {
     enum retry_result result;

@@ -1,21 +1,28 @@
-/* The last line of a task on its status descriptor: any bytes have a meaning,
- * and the same bytes with blanks around them the same one. */
+/* What commands say on their descriptors: any bytes have a meaning, and the
+ * same bytes with blanks around them the same one. */
 #include <assert.h>
-#include <stdlib.h>
 
-#include "core/retry.h"
+#include "base/arena.h"
+#include "wire/status_line.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes);
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes) {
+    CLEANUP(arena_clear) struct arena arena = ARENA_INIT;
     CLEANUP(text_clear) struct text padded = TEXT_INIT;
-    struct span line = span_make(data, bytes);
-    enum retry_status status = retry_status_parse(line);
+    struct span line = span_make(data, bytes), text;
+    struct status_line status, again;
+    struct err err = {0}, other = {0};
+    unsigned percent;
 
-    assert(status <= RETRY_STATUS_UNREADABLE);
+    bool ok = status_line_parse(line, &arena, &status, &err);
+    assert(ok ? status_word_name(status.word)[0] != '?' : err.kind == ERR_DATA);
     text_addc(&padded, ' ');
     text_addspan(&padded, line);
     text_addc(&padded, '\n');
-    assert(retry_status_parse(text_span(&padded)) == status);
+    assert(status_line_parse(text_span(&padded), &arena, &again, &other) == ok);
+    assert(!ok || again.word == status.word);
+    if (progress_line_parse(line, &percent, &text))
+        assert(percent <= 100);
     return 0;
 }

@@ -337,39 +337,6 @@ static void incomplete_comes_again_without_being_counted(void **state) {
     assert_int_equal(v.temps + v.fails, 0);
 }
 
-static void status_lines_are_read_as_the_fleet_writes_them(void **state) {
-    (void)state;
-    const struct {
-        const char *line;
-        enum retry_status status;
-    } rows[] = {
-        {"", RETRY_STATUS_NONE},
-        {" \n", RETRY_STATUS_NONE},
-        {"done\n", RETRY_STATUS_DONE},
-        {"incomplete", RETRY_STATUS_INCOMPLETE},
-        {"incomplete_backoff", RETRY_STATUS_INCOMPLETE_BACKOFF},
-        {"backoff", RETRY_STATUS_BACKOFF},
-        {"error_backoff", RETRY_STATUS_BACKOFF},
-        {"failed", RETRY_STATUS_FAILED},
-        {"Done", RETRY_STATUS_UNREADABLE},
-        {"{\"result\": \"done\", \"data\": {}}", RETRY_STATUS_DONE},
-        {"{\"result\": 4}", RETRY_STATUS_UNREADABLE},
-        {"{\"result_bits\": 4}", RETRY_STATUS_DONE},
-        {"{\"result_bits\": 8}", RETRY_STATUS_INCOMPLETE},
-        {"{\"result_bits\": 72}", RETRY_STATUS_INCOMPLETE_BACKOFF},
-        {"{\"result_bits\": 16}", RETRY_STATUS_FAILED},
-        {"{\"result_bits\": 96}", RETRY_STATUS_BACKOFF},
-        {"{\"result_bits\": 20}", RETRY_STATUS_UNREADABLE},
-        {"{\"result_bits\": 2052}", RETRY_STATUS_UNREADABLE},
-        {"{", RETRY_STATUS_UNREADABLE},
-        {"{}", RETRY_STATUS_UNREADABLE},
-        {"\xff\xfe", RETRY_STATUS_UNREADABLE},
-    };
-    for (size_t i = 0; i < COUNT(rows); i++)
-        assert_int_equal(retry_status_parse(span_of(rows[i].line)),
-                         rows[i].status);
-}
-
 /* Every question there is has an answer that life.def knows. */
 static void every_end_has_a_legal_step(void **state) {
     (void)state;
@@ -439,7 +406,6 @@ int main(void) {
         cmocka_unit_test(what_cannot_be_executed_fails_with_the_reason),
         cmocka_unit_test(status_line_wins_over_the_exit_status),
         cmocka_unit_test(incomplete_comes_again_without_being_counted),
-        cmocka_unit_test(status_lines_are_read_as_the_fleet_writes_them),
         cmocka_unit_test(every_end_has_a_legal_step),
     };
     return cmocka_run_group_tests_name("retry", tests, NULL, NULL);

@@ -31,6 +31,10 @@ static void words_and_json_are_understood(void **state) {
         {"{\"status\":\"failed\",\"reason\":\"x\\ny\"}", STATUS_FAILED, "x\ny"},
         {"{\"result_bits\":96}", STATUS_FAILED, ""},
         {"{\"result_bits\":4}", STATUS_DONE, ""},
+        {"{\"result_bits\":8}", STATUS_INCOMPLETE, ""},
+        {"{\"result_bits\":72}", STATUS_INCOMPLETE_BACKOFF, ""},
+        {"{\"result_bits\":584}", STATUS_INCOMPLETE_BACKOFF, ""},
+        {"{\"result_bits\":16}", STATUS_PERMANENT, ""},
         {"{\"result\":\"failed\"}", STATUS_PERMANENT, ""},
         {"{\"result\":\"done\",\"data\":{\"a\":1}}", STATUS_DONE, ""},
     };
@@ -57,6 +61,10 @@ static void anything_else_is_no_status(void **state) {
                                         "[]",
                                         "{\"status\":1}",
                                         "{\"result_bits\":12}",
+                                        "{\"result_bits\":20}",
+                                        "{\"result_bits\":2052}",
+                                        "{\"result\":4}",
+                                        "\xff\xfe",
                                         "{\"status\":\"x\"}",
                                         "{\"status\":\"done\",\"reason\":1}",
                                         "{\"status\":\"done\"} x"};
