@@ -155,8 +155,7 @@ void commit_format(const struct commit_draft *draft, struct text *out) {
     text_addf(out, "CS-Class: %.*s\n", (int)draft->class.len, draft->class.p);
     for (size_t i = 0; i < draft->approved_count; i++) {
         text_adds(out, "CS-Approved-By: ");
-        for (const char *p = draft->approved_by[i]; *p != '\0'; p++)
-            text_addc(out, (unsigned char)*p < 0x20 ? ' ' : *p);
+        ident_format(span_of(draft->approved_by[i]), out);
         text_addc(out, '\n');
     }
 }

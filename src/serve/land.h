@@ -28,6 +28,7 @@
 #include "base/text.h"
 #include "base/time.h"
 #include "serve/child.h"
+#include "wire/config.h"
 
 enum land_verdict {
     LAND_DONE,
@@ -59,8 +60,6 @@ bool land_status_parse(struct span line, struct land_status *ret_status);
 /* 0; 101 conflict and failed; 100 permanent; 111 temporary; 102 stopped. */
 int land_status_exit(const struct land_status *status);
 
-enum land_blind { BLIND_UNCHANGED, BLIND_DENY, BLIND_ALLOW };
-
 struct land_check {
     const char *name, *command; /* a command line (wire/words.h) */
 };
@@ -70,9 +69,10 @@ struct land_order {
     const char *id, *sum, *class, *target, *tarball;
     const char *git, *branch; /* or: */
     const char *command;      /* of a target that is one */
-    enum land_blind blind;
+    enum config_blind blind;
     struct wall since, admitted;
-    const char *seen; /* the branch's commit at `since`, when known; or NULL */
+    const char *seen; /* the branch's commit at `since`, "none" when it did not
+                         exist; NULL: not known */
     bool symlinks;
     const char *committer, *submitter;
     const char *user;  /* of checks and command; NULL = ours */

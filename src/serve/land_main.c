@@ -69,17 +69,6 @@ static bool wrong(struct err *err, const char *option, const char *value) {
     return err_set(err, ERR_USAGE, "wrong value '%s' for --%s", value, option);
 }
 
-static bool blind_parse(const char *value, enum land_blind *ret_blind) {
-    static const char *const words[] = {"unchanged", "deny", "allow"};
-    for (size_t i = 0; i < COUNT(words); i++) {
-        if (strcmp(words[i], value) == 0) {
-            *ret_blind = (enum land_blind)i;
-            return true;
-        }
-    }
-    return false;
-}
-
 static bool check_add(struct words *words, int argc, char **argv,
                       struct err *err) {
     struct land_order *order = &words->order;
@@ -139,7 +128,8 @@ static bool option_take(struct words *words, int option, const char *name,
     case OPT_CHECK:
         return check_add(words, argc, argv, err);
     case OPT_BLIND:
-        return blind_parse(optarg, &order->blind) || wrong(err, name, optarg);
+        return config_blind_parse(span_of(optarg), &order->blind) ||
+               wrong(err, name, optarg);
     case OPT_SINCE:
         return span_i64(span_of(optarg), &order->since.ns) ||
                wrong(err, name, optarg);

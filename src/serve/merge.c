@@ -147,6 +147,9 @@ static bool blind_then(struct merge *merge, struct trees *trees,
     const struct land_order *order = merge->order;
     bool found = false;
     char tree[OID_BYTES];
+    ret_then[0] = '\0';
+    if (order->seen != NULL && strcmp(order->seen, "none") == 0)
+        return true;
     if (order->seen != NULL && !git_commit_read(&trees->objects, order->seen,
                                                 ret_then, tree, &found, err))
         return false;
@@ -156,7 +159,7 @@ static bool blind_then(struct merge *merge, struct trees *trees,
 
 static bool merge_blind(struct merge *merge, struct trees *trees,
                         struct err *err) {
-    enum land_blind blind = merge->order->blind;
+    enum config_blind blind = merge->order->blind;
     /* A branch that does not exist yet has nothing to be overwritten. */
     if (merge->tip[0] != '\0' && blind == BLIND_DENY)
         return merge_refuse(merge, "the target takes only sets with ##base "

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "os/guard.h"
+#include "serve/set_record.h"
 #include "wire/batch_line.h"
 #include "wire/words.h"
 
@@ -208,11 +209,6 @@ static void option_path(struct vector *argv, const char *name,
                                         (int)path.len, path.p));
 }
 
-static const char *blind_word(int64_t blind) {
-    static const char *const words[] = {"unchanged", "deny", "allow"};
-    return words[blind];
-}
-
 static void target_options(struct vector *argv,
                            const struct config_target *target,
                            const char *base_path) {
@@ -221,7 +217,8 @@ static void target_options(struct vector *argv,
     } else {
         option_path(argv, "--git", base_path, target->git);
         option_span(argv, "--branch", target->branch);
-        option_span(argv, "--blind", span_of(blind_word(target->blind)));
+        option_span(argv, "--blind",
+                    config_blind_word((enum config_blind)target->blind));
         option_span(argv, "--committer", target->committer);
     }
     if (target->user.len > 0)
@@ -244,6 +241,21 @@ static struct wall blind_since(const struct job *job) {
         name.tai.ns > job->admitted.ns)
         return name.tai;
     return job->admitted;
+}
+
+/* What it is compared with when it has no ##base: the branch as it was at its
+ * admission, unless the time in its name is later. */
+static void seen_option(struct vector *argv, const struct job *job,
+                        struct arena *arena) {
+    struct span seen = set_record_seen(job->spec, arena);
+    if (seen.len > 0 && blind_since(job).ns == job->admitted.ns)
+        option_span(argv, "--seen", seen);
+}
+
+static void approved_options(struct vector *argv,
+                             const struct run_order *order) {
+    for (size_t i = 0; i < order->approved_count; i++)
+        option_span(argv, "--approved-by", order->approved_by[i]);
 }
 
 /* A landing is a process of its own: this executable under another verb. */
@@ -277,6 +289,8 @@ static bool change_line(const struct run_order *order,
                             (int)job->id.len, job->id.p, order->attempt));
     option_wall(&argv, "--since", blind_since(job));
     option_wall(&argv, "--admitted", job->admitted);
+    seen_option(&argv, job, arena);
+    approved_options(&argv, order);
     option_span(&argv, "--submitter", job->actor);
     target_options(&argv, target, base_path);
     vector_adds(&env, "PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:"

@@ -4,6 +4,7 @@
 
 #include "base/log.h"
 #include "os/dir.h"
+#include "serve/branch_tip.h"
 #include "serve/placement.h"
 #include "serve/prequeue_parts.h"
 #include "wire/job_file.h"
@@ -255,6 +256,24 @@ static bool finish_again(struct prequeue *prequeue, struct entry *entry,
                       err);
 }
 
+/* What a set without ##base is compared with when it lands (DESIGN §8.11): the
+ * branch as it is now, which is exact; a reflog would know it to the second,
+ * where there is one. Empty: not to be told, or nothing is compared. */
+static struct span branch_seen(const struct base *base,
+                               const struct config_target *target,
+                               struct arena *arena) {
+    char oid[OID_BYTES];
+    if (target->git.len == 0)
+        return (struct span){0};
+    const char *git = target->git.p[0] == '/'
+                          ? arena_string(arena, target->git)
+                          : arena_printf(arena, "%s/%.*s", base->path,
+                                         (int)target->git.len, target->git.p);
+    if (!branch_tip_read(git, target->branch, oid))
+        return (struct span){0};
+    return oid[0] != '\0' ? arena_span(arena, span_of(oid)) : SPAN("none");
+}
+
 bool entry_judge(struct prequeue *prequeue, struct entry *entry,
                  struct err *err) {
     const struct config_target *target;
@@ -286,8 +305,9 @@ bool entry_judge(struct prequeue *prequeue, struct entry *entry,
         break;
     }
     set_record_make(&candidate->name, &candidate->meta, target->name,
-                    candidate->sum, candidate->size_bytes, &entry->arena,
-                    &entry->record);
+                    candidate->sum, candidate->size_bytes,
+                    branch_seen(prequeue->base, target, &entry->arena),
+                    &entry->arena, &entry->record);
     entry->state = ENTRY_READY;
     return true;
 }

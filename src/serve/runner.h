@@ -17,6 +17,8 @@ struct run_order {
     uint64_t task;         /* its place in the array */
     unsigned attempt;
     bool probe; /* only ask whether the change is on its target already */
+    const struct span *approved_by; /* of a change; who approved it */
+    size_t approved_count;
 };
 
 enum run_stop {

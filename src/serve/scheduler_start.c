@@ -213,7 +213,7 @@ void array_begun(struct scheduler *scheduler, const struct plan *plan,
 
 static struct card *picked_card(struct scheduler *scheduler, uint64_t num) {
     struct card *card = card_get(scheduler, num);
-    if (card && (card->job.spec.len > 0 || card->job.kind == JOB_CHANGE))
+    if (card && card->job.spec.len > 0)
         return card;
     struct arena arena = ARENA_INIT;
     struct job job;
@@ -366,6 +366,27 @@ static void start_failed(struct scheduler *scheduler, struct attempt *attempt) {
     offer_num(scheduler, num);
 }
 
+/* Who approved a change, for its trailers: from its events. */
+static void take_approvals(struct scheduler *scheduler, struct arena *arena,
+                           struct run_order *order) {
+    struct store_event *events;
+    size_t count, kept = 0;
+    struct err err;
+    if (order->job->kind != JOB_CHANGE)
+        return;
+    if (!store_events(scheduler->store, 0, order->job->num, 0, arena, &events,
+                      &count, &err)) {
+        log_read_failure("the approvals", order->job->num, &err);
+        return;
+    }
+    struct span *names = arena_alloc(arena, (count + 1) * sizeof(*names));
+    for (size_t i = 0; i < count; i++)
+        if (events[i].kind == EVENT_APPROVED)
+            names[kept++] = events[i].actor;
+    order->approved_by = names;
+    order->approved_count = kept;
+}
+
 void start_committed(struct scheduler *scheduler, const struct plan *plan,
                      bool ok) {
     struct attempt *attempt = plan->attempt;
@@ -389,7 +410,10 @@ void start_committed(struct scheduler *scheduler, const struct plan *plan,
     };
     attempt->is_started = true;
     scheduler->running++;
+    struct arena arena = ARENA_INIT;
+    take_approvals(scheduler, &arena, &order);
     scheduler->runner.start(scheduler->runner.ctx, &order);
+    arena_clear(&arena);
     if (card->killer != RETRY_NOBODY) /* cancelled while it was assigned */
         scheduler->runner.stop(scheduler->runner.ctx, attempt->handle,
                                RUN_STOP_TERM);

@@ -11,7 +11,8 @@ static struct span title_of(const struct set_name *name,
 }
 
 static struct span make_spec(const struct set_name *name,
-                             const struct meta *meta, struct arena *arena) {
+                             const struct meta *meta, struct span seen,
+                             struct arena *arena) {
     CLEANUP(text_clear) struct text spec = TEXT_INIT;
     CLEANUP(text_clear) struct text sections = TEXT_INIT;
     struct json json;
@@ -26,6 +27,10 @@ static struct span make_spec(const struct set_name *name,
     json_span(&json, meta->base);
     json_key(&json, "files");
     json_i64(&json, (int64_t)(meta->files.count + meta->deleted.count));
+    if (seen.len > 0) {
+        json_key(&json, "seen");
+        json_span(&json, seen);
+    }
     json_key(&json, "meta");
     json_span(&json, text_span(&sections));
     json_end(&json);
@@ -69,7 +74,8 @@ static void make_touches(const struct meta *meta, struct arena *arena,
 
 void set_record_make(const struct set_name *name, const struct meta *meta,
                      struct span target, struct span sum, uint64_t size_bytes,
-                     struct arena *arena, struct set_record *ret_record) {
+                     struct span seen, struct arena *arena,
+                     struct set_record *ret_record) {
     unsigned char key[SET_KEY_BYTES];
     size_t key_bytes = set_key(name, key);
     *ret_record = (struct set_record){0};
@@ -84,7 +90,7 @@ void set_record_make(const struct set_name *name, const struct meta *meta,
     job->name = name->text;
     job->sum = sum;
     job->size_bytes = size_bytes;
-    job->spec = make_spec(name, meta, arena);
+    job->spec = make_spec(name, meta, seen, arena);
     job->tasks = 1;
     job->has_relations = true;
     make_edges(meta, arena, ret_record);
@@ -126,8 +132,8 @@ void set_record_read(const struct job_file *file, struct span target,
                      struct arena *arena, struct set_record *ret_record) {
     struct meta meta = file->meta;
     take_hints(file, arena, &meta);
-    set_record_make(&file->name, &meta, target, file->sha256, file->size, arena,
-                    ret_record);
+    set_record_make(&file->name, &meta, target, file->sha256, file->size,
+                    file->seen, arena, ret_record);
     ret_record->job.admitted_seq = file->seq;
     if (!file->computed)
         return;
@@ -144,6 +150,16 @@ void set_record_read(const struct job_file *file, struct span target,
 }
 
 /* ---- job file -------------------------------------------------------- */
+
+struct span set_record_seen(struct span spec, struct arena *arena) {
+    struct json_value whole, member;
+    struct span seen = {0};
+    if (spec.len > 0 && json_parse(spec, &whole, NULL) &&
+        whole.type == JSON_OBJECT && json_member(whole, "seen", &member) &&
+        !json_get_string(member, arena, &seen))
+        seen = (struct span){0};
+    return seen;
+}
 
 static bool read_meta(const struct job *job, struct arena *arena,
                       struct meta *ret_meta, struct err *err) {
@@ -207,6 +223,7 @@ bool set_record_job_file(struct store *store, const struct job *job,
     file.sha256 = full.sum;
     file.size = full.size_bytes;
     file.seq = full.admitted_seq;
+    file.seen = set_record_seen(full.spec, arena);
     if (!read_meta(&full, arena, &file.meta, err))
         return false;
     file.precursors = file.meta.precursors;

@@ -14,8 +14,9 @@
 
 /* The row to be, with its relations. All of it lives in the arena or in what
  * `name` and `meta` point to. `spec` is JSON: {"title", "author", "base",
- * "files", "meta"}; meta is the whole text, from which the job file can be made
- * again at any time. */
+ * "files", "seen", "meta"}; meta is the whole text, from which the job file can
+ * be made again at any time; seen is the target's branch when the set was
+ * admitted, a commit or "none" (no such branch). */
 struct set_record {
     struct job job;
     struct job_edge *edges;
@@ -25,12 +26,16 @@ struct set_record {
 };
 void set_record_make(const struct set_name *name, const struct meta *meta,
                      struct span target, struct span sum, uint64_t size_bytes,
-                     struct arena *arena, struct set_record *ret_record);
+                     struct span seen, struct arena *arena,
+                     struct set_record *ret_record);
 
 /* The row from a job file, for a registry made anew: relations and all, also
  * the precursors if they were computed. Its history is another's affair. */
 void set_record_read(const struct job_file *file, struct span target,
                      struct arena *arena, struct set_record *ret_record);
+
+/* "seen" of an admitted set's spec; empty: it was not known. */
+struct span set_record_seen(struct span spec, struct arena *arena);
 
 /* Appends the job file of an admitted set: from its row and edges. */
 bool set_record_job_file(struct store *store, const struct job *job,

@@ -444,6 +444,21 @@ static struct span choice_name(const struct row *row, int64_t number) {
     return choice;
 }
 
+struct span config_blind_word(enum config_blind blind) {
+    return choice_name(&rows[CONFIG_TARGET_blind], blind);
+}
+
+bool config_blind_parse(struct span word, enum config_blind *ret_blind) {
+    int64_t number;
+    struct span choice, rest = span_of(rows[CONFIG_TARGET_blind].choices);
+    for (number = 0; span_cut(&rest, '|', &choice); number++)
+        if (span_equal(choice, word)) {
+            *ret_blind = (enum config_blind)number;
+            return true;
+        }
+    return false;
+}
+
 static struct span bytes_name(struct arena *arena, int64_t bytes) {
     static const char units[] = "TGMK";
     for (int i = 0; i < 4; i++) {

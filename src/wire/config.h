@@ -143,4 +143,8 @@ void config_format(struct config *config, struct text *out);
 void config_target_write(struct config *config,
                          const struct config_target *target, struct text *out);
 
+/* "unchanged", of enum config_blind; and back. */
+struct span config_blind_word(enum config_blind blind);
+bool config_blind_parse(struct span word, enum config_blind *ret_blind);
+
 #endif

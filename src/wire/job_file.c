@@ -9,6 +9,15 @@ static bool is_sum(struct span span) {
     return true;
 }
 
+static bool is_seen(struct span span) {
+    if (span_is(span, "none"))
+        return true;
+    for (size_t i = 0; i < span.len; i++)
+        if (!span.p[i] || !strchr("0123456789abcdef", span.p[i]))
+            return false;
+    return span.len == 40 || span.len == 64;
+}
+
 static bool refuse_line(struct refusal *why, struct span line) {
     return refusal_set(why, REFUSAL_JOB_FILE, "##job: '%.*s' is wrong",
                        (int)line.len, line.p);
@@ -21,11 +30,13 @@ enum job_word {
     WORD_SUM,
     WORD_SIZE,
     WORD_SEQ,
+    WORDS_NEEDED,
+    WORD_SEEN = WORDS_NEEDED,
     WORDS
 };
 
-static const char *const words[WORDS] = {"format", "name", "csid",
-                                         "sha256", "size", "seq"};
+static const char *const words[WORDS] = {"format", "name", "csid", "sha256",
+                                         "size",   "seq",  "seen"};
 
 static bool take_value(struct job_file *job, enum job_word word,
                        struct span value, struct span *csid,
@@ -45,6 +56,9 @@ static bool take_value(struct job_file *job, enum job_word word,
         return span_u64(value, &job->size);
     case WORD_SEQ:
         return span_u64(value, &job->seq);
+    case WORD_SEEN:
+        job->seen = value;
+        return is_seen(value);
     case WORDS:
         break;
     }
@@ -68,7 +82,7 @@ static bool read_job(struct job_file *job, const struct section *section,
             seen[w] = true;
         }
     }
-    for (int w = 0; w < WORDS; w++)
+    for (int w = 0; w < WORDS_NEEDED; w++)
         if (!seen[w])
             return refusal_set(why, REFUSAL_JOB_FILE, "##job has no '%s'",
                                words[w]);
@@ -127,6 +141,8 @@ static void put_job(const struct job_file *job, struct text *out) {
     text_addspan(out, job->sha256);
     text_addf(out, "\nsize %llu\nseq %llu\n", (unsigned long long)job->size,
               (unsigned long long)job->seq);
+    if (job->seen.len > 0)
+        text_addf(out, "seen %.*s\n", (int)job->seen.len, job->seen.p);
 }
 
 bool job_file_format(const struct job_file *job, struct text *out,

@@ -8,6 +8,7 @@
  *     sha256 <64 hex>
  *     size 10240
  *     seq 17
+ *     seen <the branch when it was admitted, or none>
  *     (the sections of meta)
  *     ##precursors
  *     C3
@@ -32,6 +33,8 @@ struct job_file {
     struct span sha256;      /* of the tarball: 64 lower-case hex digits */
     uint64_t size;           /* of the tarball */
     uint64_t seq;            /* event that admitted it */
+    struct span seen;        /* the target's branch then: a commit, or "none";
+                                empty: not known */
     struct meta meta;        /* its sections are copied when formatting */
     struct lines precursors; /* the record; before it: the hints of meta */
     bool computed;           /* the queue made the record */

@@ -90,20 +90,21 @@ static void a_commit_is_written_to_the_byte(void **state) {
 
 static void a_first_commit_has_no_parent_and_a_silent_one_its_id(void **state) {
     (void)state;
-    static const char *const who[] = {"O\n<o@p>"};
+    static const char *const who[] = {"O\n<o@p>", "uid:0"};
     CLEANUP(text_clear) struct text out = TEXT_INIT;
     struct commit_draft d = draft();
     d.parent = "";
     d.message = SPAN("");
     d.authored.ns = -5 * NS_PER_S;
     d.approved_by = who;
-    d.approved_count = 1;
+    d.approved_count = 2;
     commit_format(&d, &out);
     assert_string_equal(text_string(&out),
                         "tree 1111\nauthor A <a@b> 0 -0130\n"
                         "committer C <c@d> 1600000000 +0000\n\n"
                         "C1\n\nCS-Id: C1\nCS-Sum: abcd\nCS-Class: BF\n"
-                        "CS-Approved-By: O <o@p>\n");
+                        "CS-Approved-By: O <o@p>\n"
+                        "CS-Approved-By: root <root@localhost>\n");
 }
 
 int main(void) {

@@ -172,6 +172,32 @@ static void a_change_is_landed_by_this_executable(void **state) {
     assert_non_null(strstr(words, "|--since|16"));
 }
 
+static void what_the_branch_was_at_its_admission_is_told(void **state) {
+    (void)state;
+    struct job job = change("main");
+    job.spec = SPAN("{\"title\":\"x\",\"seen\":\"1234\",\"meta\":\"\"}");
+    /* Its name has the later time: what was seen then is of no use. */
+    assert_null(strstr(words_of(made(&job, NULL).argv), "--seen"));
+    job.admitted.ns = 1700000000 * NS_PER_S;
+    assert_non_null(strstr(words_of(made(&job, NULL).argv), "|--seen|1234"));
+    job.spec = SPAN("{\"title\":\"x\",\"meta\":\"\"}");
+    assert_null(strstr(words_of(made(&job, NULL).argv), "--seen"));
+}
+
+static void who_approved_it_is_told(void **state) {
+    (void)state;
+    struct job job = change("main");
+    const struct span names[] = {SPAN("uid:7"), SPAN("Olga <o@p>")};
+    struct run_order order = {
+        .job = &job, .attempt = 1, .approved_by = names, .approved_count = 2};
+    struct order_line line;
+    struct err err;
+    assert_true(
+        order_line_make(&order, &config, "/srv/base", &arena, &line, &err));
+    assert_non_null(strstr(words_of(line.argv),
+                           "|--approved-by|uid:7|--approved-by|Olga <o@p>"));
+}
+
 static void a_command_target_has_no_repository(void **state) {
     (void)state;
     struct job job = change("site");
@@ -215,6 +241,8 @@ int main(void) {
         T(a_user_nobody_knows_cannot_run_it),
         T(another_user_finds_his_home),
         T(a_change_is_landed_by_this_executable),
+        T(what_the_branch_was_at_its_admission_is_told),
+        T(who_approved_it_is_told),
         T(a_command_target_has_no_repository),
         T(a_target_no_longer_configured_is_named),
         T(an_attempt_has_one_traceparent),

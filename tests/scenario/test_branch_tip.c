@@ -1,0 +1,86 @@
+/* Where a branch is, read without git, beside what git says. */
+#include "support/landing.h"
+
+#include "serve/branch_tip.h"
+
+static const char *read_tip(const char *name, const char *branch) {
+    static char oid[OID_BYTES];
+    char path[512];
+    snprintf(path, sizeof path, "%s/%s", test_dir(), name);
+    return branch_tip_read(path, span_of(branch), oid) ? oid : "unknown";
+}
+
+static void begin(void) {
+    landing_begin();
+    sh("rm -rf tree plain; git -C clone push -q origin main:a/b main:c");
+}
+
+static void a_branch_is_where_git_says(void **state) {
+    (void)state;
+    begin();
+    assert_string_equal(read_tip("target.git", "main"), tip());
+    assert_string_equal(read_tip("target.git", "a/b"), tip());
+    assert_string_equal(read_tip("clone", "main"), tip());
+}
+
+static void packed_branches_are_found_and_loose_ones_win(void **state) {
+    (void)state;
+    begin();
+    sh("git -C target.git pack-refs --all");
+    assert_string_equal(read_tip("target.git", "main"), tip());
+    assert_string_equal(read_tip("target.git", "a/b"), tip());
+    const char *old = tip();
+    sh("cd clone; echo more >>g; git commit -qam more; git push -q origin "
+       "main");
+    assert_string_not_equal(tip(), old);
+    assert_string_equal(read_tip("target.git", "main"), tip());
+    assert_string_equal(read_tip("target.git", "c"), old);
+}
+
+static void what_is_no_branch_is_none(void **state) {
+    (void)state;
+    begin();
+    assert_string_equal(read_tip("target.git", "mai"), "");
+    assert_string_equal(read_tip("target.git", "main/x"), "");
+    assert_string_equal(read_tip("target.git", "a"), "");
+    sh("git -C target.git pack-refs --all");
+    assert_string_equal(read_tip("target.git", "a"), "");
+    landing_begin_empty("");
+    assert_string_equal(read_tip("target.git", "main"), "");
+}
+
+static void worktrees_lead_to_their_repository(void **state) {
+    (void)state;
+    begin();
+    sh("git -C target.git worktree add -q ../tree c 2>/dev/null");
+    assert_string_equal(read_tip("tree", "main"), tip());
+    sh("git clone -q --separate-git-dir plain.git target.git plain "
+       "2>/dev/null");
+    assert_string_equal(read_tip("plain", "main"), tip());
+    sh("rm -rf plain plain.git tree");
+}
+
+static void what_the_files_do_not_tell_is_unknown(void **state) {
+    (void)state;
+    begin();
+    assert_string_equal(read_tip("nowhere", "main"), "unknown");
+    assert_string_equal(read_tip("sets", "main"), "unknown");
+    sh("git -C target.git symbolic-ref refs/heads/alias refs/heads/main");
+    assert_string_equal(read_tip("target.git", "alias"), "unknown");
+    sh("echo junk >target.git/refs/heads/junk; : >target.git/refs/heads/cut");
+    assert_string_equal(read_tip("target.git", "junk"), "unknown");
+    assert_string_equal(read_tip("target.git", "cut"), "unknown");
+    sh("mkdir target.git/reftable");
+    assert_string_equal(read_tip("target.git", "main"), "unknown");
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_branch_is_where_git_says),
+        cmocka_unit_test(packed_branches_are_found_and_loose_ones_win),
+        cmocka_unit_test(what_is_no_branch_is_none),
+        cmocka_unit_test(worktrees_lead_to_their_repository),
+        cmocka_unit_test(what_the_files_do_not_tell_is_unknown),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
