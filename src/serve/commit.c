@@ -158,6 +158,7 @@ void commit_format(const struct commit_draft *draft, struct text *out) {
         ident_format(span_of(draft->approved_by[i]), out);
         text_addc(out, '\n');
     }
+    text_addspan(out, draft->more);
 }
 
 int date_zone_min(struct span date) {

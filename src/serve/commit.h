@@ -21,6 +21,7 @@ struct commit_draft {
     struct span csid, sum, class;
     const char *const *approved_by;
     size_t approved_count;
+    struct span more; /* further trailers, each with its LF */
 };
 
 /* Appends the object's content. */

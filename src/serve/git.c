@@ -114,6 +114,16 @@ bool git_open(const char *dir, const char *work, struct stop *stop,
     return true;
 }
 
+void git_objects_apart(struct git *git, const char *dir) {
+    CLEANUP(text_clear) struct text own = TEXT_INIT;
+    size_t n = 0;
+    while (git->envp[n] != NULL)
+        n++;
+    text_addf(&own, "%s/objects", git->dir);
+    env_add(git, &n, "GIT_OBJECT_DIRECTORY", dir);
+    env_add(git, &n, "GIT_ALTERNATE_OBJECT_DIRECTORIES", text_string(&own));
+}
+
 void git_close(struct git *git) {
     for (size_t i = 0; git->envp != NULL && git->envp[i] != NULL; i++)
         free(git->envp[i]);

@@ -35,6 +35,9 @@ char *git_discover(const char *dir);
 bool git_open(const char *dir, const char *work, struct stop *stop,
               struct git *ret_git, struct err *err);
 void git_close(struct git *git);
+/* From here on objects are written to DIR (made by the caller) and read from
+ * both: nothing comes into the repository. */
+void git_objects_apart(struct git *git, const char *dir);
 
 #define GIT_ARGS(...) ((const char *const[]){__VA_ARGS__, NULL})
 

@@ -12,15 +12,6 @@ enum {
     SLACK_S = 3600 /* our own clock may have been set back */
 };
 
-/* One record of `rev-list --header`: the name, the commit as it is with its
- * message indented by four blanks, NUL. */
-struct commit {
-    char oid[OID_BYTES];
-    struct wall committed;
-    struct span author;    /* name only */
-    struct span csid, sum; /* empty: not a set's */
-};
-
 static int64_t ident_seconds(struct span line) {
     const char *end = memrchr(line.p, '>', line.len);
     return end == NULL ? 0 : strtoll(end + 1, NULL, 10);
@@ -31,17 +22,34 @@ static struct span after(struct span line, const char *prefix) {
     return span_trim(span_make(line.p + n, line.len - n));
 }
 
-static bool commit_parse(struct span record, struct commit *ret_commit) {
-    *ret_commit = (struct commit){0};
+static void oid_take(struct span line, const char *prefix,
+                     char ret_oid[OID_BYTES]) {
+    struct span oid = after(line, prefix);
+    if (oid_is_valid(oid))
+        snprintf(ret_oid, OID_BYTES, "%.*s", (int)oid.len, oid.p);
+}
+
+/* One record of `rev-list --header`: the name, the commit as it is with its
+ * message indented by four blanks, NUL. */
+static bool commit_parse(struct span record,
+                         struct history_commit *ret_commit) {
+    *ret_commit = (struct history_commit){0};
     struct span line;
     if (!span_cut(&record, '\n', &line) || !oid_is_valid(line))
         return false;
-    snprintf(ret_commit->oid, OID_BYTES, "%.*s", (int)line.len, line.p);
+    oid_take(line, "", ret_commit->oid);
     while (span_cut(&record, '\n', &line)) {
-        if (span_starts(line, "    CS-Id: "))
+        if (span_starts(line, "    CS-Id: ")) {
             ret_commit->csid = after(line, "    CS-Id: ");
+            ret_commit->trailers = record;
+        } else if (span_starts(line, "    ") && ret_commit->subject.len == 0)
+            ret_commit->subject = span_trim(line);
         else if (span_starts(line, "    CS-Sum: "))
             ret_commit->sum = after(line, "    CS-Sum: ");
+        else if (span_starts(line, "tree "))
+            oid_take(line, "tree ", ret_commit->tree);
+        else if (span_starts(line, "parent ") && ret_commit->parent[0] == '\0')
+            oid_take(line, "parent ", ret_commit->parent);
         else if (span_starts(line, "committer "))
             ret_commit->committed = wall_from_s(ident_seconds(line));
         else if (span_starts(line, "author ")) {
@@ -55,7 +63,7 @@ static bool commit_parse(struct span record, struct commit *ret_commit) {
 
 /* The next record; *ret_more false at the end. The commit points to *buffer. */
 static bool commit_next(struct git_pipe *pipe, char **buffer, size_t *room,
-                        struct commit *ret_commit, bool *ret_more,
+                        struct history_commit *ret_commit, bool *ret_more,
                         struct err *err) {
     ssize_t n = getdelim(buffer, room, '\0', pipe->out);
     *ret_more = n > 0;
@@ -67,9 +75,48 @@ static bool commit_next(struct git_pipe *pipe, char **buffer, size_t *room,
     return err_set(err, ERR_INTERNAL, "cannot read what git rev-list prints");
 }
 
-static bool is_the_set(const struct commit *commit, struct span csid,
+static bool is_the_set(const struct history_commit *commit, struct span csid,
                        struct span sum) {
     return span_equal(commit->csid, csid) && span_equal(commit->sum, sum);
+}
+
+bool history_trailer(struct span *rest, const char *name,
+                     struct span *ret_value) {
+    struct span line;
+    size_t len = strlen(name);
+    while (span_cut(rest, '\n', &line)) {
+        if (line.len < len + 6 || !span_starts(line, "    "))
+            continue;
+        line = span_make(line.p + 4, line.len - 4);
+        if (!span_starts(line, name) || line.p[len] != ':')
+            continue;
+        *ret_value = span_trim(span_make(line.p + len + 1, line.len - len - 1));
+        return true;
+    }
+    return false;
+}
+
+static bool walk(struct git *git, const char *const *args, history_visit *visit,
+                 void *ctx, struct err *err) {
+    CLEANUP(git_pipe_drop) struct git_pipe pipe = {0};
+    CLEANUP(free_string) char *buffer = NULL;
+    size_t room = 0;
+    struct history_commit commit;
+    bool more = true;
+    if (!git_pipe_open(git, args, GIT_PLAIN, &pipe, err))
+        return false;
+    for (;;) {
+        if (!commit_next(&pipe, &buffer, &room, &commit, &more, err))
+            return false;
+        if (!more || !visit(ctx, &commit))
+            return true;
+    }
+}
+
+bool history_walk(struct git *git, const char *tip, history_visit *visit,
+                  void *ctx, struct err *err) {
+    return walk(git, GIT_ARGS("rev-list", "--header", tip, "--"), visit, ctx,
+                err);
 }
 
 bool history_find_set(struct git *git, const char *tip, struct span csid,
@@ -79,7 +126,7 @@ bool history_find_set(struct git *git, const char *tip, struct span csid,
     CLEANUP(git_pipe_drop) struct git_pipe pipe = {0};
     CLEANUP(free_string) char *buffer = NULL;
     size_t room = 0, old = 0;
-    struct commit commit;
+    struct history_commit commit;
     bool more = true;
     if (!git_pipe_open(git, GIT_ARGS("rev-list", "--header", tip, "--"),
                        GIT_PLAIN, &pipe, err))
@@ -112,7 +159,8 @@ static bool commit_arrival(const struct git *git, const char *oid,
     return true;
 }
 
-static bool commit_is_later(const struct git *git, const struct commit *commit,
+static bool commit_is_later(const struct git *git,
+                            const struct history_commit *commit,
                             struct wall when) {
     struct wall arrival;
     if (wall_s(commit->committed) > wall_s(when))
@@ -128,7 +176,7 @@ static bool history_not_later(struct git *git, const char *start,
     CLEANUP(git_pipe_drop) struct git_pipe pipe = {0};
     CLEANUP(free_string) char *buffer = NULL;
     size_t room = 0, row = 0;
-    struct commit commit;
+    struct history_commit commit;
     bool more = true;
     if (!git_pipe_open(
             git,
@@ -183,6 +231,24 @@ bool history_tip_at(struct git *git, const char *branch, const char *tip,
                              err);
 }
 
+void history_who(const struct history_commit *commit, struct text *out) {
+    if (commit->csid.len > 0)
+        text_addspan(out, commit->csid);
+    else
+        text_addf(out, "commit %.12s by %.*s", commit->oid,
+                  (int)commit->author.len, commit->author.p);
+}
+
+bool history_changers(struct git *git, const char *from, const char *to,
+                      struct span path, history_visit *visit, void *ctx,
+                      struct err *err) {
+    CLEANUP(free_string) char *name = span_string(path);
+    char range[OID_BYTES + 1];
+    snprintf(range, sizeof range, "^%s", from);
+    return walk(git, GIT_ARGS("rev-list", "--header", to, range, "--", name),
+                visit, ctx, err);
+}
+
 bool history_changer(struct git *git, const char *from, const char *to,
                      struct span path, struct text *out, struct err *err) {
     CLEANUP(free_string) char *name = span_string(path);
@@ -199,14 +265,10 @@ bool history_changer(struct git *git, const char *from, const char *to,
                                         GIT_PLAIN, SPAN(""), &raw, NULL, err);
     if (!ok)
         return false;
-    struct commit commit;
+    struct history_commit commit;
     struct span record = text_span(&raw);
     if (record.len == 0 || !commit_parse(record, &commit))
         return true;
-    if (commit.csid.len > 0)
-        text_addspan(out, commit.csid);
-    else
-        text_addf(out, "commit %.12s by %.*s", commit.oid,
-                  (int)commit.author.len, commit.author.p);
+    history_who(&commit, out);
     return true;
 }

@@ -12,6 +12,27 @@
 #include "base/time.h"
 #include "serve/git.h"
 
+/* A commit and what it says of sets. Spans last for the call. */
+struct history_commit {
+    char oid[OID_BYTES], tree[OID_BYTES];
+    char parent[OID_BYTES]; /* the first; "" = none */
+    struct wall committed;
+    struct span author; /* name only */
+    struct span subject;
+    struct span csid, sum; /* of the set that made it; empty: not a set's */
+    struct span trailers;  /* what stands behind CS-Id, each line indented by
+                              four blanks; nobody but we can put words there */
+};
+
+/* The next line `NAME: VALUE` of commit->trailers; *rest begins as these. */
+bool history_trailer(struct span *rest, const char *name,
+                     struct span *ret_value);
+
+/* Shows `visit` the commits of `tip`, newest first, until it answers false. */
+typedef bool history_visit(void *ctx, const struct history_commit *commit);
+bool history_walk(struct git *git, const char *tip, history_visit *visit,
+                  void *ctx, struct err *err);
+
 /* The commit on `tip`'s history with these trailers, looked for as far back as
  * `admitted`; "" = there is none. Clocks of pushers may be wrong, so many
  * commits older than that must follow each other before the search ends. */
@@ -27,6 +48,14 @@ bool history_find_set(struct git *git, const char *tip, struct span csid,
  * it stands on a later one. "" = the branch was empty then. */
 bool history_tip_at(struct git *git, const char *branch, const char *tip,
                     struct wall when, char ret_oid[OID_BYTES], struct err *err);
+
+/* "C9" or "commit 0123456789ab by NAME". */
+void history_who(const struct history_commit *commit, struct text *out);
+
+/* Those who changed `path` between `from` and `to`, newest first. */
+bool history_changers(struct git *git, const char *from, const char *to,
+                      struct span path, history_visit *visit, void *ctx,
+                      struct err *err);
 
 /* Who changed `path` last between `from` ("" = the beginning) and `to`: the id
  * of a set, or "commit 0123456789ab by NAME". Nothing is appended when nobody

@@ -13,6 +13,7 @@
 #include "serve/commit.h"
 #include "serve/git.h"
 #include "serve/history.h"
+#include "serve/land_work.h"
 #include "serve/merge.h"
 #include "serve/ref_move.h"
 #include "serve/set_blobs.h"
@@ -29,7 +30,7 @@ struct landing {
     struct land_status *status;
     bool settled;
     struct git git;
-    char *notes; /* the directory of order->work */
+    struct land_work work;
     struct arena arena;
     struct set_blobs set;
     struct merge merge;
@@ -50,16 +51,8 @@ static bool settle_oid(struct landing *landing, enum land_verdict verdict,
 
 /* An error that no step made a verdict of. */
 static void settle_error(struct landing *landing, const struct err *err) {
-    struct span text = span_of(err->text);
-    if (err->kind == ERR_INTERRUPTED || stop_asked(landing->stop) != 0)
-        settle(landing, LAND_STOPPED, "", SPAN(""));
-    else if (err->kind == ERR_REFUSED)
-        settle(landing, LAND_FAILED, "policy", text);
-    else if (err->kind == ERR_CONFIG || err->kind == ERR_INTERNAL ||
-             err->kind == ERR_DATA)
-        settle(landing, LAND_PERMANENT, "", text);
-    else
-        settle(landing, LAND_TEMPORARY, "", text);
+    land_status_of_error(landing->status, err, stop_asked(landing->stop) != 0);
+    landing->settled = true;
 }
 
 static bool go_on(struct landing *landing) {
@@ -67,29 +60,12 @@ static bool go_on(struct landing *landing) {
            settle(landing, LAND_STOPPED, "", SPAN(""));
 }
 
-/* A work tree on the branch would be left behind what the branch says, and its
- * owner's next commit would undo the landing. */
 static bool refuse_checked_out(struct landing *landing, struct err *err) {
-    CLEANUP(text_clear) struct text out = TEXT_INIT;
-    CLEANUP(text_clear) struct text mine = TEXT_INIT;
     CLEANUP(text_clear) struct text why = TEXT_INIT;
-    if (!git_run(&landing->git, GIT_ARGS("worktree", "list", "--porcelain"),
-                 GIT_PLAIN, SPAN(""), &out, NULL, err))
+    if (!ref_checked_out(&landing->git, landing->order->branch, &why, err))
         return false;
-    text_addf(&mine, "branch refs/heads/%s", landing->order->branch);
-    struct span rest = text_span(&out), line, where = {NULL, 0};
-    while (span_cut(&rest, '\n', &line)) {
-        if (span_starts(line, "worktree "))
-            where = span_make(line.p + 9, line.len - 9);
-        if (!span_equal(line, text_span(&mine)))
-            continue;
-        text_addf(&why,
-                  "branch '%s' is checked out in '%.*s'; use a bare "
-                  "repository",
-                  landing->order->branch, (int)where.len, where.p);
-        return settle(landing, LAND_FAILED, "policy", text_span(&why));
-    }
-    return true;
+    return why.len == 0 ||
+           settle(landing, LAND_FAILED, "policy", text_span(&why));
 }
 
 /* Is the set on the branch? */
@@ -191,7 +167,7 @@ static bool move(struct landing *landing, const char *oid, bool *ret_lost,
     enum ref_moved moved;
     CLEANUP(text_clear) struct text message = TEXT_INIT;
     text_addf(&message, "pointsman: land %s", landing->order->id);
-    if (!ref_move(&landing->git, landing->notes, landing->order->branch,
+    if (!ref_move(&landing->git, landing->work.parent, landing->order->branch,
                   landing->merge.tip, oid, text_string(&message), &moved, err))
         return false;
     *ret_lost = moved == REF_LOST;
@@ -225,8 +201,8 @@ static bool land_on_git(struct landing *landing, struct err *err) {
     /* A set that has landed may have left locks too; but that it has is worth
      * more than what stands in the way of others. */
     struct err locked = {0};
-    bool free_to_move =
-        ref_unlock_stale(&landing->git, landing->notes, order->branch, &locked);
+    bool free_to_move = ref_unlock_stale(&landing->git, landing->work.parent,
+                                         order->branch, &locked);
     if (!probe(landing, err) || !refuse_checked_out(landing, err))
         return false;
     if (!free_to_move) {
@@ -259,25 +235,7 @@ static bool land_by_command(struct landing *landing, struct err *err) {
     return false;
 }
 
-/* "A/B" into a descriptor of A, its path, and B. */
-static bool work_split(const char *work, char **ret_parent,
-                       const char **ret_name, int *ret_fd, struct err *err) {
-    const char *slash = strrchr(work, '/');
-    *ret_name = slash != NULL ? slash + 1 : work;
-    *ret_parent = slash == NULL   ? mem_string(".")
-                  : slash == work ? mem_string("/")
-                                  : mem_copy(work, (size_t)(slash - work));
-    *ret_fd = open(*ret_parent, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    return *ret_fd >= 0 ||
-           err_errno(err, errno, "cannot open '%s'", *ret_parent);
-}
-
-static bool land_in(struct landing *landing, int parent, const char *name,
-                    struct err *err) {
-    /* What an attempt that was killed left under this name. */
-    if (!dir_remove_tree(parent, name, err) ||
-        !dir_make(parent, name, 0700, err))
-        return false;
+static bool land_in(struct landing *landing, struct err *err) {
     return landing->order->command != NULL ? land_by_command(landing, err)
                                            : land_on_git(landing, err);
 }
@@ -286,19 +244,14 @@ void land_run(const struct land_order *order, struct stop *stop,
               struct land_status *ret_status) {
     struct landing landing = {
         .order = order, .stop = stop, .status = ret_status};
-    struct err err = {0}, unremoved = {0};
-    const char *name;
-    CLEANUP(fd_close) int parent = -1;
+    struct err err = {0};
     printf("landing %s (%s) on %s\n", order->id, order->class, order->target);
-    if (work_split(order->work, &landing.notes, &name, &parent, &err)) {
-        land_in(&landing, parent, name, &err);
-        if (!dir_remove_tree(parent, name, &unremoved))
-            printf("%s\n", unremoved.text);
-    }
+    if (land_work_open(&landing.work, order->work, &err))
+        land_in(&landing, &err);
+    land_work_close(&landing.work);
     if (!landing.settled)
         settle_error(&landing, &err);
     merge_clear(&landing.merge);
     git_close(&landing.git);
     arena_clear(&landing.arena);
-    free(landing.notes);
 }

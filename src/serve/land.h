@@ -53,6 +53,9 @@ struct land_status {
 /* Sets it; other bytes than printable text are escaped, a long one is cut. */
 void land_status_set(struct land_status *status, enum land_verdict verdict,
                      const char *reason, struct span text);
+/* What an error that is no verdict amounts to; `stopped`: somebody asked. */
+void land_status_of_error(struct land_status *status, const struct err *err,
+                          bool stopped);
 /* Appends the line, without LF. */
 void land_status_format(const struct land_status *status, struct text *out);
 /* False: not such a line. */
@@ -63,6 +66,14 @@ int land_status_exit(const struct land_status *status);
 struct land_check {
     const char *name, *command; /* a command line (wire/words.h) */
 };
+
+/* The words of a verb with the verb in front, as getopt wants one. */
+char **land_argv(int *argc, char **argv);
+void free_words(char ***words);
+/* $POINTSMAN_STATUS_FD, or -1; children do not get it. */
+int land_status_descriptor(void);
+/* Writes the line to stdout and to `fd` (-1: none). */
+void land_status_send(int fd, const struct land_status *status);
 
 /* What the caller asked for; nothing here is owned. */
 struct land_order {

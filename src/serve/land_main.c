@@ -186,51 +186,20 @@ static bool words_parse(int argc, char **argv, struct words *words,
     return order_complete(&words->order, err);
 }
 
-/* Our children must not hold it: its end of file tells the guard something. */
-static int status_descriptor(void) {
-    const char *text = getenv("POINTSMAN_STATUS_FD");
-    int fd = text != NULL ? atoi(text) : -1;
-    if (fd > 2 && fcntl(fd, F_SETFD, FD_CLOEXEC) == 0)
-        return fd;
-    return -1;
-}
-
-static void status_send(int fd, const struct land_status *status) {
-    CLEANUP(text_clear) struct text line = TEXT_INIT;
-    land_status_format(status, &line);
-    printf("%s\n", text_string(&line));
-    fflush(stdout);
-    text_addc(&line, '\n');
-    if (fd >= 0 && write(fd, line.p, line.len) < 0)
-        fprintf(stderr, "cannot write the status line\n");
-}
-
-static void free_words(char ***words) {
-    free(*words);
-}
-
 int land_main(int argc, char **argv) {
     struct words words;
     struct err err = {0};
     struct stop stop;
     struct land_status status;
-    int fd = status_descriptor();
+    int fd = land_status_descriptor();
     stop_init(&stop);
     setvbuf(stdout, NULL, _IOLBF, 0);
-    /* With or without the verb in front, as getopt wants one. */
-    CLEANUP(free_words) char **shifted = NULL;
-    if (argc > 0 && argv[0][0] == '-') {
-        shifted = mem_alloc((size_t)(argc + 2) * sizeof *shifted);
-        shifted[0] = argv[0];
-        memcpy(shifted + 1, argv, (size_t)argc * sizeof *argv);
-        argv = shifted;
-        argc++;
-    }
-    if (words_parse(argc, argv, &words, &err))
+    CLEANUP(free_words) char **shifted = land_argv(&argc, argv);
+    if (words_parse(argc, shifted, &words, &err))
         land_run(&words.order, &stop, &status);
     else
         land_status_set(&status, LAND_PERMANENT, "", span_of(err.text));
-    status_send(fd, &status);
+    land_status_send(fd, &status);
     if (status.verdict == LAND_STOPPED && stop.signal == SIGHUP)
         return 103;
     return land_status_exit(&status);

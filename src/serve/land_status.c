@@ -1,5 +1,8 @@
+#include <fcntl.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "serve/land.h"
 
@@ -26,6 +29,20 @@ void land_status_set(struct land_status *status, enum land_verdict verdict,
         text_adds(&line, "...");
     }
     memcpy(status->text, text_string(&line), line.len);
+}
+
+void land_status_of_error(struct land_status *status, const struct err *err,
+                          bool stopped) {
+    struct span text = span_of(err->text);
+    if (err->kind == ERR_INTERRUPTED || stopped)
+        land_status_set(status, LAND_STOPPED, "", SPAN(""));
+    else if (err->kind == ERR_REFUSED)
+        land_status_set(status, LAND_FAILED, "policy", text);
+    else if (err->kind == ERR_CONFIG || err->kind == ERR_INTERNAL ||
+             err->kind == ERR_DATA)
+        land_status_set(status, LAND_PERMANENT, "", text);
+    else
+        land_status_set(status, LAND_TEMPORARY, "", text);
 }
 
 void land_status_format(const struct land_status *status, struct text *out) {
@@ -76,4 +93,36 @@ int land_status_exit(const struct land_status *status) {
         break;
     }
     return 100;
+}
+
+char **land_argv(int *argc, char **argv) {
+    bool bare = *argc > 0 && argv[0][0] == '-';
+    char **shifted = mem_alloc((size_t)(*argc + 2) * sizeof *shifted);
+    shifted[0] = argv[0];
+    memcpy(shifted + bare, argv, (size_t)*argc * sizeof *argv);
+    *argc += bare;
+    return shifted;
+}
+
+void free_words(char ***words) {
+    free(*words);
+}
+
+/* Our children must not hold it: its end of file tells the guard something. */
+int land_status_descriptor(void) {
+    const char *text = getenv("POINTSMAN_STATUS_FD");
+    int fd = text != NULL ? atoi(text) : -1;
+    if (fd > 2 && fcntl(fd, F_SETFD, FD_CLOEXEC) == 0)
+        return fd;
+    return -1;
+}
+
+void land_status_send(int fd, const struct land_status *status) {
+    CLEANUP(text_clear) struct text line = TEXT_INIT;
+    land_status_format(status, &line);
+    printf("%s\n", text_string(&line));
+    fflush(stdout);
+    text_addc(&line, '\n');
+    if (fd >= 0 && write(fd, line.p, line.len) < 0)
+        fprintf(stderr, "cannot write the status line\n");
 }

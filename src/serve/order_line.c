@@ -209,28 +209,42 @@ static void option_path(struct vector *argv, const char *name,
                                         (int)path.len, path.p));
 }
 
-static void target_options(struct vector *argv,
-                           const struct config_target *target,
-                           const char *base_path) {
+/* Where the target is and how it is touched. */
+static void place_options(struct vector *argv,
+                          const struct config_target *target,
+                          const char *base_path) {
     if (target->command.count > 0) {
         option_span(argv, "--command", target->command.text);
     } else {
         option_path(argv, "--git", base_path, target->git);
         option_span(argv, "--branch", target->branch);
-        option_span(argv, "--blind",
-                    config_blind_word((enum config_blind)target->blind));
         option_span(argv, "--committer", target->committer);
     }
     if (target->user.len > 0)
         option_span(argv, "--user", target->user);
     option_span(argv, "--symlinks",
                 span_of(target->symlinks == SYMLINKS_ALLOW ? "allow" : "deny"));
+}
+
+static void target_options(struct vector *argv,
+                           const struct config_target *target,
+                           const char *base_path) {
+    place_options(argv, target, base_path);
+    if (target->command.count == 0)
+        option_span(argv, "--blind",
+                    config_blind_word((enum config_blind)target->blind));
     vector_adds(argv, "--timeout");
     vector_add(argv, arena_printf(argv->arena, "%" PRId64, target->timeout_s));
     for (size_t i = 0; i < target->check_count; i++) {
         option_span(argv, "--check", target->checks[i].name);
         vector_addspan(argv, target->checks[i].command.text);
     }
+}
+
+static char *data_path(struct arena *arena, const char *base_path,
+                       struct span name) {
+    return arena_printf(arena, "%s/data/%.*s", base_path, (int)name.len,
+                        name.p);
 }
 
 /* The TAI time in the name, or the admission when that is later (§8.11). */
@@ -258,6 +272,62 @@ static void approved_options(struct vector *argv,
         option_span(argv, "--approved-by", order->approved_by[i]);
 }
 
+/* What a landing and a rollback are both told. */
+static void common_options(struct vector *argv, const struct run_order *order,
+                           const char *verb, const char *base_path) {
+    const struct job *job = order->job;
+    struct arena *arena = argv->arena;
+    vector_adds(argv, "/proc/self/exe");
+    vector_adds(argv, verb);
+    if (order->probe)
+        vector_adds(argv, "--probe");
+    option_span(argv, "--id", job->id);
+    option_span(argv, "--sum", job->sum);
+    option_span(argv, "--target", job->target);
+    vector_adds(argv, "--work");
+    vector_add(argv, arena_printf(arena, "%s/tmp/%s.%.*s.%u", base_path, verb,
+                                  (int)job->id.len, job->id.p, order->attempt));
+    option_wall(argv, "--admitted", job->admitted);
+    option_span(argv, "--submitter", job->actor);
+    approved_options(argv, order);
+}
+
+static void landing_options(struct vector *argv, const struct run_order *order,
+                            const struct config_target *target,
+                            const char *base_path) {
+    const struct job *job = order->job;
+    common_options(argv, order, "land", base_path);
+    option_span(argv, "--class", span_of(job_class_word(job->job_class)));
+    vector_adds(argv, "--tarball");
+    vector_add(argv, data_path(argv->arena, base_path, job->name));
+    option_wall(argv, "--since", blind_since(job));
+    seen_option(argv, job, argv->arena);
+    target_options(argv, target, base_path);
+}
+
+static void member_options(struct vector *argv, const struct run_member *member,
+                           const char *base_path) {
+    option_span(argv, member->again ? "--again" : "--member", member->id);
+    vector_addspan(argv, member->sum);
+    vector_adds(argv, job_class_word(member->job_class));
+    vector_add(argv,
+               arena_printf(argv->arena, "%" PRId64, member->admitted.ns));
+    vector_add(argv, data_path(argv->arena, base_path, member->name));
+}
+
+static void rollback_options(struct vector *argv, const struct run_order *order,
+                             const struct config_target *target,
+                             const char *base_path) {
+    common_options(argv, order, "revert", base_path);
+    if (order->because.len > 0)
+        option_span(argv, "--because", order->because);
+    place_options(argv, target, base_path);
+    if (target->command.count > 0 && target->revert.count > 0)
+        option_span(argv, "--revert", target->revert.text);
+    for (size_t i = 0; i < order->member_count; i++)
+        member_options(argv, &order->members[i], base_path);
+}
+
 /* A landing is a process of its own: this executable under another verb. */
 static bool change_line(const struct run_order *order,
                         const struct config *config, const char *base_path,
@@ -272,27 +342,10 @@ static bool change_line(const struct run_order *order,
                        (int)job->id.len, job->id.p, (int)job->target.len,
                        job->target.p);
     struct vector argv = {.arena = arena}, env = {.arena = arena};
-    vector_adds(&argv, "/proc/self/exe");
-    vector_adds(&argv, "land");
-    if (order->probe)
-        vector_adds(&argv, "--probe");
-    option_span(&argv, "--id", job->id);
-    option_span(&argv, "--sum", job->sum);
-    option_span(&argv, "--class", span_of(job_class_word(job->job_class)));
-    option_span(&argv, "--target", job->target);
-    vector_adds(&argv, "--tarball");
-    vector_add(&argv, arena_printf(arena, "%s/data/%.*s", base_path,
-                                   (int)job->name.len, job->name.p));
-    vector_adds(&argv, "--work");
-    vector_add(&argv,
-               arena_printf(arena, "%s/tmp/land.%.*s.%u", base_path,
-                            (int)job->id.len, job->id.p, order->attempt));
-    option_wall(&argv, "--since", blind_since(job));
-    option_wall(&argv, "--admitted", job->admitted);
-    seen_option(&argv, job, arena);
-    approved_options(&argv, order);
-    option_span(&argv, "--submitter", job->actor);
-    target_options(&argv, target, base_path);
+    if (job->job_class == CLASS_RB)
+        rollback_options(&argv, order, target, base_path);
+    else
+        landing_options(&argv, order, target, base_path);
     vector_adds(&env, "PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:"
                       "/usr/bin:/sbin:/bin");
     vector_adds(&env, "LANG=C.UTF-8");

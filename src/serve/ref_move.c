@@ -354,3 +354,26 @@ bool ref_move(struct git *git, const char *notes, const char *branch,
         unlock_stale(git, notes, branch, NULL);
     return ok;
 }
+
+bool ref_checked_out(struct git *git, const char *branch, struct text *why,
+                     struct err *err) {
+    CLEANUP(text_clear) struct text out = TEXT_INIT;
+    CLEANUP(text_clear) struct text mine = TEXT_INIT;
+    if (!git_run(git, GIT_ARGS("worktree", "list", "--porcelain"), GIT_PLAIN,
+                 SPAN(""), &out, NULL, err))
+        return false;
+    text_addf(&mine, "branch refs/heads/%s", branch);
+    struct span rest = text_span(&out), line, where = {NULL, 0};
+    while (span_cut(&rest, '\n', &line)) {
+        if (span_starts(line, "worktree "))
+            where = span_make(line.p + 9, line.len - 9);
+        if (!span_equal(line, text_span(&mine)))
+            continue;
+        text_addf(why,
+                  "branch '%s' is checked out in '%.*s'; use a bare "
+                  "repository",
+                  branch, (int)where.len, where.p);
+        return true;
+    }
+    return true;
+}

@@ -29,6 +29,12 @@ bool ref_move(struct git *git, const char *notes, const char *branch,
               const char *old, const char *to, const char *message,
               enum ref_moved *ret_moved, struct err *err);
 
+/* A work tree on the branch would be left behind what the branch says, and its
+ * owner's next commit would undo what we did: `why` says where there is one,
+ * and stays empty when there is none. */
+bool ref_checked_out(struct git *git, const char *branch, struct text *why,
+                     struct err *err);
+
 /* Removes locks a dead git of ours left, by the note. Says what it did. */
 bool ref_unlock_stale(struct git *git, const char *notes, const char *branch,
                       struct err *err);

@@ -10,6 +10,14 @@
 #include "base/time.h"
 #include "core/job.h"
 
+/* A landed set that a rollback takes back (serve/revert.h). */
+struct run_member {
+    struct span id, sum, name;
+    enum job_class job_class;
+    struct wall admitted;
+    bool again; /* of a command target: put in again */
+};
+
 struct run_order {
     uint64_t handle;       /* the scheduler's name for it, never used twice */
     const struct job *job; /* valid during the call only */
@@ -19,6 +27,9 @@ struct run_order {
     bool probe; /* only ask whether the change is on its target already */
     const struct span *approved_by; /* of a change; who approved it */
     size_t approved_count;
+    const struct run_member *members; /* of a rollback: newest first */
+    size_t member_count;
+    struct span because; /* of a rollback; may be empty */
 };
 
 enum run_stop {

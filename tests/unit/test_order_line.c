@@ -198,6 +198,39 @@ static void who_approved_it_is_told(void **state) {
                            "|--approved-by|uid:7|--approved-by|Olga <o@p>"));
 }
 
+static void a_rollback_is_told_its_members(void **state) {
+    (void)state;
+    struct job job = change("main");
+    job.job_class = CLASS_RB;
+    const struct run_member members[] = {{.id = SPAN("C3"),
+                                          .sum = SPAN("33"),
+                                          .name = SPAN("C3_@1"),
+                                          .job_class = CLASS_DC,
+                                          .admitted = {7}},
+                                         {.id = SPAN("C2"),
+                                          .sum = SPAN("22"),
+                                          .name = SPAN("C2_@1"),
+                                          .job_class = CLASS_RB,
+                                          .admitted = {5},
+                                          .again = true}};
+    struct run_order order = {.job = &job,
+                              .attempt = 1,
+                              .members = members,
+                              .member_count = 2,
+                              .because = SPAN("it broke")};
+    struct order_line line;
+    struct err err;
+    assert_true(
+        order_line_make(&order, &config, "/srv/base", &arena, &line, &err));
+    assert_string_equal(line.argv[1], "revert");
+    const char *words = words_of(line.argv);
+    assert_non_null(strstr(words, "|--because|it broke|"));
+    assert_non_null(strstr(words, "|--git|/srv/base/../project.git|--branch|"));
+    assert_non_null(strstr(words, "|--member|C3|33|DC|7|/srv/base/data/C3_@1"
+                                  "|--again|C2|22|RB|5|/srv/base/data/C2_@1"));
+    assert_null(strstr(words, "--check"));
+}
+
 static void a_command_target_has_no_repository(void **state) {
     (void)state;
     struct job job = change("site");
@@ -243,6 +276,7 @@ int main(void) {
         T(a_change_is_landed_by_this_executable),
         T(what_the_branch_was_at_its_admission_is_told),
         T(who_approved_it_is_told),
+        T(a_rollback_is_told_its_members),
         T(a_command_target_has_no_repository),
         T(a_target_no_longer_configured_is_named),
         T(an_attempt_has_one_traceparent),

@@ -1,0 +1,404 @@
+/* Taking landed sets back as a release engineer sees it: what the branch says
+ * before and after, and who is in the way. */
+#include "support/landing.h"
+
+#include "base/text.h"
+
+/* One --member of the command line, by id: R... is a rollback. */
+static void member_add(struct text *out, const char *option, const char *id) {
+    text_addf(out, " %s %s ", option, id);
+    if (id[0] == 'R')
+        text_addf(out, "$(printf %s | sha256sum | cut -c1-64) RB 0 -", id);
+    else
+        text_addf(out, "$(sha256sum <sets/%s | cut -c1-64) DC 0 $PWD/sets/%s",
+                  id, id);
+}
+
+/* Rolls back `members` ("C1 C2") as `id`; its status line. What it told is in
+ * the file `account`. */
+static const char *roll_back(const char *id, const char *members,
+                             const char *more) {
+    CLEANUP(text_clear) struct text words = TEXT_INIT;
+    struct span rest = span_of(members), member;
+    while (span_cut(&rest, ' ', &member)) {
+        char name[64];
+        snprintf(name, sizeof name, "%.*s", (int)member.len, member.p);
+        member_add(&words, "--member", name);
+    }
+    return sh("rm -f status; POINTSMAN_STATUS_FD=3 \"$LAND_PROGRAM\" revert "
+              "--id %s --sum $(printf %s | sha256sum | cut -c1-64) "
+              "--target main --work \"$PWD/tmp/revert.work\" --submitter "
+              "'Rob <rob@x>' %s %s 3>status >account 2>&1 || :; cat status",
+              id, id, more, text_string(&words));
+}
+
+static const char *on_git(const char *id, const char *members) {
+    return roll_back(id, members, "--git \"$PWD/target.git\" --branch main");
+}
+
+static void assert_begins(const char *line, const char *start) {
+    if (strncmp(line, start, strlen(start)) != 0)
+        fail_msg("'%s', not '%s': %s", line, start, sh("cat account"));
+}
+
+static void assert_holds(const char *line, const char *words) {
+    if (strstr(line, words) == NULL)
+        fail_msg("no '%s' in '%s'", words, line);
+}
+
+static void assert_nothing_left(void) {
+    assert_string_equal(sh("ls -A tmp"), "");
+    assert_string_equal(sh("cd target.git; find . -name '*.lock'"), "");
+    sh("git -C target.git fsck --strict --no-dangling >&2");
+}
+
+static void put(const char *id, const char *path, const char *text) {
+    const struct set set = {.id = id, .files = {{path, text}}};
+    struct outcome outcome = land(&(struct attempt){.set = &set});
+    assert_starts(&outcome, "done ");
+}
+
+static const char *trailers(const char *commit) {
+    return sh("git -C target.git log -1 --format='%%(trailers:key=CS-Id,"
+              "key=RB-Id,key=Reverts-CS,key=Restores-CS,separator=%%x20,"
+              "unfold)' %s",
+              commit);
+}
+
+static void several_sets_go_back_in_one_step(void **state) {
+    (void)state;
+    landing_begin();
+    put("C1", "f", "one\n");
+    put("C2", "new/h", "two\n");
+    put("C3", "f", "three\n");
+    const char *line = on_git("R1", "C1 C3 C2");
+    assert_begins(line, "done ");
+    assert_string_equal(line + 5, tip());
+    assert_string_equal(sh("git -C target.git diff main main~6"), "");
+    assert_string_equal(commits(), "7");
+    assert_string_equal(trailers("main~2"),
+                        "CS-Id: R1 RB-Id: R1 Reverts-CS: C3");
+    assert_string_equal(trailers("main~1"),
+                        "CS-Id: R1 RB-Id: R1 Reverts-CS: C2");
+    assert_string_equal(trailers("main"), "CS-Id: R1 RB-Id: R1 Reverts-CS: C1");
+    assert_string_equal(sh("git -C target.git log -1 --format='%%an|%%s' main"),
+                        "Rob|Revert \"C1\"");
+    assert_string_equal(sh("git -C target.git reflog -1 --format=%%gs main"),
+                        "pointsman: roll back by R1");
+    assert_nothing_left();
+}
+
+static void other_peoples_lines_stay(void **state) {
+    (void)state;
+    landing_begin();
+    sh("cd clone; git checkout -q main");
+    const char *base = tip();
+    CLEANUP(text_clear) struct text sections = TEXT_INIT;
+    text_addf(&sections, "##base\n%s\n", base);
+    const struct set top = {.id = "C1",
+                            .sections = text_string(&sections),
+                            .files = {{"f", "ONE\n2\n3\n4\n5\n6\n7\n"}}};
+    const struct set bottom = {.id = "C2",
+                               .sections = text_string(&sections),
+                               .files = {{"f", "1\n2\n3\n4\n5\n6\nSEVEN\n"}}};
+    struct outcome outcome = land(&(struct attempt){.set = &top});
+    assert_starts(&outcome, "done ");
+    outcome = land(&(struct attempt){.set = &bottom});
+    assert_starts(&outcome, "done ");
+    assert_begins(on_git("R1", "C1"), "done ");
+    assert_string_equal(content("f"), "1\n2\n3\n4\n5\n6\nSEVEN");
+    assert_nothing_left();
+}
+
+static void a_later_set_in_the_way_is_named(void **state) {
+    (void)state;
+    landing_begin();
+    put("C1", "f", "one\n");
+    put("C2", "g", "two\n");
+    put("C9", "f", "nine\n");
+    const char *before = tip();
+    const char *line = on_git("R1", "C1 C2");
+    assert_begins(line, "failed rb-conflict C1 cannot be taken back: ");
+    assert_holds(line, "f was also changed by C9 (done), add C9 to the "
+                       "rollback or revert by hand");
+    assert_string_equal(tip(), before);
+    assert_begins(on_git("R2", "C1 C2 C9"), "done ");
+    assert_string_equal(sh("git -C target.git diff main main~6"), "");
+    assert_nothing_left();
+}
+
+static void a_push_in_the_way_is_named_too(void **state) {
+    (void)state;
+    landing_begin();
+    put("C1", "f", "one\n");
+    sh("cd clone; git pull -q origin main; echo mine >f; git commit -qam push;"
+       "git push -q origin main");
+    const char *line = on_git("R1", "C1");
+    assert_begins(line, "failed rb-conflict ");
+    assert_holds(line, "f was also changed by commit ");
+    assert_holds(line, " by Ann, revert by hand");
+}
+
+static void a_rollback_of_a_rollback_puts_it_in_again(void **state) {
+    (void)state;
+    landing_begin();
+    put("C1", "f", "one\n");
+    put("C2", "h", "two\n");
+    assert_begins(on_git("R1", "C1 C2"), "done ");
+    assert_begins(on_git("R2", "R1"), "done ");
+    assert_string_equal(content("f"), "one");
+    assert_string_equal(content("h"), "two");
+    assert_string_equal(trailers("main"),
+                        "CS-Id: R2 RB-Id: R2 Reverts-CS: R1 Restores-CS: C2");
+    assert_string_equal(sh("git -C target.git log -1 --format=%%s main"),
+                        "Reapply \"C2\"");
+    /* At any depth; and the sets alone, now that they are in again. */
+    assert_begins(on_git("R3", "R2"), "done ");
+    assert_string_equal(content("f"), "1\n2\n3\n4\n5\n6\n7");
+    assert_string_equal(
+        trailers("main"),
+        "CS-Id: R3 RB-Id: R3 Reverts-CS: R2 Reverts-CS: C1 Restores-CS: R1");
+    assert_begins(on_git("R4", "R3"), "done ");
+    assert_string_equal(content("f"), "one");
+    assert_begins(on_git("R5", "C1"), "done ");
+    assert_string_equal(content("f"), "1\n2\n3\n4\n5\n6\n7");
+    assert_string_equal(content("h"), "two");
+    assert_string_equal(trailers("main"), "CS-Id: R5 RB-Id: R5 Reverts-CS: C1");
+    /* What R4 did to the other set is still there to be taken back. */
+    assert_begins(on_git("R6", "R4"), "done ");
+    assert_string_equal(sh("git -C target.git diff main main~12"), "");
+    assert_nothing_left();
+}
+
+static void what_is_out_already_is_noted(void **state) {
+    (void)state;
+    landing_begin();
+    put("C1", "f", "one\n");
+    put("C2", "g", "two\n");
+    assert_begins(on_git("R1", "C1"), "done ");
+    const char *line = on_git("R2", "C1 C2");
+    assert_begins(line, "done ");
+    assert_holds(sh("cat account"), "C1 is rolled back already");
+    const char *before = tip();
+    assert_string_equal(on_git("R3", "C1 C2"), "done");
+    assert_string_equal(tip(), before);
+    /* What somebody took out by hand leaves nothing to do. */
+    put("C3", "f", "three\n");
+    sh("cd clone; git pull -q origin main; git revert --no-edit HEAD "
+       ">/dev/null; git push -q origin main");
+    before = tip();
+    assert_string_equal(on_git("R4", "C3"), "done");
+    assert_holds(sh("cat account"), "nothing of");
+    assert_string_equal(tip(), before);
+}
+
+static void a_set_that_is_not_there_fails_it(void **state) {
+    (void)state;
+    landing_begin();
+    put("C1", "f", "one\n");
+    put("C2", "g", "two\n");
+    sh("git -C target.git update-ref refs/heads/main main~1");
+    const char *before = tip();
+    assert_begins(on_git("R1", "C1 C2"), "failed rb-absent the commit of C2");
+    assert_string_equal(tip(), before);
+}
+
+static void a_submitters_words_are_no_trailers_of_ours(void **state) {
+    (void)state;
+    landing_begin();
+    put("C1", "f", "one\n");
+    const struct set liar = {.id = "C2",
+                             .sections =
+                                 "##message\nx\n\nCS-Id: C1\nReverts-CS: C1\n",
+                             .files = {{"g", "two\n"}}};
+    struct outcome outcome = land(&(struct attempt){.set = &liar});
+    assert_starts(&outcome, "done ");
+    assert_begins(on_git("R1", "C1"), "done ");
+    assert_string_equal(content("f"), "1\n2\n3\n4\n5\n6\n7");
+}
+
+static void it_happens_once(void **state) {
+    (void)state;
+    landing_begin();
+    put("C1", "f", "one\n");
+    const char *git = "--git \"$PWD/target.git\" --branch main";
+    char probe[128];
+    snprintf(probe, sizeof probe, "%s --probe", git);
+    assert_string_equal(roll_back("R1", "C1", probe), "not-landed");
+    assert_begins(on_git("R1", "C1"), "done ");
+    const char *at = tip();
+    assert_string_equal(roll_back("R1", "C1", probe), sh("echo landed %s", at));
+    assert_string_equal(on_git("R1", "C1"), sh("echo already-landed %s", at));
+    assert_string_equal(tip(), at);
+}
+
+static void a_preview_changes_nothing(void **state) {
+    (void)state;
+    landing_begin();
+    put("C1", "f", "one\n");
+    put("C9", "f", "nine\n");
+    const char *options = "--git \"$PWD/target.git\" --branch main --preview";
+    const char *before = sh("find target.git | LC_ALL=C sort | sha256sum");
+    assert_begins(roll_back("R1", "C9 C1", options), "done ");
+    assert_begins(roll_back("R1", "C1", options), "failed rb-conflict ");
+    assert_string_equal(sh("find target.git | LC_ALL=C sort | sha256sum"),
+                        before);
+    assert_nothing_left();
+}
+
+static void files_that_came_went_and_moved_go_back(void **state) {
+    (void)state;
+    landing_begin();
+    sh("cd clone; mkdir d; for i in 1 2 3 4 5 6 7 8; do echo line $i; done "
+       ">d/x; chmod +x d/x; git add d; git commit -qm d; git push -q origin "
+       "main");
+    const struct set set = {.id = "C1",
+                            .deleted = {"d/x"},
+                            .files = {{"d/x/y", "deep\n"}, {"g", "G\n", 0755}}};
+    struct outcome outcome = land(&(struct attempt){.set = &set});
+    assert_starts(&outcome, "done ");
+    assert_begins(on_git("R1", "C1"), "done ");
+    assert_string_equal(sh("git -C target.git diff main main~2"), "");
+    assert_string_equal(sh("git -C target.git ls-tree main d/x | cut -c1-6"),
+                        "100755");
+    /* A change to a file that moved away since follows it there. */
+    put("C2", "d/x",
+        "line 1\nline 2\nline 3\nline 4\nline 5\nline 6\nline "
+        "7\nEIGHT\n");
+    sh("cd clone; git pull -q origin main; git mv d/x moved; git commit -qm "
+       "mv; git push -q origin main");
+    assert_begins(on_git("R2", "C2"), "done ");
+    assert_string_equal(sh("git -C target.git show main:moved | tail -1"),
+                        "line 8");
+    assert_nothing_left();
+}
+
+static void the_first_commit_of_a_branch_goes_back_too(void **state) {
+    (void)state;
+    landing_begin_empty("");
+    put("C1", "f", "one\n");
+    assert_begins(on_git("R1", "C1"), "done ");
+    assert_string_equal(sh("git -C target.git ls-tree main"), "");
+    assert_nothing_left();
+}
+
+static void a_sha256_repository_is_as_good(void **state) {
+    (void)state;
+    landing_begin_empty("--object-format=sha256");
+    put("C1", "f", "one\n");
+    put("C2", "f", "two\n");
+    assert_begins(on_git("R1", "C2"), "done ");
+    assert_string_equal(content("f"), "one");
+}
+
+/* ---- targets that are commands --------------------------------------------
+ */
+
+static void begin_site(void) {
+    landing_begin();
+    sh("rm -rf site; mkdir site\n"
+       "printf '#!/bin/sh\\ncat lroot/f >>%s/site/log\\n"
+       "case $POINTSMAN_CSID in bad*) exit 3;; busy*) [ -e %s/site/go ] || "
+       "exit 75;; esac\\n' >undo; chmod +x undo",
+       test_dir(), test_dir());
+}
+
+static const char *on_site(const char *members, const char *more) {
+    CLEANUP(text_clear) struct text options = TEXT_INIT;
+    text_addf(&options, "--command \"$PWD/apply\" %s", more);
+    return roll_back("R1", members, text_string(&options));
+}
+
+static void write_set(const char *id) {
+    char text[32];
+    snprintf(text, sizeof text, "%s\n", id);
+    const struct set set = {.id = id, .files = {{"f", text}}};
+    set_write(&set);
+}
+
+static void a_revert_command_runs_for_each_in_the_order_given(void **state) {
+    (void)state;
+    begin_site();
+    write_set("C1");
+    write_set("C2");
+    assert_string_equal(on_site("C2 C1", "--revert \"$PWD/undo\""), "done");
+    assert_string_equal(sh("cat site/log"), "C2\nC1");
+    assert_string_equal(sh("ls -A tmp"), "");
+}
+
+static void without_a_revert_command_it_fails(void **state) {
+    (void)state;
+    begin_site();
+    write_set("C1");
+    assert_begins(on_site("C1", ""), "failed rb-target ");
+}
+
+static void one_that_fails_tells_what_was_undone(void **state) {
+    (void)state;
+    begin_site();
+    write_set("C1");
+    write_set("bad");
+    write_set("C3");
+    const char *line = on_site("C3 bad C1", "--revert \"$PWD/undo\"");
+    assert_begins(line, "failed rb-command bad: exit-3 ");
+    assert_holds(line, "; undone before it: C3");
+    assert_string_equal(sh("cat site/log"), "C3\nbad");
+    assert_string_equal(sh("ls -A tmp"), "");
+}
+
+static void a_later_attempt_goes_on_where_it_stopped(void **state) {
+    (void)state;
+    begin_site();
+    write_set("C1");
+    write_set("busy");
+    write_set("C3");
+    assert_begins(on_site("C3 busy C1", "--revert \"$PWD/undo\""),
+                  "temporary ");
+    sh("touch site/go");
+    assert_string_equal(on_site("C3 busy C1", "--revert \"$PWD/undo\""),
+                        "done");
+    assert_string_equal(sh("cat site/log"), "C3\nbusy\nbusy\nC1");
+    assert_string_equal(sh("ls -A tmp"), "");
+}
+
+static void what_a_rollback_took_out_is_applied_again(void **state) {
+    (void)state;
+    begin_site();
+    write_set("C1");
+    CLEANUP(text_clear) struct text again = TEXT_INIT;
+    sh("printf '#!/bin/sh\\necho again $POINTSMAN_CSID >>%s/site/log\\n' "
+       ">apply; chmod +x apply",
+       test_dir());
+    text_adds(&again, "--command \"$PWD/apply\"");
+    member_add(&again, "--again", "C1");
+    assert_string_equal(
+        sh("POINTSMAN_STATUS_FD=3 \"$LAND_PROGRAM\" revert --id R2 --sum x "
+           "--work \"$PWD/tmp/w\" %s 3>status >account 2>&1; cat status",
+           text_string(&again)),
+        "done");
+    assert_string_equal(sh("cat site/log"), "again C1");
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(several_sets_go_back_in_one_step),
+        cmocka_unit_test(other_peoples_lines_stay),
+        cmocka_unit_test(a_later_set_in_the_way_is_named),
+        cmocka_unit_test(a_push_in_the_way_is_named_too),
+        cmocka_unit_test(a_rollback_of_a_rollback_puts_it_in_again),
+        cmocka_unit_test(what_is_out_already_is_noted),
+        cmocka_unit_test(a_set_that_is_not_there_fails_it),
+        cmocka_unit_test(a_submitters_words_are_no_trailers_of_ours),
+        cmocka_unit_test(it_happens_once),
+        cmocka_unit_test(a_preview_changes_nothing),
+        cmocka_unit_test(files_that_came_went_and_moved_go_back),
+        cmocka_unit_test(the_first_commit_of_a_branch_goes_back_too),
+        cmocka_unit_test(a_sha256_repository_is_as_good),
+        cmocka_unit_test(a_revert_command_runs_for_each_in_the_order_given),
+        cmocka_unit_test(without_a_revert_command_it_fails),
+        cmocka_unit_test(one_that_fails_tells_what_was_undone),
+        cmocka_unit_test(a_later_attempt_goes_on_where_it_stopped),
+        cmocka_unit_test(what_a_rollback_took_out_is_applied_again),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
