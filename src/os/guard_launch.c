@@ -14,6 +14,7 @@
 
 #include "base/err.h"
 #include "os/clock.h"
+#include "os/rights.h"
 #include "os/spawn.h"
 
 enum { ABOVE_FDS = 10 };
@@ -93,6 +94,13 @@ static void exec_search(struct child *child) {
     errno = denied != 0 ? denied : ENOENT;
 }
 
+/* What stays ours gets all our rights back with its exec; it may need some of
+ * them to come that far. */
+static void child_rights(const struct child *child) {
+    if (child->life->lowered && (child->task->flags & GUARD_ORDER_USER) == 0)
+        rights_raise();
+}
+
 /* Still with our rights: they may raise what is ours. */
 static bool child_limits(struct child *child) {
     const struct task *task = child->task;
@@ -146,6 +154,7 @@ static int child_main(void *arg) {
         fcntl(child->canary_fd, F_DUPFD, ABOVE_FDS);
     if (life->restore_files)
         setrlimit(RLIMIT_NOFILE, &life->child_files);
+    child_rights(child);
     if (!child_limits(child))
         return child_fail(child, STEP_LIMIT);
     umask(task->mask);
@@ -204,16 +213,28 @@ static bool take_lock(struct guard_life *life, struct task *task) {
     return task_fail(task, GUARD_TAKEN, 0, "'%s' has moved on", path);
 }
 
+/* The pipe is its user's, or it could not open /dev/stdout. The system calls
+ * themselves: only this thread makes files as somebody else. */
+static int make_pipe(const struct task *task, int fds[2]) {
+    bool other = (task->flags & GUARD_ORDER_USER) != 0;
+    if (other) {
+        syscall(SYS_setfsgid, task->user.gid);
+        syscall(SYS_setfsuid, task->user.uid);
+    }
+    int sys = pipe2(fds, O_CLOEXEC) < 0 ? errno : 0;
+    if (other) {
+        syscall(SYS_setfsuid, geteuid());
+        syscall(SYS_setfsgid, getegid());
+    }
+    return sys;
+}
+
 /* Our end does not wait; theirs is an ordinary pipe. */
 static bool open_pipe(struct task *task, int *ret_ours, int *ret_theirs) {
-    int fds[2];
-    if (pipe2(fds, O_CLOEXEC) < 0)
-        return task_fail(task, result_of(errno), errno, "cannot make a pipe");
+    int fds[2], sys = make_pipe(task, fds);
+    if (sys != 0)
+        return task_fail(task, result_of(sys), sys, "cannot make a pipe");
     fcntl(fds[0], F_SETFL, O_NONBLOCK);
-    /* Or it could not open /dev/stdout. */
-    if ((task->flags & GUARD_ORDER_USER) != 0 &&
-        fchown(fds[1], task->user.uid, task->user.gid) < 0)
-        errno = 0; /* then it cannot */
     *ret_ours = fds[0];
     *ret_theirs = fds[1];
     return true;

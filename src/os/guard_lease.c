@@ -50,7 +50,7 @@ static void *lease_main(void *arg) {
 /* Its pages are not to be fetched back from a disk first, when that machine is
  * short of memory. All of us where we may, else what it stands on. */
 static void stay_in_memory(struct guard_lease *lease) {
-    if (geteuid() == 0 && mlockall(MCL_CURRENT | MCL_FUTURE | MCL_ONFAULT) == 0)
+    if (geteuid() == 0 && mlockall(MCL_CURRENT | MCL_ONFAULT) == 0)
         return;
     UNUSED int stack = mlock(lease->stack, STACK_BYTES);
     UNUSED int own = mlock(lease, sizeof *lease);

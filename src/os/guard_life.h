@@ -38,6 +38,7 @@ struct guard_life {
     int nudge_fd; /* eventfd: launchers, stop lingering */
     bool has_cgroup;
     bool can_clone3;
+    bool lowered;       /* tasks that stay ours have to raise their rights */
     bool restore_files; /* children get the old limit of descriptors */
     struct rlimit child_files;
     struct guard_lease lease; /* its own lock */

@@ -1,5 +1,6 @@
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/capability.h>
 #include <linux/close_range.h>
 #include <poll.h>
 #include <sched.h>
@@ -21,6 +22,7 @@
 #include "os/clock.h"
 #include "os/guard_desk.h"
 #include "os/process.h"
+#include "os/rights.h"
 #include "os/spawn.h"
 
 enum {
@@ -268,6 +270,27 @@ static void init_post(struct post *post) {
     post->gather_until = post->reap_at = post->sweep_at = MONO_NEVER;
 }
 
+static bool is_ours(int fd) {
+    struct stat stat;
+    return fd < 0 || (fstat(fd, &stat) == 0 && stat.st_uid == geteuid());
+}
+
+/* Root's guard changes users and signals their tasks, and that is all; without
+ * a cgroup it also looks for those who hold a canary. The rest is spared for
+ * tasks that stay root's: between birth and exec they may have to enter a
+ * directory of somebody else, and an exec that gave them rights which they did
+ * not have before would take their death signal away. In a base or a cgroup of
+ * somebody else we need what root can do, and keep it. */
+static void lower_rights(struct guard_life *life) {
+    uint64_t used =
+        RIGHTS_OF(CAP_SETUID) | RIGHTS_OF(CAP_SETGID) | RIGHTS_OF(CAP_KILL);
+    if (!life->has_cgroup)
+        used |= RIGHTS_OF(CAP_SYS_PTRACE);
+    if (geteuid() == 0 && is_ours(life->base_fd) && is_ours(life->output_fd) &&
+        is_ours(life->tree.root_fd))
+        life->lowered = rights_lower(used, UINT64_MAX);
+}
+
 static void describe(struct post *post, const struct err *why) {
     struct guard_life *life = &post->life;
     if (life->has_cgroup)
@@ -304,8 +327,10 @@ static bool open_post(struct post *post, struct err *err) {
     watch_init(&post->watch, life, post->epoll_fd, &post->desk.out);
     desk_init(&post->desk, life, &post->watch, post->control_fd,
               post->epoll_fd);
-    return (!hello.leased || open_lease(post, err)) &&
-           start_launchers(post, &hello, err);
+    if (hello.leased && !open_lease(post, err))
+        return false;
+    lower_rights(life);
+    return start_launchers(post, &hello, err);
 }
 
 static void greet(struct post *post) {

@@ -2,6 +2,7 @@
 #include "support/guard_world.h"
 
 #include <grp.h>
+#include <linux/capability.h>
 #include <pwd.h>
 #include <sys/prctl.h>
 
@@ -226,6 +227,58 @@ static void death_signal_survives_the_change_of_user(void **state) {
     assert_string_equal(seen->output, "9\n");
 }
 
+static uint64_t rights_in_use(const char *who) {
+    char path[64], line[256];
+    unsigned long long rights = UINT64_MAX;
+    snprintf(path, sizeof path, "/proc/%s/status", who);
+    FILE *f = fopen(path, "r");
+    while (f != NULL && fgets(line, sizeof line, f) != NULL)
+        sscanf(line, "CapEff: %llx", &rights);
+    if (f != NULL)
+        fclose(f);
+    return rights;
+}
+
+static void guard_of_root_uses_three_rights(void **state) {
+    struct world *world = *state;
+    char who[32];
+    if (geteuid() != 0)
+        test_skip("only root has rights to give up");
+    bool alone = guard_has_cgroup(world->guard);
+    snprintf(who, sizeof who, "%d", (int)guard_pid(world->guard));
+    uint64_t most = 1U << CAP_SETUID | 1U << CAP_SETGID | 1U << CAP_KILL |
+                    (alone ? 0 : 1U << CAP_SYS_PTRACE);
+    assert_int_equal(rights_in_use(who), rights_in_use("self") & most);
+}
+
+static void task_of_root_has_all_of_ours(void **state) {
+    struct world *world = *state;
+    char want[64];
+    if (geteuid() != 0)
+        test_skip("only root has rights to give up");
+    snprintf(want, sizeof want, "CapEff:\t%016llx\n",
+             (unsigned long long)rights_in_use("self"));
+    struct seen *seen = run_sh(world, 1, "grep CapEff /proc/self/status");
+    assert_string_equal(seen->output, want);
+}
+
+static void task_of_root_enters_what_is_somebody_elses(void **state) {
+    struct world *world = *state;
+    char dir[PATH_MAX + 20];
+    const struct passwd *entry = nobody();
+    snprintf(dir, sizeof dir, "%s/theirs", world->dir);
+    assert_int_equal(mkdir(dir, 0700), 0);
+    write_script(world, "theirs/run", "#!/bin/sh\npwd\n", 0700);
+    assert_int_equal(chown(dir, entry->pw_uid, entry->pw_gid), 0);
+    if (access(dir, R_OK) != 0)
+        test_skip("root may not enter everything here");
+    struct guard_start start = task(1, ARGV("./run"));
+    start.dir = dir;
+    guard_start(world->guard, &start);
+    struct seen *seen = world_run(world, 1, 1);
+    assert_int_equal(seen->end.exit_code, 0);
+}
+
 static void guard_that_is_not_root_cannot_change_users(void **state) {
     struct world *world = *state;
     if (geteuid() == 0)
@@ -265,6 +318,11 @@ int main(int argc, char **argv) {
         CASE(user_cannot_enter_what_is_not_his),
         CASE(user_has_no_rights_of_root),
         CASE(death_signal_survives_the_change_of_user),
+        CASE(guard_of_root_uses_three_rights),
+        CASE(task_of_root_has_all_of_ours),
+        CASE(task_of_root_enters_what_is_somebody_elses),
+        GROUPS(guard_of_root_uses_three_rights),
+        GROUPS(task_of_root_has_all_of_ours),
         CASE(guard_that_is_not_root_cannot_change_users),
         GROUPS(without_a_controller_the_task_is_refused),
         GROUPS(task_has_the_users_ids_and_groups),

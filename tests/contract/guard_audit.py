@@ -1,0 +1,164 @@
+"""The guard under audit: what it links and what it opens; TAP on stdout.
+
+    python3 tests/contract/guard_audit.py POINTSMAN OS_LIBRARY
+"""
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+
+PROGRAM, LIBRARY = sys.argv[1:3]
+NET_S = 90
+
+# What is compiled into the guard's own work.
+PARTS = ("guard_capture guard_desk guard_frame guard_launch guard_launcher "
+         "guard_lease guard_main guard_task guard_watch cgroup process rights "
+         "spawn").split()
+# Everything it may ask of the C library and of the rooms below. A name is added
+# here on purpose, or not at all: no sockets, no names to be resolved, no
+# libraries to be loaded, no shell.
+MAY_CALL = set("""
+    access chdir clone close epoll_create1 epoll_ctl epoll_wait eventfd fchmod
+    fchown fcntl fcntl64 fdopen fdopendir fclose flock fstat fstat64 fstatat
+    fstatat64 getegid geteuid getpgid getpid getppid getrlimit getrlimit64 kill
+    mkdirat mlock mlockall mmap mmap64 munmap nanosleep open open64 openat
+    openat64 opendir pipe2 poll ppoll prctl pread pread64 read readdir readdir64
+    recvmsg sched_getaffinity send setpgid setrlimit setrlimit64 sigaction
+    sigemptyset sigfillset sigprocmask syscall timerfd_create timerfd_settime
+    umask unlinkat wait4 waitid waitpid write dup2 closedir faccessat execve
+    fopen fopen64 getline sysconf __sched_cpucount
+    pthread_attr_destroy pthread_attr_init pthread_attr_setstack
+    pthread_cond_broadcast pthread_cond_init pthread_cond_wait pthread_create
+    pthread_join pthread_mutex_init pthread_mutex_lock pthread_mutex_unlock
+    free memchr memcpy memmove memset memcmp mempcpy snprintf fprintf fputs
+    fread fwrite sscanf __isoc99_sscanf fscanf __isoc99_fscanf strchr strrchr
+    strcmp strcspn strncmp strstr strtol strtoul strtoull strcpy strcat strlen
+    strerrordesc_np stderr environ vsnprintf readlink readlinkat
+    __errno_location __assert_fail abort __ctype_b_loc __getdelim dirfd fgets
+    __cmsg_nxthdr bcmp strpbrk
+""".split())
+OURS = re.compile(
+    r"^(capture|cgroup|clock|desk|err|guard|heap|launcher|list|mem|mono|process"
+    r"|rights|span|spawn|task|text|wall|watch)_")
+COMPILERS = re.compile(
+    r"^(__asan|__ubsan|__sanitizer|__lsan|__gcov|llvm_gcov|__stack_chk|_GLOBAL_"
+    r"|__start_|__stop_|asan_|__llvm|__odr_asan|__memcpy_chk|__.*_chk$)")
+# Loaded with the program since it is one executable; never what reads foreign
+# bytes or speaks to a network.
+MAY_LOAD = re.compile(
+    r"^(ld-linux.*|libc|libm|libpthread|libdl|librt|libuv|libjansson"
+    r"|libsqlite3|libnettle|libcrypt|libz|libzstd|libgcc_s|libasan|libubsan"
+    r"|libclang_rt.*|libresolv|libstdc\+\+)[.-]")
+MAY_HOLD = re.compile(
+    r"^(/dev/null|socket:\[\d+\]|pipe:\[\d+\]|anon_inode:\[?(eventpoll|eventfd"
+    r"|timerfd|pidfd)\]?|pidfd:.*|/sys/fs/cgroup(/.*)?)$")
+
+
+def undefined_names():
+    """Names that the parts of the guard need and do not have themselves."""
+    out = subprocess.run(["nm", "-A", LIBRARY], capture_output=True, text=True,
+                         check=True).stdout
+    needed, seen = set(), set()
+    for line in out.splitlines():
+        found = re.match(r".*[:/]([a-z_]+)\.c\.o:\s*[0-9a-f]*\s+(\w) (\S+)", line)
+        if not found or found[1] not in PARTS:
+            continue
+        seen.add(found[1])
+        if found[2] == "U":
+            needed.add(found[3])
+    return needed, seen
+
+
+def guard_calls_only_what_it_may():
+    needed, seen = undefined_names()
+    if seen != set(PARTS):
+        return ["not looked at: " + " ".join(sorted(set(PARTS) - seen))]
+    return [name for name in sorted(needed)
+            if name not in MAY_CALL and not OURS.match(name)
+            and not COMPILERS.match(name)]
+
+
+def children(pid):
+    try:
+        text = pathlib.Path(f"/proc/{pid}/task/{pid}/children").read_text()
+        return [int(word) for word in text.split()]
+    except OSError:
+        return []
+
+
+def await_guard(run, marker):
+    """The guard of this `run`, once its task has begun."""
+    until = time.monotonic() + NET_S
+    while time.monotonic() < until and run.poll() is None:
+        for pid in children(run.pid):
+            comm = pathlib.Path(f"/proc/{pid}/comm").read_text().strip()
+            if comm == "pointsman-guard" and marker.exists():
+                return pid
+        time.sleep(0.01)
+    raise RuntimeError("no guard was seen")
+
+
+def with_guard(look):
+    top = pathlib.Path(tempfile.mkdtemp())
+    base, marker = top / "base", top / "begun"
+    env = {"PATH": os.environ["PATH"], "POINTSMAN_BASE": str(base),
+           "HOME": str(top)}
+    env.update({k: v for k, v in os.environ.items() if "SAN_OPTIONS" in k})
+    subprocess.run([PROGRAM, "-q", "init"], env=env, check=True,
+                   stdout=subprocess.DEVNULL)
+    run = subprocess.Popen(
+        [PROGRAM, "run", "--", "sh", "-c", f"touch '{marker}'; exec sleep 600"],
+        env=env, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL)
+    try:
+        return look(await_guard(run, marker), base)
+    finally:
+        run.terminate()
+        run.wait()
+        shutil.rmtree(top, ignore_errors=True)
+
+
+def guard_loads_no_heavy_library():
+    def look(pid, _):
+        names = set()
+        for line in pathlib.Path(f"/proc/{pid}/maps").read_text().splitlines():
+            path = line.split(None, 5)[5:] or [""]
+            if ".so" in path[0]:
+                names.add(os.path.basename(path[0]))
+        return [name for name in sorted(names) if not MAY_LOAD.match(name)]
+    return with_guard(look)
+
+
+def guard_holds_no_other_descriptor():
+    def look(pid, base):
+        odd = []
+        for fd in os.listdir(f"/proc/{pid}/fd"):
+            try:
+                target = os.readlink(f"/proc/{pid}/fd/{fd}")
+            except OSError:
+                continue
+            # The base, its outputs and the locks of its jobs.
+            if not MAY_HOLD.match(target) and not target.startswith(str(base)):
+                odd.append(f"{fd} -> {target}")
+        return odd
+    return with_guard(look)
+
+
+TESTS = [guard_calls_only_what_it_may, guard_loads_no_heavy_library,
+         guard_holds_no_other_descriptor]
+
+
+def main():
+    print(f"1..{len(TESTS)}")
+    for number, test in enumerate(TESTS, 1):
+        found = test()
+        print("not " * bool(found) + f"ok {number} - {test.__name__}")
+        for line in found:
+            print("#   " + line)
+
+
+main()
