@@ -5,7 +5,7 @@
 # Draws new items for every zone of the database, one process a processor, for
 # SECONDS (600); each round is a seed, from SEED on (else from the clock). The
 # first difference ends it: it prints the item, the zone, the instant and both
-# answers. CRON_ORACLE_CASES=N: cases a round (100000).
+# answers. CRON_ORACLE_CASES=N: cases a round (400000).
 set -eu
 cd "$(dirname "$0")/.."
 
@@ -13,7 +13,7 @@ seconds=${1:-600}
 seed=${2:-$(date +%s)}
 program=build/tests/cron/test_cron_oracle
 tab=/usr/share/zoneinfo/zone1970.tab
-CRON_ORACLE_CASES=${CRON_ORACLE_CASES:-100000}
+CRON_ORACLE_CASES=${CRON_ORACLE_CASES:-400000}
 CRON_ORACLE_ZONES=$(awk -F '\t' '/^[^#]/ { print $3 }' "$tab")
 export CRON_ORACLE_CASES CRON_ORACLE_ZONES
 

@@ -47,7 +47,7 @@ static bool manual(const struct command *command, const char *name,
         man_overview(out);
     else if (strcmp(name, "pointsman.conf") == 0)
         man_config(out);
-    else
+    else if (!man_family(name, out))
         return err_set(err, ERR_USAGE, "there is no manual page of '%s'", name);
     return true;
 }

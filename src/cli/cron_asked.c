@@ -145,7 +145,7 @@ bool cron_asked_from(const struct call *call, int64_t *ret_from,
     return true;
 }
 
-static bool read_input(struct text *text, struct err *err) {
+bool cron_asked_input(struct text *text, struct err *err) {
     char piece[4096];
 
     for (;;) {
@@ -157,7 +157,7 @@ static bool read_input(struct text *text, struct err *err) {
         if (got == 0)
             return true;
         if (text->len > ITEM_BYTES)
-            return err_set(err, ERR_DATA, "an item of more than 1 MiB");
+            return err_set(err, ERR_DATA, "more than 1 MiB on standard input");
         text_add(text, piece, (size_t)got);
     }
 }
@@ -177,7 +177,7 @@ bool cron_asked_item(struct call *call, struct cron_asked *asked,
         text_addf(&text, "%s%s", i == 0 ? "" : " ", call->words[i]);
     if (strcmp(text_string(&text), "-") == 0) {
         text_reset(&text);
-        if (!read_input(&text, err))
+        if (!cron_asked_input(&text, err))
             return false;
     }
     return cron_asked_parse(asked, text_span(&text), err) ||

@@ -40,6 +40,9 @@ bool cron_asked_from(const struct call *call, int64_t *ret_from,
 bool cron_asked_item(struct call *call, struct cron_asked *asked,
                      struct err *err);
 
+/* All of standard input, at most 1 MiB. */
+bool cron_asked_input(struct text *text, struct err *err);
+
 /* JSON lines from standard input, an answer for each on standard output;
  * returns the exit status. */
 int cron_batch(struct call *call);

@@ -2,6 +2,7 @@
 
 #include <ctype.h>
 #include <inttypes.h>
+#include <stdlib.h>
 
 enum {
     YEAR_S = 31556952,
@@ -37,20 +38,31 @@ static void find(struct check *check, const char *name, bool bad,
 
 /* ---- the zone ------------------------------------------------------------ */
 
-/* "MST-07" is seven hours east, whatever its writer thought. */
+/* What the zone was asked by; that of the system may be a rule in $TZ. */
+static const char *asked_name(const struct check *check) {
+    const char *name = cron_zone_name(check->zone), *system = getenv("TZ");
+
+    return name[0] == '\0' && system != NULL ? system : name;
+}
+
+/* "MST-07" is seven hours east, whatever its writer thought; and "Etc/GMT-7" is
+ * a file that says the same. */
 static void check_zone(struct check *check) {
-    const char *name = cron_zone_name(check->zone);
+    const char *name = asked_name(check), *word = name;
     int32_t offset = cron_zone_offset_s(check->zone, check->from);
     size_t letters = 0;
 
-    if (!cron_zone_is_rule(check->zone))
+    if (strncmp(word, "Etc/", 4) == 0)
+        word += 4;
+    else if (!cron_zone_is_rule(check->zone))
         return;
-    while (isalpha((unsigned char)name[letters]))
+    while (isalpha((unsigned char)word[letters]))
         letters++;
     find(check, "zone", false, "zone '%s' has the offset %c%02d:%02d then",
          name, offset < 0 ? '-' : '+', (offset < 0 ? -offset : offset) / 3600,
          (offset < 0 ? -offset : offset) / 60 % 60);
-    if (letters < 3 || (name[letters] != '-' && name[letters] != '+'))
+    if (letters < 3 || offset == 0 ||
+        (word[letters] != '-' && word[letters] != '+'))
         return;
     find(check, "zone-sign", true,
          "in a POSIX TZ string the sign counts westwards: '%s' is %s of "

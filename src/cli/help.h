@@ -18,6 +18,8 @@ const char *help_topic_name(size_t index);
 
 /* pointsman(1), pointsman-VERB(1), pointsman.conf(5) in roff. */
 void man_overview(struct text *out);
+/* pointsman-cron(1): the page of a family of verbs. False: it has none. */
+bool man_family(const char *name, struct text *out);
 void man_command(const struct command *command, struct text *out);
 void man_config(struct text *out);
 

@@ -60,7 +60,7 @@ static void add_options(struct text *out, enum command_id id,
     for (size_t i = 0; i < command_option_count; i++) {
         if (command_options[i].command != id)
             continue;
-        if (!any)
+        if (!any && title != NULL)
             text_addf(out, ".SH %s\n", title);
         any = true;
         add_option(out, &command_options[i]);
@@ -89,15 +89,89 @@ static char *page_name(const struct command *command) {
     return text_take(&name);
 }
 
+static void add_synopsis(struct text *out, const struct command *command) {
+    text_addf(out, "\\fBpointsman %s\\fR [\\fIOPTION\\fR]... ", command->name);
+    add_roff(out, command->arguments);
+    text_addc(out, '\n');
+}
+
+static void add_examples(struct text *out, enum command_id id) {
+    for (size_t i = 0; i < example_count; i++) {
+        if (examples[i].command != id)
+            continue;
+        text_adds(out, ".TP\n\\fBpointsman ");
+        add_roff(out, examples[i].line);
+        text_adds(out, "\\fR\n");
+        add_roff(out, examples[i].meaning);
+        text_addc(out, '\n');
+    }
+}
+
+/* Verbs of one family have a page together as well. */
+static const struct family {
+    const char *name, *line, *help, *see_also;
+} families[] = {
+    {"cron", "when next?",
+     "Patterns of instants: when they fire next, and what becomes of them when "
+     "clocks change. Most verbs need no base.",
+     "\\fBpointsman\\fR(1), \\fBpointsman\\-cron\\-item\\fR(5), "
+     "\\fBpointsman\\-cron\\fR(3)"},
+};
+
+static const struct family *family_of(const char *name, size_t len) {
+    for (size_t i = 0; i < sizeof(families) / sizeof(*families); i++)
+        if (span_is(span_make(name, len), families[i].name))
+            return &families[i];
+    return NULL;
+}
+
+static bool is_of_family(const struct command *command,
+                         const struct family *family) {
+    return (command->flags & COMMAND_HIDDEN) == 0 &&
+           family_of(command->name, strcspn(command->name, " ")) == family;
+}
+
+bool man_family(const char *name, struct text *out) {
+    const struct family *family = family_of(name, strlen(name));
+
+    if (family == NULL)
+        return false;
+    CLEANUP(text_clear) struct text page = TEXT_INIT;
+    text_addf(&page, "pointsman-%s", name);
+    add_head(out, text_string(&page), 1, family->line);
+    text_adds(out, ".SH SYNOPSIS\n");
+    for (size_t i = 0; i < COMMANDS; i++)
+        if (is_of_family(&commands[i], family)) {
+            add_synopsis(out, &commands[i]);
+            text_adds(out, ".br\n");
+        }
+    text_adds(out, ".SH DESCRIPTION\n");
+    add_paragraphs(out, family->help);
+    for (size_t i = 0; i < COMMANDS; i++)
+        if (is_of_family(&commands[i], family)) {
+            text_addf(out, ".SS pointsman %s\n", commands[i].name);
+            add_paragraphs(out, commands[i].help);
+            add_options(out, commands[i].id, NULL);
+        }
+    add_options(out, COMMAND_EVERY, "OPTIONS OF EVERY COMMAND");
+    text_adds(out, ".SH EXAMPLES\n");
+    for (size_t i = 0; i < COMMANDS; i++)
+        if (is_of_family(&commands[i], family))
+            add_examples(out, commands[i].id);
+    text_addf(out, ".SH SEE ALSO\n%s\n", family->see_also);
+    return true;
+}
+
 void man_command(const struct command *command, struct text *out) {
     CLEANUP(free_string) char *page = page_name(command);
+    const struct family *family =
+        family_of(command->name, strcspn(command->name, " "));
     bool any = false;
 
     add_head(out, page, 1, command->line);
-    text_addf(out, ".SH SYNOPSIS\n\\fBpointsman %s\\fR [\\fIOPTION\\fR]... ",
-              command->name);
-    add_roff(out, command->arguments);
-    text_adds(out, "\n.SH DESCRIPTION\n");
+    text_adds(out, ".SH SYNOPSIS\n");
+    add_synopsis(out, command);
+    text_adds(out, ".SH DESCRIPTION\n");
     add_paragraphs(out, command->help);
     add_options(out, command->id, "OPTIONS");
     add_options(out, COMMAND_EVERY, "OPTIONS OF EVERY COMMAND");
@@ -112,21 +186,12 @@ void man_command(const struct command *command, struct text *out) {
         add_roff(out, exit_codes[i].meaning);
         text_addc(out, '\n');
     }
-    any = false;
-    for (size_t i = 0; i < example_count; i++) {
-        if (examples[i].command != command->id)
-            continue;
-        if (!any)
-            text_adds(out, ".SH EXAMPLES\n");
-        any = true;
-        text_adds(out, ".TP\n\\fBpointsman ");
-        add_roff(out, examples[i].line);
-        text_adds(out, "\\fR\n");
-        add_roff(out, examples[i].meaning);
-        text_addc(out, '\n');
-    }
-    text_adds(out, ".SH SEE ALSO\n\\fBpointsman\\fR(1), "
-                   "\\fBpointsman.conf\\fR(5)\n");
+    text_adds(out, ".SH EXAMPLES\n");
+    add_examples(out, command->id);
+    text_addf(out, ".SH SEE ALSO\n%s\n",
+              family != NULL ? family->see_also
+                             : "\\fBpointsman\\fR(1), "
+                               "\\fBpointsman.conf\\fR(5)");
 }
 
 void man_overview(struct text *out) {

@@ -19,8 +19,8 @@ char *cron_instant_format(const struct cron_zone *zone, int64_t at,
         return ret;
     if (zone != NULL)
         offset = cron_zone_offset_s(zone, at);
-    /* RFC 3339 knows no seconds in an offset. */
-    if (offset % 60 != 0)
+    /* RFC 3339 knows no seconds in an offset, nor a day. */
+    if (offset % 60 != 0 || offset <= -DAY_S || offset >= DAY_S)
         offset = 0;
     day = floor_div(at + offset, DAY_S);
     s = (unsigned)(at + offset - day * DAY_S);

@@ -52,6 +52,10 @@ static bool name_value(const struct field *field, struct reader *reader,
                             "least three letters, '%.3s'",
                             word, field->name, field->names[i]);
     meant = nearest_word(word, field->names, count);
+    /* "Sept.", "Weds": the beginning tells. */
+    for (size_t i = 0; i < count && meant == NULL && len > 0; i++)
+        if (strncasecmp(field->names[i], word, NAME_LETTERS_LEAST) == 0)
+            meant = field->names[i];
     if (meant != NULL)
         return fault_at(reader->err, CRON_ERR_ITEM, reader->text, reader->at,
                         "'%s' is no name of %s; did you mean '%s'?", word,

@@ -210,7 +210,7 @@ static bool unknown(const char *name, struct cron_err *err) {
                          "unknown zone '%s': this machine has no zone "
                          "database; install tzdata",
                          name);
-    if (guess.distance <= (strlen(name) + 2) / 3)
+    if (guess.distance <= (strlen(name) + 1) / 3)
         return fault_set(err, CRON_ERR_ZONE,
                          "unknown zone '%s'; did you mean '%s'?", name,
                          guess.best);
@@ -242,12 +242,17 @@ static bool open_named(const char *name, struct cron_zone **ret_zone,
         return true;
     if (rule_err.kind == CRON_ERR_SYSTEM)
         return fault_memory(err);
+    if (name[0] == '+' || name[0] == '-')
+        return fault_set(err, CRON_ERR_ZONE,
+                         "zone '%.100s' is no offset: write it as in +02:00, "
+                         "at most 24 hours; east is plus",
+                         name);
     if (is_rule_like(name))
-        return fault_set(err, CRON_ERR_ZONE, "zone '%s': %s", name,
+        return fault_set(err, CRON_ERR_ZONE, "zone '%.100s': %s", name,
                          rule_err.text);
     if (!is_name(name))
         return fault_set(err, CRON_ERR_ZONE,
-                         "'%s' is no name of a zone: paths are not taken",
+                         "'%.100s' is no name of a zone: paths are not taken",
                          name);
     return unknown(name, err);
 }

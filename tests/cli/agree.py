@@ -55,6 +55,12 @@ for key, name in SHOWN.items():
         continue
     judge(f"{name} --help is its help",
           [] if said(*name.split(), "--help") == text else ["differs"])
+family = said("help", "--man", "cron").replace("\\-", "-")
+judge("pointsman-cron(1) names every verb of its family and their options",
+      [n for n in SHOWN.values()
+       if n.startswith("cron ") and f".SS pointsman {n}\n" not in family] +
+      [o for k, o in OPTIONS
+       if SHOWN.get(k, "").startswith("cron ") and f"--{o}" not in family])
 for shell in ("bash", "zsh", "fish"):
     script = said("help", "--completion", shell)
     judge(f"{shell} completes every command",

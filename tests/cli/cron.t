@@ -26,6 +26,12 @@ $ pointsman cron next --zone America/Los_Angles '@daily'
 $ pointsman cron next --zone ../zoneinfo/UTC '@daily'
 ! pointsman: '../zoneinfo/UTC' is no name of a zone: paths are not taken
 = 65
+$ pointsman cron next --zone +25:00 '@daily'
+! pointsman: zone '+25:00' is no offset: write it as in +02:00, at most 24 hours; east is plus
+= 65
+$ pointsman cron next --zone UTC '{"month": "Sept.", "minute": 0}'
+! pointsman: line 1, column 11: 'Sept.' is no name of month; did you mean 'September'?
+= 65
 $ pointsman cron next --from tomorrow '@daily'
 ! pointsman: '--from' takes seconds since 1970, or a time such as 2026-03-08T01:59:30-08:00, not 'tomorrow'
 = 64
@@ -47,6 +53,10 @@ $ pointsman cron check --zone MST-07 --from 0 '* 3 * * *'
 | warning: in a POSIX TZ string the sign counts westwards: 'MST-07' is east of Greenwich; write -07:00 if the opposite was meant
 | warning: fires 60 times in a row, 60 s apart, then not for 82860 s
 = 1
+$ pointsman cron check --zone Etc/GMT+5 --from 0 '0 3 * * *'
+| note: zone 'Etc/GMT+5' has the offset -05:00 then
+| warning: in a POSIX TZ string the sign counts westwards: 'Etc/GMT+5' is west of Greenwich; write +05:00 if the opposite was meant
+= 1
 $ pointsman cron check --zone Europe/London --from 1767225600 '30 1 * * *'
 | note: the clock jumps over 1 time of it at 2026-03-29T02:00:00+01:00: fires once in the second before, 2026-03-29T00:59:59+00:00
 | note: the clock is turned back at 2026-10-25T01:00:00+00:00: 1 time of it comes twice, it fires 1 time
@@ -65,3 +75,53 @@ $ printf '%s\n' '{"zone":"America/Los_Angeles","from":1362909540,"item":{"minute
 | 86400
 | error: 'from' is a whole number of seconds ...
 | error: key 'from' is missing
+# What becomes of it when clocks are disturbed.
+$ pointsman cron simulate --zone America/Los_Angeles --from 2026-03-06T09:58:20-08:00 --max-shift 150 --step 'wait 10m' --step 'suspend 15m' --step 'suspend 1h, set -1h' --step 'set -2m' --step 'wait 5m' '*/5 * * * *'
+| 2026-03-06T09:58:20-08:00  wait 10m
+|   2026-03-06T10:00:00-08:00  fires
+|   2026-03-06T10:05:00-08:00  fires
+| 2026-03-06T10:08:20-08:00  suspend 15m
+|   2026-03-06T10:10:00-08:00  is skipped, with all until 2026-03-06T10:20:49-08:00: 3 events
+| 2026-03-06T10:23:20-08:00  suspend 1h, set -1h
+|   the clock was set by -3600 s
+| 2026-03-06T10:23:20-08:00  set -2m
+|   the clock was set by -120 s
+| 2026-03-06T10:21:20-08:00  wait 5m
+|   2026-03-06T10:25:00-08:00  fires
+$ printf '%s\n' '# three days' 'wait 3d' '' 'zone America/New_York' 'restart 1h' 'reboot 2m' 'set 2126-01-01T00:00:00Z' 'set 2026-03-09T12:00:00Z' 'wait 3h' | pointsman cron simulate --zone America/Los_Angeles --from 2026-03-06T09:58:20-08:00 '{"minute":30,"hour":[2,12],"dst_fixes":["unskip","repeat_use_only_early"],"max_shift_seconds_for_unskip_and_do_not_repeat":10800}'
+| 2026-03-06T09:58:20-08:00  wait 3d
+|   2026-03-06T12:30:00-08:00  fires
+|   2026-03-07T02:30:00-08:00  fires
+|   2026-03-07T12:30:00-08:00  fires
+|   2026-03-08T01:59:59-08:00  fires
+|   2026-03-08T12:30:00-07:00  fires
+|   2026-03-09T02:30:00-07:00  fires
+| 2026-03-09T10:58:20-07:00  zone America/New_York
+|   the zone moved the time by +10800 s
+|   2026-03-09T12:30:00-04:00  fires, since the zone moved over it
+| 2026-03-09T13:58:20-04:00  restart 1h
+| 2026-03-09T14:58:20-04:00  reboot 2m
+| 2026-03-09T15:00:20-04:00  set 2126-01-01T00:00:00Z
+|   the clock was set by +3149816380 s
+|   2026-03-10T02:30:00-04:00  is skipped, with all until 2125-12-31T15:59:59-05:00: 72912 events
+| 2125-12-31T19:00:00-05:00  set 2026-03-09T12:00:00Z
+|   the clock was set by -3149841600 s
+| 2026-03-09T08:00:00-04:00  wait 3h
+$ pointsman cron simulate --zone UTC --from 0 --max-shift 5 --json --all --step 'suspend 3m' '* * * * *'
+| {"step":1,"kind":"skipped","at":"1970-01-01T00:01:00+00:00","epoch":60,"until":60,"shift":120}
+| {"step":1,"kind":"on_time","at":"1970-01-01T00:02:00+00:00","epoch":120,"until":120,"shift":60}
+| {"step":1,"kind":"on_time","at":"1970-01-01T00:03:00+00:00","epoch":180,"until":180,"shift":0}
+$ pointsman cron simulate --zone UTC --from 0 --step 'wait 1h' '@daily'
+! pointsman: the item does not say max_shift_seconds_for_unskip_and_do_not_repeat; give it with --max-shift
+= 64
+$ pointsman cron simulate --zone UTC --from 0 --max-shift 5 --step 'wiat 1h' '@daily'
+| 1970-01-01T00:00:00+00:00  wiat 1h
+! pointsman: step 1: 'wiat' is no step; did you mean 'wait'?
+= 65
+$ pointsman cron simulate --zone UTC --from 0 --max-shift 5 --step 'set -3000000d' '@daily'
+| 1970-01-01T00:00:00+00:00  set -3000000d
+! pointsman: step 1: a time such as 90s, 15m, 2h or 7d is wanted, a century at most, not '3000000d'
+= 65
+$ echo '@daily' | pointsman cron simulate --zone UTC --from 0 --max-shift 5 -
+! pointsman: standard input cannot be item and steps; give the steps with --step
+= 64

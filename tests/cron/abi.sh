@@ -21,7 +21,7 @@ ok() {
     fi
 }
 
-echo 1..7
+echo 1..10
 root=$work/root
 wanted=2013-03-10T01:59:59-08:00
 [ "$sanitize" = none ] || set -- "$@" "-fsanitize=$sanitize"
@@ -83,3 +83,25 @@ grep -rl '\(mktime\|timegm\|[lg][om][a-z]*time\(_r\)*\|tzset\|strftime\) *(' "$s
     >"$work/out"
 [ ! -s "$work/out" ]
 ok library_never_asks_the_c_library_for_the_time_of_day
+
+# The manual: every function, every key, and an example that works.
+grep -o 'cron_[a-z_]*()' "$source/doc/pointsman-cron.3" | tr -d '()' |
+    sort -u >"$work/told"
+diff "$work/promised" "$work/told" >"$work/out"
+ok manual_names_every_function
+
+sed -n '/key_names\[KEYS\] = {/,/^};/s/.*"\([a-z_]*\)",$/\1/p' \
+    "$source/src/cron/item_parse.c" >"$work/keys"
+[ "$(wc -l <"$work/keys")" -gt 10 ] && while read -r key; do
+    grep -q -- "^\.[BS].*\<$key\>" "$source/doc/pointsman-cron-item.5" ||
+        echo "$key"
+done <"$work/keys" >"$work/out" && [ ! -s "$work/out" ]
+ok manual_names_every_key_of_an_item
+
+sed -n '/^\.EX/,/^\.EE/p' "$source/doc/pointsman-cron.3" |
+    sed -e '/^\.E[XE]/d' -e 's/\\(dq/"/g' -e 's/\\e/\\/g' >"$work/example.c"
+# shellcheck disable=SC2046
+"$@" "$work/example.c" $(pkg-config --cflags --libs pointsman-cron) \
+    -o "$work/example" >"$work/out" 2>&1 &&
+    [ "$(LD_LIBRARY_PATH=$libdir "$work/example")" = $wanted ]
+ok example_of_the_manual_works

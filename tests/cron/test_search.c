@@ -75,6 +75,60 @@ static void lost_time_is_skipped_or_fires_just_before_the_jump(void **state) {
     EXPECT(LA, unskip, 1362909600, 1362994200);
 }
 
+/* What the library of the seed was tested with, in the zone it was tested in.
+ */
+static void answers_are_those_of_the_original(void **state) {
+    static const char zone[] = "PST+8PDT,M3.2.0,M11.1.0";
+
+#define ORIGINAL(text, from, ...) \
+    EXPECT(zone, "{" text "," FIX("skip", "both"), from, __VA_ARGS__)
+    (void)state;
+    ORIGINAL("\"minute\":{}", 0, 0);
+    ORIGINAL("\"minute\":{\"start\":3}", 0, 180);
+    /* Every 7 minutes, begun anew with each hour and day. */
+    ORIGINAL("\"minute\":{\"period\":7}", 1, 420, 840);
+    ORIGINAL("\"minute\":{\"period\":7}", 2941, 3360, 3600, 4020);
+    ORIGINAL("\"minute\":{\"period\":7}", 28799, 28800, 29220);
+    /* September has no 31st. */
+    ORIGINAL("\"minute\":{},\"day_of_month\":[31]", 211410000, 215593200);
+    ORIGINAL("\"minute\":[37],\"hour\":17,\"day_of_month\":[29],"
+             "\"month\":\"Feb\",\"year\":{\"start\":1999,\"period\":3}",
+             1107214567, 1204335420);
+    ORIGINAL("\"minute\":{},\"day_of_week\":7", 1390118400, 1390636800);
+    ORIGINAL("\"minute\":{},\"day_of_week\":7", 1390636800, 1390636800);
+    ORIGINAL("\"hour\":8,\"minute\":50,\"day_of_week\":3", 1494951618,
+             1495554600);
+    ORIGINAL("\"minute\":{},\"day_of_week\":1", 1390204800, 1390723200);
+    ORIGINAL("\"minute\":{},\"day_of_week\":3,\"month\":[3,11]", 375523200,
+             383904000);
+    ORIGINAL("\"minute\":[3,7,9]", 1362909540, 1362909780);
+    ORIGINAL("\"minute\":[3,7]", 1383465510, 1383465780, 1383466020, 1383469380,
+             1383469620, 1383472980);
+    ORIGINAL("\"year\":[2003,2005],\"month\":1,\"day_of_month\":1,"
+             "\"hour\":0,\"minute\":0",
+             0, 1041408000, 1104566400, NOTHING);
+#undef ORIGINAL
+    EXPECT(zone, "{\"minute\":3," FIX("unskip", "both"), 1362909540,
+           1362909599);
+    EXPECT(zone, "{\"minute\":[3,7]," FIX("skip", "only_early"), 1383465510,
+           1383465780, 1383466020, 1383472980);
+    EXPECT(zone, "{\"minute\":[3,7]," FIX("skip", "only_late"), 1383465510,
+           1383469380, 1383469620, 1383472980);
+}
+
+/* Where Boost, and many a writer, turn the sign round. */
+static void zone_of_the_seed_is_read_as_posix_means_it(void **state) {
+    struct cron_zone *zone = zone_of("EST+5EDT+4,M3.2.0,M11.1.0");
+    struct cron_zone *seven = zone_of("MST-07");
+
+    (void)state;
+    assert_int_equal(cron_zone_offset_s(zone, 720597599), -4 * 3600);
+    assert_int_equal(cron_zone_offset_s(zone, 720597600), -5 * 3600);
+    assert_int_equal(cron_zone_offset_s(seven, 0), 7 * 3600);
+    cron_zone_unref(zone);
+    cron_zone_unref(seven);
+}
+
 static void frequent_events_are_unskipped_once_a_jump(void **state) {
     (void)state;
     EXPECT(LA, "{\"minute\":3," FIX("skip", "both"), 1362909540, 1362909780);
@@ -207,6 +261,8 @@ int main(void) {
         cmocka_unit_test(epoch_needs_no_zone),
         cmocka_unit_test(far_years_are_found_at_once),
         cmocka_unit_test(instants_out_of_reach_are_errors),
+        cmocka_unit_test(answers_are_those_of_the_original),
+        cmocka_unit_test(zone_of_the_seed_is_read_as_posix_means_it),
         cmocka_unit_test(lost_time_is_skipped_or_fires_just_before_the_jump),
         cmocka_unit_test(frequent_events_are_unskipped_once_a_jump),
         cmocka_unit_test(repeated_time_fires_as_often_as_the_item_says),
