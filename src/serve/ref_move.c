@@ -132,13 +132,16 @@ static bool lock_holds(const char *path, const char *to) {
     return to[0] != '\0' && strcmp(content, to) == 0;
 }
 
+static bool lock_is_marked(const struct lock_mark *lock,
+                           const struct stat *st) {
+    return lock->seen && st->st_dev == lock->device &&
+           st->st_ino == lock->inode && stat_changed_ns(st) == lock->changed_ns;
+}
+
 static bool lock_is_ours(const struct note *note, const struct lock_mark *lock,
                          const struct stat *st) {
     int64_t changed_ns = stat_changed_ns(st), now_ns = clock_wall().ns;
-    if (lock->seen && st->st_dev == lock->device && st->st_ino == lock->inode &&
-        changed_ns == lock->changed_ns)
-        return true;
-    if (lock_holds(lock->path, note->to))
+    if (lock_is_marked(lock, st) || lock_holds(lock->path, note->to))
         return true;
     /* A file's clock runs in ticks and may be a little behind ours. */
     return st->st_size == 0 && changed_ns >= note->at_ns - NS_PER_S / 10 &&
@@ -227,6 +230,16 @@ static void note_locks(struct note *note) {
         lock->inode = st.st_ino;
         lock->changed_ns = stat_changed_ns(&st);
     }
+}
+
+/* A failing disk may keep what git wanted to take away. */
+static bool locks_gone(const struct note *note) {
+    struct stat st;
+    for (int i = 0; i < LOCKS; i++)
+        if (lstat(note->locks[i].path, &st) == 0 &&
+            lock_is_marked(&note->locks[i], &st))
+            return false;
+    return true;
 }
 
 /* git fsyncs the file of the ref, not the directories its name stands in. */
@@ -345,10 +358,10 @@ bool ref_move(struct git *git, const char *notes, const char *branch,
     if (ok && *ret_moved == REF_MOVED)
         ok = ref_settle(git, branch, err);
     git_pipe_drop(&pipe);
-    /* One that ended by itself took its locks along. After one that was killed
-     * the note alone tells whose they are: what it cannot tell yet, a later
-     * attempt will. */
-    if (pipe.end.how == CHILD_EXITED)
+    /* One that ended by itself took its locks along, if it could. After one
+     * that was killed the note alone tells whose they are: what it cannot tell
+     * yet, a later attempt will. */
+    if (pipe.end.how == CHILD_EXITED && locks_gone(&note))
         unlink(note.path);
     else
         unlock_stale(git, notes, branch, NULL);

@@ -1,12 +1,14 @@
 #!/bin/sh
 # crash.sh PROGRAM FAULTY: the whole program meets misfortune at its mutating
 # system calls (tests/support/faulty.c), is started again without, and must have
-# lost nothing and done nothing twice. A spread sample; with POINTSMAN_SWEEP=full
-# every call there is, until a run is clean.
+# lost nothing and done nothing twice. A spread sample, another one with
+# POINTSMAN_SEED=N; with POINTSMAN_SWEEP=full every call there is, until a run is
+# clean.
 # shellcheck source=tests/support/scenario.sh
 . "$(dirname "$0")/../support/scenario.sh"
 faulty=$(CDPATH="" cd "$(dirname "$2")" && pwd)/$(basename "$2")
 sweep=${POINTSMAN_SWEEP:-}
+seed=${POINTSMAN_SEED:-0}
 export ASAN_OPTIONS="${ASAN_OPTIONS:+$ASAN_OPTIONS:}detect_leaks=0"
 everything='plain needy other often once'
 
@@ -142,8 +144,7 @@ points() {
     [ "$total" -gt 10 ] || wrong "only $total calls"
     at=0
     step=$(((total - 1) / count + 1))
-    # Not always the same ones.
-    [ -n "$sweep" ] && step=${POINTSMAN_STEP:-1} || at=$(($$ % step))
+    [ -n "$sweep" ] && step=${POINTSMAN_STEP:-1} || at=$((seed % step))
     while [ $at -lt $total ] || [ "${came:-0}" -eq 137 -a -n "$sweep" ]; do
         at=$((at + step))
         trial --at $at "$@"
@@ -192,8 +193,8 @@ twice() {
     [ -z "$sweep" ] || count=$((total / 10))
     for n in $(seq 1 "$count"); do
         begin_trial
-        run_faulty --at $((n * total / (count + 1) + $$ % 7)) --kill all
-        run_faulty --at $((7 + (n * 31 + $$) % 60)) --kill all
+        run_faulty --at $((n * total / (count + 1) + seed % 7)) --kill all
+        run_faulty --at $((7 + (n * 31 + seed) % 60)) --kill all
         settle twice "$n"
     done
     [ $bad -eq 0 ]
