@@ -39,9 +39,10 @@ static bool holds(const struct stretch *stretch, int64_t label) {
 /* The cursor behind the labels that `other` shows as well. */
 static int64_t behind(const struct stretch *stretch,
                       const struct stretch *other) {
+    if (other->end == INT64_MAX)
+        return stretch->end;
     int64_t at = other->end + other->offset_s - stretch->offset_s;
-
-    return other->end == INT64_MAX || at > stretch->end ? stretch->end : at;
+    return at > stretch->end ? stretch->end : at;
 }
 
 static bool came_before(const struct cron_zone *zone,
