@@ -1,0 +1,89 @@
+/* A task that is a tree of processes: `tree SHAPE [COUNT]`. Once all of them
+ * are there it says "ready" on descriptor 4, and stays. */
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+enum { PROGRESS_FD = 4, WIDTH = 20 };
+
+static int ready[2];
+
+static void stay(void) {
+    char here = '.';
+    if (write(ready[1], &here, 1) != 1)
+        _exit(9);
+    close(ready[0]);
+    close(ready[1]);
+    close(PROGRESS_FD);
+    for (;;)
+        pause();
+}
+
+static void close_all(void) {
+    int kept = dup2(ready[1], 0);
+    if (kept != 0 || close_range(1, ~0U, 0) != 0)
+        _exit(9);
+    ready[0] = -1;
+    ready[1] = 0;
+}
+
+/* Grandchildren in sessions of their own; whoever is between them goes or
+ * stays. */
+static void grow(unsigned count, int goes, int apart) {
+    if (fork() != 0)
+        return;
+    for (unsigned i = 0; i < count; i++)
+        if (fork() == 0) {
+            if (apart)
+                setsid();
+            stay();
+        }
+    if (goes)
+        _exit(0);
+    stay();
+}
+
+/* Returns how many are to be waited for. */
+static unsigned plant(const char *shape, unsigned count) {
+    if (strcmp(shape, "plain") == 0) {
+        grow(count - 1, 0, 0);
+        return count;
+    }
+    if (strcmp(shape, "setsid") == 0) {
+        grow(count - 1, 0, 1);
+        return count;
+    }
+    if (strcmp(shape, "double") == 0) {
+        grow(count, 1, 1);
+        return count;
+    }
+    if (strcmp(shape, "closed") == 0) {
+        if (fork() == 0) {
+            close_all();
+            grow(count, 1, 1);
+            _exit(0);
+        }
+        return count;
+    }
+    signal(SIGTERM, SIG_IGN); /* deaf */
+    for (unsigned i = 0; i < count / WIDTH + 1; i++)
+        grow(WIDTH - 1, 0, 1);
+    return (count / WIDTH + 1) * WIDTH;
+}
+
+int main(int argc, char **argv) {
+    char one;
+    if (argc < 2 || pipe(ready) < 0)
+        return 9;
+    unsigned count = argc > 2 ? (unsigned)atoi(argv[2]) : 3;
+    for (unsigned left = plant(argv[1], count); left > 0; left--)
+        if (read(ready[0], &one, 1) != 1)
+            return 9;
+    if (write(PROGRESS_FD, "ready\n", 6) != 6)
+        return 9;
+    for (;;)
+        pause();
+}
