@@ -237,6 +237,72 @@ static void measure_zone(void) {
     });
 }
 
+/* ---- keeping watch --------------------------------------------------------
+ */
+
+enum { WATCH_PERIOD_S = 100000, WATCH_TICKS = 20000, WATCH_START = 1000000 };
+
+/* So many items, each of them once in 100,000 s. */
+static struct cron_watch *make_watch(int count) {
+    struct cron_watch *watch = cron_watch_new(NULL);
+
+    for (int i = 0; i < count; i++) {
+        struct cron_item *item;
+        const char *text = bench_text(
+            "{\"epoch\":{\"start\":%d,\"period\":%d},"
+            "\"max_shift_seconds_for_unskip_and_do_not_repeat\":60}",
+            (int)((int64_t)i * 7919 % WATCH_PERIOD_S), WATCH_PERIOD_S);
+        if (!cron_item_parse(text, strlen(text), &item, NULL) ||
+            !cron_watch_add(watch, bench_text("%d", i), item, NULL, NULL))
+            bench_die("cannot watch '%s'", text);
+        cron_item_unref(item);
+    }
+    (void)cron_watch_tick(watch, WATCH_START, WATCH_START, NULL, 0, NULL);
+    return watch;
+}
+
+/* Each tick hands out about one event, but for a watch of one item. */
+static double watch_ns(struct cron_watch *watch, int step_s, int64_t *at) {
+    struct cron_event events[64];
+    double before = now_ns();
+
+    for (int i = 0; i < WATCH_TICKS; i++) {
+        *at += step_s;
+        sink += (int64_t)cron_watch_tick(watch, *at, *at, events, 64, NULL);
+    }
+    return (now_ns() - before) / WATCH_TICKS;
+}
+
+static void measure_watch(void) {
+    struct cron_watch *none = make_watch(1), *few = make_watch(1000),
+                      *many = make_watch(100000);
+    double none_ns[5], few_ns[5], many_ns[5];
+    int64_t none_at = WATCH_START, few_at = WATCH_START, many_at = WATCH_START;
+
+    for (int t = 0; t < 5; t++) {
+        none_ns[t] = watch_ns(none, 1, &none_at);
+        few_ns[t] = watch_ns(few, 100, &few_at);
+        many_ns[t] = watch_ns(many, 1, &many_at);
+    }
+    figure_print(&(struct figure){
+        .what = "cron watch, an event of 100,000 items",
+        .ours = bench_text("%.0f ns", bench_median(many_ns, 5)),
+        .other = bench_text("of 1,000 items %.0f ns", bench_median(few_ns, 5)),
+        .value = bench_median(many_ns, 5) / bench_median(few_ns, 5),
+        .unit = "",
+    });
+    figure_print(&(struct figure){
+        .what = "cron watch, a tick with nothing due",
+        .ours = bench_text("%.0f ns", bench_median(none_ns, 5)),
+        .other = bench_text("localtime_r %.0f ns", subjects[0].ns),
+        .value = bench_median(none_ns, 5) / subjects[0].ns,
+        .unit = "",
+    });
+    cron_watch_free(none);
+    cron_watch_free(few);
+    cron_watch_free(many);
+}
+
 /* ---- the program --------------------------------------------------------- */
 
 static const char *write_batch(void) {
@@ -372,6 +438,7 @@ int main(int argc, char **argv) {
     measure_next();
     measure_parse();
     measure_zone();
+    measure_watch();
     measure_batch(argv[1]);
     measure_peers();
     for (int i = 0; i < SUBJECTS; i++)
