@@ -130,6 +130,8 @@ struct job {
     struct span sum;     /* SHA-256 in hex of the tarball, or of spec */
     uint64_t size_bytes; /* of the tarball */
     struct span spec;    /* the submission as JSON, pre-rendered */
+    /* Of a done change: the RB that took it back; empty: it is in effect. */
+    struct span rolled_back_by;
     unsigned holds;      /* of enum job_hold */
     unsigned attempt;    /* attempts begun */
     unsigned temps, crashes, fails; /* temporary, abnormal and failed ends */

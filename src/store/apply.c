@@ -198,6 +198,10 @@ static bool apply_op(struct apply *apply, struct op *op, struct err *err) {
     case OP_HOLD:
     case OP_RELEASE:
         return apply_hold(apply, op, err);
+    case OP_MARK:
+        return apply_mark(apply, op, err);
+    case OP_PLAN:
+        return apply_plan(apply, op, err);
     case OP_ASK_CANCEL:
         return apply_ask_cancel(apply, op, err);
     case OP_PROJECTED:

@@ -61,6 +61,9 @@ struct store_backend {
                    size_t limit, struct arena *arena,
                    struct store_event **ret_events, size_t *ret_count,
                    struct err *err);
+    bool (*rollback)(struct store *store, uint64_t num, struct arena *arena,
+                     struct store_rollback *ret_rollback, bool *ret_found,
+                     struct err *err);
     bool (*setting)(struct store *store, struct span name, struct arena *arena,
                     struct span *ret_value, struct err *err);
     bool (*settings)(struct store *store, struct arena *arena,

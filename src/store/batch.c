@@ -117,9 +117,10 @@ static void copy_job(struct store_batch *batch, const struct job *job,
                      struct job *ret_job) {
     *ret_job = *job;
     struct span *spans[] = {
-        &ret_job->id,    &ret_job->key,    &ret_job->rank,   &ret_job->target,
-        &ret_job->name,  &ret_job->reason, &ret_job->detail, &ret_job->actor,
-        &ret_job->cause, &ret_job->sum,    &ret_job->spec,
+        &ret_job->id,     &ret_job->key,   &ret_job->rank,
+        &ret_job->target, &ret_job->name,  &ret_job->reason,
+        &ret_job->detail, &ret_job->actor, &ret_job->cause,
+        &ret_job->sum,    &ret_job->spec,  &ret_job->rolled_back_by,
     };
     for (size_t i = 0; i < COUNT(spans); i++)
         *spans[i] = copy(batch, *spans[i]);
@@ -250,6 +251,25 @@ unsigned store_hold(struct store_batch *batch, uint64_t num, enum job_hold hold,
 unsigned store_release(struct store_batch *batch, uint64_t num,
                        enum job_hold hold, struct span reason) {
     return add_hold(batch, OP_RELEASE, num, hold, reason);
+}
+
+unsigned store_mark(struct store_batch *batch, uint64_t num, struct span was,
+                    struct span rolled_back_by, struct span because) {
+    struct op_mark *own = arena_alloc(&batch->arena, sizeof(*own));
+    *own = (struct op_mark){copy(batch, was), copy(batch, rolled_back_by),
+                            copy(batch, because)};
+    batch_add(batch, OP_MARK, num)->mark = own;
+    return place(batch);
+}
+
+unsigned store_plan(struct store_batch *batch,
+                    const struct store_rollback *rollback) {
+    struct store_rollback *own = arena_alloc(&batch->arena, sizeof(*own));
+    *own = *rollback;
+    own->phase = copy(batch, rollback->phase);
+    own->members = copy(batch, rollback->members);
+    batch_add(batch, OP_PLAN, rollback->num)->plan = own;
+    return place(batch);
 }
 
 unsigned store_ask_cancel(struct store_batch *batch, uint64_t num) {

@@ -16,6 +16,8 @@ enum op_kind {
     OP_RANK,
     OP_HOLD,
     OP_RELEASE,
+    OP_MARK,
+    OP_PLAN,
     OP_ASK_CANCEL,
     OP_PROJECTED,
     OP_NOTE,
@@ -56,6 +58,10 @@ struct op_hold {
     struct span reason;
 };
 
+struct op_mark {
+    struct span was, rolled_back_by, because;
+};
+
 struct op_setting {
     struct span name, value; /* value.p NULL: remove */
 };
@@ -84,6 +90,8 @@ struct op {
         struct op_record record;
         struct span rank;
         struct op_hold hold;
+        struct op_mark *mark;
+        struct store_rollback *plan;
         uint64_t state_seq;
         struct store_event *event;
         struct op_setting setting;

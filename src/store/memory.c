@@ -130,6 +130,7 @@ static const struct store_backend memory_backend = {
     .attempts = memory_attempts,
     .tasks = memory_tasks,
     .events = memory_events,
+    .rollback = memory_rollback,
     .setting = memory_setting,
     .settings = memory_settings,
     .count = backend_count,

@@ -22,6 +22,7 @@ struct memory_job {
     size_t attempt_count;
     /* As it was before the atomic batch under way touched it. */
     struct memory_job *before;
+    struct store_rollback plan; /* of a rollback; phase.p NULL: none */
 };
 
 struct memory_lease {
@@ -112,6 +113,9 @@ bool memory_events(struct store *store, uint64_t after_seq, uint64_t num,
                    size_t limit, struct arena *arena,
                    struct store_event **ret_events, size_t *ret_count,
                    struct err *err);
+bool memory_rollback(struct store *store, uint64_t num, struct arena *arena,
+                     struct store_rollback *ret_rollback, bool *ret_found,
+                     struct err *err);
 bool memory_setting(struct store *store, struct span name, struct arena *arena,
                     struct span *ret_value, struct err *err);
 bool memory_settings(struct store *store, struct arena *arena,

@@ -8,9 +8,10 @@ static void copy_job(const struct job *job, struct arena *arena,
                      struct job *ret_job) {
     *ret_job = *job;
     struct span *spans[] = {
-        &ret_job->id,    &ret_job->key,    &ret_job->rank,   &ret_job->target,
-        &ret_job->name,  &ret_job->reason, &ret_job->detail, &ret_job->actor,
-        &ret_job->cause, &ret_job->sum,    &ret_job->spec,
+        &ret_job->id,     &ret_job->key,   &ret_job->rank,
+        &ret_job->target, &ret_job->name,  &ret_job->reason,
+        &ret_job->detail, &ret_job->actor, &ret_job->cause,
+        &ret_job->sum,    &ret_job->spec,  &ret_job->rolled_back_by,
     };
     for (size_t i = 0; i < COUNT(spans); i++)
         *spans[i] = arena_span(arena, *spans[i]);
@@ -296,6 +297,20 @@ bool memory_events(struct store *store, uint64_t after_seq, uint64_t num,
         copy->prev_hash = chain_hex(arena, i ? one[-1].hash : zero);
     }
     *ret_count = count;
+    return true;
+}
+
+bool memory_rollback(struct store *store, uint64_t num, struct arena *arena,
+                     struct store_rollback *ret_rollback, bool *ret_found,
+                     struct err *err) {
+    const struct memory_job *job = memory_find(memory_of(store), num);
+    (void)err;
+    *ret_found = job && job->plan.phase.p != NULL;
+    if (*ret_found) {
+        *ret_rollback = job->plan;
+        ret_rollback->phase = arena_span(arena, job->plan.phase);
+        ret_rollback->members = arena_span(arena, job->plan.members);
+    }
     return true;
 }
 

@@ -113,7 +113,7 @@ static void keep_spans(struct arena *arena, struct job *job) {
     struct span *spans[] = {
         &job->id,    &job->key,    &job->rank,   &job->target,
         &job->name,  &job->reason, &job->detail, &job->actor,
-        &job->cause, &job->sum,    &job->spec,
+        &job->cause, &job->sum,    &job->spec,   &job->rolled_back_by,
     };
     for (size_t i = 0; i < COUNT(spans); i++)
         *spans[i] = spans[i]->len ? arena_span(arena, *spans[i]) : SPAN("");
@@ -222,6 +222,32 @@ static bool row_update_rank(struct rows *rows, uint64_t num, struct span rank,
     *ret_changed = !span_equal(memory_find(memory, num)->job.rank, rank);
     if (*ret_changed)
         change(memory, num)->job.rank = arena_span(&memory->arena, rank);
+    return true;
+}
+
+static bool mark_get(struct rows *rows, uint64_t num, struct arena *arena,
+                     struct span *ret_mark, struct err *err) {
+    (void)arena, (void)err;
+    *ret_mark = memory_find(of(rows), num)->job.rolled_back_by;
+    return true;
+}
+
+static bool mark_put(struct rows *rows, uint64_t num, struct span mark,
+                     struct err *err) {
+    struct memory *memory = of(rows);
+    (void)err;
+    change(memory, num)->job.rolled_back_by = arena_span(&memory->arena, mark);
+    return true;
+}
+
+static bool plan_put(struct rows *rows, const struct store_rollback *plan,
+                     struct err *err) {
+    struct memory *memory = of(rows);
+    struct memory_job *job = change(memory, plan->num);
+    (void)err;
+    job->plan = *plan;
+    job->plan.phase = arena_span(&memory->arena, plan->phase);
+    job->plan.members = arena_span(&memory->arena, plan->members);
     return true;
 }
 
@@ -512,6 +538,9 @@ const struct rows_ops memory_rows = {
     .insert = row_insert,
     .update = row_update,
     .update_rank = row_update_rank,
+    .mark_get = mark_get,
+    .mark_put = mark_put,
+    .plan_put = plan_put,
     .edges_replace = edges_replace,
     .task_get = task_get,
     .task_put = task_put,

@@ -58,6 +58,12 @@ struct rows_ops {
     bool (*update)(struct rows *rows, const struct row *row, struct err *err);
     bool (*update_rank)(struct rows *rows, uint64_t num, struct span rank,
                         bool *ret_changed, struct err *err);
+    bool (*mark_get)(struct rows *rows, uint64_t num, struct arena *arena,
+                     struct span *ret_mark, struct err *err);
+    bool (*mark_put)(struct rows *rows, uint64_t num, struct span mark,
+                     struct err *err);
+    bool (*plan_put)(struct rows *rows, const struct store_rollback *plan,
+                     struct err *err);
     bool (*edges_replace)(struct rows *rows, uint64_t num,
                           const struct op_record *record, struct err *err);
     bool (*task_get)(struct rows *rows, uint64_t num, struct span node,

@@ -396,6 +396,7 @@ const struct store_backend sqlite_backend = {
     .attempts = sqlite_attempts,
     .tasks = sqlite_tasks,
     .events = sqlite_events,
+    .rollback = sqlite_rollback,
     .setting = sqlite_setting,
     .settings = sqlite_settings,
     .count = backend_count,

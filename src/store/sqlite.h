@@ -75,6 +75,9 @@ bool sqlite_events(struct store *store, uint64_t after_seq, uint64_t num,
                    size_t limit, struct arena *arena,
                    struct store_event **ret_events, size_t *ret_count,
                    struct err *err);
+bool sqlite_rollback(struct store *store, uint64_t num, struct arena *arena,
+                     struct store_rollback *ret_rollback, bool *ret_found,
+                     struct err *err);
 bool sqlite_setting(struct store *store, struct span name, struct arena *arena,
                     struct span *ret_value, struct err *err);
 bool sqlite_settings(struct store *store, struct arena *arena,

@@ -15,8 +15,9 @@
     "j.tasks, j.tasks_done, j.since, j.not_before, j.state_seq, " \
     "j.record_seq, j.has_relations, j.cancel_asked, j.stale, "    \
     "s.own_key, s.target, s.name, s.actor, s.cause, s.sum, "      \
-    "s.size_bytes, s.uid, s.admitted, s.admitted_seq"
-#define JOB_SPEC_COLUMN 32 /* s.spec or '' behind them */
+    "s.size_bytes, s.uid, s.admitted, s.admitted_seq, "           \
+    "s.rolled_back_by"
+#define JOB_SPEC_COLUMN 33 /* s.spec or '' behind them */
 
 enum statement {
 #define STATEMENT(name, sql) SQL_##name,
@@ -110,6 +111,13 @@ bool sqlite_attempt_end(struct rows *rows, struct row *row,
                         struct err *err);
 bool sqlite_attempt_remove(struct rows *rows, struct row *row, struct span node,
                            unsigned attempt, struct err *err);
+/* sqlite_rollback.c */
+bool sqlite_mark_get(struct rows *rows, uint64_t num, struct arena *arena,
+                     struct span *ret_mark, struct err *err);
+bool sqlite_mark_put(struct rows *rows, uint64_t num, struct span mark,
+                     struct err *err);
+bool sqlite_plan_put(struct rows *rows, const struct store_rollback *plan,
+                     struct err *err);
 bool sqlite_prune(struct rows *rows, struct row *row, bool *ret_changed,
                   struct err *err);
 

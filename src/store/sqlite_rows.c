@@ -125,6 +125,7 @@ static bool insert_submission(struct db *db, const struct job *job,
     bind_wall(stmt, 10, job->admitted);
     bind_u64(stmt, 11, job->admitted_seq);
     bind_span(stmt, 12, job->spec);
+    bind_span(stmt, 13, job->rolled_back_by);
     return db_do(db, stmt, err);
 }
 
@@ -409,6 +410,9 @@ const struct rows_ops sqlite_rows = {
     .insert = row_insert,
     .update = sqlite_row_update,
     .update_rank = row_update_rank,
+    .mark_get = sqlite_mark_get,
+    .mark_put = sqlite_mark_put,
+    .plan_put = sqlite_plan_put,
     .edges_replace = edges_replace,
     .task_get = sqlite_task_get,
     .task_put = sqlite_task_put,

@@ -412,6 +412,13 @@ bool store_events(struct store *store, uint64_t after_seq, uint64_t num,
                                   ret_events, ret_count, err);
 }
 
+bool store_rollback(struct store *store, uint64_t num, struct arena *arena,
+                    struct store_rollback *ret_rollback, bool *ret_found,
+                    struct err *err) {
+    return store->backend->rollback(store, num, arena, ret_rollback, ret_found,
+                                    err);
+}
+
 bool store_setting(struct store *store, struct span name, struct arena *arena,
                    struct span *ret_value, struct err *err) {
     return store->backend->setting(store, name, arena, ret_value, err);

@@ -155,6 +155,22 @@ unsigned store_hold(struct store_batch *batch, uint64_t num,
                     enum job_hold hold, struct span reason);
 unsigned store_release(struct store_batch *batch, uint64_t num,
                        enum job_hold hold, struct span reason);
+/* A done change is out of effect by the rollback of this id, or in effect again
+ * (empty). `was`: what the mark must be now, else CONFLICT, as when it is not
+ * done. Event ROLLED_BACK with reason `rolled-back` or `reinstated`, detail
+ * `because`: the id of the RB. */
+unsigned store_mark(struct store_batch *batch, uint64_t num, struct span was,
+                    struct span rolled_back_by, struct span because);
+/* What a rollback takes back and how far it has come (core/rollback.h); one a
+ * job, the later replaces the earlier. No event: the moves beside it are. */
+struct store_rollback {
+    uint64_t num; /* of the RB */
+    struct span phase;
+    struct wall begun;
+    struct span members;
+};
+unsigned store_plan(struct store_batch *batch,
+                    const struct store_rollback *rollback);
 /* Marks cancel_asked. CONFLICT unless executing. */
 unsigned store_ask_cancel(struct store_batch *batch, uint64_t num);
 /* The job's file lies where its state says (T3). No event. CONFLICT when the
@@ -318,6 +334,9 @@ bool store_events(struct store *store, uint64_t after_seq, uint64_t num,
                   size_t limit, struct arena *arena,
                   struct store_event **ret_events, size_t *ret_count,
                   struct err *err);
+bool store_rollback(struct store *store, uint64_t num, struct arena *arena,
+                    struct store_rollback *ret_rollback, bool *ret_found,
+                    struct err *err);
 bool store_setting(struct store *store, struct span name, struct arena *arena,
                    struct span *ret_value, struct err *err); /* p NULL: none */
 bool store_settings(struct store *store, struct arena *arena,

@@ -241,7 +241,7 @@ static void a_newer_registry_is_refused_and_left_alone(void **state) {
     struct store_options options[] = {{.create = true}, {.read_only = true}};
     for (size_t i = 0; i < COUNT(options); i++)
         assert_refused(path, &options[i], ERR_DATA,
-                       "has version 7, this program knows up to 1");
+                       "has version 7, this program knows up to 2");
 }
 
 static void a_reader_reads_and_writes_nothing(void **state) {

@@ -1,0 +1,259 @@
+#include "core/rollback.h"
+
+#include <stdlib.h>
+
+#include "core/walk.h"
+
+struct rollback {
+    const struct rollback_order *order;
+    struct walk walk; /* its steps are the members, place by place */
+    struct rollback_member *members;
+    size_t cap;
+    size_t primary; /* of those asked for */
+    size_t asking;  /* place of the member asked about */
+    bool is_asking, later;
+    struct span unknown; /* the first primary nobody knows */
+};
+
+struct rollback *rollback_new(const struct rollback_order *order) {
+    struct rollback *rollback = mem_alloc(sizeof(*rollback));
+    rollback->order = order;
+    return rollback;
+}
+
+void rollback_free(struct rollback *rollback) {
+    if (!rollback)
+        return;
+    walk_clear(&rollback->walk);
+    free(rollback->members);
+    free(rollback);
+}
+
+/* ---- the closure --------------------------------------------------------- */
+
+static enum rollback_fate fate_of(const struct rollback_node *node) {
+    bool ended = (STATE_BIT(node->state) & STATES_FINAL) != 0 &&
+                 node->state != STATE_DONE;
+    if (ended || node->rolled_back_by.len > 0)
+        return ROLLBACK_NOTED;
+    if (node->kind != JOB_CHANGE)
+        return ROLLBACK_PASSED;
+    if (node->state == STATE_DONE)
+        return ROLLBACK_REVERT;
+    return node->state == STATE_EXECUTING ? ROLLBACK_STOP : ROLLBACK_ABANDON;
+}
+
+static void member_add(struct rollback *rollback,
+                       const struct rollback_node *node, size_t from,
+                       bool by_file) {
+    if (!walk_add(&rollback->walk, node->num, from))
+        return;
+    size_t at = rollback->walk.count - 1;
+    if (at >= rollback->cap) {
+        rollback->cap = rollback->cap ? rollback->cap * 2 : 64;
+        rollback->members = mem_grow(rollback->members, rollback->cap,
+                                     sizeof(*rollback->members));
+    }
+    rollback->members[at] = (struct rollback_member){
+        .node = *node,
+        .fate = fate_of(node),
+        .from = from,
+        .depth = rollback->walk.steps[at].depth,
+        .by_file = by_file,
+    };
+}
+
+/* The next member whose branch goes on. */
+static bool next_member(struct rollback *rollback) {
+    while (walk_next(&rollback->walk, &rollback->asking))
+        if (rollback->members[rollback->asking].fate != ROLLBACK_NOTED)
+            return true;
+    return false;
+}
+
+bool rollback_asks(struct rollback *rollback,
+                   struct rollback_question *ret_question) {
+    const struct rollback_order *order = rollback->order;
+    if (rollback->primary < order->primary_count) {
+        *ret_question = (struct rollback_question){
+            .asked = ROLLBACK_ASK_PRIMARY,
+            .id = order->primaries[rollback->primary]};
+        return true;
+    }
+    if (!rollback->is_asking && !next_member(rollback))
+        return false;
+    rollback->is_asking = true;
+    const struct rollback_node *node =
+        &rollback->members[rollback->asking].node;
+    *ret_question = (struct rollback_question){
+        .asked = rollback->later ? ROLLBACK_ASK_LATER : ROLLBACK_ASK_DEPENDENTS,
+        .id = node->id,
+        .num = node->num};
+    return true;
+}
+
+void rollback_answer(struct rollback *rollback,
+                     const struct rollback_node *nodes, size_t count) {
+    const struct rollback_order *order = rollback->order;
+    if (rollback->primary < order->primary_count) {
+        if (count == 0 && rollback->unknown.p == NULL)
+            rollback->unknown = order->primaries[rollback->primary];
+        for (size_t i = 0; i < count; i++)
+            member_add(rollback, &nodes[i], WALK_START, false);
+        rollback->primary++;
+        return;
+    }
+    for (size_t i = 0; i < count; i++)
+        member_add(rollback, &nodes[i], rollback->asking, rollback->later);
+    /* Only what landed can have been built on by others. */
+    bool landed = rollback->members[rollback->asking].fate == ROLLBACK_REVERT;
+    rollback->later = order->files && landed && !rollback->later;
+    rollback->is_asking = rollback->later;
+}
+
+/* ---- the verdict --------------------------------------------------------- */
+
+static void count_members(const struct rollback *rollback,
+                          struct rollback_decision *decision) {
+    for (size_t i = 0; i < decision->count; i++) {
+        const struct rollback_member *member = &rollback->members[i];
+        decision->reverts += member->fate == ROLLBACK_REVERT;
+        decision->abandons += member->fate == ROLLBACK_ABANDON;
+        decision->stops += member->fate == ROLLBACK_STOP;
+        if (member->fate <= ROLLBACK_STOP)
+            decision->files += member->node.files;
+    }
+}
+
+/* What cannot be taken back together with the rest: a primary, or something
+ * landed, that is not of this target. */
+static const struct rollback_member *
+find_stranger(const struct rollback *rollback, size_t count,
+              struct span target) {
+    for (size_t i = 0; i < count; i++) {
+        const struct rollback_member *member = &rollback->members[i];
+        bool primary = member->from == WALK_START;
+        bool applies =
+            member->fate == ROLLBACK_REVERT || member->fate == ROLLBACK_STOP;
+        if (primary && member->node.kind != JOB_CHANGE)
+            return member;
+        if ((primary || applies) && !span_equal(member->node.target, target))
+            return member;
+    }
+    return NULL;
+}
+
+static void tell_stranger(const struct rollback_member *stranger,
+                          struct span target, struct text *detail) {
+    const struct rollback_node *node = &stranger->node;
+    if (node->kind != JOB_CHANGE)
+        text_addf(detail, "'%.*s' is a %s: only change sets can be rolled back",
+                  (int)node->id.len, node->id.p, job_kind_word(node->kind));
+    else if (stranger->from == WALK_START)
+        text_addf(detail,
+                  "'%.*s' is of target '%.*s', this rollback of '%.*s': make "
+                  "one rollback for each",
+                  (int)node->id.len, node->id.p, (int)node->target.len,
+                  node->target.p, (int)target.len, target.p);
+    else
+        text_addf(detail,
+                  "'%.*s' of target '%.*s' depends on what is to be rolled "
+                  "back: roll it back first",
+                  (int)node->id.len, node->id.p, (int)node->target.len,
+                  node->target.p);
+}
+
+static void tell_nothing(const struct rollback *rollback, size_t count,
+                         struct text *detail) {
+    text_adds(detail, "nothing to take back:");
+    for (size_t i = 0; i < count && i < 5; i++) {
+        const struct rollback_node *node = &rollback->members[i].node;
+        if (rollback->members[i].fate != ROLLBACK_NOTED)
+            continue;
+        text_addf(detail, "%s '%.*s' is ", i > 0 ? "," : "", (int)node->id.len,
+                  node->id.p);
+        if (node->rolled_back_by.len > 0)
+            text_addf(detail, "rolled back by '%.*s' already",
+                      (int)node->rolled_back_by.len, node->rolled_back_by.p);
+        else
+            text_adds(detail, job_state_word(node->state));
+    }
+}
+
+static void tell_too_large(const struct rollback_order *order,
+                           const struct rollback_decision *decision,
+                           struct text *detail) {
+    enum { NAMED = 20 };
+    size_t sets = decision->reverts + decision->abandons + decision->stops;
+    size_t named = 0;
+    text_addf(detail,
+              "%zu sets with %zu files would go, at most %zu with %zu may "
+              "(--limit):",
+              sets, decision->files, order->sets_max, order->files_max);
+    for (size_t i = 0; i < decision->count && named < NAMED; i++) {
+        const struct rollback_member *member = &decision->members[i];
+        if (member->fate > ROLLBACK_STOP)
+            continue;
+        text_addf(detail, " %.*s", (int)member->node.id.len, member->node.id.p);
+        named++;
+    }
+    if (sets > named)
+        text_addf(detail, " and %zu more", sets - named);
+}
+
+static bool is_too_large(const struct rollback_order *order,
+                         const struct rollback_decision *decision) {
+    size_t sets = decision->reverts + decision->abandons + decision->stops;
+    return (order->sets_max > 0 && sets > order->sets_max) ||
+           (order->files_max > 0 && decision->files > order->files_max);
+}
+
+void rollback_decide(struct rollback *rollback, struct arena *arena,
+                     struct rollback_decision *ret_decision) {
+    const struct rollback_order *order = rollback->order;
+    CLEANUP(text_clear) struct text detail = TEXT_INIT;
+    struct rollback_decision *decision = ret_decision;
+    *decision = (struct rollback_decision){.members = rollback->members,
+                                           .count = rollback->walk.count};
+    struct span target = order->target;
+    if (target.len == 0 && decision->count > 0)
+        target = rollback->members[0].node.target;
+    count_members(rollback, decision);
+    const struct rollback_member *stranger =
+        find_stranger(rollback, decision->count, target);
+    if (rollback->unknown.p != NULL) {
+        decision->verdict = ROLLBACK_UNKNOWN;
+        text_addf(&detail, "no job '%.*s' is known", (int)rollback->unknown.len,
+                  rollback->unknown.p);
+    } else if (stranger) {
+        decision->verdict = ROLLBACK_TARGET;
+        tell_stranger(stranger, target, &detail);
+    } else if (decision->reverts + decision->abandons + decision->stops == 0) {
+        decision->verdict = ROLLBACK_NOTHING;
+        tell_nothing(rollback, decision->count, &detail);
+    } else if (is_too_large(order, decision)) {
+        decision->verdict = ROLLBACK_TOO_LARGE;
+        tell_too_large(order, decision, &detail);
+    }
+    decision->detail = arena_span(arena, text_span(&detail));
+}
+
+const char *rollback_fate_word(enum rollback_fate fate) {
+    static const char *const words[] = {
+        [ROLLBACK_REVERT] = "revert", [ROLLBACK_ABANDON] = "abandon",
+        [ROLLBACK_STOP] = "stop",     [ROLLBACK_NOTED] = "nothing",
+        [ROLLBACK_PASSED] = "stays",
+    };
+    return words[fate];
+}
+
+const char *rollback_verdict_reason(enum rollback_verdict verdict) {
+    static const char *const words[] = {
+        [ROLLBACK_GO] = "",
+        [ROLLBACK_NOTHING] = "rb-nothing",
+        [ROLLBACK_UNKNOWN] = "rb-unknown",
+        [ROLLBACK_TARGET] = "rb-target",
+        [ROLLBACK_TOO_LARGE] = "rb-too-large",
+    };
+    return words[verdict];
+}

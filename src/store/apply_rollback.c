@@ -1,0 +1,48 @@
+/* What a rollback leaves on jobs, and its own plan. */
+#include "store/apply.h"
+
+static bool answer(struct op *op, enum store_result result) {
+    op->result = result;
+    return true;
+}
+
+bool apply_mark(struct apply *apply, struct op *op, struct err *err) {
+    const struct op_mark *mark = op->mark;
+    struct span now;
+    struct row *row;
+    if (!apply_row(apply, op->num, &row, err))
+        return false;
+    if (!row)
+        return answer(op, STORE_UNKNOWN);
+    if (row->state != STATE_DONE || row->kind != JOB_CHANGE)
+        return answer(op, STORE_CONFLICT);
+    if (!apply->ops->mark_get(apply->rows, row->num, &apply->batch->arena, &now,
+                              err))
+        return false;
+    if (!span_equal(now, mark->was))
+        return answer(op, STORE_CONFLICT);
+    if (span_equal(now, mark->rolled_back_by))
+        return answer(op, STORE_SAME);
+    if (!apply->ops->mark_put(apply->rows, row->num, mark->rolled_back_by, err))
+        return false;
+    struct store_event event = {
+        .kind = EVENT_ROLLED_BACK,
+        .num = row->num,
+        .from = row->state,
+        .to = row->state,
+        .attempt = row->attempt,
+        .reason =
+            mark->rolled_back_by.len ? SPAN("rolled-back") : SPAN("reinstated"),
+        .detail = mark->because,
+    };
+    return apply_event(apply, op, row, event, err);
+}
+
+bool apply_plan(struct apply *apply, struct op *op, struct err *err) {
+    struct row *row;
+    if (!apply_row(apply, op->num, &row, err))
+        return false;
+    if (!row)
+        return answer(op, STORE_UNKNOWN);
+    return apply->ops->plan_put(apply->rows, op->plan, err);
+}

@@ -1,0 +1,66 @@
+/* Rows about rollback: the mark on a done set, and plans. */
+#include "store/sqlite.h"
+
+static struct db *db_of(struct rows *rows) {
+    return (struct db *)(void *)rows;
+}
+
+bool sqlite_mark_get(struct rows *rows, uint64_t num, struct arena *arena,
+                     struct span *ret_mark, struct err *err) {
+    struct db *db = db_of(rows);
+    CLEANUP(stmt_end) sqlite3_stmt *stmt = db_statement(db, SQL_MARK_GET, err);
+    bool found;
+    if (!stmt)
+        return false;
+    bind_u64(stmt, 1, num);
+    if (!db_step(db, stmt, &found, err))
+        return false;
+    *ret_mark = found ? column_span(stmt, 0, arena) : SPAN("");
+    return true;
+}
+
+bool sqlite_mark_put(struct rows *rows, uint64_t num, struct span mark,
+                     struct err *err) {
+    struct db *db = db_of(rows);
+    CLEANUP(stmt_end) sqlite3_stmt *stmt = db_statement(db, SQL_MARK_PUT, err);
+    if (!stmt)
+        return false;
+    bind_u64(stmt, 1, num);
+    bind_span(stmt, 2, mark);
+    return db_do(db, stmt, err);
+}
+
+bool sqlite_plan_put(struct rows *rows, const struct store_rollback *plan,
+                     struct err *err) {
+    struct db *db = db_of(rows);
+    CLEANUP(stmt_end)
+    sqlite3_stmt *stmt = db_statement(db, SQL_ROLLBACK_PUT, err);
+    if (!stmt)
+        return false;
+    bind_u64(stmt, 1, plan->num);
+    bind_span(stmt, 2, plan->phase);
+    bind_wall(stmt, 3, plan->begun);
+    bind_span(stmt, 4, plan->members);
+    return db_do(db, stmt, err);
+}
+
+bool sqlite_rollback(struct store *store, uint64_t num, struct arena *arena,
+                     struct store_rollback *ret_rollback, bool *ret_found,
+                     struct err *err) {
+    struct db *db = &((struct sqlite *)(void *)store)->reader;
+    CLEANUP(stmt_end)
+    sqlite3_stmt *stmt = db_statement(db, SQL_ROLLBACK_GET, err);
+    if (!stmt)
+        return false;
+    bind_u64(stmt, 1, num);
+    if (!db_step(db, stmt, ret_found, err))
+        return false;
+    if (*ret_found)
+        *ret_rollback = (struct store_rollback){
+            .num = num,
+            .phase = column_span(stmt, 0, arena),
+            .begun = column_wall(stmt, 1),
+            .members = column_span(stmt, 2, arena),
+        };
+    return true;
+}
