@@ -36,11 +36,13 @@ static enum rollback_fate fate_of(const struct rollback_node *node) {
                  node->state != STATE_DONE;
     if (ended || node->rolled_back_by.len > 0)
         return ROLLBACK_NOTED;
+    if (STATES_WAITING & STATE_BIT(node->state))
+        return ROLLBACK_ABANDON;
     if (node->kind != JOB_CHANGE)
         return ROLLBACK_PASSED;
     if (node->state == STATE_DONE)
         return ROLLBACK_REVERT;
-    return node->state == STATE_EXECUTING ? ROLLBACK_STOP : ROLLBACK_ABANDON;
+    return ROLLBACK_STOP;
 }
 
 static void member_add(struct rollback *rollback,

@@ -11,8 +11,9 @@
  *     rollback_decide(rollback, &decision);
  *
  * A set that failed, was cancelled or is rolled back already ends its branch of
- * the tree: whoever needed it failed with it. Commands cannot be rolled back;
- * they are passed through, since sets may depend on them. */
+ * the tree: whoever needed it failed with it. What a command did cannot be
+ * taken back: those that wait are abandoned like sets, others left alone and
+ * passed through, since sets may depend on them. */
 #ifndef POINTSMAN_CORE_ROLLBACK_H
 #define POINTSMAN_CORE_ROLLBACK_H
 
@@ -75,7 +76,7 @@ enum rollback_fate {
     ROLLBACK_ABANDON, /* Q S P: to A */
     ROLLBACK_STOP,    /* X: HUP, to A; or D when it lands before that */
     ROLLBACK_NOTED,   /* F T A, or rolled back: nothing to do */
-    ROLLBACK_PASSED   /* a command: left alone */
+    ROLLBACK_PASSED   /* a command that runs or ran: left alone */
 };
 
 struct rollback_member {

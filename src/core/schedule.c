@@ -44,6 +44,14 @@ void schedule_set_lanes(struct schedule *schedule, struct span target,
     lane_changed(schedule, lane);
 }
 
+void schedule_close(struct schedule *schedule, struct span target,
+                    uint64_t num) {
+    struct lane *lane = lane_of(schedule, target);
+
+    lane->closed_by = num;
+    lane_changed(schedule, lane);
+}
+
 /* ---- life --------------------------------------------------------------- */
 
 struct schedule *schedule_new(const struct schedule_limits *limits) {
@@ -210,7 +218,7 @@ struct schedule_why schedule_why(const struct schedule *schedule,
         why.until = job->not_before;
     } else if (lane != NULL && lane_is_full(lane)) {
         why.reason = SCHEDULE_LANE;
-        why.behind = first_assigned(lane);
+        why.behind = lane->closed_by ? lane->closed_by : first_assigned(lane);
     } else if (schedule_room(schedule) == 0) {
         why.reason = SCHEDULE_SLOT;
     } else if (open != NULL &&

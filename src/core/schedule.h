@@ -43,6 +43,11 @@ void schedule_set_limits(struct schedule *schedule,
 void schedule_set_lanes(struct schedule *schedule, struct span target,
                         unsigned lanes);
 
+/* While closed, no job of the target is picked, however many lanes it has.
+ * `num`: who closes it, a job that holds no lane itself; 0: opens it again. */
+void schedule_close(struct schedule *schedule, struct span target,
+                    uint64_t num);
+
 struct schedule_job {
     uint64_t num;
     struct span rank;         /* key it is scheduled with; its first byte is the

@@ -29,6 +29,7 @@ struct lane {
     struct span name; /* points into the key of schedule->lanes */
     unsigned limit;   /* 0: none */
     unsigned busy;
+    uint64_t closed_by; /* a rollback that has the target; 0: none */
     struct heap ready;
     size_t in_open;
     struct list assigned; /* oldest first */
@@ -77,7 +78,8 @@ static inline struct span num_key(const uint64_t *num) {
 /* ---- schedule.c --------------------------------------------------------- */
 
 static inline bool lane_is_full(const struct lane *lane) {
-    return lane->limit > 0 && lane->busy >= lane->limit;
+    return lane->closed_by > 0 ||
+           (lane->limit > 0 && lane->busy >= lane->limit);
 }
 struct lane *lane_of(struct schedule *schedule, struct span target);
 /* Its first job, its room or its number of jobs may have changed. */

@@ -34,6 +34,7 @@ struct run_order {
 
 enum run_stop {
     RUN_STOP_TERM,
+    RUN_STOP_HUP, /* a rollback takes it */
     RUN_STOP_KILL,
     RUN_STOP_WITHDRAW /* only when it has not begun: it ends with result 104 */
 };

@@ -72,6 +72,8 @@ struct scheduler *scheduler_new(struct store *store,
     list_init(&scheduler->attempts);
     list_init(&scheduler->ended);
     list_init(&scheduler->arrays);
+    list_init(&scheduler->rollbacks);
+    schedule_close(scheduler->schedule, rollback_lane, UINT64_MAX);
     apply_limits(scheduler);
     return scheduler;
 }
@@ -88,6 +90,7 @@ void scheduler_free(struct scheduler *scheduler) {
     attempts_free(scheduler, &scheduler->attempts);
     attempts_free(scheduler, &scheduler->ended);
     cards_clear(scheduler);
+    rollback_clear(scheduler);
     map_clear(&scheduler->by_handle);
     order_free(scheduler->order);
     schedule_free(scheduler->schedule);
@@ -114,9 +117,12 @@ static void recover_one(struct scheduler *scheduler, const struct job *job) {
     attempt->is_started = attempt->is_ended = true;
     attempt->end = (struct run_end){
         .handle = attempt->handle, .exit_code = -1, .ended = scheduler->now};
-    schedule_assigned(scheduler->schedule, card->num, job->target);
+    if (!job_is_rollback(job))
+        schedule_assigned(scheduler->schedule, card->num, job->target);
     if (job->cancel_asked)
         card->killer = RETRY_OPERATOR;
+    if (job_is_rollback(job))
+        rollback_recover(scheduler, attempt);
     list_remove(&attempt->link);
     list_push(&scheduler->ended, &attempt->link);
 }
@@ -324,6 +330,11 @@ static void on_committed(void *ctx, struct store_batch *batch, bool ok,
         case PLAN_OVER:
             over_committed(scheduler, plan, ok);
             break;
+        case PLAN_TAKE:
+        case PLAN_MORE:
+        case PLAN_REVERT:
+            rollback_committed(scheduler, plan, ok);
+            break;
         case PLAN_STAGE:
         case PLAN_RANK:
             stage_committed(scheduler, plan, ok);
@@ -335,11 +346,10 @@ static void on_committed(void *ctx, struct store_batch *batch, bool ok,
     scheduler->runner.flush(scheduler->runner.ctx);
 }
 
-static void look(struct scheduler *scheduler) {
-    scheduler->batch = store_batch_new(scheduler->store);
-    store_batch_actor(scheduler->batch, scheduler->now,
-                      scheduler->options.actor);
+static void plan_all(struct scheduler *scheduler) {
     if (scheduler->options.parts & SCHEDULER_STARTS) {
+        if (plan_rollback(scheduler))
+            return;
         plan_overs(scheduler);
         plan_ends(scheduler);
     }
@@ -347,6 +357,13 @@ static void look(struct scheduler *scheduler) {
         plan_stages(scheduler);
     if (scheduler->options.parts & SCHEDULER_STARTS)
         plan_starts(scheduler);
+}
+
+static void look(struct scheduler *scheduler) {
+    scheduler->batch = store_batch_new(scheduler->store);
+    store_batch_actor(scheduler->batch, scheduler->now,
+                      scheduler->options.actor);
+    plan_all(scheduler);
     if (store_batch_count(scheduler->batch) == 0) {
         store_batch_free(scheduler->batch);
         scheduler->batch = NULL;
@@ -397,6 +414,7 @@ bool scheduler_turn(struct scheduler *scheduler, struct wall now,
     if (scheduler->options.parts & SCHEDULER_STARTS) {
         next = earlier(next, schedule_next_time(scheduler->schedule));
         next = earlier(next, arrays_next(scheduler));
+        next = earlier(next, rollback_next(scheduler));
     }
     *ret_next = next;
     return true;

@@ -38,6 +38,9 @@ struct scheduler_options {
     unsigned max_temp, max_crash;
     int64_t wait_for_dep_ms;
     int64_t age_step_ms; /* 0 = off */
+    unsigned rollback_max; /* sets one rollback may take; 0 = no limit */
+    bool rollback_files;   /* closure deps+files, unless the RB says */
+    int64_t hup_grace_ms;  /* between HUP and KILL of a member */
     uint64_t job_limit;  /* stop starting after so many; 0 = none */
     uint64_t seed;       /* of jitter */
     struct span actor;   /* "daemon:exec" */

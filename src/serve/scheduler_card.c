@@ -107,11 +107,13 @@ void offer_job(struct scheduler *scheduler, const struct job *job) {
         .num = job->num,
         .rank = job->rank.len ? job->rank : job->key,
         .job_class = job->job_class,
-        .target = job->target,
+        .target = job_is_rollback(job) ? rollback_lane : job->target,
         .admitted = job->admitted,
         .not_before = job->not_before,
     };
     schedule_offer(scheduler->schedule, &offer, scheduler->now);
+    if (job_is_rollback(job))
+        rollback_offer(scheduler, job);
     card_keep(scheduler, job); /* frees an old card, which may hold `job` */
 }
 

@@ -229,9 +229,10 @@ static struct retry_counts *counts_of(struct attempt *attempt,
     return job_counts;
 }
 
-static struct retry_verdict decide(struct scheduler *scheduler,
-                                   struct attempt *attempt,
-                                   const struct retry_end *end) {
+struct retry_verdict decide_end(struct scheduler *scheduler,
+                                struct attempt *attempt,
+                                const struct retry_end *end) {
+    enum { ROLLBACK_TEMPS = 3 };
     struct arena arena = ARENA_INIT;
     struct retry_limits limits = {
         .max_temp = scheduler->options.max_temp,
@@ -240,6 +241,8 @@ static struct retry_verdict decide(struct scheduler *scheduler,
     };
     struct retry_counts job_counts = {0};
     struct retry_counts *counts = counts_of(attempt, &job_counts);
+    if (job_is_rollback(&attempt->card->job))
+        limits.max_temp = ROLLBACK_TEMPS;
     if (attempt->card->job.kind == JOB_COMMAND)
         command_limits(attempt->card, &arena, &limits);
     counts->first_begun = first_begun(scheduler, attempt->card);
@@ -282,7 +285,7 @@ static struct retry_verdict decide_command(struct scheduler *scheduler,
         end.exit_code = 75;
         end.signal = 0;
     }
-    struct retry_verdict verdict = decide(scheduler, attempt, &end);
+    struct retry_verdict verdict = decide_end(scheduler, attempt, &end);
     if (reason.len > 0 && verdict.to != STATE_DONE)
         snprintf(verdict.detail, sizeof(verdict.detail), "%.*s",
                  (int)reason.len, reason.p);
@@ -316,7 +319,7 @@ static struct retry_verdict decide_died(struct scheduler *scheduler,
                  end->exit_code);
     end->result = RETRY_CRASHED;
     end->error = span_of(how);
-    return decide(scheduler, attempt, end);
+    return decide_end(scheduler, attempt, end);
 }
 
 /* A landing says what it did on its status descriptor (serve/land.h). */
@@ -348,7 +351,7 @@ static struct retry_verdict decide_change(struct scheduler *scheduler,
         end.signal = 0;
         end.error = rest;
     }
-    struct retry_verdict verdict = decide(scheduler, attempt, &end);
+    struct retry_verdict verdict = decide_end(scheduler, attempt, &end);
     if (span_is(word, "temporary") && rest.len > 0)
         snprintf(verdict.detail, sizeof(verdict.detail), "%.*s", (int)rest.len,
                  rest.p);
@@ -512,10 +515,18 @@ static int64_t ran_ms(const struct attempt *attempt) {
     return ms < 0 ? 0 : ms;
 }
 
+static struct retry_verdict verdict_on(struct scheduler *scheduler,
+                                       struct attempt *attempt) {
+    const struct takeback *takeback = &scheduler->takeback;
+    if (attempt == takeback->attempt && takeback->settled)
+        return takeback->verdict;
+    return attempt->card->job.kind == JOB_CHANGE
+               ? decide_change(scheduler, attempt)
+               : decide_command(scheduler, attempt);
+}
+
 static void plan_end(struct scheduler *scheduler, struct attempt *attempt) {
-    struct retry_verdict verdict = attempt->card->job.kind == JOB_CHANGE
-                                       ? decide_change(scheduler, attempt)
-                                       : decide_command(scheduler, attempt);
+    struct retry_verdict verdict = verdict_on(scheduler, attempt);
     struct plan *plan = plan_add(scheduler, PLAN_END);
     plan->attempt = attempt;
     schedule_ended(scheduler->schedule, attempt_slot(attempt), ran_ms(attempt));
@@ -531,6 +542,8 @@ static void plan_end(struct scheduler *scheduler, struct attempt *attempt) {
     else
         plan_row(scheduler, attempt, &verdict);
     plan->back = verdict.to == STATE_PENDING;
+    if (job_is_rollback(&attempt->card->job))
+        plan_rollback_end(scheduler, attempt, &verdict);
     plan->op = plan_move(scheduler, attempt->card, &verdict);
 }
 
@@ -581,6 +594,7 @@ void end_committed(struct scheduler *scheduler, const struct plan *plan,
                   "job=%.*s attempt=%u",
                   (int)card->job.id.len, card->job.id.p, attempt->number);
     scheduler->runner.release(scheduler->runner.ctx, attempt->handle);
+    rollback_ended(scheduler, attempt);
     attempt_free(scheduler, attempt);
     if (plan->again || card->attempts > 0)
         return;

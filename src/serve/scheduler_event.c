@@ -61,8 +61,17 @@ static void tell_successors(struct scheduler *scheduler, struct span id,
     other->successor_count = kept;
 }
 
-/* Tells the order what the registry knows of an id outside of it. */
-static void tell_outside(struct scheduler *scheduler, struct span id) {
+/* A landed set that is being rolled back is not done for whoever waits. */
+static void tell_done(struct scheduler *scheduler, const struct job *job,
+                      struct order_other *other) {
+    other->rolled_back = job->rolled_back_by.len > 0;
+    if (fence_covers(scheduler, job->num) == STATE_NONE)
+        return;
+    other->state = STATE_EXECUTING;
+    other->key = (struct span){0};
+}
+
+void tell_outside(struct scheduler *scheduler, struct span id) {
     struct arena arena = ARENA_INIT;
     struct job job;
     struct err err;
@@ -80,6 +89,8 @@ static void tell_outside(struct scheduler *scheduler, struct span id) {
         other.key = job.key;
         other.rank = job.rank;
     }
+    if (found && job.state == STATE_DONE)
+        tell_done(scheduler, &job, &other);
     tell_successors(scheduler, id, &other, &arena);
     order_outside(scheduler->order, &other);
     arena_clear(&arena);
@@ -145,21 +156,39 @@ static void on_retried(struct scheduler *scheduler,
     arena_clear(&arena);
 }
 
+/* Rollbacks begin, take more and end by moves with reasons of their own. */
+static void on_rollback(struct scheduler *scheduler,
+                        const struct store_event *event) {
+    const struct fence *fence = &scheduler->fence;
+    bool by_one = span_is(event->reason, "rollback");
+    if (event->to == STATE_EXECUTING && by_one)
+        fence_open(scheduler, event->num);
+    else if (event->to == STATE_ABANDONED && by_one && fence->num != 0 &&
+             fence_covers(scheduler, event->num) == STATE_NONE)
+        fence_open(scheduler, fence->num);
+    else if (fence->num == event->num && event->from == STATE_EXECUTING)
+        fence_close(scheduler, event->at);
+}
+
 static void on_move(struct scheduler *scheduler,
                     const struct store_event *event) {
     if (event->from == STATE_NONE) {
         on_admitted(scheduler, event);
         return;
     }
-    if (job_state_is_final(event->from))
+    on_rollback(scheduler, event);
+    if (job_state_is_final(event->from) &&
+        !order_has(scheduler->order, event->num))
         on_retried(scheduler, event);
     else if (order_has(scheduler->order, event->num))
-        order_move(scheduler->order, event->num, event->to, event->at, false);
+        order_move(scheduler->order, event->num, event->to, event->at,
+                   fence_covers(scheduler, event->num) != STATE_NONE);
     if (!order_has(scheduler->order, event->num) &&
         order_watches(scheduler->order, event->id))
         tell_outside(scheduler, event->id);
     if (event->from == STATE_PENDING) {
         schedule_forget(scheduler->schedule, event->num);
+        rollback_forget(scheduler, event->num);
         struct card *card = card_get(scheduler, event->num);
         if (card && !card->executing && event->to != STATE_EXECUTING)
             card_drop(scheduler, card);
@@ -194,7 +223,8 @@ static void on_cancel(struct scheduler *scheduler, uint64_t num) {
     struct card *card = card_get(scheduler, num);
     if (!card || !card->executing)
         return;
-    if (card->killer == RETRY_NOBODY)
+    /* Also of one that a rollback is ending: else it might come back. */
+    if (card->killer == RETRY_NOBODY || card->killer == RETRY_ROLLBACK)
         card->killer = RETRY_OPERATOR;
     stop_job(scheduler, card, RUN_STOP_TERM);
 }
@@ -206,6 +236,9 @@ void scheduler_on_event(void *ctx, const struct store_event *event) {
         on_move(scheduler, event);
     else if (event->kind == EVENT_HOLD || event->kind == EVENT_RELEASE)
         on_hold(scheduler, event->num);
+    else if (event->kind == EVENT_ROLLED_BACK &&
+             order_watches(scheduler->order, event->id))
+        tell_outside(scheduler, event->id);
     else if (event->kind == EVENT_CANCEL)
         on_cancel(scheduler, event->num);
 }
@@ -224,6 +257,8 @@ static bool load_state(struct scheduler *scheduler, unsigned states,
         }
         for (size_t i = 0; i < count; i++) {
             order_take(scheduler, &jobs[i]);
+            if (jobs[i].state == STATE_EXECUTING && job_is_rollback(&jobs[i]))
+                scheduler->fence.num = jobs[i].num;
             list.after_num = jobs[i].num;
         }
         arena_clear(&arena);
@@ -232,11 +267,31 @@ static bool load_state(struct scheduler *scheduler, unsigned states,
     }
 }
 
+/* What an open rollback has abandoned keeps its place: it may come back. */
+static bool load_fence(struct scheduler *scheduler, struct err *err) {
+    const struct fence *fence = &scheduler->fence;
+    bool ok = true;
+    if (fence->num == 0)
+        return true;
+    fence_open(scheduler, fence->num);
+    for (size_t i = 0; ok && i < fence->count; i++) {
+        struct arena arena = ARENA_INIT;
+        struct job job;
+        ok = store_job(scheduler->store, fence->entries[i].num, &arena, &job,
+                       err);
+        if (ok && job.state == STATE_ABANDONED)
+            order_take(scheduler, &job);
+        arena_clear(&arena);
+    }
+    return ok;
+}
+
 /* In the order of D23: who runs or may run waits for nobody. */
 bool scheduler_load(struct scheduler *scheduler, struct err *err) {
     return load_state(scheduler,
                       STATE_BIT(STATE_EXECUTING) | STATE_BIT(STATE_PENDING),
                       err) &&
+           load_fence(scheduler, err) &&
            load_state(scheduler, STATE_BIT(STATE_STAGED), err) &&
            load_state(scheduler, STATE_BIT(STATE_QUEUED), err);
 }

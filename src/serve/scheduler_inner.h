@@ -6,6 +6,7 @@
 #include "base/map.h"
 #include "base/random.h"
 #include "core/order.h"
+#include "core/rollback.h"
 #include "core/retry.h"
 #include "core/schedule.h"
 #include "serve/scheduler.h"
@@ -65,7 +66,42 @@ struct attempt {
     char *end_memory;
 };
 
+/* An RB that waits for its turn. */
+struct rollback_waiting {
+    struct list link;
+    uint64_t num;
+    struct wall not_before;
+    size_t rank_bytes;
+    char rank[];
+};
+
+/* What an open rollback covers, whoever does it: known from its events. */
+struct fence {
+    struct arena arena;
+    uint64_t num; /* of the RB; 0: none is open */
+    struct rollback_entry *entries;
+    struct span *ids; /* of the same places */
+    size_t count;
+};
+
+/* The rollback this process does: one at a time. */
+struct takeback {
+    struct arena arena;      /* since it began */
+    struct attempt *attempt; /* of the RB; NULL: none */
+    struct rollback_entry *entries;
+    size_t count;
+    struct run_member *reverts; /* of a run that is about to start */
+    size_t revert_count;
+    struct span because;
+    struct wall begun, give_up; /* when members have had their time */
+    bool settled;               /* verdict: it ends without a process */
+    struct retry_verdict verdict;
+};
+
 enum plan_kind {
+    PLAN_TAKE,   /* a rollback begins */
+    PLAN_MORE,   /* it takes more */
+    PLAN_REVERT, /* its process may start */
     PLAN_END,   /* of an attempt */
     PLAN_START, /* of an attempt */
     PLAN_BEGIN, /* of an array */
@@ -109,6 +145,10 @@ struct scheduler {
     struct plan *plans;
     size_t plan_count, plan_cap;
 
+    struct list rollbacks; /* of struct rollback_waiting */
+    struct fence fence;
+    struct takeback takeback;
+
     bool draining, returning;
     bool settled; /* the last look found nothing to do */
     bool failed;
@@ -137,6 +177,8 @@ void log_read_failure(const char *what, uint64_t num, const struct err *err);
 /* what happened (scheduler_event.c) */
 store_listener scheduler_on_event;
 bool scheduler_load(struct scheduler *scheduler, struct err *err);
+/* Tells the order what the registry knows of an id outside of it. */
+void tell_outside(struct scheduler *scheduler, struct span id);
 void answer_unknown(struct scheduler *scheduler);
 void order_take(struct scheduler *scheduler, const struct job *job);
 
@@ -166,6 +208,38 @@ void end_committed(struct scheduler *scheduler, const struct plan *plan,
                    bool ok);
 void probe_start(struct scheduler *scheduler, struct attempt *attempt);
 struct wall probes_next(const struct scheduler *scheduler);
+/* rollback (scheduler_rollback.c) */
+/* A lane nobody picks from: RBs stand in the schedule's window only so that it
+ * sees the registry's jobs without gaps. No target has that name. */
+extern const struct span rollback_lane;
+bool job_is_rollback(const struct job *job);
+void rollback_offer(struct scheduler *scheduler, const struct job *job);
+void rollback_forget(struct scheduler *scheduler, uint64_t num);
+void rollback_clear(struct scheduler *scheduler);
+/* An RB found executing at the start: its target stays closed. */
+void rollback_recover(struct scheduler *scheduler, struct attempt *attempt);
+/* Begins, goes on with or ends a rollback. True: the batch is its own, and all
+ * or nothing. */
+bool plan_rollback(struct scheduler *scheduler);
+void rollback_committed(struct scheduler *scheduler, const struct plan *plan,
+                        bool ok);
+/* What is recorded beside the end of an RB's attempt. */
+void plan_rollback_end(struct scheduler *scheduler, struct attempt *attempt,
+                       const struct retry_verdict *verdict);
+void rollback_ended(struct scheduler *scheduler, const struct attempt *attempt);
+struct retry_verdict decide_end(struct scheduler *scheduler,
+                                struct attempt *attempt,
+                                const struct retry_end *end);
+struct wall rollback_next(const struct scheduler *scheduler);
+
+/* the fence (scheduler_fence.c) */
+/* Reads what the open rollback `num` covers, anew. */
+void fence_open(struct scheduler *scheduler, uint64_t num);
+/* The rollback is over, or was given up. */
+void fence_close(struct scheduler *scheduler, struct wall at);
+/* Covered: its state before; else STATE_NONE. */
+enum job_state fence_covers(const struct scheduler *scheduler, uint64_t num);
+
 void stop_job(struct scheduler *scheduler, struct card *card,
               enum run_stop how);
 

@@ -416,5 +416,6 @@ void start_committed(struct scheduler *scheduler, const struct plan *plan,
     arena_clear(&arena);
     if (card->killer != RETRY_NOBODY) /* cancelled while it was assigned */
         scheduler->runner.stop(scheduler->runner.ctx, attempt->handle,
-                               RUN_STOP_TERM);
+                               card->killer == RETRY_ROLLBACK ? RUN_STOP_HUP
+                                                              : RUN_STOP_TERM);
 }

@@ -68,6 +68,19 @@ void scheduler_ponder(struct scheduler *scheduler, struct wall now) {
     arena_clear(&arena);
 }
 
+/* One at a time, and before everything else. */
+static void why_another(struct scheduler *scheduler, const struct job *job,
+                        struct wall now, struct why *why) {
+    struct job other;
+    struct err err;
+    if (job->not_before.ns > now.ns)
+        why_time(why, job, job->not_before);
+    else if (scheduler->fence.num != 0 &&
+             store_job(scheduler->store, scheduler->fence.num, why->arena,
+                       &other, &err))
+        why_rollback(why, other.id);
+}
+
 bool scheduler_why(struct scheduler *scheduler, const struct job *job,
                    struct wall now, struct arena *arena,
                    struct scheduler_reason **ret_reasons, size_t *ret_count,
@@ -78,7 +91,9 @@ bool scheduler_why(struct scheduler *scheduler, const struct job *job,
     if (job->state != STATE_PENDING && order_has(scheduler->order, job->num))
         why_order(&why, scheduler->order, job->num, now);
     why_holds(&why, job);
-    if (job->state == STATE_PENDING && job->holds == 0)
+    if (job_is_rollback(job) && job->state == STATE_PENDING && !job->holds)
+        why_another(scheduler, job, now, &why);
+    else if (job->state == STATE_PENDING && job->holds == 0)
         why_scheduled(scheduler, job, now, &why);
     *ret_reasons = why.reasons;
     *ret_count = why.count;

@@ -53,7 +53,10 @@ static void make_edges(const struct meta *meta, struct arena *arena,
     record->edges = arena_alloc(
         arena, (meta->dependencies.count + meta->precursors.count + 1) *
                    sizeof(*record->edges));
-    add_edges(record, EDGE_DEPENDENCY, &meta->dependencies);
+    /* A rollback names what it takes back where others name what they need. */
+    add_edges(record,
+              meta->movetype == SET_RB ? EDGE_ROLLBACK : EDGE_DEPENDENCY,
+              &meta->dependencies);
     add_edges(record, EDGE_HINT, &meta->precursors);
     add_edges(record, EDGE_SUPERSEDES, &supersedes);
 }

@@ -166,6 +166,14 @@ void why_turn(struct why *why, struct span next) {
                          (int)next.len, next.len ? next.p : "another job"));
 }
 
+void why_rollback(struct why *why, struct span under_way) {
+    why_add(why, "rollback", under_way,
+            arena_printf(why->arena,
+                         "rollback %.*s is under way, and there is one at a "
+                         "time",
+                         (int)under_way.len, under_way.p));
+}
+
 void why_no_role(struct why *why, const char *role) {
     why_add(why, "slot", (struct span){0},
             arena_printf(why->arena,

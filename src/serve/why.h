@@ -26,6 +26,8 @@ void why_lane(struct why *why, struct span target, struct span behind);
 void why_slot(struct why *why, unsigned busy, unsigned slots);
 void why_time(struct why *why, const struct job *job, struct wall until);
 void why_turn(struct why *why, struct span next);
+/* A rollback waits for the one under way. */
+void why_rollback(struct why *why, struct span under_way);
 /* Nobody is there to take it on: no role runs. */
 void why_no_role(struct why *why, const char *role);
 

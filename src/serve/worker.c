@@ -251,7 +251,8 @@ static void runner_start(void *ctx, const struct run_order *order) {
         .stdin_fd = -1,
         .status_fd = true,
         .progress_fd = true,
-        .outside_slots = order->probe,
+        /* A rollback waits for nobody's end but those it takes. */
+        .outside_slots = order->probe || order->members,
         .timeout_ms = line.timeout_ms,
         .output_path = order->probe ? NULL : text_string(&path),
         .output_max = (uint64_t)worker->config->queue.log_limit_bytes,
@@ -275,6 +276,9 @@ static void runner_stop(void *ctx, uint64_t handle, enum run_stop how) {
         guard_withdraw(worker->guard, handle);
     else if (running && how == RUN_STOP_TERM)
         guard_kill(worker->guard, handle, SIGTERM, running->grace_ms);
+    else if (running && how == RUN_STOP_HUP)
+        guard_kill(worker->guard, handle, SIGHUP,
+                   worker->config->queue.hup_grace_s * 1000);
     else
         guard_kill(worker->guard, handle, SIGKILL, 0);
 }

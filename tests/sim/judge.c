@@ -37,6 +37,12 @@ static void judge_dependency(struct world *world, const struct ghost *ghost) {
     if (!store_lookup(world->store, span_of(ghost->after), &arena, &job, &found,
                       &err))
         world_fail(world, "cannot look up: %s", err.text);
+    const struct ghost *other = world_ghost(world, span_of(ghost->after));
+    /* A command that was assigned before is left alone. */
+    if (ghost->change && other && other->change && !other->effect &&
+        !world->tangled)
+        world_fail(world, "%s starts though %s was rolled back", ghost->id,
+                   ghost->after);
     if (!found || job.state != STATE_DONE)
         world_fail(world, "%s starts before %s is done", ghost->id,
                    ghost->after);
@@ -59,7 +65,7 @@ void judge_start(struct world *world, const struct process *process) {
                    ghost->id, process->task);
     if (!ghost->array && ++ghost->starts > 1 && ghost->at_most_once)
         world_fail(world, "%s ran twice", ghost->id);
-    if (ghost->change)
+    if (ghost->change && !ghost->rollback)
         judge_neighbours(world, ghost);
     judge_dependency(world, ghost);
     ghost->live++;
@@ -69,10 +75,28 @@ void judge_settled(struct world *world) {
     size_t live = 0;
     LIST_EACH (&world->processes, link) {
         const struct process *process = LIST_OF(link, struct process, link);
-        live += process->running && !process->probe;
+        live +=
+            process->running && !process->probe && process->revert_count == 0;
     }
     if (live > WORLD_SLOTS)
         world_fail(world, "%zu processes in %d slots", live, WORLD_SLOTS);
+}
+
+/* The registry's marks say what the target holds; what is in effect stands on
+ * nothing that is not. */
+static void judge_effect(struct world *world, const struct ghost *ghost,
+                         const struct job *job) {
+    const struct ghost *other =
+        ghost->after[0] ? world_ghost(world, span_of(ghost->after)) : NULL;
+    bool in = job->state == STATE_DONE && job->rolled_back_by.len == 0;
+    if (ghost->rollback && ghost->landings == 0)
+        return; /* it found nothing to revert, or did not come to it */
+    if (in != ghost->effect)
+        world_fail(world, "%s: the registry says %d, the target %d", ghost->id,
+                   in, ghost->effect);
+    if (in && other && other->change && !other->effect && !world->tangled)
+        world_fail(world, "%s is in effect and %s, which it needs, is not",
+                   ghost->id, other->id);
 }
 
 static void judge_job(struct world *world, struct ghost *ghost) {
@@ -89,7 +113,9 @@ static void judge_job(struct world *world, struct ghost *ghost) {
         world_fail(world, "%s never ends: %c %.*s", ghost->id,
                    job_state_letter(job.state), (int)job.reason.len,
                    job.reason.p);
-    if (found && ghost->change &&
+    if (found && ghost->change)
+        judge_effect(world, ghost, &job);
+    if (found && ghost->change && !ghost->rollback &&
         ghost->landings != (job.state == STATE_DONE ? 1u : 0u))
         world_fail(world, "%s is %s and landed %u times", ghost->id,
                    job_state_word(job.state), ghost->landings);

@@ -81,7 +81,8 @@ static enum fate draw_fate(struct world *world, bool change) {
 static size_t running(const struct world *world) {
     size_t count = 0;
     LIST_EACH (&((struct world *)(uintptr_t)world)->processes, link)
-        count += LIST_OF(link, struct process, link)->running;
+        count += LIST_OF(link, struct process, link)->running &&
+                 LIST_OF(link, struct process, link)->revert_count == 0;
     return count;
 }
 
@@ -94,7 +95,7 @@ static void process_begin(struct world *world, struct process *process) {
         wall_add_ms(world->now, (int64_t)draw(world, (uint64_t)most_ms) + 1);
     if (process->fate == FATE_FOR_EVER)
         process->ends = WALL_NEVER;
-    if (process->change && process->fate == FATE_DONE)
+    if (process->change && !process->probe && process->fate == FATE_DONE)
         process->lands = wall_add_ms(
             world->now, wall_ms_since(process->ends, world->now) * 3 / 4);
     trace(world, "begin %s attempt=%u task=%" PRIu64 " fate=%d%s", process->id,
@@ -109,9 +110,10 @@ static void process_begin(struct world *world, struct process *process) {
 static void begin_waiting(struct world *world) {
     LIST_EACH (&world->processes, link) {
         struct process *process = LIST_OF(link, struct process, link);
-        if (process->running)
+        if (process->running || process->killed)
             continue;
-        if (process->probe || running(world) < WORLD_SLOTS)
+        if (process->probe || process->revert_count > 0 ||
+            running(world) < WORLD_SLOTS)
             process_begin(world, process);
     }
 }
@@ -129,6 +131,7 @@ static void runner_start(void *ctx, const struct run_order *order) {
         order->probe ? FATE_DONE : draw_fate(world, process->change);
     snprintf(process->id, sizeof(process->id), "%.*s", (int)order->job->id.len,
              order->job->id.p);
+    world_revert_begins(world, process, order);
     list_push(&world->processes, &process->link);
 }
 
@@ -144,6 +147,9 @@ static void runner_stop(void *ctx, uint64_t handle, enum run_stop how) {
         int64_t grace_ms = how == RUN_STOP_KILL || !process->running
                                ? 0
                                : (int64_t)draw(world, 2000);
+        /* Some do not listen. */
+        if (how == RUN_STOP_HUP && process->running && chance(world, 10))
+            grace_ms = 60000;
         struct wall at = wall_add_ms(world->now, grace_ms);
         if (!process->running || at.ns < process->ends.ns)
             process->ends = at;
@@ -173,6 +179,8 @@ static struct span status_of(struct world *world,
         return (struct span){0};
     if (process->landed)
         return SPAN("done abc");
+    if (process->revert_count > 0 && !process->killed)
+        return world_revert_says(process);
     if (process->killed)
         return SPAN("stopped");
     switch (process->fate) {
@@ -222,6 +230,7 @@ static void process_end(struct world *world, struct process *process) {
           (int)end.status.len, end.status.p ? end.status.p : "");
     list_remove(&process->link);
     scheduler_ended(world->scheduler, &end);
+    free(process->reverts);
     free(process);
 }
 
@@ -231,7 +240,8 @@ static void process_land(struct world *world, struct process *process) {
         return; /* stopped just before the ref moved */
     if (ghost->landings == 0) {
         ghost->landings++;
-        process->landed = true;
+        ghost->effect = process->landed = true;
+        world_revert_lands(world, process);
         trace(world, "land  %s", process->id);
     }
 }
@@ -264,6 +274,9 @@ static void open_scheduler(struct world *world, bool recover) {
         .max_temp = WORLD_MAX_TEMP,
         .max_crash = 3,
         .wait_for_dep_ms = 60000,
+        .rollback_max = 12,
+        .rollback_files = world->seed % 3 == 0,
+        .hup_grace_ms = 3000,
         .seed = random_u64(&world->random),
         .actor = SPAN("daemon:sim"),
         .worker = SPAN("local"),
@@ -298,8 +311,10 @@ void world_close(struct world *world) {
     void *value;
     scheduler_free(world->scheduler);
     store_close(world->store);
-    while (map_next(&world->ghosts, &cursor, NULL, &value))
+    while (map_next(&world->ghosts, &cursor, NULL, &value)) {
+        free(((struct ghost *)value)->turned);
         free(value);
+    }
     map_clear(&world->ghosts);
 }
 
@@ -314,6 +329,7 @@ static void crash(struct world *world) {
         if (process->running && !process->probe)
             world_ghost(world, span_of(process->id))->live--;
         list_remove(&process->link);
+        free(process->reverts);
         free(process);
     }
     store_memory_crash(world->store);
@@ -344,7 +360,7 @@ static void on_admitted(void *ctx, struct store_batch *batch, bool ok,
     }
 }
 
-static struct ghost *ghost_new(struct world *world, const char *prefix) {
+struct ghost *world_ghost_new(struct world *world, const char *prefix) {
     struct ghost *ghost = mem_alloc(sizeof(*ghost));
     snprintf(ghost->id, sizeof(ghost->id), "%s%u", prefix, ++world->submitted);
     map_put(&world->ghosts, span_of(ghost->id), ghost);
@@ -388,10 +404,10 @@ static size_t draw_edges(struct world *world, struct ghost *ghost,
     return 1;
 }
 
-static void admit(struct world *world, struct ghost *ghost, struct job *job,
-                  const struct job_edge *edges, size_t edge_count,
-                  const struct job_touch *touches, size_t touch_count,
-                  const struct span *nodes, size_t node_count) {
+void world_admit(struct world *world, struct ghost *ghost, struct job *job,
+                 const struct job_edge *edges, size_t edge_count,
+                 const struct job_touch *touches, size_t touch_count,
+                 const struct span *nodes, size_t node_count) {
     unsigned char key[SET_KEY_BYTES];
     struct set_name name = {
         .csid = span_of(ghost->id),
@@ -421,7 +437,7 @@ static void admit(struct world *world, struct ghost *ghost, struct job *job,
 static void submit_change(struct world *world) {
     struct job_touch touches[WORLD_PATHS] = {0};
     struct job_edge edges[1];
-    struct ghost *ghost = ghost_new(world, "c");
+    struct ghost *ghost = world_ghost_new(world, "c");
     ghost->change = true;
     size_t edge_count = draw_edges(world, ghost, edges);
     size_t touch_count = draw_touches(world, ghost, touches);
@@ -432,12 +448,13 @@ static void submit_change(struct world *world) {
         .name = span_of(ghost->id),
         .cause = SPAN("person"),
     };
-    admit(world, ghost, &job, edges, edge_count, touches, touch_count, NULL, 0);
+    world_admit(world, ghost, &job, edges, edge_count, touches, touch_count,
+                NULL, 0);
 }
 
 static void submit_command(struct world *world) {
     struct job_edge edges[1];
-    struct ghost *ghost = ghost_new(world, "j");
+    struct ghost *ghost = world_ghost_new(world, "j");
     size_t edge_count = draw_edges(world, ghost, edges);
     char spec[160];
     ghost->at_most_once = chance(world, 15);
@@ -453,8 +470,8 @@ static void submit_command(struct world *world) {
         .spec = span_of(spec),
         .cause = chance(world, 10) ? SPAN("run") : SPAN("person"),
     };
-    admit(world, ghost, &job, edges, edge_count, NULL, 0, nodes,
-          ghost->array ? COUNT(nodes) : 0);
+    world_admit(world, ghost, &job, edges, edge_count, NULL, 0, nodes,
+                ghost->array ? COUNT(nodes) : 0);
 }
 
 static void ignore(void *ctx, struct store_batch *batch, bool ok,
@@ -501,7 +518,8 @@ static void hold_or_release(struct world *world, const struct job *job) {
 
 static void retry(struct world *world, const struct job *job) {
     struct store_batch *batch = batch_of_person(world);
-    if (job->kind == JOB_CHANGE || job->state == STATE_DONE) {
+    if (job->kind == JOB_CHANGE || job->state == STATE_DONE ||
+        job->state == STATE_ABANDONED) {
         store_batch_free(batch);
         return;
     }
@@ -533,7 +551,9 @@ void world_act(struct world *world) {
     struct arena arena = ARENA_INIT;
     uint64_t n = draw(world, 100);
     struct job *job;
-    if (n < 30)
+    if (n >= 94)
+        world_roll_back(world);
+    else if (n < 30)
         submit_change(world);
     else if (n < 60)
         submit_command(world);

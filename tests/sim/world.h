@@ -29,6 +29,8 @@ struct process {
     unsigned attempt;
     bool change, probe, running;
     bool killed, landed;
+    struct ghost **reverts; /* of a rollback */
+    size_t revert_count;
     enum fate fate;
     struct wall ends, lands; /* lands: the moment the ref moves */
     char id[80];
@@ -46,6 +48,11 @@ struct ghost {
     unsigned landings;
     bool acknowledged;
     bool cancelled;
+    /* Rollback: of sets, whether they are in effect on the target; of RBs, what
+     * they turned. */
+    bool effect, rollback;
+    struct ghost **turned;
+    size_t turned_count;
 };
 
 struct world {
@@ -56,8 +63,9 @@ struct world {
     struct list processes;
     struct map ghosts; /* id -> struct ghost */
     unsigned submitted;
-    unsigned crashes;
-    bool calm; /* faults have stopped */
+    unsigned crashes, rollbacks;
+    bool tangled; /* a rollback was rolled back */
+    bool calm;    /* faults have stopped */
     bool trace;
     uint64_t seed;
 };
@@ -73,6 +81,19 @@ void world_pass(struct world *world, int64_t most_ms);
 /* Faults stop, holds are lifted, what runs for ever is cancelled, and time
  * passes until nothing lives. False: it never does. */
 bool world_drain(struct world *world);
+
+/* world_rollback.c: somebody wants sets back; a rollback's process; the ref
+ * moves; what it says in the end. */
+void world_roll_back(struct world *world);
+void world_revert_begins(struct world *world, struct process *process,
+                         const struct run_order *order);
+void world_revert_lands(struct world *world, struct process *process);
+struct span world_revert_says(const struct process *process);
+void world_admit(struct world *world, struct ghost *ghost, struct job *job,
+                 const struct job_edge *edges, size_t edge_count,
+                 const struct job_touch *touches, size_t touch_count,
+                 const struct span *nodes, size_t node_count);
+struct ghost *world_ghost_new(struct world *world, const char *prefix);
 
 struct ghost *world_ghost(struct world *world, struct span id);
 /* Ends the program with the seed. */

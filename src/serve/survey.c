@@ -1,0 +1,334 @@
+#include "serve/survey.h"
+
+#include <stdlib.h>
+
+#include "base/json.h"
+#include "wire/meta.h"
+
+enum { FILES_MAX = 5000 };
+
+/* While one is made. */
+struct asking {
+    struct store *store;
+    struct survey *survey;
+    const struct rollback_entry *entries;
+    size_t entry_count;
+    struct rollback_node *nodes; /* the answer being gathered */
+    size_t count, cap;
+};
+
+void survey_clear(struct survey *survey) {
+    rollback_free(survey->rollback);
+    arena_clear(&survey->arena);
+    *survey = (struct survey){0};
+}
+
+/* ---- facts --------------------------------------------------------------- */
+
+static enum job_state state_of(const struct asking *asking,
+                               const struct job *job) {
+    if (job->state != STATE_ABANDONED)
+        return job->state;
+    for (size_t i = 0; i < asking->entry_count; i++) {
+        enum job_state was = asking->entries[i].was;
+        if (asking->entries[i].num != job->num)
+            continue;
+        /* What ran is to wait when it comes back. */
+        return (STATES_WAITING & STATE_BIT(was)) ? was : STATE_PENDING;
+    }
+    return job->state;
+}
+
+static bool node_add(struct asking *asking, const struct job *job,
+                     struct err *err) {
+    struct arena scratch = ARENA_INIT;
+    struct job_touch *touches;
+    size_t files = 0;
+    bool ok =
+        job->kind != JOB_CHANGE ||
+        store_touches(asking->store, job->num, &scratch, &touches, &files, err);
+    arena_clear(&scratch);
+    if (!ok)
+        return false;
+    if (asking->count == asking->cap) {
+        asking->cap = asking->cap ? asking->cap * 2 : 16;
+        asking->nodes =
+            mem_grow(asking->nodes, asking->cap, sizeof(*asking->nodes));
+    }
+    asking->nodes[asking->count++] = (struct rollback_node){
+        .num = job->num,
+        .id = arena_span(&asking->survey->arena, job->id),
+        .kind = job->kind,
+        .job_class = job->job_class,
+        .state = state_of(asking, job),
+        .target = arena_span(&asking->survey->arena, job->target),
+        .rolled_back_by =
+            arena_span(&asking->survey->arena, job->rolled_back_by),
+        .files = files,
+        .state_seq = job->state_seq,
+    };
+    return true;
+}
+
+static bool answer_primary(struct asking *asking, struct span id,
+                           struct err *err) {
+    CLEANUP(arena_clear) struct arena arena = ARENA_INIT;
+    struct job job;
+    bool found;
+    if (!store_lookup(asking->store, id, &arena, &job, &found, err))
+        return false;
+    return !found || node_add(asking, &job, err);
+}
+
+static bool add_num(struct asking *asking, uint64_t num, struct err *err) {
+    CLEANUP(arena_clear) struct arena arena = ARENA_INIT;
+    struct job job;
+    return store_job(asking->store, num, &arena, &job, err) &&
+           node_add(asking, &job, err);
+}
+
+static bool add_dependents(struct asking *asking, struct span id,
+                           struct err *err) {
+    CLEANUP(arena_clear) struct arena arena = ARENA_INIT;
+    struct store_edge_to *edges;
+    size_t count;
+    if (!store_edges_to(asking->store, id, &arena, &edges, &count, err))
+        return false;
+    for (size_t i = 0; i < count; i++)
+        if (edges[i].kind == EDGE_DEPENDENCY &&
+            !add_num(asking, edges[i].num, err))
+            return false;
+    return true;
+}
+
+/* Whoever depends on a set that this one stands in for depends on this one
+ * (D8); `depth` ends a ring of them, which nobody can make. */
+static bool answer_dependents(struct asking *asking, struct span id,
+                              uint64_t num, unsigned depth, struct err *err) {
+    enum { CHAIN_MAX = 64 };
+    CLEANUP(arena_clear) struct arena arena = ARENA_INIT;
+    struct job_edge *edges;
+    size_t count;
+    if (!add_dependents(asking, id, err) ||
+        !store_edges_from(asking->store, num, &arena, &edges, &count, err))
+        return false;
+    for (size_t i = 0; i < count; i++) {
+        struct job old;
+        bool found;
+        if (edges[i].kind != EDGE_SUPERSEDES || depth == CHAIN_MAX)
+            continue;
+        if (!store_lookup(asking->store, edges[i].to, &arena, &old, &found,
+                          err))
+            return false;
+        if (found &&
+            !answer_dependents(asking, old.id, old.num, depth + 1, err))
+            return false;
+    }
+    return true;
+}
+
+static bool landed_later(const struct job *job, const struct job *than) {
+    return job->kind == JOB_CHANGE && job->state == STATE_DONE &&
+           job->rolled_back_by.len == 0 && job->state_seq > than->state_seq &&
+           span_equal(job->target, than->target);
+}
+
+static bool answer_later(struct asking *asking, uint64_t num, struct err *err) {
+    CLEANUP(arena_clear) struct arena arena = ARENA_INIT;
+    struct job job;
+    struct job_touch *touches;
+    size_t count;
+    if (!store_job(asking->store, num, &arena, &job, err) ||
+        !store_touches(asking->store, num, &arena, &touches, &count, err))
+        return false;
+    for (size_t i = 0; i < count; i++) {
+        CLEANUP(arena_clear) struct arena page = ARENA_INIT;
+        struct job *jobs;
+        size_t job_count;
+        if (!store_touching(asking->store, touches[i].path, 0, &page, &jobs,
+                            &job_count, err))
+            return false;
+        for (size_t k = 0; k < job_count; k++)
+            if (landed_later(&jobs[k], &job) &&
+                !node_add(asking, &jobs[k], err))
+                return false;
+    }
+    return true;
+}
+
+static bool answer(struct asking *asking,
+                   const struct rollback_question *question, struct err *err) {
+    asking->count = 0;
+    switch (question->asked) {
+    case ROLLBACK_ASK_PRIMARY:
+        return answer_primary(asking, question->id, err);
+    case ROLLBACK_ASK_DEPENDENTS:
+        return answer_dependents(asking, question->id, question->num, 0, err);
+    case ROLLBACK_ASK_LATER:
+        return answer_later(asking, question->num, err);
+    }
+    return true;
+}
+
+static bool ask_all(struct asking *asking, struct err *err) {
+    struct survey *survey = asking->survey;
+    struct rollback_question question;
+    bool ok = true;
+    survey->rollback = rollback_new(&survey->order);
+    while (ok && rollback_asks(survey->rollback, &question)) {
+        ok = answer(asking, &question, err);
+        if (ok)
+            rollback_answer(survey->rollback, asking->nodes, asking->count);
+    }
+    free(asking->nodes);
+    if (!ok)
+        return err_wrap(err, "cannot see what a rollback would take");
+    rollback_decide(survey->rollback, &survey->arena, &survey->decision);
+    return true;
+}
+
+/* ---- of an RB ------------------------------------------------------------ */
+
+static bool read_meta(const struct job *rb, struct arena *arena,
+                      struct meta *ret_meta, struct err *err) {
+    struct json_value spec, member;
+    struct span text;
+    struct refusal why = {0};
+    if (!json_parse(rb->spec, &spec, err) || spec.type != JSON_OBJECT ||
+        !json_member(spec, "meta", &member) ||
+        !json_get_string(member, arena, &text))
+        return err_set(err, ERR_DATA,
+                       "the registry has no meta of rollback '%.*s'",
+                       (int)rb->id.len, rb->id.p);
+    return meta_parse(text, NULL, arena, ret_meta, &why) ||
+           err_set(err, ERR_DATA, "meta of rollback '%.*s': %s",
+                   (int)rb->id.len, rb->id.p, why.text);
+}
+
+struct span rollback_because(const struct job *rb, struct arena *arena) {
+    struct meta meta;
+    struct err err;
+    return read_meta(rb, arena, &meta, &err) ? meta.message : SPAN("");
+}
+
+static bool read_primaries(struct store *store, const struct job *rb,
+                           struct survey *survey, struct err *err) {
+    struct job_edge *edges;
+    size_t count, kept = 0;
+    if (!store_edges_from(store, rb->num, &survey->arena, &edges, &count, err))
+        return false;
+    struct span *ids = arena_alloc(&survey->arena, (count + 1) * sizeof(*ids));
+    for (size_t i = 0; i < count; i++)
+        if (edges[i].kind == EDGE_ROLLBACK)
+            ids[kept++] = edges[i].to;
+    survey->order.primaries = ids;
+    survey->order.primary_count = kept;
+    return true;
+}
+
+static bool read_wishes(const struct job *rb, struct survey *survey,
+                        struct err *err) {
+    struct meta meta;
+    if (!read_meta(rb, &survey->arena, &meta, err))
+        return false;
+    const struct section *closure = sections_find(&meta.sections, "closure");
+    if (meta.rb_limit > 0)
+        survey->order.sets_max = (size_t)meta.rb_limit;
+    if (closure && closure->lines.count > 0)
+        survey->order.files = span_is(closure->lines.items[0], "deps+files");
+    return true;
+}
+
+bool survey_rollback(struct store *store, const struct job *rb,
+                     const struct survey_limits *limits,
+                     const struct rollback_entry *entries, size_t entry_count,
+                     struct survey *ret_survey, struct err *err) {
+    *ret_survey = (struct survey){
+        .order = {.sets_max = limits->sets_max,
+                  .files_max = FILES_MAX,
+                  .files = limits->files},
+    };
+    ret_survey->order.id = arena_span(&ret_survey->arena, rb->id);
+    ret_survey->order.target = arena_span(&ret_survey->arena, rb->target);
+    struct asking asking = {.store = store,
+                            .survey = ret_survey,
+                            .entries = entries,
+                            .entry_count = entry_count};
+    return read_primaries(store, rb, ret_survey, err) &&
+           read_wishes(rb, ret_survey, err) && ask_all(&asking, err);
+}
+
+bool survey_preview(struct store *store, const struct span *ids, size_t count,
+                    const struct survey_limits *limits,
+                    struct survey *ret_survey, struct err *err) {
+    *ret_survey = (struct survey){
+        .order = {.primaries = ids,
+                  .primary_count = count,
+                  .sets_max = limits->sets_max,
+                  .files_max = FILES_MAX,
+                  .files = limits->files},
+    };
+    struct asking asking = {.store = store, .survey = ret_survey};
+    return ask_all(&asking, err);
+}
+
+/* ---- marks --------------------------------------------------------------- */
+
+/* One turn of a set that goes out of effect, or comes in again, by `by`. */
+struct turn {
+    struct store *store;
+    struct store_batch *batch;
+    struct span because;
+};
+
+static bool turn_members(const struct turn *turn, const struct job *rb, bool in,
+                         unsigned depth, struct err *err);
+
+static bool turn_one(const struct turn *turn, uint64_t num, struct span by,
+                     bool in, unsigned depth, struct err *err) {
+    CLEANUP(arena_clear) struct arena arena = ARENA_INIT;
+    struct job job;
+    if (!store_job(turn->store, num, &arena, &job, err))
+        return false;
+    struct span was = in ? by : SPAN("");
+    /* Another rollback has it by now: it is that one's affair. */
+    if (!span_equal(job.rolled_back_by, was))
+        return true;
+    store_mark(turn->batch, num, was, in ? SPAN("") : by, turn->because);
+    return job.job_class != CLASS_RB ||
+           turn_members(turn, &job, !in, depth + 1, err);
+}
+
+/* `in`: what `rb` had taken out comes in again. */
+static bool turn_members(const struct turn *turn, const struct job *rb, bool in,
+                         unsigned depth, struct err *err) {
+    enum { DEPTH_MAX = 100 };
+    CLEANUP(arena_clear) struct arena arena = ARENA_INIT;
+    struct store_rollback plan;
+    struct rollback_entry *entries;
+    size_t count;
+    bool found;
+    if (!store_rollback(turn->store, rb->num, &arena, &plan, &found, err))
+        return false;
+    if (!found || depth == DEPTH_MAX)
+        return true;
+    if (!rollback_entries_parse(plan.members, &arena, &entries, &count))
+        return err_set(err, ERR_DATA, "the plan of rollback '%.*s' is damaged",
+                       (int)rb->id.len, rb->id.p);
+    for (size_t i = 0; i < count; i++)
+        if (entries[i].reverted &&
+            !turn_one(turn, entries[i].num, rb->id, in, depth, err))
+            return false;
+    return true;
+}
+
+bool rollback_marks(struct store *store, struct store_batch *batch,
+                    struct span rb_id, const struct rollback_entry *entries,
+                    size_t count, struct err *err) {
+    struct turn turn = {store, batch, rb_id};
+    for (size_t i = 0; i < count; i++)
+        if (entries[i].reverted &&
+            !turn_one(&turn, entries[i].num, rb_id, false, 0, err))
+            return false;
+    return true;
+}

@@ -1,0 +1,114 @@
+/* Rollbacks in the pretend world: who asks for one, and what the target holds
+ * after it. */
+#include "sim/world.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+/* ---- asking -------------------------------------------------------------- */
+
+static struct ghost *pick_set(struct world *world) {
+    size_t count = map_count(&world->ghosts), cursor = 0, at = 0;
+    void *value;
+    if (count == 0)
+        return NULL;
+    size_t wanted = (size_t)random_below(&world->random, count);
+    while (map_next(&world->ghosts, &cursor, NULL, &value))
+        if (at++ >= wanted && ((struct ghost *)value)->change)
+            return value;
+    return NULL;
+}
+
+void world_roll_back(struct world *world) {
+    struct ghost *chosen[2] = {pick_set(world), NULL};
+    if (!chosen[0])
+        return;
+    if (random_percent(&world->random, 30))
+        chosen[1] = pick_set(world);
+    char spec[400];
+    struct job_edge edges[2];
+    size_t count = 0;
+    for (size_t i = 0; i < 2; i++)
+        if (chosen[i] && (i == 0 || chosen[1] != chosen[0]))
+            edges[count++] =
+                (struct job_edge){EDGE_ROLLBACK, span_of(chosen[i]->id)};
+    for (size_t i = 0; i < count; i++)
+        world->tangled |= chosen[i]->rollback;
+    struct ghost *ghost = world_ghost_new(world, "r");
+    ghost->change = ghost->rollback = true;
+    snprintf(spec, sizeof(spec),
+             "{\"meta\":\"##movetype\\nRB\\n##target\\nmain\\n##dependencies"
+             "\\n%s\\n%s\\n##message\\nbecause\\n\"}",
+             chosen[0]->id, count > 1 ? chosen[1]->id : "");
+    struct job job = {
+        .kind = JOB_CHANGE,
+        .job_class = CLASS_RB,
+        .target = SPAN("main"),
+        .name = span_of(ghost->id),
+        .spec = span_of(spec),
+        .cause = SPAN("person"),
+    };
+    world->rollbacks++;
+    world_admit(world, ghost, &job, edges, count, NULL, 0, NULL, 0);
+}
+
+/* ---- its process --------------------------------------------------------- */
+
+void world_revert_begins(struct world *world, struct process *process,
+                         const struct run_order *order) {
+    if (order->member_count == 0)
+        return;
+    process->reverts =
+        mem_alloc(order->member_count * sizeof(*process->reverts));
+    process->revert_count = order->member_count;
+    for (size_t i = 0; i < order->member_count; i++) {
+        process->reverts[i] = world_ghost(world, order->members[i].id);
+        if (!process->reverts[i])
+            world_fail(world, "a rollback of what was never there");
+        /* Whatever landed is on the target by now, and nothing runs. */
+        if (process->reverts[i]->live > 0)
+            world_fail(world, "%s is reverted while it runs",
+                       process->reverts[i]->id);
+    }
+}
+
+static void turn(struct world *world, struct ghost *ghost, bool in) {
+    if (ghost->effect == in)
+        world_fail(world, "%s is turned %s twice", ghost->id,
+                   in ? "in" : "out");
+    ghost->effect = in;
+    for (size_t i = 0; i < ghost->turned_count; i++)
+        turn(world, ghost->turned[i], !in);
+}
+
+void world_revert_lands(struct world *world, struct process *process) {
+    struct ghost *ghost = world_ghost(world, span_of(process->id));
+    if (process->revert_count == 0)
+        return;
+    ghost->turned = mem_alloc(process->revert_count * sizeof(struct ghost *));
+    for (size_t i = 0; i < process->revert_count; i++) {
+        struct ghost *member = process->reverts[i];
+        /* A rollback that reverted nothing has nothing to be turned. */
+        if (member->rollback && member->landings == 0)
+            continue;
+        turn(world, member, false);
+        ghost->turned[ghost->turned_count++] = member;
+    }
+}
+
+struct span world_revert_says(const struct process *process) {
+    switch (process->fate) {
+    case FATE_CONFLICT:
+    case FATE_FAILS:
+        return SPAN("failed rb-conflict src/a.c also changed by c9");
+    case FATE_TEMPORARY:
+        return SPAN("temporary the repository is busy");
+    case FATE_DONE:
+        return SPAN("already-landed abc");
+    case FATE_SIGNAL:
+    case FATE_FOR_EVER:
+    case FATE_CANNOT:
+    default:
+        return (struct span){0};
+    }
+}
