@@ -1,6 +1,6 @@
 /* The first simulator: the scheduler's own code over a pretend world.
  *
- *     test_sim                       as a test: seeds 1 to 300
+ *     test_sim                       as a test: seeds 1 to 1000
  *     test_sim --seed N [--trace]    one seed again
  *     test_sim --seeds FROM TO       a campaign                              */
 #include <inttypes.h>
@@ -31,7 +31,7 @@ static void run(uint64_t seed, bool trace) {
 }
 
 int main(int argc, char **argv) {
-    uint64_t from = 1, to = 300;
+    uint64_t from = 1, to = 1000;
     bool trace = false;
     log_init("sim", LOG_ERROR);
     for (int i = 1; i < argc; i++) {

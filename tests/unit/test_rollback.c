@@ -1,0 +1,277 @@
+#include "support/test.h"
+
+#include <string.h>
+
+#include "core/rollback.h"
+#include "core/walk.h"
+
+/* ---- a small graph, told in words -----------------------------------------
+ */
+
+struct known {
+    const char *id, *needs; /* ids with blanks between */
+    enum job_state state;
+    const char *target;
+    enum job_kind kind;
+    const char *by; /* rolled back by */
+    const char *files;
+};
+
+static const struct known *graph;
+static size_t graph_count;
+static struct arena arena;
+
+static void set_graph(const struct known *nodes, size_t count) {
+    graph = nodes;
+    graph_count = count;
+}
+#define GRAPH(...)                                     \
+    static const struct known nodes[] = {__VA_ARGS__}; \
+    set_graph(nodes, COUNT(nodes))
+
+static bool has_word(const char *words, const char *word) {
+    struct span rest = span_of(words ? words : ""), one;
+    while (span_cut(&rest, ' ', &one))
+        if (span_is(one, word))
+            return true;
+    return false;
+}
+
+static struct rollback_node node_at(size_t at) {
+    const struct known *known = &graph[at];
+    return (struct rollback_node){
+        .num = at + 1,
+        .id = span_of(known->id),
+        .kind = known->kind,
+        .job_class = CLASS_DC,
+        .state = known->state,
+        .target = span_of(known->target ? known->target : "main"),
+        .rolled_back_by = span_of(known->by ? known->by : ""),
+        .files = known->files ? strlen(known->files) : 1,
+        .state_seq = at + 1,
+    };
+}
+
+static void answer(struct rollback *rollback,
+                   const struct rollback_question *question) {
+    struct rollback_node nodes[20];
+    size_t count = 0;
+    for (size_t i = 0; i < graph_count; i++) {
+        bool yes = false;
+        if (question->asked == ROLLBACK_ASK_PRIMARY)
+            yes = span_is(question->id, graph[i].id);
+        else if (question->asked == ROLLBACK_ASK_DEPENDENTS)
+            yes = has_word(graph[i].needs, graph[question->num - 1].id);
+        else if (graph[i].files && i + 1 > question->num)
+            yes = strpbrk(graph[i].files, graph[question->num - 1].files);
+        if (yes)
+            nodes[count++] = node_at(i);
+    }
+    rollback_answer(rollback, nodes, count);
+}
+
+/* "C1 revert, C2 stop": or the reason why not, and the sentence. */
+static const char *taken(const char *ids, size_t sets_max, bool files) {
+    static char out[2000];
+    struct span primaries[8], rest = span_of(ids);
+    size_t count = 0;
+    while (span_cut(&rest, ' ', &primaries[count]))
+        count++;
+    struct rollback_order order = {.primaries = primaries,
+                                   .primary_count = count,
+                                   .sets_max = sets_max,
+                                   .files = files};
+    struct rollback *rollback = rollback_new(&order);
+    struct rollback_question question;
+    struct rollback_decision decision;
+    while (rollback_asks(rollback, &question))
+        answer(rollback, &question);
+    rollback_decide(rollback, &arena, &decision);
+    struct text text = TEXT_INIT;
+    if (decision.verdict != ROLLBACK_GO)
+        text_addf(&text, "%s: %.*s", rollback_verdict_reason(decision.verdict),
+                  (int)decision.detail.len, decision.detail.p);
+    for (size_t i = 0; decision.verdict == ROLLBACK_GO && i < decision.count;
+         i++)
+        text_addf(&text, "%s%*s%.*s %s", i ? ", " : "",
+                  (int)decision.members[i].depth, "",
+                  (int)decision.members[i].node.id.len,
+                  decision.members[i].node.id.p,
+                  rollback_fate_word(decision.members[i].fate));
+    snprintf(out, sizeof(out), "%s", text_string(&text));
+    text_clear(&text);
+    rollback_free(rollback);
+    arena_clear(&arena);
+    return out;
+}
+
+/* ---- the closure -----------------------------------------------------------
+ */
+
+static void dependents_go_along_at_any_depth(void **state) {
+    (void)state;
+    GRAPH({"C1", "", STATE_DONE}, {"C2", "C1", STATE_DONE},
+          {"C3", "C2", STATE_EXECUTING}, {"C4", "C2 C1", STATE_STAGED},
+          {"C5", "C4", STATE_QUEUED}, {"C6", "", STATE_DONE});
+    assert_string_equal(taken("C1", 0, false),
+                        "C1 revert,  C2 revert,  C4 abandon,   C3 stop,   C5 "
+                        "abandon");
+    assert_string_equal(taken("C3", 0, false), "C3 stop");
+    assert_string_equal(taken("C2 C6", 0, false),
+                        "C2 revert, C6 revert,  C3 stop,  C4 abandon,   C5 "
+                        "abandon");
+}
+
+static void what_failed_ends_its_branch(void **state) {
+    (void)state;
+    GRAPH({"C1", "", STATE_DONE}, {"C2", "C1", STATE_FAILED},
+          {"C3", "C2", STATE_DONE}, {"C4", "C1", STATE_TERMINATED},
+          {"C5", "C1", STATE_DONE, .by = "R0"});
+    assert_string_equal(taken("C1", 0, false),
+                        "C1 revert,  C2 nothing,  C4 nothing,  C5 nothing");
+}
+
+static void commands_that_wait_are_abandoned_others_passed(void **state) {
+    (void)state;
+    GRAPH({"C1", "", STATE_DONE}, {"j1", "C1", STATE_DONE, .kind = JOB_COMMAND},
+          {"j2", "C1", STATE_PENDING, .kind = JOB_COMMAND},
+          {"C3", "j1", STATE_DONE});
+    assert_string_equal(taken("C1", 0, false),
+                        "C1 revert,  j1 stays,  j2 abandon,   C3 revert");
+}
+
+static void later_sets_on_the_same_file_go_along_when_asked(void **state) {
+    (void)state;
+    GRAPH({"C1", "", STATE_DONE, .files = "ab"},
+          {"C2", "", STATE_DONE, .files = "b"},
+          {"C3", "C2", STATE_DONE, .files = "z"},
+          {"C4", "", STATE_DONE, .files = "x"});
+    assert_string_equal(taken("C1", 0, false), "C1 revert");
+    assert_string_equal(taken("C1", 0, true),
+                        "C1 revert,  C2 revert,   C3 revert");
+    assert_string_equal(taken("C2", 0, true), "C2 revert,  C3 revert");
+}
+
+/* ---- verdicts --------------------------------------------------------------
+ */
+
+static void unknown_ids_are_named(void **state) {
+    (void)state;
+    GRAPH({"C1", "", STATE_DONE});
+    assert_string_equal(taken("C1 C9", 0, false),
+                        "rb-unknown: no job 'C9' is known");
+}
+
+static void one_target_at_a_time(void **state) {
+    (void)state;
+    GRAPH({"C1", "", STATE_DONE}, {"C2", "", STATE_DONE, .target = "site"},
+          {"C3", "C1", STATE_DONE, .target = "site"}, {"C4", "", STATE_DONE},
+          {"C5", "C4", STATE_STAGED, .target = "site"},
+          {"j1", "", STATE_DONE, .kind = JOB_COMMAND});
+    assert_string_equal(taken("C4 C2", 0, false),
+                        "rb-target: 'C2' is of target 'site', this rollback "
+                        "of 'main': make one rollback for each");
+    assert_string_equal(taken("C1", 0, false),
+                        "rb-target: 'C3' of target 'site' depends on what is "
+                        "to be rolled back: roll it back first");
+    assert_string_equal(taken("C4", 0, false), "C4 revert,  C5 abandon");
+    assert_string_equal(taken("j1", 0, false),
+                        "rb-target: 'j1' is a command: only change sets can "
+                        "be rolled back");
+}
+
+static void nothing_left_to_take_back_is_said(void **state) {
+    (void)state;
+    GRAPH({"C1", "", STATE_FAILED}, {"C2", "", STATE_DONE, .by = "R7"});
+    assert_string_equal(taken("C1 C2", 0, false),
+                        "rb-nothing: nothing to take back: 'C1' is failed, "
+                        "'C2' is rolled back by 'R7' already");
+}
+
+static void too_many_sets_are_listed(void **state) {
+    (void)state;
+    GRAPH({"C1", "", STATE_DONE}, {"C2", "C1", STATE_DONE},
+          {"C3", "C1", STATE_FAILED});
+    assert_string_equal(taken("C1", 2, false),
+                        "C1 revert,  C2 revert,  C3 nothing");
+    assert_non_null(strstr(taken("C1", 1, false),
+                           "rb-too-large: 2 sets with 2 files would go, at "
+                           "most 1"));
+    assert_non_null(strstr(taken("C1", 1, false), "C1 C2"));
+}
+
+/* ---- the plan --------------------------------------------------------------
+ */
+
+static void a_plan_reads_back(void **state) {
+    (void)state;
+    const struct rollback_entry entries[] = {{7, STATE_QUEUED, false},
+                                             {12, STATE_DONE, true}};
+    struct text text = TEXT_INIT;
+    struct rollback_entry *back;
+    size_t count;
+    for (size_t i = 0; i < COUNT(entries); i++)
+        rollback_entry_format(&entries[i], &text);
+    assert_string_equal(text_string(&text), "7 Q\n12 D reverted\n");
+    assert_true(
+        rollback_entries_parse(text_span(&text), &arena, &back, &count));
+    assert_int_equal(count, 2);
+    assert_int_equal(back[1].num, 12);
+    assert_true(back[1].reverted);
+    assert_int_equal(back[0].was, STATE_QUEUED);
+    text_clear(&text);
+    static const char *const bad[] = {
+        "7\n", "x Q\n", "7 Z\n", "7 Q gone\n", "7 Q reverted more\n", "\n"};
+    for (size_t i = 0; i < COUNT(bad); i++)
+        assert_false(
+            rollback_entries_parse(span_of(bad[i]), &arena, &back, &count));
+    arena_clear(&arena);
+}
+
+static void phases_have_words(void **state) {
+    (void)state;
+    enum rollback_phase phase;
+    for (int i = ROLLBACK_STOPPING; i <= ROLLBACK_UNDONE; i++) {
+        assert_true(rollback_phase_parse(
+            span_of(rollback_phase_word((enum rollback_phase)i)), &phase));
+        assert_int_equal(phase, i);
+    }
+    assert_false(rollback_phase_parse(SPAN("begun"), &phase));
+}
+
+static void a_walk_meets_each_number_once(void **state) {
+    (void)state;
+    struct walk walk = WALK_INIT;
+    size_t at;
+    assert_true(walk_add(&walk, 5, WALK_START));
+    assert_false(walk_add(&walk, 5, WALK_START));
+    assert_true(walk_next(&walk, &at));
+    assert_true(walk_add(&walk, 100000000, at));
+    assert_true(walk_add(&walk, 4095, at));
+    assert_true(walk_add(&walk, 4096, at));
+    assert_false(walk_met(&walk, 4097));
+    assert_true(walk_met(&walk, 4096));
+    assert_int_equal(walk.steps[1].depth, 1);
+    assert_int_equal(walk.steps[1].from, 0);
+    for (int i = 0; i < 3; i++)
+        assert_true(walk_next(&walk, &at));
+    assert_false(walk_next(&walk, &at));
+    walk_clear(&walk);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(dependents_go_along_at_any_depth),
+        cmocka_unit_test(what_failed_ends_its_branch),
+        cmocka_unit_test(commands_that_wait_are_abandoned_others_passed),
+        cmocka_unit_test(later_sets_on_the_same_file_go_along_when_asked),
+        cmocka_unit_test(unknown_ids_are_named),
+        cmocka_unit_test(one_target_at_a_time),
+        cmocka_unit_test(nothing_left_to_take_back_is_said),
+        cmocka_unit_test(too_many_sets_are_listed),
+        cmocka_unit_test(a_plan_reads_back),
+        cmocka_unit_test(phases_have_words),
+        cmocka_unit_test(a_walk_meets_each_number_once),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
