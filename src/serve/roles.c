@@ -367,6 +367,7 @@ static void scheduler_options_of(const struct roles *roles, struct arena *arena,
         targets[i] = (struct scheduler_target){
             .name = config->targets[i].name,
             .lanes = (unsigned)config->targets[i].lanes,
+            .by_command = config->targets[i].command.count > 0,
         };
     bool exec = roles->options.roles & DAEMON_EXEC;
     bool queue = roles->options.roles & DAEMON_QUEUE;

@@ -46,6 +46,7 @@ static void take_options(struct scheduler *scheduler,
         targets[i] = (struct scheduler_target){
             .name = arena_span(&names, options->targets[i].name),
             .lanes = options->targets[i].lanes,
+            .by_command = options->targets[i].by_command,
         };
     scheduler->options = *options;
     scheduler->options.actor = arena_span(&names, options->actor);

@@ -29,7 +29,8 @@ enum { SCHEDULER_STAGES = 1, SCHEDULER_STARTS = 2 };
 
 struct scheduler_target {
     struct span name;
-    unsigned lanes; /* sets applying at one time; 0 = no limit */
+    unsigned lanes;  /* sets applying at one time; 0 = no limit */
+    bool by_command; /* not a branch */
 };
 
 struct scheduler_options {
@@ -37,14 +38,14 @@ struct scheduler_options {
     unsigned slots; /* concurrency */
     unsigned max_temp, max_crash;
     int64_t wait_for_dep_ms;
-    int64_t age_step_ms; /* 0 = off */
+    int64_t age_step_ms;   /* 0 = off */
     unsigned rollback_max; /* sets one rollback may take; 0 = no limit */
     bool rollback_files;   /* closure deps+files, unless the RB says */
     int64_t hup_grace_ms;  /* between HUP and KILL of a member */
-    uint64_t job_limit;  /* stop starting after so many; 0 = none */
-    uint64_t seed;       /* of jitter */
-    struct span actor;   /* "daemon:exec" */
-    struct span worker;  /* "local" */
+    uint64_t job_limit;    /* stop starting after so many; 0 = none */
+    uint64_t seed;         /* of jitter */
+    struct span actor;     /* "daemon:exec" */
+    struct span worker;    /* "local" */
     const struct scheduler_target *targets;
     size_t target_count;
 };

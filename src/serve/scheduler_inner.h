@@ -56,8 +56,8 @@ struct attempt {
     bool is_started;   /* handed to the runner */
     bool is_lasting;   /* known to run */
     bool is_withdrawn; /* asked for, should it not have begun */
-    bool is_ended; /* in scheduler.ended */
-    bool recovery; /* found executing at the start; only probed */
+    bool is_ended;     /* in scheduler.ended */
+    bool recovery;     /* found executing at the start; only probed */
     /* Changes whose end leaves it open whether they landed are probed. */
     bool probing, probed, landed;
     uint64_t probe_handle; /* 0: not under way */
@@ -102,12 +102,12 @@ enum plan_kind {
     PLAN_TAKE,   /* a rollback begins */
     PLAN_MORE,   /* it takes more */
     PLAN_REVERT, /* its process may start */
-    PLAN_END,   /* of an attempt */
-    PLAN_START, /* of an attempt */
-    PLAN_BEGIN, /* of an array */
-    PLAN_OVER,  /* an array ends without an attempt that ends */
-    PLAN_STAGE, /* what the order proposed */
-    PLAN_RANK   /* the same: another rank */
+    PLAN_END,    /* of an attempt */
+    PLAN_START,  /* of an attempt */
+    PLAN_BEGIN,  /* of an array */
+    PLAN_OVER,   /* an array ends without an attempt that ends */
+    PLAN_STAGE,  /* what the order proposed */
+    PLAN_RANK    /* the same: another rank */
 };
 
 /* What the batch under way is to bring about. */
@@ -230,6 +230,10 @@ void rollback_ended(struct scheduler *scheduler, const struct attempt *attempt);
 struct retry_verdict decide_end(struct scheduler *scheduler,
                                 struct attempt *attempt,
                                 const struct retry_end *end);
+/* Fills takeback->reverts (scheduler_members.c). False: the registry cannot be
+ * read, logged. */
+bool takeback_members(struct scheduler *scheduler, const struct job *rb,
+                      const struct rollback_decision *decision);
 struct wall rollback_next(const struct scheduler *scheduler);
 
 /* the fence (scheduler_fence.c) */

@@ -375,56 +375,10 @@ static void give_up(struct scheduler *scheduler,
     takeback->verdict = decide_end(scheduler, takeback->attempt, &end);
 }
 
-static int newest_first(const void *a, const void *b) {
-    const struct rollback_node *x =
-        &(*(struct rollback_member *const *)a)->node;
-    const struct rollback_node *y =
-        &(*(struct rollback_member *const *)b)->node;
-    return (x->state_seq < y->state_seq) - (x->state_seq > y->state_seq);
-}
-
-static bool read_revert(struct scheduler *scheduler,
-                        const struct rollback_node *node,
-                        struct run_member *ret_revert) {
-    struct takeback *takeback = &scheduler->takeback;
-    struct job job;
-    struct err err;
-    if (!store_job(scheduler->store, node->num, &takeback->arena, &job, &err)) {
-        log_read_failure("the row", node->num, &err);
-        return false;
-    }
-    *ret_revert = (struct run_member){.id = job.id,
-                                      .sum = job.sum,
-                                      .name = job.name,
-                                      .job_class = job.job_class,
-                                      .admitted = job.admitted};
-    return true;
-}
-
-static bool read_reverts(struct scheduler *scheduler,
-                         const struct rollback_decision *decision) {
-    struct takeback *takeback = &scheduler->takeback;
-    const struct rollback_member **sorted =
-        arena_alloc(&takeback->arena, (decision->count + 1) * sizeof(*sorted));
-    size_t count = 0;
-    for (size_t i = 0; i < decision->count; i++)
-        if (decision->members[i].fate == ROLLBACK_REVERT)
-            sorted[count++] = &decision->members[i];
-    qsort(sorted, count, sizeof(*sorted), newest_first);
-    takeback->reverts =
-        arena_alloc(&takeback->arena, (count + 1) * sizeof(*takeback->reverts));
-    takeback->revert_count = 0;
-    for (size_t i = 0; i < count; i++)
-        if (!read_revert(scheduler, &sorted[i]->node, &takeback->reverts[i]))
-            return false;
-    takeback->revert_count = count;
-    return true;
-}
-
 /* Nothing of it runs any more. */
 static bool plan_revert(struct scheduler *scheduler, const struct job *rb,
                         const struct rollback_decision *decision) {
-    if (!read_reverts(scheduler, decision)) {
+    if (!takeback_members(scheduler, rb, decision)) {
         scheduler->again_at = wall_add_ms(scheduler->now, AGAIN_MS);
         return false;
     }

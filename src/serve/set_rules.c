@@ -61,10 +61,7 @@ static bool can_be_done(const struct candidate *candidate,
     bool known = !closure || (closure->lines.count == 1 &&
                               (span_is(closure->lines.items[0], "deps") ||
                                span_is(closure->lines.items[0], "deps+files")));
-    if (candidate->name.class == SET_RB)
-        ruling_set(why, "rb-unavailable",
-                   "rollback sets cannot be taken in by this version");
-    else if (!known)
+    if (!known)
         ruling_set(why, "policy", "##closure is deps or deps+files");
     else if (candidate->meta.group.len > 0)
         ruling_set(why, "group-unavailable",

@@ -231,7 +231,7 @@ static void what_cannot_be_done_yet_is_refused_by_name(void **state) {
     static const struct {
         const char *set_class, *sections, *files, *word;
     } cases[] = {
-        {"RB", "##dependencies\nC0\n", "", "rb-unavailable"},
+        {"RB", "##dependencies\nC0\n##closure\nall\n", "", "policy"},
         {"DC", "##group\ng1\n", "f", "group-unavailable"},
         {"DC", "##supersedes\nC0\n", "f", "bad-supersedes"},
         {"DC", "##supersedes\nC9\n", "f", "bad-supersedes"},

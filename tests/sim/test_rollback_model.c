@@ -250,9 +250,9 @@ static void on_start(void *ctx, const struct run_order *order) {
     }
     history->revert_handle = order->handle;
     uint64_t landed = UINT64_MAX;
-    for (size_t i = 0; i < order->revert_count; i++)
+    for (size_t i = 0; i < order->member_count; i++)
         for (size_t k = 0; k < history->count; k++) {
-            if (!span_is(order->reverts[i].id, history->sets[k].id))
+            if (!span_is(order->members[i].id, history->sets[k].id))
                 continue;
             if (history->sets[k].landed > landed)
                 give_up(history, "not newest first:", history->sets[k].id);
