@@ -77,7 +77,9 @@ static void list_row(struct span line, struct arena *arena) {
     table_cell(table, line_text(line, "class", arena), TALK_PLAIN);
     table_cell(table,
                held ? arena_printf(arena, "%s, held", state_word(state))
-                    : state_word(state),
+               : line_text(line, "rolled_back_by", arena)[0] != '\0'
+                   ? "rolled back"
+                   : state_word(state),
                state_colour(state));
     table_cell(table, age(line_text(line, "since", arena), arena), TALK_PLAIN);
     table_cell(table, line_text(line, "target", arena), TALK_PLAIN);
@@ -236,6 +238,7 @@ static void show_job(struct span line, struct arena *arena) {
     show_pair("reason", detail[0] == '\0'
                             ? reason
                             : arena_printf(arena, "%s: %s", reason, detail));
+    show_pair("rolled back", line_text(line, "rolled_back_by", arena));
     show_pair("target", line_text(line, "target", arena));
     show_pair("name", line_text(line, "name", arena));
     if (line_number(line, "tasks") > 1)

@@ -115,6 +115,13 @@ void job_json_members(struct json *json, const struct job *job,
     key_wall(json, "admitted", job->admitted);
     key_wall(json, "not_before", job->not_before);
     key_span(json, "actor", job->actor);
+    json_key(json, "group");
+    json_string(json, job_state_group(job->state));
+    json_key(json, "rolled_back_by");
+    if (job->rolled_back_by.len > 0)
+        json_span(json, job->rolled_back_by);
+    else
+        json_null(json);
     json_key(json, "num");
     json_u64_string(json, job->num);
 }

@@ -30,6 +30,8 @@ struct pack {
 static bool source_open(struct pack *pack, struct err *err) {
     const struct pack_order *order = pack->order;
     struct stat st;
+    if (order->rollback)
+        return true;
     if (order->source == NULL)
         return err_set(err, ERR_USAGE,
                        "what is to be packed? name a directory or a range "
@@ -51,7 +53,9 @@ static bool source_open(struct pack *pack, struct err *err) {
 static bool name_fill(struct pack *pack, struct err *err) {
     const struct pack_order *order = pack->order;
     struct set_name *name = &pack->name;
-    const char *class = order->class != NULL ? order->class : "DC";
+    const char *class = order->rollback        ? "RB"
+                        : order->class != NULL ? order->class
+                                               : "DC";
     if (!set_priority_parse(span_of(class), &name->class, &name->sub_priority))
         return err_set(err, ERR_USAGE, "'%s' is no class; RB, EM, BF, DC are",
                        class);
@@ -128,10 +132,13 @@ static bool meta_fill(struct pack *pack, struct err *err) {
     meta->author = said_or(order->author, pack->source.author);
     meta->date = pack->source.date;
     meta->message = said_or(order->message, pack->source.message);
-    if (meta->files.count + meta->deleted.count == 0)
+    meta->rb_limit = order->rb_limit;
+    if (!order->rollback && meta->files.count + meta->deleted.count == 0)
         return err_set(err, ERR_DATA, "nothing to pack: '%s' changes no file",
                        order->source);
     meta_format(meta, &pack->meta_text);
+    if (order->closure != NULL)
+        text_addf(&pack->meta_text, "##closure\n%s\n", order->closure);
     /* So that its name outlives that of the file it travels in. */
     text_addf(&pack->meta_text, "##set-name\n%.*s\n", (int)pack->name.text.len,
               pack->name.text.p);

@@ -25,6 +25,8 @@ bool apply_mark(struct apply *apply, struct op *op, struct err *err) {
         return answer(op, STORE_SAME);
     if (!apply->ops->mark_put(apply->rows, row->num, mark->rolled_back_by, err))
         return false;
+    row->stale = true; /* its log tells it too */
+    apply_dirty(apply, row, ROW_REST | ROW_MARKS);
     struct store_event event = {
         .kind = EVENT_ROLLED_BACK,
         .num = row->num,

@@ -39,6 +39,11 @@ static void a_done_set_is_marked_and_says_so(void **state) {
                         "rolled-back C1 D D rolled-back");
     rig_reopen(rig);
     assert_span(rig_job(rig, num).rolled_back_by, "R");
+    struct store_event *events;
+    size_t count;
+    assert_true(store_events(rig->store, before, num, 0, &rig->arena, &events,
+                             &count, &rig->err));
+    assert_int_equal(count, 1); /* its own history has it too */
     rig_verify(rig);
 }
 

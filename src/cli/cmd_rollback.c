@@ -1,0 +1,341 @@
+/* rollback: what would go, and the set that makes it go. */
+#include "cli/reach.h"
+#include "cli/talk.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "os/fd.h"
+#include "serve/base.h"
+#include "serve/pack.h"
+#include "serve/revert.h"
+
+/* What the base said: a summary, then a line a member. */
+struct preview {
+    struct arena *arena;
+    struct span summary;
+    struct span *lines;
+    size_t count, cap;
+};
+
+static bool take_line(void *ctx, struct span line) {
+    struct preview *preview = ctx;
+    struct span own = arena_span(preview->arena, line);
+    if (preview->summary.p == NULL) {
+        preview->summary = own;
+        return true;
+    }
+    if (preview->count == preview->cap) {
+        size_t cap = preview->cap ? preview->cap * 2 : 64;
+        struct span *more = arena_alloc(preview->arena, cap * sizeof(*more));
+        if (preview->count > 0)
+            memcpy(more, preview->lines, preview->count * sizeof(*more));
+        preview->lines = more;
+        preview->cap = cap;
+    }
+    preview->lines[preview->count++] = own;
+    return true;
+}
+
+/* Words may be beginnings of ids, or @last: the base knows which. */
+static bool full_id(struct call *call, struct client *client, const char *word,
+                    struct text *out, struct err *err) {
+    CLEANUP(text_clear) struct text reply = TEXT_INIT;
+    if (!client_get(client, &reply, err, "/api/v1/jobs/%s",
+                    client_word(&call->arena, word)))
+        return false;
+    text_addf(out, "%s%s", out->len > 0 ? "," : "",
+              line_text(text_span(&reply), "id", &call->arena));
+    return true;
+}
+
+static bool ask(struct call *call, struct client *client, struct text *ids,
+                struct preview *preview, struct err *err) {
+    struct client_lines lines = {.line = take_line, .ctx = preview};
+    struct uri_text uri;
+    for (size_t i = 0; i < call->word_count; i++)
+        if (!full_id(call, client, call->words[i], ids, err))
+            return false;
+    uri_begin(&uri, "/api/v1/rollback");
+    uri_add(&uri, "ids", text_string(ids));
+    uri_add(&uri, "closure", call_value(call, "closure"));
+    uri_add(&uri, "limit", call_value(call, "limit"));
+    bool ok = client_stream(client, API_GET, text_string(&uri.text), SPAN(""),
+                            client_take_lines, &lines, err);
+    if (ok)
+        client_lines_end(&lines);
+    text_clear(&lines.rest);
+    text_clear(&uri.text);
+    return ok && (preview->summary.p != NULL ||
+                  err_set(err, ERR_UNAVAILABLE, "the base said nothing"));
+}
+
+/* ---- the reverse merges, tried ------------------------------------------- */
+
+static struct revert_member *landed_members(struct call *call,
+                                            const struct preview *preview,
+                                            const char *base_path,
+                                            size_t *ret_count) {
+    struct arena *arena = &call->arena;
+    struct revert_member *members =
+        arena_alloc(arena, (preview->count + 1) * sizeof(*members));
+    *ret_count = 0;
+    for (size_t i = 0; i < preview->count; i++) {
+        struct span line = preview->lines[i];
+        struct wall admitted = {0};
+        if (strcmp(line_text(line, "fate", arena), "revert") != 0)
+            continue;
+        (void)span_i64(span_of(line_text(line, "admitted_ns", arena)),
+                       &admitted.ns);
+        members[(*ret_count)++] = (struct revert_member){
+            .id = line_text(line, "id", arena),
+            .sum = line_text(line, "sum", arena),
+            .class = line_text(line, "class", arena),
+            .tarball = arena_printf(arena, "%s/data/%s", base_path,
+                                    line_text(line, "name", arena)),
+            .admitted = admitted,
+        };
+    }
+    return members;
+}
+
+static const char *path_in(struct arena *arena, const char *base_path,
+                           struct span path) {
+    return path.len > 0 && path.p[0] == '/'
+               ? arena_string(arena, path)
+               : arena_printf(arena, "%s/%.*s", base_path, (int)path.len,
+                              path.p);
+}
+
+/* A place of its own for git, that goes again. */
+static bool try_in(struct call *call, struct revert_order *order,
+                   struct land_status *ret_status, struct err *err) {
+    const char *tmp = getenv("TMPDIR");
+    struct stop stop;
+    char *dir = arena_printf(&call->arena, "%s/pointsman-XXXXXX",
+                             tmp == NULL || tmp[0] == '\0' ? "/tmp" : tmp);
+    if (mkdtemp(dir) == NULL)
+        return err_errno(err, errno, "cannot make a directory like '%s'", dir);
+    order->work = arena_printf(&call->arena, "%s/work", dir);
+    order->account = fopen("/dev/null", "w");
+    stop_init(&stop);
+    revert_run(order, &stop, ret_status, NULL);
+    if (order->account != NULL)
+        fclose(order->account);
+    (void)rmdir(dir);
+    return true;
+}
+
+/* *ret_status: how the merges would go; its text is "" when nothing can be
+ * tried from here. */
+static bool try_merges(struct call *call, struct client *client,
+                       const struct preview *preview,
+                       struct land_status *ret_status, bool *ret_tried,
+                       struct err *err) {
+    struct arena *arena = &call->arena;
+    struct base_open how = {.no_store = true};
+    const char *path = client_base_path(client);
+    struct base *base = NULL;
+    size_t count;
+    *ret_tried = false;
+    if (path == NULL || line_number(preview->summary, "reverts") == 0)
+        return true;
+    if (!base_open(path, &how, &base, err))
+        return false;
+    const struct config_target *target = config_target(
+        &base->config, span_of(line_text(preview->summary, "target", arena)));
+    bool ok = true;
+    if (target != NULL && target->command.count == 0) {
+        struct revert_order order = {
+            .id = "preview",
+            .sum = "preview",
+            .target = arena_string(arena, target->name),
+            .git = path_in(arena, path, target->git),
+            .branch = arena_string(arena, target->branch),
+            .committer = arena_string(arena, target->committer),
+            .submitter = "preview",
+            .preview = true,
+        };
+        order.members = landed_members(call, preview, path, &count);
+        order.member_count = count;
+        ok = try_in(call, &order, ret_status, err);
+        *ret_tried = ok;
+    }
+    base_close(base);
+    return ok;
+}
+
+/* ---- showing ------------------------------------------------------------- */
+
+static const char *fate_text(struct span line, struct arena *arena) {
+    const char *fate = line_text(line, "fate", arena);
+    const char *by = line_text(line, "rolled_back_by", arena);
+    if (strcmp(fate, "revert") == 0)
+        return "is reverted";
+    if (strcmp(fate, "abandon") == 0)
+        return "is abandoned";
+    if (strcmp(fate, "stop") == 0)
+        return "is stopped and abandoned";
+    if (strcmp(fate, "stays") == 0)
+        return "stays as it is";
+    return by[0] != '\0' ? arena_printf(arena, "is rolled back by %s", by)
+                         : "needs nothing";
+}
+
+static void show_member(struct span line, struct arena *arena) {
+    enum job_state state = STATE_NONE;
+    const char *letter = line_text(line, "state", arena);
+    (void)job_state_of_letter(letter[0], &state);
+    (void)talk_outf("%*s%s  %s, %s%s\n", 2 * (int)line_number(line, "depth"),
+                    "", line_text(line, "id", arena),
+                    state == STATE_NONE ? letter : job_state_word(state),
+                    fate_text(line, arena),
+                    strstr(arena_string(arena, line), "\"by_file\":true") !=
+                            NULL
+                        ? " (same file)"
+                        : "");
+}
+
+static void show_merges(const struct land_status *status) {
+    if (status->verdict == LAND_DONE)
+        (void)talk_outf("the reverse merges are clean\n");
+    else
+        (void)talk_outf("the reverse merges fail: %s%s%s\n", status->reason,
+                        status->reason[0] != '\0' ? ": " : "", status->text);
+}
+
+static void show(struct call *call, const struct preview *preview) {
+    struct arena *arena = &call->arena;
+    if (call_has(call, "json")) {
+        (void)talk_outf("%s\n", arena_string(arena, preview->summary));
+        for (size_t i = 0; i < preview->count; i++)
+            (void)talk_outf("%s\n", arena_string(arena, preview->lines[i]));
+        return;
+    }
+    for (size_t i = 0; i < preview->count; i++)
+        show_member(preview->lines[i], arena);
+    (void)talk_outf("%" PRId64 " reverted, %" PRId64 " abandoned, %" PRId64
+                    " stopped, %" PRId64 " files\n",
+                    line_number(preview->summary, "reverts"),
+                    line_number(preview->summary, "abandons"),
+                    line_number(preview->summary, "stops"),
+                    line_number(preview->summary, "files"));
+}
+
+/* ---- the deed ------------------------------------------------------------ */
+
+static bool verdict_is_good(struct call *call, const struct preview *preview,
+                            struct err *err) {
+    const char *verdict = line_text(preview->summary, "verdict", &call->arena);
+    const char *detail = line_text(preview->summary, "detail", &call->arena);
+    if (strcmp(verdict, "go") == 0)
+        return true;
+    return err_set(
+        err, strcmp(verdict, "rb-unknown") == 0 ? ERR_NO_JOB : ERR_REFUSED,
+        "%s: %s", verdict, detail);
+}
+
+static const char *const *split_ids(struct call *call, struct text *ids,
+                                    size_t *ret_count) {
+    const char **items =
+        arena_alloc(&call->arena, (call->word_count + 1) * sizeof(*items));
+    struct span rest = text_span(ids), one;
+    *ret_count = 0;
+    while (span_cut(&rest, ',', &one))
+        items[(*ret_count)++] = arena_string(&call->arena, one);
+    return items;
+}
+
+static bool send_set(struct client *client, struct packed *packed,
+                     struct err *err) {
+    CLEANUP(text_clear) struct text reply = TEXT_INIT;
+    CLEANUP(fd_close) int fd = open(packed->path, O_RDONLY | O_CLOEXEC);
+    struct uri_text uri;
+    if (fd < 0)
+        return err_errno(err, errno, "cannot open '%s'", packed->path);
+    uri_begin(&uri, "/api/v1/changes");
+    uri_add(&uri, "name", packed->name);
+    bool ok = client_send_file(client, text_string(&uri.text), fd, &reply, err);
+    text_clear(&uri.text);
+    return ok;
+}
+
+static bool hand_in(struct call *call, struct client *client,
+                    const struct preview *preview, struct text *ids,
+                    struct packed *ret_packed, struct err *err) {
+    const char *tmp = getenv("TMPDIR");
+    char *dir = arena_printf(&call->arena, "%s/pointsman-XXXXXX",
+                             tmp == NULL || tmp[0] == '\0' ? "/tmp" : tmp);
+    long long limit = 0;
+    struct pack_order order = {
+        .rollback = true,
+        .target = line_text(preview->summary, "target", &call->arena),
+        .closure = call_value(call, "closure"),
+        .message = call_value(call, "because"),
+    };
+    if (!call_number(call, "limit", 1, 1000000, &limit, err))
+        return false;
+    order.rb_limit = (uint64_t)limit;
+    order.depends = split_ids(call, ids, &order.depends_count);
+    if (mkdtemp(dir) == NULL)
+        return err_errno(err, errno, "cannot make a directory like '%s'", dir);
+    order.output = dir;
+    bool ok = pack_write(&order, ret_packed, err) &&
+              send_set(client, ret_packed, err);
+    if (ret_packed->path != NULL)
+        (void)unlink(ret_packed->path);
+    (void)rmdir(dir);
+    return ok;
+}
+
+static int only_preview(struct call *call, struct client *client,
+                        const struct preview *preview, struct err *err) {
+    struct land_status status = {0};
+    bool tried = false;
+    show(call, preview);
+    if (!verdict_is_good(call, preview, err))
+        return talk_error(err);
+    if (call_has(call, "json"))
+        return talk_end(0);
+    if (!try_merges(call, client, preview, &status, &tried, err))
+        return talk_error(err);
+    if (tried)
+        show_merges(&status);
+    return talk_end(tried && status.verdict != LAND_DONE ? 1 : 0);
+}
+
+int cmd_rollback(struct call *call) {
+    CLEANUP(text_clear) struct text ids = TEXT_INIT;
+    struct preview preview = {.arena = &call->arena};
+    struct packed packed = {0};
+    struct client *client = NULL;
+    struct err err = {0};
+    int status;
+
+    if (!reach_words(call, 1, SIZE_MAX, &err) ||
+        !reach_client(call, &client, &err))
+        return talk_error(&err);
+    if (!ask(call, client, &ids, &preview, &err)) {
+        status = talk_error(&err);
+    } else if (call_has(call, "preview")) {
+        status = only_preview(call, client, &preview, &err);
+    } else if (!verdict_is_good(call, &preview, &err) ||
+               !hand_in(call, client, &preview, &ids, &packed, &err)) {
+        status = talk_error(&err);
+    } else {
+        (void)talk_outf("%s\n", packed.id);
+        talk_say("rollback %s: %" PRId64 " reverted, %" PRId64
+                 " abandoned, %" PRId64 " stopped",
+                 packed.id, line_number(preview.summary, "reverts"),
+                 line_number(preview.summary, "abandons"),
+                 line_number(preview.summary, "stops"));
+        status = talk_end(0);
+    }
+    packed_clear(&packed);
+    client_close(client);
+    return status;
+}

@@ -1,0 +1,76 @@
+# Taking change sets back, with what was built on them.
+$ git init -q --bare -b main project.git
+$ git init -q -b main work && cd work && echo 1 >a && git add a && git commit -qm one && git push -q ../project.git main
+$ pointsman -q init --target main=project.git
+$ printf '#!/bin/sh\ncd work && git fetch -q ../project.git main && git reset -q --hard FETCH_HEAD && echo x >$2 && git add $2 && git commit -qm "Add $2" && cd .. && f=$2 && id=$1 && shift 2 && pointsman -q change pack --target main --submit --id $id "$@" -C work main~1..main\n' >make
+$ sh make C1 b && pointsman daemon all --until-idle
+| C1
+$ sh make C2 c --depends C1 && pointsman daemon all --until-idle
+| C2
+$ sh make C3 d --depends C2 && pointsman hold C3 && pointsman daemon all --until-idle
+| C3
+# Nothing changes by looking.
+$ pointsman rollback --preview C1
+| C1  done, is reverted
+|   C2  done, is reverted
+|     C3  queued, is abandoned
+| 2 reverted, 1 abandoned, 0 stopped, 3 files
+| the reverse merges are clean
+$ pointsman rollback --preview --limit 2 C1 | tail -1
+| 2 reverted, 1 abandoned, 0 stopped, 3 files
+! pointsman: rb-too-large: 3 sets with 3 files would go, at most 2 with 5000 may (--limit): C1 C2 C3
+$ pointsman rollback --limit 1 C1
+! pointsman: rb-too-large: 3 sets with 3 files would go, at most 1 with 5000 may (--limit): C1 C2 C3
+= 100
+$ pointsman rollback C9
+! pointsman: there is no job 'C9'...
+= 66
+$ pointsman list --json --all class:RB
+# The deed.
+$ pointsman rollback --because 'b is wrong' C1
+| <RB>
+! rollback <id>: 2 reverted, 1 abandoned, 0 stopped
+$ pointsman daemon all --until-idle
+$ pointsman wait <RB>
+$ git -C project.git log --format=%s main
+| Revert "Add b"
+| Revert "Add c"
+| Add c
+| Add b
+| one
+$ git -C project.git ls-tree --name-only main
+| a
+$ pointsman list --all
+| ID ...
+| C1 ... rolled back ...
+| C2 ... rolled back ...
+| C3 ... abandoned, held ...
+| ... done ... b is wrong
+$ pointsman history C1 | tail -1
+| ... C1 rolled-back rolled-back daemon:scheduler: ...
+# What needs it now fails; rolling it back again has nothing to do.
+$ sh make C4 e --depends C1 && pointsman daemon all --until-idle
+| C4
+$ pointsman wait C4
+! ...
+= 1
+$ pointsman status C4 | grep ^reason
+| reason      dep-rolled-back: ...
+$ pointsman rollback C1
+! pointsman: rb-nothing: nothing to take back: 'C1' is rolled back by '...' already
+= 100
+# A rollback of the rollback.
+$ pointsman -q rollback <RB>
+| <AGAIN>
+$ pointsman daemon all --until-idle
+$ pointsman list --all id:C1,C2,C3
+| ID ...
+| C1 ... done ...
+| C2 ... done ...
+| C3 ... abandoned, held ...
+$ git -C project.git ls-tree --name-only main
+| a
+| b
+| c
+$ pointsman fsck
+! 6 change sets, ... events, 0 problems
