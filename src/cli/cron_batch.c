@@ -8,6 +8,7 @@
 #include "cli/cron_asked.h"
 #include "cli/reach.h"
 #include "cli/talk.h"
+#include "os/clock.h"
 
 enum { PIECE_BYTES = 1 << 16, LINE_BYTES_MOST = 1 << 20 };
 
@@ -20,6 +21,7 @@ struct batch {
     struct arena arena; /* of some lines */
     uint64_t lines;
     bool over;
+    bool too_long; /* the line that is being read */
 };
 
 struct question {
@@ -176,15 +178,31 @@ static void answer_lines(struct batch *batch) {
 
     while ((end = rest.len == 0 ? NULL : memchr(rest.p, '\n', rest.len)) !=
            NULL) {
-        answer_line(batch, span_make(rest.p, (size_t)(end - rest.p)));
+        if (!batch->too_long)
+            answer_line(batch, span_make(rest.p, (size_t)(end - rest.p)));
+        batch->too_long = false;
         rest = span_make(end + 1, rest.len - (size_t)(end + 1 - rest.p));
     }
-    if (batch->over && rest.len > 0) {
-        answer_line(batch, rest);
-        rest.len = 0;
+    if (rest.len > LINE_BYTES_MOST && !batch->too_long) {
+        text_adds(&batch->out, "error: a line of more than 1 MiB\n");
+        batch->too_long = true;
     }
+    if (batch->over && rest.len > 0 && !batch->too_long)
+        answer_line(batch, rest);
+    if (batch->over || batch->too_long)
+        rest.len = 0;
     memmove(batch->in.p, rest.p, rest.len);
     batch->in.len = rest.len;
+}
+
+/* Whoever asks for days gets the rules of the day. */
+static void refresh_zones(struct batch *batch) {
+    if (cron_zones_refresh(batch->zones,
+                           mono_ms_since(clock_mono(), (struct mono){0}) /
+                               1000) == 0)
+        return;
+    cron_zone_unref(batch->zone);
+    batch->zone = NULL;
 }
 
 static bool batch_read(struct batch *batch, struct err *err) {
@@ -198,9 +216,8 @@ static bool batch_read(struct batch *batch, struct err *err) {
             return err_errno(err, errno, "cannot read standard input");
         batch->in.len += (size_t)got;
         batch->over = got == 0;
+        refresh_zones(batch);
         answer_lines(batch);
-        if (batch->in.len > LINE_BYTES_MOST)
-            return err_set(err, ERR_DATA, "a line of more than 1 MiB");
         if (!talk_out(text_span(&batch->out)))
             return true;
         text_reset(&batch->out);

@@ -8,6 +8,7 @@
 #include <string.h>
 #include <strings.h>
 
+#include "cron/civil.h"
 #include "cron/fault.h"
 #include "cron/words.h"
 
@@ -48,6 +49,7 @@ struct line {
     const char *text, *p;
     const char *hash_name; /* for H; NULL: there is none */
     struct cron_err *err;
+    const char *starts[COLUMNS];
     uint64_t masks[COLUMNS];
     bool stars[COLUMNS];
 };
@@ -96,7 +98,10 @@ static bool take_number(struct line *line, const struct column *column,
     return WRONG(line, from, "'%.*s' is no value of %s%s",
                  (int)(line->p - from > 40 ? 40 : line->p - from), from,
                  column->key,
-                 column->names == NULL ? "" : "; names have three letters");
+                 column->names != NULL ? "; names have three letters"
+                 : toupper((unsigned char)*from) == 'L'
+                     ? "; as an item in JSON the last day is -1"
+                     : "");
 }
 
 /* /n behind a range; 1 when it is not there. */
@@ -200,6 +205,7 @@ static bool take_column(struct line *line, int which) {
                      "five columns are wanted: minute, hour, day of month, "
                      "month, day of week; '%s' is missing",
                      columns[which].key);
+    line->starts[which] = line->p;
     line->stars[which] = *line->p == '*';
     for (;;) {
         if (!take_range(line, which, &mask))
@@ -210,8 +216,10 @@ static bool take_column(struct line *line, int which) {
     }
     if (!is_blank(*line->p) && *line->p != '\0' && *line->p != '\n' &&
         *line->p != '\r')
-        return WRONG(line, line->p, "'%.1s' does not belong into %s", line->p,
-                     columns[which].key);
+        return WRONG(line, line->p, "'%.1s' does not belong into %s%s", line->p,
+                     columns[which].key,
+                     *line->p == '#' ? "; an item in JSON has weekday_of_month"
+                                     : "");
     if (which == WEEKDAY)
         mask = (mask & 127) | (mask >> 7 & 1);
     line->masks[which] = mask;
@@ -333,19 +341,37 @@ static bool give_calendar(const struct line *line, struct cron_crontab *crontab,
     return give_item(crontab, buffer, line->err);
 }
 
+/* Whether one of the months has one of the days. */
+static bool days_come(const struct line *line) {
+    for (uint32_t month = 1; month <= 12; month++)
+        if ((line->masks[MONTH] >> month & 1) != 0 &&
+            (line->masks[DAY] &
+             ((UINT64_C(2) << month_days(2000, month)) - 2)) != 0)
+            return true;
+    return false;
+}
+
+/* As Vixie has it, a column is restricted unless it begins with a star: of two
+ * that are, either is enough, even if one of them admits every day. */
 static bool make_items(const struct line *line, struct cron_crontab *ret) {
     bool days = line->masks[DAY] != full_mask(DAY);
     bool weekdays = line->masks[WEEKDAY] != full_mask(WEEKDAY);
+    bool either = !line->stars[DAY] && !line->stars[WEEKDAY];
+    bool come = days_come(line);
 
-    if (!days || !weekdays)
-        return give_calendar(line, ret,
-                             days       ? DAYS_OF_MONTH
-                             : weekdays ? DAYS_OF_WEEK
-                                        : DAYS_NONE);
-    if (line->stars[DAY] || line->stars[WEEKDAY])
-        return give_calendar(line, ret, DAYS_BOTH);
-    return give_calendar(line, ret, DAYS_OF_MONTH) &&
-           give_calendar(line, ret, DAYS_OF_WEEK);
+    if (!come && !(either && weekdays))
+        return WRONG(line, line->starts[DAY],
+                     "this never happens: no month of the line has such a day");
+    if (either && days && weekdays)
+        return (!come || give_calendar(line, ret, DAYS_OF_MONTH)) &&
+               give_calendar(line, ret, DAYS_OF_WEEK);
+    if (either)
+        return give_calendar(line, ret, DAYS_NONE);
+    return give_calendar(line, ret,
+                         days && weekdays ? DAYS_BOTH
+                         : days           ? DAYS_OF_MONTH
+                         : weekdays       ? DAYS_OF_WEEK
+                                          : DAYS_NONE);
 }
 
 /* ---- @words -------------------------------------------------------------- */
@@ -399,10 +425,23 @@ static bool parse_every(struct line *line, struct cron_crontab *ret) {
     return give_item(ret, buffer, line->err);
 }
 
+static const char *nearest_at(const char *from, size_t len) {
+    const char *names[sizeof(words_for) / sizeof(*words_for) + 1] = {"@every"};
+    char word[16];
+
+    if (len >= sizeof(word))
+        return NULL;
+    for (size_t i = 0; i < sizeof(words_for) / sizeof(*words_for); i++)
+        names[i + 1] = words_for[i].name;
+    memcpy(word, from, len);
+    word[len] = '\0';
+    return nearest_word(word, names, sizeof(names) / sizeof(*names));
+}
+
 static bool parse_word(struct line *line, struct cron_crontab *ret) {
     size_t len = word_length(line->p);
     struct line times = *line;
-    const char *from = line->p;
+    const char *from = line->p, *meant = nearest_at(from, len);
 
     line->p += len;
     if (len == 6 && strncasecmp(from, "@every", 6) == 0)
@@ -420,6 +459,9 @@ static bool parse_word(struct line *line, struct cron_crontab *ret) {
                 return false;
         return make_items(&times, ret);
     }
+    if (meant != NULL)
+        return WRONG(line, from, "'%.*s' is not known; did you mean '%s'?",
+                     (int)len, from, meant);
     return WRONG(line, from,
                  "'%.*s' is not known; there are @hourly, @daily, @weekly, "
                  "@monthly, @yearly and @every TIME",
@@ -439,7 +481,7 @@ static bool is_setting(const char *p) {
 
 bool cron_crontab_parse(const char *text, const char *hash_name,
                         struct cron_crontab *ret, struct cron_err *err) {
-    struct line line = {text, text, hash_name, err, {0}, {false}};
+    struct line line = {text, text, hash_name, err, {NULL}, {0}, {false}};
     bool ok = true;
 
     *ret = (struct cron_crontab){.kind = CRON_LINE_EMPTY};

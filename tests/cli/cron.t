@@ -75,6 +75,9 @@ $ printf '%s\n' '{"zone":"America/Los_Angeles","from":1362909540,"item":{"minute
 | 86400
 | error: 'from' is a whole number of seconds ...
 | error: key 'from' is missing
+$ (head -c 2000000 /dev/zero | tr '\0' x; echo; echo '{"zone":"UTC","from":1,"item":"@daily"}') | pointsman cron next --batch
+| error: a line of more than 1 MiB
+| 86400
 # What becomes of it when clocks are disturbed.
 $ pointsman cron simulate --zone America/Los_Angeles --from 2026-03-06T09:58:20-08:00 --max-shift 150 --step 'wait 10m' --step 'suspend 15m' --step 'suspend 1h, set -1h' --step 'set -2m' --step 'wait 5m' '*/5 * * * *'
 | 2026-03-06T09:58:20-08:00  wait 10m

@@ -1,6 +1,9 @@
 /* Crontab lines as items, and items in words. */
 #include <pointsman/cron.h>
 
+#include <time.h>
+
+#include "cron/draw.h"
 #include "support/test.h"
 
 #define OFTEN ", \"dst_fixes\": [\"skip\", \"repeat_use_both\"]}"
@@ -51,6 +54,13 @@ static const struct {
     {"0 0 */2 * Mon",
      "{\"minute\": 0, \"hour\": 0, \"day_of_month\": {\"period\": 2}, "
      "\"weekday_of_month\": {\"n\": {}, \"day\": \"Mon\"}" SELDOM,
+     NULL},
+    /* Not a star: restricted, and one of the two is always enough. */
+    {"0 0 1-31 * Mon", "{\"minute\": 0, \"hour\": 0" SELDOM, NULL},
+    {"0 0 1 * 0-6", "{\"minute\": 0, \"hour\": 0" SELDOM, NULL},
+    {"0 0 30 2 Mon",
+     "{\"minute\": 0, \"hour\": 0, \"day_of_week\": \"Mon\", \"month\": "
+     "\"Feb\"" SELDOM,
      NULL},
     {"@hourly", "{\"minute\": 0" OFTEN, NULL},
     {"@daily", "{\"minute\": 0, \"hour\": 0" SELDOM, NULL},
@@ -113,7 +123,12 @@ static void wrong_lines_are_refused_with_their_place(void **state) {
         {"1, 0 * * *", 3, "a number is wanted"},
         {"H * * * *", 1, "needs a name"},
         {"@reboot", 1, "is no time"},
-        {"@fortnightly", 1, "is not known"},
+        {"@fortnightly", 1, "is not known; there are"},
+        {"@dialy", 1, "did you mean '@daily'?"},
+        {"0 0 31 2,4 *", 5, "never happens"},
+        {"0 0 30 2 */2", 5, "never happens"},
+        {"0 0 L * *", 5, "the last day is -1"},
+        {"0 0 * * 1#2", 10, "weekday_of_month"},
         {"@every x", 8, "wants a time"},
         {"@every 99999999999999999999d", 8, "longer than a century"},
     };
@@ -128,6 +143,140 @@ static void wrong_lines_are_refused_with_their_place(void **state) {
             err.column != bad[i].column)
             fail_msg("%s: %s", bad[i].line, err.text);
     }
+}
+
+/* ---- beside what Vixie does ---------------------------------------------- */
+
+struct column {
+    bool set[60], star;
+    char text[64];
+};
+
+/* A column and what it admits, put down together. */
+static void draw_column(struct draw *draw, int least, int most,
+                        struct column *ret) {
+    size_t len = 0;
+
+    *ret = (struct column){.star = draw_percent(draw, 45)};
+    for (int part = 0, parts = 1 + (int)draw_below(draw, 2); part < parts;
+         part++) {
+        int low = least + (int)draw_below(draw, (uint64_t)(most - least + 1));
+        int high = low + (int)draw_below(draw, (uint64_t)(most - low + 1));
+        int step = draw_percent(draw, 40) ? 1 + (int)draw_below(draw, 9) : 1;
+        bool star = part == 0 ? ret->star : draw_percent(draw, 5);
+        if (star) {
+            low = least;
+            high = most;
+        } else if (draw_percent(draw, 50)) {
+            high = low;
+            step = 1;
+        } else if (draw_percent(draw, 10)) {
+            low = least;
+            high = most;
+        }
+        if (!star && high == low)
+            step = 1; /* a step stands behind a range */
+        len += (size_t)snprintf(ret->text + len, sizeof(ret->text) - len,
+                                part == 0 ? "" : ",");
+        len += star ? (size_t)snprintf(ret->text + len, sizeof(ret->text) - len,
+                                       "*")
+               : high == low
+                   ? (size_t)snprintf(ret->text + len, sizeof(ret->text) - len,
+                                      "%d", low)
+                   : (size_t)snprintf(ret->text + len, sizeof(ret->text) - len,
+                                      "%d-%d", low, high);
+        if (step > 1)
+            len += (size_t)snprintf(ret->text + len, sizeof(ret->text) - len,
+                                    "/%d", step);
+        for (; low <= high; low += step)
+            ret->set[low] = true;
+        if (star && step == 1 && draw_percent(draw, 80))
+            break;
+    }
+}
+
+/* crontab(5): of two restricted day columns either is enough, where restricted
+ * is what does not begin with a star. */
+static bool day_admitted(const struct column columns[5], const struct tm *tm) {
+    bool day = columns[2].set[tm->tm_mday];
+    bool weekday = columns[4].set[tm->tm_wday];
+
+    return columns[3].set[tm->tm_mon + 1] &&
+           (columns[2].star || columns[4].star ? day && weekday
+                                               : day || weekday);
+}
+
+static bool walk_days(const struct column columns[5], int64_t from,
+                      int64_t *ret_at) {
+    for (int64_t day = from / 86400; day < from / 86400 + 9 * 366; day++) {
+        time_t noon = (time_t)(day * 86400 + 43200);
+        struct tm tm;
+        gmtime_r(&noon, &tm);
+        if (!day_admitted(columns, &tm))
+            continue;
+        for (int minute = 0; minute < 1440; minute++)
+            if (columns[1].set[minute / 60] && columns[0].set[minute % 60] &&
+                day * 86400 + minute * 60 >= from) {
+                *ret_at = day * 86400 + minute * 60;
+                return true;
+            }
+    }
+    return false;
+}
+
+static bool ask_items(const char *line, int64_t from, int64_t *ret_at) {
+    struct cron_crontab crontab;
+    struct cron_err err = {0};
+    bool found = false;
+
+    if (!cron_crontab_parse(line, NULL, &crontab, &err)) {
+        assert_non_null(strstr(err.text, "never happens"));
+        return false;
+    }
+    for (size_t i = 0; i < crontab.item_count; i++) {
+        const char *text = crontab.items[i];
+        struct cron_item *item;
+        int64_t at;
+        if (!cron_item_parse(text, strlen(text), &item, &err))
+            fail_msg("%s: %s: %s", line, text, err.text);
+        if (cron_next(item, NULL, from, &at, NULL) == CRON_FOUND &&
+            (!found || at < *ret_at))
+            *ret_at = at;
+        found = true;
+        cron_item_unref(item);
+    }
+    cron_crontab_clear(&crontab);
+    return found;
+}
+
+static void lines_mean_what_they_mean_to_vixie(void **state) {
+    static const int bounds[5][2] = {
+        {0, 59}, {0, 23}, {1, 31}, {1, 12}, {0, 6}};
+    struct draw draw;
+    int refused = 0;
+
+    (void)state;
+    draw_init(&draw, 5);
+    for (int i = 0; i < 4000; i++) {
+        struct column columns[5];
+        int64_t from = (int64_t)draw_below(&draw, 2000000000), ours = 0,
+                theirs = 0;
+        char line[400];
+        for (int which = 0; which < 5; which++)
+            draw_column(&draw, bounds[which][0], bounds[which][1],
+                        &columns[which]);
+        snprintf(line, sizeof(line), "%s %s %s %s %s", columns[0].text,
+                 columns[1].text, columns[2].text, columns[3].text,
+                 columns[4].text);
+        bool theirs_found = walk_days(columns, from, &theirs);
+        bool ours_found = ask_items(line, from, &ours);
+        refused += !ours_found;
+        if (theirs_found ? !ours_found || ours != theirs
+                         : ours_found && ours < from + 9 * 365 * 86400)
+            fail_msg("'%s' from %lld: %lld, not %lld", line, (long long)from,
+                     (long long)ours, (long long)theirs);
+    }
+    assert_true(refused > 0 && refused < 400);
 }
 
 static void other_lines_are_told_apart(void **state) {
@@ -308,6 +457,7 @@ int main(void) {
         cmocka_unit_test(instants_are_written_and_read),
         cmocka_unit_test(lines_become_items),
         cmocka_unit_test(wrong_lines_are_refused_with_their_place),
+        cmocka_unit_test(lines_mean_what_they_mean_to_vixie),
         cmocka_unit_test(other_lines_are_told_apart),
         cmocka_unit_test(h_is_stable_and_spreads),
         cmocka_unit_test(random_delay_belongs_to_its_instant),
