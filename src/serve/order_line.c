@@ -6,7 +6,6 @@
 
 #include "os/guard.h"
 #include "serve/set_record.h"
-#include "wire/batch_line.h"
 #include "wire/words.h"
 
 /* A vector of strings that grows in an arena. */
@@ -160,12 +159,46 @@ static void command_words(struct vector *argv, const struct submission *sub,
         vector_addspan(argv, node);
 }
 
-static bool command_line(const struct run_order *order, struct arena *arena,
-                         struct order_line *line, struct err *err) {
-    struct submission sub;
-    if (!submission_parse(order->job->spec, SUBMISSION_BODY, arena, &sub, err))
+void order_memo_clear(struct order_memo *memo) {
+    arena_clear(&memo->arena);
+    *memo = (struct order_memo){.arena = ARENA_INIT};
+}
+
+static bool memo_has(const struct order_memo *memo, const struct job *job) {
+    return memo->num != 0 &&
+           (memo->num == job->num || span_equal(memo->spec, job->spec));
+}
+
+static bool read_submission(const struct job *job, struct order_memo *memo,
+                            struct arena *arena,
+                            struct submission *ret_submission,
+                            struct err *err) {
+    if (memo && memo_has(memo, job)) {
+        *ret_submission = memo->submission;
+        return true;
+    }
+    if (memo) {
+        order_memo_clear(memo);
+        arena = &memo->arena;
+    }
+    if (!submission_parse(job->spec, SUBMISSION_BODY, arena, ret_submission,
+                          err))
         return err_wrap(err, "cannot read the submission of '%.*s'",
-                        (int)order->job->id.len, order->job->id.p);
+                        (int)job->id.len, job->id.p);
+    if (memo) {
+        memo->num = job->num;
+        memo->spec = arena_span(arena, job->spec);
+        memo->submission = *ret_submission;
+    }
+    return true;
+}
+
+static bool command_line(const struct run_order *order, struct order_memo *memo,
+                         struct arena *arena, struct order_line *line,
+                         struct err *err) {
+    struct submission sub;
+    if (!read_submission(order->job, memo, arena, &sub, err))
+        return false;
     struct vector argv = {.arena = arena}, env = {.arena = arena};
     if (!find_account(sub.task.user, arena, &line->account, err))
         return false;
@@ -362,11 +395,12 @@ static bool change_line(const struct run_order *order,
 }
 
 bool order_line_make(const struct run_order *order, const struct config *config,
-                     const char *base_path, struct arena *arena,
-                     struct order_line *ret_line, struct err *err) {
+                     const char *base_path, struct order_memo *memo,
+                     struct arena *arena, struct order_line *ret_line,
+                     struct err *err) {
     *ret_line = (struct order_line){0};
     task_options_init(&ret_line->task);
     if (order->job->kind == JOB_CHANGE)
         return change_line(order, config, base_path, arena, ret_line, err);
-    return command_line(order, arena, ret_line, err);
+    return command_line(order, memo, arena, ret_line, err);
 }

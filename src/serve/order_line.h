@@ -13,8 +13,8 @@
 #include "base/err.h"
 #include "os/account.h"
 #include "serve/runner.h"
+#include "wire/batch_line.h"
 #include "wire/config.h"
-#include "wire/task_options.h"
 
 struct order_line {
     char **argv; /* NULL at the end; in the arena */
@@ -27,12 +27,24 @@ struct order_line {
     const struct account *account; /* NULL = ours */
 };
 
-/* Errors: ERR_DATA (a submission that cannot be read), ERR_CONFIG (the target
- * is no longer configured, there is no such user), ERR_DENIED (a user we may
- * not be): the attempt cannot be executed. */
+/* The submission read last: all tasks of an array have one, and jobs that were
+ * handed in together often have the same. Zeroed to begin with. */
+struct order_memo {
+    struct arena arena;
+    uint64_t num;     /* of the job it was read for; 0: none */
+    struct span spec; /* its text */
+    struct submission submission;
+};
+void order_memo_clear(struct order_memo *memo);
+
+/* `memo` may be NULL; what ret_line points to there is good until the next
+ * call. Errors: ERR_DATA (a submission that cannot be read), ERR_CONFIG (the
+ * target is no longer configured, there is no such user), ERR_DENIED (a user we
+ * may not be): the attempt cannot be executed. */
 bool order_line_make(const struct run_order *order, const struct config *config,
-                     const char *base_path, struct arena *arena,
-                     struct order_line *ret_line, struct err *err);
+                     const char *base_path, struct order_memo *memo,
+                     struct arena *arena, struct order_line *ret_line,
+                     struct err *err);
 
 /* A W3C traceparent that is the same for one attempt wherever it is asked for:
  * trace of the job, span of the attempt. */

@@ -199,23 +199,30 @@ static bool says(struct span spec, struct span key) {
     return memmem(spec.p, spec.len, key.p, key.len) != NULL;
 }
 
-static void command_limits(const struct card *card, struct arena *arena,
-                           struct retry_limits *limits) {
+static void read_limits(struct card *card, struct arena *arena) {
     struct submission sub;
     struct err err;
     struct span spec = card->job.spec;
-    limits->temp_ends = span_is(card->job.cause, "run");
+    card->knows_limits = true;
     if (!says(spec, SPAN("\"retries\"")) &&
         !says(spec, SPAN("\"at_most_once\"")))
         return;
-    if (!submission_parse(card->job.spec, SUBMISSION_BODY, arena, &sub, &err)) {
+    if (!submission_parse(spec, SUBMISSION_BODY, arena, &sub, &err)) {
         log_error("cannot read the submission of '%.*s': %s",
                   (int)card->job.id.len, card->job.id.p, err.text);
         return;
     }
-    limits->retries = sub.retries;
-    limits->at_most_once = sub.at_most_once;
-    limits->temp_ends = limits->temp_ends && sub.retries == 0;
+    card->retries = sub.retries;
+    card->at_most_once = sub.at_most_once;
+}
+
+static void command_limits(struct card *card, struct arena *arena,
+                           struct retry_limits *limits) {
+    if (!card->knows_limits)
+        read_limits(card, arena);
+    limits->retries = card->retries;
+    limits->at_most_once = card->at_most_once;
+    limits->temp_ends = span_is(card->job.cause, "run") && card->retries == 0;
 }
 
 static struct retry_counts *counts_of(struct attempt *attempt,

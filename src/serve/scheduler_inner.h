@@ -41,6 +41,9 @@ struct card {
     unsigned attempts;   /* under way */
     enum retry_killer killer;
     bool executing;
+    /* Of a command, read when its first attempt ends. */
+    bool knows_limits, at_most_once;
+    unsigned retries;
 };
 
 /* One start of a task, or a probe, from its assignment until its end is

@@ -42,6 +42,7 @@ struct worker {
     struct guard *guard;
     struct list running; /* of struct running.link */
     struct map by_handle, by_num;
+    struct order_memo memo;
     struct list stillborn;
     uv_async_t later;
     bool closing;
@@ -217,7 +218,8 @@ static void runner_start(void *ctx, const struct run_order *order) {
     CLEANUP(text_clear) struct text path = TEXT_INIT;
     char place[OUTPUT_PLACE_BYTES];
     const char *base = worker->options.base_path;
-    if (!order_line_make(order, worker->config, base, &arena, &line, &err) ||
+    if (!order_line_make(order, worker->config, base, &worker->memo, &arena,
+                         &line, &err) ||
         !output_file(worker->options.output, order->job->num, order->task,
                      order->attempt, &path, place, &err)) {
         bool again = err_try_again(err.kind);
@@ -401,6 +403,7 @@ static void on_later_closed(uv_handle_t *handle) {
                      LIST_OF(worker->running.next, struct running, link));
     map_clear(&worker->by_handle);
     map_clear(&worker->by_num);
+    order_memo_clear(&worker->memo);
     void (*closed)(void *) = worker->closed;
     void *ctx = worker->closed_ctx;
     free(worker);

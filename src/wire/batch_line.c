@@ -67,7 +67,7 @@ static bool read_env(struct reader *reader, const char *key,
     size_t count = 0;
     if (value.type != JSON_OBJECT)
         return refuse(reader->err, key, "is not an object of strings");
-    for (size_t at = 0; json_next(value, &at, reader->arena, &name, &item);)
+    for (size_t at = 0; json_next(value, &at, reader->arena, NULL, &item);)
         if (++count > SUBMISSION_LIST)
             return refuse(reader->err, key, "has too many members");
     s->env = arena_alloc(reader->arena, (count + 1) * sizeof *s->env);
@@ -216,7 +216,8 @@ static bool read_member(struct reader *reader, struct span name,
     size_t known = reader->form == SUBMISSION_BODY ? (size_t)KEYS_OF_BODY
                                                    : (size_t)KEYS_OF_LINE;
     for (size_t key = 0; key < known; key++)
-        if (span_is(name, key_names[key]))
+        if (name.len > 0 && name.p[0] == *key_names[key] &&
+            span_is(name, key_names[key]))
             return value.type == JSON_NULL ||
                    read_key(reader, (enum key)key, value);
     if (!task_option_is_known(name))

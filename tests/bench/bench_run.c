@@ -1,6 +1,7 @@
 /* No-op commands end to end: durable, started, output captured, result
  * recorded, two at a time. Beside them raw vfork + exec + pipe in the same
- * run, in turns, and the common tools.
+ * run, in turns, and the common tools. Each has a number as its argument, so
+ * that no two are alike.
  *
  *     bench_run POINTSMAN NOOP RAW_SPAWN [COUNT [ROUNDS]]
  *
@@ -45,7 +46,7 @@ static void submit_before(const struct bench *bench) {
     if (!f)
         bench_die("cannot write '%s'", path);
     for (unsigned i = 0; i < bench->count; i++)
-        fprintf(f, "{\"command\":[\"%s\"]}\n", bench->noop);
+        fprintf(f, "{\"command\":[\"%s\",\"%u\"]}\n", bench->noop, i);
     if (fclose(f) != 0)
         bench_die("cannot write '%s'", path);
     shell(bench_text("'%s' --base '%s' submit --batch < '%s' > /dev/null",
@@ -56,7 +57,7 @@ static void submit_now(struct bench *bench) {
     CLEANUP(text_clear) struct text body = TEXT_INIT;
     size_t bytes;
     for (int i = 0; i < BATCH; i++)
-        text_addf(&body, "{\"command\":[\"%s\"]}\n", bench->noop);
+        text_addf(&body, "{\"command\":[\"%s\",\"%d\"]}\n", bench->noop, i);
     const char *post =
         callers_post("/api/v1/jobs/batch", body.p, body.len, &bytes);
     int fd = served_connect(&bench->served);

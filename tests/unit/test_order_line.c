@@ -33,8 +33,8 @@ static struct order_line made(const struct job *job, const char *node) {
         .handle = 1, .job = job, .node = span_of(node), .attempt = 2};
     struct order_line line;
     struct err err;
-    assert_true(
-        order_line_make(&order, &config, "/srv/base", &arena, &line, &err));
+    assert_true(order_line_make(&order, &config, "/srv/base", NULL, &arena,
+                                &line, &err));
     return line;
 }
 
@@ -97,6 +97,40 @@ static void without_braces_the_node_comes_last(void **state) {
     assert_string_equal(words_of(made(&job, "a").argv), "touch|a");
 }
 
+static void what_was_read_last_is_remembered_for_its_like(void **state) {
+    (void)state;
+    struct span make = SPAN("{\"command\":[\"make\"],\"array\":[\"a\"]}");
+    struct job jobs[] = {
+        {.num = 1, .id = SPAN("j1"), .kind = JOB_COMMAND, .spec = make},
+        {.num = 2, .id = SPAN("j2"), .kind = JOB_COMMAND, .spec = make},
+        {.num = 3, .id = SPAN("j3"), .kind = JOB_COMMAND, .spec = SPAN("{")},
+        {.num = 4,
+         .id = SPAN("j4"),
+         .kind = JOB_COMMAND,
+         .spec = SPAN("{\"command\":[\"ninja\"]}")},
+    };
+    static const struct {
+        unsigned job;
+        const char *node, *words;
+    } cases[] = {{0, "a", "make|a"}, {0, "b", "make|b"}, {1, "a", "make|a"},
+                 {2, "", NULL},      {3, "", "ninja"},   {0, "a", "make|a"}};
+    struct order_memo memo = {0};
+    for (size_t i = 0; i < COUNT(cases); i++) {
+        struct run_order order = {.handle = 1,
+                                  .job = &jobs[cases[i].job],
+                                  .node = span_of(cases[i].node),
+                                  .attempt = 1};
+        struct order_line line;
+        struct err err;
+        bool well = order_line_make(&order, &config, "/srv/base", &memo, &arena,
+                                    &line, &err);
+        assert_int_equal(well, cases[i].words != NULL);
+        if (well)
+            assert_string_equal(words_of(line.argv), cases[i].words);
+    }
+    order_memo_clear(&memo);
+}
+
 static void a_sandboxed_command_is_led_into_it(void **state) {
     (void)state;
     struct job job = {.id = SPAN("j1"),
@@ -116,8 +150,8 @@ static void a_user_nobody_knows_cannot_run_it(void **state) {
     struct run_order order = {.handle = 1, .job = &job, .attempt = 1};
     struct order_line line;
     struct err err;
-    assert_false(
-        order_line_make(&order, &config, "/srv/base", &arena, &line, &err));
+    assert_false(order_line_make(&order, &config, "/srv/base", NULL, &arena,
+                                 &line, &err));
     assert_int_equal(err.kind, ERR_CONFIG);
     assert_string_equal(err.text,
                         "there is no user 'nobody-of-this-name' here");
@@ -192,8 +226,8 @@ static void who_approved_it_is_told(void **state) {
         .job = &job, .attempt = 1, .approved_by = names, .approved_count = 2};
     struct order_line line;
     struct err err;
-    assert_true(
-        order_line_make(&order, &config, "/srv/base", &arena, &line, &err));
+    assert_true(order_line_make(&order, &config, "/srv/base", NULL, &arena,
+                                &line, &err));
     assert_non_null(strstr(words_of(line.argv),
                            "|--approved-by|uid:7|--approved-by|Olga <o@p>"));
 }
@@ -220,8 +254,8 @@ static void a_rollback_is_told_its_members(void **state) {
                               .because = SPAN("it broke")};
     struct order_line line;
     struct err err;
-    assert_true(
-        order_line_make(&order, &config, "/srv/base", &arena, &line, &err));
+    assert_true(order_line_make(&order, &config, "/srv/base", NULL, &arena,
+                                &line, &err));
     assert_string_equal(line.argv[1], "revert");
     const char *words = words_of(line.argv);
     assert_non_null(strstr(words, "|--because|it broke|"));
@@ -245,8 +279,8 @@ static void a_target_no_longer_configured_is_named(void **state) {
     struct run_order order = {.handle = 1, .job = &job, .attempt = 1};
     struct order_line line;
     struct err err;
-    assert_false(
-        order_line_make(&order, &config, "/srv/base", &arena, &line, &err));
+    assert_false(order_line_make(&order, &config, "/srv/base", NULL, &arena,
+                                 &line, &err));
     assert_int_equal(err.kind, ERR_CONFIG);
     assert_non_null(strstr(err.text, "'gone'"));
 }
@@ -270,6 +304,7 @@ int main(void) {
         T(a_command_gets_its_words_directory_and_environment),
         T(braces_are_replaced_by_the_node),
         T(without_braces_the_node_comes_last),
+        T(what_was_read_last_is_remembered_for_its_like),
         T(a_sandboxed_command_is_led_into_it),
         T(a_user_nobody_knows_cannot_run_it),
         T(another_user_finds_his_home),
