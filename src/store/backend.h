@@ -69,6 +69,13 @@ struct store_backend {
     bool (*settings)(struct store *store, struct arena *arena,
                      struct span **ret_names, struct span **ret_values,
                      size_t *ret_count, struct err *err);
+    bool (*schedule)(struct store *store, struct span name, struct arena *arena,
+                     struct store_schedule *ret_schedule, bool *ret_found,
+                     struct err *err);
+    bool (*schedules)(struct store *store, struct span after, size_t limit,
+                      struct arena *arena,
+                      struct store_schedule **ret_schedules, size_t *ret_count,
+                      struct err *err);
     bool (*count)(struct store *store, struct store_tally *ret_tally,
                   struct err *err);
     bool (*verify)(struct store *store, struct err *err);

@@ -5,7 +5,7 @@
 #define POINTSMAN_STORE_BATCH_H
 
 #include "base/list.h"
-#include "store/store.h"
+#include "store/schedules.h"
 
 enum op_kind {
     OP_ADMIT,
@@ -29,7 +29,11 @@ enum op_kind {
     OP_TASK_SET,
     OP_PRUNE,
     OP_SYNC_FIRST,
-    OP_LEASE
+    OP_LEASE,
+    OP_SCHEDULE_SET,
+    OP_SCHEDULE_REMOVE,
+    OP_SCHEDULE_PAUSE,
+    OP_SCHEDULE_MARK
 };
 
 struct op_who {
@@ -73,6 +77,11 @@ struct op_task {
     struct wall not_before;
 };
 
+struct op_schedule {
+    struct store_schedule schedule;
+    enum store_schedule_mode mode;
+};
+
 struct op_lease {
     struct span name, holder;
     int64_t term_ms;
@@ -98,6 +107,8 @@ struct op {
         struct store_attempt *attempt;
         struct op_task task;
         struct op_lease *lease;
+        struct op_schedule *schedule;
+        struct schedule_mark *schedule_mark;
         int fd;
     };
 };

@@ -100,6 +100,7 @@ static void backend_close(struct store *store) {
     map_clear(&memory->by_id);
     map_clear(&memory->settings);
     map_clear(&memory->leases);
+    map_clear(&memory->schedules);
     free(memory->jobs);
     free(memory->events);
     free(memory->touched);
@@ -133,6 +134,8 @@ static const struct store_backend memory_backend = {
     .rollback = memory_rollback,
     .setting = memory_setting,
     .settings = memory_settings,
+    .schedule = memory_schedule,
+    .schedules = memory_schedules,
     .count = backend_count,
     .verify = memory_verify,
     .backup = backend_backup,

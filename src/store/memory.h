@@ -42,6 +42,13 @@ struct memory_change {
     struct span *value; /* NULL: was not there */
 };
 
+/* Likewise a schedule; NULL: was not there. */
+struct memory_undo {
+    struct memory_undo *next;
+    struct span name;
+    struct store_schedule *schedule;
+};
+
 struct memory {
     struct store store; /* first */
     struct arena arena;
@@ -56,8 +63,9 @@ struct memory {
     struct list live;
     struct memory_event *events; /* by seq */
     size_t event_count, event_cap;
-    struct map settings; /* to struct span */
-    struct map leases;   /* to struct memory_lease */
+    struct map settings;  /* to struct span */
+    struct map leases;    /* to struct memory_lease */
+    struct map schedules; /* to struct store_schedule */
 
     /* While an atomic batch is tried. */
     bool saving;
@@ -66,6 +74,7 @@ struct memory {
     size_t touched_count, touched_cap;
     struct memory_change *changes;
     size_t change_count, change_cap;
+    struct memory_undo *schedule_undo; /* the newest change first */
 };
 
 static inline struct memory *memory_of(struct store *store) {
@@ -121,6 +130,24 @@ bool memory_setting(struct store *store, struct span name, struct arena *arena,
 bool memory_settings(struct store *store, struct arena *arena,
                      struct span **ret_names, struct span **ret_values,
                      size_t *ret_count, struct err *err);
+/* memory_schedule.c */
+bool memory_schedule_get(struct rows *rows, struct span name,
+                         struct arena *arena,
+                         struct store_schedule *ret_schedule, bool *ret_found,
+                         struct err *err);
+bool memory_schedule_put(struct rows *rows,
+                         const struct store_schedule *schedule,
+                         struct err *err);
+bool memory_schedule_remove(struct rows *rows, struct span name,
+                            struct err *err);
+void memory_schedules_undo(struct memory *memory);
+bool memory_schedule(struct store *store, struct span name, struct arena *arena,
+                     struct store_schedule *ret_schedule, bool *ret_found,
+                     struct err *err);
+bool memory_schedules(struct store *store, struct span after, size_t limit,
+                      struct arena *arena,
+                      struct store_schedule **ret_schedules, size_t *ret_count,
+                      struct err *err);
 bool memory_verify(struct store *store, struct err *err);
 
 #endif

@@ -498,6 +498,7 @@ static bool release(struct rows *rows, struct err *err) {
         memory->touched[i]->before = NULL;
     memory->saving = false;
     memory->touched_count = memory->change_count = 0;
+    memory->schedule_undo = NULL;
     return true;
 }
 
@@ -529,6 +530,7 @@ static bool restore(struct rows *rows, struct err *err) {
     }
     memory->event_count = memory->saved_events;
     settings_undo(memory);
+    memory_schedules_undo(memory);
     return release(rows, err);
 }
 
@@ -554,6 +556,9 @@ const struct rows_ops memory_rows = {
     .setting_put = setting_put,
     .lease_get = lease_get,
     .lease_put = lease_put,
+    .schedule_get = memory_schedule_get,
+    .schedule_put = memory_schedule_put,
+    .schedule_remove = memory_schedule_remove,
     .save = save,
     .restore = restore,
     .release = release,

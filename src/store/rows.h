@@ -100,6 +100,15 @@ struct rows_ops {
                       struct wall *ret_until, bool *ret_found, struct err *err);
     bool (*lease_put)(struct rows *rows, struct span name, struct span holder,
                       uint64_t epoch, struct wall until, struct err *err);
+    bool (*schedule_get)(struct rows *rows, struct span name,
+                         struct arena *arena,
+                         struct store_schedule *ret_schedule, bool *ret_found,
+                         struct err *err);
+    bool (*schedule_put)(struct rows *rows,
+                         const struct store_schedule *schedule,
+                         struct err *err);
+    bool (*schedule_remove)(struct rows *rows, struct span name,
+                            struct err *err);
     /* Around the operations of an atomic batch. */
     bool (*save)(struct rows *rows, struct err *err);
     bool (*restore)(struct rows *rows, struct err *err);

@@ -121,6 +121,14 @@ bool sqlite_plan_put(struct rows *rows, const struct store_rollback *plan,
 bool sqlite_prune(struct rows *rows, struct row *row, bool *ret_changed,
                   struct err *err);
 
+/* sqlite_schedule.c */
+bool sqlite_schedule_get(struct rows *rows, struct span name,
+                    struct arena *arena, struct store_schedule *ret_schedule,
+                    bool *ret_found, struct err *err);
+bool sqlite_schedule_put(struct rows *rows, const struct store_schedule *schedule,
+                    struct err *err);
+bool sqlite_schedule_remove(struct rows *rows, struct span name, struct err *err);
+
 /* Creates or migrates; only checks when read_only. */
 bool db_migrate(struct db *db, bool read_only, struct err *err);
 

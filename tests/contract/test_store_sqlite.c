@@ -8,6 +8,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "store/schema.h"
 #include "store/sqlite_db.h" /* the statements as they are */
 
 static void listener(void *ctx, const struct store_event *event) {
@@ -237,11 +238,35 @@ static void a_newer_registry_is_refused_and_left_alone(void **state) {
     (void)state;
     CLEANUP(free_string) char *path = rig_new_path();
     store_close(rig_open(path, false));
-    edit(path, "INSERT INTO migration VALUES (7, 0)");
+    edit(path, "INSERT INTO migration VALUES (70, 0)");
     struct store_options options[] = {{.create = true}, {.read_only = true}};
     for (size_t i = 0; i < COUNT(options); i++)
         assert_refused(path, &options[i], ERR_DATA,
-                       "has version 7, this program knows up to 2");
+                       "has version 70, this program knows up to ");
+}
+
+/* As the first release left it, with work in it. */
+static void an_old_registry_takes_the_steps_it_lacks(void **state) {
+    (void)state;
+    CLEANUP(free_string) char *path = rig_new_path();
+    CLEANUP(arena_clear) struct arena arena = ARENA_INIT;
+    struct store_options options = {.read_only = true};
+    struct store_schedule *schedules;
+    struct store *store;
+    size_t count = 1;
+    edit(path, "PRAGMA journal_mode = WAL");
+    edit(path, schema_steps[0]);
+    edit(path, "INSERT INTO migration VALUES (1, 0)");
+    assert_refused(path, &options, ERR_TEMPORARY, "of an older version");
+    store = rig_open(path, false);
+    assert_int_equal(store_version(store), schema_version);
+    assert_true(
+        store_schedules(store, SPAN(""), 0, &arena, &schedules, &count, NULL));
+    assert_int_equal(count, 0);
+    admit_into(store, "a");
+    store_close(store);
+    assert_true(store_open_sqlite(path, &options, &store, NULL));
+    store_close(store);
 }
 
 static void a_reader_reads_and_writes_nothing(void **state) {
@@ -535,6 +560,7 @@ int main(void) {
         cmocka_unit_test(what_is_no_registry_is_refused),
         cmocka_unit_test(a_truncated_file_is_refused),
         cmocka_unit_test(a_newer_registry_is_refused_and_left_alone),
+        cmocka_unit_test(an_old_registry_takes_the_steps_it_lacks),
         cmocka_unit_test(a_reader_reads_and_writes_nothing),
         cmocka_unit_test(a_reader_needs_no_right_to_write),
         RIG_SQLITE_TESTS(a_reopened_store_goes_on_where_it_was),

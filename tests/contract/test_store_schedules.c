@@ -1,0 +1,303 @@
+/* Schedules: definitions, marks, and a firing as one thing. */
+#include <inttypes.h>
+
+#include "contract/store_rig.h"
+#include "store/schedules.h"
+
+static struct store_schedule schedule_of(const char *name, const char *spec) {
+    return (struct store_schedule){
+        .name = span_of(name),
+        .spec = span_of(spec),
+        .origin = SPAN("uid:7"),
+        .uid = 7,
+        .seed = UINT64_C(0xfedcba9876543210),
+        .high_s = 1000,
+        .offset_s = -3600,
+    };
+}
+
+static enum store_result set(struct rig *rig, const struct store_schedule *one,
+                             enum store_schedule_mode mode) {
+    struct store_batch *batch = rig_batch(rig);
+    store_schedule_set(batch, one, mode);
+    return rig_write(batch);
+}
+
+static struct store_schedule add(struct rig *rig, const char *name) {
+    struct store_schedule one = schedule_of(name, "{}"), found;
+    bool there;
+    assert_int_equal(set(rig, &one, SCHEDULE_ADD), STORE_DONE);
+    assert_true(store_schedule(rig->store, span_of(name), &rig->arena, &found,
+                               &there, NULL));
+    assert_true(there);
+    return found;
+}
+
+static struct store_schedule get(struct rig *rig, const char *name) {
+    struct store_schedule found = {0};
+    bool there;
+    assert_true(store_schedule(rig->store, span_of(name), &rig->arena, &found,
+                               &there, NULL));
+    assert_true(there);
+    return found;
+}
+
+static bool is_there(struct rig *rig, const char *name) {
+    struct store_schedule found;
+    bool there;
+    assert_true(store_schedule(rig->store, span_of(name), &rig->arena, &found,
+                               &there, NULL));
+    return there;
+}
+
+static struct schedule_mark mark_of(const struct store_schedule *one,
+                                    int64_t high_s) {
+    return (struct schedule_mark){
+        .name = one->name,
+        .serial = one->serial,
+        .moves = true,
+        .from_s = one->high_s,
+        .high_s = high_s,
+        .offset_s = 60,
+        .round = 2,
+        .job = STORE_NO_JOB,
+    };
+}
+
+static enum store_result mark(struct rig *rig,
+                              const struct schedule_mark *one) {
+    struct store_batch *batch = rig_batch(rig);
+    store_schedule_mark(batch, one);
+    return rig_write(batch);
+}
+
+/* Admits and marks together. The answer of the mark. */
+static enum store_result fire(struct rig *rig, struct schedule_mark one,
+                              const char *id, enum store_result *ret_job) {
+    struct job job = rig_command(id, "4.key");
+    struct store_batch *batch = rig_batch(rig);
+    store_batch_atomic(batch);
+    one.job = store_admit(batch, &job, NULL, 0, NULL, 0, NULL, 0);
+    unsigned at = store_schedule_mark(batch, &one);
+    assert_true(store_write(batch, &rig->err));
+    enum store_result result = store_batch_result(batch, at);
+    if (ret_job)
+        *ret_job = store_batch_result(batch, one.job);
+    store_batch_free(batch);
+    return result;
+}
+
+static void a_schedule_reads_back_as_added(void **state) {
+    struct rig *rig = *state;
+    struct store_schedule one = schedule_of("nightly", "{\"item\":1}");
+    assert_int_equal(set(rig, &one, SCHEDULE_ADD), STORE_DONE);
+    rig_reopen(rig);
+    struct store_schedule found = get(rig, "nightly");
+    assert_span(found.name, "nightly");
+    assert_span(found.spec, "{\"item\":1}");
+    assert_span(found.origin, "uid:7");
+    assert_int_equal(found.uid, 7);
+    assert_int_equal(found.serial, 1);
+    assert_true(found.seed == UINT64_C(0xfedcba9876543210));
+    assert_false(found.paused);
+    assert_int_equal(found.high_s, 1000);
+    assert_int_equal(found.offset_s, -3600);
+    assert_int_equal(found.fired + found.missed + found.recent_count, 0);
+    assert_false(is_there(rig, "nightl"));
+}
+
+static void adding_it_again_changes_nothing(void **state) {
+    struct rig *rig = *state;
+    struct store_schedule one = add(rig, "n");
+    one.high_s = 5000;
+    assert_int_equal(set(rig, &one, SCHEDULE_ADD), STORE_SAME);
+    assert_int_equal(get(rig, "n").high_s, 1000);
+    one.spec = SPAN("other");
+    assert_int_equal(set(rig, &one, SCHEDULE_ADD), STORE_DUPLICATE);
+    assert_span(get(rig, "n").spec, "{}");
+}
+
+static void a_new_definition_goes_on_or_begins_anew(void **state) {
+    struct rig *rig = *state;
+    struct store_schedule one = add(rig, "n");
+    one.spec = SPAN("b");
+    one.high_s = 9000;
+    one.seed = 1;
+    assert_int_equal(set(rig, &one, SCHEDULE_REPLACE), STORE_DONE);
+    struct store_schedule found = get(rig, "n");
+    assert_span(found.spec, "b");
+    assert_int_equal(found.high_s, 1000);
+    assert_true(found.seed == UINT64_C(0xfedcba9876543210));
+    assert_int_equal(found.serial, 2);
+    one.spec = SPAN("c");
+    assert_int_equal(set(rig, &one, SCHEDULE_RENEW), STORE_DONE);
+    assert_int_equal(get(rig, "n").high_s, 9000);
+    assert_int_equal(get(rig, "n").round, 0);
+    one.spec = SPAN("d");
+    one.high_s = 8000;
+    assert_int_equal(set(rig, &one, SCHEDULE_RENEW), STORE_DONE);
+    assert_int_equal(get(rig, "n").round, 1);
+}
+
+static void removed_is_gone_and_told(void **state) {
+    struct rig *rig = *state;
+    add(rig, "n");
+    struct store_batch *batch = rig_batch(rig);
+    store_schedule_remove(batch, SPAN("n"));
+    assert_int_equal(rig_write(batch), STORE_DONE);
+    assert_false(is_there(rig, "n"));
+    batch = rig_batch(rig);
+    store_schedule_remove(batch, SPAN("n"));
+    assert_int_equal(rig_write(batch), STORE_UNKNOWN);
+    assert_string_equal(rig_events(rig, 1), "schedule n - - removed");
+}
+
+static void a_pause_is_not_caught_up(void **state) {
+    struct rig *rig = *state;
+    struct store_schedule one = add(rig, "n");
+    struct schedule_mark later = mark_of(&one, 1500);
+    struct store_batch *batch = rig_batch(rig);
+    store_schedule_pause(batch, SPAN("n"), true, 0, 0);
+    assert_int_equal(rig_write(batch), STORE_DONE);
+    assert_int_equal(mark(rig, &later), STORE_CONFLICT);
+    assert_int_equal(get(rig, "n").high_s, 1000);
+    batch = rig_batch(rig);
+    store_schedule_pause(batch, SPAN("n"), true, 0, 0);
+    assert_int_equal(rig_write(batch), STORE_SAME);
+    batch = rig_batch(rig);
+    store_schedule_pause(batch, SPAN("n"), false, 2000, 7);
+    assert_int_equal(rig_write(batch), STORE_DONE);
+    assert_int_equal(get(rig, "n").high_s, 2000);
+    assert_int_equal(get(rig, "n").offset_s, 7);
+    assert_string_equal(rig_events(rig, 1),
+                        "schedule n - - paused; schedule n - - resumed");
+}
+
+static void a_mark_moves_only_from_where_it_was(void **state) {
+    struct rig *rig = *state;
+    struct store_schedule one = add(rig, "n");
+    struct schedule_mark first = mark_of(&one, 1100);
+    first.missed = 3;
+    first.reason = SPAN("missed");
+    first.detail = SPAN("three");
+    assert_int_equal(mark(rig, &first), STORE_DONE);
+    assert_int_equal(mark(rig, &first), STORE_CONFLICT);
+    one = get(rig, "n");
+    assert_int_equal(one.high_s, 1100);
+    assert_int_equal(one.offset_s, 60);
+    assert_int_equal(one.round, 2);
+    assert_int_equal(one.missed, 3);
+    assert_string_equal(rig_events(rig, 1), "schedule n - - missed");
+    struct schedule_mark stale = mark_of(&one, 1200);
+    stale.serial++;
+    assert_int_equal(mark(rig, &stale), STORE_CONFLICT);
+    struct schedule_mark stranger = mark_of(&one, 1200);
+    stranger.name = SPAN("m");
+    assert_int_equal(mark(rig, &stranger), STORE_UNKNOWN);
+}
+
+static void a_firing_is_job_and_mark_or_neither(void **state) {
+    struct rig *rig = *state;
+    struct store_schedule one = add(rig, "n");
+    struct schedule_mark first = mark_of(&one, 1100);
+    enum store_result admitted;
+    assert_int_equal(fire(rig, first, "n.1100", &admitted), STORE_DONE);
+    assert_int_equal(admitted, STORE_DONE);
+    one = get(rig, "n");
+    assert_int_equal(one.fired, 1);
+    assert_int_equal(one.recent_count, 1);
+    assert_span(rig_job(rig, one.recent[0]).id, "n.1100");
+    /* A second one from the same place brings no job. */
+    assert_int_equal(fire(rig, first, "n.other", &admitted), STORE_CONFLICT);
+    assert_int_equal(admitted, STORE_CONFLICT);
+    struct job job;
+    bool found;
+    assert_true(store_lookup(rig->store, SPAN("n.other"), &rig->arena, &job,
+                             &found, NULL));
+    assert_false(found);
+    /* An id that is taken leaves the mark where it was. */
+    struct job taken = rig_change("n.1200", "3.key");
+    rig_admit(rig, &taken);
+    assert_int_equal(fire(rig, mark_of(&one, 1200), "n.1200", &admitted),
+                     STORE_CONFLICT);
+    assert_int_equal(admitted, STORE_DUPLICATE);
+    assert_int_equal(get(rig, "n").high_s, 1100);
+    rig_verify(rig);
+}
+
+static void only_the_newest_jobs_are_remembered(void **state) {
+    struct rig *rig = *state;
+    struct store_schedule one = add(rig, "n");
+    for (int i = 0; i < STORE_RECENT + 3; i++) {
+        char id[32];
+        snprintf(id, sizeof(id), "n.%d", i);
+        struct schedule_mark step = mark_of(&one, one.high_s + 1);
+        assert_int_equal(fire(rig, step, id, NULL), STORE_DONE);
+        one = get(rig, "n");
+    }
+    assert_int_equal(one.fired, STORE_RECENT + 3);
+    assert_int_equal(one.recent_count, STORE_RECENT);
+    assert_span(rig_job(rig, one.recent[0]).id, "n.3");
+    assert_span(rig_job(rig, one.recent[STORE_RECENT - 1]).id, "n.34");
+}
+
+static void a_job_by_hand_is_remembered_without_a_move(void **state) {
+    struct rig *rig = *state;
+    struct store_schedule one = add(rig, "n");
+    struct schedule_mark by_hand = {.name = one.name};
+    assert_int_equal(fire(rig, by_hand, "j1", NULL), STORE_DONE);
+    one = get(rig, "n");
+    assert_int_equal(one.high_s, 1000);
+    assert_int_equal(one.recent_count, 1);
+}
+
+static void they_are_listed_by_name_and_in_pages(void **state) {
+    struct rig *rig = *state;
+    struct store_schedule *found;
+    size_t count;
+    add(rig, "c");
+    add(rig, "a");
+    add(rig, "b");
+    assert_true(store_schedules(rig->store, SPAN(""), 2, &rig->arena, &found,
+                                &count, NULL));
+    assert_int_equal(count, 2);
+    assert_span(found[0].name, "a");
+    assert_span(found[1].name, "b");
+    assert_true(store_schedules(rig->store, SPAN("b"), 0, &rig->arena, &found,
+                                &count, NULL));
+    assert_int_equal(count, 1);
+    assert_span(found[0].name, "c");
+}
+
+static void an_atomic_batch_puts_schedules_back(void **state) {
+    struct rig *rig = *state;
+    struct store_schedule kept = add(rig, "kept");
+    struct store_schedule fresh = schedule_of("fresh", "{}");
+    struct store_batch *batch = rig_batch(rig);
+    store_batch_atomic(batch);
+    store_schedule_remove(batch, kept.name);
+    store_schedule_set(batch, &fresh, SCHEDULE_ADD);
+    store_schedule_remove(batch, SPAN("nobody"));
+    assert_true(store_write(batch, &rig->err));
+    store_batch_free(batch);
+    assert_true(is_there(rig, "kept"));
+    assert_false(is_there(rig, "fresh"));
+    rig_verify(rig);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        RIG_TESTS(a_schedule_reads_back_as_added),
+        RIG_TESTS(adding_it_again_changes_nothing),
+        RIG_TESTS(a_new_definition_goes_on_or_begins_anew),
+        RIG_TESTS(removed_is_gone_and_told),
+        RIG_TESTS(a_pause_is_not_caught_up),
+        RIG_TESTS(a_mark_moves_only_from_where_it_was),
+        RIG_TESTS(a_firing_is_job_and_mark_or_neither),
+        RIG_TESTS(only_the_newest_jobs_are_remembered),
+        RIG_TESTS(a_job_by_hand_is_remembered_without_a_move),
+        RIG_TESTS(they_are_listed_by_name_and_in_pages),
+        RIG_TESTS(an_atomic_batch_puts_schedules_back),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
