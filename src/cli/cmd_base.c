@@ -67,9 +67,10 @@ int cmd_serve(struct call *call) {
 }
 
 static bool role_of(const char *word, unsigned *ret_roles, struct err *err) {
-    static const char *const names[] = {"prequeue", "queue", "exec", "all"};
+    static const char *const names[] = {"prequeue", "queue", "exec", "clock",
+                                        "all"};
     static const unsigned roles[] = {DAEMON_PREQUEUE, DAEMON_QUEUE, DAEMON_EXEC,
-                                     DAEMON_ALL};
+                                     DAEMON_CLOCK, DAEMON_ALL};
 
     for (size_t i = 0; i < COUNT(names); i++)
         if (strcmp(word, names[i]) == 0) {
@@ -78,8 +79,8 @@ static bool role_of(const char *word, unsigned *ret_roles, struct err *err) {
         }
     const char *meant = text_nearest(word, names, COUNT(names));
     return err_set(err, ERR_USAGE,
-                   "there is no daemon '%s'%s%s%s; prequeue, queue, exec or "
-                   "all",
+                   "there is no daemon '%s'%s%s%s; prequeue, queue, exec, "
+                   "clock or all",
                    word, meant == NULL ? "" : "; did you mean '",
                    meant == NULL ? "" : meant, meant == NULL ? "" : "'?");
 }

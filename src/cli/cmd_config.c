@@ -11,6 +11,9 @@
 #include "os/disk.h"
 #include "os/features.h"
 #include "serve/base.h"
+#include "serve/schedule_config.h"
+#include "serve/schedule_rule.h"
+#include "store/schedules.h"
 
 /* ---- config -------------------------------------------------------------- */
 
@@ -72,8 +75,23 @@ static int config_list(struct call *call) {
     return talk_end(0);
 }
 
+/* What a schedule says beyond words: its item, its zone, that it fires. */
+static int check_schedules(struct call *call) {
+    struct base *base = NULL;
+    struct err err = {0};
+
+    if (!open_base(call, true, &base, &err))
+        return talk_error(&err);
+    bool ok = schedule_config_check(base, &err);
+    base_close(base);
+    return ok ? 0 : talk_error(&err);
+}
+
 int cmd_config_check(struct call *call) {
     int status = config_list(call);
+
+    if (status == 0)
+        status = check_schedules(call);
 
     if (status == 0)
         talk_say("the configuration is well");
@@ -205,6 +223,50 @@ static bool find_clock(struct call *call, const struct base *base,
     return well;
 }
 
+/* What is wrong with a schedule; NULL: nothing. */
+static const char *schedule_fault(struct call *call,
+                                  const struct store_schedule *row) {
+    struct schedule_spec spec;
+    struct timed_rule rule;
+    struct err err = {0};
+    int64_t due;
+
+    if (!schedule_spec_parse(row->spec, &call->arena, &spec, &err) ||
+        !schedule_rule_make(&spec, row->name, row->seed, NULL, &rule, &err))
+        return arena_printf(&call->arena, "%.*s: %s", (int)row->name.len,
+                            row->name.p, err.text);
+    bool fires = schedule_rule_next(&rule, wall_s(clock_wall()), &due);
+    schedule_rule_clear(&rule);
+    return fires ? NULL
+                 : arena_printf(&call->arena, "%.*s never fires again",
+                                (int)row->name.len, row->name.p);
+}
+
+static bool find_schedules(struct call *call, const struct base *base,
+                           bool as_json) {
+    struct store_schedule *rows;
+    struct err err = {0};
+    size_t count = 0, wrong = 0;
+
+    if (!store_schedules(base->store, SPAN(""), 0, &call->arena, &rows, &count,
+                         &err)) {
+        finding(as_json, "schedules", false, "", err.text);
+        return false;
+    }
+    for (size_t i = 0; i < count; i++) {
+        const char *fault = schedule_fault(call, &rows[i]);
+        if (fault == NULL)
+            continue;
+        finding(as_json, "schedule", false, fault,
+                "see `pointsman cron check` and `cron list`");
+        wrong++;
+    }
+    if (wrong == 0)
+        finding(as_json, "schedules", true,
+                arena_printf(&call->arena, "%zu", count), "each fires again");
+    return wrong == 0;
+}
+
 int cmd_doctor(struct call *call) {
     bool json = call_has(call, "json"), well = true;
     struct base *base = NULL;
@@ -221,6 +283,7 @@ int cmd_doctor(struct call *call) {
     well &= find_registry(call, base, json);
     well &= find_disk(call, base, json);
     well &= find_clock(call, base, json);
+    well &= find_schedules(call, base, json);
     base_close(base);
     return talk_end(well ? 0 : 1);
 }

@@ -307,9 +307,12 @@ void call_clear(struct call *call) {
 
 /* ---- what was given ------------------------------------------------------ */
 
+bool call_knows(const struct call *call, const char *name) {
+    return option_of(call->command, name, strlen(name), '\0') != NULL;
+}
+
 static void option_must_exist(const struct call *call, const char *name) {
-    assert(call->command == NULL ||
-           option_of(call->command, name, strlen(name), '\0') != NULL);
+    assert(call->command == NULL || call_knows(call, name));
 }
 
 const char *call_value(const struct call *call, const char *name) {

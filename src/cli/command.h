@@ -101,6 +101,8 @@ void call_clear(struct call *call);
 /* The option's value; NULL: not given. The name must be in the table. */
 const char *call_value(const struct call *call, const char *name);
 bool call_has(const struct call *call, const char *name);
+/* Has this command an option of that name at all? */
+bool call_knows(const struct call *call, const char *name);
 /* One value after the other: *cursor starts at 0; NULL at the end. */
 const char *call_next(const struct call *call, const char *name,
                       size_t *cursor);

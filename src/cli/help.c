@@ -272,13 +272,57 @@ static void topic_cron_items(struct text *out) {
                    "which.\n");
 }
 
+static void topic_schedules(struct text *out) {
+    text_adds(out,
+              "Schedules: commands that are repeated on time\n\n"
+              "  [schedule \"nightly\"]             in pointsman.conf, or\n"
+              "  item = 30 2 * * *                 pointsman cron add --zone "
+              "Europe/London \\\n"
+              "  zone = Europe/London                  nightly '30 2 * * *' "
+              "-- make nightly\n"
+              "  run = make nightly\n\n"
+              "Each instant becomes one job, NAME.20261122T023000Z, whatever "
+              "dies in between.\n\n");
+    add_pair(out, "overlap", 17,
+             "when the job before has not ended: `forbid` leaves the instant "
+             "out, `allow` runs beside it, `replace` ends it, `queue` waits "
+             "behind it");
+    add_pair(out, "missed", 17,
+             "what passed while nobody watched, late by max-shift at most: "
+             "`run` fires each once, `skip` reports them; what is later is "
+             "always reported, never fired");
+    add_pair(out, "max-shift", 17,
+             "how late it may fire after a restart, a suspension or a clock "
+             "that was set forward; and how far a clock that was set back "
+             "repeats nothing. Else as the item says "
+             "(max_shift_seconds_for_unskip_and_do_not_repeat), 3 h for a "
+             "crontab line");
+    add_pair(out, "offset", 17,
+             "a time by which it fires later; `hash`: one that its name gives "
+             "and that never changes, below the time between two instants and "
+             "an hour; `hash 15m`: below 15 minutes");
+    add_pair(out, "jitter", 17,
+             "fires later by chance, each time anew, by up to that much");
+    add_pair(out, "deadline", 17,
+             "what has not started so long after it was due is left out, or "
+             "terminated with the reason `deadline`");
+    add_pair(out, "paused", 17,
+             "rests; `pointsman cron pause` and `resume` do it for a while");
+    text_adds(out,
+              "\nWhat is left out is an event: `pointsman events` shows it, "
+              "`pointsman cron list`\ncounts it. `why ID` and `status ID` name "
+              "the schedule a job comes from.\nSchedules fire in `serve`, "
+              "`daemon clock` and `daemon all`, not in `run`.\n");
+}
+
 static const struct {
     const char *name;
     void (*tell)(struct text *out);
 } topics[] = {
-    {"filter", topic_filter}, {"exit-codes", topic_exit_codes},
-    {"states", topic_states}, {"environment", topic_environment},
-    {"files", topic_files},   {"cron-items", topic_cron_items},
+    {"filter", topic_filter},       {"exit-codes", topic_exit_codes},
+    {"states", topic_states},       {"environment", topic_environment},
+    {"files", topic_files},         {"cron-items", topic_cron_items},
+    {"schedules", topic_schedules},
 };
 
 size_t help_topic_count(void) {

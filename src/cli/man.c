@@ -229,6 +229,23 @@ void man_overview(struct text *out) {
     text_adds(out, ".SH SEE ALSO\n\\fBpointsman.conf\\fR(5)\n");
 }
 
+/* Of a section that is there once for each name. */
+static void add_keys(struct text *out, const char *section_name) {
+#define CONFIG_KEY(section, key, kind, field, value, least, most, choices, \
+                   meaning)                                                \
+    if (strcmp(#section, section_name) == 0) {                             \
+        text_adds(out, ".TP\n\\fB");                                       \
+        add_roff(out, key);                                                \
+        text_adds(out, "\\fR = ");                                         \
+        add_roff(out, value);                                              \
+        text_addc(out, '\n');                                              \
+        add_roff(out, meaning);                                            \
+        text_addc(out, '\n');                                              \
+    }
+#include "wire/config.def"
+#undef CONFIG_KEY
+}
+
 void man_config(struct text *out) {
     struct config config;
     struct config_entry entry;
@@ -260,21 +277,11 @@ void man_config(struct text *out) {
     }
     config_clear(&config);
     text_adds(out, ".SH [target \"NAME\"]\n");
-#define CONFIG_KEY(section, key, kind, field, value, least, most, choices, \
-                   meaning)                                                \
-    if (strcmp(#section, "TARGET") == 0) {                                 \
-        text_adds(out, ".TP\n\\fB");                                       \
-        add_roff(out, key);                                                \
-        text_adds(out, "\\fR = ");                                         \
-        add_roff(out, value);                                              \
-        text_addc(out, '\n');                                              \
-        add_roff(out, meaning);                                            \
-        text_addc(out, '\n');                                              \
-    }
-#include "wire/config.def"
-#undef CONFIG_KEY
+    add_keys(out, "TARGET");
     text_adds(out, ".TP\n\\fBcheck.NAME\\fR = COMMAND\nmust pass on the merged "
                    "tree before the branch moves\n"
-                   ".SH SEE ALSO\n\\fBpointsman\\fR(1), "
+                   ".SH [schedule \"NAME\"]\n");
+    add_keys(out, "SCHEDULE");
+    text_adds(out, ".SH SEE ALSO\n\\fBpointsman\\fR(1), "
                    "\\fBpointsman\\-config\\-check\\fR(1)\n");
 }

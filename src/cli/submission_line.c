@@ -12,11 +12,18 @@
 
 enum { ARRAY_BYTES = 64 << 20 };
 
+/* Not every command that takes a submission has all of its options. */
+static const char *value_given(const struct call *call, const char *option) {
+    return call_knows(call, option) ? call_value(call, option) : NULL;
+}
+
 static struct lines lines_given(struct call *call, const char *option) {
     struct lines lines = {0};
     size_t cursor = 0;
     const char *value;
 
+    if (!call_knows(call, option))
+        return lines;
     lines.items =
         arena_alloc(&call->arena, call->given_count * sizeof *lines.items);
     while ((value = call_next(call, option, &cursor)) != NULL)
@@ -99,7 +106,7 @@ bool submission_fill(struct submission *submission, struct arena *arena,
 
 static bool read_array(struct call *call, struct submission *submission,
                        struct err *err) {
-    const char *file = call_value(call, "array");
+    const char *file = value_given(call, "array");
     CLEANUP(text_clear) struct text text = TEXT_INIT;
 
     if (file == NULL)
@@ -143,7 +150,7 @@ static bool read_class(const struct call *call, struct submission *submission,
 
 static bool read_node(const struct call *call, struct submission *submission,
                       struct err *err) {
-    const char *node = call_value(call, "node");
+    const char *node = value_given(call, "node");
 
     if (node == NULL)
         return true;
@@ -167,7 +174,8 @@ static bool task_given(struct call *call, struct task_options *options,
                 *c = '-';
         size_t cursor = 0;
         const char *value;
-        while ((value = call_next(call, name, &cursor)) != NULL)
+        while (call_knows(call, name) &&
+               (value = call_next(call, name, &cursor)) != NULL)
             if (!task_option_set(options, span_of(option->key), span_of(value),
                                  err)) {
                 err->kind = ERR_USAGE;
@@ -187,11 +195,11 @@ bool submission_of_call(struct call *call, struct submission *ret_submission,
                        "'%s' needs a command; write pointsman %s -- COMMAND",
                        call->command->name, call->command->name);
     submission_init(&submission);
-    submission.id = span_of(call_value(call, "id"));
+    submission.id = span_of(value_given(call, "id"));
     submission.after = lines_given(call, "after");
     submission.touches = lines_given(call, "touches");
     submission.clean = call_has(call, "clean");
-    submission.at_most_once = call_has(call, "at-most-once");
+    submission.at_most_once = value_given(call, "at-most-once") != NULL;
     submission.command.items = arena_alloc(
         &call->arena, call->word_count * sizeof *submission.command.items);
     for (size_t i = 0; i < call->word_count; i++)

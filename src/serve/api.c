@@ -525,4 +525,5 @@ void api_trigger(struct api *api) {
         return;
     base_trigger(api->options.base, "queue");
     base_trigger(api->options.base, "exec");
+    base_trigger(api->options.base, "clock");
 }

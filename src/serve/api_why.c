@@ -148,5 +148,11 @@ void api_why(struct api_call *call) {
     api_reply(call, 200, api_lines);
     for (size_t i = 0; i < why.count; i++)
         reason_json(call, &job, &why.reasons[i]);
+    if (span_starts(job.cause, "schedule ")) {
+        one = (struct scheduler_reason){.kind = "cause"};
+        one.text = span_of(arena_printf(&call->arena, "made by %.*s",
+                                        (int)job.cause.len, job.cause.p));
+        reason_json(call, &job, &one);
+    }
     api_end(call);
 }

@@ -37,7 +37,8 @@ enum base_dir {
 
 #define BASE_REGISTRY "ctrl/registry.db"
 #define BASE_CONFIG "pointsman.conf"
-/* In ctrl/. Roles: "prequeue", "queue", "exec": NAME.pid and NAME_fifo. */
+/* In ctrl/. Roles: "prequeue", "queue", "exec", "clock": NAME.pid and
+ * NAME_fifo. */
 #define BASE_SOCKET "sock"
 
 struct base {
@@ -109,7 +110,7 @@ bool base_has_work(int base_fd, bool *ret_any, struct err *err);
  * stays. */
 bool base_reload(struct base *base, struct err *err);
 
-/* Roles ("prequeue", "queue", "exec", "serve"): one process each. */
+/* Roles ("prequeue", "queue", "exec", "clock", "serve"): one process each. */
 bool base_take_role(struct base *base, const char *role, int *ret_fd,
                     struct err *err);
 void base_give_role(struct base *base, const char *role, int *fd);

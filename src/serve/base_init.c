@@ -164,7 +164,7 @@ static bool make_dirs(int fd, gid_t gid, mode_t mode, struct err *err) {
 
 static bool make_fifos(int ctrl, gid_t gid, struct err *err) {
     static const char *const names[] = {"prequeue_fifo", "queue_fifo",
-                                        "exec_fifo"};
+                                        "exec_fifo", "clock_fifo"};
     for (size_t i = 0; i < COUNT(names); i++) {
         CLEANUP(fd_close) int fd = -1;
         if (disk->mkfifoat(ctrl, names[i], 0622) < 0 && errno != EEXIST)

@@ -12,7 +12,9 @@ enum daemon_roles {
     DAEMON_PREQUEUE = 1,
     DAEMON_QUEUE = 2,
     DAEMON_EXEC = 4,
-    DAEMON_ALL = 7
+    DAEMON_CLOCK = 8, /* schedules */
+    DAEMON_WORK = 7,  /* what takes work in and does it */
+    DAEMON_ALL = 15
 };
 
 enum daemon_until {

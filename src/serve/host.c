@@ -66,7 +66,7 @@ bool host_open(struct base *base, struct roles_box *box, bool terminal,
     struct roles_options options = {
         .base = base,
         .box = box,
-        .roles = DAEMON_ALL,
+        .roles = DAEMON_WORK,
         .terminal = terminal,
         .turned = on_turned,
         .stopped = on_stopped,

@@ -431,3 +431,17 @@ void submission_format(const struct submission *submission, struct text *out) {
     task_options_format(&submission->task, &json);
     json_end(&json);
 }
+
+void submission_touch(struct submission *submission, struct arena *arena,
+                      struct span key) {
+    const struct lines *old = &submission->touches;
+    struct span *items = arena_alloc(arena, (old->count + 1) * sizeof *items);
+    for (size_t i = 0; i < old->count; i++) {
+        items[i] = old->items[i];
+        if (span_equal(items[i], key))
+            return;
+    }
+    items[old->count] = key;
+    submission->touches.items = items;
+    submission->touches.count++;
+}

@@ -63,6 +63,10 @@ bool submission_parse(struct span text, enum submission_form form,
                       struct err *err);
 /* The same rules for one that was not parsed (from a command line). */
 bool submission_check(const struct submission *submission, struct err *err);
+/* One more key that it touches, unless it does; what is in `touches` is not
+ * written over. */
+void submission_touch(struct submission *submission, struct arena *arena,
+                      struct span key);
 /* Appends one line of JSON without LF, body form, only what is not default. */
 void submission_format(const struct submission *submission, struct text *out);
 

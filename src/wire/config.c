@@ -8,14 +8,21 @@
 
 #include "wire/ini.h"
 #include "wire/ref_name.h"
+#include "wire/schedule_spec.h"
 #include "wire/words.h"
 
-enum config_section { SECTION_QUEUE, SECTION_TARGET, SECTION_SERVE, SECTIONS };
+enum config_section {
+    SECTION_QUEUE,
+    SECTION_TARGET,
+    SECTION_SCHEDULE,
+    SECTION_SERVE,
+    SECTIONS
+};
 
-static const char *const section_names[SECTIONS] = {"queue", "target", "serve"};
+static const char *const section_names[SECTIONS] = {"queue", "target",
+                                                    "schedule", "serve"};
 /* Written down in the manual already, built later. */
-static const char *const later_sections[] = {"approval", "fleet", "intake",
-                                             "schedule"};
+static const char *const later_sections[] = {"approval", "fleet", "intake"};
 static const char *const later_serve_keys[] = {"heartbeat", "lose-after"};
 
 enum kind {
@@ -30,6 +37,7 @@ enum kind {
 
 #define PLACE_QUEUE(field) offsetof(struct config_queue, field)
 #define PLACE_TARGET(field) offsetof(struct config_target, field)
+#define PLACE_SCHEDULE(field) offsetof(struct config_schedule, field)
 #define PLACE_SERVE(field) offsetof(struct config_serve, field)
 
 static const struct row {
@@ -184,6 +192,7 @@ void config_clear(struct config *config) {
     for (size_t i = 0; i < config->target_count; i++)
         free(config->targets[i].checks);
     free(config->targets);
+    free(config->schedules);
     arena_clear(&config->arena);
     *config = (struct config){0};
 }
@@ -218,6 +227,28 @@ open_target(struct config *config, struct span name, const struct spot *spot) {
                                      .origin = {spot->file, spot->line}};
     put_defaults(config, SECTION_TARGET, (char *)target);
     return target;
+}
+
+static struct config_schedule *open_schedule(struct config *config,
+                                             struct span name,
+                                             const struct spot *spot) {
+    for (size_t i = 0; i < config->schedule_count; i++)
+        if (span_equal(config->schedules[i].name, name))
+            return &config->schedules[i];
+    struct err why = {0};
+    if (!schedule_name_check(name, &why)) {
+        refuse(spot, "%s", why.text);
+        return NULL;
+    }
+    config->schedules = mem_grow(config->schedules, config->schedule_count + 1,
+                                 sizeof *config->schedules);
+    struct config_schedule *schedule =
+        &config->schedules[config->schedule_count++];
+    *schedule =
+        (struct config_schedule){.name = arena_span(&config->arena, name),
+                                 .origin = {spot->file, spot->line}};
+    put_defaults(config, SECTION_SCHEDULE, (char *)schedule);
+    return schedule;
 }
 
 static bool refuse_unknown(const struct spot *spot, const char *what,
@@ -323,36 +354,57 @@ static bool value_fits(const struct row *row, struct span value,
     return true;
 }
 
+/* Where the values of a section lie, and where each was set. */
+struct place {
+    char *at;
+    struct config_origin *origins;
+    struct config_target *target; /* of this one; NULL: of another section */
+};
+
 static bool set_key_of(struct config *config, enum config_section section,
-                       struct config_target *target, struct span key,
+                       const struct place *place, struct span key,
                        struct span value, const struct spot *spot) {
-    if (target && span_starts(key, "check."))
-        return set_check(config, target, key, value, spot);
+    if (place->target && span_starts(key, "check."))
+        return set_check(config, place->target, key, value, spot);
     const struct row *row = find_row(section, key, spot);
     if (!row)
         return false;
-    char *at = target                     ? (char *)target
-               : section == SECTION_QUEUE ? (char *)&config->queue
-                                          : (char *)&config->serve;
-    struct config_origin *origins = target ? target->origins : config->origins;
     if (!value_fits(row, value, spot) ||
-        !read_value(config, row, value, at + row->place, spot))
+        !read_value(config, row, value, place->at + row->place, spot))
         return false;
-    origins[row - rows] = (struct config_origin){spot->file, spot->line};
+    place->origins[row - rows] = (struct config_origin){spot->file, spot->line};
+    return true;
+}
+
+static bool open_labelled(struct config *config, enum config_section section,
+                          struct span label, struct place *ret_place,
+                          const struct spot *spot) {
+    if (section == SECTION_SCHEDULE) {
+        struct config_schedule *schedule = open_schedule(config, label, spot);
+        if (!schedule)
+            return false;
+        *ret_place = (struct place){(char *)schedule, schedule->origins, NULL};
+        return true;
+    }
+    if (!label.len)
+        return refuse(spot, "a target needs a name: [target \"main\"]");
+    struct config_target *target = open_target(config, label, spot);
+    if (!target)
+        return false;
+    *ret_place = (struct place){(char *)target, target->origins, target};
     return true;
 }
 
 static bool set_item(struct config *config, const struct ini_item *item,
                      const struct spot *spot) {
     enum config_section section = SECTION_QUEUE;
-    struct config_target *target = NULL;
     if (!find_section(item->section, &section, spot))
         return false;
-    if (section == SECTION_TARGET) {
-        if (!item->label.len)
-            return refuse(spot, "a target needs a name: [target \"main\"]");
-        target = open_target(config, item->label, spot);
-        if (!target)
+    struct place place = {section == SECTION_QUEUE ? (char *)&config->queue
+                                                   : (char *)&config->serve,
+                          config->origins, NULL};
+    if (section == SECTION_TARGET || section == SECTION_SCHEDULE) {
+        if (!open_labelled(config, section, item->label, &place, spot))
             return false;
     } else if (item->label.len) {
         return refuse(spot, "section [%s] takes no label",
@@ -360,7 +412,7 @@ static bool set_item(struct config *config, const struct ini_item *item,
     }
     if (!item->key.len)
         return true;
-    return set_key_of(config, section, target, item->key, item->value, spot);
+    return set_key_of(config, section, &place, item->key, item->value, spot);
 }
 
 bool config_read(struct config *config, struct span text, const char *file,
@@ -416,7 +468,21 @@ static bool target_finish(const struct config_target *target, struct err *err) {
     return true;
 }
 
+static bool schedule_finish(const struct config_schedule *schedule,
+                            struct err *err) {
+    struct spot spot = {schedule->origin.file, schedule->origin.line, err};
+    const char *lacks = schedule->item.len == 0    ? "item"
+                        : schedule->run.count == 0 ? "run"
+                                                   : NULL;
+    return lacks == NULL ||
+           refuse(&spot, "schedule '%.*s' has no '%s'", (int)schedule->name.len,
+                  schedule->name.p, lacks);
+}
+
 bool config_finish(struct config *config, struct err *err) {
+    for (size_t i = 0; i < config->schedule_count; i++)
+        if (!schedule_finish(&config->schedules[i], err))
+            return false;
     for (size_t i = 0; i < config->target_count; i++)
         if (!target_finish(&config->targets[i], err))
             return false;
@@ -493,24 +559,35 @@ static struct span value_name(struct config *config, const struct row *row,
         arena_printf(&config->arena, "%lld", (long long)*(const int64_t *)at));
 }
 
+static bool keys_entry(struct config *config, enum config_section section,
+                       const char *at, struct span label,
+                       const struct config_origin *origins, size_t *left,
+                       struct config_entry *ret) {
+    for (size_t k = 0; k < CONFIG_KEYS; k++) {
+        if (rows[k].section != section || (*left)--)
+            continue;
+        *ret = (struct config_entry){
+            section_names[section],
+            label,
+            span_of(rows[k].key),
+            value_name(config, &rows[k], at + rows[k].place),
+            origins[k],
+            rows[k].meaning};
+        return true;
+    }
+    return false;
+}
+
 static bool section_entry(struct config *config, enum config_section section,
                           const struct config_target *target, size_t *left,
                           struct config_entry *ret) {
     const char *at = target                     ? (const char *)target
                      : section == SECTION_QUEUE ? (const char *)&config->queue
                                                 : (const char *)&config->serve;
-    for (size_t k = 0; k < CONFIG_KEYS; k++) {
-        if (rows[k].section != section || (*left)--)
-            continue;
-        *ret = (struct config_entry){
-            section_names[section],
-            target ? target->name : (struct span){0},
-            span_of(rows[k].key),
-            value_name(config, &rows[k], at + rows[k].place),
-            (target ? target->origins : config->origins)[k],
-            rows[k].meaning};
+    if (keys_entry(config, section, at,
+                   target ? target->name : (struct span){0},
+                   target ? target->origins : config->origins, left, ret))
         return true;
-    }
     for (size_t i = 0; target && i < target->check_count; i++) {
         const struct config_check *check = &target->checks[i];
         if ((*left)--)
@@ -538,6 +615,12 @@ bool config_next(struct config *config, size_t *cursor,
         if (section_entry(config, SECTION_TARGET, &config->targets[i], &left,
                           ret_entry))
             return true;
+    for (size_t i = 0; i < config->schedule_count; i++) {
+        const struct config_schedule *schedule = &config->schedules[i];
+        if (keys_entry(config, SECTION_SCHEDULE, (const char *)schedule,
+                       schedule->name, schedule->origins, &left, ret_entry))
+            return true;
+    }
     return false;
 }
 

@@ -39,6 +39,7 @@ struct config_command {
 
 #define CONFIG_FIELD_QUEUE(kind, field) CONFIG_C_##kind field;
 #define CONFIG_FIELD_TARGET(kind, field)
+#define CONFIG_FIELD_SCHEDULE(kind, field)
 #define CONFIG_FIELD_SERVE(kind, field)
 #define CONFIG_KEY(section, key, kind, field, ...) \
     CONFIG_FIELD_##section(kind, field)
@@ -91,6 +92,24 @@ struct config_target {
 #undef CONFIG_KEY
 #undef CONFIG_FIELD_QUEUE
 #undef CONFIG_FIELD_TARGET
+#undef CONFIG_FIELD_SCHEDULE
+#undef CONFIG_FIELD_SERVE
+#define CONFIG_FIELD_QUEUE(kind, field)
+#define CONFIG_FIELD_TARGET(kind, field)
+#define CONFIG_FIELD_SCHEDULE(kind, field) CONFIG_C_##kind field;
+#define CONFIG_FIELD_SERVE(kind, field)
+#define CONFIG_KEY(section, key, kind, field, ...) \
+    CONFIG_FIELD_##section(kind, field)
+struct config_schedule {
+    struct span name;
+    struct config_origin origin; /* its first section line */
+    struct config_origin origins[CONFIG_KEYS];
+#include "wire/config.def"
+};
+#undef CONFIG_KEY
+#undef CONFIG_FIELD_QUEUE
+#undef CONFIG_FIELD_TARGET
+#undef CONFIG_FIELD_SCHEDULE
 #undef CONFIG_FIELD_SERVE
 
 struct config {
@@ -98,6 +117,8 @@ struct config {
     struct config_serve serve;
     struct config_target *targets; /* in order of the files */
     size_t target_count;
+    struct config_schedule *schedules; /* likewise */
+    size_t schedule_count;
     struct config_origin origins[CONFIG_KEYS]; /* of queue and serve */
     struct arena arena;                        /* holds all of it */
 };
@@ -108,13 +129,14 @@ void config_clear(struct config *config);
 /* Merges one file; copies what it keeps. */
 bool config_read(struct config *config, struct span text, const char *file,
                  struct err *err);
-/* Sets one key as a file would; `label` is empty but for targets. `file` and
+/* Sets one key as a file would; `label` is empty but for targets and
+ * schedules. `file` and
  * `line` are its origin. */
 bool config_set(struct config *config, struct span section, struct span label,
                 struct span key, struct span value, const char *file,
                 unsigned line, struct err *err);
 /* Rules over several keys: a target has exactly one of git and command, checks
- * and revert only where they have a meaning. */
+ * and revert only where they have a meaning; a schedule has item and run. */
 bool config_finish(struct config *config, struct err *err);
 
 /* NULL: no such target. */
@@ -128,7 +150,7 @@ struct set_limits config_set_limits(const struct config *config,
  * the end. Spans live as long as the config. */
 struct config_entry {
     const char *section; /* "queue" */
-    struct span label;   /* of a target, else empty */
+    struct span label;   /* of a target or schedule, else empty */
     struct span key;
     struct span value; /* as one would write it */
     struct config_origin origin;

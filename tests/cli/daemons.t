@@ -9,6 +9,7 @@ $ sed -i 's/^blind = unchanged/blind = allow/' .pointsman/pointsman.conf && grep
 $ cd .pointsman && ls -d tmp data prequeue queue staging pending run done fail term abandon reject log ctrl | wc -l
 | 14
 $ cd .pointsman/ctrl && ls *_fifo
+| clock_fifo
 | exec_fifo
 | prequeue_fifo
 | queue_fifo

@@ -65,7 +65,7 @@ static void init_makes_all_a_base_needs(void **state) {
     (void)state;
     assert_true(init(path, &err));
     static const char *const fifos[] = {"prequeue_fifo", "queue_fifo",
-                                        "exec_fifo"};
+                                        "exec_fifo", "clock_fifo"};
     for (size_t i = 0; i < COUNT(fifos); i++) {
         assert_int_equal(stat(path_of("deep/er/one/ctrl/%s", fifos[i]), &st),
                          0);

@@ -1,0 +1,227 @@
+/* Schedules: cron add, list, run, pause, resume, remove. */
+#include "cli/reach.h"
+#include "cli/schedule_line.h"
+#include "cli/table.h"
+#include "cli/talk.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+/* ---- add ----------------------------------------------------------------- */
+
+/* From what was typed; times go as they are, the API reads them. */
+static bool add_rules(const struct call *call, struct schedule_spec *spec,
+                      struct err *err) {
+    const char *overlap = call_value(call, "overlap");
+    const char *missed = call_value(call, "missed");
+    const char *offset = call_value(call, "offset");
+    long long shift_ms = -1000, jitter_ms = 0, deadline_ms = 0;
+
+    if (overlap != NULL &&
+        !timed_overlap_parse(span_of(overlap), &spec->overlap))
+        return err_set(err, ERR_USAGE,
+                       "'--overlap' takes forbid, allow, replace or queue, "
+                       "not '%s'",
+                       overlap);
+    if (missed != NULL && !timed_missed_parse(span_of(missed), &spec->missed))
+        return err_set(err, ERR_USAGE, "'--missed' takes run or skip, not '%s'",
+                       missed);
+    if (offset != NULL && !schedule_offset_parse(span_of(offset), spec))
+        return err_set(err, ERR_USAGE,
+                       "'--offset' takes off, hash, 'hash 15m' or a time such "
+                       "as 90s, not '%s'",
+                       offset);
+    if (!call_duration(call, "max-shift", &shift_ms, err) ||
+        !call_duration(call, "jitter", &jitter_ms, err) ||
+        !call_duration(call, "deadline", &deadline_ms, err))
+        return false;
+    spec->max_shift_s = shift_ms / 1000;
+    spec->jitter_s = jitter_ms / 1000;
+    spec->deadline_s = deadline_ms / 1000;
+    spec->zone = span_of(call_value(call, "zone"));
+    spec->paused = call_has(call, "paused");
+    return true;
+}
+
+static bool added_spec(struct call *call, struct schedule_spec *spec,
+                       struct err *err) {
+    schedule_spec_init(spec);
+    if (call->word_count < 3)
+        return err_set(err, ERR_USAGE,
+                       "'cron add' needs a name, an item and a command, such "
+                       "as: pointsman cron add nightly '30 2 * * *' -- make "
+                       "nightly");
+    spec->item = span_of(call->words[1]);
+    size_t first = 2;
+    if (strcmp(call->words[first], "--") == 0 && call->word_count > 3)
+        first++;
+    struct call rest = *call;
+    rest.words += first;
+    rest.word_count -= first;
+    bool ok = add_rules(call, spec, err) &&
+              submission_of_call(&rest, &spec->job, err);
+    call->arena = rest.arena;
+    return ok;
+}
+
+bool schedule_send(struct call *call, struct client *client, const char *name,
+                   const struct schedule_spec *spec, struct err *err) {
+    CLEANUP(text_clear) struct text body = TEXT_INIT;
+    CLEANUP(text_clear) struct text reply = TEXT_INIT;
+    struct uri_text uri;
+
+    uri_begin(&uri, arena_printf(&call->arena, "/api/v1/schedules/%s",
+                                 client_word(&call->arena, name)));
+    if (call_has(call, "replace"))
+        uri_add(&uri, "replace", "1");
+    uri_add(&uri, "since", call_value(call, "since"));
+    schedule_spec_format(spec, &body);
+    bool ok = client_call(client, API_PUT, text_string(&uri.text),
+                          text_span(&body), &reply, err);
+    text_clear(&uri.text);
+    return ok;
+}
+
+int cmd_cron_add(struct call *call) {
+    struct schedule_spec spec;
+    struct client *client = NULL;
+    struct err err = {0};
+
+    if (!added_spec(call, &spec, &err) || !reach_client(call, &client, &err))
+        return talk_error(&err);
+    bool ok = schedule_send(call, client, call->words[0], &spec, &err);
+    client_close(client);
+    return ok ? talk_end(0) : talk_error(&err);
+}
+
+/* ---- list ---------------------------------------------------------------- */
+
+static const char *const titles[] = {"NAME",     "NEXT",    "LAST",
+                                     "LEFT OUT", "PATTERN", "WHAT"};
+static struct table list_table;
+static const char *list_name; /* only this one; NULL: all */
+
+static bool is_true(struct span line, const char *key) {
+    struct json_value object, value;
+    bool flag = false;
+
+    return json_parse(line, &object, NULL) &&
+           json_member(object, key, &value) && json_get_bool(value, &flag) &&
+           flag;
+}
+
+static const char *next_of(struct span line, struct arena *arena) {
+    const char *next = line_text(line, "next_local", arena);
+
+    if (line_text(line, "error", arena)[0] != '\0')
+        return "broken";
+    if (is_true(line, "paused"))
+        return "paused";
+    return next[0] == '\0' ? "never" : next;
+}
+
+static void list_row(struct span line, struct arena *arena) {
+    const char *next = next_of(line, arena);
+    const char *zone = line_text(line, "zone", arena);
+    const char *item = line_text(line, "item", arena);
+    const char *broken = line_text(line, "error", arena);
+    const char *left_out = line_text(line, "left_out", arena);
+
+    table_cell(&list_table, line_text(line, "name", arena), TALK_BOLD);
+    table_cell(&list_table, next,
+               next[0] >= '0' && next[0] <= '9' ? TALK_PLAIN : TALK_WARM);
+    table_cell(&list_table, line_text(line, "last", arena), TALK_PLAIN);
+    table_cell(&list_table, strcmp(left_out, "0") == 0 ? "" : left_out,
+               TALK_WARM);
+    table_cell(&list_table,
+               zone[0] == '\0' ? item
+                               : arena_printf(arena, "%s %s", item, zone),
+               TALK_PLAIN);
+    table_cell(&list_table,
+               broken[0] == '\0' ? line_text(line, "what", arena) : broken,
+               broken[0] == '\0' ? TALK_PLAIN : TALK_BAD);
+}
+
+static bool list_line(void *ctx, struct span line) {
+    const struct call *call = ctx;
+    struct arena arena = ARENA_INIT;
+    bool asked = list_name == NULL ||
+                 strcmp(line_text(line, "name", &arena), list_name) == 0;
+
+    if (asked && call_has(call, "json")) {
+        (void)talk_out(line);
+        (void)talk_outf("\n");
+    } else if (asked) {
+        list_row(line, &arena);
+    }
+    arena_clear(&arena);
+    return true;
+}
+
+int cmd_cron_list(struct call *call) {
+    struct client *client = NULL;
+    struct client_lines lines = {.line = list_line, .ctx = call};
+    struct err err = {0};
+
+    if (!reach_words(call, 0, 1, &err) || !reach_client(call, &client, &err))
+        return talk_error(&err);
+    list_name = call->word_count > 0 ? call->words[0] : NULL;
+    table_init(&list_table, titles, COUNT(titles));
+    bool ok = client_stream(client, API_GET, "/api/v1/schedules",
+                            (struct span){0}, client_take_lines, &lines, &err);
+    client_lines_end(&lines);
+    table_print(&list_table, false);
+    client_close(client);
+    return ok ? talk_end(0) : talk_error(&err);
+}
+
+/* ---- orders -------------------------------------------------------------- */
+
+static bool order_one(struct call *call, struct client *client,
+                      const char *verb, const char *name, struct err *err) {
+    CLEANUP(text_clear) struct text reply = TEXT_INIT;
+    const char *uri = arena_printf(&call->arena, "/api/v1/schedules/%s/%s",
+                                   client_word(&call->arena, name), verb);
+
+    if (!client_call(client, API_POST, uri, (struct span){0}, &reply, err))
+        return false;
+    const char *id = line_text(text_span(&reply), "id", &call->arena);
+    if (id[0] != '\0')
+        (void)talk_outf("%s\n", id);
+    return true;
+}
+
+static int order_each(struct call *call, const char *verb) {
+    struct client *client = NULL;
+    struct err err = {0};
+    int status = 0;
+
+    if (!reach_words(call, 1, SIZE_MAX, &err) ||
+        !reach_client(call, &client, &err))
+        return talk_error(&err);
+    for (size_t i = 0; i < call->word_count; i++) {
+        err_clear(&err);
+        if (order_one(call, client, verb, call->words[i], &err))
+            continue;
+        int failed = talk_error(&err);
+        status = status == 0 ? failed : status;
+    }
+    client_close(client);
+    return talk_end(status);
+}
+
+int cmd_cron_run(struct call *call) {
+    return order_each(call, "run");
+}
+
+int cmd_cron_pause(struct call *call) {
+    return order_each(call, "pause");
+}
+
+int cmd_cron_resume(struct call *call) {
+    return order_each(call, "resume");
+}
+
+int cmd_cron_remove(struct call *call) {
+    return order_each(call, "remove");
+}

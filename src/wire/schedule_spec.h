@@ -1,0 +1,64 @@
+/* A schedule in JSON: what `cron add` sends, what the registry keeps.
+ *
+ *     {"item": {"hour": 2, ...} or "30 2 * * *", "zone": "Europe/London",
+ *      "overlap": "forbid", "missed": "run", "max_shift": 3600,
+ *      "offset": "hash 15m", "jitter": 30, "deadline": 600, "paused": false,
+ *      "job": {"command": ["make", "nightly"], ...}}
+ *
+ * Only item and job are needed; job is a submission (wire/batch_line.h) without
+ * an id, an array or a hold. Times are seconds or such as "15m". Whether the
+ * item is one, and its zone, is not looked at here. null is as good as
+ * absent. */
+#ifndef POINTSMAN_WIRE_SCHEDULE_SPEC_H
+#define POINTSMAN_WIRE_SCHEDULE_SPEC_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/arena.h"
+#include "base/err.h"
+#include "base/text.h"
+#include "core/timetable.h"
+#include "wire/batch_line.h"
+
+enum {
+    SCHEDULE_NAME_BYTES = 40,
+    SCHEDULE_SECONDS_MOST = 31536000 /* of each time in it */
+};
+
+struct schedule_spec {
+    struct span item; /* JSON, or a crontab line */
+    struct span zone; /* empty: the system's */
+    enum timed_overlap overlap;
+    enum timed_missed missed;
+    int64_t max_shift_s; /* -1: as the item says */
+    bool hash;           /* the offset is taken from the name, */
+    int64_t offset_s;    /* below this (0: below an hour and the time between
+                            two instants); not `hash`: it is this */
+    int64_t jitter_s, deadline_s;
+    bool paused;
+    struct submission job;
+};
+
+void schedule_spec_init(struct schedule_spec *spec); /* the defaults */
+/* A letter or digit, then letters, digits and '-', SCHEDULE_NAME_BYTES at
+ * most: it begins the ids of the jobs. ERR_DATA. */
+bool schedule_name_check(struct span name, struct err *err);
+/* What it returns lives in the arena or in `text`. ERR_DATA, for an unknown
+ * key with what was perhaps meant. */
+bool schedule_spec_parse(struct span text, struct arena *arena,
+                         struct schedule_spec *ret_spec, struct err *err);
+/* The same rules for one that was not parsed. */
+bool schedule_spec_check(const struct schedule_spec *spec, struct err *err);
+/* Appends one line of JSON without LF, only what is not default. */
+void schedule_spec_format(const struct schedule_spec *spec, struct text *out);
+
+/* "off", "hash", "hash 15m", "90". False: none of these. */
+bool schedule_offset_parse(struct span text, struct schedule_spec *spec);
+void schedule_offset_format(const struct schedule_spec *spec, struct text *out);
+const char *timed_overlap_word(enum timed_overlap overlap);
+const char *timed_missed_word(enum timed_missed missed);
+bool timed_overlap_parse(struct span word, enum timed_overlap *ret);
+bool timed_missed_parse(struct span word, enum timed_missed *ret);
+
+#endif

@@ -1,0 +1,121 @@
+# A command that is repeated on time; no server yet.
+$ pointsman -q init
+$ pointsman cron add --zone Europe/London nightly '30 2 * * *' -- echo good night
+$ pointsman cron list
+| NAME     NEXT ...
+| nightly  ...T02:30:00+... 30 2 * * * Europe/London  echo good night
+# The same again is the same; another of that name is refused.
+$ pointsman cron add --zone Europe/London nightly '30 2 * * *' -- echo good night
+$ pointsman cron add nightly '* * * * *' -- true
+! pointsman: there is one of that name already; --replace takes its place
+= 100
+$ pointsman cron add --replace --zone Europe/London --paused nightly '30 2 * * *' -- echo good night
+$ pointsman cron list | tail -1
+| nightly  paused ... echo good night
+$ pointsman cron remove nightly
+$ pointsman cron list
+# What cannot be a schedule.
+$ pointsman cron add nightly '{"minute": 0, "dst_fixes": ["skip", "repeat_use_both"]}' -- true
+! pointsman: an item that fires needs how many seconds late it may be; write {"max_shift_seconds_for_unskip_and_do_not_repeat": 3600, "minute": 0, "dst_fixes": ["skip", "repeat_use_both"]}
+= 65
+$ pointsman cron add 'ni ght' '* * * * *' -- true
+! pointsman: 'ni ght' is no name of a schedule: a letter or digit, then letters, digits and '-', 40 at most
+= 65
+$ pointsman cron add --zone Europe/Lodon n '* * * * *' -- true
+! pointsman: ...
+= 65
+$ pointsman cron add --overlap never n '* * * * *' -- true
+! pointsman: '--overlap' takes forbid, allow, replace or queue, not 'never'
+= 64
+$ pointsman cron add n '61 * * * *' -- true
+! pointsman: ...
+= 65
+$ pointsman cron add n '* * * * *'
+! pointsman: 'cron add' needs a name, an item and a command, such as: pointsman cron add nightly '30 2 * * *' -- make nightly
+= 64
+$ pointsman cron run nihgtly
+! pointsman: there is no schedule 'nihgtly'
+= 66
+# Three instants of the year 2001 that nobody saw: late, but not too late for
+# this one, and each fires once. The second time there is nothing left.
+$ pointsman cron add --since 2001-01-01T00:00:00Z --max-shift 365d --overlap allow late '{"epoch": {"start": 978307210, "end": 978307230, "period": 10}}' -- echo once
+$ pointsman cron list --json late | tr , '\n' | grep -e '"next"' -e fired
+| "next":null
+| "fired":0
+$ pointsman daemon all --until-idle
+$ pointsman cron list --json late | tr , '\n' | grep -e fired -e left_out
+| "fired":0
+| "left_out":3
+$ pointsman cron remove late
+# Within max_shift it is made up for. NOW is some minutes ago.
+$ date -u -d '-3 min' +%Y-%m-%dT%H:%M:30Z >then
+$ pointsman cron add --since "$(cat then)" --max-shift 1h --overlap allow makeup '* * * * *' -- echo made up
+$ pointsman daemon all --until-idle
+$ pointsman list --all --json | grep -c '"id":"makeup\.[0-9TZ]*"' >fired; test "$(cat fired)" -ge 2
+$ pointsman daemon all --until-idle
+$ pointsman cron pause makeup
+$ pointsman list --all --json | sed 's/.*"id":"\(makeup[^"]*\)".*/\1/' | sort | uniq -d
+$ pointsman logs $(pointsman list --all --json | sed -n 's/.*"id":"\(makeup[^"]*\)".*/\1/p' | head -1)
+| made up
+# missed = skip only tells.
+$ pointsman cron add --since "$(cat then)" --max-shift 1h --missed skip told '* * * * *' -- echo never
+$ pointsman daemon clock --once
+$ pointsman cron pause told
+$ pointsman cron list --json told | grep -c '"fired":0'
+| 1
+$ pointsman events --json | grep '"reason":"skip"' | grep -c 'nobody watched, and missed = skip'
+| 1
+# By hand, and why it is there.
+$ pointsman cron add hand '0 0 1 1 *' -- echo by hand
+$ pointsman cron run hand
+| j<ID>
+$ pointsman daemon all --until-idle
+$ pointsman why j<ID>
+| j<ID>: done since ...
+| j<ID>: made by schedule hand, run by hand
+$ pointsman status j<ID> | grep '^by '
+| by ... (schedule hand, run by hand)
+$ pointsman cron list --json hand | tr , '\n' | grep '"last"'
+| "last":"D"}
+# A server takes a new one up at once.
+& pointsman serve --listen off until .pointsman/ctrl/sock
+$ pointsman cron add --max-shift 1m tick '{"epoch": {"period": 1}}' -- true
+$ until pointsman list --all --json | grep -q '"id":"tick\..*"state":"D"'; do :; done
+$ pointsman cron pause tick
+$ pointsman list --all --json | grep '"id":"tick\.' | sed 's/.*"id":"\([^"]*\)".*/\1/' | sort | uniq -d
+$ pointsman history $(pointsman list --all --json | sed -n 's/.*"id":"\(tick[^"]*\)".*/\1/p' | head -1) | head -1
+| ... admitted schedule:tick
+# The job before has not ended.
+$ pointsman cron add --max-shift 1m slow '{"epoch": {"period": 1}}' -- sleep 1000
+$ until pointsman events --json | grep '"id":"slow"' | grep -q '"reason":"overlap"'; do :; done
+$ pointsman cron pause slow
+$ pointsman list --json | grep -c '"id":"slow\.'
+| 1
+$ pointsman cancel $(pointsman list --json | sed -n 's/.*"id":"\(slow[^"]*\)".*/\1/p')
+$ pointsman cron add --max-shift 1m --overlap replace again '{"epoch": {"period": 1}}' -- sleep 1000
+$ until pointsman list --all --json | grep '"id":"again\.' | grep -q '"state":"T"'; do :; done
+$ pointsman cron pause again
+$ pointsman cancel --match 'again' --yes >counted
+# Those of the configuration.
+$ printf '[schedule "conf"]\nitem = 0 4 * * 7\nzone = Asia/Tokyo\nrun = echo from the file\n' >>.pointsman/pointsman.conf
+$ pointsman -q config check | grep -A3 schedule
+| [schedule "conf"]
+| item = 0 4 * * 7 ...
+| zone = Asia/Tokyo ...
+| run = echo from the file ...
+$ kill -HUP $(head -1 .pointsman/ctrl/serve.pid)
+$ until pointsman cron list conf | grep -q Tokyo; do :; done
+$ pointsman cron run conf
+| j<CONF>
+$ pointsman wait j<CONF>
+$ pointsman logs j<CONF>
+| from the file
+$ pointsman cron remove conf
+! pointsman: schedule 'conf' is defined in pointsman.conf or conf.d/; change it there
+= 100
+$ pointsman doctor | grep schedule
+| ok   schedules ...each fires again
+$ printf 'overlap = sometimes\n' >>.pointsman/pointsman.conf
+$ pointsman config check
+! pointsman: pointsman.conf:...: overlap = 'sometimes' is none of forbid|allow|replace|queue
+= 78

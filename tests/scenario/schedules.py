@@ -1,0 +1,146 @@
+"""A schedule every second, and a server that is killed again and again; TAP.
+
+    python3 schedules.py POINTSMAN [KILLS]
+
+Every instant from the first to the last is fired once, or told once.
+"""
+import json
+import os
+import pathlib
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from datetime import datetime, timezone
+
+PROGRAM = str(pathlib.Path(sys.argv[1]).resolve())
+KILLS = int(sys.argv[2]) if len(sys.argv) > 2 else 5
+NET_S = 120
+HOME = pathlib.Path(tempfile.mkdtemp(prefix="pointsman-schedules."))
+ENV = {**os.environ, "POINTSMAN_BASE": str(HOME / "base")}
+ENV.pop("POINTSMAN_SERVER", None)
+
+
+class Broken(Exception):
+    pass
+
+
+def said(*words, check=True):
+    got = subprocess.run([PROGRAM, *words], env=ENV, cwd=HOME, text=True,
+                         capture_output=True, timeout=NET_S,
+                         stdin=subprocess.DEVNULL)
+    if check and got.returncode != 0:
+        raise Broken(f"{words}: {got.returncode} {got.stderr}")
+    return got.stdout
+
+
+def lines(*words):
+    return [json.loads(line) for line in said(*words).splitlines()]
+
+
+def until(true):
+    end = time.monotonic() + NET_S
+    while not true():
+        if time.monotonic() > end:
+            raise Broken("nothing happens")
+
+
+def fired(name):
+    jobs = lines("list", "--all", "--json")
+    return [job["id"] for job in jobs if job["id"].startswith(name + ".")]
+
+
+def start():
+    """A server that has fired at least once more."""
+    before = {name: len(fired(name)) for name in NAMES}
+    server = subprocess.Popen([PROGRAM, "serve", "--listen", "off"], env=ENV,
+                              cwd=HOME, stdin=subprocess.DEVNULL,
+                              stdout=subprocess.DEVNULL,
+                              stderr=subprocess.DEVNULL)
+    until(lambda: all(len(fired(name)) > before[name] for name in NAMES))
+    return server
+
+
+def epoch(text):
+    form = "%Y-%m-%dT%H:%M:%SZ" if "-" in text else "%Y%m%dT%H%M%SZ"
+    return int(datetime.strptime(text, form).replace(
+        tzinfo=timezone.utc).timestamp())
+
+
+def left_out(name, events):
+    """Every instant that an event tells of."""
+    found = []
+    for event in events:
+        if event["kind"] != "schedule" or event["id"] != name:
+            continue
+        times = re.findall(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ",
+                           event["detail"] or "")
+        if event["reason"] in ("skip", "stale", "overlap") and times:
+            found += range(epoch(times[0]), epoch(times[-1]) + 1)
+    return found
+
+
+def judge(name, policy, events):
+    instants = [epoch(job.split(".")[1]) for job in fired(name)]
+    told = left_out(name, events)
+    both = sorted(instants + told)
+    if len(both) != len(set(both)):
+        raise Broken(f"{name}: an instant is fired or told twice")
+    if both != list(range(both[0], both[-1] + 1)):
+        lost = set(range(both[0], both[-1] + 1)) - set(both)
+        raise Broken(f"{name}: {sorted(lost)} neither fired nor told")
+    row = lines("cron", "list", "--json", name)[0]
+    if row["fired"] != len(instants) or row["left_out"] != len(told):
+        raise Broken(f"{name}: counted {row['fired']} and {row['left_out']}, "
+                     f"not {len(instants)} and {len(told)}")
+    reasons = {event["reason"] for event in events
+               if event["kind"] == "schedule" and event["id"] == name}
+    if policy == "run" and "skip" in reasons:
+        raise Broken(f"{name}: skipped")
+    return len(instants), len(told)
+
+
+NAMES = []
+
+
+def story():
+    said("init", ENV["POINTSMAN_BASE"])
+    for name, missed in (("made-up", "run"), ("told", "skip")):
+        said("cron", "add", "--max-shift", "1h", "--missed", missed, name,
+             '{"epoch": {"period": 1}}', "--", "true")
+        NAMES.append(name)
+    for i in range(KILLS):
+        server = start()
+        server.send_signal(signal.SIGKILL)
+        server.wait()
+        if i % 2:
+            # Nobody is there as instants pass.
+            gone = time.time()
+            until(lambda: time.time() > gone + 2)
+    server = start()
+    said("cron", "pause", *NAMES)
+    server.terminate()
+    server.wait()
+    events = lines("events", "--json")
+    return [judge("made-up", "run", events), judge("told", "skip", events)]
+
+
+def main():
+    print("TAP version 13\n1..1")
+    try:
+        figures = story()
+    except Broken as broken:
+        print(f"not ok 1 - {broken}")
+        return 1
+    finally:
+        shutil.rmtree(HOME, ignore_errors=True)
+    print(f"ok 1 - of {KILLS} kills every instant is fired once or told once")
+    for (ran, told), name in zip(figures, NAMES):
+        print(f"# {name}: {ran} fired, {told} told")
+    return 0
+
+
+sys.exit(main())
