@@ -385,6 +385,17 @@ static void explain_fixes(struct words *words, const struct cron_item *item) {
               repeats[item->repeat]);
 }
 
+static void explain_patience(struct words *words,
+                             const struct cron_item *item) {
+    if (item->max_shift_s < 0)
+        return;
+    words_add(
+        words,
+        " Of suspensions, set clocks and new zones it goes along with %" PRId64
+        " second%s.",
+        item->max_shift_s, item->max_shift_s == 1 ? "" : "s");
+}
+
 size_t cron_item_explain(const struct cron_item *item, char *buffer,
                          size_t bytes) {
     struct words words;
@@ -392,6 +403,7 @@ size_t cron_item_explain(const struct cron_item *item, char *buffer,
     words_init(&words, buffer, bytes);
     if (item->is_epoch) {
         explain_epoch(&words, &item->epoch);
+        explain_patience(&words, item);
         return words.len;
     }
     add_time(&words, item);
@@ -400,5 +412,6 @@ size_t cron_item_explain(const struct cron_item *item, char *buffer,
     add_years(&words, item);
     add_excepted(&words, item);
     explain_fixes(&words, item);
+    explain_patience(&words, item);
     return words.len;
 }

@@ -358,6 +358,10 @@ static void items_are_explained(void **state) {
         {"{\"epoch\":{\"period\":300}}",
          "every 5 minutes, counted from 0 (1970-01-01T00:00:00Z). "},
         {"{\"epoch\":2700}", "once, at 2700 (1970-01-01T00:45:00Z). "},
+        {"{\"epoch\":5,\"max_shift_seconds_for_unskip_and_do_not_repeat\":60}",
+         "once, at 5 (1970-01-01T00:00:05Z). No time zone and no change of "
+         "clocks matters. Of suspensions, set clocks and new zones it goes "
+         "along with 60 seconds."},
         {"{\"minute\":{}" OFTEN, "every minute. When clocks change, a time "
                                  "that is jumped over is left out; a time "
                                  "that comes twice fires both times."},
