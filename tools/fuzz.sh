@@ -17,7 +17,6 @@ if [ ! -f build-fuzz/build.ninja ]; then
     CC=clang meson setup build-fuzz -Dfuzz=true \
         -Db_sanitize=address,undefined -Doptimization=1
 fi
-ninja -C build-fuzz
 
 name=${1:-}
 seconds=${2:-60}
@@ -31,6 +30,7 @@ for target in tests/fuzz/fuzz_*.c; do
     this=${target#tests/fuzz/fuzz_}
     this=${this%.c}
     [ -z "$name" ] || [ "$name" = "$this" ] || continue
+    ninja -C build-fuzz "tests/fuzz-$this" >/dev/null
     found=build-fuzz/corpus/$this
     mkdir -p "$found"
     echo "fuzz: $this for $seconds seconds"
