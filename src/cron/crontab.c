@@ -8,17 +8,8 @@
 #include <string.h>
 #include <strings.h>
 
-#include "cron/civil.h"
-#include "cron/fault.h"
+#include "cron/crontab.h"
 #include "cron/words.h"
-
-struct column {
-    const char *key;
-    unsigned least, most;
-    unsigned hash_most;       /* of H: each month has it */
-    unsigned period_most;     /* of a range in an item */
-    const char *const *names; /* from names[least] on */
-};
 
 static const char *const month_names[] = {"",    "Jan", "Feb", "Mar", "Apr",
                                           "May", "Jun", "Jul", "Aug", "Sep",
@@ -26,9 +17,8 @@ static const char *const month_names[] = {"",    "Jan", "Feb", "Mar", "Apr",
 static const char *const weekday_names[] = {"Sun", "Mon", "Tue", "Wed", "Thu",
                                             "Fri", "Sat", "Sun", NULL};
 
-enum { MINUTE, HOUR, DAY, MONTH, WEEKDAY, COLUMNS };
 /* clang-format off */
-static const struct column columns[COLUMNS] = {
+const struct column crontab_columns[COLUMNS] = {
     [MINUTE] =  {"minute", 0, 59, 59, 58, NULL},
     [HOUR] =    {"hour", 0, 23, 23, 22, NULL},
     [DAY] =     {"day_of_month", 1, 31, 28, 29, NULL},
@@ -44,19 +34,6 @@ static const struct {
     {"@annually", "0 0 1 1 *"},
 };
 /* clang-format on */
-
-struct line {
-    const char *text, *p;
-    const char *hash_name; /* for H; NULL: there is none */
-    struct cron_err *err;
-    const char *starts[COLUMNS];
-    uint64_t masks[COLUMNS];
-    bool stars[COLUMNS];
-};
-
-#define WRONG(line, at_, ...)                            \
-    fault_at((line)->err, CRON_ERR_SYNTAX, (line)->text, \
-             (size_t)((at_) - (line)->text), __VA_ARGS__)
 
 static bool is_blank(char c) {
     return c == ' ' || c == '\t';
@@ -125,7 +102,7 @@ static bool take_step(struct line *line, const struct column *column,
 
 /* H, H/n, H(a-b), H(a-b)/n: a value that depends on the name alone. */
 static bool take_hash(struct line *line, int which, uint64_t *mask) {
-    const struct column *column = &columns[which];
+    const struct column *column = &crontab_columns[which];
     unsigned low = column->least, high = column->hash_most, step, start;
     const char *from = line->p++;
 
@@ -155,7 +132,7 @@ static bool take_hash(struct line *line, int which, uint64_t *mask) {
 }
 
 static bool take_range(struct line *line, int which, uint64_t *mask) {
-    const struct column *column = &columns[which];
+    const struct column *column = &crontab_columns[which];
     unsigned low, high, step;
     const char *from = line->p;
 
@@ -204,7 +181,7 @@ static bool take_column(struct line *line, int which) {
         return WRONG(line, line->p,
                      "five columns are wanted: minute, hour, day of month, "
                      "month, day of week; '%s' is missing",
-                     columns[which].key);
+                     crontab_columns[which].key);
     line->starts[which] = line->p;
     line->stars[which] = *line->p == '*';
     for (;;) {
@@ -217,161 +194,13 @@ static bool take_column(struct line *line, int which) {
     if (!is_blank(*line->p) && *line->p != '\0' && *line->p != '\n' &&
         *line->p != '\r')
         return WRONG(line, line->p, "'%.1s' does not belong into %s%s", line->p,
-                     columns[which].key,
+                     crontab_columns[which].key,
                      *line->p == '#' ? "; an item in JSON has weekday_of_month"
                                      : "");
     if (which == WEEKDAY)
         mask = (mask & 127) | (mask >> 7 & 1);
     line->masks[which] = mask;
     return true;
-}
-
-/* ---- items --------------------------------------------------------------- */
-
-static uint64_t full_mask(int which) {
-    unsigned least = columns[which].least;
-    unsigned most = which == WEEKDAY ? 6 : columns[which].most;
-
-    return ((UINT64_C(1) << (most + 1)) - 1) >> least << least;
-}
-
-static void add_value(struct words *out, int which, unsigned value) {
-    if (columns[which].names != NULL)
-        words_add(out, "\"%s\"", columns[which].names[value]);
-    else
-        words_add(out, "%u", value);
-}
-
-/* A range when the values have one distance, else a list. */
-static void add_selector(struct words *out, int which, uint64_t mask) {
-    const struct column *column = &columns[which];
-    unsigned first = (unsigned)__builtin_ctzll(mask), stride = 0, last = first;
-    unsigned most = which == WEEKDAY ? 6 : column->most;
-    bool even = true;
-
-    for (uint64_t rest = mask & (mask - 1); rest != 0; rest &= rest - 1) {
-        unsigned value = (unsigned)__builtin_ctzll(rest);
-        even &= stride == 0 || value - last == stride;
-        stride = value - last;
-        last = value;
-    }
-    if (mask == full_mask(which)) {
-        words_add(out, "{}");
-        return;
-    }
-    if (stride == 0) {
-        add_value(out, which, first);
-        return;
-    }
-    if (!even || (mask & (mask - 1) & ((mask & (mask - 1)) - 1)) == 0 ||
-        stride > column->period_most) {
-        const char *comma = "[";
-        for (uint64_t rest = mask; rest != 0; rest &= rest - 1) {
-            words_add(out, "%s", comma);
-            add_value(out, which, (unsigned)__builtin_ctzll(rest));
-            comma = ", ";
-        }
-        words_add(out, "]");
-        return;
-    }
-    const char *comma = "";
-    words_add(out, "{");
-    if (first != column->least) {
-        words_add(out, "\"start\": ");
-        add_value(out, which, first);
-        comma = ", ";
-    }
-    if (last + stride <= most) {
-        words_add(out, "%s\"end\": ", comma);
-        add_value(out, which, last);
-        comma = ", ";
-    }
-    if (stride > 1)
-        words_add(out, "%s\"period\": %u", comma, stride);
-    words_add(out, "}");
-}
-
-static void add_key(struct words *out, int which, uint64_t mask) {
-    words_add(out, "%s\"%s\": ", out->len > 1 ? ", " : "", columns[which].key);
-    add_selector(out, which, mask);
-}
-
-enum days { DAYS_NONE, DAYS_OF_MONTH, DAYS_OF_WEEK, DAYS_BOTH };
-
-static void add_item(struct words *out, const struct line *line,
-                     enum days days) {
-    bool frequent = line->stars[MINUTE] || line->stars[HOUR];
-
-    words_add(out, "{");
-    add_key(out, MINUTE, line->masks[MINUTE]);
-    if (line->masks[HOUR] != full_mask(HOUR))
-        add_key(out, HOUR, line->masks[HOUR]);
-    if (days == DAYS_OF_MONTH || days == DAYS_BOTH)
-        add_key(out, DAY, line->masks[DAY]);
-    if (days == DAYS_OF_WEEK)
-        add_key(out, WEEKDAY, line->masks[WEEKDAY]);
-    if (days == DAYS_BOTH) {
-        words_add(out, ", \"weekday_of_month\": {\"n\": {}, \"day\": ");
-        add_selector(out, WEEKDAY, line->masks[WEEKDAY]);
-        words_add(out, "}");
-    }
-    if (line->masks[MONTH] != full_mask(MONTH))
-        add_key(out, MONTH, line->masks[MONTH]);
-    words_add(out, ", \"dst_fixes\": [\"%s\", \"repeat_use_%s\"]}",
-              frequent ? "skip" : "unskip", frequent ? "both" : "only_early");
-}
-
-static bool give_item(struct cron_crontab *crontab, const char *text,
-                      struct cron_err *err) {
-    char *copy = strdup(text);
-
-    if (copy == NULL)
-        return fault_memory(err);
-    crontab->items[crontab->item_count++] = copy;
-    return true;
-}
-
-static bool give_calendar(const struct line *line, struct cron_crontab *crontab,
-                          enum days days) {
-    char buffer[2048];
-    struct words out;
-
-    words_init(&out, buffer, sizeof(buffer));
-    add_item(&out, line, days);
-    return give_item(crontab, buffer, line->err);
-}
-
-/* Whether one of the months has one of the days. */
-static bool days_come(const struct line *line) {
-    for (uint32_t month = 1; month <= 12; month++)
-        if ((line->masks[MONTH] >> month & 1) != 0 &&
-            (line->masks[DAY] &
-             ((UINT64_C(2) << month_days(2000, month)) - 2)) != 0)
-            return true;
-    return false;
-}
-
-/* As Vixie has it, a column is restricted unless it begins with a star: of two
- * that are, either is enough, even if one of them admits every day. */
-static bool make_items(const struct line *line, struct cron_crontab *ret) {
-    bool days = line->masks[DAY] != full_mask(DAY);
-    bool weekdays = line->masks[WEEKDAY] != full_mask(WEEKDAY);
-    bool either = !line->stars[DAY] && !line->stars[WEEKDAY];
-    bool come = days_come(line);
-
-    if (!come && !(either && weekdays))
-        return WRONG(line, line->starts[DAY],
-                     "this never happens: no month of the line has such a day");
-    if (either && days && weekdays)
-        return (!come || give_calendar(line, ret, DAYS_OF_MONTH)) &&
-               give_calendar(line, ret, DAYS_OF_WEEK);
-    if (either)
-        return give_calendar(line, ret, DAYS_NONE);
-    return give_calendar(line, ret,
-                         days && weekdays ? DAYS_BOTH
-                         : days           ? DAYS_OF_MONTH
-                         : weekdays       ? DAYS_OF_WEEK
-                                          : DAYS_NONE);
 }
 
 /* ---- @words -------------------------------------------------------------- */
@@ -422,7 +251,7 @@ static bool parse_every(struct line *line, struct cron_crontab *ret) {
         return false;
     words_init(&out, buffer, sizeof(buffer));
     words_add(&out, "{\"epoch\": {\"period\": %" PRId64 "}}", period);
-    return give_item(ret, buffer, line->err);
+    return crontab_give_item(ret, buffer, line->err);
 }
 
 static const char *nearest_at(const char *from, size_t len) {
@@ -457,7 +286,7 @@ static bool parse_word(struct line *line, struct cron_crontab *ret) {
         for (int which = 0; which < COLUMNS; which++)
             if (!take_column(&times, which))
                 return false;
-        return make_items(&times, ret);
+        return crontab_give_items(&times, ret);
     }
     if (meant != NULL)
         return WRONG(line, from, "'%.*s' is not known; did you mean '%s'?",
@@ -499,7 +328,7 @@ bool cron_crontab_parse(const char *text, const char *hash_name,
     } else {
         for (int which = 0; which < COLUMNS && ok; which++)
             ok = take_column(&line, which);
-        ok = ok && make_items(&line, ret);
+        ok = ok && crontab_give_items(&line, ret);
     }
     if (!ok) {
         cron_crontab_clear(ret);
