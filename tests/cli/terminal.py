@@ -1,0 +1,166 @@
+"""run in a real terminal, under a shell with job control; TAP on stdout.
+
+    python3 terminal.py POINTSMAN
+"""
+import os
+import pathlib
+import pty
+import re
+import select
+import shutil
+import signal
+import sys
+import tempfile
+import time
+
+PROGRAM = os.path.abspath(sys.argv[1])
+NET_S = 120
+CTRL_C, CTRL_Z = b"\x03", b"\x1a"
+
+
+class Terminal:
+    """A shell of its own in a terminal of its own."""
+
+    def __init__(self):
+        self.top = pathlib.Path(tempfile.mkdtemp())
+        self.seen = ""
+        env = {"PATH": f"{os.path.dirname(PROGRAM)}:{os.environ['PATH']}",
+               "HOME": str(self.top), "TERM": "dumb", "PS1": "ready> ",
+               "PS2": "", "ENV": "", "LC_ALL": "C"}
+        env.update({k: v for k, v in os.environ.items() if "SAN_OPTIONS" in k})
+        self.pid, self.fd = pty.fork()
+        if self.pid == 0:
+            os.chdir(self.top)
+            os.execvpe("sh", ["sh", "-i"], env)
+        self.expect("ready> ")
+        self.type("pointsman -q init && echo in\\it\n")
+        self.expect("^init")
+
+    def type(self, text):
+        os.write(self.fd, text if isinstance(text, bytes) else text.encode())
+
+    def expect(self, pattern):
+        """What was seen up to there; only what comes after counts next."""
+        until = time.monotonic() + NET_S
+        while True:
+            found = re.search(pattern, self.seen, re.M)
+            if found:
+                before = self.seen[:found.end()]
+                self.seen = self.seen[found.end():]
+                return before
+            if time.monotonic() > until:
+                raise AssertionError(f"no {pattern!r} in {self.seen!r}")
+            if select.select([self.fd], [], [], 1)[0]:
+                text = os.read(self.fd, 65536).decode(errors="replace")
+                self.seen += text.replace("\r\n", "\n")
+
+    def run(self, script):
+        """Starts a task; returns its pid once it has said that it is there."""
+        (self.top / "task").write_text(script)
+        self.type("pointsman run -- sh ./task\n")
+        return int(re.search(r"pid=(\d+)$", self.expect(r"pid=\d+$"))[1])
+
+    def status(self):
+        self.type("echo status=$?\n")
+        return int(re.search(r"status=(\d+)$", self.expect(r"^status=\d+$"))[1])
+
+    def close(self):
+        os.close(self.fd)
+        try:
+            os.kill(self.pid, signal.SIGKILL)
+        except ProcessLookupError:
+            pass
+        os.waitpid(self.pid, 0)
+        shutil.rmtree(self.top, ignore_errors=True)
+
+
+def state(pid):
+    try:
+        stat = pathlib.Path(f"/proc/{pid}/stat").read_text()
+        return stat[stat.rindex(")") + 2]
+    except OSError:
+        return "X"
+
+
+def await_state(pid, states):
+    until = time.monotonic() + NET_S
+    while state(pid) not in states:
+        assert time.monotonic() < until, f"{state(pid)}, not one of {states}"
+        time.sleep(0.01)
+
+
+def ctrl_z_stops_the_task_and_fg_goes_on(terminal):
+    pid = terminal.run("echo pid=$$; while :; do sleep 1; done")
+    terminal.type(CTRL_Z)
+    terminal.expect("Stopped|Suspended")
+    await_state(pid, "T")
+    terminal.type("fg\n")
+    await_state(pid, "SR")
+    terminal.type(CTRL_C)
+    await_state(pid, "XZ")
+    terminal.expect("ready> ")
+
+
+def bg_goes_on_without_the_terminal(terminal):
+    pid = terminal.run("echo pid=$$; while ! test -e go; do sleep 0.05; done; "
+                       "echo went on >went")
+    terminal.type(CTRL_Z)
+    terminal.expect("Stopped|Suspended")
+    await_state(pid, "T")
+    terminal.type("bg\n")
+    await_state(pid, "SR")
+    terminal.type("touch go; wait; cat went\n")
+    terminal.expect("^went on$")
+
+
+def ctrl_c_ends_the_task_with_the_status_of_an_interrupt(terminal):
+    pid = terminal.run("echo pid=$$; exec sleep 1000")
+    terminal.type(CTRL_C)
+    await_state(pid, "XZ")
+    terminal.expect("ready> ")
+    assert terminal.status() == 130
+
+
+def task_can_answer_ctrl_c_itself(terminal):
+    pid = terminal.run("trap 'echo answered; exit 7' INT; trap '' TERM; "
+                       "echo pid=$$; while :; do sleep 0.05; done")
+    terminal.type(CTRL_C)
+    terminal.expect("^answered$")
+    await_state(pid, "XZ")
+    terminal.expect("ready> ")
+    assert terminal.status() == 7
+
+
+def second_ctrl_c_ends_a_deaf_task(terminal):
+    pid = terminal.run("trap '' INT TERM; echo pid=$$; "
+                       "while :; do sleep 0.05; done")
+    terminal.type(CTRL_C)
+    terminal.expect("cancelling")
+    terminal.type(CTRL_C)
+    await_state(pid, "XZ")
+    terminal.expect("ready> ")
+    assert terminal.status() == 137
+
+
+TESTS = [ctrl_z_stops_the_task_and_fg_goes_on,
+         bg_goes_on_without_the_terminal,
+         ctrl_c_ends_the_task_with_the_status_of_an_interrupt,
+         task_can_answer_ctrl_c_itself,
+         second_ctrl_c_ends_a_deaf_task]
+
+
+def main():
+    print(f"1..{len(TESTS)}")
+    for number, test in enumerate(TESTS, 1):
+        terminal = Terminal()
+        try:
+            test(terminal)
+            print(f"ok {number} - {test.__name__}", flush=True)
+        except AssertionError as why:
+            print(f"not ok {number} - {test.__name__}")
+            print(f"# {why}\n# seen: {terminal.seen!r}", flush=True)
+        finally:
+            terminal.close()
+
+
+main()
