@@ -114,6 +114,8 @@ struct guard_start {
                                 the last inline_max bytes */
     uint32_t inline_max;     /* 0 = 8 KiB; at most 64 KiB */
     uint64_t output_max;     /* 0 = 64 MiB; over it head and tail stay */
+    uint32_t output_lines;   /* a second; over it the task waits in its write;
+                                0 = no limit */
 };
 
 enum guard_result {

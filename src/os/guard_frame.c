@@ -20,6 +20,7 @@ struct order_part {
     uint32_t flags, mask, inline_max, argc, envc;
     uint32_t argv_bytes, env_bytes, dir_bytes, lock_bytes, output_bytes;
     uint32_t uid, gid, group_count, limit_count;
+    uint32_t output_lines, zero;
 };
 
 struct ready_part {
@@ -56,7 +57,7 @@ struct end_part {
 
 _Static_assert(sizeof(struct head) == GUARD_FRAME_HEAD, "no padding");
 _Static_assert(sizeof(struct hello_part) == 28, "no padding");
-_Static_assert(sizeof(struct order_part) == 88, "no padding");
+_Static_assert(sizeof(struct order_part) == 96, "no padding");
 _Static_assert(sizeof(struct guard_limit) == 16, "no padding");
 _Static_assert(sizeof(struct guard_usage) == 32, "no padding");
 _Static_assert(sizeof(struct ready_part) == 20, "no padding");
@@ -237,6 +238,7 @@ bool guard_order_encode(struct text *out, const struct guard_start *start) {
     struct order_part part = {
         .id = start->id,
         .output_max = start->output_max,
+        .output_lines = start->output_lines,
         .timeout_ms = start->timeout_ms,
         .grace_ms = start->grace_ms,
         .flags = order_flags(start),
@@ -293,6 +295,7 @@ bool guard_order_decode(struct span body, struct guard_order *ret_order) {
         .gid = part.gid,
         .group_count = part.group_count,
         .limit_count = part.limit_count,
+        .output_lines = part.output_lines,
     };
     uint32_t limit_bytes =
         part.limit_count * (uint32_t)sizeof(struct guard_limit);

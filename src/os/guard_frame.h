@@ -81,7 +81,7 @@ struct guard_order {
     uint64_t id, output_max;
     int64_t timeout_ms, grace_ms;
     uint32_t flags, mask, inline_max, argc, envc;
-    uint32_t uid, gid, group_count, limit_count;
+    uint32_t uid, gid, group_count, limit_count, output_lines;
     struct span argv, env; /* argc and envc strings, each with its NUL */
     struct span dir, lock_path, output_path; /* with NUL; len 0 = none */
     struct span limits, groups; /* struct guard_limit, gid_t: not aligned */

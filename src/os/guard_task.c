@@ -82,6 +82,7 @@ struct task *task_new(const struct guard_order *order, int output_fd,
     const char *output_path = put(&at, order->output_path);
     capture_init(&task->capture, output_fd, output_path, order->inline_max,
                  order->output_max);
+    pace_init(&task->pace, order->output_lines);
     task->stdin_fd = stdin_fd;
     task->lock_fd = task->pidfd = task->out_fd = task->canary_fd = -1;
     task->status.fd = task->progress.fd = -1;
@@ -135,6 +136,13 @@ enum task_pipe task_read_out(struct task *task, char *buffer) {
         if (n < 0)
             return errno == EAGAIN ? TASK_PIPE_OPEN : TASK_PIPE_ENDED;
         capture_add(&task->capture, buffer, (size_t)n);
+        if (task->pace.line_ns == 0 || task->exited)
+            continue;
+        struct mono now = clock_mono();
+        task->read_at =
+            pace_pay(&task->pace, span_make(buffer, (size_t)n), now);
+        if (task->read_at.ns > now.ns)
+            break;
     }
     return TASK_PIPE_OPEN;
 }

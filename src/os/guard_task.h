@@ -22,6 +22,7 @@
 #include "os/guard.h"
 #include "os/guard_capture.h"
 #include "os/guard_frame.h"
+#include "os/guard_pace.h"
 
 enum {
     TASK_READ_BYTES = 64 << 10, /* of a reader's buffer */
@@ -91,6 +92,8 @@ struct task {
     struct line_pipe status, progress;
     struct cgroup_leaf *leaf;
     struct capture capture;
+    struct pace pace;
+    struct mono read_at; /* owes for lines: not read before */
     struct mono began;
     bool exited; /* the process is a zombie, or reaped */
     bool reaped;
@@ -98,7 +101,8 @@ struct task {
     struct guard_end end;
 
     /* Main's. */
-    bool blind; /* epoll would not take it: looked at by the clock */
+    bool paused; /* its output is not watched until read_at */
+    bool blind;  /* epoll would not take it: looked at by the clock */
     bool leaf_watched;
     bool killed; /* by KILL */
     struct mono due, timeout_at, kill_at, spill_at, courtesy_at, give_up_at;

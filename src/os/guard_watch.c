@@ -59,6 +59,8 @@ static void arm(struct watch *watch, struct task *task) {
     due = earlier(due, earlier(task->spill_at, task->courtesy_at));
     due = earlier(due, earlier(task->give_up_at, task->ask_at));
     due = earlier(due, task->sample_at);
+    if (task->paused)
+        due = earlier(due, task->read_at);
     if (task->blind)
         due = earlier(due, mono_add_ms(clock_mono(), WATCH_BLIND_MS));
     if (due.ns == task->due.ns && heap_has(&watch->due, task))
@@ -165,10 +167,33 @@ static void settle(struct watch *watch, struct task *task) {
     let_go(watch, task);
 }
 
+/* Who is paused is read again when he has paid, or when he is dead. */
+static void read_out(struct watch *watch, struct task *task) {
+    if (task->out_fd < 0 || (task->paused && !task->exited))
+        return;
+    if (task_read_out(task, watch->buffer) == TASK_PIPE_ENDED) {
+        drop_fd(watch, &task->out_fd);
+    } else if (!task->exited && task->read_at.ns > clock_mono().ns) {
+        task->paused = true;
+        remove_fd(watch, task->out_fd);
+        arm(watch, task);
+    }
+}
+
+static void resume(struct watch *watch, struct task *task) {
+    if (!task->paused)
+        return;
+    task->paused = false;
+    if (task->out_fd >= 0 &&
+        !add_fd(watch, task, task->out_fd, EPOLLIN, WATCH_OUT))
+        task->blind = true;
+}
+
 static void note_exit(struct watch *watch, struct task *task) {
     if (task->exited)
         return;
     task->exited = true;
+    resume(watch, task);
     task->end.exited_ns = clock_mono().ns - task->began.ns;
     task->sample_at = MONO_NEVER;
     remove_fd(watch, task->pidfd);
@@ -180,12 +205,6 @@ static void note_exit(struct watch *watch, struct task *task) {
         task->courtesy_at = mono_add_ms(clock_mono(), WATCH_COURTESY_MS);
     else
         task->courtesy_at = clock_mono();
-}
-
-static void read_out(struct watch *watch, struct task *task) {
-    if (task->out_fd >= 0 &&
-        task_read_out(task, watch->buffer) == TASK_PIPE_ENDED)
-        drop_fd(watch, &task->out_fd);
 }
 
 static void read_lines(struct watch *watch, struct line_pipe *pipe) {
@@ -319,6 +338,8 @@ static void do_due(struct watch *watch, struct task *task) {
     struct mono now = clock_mono();
     if (task->blind)
         look(watch, task);
+    if (task->paused && now.ns >= task->read_at.ns)
+        resume(watch, task);
     if (passed(&task->spill_at, now))
         capture_spill(&task->capture);
     if (passed(&task->kill_at, now) && !task->exited) {

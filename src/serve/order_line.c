@@ -3,7 +3,9 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <unistd.h>
 
+#include "base/json.h"
 #include "os/guard.h"
 #include "serve/set_record.h"
 #include "wire/words.h"
@@ -159,6 +161,43 @@ static void command_words(struct vector *argv, const struct submission *sub,
         vector_addspan(argv, node);
 }
 
+/* As Bistro's workers do it: node, where the status goes, and what else is
+ * known (spec/fleet.md 4.1). */
+static void bistro_words(struct vector *argv, const struct submission *sub,
+                         const struct run_order *order) {
+    CLEANUP(text_clear) struct text text = TEXT_INIT;
+    struct span node = order->node.len > 0 ? order->node : SPAN("local");
+    char host[256] = "";
+    struct json json;
+    (void)gethostname(host, sizeof(host) - 1);
+    for (size_t i = 0; i < sub->command.count; i++)
+        vector_addspan(argv, sub->command.items[i]);
+    json_open(&json, &text);
+    json_object(&json);
+    json_key(&json, "id");
+    json_span(&json, order->job->id);
+    json_key(&json, "path_to_node");
+    json_array(&json);
+    if (order->node.len > 0)
+        json_string(&json, "local");
+    json_span(&json, node);
+    json_end(&json);
+    json_key(&json, "config");
+    json_object(&json);
+    json_end(&json);
+    json_key(&json, "resources_by_node");
+    json_object(&json);
+    json_end(&json);
+    json_key(&json, "worker_node");
+    json_string(&json, "local");
+    json_key(&json, "worker_host");
+    json_string(&json, host);
+    json_end(&json);
+    vector_addspan(argv, node);
+    vector_adds(argv, "/dev/fd/3");
+    vector_addspan(argv, text_span(&text));
+}
+
 void order_memo_clear(struct order_memo *memo) {
     arena_clear(&memo->arena);
     *memo = (struct order_memo){.arena = ARENA_INIT};
@@ -207,7 +246,10 @@ static bool command_line(const struct run_order *order, struct order_memo *memo,
         vector_adds(&argv, "confine");
         vector_adds(&argv, "--");
     }
-    command_words(&argv, &sub, order->node);
+    if (sub.task.argv_style == TASK_ARGV_BISTRO)
+        bistro_words(&argv, &sub, order);
+    else
+        command_words(&argv, &sub, order->node);
     env_add_given(&env, &sub);
     if (line->account)
         env_add_account(&env, &sub, line->account);

@@ -86,6 +86,8 @@ void task_start_fill(const struct task_start *task, struct arena *arena,
         : options->parent_death_signal == TASK_DEATH_NONE ? GUARD_DEATH_NONE
                                                           : GUARD_DEATH_KILL;
     ret_start->grace_ms = grace_of(options, task->grace_ms);
+    ret_start->output_lines =
+        options->log_rate > 0 ? (uint32_t)options->log_rate : 0;
     fill_limits(options, arena, ret_start);
     fill_user(task->account, arena, ret_start);
 }

@@ -18,6 +18,7 @@ enum task_kill_to { TASK_TO_GROUP, TASK_TO_CHILD, TASK_TO_CGROUP };
 enum task_death { TASK_DEATH_KILL, TASK_DEATH_TERM, TASK_DEATH_NONE };
 enum task_yes { TASK_YES, TASK_NO };
 enum task_sandbox { TASK_OPEN, TASK_SANDBOXED };
+enum task_argv { TASK_ARGV_PLAIN, TASK_ARGV_BISTRO };
 
 /* As getrlimit(2) has them, for each process. */
 enum task_limit {

@@ -50,3 +50,13 @@ $ pointsman status @last
 | ...
 | used        <s> s of processors, <m> MiB
 | ...
+# As workers of Bistro start their tasks.
+$ pointsman run --id b1 --argv-style bistro -- sh -c 'echo "$1 $2"; echo "$3"; echo done >"$2"' x
+| local /dev/fd/3
+| {"id":"b1","path_to_node":["local"],"config":{},"resources_by_node":{},"worker_node":"local","worker_host":"..."}
+$ printf 'n1\n' >nodes; pointsman submit --id b2 --argv-style bistro --array nodes -- sh -c 'echo "$1"' x; pointsman daemon all --until-idle; pointsman logs b2
+| b2
+| n1
+$ pointsman run --log-rate fast -- true
+! pointsman: 'log_rate' = 'fast' is not a number it can be
+= 64

@@ -59,6 +59,39 @@ static void of_two_signals_the_last_is_sent(void **state) {
     assert_int_equal(WISHED({SIGHUP, 500}, {SIGTERM, 900}).signal, SIGTERM);
 }
 
+/* ---- output at a pace ---- */
+
+static void a_second_of_lines_is_free(void **state) {
+    (void)state;
+    struct pace pace;
+    pace_init(&pace, 4);
+    struct mono now = at_ms(5000);
+    assert_true(pace_pay(&pace, SPAN("a\nb\nc\nd\n"), now).ns <= now.ns);
+    assert_int_equal(pace_pay(&pace, SPAN("e\n"), now).ns, at_ms(5250).ns);
+    /* However long it was quiet, it is one second's worth. */
+    now = at_ms(60000);
+    assert_true(pace_pay(&pace, SPAN("a\nb\nc\nd\n"), now).ns <= now.ns);
+    assert_true(pace_pay(&pace, SPAN("e\n"), now).ns > now.ns);
+}
+
+static void without_a_pace_nothing_is_owed(void **state) {
+    (void)state;
+    struct pace pace;
+    pace_init(&pace, 0);
+    for (int i = 0; i < 100; i++)
+        assert_true(pace_pay(&pace, SPAN("\n\n\n\n"), at_ms(7)).ns <= 0);
+}
+
+static void bytes_without_lines_are_paid_for_too(void **state) {
+    (void)state;
+    struct pace pace;
+    char *bytes = calloc(1, 3 << 16);
+    pace_init(&pace, 1);
+    assert_int_equal(pace_pay(&pace, span_make(bytes, 3 << 16), at_ms(9000)).ns,
+                     at_ms(11000).ns);
+    free(bytes);
+}
+
 /* ---- tasks of our own ---- */
 
 static volatile sig_atomic_t terms;
@@ -176,6 +209,22 @@ static void timeout_by_term_alone_is_only_a_term(void **state) {
     /* Its first instructions may not have run when the time is over. */
     assert_true(seen->end.exit_code == 0 || seen->end.signal == SIGTERM);
     assert_true(seen->end.timed_out);
+}
+
+/* A hundred lines in advance, some in pipe and buffer: the others need most of
+ * a second at least. And none is lost. */
+static void who_writes_too_fast_waits(void **state) {
+    struct world *world = *state;
+    struct guard_start start =
+        task(1, SH("i=0; while [ $i -lt 300 ]; do printf '%1023d\\n' $i; "
+                   "i=$((i+1)); done"));
+    start.output_lines = 100;
+    start.output_path = "out";
+    guard_start(world->guard, &start);
+    struct seen *seen = world_run(world, 1, 1);
+    assert_int_equal(seen->end.exit_code, 0);
+    assert_int_equal(seen->end.output_total, 300 * 1024);
+    assert_true(seen->end.run_ns > 500 * NS_PER_MS);
 }
 
 /* ---- destinations ---- */
@@ -357,6 +406,10 @@ int main(int argc, char **argv) {
         cmocka_unit_test(term_alone_does_not_take_a_kill_back),
         cmocka_unit_test(no_time_to_wait_means_kill),
         cmocka_unit_test(of_two_signals_the_last_is_sent),
+        cmocka_unit_test(a_second_of_lines_is_free),
+        cmocka_unit_test(without_a_pace_nothing_is_owed),
+        cmocka_unit_test(bytes_without_lines_are_paid_for_too),
+        CASE(who_writes_too_fast_waits),
         CASE(term_alone_leaves_the_deaf_to_the_next_kill),
         CASE(timeout_by_term_alone_is_only_a_term),
         CASE(term_to_the_group_reaches_the_child),

@@ -44,7 +44,8 @@ static void assert_refused(const char *members, const char *words) {
     "\"process_group_leader\":\"no\",\"canary_pipe\":\"no\","  \
     "\"user\":\"bob\",\"limit\":{\"core\":0,\"nofile\":64,"    \
     "\"stack\":\"unlimited\"},\"sandbox\":\"on\","             \
-    "\"memory\":1048576,\"pids\":20,\"cpu_weight\":50"
+    "\"memory\":1048576,\"pids\":20,\"cpu_weight\":50,"        \
+    "\"log_rate\":100,\"argv_style\":\"bistro\""
 
 static void every_option_comes_back_as_it_was(void **state) {
     (void)state;

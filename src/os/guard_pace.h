@@ -1,0 +1,25 @@
+/* How fast the output of a task is read: so many lines a second, as a bucket of
+ * tokens that holds one second's worth. What is read is paid for afterwards;
+ * who owes is not read until it is paid, so the task waits in its write, and
+ * not a line is lost (spec/fleet.md 4.7, its cap ours). */
+#ifndef POINTSMAN_OS_GUARD_PACE_H
+#define POINTSMAN_OS_GUARD_PACE_H
+
+#include <stdint.h>
+
+#include "base/text.h"
+#include "base/time.h"
+
+struct pace {
+    int64_t line_ns;  /* what a line costs; 0 = no limit */
+    struct mono paid; /* all is paid for at this moment */
+};
+
+/* Lines a second; 0 = no limit. */
+void pace_init(struct pace *pace, uint32_t lines);
+/* These bytes were read now. The moment from which on more may be read: `now`
+ * or before it when nothing is owed. A line counts at its LF, and every 64 KiB
+ * without one. */
+struct mono pace_pay(struct pace *pace, struct span bytes, struct mono now);
+
+#endif
