@@ -143,7 +143,8 @@ static void show_attempt(struct span line, struct arena *arena) {
 }
 
 int cmd_logs(struct call *call) {
-    static const char *const passed[] = {"attempt", "node", "tail", "lines"};
+    static const char *const passed[] = {"attempt", "node", "tail", "lines",
+                                         "grep"};
     struct client *client = NULL;
     struct log_lines numbered = {0};
     struct client_lines lines = {.line = log_line, .ctx = &numbered};
@@ -162,6 +163,7 @@ int cmd_logs(struct call *call) {
     for (size_t i = 0; i < COUNT(passed); i++)
         uri_add(&uri, passed[i], call_value(call, passed[i]));
     uri_add(&uri, "follow", call_has(call, "follow") ? "1" : NULL);
+    uri_add(&uri, "fold", call_has(call, "ignore-case") ? "1" : NULL);
     bool ok =
         client_stream(client, API_GET, text_string(&uri.text), (struct span){0},
                       json ? client_take_lines : to_stdout,

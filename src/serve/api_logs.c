@@ -11,6 +11,7 @@
 #include "base/map.h"
 #include "os/fd.h"
 #include "os/output.h"
+#include "serve/log_filter.h"
 #include "wire/line_index.h"
 
 enum { LOG_BLOCK_BYTES = 64 << 10, LOG_BLOCKS = 16 };
@@ -44,6 +45,7 @@ struct log {
     bool placed;          /* the beginning was found */
     bool by_lines;
     uint64_t skip_lines, lines_left;
+    struct log_filter filter;
 };
 
 static void log_clear(struct api_call *call) {
@@ -51,6 +53,7 @@ static void log_clear(struct api_call *call) {
 
     fd_close(&log->fd);
     free(log->queue);
+    log_filter_clear(&log->filter);
     map_clear(&log->listed);
 }
 
@@ -235,7 +238,7 @@ static void send_some(struct api_call *call, struct log *log) {
         struct span piece = span_make(block, (size_t)got);
         if (log->by_lines)
             piece = pick_lines(log, piece);
-        text_addspan(&call->out, piece);
+        log_filter_add(&log->filter, piece, &call->out);
     }
     if (call->out.len == 0)
         api_turn_in(call, 0);
@@ -307,6 +310,7 @@ static void log_work(struct api_call *call) {
         }
         fd_close(&log->fd);
         log->now = (struct log_entry){0};
+        log_filter_end(&log->filter, &call->out);
         if (err.kind == ERR_NONE && log->next == log->count)
             (void)log_fill(call, log, &err);
         if (err.kind != ERR_NONE) {
@@ -364,10 +368,12 @@ static bool log_begin(struct api_call *call, struct log *log,
     return false;
 }
 
-/* ?attempt= &node= &offset= &bytes= &tail= (lines) &lines=5-17 &follow=1 */
+/* ?attempt= &node= &offset= &bytes= &tail= (lines) &lines=5-17 &follow=1
+ * &grep= (an expression; base/pattern.h) &fold=1 (upper case is lower case) */
 void api_logs(struct api_call *call) {
     static const char *const keys[] = {"attempt", "node",  "offset", "bytes",
-                                       "tail",    "lines", "follow", NULL};
+                                       "tail",    "lines", "follow", "grep",
+                                       "fold",    NULL};
     struct log *log = arena_alloc(&call->arena, sizeof *log);
     struct span lines = api_query(call, "lines");
     uint64_t attempt = 0, bytes = UINT64_MAX;
@@ -393,6 +399,11 @@ void api_logs(struct api_call *call) {
     if (lines.p != NULL && !lines_asked(log, lines)) {
         err_set(&err, ERR_USAGE, "'%.*s' is not FROM, FROM- or FROM-TO",
                 (int)lines.len, lines.p);
+        api_fail(call, &err);
+        return;
+    }
+    if (!log_filter_init(&log->filter, api_query(call, "grep"),
+                         api_query_flag(call, "fold"), &err)) {
         api_fail(call, &err);
         return;
     }

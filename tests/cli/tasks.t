@@ -60,3 +60,16 @@ $ printf 'n1\n' >nodes; pointsman submit --id b2 --argv-style bistro --array nod
 $ pointsman run --log-rate fast -- true
 ! pointsman: 'log_rate' = 'fast' is not a number it can be
 = 64
+# Of a long output what is looked for, in time that depends on its length only.
+$ pointsman run --id g -- sh -c 'seq 1 30000; printf "the Last one"' >all; wc -l <all
+| 30000
+$ pointsman logs --grep '^(29|1)9{3}$' g
+| 1999
+| 29999
+$ pointsman logs --grep 'last|^7$' --ignore-case g
+| 7
+| the Last one
+$ pointsman logs --grep '(a|a)*(a*)*b' g
+$ pointsman logs --grep '*' g
+! pointsman: '*' is not a regular expression: nothing to repeat at character 1
+= 64
