@@ -292,6 +292,31 @@ static void kill_when_told_all(struct world *world, uint64_t id) {
 }
 
 /* It lives until its progress was told. */
+/* It writes there for ever, and nowhere else. */
+static void who_sits_in_his_status_pipe_is_ended(void **state) {
+    struct world *world = *state;
+    struct guard_start start = task(1, SH("exec >&3 2>&3; while :; do "
+                                          "echo mine; printf half; done"));
+    start.status_fd = true;
+    start.timeout_ms = 100;
+    guard_start(world->guard, &start);
+    struct seen *seen = world_run(world, 1, 1);
+    assert_true(seen->end.timed_out);
+    assert_false(seen->end.survivors);
+    assert_true(seen->end.has_status);
+}
+
+static void who_holds_the_status_pipe_of_the_dead_is_ended(void **state) {
+    struct world *world = *state;
+    struct guard_start start =
+        task(1, SH("sleep 1000 >/dev/null 2>&1 & echo done >&3"));
+    start.status_fd = true;
+    guard_start(world->guard, &start);
+    struct seen *seen = world_run(world, 1, 1);
+    assert_string_equal(seen->status, "done");
+    assert_false(seen->end.survivors);
+}
+
 static void progress_is_told_while_it_runs(void **state) {
     struct world *world = *state;
     struct guard_start start =
@@ -490,6 +515,10 @@ int main(int argc, char **argv) {
         CASE(file_that_exists_is_not_touched),
         CASE(slow_output_can_be_followed_in_its_file),
         CASE(last_line_of_the_status_descriptor_counts),
+        CASE(who_sits_in_his_status_pipe_is_ended),
+        CASE(who_holds_the_status_pipe_of_the_dead_is_ended),
+        GROUPS(who_sits_in_his_status_pipe_is_ended),
+        GROUPS(who_holds_the_status_pipe_of_the_dead_is_ended),
         CASE(progress_is_told_while_it_runs),
         CASE(term_ends_a_task),
         CASE(deaf_task_is_killed_after_the_grace),
