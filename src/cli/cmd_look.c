@@ -305,12 +305,31 @@ static void show_relation(struct span line, struct arena *arena) {
                     line_text(line, "what", arena));
 }
 
+/* The same as a tree: two blanks a step away. */
+static void show_branch(struct span line, struct arena *arena) {
+    const char *state = line_text(line, "state", arena);
+    struct json_value object, again;
+    bool seen = false;
+
+    if (json_parse(line, &object, NULL) && json_member(object, "again", &again))
+        (void)json_get_bool(again, &seen);
+    (void)talk_outf("%*s%s  %s%s%s%s\n", 2 * (int)line_number(line, "depth"),
+                    "", line_text(line, "id", arena),
+                    talk_colour(state_colour(state)),
+                    state[0] == '\0' ? "unknown" : state_word(state),
+                    talk_colour(TALK_PLAIN), seen ? " (see above)" : "");
+}
+
 int cmd_depends(struct call *call) {
-    return reach_each(call, "/api/v1/jobs/%/depends", show_relation);
+    return call_has(call, "tree")
+               ? reach_each(call, "/api/v1/jobs/%/depends?tree", show_branch)
+               : reach_each(call, "/api/v1/jobs/%/depends", show_relation);
 }
 
 int cmd_dependents(struct call *call) {
-    return reach_each(call, "/api/v1/jobs/%/dependents", show_relation);
+    return call_has(call, "tree")
+               ? reach_each(call, "/api/v1/jobs/%/dependents?tree", show_branch)
+               : reach_each(call, "/api/v1/jobs/%/dependents", show_relation);
 }
 
 static void show_event(struct span line, struct arena *arena) {

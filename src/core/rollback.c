@@ -94,6 +94,10 @@ bool rollback_asks(struct rollback *rollback,
     return true;
 }
 
+bool rollback_knows(const struct rollback *rollback, uint64_t num) {
+    return walk_met(&rollback->walk, num);
+}
+
 void rollback_answer(struct rollback *rollback,
                      const struct rollback_node *nodes, size_t count) {
     const struct rollback_order *order = rollback->order;

@@ -102,6 +102,8 @@ void rollback_free(struct rollback *rollback); /* NULL is fine */
 /* The next question; the same until it is answered. False: all is known. */
 bool rollback_asks(struct rollback *rollback,
                    struct rollback_question *ret_question);
+/* It was met already: facts about it need not be given again. */
+bool rollback_knows(const struct rollback *rollback, uint64_t num);
 void rollback_answer(struct rollback *rollback,
                      const struct rollback_node *nodes, size_t count);
 /* Spans of detail live in the arena; members as long as the rollback. */

@@ -96,6 +96,7 @@ static bool add_dependents(struct asking *asking, struct span id,
         return false;
     for (size_t i = 0; i < count; i++)
         if (edges[i].kind == EDGE_DEPENDENCY &&
+            !rollback_knows(asking->survey->rollback, edges[i].num) &&
             !add_num(asking, edges[i].num, err))
             return false;
     return true;
@@ -150,6 +151,7 @@ static bool answer_later(struct asking *asking, uint64_t num, struct err *err) {
             return false;
         for (size_t k = 0; k < job_count; k++)
             if (landed_later(&jobs[k], &job) &&
+                !rollback_knows(asking->survey->rollback, jobs[k].num) &&
                 !node_add(asking, &jobs[k], err))
                 return false;
     }

@@ -9,6 +9,19 @@ $ sh make C2 c --depends C1 && pointsman daemon all --until-idle
 | C2
 $ sh make C3 d --depends C2 && pointsman hold C3 && pointsman daemon all --until-idle
 | C3
+# Who needs whom, at any depth.
+$ pointsman dependents C1
+| dependency ... C2 ...
+$ pointsman dependents --tree C1
+| C1  done
+|   C2  done
+|     C3  queued
+$ pointsman depends --tree C3
+| C3  queued
+|   C2  done
+|     C1  done
+$ pointsman depends --tree --json C3 | tail -1
+| {"id":"C1","depth":2,"of":"C2","state":"D","again":false}
 # Nothing changes by looking.
 $ pointsman rollback --preview C1
 | C1  done, is reverted
@@ -74,3 +87,22 @@ $ git -C project.git ls-tree --name-only main
 | c
 $ pointsman fsck
 ! 6 change sets, ... events, 0 problems
+# Who depends on whom, for any cdb tool.
+$ pointsman export-cdb out
+! 6 change sets of 1 targets
+$ cdb -q out/main/deps.cdb sC1
+| C2
+| C4
+$ cdb -q out/main/deps.cdb dC3
+| C2
+$ cdb -q out/main/deps.cdb dC1
+= 100
+$ cdb -d -m out/main/deps.cdb | sort
+| C4
+| dC2 C1
+| dC3 C2
+| dC4 C1
+| sC1 C2
+| sC2 C3
+$ pointsman export-cdb --since 2100-01-01T00:00:00Z late
+! 0 change sets of 0 targets

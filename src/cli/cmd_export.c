@@ -1,0 +1,183 @@
+/* export-cdb: who depends on whom, for programs that read no registry. */
+#include "cli/reach.h"
+#include "cli/talk.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/map.h"
+#include "os/dir.h"
+#include "os/fd.h"
+#include "wire/cdb.h"
+
+/* One target: who (first) stands for whom (second), both ways. */
+struct pair {
+    struct span key, value;
+};
+
+struct pairs {
+    struct pair *p;
+    size_t count, cap;
+};
+
+struct side {
+    struct span target;
+    struct pairs depends, supports;
+};
+
+struct export {
+    struct arena arena;
+    struct map targets; /* to struct side */
+    size_t sets;
+    bool bad;
+};
+
+static void pair_add(struct pairs *pairs, struct span key, struct span value) {
+    if (pairs->count == pairs->cap) {
+        pairs->cap = pairs->cap ? pairs->cap * 2 : 256;
+        pairs->p = mem_grow(pairs->p, pairs->cap, sizeof(*pairs->p));
+    }
+    pairs->p[pairs->count++] = (struct pair){key, value};
+}
+
+static struct side *side_of(struct export *export, struct span target) {
+    struct side *side = map_get(&export->targets, target);
+    if (side)
+        return side;
+    side = arena_alloc(&export->arena, sizeof(*side));
+    side->target = arena_span(&export->arena, target);
+    map_put(&export->targets, side->target, side);
+    return side;
+}
+
+static bool take_line(void *ctx, struct span line) {
+    struct export *export = ctx;
+    CLEANUP(arena_clear) struct arena scratch = ARENA_INIT;
+    struct json_value object, value, list, item;
+    struct span id, target, other;
+    size_t cursor = 0;
+    if (!json_parse(line, &object, NULL) ||
+        !json_member(object, "id", &value) ||
+        !json_get_string(value, &scratch, &id) ||
+        !json_member(object, "target", &value) ||
+        !json_get_string(value, &scratch, &target) ||
+        !json_member(object, "depends", &list)) {
+        export->bad = true;
+        return false;
+    }
+    struct side *side = side_of(export, target);
+    id = arena_span(&export->arena, id);
+    export->sets++;
+    while (json_next(list, &cursor, &scratch, NULL, &item)) {
+        if (!json_get_string(item, &scratch, &other))
+            continue;
+        other = arena_span(&export->arena, other);
+        pair_add(&side->depends, id, other);
+        pair_add(&side->supports, other, id);
+    }
+    return true;
+}
+
+/* Those of one key stay in the order they came. */
+static int by_key(const void *a, const void *b) {
+    const struct pair *x = a, *y = b;
+    int order = span_compare(x->key, y->key);
+    return order != 0 ? order : span_compare(x->value, y->value);
+}
+
+/* A record a key: the letter and the key, values with line feeds between. */
+static void add_records(struct cdb *cdb, char letter, struct pairs *pairs) {
+    CLEANUP(text_clear) struct text key = TEXT_INIT, values = TEXT_INIT;
+    if (pairs->count > 1)
+        qsort(pairs->p, pairs->count, sizeof(*pairs->p), by_key);
+    for (size_t i = 0; i < pairs->count; i++) {
+        bool last = i + 1 == pairs->count ||
+                    !span_equal(pairs->p[i].key, pairs->p[i + 1].key);
+        if (values.len > 0)
+            text_addc(&values, '\n');
+        text_addspan(&values, pairs->p[i].value);
+        if (!last)
+            continue;
+        text_reset(&key);
+        text_addc(&key, letter);
+        text_addspan(&key, pairs->p[i].key);
+        cdb_add(cdb, text_span(&key), text_span(&values));
+        text_reset(&values);
+    }
+}
+
+static bool write_side(struct side *side, const char *dir, struct err *err) {
+    CLEANUP(text_clear) struct text path = TEXT_INIT;
+    struct cdb cdb;
+    text_addf(&path, "%s/%.*s", dir, (int)side->target.len, side->target.p);
+    if (mkdir(text_string(&path), 0777) != 0 && errno != EEXIST)
+        return err_errno(err, errno, "cannot make '%s'", text_string(&path));
+    CLEANUP(fd_close)
+    int fd = open(text_string(&path), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (fd < 0)
+        return err_errno(err, errno, "cannot open '%s'", text_string(&path));
+    cdb_init(&cdb);
+    add_records(&cdb, 'd', &side->depends);
+    add_records(&cdb, 's', &side->supports);
+    bool ok = cdb_finish(&cdb, err) &&
+              dir_write(fd, fd, "deps.cdb", text_span(&cdb.bytes), 0644,
+                        DIR_DURABLE, err);
+    cdb_clear(&cdb);
+    return ok;
+}
+
+static bool write_all(struct export *export, const char *dir, struct err *err) {
+    size_t cursor = 0;
+    void *value;
+    bool ok = mkdir(dir, 0777) == 0 || errno == EEXIST ||
+              err_errno(err, errno, "cannot make '%s'", dir);
+    while (ok && map_next(&export->targets, &cursor, NULL, &value))
+        ok = write_side(value, dir, err);
+    return ok;
+}
+
+static void export_clear(struct export *export) {
+    size_t cursor = 0;
+    void *value;
+    while (map_next(&export->targets, &cursor, NULL, &value)) {
+        struct side *side = value;
+        free(side->depends.p);
+        free(side->supports.p);
+    }
+    map_clear(&export->targets);
+    arena_clear(&export->arena);
+}
+
+static bool collect(struct call *call, struct export *export, struct err *err) {
+    struct client_lines lines = {.line = take_line, .ctx = export};
+    struct client *client = NULL;
+    struct uri_text uri;
+    if (!reach_client(call, &client, err))
+        return false;
+    uri_begin(&uri, "/api/v1/edges");
+    uri_add(&uri, "since", call_value(call, "since"));
+    bool ok = client_stream(client, API_GET, text_string(&uri.text), SPAN(""),
+                            client_take_lines, &lines, err);
+    if (ok)
+        client_lines_end(&lines);
+    text_clear(&lines.rest);
+    text_clear(&uri.text);
+    client_close(client);
+    return ok && (!export->bad ||
+                  err_set(err, ERR_DATA, "the base said what makes no sense"));
+}
+
+int cmd_export_cdb(struct call *call) {
+    struct export export = {0};
+    struct err err = {0};
+    bool ok = reach_words(call, 1, 1, &err) && collect(call, &export, &err) &&
+              write_all(&export, call->words[0], &err);
+    if (ok)
+        talk_say("%zu change sets of %zu targets", export.sets,
+                 map_count(&export.targets));
+    export_clear(&export);
+    return ok ? talk_end(0) : talk_error(&err);
+}

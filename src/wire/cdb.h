@@ -1,0 +1,32 @@
+/* Writing constant databases in D. J. Bernstein's cdb format (cr.yp.to/cdb):
+ * read by tinycdb and every other cdb tool. Whole in memory, then written by
+ * the caller. */
+#ifndef POINTSMAN_WIRE_CDB_H
+#define POINTSMAN_WIRE_CDB_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/err.h"
+#include "base/text.h"
+
+struct cdb_slot {
+    uint32_t hash, at;
+};
+
+struct cdb {
+    struct text bytes; /* head and records; tables once finished */
+    struct cdb_slot *slots;
+    size_t count, cap;
+    bool too_large;
+};
+
+void cdb_init(struct cdb *cdb);
+void cdb_clear(struct cdb *cdb);
+/* A record more; a key may be there several times. */
+void cdb_add(struct cdb *cdb, struct span key, struct span value);
+/* Adds the tables; after it cdb->bytes is the file's content. Error: ERR_DATA
+ * when it would be 4 GiB or more, which the format cannot hold. */
+bool cdb_finish(struct cdb *cdb, struct err *err);
+
+#endif
