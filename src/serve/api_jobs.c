@@ -114,6 +114,13 @@ void api_files(struct api_call *call) {
         api_fail(call, &err);
         return;
     }
+    /* Those rows lack what was submitted, which tells what they are. */
+    for (size_t i = 0; i < count; i++)
+        if (!store_job(call->api->options.store, jobs[i].num, &call->arena,
+                       &jobs[i], &err)) {
+            api_fail(call, &err);
+            return;
+        }
     api_reply(call, 200, api_lines);
     for (size_t i = 0; i < count; i++) {
         struct json json;
