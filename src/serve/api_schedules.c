@@ -105,7 +105,13 @@ static void next_json(struct api_call *call, struct json *json,
     json_null(json);
 }
 
+struct listing {
+    struct text after;
+    struct cron_zones *zones; /* each is read once */
+};
+
 static void row_json(struct api_call *call, const struct store_schedule *row) {
+    struct listing *listing = call->state;
     struct schedule_spec spec;
     struct timed_rule rule;
     struct err err = {0};
@@ -116,7 +122,8 @@ static void row_json(struct api_call *call, const struct store_schedule *row) {
     json_key(&json, "name");
     json_span(&json, row->name);
     if (schedule_spec_parse(row->spec, &call->arena, &spec, &err) &&
-        schedule_rule_make(&spec, row->name, row->seed, NULL, &rule, &err)) {
+        schedule_rule_make(&spec, row->name, row->seed, listing->zones, &rule,
+                           &err)) {
         next_json(call, &json, &rule, row->paused || spec.paused);
         spec_json(call, &json, &spec, &rule);
         schedule_rule_clear(&rule);
@@ -139,14 +146,11 @@ static void row_json(struct api_call *call, const struct store_schedule *row) {
 
 /* ---- the list ------------------------------------------------------------ */
 
-struct listing {
-    struct text after;
-};
-
 static void listing_clear(struct api_call *call) {
     struct listing *listing = call->state;
 
     text_clear(&listing->after);
+    cron_zones_free(listing->zones);
 }
 
 static void listing_work(struct api_call *call) {
@@ -210,6 +214,7 @@ void api_schedules(struct api_call *call) {
 
     if (!api_query_check(call, keys))
         return;
+    listing->zones = cron_zones_new(0);
     call->state = listing;
     call->clear = listing_clear;
     call->work = listing_work;

@@ -533,9 +533,10 @@ bool roles_reload(struct roles *roles, struct err *err) {
     struct scheduler_options options;
     if (!base_reload(roles->base, err))
         return false;
+    struct err wrong = {0};
     if (roles->clockwork &&
-        !schedule_config_store(roles->base, clock_wall(), err))
-        return false;
+        !schedule_config_store(roles->base, clock_wall(), &wrong))
+        log_error("schedules stay as they were: %s", wrong.text);
     if (roles->worker)
         worker_configure(roles->worker, &roles->base->config);
     if (roles->scheduler) {

@@ -6,6 +6,8 @@
 #include "serve/schedule_rule.h"
 #include "store/schedules.h"
 
+enum { PAGE = 500 };
+
 /* ---- what one says ------------------------------------------------------- */
 
 static void key_text(struct json *json, const char *key, struct span value) {
@@ -167,15 +169,22 @@ static bool is_configured(const struct base *base, struct span name) {
 
 static bool remove_others(struct base *base, struct store_batch *batch,
                           struct err *err) {
-    struct store_schedule *rows;
-    size_t count;
-    if (!store_schedules(base->store, SPAN(""), 0, store_batch_arena(batch),
-                         &rows, &count, err))
-        return false;
-    for (size_t i = 0; i < count; i++)
-        if (span_is(rows[i].origin, SCHEDULE_OF_CONFIG) &&
-            !is_configured(base, rows[i].name))
-            store_schedule_remove(batch, rows[i].name);
+    struct arena *kept = store_batch_arena(batch);
+    struct span after = SPAN("");
+    size_t count = PAGE;
+    while (count == PAGE) {
+        CLEANUP(arena_clear) struct arena arena = ARENA_INIT;
+        struct store_schedule *rows;
+        if (!store_schedules(base->store, after, PAGE, &arena, &rows, &count,
+                             err))
+            return false;
+        for (size_t i = 0; i < count; i++)
+            if (span_is(rows[i].origin, SCHEDULE_OF_CONFIG) &&
+                !is_configured(base, rows[i].name))
+                store_schedule_remove(batch, rows[i].name);
+        if (count > 0)
+            after = arena_span(kept, rows[count - 1].name);
+    }
     return true;
 }
 

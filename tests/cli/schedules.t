@@ -77,6 +77,11 @@ $ pointsman status j<ID> | grep '^by '
 | by ... (schedule hand, run by hand)
 $ pointsman cron list --json hand | tr , '\n' | grep '"last"'
 | "last":"D"}
+# It is part of a backup.
+$ pointsman backup saved.tar
+$ pointsman --base other restore saved.tar
+$ pointsman --base other cron list hand | tail -1
+| hand  ... D ... 0 0 1 1 *  echo by hand
 # A server takes a new one up at once.
 & pointsman serve --listen off until .pointsman/ctrl/sock
 $ pointsman cron add --max-shift 1m tick '{"epoch": {"period": 1}}' -- true

@@ -3,7 +3,7 @@
  * record, people who pause and change things. The registry is in memory, and a
  * few lines here stand for the scheduler.
  *
- *     test_clockwork                       as a test: seeds 1 to 200
+ *     test_clockwork                       as a test: seeds 1 to 100
  *     test_clockwork --seed N [--trace]    one seed again
  *     test_clockwork --seeds FROM TO       a campaign                        */
 #include <inttypes.h>
@@ -463,7 +463,7 @@ static void run(uint64_t seed, bool trace) {
 }
 
 int main(int argc, char **argv) {
-    uint64_t from = 1, to = 200;
+    uint64_t from = 1, to = 100;
     bool trace = false;
     log_init("sim", LOG_ERROR);
     for (int i = 1; i < argc; i++) {

@@ -1,6 +1,7 @@
 #include "support/test.h"
 
 #include "base/text.h"
+#include "core/timetable.h"
 #include "wire/config.h"
 #include "wire/ini.h"
 #include "wire/words.h"
@@ -230,8 +231,53 @@ static void one_key_can_be_set_by_name(void **state) {
                                   "mean 'grace'?");
 }
 
+static void schedules_are_sections_with_names(void **state) {
+    struct config config;
+    struct err err = {0};
+    (void)state;
+    config_init(&config);
+    assert_true(config_read(&config,
+                            SPAN("[schedule \"nightly\"]\n"
+                                 "item = 30 2 * * *\n"
+                                 "run = make 'a b'\n"
+                                 "overlap = queue\njitter = 2m\n"
+                                 "[schedule \"other\"]\nitem = {}\n"
+                                 "[schedule \"nightly\"]\npaused = on\n"),
+                            "f", &err));
+    assert_int_equal(config.schedule_count, 2);
+    const struct config_schedule *nightly = &config.schedules[0];
+    assert_true(span_is(nightly->item, "30 2 * * *"));
+    assert_int_equal(nightly->run.count, 2);
+    assert_string_equal(nightly->run.words[1], "a b");
+    assert_int_equal(nightly->overlap, OVERLAP_QUEUE);
+    assert_int_equal(nightly->missed, MISSED_RUN);
+    assert_int_equal(nightly->jitter_s, 120);
+    assert_int_equal(nightly->paused % 2, 1);
+    assert_false(config_finish(&config, &err));
+    assert_string_equal(err.text, "f:6: schedule 'other' has no 'run'");
+    config_clear(&config);
+}
+
+static void a_schedule_needs_a_name_that_begins_ids(void **state) {
+    static const char *const bad[] = {"[schedule]\n", "[schedule \"a b\"]\n",
+                                      "[schedule \"a_b\"]\n",
+                                      "[schedule \"-a\"]\n"};
+    (void)state;
+    for (size_t i = 0; i < COUNT(bad); i++) {
+        struct config config;
+        struct err err = {0};
+        config_init(&config);
+        assert_false(config_read(&config, span_of(bad[i]), "f", &err));
+        assert_int_equal(err.kind, ERR_CONFIG);
+        assert_non_null(strstr(err.text, "is no name of a schedule"));
+        config_clear(&config);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(schedules_are_sections_with_names),
+        cmocka_unit_test(a_schedule_needs_a_name_that_begins_ids),
         cmocka_unit_test(words_obey_quotes),
         cmocka_unit_test(open_quotes_are_refused),
         cmocka_unit_test(defaults_are_those_of_the_design),

@@ -1,0 +1,172 @@
+/* What many schedules cost: a decision, a serve that waits for them, its start.
+ *
+ *     bench_schedules POINTSMAN [COUNT]                                      */
+#include <inttypes.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "bench/figure.h"
+#include "bench/served.h"
+#include "core/timetable.h"
+#include "os/clock.h"
+#include "store/schedules.h"
+
+enum { MANY = 100000, FEW = 100, ROUNDS = 5, DECISIONS = 50000, IDLE_S = 20 };
+
+#define NOW INT64_C(1800000000)
+
+/* ---- deciding ------------------------------------------------------------ */
+
+/* Each fires every ten minutes, at a second of its own. */
+static struct timetable *fill_table(size_t count) {
+    struct timetable *table = timetable_new(NOW, 0);
+    struct timed_rule rule = {.max_shift_s = 3600, .overlap = OVERLAP_ALLOW};
+    struct timed_place place = {.high_s = NOW};
+    struct err err = {0};
+
+    if (!pattern_parse(&rule.pattern, SPAN("*/10 * * * *"), NULL, &err))
+        bench_die("%s", err.text);
+    for (size_t i = 0; i < count; i++) {
+        rule.offset_s = (int64_t)(i % 600);
+        timetable_add(table, &rule, &place, NULL);
+    }
+    pattern_clear(&rule.pattern);
+    return table;
+}
+
+static double decide(struct timetable *table, int64_t *now_s) {
+    struct timed_decision decision;
+    size_t made = 0;
+    double begun = bench_cpu_us();
+
+    while (made < DECISIONS) {
+        (*now_s)++;
+        timetable_tick(table, *now_s, *now_s - NOW);
+        while (timetable_decide(table, &decision)) {
+            timetable_settle(table, decision.timed);
+            made++;
+        }
+    }
+    return (bench_cpu_us() - begun) * 1000 / (double)made;
+}
+
+static void print_decisions(size_t many) {
+    struct timetable *few_table = fill_table(FEW),
+                     *many_table = fill_table(many);
+    int64_t few_now = NOW, many_now = NOW;
+    double few_ns[ROUNDS], many_ns[ROUNDS], ratios[ROUNDS];
+
+    for (int i = 0; i < ROUNDS; i++) {
+        few_ns[i] = decide(few_table, &few_now);
+        many_ns[i] = decide(many_table, &many_now);
+        ratios[i] = many_ns[i] / few_ns[i];
+    }
+    timetable_free(few_table);
+    timetable_free(many_table);
+    struct figure figure = {
+        .what = bench_text("a firing decided, of %zu schedules", many),
+        .ours = bench_text("%.0f ns", bench_median(many_ns, ROUNDS)),
+        .other =
+            bench_text("of %d: %.0f ns", FEW, bench_median(few_ns, ROUNDS)),
+        .value = bench_median(ratios, ROUNDS),
+        .goal = 6, /* log n, and a table that fits no cache */
+        .at_most = true,
+        .unit = "x",
+    };
+    figure_print(&figure);
+}
+
+/* ---- waiting ------------------------------------------------------------- */
+
+/* Once a year, none of them soon. */
+static void fill_base(const struct served *served, size_t count) {
+    struct store_options options = {0};
+    struct store *store;
+    struct err err = {0};
+    int64_t now_s = wall_s(clock_wall());
+    char name[32];
+
+    if (!store_open_sqlite(bench_text("%s/ctrl/registry.db", served->base),
+                           &options, &store, &err))
+        bench_die("%s", err.text);
+    struct store_batch *batch = store_batch_new(store);
+    for (size_t i = 0; i < count; i++) {
+        snprintf(name, sizeof(name), "s%zu", i);
+        struct store_schedule row = {
+            .name = span_of(name),
+            .spec = SPAN("{\"item\":\"0 0 1 1 *\",\"zone\":\"Europe/London\","
+                         "\"job\":{\"command\":[\"true\"]}}"),
+            .origin = SPAN("uid:0"),
+            .high_s = now_s,
+            .seed = i,
+        };
+        store_schedule_set(batch, &row, SCHEDULE_ADD);
+    }
+    if (!store_write(batch, &err))
+        bench_die("%s", err.text);
+    store_batch_free(batch);
+    store_close(store);
+}
+
+/* CPU of its start, and the share of a core it takes while nothing happens. */
+static double wait_idle(struct served *served, const char *pointsman,
+                        double *ret_start_us, double *ret_resident) {
+    served_start(served, pointsman);
+    *ret_start_us = served_cpu_us(served);
+    double begun = bench_wall_us(), cpu_us = served_cpu_us(served);
+    while (bench_wall_us() < begun + IDLE_S * 1e6)
+        poll(NULL, 0, 1000);
+    double share = (served_cpu_us(served) - cpu_us) / (bench_wall_us() - begun);
+    *ret_resident = bench_resident_bytes(served->pid);
+    served_stop(served);
+    return share * 100;
+}
+
+static void print_idle(const char *pointsman, size_t many) {
+    struct served none, full;
+    double none_start_us, full_start_us, none_resident, full_resident;
+
+    served_make(&none, pointsman, 1);
+    served_make(&full, pointsman, 1);
+    fill_base(&full, many);
+    double none_share =
+        wait_idle(&none, pointsman, &none_start_us, &none_resident);
+    double share = wait_idle(&full, pointsman, &full_start_us, &full_resident);
+    struct figure idle = {
+        .what = bench_text("serve idle, %zu schedules", many),
+        .ours = bench_text("%.2f %% of a core", share),
+        .other = bench_text("without any: %.2f %%", none_share),
+        .value = share,
+        .goal = 1,
+        .at_most = true,
+        .unit = "%",
+    };
+    struct figure start = {
+        .what = bench_text("its start, %zu schedules", many),
+        .ours = bench_text("%.0f ms CPU", full_start_us / 1e3),
+        .other = bench_text("without any: %.0f ms", none_start_us / 1e3),
+        .value = (full_start_us - none_start_us) / (double)many,
+        .unit = "us each",
+    };
+    struct figure memory = {
+        .what = bench_text("its memory, %zu schedules", many),
+        .ours = bench_text("%.1f MiB", full_resident / (1 << 20)),
+        .other = bench_text("without any: %.1f MiB", none_resident / (1 << 20)),
+        .value = (full_resident - none_resident) / (double)many,
+        .unit = "B each",
+    };
+    figure_print(&idle);
+    figure_print(&start);
+    figure_print(&memory);
+}
+
+int main(int argc, char **argv) {
+    if (argc < 2)
+        bench_die("usage: bench_schedules POINTSMAN [COUNT]");
+    size_t many = argc > 2 ? strtoul(argv[2], NULL, 10) : MANY;
+    print_decisions(many);
+    print_idle(argv[1], many);
+    return 0;
+}

@@ -1,0 +1,201 @@
+/* Schedules over the API: what each order is answered, and what is there. */
+#include "support/asking.h"
+
+#include "serve/clockwork.h"
+#include "store/schedules.h"
+
+static struct asking asking;
+
+static int setup(void **state) {
+    (void)state;
+    asking_begin(&asking);
+    return 0;
+}
+
+static int teardown(void **state) {
+    (void)state;
+    asking_end(&asking);
+    return 0;
+}
+
+#define NIGHTLY "/api/v1/schedules/nightly"
+#define SPEC                                                       \
+    "{\"item\":\"30 2 * * *\",\"zone\":\"Europe/London\",\"job\":" \
+    "{\"command\":[\"make\",\"nightly\"]}}"
+
+static void expect_list(const char *part) {
+    struct answer answer = ask(&asking, API_GET, "/api/v1/schedules", NULL);
+    assert_int_equal(answer.status, 200);
+    if (!answer_has(&answer, part))
+        fail_msg("'%s' is not in %s", part, text_string(&answer.body));
+    answer_clear(&answer);
+}
+
+static void a_schedule_is_added_listed_and_removed(void **state) {
+    (void)state;
+    ask_expect(&asking, API_PUT, NIGHTLY, SPEC, 200);
+    expect_list("\"name\":\"nightly\"");
+    expect_list("\"what\":\"make nightly\"");
+    expect_list("\"max_shift_s\":10800");
+    ask_expect(&asking, API_POST, NIGHTLY "/remove", "", 200);
+    ask_expect(&asking, API_POST, NIGHTLY "/remove", "", 404);
+}
+
+static void the_same_again_is_the_same_and_another_is_refused(void **state) {
+    (void)state;
+    ask_expect(&asking, API_PUT, NIGHTLY, SPEC, 200);
+    struct answer again = ask(&asking, API_PUT, NIGHTLY, SPEC);
+    assert_true(answer_has(&again, "\"again\":true"));
+    answer_clear(&again);
+    static const char other[] =
+        "{\"item\":\"@daily\",\"job\":{\"command\":[\"true\"]}}";
+    ask_expect(&asking, API_PUT, NIGHTLY, other, 409);
+    ask_expect(&asking, API_PUT, NIGHTLY "?replace=1", other, 200);
+    expect_list("\"item\":\"@daily\"");
+}
+
+static void wrong_ones_are_told_why(void **state) {
+    static const struct {
+        const char *uri, *body, *part;
+    } cases[] = {
+        {NIGHTLY, "{\"job\":{\"command\":[\"x\"]}}", "needs an item"},
+        {NIGHTLY, "{\"itme\":\"@daily\"}", "did you mean 'item'"},
+        {NIGHTLY, "{\"item\":\"61 * * * *\",\"job\":{\"command\":[\"x\"]}}",
+         "61"},
+        {NIGHTLY,
+         "{\"item\":\"@daily\",\"zone\":\"No/Where\",\"job\":{\"command\":"
+         "[\"x\"]}}",
+         "No/Where"},
+        {NIGHTLY,
+         "{\"item\":\"@daily\",\"overlap\":\"never\",\"job\":{\"command\":"
+         "[\"x\"]}}",
+         "forbid, allow, replace, queue"},
+        {NIGHTLY, "{\"item\":\"@daily\",\"job\":{\"command\":[]}}",
+         "there is no command"},
+        {NIGHTLY,
+         "{\"item\":\"@daily\",\"job\":{\"command\":[\"x\"],\"id\":\"a\"}}",
+         "no id"},
+        {"/api/v1/schedules/a_b", SPEC, "no name of a schedule"},
+        {NIGHTLY "?since=yesterday", SPEC, "yesterday"},
+        {NIGHTLY "?repalce=1", SPEC, "repalce"},
+    };
+    (void)state;
+    for (size_t i = 0; i < COUNT(cases); i++) {
+        struct answer answer =
+            ask(&asking, API_PUT, cases[i].uri, cases[i].body);
+        if (answer.status < 400 || !answer_has(&answer, cases[i].part))
+            fail_msg("%s: %d %s", cases[i].part, answer.status,
+                     text_string(&answer.body));
+        answer_clear(&answer);
+    }
+}
+
+static void run_makes_a_job_that_knows_where_it_is_from(void **state) {
+    (void)state;
+    ask_expect(&asking, API_PUT, NIGHTLY, SPEC, 200);
+    ask_expect(&asking, API_POST, NIGHTLY "/run", "", 200);
+    expect_list("\"last\":\"Q\"");
+    struct answer why = ask(&asking, API_GET, "/api/v1/jobs/@last/why", NULL);
+    assert_true(answer_has(&why, "made by schedule nightly, run by hand"));
+    answer_clear(&why);
+    struct answer job = ask(&asking, API_GET, "/api/v1/jobs/@last", NULL);
+    assert_true(answer_has(&job, "schedule/nightly"));
+    answer_clear(&job);
+    ask_expect(&asking, API_POST, "/api/v1/schedules/nihgtly/run", "", 404);
+}
+
+static void a_paused_one_has_no_next(void **state) {
+    (void)state;
+    ask_expect(&asking, API_PUT, NIGHTLY, SPEC, 200);
+    ask_expect(&asking, API_POST, NIGHTLY "/pause", "", 200);
+    expect_list("\"next\":null");
+    expect_list("\"paused\":true");
+    ask_expect(&asking, API_POST, NIGHTLY "/resume", "", 200);
+    expect_list("\"paused\":false");
+}
+
+/* What it was before is not made up for, and its jobs bear its name. */
+static void a_clockwork_takes_up_what_the_api_adds(void **state) {
+    struct clockwork_options options = {.host = SPAN("here")};
+    struct boot boot = {0};
+    struct wall next;
+    struct err err = {0};
+    (void)state;
+    struct clockwork *clockwork =
+        clockwork_new(asking.store, &options, asking.now, boot);
+    assert_true(clockwork_start(clockwork, &err));
+    ask_expect(&asking, API_PUT, NIGHTLY,
+               "{\"item\":{\"epoch\":{\"period\":10}},\"max_shift\":0,"
+               "\"job\":{\"command\":[\"true\"]}}",
+               200);
+    clockwork_turn(clockwork, asking.now, boot, &next);
+    assert_true(next.ns > asking.now.ns);
+    clockwork_turn(clockwork, next, boot, &next);
+    store_turn(asking.store);
+    clockwork_turn(clockwork, asking.now, boot, &next);
+    assert_true(clockwork_idle(clockwork));
+    struct answer jobs = ask(&asking, API_GET, "/api/v1/jobs", NULL);
+    assert_true(answer_has(&jobs, "\"id\":\"nightly."));
+    answer_clear(&jobs);
+    clockwork_free(clockwork);
+}
+
+static struct clockwork *clockwork_of(struct wall now) {
+    struct clockwork_options options = {.host = SPAN("here")};
+    struct err err = {0};
+    struct clockwork *clockwork =
+        clockwork_new(asking.store, &options, now, (struct boot){0});
+    if (!clockwork_start(clockwork, &err))
+        fail_msg("%s", err.text);
+    return clockwork;
+}
+
+/* Nobody starts it; and whoever made it is another process by then. */
+static void what_waits_past_its_deadline_is_terminated(void **state) {
+    struct wall next;
+    (void)state;
+    ask_expect(&asking, API_PUT, NIGHTLY,
+               "{\"item\":{\"epoch\":{\"period\":1000}},\"max_shift\":0,"
+               "\"deadline\":5,\"job\":{\"command\":[\"true\"]}}",
+               200);
+    struct clockwork *clockwork = clockwork_of(asking.now);
+    clockwork_turn(clockwork, asking.now, (struct boot){0}, &next);
+    struct wall due = next;
+    clockwork_turn(clockwork, due, (struct boot){0}, &next);
+    store_turn(asking.store);
+    clockwork_free(clockwork);
+    clockwork = clockwork_of(wall_add_ms(due, 2000));
+    clockwork_turn(clockwork, wall_add_ms(due, 5000), (struct boot){0}, &next);
+    store_turn(asking.store);
+    struct answer early = ask(&asking, API_GET, "/api/v1/jobs/@last", NULL);
+    assert_true(answer_has(&early, "\"state\":\"Q\""));
+    answer_clear(&early);
+    assert_int_equal(wall_s(next), wall_s(due) + 6);
+    clockwork_turn(clockwork, next, (struct boot){0}, &next);
+    store_turn(asking.store);
+    struct answer late = ask(&asking, API_GET, "/api/v1/jobs/@last", NULL);
+    assert_true(answer_has(&late, "\"state\":\"T\""));
+    assert_true(answer_has(&late, "\"reason\":\"deadline\""));
+    answer_clear(&late);
+    clockwork_free(clockwork);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(a_schedule_is_added_listed_and_removed,
+                                        setup, teardown),
+        cmocka_unit_test_setup_teardown(
+            the_same_again_is_the_same_and_another_is_refused, setup, teardown),
+        cmocka_unit_test_setup_teardown(wrong_ones_are_told_why, setup,
+                                        teardown),
+        cmocka_unit_test_setup_teardown(
+            run_makes_a_job_that_knows_where_it_is_from, setup, teardown),
+        cmocka_unit_test_setup_teardown(a_paused_one_has_no_next, setup,
+                                        teardown),
+        cmocka_unit_test_setup_teardown(
+            what_waits_past_its_deadline_is_terminated, setup, teardown),
+        cmocka_unit_test_setup_teardown(a_clockwork_takes_up_what_the_api_adds,
+                                        setup, teardown),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
