@@ -73,8 +73,8 @@ static int32_t zone_offset(const struct timed *timed, int64_t at) {
 static void seek(struct timetable *timetable, struct timed *timed) {
     int64_t at;
     bool found = timed->now.high_s < INT64_MAX &&
-                 pattern_next(&timed->rule.pattern, timed->rule.zone,
-                              timed->now.high_s + 1, &at);
+                 repeat_next(&timed->rule.repeat, timed->rule.zone,
+                             timed->now.high_s + 1, &at);
     heap_remove(&timetable->heap, timed);
     timed->next_s = found ? at : TIMETABLE_NEVER;
     timed->due_s = found ? timed_due(&timed->rule, at) : TIMETABLE_NEVER;
@@ -88,8 +88,8 @@ static void stand(struct timetable *timetable, struct timed *timed,
                   int64_t high_s) {
     int64_t at;
     if (high_s - timetable->system_s > timed->rule.max_shift_s) {
-        if (pattern_next(&timed->rule.pattern, timed->rule.zone,
-                         timetable->system_s + 1, &at) &&
+        if (repeat_next(&timed->rule.repeat, timed->rule.zone,
+                        timetable->system_s + 1, &at) &&
             at <= timed->spent_s)
             timed->now.round++;
         high_s = timed->spent_s = timetable->system_s;
@@ -119,7 +119,7 @@ static void shift(struct timetable *timetable, struct timed *timed,
 }
 
 static bool has_zone(const struct timed *timed) {
-    return pattern_needs_zone(&timed->rule.pattern);
+    return repeat_needs_zone(&timed->rule.repeat);
 }
 
 static void take_place(struct timetable *timetable, struct timed *timed,
@@ -145,7 +145,7 @@ struct timetable *timetable_new(int64_t system_s, int64_t boot_s) {
 
 static void timed_free(struct timed *timed) {
     list_remove(&timed->link);
-    pattern_clear(&timed->rule.pattern);
+    repeat_clear(&timed->rule.repeat);
     cron_zone_unref(timed->rule.zone);
     free(timed);
 }
@@ -163,9 +163,9 @@ struct timed *timetable_add(struct timetable *timetable,
                             const struct timed_rule *rule,
                             const struct timed_place *place, void *data) {
     struct timed *timed = mem_alloc(sizeof(*timed));
-    assert(rule->max_shift_s >= 0 && rule->pattern.count > 0);
+    assert(rule->max_shift_s >= 0 && rule->repeat.count > 0);
     timed->rule = *rule;
-    timed->rule.pattern = pattern_ref(&rule->pattern);
+    timed->rule.repeat = repeat_ref(&rule->repeat);
     if (rule->zone)
         cron_zone_ref(rule->zone);
     timed->data = data;
@@ -326,12 +326,12 @@ static enum timed_reason judge(const struct timed *timed, int64_t late_s) {
 static void leave_out(const struct timetable *timetable, struct timed *timed,
                       struct timed_decision *decision) {
     int64_t end = fate_until(timetable, timed, decision->reason);
-    const struct pattern *pattern = &timed->rule.pattern;
+    const struct repeat *repeat = &timed->rule.repeat;
     if (end == decision->at ||
-        !pattern_prev(pattern, timed->rule.zone, end, &decision->until))
+        !repeat_prev(repeat, timed->rule.zone, end, &decision->until))
         decision->until = decision->at;
     decision->count =
-        pattern_count(pattern, timed->rule.zone, decision->at, decision->until);
+        repeat_count(repeat, timed->rule.zone, decision->at, decision->until);
 }
 
 struct timed *timetable_due(const struct timetable *timetable) {

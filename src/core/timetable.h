@@ -20,7 +20,7 @@
 #ifndef POINTSMAN_CORE_TIMETABLE_H
 #define POINTSMAN_CORE_TIMETABLE_H
 
-#include "core/pattern.h"
+#include "core/repeat.h"
 
 /* An instant this late is on time while somebody watches. */
 enum { TIMETABLE_PATIENCE_S = 60 };
@@ -36,7 +36,7 @@ enum timed_overlap {
 enum timed_missed { MISSED_RUN, MISSED_SKIP };
 
 struct timed_rule {
-    struct pattern pattern;
+    struct repeat repeat;
     struct cron_zone *zone; /* NULL: UTC */
     int64_t max_shift_s;
     enum timed_overlap overlap;

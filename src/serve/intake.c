@@ -118,6 +118,8 @@ bool intake_command(struct store_batch *batch,
         .rank = key,
         .actor = origin->actor,
         .cause = origin->cause,
+        .detail = span_starts(origin->cause, "schedule ") ? origin->cause
+                                                          : (struct span){0},
         .sum = span_of(sum),
         .spec = spec,
         .holds = submission->hold ? HOLD_OPERATOR : 0,

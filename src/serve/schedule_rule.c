@@ -4,8 +4,8 @@ static bool find_shift(const struct schedule_spec *spec,
                        struct timed_rule *rule, struct err *err) {
     rule->max_shift_s = spec->max_shift_s;
     if (rule->max_shift_s < 0)
-        rule->max_shift_s = rule->pattern.max_shift_s;
-    if (rule->max_shift_s < 0 && rule->pattern.is_crontab)
+        rule->max_shift_s = rule->repeat.max_shift_s;
+    if (rule->max_shift_s < 0 && rule->repeat.is_crontab)
         rule->max_shift_s = CRONTAB_MAX_SHIFT_S;
     if (rule->max_shift_s >= 0)
         return true;
@@ -32,7 +32,7 @@ static int64_t hashed(const struct schedule_spec *spec, struct span name,
     CLEANUP(free_string) char *string = span_string(name);
     int64_t span_s = spec->offset_s;
     if (span_s == 0) {
-        int64_t gap_s = pattern_gap_s(&rule->pattern, rule->zone);
+        int64_t gap_s = repeat_gap_s(&rule->repeat, rule->zone);
         span_s = gap_s == 0 || gap_s > HASH_SPAN_S ? HASH_SPAN_S : gap_s;
     }
     return cron_stable_offset(string, seed, (uint32_t)span_s);
@@ -49,7 +49,7 @@ bool schedule_rule_make(const struct schedule_spec *spec, struct span name,
         .deadline_s = spec->deadline_s,
         .seed = seed,
     };
-    if (!pattern_parse(&ret_rule->pattern, spec->item, string, err))
+    if (!repeat_parse(&ret_rule->repeat, spec->item, string, err))
         return false;
     if (!find_shift(spec, ret_rule, err) ||
         !find_zone(spec, zones, ret_rule, err)) {
@@ -62,7 +62,7 @@ bool schedule_rule_make(const struct schedule_spec *spec, struct span name,
 }
 
 void schedule_rule_clear(struct timed_rule *rule) {
-    pattern_clear(&rule->pattern);
+    repeat_clear(&rule->repeat);
     cron_zone_unref(rule->zone);
     rule->zone = NULL;
 }
@@ -85,7 +85,7 @@ void schedule_begin(const struct schedule_spec *spec, int64_t at_s,
 bool schedule_rule_next(const struct timed_rule *rule, int64_t now_s,
                         int64_t *ret_due_s) {
     int64_t at, from = now_s - rule->offset_s - rule->jitter_s;
-    while (pattern_next(&rule->pattern, rule->zone, from + 1, &at)) {
+    while (repeat_next(&rule->repeat, rule->zone, from + 1, &at)) {
         *ret_due_s = timed_due(rule, at);
         if (*ret_due_s > now_s)
             return true;

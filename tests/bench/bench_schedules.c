@@ -26,13 +26,13 @@ static struct timetable *fill_table(size_t count) {
     struct timed_place place = {.high_s = NOW};
     struct err err = {0};
 
-    if (!pattern_parse(&rule.pattern, SPAN("*/10 * * * *"), NULL, &err))
+    if (!repeat_parse(&rule.repeat, SPAN("*/10 * * * *"), NULL, &err))
         bench_die("%s", err.text);
     for (size_t i = 0; i < count; i++) {
         rule.offset_s = (int64_t)(i % 600);
         timetable_add(table, &rule, &place, NULL);
     }
-    pattern_clear(&rule.pattern);
+    repeat_clear(&rule.repeat);
     return table;
 }
 

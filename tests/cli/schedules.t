@@ -89,7 +89,7 @@ $ until pointsman list --all --json | grep -q '"id":"tick\..*"state":"D"'; do :;
 $ pointsman cron pause tick
 $ pointsman list --all --json | grep '"id":"tick\.' | sed 's/.*"id":"\([^"]*\)".*/\1/' | sort | uniq -d
 $ pointsman history $(pointsman list --all --json | sed -n 's/.*"id":"\(tick[^"]*\)".*/\1/p' | head -1) | head -1
-| ... admitted schedule:tick
+| ... admitted schedule:tick: schedule tick at ...
 # The job before has not ended.
 $ pointsman cron add --max-shift 1m slow '{"epoch": {"period": 1}}' -- sleep 1000
 $ until pointsman events --json | grep '"id":"slow"' | grep -q '"reason":"overlap"'; do :; done

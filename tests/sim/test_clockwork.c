@@ -123,7 +123,7 @@ static void judge_fired(struct world *world, const struct store_event *event) {
     if (!ghost)
         doom(world, "who is %.*s?", (int)event->id.len, event->id.p);
     tell(world, "fired %.*s", (int)event->id.len, event->id.p);
-    if (!cron_matches(ghost->rule.pattern.items[0], ghost->rule.zone, at))
+    if (!cron_matches(ghost->rule.repeat.items[0], ghost->rule.zone, at))
         doom(world, "%s does not fire then: %" PRId64, ghost->name, at);
     if (round == ghost->round && at <= ghost->last_s)
         doom(world, "%s fires %" PRId64 " again", ghost->name, at);
@@ -188,10 +188,10 @@ static void judge_account(struct world *world) {
         if (ghost->changed || world->went_back)
             continue;
         uint64_t least =
-            pattern_count(&ghost->rule.pattern, ghost->rule.zone,
-                          ghost->begun_s + 1, world->now_s - delay_s);
-        uint64_t most = pattern_count(&ghost->rule.pattern, ghost->rule.zone,
-                                      ghost->begun_s + 1, world->now_s);
+            repeat_count(&ghost->rule.repeat, ghost->rule.zone,
+                         ghost->begun_s + 1, world->now_s - delay_s);
+        uint64_t most = repeat_count(&ghost->rule.repeat, ghost->rule.zone,
+                                     ghost->begun_s + 1, world->now_s);
         uint64_t told = ghost->fired + ghost->missed;
         if (told < least || told > most)
             doom(world,

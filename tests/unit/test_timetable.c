@@ -18,7 +18,7 @@ static void begin(struct rig *rig, const char *item, int64_t max_shift_s) {
     *rig = (struct rig){.now = NOW, .boot = 5000};
     rig->table = timetable_new(rig->now, rig->boot);
     rig->rule = (struct timed_rule){.max_shift_s = max_shift_s, .seed = 1};
-    if (!pattern_parse(&rig->rule.pattern, span_of(item), NULL, &err))
+    if (!repeat_parse(&rig->rule.repeat, span_of(item), NULL, &err))
         fail_msg("%s", err.text);
 }
 
@@ -29,7 +29,7 @@ static void add(struct rig *rig, int64_t high_s, int32_t offset_s) {
 
 static void end(struct rig *rig) {
     timetable_free(rig->table);
-    pattern_clear(&rig->rule.pattern);
+    repeat_clear(&rig->rule.repeat);
     cron_zone_unref(rig->rule.zone);
     text_clear(&rig->told);
 }
@@ -369,11 +369,10 @@ static void an_instant_of_both_items_is_one(void **state) {
     /* The 15th or a Wednesday: 2023-11-15 is both. */
     begin(&rig, "0 0 15 * 3", 0);
     rig.rule.overlap = OVERLAP_ALLOW;
-    assert_int_equal(rig.rule.pattern.count, 2);
+    assert_int_equal(rig.rule.repeat.count, 2);
     add(&rig, NOW, 0);
     assert_string_equal(pass(&rig, 6400), "fire 6400 on-time");
-    assert_int_equal(pattern_count(&rig.rule.pattern, NULL, NOW, NOW + 86400),
-                     1);
+    assert_int_equal(repeat_count(&rig.rule.repeat, NULL, NOW, NOW + 86400), 1);
     end(&rig);
 }
 

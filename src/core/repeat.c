@@ -1,4 +1,4 @@
-#include "core/pattern.h"
+#include "core/repeat.h"
 
 #include <string.h>
 
@@ -12,17 +12,16 @@ static bool refuse(struct err *err, const struct cron_err *from) {
                    "%s", from->text);
 }
 
-static bool add_item(struct pattern *pattern, const char *text, size_t bytes,
+static bool add_item(struct repeat *repeat, const char *text, size_t bytes,
                      struct err *err) {
     struct cron_err cron_err;
-    if (!cron_item_parse(text, bytes, &pattern->items[pattern->count],
-                         &cron_err))
+    if (!cron_item_parse(text, bytes, &repeat->items[repeat->count], &cron_err))
         return refuse(err, &cron_err);
-    pattern->count++;
+    repeat->count++;
     return true;
 }
 
-static bool add_crontab(struct pattern *pattern, const char *line,
+static bool add_crontab(struct repeat *repeat, const char *line,
                         const char *hash_name, struct err *err) {
     struct cron_crontab crontab;
     struct cron_err cron_err;
@@ -40,47 +39,47 @@ static bool add_crontab(struct pattern *pattern, const char *line,
                      "place of its own",
                      crontab.rest);
     for (size_t i = 0; i < crontab.item_count && ok; i++)
-        ok = add_item(pattern, crontab.items[i], strlen(crontab.items[i]), err);
+        ok = add_item(repeat, crontab.items[i], strlen(crontab.items[i]), err);
     cron_crontab_clear(&crontab);
     return ok;
 }
 
-bool pattern_parse(struct pattern *ret_pattern, struct span text,
-                   const char *hash_name, struct err *err) {
+bool repeat_parse(struct repeat *ret_repeat, struct span text,
+                  const char *hash_name, struct err *err) {
     struct span trimmed = span_trim(text);
     bool ok;
-    *ret_pattern = (struct pattern){.max_shift_s = -1};
+    *ret_repeat = (struct repeat){.max_shift_s = -1};
     if (trimmed.len == 0)
         return err_set(err, ERR_DATA, "an item is missing");
     if (trimmed.p[0] == '{') {
-        ok = add_item(ret_pattern, text.p, text.len, err);
+        ok = add_item(ret_repeat, text.p, text.len, err);
         if (ok)
-            ret_pattern->max_shift_s =
-                cron_item_max_shift_s(ret_pattern->items[0]);
+            ret_repeat->max_shift_s =
+                cron_item_max_shift_s(ret_repeat->items[0]);
     } else {
         CLEANUP(free_string) char *line = span_string(trimmed);
-        ret_pattern->is_crontab = true;
-        ok = add_crontab(ret_pattern, line, hash_name, err);
+        ret_repeat->is_crontab = true;
+        ok = add_crontab(ret_repeat, line, hash_name, err);
     }
     if (!ok)
-        pattern_clear(ret_pattern);
+        repeat_clear(ret_repeat);
     return ok;
 }
 
-void pattern_clear(struct pattern *pattern) {
-    for (size_t i = 0; i < pattern->count; i++)
-        cron_item_unref(pattern->items[i]);
-    *pattern = (struct pattern){.max_shift_s = -1};
+void repeat_clear(struct repeat *repeat) {
+    for (size_t i = 0; i < repeat->count; i++)
+        cron_item_unref(repeat->items[i]);
+    *repeat = (struct repeat){.max_shift_s = -1};
 }
 
-struct pattern pattern_ref(const struct pattern *pattern) {
-    for (size_t i = 0; i < pattern->count; i++)
-        cron_item_ref(pattern->items[i]);
-    return *pattern;
+struct repeat repeat_ref(const struct repeat *repeat) {
+    for (size_t i = 0; i < repeat->count; i++)
+        cron_item_ref(repeat->items[i]);
+    return *repeat;
 }
 
-bool pattern_needs_zone(const struct pattern *pattern) {
-    return cron_item_is_timezone_dependent(pattern->items[0]);
+bool repeat_needs_zone(const struct repeat *repeat) {
+    return cron_item_is_timezone_dependent(repeat->items[0]);
 }
 
 /* Beyond what can be reckoned with there is nothing to be found. */
@@ -88,12 +87,12 @@ static int64_t bounded(int64_t at) {
     return at < CRON_OLDEST ? CRON_OLDEST : at;
 }
 
-bool pattern_next(const struct pattern *pattern, const struct cron_zone *zone,
-                  int64_t from, int64_t *ret_at) {
+bool repeat_next(const struct repeat *repeat, const struct cron_zone *zone,
+                 int64_t from, int64_t *ret_at) {
     bool found = false;
-    for (size_t i = 0; i < pattern->count; i++) {
+    for (size_t i = 0; i < repeat->count; i++) {
         int64_t at;
-        if (cron_next(pattern->items[i], zone, bounded(from), &at, NULL) !=
+        if (cron_next(repeat->items[i], zone, bounded(from), &at, NULL) !=
                 CRON_FOUND ||
             (found && at >= *ret_at))
             continue;
@@ -103,14 +102,14 @@ bool pattern_next(const struct pattern *pattern, const struct cron_zone *zone,
     return found;
 }
 
-bool pattern_prev(const struct pattern *pattern, const struct cron_zone *zone,
-                  int64_t from, int64_t *ret_at) {
+bool repeat_prev(const struct repeat *repeat, const struct cron_zone *zone,
+                 int64_t from, int64_t *ret_at) {
     bool found = false;
-    if (from > CRON_NEWEST && pattern_needs_zone(pattern))
+    if (from > CRON_NEWEST && repeat_needs_zone(repeat))
         from = CRON_NEWEST;
-    for (size_t i = 0; i < pattern->count; i++) {
+    for (size_t i = 0; i < repeat->count; i++) {
         int64_t at;
-        if (cron_prev(pattern->items[i], zone, from, &at, NULL) != CRON_FOUND ||
+        if (cron_prev(repeat->items[i], zone, from, &at, NULL) != CRON_FOUND ||
             (found && at <= *ret_at))
             continue;
         *ret_at = at;
@@ -119,41 +118,40 @@ bool pattern_prev(const struct pattern *pattern, const struct cron_zone *zone,
     return found;
 }
 
-static uint64_t count_each(const struct pattern *pattern,
+static uint64_t count_each(const struct repeat *repeat,
                            const struct cron_zone *zone, int64_t from,
                            int64_t until) {
     uint64_t sum = 0, one;
-    for (size_t i = 0; i < pattern->count; i++)
-        if (cron_count(pattern->items[i], zone, bounded(from), until + 1, &one,
+    for (size_t i = 0; i < repeat->count; i++)
+        if (cron_count(repeat->items[i], zone, bounded(from), until + 1, &one,
                        NULL))
             sum += one;
     return sum;
 }
 
-uint64_t pattern_count(const struct pattern *pattern,
-                       const struct cron_zone *zone, int64_t from,
-                       int64_t until) {
+uint64_t repeat_count(const struct repeat *repeat, const struct cron_zone *zone,
+                      int64_t from, int64_t until) {
     uint64_t walked = 0;
     if (until < from)
         return 0;
-    while (pattern->count > 1) {
+    while (repeat->count > 1) {
         int64_t at;
-        if (!pattern_next(pattern, zone, from, &at) || at > until)
+        if (!repeat_next(repeat, zone, from, &at) || at > until)
             return walked;
         from = at + 1;
         if (++walked == WALKED)
             break;
     }
-    return walked + count_each(pattern, zone, from, until);
+    return walked + count_each(repeat, zone, from, until);
 }
 
-int64_t pattern_gap_s(const struct pattern *pattern,
-                      const struct cron_zone *zone) {
+int64_t repeat_gap_s(const struct repeat *repeat,
+                     const struct cron_zone *zone) {
     int64_t last, at, gap = 0;
-    if (!pattern_next(pattern, zone, GAPS_FROM, &last))
+    if (!repeat_next(repeat, zone, GAPS_FROM, &last))
         return 0;
     for (int i = 0; i < GAPS; i++) {
-        if (!pattern_next(pattern, zone, last + 1, &at))
+        if (!repeat_next(repeat, zone, last + 1, &at))
             break;
         if (gap == 0 || at - last < gap)
             gap = at - last;
