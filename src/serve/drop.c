@@ -2,7 +2,10 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "os/dir.h"
 
@@ -74,4 +77,70 @@ bool drop_publish(struct base *base, const char *from, const char *name,
          !dir_remove(base->dirs[BASE_TMP], from, NULL, err)))
         return false;
     return make_marker(base, name, err);
+}
+
+/* ---- who handed it in ---------------------------------------------------- */
+
+enum { NOTE_BYTES = 512 };
+
+static void note_name(char ret[NAME_MAX + 1], const char *name) {
+    snprintf(ret, NAME_MAX + 1, "by+%s", name);
+}
+
+bool drop_caller_note(struct base *base, const char *name, uid_t caller,
+                      struct err *err) {
+    CLEANUP(text_clear) struct text note = TEXT_INIT;
+    char called[NAME_MAX + 1];
+    uid_t maker = geteuid() == 0 ? base->uid : geteuid();
+    struct stat st;
+    bool waits;
+    if (!dir_stat(base->dirs[BASE_PREQUEUE], name, &st, &waits, err))
+        return false;
+    if (waits) /* whoever was first handed it in */
+        return true;
+    if (caller == maker) {
+        drop_caller_forget(base, name); /* of one who did not get this far */
+        return true;
+    }
+    note_name(called, name);
+    text_addf(&note, "%s\n%lu\n", name, (unsigned long)caller);
+    return dir_write(base->dirs[BASE_TMP], base->dirs[BASE_TMP], called,
+                     text_span(&note), 0400, DIR_DURABLE, err);
+}
+
+/* Only the owner's process and root's are believed, and only about this set:
+ * of a group others may write in tmp/ too. */
+static bool note_read(struct base *base, const char *called, struct text *text,
+                      struct err *err) {
+    CLEANUP(fd_close) int fd = -1;
+    struct stat st;
+    return dir_open_file(base->dirs[BASE_TMP], called, O_RDONLY | O_NONBLOCK, 0,
+                         &fd, err) &&
+           fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && st.st_nlink == 1 &&
+           (st.st_uid == base->uid || st.st_uid == 0) &&
+           file_read(fd, NOTE_BYTES, text, err);
+}
+
+uid_t drop_caller(struct base *base, const char *name,
+                  const struct stat *marker) {
+    CLEANUP(text_clear) struct text text = TEXT_INIT;
+    char called[NAME_MAX + 1];
+    struct err err = {0};
+    struct span rest, of, number;
+    uint64_t caller;
+    note_name(called, name);
+    if (marker->st_uid != base->uid || !note_read(base, called, &text, &err))
+        return marker->st_uid;
+    rest = text_span(&text);
+    if (!span_cut(&rest, '\n', &of) || !span_is(of, name) ||
+        !span_cut(&rest, '\n', &number) || !span_u64(number, &caller) ||
+        caller >= UINT32_MAX)
+        return marker->st_uid;
+    return (uid_t)caller;
+}
+
+void drop_caller_forget(struct base *base, const char *name) {
+    char called[NAME_MAX + 1];
+    note_name(called, name);
+    (void)dir_remove(base->dirs[BASE_TMP], called, NULL, NULL);
 }

@@ -4,6 +4,7 @@
 #define POINTSMAN_SERVE_DROP_H
 
 #include <stdbool.h>
+#include <sys/stat.h>
 
 #include "base/err.h"
 #include "os/sum.h"
@@ -18,5 +19,15 @@ bool drop_seal(int fd, struct err *err);
  * with the same sum, that one counts; with another sum: ERR_REFUSED. */
 bool drop_publish(struct base *base, const char *from, const char *name,
                   const char *sum, struct err *err);
+
+/* Who handed NAME in, when its marker will not show it: the service makes it
+ * for others, and what root makes is given to the owner. A note in tmp/,
+ * written before the marker; without need nothing is written. */
+bool drop_caller_note(struct base *base, const char *name, uid_t caller,
+                      struct err *err);
+/* By the note when it is ours, else the owner of the marker. */
+uid_t drop_caller(struct base *base, const char *name,
+                  const struct stat *marker);
+void drop_caller_forget(struct base *base, const char *name);
 
 #endif

@@ -2,6 +2,7 @@
 
 #include "base/log.h"
 #include "os/dir.h"
+#include "serve/drop.h"
 #include "serve/prequeue_parts.h"
 #include "serve/projection_parts.h"
 
@@ -64,9 +65,9 @@ static unsigned add_admission(struct prequeue *prequeue,
                               struct store_batch *batch, struct entry *entry) {
     struct set_record *record = &entry->record;
     struct job *job = &record->job;
-    job->uid = entry->st.st_uid;
+    job->uid = drop_caller(prequeue->base, entry->name, &entry->st);
     job->actor =
-        span_of(arena_printf(&entry->arena, "uid:%ld", (long)entry->st.st_uid));
+        span_of(arena_printf(&entry->arena, "uid:%ld", (long)job->uid));
     job->cause = SPAN("person");
     job->admitted = prequeue->now;
     store_batch_actor(batch, prequeue->now, job->actor);
@@ -181,6 +182,7 @@ static void clear_up(struct prequeue *prequeue, struct wall *ret_next) {
         entry->here = false;
         if (!here && entry->state != ENTRY_CHECKING) {
             map_remove(&prequeue->entries, span_of(entry->name));
+            drop_caller_forget(prequeue->base, entry->name);
             entry_free(entry);
             continue;
         }

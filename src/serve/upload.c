@@ -21,6 +21,7 @@ struct upload {
     uint64_t bytes;
     struct span name, id; /* as asked for; empty: to be made */
     struct wall now;
+    uid_t caller;
     upload_done *done;
     void *ctx;
 };
@@ -48,6 +49,7 @@ bool upload_open(struct base *base, struct span name, struct span id,
     upload->base = base;
     upload->fd = -1;
     upload->now = origin->now;
+    upload->caller = origin->uid;
     if (!drop_open(base, upload->tmp_name, &upload->fd, err)) {
         upload_free(upload);
         return err_wrap(err, "cannot take the set in");
@@ -202,8 +204,9 @@ static void take_in(struct upload *upload, struct candidate *candidate) {
     if (ok && (ruling == RULING_REFUSE || ruling == RULING_WAIT))
         ok = err_set(&err, ERR_REFUSED, "%s: %s", why.word, why.text);
     const char *name = arena_string(&upload->arena, upload->name);
-    ok = ok && drop_publish(base, upload->tmp_name, name,
-                            arena_string(&upload->arena, candidate->sum), &err);
+    ok = ok && drop_caller_note(base, name, upload->caller, &err) &&
+         drop_publish(base, upload->tmp_name, name,
+                      arena_string(&upload->arena, candidate->sum), &err);
     if (!ok) {
         answer_err(upload, &err);
         return;
@@ -292,6 +295,7 @@ bool intake_put(struct base *base, int fd, struct span name, struct err *err) {
     bool ok = copy(fd, out, sum, err);
     sum_end(sum, sum_text);
     ok = ok && drop_seal(out, err) &&
+         drop_caller_note(base, to, geteuid(), err) &&
          drop_publish(base, tmp_name, to, sum_text, err);
     if (!ok) {
         (void)dir_remove(base->dirs[BASE_TMP], tmp_name, NULL, NULL);

@@ -312,9 +312,9 @@ static void on_told(void *ctx, const struct upload_result *result) {
              result->id.p ? result->id.p : "");
 }
 
-static struct told upload(struct spool *spool, const char *name, const char *id,
-                          struct span tar) {
-    struct intake_origin origin = {.now = spool->now, .actor = SPAN("uid:0")};
+static struct told upload_by(struct spool *spool, uid_t uid, const char *name,
+                             const char *id, struct span tar) {
+    struct intake_origin origin = {.now = spool->now, .uid = uid};
     struct told told = {0};
     struct upload *upload;
     struct err err = {0};
@@ -327,6 +327,12 @@ static struct told upload(struct spool *spool, const char *name, const char *id,
             &err));
     upload_finish(upload, spool->checker, on_told, &told);
     assert_true(told.came);
+    return told;
+}
+
+static struct told upload(struct spool *spool, const char *name, const char *id,
+                          struct span tar) {
+    struct told told = upload_by(spool, geteuid(), name, id, tar);
     assert_int_equal(spool_count(spool, BASE_TMP), 0);
     return told;
 }
@@ -357,6 +363,53 @@ static void a_set_sent_is_durable_and_admitted_by_the_next_scan(void **state) {
     assert_int_equal(prequeue_tally(spool.prequeue).admitted, 1);
     assert_int_equal(spool_count(&spool, BASE_REJECT), 0);
     spool_assert_projected(&spool);
+    spool_end(&spool);
+}
+
+static void assert_submitter(struct spool *spool, const char *id, uid_t uid) {
+    char actor[32];
+    struct job job = spool_job(spool, id);
+    snprintf(actor, sizeof(actor), "uid:%lu", (unsigned long)uid);
+    assert_int_equal(job.uid, uid);
+    if (!span_is(job.actor, actor))
+        fail_msg("%s is of '%.*s'", id, (int)job.actor.len, job.actor.p);
+}
+
+static void a_set_sent_is_of_the_caller_not_of_the_server(void **state) {
+    CLEANUP(text_clear) struct text tar = TEXT_INIT;
+    struct spool spool;
+    uid_t other = geteuid() + 4711;
+    (void)state;
+    spool_begin(&spool);
+    spool_tar(&tar, "BF", "", "f");
+    assert_true(upload_by(&spool, other, "", "C1", text_span(&tar)).ok);
+    spool_restart(&spool); /* which forgets nothing */
+    /* Again, by somebody else: the first one handed it in. */
+    assert_true(upload_by(&spool, geteuid(), "", "C1", text_span(&tar)).ok);
+    spool_scan(&spool);
+    assert_submitter(&spool, "C1", other);
+    assert_int_equal(spool_count(&spool, BASE_TMP), 0);
+    assert_true(upload(&spool, "", "C2", text_span(&tar)).ok);
+    spool_scan(&spool);
+    assert_submitter(&spool, "C2", geteuid());
+    spool_end(&spool);
+}
+
+static void a_note_about_another_set_is_not_believed(void **state) {
+    char note[300];
+    struct spool spool;
+    (void)state;
+    spool_begin(&spool);
+    const char *name = spool_put_set(&spool, "C1", "DC", "", "f");
+    snprintf(note, sizeof(note), "by+%s", name);
+    spool_write(&spool, BASE_TMP, note, SPAN("another\n4711\n"));
+    spool_scan(&spool);
+    assert_submitter(&spool, "C1", geteuid());
+    name = spool_put_set(&spool, "C2", "DC", "", "f");
+    snprintf(note, sizeof(note), "by+%s", name);
+    spool_write(&spool, BASE_TMP, note, SPAN("\377\n\n4294967295"));
+    spool_scan(&spool);
+    assert_submitter(&spool, "C2", geteuid());
     spool_end(&spool);
 }
 
@@ -534,6 +587,8 @@ int main(int argc, char **argv) {
         cmocka_unit_test(an_unknown_target_and_a_wrong_class_are_refused),
         cmocka_unit_test(a_refusal_is_an_event),
         cmocka_unit_test(a_set_sent_is_durable_and_admitted_by_the_next_scan),
+        cmocka_unit_test(a_set_sent_is_of_the_caller_not_of_the_server),
+        cmocka_unit_test(a_note_about_another_set_is_not_believed),
         cmocka_unit_test(without_an_id_the_content_makes_it),
         cmocka_unit_test(a_bad_set_sent_is_refused_at_once_and_leaves_nothing),
         cmocka_unit_test(a_wrong_id_is_refused_before_anything_is_sent),
