@@ -3,12 +3,14 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <libgen.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "os/dir.h"
+#include "os/lock.h"
 #include "os/sum.h"
 #include "serve/backup_parts.h"
 #include "wire/tar.h"
@@ -200,36 +202,70 @@ static bool write_tar(struct base *base, int fd, const char *copy,
     return ok;
 }
 
-static bool read_back(const char *part, struct err *err) {
-    CLEANUP(fd_close) int fd = open(part, O_RDONLY | O_CLOEXEC);
+static bool read_back(int fd, struct err *err) {
     struct backup_report seen = {0};
-    if (fd < 0)
-        return err_errno(err, errno, "cannot open '%s'", part);
+    if (lseek(fd, 0, SEEK_SET) < 0)
+        return err_errno(err, errno, "cannot read the backup");
     if (!backup_read(fd, -1, &seen, err))
         return err_wrap(err, "the backup just written is not good");
     return true;
 }
 
+/* A directory and a name in it. */
+static bool place_open(const char *file, int *ret_dir, struct text *ret_name,
+                       struct err *err) {
+    CLEANUP(free_string) char *head = mem_string(file);
+    CLEANUP(free_string) char *tail = mem_string(file);
+    const char *dir = dirname(head);
+    *ret_dir = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (*ret_dir < 0)
+        return err_errno(err, errno, "cannot open directory '%s'", dir);
+    text_adds(ret_name, basename(tail));
+    return true;
+}
+
+/* FILE.part, held under lock: of one who died it is written over, another's
+ * is left alone. */
+static bool part_open(int dir, const char *part, int *ret_fd, struct err *err) {
+    if (!lock_take(dir, part, LOCK_EXCLUSIVE, true, false, ret_fd, err))
+        return err_wrap(err, "cannot create the backup");
+    if (*ret_fd < 0)
+        return err_set(err, ERR_BUSY,
+                       "another backup writes '%s': wait for it, or name "
+                       "another file",
+                       part);
+    if (fchmod(*ret_fd, 0600) < 0 || ftruncate(*ret_fd, 0) < 0)
+        return err_errno(err, errno, "cannot empty '%s'", part);
+    return true;
+}
+
+static bool publish(int dir, const char *part, const char *name,
+                    struct err *err) {
+    if (renameat2(dir, part, dir, name, RENAME_NOREPLACE) < 0)
+        return err_errno(err, errno, "cannot name the backup '%s'", name);
+    return dir_sync_now(dir, err);
+}
+
 bool backup_write(struct base *base, const char *file,
                   struct backup_report *ret_report, struct err *err) {
+    CLEANUP(text_clear) struct text name = TEXT_INIT;
     CLEANUP(text_clear) struct text part = TEXT_INIT;
     CLEANUP(text_clear) struct text copy = TEXT_INIT;
+    CLEANUP(fd_close) int dir = -1;
     CLEANUP(fd_close) int fd = -1;
     *ret_report = (struct backup_report){0};
-    text_addf(&part, "%s.part", file);
-    text_addf(&copy, "%s.registry", file);
     if (access(file, F_OK) == 0)
         return err_set(err, ERR_CANNOT,
                        "'%s' is there already: give another name", file);
-    (void)unlink(part.p);
-    fd = open(part.p, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
-    if (fd < 0)
-        return err_errno(err, errno, "cannot create '%s'", part.p);
-    bool ok =
-        write_tar(base, fd, copy.p, ret_report, err) && read_back(part.p, err);
-    if (ok && renameat2(AT_FDCWD, part.p, AT_FDCWD, file, RENAME_NOREPLACE) < 0)
-        ok = err_errno(err, errno, "cannot name the backup '%s'", file);
+    if (!place_open(file, &dir, &name, err))
+        return err_wrap(err, "cannot create '%s'", file);
+    text_addf(&part, "%s.part", text_string(&name));
+    text_addf(&copy, "%s.registry", file);
+    if (!part_open(dir, part.p, &fd, err))
+        return false;
+    bool ok = write_tar(base, fd, copy.p, ret_report, err) &&
+              read_back(fd, err) && publish(dir, part.p, name.p, err);
     if (!ok)
-        (void)unlink(part.p);
+        (void)unlinkat(dir, part.p, 0);
     return ok;
 }

@@ -147,8 +147,10 @@ static bool same_file(const char *a, const char *b) {
 static bool copy_pages(struct db *from, const char *path, struct err *err) {
     struct db to;
     bool well = false;
-    if (db_open(&to, path, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE,
-                from->busy_ms, err)) {
+    int keep = 0;
+    if (db_open(&to, path, SQLITE_OPEN_READWRITE, from->busy_ms, err)) {
+        sqlite3_file_control(to.sqlite, "main", SQLITE_FCNTL_PERSIST_WAL,
+                             &keep);
         sqlite3_backup *backup =
             sqlite3_backup_init(to.sqlite, "main", from->sqlite, "main");
         well = backup && sqlite3_backup_step(backup, -1) == SQLITE_DONE;
@@ -183,6 +185,25 @@ static bool put_in_place(const char *temp, const char *path, struct err *err) {
     return sync_path(dirname(copy), O_RDONLY | O_DIRECTORY, err);
 }
 
+/* An empty file is a database too. Nobody else is to read what is in it. */
+static bool make_private(const char *path, struct err *err) {
+    int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+    if (fd < 0)
+        return err_errno(err, errno, "cannot create '%s'", path);
+    close(fd);
+    return true;
+}
+
+/* With what SQLite keeps beside it while it is written. */
+static void copy_remove(const char *path) {
+    static const char *const ends[] = {"", "-journal", "-wal", "-shm"};
+    for (size_t i = 0; i < COUNT(ends); i++) {
+        CLEANUP(text_clear) struct text name = TEXT_INIT;
+        text_addf(&name, "%s%s", path, ends[i]);
+        unlink(text_string(&name));
+    }
+}
+
 bool sqlite_backup(struct store *store, const char *path, struct err *err) {
     struct db *db = reader_of(store);
     struct arena arena = ARENA_INIT;
@@ -190,14 +211,12 @@ bool sqlite_backup(struct store *store, const char *path, struct err *err) {
         return err_set(err, ERR_CANNOT,
                        "backup '%s' is the registry itself: name another file",
                        path);
-    char *temp = arena_printf(&arena, "%s.%ld.tmp", path, (long)getpid());
-    char *beside = arena_printf(&arena, "%s-journal", temp);
-    unlink(temp);
-    bool well = copy_pages(db, temp, err) && put_in_place(temp, path, err);
-    if (!well) {
-        unlink(temp);
-        unlink(beside);
-    }
+    char *temp = arena_printf(&arena, "%s.tmp", path);
+    copy_remove(temp); /* of one who died */
+    bool well = make_private(temp, err) && copy_pages(db, temp, err) &&
+                put_in_place(temp, path, err);
+    if (!well)
+        copy_remove(temp);
     arena_clear(&arena);
     return well || err_wrap(err, "cannot back up registry '%s' to '%s'",
                             db->path, path);

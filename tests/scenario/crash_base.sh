@@ -1,0 +1,248 @@
+#!/bin/sh
+# crash_base.sh PROGRAM FAULTY: whoever makes, remakes, saves or restores a whole
+# base is killed at its mutating system calls (tests/support/faulty.c). What is
+# left is nothing or whole, and saying it again finishes it. A spread sample,
+# another one with POINTSMAN_SEED=N; with POINTSMAN_SWEEP=full every call.
+# shellcheck source=tests/support/scenario.sh
+. "$(dirname "$0")/../support/scenario.sh"
+faulty=$(CDPATH="" cd "$(dirname "$2")" && pwd)/$(basename "$2")
+sweep=${POINTSMAN_SWEEP:-}
+seed=${POINTSMAN_SEED:-0}
+export ASAN_OPTIONS="${ASAN_OPTIONS:+$ASAN_OPTIONS:}detect_leaks=0"
+
+# ---- the sweep ---------------------------------------------------------------
+
+# run_faulty COMMAND...: with $misfortune; whether it came, in $came
+run_faulty() {
+    came=0
+    # shellcheck disable=SC2086
+    within "$faulty" --log calls $misfortune -- "$@" >said 2>&1 || came=$?
+    [ "$came" -ne 124 ] || wrong "it hangs after $misfortune"
+    [ "$came" -ne 125 ] || skip 'no process can be traced here'
+}
+
+# sweep COUNT FAULT BEGIN JUDGE COMMAND...: BEGIN, COMMAND with the fault at
+# one of its calls, JUDGE; so many times, or at every call.
+sweep() {
+    count=$1 fault=$2 begin=$3 judge=$4
+    shift 4
+    $begin
+    misfortune=$fault
+    run_faulty "$@"
+    same 'without misfortune' "$came" 0
+    total=$(sed -n 's/^total //p' calls)
+    [ "$total" -gt 4 ] || wrong "only $total calls"
+    step=$(((total - 1) / count + 1))
+    at=$((seed % step))
+    [ -z "$sweep" ] || { step=1 at=0; }
+    bad=0
+    while [ $((at += step)) -le "$total" ]; do
+        $begin
+        misfortune="$fault --at $at"
+        run_faulty "$@"
+        # Not in a condition: there set -e would be deaf.
+        set +e
+        (
+            set -e
+            $judge "$@"
+        ) >judged 2>&1
+        judged=$?
+        set -e
+        [ $judged -ne 0 ] || continue
+        bad=$((bad + 1))
+        cat judged
+        echo "--- $misfortune: $came"
+        grep HERE calls | head -n 3
+        cat said
+        [ -n "$sweep" ] || exit 1
+    done
+    [ $bad -eq 0 ]
+}
+
+# finished COMMAND...: it ends well now, or says that all is there already
+finished() {
+    "$@" >out 2>err && return
+    same 'what it ends with' $? 100
+    grep -q -e 'is a base already' -e 'is not empty' err || wrong "$(cat err)"
+}
+
+# ---- init --------------------------------------------------------------------
+
+bare_project() {
+    make_base
+    rm -rf base
+}
+
+no_base_yet() {
+    rm -rf base
+}
+
+base_is_whole() {
+    case $came in
+    0 | 137) ;;
+    *)
+        # One that met an error has said so.
+        same 'lines it says' "$(grep -c '^pointsman: ' said)" 1
+        ;;
+    esac
+    finished "$@"
+    ends 0 pointsman fsck
+    ends 0 pointsman config check
+    mkdir -p base/conf.d
+    printf '[serve]\nlisten = off\n' >base/conf.d/scenario.conf
+    make_set first DC src/first text
+    git -C project.git update-ref refs/heads/main "$commit"
+    ends 0 pointsman change submit "$made"
+    ends 0 within pointsman daemon all --until-idle
+    in_one_place first D
+    ends 0 pointsman fsck
+}
+
+init_killed() {
+    bare_project
+    sweep "$1" "$2" no_base_yet base_is_whole \
+        pointsman init --target main=project.git base
+}
+scenario 'init killed anywhere is finished by saying it again' \
+    init_killed 4 '--kill all'
+scenario 'init on a full disk is finished by saying it again' \
+    init_killed 2 '--fail ENOSPC'
+
+# ---- a base with some history ------------------------------------------------
+
+memory_of() {
+    for id in $(pointsman list --all --json kind:change | jq -r .id | sort); do
+        pointsman status --json "$id" | jq -cS '
+            {id, class, state, target, reason, attempt, detail, holds,
+             admitted, since, sum, size, name, touches}'
+        pointsman history --json "$id" | jq -cS '
+            {id, kind, from, to, attempt, actor, reason, detail, at}' |
+            grep -v rebuilt
+        pointsman depends --json "$id" | jq -cS . | sort
+        pointsman dependents --json "$id" | jq -cS . | sort
+    done
+}
+
+with_history() {
+    make_base
+    make_set landed DC src/a first
+    pointsman change submit "$made"
+    make_set clash DC src/a 'not seen by its author'
+    pointsman change submit "$made"
+    make_set orphan DC src/o orphan '##dependencies' clash
+    pointsman change submit "$made"
+    make_set taken BF src/t taken
+    pointsman change submit "$made"
+    pointsman cancel taken --because 'not needed'
+    within pointsman daemon all --until-idle
+    make_set resting DC src/r resting
+    pointsman change submit "$made"
+    pointsman hold resting --because 'lunch'
+    make_set behind DC src/s behind '##precursors' resting
+    pointsman change submit "$made"
+    within pointsman daemon queue --until-idle
+    pointsman submit --id command -- true
+    memory_of >before
+    mkdir master
+    cp -a base project.git master
+}
+
+again() {
+    rm -rf base project.git
+    cp -a master/. .
+}
+
+is_as_before() {
+    memory_of >after
+    diff before after || wrong 'it tells another story'
+    for word in landed:D clash:F orphan:F taken:T resting:Q behind:S; do
+        in_one_place "${word%:*}" "${word#*:}"
+    done
+    ends 0 pointsman fsck
+}
+
+goes_on() {
+    ends 0 pointsman release resting
+    ends 0 within pointsman daemon all --until-idle
+    for id in landed resting behind; do
+        in_one_place $id D
+        same "commits of $id" "$(times_landed $id)" 1
+    done
+    ends 0 pointsman fsck
+}
+
+# ---- rebuild -----------------------------------------------------------------
+
+registry_lost() {
+    again
+    rm base/ctrl/registry.db*
+}
+
+# nothing_half: whoever asks now is told all, or that nothing can be told
+nothing_half() {
+    pointsman list --all --json kind:change >half 2>half.err || return 0
+    same 'sets of half a registry' "$(wc -l <half)" 6
+}
+
+rebuilt() {
+    nothing_half
+    ends 0 "$@"
+    is_as_before
+    goes_on
+}
+
+rebuild_killed() {
+    with_history
+    sweep "$1" "$2" registry_lost rebuilt pointsman fsck --rebuild
+}
+scenario 'rebuild killed anywhere is finished by saying it again' \
+    rebuild_killed 4 '--kill all'
+scenario 'rebuild on a full disk is finished by saying it again' \
+    rebuild_killed 2 '--fail ENOSPC'
+
+# ---- backup and restore ------------------------------------------------------
+
+no_backup_yet() {
+    again
+    rm -f saved*
+}
+
+saved() {
+    is_as_before
+    # What bears the name is whole, and readable to none but us.
+    [ -e saved.tar ] || ends 0 "$@"
+    same 'mode of the backup' "$(stat -c %a saved.tar)" 600
+    rm -rf base
+    ends 0 pointsman restore --base base saved.tar
+    is_as_before
+    goes_on
+    same 'what lies about' "$(ls -d saved*)" saved.tar
+}
+
+backup_killed() {
+    with_history
+    sweep "$1" "$2" no_backup_yet saved pointsman backup saved.tar
+}
+scenario 'a backup killed anywhere is whole or not there' \
+    backup_killed 3 '--kill all'
+scenario 'a backup on a full disk is whole or not there' \
+    backup_killed 2 '--fail ENOSPC'
+
+restored() {
+    [ ! -e base ] || nothing_half
+    finished "$@"
+    is_as_before
+    goes_on
+}
+
+restore_killed() {
+    with_history
+    ends 0 pointsman backup saved.tar
+    sweep "$1" "$2" no_base_yet restored pointsman restore --base base saved.tar
+}
+scenario 'a restore killed anywhere is finished by saying it again' \
+    restore_killed 4 '--kill all'
+scenario 'a restore on a full disk is finished by saying it again' \
+    restore_killed 2 '--fail ENOSPC'
+
+finish
