@@ -6,10 +6,9 @@
 # clean.
 # shellcheck source=tests/support/scenario.sh
 . "$(dirname "$0")/../support/scenario.sh"
-faulty=$(CDPATH="" cd "$(dirname "$2")" && pwd)/$(basename "$2")
-sweep=${POINTSMAN_SWEEP:-}
-seed=${POINTSMAN_SEED:-0}
-export ASAN_OPTIONS="${ASAN_OPTIONS:+$ASAN_OPTIONS:}detect_leaks=0"
+. "$(dirname "$0")/../support/crash.sh"
+prepare=prepare
+day='pointsman daemon all --until-idle'
 everything='plain needy other often once'
 
 # ---- the base every trial begins with ----------------------------------------
@@ -30,131 +29,6 @@ EOF
     pointsman submit --id once --at-most-once -- sh -c 'echo ran >>once.ran'
     mkdir master
     cp -a base project.git master
-}
-
-begin_trial() {
-    rm -rf base project.git ./*.ran
-    cp -a master/. .
-    : >said
-}
-
-run() {
-    within pointsman daemon all --until-idle 2>>said
-}
-
-# run_faulty OPTION...: whether it came to the call, in $came
-run_faulty() {
-    came=0
-    within "$faulty" --log calls "$@" -- \
-        pointsman daemon all --until-idle >>said 2>&1 || came=$?
-    [ "$came" -ne 124 ] || { tell_trial "$@"; wrong "it hangs after $*"; }
-    [ "$came" -ne 125 ] || skip 'no process can be traced here'
-}
-
-unfinished() {
-    pointsman list --json state:queued,staged,pending,executing | jq -r .id
-}
-
-# What only time lets go on is waited for.
-recover() {
-    run
-    [ -n "$(unfinished)" ] || return 0
-    begin pointsman daemon all 2>>said
-    within pointsman wait $everything || [ $? -eq 1 ]
-    kill "$begun"
-    over "$begun" 0
-}
-
-# ---- what must be true at the end --------------------------------------------
-
-# One more set lands: nothing that died is in its way.
-another() {
-    make_set later DC src/later later
-    drop_set "$made"
-    everything="$everything later"
-    recover
-}
-
-judge() {
-    another
-    for set in plain needy other later; do
-        in_one_place $set D
-        same "commits of $set" "$(times_landed $set)" 1
-    done
-    same 'state of often' "$(pointsman status --json often | jq -r .state)" D
-    [ -s often.ran ] || wrong 'often never ran'
-    once=$(pointsman status --json once | jq -r '.state + " " + .reason')
-    ran=$(cat once.ran 2>/dev/null | wc -l)
-    case "$once $ran" in
-    'D ok 1' | 'F at-most-once '[01]) ;;
-    'F exit-'?' '[01]) ;; # the call that failed was its own
-    *) wrong "once is '$once' after running $ran times" ;;
-    esac
-    ends 0 pointsman fsck
-    same 'what is left in prequeue and reject' \
-        "$(ls base/prequeue base/reject | sed '/:$/d; /^$/d')" ''
-    same 'locks in the repository' \
-        "$(find project.git -name '*.lock')" ''
-    git -C project.git fsck --strict --no-progress --no-dangling
-}
-
-tell_trial() {
-    echo "--- $*"
-    grep HERE calls | head -n 5
-    echo '--- what it said:'
-    cat said
-    pointsman history 2>&1 | tail -n 60
-    ls -R base/prequeue base/queue base/staging base/pending base/run \
-        base/done base/fail base/reject base/tmp
-}
-
-# trial OPTION...: one misfortune, recovery, judgement. In a subshell, so that a
-# full sweep tells all that is wrong.
-trial() {
-    begin_trial
-    run_faulty "$@"
-    settle "$@"
-}
-
-# Not in a condition: there set -e would be deaf.
-settle() {
-    set +e
-    (
-        set -e
-        recover
-        judge
-    ) >judged 2>&1
-    settled=$?
-    set -e
-    [ $settled -eq 0 ] && return
-    bad=$((bad + 1))
-    cat judged
-    tell_trial "$@"
-    [ -n "$sweep" ] || exit 1
-}
-
-# points COUNT OPTION...: so many, spread over a run; all, when sweeping
-points() {
-    count=$1
-    shift
-    bad=0
-    begin_trial
-    run_faulty "$@"
-    total=$(sed -n 's/^total //p' calls)
-    [ "$total" -gt 10 ] || wrong "only $total calls"
-    at=0
-    step=$(((total - 1) / count + 1))
-    [ -n "$sweep" ] && step=${POINTSMAN_STEP:-1} || at=$((seed % step))
-    while [ $at -lt $total ] || [ "${came:-0}" -eq 137 -a -n "$sweep" ]; do
-        at=$((at + step))
-        trial --at $at "$@"
-    done
-    [ $bad -eq 0 ]
-}
-
-killed() {
-    prepare
-    points "$@"
 }
 
 # ---- scenarios ---------------------------------------------------------------
@@ -180,25 +54,6 @@ scenario 'the guard killed alone loses nothing' \
 scenario 'the daemon killed alone loses nothing' \
     killed 3 --kill one --only 'pointsman daemon'
 
-# ---- twice -------------------------------------------------------------------
-
-# What runs after the first kill is killed too, at another call.
-twice() {
-    prepare
-    bad=0
-    count=$1
-    begin_trial
-    run_faulty --kill all
-    total=$(sed -n 's/^total //p' calls)
-    [ -z "$sweep" ] || count=$((total / 10))
-    for n in $(seq 1 "$count"); do
-        begin_trial
-        run_faulty --at $((n * total / (count + 1) + seed % 7)) --kill all
-        run_faulty --at $((7 + (n * 31 + seed) % 60)) --kill all
-        settle twice "$n"
-    done
-    [ $bad -eq 0 ]
-}
 scenario 'killed again while it recovers loses nothing' twice 4
 
 # ---- a disk that fails -------------------------------------------------------
