@@ -107,9 +107,17 @@ static bool lock_base(struct base *base, bool exclusive, struct err *err) {
 }
 
 static bool open_dirs(struct base *base, struct err *err) {
-    for (int dir = 0; dir < BASE_DIRS; dir++)
-        if (!dir_open(base->fd, base_dir_name(dir), &base->dirs[dir], err))
-            return err_wrap(err, "base '%s'", base->path);
+    struct err why = {0};
+    for (int dir = 0; dir < BASE_DIRS; dir++) {
+        if (dir_open(base->fd, base_dir_name(dir), &base->dirs[dir], &why))
+            continue;
+        if (why.sys == ENOENT)
+            return err_set(err, ERR_CONFIG,
+                           "base '%s' has no directory '%s': make it anew, or "
+                           "bring it back from a backup",
+                           base->path, base_dir_name(dir));
+        return err_set(err, why.kind, "base '%s': %s", base->path, why.text);
+    }
     return true;
 }
 

@@ -40,6 +40,8 @@ enum base_dir {
 /* In ctrl/. Roles: "prequeue", "queue", "exec", "clock": NAME.pid and
  * NAME_fifo. */
 #define BASE_SOCKET "sock"
+/* Of a base's absolute path, at most: SQLite takes 512 for its file. */
+enum { BASE_PATH_BYTES = 480 };
 
 struct base {
     char *path; /* absolute */

@@ -259,6 +259,17 @@ static bool make_config(const struct base_init *init, int fd, gid_t gid,
            own(conf, gid, 0640, BASE_CONFIG, err);
 }
 
+/* The registry's own library knows no longer paths. */
+static bool path_fits(const char *path, struct err *err) {
+    CLEANUP(free_string) char *whole = realpath(path, NULL);
+    size_t bytes = strlen(whole ? whole : path);
+    return bytes <= BASE_PATH_BYTES ||
+           err_set(err, ERR_CANNOT,
+                   "the path of a base has at most %d bytes, this one has "
+                   "%zu: '%.60s...'",
+                   BASE_PATH_BYTES, bytes, whole ? whole : path);
+}
+
 bool base_init(const struct base_init *init, struct err *err) {
     CLEANUP(text_clear) struct text config = TEXT_INIT;
     CLEANUP(fd_close) int fd = -1;
@@ -271,6 +282,7 @@ bool base_init(const struct base_init *init, struct err *err) {
     fd = open(init->path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (fd < 0)
         return err_errno(err, errno, "cannot open '%s'", init->path);
-    return refuse_orphans(fd, init->path, err) && base_make(fd, gid, err) &&
+    return path_fits(init->path, err) && refuse_orphans(fd, init->path, err) &&
+           base_make(fd, gid, err) &&
            make_config(init, fd, gid, text_span(&config), err);
 }

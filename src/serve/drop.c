@@ -53,7 +53,7 @@ static bool make_marker(struct base *base, const char *name, struct err *err) {
         !dir_move(base->dirs[BASE_TMP], fresh, base->dirs[BASE_PREQUEUE], name,
                   DIR_DURABLE, &moved, err)) {
         (void)dir_remove(base->dirs[BASE_TMP], fresh, NULL, NULL);
-        return false;
+        return err_wrap(err, "cannot put the marker into prequeue/");
     }
     if (moved == DIR_MOVED)
         return true;
@@ -67,7 +67,7 @@ bool drop_publish(struct base *base, const char *from, const char *name,
     enum dir_moved moved;
     if (!dir_move(base->dirs[BASE_TMP], from, base->dirs[BASE_DATA], name,
                   DIR_DURABLE, &moved, err))
-        return false;
+        return err_wrap(err, "cannot put the tarball into data/");
     if (moved == DIR_ABSENT)
         return err_set(err, ERR_TEMPORARY,
                        "somebody removed '%s' from tmp/ while it was taken in",

@@ -383,6 +383,77 @@ scenario 'binary junk on the socket harms nobody' http
 
 # ---- the base itself ---------------------------------------------------------
 
+# A path of so many bytes below here, with blanks and quotes in it.
+long_path() {
+    long="$here/it's a \"base\" of \$HOME"
+    while [ ${#long} -lt $(($1 - 101)) ]; do
+        long=$long/$(printf '%0100d' 0)
+    done
+    long=$long/$(printf "%0$(($1 - ${#long} - 1))d" 0)
+}
+
+long_paths() {
+    make_base
+    long_path 480
+    pointsman --quiet init --target "main=$here/project.git" "$long"
+    printf '[serve]\nlisten = off\n' >"$long/conf.d.new"
+    mkdir -p "$long/conf.d" && mv "$long/conf.d.new" "$long/conf.d/serve.conf"
+    POINTSMAN_BASE=$long
+    serve_begin
+    make_set far DC far text
+    ends 0 pointsman change submit "$made"
+    ends 0 within pointsman wait far
+    ends 7 within pointsman run -- sh -c 'exit 7'
+    serve_end
+    make_set farther DC farther text
+    ends 0 pointsman change put "$made"
+    ends 0 within pointsman daemon all --until-idle
+    same 'commits' "$(landed_order)" 'far farther '
+    ends 0 pointsman fsck
+    long_path 481
+    refused 73 pointsman init "$long"
+    says 'at most 480 bytes' err
+    same 'what it made' "$(ls -A "$long")" ''
+}
+scenario 'a path that is long and odd serves as well, one too long is told' \
+    long_paths
+
+parts_missing() {
+    make_base
+    for dir in queue tmp ctrl log; do
+        mv "base/$dir" away
+        refused 78 pointsman list
+        says "no directory '$dir'" err
+        refused 78 pointsman daemon all --once
+        ln -s "$here/away" "base/$dir"
+        refused 73 pointsman daemon all --once
+        rm "base/$dir"
+        mv away "base/$dir"
+    done
+    chmod 777 base/queue
+    refused 100 pointsman daemon all --once
+    says 'chmod o-w' err
+    chmod 700 base/queue
+    ends 0 pointsman daemon all --once
+    # What a daemon leaves that died, or others put there.
+    echo 1 >base/ctrl/queue.pid
+    head -c 100 /dev/urandom >base/ctrl/exec.pid
+    rm base/ctrl/*_fifo
+    ends 0 pointsman daemon all --once
+    for planted in regular link; do
+        rm base/ctrl/exec_fifo
+        case $planted in
+        regular) echo mine >base/ctrl/exec_fifo ;;
+        link) ln -s "$here/elsewhere" base/ctrl/exec_fifo ;;
+        esac
+        refused 73 pointsman daemon exec --once
+        ends 0 pointsman submit -- true
+    done
+    [ ! -e elsewhere ] || wrong 'it wrote through a link'
+}
+scenario 'a base with parts missing, open or planted is refused by name' \
+    parts_missing
+
 no_base() {
     refused 78 pointsman list
     says 'pointsman init' err

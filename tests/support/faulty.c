@@ -11,6 +11,7 @@
  * ^WORD. Without --at it counts. The log gets a line a call and the total. Ends
  * with 137 when the misfortune came, else as the command did; 125: nothing can
  * be traced here. */
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/audit.h>
@@ -124,17 +125,24 @@ static void command_line(pid_t tid, char line[LINE_BYTES]) {
             line[i] = ' ';
 }
 
-static pid_t process_of(pid_t tid) {
+/* The number behind a word such as "Tgid:" in its status. */
+static pid_t status_of(pid_t tid, const char *word, pid_t otherwise) {
     char path[64], line[256];
-    pid_t process = tid;
+    pid_t number = otherwise;
     snprintf(path, sizeof path, "/proc/%d/status", tid);
     FILE *file = fopen(path, "re");
     while (file != NULL && fgets(line, sizeof line, file) != NULL)
-        if (sscanf(line, "Tgid: %d", &process) == 1)
+        if (strncmp(line, word, strlen(word)) == 0) {
+            number = (pid_t)atol(line + strlen(word));
             break;
+        }
     if (file != NULL)
         fclose(file);
-    return process;
+    return number;
+}
+
+static pid_t process_of(pid_t tid) {
+    return status_of(tid, "Tgid:", tid);
 }
 
 static const char *call_name(long number) {
@@ -170,6 +178,18 @@ static bool call_fail(pid_t tid, int error) {
 #endif
 }
 
+static void kill_all(void) {
+    DIR *processes = opendir("/proc");
+    struct dirent *entry;
+    while (processes != NULL && (entry = readdir(processes)) != NULL) {
+        pid_t pid = (pid_t)atol(entry->d_name);
+        if (pid > 0 && status_of(pid, "TracerPid:", 0) == getpid())
+            kill(pid, SIGKILL);
+    }
+    if (processes != NULL)
+        closedir(processes);
+}
+
 /* All that is known now; what is born meanwhile dies at its first stop. */
 static void strike(struct trial *trial, pid_t tid) {
     trial->came = true;
@@ -177,8 +197,7 @@ static void strike(struct trial *trial, pid_t tid) {
         kill(process_of(tid), SIGKILL);
     } else if (trial->misfortune == KILL_ALL) {
         trial->killing = true;
-        kill(process_of(tid), SIGKILL);
-        kill(trial->first, SIGKILL);
+        kill_all();
     } else if (!call_fail(tid, trial->error)) {
         fprintf(stderr, "faulty: cannot make a call fail here\n");
         exit(CANNOT);
