@@ -141,6 +141,7 @@ static void settle(struct watch *watch, struct task *task) {
     bool closed = task_pipes_closed(task);
     if (closed && task->end.closed_ns == 0)
         task->end.closed_ns = now.ns - task->began.ns;
+    task->ask_at = MONO_NEVER;
     if (!task->reaped) {
         if (!closed && now.ns < task->courtesy_at.ns) {
             arm(watch, task);
@@ -150,13 +151,17 @@ static void settle(struct watch *watch, struct task *task) {
             task->end.leftovers = true;
         if (!closed || task->leaf == NULL)
             task_kill(task);
+        /* Its descriptor may tell a moment before it can be waited for. */
+        if (!task_reap(task)) {
+            task->ask_at = mono_add_ms(now, WATCH_ASK_MS);
+            arm(watch, task);
+            return;
+        }
         remove_fd(watch, task->pidfd);
-        task_reap(task);
     }
     task->courtesy_at = task->timeout_at = task->kill_at = MONO_NEVER;
     if (task->give_up_at.ns == MONO_NEVER.ns)
         task->give_up_at = mono_add_ms(now, WATCH_GIVE_UP_MS);
-    task->ask_at = MONO_NEVER;
     bool gone = all_gone(watch, task);
     if (!(closed && gone) && now.ns < task->give_up_at.ns) {
         arm(watch, task);
