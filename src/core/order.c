@@ -43,6 +43,7 @@ struct order *order_new(const struct order_limits *limits) {
     order->limits = *limits;
     list_init(&order->dirty);
     list_init(&order->fresh);
+    list_init(&order->line);
     list_init(&order->to_ask);
     list_init(&order->rank_items);
     list_init(&order->told_dirty);
@@ -96,6 +97,7 @@ void order_free(struct order *order) {
     pointers_clear(&order->up);
     pointers_clear(&order->down);
     pointers_clear(&order->stack);
+    pointers_clear(&order->tangles);
     free(order->preds.p);
     free(order->effects);
     text_clear(&order->scratch);
@@ -164,6 +166,7 @@ static struct node *node_new(struct order *order, struct item *item,
                                      : order_key_ref(node->key);
     list_init(&node->dirty);
     list_init(&node->fresh);
+    list_init(&node->in_line);
     list_init(&node->told_dirty);
     map_put(&order->nodes, span_make(&node->num, sizeof(node->num)), node);
     return node;

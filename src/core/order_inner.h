@@ -3,6 +3,7 @@
  *   order_item.c   ids, dependencies on them, chains of successors (D8)
  *   order_path.c   rows of uses per path (D22, D26)
  *   order_line.c   L: placing, moving behind newcomers, cycles (D23, D24)
+ *   order_insert.c L: a newcomer in front of those who depend on it
  *   order_rank.c   inheritance (D10)
  *   order_why.c    explanations and the check of it all */
 #ifndef POINTSMAN_CORE_ORDER_INNER_H
@@ -126,6 +127,8 @@ struct node {
     size_t use_count;
 
     uint64_t seq;            /* place in L; 0: not placed */
+    struct list in_line;     /* L again */
+    bool tangled;            /* see order_insert.c */
     size_t blocked;          /* uses that are not in the first group */
     size_t counts[VERDICTS]; /* of its dependencies */
     size_t hints;            /* hints it waits for */
@@ -164,15 +167,17 @@ struct order {
     struct map items;  /* id -> item */
     struct map places; /* name -> place */
     uint64_t seq, mark;
-    struct list dirty;  /* to be judged */
-    struct list fresh;  /* to be placed */
-    struct list to_ask; /* ids to be looked up */
+    struct list line;      /* L */
+    struct node *inserted; /* the last one in the midst of L, or NULL */
+    struct list dirty;     /* to be judged */
+    struct list fresh;     /* to be placed */
+    struct list to_ask;    /* ids to be looked up */
     struct list rank_items, told_dirty;
     struct heap deadlines;    /* of nodes with unknown dependencies */
     struct heap ranks;        /* to be computed anew, last in L first */
     struct pointers late;     /* items that became successors; referenced */
     struct pointers up, down; /* chains of successors, see below */
-    struct pointers stack;
+    struct pointers stack, tangles;
     struct preds preds;
     struct text scratch;
     /* during a scan */
@@ -228,7 +233,11 @@ void path_uses_close(struct order *order, struct node *node);
 void path_append(struct order *order, struct use *use); /* at the end */
 /* `splice`: those who inherit get a new record. */
 void path_remove(struct order *order, struct use *use, bool splice);
+/* As a group of its own in front of another; both are files. */
+void path_insert(struct order *order, struct use *use, struct group *before);
 struct group *group_before(const struct use *use); /* NULL: it is first */
+struct group *group_in_front(const struct group *group);
+struct group *group_last(const struct place *place);
 struct group *group_behind(const struct use *use);
 struct span place_path(const struct place *place);
 
@@ -245,6 +254,22 @@ void preds_push(struct preds *preds, struct item *item, struct place *place,
 /* Their ids, each once, in the arena of the scan. */
 size_t preds_ids(struct order *order, const struct node *node,
                  const struct span **ret_ids);
+
+/* Forgets the record of a former life. */
+void record_close(struct order *order, struct node *node);
+
+/* ---- order_insert.c ----------------------------------------------------- */
+
+/* Its label and place at the end of L, or none any more. */
+void label_last(struct order *order, struct node *node);
+void label_clear(struct order *order, struct node *node);
+/* What its coming tangles. */
+void insert_placed(struct order *order, struct node *node);
+/* It became a successor of what others depend on. */
+void insert_late(struct order *order, struct node *node);
+/* When one newcomer alone is to be placed, and may stand in front of those who
+ * depend on it without anybody else seeing a difference: places it there. */
+bool insert_alone(struct order *order);
 
 /* ---- order_rank.c ------------------------------------------------------- */
 

@@ -126,6 +126,7 @@ static void moving_collect(struct order *order, struct pointers *moving) {
     for (size_t i = 0; i < order->late.count; i++) {
         struct item *item = order->late.p[i];
 
+        insert_late(order, item->node);
         if (item->node != NULL && item->node->seq != 0)
             moving_add(order, item, item->node->seq, moving);
         item_unref(order, item);
@@ -206,7 +207,7 @@ static void line_take_out(struct order *order, struct node *node, bool splice) {
         path_remove(order, &node->uses[i], splice);
     assert(node->blocked == 0);
     heap_remove(&order->ranks, node); /* which is sorted by seq */
-    node->seq = 0;
+    label_clear(order, node);
 }
 
 void line_leave(struct order *order, struct node *node) {
@@ -343,11 +344,12 @@ static void release(struct order *order, struct placing *placing,
 static void place(struct order *order, struct placing *placing,
                   struct node *node) {
     heap_remove(&order->ranks, node);
-    node->seq = ++order->seq;
+    label_last(order, node);
     list_remove(&node->fresh);
     node->moving = false;
     for (size_t i = 0; i < node->use_count; i++)
         path_append(order, &node->uses[i]);
+    insert_placed(order, node);
     hints_update(order, node);
     rank_joined(order, node);
     node_touch(order, node);
@@ -481,7 +483,7 @@ static void record_judge(struct order *order, struct node *node) {
 }
 
 /* The record stands at the end of the edges. */
-static void record_close(struct order *order, struct node *node) {
+void record_close(struct order *order, struct node *node) {
     while (node->edge_count > 0 &&
            node->edges[node->edge_count - 1].use == USE_RECORD)
         edge_close(order, &node->edges[--node->edge_count]);
@@ -545,6 +547,8 @@ void line_place(struct order *order) {
     struct placing placing;
 
     if (list_empty(&order->fresh) && order->late.count == 0)
+        return;
+    if (insert_alone(order))
         return;
     moving_collect(order, &moving);
     affected_collect(order, &moving, &affected);

@@ -124,28 +124,53 @@ struct group *group_behind(const struct use *use) {
     return group_at(use->place, use->group->in_place.next);
 }
 
-static struct group *group_last(const struct place *place) {
+struct group *group_in_front(const struct group *group) {
+    return group_at(group->place, group->in_place.prev);
+}
+
+struct group *group_last(const struct place *place) {
     return group_at(place, place->groups.prev);
 }
 
-void path_append(struct order *order, struct use *use) {
-    struct place *place = use->place;
-    struct group *group = group_last(place);
+/* A new one in front of what `behind` links. */
+static struct group *group_new(struct place *place, bool file,
+                               struct list *behind) {
+    struct group *group = mem_alloc(sizeof(*group));
 
-    (void)order;
-    assert(use->group == NULL);
-    if (group == NULL || group->file || use->file) {
-        group = mem_alloc(sizeof(*group));
-        group->place = place;
-        group->file = use->file;
-        list_init(&group->uses);
-        list_push(&place->groups, &group->in_place);
-    }
+    group->place = place;
+    group->file = file;
+    list_init(&group->uses);
+    list_insert_before(behind, &group->in_place);
+    return group;
+}
+
+static void group_join(struct group *group, struct use *use) {
     use->group = group;
     list_push(&group->uses, &use->in_group);
     group->count++;
     if (group_before(use) != NULL)
         use->node->blocked++;
+}
+
+void path_append(struct order *order, struct use *use) {
+    struct group *group = group_last(use->place);
+
+    (void)order;
+    assert(use->group == NULL);
+    if (group == NULL || group->file || use->file)
+        group = group_new(use->place, use->file, &use->place->groups);
+    group_join(group, use);
+}
+
+void path_insert(struct order *order, struct use *use, struct group *before) {
+    bool was_first = group_in_front(before) == NULL;
+
+    (void)order;
+    assert(use->group == NULL && use->file && before->file);
+    group_join(group_new(use->place, true, &before->in_place), use);
+    LIST_EACH (&before->uses, it) {
+        LIST_OF(it, struct use, in_group)->node->blocked += was_first;
+    }
 }
 
 static void group_is_first_now(struct order *order, struct group *group) {

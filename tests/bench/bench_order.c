@@ -179,6 +179,29 @@ static void chain(bool forward) {
     order_free(order);
 }
 
+/* Last one first, a scan after each, other sets in between: those who wait for
+ * what nobody knows yet are placed when it comes. */
+static void backwards(size_t count, const char *path) {
+    double began = seconds();
+    char other[32];
+
+    begin();
+    for (uint64_t i = 1; i <= count; i++) {
+        uint64_t num = count + 1 - i;
+
+        admit(num, CLASS_DC, path, num > 1 ? num - 1 : 0);
+        pass();
+        snprintf(other, sizeof(other), "other%llu", (unsigned long long)num);
+        admit(sets + num, CLASS_DC, other, 0);
+        pass();
+    }
+    printf("%zu: ", count);
+    report(path != NULL ? "backwards, a scan each, on one path"
+                        : "backwards, a scan each",
+           began);
+    order_free(order);
+}
+
 int main(int argc, char **argv) {
     if (argc > 1)
         sets = strtoul(argv[1], NULL, 10);
@@ -187,5 +210,9 @@ int main(int argc, char **argv) {
     directory();
     chain(true);
     chain(false);
+    for (size_t part = 4; part > 0; part /= 2) {
+        backwards(sets / part, NULL);
+        backwards(sets / part, "src/lib/main.c");
+    }
     return 0;
 }

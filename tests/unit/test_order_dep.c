@@ -218,6 +218,84 @@ static void records_that_do_not_differ_are_left_alone(void **state) {
                      num_of("b") + num_of("late"));
 }
 
+/* Twenty, each needs the next to come, another set between any two. */
+static void chain_that_arrives_backwards_runs_forwards(void **state) {
+    (void)state;
+    char id[16], says[32];
+    for (int i = 20; i > 0; i--) {
+        snprintf(id, sizeof(id), "c%d", i);
+        snprintf(says, sizeof(says), "%s <c%d", i % 3 ? "d/f" : "d/g", i - 1);
+        dc(id, says);
+        settle();
+        snprintf(id, sizeof(id), "other%d", i);
+        dc(id, i == 7 ? "d/f" : id);
+        settle();
+    }
+    dc("c0", "d/f");
+    settle();
+    for (int i = 0; i <= 20; i++) {
+        snprintf(id, sizeof(id), "c%d", i);
+        /* Who came last to the file waits for whoever stands in front. */
+        if (set_of("other7")->state == STATE_PENDING)
+            run("other7");
+        run(id);
+    }
+    is("other7", STATE_DONE);
+}
+
+/* What one set needs arrives bit by bit, on its own file and others. */
+static void newcomers_for_one_set_stand_in_front_of_it(void **state) {
+    (void)state;
+    dc("before", "f");
+    dc("all", "f g <n1 <n2 <n3 <n4 <n5 <n6");
+    dc("behind", "h <all");
+    settle();
+    dc("n1", "f");
+    settle();
+    assert_string_equal(set_of("n1")->record, "before");
+    dc("n2", "x");
+    settle();
+    dc("n3", "f/x"); /* the file as a directory */
+    settle();
+    dc("n4", "g");
+    settle();
+    dc("old", "y");
+    settle();
+    move("old", STATE_FAILED);
+    settle();
+    dc("n5", "z ^old <n1");
+    settle();
+    dc("n6", "f");
+    settle();
+    is("all", STATE_STAGED);
+    run("before");
+    run("n1");
+    run("n2");
+    run("n3");
+    run("n4");
+    run("n5");
+    is("all", STATE_STAGED);
+    run("n6");
+    run("all");
+    run("behind");
+}
+
+/* D23: a set that was staged goes before a newcomer, even when that one has to
+ * stand in front of others. */
+static void who_shares_with_the_moved_one_is_let_pass(void **state) {
+    (void)state;
+    dc("needy", "f <late");
+    settle();
+    dc("passer", "f");
+    settle();
+    assert_string_equal(set_of("passer")->record, "needy");
+    dc("late", "h");
+    settle();
+    is("passer", STATE_PENDING);
+    is("needy", STATE_STAGED);
+    is("late", STATE_PENDING);
+}
+
 /* D24 */
 static void closing_a_cycle_fails_with_the_path(void **state) {
     (void)state;
@@ -342,6 +420,9 @@ int main(void) {
         STORY(record_behind_a_moved_file_names_both_sides),
         STORY(who_goes_back_is_not_failed_before_it_is_there),
         STORY(records_that_do_not_differ_are_left_alone),
+        STORY(chain_that_arrives_backwards_runs_forwards),
+        STORY(newcomers_for_one_set_stand_in_front_of_it),
+        STORY(who_shares_with_the_moved_one_is_let_pass),
         STORY(closing_a_cycle_fails_with_the_path),
         STORY(cycle_that_arrives_at_once_is_closed_by_the_last),
         STORY(set_that_depends_on_itself_fails),

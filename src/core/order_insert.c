@@ -1,0 +1,282 @@
+#include "core/order_inner.h"
+
+#include <assert.h>
+
+/* A set that depends on one nobody knows yet is placed all the same. When that
+ * one arrives, line_place moves the set behind it, and with it all that depend
+ * on the set: for a chain of n that arrives last one first, n moves for each
+ * arrival. Most of these moves change nothing anybody can see, for the moved
+ * ones keep their order and share no path with those they pass. Then the
+ * newcomer goes in front of the first of them instead, and only those who
+ * depend on it directly get a new record.
+ *
+ * `tangled` says when that is not known to hold: somebody behind the node
+ * shares a path with it and does not depend on it, or a hint is about it, or
+ * one of those who depend on it is tangled. It is set early and taken away
+ * only by a move. */
+
+/* Between two labels, so that there is room for those in between. */
+#define LABEL_STEP (UINT64_C(1) << 24)
+
+/* ---- tangles ------------------------------------------------------------ */
+
+static void tangle_push(struct order *order, struct node *node) {
+    if (node == NULL || node->tangled)
+        return;
+    node->tangled = true;
+    pointers_push(&order->tangles, node);
+}
+
+/* It, and all it depends on. */
+static void tangle(struct order *order, struct node *node) {
+    order->tangles.count = 0;
+    tangle_push(order, node);
+    while (order->tangles.count > 0) {
+        const struct node *at = order->tangles.p[--order->tangles.count];
+
+        for (size_t i = 0; i < at->edge_count; i++) {
+            if (at->edges[i].use != USE_DEPENDENCY)
+                continue;
+            chain_down(order, at->edges[i].item);
+            for (size_t k = 0; k < order->down.count; k++)
+                tangle_push(order, ((struct item *)order->down.p[k])->node);
+        }
+    }
+}
+
+static bool depends_on(const struct node *node, const struct node *on) {
+    for (size_t i = 0; i < node->edge_count; i++)
+        if (node->edges[i].use == USE_DEPENDENCY &&
+            node->edges[i].item == on->item)
+            return true;
+    return false;
+}
+
+static void tangle_before(struct order *order, const struct use *use) {
+    struct group *before = group_before(use);
+
+    if (before == NULL)
+        return;
+    LIST_EACH (&before->uses, it) {
+        struct node *node = LIST_OF(it, struct use, in_group)->node;
+        if (!node->tangled && !depends_on(use->node, node))
+            tangle(order, node);
+    }
+}
+
+static void tangle_hints(struct order *order, struct node *node) {
+    for (size_t i = 0; i < node->edge_count; i++)
+        if (node->edges[i].use == USE_HINT) {
+            tangle(order, node);
+            tangle(order, node->edges[i].item->node);
+        }
+    LIST_EACH (&node->item->edges, it) {
+        const struct edge *edge = LIST_OF(it, struct edge, in_item);
+        if (edge->use == USE_HINT) {
+            tangle(order, node);
+            tangle(order, edge->node);
+        }
+    }
+}
+
+void insert_placed(struct order *order, struct node *node) {
+    for (size_t i = 0; i < node->use_count; i++)
+        tangle_before(order, &node->uses[i]);
+    tangle_hints(order, node);
+}
+
+void insert_late(struct order *order, struct node *node) {
+    if (node != NULL)
+        tangle(order, node);
+}
+
+/* ---- labels ------------------------------------------------------------- */
+
+static void labels_renew(struct order *order) {
+    order->seq = 0;
+    LIST_EACH (&order->line, it)
+        LIST_OF(it, struct node, in_line)->seq = order->seq += LABEL_STEP;
+}
+
+void label_last(struct order *order, struct node *node) {
+    if (order->seq > UINT64_MAX - LABEL_STEP)
+        labels_renew(order);
+    node->seq = order->seq += LABEL_STEP;
+    list_push(&order->line, &node->in_line);
+}
+
+static uint64_t label_before(const struct order *order,
+                             const struct node *node) {
+    return node->in_line.prev == &order->line
+               ? 0
+               : LIST_OF(node->in_line.prev, struct node, in_line)->seq;
+}
+
+/* Chains grow at one end: the room is kept for that side. */
+static void label_in_front(struct order *order, struct node *node,
+                           struct node *of) {
+    uint64_t low = label_before(order, of);
+
+    if (of->seq - low < 2) {
+        labels_renew(order);
+        low = label_before(order, of);
+    }
+    if (of == order->inserted)
+        node->seq = of->seq - 1;
+    else if (order->inserted != NULL && low == order->inserted->seq)
+        node->seq = low + 1;
+    else
+        node->seq = low + (of->seq - low) / 2;
+    list_insert_before(&of->in_line, &node->in_line);
+    order->inserted = node;
+}
+
+void label_clear(struct order *order, struct node *node) {
+    list_remove(&node->in_line);
+    node->seq = 0;
+    node->tangled = false;
+    if (order->inserted == node)
+        order->inserted = NULL;
+}
+
+/* ---- may it? ------------------------------------------------------------ */
+
+static bool is_waiter(const struct edge *edge) {
+    return edge->use == USE_DEPENDENCY && node_is_waiting(edge->node) &&
+           edge->node->seq != 0;
+}
+
+/* The first in L of those who depend on it; NULL: none, or a tangle. */
+static struct node *first_waiter(const struct node *node) {
+    struct node *first = NULL;
+
+    LIST_EACH (&node->item->edges, it) {
+        const struct edge *edge = LIST_OF(it, struct edge, in_item);
+
+        if (edge->use == USE_HINT)
+            return NULL;
+        if (!is_waiter(edge))
+            continue;
+        if (edge->node->tangled)
+            return NULL;
+        if (first == NULL || edge->node->seq < first->seq)
+            first = edge->node;
+    }
+    return first;
+}
+
+/* All it needs stands in front of `first` already. */
+static bool needs_stand(struct order *order, const struct node *node,
+                        const struct node *first) {
+    for (size_t i = 0; i < node->edge_count; i++) {
+        const struct edge *edge = &node->edges[i];
+
+        if (edge->use == USE_HINT)
+            return false;
+        if (edge->use != USE_DEPENDENCY || edge->item->verdict != VERDICT_WAIT)
+            continue;
+        chain_down(order, edge->item);
+        for (size_t k = 0; k < order->down.count; k++) {
+            const struct node *on = ((struct item *)order->down.p[k])->node;
+            if (on != NULL && !on->rb &&
+                (on->seq == 0 || on->seq >= first->seq))
+                return false;
+        }
+    }
+    return true;
+}
+
+static bool group_is_in_front(const struct group *group,
+                              const struct node *of) {
+    LIST_EACH (&group->uses, it) {
+        if (LIST_OF(it, struct use, in_group)->node->seq >= of->seq)
+            return false;
+    }
+    return true;
+}
+
+/* Those of a directory do not meet: only the file in front of them matters. */
+static const struct group *meets(const struct use *use) {
+    const struct group *last = group_last(use->place);
+
+    return last != NULL && !last->file && !use->file ? group_in_front(last)
+                                                     : last;
+}
+
+/* The use of the same file by `node`, or NULL. */
+static struct use *use_of(const struct node *node, const struct place *place) {
+    for (size_t i = 0; i < node->use_count; i++)
+        if (node->uses[i].place == place && node->uses[i].file)
+            return &node->uses[i];
+    return NULL;
+}
+
+static bool may_stand(const struct node *node, const struct node *first) {
+    enum { LOOKS = 4096 };
+
+    if (node->use_count * first->use_count > LOOKS)
+        return false;
+    for (size_t i = 0; i < node->use_count; i++) {
+        const struct use *use = &node->uses[i];
+        const struct group *last = meets(use);
+
+        if (last != NULL &&
+            !(last->count <= LOOKS && group_is_in_front(last, first)) &&
+            !(use->file && use_of(first, use->place) != NULL))
+            return false;
+    }
+    return true;
+}
+
+/* ---- doing it ----------------------------------------------------------- */
+
+static void waiters_go_back(struct order *order, const struct node *node) {
+    LIST_EACH (&node->item->edges, it) {
+        const struct edge *edge = LIST_OF(it, struct edge, in_item);
+
+        if (!is_waiter(edge))
+            continue;
+        edge->node->goes_back = true;
+        node_touch(order, edge->node);
+    }
+}
+
+static void insert(struct order *order, struct node *node, struct node *first) {
+    heap_remove(&order->ranks, node);
+    list_remove(&node->fresh);
+    label_in_front(order, node, first);
+    for (size_t i = 0; i < node->use_count; i++) {
+        struct use *use = &node->uses[i];
+        struct use *at = use->file ? use_of(first, use->place) : NULL;
+
+        if (at != NULL)
+            path_insert(order, use, at->group);
+        else
+            path_append(order, use);
+    }
+    insert_placed(order, node);
+    rank_joined(order, node);
+    rank_again(order, node);
+    node_touch(order, node);
+    waiters_go_back(order, node);
+}
+
+bool insert_alone(struct order *order) {
+    struct node *node, *first;
+
+    if (list_empty(&order->fresh) || order->late.count > 0 ||
+        order->fresh.next != order->fresh.prev)
+        return false;
+    node = LIST_OF(order->fresh.next, struct node, fresh);
+    if (node->state != STATE_QUEUED || node->rb || node->doomed ||
+        node->item->old_count > 0)
+        return false;
+    first = first_waiter(node);
+    if (first == NULL || !needs_stand(order, node, first) ||
+        !may_stand(node, first))
+        return false;
+    insert(order, node, first);
+    node->was_recorded = false;
+    record_close(order, node);
+    return true;
+}
