@@ -13,7 +13,7 @@ $ pointsman why s2
 | s2: slot: all 1 are busy (1 running); see [queue] concurrency
 $ pointsman set queue.concurrency 2
 $ pointsman wait s2
-$ pointsman cancel --kill s1
+$ pointsman cancel s1
 $ pointsman wait s1
 ! s1: operator..., exit code <n>
 = 143
