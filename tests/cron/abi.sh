@@ -21,7 +21,7 @@ ok() {
     fi
 }
 
-echo 1..10
+echo 1..11
 root=$work/root
 wanted=2013-03-10T01:59:59-08:00
 [ "$sanitize" = none ] || set -- "$@" "-fsanitize=$sanitize"
@@ -64,6 +64,16 @@ diff "$work/promised" "$work/given" >"$work/out"
 ok library_exports_what_its_header_declares_and_nothing_else
 
 if [ "$sanitize" = none ]; then
+    nm -g --defined-only "$libdir/libpointsman-cron.a" |
+        awk 'NF == 3 { print $3 }' | sort >"$work/given"
+    diff "$work/promised" "$work/given" >"$work/out"
+    ok static_library_shows_no_more
+else
+    count=$((count + 1))
+    echo "ok $count - static_library_shows_no_more # SKIP sanitized"
+fi
+
+if [ "$sanitize" = none ]; then
     readelf -d "$libdir/libpointsman-cron.so" | grep NEEDED |
         grep -v 'libc\.so' >"$work/out"
     [ ! -s "$work/out" ]
@@ -74,9 +84,9 @@ if [ "$sanitize" = none ]; then
     [ ! -s "$work/out" ]
     ok library_keeps_no_state_of_its_own
 else
-    echo "ok 5 - library_needs_nothing_but_the_c_library # SKIP sanitized"
-    echo "ok 6 - library_keeps_no_state_of_its_own # SKIP sanitized"
-    count=6
+    echo "ok 6 - library_needs_nothing_but_the_c_library # SKIP sanitized"
+    echo "ok 7 - library_keeps_no_state_of_its_own # SKIP sanitized"
+    count=7
 fi
 
 grep -rl '\(mktime\|timegm\|[lg][om][a-z]*time\(_r\)*\|tzset\|strftime\) *(' "$source/src/cron" \
