@@ -115,7 +115,7 @@ static const struct family {
      "Patterns of instants: when they fire next, and what becomes of them when "
      "clocks change. Most verbs need no base.",
      "\\fBpointsman\\fR(1), \\fBpointsman\\-cron\\-item\\fR(5), "
-     "\\fBpointsman\\-cron\\fR(3)"},
+     "\\fBpointsman\\-schedule\\fR(5), \\fBpointsman\\-cron\\fR(3)"},
 };
 
 static const struct family *family_of(const char *name, size_t len) {
