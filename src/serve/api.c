@@ -117,6 +117,7 @@ int64_t api_turn(struct api *api) {
     if (api->due.ns > now.ns)
         return (api->due.ns - now.ns + NS_PER_MS - 1) / NS_PER_MS;
     api->due = MONO_NEVER;
+    bool poked = false;
     LIST_EACH (&api->calls, it) {
         struct api_call *call = LIST_OF(it, struct api_call, link);
         if (call->closed || call->ended)
@@ -124,11 +125,13 @@ int64_t api_turn(struct api *api) {
         if (call->due.ns <= now.ns) {
             call->due = MONO_NEVER;
             api_poke(call);
+            poked = true; /* whoever drives us asks it at once */
         }
         if (call->due.ns < api->due.ns)
             api->due = call->due;
     }
-    return api->due.ns == MONO_NEVER.ns ? -1
+    return poked                          ? 0
+           : api->due.ns == MONO_NEVER.ns ? -1
            : api->due.ns <= now.ns
                ? 0
                : (api->due.ns - now.ns + NS_PER_MS - 1) / NS_PER_MS;
