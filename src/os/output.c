@@ -8,6 +8,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "os/fd.h"
+#include "os/packed.h"
+
 /* A segment nobody writes to is made only when there is something to write:
  * a base used for reading, or for changes alone, has none. */
 struct output {
@@ -234,6 +237,106 @@ bool output_find(struct output *output, struct span place, int *ret_fd,
     return true;
 }
 
+/* "…/NAME.zst" behind the place of NAME. */
+static bool packed_name(struct span place, const char *ending,
+                        struct text *ret_name, struct err *err) {
+    struct span name = {place.p + 1, place.len - 1};
+    if (place.len < 2 || place.p[0] != 'f' || !file_name_is_ours(name))
+        return err_set(err, ERR_DATA, "'%.*s' is not a place of an output file",
+                       (int)place.len, place.p ? place.p : "");
+    text_addspan(ret_name, name);
+    text_adds(ret_name, ending);
+    return true;
+}
+
+static bool view_packed(struct output *output, struct span place,
+                        struct output_view *view, struct err *err) {
+    CLEANUP(text_clear) struct text name = TEXT_INIT;
+    if (!packed_name(place, ".zst", &name, err))
+        return false;
+    view->fd = openat(output->files_fd, text_string(&name),
+                      O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
+    if (view->fd < 0)
+        return err_set(err, ERR_NO_JOB, "this output was pruned");
+    if (!packed_open(view->fd, &view->packed, err)) {
+        output_view_close(view);
+        return false;
+    }
+    view->bytes = packed_bytes(view->packed);
+    return true;
+}
+
+bool output_view_open(struct output *output, struct span place,
+                      struct output_view *ret_view, struct err *err) {
+    struct err why = {0};
+    *ret_view = OUTPUT_VIEW_INIT;
+    if (output_find(output, place, &ret_view->fd, &ret_view->first,
+                    &ret_view->bytes, &why))
+        return true;
+    if (why.kind == ERR_NO_JOB && place.len > 0 && place.p[0] == 'f')
+        return view_packed(output, place, ret_view, err);
+    *err = why;
+    return false;
+}
+
+void output_view_close(struct output_view *view) {
+    packed_close(view->packed);
+    view->packed = NULL;
+    fd_close(&view->fd);
+}
+
+ssize_t output_view_read(const struct output_view *view, uint64_t at,
+                         char *block, size_t bytes) {
+    if (at >= view->bytes)
+        return 0;
+    if (bytes > view->bytes - at)
+        bytes = (size_t)(view->bytes - at);
+    return view->packed != NULL
+               ? packed_read(view->packed, at, block, bytes)
+               : pread(view->fd, block, bytes, view->first + (off_t)at);
+}
+
+/* Who reads looks for the plain one first: it goes last. */
+static bool replace(struct output *output, const char *plain,
+                    const char *half_made, const char *packed,
+                    struct err *err) {
+    if (renameat(output->files_fd, half_made, output->files_fd, packed) < 0)
+        return err_errno(err, errno, "cannot name '%s'", packed);
+    if (unlinkat(output->files_fd, plain, 0) < 0 && errno != ENOENT)
+        return err_errno(err, errno, "cannot remove '%s'", plain);
+    return true;
+}
+
+bool output_pack(struct output *output, struct span place, struct err *err) {
+    CLEANUP(text_clear)
+    struct text plain = TEXT_INIT, packed = TEXT_INIT, half = TEXT_INIT;
+    if (!packed_name(place, "", &plain, err) ||
+        !packed_name(place, ".zst", &packed, err) ||
+        !packed_name(place, ".half", &half, err))
+        return false;
+    CLEANUP(fd_close)
+    int from = openat(output->files_fd, text_string(&plain),
+                      O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
+    if (from < 0)
+        return err_errno(err, errno, "cannot open output '%s'",
+                         text_string(&plain));
+    CLEANUP(fd_close)
+    int to =
+        openat(output->files_fd, text_string(&half),
+               O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0640);
+    if (to < 0)
+        return err_errno(err, errno, "cannot create output '%s'",
+                         text_string(&half));
+    if (packed_write(from, to, err) &&
+        (fdatasync(to) == 0 ||
+         err_errno(err, errno, "cannot sync '%s'", text_string(&half))) &&
+        replace(output, text_string(&plain), text_string(&half),
+                text_string(&packed), err))
+        return true;
+    (void)unlinkat(output->files_fd, text_string(&half), 0);
+    return false;
+}
+
 bool output_remove(struct output *output, struct span place, struct err *err) {
     if (place.len < 2 || place.p[0] != 'f')
         return true;
@@ -243,6 +346,11 @@ bool output_remove(struct output *output, struct span place, struct err *err) {
                        (int)place.len, place.p);
     CLEANUP(free_string) char *name = span_string(rest);
     if (unlinkat(output->files_fd, name, 0) < 0 && errno != ENOENT)
+        return err_errno(err, errno, "cannot remove output '%s'", name);
+    CLEANUP(text_clear) struct text packed = TEXT_INIT;
+    text_addf(&packed, "%s.zst", name);
+    if (unlinkat(output->files_fd, text_string(&packed), 0) < 0 &&
+        errno != ENOENT)
         return err_errno(err, errno, "cannot remove output '%s'", name);
     return true;
 }

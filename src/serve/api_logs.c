@@ -33,16 +33,14 @@ struct log {
     struct map listed; /* keys of all that are or were in the queue */
     bool begun;        /* the queue was filled once */
 
-    struct log_entry now; /* attempt 0: none is being shown */
-    bool grows;           /* it is being written */
-    int fd;               /* -1: there is nothing (yet) */
-    off_t first;          /* of this output in the file */
-    uint64_t bytes;       /* of this output so far */
-    uint64_t at;          /* next byte to be sent */
-    uint64_t end;         /* not beyond this one */
-    uint64_t offset;      /* asked for */
-    uint64_t tail;        /* lines; UINT64_MAX: not asked for */
-    bool placed;          /* the beginning was found */
+    struct log_entry now;    /* attempt 0: none is being shown */
+    bool grows;              /* it is being written */
+    struct output_view view; /* as it is so far; or nothing (yet) */
+    uint64_t at;             /* next byte to be sent */
+    uint64_t end;            /* not beyond this one */
+    uint64_t offset;         /* asked for */
+    uint64_t tail;           /* lines; UINT64_MAX: not asked for */
+    bool placed;             /* the beginning was found */
     bool by_lines;
     uint64_t skip_lines, lines_left;
     struct log_filter filter;
@@ -51,7 +49,7 @@ struct log {
 static void log_clear(struct api_call *call) {
     struct log *log = call->state;
 
-    fd_close(&log->fd);
+    output_view_close(&log->view);
     free(log->queue);
     log_filter_clear(&log->filter);
     map_clear(&log->listed);
@@ -134,7 +132,7 @@ static bool log_open(struct api_call *call, struct log *log, struct err *err) {
     char place[OUTPUT_PLACE_BYTES];
     size_t count;
 
-    fd_close(&log->fd);
+    output_view_close(&log->view);
     log->grows = false;
     if (!store_attempts(call->api->options.store, log->num, &arena, &attempts,
                         &count, err))
@@ -151,8 +149,8 @@ static bool log_open(struct api_call *call, struct log *log, struct err *err) {
                  log->num, log->now.task, log->now.attempt);
         where = span_of(place);
     }
-    if (where.len == 0 || output_find(call->api->options.output, where,
-                                      &log->fd, &log->first, &log->bytes, err))
+    if (where.len == 0 ||
+        output_view_open(call->api->options.output, where, &log->view, err))
         return true;
     if (!log->grows || err->kind != ERR_NO_JOB)
         return false;
@@ -164,24 +162,34 @@ static bool log_open(struct api_call *call, struct log *log, struct err *err) {
 
 static ssize_t log_read(const struct log *log, char *block, uint64_t at,
                         size_t bytes) {
-    if (at >= log->bytes)
-        return 0;
-    if (bytes > log->bytes - at)
-        bytes = (size_t)(log->bytes - at);
-    ssize_t got = pread(log->fd, block, bytes, log->first + (off_t)at);
+    ssize_t got = output_view_read(&log->view, at, block, bytes);
     return got < 0 && errno == EINTR ? 0 : got;
+}
+
+/* All of it, though what is packed comes in frames. */
+static bool log_read_all(const struct log *log, char *block, uint64_t at,
+                         size_t bytes) {
+    while (bytes > 0) {
+        ssize_t got = log_read(log, block, at, bytes);
+        if (got <= 0)
+            return false;
+        block += got;
+        at += (uint64_t)got;
+        bytes -= (size_t)got;
+    }
+    return true;
 }
 
 /* Backwards, block by block: what is asked for most stands at the end. */
 static void place_tail(struct log *log) {
     static char block[LOG_BLOCK_BYTES];
-    uint64_t end = log->bytes, left = log->tail;
+    uint64_t end = log->view.bytes, left = log->tail;
     bool last = true;
 
     log->at = 0;
     while (end > 0 && left > 0) {
         size_t bytes = end < sizeof(block) ? (size_t)end : sizeof(block);
-        if (log_read(log, block, end - bytes, bytes) != (ssize_t)bytes)
+        if (!log_read_all(log, block, end - bytes, bytes))
             return;
         for (size_t i = bytes; i-- > 0;) {
             if (block[i] != '\n' || (last && i == bytes - 1)) {
@@ -197,7 +205,7 @@ static void place_tail(struct log *log) {
         end -= bytes;
     }
     if (log->tail == 0)
-        log->at = log->bytes;
+        log->at = log->view.bytes;
 }
 
 /* ---- sending ------------------------------------------------------------- */
@@ -232,6 +240,8 @@ static void send_some(struct api_call *call, struct log *log) {
         ssize_t got = bytes == 0 || log->lines_left == 0
                           ? 0
                           : log_read(log, block, log->at, bytes);
+        if (got < 0) /* damaged, or the disk is: what was sent is all */
+            log->view.bytes = log->end = log->at;
         if (got <= 0)
             return;
         log->at += (uint64_t)got;
@@ -270,8 +280,8 @@ static bool log_place(struct api_call *call, struct log *log) {
     if (log->tail != UINT64_MAX) {
         place_tail(log);
     } else if (log->skip_lines > 0 && log->offset == 0 && !log->grows) {
-        if (!log_index_find(&call->api->log_indexes, name, log->fd, log->first,
-                            log->bytes, log->skip_lines, &place))
+        if (!log_index_find(&call->api->log_indexes, name, &log->view,
+                            log->skip_lines, &place))
             return false;
         log->at = place.offset;
         log->skip_lines -= place.line;
@@ -282,9 +292,9 @@ static bool log_place(struct api_call *call, struct log *log) {
 
 /* Sends of the present output. False: it was all sent, or fails. */
 static bool log_send(struct api_call *call, struct log *log, struct err *err) {
-    if ((log->fd < 0 || log->grows) && !log_open(call, log, err))
+    if ((log->view.fd < 0 || log->grows) && !log_open(call, log, err))
         return false;
-    if (log->fd >= 0) {
+    if (log->view.fd >= 0) {
         if (!log->placed && !log_place(call, log)) {
             api_turn_in(call, 0);
             return true;
@@ -292,7 +302,7 @@ static bool log_send(struct api_call *call, struct log *log, struct err *err) {
         send_some(call, log);
     }
     bool wanted = log->at < log->end && log->lines_left > 0;
-    bool more = log->fd >= 0 && log->at < log->bytes;
+    bool more = log->view.fd >= 0 && log->at < log->view.bytes;
     return call->out.len > 0 ||
            (wanted && (more || (log->grows && log->follows)));
 }
@@ -308,7 +318,7 @@ static void log_work(struct api_call *call) {
                 api_turn_in(call, API_FOLLOW_MS);
             return;
         }
-        fd_close(&log->fd);
+        output_view_close(&log->view);
         log->now = (struct log_entry){0};
         log_filter_end(&log->filter, &call->out);
         if (err.kind == ERR_NONE && log->next == log->count)
@@ -380,7 +390,8 @@ void api_logs(struct api_call *call) {
     struct job job;
     struct err err = {0};
 
-    *log = (struct log){.fd = -1, .tail = UINT64_MAX, .lines_left = UINT64_MAX};
+    *log = (struct log){
+        .view = OUTPUT_VIEW_INIT, .tail = UINT64_MAX, .lines_left = UINT64_MAX};
     call->state = log;
     call->clear = log_clear;
     if (!api_query_check(call, keys) ||

@@ -29,21 +29,19 @@ static struct log_index *index_of(struct log_indexes *indexes,
     return oldest;
 }
 
-bool log_index_find(struct log_indexes *indexes, struct log_name name, int fd,
-                    off_t first, uint64_t bytes, uint64_t line,
+bool log_index_find(struct log_indexes *indexes, struct log_name name,
+                    const struct output_view *view, uint64_t line,
                     struct line_place *ret_place) {
     static char block[BLOCK_BYTES];
     struct log_index *it = index_of(indexes, name);
     uint64_t stop = it->index.bytes + LOG_INDEX_STEP_BYTES;
 
     it->used = ++indexes->uses;
-    while (it->index.lines < line && it->index.bytes < bytes) {
-        uint64_t left = bytes - it->index.bytes;
+    while (it->index.lines < line && it->index.bytes < view->bytes) {
         if (it->index.bytes >= stop)
             return false;
         ssize_t got =
-            pread(fd, block, left < BLOCK_BYTES ? (size_t)left : BLOCK_BYTES,
-                  first + (off_t)it->index.bytes);
+            output_view_read(view, it->index.bytes, block, BLOCK_BYTES);
         if (got < 0 && errno == EINTR)
             continue;
         if (got <= 0)

@@ -9,6 +9,7 @@
 #include <sys/types.h>
 
 #include "base/text.h"
+#include "os/output.h"
 #include "wire/line_index.h"
 
 enum { LOG_INDEXES = 8, LOG_INDEX_STEP_BYTES = 4 << 20 };
@@ -31,11 +32,10 @@ struct log_indexes {
 
 void log_indexes_clear(struct log_indexes *indexes);
 
-/* The marked place nearest before `line` (from 0) of the output that lies in
- * `fd` from `first` on, `bytes` long by now. Reads at most a step; false: ask
- * again to go on. */
-bool log_index_find(struct log_indexes *indexes, struct log_name name, int fd,
-                    off_t first, uint64_t bytes, uint64_t line,
+/* The marked place nearest before `line` (from 0) of the output in `view`.
+ * Reads at most a step; false: ask again to go on. */
+bool log_index_find(struct log_indexes *indexes, struct log_name name,
+                    const struct output_view *view, uint64_t line,
                     struct line_place *ret_place);
 
 #endif

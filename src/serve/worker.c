@@ -9,6 +9,7 @@
 #include "base/log.h"
 #include "base/map.h"
 #include "os/clock.h"
+#include "serve/log_packer.h"
 #include "serve/order_line.h"
 #include "serve/task_start.h"
 #include "wire/attempt_trace.h"
@@ -40,6 +41,7 @@ struct worker {
     struct worker_options options;
     const struct config *config;
     struct guard *guard;
+    struct log_packer *packer;
     struct list running; /* of struct running.link */
     struct map by_handle, by_num;
     struct order_memo memo;
@@ -132,6 +134,8 @@ static void end_output(struct worker *worker, const struct guard_end *from,
         /* `running` is gone before the end is told. */
         memcpy(place, running->place, OUTPUT_PLACE_BYTES);
         end->place = span_of(place);
+        if (from->output_bytes >= LOG_PACK_BYTES)
+            log_packer_add(worker->packer, end->place);
         return;
     }
     if (!output_add(worker->options.output, from->output, place, &err)) {
@@ -335,6 +339,7 @@ bool worker_open(const struct worker_options *options,
     }
     uv_async_init(options->loop, &worker->later, on_later);
     worker->later.data = worker;
+    worker->packer = log_packer_new(options->loop, options->output);
     uv_unref((uv_handle_t *)&worker->later);
     *ret_worker = worker;
     return true;
@@ -411,9 +416,14 @@ static void on_later_closed(uv_handle_t *handle) {
         closed(ctx);
 }
 
-static void on_guard_closed(void *ctx) {
+static void on_packer_closed(void *ctx) {
     struct worker *worker = ctx;
     uv_close((uv_handle_t *)&worker->later, on_later_closed);
+}
+
+static void on_guard_closed(void *ctx) {
+    struct worker *worker = ctx;
+    log_packer_close(worker->packer, on_packer_closed, worker);
 }
 
 void worker_close(struct worker *worker, void (*closed)(void *ctx), void *ctx) {

@@ -73,3 +73,12 @@ $ pointsman logs --grep '(a|a)*(a*)*b' g
 $ pointsman logs --grep '*' g
 ! pointsman: '*' is not a regular expression: nothing to repeat at character 1
 = 64
+# What is large is packed when it has ended; who reads sees no difference.
+$ pointsman run --id packed -- sh -c 'seq 1 200000; printf "\033[1mend\033[0m"' >all; find .pointsman/attempts/files -name '*.zst' | wc -l; pointsman logs packed | cmp - all
+| 2
+$ pointsman logs --lines 100000-100001 packed; pointsman logs --tail 1 packed | wc -c; pointsman logs --grep '^77777$' packed; find .pointsman/attempts/files -type f ! -name '*.zst' -size +63k | wc -l
+| 100000
+| 100001
+| 11
+| 77777
+| 0

@@ -42,7 +42,8 @@ static struct line_place find(struct log_indexes *indexes, uint64_t num,
     struct line_place place;
     struct log_name name = {.num = num, .attempt = 1};
     *ret_turns = 1;
-    while (!log_index_find(indexes, name, fd, FIRST, bytes, line, &place))
+    struct output_view view = {.fd = fd, .first = FIRST, .bytes = bytes};
+    while (!log_index_find(indexes, name, &view, line, &place))
         (*ret_turns)++;
     return place;
 }
