@@ -5,6 +5,7 @@
 #include <pthread.h>
 
 #include "cron/watch.h"
+#include "cron/zone_bytes.h"
 #include "support/test.h"
 
 #define X_KEY "\"max_shift_seconds_for_unskip_and_do_not_repeat\":"
@@ -190,6 +191,68 @@ static void full_queue_loses_nothing_and_can_be_stopped(void **state) {
     cron_watch_free(watch);
 }
 
+static void put_zone(const char *path, int32_t offset_s) {
+    struct zone_bytes bytes;
+    char draft[600];
+    FILE *file;
+
+    zone_bytes_make(&bytes, NULL, 0, &offset_s, 1, "");
+    snprintf(draft, sizeof(draft), "%s.draft", path);
+    file = fopen(draft, "w");
+    assert_non_null(file);
+    assert_int_equal(fwrite(bytes.p, 1, bytes.len, file), bytes.len);
+    fclose(file);
+    assert_int_equal(rename(draft, path), 0);
+}
+
+/* Both clocks leap on by an hour. */
+static int64_t leaping_too_s(void *ctx) {
+    static int64_t at;
+
+    (void)ctx;
+    return at += 3600;
+}
+
+/* A few more may lie in the queue. */
+static void take_until(struct cron_thread *thread, int64_t rest,
+                       struct cron_event *ret_event) {
+    for (int i = 0; i < 1000; i++) {
+        assert_true(cron_thread_take(thread, 120000, ret_event));
+        if (ret_event->at % 3600 == rest)
+            return;
+    }
+    fail_msg("the zone of old is followed for ever");
+}
+
+static void thread_follows_the_file_of_its_zone(void **state) {
+    struct cron_clocks clocks = {leaping_s, leaping_too_s, NULL};
+    struct cron_zones *zones = cron_zones_new(1);
+    struct cron_thread_options options = {.clocks = &clocks,
+                                          .queue_most = 1,
+                                          .zones = zones,
+                                          .zone_name = "Here"};
+    struct cron_watch *watch = watch_of("{\"minute\":0,\"dst_fixes\":[\"skip\","
+                                        "\"repeat_use_both\"]," X_KEY "86400}");
+    struct cron_thread *thread;
+    struct cron_event event;
+    char path[512];
+
+    (void)state;
+    snprintf(path, sizeof(path), "%s/Here", test_dir());
+    put_zone(path, 0);
+    setenv("ZONEINFO", test_dir(), 1);
+    thread = cron_thread_start(watch, &options, NULL);
+    assert_non_null(thread);
+    take_until(thread, 0, &event);
+    put_zone(path, 1800);
+    take_until(thread, 1800, &event);
+    assert_true(event.label % 3600 == 0);
+    cron_thread_stop(thread);
+    cron_watch_free(watch);
+    cron_zones_free(zones);
+    unsetenv("ZONEINFO");
+}
+
 /* ---- items and zones that are shared ------------------------------------- */
 
 struct shared {
@@ -234,6 +297,7 @@ int main(void) {
         cmocka_unit_test(who_sleeps_is_told_of_what_comes_sooner),
         cmocka_unit_test(zone_may_change_at_any_time),
         cmocka_unit_test(thread_hands_out_each_second_once),
+        cmocka_unit_test(thread_follows_the_file_of_its_zone),
         cmocka_unit_test(full_queue_loses_nothing_and_can_be_stopped),
     };
 
