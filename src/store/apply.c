@@ -38,6 +38,10 @@ bool apply_flush(struct apply *apply, struct err *err) {
     return true;
 }
 
+bool apply_settle(struct apply *apply, struct err *err) {
+    return apply_flush(apply, err) && apply->ops->settle(apply->rows, err);
+}
+
 void apply_dirty(struct apply *apply, struct row *row, unsigned parts) {
     if (!row->dirty)
         apply->dirty[apply->dirty_count++] = row;
@@ -69,22 +73,19 @@ bool apply_row(struct apply *apply, uint64_t num, struct row **ret_row,
 
 bool apply_event(struct apply *apply, struct op *op, struct row *row,
                  struct store_event event, struct err *err) {
-    bool id_is_the_jobs = false;
     event.at = event.at.ns ? event.at : apply->who->now;
     event.seq = event.seq ? event.seq : apply->head.seq + 1;
     if (!event.actor.p)
         event.actor = apply->who->actor;
-    if (row && (event.id.len == 0 || span_equal(event.id, row->id))) {
-        id_is_the_jobs = true;
-        /* The row is only at hand now; the event lives as the batch does. */
+    /* The row is only at hand now; the event lives as the batch does. */
+    if (row && (event.id.len == 0 || span_equal(event.id, row->id)))
         event.id = event.job ? event.job->id
                              : arena_span(&apply->batch->arena, row->id);
-    }
     struct head *head = &apply->head;
     unsigned char hash[CHAIN_BYTES];
     chain_next(&apply->chain, head->hash, &event, hash);
     if (!apply->ops->event_insert(apply->rows, &event, row ? row->event_seq : 0,
-                                  id_is_the_jobs, hash, err))
+                                  hash, err))
         return false;
     memcpy(head->hash, hash, sizeof(hash));
     head->seq = op->seq = event.seq;
@@ -246,7 +247,7 @@ static bool apply_atomic(struct apply *apply, struct store_batch *batch,
                          struct err *err) {
     struct head before = apply->head;
     bool well = true;
-    if (!apply_flush(apply, err) || !apply->ops->save(apply->rows, err))
+    if (!apply_settle(apply, err) || !apply->ops->save(apply->rows, err))
         return false;
     for (unsigned i = 0; i < batch->count; i++) {
         if (!apply_op(apply, &batch->ops[i], err))
@@ -254,7 +255,8 @@ static bool apply_atomic(struct apply *apply, struct store_batch *batch,
         well = well && is_well(&batch->ops[i]);
     }
     if (well)
-        return apply_flush(apply, err) && apply->ops->release(apply->rows, err);
+        return apply_settle(apply, err) &&
+               apply->ops->release(apply->rows, err);
     for (unsigned i = 0; i < batch->count; i++)
         if (is_well(&batch->ops[i]))
             batch->ops[i].result = STORE_CONFLICT;

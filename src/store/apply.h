@@ -32,8 +32,10 @@ void apply_begin(struct apply *apply, const struct head *head);
 /* The rows are not what they were: a transaction was given up, or somebody
  * else wrote. */
 void apply_forget(struct apply *apply);
-/* Writes what is still dirty: before the commit. */
+/* Writes what is still dirty. */
 bool apply_flush(struct apply *apply, struct err *err);
+/* And what the backend gathered: before the commit. */
+bool apply_settle(struct apply *apply, struct err *err);
 /* All operations of the batch. False: the transaction must be given up. */
 bool apply_batch(struct apply *apply, struct store_batch *batch,
                  struct err *err);

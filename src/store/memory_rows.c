@@ -402,11 +402,10 @@ static bool prune(struct rows *rows, struct row *row, bool *ret_changed,
 /* ---- log, settings, leases ---------------------------------------------- */
 
 static bool event_insert(struct rows *rows, const struct store_event *event,
-                         uint64_t prev, bool id_is_the_jobs,
-                         const unsigned char hash[CHAIN_BYTES],
+                         uint64_t prev, const unsigned char hash[CHAIN_BYTES],
                          struct err *err) {
     struct memory *memory = of(rows);
-    (void)prev, (void)id_is_the_jobs, (void)err;
+    (void)prev, (void)err;
     memory->events = more(memory->events, memory->event_count,
                           &memory->event_cap, sizeof(*memory->events));
     struct memory_event *own = &memory->events[memory->event_count++];
@@ -417,6 +416,11 @@ static bool event_insert(struct rows *rows, const struct store_event *event,
     for (size_t i = 0; i < COUNT(spans); i++)
         *spans[i] = arena_span(&memory->arena, *spans[i]);
     memcpy(own->hash, hash, CHAIN_BYTES);
+    return true;
+}
+
+static bool settle(struct rows *rows, struct err *err) {
+    (void)rows, (void)err;
     return true;
 }
 
@@ -552,6 +556,7 @@ const struct rows_ops memory_rows = {
     .attempt_remove = attempt_remove,
     .prune = prune,
     .event_insert = event_insert,
+    .settle = settle,
     .setting_get = setting_get,
     .setting_put = setting_put,
     .lease_get = lease_get,

@@ -86,10 +86,12 @@ struct rows_ops {
                            unsigned attempt, struct err *err);
     bool (*prune)(struct rows *rows, struct row *row, bool *ret_changed,
                   struct err *err);
+    /* May be gathered, until settle. */
     bool (*event_insert)(struct rows *rows, const struct store_event *event,
-                         uint64_t prev, bool id_is_the_jobs,
-                         const unsigned char hash[CHAIN_BYTES],
+                         uint64_t prev, const unsigned char hash[CHAIN_BYTES],
                          struct err *err);
+    /* Writes what was gathered: before a commit, and around atomic batches. */
+    bool (*settle)(struct rows *rows, struct err *err);
     bool (*setting_get)(struct rows *rows, struct span name,
                         struct arena *arena, struct span *ret_value,
                         struct err *err);

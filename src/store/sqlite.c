@@ -85,7 +85,7 @@ static bool transact(struct sqlite *sqlite, struct list *batches,
         if (batch->ok && !apply_batch(apply, batch, err))
             return false;
     }
-    if (!apply_flush(apply, err))
+    if (!apply_settle(apply, err))
         return false;
     if (memcmp(&apply->head, &head, sizeof(head)) != 0 &&
         !db_head_put(db, &apply->head, err))
@@ -98,6 +98,7 @@ static void give_up(struct sqlite *sqlite, const struct err *err) {
     struct db *db = &sqlite->writer;
     bool passes = db_is_busy(db) || db_is_full(db);
     apply_forget(&sqlite->apply);
+    db_events_forget(db);
     if (!sqlite3_get_autocommit(db->sqlite) &&
         sqlite3_exec(db->sqlite, "ROLLBACK", NULL, NULL, NULL) != SQLITE_OK)
         passes = false;

@@ -85,11 +85,28 @@ bool sqlite_settings(struct store *store, struct arena *arena,
                      size_t *ret_count, struct err *err);
 /* sqlite_schedule.c */
 bool sqlite_schedule(struct store *store, struct span name, struct arena *arena,
-                struct store_schedule *ret_schedule, bool *ret_found,
-                struct err *err);
+                     struct store_schedule *ret_schedule, bool *ret_found,
+                     struct err *err);
 bool sqlite_schedules(struct store *store, struct span after, size_t limit,
-                 struct arena *arena, struct store_schedule **ret_schedules,
-                 size_t *ret_count, struct err *err);
+                      struct arena *arena,
+                      struct store_schedule **ret_schedules, size_t *ret_count,
+                      struct err *err);
+/* sqlite_event.c: one row of the log, taken apart. */
+struct pack {
+    struct arena arena; /* of what follows */
+    struct chain chain;
+    uint64_t seq; /* of the last event */
+    struct store_event *events;
+    uint64_t *prevs; /* the event before, of the same job; 0: none */
+    size_t count;
+    unsigned char hash[CHAIN_BYTES]; /* as it stands there */
+    bool fits;                       /* with what the events make */
+};
+void pack_init(struct pack *pack);
+void pack_clear(struct pack *pack);
+/* The row in which the first event beyond after_seq lies. */
+bool pack_read(struct pack *pack, struct db *db, uint64_t after_seq,
+               bool *ret_found, struct err *err);
 /* sqlite_care.c */
 bool sqlite_verify(struct store *store, struct err *err);
 bool sqlite_backup(struct store *store, const char *path, struct err *err);

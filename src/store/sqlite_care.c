@@ -38,54 +38,66 @@ static bool report(struct db *db, const char *sql, const char *fine,
     return well;
 }
 
-enum { CHAIN_PAGE = 1000 };
-
-/* Walks the log; *hash is that of the last event seen. */
-static bool chain_page(struct store *store, struct chain *chain,
-                       unsigned char hash[CHAIN_BYTES], uint64_t *seq,
-                       bool *ret_end, struct err *err) {
-    CLEANUP(arena_clear) struct arena arena = ARENA_INIT;
-    struct store_event *events;
-    size_t count;
-    if (!sqlite_events(store, *seq, 0, CHAIN_PAGE, &arena, &events, &count,
-                       err))
-        return false;
-    for (size_t i = 0; i < count; i++) {
-        unsigned char next[CHAIN_BYTES];
-        chain_next(chain, hash, &events[i], next);
-        if (!span_equal(chain_hex(&arena, next), events[i].hash))
+/* An event of admission names the job that it admitted. */
+static bool verify_ids(struct db *db, const struct pack *pack,
+                       struct err *err) {
+    for (size_t i = 0; i < pack->count; i++) {
+        const struct store_event *event = &pack->events[i];
+        if (event->num == 0 || event->kind != EVENT_MOVE ||
+            event->from != STATE_NONE)
+            continue;
+        CLEANUP(stmt_end)
+        sqlite3_stmt *stmt = db_statement(db, SQL_JOB_ID, err);
+        bool row;
+        if (!stmt)
+            return false;
+        bind_u64(stmt, 1, event->num);
+        if (!db_step(db, stmt, &row, err))
+            return false;
+        if (row && !span_equal(column_peek(stmt, 0), event->id))
             return err_set(err, ERR_DATA,
-                           "the hash of event %" PRIu64
-                           " does not fit: it, or one before it, was changed",
-                           events[i].seq);
-        memcpy(hash, next, CHAIN_BYTES);
-        *seq = events[i].seq;
+                           "event %" PRIu64 " admitted '%.*s', whose row has "
+                           "another id",
+                           event->seq, (int)event->id.len, event->id.p);
     }
-    *ret_end = count < CHAIN_PAGE;
     return true;
 }
 
+static bool verify_pack(const struct pack *pack, struct err *err) {
+    uint64_t first = pack->events[0].seq;
+    if (pack->fits)
+        return true;
+    if (first == pack->seq)
+        return err_set(err, ERR_DATA,
+                       "the hash of event %" PRIu64
+                       " does not fit: it, or one before it, was changed",
+                       pack->seq);
+    return err_set(err, ERR_DATA,
+                   "the hash of events %" PRIu64 " to %" PRIu64
+                   " does not fit: one of them, or one before, was changed",
+                   first, pack->seq);
+}
+
 static bool verify_chain(struct store *store, struct err *err) {
-    unsigned char hash[CHAIN_BYTES] = {0};
-    struct chain chain;
+    struct db *db = reader_of(store);
+    CLEANUP(pack_clear) struct pack pack;
     struct head head;
-    uint64_t seq = 0;
-    bool end = false, well = true;
-    if (!db_head(reader_of(store), &head, err))
+    bool more = true;
+    pack_init(&pack);
+    if (!db_head(db, &head, err))
         return false;
-    chain_init(&chain);
-    while (well && !end)
-        well = chain_page(store, &chain, hash, &seq, &end, err);
-    chain_clear(&chain);
-    if (!well)
+    while (pack_read(&pack, db, pack.seq, &more, err) && more)
+        if (!verify_pack(&pack, err) || !verify_ids(db, &pack, err))
+            return false;
+    if (more)
         return false;
     /* Events written while we walked lie beyond the head we read. */
-    if (seq < head.seq ||
-        (seq == head.seq && memcmp(hash, head.hash, CHAIN_BYTES) != 0))
+    if (pack.seq < head.seq || (pack.seq == head.seq &&
+                                memcmp(pack.hash, head.hash, CHAIN_BYTES) != 0))
         return err_set(err, ERR_DATA,
                        "the log ends at event %" PRIu64
                        ", the head row says %" PRIu64 ": events are missing",
-                       seq, head.seq);
+                       pack.seq, head.seq);
     return true;
 }
 

@@ -157,6 +157,7 @@ void db_close(struct db *db) {
     int rc = sqlite3_close(db->sqlite);
     assert(rc == SQLITE_OK); /* else a statement was not ended */
     free(db->path);
+    text_clear(&db->events.lines);
     *db = (struct db){0};
 }
 

@@ -31,6 +31,12 @@ struct db {
     char *path;
     unsigned busy_ms;
     sqlite3_stmt *statements[STATEMENTS];
+    /* Events of the open transaction that are not a row yet. */
+    struct {
+        struct text lines;
+        uint64_t seq; /* of the last one */
+        unsigned char hash[CHAIN_BYTES];
+    } events;
 };
 
 /* Opens, with the settings of every connection; flags of sqlite3_open_v2. */
@@ -93,6 +99,8 @@ bool db_head_put(struct db *db, const struct head *head, struct err *err);
 extern const struct rows_ops sqlite_rows; /* struct rows is a struct db */
 bool sqlite_row_update(struct rows *rows, const struct row *row,
                        struct err *err);
+/* What was gathered is not to be written. */
+void db_events_forget(struct db *db);
 /* sqlite_task.c */
 bool sqlite_task_get(struct rows *rows, uint64_t num, struct span node,
                      struct store_task *ret_task, bool *ret_found,
@@ -123,11 +131,14 @@ bool sqlite_prune(struct rows *rows, struct row *row, bool *ret_changed,
 
 /* sqlite_schedule.c */
 bool sqlite_schedule_get(struct rows *rows, struct span name,
-                    struct arena *arena, struct store_schedule *ret_schedule,
-                    bool *ret_found, struct err *err);
-bool sqlite_schedule_put(struct rows *rows, const struct store_schedule *schedule,
-                    struct err *err);
-bool sqlite_schedule_remove(struct rows *rows, struct span name, struct err *err);
+                         struct arena *arena,
+                         struct store_schedule *ret_schedule, bool *ret_found,
+                         struct err *err);
+bool sqlite_schedule_put(struct rows *rows,
+                         const struct store_schedule *schedule,
+                         struct err *err);
+bool sqlite_schedule_remove(struct rows *rows, struct span name,
+                            struct err *err);
 
 /* Creates or migrates; only checks when read_only. */
 bool db_migrate(struct db *db, bool read_only, struct err *err);

@@ -3,6 +3,8 @@
 
 #include <assert.h>
 
+#include "store/event_pack.h"
+
 static struct db *db_of(struct rows *rows) {
     return (struct db *)(void *)rows;
 }
@@ -298,29 +300,34 @@ static bool edges_replace(struct rows *rows, uint64_t num,
 
 /* ---- log, settings, leases ---------------------------------------------- */
 
-static bool event_insert(struct rows *rows, const struct store_event *event,
-                         uint64_t prev, bool id_is_the_jobs,
-                         const unsigned char hash[CHAIN_BYTES],
-                         struct err *err) {
+void db_events_forget(struct db *db) {
+    text_reset(&db->events.lines);
+}
+
+static bool events_settle(struct rows *rows, struct err *err) {
     struct db *db = db_of(rows);
+    if (db->events.lines.len == 0)
+        return true;
     CLEANUP(stmt_end)
     sqlite3_stmt *stmt = db_statement(db, SQL_EVENT_INSERT, err);
     if (!stmt)
         return false;
-    bind_u64(stmt, 1, event->seq);
-    bind_wall(stmt, 2, event->at);
-    bind_word(stmt, 3, event_kind_word(event->kind));
-    bind_u64(stmt, 4, event->num);
-    bind_u64(stmt, 5, prev);
-    bind_span(stmt, 6, id_is_the_jobs ? SPAN("") : event->id);
-    bind_state(stmt, 7, event->from);
-    bind_state(stmt, 8, event->to);
-    bind_u64(stmt, 9, event->attempt);
-    bind_span(stmt, 10, event->actor);
-    bind_span(stmt, 11, event->reason);
-    bind_span(stmt, 12, event->detail);
-    bind_bytes(stmt, 13, span_make(hash, CHAIN_BYTES));
-    return db_do(db, stmt, err);
+    bind_u64(stmt, 1, db->events.seq);
+    bind_bytes(stmt, 2, text_span(&db->events.lines));
+    bind_bytes(stmt, 3, span_make(db->events.hash, CHAIN_BYTES));
+    bool well = db_do(db, stmt, err);
+    db_events_forget(db);
+    return well;
+}
+
+static bool event_insert(struct rows *rows, const struct store_event *event,
+                         uint64_t prev, const unsigned char hash[CHAIN_BYTES],
+                         struct err *err) {
+    struct db *db = db_of(rows);
+    event_pack_add(&db->events.lines, event, prev);
+    db->events.seq = event->seq;
+    memcpy(db->events.hash, hash, CHAIN_BYTES);
+    return db->events.lines.len < EVENT_PACK_BYTES || events_settle(rows, err);
 }
 
 static bool setting_get(struct rows *rows, struct span name,
@@ -400,6 +407,7 @@ static bool release(struct rows *rows, struct err *err) {
 }
 
 static bool restore(struct rows *rows, struct err *err) {
+    db_events_forget(db_of(rows));
     return db_plain(db_of(rows), SQL_RESTORE, err) &&
            db_plain(db_of(rows), SQL_RELEASE, err);
 }
@@ -422,6 +430,7 @@ const struct rows_ops sqlite_rows = {
     .attempt_remove = sqlite_attempt_remove,
     .prune = sqlite_prune,
     .event_insert = event_insert,
+    .settle = events_settle,
     .setting_get = setting_get,
     .setting_put = setting_put,
     .lease_get = lease_get,

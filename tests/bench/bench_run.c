@@ -110,7 +110,7 @@ static double tasks_per_s(const struct bench *bench) {
     if (sqlite3_open_v2(path, &db, SQLITE_OPEN_READONLY, NULL) != SQLITE_OK ||
         sqlite3_prepare_v2(db,
                            "SELECT count(*), min(started), "
-                           "max((SELECT max(at) FROM event), max(ended)) "
+                           "max((SELECT max(since) FROM job), max(ended)) "
                            "FROM attempt WHERE status = 'done'",
                            -1, &stmt, NULL) != SQLITE_OK ||
         sqlite3_step(stmt) != SQLITE_ROW)

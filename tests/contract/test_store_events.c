@@ -192,6 +192,47 @@ static void events_read_back_with_their_chain(void **state) {
     assert_int_equal(some_count, 0);
 }
 
+static void events_of_one_large_transaction_read_back_one_by_one(void **state) {
+    enum { MANY = 150 };
+    struct rig *rig = *state;
+    struct store_batch *batch = rig_batch(rig);
+    struct store_event *all, *some;
+    size_t count, some_count;
+    char id[16];
+    for (int i = 0; i < MANY; i++) {
+        snprintf(id, sizeof(id), "job%d", i);
+        struct job job = rig_command(id, id);
+        job.detail = i % 3 ? SPAN("") : SPAN("a\tb\\c\nd");
+        store_admit(batch, &job, NULL, 0, NULL, 0, NULL, 0);
+    }
+    assert_int_equal(rig_write(batch), STORE_DONE);
+    for (int i = 0; i < MANY; i++)
+        rig_move(rig, (uint64_t)i + 1, STATE_PENDING, STATE_EXECUTING, "start");
+    store_events(rig->store, 0, 0, 0, &rig->arena, &all, &count, NULL);
+    assert_int_equal(count, 2 * MANY);
+    for (size_t i = 0; i < count; i++) {
+        store_events(rig->store, i, 0, 1, &rig->arena, &some, &some_count,
+                     NULL);
+        assert_int_equal(some_count, 1);
+        assert_int_equal(some[0].seq, i + 1);
+        assert_int_equal(some[0].num, i % MANY + 1);
+        assert_true(span_equal(some[0].hash, all[i].hash));
+        assert_true(span_equal(some[0].prev_hash,
+                               i ? all[i - 1].hash : all[0].prev_hash));
+        if (i < MANY)
+            assert_true(span_equal(some[0].detail,
+                                   i % 3 ? SPAN("") : SPAN("a\tb\\c\nd")));
+    }
+    for (uint64_t num = 1; num <= MANY; num++) {
+        store_events(rig->store, 0, num, 0, &rig->arena, &some, &some_count,
+                     NULL);
+        assert_int_equal(some_count, 2);
+        assert_int_equal(some[0].seq, num);
+        assert_int_equal(some[1].seq, MANY + num);
+    }
+    assert_true(store_verify(rig->store, NULL));
+}
+
 /* ---- the crash of the memory store -------------------------------------- */
 
 static void a_crash_forgets_what_was_not_committed(void **state) {
@@ -224,6 +265,7 @@ int main(void) {
         RIG_TESTS(an_answer_may_submit_more),
         RIG_TESTS(refused_operations_write_no_event),
         RIG_TESTS(events_read_back_with_their_chain),
+        RIG_TESTS(events_of_one_large_transaction_read_back_one_by_one),
         RIG_TEST(a_crash_forgets_what_was_not_committed,
                  "a_crash_forgets_what_was_not_committed", memory),
     };

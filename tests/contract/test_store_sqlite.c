@@ -448,18 +448,25 @@ static void a_backup_is_a_registry_of_its_own(void **state) {
     assert_non_null(strstr(rig->err.text, "/nowhere/at/all"));
 }
 
+#define REPLACED(what_by_what)                                                 \
+    "UPDATE event SET lines = CAST(replace(CAST(lines AS TEXT), " what_by_what \
+    ") AS BLOB)"
+
 static void hands_in_the_file_are_noticed(void **state) {
     (void)state;
     static const struct {
         const char *sql, *part;
     } cases[] = {
-        {"UPDATE event SET reason = 'other' WHERE seq = 2", "hash of event 2"},
-        {"UPDATE event SET at = at + 1 WHERE seq = 1", "hash of event 1"},
+        {REPLACED("'admitted', 'other'") " WHERE seq = 2", "hash of event 2"},
+        {REPLACED("'move', 'hold'") " WHERE seq = 1", "hash of event 1"},
+        {"UPDATE event SET lines = CAST(lines || '.' AS BLOB) WHERE seq = 2",
+         "an event that this program does not know"},
+        {"UPDATE event SET lines = x'' WHERE seq = 2", "without their last"},
         {"DELETE FROM event WHERE seq = 2", "hash of event 3"},
         {"DELETE FROM event WHERE seq = 4", "events are missing"},
-        {"UPDATE event SET actor = 'uid:0', hash = zeroblob(32) WHERE seq = 4",
+        {"UPDATE event SET hash = zeroblob(32) WHERE seq = 4",
          "hash of event 4"},
-        {"UPDATE job SET id = 'x' WHERE num = 1", "hash of event 1"},
+        {"UPDATE job SET id = 'x' WHERE num = 1", "event 1 admitted 'a'"},
         {"UPDATE job SET state = 'D' WHERE num = 1", "the tally says"},
         {"UPDATE job SET holds = 1 WHERE num = 1", "jobs are held"},
         {"DELETE FROM job WHERE num = 2", "table: submission"},

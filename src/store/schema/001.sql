@@ -140,20 +140,12 @@ CREATE TABLE attempt (
     PRIMARY KEY (num, node, attempt)
 ) STRICT, WITHOUT ROWID;
 
--- The log. hash = SHA-256 over the hash before it and all fields (chain.h).
+-- The log: the events of a transaction that follow each other, as lines
+-- (event_pack.h). hash = that of the last of them: SHA-256 over the hash before
+-- it and all its fields (chain.h).
 CREATE TABLE event (
-    seq INTEGER PRIMARY KEY,
-    at INTEGER NOT NULL,
-    kind TEXT NOT NULL,
-    num INTEGER NOT NULL,
-    prev INTEGER NOT NULL, -- the event of this job before; 0 = none
-    id TEXT NOT NULL,      -- empty when it is the id of the job
-    from_state TEXT NOT NULL,
-    to_state TEXT NOT NULL,
-    attempt INTEGER NOT NULL,
-    actor TEXT NOT NULL,
-    reason TEXT NOT NULL,
-    detail TEXT NOT NULL,
+    seq INTEGER PRIMARY KEY, -- of the last event in it
+    lines BLOB NOT NULL,
     hash BLOB NOT NULL
 ) STRICT;
 

@@ -1,0 +1,30 @@
+/* The lines of the log: what is read is written again and read as the same. */
+#include <assert.h>
+
+#include "store/event_pack.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes);
+
+static void same(const struct store_event *a, const struct store_event *b) {
+    assert(a->seq == b->seq && a->at.ns == b->at.ns && a->kind == b->kind);
+    assert(a->num == b->num && a->from == b->from && a->to == b->to);
+    assert(a->attempt == b->attempt && span_equal(a->id, b->id));
+    assert(span_equal(a->actor, b->actor) && span_equal(a->reason, b->reason));
+    assert(span_equal(a->detail, b->detail));
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes) {
+    CLEANUP(arena_clear) struct arena arena = ARENA_INIT;
+    struct span rest = span_make(data, bytes);
+    struct store_event event, again;
+    uint64_t prev, prev_again;
+    while (event_pack_next(&rest, &arena, &event, &prev)) {
+        CLEANUP(text_clear) struct text line = TEXT_INIT;
+        event_pack_add(&line, &event, prev);
+        struct span back = text_span(&line);
+        assert(event_pack_next(&back, &arena, &again, &prev_again));
+        assert(prev == prev_again && back.len == 0);
+        same(&event, &again);
+    }
+    return 0;
+}
