@@ -121,6 +121,27 @@ static double peer(unsigned count) {
     return per_s;
 }
 
+/* ---- the disk ----------------------------------------------------------- */
+
+/* What a server without group commit pays for each job. */
+static double sync_us(void) {
+    enum { SYNCS = 101 };
+    static const char page[4096];
+    double took_us[SYNCS];
+    const char *path = bench_text("%s/sync", bench_dir());
+    int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+    for (int i = 0; i < SYNCS; i++) {
+        if (write(fd, page, sizeof(page)) != (ssize_t)sizeof(page))
+            bench_die("cannot write '%s'", path);
+        double begun_us = bench_wall_us();
+        if (fdatasync(fd) != 0)
+            bench_die("cannot sync '%s'", path);
+        took_us[i] = bench_wall_us() - begun_us;
+    }
+    close(fd);
+    return bench_median(took_us, SYNCS);
+}
+
 /* ---- side by side ------------------------------------------------------- */
 
 static void print(const char *what, const char *than, const double *mine,
@@ -143,7 +164,7 @@ static void print(const char *what, const char *than, const double *mine,
 int main(int argc, char **argv) {
     static double alone[ROUNDS_MOST], many[ROUNDS_MOST], batch[ROUNDS_MOST];
     static double bare1[ROUNDS_MOST], bare64[ROUNDS_MOST], bare100[ROUNDS_MOST];
-    static double theirs[ROUNDS_MOST];
+    static double theirs[ROUNDS_MOST], syncs_us[ROUNDS_MOST];
     struct served served;
     int rounds = argc > 2 ? atoi(argv[2]) : 3;
     if (argc < 2 || rounds < 1 || rounds > ROUNDS_MOST)
@@ -153,6 +174,7 @@ int main(int argc, char **argv) {
     served_make(&served, argv[1], 2);
     served_start(&served, argv[1]);
     for (int i = 0; i < rounds; i++) {
+        syncs_us[i] = sync_us();
         bare1[i] = bare_inserts_per_s(ALONE_COUNT, 1);
         alone[i] = ours(&served, 1, ALONE_COUNT);
         bare64[i] = bare_inserts_per_s(CALLERS_COUNT, CALLERS);
@@ -162,6 +184,8 @@ int main(int argc, char **argv) {
         batch[i] = ours_in_batches(&served);
     }
     served_stop(&served);
+    printf("submit: one fdatasync of this disk takes %.0f us\n",
+           bench_median(syncs_us, (size_t)rounds));
     print("submit, 1 client, 1 job each", "bare SQLite, 1 a commit", alone,
           bare1, rounds, 0.6);
     print("submit, 64 clients, 1 job each", "bare SQLite, 64 a commit", many,
