@@ -6,49 +6,24 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "wire/config_rows.h"
 #include "wire/ini.h"
 #include "wire/ref_name.h"
 #include "wire/schedule_spec.h"
 #include "wire/words.h"
 
-enum config_section {
-    SECTION_QUEUE,
-    SECTION_TARGET,
-    SECTION_SCHEDULE,
-    SECTION_SERVE,
-    SECTIONS
-};
-
-static const char *const section_names[SECTIONS] = {"queue", "target",
+const char *const config_section_names[SECTIONS] = {"queue", "target",
                                                     "schedule", "serve"};
 /* Written down in the manual already, built later. */
 static const char *const later_sections[] = {"approval", "fleet", "intake"};
 static const char *const later_serve_keys[] = {"heartbeat", "lose-after"};
-
-enum kind {
-    KIND_INT,
-    KIND_SECONDS,
-    KIND_OFF_SECONDS,
-    KIND_BYTES,
-    KIND_CHOICE,
-    KIND_TEXT,
-    KIND_COMMAND
-};
 
 #define PLACE_QUEUE(field) offsetof(struct config_queue, field)
 #define PLACE_TARGET(field) offsetof(struct config_target, field)
 #define PLACE_SCHEDULE(field) offsetof(struct config_schedule, field)
 #define PLACE_SERVE(field) offsetof(struct config_serve, field)
 
-static const struct row {
-    enum config_section section;
-    const char *key;
-    enum kind kind;
-    size_t place;
-    const char *usual;
-    int64_t least, most;
-    const char *choices, *meaning;
-} rows[CONFIG_KEYS] = {
+const struct config_row config_rows[CONFIG_KEYS] = {
 #define CONFIG_KEY(section, key, kind, field, usual, least, most, choices, \
                    meaning)                                                \
     {SECTION_##section, (key),   KIND_##kind, PLACE_##section(field),      \
@@ -101,8 +76,8 @@ static bool whole_seconds(struct span value, int64_t *ret) {
     return true;
 }
 
-static bool read_number(const struct row *row, struct span value, int64_t *ret,
-                        const struct spot *spot) {
+static bool read_number(const struct config_row *row, struct span value,
+                        int64_t *ret, const struct spot *spot) {
     static const char *const forms[] = {
         [KIND_INT] = "a number",
         [KIND_SECONDS] = "a duration such as 90, 15m, 2h",
@@ -126,8 +101,8 @@ static bool is_off(struct span value) {
            span_is(value, "false");
 }
 
-static bool read_choice(const struct row *row, struct span value, int64_t *ret,
-                        const struct spot *spot) {
+static bool read_choice(const struct config_row *row, struct span value,
+                        int64_t *ret, const struct spot *spot) {
     struct span choice, rest = span_of(row->choices);
     for (int64_t number = 0; span_cut(&rest, '|', &choice); number++) {
         if (span_equal(choice, value)) {
@@ -149,7 +124,7 @@ static bool read_command(struct config *config, struct span value,
     return true;
 }
 
-static bool read_value(struct config *config, const struct row *row,
+static bool read_value(struct config *config, const struct config_row *row,
                        struct span value, void *at, const struct spot *spot) {
     switch (row->kind) {
     case KIND_OFF_SECONDS:
@@ -177,9 +152,9 @@ static void put_defaults(struct config *config, enum config_section section,
                          char *at) {
     struct spot spot = {"default", 0, NULL};
     for (size_t k = 0; k < CONFIG_KEYS; k++)
-        if (rows[k].section == section)
-            read_value(config, &rows[k], span_of(rows[k].usual),
-                       at + rows[k].place, &spot);
+        if (config_rows[k].section == section)
+            read_value(config, &config_rows[k], span_of(config_rows[k].usual),
+                       at + config_rows[k].place, &spot);
 }
 
 void config_init(struct config *config) {
@@ -262,7 +237,8 @@ static bool refuse_unknown(const struct spot *spot, const char *what,
     return refuse(spot, "unknown %s '%s'", what, copy);
 }
 
-static bool is_one_of(struct span word, const char *const *list, size_t count) {
+bool config_word_among(struct span word, const char *const *list,
+                       size_t count) {
     for (size_t i = 0; i < count; i++)
         if (span_is(word, list[i]))
             return true;
@@ -272,30 +248,32 @@ static bool is_one_of(struct span word, const char *const *list, size_t count) {
 static bool find_section(struct span name, enum config_section *ret_section,
                          const struct spot *spot) {
     for (int s = 0; s < SECTIONS; s++) {
-        if (span_is(name, section_names[s])) {
+        if (span_is(name, config_section_names[s])) {
             *ret_section = (enum config_section)s;
             return true;
         }
     }
-    if (is_one_of(name, later_sections, COUNT(later_sections)))
+    if (config_word_among(name, later_sections, COUNT(later_sections)))
         return refuse(spot, "section [%.*s] is not available in this version",
                       (int)name.len, name.p);
-    return refuse_unknown(spot, "section", name, section_names, SECTIONS);
+    return refuse_unknown(spot, "section", name, config_section_names,
+                          SECTIONS);
 }
 
-static const struct row *find_row(enum config_section section, struct span key,
-                                  const struct spot *spot) {
+static const struct config_row *find_row(enum config_section section,
+                                         struct span key,
+                                         const struct spot *spot) {
     const char *known[CONFIG_KEYS + 1];
     size_t count = 0;
     for (size_t k = 0; k < CONFIG_KEYS; k++) {
-        if (rows[k].section != section)
+        if (config_rows[k].section != section)
             continue;
-        if (span_is(key, rows[k].key))
-            return &rows[k];
-        known[count++] = rows[k].key;
+        if (span_is(key, config_rows[k].key))
+            return &config_rows[k];
+        known[count++] = config_rows[k].key;
     }
     if (section == SECTION_SERVE &&
-        is_one_of(key, later_serve_keys, COUNT(later_serve_keys))) {
+        config_word_among(key, later_serve_keys, COUNT(later_serve_keys))) {
         refuse(spot, "key '%.*s' is not available in this version",
                (int)key.len, key.p);
         return NULL;
@@ -342,7 +320,7 @@ static bool set_check(struct config *config, struct config_target *target,
     return read_command(config, value, &check->command, "check", spot);
 }
 
-static bool value_fits(const struct row *row, struct span value,
+static bool value_fits(const struct config_row *row, struct span value,
                        const struct spot *spot) {
     if (!strcmp(row->key, "branch") && !ref_name_is_valid(value))
         return refuse(spot, "branch = '%.*s' is not a name git would take",
@@ -366,13 +344,14 @@ static bool set_key_of(struct config *config, enum config_section section,
                        struct span value, const struct spot *spot) {
     if (place->target && span_starts(key, "check."))
         return set_check(config, place->target, key, value, spot);
-    const struct row *row = find_row(section, key, spot);
+    const struct config_row *row = find_row(section, key, spot);
     if (!row)
         return false;
     if (!value_fits(row, value, spot) ||
         !read_value(config, row, value, place->at + row->place, spot))
         return false;
-    place->origins[row - rows] = (struct config_origin){spot->file, spot->line};
+    place->origins[row - config_rows] =
+        (struct config_origin){spot->file, spot->line};
     return true;
 }
 
@@ -408,7 +387,7 @@ static bool set_item(struct config *config, const struct ini_item *item,
             return false;
     } else if (item->label.len) {
         return refuse(spot, "section [%s] takes no label",
-                      section_names[section]);
+                      config_section_names[section]);
     }
     if (!item->key.len)
         return true;
@@ -501,188 +480,4 @@ struct set_limits config_set_limits(const struct config *config,
                                        (size_t)queue->max_depth};
     limits.symlinks = target && target->symlinks == SYMLINKS_ALLOW;
     return limits;
-}
-
-static struct span choice_name(const struct row *row, int64_t number) {
-    struct span choice, rest = span_of(row->choices);
-    while (span_cut(&rest, '|', &choice) && number)
-        number--;
-    return choice;
-}
-
-struct span config_blind_word(enum config_blind blind) {
-    return choice_name(&rows[CONFIG_TARGET_blind], blind);
-}
-
-bool config_blind_parse(struct span word, enum config_blind *ret_blind) {
-    int64_t number;
-    struct span choice, rest = span_of(rows[CONFIG_TARGET_blind].choices);
-    for (number = 0; span_cut(&rest, '|', &choice); number++)
-        if (span_equal(choice, word)) {
-            *ret_blind = (enum config_blind)number;
-            return true;
-        }
-    return false;
-}
-
-static struct span bytes_name(struct arena *arena, int64_t bytes) {
-    static const char units[] = "TGMK";
-    for (int i = 0; i < 4; i++) {
-        int shift = 10 * (4 - i);
-        if (bytes >> shift && !(bytes & ((INT64_C(1) << shift) - 1)))
-            return span_of(arena_printf(arena, "%lld%c",
-                                        (long long)(bytes >> shift), units[i]));
-    }
-    return span_of(arena_printf(arena, "%lld", (long long)bytes));
-}
-
-static struct span value_name(struct config *config, const struct row *row,
-                              const void *at) {
-    switch (row->kind) {
-    case KIND_CHOICE:
-        return choice_name(row, *(const int64_t *)at);
-    case KIND_TEXT:
-        return *(const struct span *)at;
-    case KIND_COMMAND:
-        return ((const struct config_command *)at)->text;
-    case KIND_BYTES:
-        return bytes_name(&config->arena, *(const int64_t *)at);
-    case KIND_OFF_SECONDS:
-        if (!*(const int64_t *)at)
-            return SPAN("off");
-        break;
-    case KIND_INT:
-    case KIND_SECONDS:
-        break;
-    }
-    return span_of(
-        arena_printf(&config->arena, "%lld", (long long)*(const int64_t *)at));
-}
-
-static bool keys_entry(struct config *config, enum config_section section,
-                       const char *at, struct span label,
-                       const struct config_origin *origins, size_t *left,
-                       struct config_entry *ret) {
-    for (size_t k = 0; k < CONFIG_KEYS; k++) {
-        if (rows[k].section != section || (*left)--)
-            continue;
-        *ret = (struct config_entry){
-            section_names[section],
-            label,
-            span_of(rows[k].key),
-            value_name(config, &rows[k], at + rows[k].place),
-            origins[k],
-            rows[k].meaning};
-        return true;
-    }
-    return false;
-}
-
-static bool section_entry(struct config *config, enum config_section section,
-                          const struct config_target *target, size_t *left,
-                          struct config_entry *ret) {
-    const char *at = target                     ? (const char *)target
-                     : section == SECTION_QUEUE ? (const char *)&config->queue
-                                                : (const char *)&config->serve;
-    if (keys_entry(config, section, at,
-                   target ? target->name : (struct span){0},
-                   target ? target->origins : config->origins, left, ret))
-        return true;
-    for (size_t i = 0; target && i < target->check_count; i++) {
-        const struct config_check *check = &target->checks[i];
-        if ((*left)--)
-            continue;
-        *ret = (struct config_entry){
-            section_names[section],
-            target->name,
-            span_of(arena_printf(&config->arena, "check.%.*s",
-                                 (int)check->name.len, check->name.p)),
-            check->command.text,
-            check->origin,
-            "must pass on the merged tree before the branch moves"};
-        return true;
-    }
-    return false;
-}
-
-bool config_next(struct config *config, size_t *cursor,
-                 struct config_entry *ret_entry) {
-    size_t left = (*cursor)++;
-    if (section_entry(config, SECTION_QUEUE, NULL, &left, ret_entry) ||
-        section_entry(config, SECTION_SERVE, NULL, &left, ret_entry))
-        return true;
-    for (size_t i = 0; i < config->target_count; i++)
-        if (section_entry(config, SECTION_TARGET, &config->targets[i], &left,
-                          ret_entry))
-            return true;
-    for (size_t i = 0; i < config->schedule_count; i++) {
-        const struct config_schedule *schedule = &config->schedules[i];
-        if (keys_entry(config, SECTION_SCHEDULE, (const char *)schedule,
-                       schedule->name, schedule->origins, &left, ret_entry))
-            return true;
-    }
-    return false;
-}
-
-static void put_section(const struct config_entry *entry, struct text *out) {
-    if (entry->label.len)
-        text_addf(out, "[%s \"%.*s\"]\n", entry->section, (int)entry->label.len,
-                  entry->label.p);
-    else
-        text_addf(out, "[%s]\n", entry->section);
-}
-
-void config_format(struct config *config, struct text *out) {
-    struct config_entry entry, last = {0};
-    for (size_t cursor = 0; config_next(config, &cursor, &entry);) {
-        if (last.section != entry.section ||
-            !span_equal(last.label, entry.label)) {
-            if (last.section)
-                text_addc(out, '\n');
-            put_section(&entry, out);
-        }
-        last = entry;
-        size_t start = out->len;
-        text_addspan(out, entry.key);
-        text_adds(out, " = ");
-        text_addspan(out, entry.value);
-        while (out->len - start < 40)
-            text_addc(out, ' ');
-        if (!entry.origin.file)
-            text_adds(out, "  default\n");
-        else if (entry.origin.line)
-            text_addf(out, "  %s:%u\n", entry.origin.file, entry.origin.line);
-        else
-            text_addf(out, "  %s\n", entry.origin.file);
-    }
-}
-
-/* Keys that mean nothing for the other way of applying. */
-static bool key_fits(const struct row *row, bool git) {
-    static const char *const git_only[] = {"git", "branch", "blind", "symlinks",
-                                           "committer"};
-    static const char *const command_only[] = {"command", "revert"};
-    struct span key = span_of(row->key);
-    return git ? !is_one_of(key, command_only, COUNT(command_only))
-               : !is_one_of(key, git_only, COUNT(git_only));
-}
-
-void config_target_write(struct config *config,
-                         const struct config_target *target, struct text *out) {
-    text_addf(out, "[target \"%.*s\"]\n", (int)target->name.len,
-              target->name.p);
-    for (size_t k = 0; k < CONFIG_KEYS; k++) {
-        if (rows[k].section != SECTION_TARGET ||
-            !key_fits(&rows[k], target->git.len))
-            continue;
-        struct span value =
-            value_name(config, &rows[k], (const char *)target + rows[k].place);
-        text_addf(out, "%s =%s%.*s\n", rows[k].key, value.len ? " " : "",
-                  (int)value.len, value.p ? value.p : "");
-    }
-    for (size_t i = 0; i < target->check_count; i++)
-        text_addf(out, "check.%.*s = %.*s\n", (int)target->checks[i].name.len,
-                  target->checks[i].name.p,
-                  (int)target->checks[i].command.text.len,
-                  target->checks[i].command.text.p);
 }
