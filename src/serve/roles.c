@@ -5,16 +5,14 @@
 #include <unistd.h>
 
 #include "base/log.h"
-#include "os/alarm.h"
 #include "os/clock.h"
 #include "os/fifo.h"
 #include "os/output.h"
 #include "serve/checker.h"
-#include "serve/clockwork.h"
+#include "serve/clock_role.h"
 #include "serve/intake.h"
 #include "serve/projection.h"
 #include "serve/prune.h"
-#include "serve/schedule_config.h"
 #include "serve/scheduler.h"
 #include "serve/worker.h"
 
@@ -44,10 +42,7 @@ struct roles {
     struct projection *projection;
     struct prequeue *prequeue;
     struct scheduler *scheduler;
-    struct clockwork *clockwork;
-    int alarm_fd; /* of the clockwork: the system's clock, also when set */
-    uv_poll_t alarm;
-    bool alarms;
+    struct clock_role *clock;
     struct api_roles hooks;
     struct mono poll_at, prune_at, stop_at;
     struct wall prequeue_next;
@@ -171,26 +166,6 @@ static void on_event(void *ctx, const struct store_event *event) {
         roles->reload = true;
 }
 
-/* Its times are those of the clock people set: what goes off then is a timer of
- * that clock, not the loop's. */
-static void turn_clockwork(struct roles *roles, struct wall now) {
-    struct wall next;
-    if (!roles->clockwork)
-        return;
-    clockwork_turn(roles->clockwork, now, clock_boot(), &next);
-    if (roles->options.once && next.ns > now.ns)
-        next = WALL_NEVER;
-    alarm_set(roles->alarm_fd, next);
-}
-
-static void on_alarm(uv_poll_t *poll, int status, int events) {
-    struct roles *roles = poll->data;
-    (void)status;
-    (void)events;
-    (void)alarm_drain(roles->alarm_fd);
-    roles_wake(roles);
-}
-
 static void turn(struct roles *roles) {
     struct wall now = clock_wall();
     struct wall next = WALL_NEVER;
@@ -206,7 +181,8 @@ static void turn(struct roles *roles) {
     look_around(roles, now);
     scan_prequeue(roles, now);
     roles->look = false;
-    turn_clockwork(roles, now);
+    if (roles->clock)
+        clock_role_turn(roles->clock, now, roles->options.once);
     if (roles->scheduler &&
         !scheduler_turn(roles->scheduler, now, &next, &err)) {
         lost(roles, err.text);
@@ -438,17 +414,8 @@ static bool start_scheduler(struct roles *roles, struct err *err) {
     return scheduler_start(roles->scheduler, clock_wall(), exec, err);
 }
 
-static bool start_clockwork(struct roles *roles, struct err *err) {
-    struct base *base = roles->base;
-    struct clockwork_options options = {.host = span_of(base->host)};
-    struct wall now = clock_wall();
-    if (!(roles->options.roles & DAEMON_CLOCK))
-        return true;
-    if (!schedule_config_store(base, now, err) ||
-        !alarm_open(&roles->alarm_fd, err))
-        return false;
-    roles->clockwork = clockwork_new(base->store, &options, now, clock_boot());
-    return clockwork_start(roles->clockwork, err);
+static void on_clock(void *ctx) {
+    roles_wake(ctx);
 }
 
 static bool start_parts(struct roles *roles, uv_loop_t *loop, struct err *err) {
@@ -459,7 +426,10 @@ static bool start_parts(struct roles *roles, uv_loop_t *loop, struct err *err) {
         !start_worker(roles, loop, err) ||
         !projection_open(base, &roles->projection, err) ||
         !projection_recover(roles->projection, clock_wall(), err) ||
-        !start_scheduler(roles, err) || !start_clockwork(roles, err))
+        !start_scheduler(roles, err))
+        return false;
+    if ((roles->options.roles & DAEMON_CLOCK) &&
+        !clock_role_open(loop, base, on_clock, roles, &roles->clock, err))
         return false;
     if (roles->options.roles & DAEMON_PREQUEUE) {
         roles->checker = checker_new(base, worker_guard(roles->worker), NULL);
@@ -478,15 +448,6 @@ static void listen_to_triggers(struct roles *roles, uv_loop_t *loop) {
         role->polls = true;
         uv_poll_start(&role->poll, UV_READABLE, on_fifo);
     }
-}
-
-static void listen_to_alarm(struct roles *roles, uv_loop_t *loop) {
-    if (!roles->clockwork)
-        return;
-    uv_poll_init(loop, &roles->alarm, roles->alarm_fd);
-    roles->alarm.data = roles;
-    roles->alarms = true;
-    uv_poll_start(&roles->alarm, UV_READABLE, on_alarm);
 }
 
 static void set_hooks(struct roles *roles) {
@@ -509,7 +470,6 @@ bool roles_open(uv_loop_t *loop, const struct roles_options *options,
     roles->base = options->base;
     for (int i = 0; i < ROLE_COUNT; i++)
         roles->role[i].lock_fd = roles->role[i].fifo_fd = -1;
-    roles->alarm_fd = -1;
     uv_async_init(loop, &roles->async, on_async);
     uv_timer_init(loop, &roles->timer);
     roles->async.data = roles->timer.data = roles;
@@ -520,7 +480,6 @@ bool roles_open(uv_loop_t *loop, const struct roles_options *options,
         return false;
     }
     listen_to_triggers(roles, loop);
-    listen_to_alarm(roles, loop);
     store_listen(roles->base->store, on_event, roles);
     set_hooks(roles);
     roles_wake(roles);
@@ -533,10 +492,8 @@ bool roles_reload(struct roles *roles, struct err *err) {
     struct scheduler_options options;
     if (!base_reload(roles->base, err))
         return false;
-    struct err wrong = {0};
-    if (roles->clockwork &&
-        !schedule_config_store(roles->base, clock_wall(), &wrong))
-        log_error("schedules stay as they were: %s", wrong.text);
+    if (roles->clock)
+        clock_role_reload(roles->clock, clock_wall());
     if (roles->worker)
         worker_configure(roles->worker, &roles->base->config);
     if (roles->scheduler) {
@@ -555,7 +512,7 @@ bool roles_idle(struct roles *roles) {
                          !prequeue_is_idle(roles->prequeue))))
         return false;
     if (projection_is_due(roles->projection) ||
-        (roles->clockwork && !clockwork_idle(roles->clockwork)))
+        (roles->clock && !clock_role_idle(roles->clock)))
         return false;
     return roles->scheduler ? scheduler_idle(roles->scheduler)
                             : store_is_idle(roles->base->store);
@@ -586,8 +543,8 @@ void roles_stop(struct roles *roles, int64_t drain_ms) {
     roles->stopping = DRAINING;
     if (roles->scheduler)
         scheduler_drain(roles->scheduler);
-    if (roles->clockwork)
-        clockwork_drain(roles->clockwork);
+    if (roles->clock)
+        clock_role_drain(roles->clock);
     roles_wake(roles);
 }
 
@@ -595,31 +552,33 @@ static void free_roles(struct roles *roles) {
     void (*closed)(void *) = roles->closed;
     void *ctx = roles->closed_ctx;
     output_close(roles->output);
-    if (roles->alarm_fd >= 0)
-        close(roles->alarm_fd);
     give_roles(roles);
     free(roles);
     if (closed)
         closed(ctx);
 }
 
-static void on_closed(uv_handle_t *handle) {
-    struct roles *roles = handle->data;
+static void on_part_closed(void *ctx) {
+    struct roles *roles = ctx;
     if (--roles->open_handles == 0)
         free_roles(roles);
 }
 
+static void on_closed(uv_handle_t *handle) {
+    on_part_closed(handle->data);
+}
+
 static void close_handles(struct roles *roles) {
     roles->open_handles = 2;
+    if (roles->clock) {
+        roles->open_handles++;
+        clock_role_close(roles->clock, on_part_closed, roles);
+    }
     for (int i = 0; i < ROLE_COUNT; i++)
         if (roles->role[i].polls) {
             roles->open_handles++;
             uv_close((uv_handle_t *)&roles->role[i].poll, on_closed);
         }
-    if (roles->alarms) {
-        roles->open_handles++;
-        uv_close((uv_handle_t *)&roles->alarm, on_closed);
-    }
     uv_close((uv_handle_t *)&roles->async, on_closed);
     uv_close((uv_handle_t *)&roles->timer, on_closed);
 }
@@ -638,12 +597,10 @@ void roles_close(struct roles *roles, void (*closed)(void *ctx), void *ctx) {
     prequeue_free(roles->prequeue);
     checker_free(roles->checker);
     scheduler_free(roles->scheduler);
-    clockwork_free(roles->clockwork);
     projection_close(roles->projection);
     roles->prequeue = NULL;
     roles->checker = NULL;
     roles->scheduler = NULL;
-    roles->clockwork = NULL;
     roles->projection = NULL;
     if (roles->worker)
         worker_close(roles->worker, on_worker_closed, roles);
