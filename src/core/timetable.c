@@ -112,7 +112,7 @@ static int64_t reach(const struct timetable *timetable,
 static void shift(struct timetable *timetable, struct timed *timed,
                   int64_t high_s, int64_t by_s) {
     if (by_s > 0) {
-        timed->lost_s = high_s;
+        timed->lost_s = less_of(high_s, timetable->system_s);
         timed->lost_by_s = by_s;
     }
     stand(timetable, timed, high_s - by_s);
@@ -207,8 +207,9 @@ void timed_live(struct timed *timed, int more) {
 
 void timetable_zone(struct timetable *timetable, struct timed *timed,
                     struct cron_zone *zone) {
-    int64_t high_s = reach(timetable, timed);
-    int32_t before_s = zone_offset(timed, high_s);
+    /* Both zones are asked about the tick before, wherever it stands. */
+    int64_t at = timetable->system_s;
+    int32_t before_s = zone_offset(timed, at);
     if (zone == timed->rule.zone)
         return;
     if (zone)
@@ -216,7 +217,8 @@ void timetable_zone(struct timetable *timetable, struct timed *timed,
     cron_zone_unref(timed->rule.zone);
     timed->rule.zone = zone;
     if (has_zone(timed) && !timed->rests)
-        shift(timetable, timed, high_s, zone_offset(timed, high_s) - before_s);
+        shift(timetable, timed, reach(timetable, timed),
+              zone_offset(timed, at) - before_s);
 }
 
 /* The clock went back. */
