@@ -503,6 +503,8 @@ static void close_post(struct post *post) {
         close(spare.theirs);
     }
     guard_lease_close(&life->lease);
+    if (life->lowered) /* the root of cgroups may not be ours to write to */
+        rights_raise();
     process_end_orphans(LAST_WAIT_MS);
     cgroup_tree_close(&life->tree, LAST_WAIT_MS);
     tell_over(post);

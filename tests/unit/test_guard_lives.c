@@ -275,6 +275,19 @@ static void next_life_ends_what_the_last_left(const char *cgroup_root) {
     world_free(world);
 }
 
+/* "cgroup PATH", or more behind it. */
+static void guard_that_ends_leaves_no_cgroup(void **state) {
+    struct world *world = *state;
+    char path[PATH_MAX];
+    need_cgroup(world);
+    run_sh(world, 1, "exit 0");
+    assert_int_equal(sscanf(guard_mode(world->guard), "cgroup %4095s", path),
+                     1);
+    assert_int_equal(access(path, F_OK), 0);
+    world_close_guard(world);
+    assert_int_equal(access(path, F_OK), -1);
+}
+
 static void next_life_finds_nothing_running(void **state) {
     (void)state;
     next_life_ends_what_the_last_left(NULL);
@@ -303,6 +316,7 @@ int main(int argc, char **argv) {
         GROUPS(background_jobs_of_the_group_end_with_it),
         GROUPS(without_cgroup_the_end_tells_of_survivors),
         GROUPS(guard_that_dies_is_told),
+        CASE(guard_that_ends_leaves_no_cgroup),
         cmocka_unit_test(killed_client_leaves_no_task),
         cmocka_unit_test(killed_client_leaves_no_task_without_cgroup),
         cmocka_unit_test(next_life_finds_nothing_running),
