@@ -224,7 +224,7 @@ static bool find_clock(struct call *call, const struct base *base,
 }
 
 /* What is wrong with a schedule; NULL: nothing. */
-static const char *schedule_fault(struct call *call,
+static const char *schedule_fault(struct call *call, struct cron_zones *zones,
                                   const struct store_schedule *row) {
     struct schedule_spec spec;
     struct timed_rule rule;
@@ -232,7 +232,7 @@ static const char *schedule_fault(struct call *call,
     int64_t due;
 
     if (!schedule_spec_parse(row->spec, &call->arena, &spec, &err) ||
-        !schedule_rule_make(&spec, row->name, row->seed, NULL, &rule, &err))
+        !schedule_rule_make(&spec, row->name, row->seed, zones, &rule, &err))
         return arena_printf(&call->arena, "%.*s: %s", (int)row->name.len,
                             row->name.p, err.text);
     bool fires = schedule_rule_next(&rule, wall_s(clock_wall()), &due);
@@ -253,14 +253,16 @@ static bool find_schedules(struct call *call, const struct base *base,
         finding(as_json, "schedules", false, "", err.text);
         return false;
     }
+    struct cron_zones *zones = cron_zones_new(0); /* each is read once */
     for (size_t i = 0; i < count; i++) {
-        const char *fault = schedule_fault(call, &rows[i]);
+        const char *fault = schedule_fault(call, zones, &rows[i]);
         if (fault == NULL)
             continue;
         finding(as_json, "schedule", false, fault,
                 "see `pointsman cron check` and `cron list`");
         wrong++;
     }
+    cron_zones_free(zones);
     if (wrong == 0)
         finding(as_json, "schedules", true,
                 arena_printf(&call->arena, "%zu", count), "each fires again");
