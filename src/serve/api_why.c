@@ -3,6 +3,7 @@
 #include "serve/api_call.h"
 
 #include "os/lock.h"
+#include "serve/approvals.h"
 #include "serve/base.h"
 #include "serve/job_json.h"
 #include "serve/why.h"
@@ -114,6 +115,34 @@ static void reason_json(struct api_call *call, const struct job *job,
     text_addc(&call->out, '\n');
 }
 
+/* What an approval it waits for lacks. */
+static bool why_approval(struct api_call *call, const struct job *job,
+                         struct why *why) {
+    struct approval_state state;
+    struct err err = {0};
+    CLEANUP(text_clear) struct text text = TEXT_INIT;
+    if (!call->api->options.base)
+        return true;
+    if (!approvals_read(call->api->options.base, call->api->options.store, job,
+                        NULL, api_now(call), &call->arena, &state, &err)) {
+        api_fail(call, &err);
+        return false;
+    }
+    if (state.verdict.policy == NULL)
+        return true;
+    approval_tell(&state.verdict, &text);
+    struct scheduler_reason *reasons =
+        arena_alloc(&call->arena, (why->count + 1) * sizeof(*reasons));
+    if (why->count > 0)
+        memcpy(reasons, why->reasons, why->count * sizeof(*reasons));
+    reasons[why->count++] = (struct scheduler_reason){
+        .kind = "approval",
+        .id = SPAN(""),
+        .text = arena_span(&call->arena, text_span(&text))};
+    why->reasons = reasons;
+    return true;
+}
+
 void api_why(struct api_call *call) {
     static const char *const keys[] = {NULL};
     const struct api_roles *roles = call->api->options.roles;
@@ -135,6 +164,8 @@ void api_why(struct api_call *call) {
         api_fail(call, &err);
         return;
     }
+    if (waits && (job.holds & HOLD_APPROVAL) && !why_approval(call, &job, &why))
+        return;
     if (why.count == 0) {
         one = waits ? (struct scheduler_reason){
                           .kind = "next",

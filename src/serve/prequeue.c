@@ -2,6 +2,7 @@
 
 #include "base/log.h"
 #include "os/dir.h"
+#include "serve/approvals.h"
 #include "serve/drop.h"
 #include "serve/prequeue_parts.h"
 #include "serve/projection_parts.h"
@@ -69,6 +70,7 @@ static unsigned add_admission(struct prequeue *prequeue,
     job->actor =
         span_of(arena_printf(&entry->arena, "uid:%ld", (long)job->uid));
     job->cause = SPAN("person");
+    approvals_admit(prequeue->base, record, prequeue->now, &entry->arena);
     job->admitted = prequeue->now;
     store_batch_actor(batch, prequeue->now, job->actor);
     return store_admit(batch, job, record->edges, record->edge_count,
@@ -211,6 +213,9 @@ bool prequeue_scan(struct prequeue *prequeue, struct wall now,
     prequeue->due = false; /* verdicts that came meanwhile were judged */
     admit_ready(prequeue, entries, count, &first);
     clear_up(prequeue, ret_next);
+    if (first.kind == ERR_NONE &&
+        !approvals_expire(prequeue->base, now, &first))
+        log_error("cannot look for approvals that expired: %s", first.text);
     if (first.kind == ERR_NONE)
         return true;
     return err_set(err, first.kind, "%s", first.text);

@@ -237,6 +237,9 @@ struct retry_verdict decide_end(struct scheduler *scheduler,
  * read, logged. */
 bool takeback_members(struct scheduler *scheduler, const struct job *rb,
                       const struct rollback_decision *decision);
+/* Who approved a change, for its trailers (scheduler_start.c). */
+void take_approvals(struct scheduler *scheduler, struct arena *arena,
+                    struct run_order *order);
 struct wall rollback_next(const struct scheduler *scheduler);
 
 /* the fence (scheduler_fence.c) */

@@ -458,7 +458,10 @@ static void revert_committed(struct scheduler *scheduler) {
     };
     attempt->is_started = attempt->is_lasting = true;
     scheduler->running++;
+    struct arena arena = ARENA_INIT;
+    take_approvals(scheduler, &arena, &order);
     scheduler->runner.start(scheduler->runner.ctx, &order);
+    arena_clear(&arena);
     if (attempt->card->killer != RETRY_NOBODY)
         scheduler->runner.stop(scheduler->runner.ctx, attempt->handle,
                                RUN_STOP_TERM);

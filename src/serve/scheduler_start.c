@@ -366,8 +366,8 @@ static void start_failed(struct scheduler *scheduler, struct attempt *attempt) {
     offer_num(scheduler, num);
 }
 
-/* Who approved a change, for its trailers: from its events. */
-static void take_approvals(struct scheduler *scheduler, struct arena *arena,
+/* From its events. */
+void take_approvals(struct scheduler *scheduler, struct arena *arena,
                            struct run_order *order) {
     struct store_event *events;
     size_t count, kept = 0;

@@ -1,5 +1,7 @@
 #include "serve/set_rules.h"
 
+#include "serve/approvals.h"
+
 #include <stdio.h>
 
 enum { FUTURE_MS = 300 * 1000 };
@@ -142,6 +144,8 @@ bool set_rule(const struct base *base, const struct candidate *candidate,
     }
     if (!can_be_done(candidate, why) ||
         !target_allows(base, candidate, ret_target, why))
+        return true;
+    if (approvals_refuse(base, candidate, (*ret_target)->name, now, why))
         return true;
     if (!may_supersede(base, candidate, &may, why, err))
         return false;

@@ -6,21 +6,23 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "core/job.h"
 #include "wire/config_rows.h"
 #include "wire/ini.h"
 #include "wire/ref_name.h"
 #include "wire/schedule_spec.h"
 #include "wire/words.h"
 
-const char *const config_section_names[SECTIONS] = {"queue", "target",
-                                                    "schedule", "serve"};
+const char *const config_section_names[SECTIONS] = {
+    "queue", "target", "schedule", "approval", "serve"};
 /* Written down in the manual already, built later. */
-static const char *const later_sections[] = {"approval", "fleet", "intake"};
+static const char *const later_sections[] = {"fleet", "intake"};
 static const char *const later_serve_keys[] = {"heartbeat", "lose-after"};
 
 #define PLACE_QUEUE(field) offsetof(struct config_queue, field)
 #define PLACE_TARGET(field) offsetof(struct config_target, field)
 #define PLACE_SCHEDULE(field) offsetof(struct config_schedule, field)
+#define PLACE_APPROVAL(field) offsetof(struct config_approval, field)
 #define PLACE_SERVE(field) offsetof(struct config_serve, field)
 
 const struct config_row config_rows[CONFIG_KEYS] = {
@@ -168,6 +170,7 @@ void config_clear(struct config *config) {
         free(config->targets[i].checks);
     free(config->targets);
     free(config->schedules);
+    free(config->approvals);
     arena_clear(&config->arena);
     *config = (struct config){0};
 }
@@ -224,6 +227,27 @@ static struct config_schedule *open_schedule(struct config *config,
                                  .origin = {spot->file, spot->line}};
     put_defaults(config, SECTION_SCHEDULE, (char *)schedule);
     return schedule;
+}
+
+static struct config_approval *open_approval(struct config *config,
+                                             struct span name,
+                                             const struct spot *spot) {
+    for (size_t i = 0; i < config->approval_count; i++)
+        if (span_equal(config->approvals[i].name, name))
+            return &config->approvals[i];
+    if (name.len == 0) {
+        refuse(spot, "a policy needs a name: [approval \"prod\"]");
+        return NULL;
+    }
+    config->approvals = mem_grow(config->approvals, config->approval_count + 1,
+                                 sizeof *config->approvals);
+    struct config_approval *approval =
+        &config->approvals[config->approval_count++];
+    *approval =
+        (struct config_approval){.name = arena_span(&config->arena, name),
+                                 .origin = {spot->file, spot->line}};
+    put_defaults(config, SECTION_APPROVAL, (char *)approval);
+    return approval;
 }
 
 static bool refuse_unknown(const struct spot *spot, const char *what,
@@ -365,6 +389,13 @@ static bool open_labelled(struct config *config, enum config_section section,
         *ret_place = (struct place){(char *)schedule, schedule->origins, NULL};
         return true;
     }
+    if (section == SECTION_APPROVAL) {
+        struct config_approval *approval = open_approval(config, label, spot);
+        if (!approval)
+            return false;
+        *ret_place = (struct place){(char *)approval, approval->origins, NULL};
+        return true;
+    }
     if (!label.len)
         return refuse(spot, "a target needs a name: [target \"main\"]");
     struct config_target *target = open_target(config, label, spot);
@@ -382,7 +413,8 @@ static bool set_item(struct config *config, const struct ini_item *item,
     struct place place = {section == SECTION_QUEUE ? (char *)&config->queue
                                                    : (char *)&config->serve,
                           config->origins, NULL};
-    if (section == SECTION_TARGET || section == SECTION_SCHEDULE) {
+    if (section == SECTION_TARGET || section == SECTION_SCHEDULE ||
+        section == SECTION_APPROVAL) {
         if (!open_labelled(config, section, item->label, &place, spot))
             return false;
     } else if (item->label.len) {
@@ -458,7 +490,24 @@ static bool schedule_finish(const struct config_schedule *schedule,
                   schedule->name.p, lacks);
 }
 
+static bool approval_finish(const struct config_approval *approval,
+                            struct err *err) {
+    struct config_origin origin = approval->origins[CONFIG_APPROVAL_class];
+    struct spot spot = {origin.file ? origin.file : approval->origin.file,
+                        origin.file ? origin.line : approval->origin.line, err};
+    struct span rest = approval->class, word;
+    enum job_class job_class;
+    while (rest.len > 0 && span_cut(&rest, ',', &word))
+        if (!job_class_parse(span_trim(word), &job_class))
+            return refuse(&spot, "class '%.*s': RB, EM, BF and DC are classes",
+                          (int)word.len, word.p);
+    return true;
+}
+
 bool config_finish(struct config *config, struct err *err) {
+    for (size_t i = 0; i < config->approval_count; i++)
+        if (!approval_finish(&config->approvals[i], err))
+            return false;
     for (size_t i = 0; i < config->schedule_count; i++)
         if (!schedule_finish(&config->schedules[i], err))
             return false;

@@ -20,6 +20,7 @@
 /* Numbers of the choices, in the order config.def gives them. */
 enum config_closure { CLOSURE_DEPS, CLOSURE_DEPS_FILES };
 enum config_blind { BLIND_UNCHANGED, BLIND_DENY, BLIND_ALLOW };
+enum config_unapproved { UNAPPROVED_HOLD, UNAPPROVED_REFUSE };
 enum config_symlinks { SYMLINKS_DENY, SYMLINKS_ALLOW };
 
 /* A command line taken apart; count 0: not set. */
@@ -40,6 +41,7 @@ struct config_command {
 #define CONFIG_FIELD_QUEUE(kind, field) CONFIG_C_##kind field;
 #define CONFIG_FIELD_TARGET(kind, field)
 #define CONFIG_FIELD_SCHEDULE(kind, field)
+#define CONFIG_FIELD_APPROVAL(kind, field)
 #define CONFIG_FIELD_SERVE(kind, field)
 #define CONFIG_KEY(section, key, kind, field, ...) \
     CONFIG_FIELD_##section(kind, field)
@@ -107,9 +109,23 @@ struct config_schedule {
 #include "wire/config.def"
 };
 #undef CONFIG_KEY
+#undef CONFIG_FIELD_SCHEDULE
+#undef CONFIG_FIELD_APPROVAL
+#define CONFIG_FIELD_SCHEDULE(kind, field)
+#define CONFIG_FIELD_APPROVAL(kind, field) CONFIG_C_##kind field;
+#define CONFIG_KEY(section, key, kind, field, ...) \
+    CONFIG_FIELD_##section(kind, field)
+struct config_approval {
+    struct span name;
+    struct config_origin origin; /* its first section line */
+    struct config_origin origins[CONFIG_KEYS];
+#include "wire/config.def"
+};
+#undef CONFIG_KEY
 #undef CONFIG_FIELD_QUEUE
 #undef CONFIG_FIELD_TARGET
 #undef CONFIG_FIELD_SCHEDULE
+#undef CONFIG_FIELD_APPROVAL
 #undef CONFIG_FIELD_SERVE
 
 struct config {
@@ -119,6 +135,8 @@ struct config {
     size_t target_count;
     struct config_schedule *schedules; /* likewise */
     size_t schedule_count;
+    struct config_approval *approvals; /* likewise */
+    size_t approval_count;
     struct config_origin origins[CONFIG_KEYS]; /* of queue and serve */
     struct arena arena;                        /* holds all of it */
 };

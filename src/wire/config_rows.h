@@ -8,6 +8,7 @@ enum config_section {
     SECTION_QUEUE,
     SECTION_TARGET,
     SECTION_SCHEDULE,
+    SECTION_APPROVAL,
     SECTION_SERVE,
     SECTIONS
 };

@@ -123,6 +123,12 @@ bool config_next(struct config *config, size_t *cursor,
                        schedule->name, schedule->origins, &left, ret_entry))
             return true;
     }
+    for (size_t i = 0; i < config->approval_count; i++) {
+        const struct config_approval *approval = &config->approvals[i];
+        if (keys_entry(config, SECTION_APPROVAL, (const char *)approval,
+                       approval->name, approval->origins, &left, ret_entry))
+            return true;
+    }
     return false;
 }
 

@@ -1,0 +1,165 @@
+#include "core/approval.h"
+
+/* ---- patterns ------------------------------------------------------------ */
+
+static struct span behind(struct span span, size_t count) {
+    return span_make(span.p + count, span.len - count);
+}
+
+/* Goes back to the last star only: with two kinds of star, to the last of each
+ * kind; so the cost is at most the product of the lengths. */
+bool path_matches(struct span pattern, struct span path) {
+    struct span star = {NULL, 0}, star_at = {NULL, 0};
+    struct span deep = {NULL, 0}, deep_at = {NULL, 0};
+    while (true) {
+        if (pattern.len >= 2 && pattern.p[0] == '*' && pattern.p[1] == '*') {
+            pattern = deep = behind(pattern, 2);
+            deep_at = path;
+            star.p = NULL;
+        } else if (pattern.len > 0 && pattern.p[0] == '*') {
+            pattern = star = behind(pattern, 1);
+            star_at = path;
+        } else if (pattern.len > 0 && path.len > 0 &&
+                   (pattern.p[0] == path.p[0] ||
+                    (pattern.p[0] == '?' && path.p[0] != '/'))) {
+            pattern = behind(pattern, 1);
+            path = behind(path, 1);
+        } else if (pattern.len == 0 && path.len == 0) {
+            return true;
+        } else if (star.p && star_at.len > 0 && star_at.p[0] != '/') {
+            path = star_at = behind(star_at, 1);
+            pattern = star;
+        } else if (deep.p && deep_at.len > 0) {
+            path = deep_at = behind(deep_at, 1);
+            pattern = deep;
+            star.p = NULL;
+        } else {
+            return false;
+        }
+    }
+}
+
+/* ---- policies ------------------------------------------------------------ */
+
+static bool any_path(const struct approval_policy *policy,
+                     const struct approval_subject *subject) {
+    /* A rollback names no files, and reaches any. */
+    if (policy->path.len == 0 || subject->touch_count == 0)
+        return true;
+    for (size_t i = 0; i < subject->touch_count; i++)
+        if (path_matches(policy->path, subject->touches[i].path))
+            return true;
+    return false;
+}
+
+bool approval_applies(const struct approval_policy *policy,
+                      const struct approval_subject *subject) {
+    return (policy->classes == 0 ||
+            (policy->classes & 1u << subject->job_class) != 0) &&
+           (policy->target.len == 0 ||
+            span_equal(policy->target, subject->target)) &&
+           any_path(policy, subject);
+}
+
+static bool role_fits(const struct approval_policy *policy,
+                      const struct approval_given *given) {
+    struct span rest = policy->role, one;
+    if (policy->role.len == 0)
+        return true;
+    if (span_is(policy->role, "operator"))
+        return given->is_operator;
+    while (span_cut(&rest, ',', &one))
+        if (span_equal(span_trim(one), given->who))
+            return true;
+    return false;
+}
+
+static bool counts(const struct approval_policy *policy,
+                   const struct approval_subject *subject,
+                   const struct approval_given *given, struct wall now) {
+    bool expired = policy->expires_ms > 0 &&
+                   wall_ms_since(now, given->at) > policy->expires_ms;
+    return !expired && !span_equal(given->who, subject->submitter) &&
+           role_fits(policy, given);
+}
+
+static bool said_before(const struct approval_policy *policy,
+                        const struct approval_subject *subject,
+                        const struct approval_given *given, size_t at,
+                        struct wall now) {
+    for (size_t i = 0; i < at; i++)
+        if (span_equal(given[i].who, given[at].who) &&
+            counts(policy, subject, &given[i], now))
+            return true;
+    return false;
+}
+
+static bool has_ticket(const struct approval_policy *policy,
+                       const struct approval_subject *subject,
+                       const struct approval_given *given, size_t count) {
+    if (policy->ticket.len == 0)
+        return true;
+    for (size_t i = 0; i < subject->ticket_count; i++)
+        if (path_matches(policy->ticket, subject->tickets[i]))
+            return true;
+    for (size_t i = 0; i < count; i++)
+        if (given[i].ticket.len > 0 &&
+            path_matches(policy->ticket, given[i].ticket))
+            return true;
+    return false;
+}
+
+static struct approval_verdict judge_one(const struct approval_policy *policy,
+                                         const struct approval_subject *subject,
+                                         const struct approval_given *given,
+                                         size_t count, struct wall now) {
+    struct approval_verdict verdict = {.outcome = APPROVAL_ENOUGH,
+                                       .policy = policy};
+    for (size_t i = 0; i < count; i++)
+        verdict.have += counts(policy, subject, &given[i], now) &&
+                        !said_before(policy, subject, given, i, now);
+    verdict.lacks_ticket = !has_ticket(policy, subject, given, count);
+    if (verdict.have < policy->count || verdict.lacks_ticket)
+        verdict.outcome = policy->refuse ? APPROVAL_REFUSE
+                          : policy->late ? APPROVAL_LATE
+                                         : APPROVAL_HOLD;
+    return verdict;
+}
+
+struct approval_verdict approval_judge(const struct approval_policy *policies,
+                                       size_t policy_count,
+                                       const struct approval_subject *subject,
+                                       const struct approval_given *given,
+                                       size_t given_count, struct wall now) {
+    struct approval_verdict hardest = {.outcome = APPROVAL_FREE};
+    for (size_t i = 0; i < policy_count; i++) {
+        if (!approval_applies(&policies[i], subject))
+            continue;
+        struct approval_verdict one =
+            judge_one(&policies[i], subject, given, given_count, now);
+        if (one.outcome > hardest.outcome)
+            hardest = one;
+    }
+    return hardest;
+}
+
+bool approval_may(const struct approval_policy *policies, size_t policy_count,
+                  const struct approval_subject *subject,
+                  const struct approval_given *given) {
+    for (size_t i = 0; i < policy_count; i++)
+        if (approval_applies(&policies[i], subject) &&
+            counts(&policies[i], subject, given, given->at))
+            return true;
+    return false;
+}
+
+void approval_tell(const struct approval_verdict *verdict, struct text *out) {
+    const struct approval_policy *policy = verdict->policy;
+    text_addf(out, "approval '%.*s': %u of %u", (int)policy->name.len,
+              policy->name.p, verdict->have, policy->count);
+    if (policy->role.len > 0)
+        text_addf(out, ", by %.*s", (int)policy->role.len, policy->role.p);
+    if (verdict->lacks_ticket)
+        text_addf(out, ", with a ticket like %.*s", (int)policy->ticket.len,
+                  policy->ticket.p);
+}

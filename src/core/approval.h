@@ -1,0 +1,82 @@
+/* Who must agree before a change set goes on (spec/change-queue.md §9.1): rows
+ * of policy by class, target and path. Pure. */
+#ifndef POINTSMAN_CORE_APPROVAL_H
+#define POINTSMAN_CORE_APPROVAL_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/text.h"
+#include "base/time.h"
+#include "core/job.h"
+
+struct approval_policy {
+    struct span name;
+    unsigned classes;   /* bits of 1 << class; 0: all */
+    struct span target; /* empty: all */
+    struct span path;   /* a pattern one of its paths matches; empty: all */
+    struct span ticket; /* a pattern one ticket must match; empty: none */
+    struct span role;   /* "operator"; else actors with commas ("uid:7");
+                           empty: anybody but the submitter */
+    unsigned count;     /* of people */
+    bool late;          /* may come after the fact */
+    bool refuse;        /* at the door, instead of holding it */
+    int64_t expires_ms; /* an approval counts so long; 0: for ever */
+};
+
+/* The set in question. */
+struct approval_subject {
+    enum job_class job_class;
+    struct span target;
+    struct span submitter; /* "uid:1000" */
+    const struct job_touch *touches;
+    size_t touch_count;
+    const struct span *tickets; /* lines of ##approval */
+    size_t ticket_count;
+};
+
+struct approval_given {
+    struct span who; /* "uid:7" */
+    bool is_operator;
+    struct span ticket; /* may be empty */
+    struct wall at;
+};
+
+enum approval_outcome {
+    APPROVAL_FREE, /* no policy asks for any */
+    APPROVAL_ENOUGH,
+    APPROVAL_LATE, /* it may go on, the approval is owed */
+    APPROVAL_HOLD,
+    APPROVAL_REFUSE
+};
+
+struct approval_verdict {
+    enum approval_outcome outcome;
+    const struct approval_policy *policy; /* the first that lacks something */
+    unsigned have;                        /* of its count */
+    bool lacks_ticket;
+};
+
+bool approval_applies(const struct approval_policy *policy,
+                      const struct approval_subject *subject);
+/* The hardest outcome of all that apply. The submitter's own word, a second
+ * word of the same person, expired ones and those of a wrong role do not
+ * count. */
+struct approval_verdict approval_judge(const struct approval_policy *policies,
+                                       size_t policy_count,
+                                       const struct approval_subject *subject,
+                                       const struct approval_given *given,
+                                       size_t given_count, struct wall now);
+/* Would this person's word count for any policy that applies? */
+bool approval_may(const struct approval_policy *policies, size_t policy_count,
+                  const struct approval_subject *subject,
+                  const struct approval_given *given);
+/* "approval 'prod': 1 of 2, by an operator, with a ticket like OPS-*" */
+void approval_tell(const struct approval_verdict *verdict, struct text *out);
+
+/* `*` stands for anything but slashes, `**` for anything, `?` for one byte but
+ * a slash. */
+bool path_matches(struct span pattern, struct span path);
+
+#endif

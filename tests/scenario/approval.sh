@@ -1,0 +1,130 @@
+#!/bin/sh
+# approval.sh PROGRAM: sets that somebody else has to agree to.
+# shellcheck source=tests/support/scenario.sh
+. "$(dirname "$0")/../support/scenario.sh"
+
+with_policies() {
+    make_base
+    cat >base/conf.d/approval.conf <<'EOF'
+[target "main"]
+blind = allow
+[approval "prod"]
+path = prod/**
+count = 1
+[approval "tickets"]
+path = tickets/**
+count = 0
+ticket = OPS-*
+unapproved = refuse
+[approval "urgent"]
+class = EM
+path = late/**
+late = yes
+EOF
+}
+
+# As drop_set, but somebody else's.
+drop_set_of() {
+    drop_name=$(basename "$2")
+    cp "$2" "$here/base/data/$drop_name"
+    : >"$here/base/tmp/$drop_name.marker"
+    chown "$1" "$here/base/tmp/$drop_name.marker"
+    mv "$here/base/tmp/$drop_name.marker" "$here/base/prequeue/$drop_name"
+}
+
+own_sets() {
+    with_policies
+    make_set mine DC prod/a mine
+    pointsman change submit "$made"
+    make_set free DC src/a free
+    pointsman change submit "$made"
+    within pointsman daemon all --until-idle
+    in_one_place mine Q
+    in_one_place free D
+    pointsman why mine >why
+    says "approval 'prod': 0 of 1" why
+    ends 77 pointsman approve mine
+    says 'a set of your own' err
+    in_one_place mine Q
+    ends 100 pointsman approve free
+    says 'no policy asks' err
+    ends 100 pointsman release mine
+    ends 66 pointsman approve nobody
+    # It can still be cancelled.
+    pointsman cancel mine
+    ends 100 pointsman approve mine
+    ends 0 pointsman fsck
+}
+scenario 'a set that needs approval waits, and its submitter cannot give it' \
+    own_sets
+
+others() {
+    [ "$(id -u)" -eq 0 ] || skip 'only root can play two people'
+    with_policies
+    make_set theirs DC prod/a theirs
+    drop_set_of 65534 "$made"
+    make_set behind DC src/b behind '##dependencies' theirs
+    drop_set_of 65534 "$made"
+    within pointsman daemon all --until-idle
+    in_one_place theirs Q
+    pointsman approve --ticket OPS-1 theirs
+    pointsman approve --ticket OPS-1 theirs # said twice is said once
+    same approvals "$(pointsman history theirs | grep -c approved.operator)" 1
+    within pointsman daemon all --until-idle
+    in_one_place theirs D
+    in_one_place behind D
+    same trailers "$(git -C project.git log \
+        --format='%(trailers:key=CS-Approved-By,valueonly,separator=)' main |
+        grep -c '^root <')" 1
+    ends 0 pointsman fsck
+}
+scenario 'somebody else approves, and it lands with his name' others
+
+# Held by another hold, it waits while its approval grows old.
+expiry() {
+    [ "$(id -u)" -eq 0 ] || skip 'only root can play two people'
+    with_policies
+    printf 'expires = 1\n' >expires
+    sed -i '/^path = prod/r expires' base/conf.d/approval.conf
+    make_set theirs DC prod/a theirs
+    drop_set_of 65534 "$made"
+    within pointsman daemon prequeue --until-idle
+    pointsman hold theirs
+    pointsman approve theirs
+    says_not approval "$(pointsman status --json theirs | jq -c .holds >holds
+        echo holds)"
+    begin pointsman daemon all 2>said
+    await '"kind":"hold".*"id":"theirs".*expired'
+    kill "$begun"
+    over "$begun" 0
+    pointsman release theirs
+    within pointsman daemon all --until-idle
+    in_one_place theirs Q
+}
+scenario 'an approval that expired holds what still waits' expiry
+
+tickets() {
+    with_policies
+    make_set none DC tickets/a none
+    ends 100 pointsman change submit "$made"
+    says 'with a ticket like OPS-*' err
+    make_set some DC tickets/a some '##approval' OPS-17
+    pointsman change submit "$made"
+    within pointsman daemon all --until-idle
+    in_one_place some D
+}
+scenario 'a set without its ticket is refused at the door' tickets
+
+late() {
+    with_policies
+    make_set now EM late/a now
+    pointsman change submit "$made"
+    within pointsman daemon all --until-idle
+    in_one_place now D
+    same 'what was owed' \
+        "$(pointsman history --json now | jq -r 'select(.to == "Q").detail')" \
+        "approval 'urgent': 0 of 1, owed"
+}
+scenario 'an emergency goes at once, its approval is owed' late
+
+finish

@@ -1,0 +1,172 @@
+#include "support/test.h"
+
+#include "core/approval.h"
+
+static const struct wall now = {INT64_C(1000000000000)};
+
+static struct approval_subject subject_of(enum job_class job_class,
+                                          const char *path) {
+    static struct job_touch touch;
+    touch.path = span_of(path);
+    return (struct approval_subject){.job_class = job_class,
+                                     .target = SPAN("main"),
+                                     .submitter = SPAN("uid:1"),
+                                     .touches = &touch,
+                                     .touch_count = 1};
+}
+
+static struct approval_given given_by(const char *who, bool is_operator) {
+    return (struct approval_given){
+        .who = span_of(who), .is_operator = is_operator, .at = now};
+}
+
+static enum approval_outcome judge(const struct approval_policy *policy,
+                                   const struct approval_subject *subject,
+                                   const struct approval_given *given,
+                                   size_t count) {
+    return approval_judge(policy, 1, subject, given, count, now).outcome;
+}
+
+static void patterns_match_paths(void **state) {
+    (void)state;
+    static const struct {
+        const char *pattern, *path;
+        bool matches;
+    } cases[] = {
+        {"prod/**", "prod/a/b.c", true},
+        {"prod/**", "test/prod/a", false},
+        {"*.c", "a.c", true},
+        {"*.c", "d/a.c", false},
+        {"**/*.c", "d/e/a.c", true},
+        {"**.c", "d/a.c", true},
+        {"a?c", "abc", true},
+        {"a?c", "a/c", false},
+        {"", "", true},
+        {"", "a", false},
+        {"**", "any/thing", true},
+        {"a*b*c", "axxbyyc", true},
+        {"a*b*c", "axxbyy", false},
+        {"**/x/*y", "a/x/b/x/zy", true},
+        {"**/x/*y", "a/x/b/x/z/y", false},
+        {"OPS-*", "OPS-17", true},
+    };
+    for (size_t i = 0; i < COUNT(cases); i++)
+        if (path_matches(span_of(cases[i].pattern), span_of(cases[i].path)) !=
+            cases[i].matches)
+            fail_msg("'%s' on '%s'", cases[i].pattern, cases[i].path);
+}
+
+static void a_policy_applies_by_class_target_and_path(void **state) {
+    (void)state;
+    struct approval_policy policy = {.classes = 1u << CLASS_EM,
+                                     .target = SPAN("main"),
+                                     .path = SPAN("prod/**"),
+                                     .count = 1};
+    struct approval_subject subject = subject_of(CLASS_EM, "prod/a");
+    assert_true(approval_applies(&policy, &subject));
+    subject.target = SPAN("site");
+    assert_false(approval_applies(&policy, &subject));
+    subject = subject_of(CLASS_DC, "prod/a");
+    assert_false(approval_applies(&policy, &subject));
+    subject = subject_of(CLASS_EM, "test/a");
+    assert_false(approval_applies(&policy, &subject));
+    assert_int_equal(judge(&policy, &subject, NULL, 0), APPROVAL_FREE);
+    subject.touch_count = 0; /* a rollback reaches any file */
+    assert_true(approval_applies(&policy, &subject));
+}
+
+static void the_submitter_never_approves_himself(void **state) {
+    (void)state;
+    struct approval_policy policy = {.count = 1};
+    struct approval_subject subject = subject_of(CLASS_DC, "a");
+    struct approval_given own = given_by("uid:1", true);
+    struct approval_given other = given_by("uid:2", false);
+    assert_int_equal(judge(&policy, &subject, &own, 1), APPROVAL_HOLD);
+    assert_int_equal(judge(&policy, &subject, &other, 1), APPROVAL_ENOUGH);
+    assert_false(approval_may(&policy, 1, &subject, &own));
+    assert_true(approval_may(&policy, 1, &subject, &other));
+}
+
+static void one_person_counts_once(void **state) {
+    (void)state;
+    struct approval_policy policy = {.count = 2};
+    struct approval_subject subject = subject_of(CLASS_DC, "a");
+    struct approval_given twice[] = {given_by("uid:2", false),
+                                     given_by("uid:2", false),
+                                     given_by("uid:3", false)};
+    assert_int_equal(judge(&policy, &subject, twice, 2), APPROVAL_HOLD);
+    assert_int_equal(judge(&policy, &subject, twice, 3), APPROVAL_ENOUGH);
+}
+
+static void a_role_is_asked_for(void **state) {
+    (void)state;
+    struct approval_policy policy = {.count = 1, .role = SPAN("operator")};
+    struct approval_subject subject = subject_of(CLASS_DC, "a");
+    struct approval_given person = given_by("uid:2", false);
+    struct approval_given chief = given_by("uid:3", true);
+    assert_int_equal(judge(&policy, &subject, &person, 1), APPROVAL_HOLD);
+    assert_int_equal(judge(&policy, &subject, &chief, 1), APPROVAL_ENOUGH);
+    policy.role = SPAN("uid:7, uid:2");
+    assert_int_equal(judge(&policy, &subject, &person, 1), APPROVAL_ENOUGH);
+    assert_int_equal(judge(&policy, &subject, &chief, 1), APPROVAL_HOLD);
+}
+
+static void an_approval_expires(void **state) {
+    (void)state;
+    struct approval_policy policy = {.count = 1, .expires_ms = 1000};
+    struct approval_subject subject = subject_of(CLASS_DC, "a");
+    struct approval_given old = given_by("uid:2", false);
+    old.at = wall_add_ms(now, -1001);
+    assert_int_equal(judge(&policy, &subject, &old, 1), APPROVAL_HOLD);
+    old.at = wall_add_ms(now, -1000);
+    assert_int_equal(judge(&policy, &subject, &old, 1), APPROVAL_ENOUGH);
+}
+
+static void a_ticket_comes_with_the_set_or_with_an_approval(void **state) {
+    (void)state;
+    struct approval_policy policy = {.name = SPAN("prod"),
+                                     .ticket = SPAN("OPS-*")};
+    struct approval_subject subject = subject_of(CLASS_DC, "a");
+    struct span ticket = SPAN("OPS-17");
+    CLEANUP(text_clear) struct text text = TEXT_INIT;
+    struct approval_verdict verdict =
+        approval_judge(&policy, 1, &subject, NULL, 0, now);
+    assert_int_equal(verdict.outcome, APPROVAL_HOLD);
+    approval_tell(&verdict, &text);
+    assert_string_equal(text_string(&text),
+                        "approval 'prod': 0 of 0, with a ticket like OPS-*");
+    struct approval_given given = given_by("uid:2", false);
+    given.ticket = ticket;
+    assert_int_equal(judge(&policy, &subject, &given, 1), APPROVAL_ENOUGH);
+    subject.tickets = &ticket;
+    subject.ticket_count = 1;
+    assert_int_equal(judge(&policy, &subject, NULL, 0), APPROVAL_ENOUGH);
+}
+
+static void the_hardest_policy_decides(void **state) {
+    (void)state;
+    struct approval_policy policies[] = {
+        {.count = 1, .late = true}, {.count = 1}, {.count = 1, .refuse = true}};
+    struct approval_subject subject = subject_of(CLASS_EM, "a");
+    static const enum approval_outcome outcomes[] = {
+        APPROVAL_FREE, APPROVAL_LATE, APPROVAL_HOLD, APPROVAL_REFUSE};
+    for (size_t i = 0; i < COUNT(outcomes); i++) {
+        struct approval_verdict verdict =
+            approval_judge(policies, i, &subject, NULL, 0, now);
+        assert_int_equal(verdict.outcome, outcomes[i]);
+    }
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(patterns_match_paths),
+        cmocka_unit_test(a_policy_applies_by_class_target_and_path),
+        cmocka_unit_test(the_submitter_never_approves_himself),
+        cmocka_unit_test(one_person_counts_once),
+        cmocka_unit_test(a_role_is_asked_for),
+        cmocka_unit_test(an_approval_expires),
+        cmocka_unit_test(a_ticket_comes_with_the_set_or_with_an_approval),
+        cmocka_unit_test(the_hardest_policy_decides),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
