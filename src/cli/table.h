@@ -8,7 +8,7 @@
 
 #include "cli/talk.h"
 
-enum { TABLE_COLUMNS = 12 };
+enum { TABLE_COLUMNS = 16 };
 
 struct table {
     size_t columns;

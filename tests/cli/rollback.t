@@ -87,6 +87,16 @@ $ git -C project.git ls-tree --name-only main
 | c
 $ pointsman fsck
 ! 6 change sets, ... events, 0 problems
+# What became of them all.
+$ pointsman report
+| DAY  CLASS  TARGET  JOBS  DONE  FAILED  BACK  ...
+| -    RB     main    2     2     0       ...
+| -    DC     main    4     2     1       0     ...dep-rolled-back 1
+$ pointsman report --json --by day | wc -l
+| 1
+$ pointsman report --by week
+! pointsman: 'by' takes day, class and target, not 'week'
+= 64
 # Who depends on whom, for any cdb tool.
 $ pointsman export-cdb out
 ! 6 change sets of 1 targets

@@ -1,0 +1,83 @@
+/* report: what became of jobs, in figures. */
+#include "cli/reach.h"
+#include "cli/table.h"
+#include "cli/talk.h"
+
+#include <inttypes.h>
+
+static const char *const titles[] = {
+    "DAY",      "CLASS", "TARGET",  "JOBS", "DONE",     "FAILED",  "BACK",
+    "WAIT p50", "p95",   "RUN p50", "p95",  "INVERTED", "FAILURES"};
+static struct table table;
+
+static const char *count_of(struct span line, const char *key,
+                            struct arena *arena) {
+    return arena_printf(arena, "%" PRId64, line_number(line, key));
+}
+
+/* "350 ms", "12.3 s", "4.0 min"; nothing when there is none. */
+static const char *time_of(struct span line, const char *key,
+                           struct arena *arena) {
+    const char *text = line_text(line, key, arena);
+    double ms = (double)line_number(line, key);
+    if (text[0] == '\0')
+        return "";
+    if (ms < 1000)
+        return arena_printf(arena, "%.0f ms", ms);
+    if (ms < 120000)
+        return arena_printf(arena, "%.1f s", ms / 1000);
+    return arena_printf(arena, "%.1f min", ms / 60000);
+}
+
+static const char *failures_of(struct span line, struct arena *arena) {
+    struct json_value object, failures, value;
+    struct text text = TEXT_INIT;
+    struct span key;
+    size_t cursor = 0;
+    if (json_parse(line, &object, NULL) &&
+        json_member(object, "failures", &failures))
+        while (json_next(failures, &cursor, arena, &key, &value))
+            text_addf(&text, "%s%.*s %.*s", text.len > 0 ? ", " : "",
+                      (int)key.len, key.p, (int)value.raw.len, value.raw.p);
+    const char *all = arena_string(arena, text_span(&text));
+    text_clear(&text);
+    return all;
+}
+
+static void row(struct span line, struct arena *arena) {
+    static const char *const words[] = {"day", "class", "target"};
+    static const char *const counts[] = {"jobs", "done", "failed",
+                                         "rolled_back"};
+    static const char *const times[] = {"wait_p50_ms", "wait_p95_ms",
+                                        "run_p50_ms", "run_p95_ms"};
+    for (size_t i = 0; i < COUNT(words); i++) {
+        const char *word = line_text(line, words[i], arena);
+        table_cell(&table, word[0] ? word : "-", TALK_PLAIN);
+    }
+    for (size_t i = 0; i < COUNT(counts); i++)
+        table_cell(&table, count_of(line, counts[i], arena), TALK_PLAIN);
+    for (size_t i = 0; i < COUNT(times); i++)
+        table_cell(&table, time_of(line, times[i], arena), TALK_PLAIN);
+    table_cell(&table, count_of(line, "inversions", arena), TALK_PLAIN);
+    table_cell(&table, failures_of(line, arena), TALK_PLAIN);
+}
+
+int cmd_report(struct call *call) {
+    struct client *client = NULL;
+    struct uri_text uri;
+    struct err err = {0};
+    bool json = call_has(call, "json");
+    if (!reach_words(call, 0, 0, &err) || !reach_client(call, &client, &err))
+        return talk_error(&err);
+    uri_begin(&uri, "/api/v1/report");
+    uri_add(&uri, "since", call_value(call, "since"));
+    uri_add(&uri, "by", call_value(call, "by"));
+    if (!json)
+        table_init(&table, titles, COUNT(titles));
+    bool ok = reach_lines(client, text_string(&uri.text), json, row, &err);
+    if (!json)
+        table_print(&table, false);
+    text_clear(&uri.text);
+    client_close(client);
+    return ok ? talk_end(0) : talk_error(&err);
+}

@@ -1,0 +1,54 @@
+/* What became of jobs, by day, class and target (spec/change-queue.md §9.2):
+ * how long they waited and ran, how they failed. Pure. */
+#ifndef POINTSMAN_CORE_REPORT_H
+#define POINTSMAN_CORE_REPORT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/arena.h"
+#include "core/job.h"
+
+struct report;
+
+struct report_by {
+    bool day, job_class, target;
+};
+
+struct report_sample {
+    struct wall admitted;
+    enum job_class job_class;
+    enum job_state state;
+    struct span target; /* empty: of commands */
+    struct span reason; /* of the last step */
+    int64_t wait_ms;    /* from admission to the first start; -1: none yet */
+    int64_t run_ms;     /* of the last attempt; -1: none ended */
+    bool inverted;      /* something more urgent waited for it (D10) */
+    bool rolled_back;
+};
+
+struct report_failure {
+    struct span reason;
+    size_t count;
+};
+
+struct report_group {
+    struct span day; /* "2026-07-31", UTC; empty when not asked for */
+    struct span job_class, target;
+    size_t jobs, rolled_back, inverted;
+    size_t count[JOB_STATES];
+    int64_t wait_p50_ms, wait_p95_ms, run_p50_ms, run_p95_ms; /* -1: none */
+    const struct report_failure *failures; /* most frequent first */
+    size_t failure_count;
+};
+
+struct report *report_new(const struct report_by *by);
+void report_free(struct report *report); /* NULL is fine */
+void report_add(struct report *report, const struct report_sample *sample);
+/* By day, class and target, as asked. Spans live as long as the report, the
+ * rest in the arena. */
+void report_finish(struct report *report, struct arena *arena,
+                   struct report_group **ret_groups, size_t *ret_count);
+
+#endif
