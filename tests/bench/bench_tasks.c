@@ -38,11 +38,20 @@ struct bench {
     char *tree;
     const char *dir;
     uint64_t id;
-    unsigned ready, ended;
+    unsigned started, ready, ended;
     bool closed;
 };
 
 /* ---- a guard ------------------------------------------------------------- */
+
+static void on_started(void *ctx, uint64_t id, pid_t pid, struct wall at) {
+    struct bench *bench = ctx;
+    (void)id;
+    (void)pid;
+    (void)at;
+    bench->started++;
+    uv_stop(&bench->loop);
+}
 
 static void on_progress(void *ctx, uint64_t id, struct span line) {
     struct bench *bench = ctx;
@@ -72,15 +81,17 @@ static void on_closed(void *ctx) {
 }
 
 static void open_guard(struct bench *bench, bool leased) {
-    static const struct guard_events events = {
-        .progress = on_progress, .ended = on_ended, .lost = on_lost};
+    static const struct guard_events events = {.started = on_started,
+                                               .progress = on_progress,
+                                               .ended = on_ended,
+                                               .lost = on_lost};
     struct guard_options options = {
         .base_fd = bench->base_fd, .role = "bench", .leased = leased};
     struct err err = {0};
     if (!guard_open(&bench->loop, &options, &events, bench, &bench->guard,
                     &err))
         bench_die("%s", err.text);
-    bench->ready = bench->ended = 0;
+    bench->started = bench->ready = bench->ended = 0;
 }
 
 static void close_guard(struct bench *bench) {
@@ -308,16 +319,13 @@ static void bench_many(struct bench *bench) {
     char *argv[] = {sleep, time, NULL};
     open_guard(bench, false);
     start(bench, argv, NULL);
-    guard_flush(bench->guard);
+    await(bench, &bench->started, 1);
     double before = bench_resident_bytes(getpid()),
            guard_before = bench_resident_bytes(guard_pid(bench->guard));
     uint64_t first = bench->id;
     for (int i = 0; i < MANY; i++)
         start(bench, argv, NULL);
-    for (int i = 0; i < 200; i++) {
-        uv_run(&bench->loop, UV_RUN_NOWAIT);
-        poll(NULL, 0, 20);
-    }
+    await(bench, &bench->started, MANY + 1);
     double each = (bench_resident_bytes(getpid()) - before) / MANY / 1024;
     double guard_each =
         (bench_resident_bytes(guard_pid(bench->guard)) - guard_before) / MANY /

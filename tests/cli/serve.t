@@ -67,3 +67,11 @@ $ pointsman wait next
 $ pointsman set queue.concurrency
 $ pointsman settings | grep concurrency
 | queue.concurrency      4            default ...
+# What runs says how far it is.
+$ pointsman submit --id live -- sh -c 'echo "40 linking" >&4; sleep 100'
+| live
+$ until pointsman status live | grep -q progress; do :; done; pointsman status live | grep -o 'progress .*'
+| progress    40 linking
+$ pointsman cancel --kill live; pointsman wait live
+! live: operator..., exit code <n>
+= 137
