@@ -22,6 +22,13 @@
 /* A branch others push to without end is left alone for a while. */
 enum { TRIES = 5 };
 
+/* One of those that land. */
+struct landing_set {
+    const struct land_order *order;
+    struct set_blobs blobs;
+    char oid[OID_BYTES]; /* its commit */
+};
+
 /* One attempt. A step answers true to go on; false ends the attempt, with
  * `status` set or, when `settled` is false, with `err` saying why. */
 struct landing {
@@ -32,8 +39,10 @@ struct landing {
     struct git git;
     struct land_work work;
     struct arena arena;
-    struct set_blobs set;
-    struct merge merge;
+    struct landing_set *sets;
+    size_t set_count;
+    char tip[OID_BYTES];          /* the branch as this try found it */
+    struct merge merge;           /* on top of what is merged already */
     char checked_tree[OID_BYTES]; /* passed the checks */
 };
 
@@ -42,11 +51,6 @@ static bool settle(struct landing *landing, enum land_verdict verdict,
     land_status_set(landing->status, verdict, reason, text);
     landing->settled = true;
     return false;
-}
-
-static bool settle_oid(struct landing *landing, enum land_verdict verdict,
-                       const char *oid) {
-    return settle(landing, verdict, "", span_of(oid));
 }
 
 /* An error that no step made a verdict of. */
@@ -68,24 +72,46 @@ static bool refuse_checked_out(struct landing *landing, struct err *err) {
            settle(landing, LAND_FAILED, "policy", text_span(&why));
 }
 
-/* Is the set on the branch? */
+/* "COMMIT", or of several sets "TIP ID:COMMIT ID:COMMIT". */
+static bool settle_landed(struct landing *landing, enum land_verdict verdict,
+                          const char *tip) {
+    CLEANUP(text_clear) struct text text = TEXT_INIT;
+    text_adds(&text, tip);
+    for (size_t i = 0; landing->set_count > 1 && i < landing->set_count; i++)
+        text_addf(&text, " %s:%s", landing->sets[i].order->id,
+                  landing->sets[i].oid);
+    return settle(landing, verdict, "", text_span(&text));
+}
+
+/* Is the set on the branch? Of several all are, or none. */
 static bool probe(struct landing *landing, struct err *err) {
     const struct land_order *order = landing->order;
-    char oid[OID_BYTES] = "";
-    if (!merge_read_tip(&landing->merge, err))
+    struct merge *merge = &landing->merge;
+    size_t found = 0;
+    if (!merge_read_tip(merge, err))
         return false;
-    if (landing->merge.tip[0] != '\0' &&
-        !history_find_set(&landing->git, landing->merge.tip, span_of(order->id),
-                          span_of(order->sum), order->admitted, oid, err))
-        return false;
-    if (oid[0] != '\0') {
-        printf("%s is on %s already: %s\n", order->id, order->branch, oid);
-        return settle_oid(landing, order->probe ? LAND_LANDED : LAND_ALREADY,
-                          oid);
+    memcpy(landing->tip, merge->tip, OID_BYTES);
+    for (size_t i = 0; merge->tip[0] != '\0' && i < landing->set_count; i++) {
+        struct landing_set *set = &landing->sets[i];
+        if (!history_find_set(&landing->git, merge->tip,
+                              span_of(set->order->id), span_of(set->order->sum),
+                              set->order->admitted, set->oid, err))
+            return false;
+        if (set->oid[0] == '\0')
+            continue;
+        printf("%s is on %s already: %s\n", set->order->id, order->branch,
+               set->oid);
+        found++;
     }
+    if (found > 0 && found == landing->set_count)
+        return settle_landed(landing, order->probe ? LAND_LANDED : LAND_ALREADY,
+                             landing->sets[found - 1].oid);
     if (order->probe)
         return settle(landing, LAND_NOT_LANDED, "", SPAN(""));
-    return true;
+    return found == 0 ||
+           settle(landing, LAND_FAILED, "policy",
+                  SPAN("some of these sets are on the branch already and some "
+                       "are not; was its history rewritten?"));
 }
 
 static bool tarball_open(const struct land_order *order, int *ret_fd,
@@ -95,26 +121,52 @@ static bool tarball_open(const struct land_order *order, int *ret_fd,
                                      order->tarball);
 }
 
-static bool load(struct landing *landing, struct err *err) {
-    const struct land_order *order = landing->order;
+static bool load(struct landing *landing, struct landing_set *set,
+                 struct err *err) {
+    const struct land_order *order = set->order;
     CLEANUP(fd_close) int fd = -1;
     if (!tarball_open(order, &fd, err) ||
         !set_blobs_load(&landing->git, fd, span_of(order->sum), order->symlinks,
-                        &landing->arena, &landing->set, err))
+                        &landing->arena, &set->blobs, err))
         return false;
-    printf("%zu files, %zu deleted\n", landing->set.check.member_count,
-           landing->set.count - landing->set.check.member_count);
+    size_t members = set->blobs.check.member_count;
+    if (landing->set_count > 1)
+        printf("%s: ", order->id);
+    printf("%zu files, %zu deleted\n", members, set->blobs.count - members);
     return true;
 }
 
-static bool merge(struct landing *landing, struct err *err) {
+static bool load_all(struct landing *landing, struct err *err) {
+    for (size_t i = 0; i < landing->set_count; i++)
+        if (!go_on(landing) || !load(landing, &landing->sets[i], err))
+            return false;
+    return true;
+}
+
+/* A verdict that is the set's own names it where there are several. */
+static bool settle_of(struct landing *landing, const struct landing_set *set,
+                      enum land_verdict verdict, const char *reason,
+                      struct span why) {
+    CLEANUP(text_clear) struct text text = TEXT_INIT;
+    if (landing->set_count > 1)
+        text_addf(&text, "%s: ", set->order->id);
+    text_addspan(&text, why);
+    return settle(landing, verdict, reason, text_span(&text));
+}
+
+static bool merge(struct landing *landing, struct landing_set *set,
+                  struct err *err) {
+    landing->merge.order = set->order;
+    landing->merge.set = &set->blobs;
+    if (landing->set_count > 1)
+        printf("merging %s\n", set->order->id);
     if (!merge_make(&landing->merge, err))
         return false;
     struct span why = text_span(&landing->merge.why);
     if (landing->merge.result == MERGE_CONFLICT)
-        return settle(landing, LAND_CONFLICT, "", why);
+        return settle_of(landing, set, LAND_CONFLICT, "", why);
     if (landing->merge.result == MERGE_REFUSED)
-        return settle(landing, LAND_FAILED, "policy", why);
+        return settle_of(landing, set, LAND_FAILED, "policy", why);
     if (strcmp(landing->merge.tree, landing->merge.tip_tree) == 0)
         printf("it changes nothing that the branch does not have\n");
     return true;
@@ -133,10 +185,10 @@ static bool check(struct landing *landing, struct err *err) {
     return pass;
 }
 
-static bool commit(struct landing *landing, char ret_oid[OID_BYTES],
+static bool commit(struct landing *landing, struct landing_set *set,
                    struct err *err) {
-    const struct land_order *order = landing->order;
-    const struct meta *meta = &landing->set.check.meta;
+    const struct land_order *order = set->order;
+    const struct meta *meta = &set->blobs.check.meta;
     struct wall now = clock_wall();
     bool dated = meta->date.len > 0;
     struct commit_draft draft = {
@@ -158,17 +210,19 @@ static bool commit(struct landing *landing, char ret_oid[OID_BYTES],
     commit_format(&draft, &object);
     return git_run_oid(&landing->git,
                        GIT_ARGS("hash-object", "-t", "commit", "-w", "--stdin"),
-                       GIT_PLAIN, text_span(&object), ret_oid, err);
+                       GIT_PLAIN, text_span(&object), set->oid, err);
 }
 
 /* *ret_lost: begin again. */
-static bool move(struct landing *landing, const char *oid, bool *ret_lost,
-                 struct err *err) {
+static bool move(struct landing *landing, bool *ret_lost, struct err *err) {
     enum ref_moved moved;
+    const char *oid = landing->sets[landing->set_count - 1].oid;
     CLEANUP(text_clear) struct text message = TEXT_INIT;
-    text_addf(&message, "pointsman: land %s", landing->order->id);
+    text_adds(&message, "pointsman: land");
+    for (size_t i = 0; i < landing->set_count; i++)
+        text_addf(&message, " %s", landing->sets[i].order->id);
     if (!ref_move(&landing->git, landing->work.parent, landing->order->branch,
-                  landing->merge.tip, oid, text_string(&message), &moved, err))
+                  landing->tip, oid, text_string(&message), &moved, err))
         return false;
     *ret_lost = moved == REF_LOST;
     if (moved == REF_STOPPED)
@@ -177,18 +231,35 @@ static bool move(struct landing *landing, const char *oid, bool *ret_lost,
         printf("somebody moved %s meanwhile\n", landing->order->branch);
     else
         printf("%s is now %s\n", landing->order->branch, oid);
-    return moved == REF_LOST || settle_oid(landing, LAND_DONE, oid);
+    return moved == REF_LOST || settle_landed(landing, LAND_DONE, oid);
+}
+
+/* All but the last become commits on top of each other without a check: what
+ * is checked is the tree the branch gets. */
+static bool merge_all(struct landing *landing, struct err *err) {
+    for (size_t i = 0; i < landing->set_count; i++) {
+        struct landing_set *set = &landing->sets[i];
+        struct merge *merging = &landing->merge;
+        if (!merge(landing, set, err) || !go_on(landing))
+            return false;
+        if (i + 1 == landing->set_count)
+            return true;
+        if (!commit(landing, set, err))
+            return false;
+        memcpy(merging->tip, set->oid, OID_BYTES);
+        memcpy(merging->tip_tree, merging->tree, OID_BYTES);
+    }
+    return true;
 }
 
 /* From looking at the branch to moving it. */
 static bool try_once(struct landing *landing, bool *ret_lost, struct err *err) {
-    char oid[OID_BYTES];
-    const char *tip = landing->merge.tip;
     printf("branch %s is at %s\n", landing->order->branch,
-           tip[0] != '\0' ? tip : "nothing: this set begins it");
-    return merge(landing, err) && go_on(landing) && check(landing, err) &&
-           go_on(landing) && commit(landing, oid, err) && go_on(landing) &&
-           move(landing, oid, ret_lost, err);
+           landing->tip[0] != '\0' ? landing->tip
+                                   : "nothing: this set begins it");
+    return merge_all(landing, err) && check(landing, err) && go_on(landing) &&
+           commit(landing, &landing->sets[landing->set_count - 1], err) &&
+           go_on(landing) && move(landing, ret_lost, err);
 }
 
 static bool land_on_git(struct landing *landing, struct err *err) {
@@ -197,7 +268,6 @@ static bool land_on_git(struct landing *landing, struct err *err) {
         return false;
     landing->merge.git = &landing->git;
     landing->merge.order = order;
-    landing->merge.set = &landing->set;
     /* A set that has landed may have left locks too; but that it has is worth
      * more than what stands in the way of others. */
     struct err locked = {0};
@@ -209,7 +279,7 @@ static bool land_on_git(struct landing *landing, struct err *err) {
         *err = locked;
         return false;
     }
-    if (!go_on(landing) || !load(landing, err))
+    if (!go_on(landing) || !load_all(landing, err))
         return false;
     for (int i = 0; i < TRIES; i++) {
         bool lost = false;
@@ -240,18 +310,31 @@ static bool land_in(struct landing *landing, struct err *err) {
                                            : land_on_git(landing, err);
 }
 
+static void sets_open(struct landing *landing) {
+    const struct land_order *first = landing->order;
+    landing->set_count = 1 + first->other_count;
+    landing->sets = mem_alloc(landing->set_count * sizeof *landing->sets);
+    for (size_t i = 0; i < landing->set_count; i++) {
+        struct landing_set *set = &landing->sets[i];
+        set->order = i == 0 ? first : &first->others[i - 1];
+        printf("landing %s (%s) on %s\n", set->order->id, set->order->class,
+               first->target);
+    }
+}
+
 void land_run(const struct land_order *order, struct stop *stop,
               struct land_status *ret_status) {
     struct landing landing = {
         .order = order, .stop = stop, .status = ret_status};
     struct err err = {0};
-    printf("landing %s (%s) on %s\n", order->id, order->class, order->target);
+    sets_open(&landing);
     if (land_work_open(&landing.work, order->work, &err))
         land_in(&landing, &err);
     land_work_close(&landing.work);
     if (!landing.settled)
         settle_error(&landing, &err);
     merge_clear(&landing.merge);
+    free(landing.sets);
     git_close(&landing.git);
     arena_clear(&landing.arena);
 }

@@ -5,6 +5,8 @@
  * descriptor $POINTSMAN_STATUS_FD, `struct land_status` as text:
  *
  *     done COMMIT              on the branch now; for a command, no COMMIT
+ *     done COMMIT ID:COMMIT... the same for sets that land together: the
+ *                              branch's tip, then the commit of each set
  *     already-landed COMMIT    it was there before this attempt
  *     landed COMMIT            answers --probe
  *     not-landed               answers --probe
@@ -13,6 +15,10 @@
  *     temporary TEXT           try again later
  *     permanent TEXT           cannot be executed
  *     stopped                  by TERM or HUP; nothing landed
+ *
+ * Of sets that land together (`others`; ##group) all land by one move of the
+ * branch, one commit each on top of the other, or none does. A conflict or a
+ * failure that is one set's own begins with its id and a colon.
  *
  * The branch moves at most once for a set: every attempt begins by looking for
  * the set's commit on the branch, and a branch somebody moved meanwhile sends
@@ -75,7 +81,9 @@ int land_status_descriptor(void);
 /* Writes the line to stdout and to `fd` (-1: none). */
 void land_status_send(int fd, const struct land_status *status);
 
-/* What the caller asked for; nothing here is owned. */
+/* What the caller asked for; nothing here is owned. Of `others` only the set
+ * itself counts (id, sum, class, tarball, since, admitted, seen, submitter,
+ * approvals); they land behind it, in their order. */
 struct land_order {
     const char *id, *sum, *class, *target, *tarball;
     const char *git, *branch; /* or: */
@@ -94,6 +102,8 @@ struct land_order {
     const struct land_check *checks;
     size_t check_count;
     bool probe;
+    const struct land_order *others;
+    size_t other_count;
 };
 
 void land_run(const struct land_order *order, struct stop *stop,

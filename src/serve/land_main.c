@@ -11,9 +11,11 @@ enum { CHECKS_MAX = 256, APPROVALS_MAX = 64 };
 
 /* What the options point into. */
 struct words {
-    struct land_order order;
+    struct land_order *sets; /* the first has what is common to all */
+    size_t set_count;
     struct land_check checks[CHECKS_MAX];
     const char *approved_by[APPROVALS_MAX];
+    size_t approved_count;
 };
 
 enum land_option {
@@ -37,7 +39,8 @@ enum land_option {
     OPT_TIMEOUT,
     OPT_APPROVED_BY,
     OPT_CHECK,
-    OPT_PROBE
+    OPT_PROBE,
+    OPT_ALSO
 };
 
 static const struct option options[] = {
@@ -62,6 +65,7 @@ static const struct option options[] = {
     {"approved-by", required_argument, NULL, OPT_APPROVED_BY},
     {"check", required_argument, NULL, OPT_CHECK},
     {"probe", no_argument, NULL, OPT_PROBE},
+    {"also", no_argument, NULL, OPT_ALSO},
     {NULL, 0, NULL, 0},
 };
 
@@ -69,9 +73,19 @@ static bool wrong(struct err *err, const char *option, const char *value) {
     return err_set(err, ERR_USAGE, "wrong value '%s' for --%s", value, option);
 }
 
+/* Options of a set that come from here on are its. */
+static void set_begin(struct words *words) {
+    words->sets =
+        mem_grow(words->sets, words->set_count + 1, sizeof *words->sets);
+    words->sets[words->set_count++] =
+        (struct land_order){.class = "DC",
+                            .committer = "Pointsman <pointsman@localhost>",
+                            .submitter = "unknown"};
+}
+
 static bool check_add(struct words *words, int argc, char **argv,
                       struct err *err) {
-    struct land_order *order = &words->order;
+    struct land_order *order = words->sets;
     if (optind >= argc || order->check_count == CHECKS_MAX)
         return err_set(err, ERR_USAGE, "--check takes NAME and COMMAND");
     words->checks[order->check_count++] =
@@ -81,8 +95,11 @@ static bool check_add(struct words *words, int argc, char **argv,
 
 static bool option_take(struct words *words, int option, const char *name,
                         int argc, char **argv, struct err *err) {
-    struct land_order *order = &words->order;
+    struct land_order *order = &words->sets[words->set_count - 1];
     switch (option) {
+    case OPT_ALSO:
+        set_begin(words);
+        return true;
     case OPT_ID:
         order->id = optarg;
         return true;
@@ -145,9 +162,11 @@ static bool option_take(struct words *words, int option, const char *name,
         return order->symlinks || strcmp(optarg, "deny") == 0 ||
                wrong(err, name, optarg);
     case OPT_APPROVED_BY:
-        if (order->approved_count == APPROVALS_MAX)
+        if (words->approved_count == APPROVALS_MAX)
             return err_set(err, ERR_USAGE, "too many approvals");
-        words->approved_by[order->approved_count++] = optarg;
+        if (order->approved_count++ == 0)
+            order->approved_by = words->approved_by + words->approved_count;
+        words->approved_by[words->approved_count++] = optarg;
         return true;
     default:
         return err_set(err, ERR_USAGE, "unknown option for `land`");
@@ -165,29 +184,56 @@ static bool order_complete(const struct land_order *order, struct err *err) {
                    "--command");
 }
 
+/* What is common to all. */
+static void set_complete(struct land_order *set,
+                         const struct land_order *first) {
+    struct land_order own = *set;
+    *set = *first;
+    set->id = own.id;
+    set->sum = own.sum;
+    set->class = own.class;
+    set->tarball = own.tarball;
+    set->since = own.since;
+    set->admitted = own.admitted;
+    set->seen = own.seen;
+    set->submitter = own.submitter;
+    set->approved_by = own.approved_by;
+    set->approved_count = own.approved_count;
+    set->others = NULL;
+    set->other_count = 0;
+}
+
 static bool words_parse(int argc, char **argv, struct words *words,
                         struct err *err) {
-    *words =
-        (struct words){.order = {.class = "DC",
-                                 .committer = "Pointsman <pointsman@localhost>",
-                                 .submitter = "unknown"}};
-    words->order.checks = words->checks;
-    words->order.approved_by = words->approved_by;
+    set_begin(words);
     int option, at = 0;
     optind = 0;
     opterr = 0;
     while ((option = getopt_long(argc, argv, "+", options, &at)) != -1)
         if (!option_take(words, option, options[at].name, argc, argv, err))
             return false;
-    if (words->order.target == NULL)
-        words->order.target = words->order.branch != NULL
-                                  ? words->order.branch
-                                  : words->order.command;
-    return order_complete(&words->order, err);
+    struct land_order *order = words->sets;
+    order->checks = words->checks;
+    order->others = words->sets + 1;
+    order->other_count = words->set_count - 1;
+    if (order->target == NULL)
+        order->target = order->branch != NULL ? order->branch : order->command;
+    if (!order_complete(order, err))
+        return false;
+    for (size_t i = 1; i < words->set_count; i++) {
+        const struct land_order *other = &words->sets[i];
+        if (other->id == NULL || other->sum == NULL || other->tarball == NULL ||
+            order->command != NULL)
+            return err_set(err, ERR_USAGE,
+                           "behind --also stands a set: --id, --sum, "
+                           "--tarball; a command takes one alone");
+        set_complete(&words->sets[i], order);
+    }
+    return true;
 }
 
 int land_main(int argc, char **argv) {
-    struct words words;
+    struct words words = {0};
     struct err err = {0};
     struct stop stop;
     struct land_status status;
@@ -196,9 +242,10 @@ int land_main(int argc, char **argv) {
     setvbuf(stdout, NULL, _IOLBF, 0);
     CLEANUP(free_words) char **shifted = land_argv(&argc, argv);
     if (words_parse(argc, shifted, &words, &err))
-        land_run(&words.order, &stop, &status);
+        land_run(words.sets, &stop, &status);
     else
         land_status_set(&status, LAND_PERMANENT, "", span_of(err.text));
+    free(words.sets);
     land_status_send(fd, &status);
     if (status.verdict == LAND_STOPPED && stop.signal == SIGHUP)
         return 103;

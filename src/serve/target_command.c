@@ -66,6 +66,11 @@ static void run_environment(const struct run *run, struct text *env) {
     if (run->status_fd >= 0)
         env_add(env, "POINTSMAN_STATUS_FD", "3");
     env_add(env, "POINTSMAN_CSID", order->id);
+    CLEANUP(text_clear) struct text all = TEXT_INIT;
+    text_adds(&all, order->id);
+    for (size_t i = 0; i < order->other_count; i++)
+        text_addf(&all, " %s", order->others[i].id);
+    env_add(env, "POINTSMAN_CSIDS", text_string(&all));
     env_add(env, "POINTSMAN_TARGET", order->target);
     env_add(env, "POINTSMAN_CLASS", order->class);
     env_add(env, "POINTSMAN_SET_DIR", order->work);

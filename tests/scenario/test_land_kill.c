@@ -104,6 +104,37 @@ static void landing_killed_anywhere_lands_once(void **state) {
     assert_in_range(point, 10, POINTS_MAX - 1);
 }
 
+static void sets_that_land_together_do_so_wherever_it_is_killed(void **state) {
+    (void)state;
+    begin();
+    const struct set with = {.id = "C2", .files = {{"h", "with\n"}}};
+    struct attempt attempt = {.set = &sets[0], .others = {&with}};
+    unsigned point = 1;
+    for (; point < POINTS_MAX; point++) {
+        char inject[256];
+        snprintf(inject, sizeof inject, "inject=" CALLS ":signal=KILL:when=%u",
+                 point);
+        const char *const wrap[] = {"env",       "ASAN_OPTIONS=detect_leaks=0",
+                                    "strace",    "-o",
+                                    "/dev/null", "-e",
+                                    inject,      NULL};
+        begin_again();
+        attempt.wrap = wrap;
+        struct outcome first = land_and_end(&attempt);
+        if (strcmp(commits(), "1") != 0 && strcmp(commits(), "3") != 0)
+            fail_msg("killed at call %u: half of it is there", point);
+        attempt.wrap = NULL;
+        struct outcome last = land_at_last(&attempt);
+        if (last.exit_code != 0 || strcmp(commits(), "3") != 0)
+            fail_msg("killed at call %u: '%s' then '%s'", point, first.line,
+                     last.line);
+        assert_string_equal(content("h"), "with");
+        if (first.signal != SIGKILL)
+            break;
+    }
+    assert_in_range(point, 10, POINTS_MAX - 1);
+}
+
 /* A git in front of the real one that kills `verb` at its k-th call. */
 static const char *killing_git(const char *verb, unsigned point) {
     sh("mkdir -p fake; cat >fake/git <<'END'\n"
@@ -154,6 +185,7 @@ static void a_killed_update_ref_is_made_good(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(landing_killed_anywhere_lands_once),
+        cmocka_unit_test(sets_that_land_together_do_so_wherever_it_is_killed),
         cmocka_unit_test(a_killed_fast_import_is_made_good),
         cmocka_unit_test(a_killed_mktree_is_made_good),
         cmocka_unit_test(a_killed_update_ref_is_made_good),

@@ -2,6 +2,10 @@
  * before and after, and who is in the way. */
 #include "support/landing.h"
 
+#include <errno.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+
 #include "base/text.h"
 
 /* One --member of the command line, by id: R... is a rollback. */
@@ -291,6 +295,51 @@ static void a_sha256_repository_is_as_good(void **state) {
     assert_string_equal(content("f"), "one");
 }
 
+/* Killed at its k-th call that changes anything, for every k; then again until
+ * it decides: all is reverted once, and never was it half. */
+static void killed_anywhere_it_is_all_or_nothing(void **state) {
+    (void)state;
+    if (*sh("strace -o /dev/null true 2>/dev/null && echo yes || true") == '\0')
+        test_skip("strace may not trace here");
+    enum { POINTS_MAX = 300 };
+    prctl(PR_SET_CHILD_SUBREAPER, 1L, 0L, 0L, 0L);
+    landing_begin();
+    put("C1", "f", "one\n");
+    put("C2", "h", "two\n");
+    sh("rm -rf begin.git; cp -a target.git begin.git; rm -f counts\n"
+       "echo revert --id R1 --sum x --target main --git $PWD/target.git "
+       "--branch main --work $PWD/tmp/w "
+       "--member C1 $(sha256sum <sets/C1 | cut -c1-64) DC 0 - "
+       "--member C2 $(sha256sum <sets/C2 | cut -c1-64) DC 0 - >words");
+    unsigned point = 1;
+    for (; point < POINTS_MAX; point++) {
+        sh("rm -rf target.git tmp; cp -a begin.git target.git; mkdir tmp\n"
+           "is=0; ASAN_OPTIONS=detect_leaks=0 setsid -w sh -c 'echo $$ >pid; "
+           "exec strace -o /dev/null -e "
+           "inject=write,rename,renameat2,unlink,unlinkat,mkdir,mkdirat,rmdir,"
+           "fsync:signal=KILL:when=%u \"$LAND_PROGRAM\" $(cat words)' "
+           ">account 2>&1 || is=$?; echo $is >first\n"
+           "kill -KILL -- -$(cat pid) 2>/dev/null || :",
+           point);
+        /* As the guard does: nothing of it is left. */
+        while (waitpid(-1, NULL, 0) > 0 || errno == EINTR)
+            continue;
+        sh("git -C target.git rev-list --count main >>counts\n"
+           "for i in 1 2 3 4 5 6 7 8 9; do is=0\n"
+           "POINTSMAN_STATUS_FD=3 \"$LAND_PROGRAM\" $(cat words) 3>status "
+           ">>account 2>&1 || is=$?\n"
+           "[ $is = 111 ] || break; done");
+        if (strcmp(commits(), "5") != 0 ||
+            *sh("git -C target.git diff main main~4") != '\0')
+            fail_msg("killed at call %u: %s", point, sh("cat account status"));
+        assert_nothing_left();
+        if (strcmp(sh("cat first"), "0") == 0)
+            break;
+    }
+    assert_in_range(point, 10, POINTS_MAX - 1);
+    assert_string_equal(sh("sort -u counts | tr '\\n' ' '"), "3 5 ");
+}
+
 /* ---- targets that are commands --------------------------------------------
  */
 
@@ -394,6 +443,7 @@ int main(void) {
         cmocka_unit_test(files_that_came_went_and_moved_go_back),
         cmocka_unit_test(the_first_commit_of_a_branch_goes_back_too),
         cmocka_unit_test(a_sha256_repository_is_as_good),
+        cmocka_unit_test(killed_anywhere_it_is_all_or_nothing),
         cmocka_unit_test(a_revert_command_runs_for_each_in_the_order_given),
         cmocka_unit_test(without_a_revert_command_it_fails),
         cmocka_unit_test(one_that_fails_tells_what_was_undone),

@@ -11,11 +11,11 @@
 #include "os/clock.h"
 #include "support/tarball.h"
 
-static struct text rooms[32];
+static struct text rooms[64];
 
 static struct text *room(void) {
     static unsigned next;
-    struct text *text = &rooms[next++ % 32];
+    struct text *text = &rooms[next++ % 64];
     text_reset(text);
     text_reserve(text, 1);
     text->p[0] = '\0';
@@ -120,7 +120,7 @@ const char *set_write(const struct set *set) {
 
 /* An argument vector in static memory. */
 struct argv {
-    const char *words[64];
+    const char *words[128];
     size_t count;
 };
 
@@ -143,6 +143,21 @@ static const char *number(int64_t value) {
     struct text *text = room();
     text_addf(text, "%lld", (long long)value);
     return text_string(text);
+}
+
+static void argv_also(struct argv *argv, const struct attempt *attempt,
+                      const struct set *set) {
+    int64_t now_ns = clock_wall().ns;
+    set_write(set);
+    argv_add(argv, NULL, "--also");
+    argv_add(argv, "--id", set->id);
+    argv_add(argv, "--sum", sh("sha256sum <'sets/%s' | cut -c1-64", set->id));
+    argv_add(argv, "--class", set->class);
+    argv_add(argv, "--tarball", in_dir(sh("echo sets/%s", set->id)));
+    argv_add(argv, "--since",
+             number(attempt->since_ns != 0 ? attempt->since_ns : now_ns));
+    argv_add(argv, "--admitted", number(now_ns - 60 * NS_PER_S));
+    argv_add(argv, "--submitter", "Otto <otto@example.org>");
 }
 
 static void argv_fill(struct argv *argv, const struct attempt *attempt) {
@@ -192,6 +207,9 @@ static void argv_fill(struct argv *argv, const struct attempt *attempt) {
         argv_add(argv, "--check", check[0]);
         argv_add(argv, NULL, check[1]);
     }
+    for (const struct set *const *other = attempt->others; *other != NULL;
+         other++)
+        argv_also(argv, attempt, *other);
 }
 
 /* In the child: group, descriptors, limits, then the program. */

@@ -12,7 +12,7 @@
 #include "serve/land.h"
 
 /* Runs `sh -c` in test_dir with git's environment tamed; it must succeed.
- * What it printed without the last LF, valid until the 32nd call from here. */
+ * What it printed without the last LF, valid until the 64th call from here. */
 const char *sh(const char *format, ...) PRINTF_LIKE(1, 2);
 
 /* What a set is made of; zero is left out. */
@@ -33,6 +33,7 @@ struct set {
 struct attempt {
     const struct set *set;
     const char *tarball; /* this file instead; of `set` only id and class */
+    const struct set *others[4]; /* they land with it */
     const char *git, *branch, *blind, *seen, *symlinks, *timeout, *submitter;
     const char *user;
     const char *command;   /* instead of git */
