@@ -57,6 +57,7 @@ static void node_free(struct node *node) {
     order_key_unref(node->key);
     order_key_unref(node->rank);
     order_key_unref(node->told);
+    free(node->aliases);
     free(node->edges);
     free(node->uses);
     free(node);
@@ -177,6 +178,37 @@ static bool may_live_here(enum job_state state) {
            ((STATES_LIVE | STATE_BIT(STATE_ABANDONED)) & STATE_BIT(state)) != 0;
 }
 
+static void node_take(struct order *order, struct node *node,
+                      struct item *item) {
+    item->node = node;
+    list_remove(&item->to_ask);
+    order_key_set(&item->key, NULL);
+    order_key_set(&item->told, NULL);
+    rank_item_changed(order, item);
+}
+
+static void aliases_open(struct order *order, struct node *node,
+                         const struct order_entry *entry) {
+    if (entry->alias_count == 0)
+        return;
+    node->aliases = mem_alloc(entry->alias_count * sizeof(struct item *));
+    for (size_t i = 0; i < entry->alias_count; i++) {
+        struct item *item = item_ref(order, entry->aliases[i]);
+
+        if (item->node != NULL) {
+            item_unref(order, item);
+            continue;
+        }
+        node_take(order, node, item);
+        node->aliases[node->alias_count++] = item;
+    }
+}
+
+static void items_changed(struct order *order, struct node *node) {
+    for (size_t i = 0; i <= node->alias_count; i++)
+        item_changed(order, node_item(node, i));
+}
+
 void order_admit(struct order *order, const struct order_entry *entry) {
     struct item *item;
     struct node *node;
@@ -189,17 +221,14 @@ void order_admit(struct order *order, const struct order_entry *entry) {
         return;
     }
     node = node_new(order, item, entry);
-    item->node = node;
-    list_remove(&item->to_ask);
-    order_key_set(&item->key, NULL);
-    order_key_set(&item->told, NULL);
-    rank_item_changed(order, item);
+    node_take(order, node, item);
+    aliases_open(order, node, entry);
     if (!node->rb) {
         edges_open(order, node, entry);
         path_uses_open(order, node, entry);
         list_push(&order->fresh, &node->fresh);
     }
-    item_changed(order, item);
+    items_changed(order, node);
     node_touch(order, node);
 }
 
@@ -207,26 +236,30 @@ void order_admit(struct order *order, const struct order_entry *entry) {
 
 static void node_leave(struct order *order, struct node *node,
                        enum job_state to, struct wall since) {
-    struct item *item = node->item;
     uint64_t num = node->num;
 
     line_leave(order, node);
     for (size_t i = 0; i < node->edge_count; i++)
         edge_close(order, &node->edges[i]);
-    item->node = NULL;
-    item->known = true;
-    item->state = to;
-    item->rolled_back = false;
-    item->since = since;
-    item_changed(order, item);
+    for (size_t i = 0; i <= node->alias_count; i++) {
+        struct item *item = node_item(node, i);
+
+        item->node = NULL;
+        item->known = true;
+        item->state = to;
+        item->rolled_back = false;
+        item->since = since;
+        item_changed(order, item);
+    }
     path_uses_close(order, node);
     list_remove(&node->dirty);
     list_remove(&node->told_dirty);
     heap_remove(&order->deadlines, node);
     heap_remove(&order->ranks, node);
     map_remove(&order->nodes, span_make(&num, sizeof(num)));
+    for (size_t i = 0; i <= node->alias_count; i++)
+        item_unref(order, node_item(node, i));
     node_free(node);
-    item_unref(order, item);
 }
 
 /* It lives on, whatever was proposed for it. */
@@ -234,7 +267,7 @@ static void node_stays(struct order *order, struct node *node) {
     node->asked = 0;
     if (node->doomed) {
         node->doomed = false;
-        item_changed(order, node->item);
+        items_changed(order, node);
     }
     if (node->seq == 0 && !node->rb && list_empty(&node->fresh))
         list_push(&order->fresh, &node->fresh);
@@ -262,6 +295,15 @@ bool order_move(struct order *order, uint64_t num, enum job_state to,
     if (waits_again && node_is_waiting(node))
         rank_waits_again(order, node);
     node_stays(order, node);
+    return true;
+}
+
+bool order_forget(struct order *order, uint64_t num) {
+    struct node *node = node_find(order, num);
+
+    if (node == NULL)
+        return false;
+    node_leave(order, node, node->state, node->since);
     return true;
 }
 
@@ -385,7 +427,7 @@ void node_doom(struct order *order, struct node *node, const char *reason,
     effect->detail = arena_span(order->arena, span_of(detail));
     node->doomed = true;
     node->doom = reason;
-    item_changed(order, node->item);
+    items_changed(order, node);
 }
 
 /* ---- judging ------------------------------------------------------------ */
@@ -440,6 +482,12 @@ static const char *ended(const struct item *item) {
     return "failed";
 }
 
+/* Of the failure proposed last. */
+static void doom_about(struct order *order, const struct item *item) {
+    order->effects[order->effect_count - 1].about =
+        arena_span(order->arena, item->id);
+}
+
 static void doom_failed(struct order *order, struct node *node) {
     const struct item *item = first_of(node, VERDICT_FAILED);
 
@@ -450,6 +498,7 @@ static void doom_failed(struct order *order, struct node *node) {
     if (item->successor_count > 0)
         text_adds(&order->scratch, ", and what superseded it");
     node_doom(order, node, "dep-failed", text_string(&order->scratch));
+    doom_about(order, item);
 }
 
 static void doom_rolled_back(struct order *order, struct node *node) {
@@ -460,6 +509,7 @@ static void doom_rolled_back(struct order *order, struct node *node) {
     text_addspan(&order->scratch, item->id);
     text_adds(&order->scratch, " was rolled back");
     node_doom(order, node, "dep-rolled-back", text_string(&order->scratch));
+    doom_about(order, item);
 }
 
 static void doom_unknown(struct order *order, struct node *node) {
@@ -471,6 +521,7 @@ static void doom_unknown(struct order *order, struct node *node) {
     text_addf(&order->scratch, " did not arrive within %lld s",
               (long long)(order->limits.wait_for_dep_ms / 1000));
     node_doom(order, node, "dep-unknown", text_string(&order->scratch));
+    doom_about(order, item);
 }
 
 /* Can it never run? Then its failure is proposed. */

@@ -30,6 +30,10 @@
  * A held job does not move but keeps its place in L. A retried job with
  * relations comes back in Q, by order_admit.
  *
+ * Sets that land together (##group) are told as one entry: what they touch and
+ * need outside of the group taken together, the ids of all but the first as
+ * `aliases`. When one joins or leaves, the entry is forgotten and told anew.
+ *
  * The same calls in the same order give the same proposals, always. */
 #ifndef POINTSMAN_CORE_ORDER_H
 #define POINTSMAN_CORE_ORDER_H
@@ -72,6 +76,8 @@ struct order_entry {
     size_t edge_count;
     const struct job_touch *touches;
     size_t touch_count;
+    const struct span *aliases; /* ids that live by this entry, too */
+    size_t alias_count;
 };
 
 /* A live job with relations. Everything is copied. A num already known is
@@ -85,6 +91,9 @@ void order_admit(struct order *order, const struct order_entry *entry);
  * ignored: false. */
 bool order_move(struct order *order, uint64_t num, enum job_state to,
                 struct wall since, bool rollback_open);
+/* It will be told anew, or parts of it: who depends on its ids goes on waiting.
+ * False: unknown num. */
+bool order_forget(struct order *order, uint64_t num);
 /* Its holds as they are now. False: unknown num. */
 bool order_hold(struct order *order, uint64_t num, unsigned holds);
 /* A proposal for it was not committed though nothing about it changed (the
@@ -140,6 +149,8 @@ struct order_effect {
     enum job_state from;           /* commit only while it is in this state */
     struct span reason;            /* of life.def; empty for SPLICE and RANK */
     struct span detail;            /* a sentence for people; may be empty */
+    struct span about;             /* FAIL because of this dependency; empty:
+                                      because of a cycle */
     struct span rank;              /* ORDER_RANK */
     const struct span *precursors; /* ids: STAGE and SPLICE */
     size_t precursor_count;

@@ -115,6 +115,8 @@ struct place {
 struct node {
     uint64_t num;
     struct item *item;
+    struct item **aliases; /* further ones that live by this node */
+    size_t alias_count;
     enum job_class job_class;
     enum job_state state;
     unsigned holds;
@@ -189,6 +191,10 @@ struct order {
 
 /* ---- order.c ------------------------------------------------------------ */
 
+/* Its items: 0 is its own, then the aliases. */
+static inline struct item *node_item(const struct node *node, size_t i) {
+    return i == 0 ? node->item : node->aliases[i - 1];
+}
 static inline bool node_is_waiting(const struct node *node) {
     return node->state == STATE_QUEUED || node->state == STATE_STAGED;
 }

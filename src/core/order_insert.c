@@ -83,6 +83,9 @@ void insert_placed(struct order *order, struct node *node) {
     for (size_t i = 0; i < node->use_count; i++)
         tangle_before(order, &node->uses[i]);
     tangle_hints(order, node);
+    /* Others may wait for it by its further ids. */
+    if (node->alias_count > 0)
+        tangle(order, node);
 }
 
 void insert_late(struct order *order, struct node *node) {
@@ -269,7 +272,7 @@ bool insert_alone(struct order *order) {
         return false;
     node = LIST_OF(order->fresh.next, struct node, fresh);
     if (node->state != STATE_QUEUED || node->rb || node->doomed ||
-        node->item->old_count > 0)
+        node->item->old_count > 0 || node->alias_count > 0)
         return false;
     first = first_waiter(node);
     if (first == NULL || !needs_stand(order, node, first) ||

@@ -121,7 +121,8 @@ static void moving_add(struct order *order, struct item *item, uint64_t seq,
 static void moving_collect(struct order *order, struct pointers *moving) {
     LIST_EACH (&order->fresh, it) {
         struct node *node = LIST_OF(it, struct node, fresh);
-        moving_add(order, node->item, 0, moving);
+        for (size_t i = 0; i <= node->alias_count; i++)
+            moving_add(order, node_item(node, i), 0, moving);
     }
     for (size_t i = 0; i < order->late.count; i++) {
         struct item *item = order->late.p[i];
@@ -133,8 +134,11 @@ static void moving_collect(struct order *order, struct pointers *moving) {
     }
     order->late.count = 0;
     /* Whoever depends on one that moves has to stand behind it again. */
-    for (size_t i = 0; i < moving->count; i++)
-        moving_add(order, ((struct node *)moving->p[i])->item, 0, moving);
+    for (size_t i = 0; i < moving->count; i++) {
+        struct node *node = moving->p[i];
+        for (size_t k = 0; k <= node->alias_count; k++)
+            moving_add(order, node_item(node, k), 0, moving);
+    }
 }
 
 static void affected_add(struct order *order, struct node *node,
@@ -169,6 +173,16 @@ static void affected_add_behind(struct order *order, const struct use *use,
                        affected);
 }
 
+static void affected_add_hinting(struct order *order, const struct item *item,
+                                 struct pointers *affected) {
+    LIST_EACH (&item->edges, it) {
+        struct edge *edge = LIST_OF(it, struct edge, in_item);
+
+        if (edge->use == USE_HINT && edge->waits)
+            affected_add(order, edge->node, affected);
+    }
+}
+
 /* Whose records may differ when these move. */
 static void affected_collect(struct order *order, const struct pointers *moving,
                              struct pointers *affected) {
@@ -178,12 +192,8 @@ static void affected_collect(struct order *order, const struct pointers *moving,
         affected_add(order, node, affected);
         for (size_t k = 0; k < node->use_count; k++)
             affected_add_behind(order, &node->uses[k], affected);
-        LIST_EACH (&node->item->edges, it) {
-            struct edge *edge = LIST_OF(it, struct edge, in_item);
-
-            if (edge->use == USE_HINT && edge->waits)
-                affected_add(order, edge->node, affected);
-        }
+        for (size_t k = 0; k <= node->alias_count; k++)
+            affected_add_hinting(order, node_item(node, k), affected);
     }
 }
 
@@ -191,11 +201,13 @@ static void hints_update(struct order *order, struct node *node) {
     for (size_t i = 0; i < node->edge_count; i++)
         if (node->edges[i].use == USE_HINT)
             edge_hint_update(order, &node->edges[i]);
-    LIST_EACH (&node->item->edges, it) {
-        struct edge *edge = LIST_OF(it, struct edge, in_item);
+    for (size_t i = 0; i <= node->alias_count; i++) {
+        LIST_EACH (&node_item(node, i)->edges, it) {
+            struct edge *edge = LIST_OF(it, struct edge, in_item);
 
-        if (edge->use == USE_HINT)
-            edge_hint_update(order, edge);
+            if (edge->use == USE_HINT)
+                edge_hint_update(order, edge);
+        }
     }
 }
 
@@ -335,7 +347,7 @@ static void release(struct order *order, struct placing *placing,
         LIST_EACH (&at->edges, it) {
             struct edge *edge = LIST_OF(it, struct edge, in_item);
 
-            if (edge->node->item != item)
+            if (edge->node != item->node)
                 release_edge(placing, at, edge, at == item);
         }
     }
@@ -353,7 +365,8 @@ static void place(struct order *order, struct placing *placing,
     hints_update(order, node);
     rank_joined(order, node);
     node_touch(order, node);
-    release(order, placing, node->item);
+    for (size_t i = 0; i <= node->alias_count; i++)
+        release(order, placing, node_item(node, i));
 }
 
 /* ---- cycles ------------------------------------------------------------- */
@@ -448,7 +461,8 @@ static bool cycle_break(struct order *order, struct placing *placing,
     }
     list_remove(&node->fresh);
     node->moving = false;
-    release(order, placing, node->item);
+    for (size_t i = 0; i <= node->alias_count; i++)
+        release(order, placing, node_item(node, i));
     node_doom(order, node, "dep-cycle", cycle_text(order, closer));
     return true;
 }

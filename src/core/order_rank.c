@@ -169,8 +169,10 @@ static struct order_key *best_of_edges(struct order *order, struct item *item,
 }
 
 struct order_key *rank_of(struct order *order, const struct node *node) {
-    struct order_key *best = best_of_edges(order, node->item, node->key);
+    struct order_key *best = node->key;
 
+    for (size_t i = 0; i <= node->alias_count; i++)
+        best = best_of_edges(order, node_item(node, i), best);
     for (size_t i = 0; node->seq != 0 && i < node->use_count; i++) {
         struct group *behind = group_behind(&node->uses[i]);
 

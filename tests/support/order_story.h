@@ -53,18 +53,25 @@ static inline uint64_t num_of(const char *id) {
 }
 
 /* What a set says of itself: "f g" files, "<a" depends on a, "~a" hints at a,
- * "^a" supersedes a, "=a" has a on record. */
+ * "^a" supersedes a, "=a" has a on record, "+a" is a too (they land together).
+ */
 static inline void add_as(enum job_class job_class, const char *id,
                           const char *says, enum job_state state,
                           const char *target) {
     struct job_edge edges[16];
     struct job_touch touches[16];
-    struct order_entry entry = {.edges = edges, .touches = touches};
+    struct span aliases[4];
+    struct order_entry entry = {
+        .edges = edges, .touches = touches, .aliases = aliases};
     struct span rest = span_of(says), word;
     while (rest.len > 0 && span_cut(&rest, ' ', &word)) {
         enum edge_kind kind = EDGE_DEPENDENCY;
         if (word.len == 0)
             continue;
+        if (word.p[0] == '+') {
+            aliases[entry.alias_count++] = span_make(word.p + 1, word.len - 1);
+            continue;
+        }
         const char *mark = strchr("<~^=", word.p[0]);
         if (mark == NULL) {
             touches[entry.touch_count++] = (struct job_touch){.path = word};

@@ -296,6 +296,62 @@ static void who_shares_with_the_moved_one_is_let_pass(void **state) {
     is("late", STATE_PENDING);
 }
 
+/* ---- sets that land together --------------------------------------------- */
+
+static void whoever_needs_one_of_a_group_waits_for_all_of_it(void **state) {
+    (void)state;
+    dc("c", "h <b"); /* b has not come */
+    settle();
+    dc("a", "f g +b");
+    settle();
+    is("c", STATE_STAGED);
+    is("a", STATE_PENDING);
+    run("a");
+    is("c", STATE_PENDING);
+}
+
+static void a_group_and_those_who_need_it_make_no_ring(void **state) {
+    (void)state;
+    dc("x", "f <b"); /* waits for b, shares f with it */
+    settle();
+    dc("a", "g f +b");
+    settle();
+    /* x moved behind them, though it was there before. */
+    is("a", STATE_PENDING);
+    is("x", STATE_STAGED);
+    assert_string_equal(set_of("x")->record, "b a");
+    run("a");
+    is("x", STATE_PENDING);
+}
+
+static void a_ring_through_a_group_is_a_cycle(void **state) {
+    (void)state;
+    dc("a", "f <x +b");
+    dc("x", "g <b");
+    settle();
+    failed("x", "dep-cycle", "x → a → x");
+    failed("a", "dep-failed", "dependency x failed");
+}
+
+static void a_group_told_anew_is_waited_for_as_before(void **state) {
+    (void)state;
+    dc("a", "f");
+    dc("c", "h <a");
+    dc("d", "f");
+    assert_true(order_forget(order, num_of("a")));
+    settle();
+    is("c", STATE_STAGED);
+    is("d", STATE_PENDING); /* it is no longer behind a */
+    snprintf(set_of("a")->id, sizeof(sets[0].id), "was-a");
+    dc("a", "f g +b");
+    settle();
+    is("c", STATE_STAGED);
+    is("a", STATE_STAGED); /* but a behind it */
+    run("d");
+    run("a");
+    is("c", STATE_PENDING);
+}
+
 /* D24 */
 static void closing_a_cycle_fails_with_the_path(void **state) {
     (void)state;
@@ -423,6 +479,10 @@ int main(void) {
         STORY(chain_that_arrives_backwards_runs_forwards),
         STORY(newcomers_for_one_set_stand_in_front_of_it),
         STORY(who_shares_with_the_moved_one_is_let_pass),
+        STORY(whoever_needs_one_of_a_group_waits_for_all_of_it),
+        STORY(a_group_and_those_who_need_it_make_no_ring),
+        STORY(a_ring_through_a_group_is_a_cycle),
+        STORY(a_group_told_anew_is_waited_for_as_before),
         STORY(closing_a_cycle_fails_with_the_path),
         STORY(cycle_that_arrives_at_once_is_closed_by_the_last),
         STORY(set_that_depends_on_itself_fails),
