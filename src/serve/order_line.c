@@ -341,43 +341,64 @@ static void seen_option(struct vector *argv, const struct job *job,
         option_span(argv, "--seen", seen);
 }
 
-static void approved_options(struct vector *argv,
-                             const struct run_order *order) {
-    for (size_t i = 0; i < order->approved_count; i++)
-        option_span(argv, "--approved-by", order->approved_by[i]);
+/* What is told of a set, and of a rollback. */
+static void set_options(struct vector *argv, const struct run_set *set) {
+    const struct job *job = set->job;
+    option_span(argv, "--id", job->id);
+    option_span(argv, "--sum", job->sum);
+    option_wall(argv, "--admitted", job->admitted);
+    option_span(argv, "--submitter", job->actor);
+    for (size_t i = 0; i < set->approved_count; i++)
+        option_span(argv, "--approved-by", set->approved_by[i]);
 }
 
 /* What a landing and a rollback are both told. */
 static void common_options(struct vector *argv, const struct run_order *order,
-                           const char *verb, const char *base_path) {
+                           const char *verb, const struct run_set *set,
+                           const char *base_path) {
     const struct job *job = order->job;
-    struct arena *arena = argv->arena;
     vector_adds(argv, "/proc/self/exe");
     vector_adds(argv, verb);
     if (order->probe)
         vector_adds(argv, "--probe");
-    option_span(argv, "--id", job->id);
-    option_span(argv, "--sum", job->sum);
+    set_options(argv, set);
     option_span(argv, "--target", job->target);
     vector_adds(argv, "--work");
-    vector_add(argv, arena_printf(arena, "%s/tmp/%s.%.*s.%u", base_path, verb,
-                                  (int)job->id.len, job->id.p, order->attempt));
-    option_wall(argv, "--admitted", job->admitted);
-    option_span(argv, "--submitter", job->actor);
-    approved_options(argv, order);
+    vector_add(argv,
+               arena_printf(argv->arena, "%s/tmp/%s.%.*s.%u", base_path, verb,
+                            (int)job->id.len, job->id.p, order->attempt));
 }
 
-static void landing_options(struct vector *argv, const struct run_order *order,
-                            const struct config_target *target,
-                            const char *base_path) {
-    const struct job *job = order->job;
-    common_options(argv, order, "land", base_path);
+static void landed_set_options(struct vector *argv, const struct run_set *set,
+                               const char *base_path) {
+    const struct job *job = set->job;
     option_span(argv, "--class", span_of(job_class_word(job->job_class)));
     vector_adds(argv, "--tarball");
     vector_add(argv, data_path(argv->arena, base_path, job->name));
     option_wall(argv, "--since", blind_since(job));
     seen_option(argv, job, argv->arena);
+}
+
+static struct run_set set_of(const struct run_order *order) {
+    return (struct run_set){.job = order->job,
+                            .approved_by = order->approved_by,
+                            .approved_count = order->approved_count};
+}
+
+static void landing_options(struct vector *argv, const struct run_order *order,
+                            const struct config_target *target,
+                            const char *base_path) {
+    struct run_set alone = set_of(order);
+    bool several = order->set_count > 0 && !order->probe;
+    const struct run_set *sets = several ? order->sets : &alone;
+    common_options(argv, order, "land", &sets[0], base_path);
+    landed_set_options(argv, &sets[0], base_path);
     target_options(argv, target, base_path);
+    for (size_t i = 1; several && i < order->set_count; i++) {
+        vector_adds(argv, "--also");
+        set_options(argv, &sets[i]);
+        landed_set_options(argv, &sets[i], base_path);
+    }
 }
 
 static void member_options(struct vector *argv, const struct run_member *member,
@@ -393,7 +414,8 @@ static void member_options(struct vector *argv, const struct run_member *member,
 static void rollback_options(struct vector *argv, const struct run_order *order,
                              const struct config_target *target,
                              const char *base_path) {
-    common_options(argv, order, "revert", base_path);
+    struct run_set rollback = set_of(order);
+    common_options(argv, order, "revert", &rollback, base_path);
     if (order->because.len > 0)
         option_span(argv, "--because", order->because);
     place_options(argv, target, base_path);

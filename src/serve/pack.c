@@ -113,6 +113,17 @@ static struct span said_or(const char *said, struct span otherwise) {
     return said != NULL ? span_of(said) : otherwise;
 }
 
+/* "NAME:COUNT" as meta has it: "NAME COUNT". */
+static struct span group_of(struct pack *pack) {
+    if (pack->order->group == NULL)
+        return (struct span){0};
+    char *group = arena_string(&pack->arena, span_of(pack->order->group));
+    char *colon = strchr(group, ':');
+    if (colon != NULL)
+        *colon = ' ';
+    return span_of(group);
+}
+
 /* The meta text, read back by the rules every set is held to: what intake would
  * refuse is refused here already. */
 static bool meta_fill(struct pack *pack, struct err *err) {
@@ -129,6 +140,7 @@ static bool meta_fill(struct pack *pack, struct err *err) {
     meta->dependencies =
         lines_of(&pack->arena, order->depends, order->depends_count);
     meta->supersedes = span_of(order->supersedes);
+    meta->group = group_of(pack);
     meta->author = said_or(order->author, pack->source.author);
     meta->date = pack->source.date;
     meta->message = said_or(order->message, pack->source.message);

@@ -26,13 +26,14 @@ struct pack_order {
     const char *const *depends;
     size_t depends_count;
     const char *supersedes;
+    const char *group;          /* "NAME" or "NAME:COUNT" */
     const char *const *deletes; /* more paths that go away */
     size_t deletes_count;
     /* A rollback set (class RB) instead: no source; `depends` is what to take
      * back. */
     bool rollback;
-    uint64_t rb_limit;   /* 0: the queue's */
-    const char *closure; /* "deps+files"; NULL: the queue's */
+    uint64_t rb_limit;            /* 0: the queue's */
+    const char *closure;          /* "deps+files"; NULL: the queue's */
     const char *author, *message; /* instead of the commit's */
     const char *output; /* a file; a directory: in it, under the set's name;
                            "-" = standard output; NULL = here */

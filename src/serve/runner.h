@@ -18,6 +18,13 @@ struct run_member {
     bool again; /* of a command target: put in again */
 };
 
+/* A set that lands together with others. */
+struct run_set {
+    const struct job *job;
+    const struct span *approved_by;
+    size_t approved_count;
+};
+
 struct run_order {
     uint64_t handle;       /* the scheduler's name for it, never used twice */
     const struct job *job; /* valid during the call only */
@@ -27,6 +34,8 @@ struct run_order {
     bool probe; /* only ask whether the change is on its target already */
     const struct span *approved_by; /* of a change; who approved it */
     size_t approved_count;
+    const struct run_set *sets; /* all that land together, in this order */
+    size_t set_count;           /* 0: the job alone */
     const struct run_member *members; /* of a rollback: newest first */
     size_t member_count;
     struct span because; /* of a rollback; may be empty */

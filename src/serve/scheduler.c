@@ -67,6 +67,7 @@ struct scheduler *scheduler_new(struct store *store,
         &(struct order_limits){.wait_for_dep_ms = options->wait_for_dep_ms});
     scheduler->schedule =
         schedule_new(&(struct schedule_limits){.slots = options->slots});
+    scheduler->together = together_new();
     random_init(&scheduler->random, options->seed);
     scheduler->backed_off_at = WALL_NEVER;
     list_init(&scheduler->waiting);
@@ -94,6 +95,7 @@ void scheduler_free(struct scheduler *scheduler) {
     rollback_clear(scheduler);
     map_clear(&scheduler->by_handle);
     order_free(scheduler->order);
+    together_free(scheduler->together);
     schedule_free(scheduler->schedule);
     arena_clear(&scheduler->names);
     free(scheduler->plans);
@@ -251,6 +253,8 @@ struct plan *plan_add(struct scheduler *scheduler, enum plan_kind kind) {
 static void plan_effect(struct scheduler *scheduler,
                         const struct order_effect *effect) {
     struct store_batch *batch = scheduler->batch;
+    if (group_effect(scheduler, effect))
+        return;
     bool record = effect->kind == ORDER_STAGE || effect->kind == ORDER_SPLICE;
     struct plan *plan = plan_add(
         scheduler, effect->kind == ORDER_RANK ? PLAN_RANK : PLAN_STAGE);
@@ -286,6 +290,7 @@ static void plan_stages(struct scheduler *scheduler) {
     struct arena arena = ARENA_INIT;
     struct order_effect *effects;
     answer_unknown(scheduler);
+    plan_group_fails(scheduler);
     size_t count =
         order_scan(scheduler->order, scheduler->now, &arena, &effects);
     for (size_t i = 0; i < count; i++)
@@ -348,16 +353,19 @@ static void on_committed(void *ctx, struct store_batch *batch, bool ok,
 }
 
 static void plan_all(struct scheduler *scheduler) {
-    if (scheduler->options.parts & SCHEDULER_STARTS) {
-        if (plan_rollback(scheduler))
-            return;
+    unsigned parts = scheduler->options.parts;
+    if (parts & SCHEDULER_STARTS && plan_rollback(scheduler))
+        return;
+    if (!scheduler->group_next && parts & SCHEDULER_STARTS) {
         plan_overs(scheduler);
         plan_ends(scheduler);
     }
-    if (scheduler->options.parts & SCHEDULER_STAGES)
+    if (!scheduler->group_next && parts & SCHEDULER_STAGES)
         plan_stages(scheduler);
-    if (scheduler->options.parts & SCHEDULER_STARTS)
+    if (!scheduler->group_next && parts & SCHEDULER_STARTS)
         plan_starts(scheduler);
+    if (scheduler->group_next && store_batch_count(scheduler->batch) == 0)
+        plan_group_start(scheduler);
 }
 
 static void look(struct scheduler *scheduler) {
@@ -410,8 +418,12 @@ bool scheduler_turn(struct scheduler *scheduler, struct wall now,
         look(scheduler);
     struct wall next =
         earlier(probes_next(scheduler), scheduler->backed_off_at);
-    if (scheduler->options.parts & SCHEDULER_STAGES)
+    if (scheduler->options.parts & SCHEDULER_STAGES) {
         next = earlier(next, order_next_time(scheduler->order));
+        next = earlier(next,
+                       together_next_time(scheduler->together,
+                                          scheduler->options.wait_for_dep_ms));
+    }
     if (scheduler->options.parts & SCHEDULER_STARTS) {
         next = earlier(next, schedule_next_time(scheduler->schedule));
         next = earlier(next, arrays_next(scheduler));

@@ -101,7 +101,8 @@ void cards_clear(struct scheduler *scheduler) {
 }
 
 void offer_job(struct scheduler *scheduler, const struct job *job) {
-    if (!(scheduler->options.parts & SCHEDULER_STARTS) || job->holds != 0)
+    if (!(scheduler->options.parts & SCHEDULER_STARTS) || job->holds != 0 ||
+        !group_may_offer(scheduler, job->num))
         return;
     struct schedule_job offer = {
         .num = job->num,

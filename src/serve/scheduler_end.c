@@ -276,7 +276,7 @@ static struct retry_end retry_end_of(const struct attempt *attempt) {
         .exit_code = end->exit_code,
         .signal = end->signal,
         .timed_out = end->timed_out,
-        .killer = attempt->card->killer,
+        .killer = attempt_killer(attempt),
         .landed = attempt->landed,
         .error = end->detail,
     };
@@ -303,7 +303,7 @@ static struct retry_verdict decide_command(struct scheduler *scheduler,
 /* It ended without having said what became of the set. */
 static bool landing_died(const struct attempt *attempt, struct span word) {
     return attempt->end.result == 0 && !attempt->recovery &&
-           !attempt->end.timed_out && attempt->card->killer == RETRY_NOBODY &&
+           !attempt->end.timed_out && attempt_killer(attempt) == RETRY_NOBODY &&
            (word.len == 0 || span_is(word, "stopped"));
 }
 
@@ -368,14 +368,14 @@ static struct retry_verdict decide_change(struct scheduler *scheduler,
 /* ---- recording ---------------------------------------------------------- */
 
 static void plan_row(struct scheduler *scheduler, struct attempt *attempt,
+                     const struct card *card, unsigned number,
                      const struct retry_verdict *verdict) {
     const struct run_end *end = &attempt->end;
-    struct card *card = attempt->card;
     struct store_attempt row = {
         .num = card->num,
         .node = attempt->of_array ? card->array->tasks[attempt->task].node
                                   : (struct span){0},
-        .attempt = attempt->number,
+        .attempt = number,
         .status = verdict->task,
         .assigned = attempt->assigned,
         .started = end->started,
@@ -477,7 +477,7 @@ static void plan_task_end(struct scheduler *scheduler, struct attempt *attempt,
     if (attempt->task < array->first_open)
         array->first_open = attempt->task;
     if (verdict->action == RETRY_MOVE)
-        plan_row(scheduler, attempt, verdict);
+        plan_row(scheduler, attempt, card, attempt->number, verdict);
     else
         plan_uncount(scheduler, attempt, verdict);
     if (task->not_before.ns > 0 && task->status != TASK_FAILED)
@@ -532,6 +532,29 @@ static struct retry_verdict verdict_on(struct scheduler *scheduler,
                : decide_command(scheduler, attempt);
 }
 
+/* What the landing said behind its verdict, whole. */
+static struct span said_detail(const struct attempt *attempt) {
+    struct span rest, more;
+    struct span word = first_word(attempt->end.status, &rest);
+    if (!span_is(word, "failed"))
+        return rest;
+    first_word(rest, &more);
+    return more;
+}
+
+static void plan_rider_end(struct scheduler *scheduler, struct attempt *attempt,
+                           const struct rider *rider,
+                           const struct retry_verdict *whole) {
+    struct retry_verdict own =
+        group_verdict(attempt, rider->card, whole, said_detail(attempt));
+    if (whole->action == RETRY_UNCOUNT)
+        store_unassign(scheduler->batch, rider->card->num, (struct span){0},
+                       rider->number);
+    else
+        plan_row(scheduler, attempt, rider->card, rider->number, &own);
+    plan_move(scheduler, rider->card, &own);
+}
+
 static void plan_end(struct scheduler *scheduler, struct attempt *attempt) {
     struct retry_verdict verdict = verdict_on(scheduler, attempt);
     struct plan *plan = plan_add(scheduler, PLAN_END);
@@ -546,12 +569,16 @@ static void plan_end(struct scheduler *scheduler, struct attempt *attempt) {
     }
     if (verdict.action == RETRY_UNCOUNT)
         plan_uncount(scheduler, attempt, &verdict);
-    else
-        plan_row(scheduler, attempt, &verdict);
-    plan->back = verdict.to == STATE_PENDING;
+    for (size_t i = 0; i < attempt->rider_count; i++)
+        plan_rider_end(scheduler, attempt, &attempt->riders[i], &verdict);
+    struct retry_verdict own =
+        group_verdict(attempt, attempt->card, &verdict, said_detail(attempt));
+    if (verdict.action != RETRY_UNCOUNT)
+        plan_row(scheduler, attempt, attempt->card, attempt->number, &own);
+    plan->back = own.to == STATE_PENDING;
     if (job_is_rollback(&attempt->card->job))
         plan_rollback_end(scheduler, attempt, &verdict);
-    plan->op = plan_move(scheduler, attempt->card, &verdict);
+    plan->op = plan_move(scheduler, attempt->card, &own);
 }
 
 void plan_ends(struct scheduler *scheduler) {
@@ -602,20 +629,30 @@ void end_committed(struct scheduler *scheduler, const struct plan *plan,
                   (int)card->job.id.len, card->job.id.p, attempt->number);
     scheduler->runner.release(scheduler->runner.ctx, attempt->handle);
     rollback_ended(scheduler, attempt);
+    struct rider *riders = attempt->riders;
+    size_t rider_count = attempt->rider_count;
+    for (size_t i = 0; i < rider_count; i++)
+        riders[i].card->attempts--;
+    attempt->riders = NULL;
+    attempt->rider_count = 0;
     attempt_free(scheduler, attempt);
-    if (plan->again || card->attempts > 0)
-        return;
-    uint64_t num = card->num;
-    card_drop(scheduler, card);
-    if (plan->back || astray)
-        offer_num(scheduler, num);
+    if (!plan->again && card->attempts == 0) {
+        uint64_t num = card->num;
+        card_drop(scheduler, card);
+        for (size_t i = 0; i < rider_count; i++)
+            card_drop(scheduler, riders[i].card);
+        if (plan->back || astray)
+            offer_num(scheduler, num);
+        group_offer(scheduler, num);
+    }
+    free(riders);
 }
 
 void stop_job(struct scheduler *scheduler, struct card *card,
               enum run_stop how) {
     LIST_EACH (&scheduler->attempts, link) {
         struct attempt *attempt = LIST_OF(link, struct attempt, link);
-        if (attempt->card == card && attempt->is_started)
+        if (attempt_carries(attempt, card) && attempt->is_started)
             scheduler->runner.stop(scheduler->runner.ctx, attempt->handle, how);
     }
     scheduler->runner.flush(scheduler->runner.ctx);

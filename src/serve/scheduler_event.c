@@ -21,6 +21,10 @@ void order_take(struct scheduler *scheduler, const struct job *job) {
         arena_clear(&arena);
         return;
     }
+    if (group_take(scheduler, job, edges, edge_count)) {
+        arena_clear(&arena);
+        return;
+    }
     struct order_entry entry = {
         .num = job->num,
         .id = job->id,
@@ -177,12 +181,14 @@ static void on_move(struct scheduler *scheduler,
         return;
     }
     on_rollback(scheduler, event);
-    if (job_state_is_final(event->from) &&
-        !order_has(scheduler->order, event->num))
+    bool limbo = fence_covers(scheduler, event->num) != STATE_NONE;
+    if (group_move(scheduler, event, limbo))
+        (void)0; /* the entry of its group moved with it */
+    else if (job_state_is_final(event->from) &&
+             !order_has(scheduler->order, event->num))
         on_retried(scheduler, event);
     else if (order_has(scheduler->order, event->num))
-        order_move(scheduler->order, event->num, event->to, event->at,
-                   fence_covers(scheduler, event->num) != STATE_NONE);
+        order_move(scheduler->order, event->num, event->to, event->at, limbo);
     if (!order_has(scheduler->order, event->num) &&
         order_watches(scheduler->order, event->id))
         tell_outside(scheduler, event->id);
@@ -211,7 +217,8 @@ static void on_hold(struct scheduler *scheduler, uint64_t num) {
         arena_clear(&arena);
         return;
     }
-    order_hold(scheduler->order, num, job.holds);
+    if (!group_hold(scheduler, num, job.holds))
+        order_hold(scheduler->order, num, job.holds);
     if (job.state == STATE_PENDING && job.holds != 0)
         schedule_forget(scheduler->schedule, num);
     else if (job.state == STATE_PENDING)
@@ -223,9 +230,9 @@ static void on_cancel(struct scheduler *scheduler, uint64_t num) {
     struct card *card = card_get(scheduler, num);
     if (!card || !card->executing)
         return;
-    /* Also of one that a rollback is ending: else it might come back. */
-    if (card->killer == RETRY_NOBODY || card->killer == RETRY_ROLLBACK)
-        card->killer = RETRY_OPERATOR;
+    /* Also of one that is ended for a rollback, or goes back for another
+     * reason: asked to be cancelled it could not start again. */
+    card->killer = RETRY_OPERATOR;
     stop_job(scheduler, card, RUN_STOP_TERM);
 }
 

@@ -55,6 +55,18 @@ void fence_open(struct scheduler *scheduler, uint64_t num) {
     tell_watchers(scheduler, fence);
 }
 
+static void leave_for_good(struct scheduler *scheduler, const struct job *job,
+                           struct wall at) {
+    struct store_event event = {.num = job->num,
+                                .id = job->id,
+                                .from = STATE_ABANDONED,
+                                .to = STATE_ABANDONED,
+                                .seq = job->state_seq,
+                                .at = at};
+    if (!group_move(scheduler, &event, false))
+        order_move(scheduler->order, job->num, STATE_ABANDONED, at, false);
+}
+
 void fence_close(struct scheduler *scheduler, struct wall at) {
     struct fence fence = scheduler->fence;
     scheduler->fence = (struct fence){0};
@@ -63,13 +75,14 @@ void fence_close(struct scheduler *scheduler, struct wall at) {
         struct arena arena = ARENA_INIT;
         struct job job;
         struct err err;
-        if (!order_has(scheduler->order, fence.entries[i].num))
+        if (!order_has(scheduler->order, fence.entries[i].num) &&
+            !together_has(scheduler->together, fence.entries[i].num))
             continue;
         if (!store_job(scheduler->store, fence.entries[i].num, &arena, &job,
                        &err))
             log_read_failure("the row", fence.entries[i].num, &err);
         else if (job.state == STATE_ABANDONED)
-            order_move(scheduler->order, job.num, STATE_ABANDONED, at, false);
+            leave_for_good(scheduler, &job, at);
         arena_clear(&arena);
     }
     tell_watchers(scheduler, &fence);

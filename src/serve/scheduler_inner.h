@@ -9,6 +9,7 @@
 #include "core/rollback.h"
 #include "core/retry.h"
 #include "core/schedule.h"
+#include "core/together.h"
 #include "serve/scheduler.h"
 
 /* A task of an array that executes. */
@@ -46,6 +47,12 @@ struct card {
     unsigned retries;
 };
 
+/* One that lands by the attempt of another (##group). */
+struct rider {
+    struct card *card;
+    unsigned number; /* of its own attempt */
+};
+
 /* One start of a task, or a probe, from its assignment until its end is
  * recorded. */
 struct attempt {
@@ -55,6 +62,9 @@ struct attempt {
     size_t task;
     bool of_array;
     unsigned number;
+    struct rider *riders;
+    size_t rider_count;
+    uint64_t *landing; /* they and the card's, in the order they land in */
     struct wall assigned;
     bool is_started;   /* handed to the runner */
     bool is_lasting;   /* known to run */
@@ -130,6 +140,8 @@ struct scheduler {
     struct runner runner;
     struct order *order;
     struct schedule *schedule;
+    struct together *together;
+    struct card *group_next; /* picked: starts in a batch of its own */
     struct random random;
     struct wall now;
 
@@ -201,6 +213,39 @@ void array_free(struct array *array);
 
 void array_begun(struct scheduler *scheduler, const struct plan *plan, bool ok);
 
+/* sets that land together (scheduler_group.c) */
+/* A job of a group enters the order by its group. False: it enters alone. */
+bool group_take(struct scheduler *scheduler, const struct job *job,
+                const struct job_edge *edges, size_t edge_count);
+/* The step was committed; instead of order_move. False: it is of none. */
+bool group_move(struct scheduler *scheduler, const struct store_event *event,
+                bool limbo);
+bool group_hold(struct scheduler *scheduler, uint64_t num, unsigned holds);
+/* Proposals of the order for the one that stands for its group are made for
+ * each member. False: it is of none. */
+bool group_effect(struct scheduler *scheduler,
+                  const struct order_effect *effect);
+/* Members that fail with another. */
+void plan_group_fails(struct scheduler *scheduler);
+/* May it be offered for a start? Of a group only its leader, when all may. */
+bool group_may_offer(struct scheduler *scheduler, uint64_t num);
+/* Offers the one that now stands for the group of `num`, if any. */
+void group_offer(struct scheduler *scheduler, uint64_t num);
+/* Plans the start of group_next, all or nothing. */
+void plan_group_start(struct scheduler *scheduler);
+/* It did not begin. */
+void group_start_failed(struct scheduler *scheduler, struct attempt *attempt);
+bool attempt_carries(const struct attempt *attempt, const struct card *card);
+enum retry_killer attempt_killer(const struct attempt *attempt);
+/* What the end of the attempt means for one of several. */
+struct retry_verdict group_verdict(const struct attempt *attempt,
+                                   const struct card *card,
+                                   const struct retry_verdict *whole,
+                                   struct span detail);
+struct why;
+void group_why(struct scheduler *scheduler, const struct job *job,
+               struct why *why);
+
 /* ends (scheduler_end.c) */
 /* Arrays that have nothing more to run, though no attempt of them ended. */
 void plan_overs(struct scheduler *scheduler);
@@ -239,7 +284,7 @@ bool takeback_members(struct scheduler *scheduler, const struct job *rb,
                       const struct rollback_decision *decision);
 /* Who approved a change, for its trailers (scheduler_start.c). */
 void take_approvals(struct scheduler *scheduler, struct arena *arena,
-                    struct run_order *order);
+                    const struct job *job, struct run_set *ret_set);
 struct wall rollback_next(const struct scheduler *scheduler);
 
 /* the fence (scheduler_fence.c) */

@@ -459,7 +459,10 @@ static void revert_committed(struct scheduler *scheduler) {
     attempt->is_started = attempt->is_lasting = true;
     scheduler->running++;
     struct arena arena = ARENA_INIT;
-    take_approvals(scheduler, &arena, &order);
+    struct run_set set;
+    take_approvals(scheduler, &arena, order.job, &set);
+    order.approved_by = set.approved_by;
+    order.approved_count = set.approved_count;
     scheduler->runner.start(scheduler->runner.ctx, &order);
     arena_clear(&arena);
     if (attempt->card->killer != RETRY_NOBODY)

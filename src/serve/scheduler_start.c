@@ -35,6 +35,10 @@ void attempt_free(struct scheduler *scheduler, struct attempt *attempt) {
         map_remove(&scheduler->by_handle, num_key(&attempt->probe_handle));
     list_remove(&attempt->link);
     attempt->card->attempts--;
+    for (size_t i = 0; i < attempt->rider_count; i++)
+        attempt->riders[i].card->attempts--;
+    free(attempt->riders);
+    free(attempt->landing);
     free(attempt->end_memory);
     free(attempt);
 }
@@ -281,6 +285,16 @@ static bool plan_one(struct scheduler *scheduler) {
         put_back(scheduler, card);
         card = NULL;
     }
+    if (card && together_has(scheduler->together, num)) {
+        if (!group_may_offer(scheduler, num)) {
+            schedule_ended(scheduler->schedule, num, -1);
+            return true;
+        }
+        scheduler->started++;
+        scheduler->group_next = card;
+        card_execute(scheduler, card);
+        return false; /* its start is a batch of its own */
+    }
     if (card) {
         struct array *loaded;
         scheduler->started++;
@@ -349,6 +363,10 @@ bool scheduler_lasting(struct scheduler *scheduler, uint64_t handle) {
 /* ---- after the commit --------------------------------------------------- */
 
 static void start_failed(struct scheduler *scheduler, struct attempt *attempt) {
+    if (attempt->landing) {
+        group_start_failed(scheduler, attempt);
+        return;
+    }
     struct card *card = attempt->card;
     struct array *array = card->array;
     schedule_ended(scheduler->schedule, attempt_slot(attempt), -1);
@@ -366,25 +384,44 @@ static void start_failed(struct scheduler *scheduler, struct attempt *attempt) {
     offer_num(scheduler, num);
 }
 
-/* From its events. */
+/* Who approved a change, for its trailers: from its events. */
 void take_approvals(struct scheduler *scheduler, struct arena *arena,
-                           struct run_order *order) {
+                    const struct job *job, struct run_set *set) {
     struct store_event *events;
     size_t count, kept = 0;
     struct err err;
-    if (order->job->kind != JOB_CHANGE)
+    *set = (struct run_set){.job = job};
+    if (job->kind != JOB_CHANGE)
         return;
-    if (!store_events(scheduler->store, 0, order->job->num, 0, arena, &events,
-                      &count, &err)) {
-        log_read_failure("the approvals", order->job->num, &err);
+    if (!store_events(scheduler->store, 0, job->num, 0, arena, &events, &count,
+                      &err)) {
+        log_read_failure("the approvals", job->num, &err);
         return;
     }
     struct span *names = arena_alloc(arena, (count + 1) * sizeof(*names));
     for (size_t i = 0; i < count; i++)
         if (events[i].kind == EVENT_APPROVED)
             names[kept++] = events[i].actor;
-    order->approved_by = names;
-    order->approved_count = kept;
+    set->approved_by = names;
+    set->approved_count = kept;
+}
+
+/* Those that land together, each with who approved it. */
+static void take_sets(struct scheduler *scheduler, struct attempt *attempt,
+                      struct arena *arena, struct run_order *order) {
+    size_t count = attempt->landing ? attempt->rider_count + 1 : 0;
+    struct run_set *sets = arena_alloc(arena, (count + 1) * sizeof(*sets));
+    take_approvals(scheduler, arena, order->job, &sets[0]);
+    order->approved_by = sets[0].approved_by;
+    order->approved_count = sets[0].approved_count;
+    for (size_t i = 0; i < attempt->rider_count; i++)
+        attempt->riders[i].card->job.attempt = attempt->riders[i].number;
+    for (size_t i = 0; i < count; i++)
+        take_approvals(scheduler, arena,
+                       &card_get(scheduler, attempt->landing[i])->job,
+                       &sets[i]);
+    order->sets = sets;
+    order->set_count = count;
 }
 
 void start_committed(struct scheduler *scheduler, const struct plan *plan,
@@ -411,10 +448,11 @@ void start_committed(struct scheduler *scheduler, const struct plan *plan,
     attempt->is_started = true;
     scheduler->running++;
     struct arena arena = ARENA_INIT;
-    take_approvals(scheduler, &arena, &order);
+    take_sets(scheduler, attempt, &arena, &order);
     scheduler->runner.start(scheduler->runner.ctx, &order);
     arena_clear(&arena);
-    if (card->killer != RETRY_NOBODY) /* cancelled while it was assigned */
+    if (attempt_killer(attempt) !=
+        RETRY_NOBODY) /* cancelled while it was assigned */
         scheduler->runner.stop(scheduler->runner.ctx, attempt->handle,
                                card->killer == RETRY_ROLLBACK ? RUN_STOP_HUP
                                                               : RUN_STOP_TERM);

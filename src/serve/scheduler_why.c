@@ -88,8 +88,12 @@ bool scheduler_why(struct scheduler *scheduler, const struct job *job,
     struct why why = {.arena = arena};
     (void)err;
     answer_unknown(scheduler);
-    if (job->state != STATE_PENDING && order_has(scheduler->order, job->num))
-        why_order(&why, scheduler->order, job->num, now);
+    uint64_t entry = together_entry(scheduler->together, job->num);
+    if (entry == 0)
+        entry = job->num;
+    if (job->state != STATE_PENDING && order_has(scheduler->order, entry))
+        why_order(&why, scheduler->order, entry, now);
+    group_why(scheduler, job, &why);
     why_holds(&why, job);
     if (job_is_rollback(job) && job->state == STATE_PENDING && !job->holds)
         why_another(scheduler, job, now, &why);

@@ -31,6 +31,10 @@ static struct span make_spec(const struct set_name *name,
         json_key(&json, "seen");
         json_span(&json, seen);
     }
+    if (meta->group_size > 0) {
+        json_key(&json, "group_size");
+        json_i64(&json, (int64_t)meta->group_size);
+    }
     json_key(&json, "meta");
     json_span(&json, text_span(&sections));
     json_end(&json);
@@ -46,12 +50,15 @@ static void add_edges(struct set_record *record, enum edge_kind kind,
 
 static void make_edges(const struct meta *meta, struct arena *arena,
                        struct set_record *record) {
-    struct lines supersedes = {NULL, 0};
+    struct lines supersedes = {NULL, 0}, group = {NULL, 0};
     struct span old = meta->supersedes;
     if (old.len > 0)
         supersedes = (struct lines){&old, 1};
+    struct span name = meta->group;
+    if (name.len > 0)
+        group = (struct lines){&name, 1};
     record->edges = arena_alloc(
-        arena, (meta->dependencies.count + meta->precursors.count + 1) *
+        arena, (meta->dependencies.count + meta->precursors.count + 2) *
                    sizeof(*record->edges));
     /* A rollback names what it takes back where others name what they need. */
     add_edges(record,
@@ -59,6 +66,7 @@ static void make_edges(const struct meta *meta, struct arena *arena,
               &meta->dependencies);
     add_edges(record, EDGE_HINT, &meta->precursors);
     add_edges(record, EDGE_SUPERSEDES, &supersedes);
+    add_edges(record, EDGE_GROUP, &group);
 }
 
 static void make_touches(const struct meta *meta, struct arena *arena,
@@ -179,6 +187,17 @@ static bool read_meta(const struct job *job, struct arena *arena,
         return err_set(err, ERR_DATA, "meta of set '%.*s': %s",
                        (int)job->id.len, job->id.p, why.text);
     return true;
+}
+
+unsigned set_record_group_size(struct span spec) {
+    struct json_value whole, member;
+    int64_t size = 0;
+    if (spec.len > 0 && json_parse(spec, &whole, NULL) &&
+        whole.type == JSON_OBJECT &&
+        json_member(whole, "group_size", &member) &&
+        !json_get_i64(member, &size))
+        size = 0;
+    return (unsigned)size;
 }
 
 static void add_hints(struct arena *arena, struct job_file *file) {

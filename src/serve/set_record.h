@@ -14,9 +14,9 @@
 
 /* The row to be, with its relations. All of it lives in the arena or in what
  * `name` and `meta` point to. `spec` is JSON: {"title", "author", "base",
- * "files", "seen", "meta"}; meta is the whole text, from which the job file can
- * be made again at any time; seen is the target's branch when the set was
- * admitted, a commit or "none" (no such branch). */
+ * "files", "seen", "group_size", "meta"}; meta is the whole text, from which
+ * the job file can be made again at any time; seen is the target's branch when
+ * the set was admitted, a commit or "none" (no such branch). */
 struct set_record {
     struct job job;
     struct job_edge *edges;
@@ -36,6 +36,9 @@ void set_record_read(const struct job_file *file, struct span target,
 
 /* "seen" of an admitted set's spec; empty: it was not known. */
 struct span set_record_seen(struct span spec, struct arena *arena);
+
+/* How many sets its group has; 0: not said. */
+unsigned set_record_group_size(struct span spec);
 
 /* Appends the job file of an admitted set: from its row and edges. */
 bool set_record_job_file(struct store *store, const struct job *job,

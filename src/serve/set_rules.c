@@ -46,6 +46,11 @@ static bool target_allows(const struct base *base,
         ruling_set(why, "unknown-target",
                    "no target '%.*s' is configured in " BASE_CONFIG,
                    (int)name.len, name.p);
+    else if (candidate->meta.group.len > 0 && target->git.len == 0)
+        ruling_set(why, "group-target",
+                   "target '%.*s' is a command, which takes one set at a "
+                   "time: sets can land together (##group) on a branch only",
+                   (int)target->name.len, target->name.p);
     else if (candidate->has_symlinks && target->symlinks == SYMLINKS_DENY)
         ruling_set(why, refusal_word(REFUSAL_SYMLINK),
                    "it holds a symbolic link, which target '%.*s' denies "
@@ -65,10 +70,6 @@ static bool can_be_done(const struct candidate *candidate,
                                span_is(closure->lines.items[0], "deps+files")));
     if (!known)
         ruling_set(why, "policy", "##closure is deps or deps+files");
-    else if (candidate->meta.group.len > 0)
-        ruling_set(why, "group-unavailable",
-                   "sets that land together (##group) cannot be taken in by "
-                   "this version");
     else
         return true;
     return false;

@@ -144,6 +144,10 @@ void why_lane(struct why *why, struct span target, struct span behind) {
                          behind.len ? behind.p : "another set"));
 }
 
+void why_group(struct why *why, struct span sentence) {
+    why_add(why, "group", (struct span){0}, arena_string(why->arena, sentence));
+}
+
 void why_slot(struct why *why, unsigned busy, unsigned slots) {
     why_add(why, "slot", (struct span){0},
             arena_printf(why->arena,

@@ -23,6 +23,7 @@ void why_order(struct why *why, const struct order *order, uint64_t num,
                struct wall now);
 void why_holds(struct why *why, const struct job *job);
 void why_lane(struct why *why, struct span target, struct span behind);
+void why_group(struct why *why, struct span sentence);
 void why_slot(struct why *why, unsigned busy, unsigned slots);
 void why_time(struct why *why, const struct job *job, struct wall until);
 void why_turn(struct why *why, struct span next);

@@ -191,6 +191,33 @@ static void read_message(struct reader *reader) {
     reader->meta->message = span_make(message, (size_t)(at - message));
 }
 
+enum { GROUP_MAX = 1000 };
+
+/* "NAME" or "NAME COUNT". */
+static bool read_group(struct reader *reader) {
+    struct meta *meta = reader->meta;
+    struct span line, name;
+    if (!one_value(reader, "group", &line))
+        return false;
+    if (!line.len)
+        return true;
+    struct span count = line;
+    if (!span_cut(&count, ' ', &name) || !csid_is_valid(name))
+        return refuse_value(reader, "group", line,
+                            "is not a name of letters, digits, '.', '-'");
+    count = span_trim(count);
+    if (count.len && (!span_u64(count, &meta->group_size) ||
+                      meta->group_size < 1 || meta->group_size > GROUP_MAX))
+        return refuse_value(reader, "group", line,
+                            "has behind the name no number of sets from 1 to "
+                            "1000");
+    if (meta->movetype == SET_RB)
+        return refuse_value(reader, "group", line,
+                            "stands in a rollback, which is one step already");
+    meta->group = name;
+    return true;
+}
+
 static bool read_single_values(struct reader *reader) {
     struct meta *meta = reader->meta;
     struct span value;
@@ -204,11 +231,8 @@ static bool read_single_values(struct reader *reader) {
     if (!ref_name_is_valid(meta->target))
         return refuse_value(reader, "target", meta->target,
                             "is not a branch name git would take");
-    if (!one_value(reader, "group", &meta->group))
+    if (!read_group(reader))
         return false;
-    if (meta->group.len && !csid_is_valid(meta->group))
-        return refuse_value(reader, "group", meta->group,
-                            "is not a name of letters, digits, '.', '-'");
     if (!one_value(reader, "supersedes", &value))
         return false;
     if (value.len && !read_id(reader, "supersedes", value, &meta->supersedes))
@@ -383,12 +407,20 @@ static void put_message(struct span message, struct text *out) {
     free(lines.items);
 }
 
+static void put_group(const struct meta *meta, struct text *out) {
+    CLEANUP(text_clear) struct text value = TEXT_INIT;
+    text_addspan(&value, meta->group);
+    if (meta->group.len && meta->group_size)
+        text_addf(&value, " %llu", (unsigned long long)meta->group_size);
+    put_value("group", text_span(&value), out);
+}
+
 void meta_format(const struct meta *meta, struct text *out) {
     put_value("movetype", span_of(set_class_name(meta->movetype)), out);
     put_value("target", meta->target, out);
     put_value("base", meta->base, out);
     put_value("supersedes", meta->supersedes, out);
-    put_value("group", meta->group, out);
+    put_group(meta, out);
     if (meta->rb_limit) {
         char number[24];
         int len = snprintf(number, sizeof number, "%llu",

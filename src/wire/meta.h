@@ -28,6 +28,7 @@ struct meta {
     struct lines precursors;   /* CSIDs: a hint */
     struct span supersedes;    /* CSID or empty */
     struct span group;         /* id grammar, or empty */
+    uint64_t group_size;       /* ##group NAME COUNT; 0: not said */
     uint64_t rb_limit;         /* 0: none given */
     struct span author;        /* "Name <mail>" or empty */
     struct span date;          /* RFC 3339 or empty; as it stands */

@@ -58,4 +58,251 @@ seen_survives_a_rebuild() {
 scenario 'that is known after a rebuild of the registry too' \
     seen_survives_a_rebuild
 
+# ---- lanes ---------------------------------------------------------------------
+
+# Two lanes. Both checks begin before either is over, so that both landings race
+# from the same commit; each tells what it ran on.
+lanes_race() {
+    make_base 'concurrency = 4'
+    cat >base/conf.d/target.conf <<EOF
+[target "main"]
+lanes = 2
+check.count = sh '$here/count.sh'
+EOF
+    mkfifo meet.left meet.right
+    cat >count.sh <<EOF
+echo "\$POINTSMAN_CSID \$(find . -type f | sort | tr '\n' ' ')" >>'$here/runs'
+[ ! -e '$here/met.'\$POINTSMAN_CSID ] || exit 0
+: >'$here/met.'\$POINTSMAN_CSID
+case \$POINTSMAN_CSID in
+left) echo here >'$here/meet.right'; read -r word <'$here/meet.left' ;;
+right) read -r word <'$here/meet.right'; echo here >'$here/meet.left' ;;
+esac
+EOF
+    for id in left right; do
+        make_set $id DC $id "$id"
+        pointsman change submit "$made"
+    done
+    within pointsman daemon all --until-idle
+    for id in left right; do
+        in_one_place $id D
+        same "commits of $id" "$(times_landed $id)" 1
+    done
+    same 'length of the branch' "$(git -C project.git rev-list --count main)" 3
+    # Who lost ran its check again, since its tree had become another one; who
+    # won did not, and nobody ran twice on one tree.
+    same runs "$(wc -l <runs)" 3
+    same 'runs on one tree' "$(sort runs | uniq -d)" ''
+}
+scenario 'two sets race for the branch in two lanes, and both land once' \
+    lanes_race
+
+# The merged tree stays what it was when the other commit changes nothing in it.
+same_tree_same_check() {
+    make_base
+    cat >base/conf.d/target.conf <<EOF
+[target "main"]
+check.push = sh '$here/push.sh'
+EOF
+    cat >push.sh <<EOF
+echo run >>'$here/runs'
+[ ! -e '$here/pushed' ] || exit 0
+: >'$here/pushed'
+cd '$here/project.git'
+git update-ref refs/heads/main \$(git -c user.name=P -c user.email=p@p commit-tree -p main -m empty main^{tree})
+EOF
+    make_set one DC a one
+    pointsman change submit "$made"
+    within pointsman daemon all --until-idle
+    in_one_place one D
+    same runs "$(wc -l <runs)" 1
+    same 'length of the branch' "$(git -C project.git rev-list --count main)" 3
+}
+scenario 'a check is not run again on the tree it passed' same_tree_same_check
+
+# Three sets, two lanes: the third waits and says for what.
+the_third_waits() {
+    make_base 'concurrency = 4'
+    cat >base/conf.d/target.conf <<EOF
+[target "main"]
+lanes = 2
+check.gate = sh '$here/gate.sh'
+EOF
+    mkfifo begun gate.a gate.b
+    cat >gate.sh <<EOF
+case \$POINTSMAN_CSID in
+a | b)
+    [ ! -e '$here/was.'\$POINTSMAN_CSID ] || exit 0
+    : >'$here/was.'\$POINTSMAN_CSID
+    echo here >'$here/begun'
+    cat '$here/gate.'\$POINTSMAN_CSID ;;
+esac
+EOF
+    begin pointsman daemon all
+    daemon=$begun
+    for id in a b; do
+        make_set $id DC $id "$id"
+        pointsman change submit "$made"
+        within cat begun
+    done
+    make_set c DC c third
+    pointsman change submit "$made"
+    await '"id":"c".*"to":"P"'
+    pointsman why c >why.said
+    says 'lane of target main, behind ' why.said
+    pointsman why --json c | jq -e 'select(.kind == "lane")'
+    echo >gate.b
+    ends 0 within pointsman wait c
+    echo >gate.a
+    ends 0 within pointsman wait a b
+    kill "$daemon"
+    over "$daemon" 0
+    for id in a b c; do
+        in_one_place $id D
+        same "commits of $id" "$(times_landed $id)" 1
+    done
+}
+scenario 'a third set waits for one of two lanes, and why says so' \
+    the_third_waits
+
+# ---- sets that land together ---------------------------------------------------
+
+# moves: how often the branch was moved by us
+moves() {
+    git -C project.git reflog main --format=%gs | grep -c '^pointsman: land'
+}
+
+a_ring_lands_at_once() {
+    make_base
+    git -C project.git config core.logAllRefUpdates always
+    make_set left DC a left '##group' web '##dependencies' right
+    pointsman change submit "$made"
+    within pointsman daemon all --until-idle
+    in_one_place left S
+    pointsman why left >why.said
+    says 'dependency right is not known here' why.said
+    make_set right BF b right '##group' web '##dependencies' left
+    pointsman change submit "$made"
+    make_set other DC c other
+    pointsman change submit "$made"
+    within pointsman daemon all --until-idle
+    for id in left right other; do
+        in_one_place $id D
+        same "commits of $id" "$(times_landed $id)" 1
+    done
+    same moves "$(moves)" 2
+    git -C project.git reflog main --format=%gs >moved
+    grep -E 'land (left right|right left)$' moved
+    # Each knows its own commit.
+    for id in left right; do
+        oid=$(git -C project.git log --format='%H %(trailers:key=CS-Id,valueonly,separator=)' main |
+            sed -n "s/ $id\$//p")
+        same "commit told of $id" "$(pointsman status --json $id | jq -r .detail)" "$oid"
+    done
+    ends 0 pointsman fsck
+}
+scenario 'sets of a group that need each other land by one move' \
+    a_ring_lands_at_once
+
+a_count_is_waited_for() {
+    make_base
+    make_set g1 DC a 1 '##group' 'web 3'
+    pointsman change submit "$made"
+    make_set g2 DC b 2 '##group' 'web 3'
+    pointsman change submit "$made"
+    within pointsman daemon all --until-idle
+    in_one_place g1 Q
+    in_one_place g2 Q
+    pointsman why g1 >why.said
+    says "group 'web': 2 of 3 sets have come" why.said
+    make_set g3 DC c 3 '##group' 'web 3'
+    pointsman change submit "$made"
+    within pointsman daemon all --until-idle
+    same order "$(landed_order)" 'g1 g2 g3 '
+    for id in g1 g2 g3; do in_one_place $id D; done
+}
+scenario 'a group with a count waits until all have come' a_count_is_waited_for
+
+one_falls_all_fall() {
+    make_base
+    before=$(git -C project.git rev-parse main)
+    make_set bad DC a 1 '##group' 'web 2' '##deleted' nowhere
+    pointsman change submit "$made"
+    make_set good DC b 2 '##group' 'web 2'
+    pointsman change submit "$made"
+    within pointsman daemon all --until-idle
+    in_one_place bad F
+    in_one_place good F
+    same reason "$(pointsman status --json bad | jq -r .reason)" conflict
+    same reason "$(pointsman status --json good | jq -r .reason)" group-failed
+    pointsman status --json good | jq -r .detail >why.said
+    says 'bad of its group did not land: conflict: nowhere' why.said
+    same main "$(git -C project.git rev-parse main)" "$before"
+    # Cancelled before it starts; or its dependency fails.
+    make_set w1 DC c 1 '##group' 'net 2'
+    pointsman change submit "$made"
+    make_set w2 DC d 2 '##group' 'net 2' '##dependencies' absent
+    pointsman change submit "$made"
+    within pointsman daemon queue --until-idle
+    pointsman cancel w1
+    within pointsman daemon all --until-idle
+    in_one_place w1 T
+    in_one_place w2 F
+    make_set d1 DC e 1 '##group' 'lan 2' '##dependencies' bad
+    pointsman change submit "$made"
+    make_set d2 DC f 2 '##group' 'lan 2'
+    pointsman change submit "$made"
+    within pointsman daemon all --until-idle
+    same reason "$(pointsman status --json d1 | jq -r .reason)" dep-failed
+    same reason "$(pointsman status --json d2 | jq -r .reason)" group-failed
+    # The name is free again for those who come later.
+    make_set again DC a 1 '##group' 'web 2' '##supersedes' bad
+    pointsman change submit "$made"
+    make_set once DC b 2 '##group' 'web 2' '##supersedes' good
+    pointsman change submit "$made"
+    within pointsman daemon all --until-idle
+    in_one_place again D
+    in_one_place once D
+    ends 0 pointsman fsck
+}
+scenario 'when one cannot land none does, and each says whose fault it is' \
+    one_falls_all_fall
+
+ordered_as_one() {
+    make_base
+    # The member with the later file overtakes nobody who shares the others.
+    make_set early DC shared early
+    pointsman change submit "$made"
+    make_set m1 DC mine one '##group' 'web 2'
+    pointsman change submit "$made"
+    make_set m2 EM shared two '##group' 'web 2' '##dependencies' early
+    pointsman change submit "$made"
+    make_set late DC mine late '##dependencies' m2
+    pointsman change submit "$made"
+    sed -i 's/^blind = .*/blind = allow/' base/pointsman.conf
+    within pointsman daemon all --until-idle
+    for id in early m1 m2 late; do in_one_place $id D; done
+    landed_order >order
+    grep -E '^early (m1 m2|m2 m1) late $' order
+}
+scenario 'a group stands in the order as one' ordered_as_one
+
+a_lost_registry_keeps_the_group() {
+    make_base
+    make_set g1 DC a 1 '##group' 'web 2'
+    pointsman change submit "$made"
+    within pointsman daemon queue --until-idle
+    rm -f base/ctrl/registry.db*
+    ends 0 pointsman fsck --rebuild
+    within pointsman daemon all --until-idle
+    in_one_place g1 Q
+    make_set g2 DC b 2 '##group' 'web 2'
+    pointsman change submit "$made"
+    within pointsman daemon all --until-idle
+    in_one_place g1 D
+    in_one_place g2 D
+    ends 0 pointsman fsck
+}
+scenario 'a rebuilt registry knows the group' a_lost_registry_keeps_the_group
+
 finish

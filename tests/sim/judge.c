@@ -1,6 +1,7 @@
 /* What must never be seen, whatever happens (spec/reliability.md 2b). The judge
  * looks at the ghost state of the world, not at what the program believes. */
 #include <inttypes.h>
+#include <string.h>
 
 #include "sim/world.h"
 
@@ -12,28 +13,48 @@ static bool paths_clash(unsigned a, unsigned b) {
     return ((a & C) && (b & (C_D | C_E))) || ((b & C) && (a & (C_D | C_E)));
 }
 
-static void judge_neighbours(struct world *world, const struct ghost *ghost) {
+static bool is_of(const struct process *process, const struct ghost *ghost) {
+    for (size_t i = 0; i < process->set_count; i++)
+        if (process->sets[i] == ghost)
+            return true;
+    return false;
+}
+
+static void judge_neighbours(struct world *world, const struct process *process,
+                             const struct ghost *ghost) {
     size_t cursor = 0;
     void *value;
     while (map_next(&world->ghosts, &cursor, NULL, &value)) {
         const struct ghost *other = value;
-        if (other == ghost || other->live == 0 || !other->change)
+        if (is_of(process, other) || other->live == 0 || !other->change)
             continue;
         if (paths_clash(ghost->paths, other->paths))
             world_fail(world, "%s starts while %s runs: both touch a path",
                        ghost->id, other->id);
-        world_fail(world, "%s starts while %s runs: one lane", ghost->id,
-                   other->id);
     }
 }
 
-static void judge_dependency(struct world *world, const struct ghost *ghost) {
+static void judge_lanes(struct world *world) {
+    unsigned live = 0;
+    LIST_EACH (&world->processes, link) {
+        const struct process *process = LIST_OF(link, struct process, link);
+        live += process->running && !process->probe && process->change &&
+                !process->sets[0]->rollback;
+    }
+    if (live > world->lanes)
+        world_fail(world, "%u landings in %u lanes", live, world->lanes);
+}
+
+static void judge_dependency(struct world *world, const struct process *process,
+                             const struct ghost *ghost) {
     struct arena arena = ARENA_INIT;
     struct job job;
     struct err err;
     bool found;
     if (!ghost->after[0])
         return;
+    if (is_of(process, world_ghost(world, span_of(ghost->after))))
+        return; /* they land together */
     if (!store_lookup(world->store, span_of(ghost->after), &arena, &job, &found,
                       &err))
         world_fail(world, "cannot look up: %s", err.text);
@@ -65,10 +86,24 @@ void judge_start(struct world *world, const struct process *process) {
                    ghost->id, process->task);
     if (!ghost->array && ++ghost->starts > 1 && ghost->at_most_once)
         world_fail(world, "%s ran twice", ghost->id);
+    for (size_t i = 0; i < process->set_count; i++) {
+        struct ghost *set = process->sets[i];
+        if (set->change && set->live != 0)
+            world_fail(world, "%s runs already", set->id);
+        if (set->change && !set->rollback)
+            judge_neighbours(world, process, set);
+        judge_dependency(world, process, set);
+        if (strcmp(set->group, ghost->group) != 0)
+            world_fail(world, "%s lands with %s of another group", set->id,
+                       ghost->id);
+    }
+    for (size_t i = 0; i < process->set_count; i++)
+        process->sets[i]->live++;
+    if (ghost->want > 0 && process->set_count != ghost->want)
+        world_fail(world, "%zu of the %u sets of group %s start",
+                   process->set_count, ghost->want, ghost->group);
     if (ghost->change && !ghost->rollback)
-        judge_neighbours(world, ghost);
-    judge_dependency(world, ghost);
-    ghost->live++;
+        judge_lanes(world);
 }
 
 void judge_settled(struct world *world) {
@@ -124,12 +159,32 @@ static void judge_job(struct world *world, struct ghost *ghost) {
     arena_clear(&arena);
 }
 
+/* All sets of a group landed, or none did. */
+static void judge_group(struct world *world, const struct ghost *ghost) {
+    unsigned landed = 0;
+    size_t cursor = 0;
+    void *value;
+    if (ghost->want == 0)
+        return;
+    while (map_next(&world->ghosts, &cursor, NULL, &value)) {
+        const struct ghost *other = value;
+        if (strcmp(other->group, ghost->group) == 0)
+            landed += other->landings;
+    }
+    if (landed != 0 && landed != ghost->want)
+        world_fail(world, "%u of the %u sets of group %s landed", landed,
+                   ghost->want, ghost->group);
+}
+
 void judge_over(struct world *world) {
     struct err err;
     size_t cursor = 0;
     void *value;
     while (map_next(&world->ghosts, &cursor, NULL, &value))
         judge_job(world, value);
+    cursor = 0;
+    while (map_next(&world->ghosts, &cursor, NULL, &value))
+        judge_group(world, value);
     if (!store_verify(world->store, &err))
         world_fail(world, "the registry is not whole: %s", err.text);
     if (!scheduler_idle(world->scheduler))

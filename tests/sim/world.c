@@ -127,6 +127,14 @@ static void runner_start(void *ctx, const struct run_order *order) {
     process->attempt = order->attempt;
     process->probe = order->probe;
     process->change = order->job->kind == JOB_CHANGE;
+    if (order->set_count > WORLD_TOGETHER)
+        world_fail(world, "%zu sets at once", order->set_count);
+    for (size_t i = 0; i < order->set_count; i++)
+        process->sets[process->set_count++] =
+            world_ghost(world, order->sets[i].job->id);
+    if (process->set_count == 0)
+        process->sets[process->set_count++] =
+            world_ghost(world, order->job->id);
     process->fate =
         order->probe ? FATE_DONE : draw_fate(world, process->change);
     snprintf(process->id, sizeof(process->id), "%.*s", (int)order->job->id.len,
@@ -172,6 +180,7 @@ static void runner_release(void *ctx, uint64_t handle) {
 
 static struct span status_of(struct world *world,
                              const struct process *process) {
+    static char said[120];
     struct ghost *ghost = world_ghost(world, span_of(process->id));
     if (process->probe)
         return ghost->landings > 0 ? SPAN("landed abc") : SPAN("not-landed");
@@ -189,7 +198,11 @@ static struct span status_of(struct world *world,
                                    : SPAN("done abc");
     case FATE_CONFLICT:
     case FATE_FAILS:
-        return SPAN("conflict src/a.c");
+        if (process->set_count == 1 || process->attempt % 2)
+            return SPAN("conflict src/a.c");
+        snprintf(said, sizeof(said), "conflict %s: src/a.c",
+                 process->sets[process->set_count - 1]->id);
+        return span_of(said);
     case FATE_TEMPORARY:
         return SPAN("temporary the repository is busy");
     case FATE_SIGNAL:
@@ -222,9 +235,9 @@ static void process_end(struct world *world, struct process *process) {
         end.exit_code = 75;
     if (end.result != 0)
         end.exit_code = -1, end.status = (struct span){0};
-    struct ghost *ghost = world_ghost(world, span_of(process->id));
     if (process->running && !process->probe)
-        ghost->live--;
+        for (size_t i = 0; i < process->set_count; i++)
+            process->sets[i]->live--;
     trace(world, "end   %s attempt=%u result=%d exit=%d signal=%d %.*s",
           process->id, process->attempt, end.result, end.exit_code, end.signal,
           (int)end.status.len, end.status.p ? end.status.p : "");
@@ -235,15 +248,23 @@ static void process_end(struct world *world, struct process *process) {
 }
 
 static void process_land(struct world *world, struct process *process) {
-    struct ghost *ghost = world_ghost(world, span_of(process->id));
+    unsigned before = 0;
     if (process->killed && chance(world, 50))
         return; /* stopped just before the ref moved */
-    if (ghost->landings == 0) {
-        ghost->landings++;
-        ghost->effect = process->landed = true;
-        world_revert_lands(world, process);
-        trace(world, "land  %s", process->id);
+    for (size_t i = 0; i < process->set_count; i++)
+        before += process->sets[i]->landings;
+    if (before != 0 && before != process->set_count)
+        world_fail(world, "%u of the %zu sets of %s are landed", before,
+                   process->set_count, process->id);
+    if (before != 0)
+        return;
+    for (size_t i = 0; i < process->set_count; i++) {
+        process->sets[i]->landings++;
+        process->sets[i]->effect = true;
     }
+    process->landed = true;
+    world_revert_lands(world, process);
+    trace(world, "land  %s and %zu more", process->id, process->set_count - 1);
 }
 
 static bool end_due(struct world *world) {
@@ -267,7 +288,8 @@ static bool end_due(struct world *world) {
 /* ---- life --------------------------------------------------------------- */
 
 static void open_scheduler(struct world *world, bool recover) {
-    static const struct scheduler_target target = {SPAN("main"), 1};
+    struct scheduler_target target = {.name = SPAN("main"),
+                                      .lanes = world->lanes};
     struct scheduler_options options = {
         .parts = SCHEDULER_STAGES | SCHEDULER_STARTS,
         .slots = WORLD_SLOTS,
@@ -298,7 +320,8 @@ static void open_scheduler(struct world *world, bool recover) {
 }
 
 void world_open(struct world *world, uint64_t seed, bool trace_it) {
-    *world = (struct world){.seed = seed, .trace = trace_it};
+    *world = (struct world){
+        .seed = seed, .trace = trace_it, .lanes = 1 + (unsigned)(seed % 3)};
     random_init(&world->random, seed);
     world->now = wall_from_s(1000000);
     world->store = store_new_memory();
@@ -326,8 +349,9 @@ static void crash(struct world *world) {
     while (!list_empty(&world->processes)) {
         struct process *process =
             LIST_OF(world->processes.next, struct process, link);
-        if (process->running && !process->probe)
-            world_ghost(world, span_of(process->id))->live--;
+        for (size_t i = 0;
+             process->running && !process->probe && i < process->set_count; i++)
+            process->sets[i]->live--;
         list_remove(&process->link);
         free(process->reverts);
         free(process);
@@ -429,20 +453,44 @@ void world_admit(struct world *world, struct ghost *ghost, struct job *job,
     store_batch_actor(batch, world->now, SPAN("uid:0"));
     store_admit(batch, job, edges, edge_count, touches, touch_count, nodes,
                 node_count);
-    trace(world, "admit %s paths=%x after=%s", ghost->id, ghost->paths,
-          ghost->after);
+    trace(world, "admit %s paths=%x after=%s group=%s %u", ghost->id,
+          ghost->paths, ghost->after, ghost->group, ghost->want);
     store_submit(batch, on_admitted, ghost);
+}
+
+/* Sets of one group mostly come one after the other; now and then somebody
+ * else's in between. */
+static void draw_group(struct world *world, struct ghost *ghost) {
+    if (world->group_left == 0) {
+        if (!chance(world, 20))
+            return;
+        world->groups++;
+        world->group_left = 2 + (unsigned)draw(world, 2);
+        world->group_want = chance(world, 75) ? world->group_left : 0;
+    } else if (chance(world, 20)) {
+        return;
+    }
+    world->group_left--;
+    ghost->want = world->group_want;
+    snprintf(ghost->group, sizeof(ghost->group), "g%u", world->groups);
 }
 
 static void submit_change(struct world *world) {
     struct job_touch touches[WORLD_PATHS] = {0};
-    struct job_edge edges[1];
+    struct job_edge edges[2];
+    char spec[40];
     struct ghost *ghost = world_ghost_new(world, "c");
     ghost->change = true;
     size_t edge_count = draw_edges(world, ghost, edges);
     size_t touch_count = draw_touches(world, ghost, touches);
+    draw_group(world, ghost);
+    if (ghost->group[0] != '\0')
+        edges[edge_count++] =
+            (struct job_edge){EDGE_GROUP, span_of(ghost->group)};
+    snprintf(spec, sizeof(spec), "{\"group_size\":%u}", ghost->want);
     struct job job = {
         .kind = JOB_CHANGE,
+        .spec = span_of(spec),
         .job_class = (enum job_class)(1 + draw(world, 3)),
         .target = SPAN("main"),
         .name = span_of(ghost->id),

@@ -10,7 +10,12 @@
 #include "serve/scheduler.h"
 #include "store/store.h"
 
-enum { WORLD_SLOTS = 3, WORLD_PATHS = 6, WORLD_MAX_TEMP = 6 };
+enum {
+    WORLD_SLOTS = 3,
+    WORLD_PATHS = 6,
+    WORLD_MAX_TEMP = 6,
+    WORLD_TOGETHER = 8
+};
 
 /* What a process will do, drawn when it starts. */
 enum fate {
@@ -34,6 +39,8 @@ struct process {
     enum fate fate;
     struct wall ends, lands; /* lands: the moment the ref moves */
     char id[80];
+    struct ghost *sets[WORLD_TOGETHER]; /* those it is about: one, or a group */
+    size_t set_count;
 };
 
 /* What the judge knows of a job: told by the world, not by the registry. */
@@ -43,6 +50,8 @@ struct ghost {
     bool change, array, at_most_once;
     unsigned paths; /* bits */
     char after[80];
+    char group[16];
+    unsigned want;   /* how many sets that group has; 0: not said */
     unsigned live;   /* processes */
     unsigned starts; /* of commands of one task */
     unsigned landings;
@@ -63,6 +72,8 @@ struct world {
     struct list processes;
     struct map ghosts; /* id -> struct ghost */
     unsigned submitted;
+    unsigned lanes;
+    unsigned groups, group_left, group_want; /* the group that is arriving */
     unsigned crashes, rollbacks;
     bool tangled; /* a rollback was rolled back */
     bool calm;    /* faults have stopped */

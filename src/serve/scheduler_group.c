@@ -1,0 +1,649 @@
+/* Sets that land together (##group), as the scheduler sees them: who and when
+ * is core/together's affair; here the order is told of the open ones as one
+ * entry, its proposals become steps of every member, and one attempt carries
+ * all that are ready. */
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/log.h"
+#include "serve/scheduler_inner.h"
+#include "serve/set_record.h"
+#include "serve/why.h"
+
+/* Holds the entry of a group in the order; no hold of life.def. */
+#define HOLD_OF_GROUP (1u << 31)
+
+/* ---- joining ------------------------------------------------------------- */
+
+static struct span group_of(const struct job_edge *edges, size_t count) {
+    for (size_t i = 0; i < count; i++)
+        if (edges[i].kind == EDGE_GROUP)
+            return edges[i].to;
+    return (struct span){0};
+}
+
+/* Members that ended without landing, before we looked. */
+static void tell_ended(struct scheduler *scheduler, struct span target,
+                       struct span group) {
+    struct arena arena = ARENA_INIT;
+    struct store_edge_to *edges;
+    size_t count;
+    struct err err;
+    if (!store_edges_to(scheduler->store, group, &arena, &edges, &count,
+                        &err)) {
+        log_error("cannot read who is in group '%.*s': %s", (int)group.len,
+                  group.p, err.text);
+        count = 0;
+    }
+    for (size_t i = 0; i < count; i++) {
+        struct job job;
+        if (edges[i].kind != EDGE_GROUP ||
+            !(STATE_BIT(edges[i].state) & STATES_FINAL) ||
+            edges[i].state == STATE_DONE)
+            continue;
+        if (store_job(scheduler->store, edges[i].num, &arena, &job, &err) &&
+            span_equal(job.target, target))
+            together_ended(scheduler->together, target, group, job.id,
+                           job.state_seq);
+    }
+    arena_clear(&arena);
+}
+
+static void join(struct scheduler *scheduler, const struct job *job,
+                 const struct job_edge *edges, size_t edge_count) {
+    struct arena arena = ARENA_INIT;
+    struct job full = *job;
+    struct err err;
+    struct span *needs = arena_alloc(&arena, (edge_count + 1) * sizeof(*needs));
+    size_t need_count = 0;
+    for (size_t i = 0; i < edge_count; i++)
+        if (edges[i].kind == EDGE_DEPENDENCY)
+            needs[need_count++] = edges[i].to;
+    if (!store_job(scheduler->store, job->num, &arena, &full, &err))
+        log_read_failure("the row", job->num, &err);
+    struct span group = group_of(edges, edge_count);
+    bool known = together_knows(scheduler->together, job->target, group);
+    struct together_member entry = {.num = job->num,
+                                    .id = job->id,
+                                    .target = job->target,
+                                    .group = group,
+                                    .want = set_record_group_size(full.spec),
+                                    .state = job->state,
+                                    .holds = job->holds,
+                                    .admitted = job->admitted,
+                                    .admitted_seq = full.admitted_seq,
+                                    .key = job->key,
+                                    .needs = needs,
+                                    .need_count = need_count};
+    together_join(scheduler->together, &entry);
+    if (!known)
+        tell_ended(scheduler, job->target, group);
+    arena_clear(&arena);
+}
+
+/* ---- the entry in the order ---------------------------------------------- */
+
+/* What the open members are together. */
+struct whole {
+    struct arena arena;
+    struct order_entry entry;
+    struct job_edge *edges;
+    struct job_touch *touches;
+    size_t edge_cap, touch_cap;
+    struct span *ids; /* of all members */
+};
+
+static bool is_inside(const struct whole *whole, size_t count, struct span id) {
+    for (size_t i = 0; i < count; i++)
+        if (span_equal(whole->ids[i], id))
+            return true;
+    return false;
+}
+
+static void add_edges(struct whole *whole, const struct job_edge *edges,
+                      size_t count, size_t members) {
+    struct order_entry *entry = &whole->entry;
+    for (size_t i = 0; i < count; i++) {
+        if (edges[i].kind == EDGE_GROUP ||
+            is_inside(whole, members, edges[i].to))
+            continue;
+        if (entry->edge_count == whole->edge_cap) {
+            whole->edge_cap = 2 * whole->edge_cap + 16;
+            whole->edges =
+                mem_grow(whole->edges, whole->edge_cap, sizeof(*whole->edges));
+        }
+        whole->edges[entry->edge_count++] = edges[i];
+    }
+}
+
+static void add_touches(struct whole *whole, const struct job_touch *touches,
+                        size_t count) {
+    struct order_entry *entry = &whole->entry;
+    for (size_t i = 0; i < count; i++) {
+        if (entry->touch_count == whole->touch_cap) {
+            whole->touch_cap = 2 * whole->touch_cap + 16;
+            whole->touches = mem_grow(whole->touches, whole->touch_cap,
+                                      sizeof(*whole->touches));
+        }
+        whole->touches[entry->touch_count++] = touches[i];
+    }
+}
+
+/* The first to come gives the number; the most urgent the key. */
+static void add_job(struct whole *whole, const struct job *job) {
+    struct order_entry *entry = &whole->entry;
+    if (entry->num == 0) {
+        entry->num = job->num;
+        entry->id = job->id;
+        entry->target = job->target;
+        entry->job_class = job->job_class;
+        entry->key = job->key;
+        entry->rank = job->rank;
+        entry->admitted = job->admitted;
+        entry->state = STATE_STAGED;
+    }
+    if (span_compare(job->key, entry->key) < 0) {
+        entry->key = job->key;
+        entry->job_class = job->job_class;
+    }
+    /* Limbo keeps it where it is; a hold keeps the others. */
+    if (job->state == STATE_QUEUED)
+        entry->state = STATE_QUEUED;
+    if (job->since.ns > entry->since.ns)
+        entry->since = job->since;
+    entry->holds |= job->holds;
+}
+
+static bool read_member(struct scheduler *scheduler, struct whole *whole,
+                        uint64_t num, size_t members, struct err *err) {
+    struct job job;
+    struct job_edge *edges;
+    struct job_touch *touches;
+    size_t edge_count, touch_count;
+    struct arena *arena = &whole->arena;
+    if (!store_job(scheduler->store, num, arena, &job, err) ||
+        !store_edges_from(scheduler->store, num, arena, &edges, &edge_count,
+                          err) ||
+        !store_touches(scheduler->store, num, arena, &touches, &touch_count,
+                       err))
+        return false;
+    add_job(whole, &job);
+    add_edges(whole, edges, edge_count, members);
+    add_touches(whole, touches, touch_count);
+    return true;
+}
+
+static void whole_clear(struct whole *whole) {
+    free(whole->edges);
+    free(whole->touches);
+    arena_clear(&whole->arena);
+}
+
+static bool read_ids(struct scheduler *scheduler, struct whole *whole,
+                     const uint64_t *nums, size_t count, struct err *err) {
+    whole->ids = arena_alloc(&whole->arena, (count + 1) * sizeof(struct span));
+    for (size_t i = 0; i < count; i++) {
+        struct job job;
+        if (!store_job(scheduler->store, nums[i], &whole->arena, &job, err))
+            return false;
+        whole->ids[i] = job.id;
+    }
+    return true;
+}
+
+static void stand(struct scheduler *scheduler, const uint64_t *nums,
+                  size_t count, uint64_t entry) {
+    for (size_t i = 0; i < count; i++)
+        together_enter(scheduler->together, nums[i], entry);
+}
+
+/* Tells the order anew of the open members of `num`'s group. They come to its
+ * end by that, like any newcomer. */
+static void tell_open(struct scheduler *scheduler, uint64_t num) {
+    struct together *together = scheduler->together;
+    struct whole whole = {0};
+    struct err err;
+    uint64_t *nums;
+    size_t count = together_open(together, num, &whole.arena, &nums);
+    for (size_t i = 0; i < count; i++)
+        if (together_entry(together, nums[i]) != 0)
+            order_forget(scheduler->order, together_entry(together, nums[i]));
+    bool ok = read_ids(scheduler, &whole, nums, count, &err);
+    for (size_t i = 0; ok && i < count; i++)
+        ok = read_member(scheduler, &whole, nums[i], count, &err);
+    if (!ok)
+        log_read_failure("its group", num, &err);
+    if (ok && count > 0) {
+        whole.entry.edges = whole.edges;
+        whole.entry.touches = whole.touches;
+        whole.entry.aliases = whole.ids + 1;
+        whole.entry.alias_count = count - 1;
+        if (!together_may_stage(together, num))
+            whole.entry.holds |= HOLD_OF_GROUP;
+        order_admit(scheduler->order, &whole.entry);
+        stand(scheduler, nums, count, nums[0]);
+    }
+    whole_clear(&whole);
+}
+
+bool group_take(struct scheduler *scheduler, const struct job *job,
+                const struct job_edge *edges, size_t edge_count) {
+    if (job->kind != JOB_CHANGE || group_of(edges, edge_count).len == 0)
+        return false;
+    if (together_has(scheduler->together, job->num))
+        return true;
+    join(scheduler, job, edges, edge_count);
+    if (job->state == STATE_QUEUED || job->state == STATE_STAGED ||
+        job->state == STATE_ABANDONED) {
+        tell_open(scheduler, job->num);
+        return true;
+    }
+    /* Who is ready waits for nobody, and stands by itself. */
+    together_enter(scheduler->together, job->num, job->num);
+    return false;
+}
+
+/* ---- steps ----------------------------------------------------------------
+ */
+
+static unsigned holds_of(const struct scheduler *scheduler, uint64_t num,
+                         uint64_t entry) {
+    const struct together *together = scheduler->together;
+    unsigned holds = together_holds(together, num, entry);
+    enum job_state state = together_state(together, num, entry);
+    bool open = state == STATE_QUEUED || state == STATE_STAGED;
+    return open && !together_may_stage(together, num) ? holds | HOLD_OF_GROUP
+                                                      : holds;
+}
+
+void group_offer(struct scheduler *scheduler, uint64_t num) {
+    uint64_t leader = together_leader(scheduler->together, num);
+    struct card *card = leader != 0 ? card_get(scheduler, leader) : NULL;
+    if (leader != 0 && !(card && card->executing))
+        offer_num(scheduler, leader);
+}
+
+/* One of several under an entry ended; or the only one. */
+static void member_left(struct scheduler *scheduler,
+                        const struct store_event *event, uint64_t entry,
+                        uint64_t other) {
+    struct together *together = scheduler->together;
+    uint64_t under = together_under(together, other, entry);
+    enum job_state state = together_state(together, other, entry);
+    if (under == 0)
+        order_move(scheduler->order, entry, event->to, event->at, false);
+    else if (state == STATE_QUEUED || state == STATE_STAGED)
+        tell_open(scheduler, under);
+}
+
+bool group_move(struct scheduler *scheduler, const struct store_event *event,
+                bool limbo) {
+    struct together *together = scheduler->together;
+    uint64_t num = event->num;
+    if (!together_has(together, num))
+        return false;
+    uint64_t entry = together_entry(together, num);
+    uint64_t other = together_other(together, num);
+    enum job_state before = together_state(together, num, entry);
+    together_move(together, num, event->to, event->seq, limbo);
+    if (!together_has(together, num)) {
+        member_left(scheduler, event, entry, other);
+        num = other;
+    } else {
+        enum job_state now = together_state(together, num, entry);
+        if (now != before && now != STATE_NONE)
+            order_move(scheduler->order, entry, now, event->at, false);
+        order_hold(scheduler->order, entry, holds_of(scheduler, num, entry));
+    }
+    if (num != 0)
+        group_offer(scheduler, num);
+    return true;
+}
+
+bool group_hold(struct scheduler *scheduler, uint64_t num, unsigned holds) {
+    struct together *together = scheduler->together;
+    if (!together_hold(together, num, holds))
+        return false;
+    uint64_t entry = together_entry(together, num);
+    uint64_t leader = together_leader(together, num);
+    order_hold(scheduler->order, entry, holds_of(scheduler, num, entry));
+    if (leader != 0 && !group_may_offer(scheduler, leader))
+        schedule_forget(scheduler->schedule, leader);
+    group_offer(scheduler, num);
+    return true;
+}
+
+bool group_may_offer(struct scheduler *scheduler, uint64_t num) {
+    struct arena arena = ARENA_INIT;
+    uint64_t *nums;
+    if (!together_has(scheduler->together, num))
+        return true;
+    bool may = together_leader(scheduler->together, num) == num &&
+               together_landing(scheduler->together, num, &arena, &nums) > 0;
+    arena_clear(&arena);
+    return may;
+}
+
+/* ---- proposals ------------------------------------------------------------
+ */
+
+
+static void plan_member_move(struct scheduler *scheduler, uint64_t num,
+                             enum job_state from, enum job_state to,
+                             struct span reason, struct span detail) {
+    struct store_move move = {
+        .num = num, .from = from, .to = to, .reason = reason, .detail = detail};
+    struct plan *plan = plan_add(scheduler, PLAN_STAGE);
+    plan->num = num;
+    plan->op = store_move(scheduler->batch, &move);
+}
+
+/* The member's part of what was proposed for all. */
+static void plan_member(struct scheduler *scheduler, uint64_t num,
+                        const struct order_effect *effect) {
+    struct store_batch *batch = scheduler->batch;
+    enum job_state state = together_state_of(scheduler->together, num);
+    struct span none = {0};
+    switch (effect->kind) {
+    case ORDER_STAGE:
+        if (state == STATE_QUEUED) {
+            store_record(batch, num, effect->precursors,
+                         effect->precursor_count);
+            plan_member_move(scheduler, num, STATE_QUEUED, STATE_STAGED,
+                             effect->reason, none);
+            break;
+        } /* else it was staged before the others came */
+        store_splice(batch, num, effect->precursors, effect->precursor_count);
+        break;
+    case ORDER_SPLICE:
+        store_splice(batch, num, effect->precursors, effect->precursor_count);
+        break;
+    case ORDER_RANK:
+        store_rank(batch, num, effect->rank);
+        break;
+    case ORDER_READY:
+        plan_member_move(scheduler, num, STATE_STAGED, STATE_PENDING,
+                         effect->reason, none);
+        break;
+    case ORDER_RECOMPUTE:
+        if (state == STATE_STAGED)
+            plan_member_move(scheduler, num, STATE_STAGED, STATE_QUEUED,
+                             effect->reason, none);
+        break;
+    case ORDER_FAIL:
+    case ORDER_TO_PENDING_RB:
+    default:
+        break;
+    }
+}
+
+/* Who needs what cannot be had fails for that; the others with it, once it is
+ * recorded. A cycle is everybody's. */
+static void plan_group_fail(struct scheduler *scheduler,
+                            const struct order_effect *effect,
+                            const uint64_t *nums, size_t count) {
+    struct together *together = scheduler->together;
+    uint64_t whose =
+        effect->about.len > 0
+            ? together_who_needs(together, effect->num, effect->about)
+            : 0;
+    for (size_t i = 0; i < count; i++)
+        if (whose == 0 || nums[i] == whose) {
+            enum job_state from = together_state_of(together, nums[i]);
+            bool legal = job_step_is_legal(from, STATE_FAILED, effect->reason);
+            plan_member_move(scheduler, nums[i], from, STATE_FAILED,
+                             legal ? effect->reason : SPAN("group-failed"),
+                             effect->detail);
+        }
+}
+
+bool group_effect(struct scheduler *scheduler,
+                  const struct order_effect *effect) {
+    struct together *together = scheduler->together;
+    struct arena arena = ARENA_INIT;
+    uint64_t *nums;
+    if (together_entry(together, effect->num) != effect->num)
+        return false;
+    size_t count =
+        together_all_under(together, effect->num, effect->num, &arena, &nums);
+    struct plan *plan = plan_add(
+        scheduler, effect->kind == ORDER_RANK ? PLAN_RANK : PLAN_STAGE);
+    plan->num = effect->num;
+    if (effect->kind == ORDER_FAIL)
+        plan_group_fail(scheduler, effect, nums, count);
+    else
+        for (size_t i = 0; i < count; i++)
+            plan_member(scheduler, nums[i], effect);
+    arena_clear(&arena);
+    return true;
+}
+
+void plan_group_fails(struct scheduler *scheduler) {
+    struct arena arena = ARENA_INIT;
+    struct together_fail *fails;
+    size_t count =
+        together_scan(scheduler->together, scheduler->now,
+                      scheduler->options.wait_for_dep_ms, &arena, &fails);
+    for (size_t i = 0; i < count; i++) {
+        struct card *card = card_get(scheduler, fails[i].num);
+        if (!card || !card->executing)
+            plan_member_move(scheduler, fails[i].num, fails[i].from,
+                             STATE_FAILED, span_of(fails[i].reason),
+                             fails[i].detail);
+    }
+    arena_clear(&arena);
+}
+
+/* ---- starting -------------------------------------------------------------
+ */
+
+static struct card *rider_card(struct scheduler *scheduler, uint64_t num) {
+    struct arena arena = ARENA_INIT;
+    struct card *card = card_get(scheduler, num);
+    struct job job;
+    struct err err;
+    if (!card || card->job.spec.len == 0) {
+        card = NULL;
+        if (!store_job(scheduler->store, num, &arena, &job, &err))
+            log_read_failure("the row", num, &err);
+        else if (job.state == STATE_PENDING && job.holds == 0)
+            card = card_keep(scheduler, &job);
+    }
+    arena_clear(&arena);
+    return card;
+}
+
+static void plan_carried(struct scheduler *scheduler, struct card *card,
+                         unsigned number, struct attempt *attempt) {
+    struct store_move move = {.num = card->num,
+                              .from = STATE_PENDING,
+                              .to = STATE_EXECUTING,
+                              .reason = SPAN("start"),
+                              .begin_attempt = true};
+    struct store_attempt row = {.num = card->num,
+                                .attempt = number,
+                                .status = TASK_RUNNING,
+                                .assigned = scheduler->now,
+                                .exit_code = -1,
+                                .worker = scheduler->options.worker};
+    struct plan *plan = NULL;
+    if (attempt) {
+        plan = plan_add(scheduler, PLAN_START);
+        plan->attempt = attempt;
+    }
+    unsigned op = store_move(scheduler->batch, &move);
+    if (plan)
+        plan->op = op;
+    store_assign(scheduler->batch, &row);
+}
+
+static bool take_riders(struct scheduler *scheduler, struct attempt *attempt,
+                        const uint64_t *nums, size_t count) {
+    attempt->riders = mem_alloc(count * sizeof(*attempt->riders));
+    attempt->landing = mem_alloc(count * sizeof(*attempt->landing));
+    for (size_t i = 0; i < count; i++) {
+        attempt->landing[i] = nums[i];
+        if (nums[i] == attempt->card->num)
+            continue;
+        struct card *card = rider_card(scheduler, nums[i]);
+        if (!card)
+            return false;
+        attempt->riders[attempt->rider_count++] =
+            (struct rider){card, card->job.attempt + 1};
+        card->attempts++;
+        card_execute(scheduler, card);
+    }
+    return true;
+}
+
+void plan_group_start(struct scheduler *scheduler) {
+    struct card *card = scheduler->group_next;
+    struct arena arena = ARENA_INIT;
+    uint64_t *nums;
+    size_t count =
+        together_landing(scheduler->together, card->num, &arena, &nums);
+    struct attempt *attempt =
+        attempt_new(scheduler, card, card->job.attempt + 1);
+    scheduler->group_next = NULL;
+    if (scheduler->draining || scheduler->fence.num != 0 || count == 0 ||
+        !take_riders(scheduler, attempt, nums, count)) {
+        group_start_failed(scheduler, attempt);
+        arena_clear(&arena);
+        return;
+    }
+    arena_clear(&arena);
+    store_batch_atomic(scheduler->batch);
+    plan_carried(scheduler, card, attempt->number, attempt);
+    for (size_t i = 0; i < attempt->rider_count; i++)
+        plan_carried(scheduler, attempt->riders[i].card,
+                     attempt->riders[i].number, NULL);
+}
+
+void group_start_failed(struct scheduler *scheduler, struct attempt *attempt) {
+    uint64_t leader = attempt->card->num;
+    struct card *card = attempt->card;
+    for (size_t i = 0; i < attempt->rider_count; i++) {
+        attempt->riders[i].card->attempts--;
+        card_drop(scheduler, attempt->riders[i].card);
+    }
+    attempt->rider_count = 0;
+    schedule_ended(scheduler->schedule, leader, -1);
+    attempt_free(scheduler, attempt);
+    card_drop(scheduler, card);
+    if (together_has(scheduler->together, leader))
+        group_offer(scheduler, leader);
+}
+
+/* ---- under way -------------------------------------------------------------
+ */
+
+bool attempt_carries(const struct attempt *attempt, const struct card *card) {
+    if (attempt->card == card)
+        return true;
+    for (size_t i = 0; i < attempt->rider_count; i++)
+        if (attempt->riders[i].card == card)
+            return true;
+    return false;
+}
+
+enum retry_killer attempt_killer(const struct attempt *attempt) {
+    enum retry_killer killer = attempt->card->killer;
+    for (size_t i = 0; killer == RETRY_NOBODY && i < attempt->rider_count; i++)
+        killer = attempt->riders[i].card->killer;
+    return killer;
+}
+
+/* ---- ending ----------------------------------------------------------------
+ */
+
+/* "C2: why" with the id of one of those that landed together. */
+static struct span blamed(const struct attempt *attempt, struct span detail,
+                          struct span *ret_why) {
+    struct span id, rest = detail;
+    *ret_why = detail;
+    if (!span_cut(&rest, ':', &id) || rest.p == NULL)
+        return (struct span){0};
+    bool is_ours = span_equal(id, attempt->card->job.id);
+    for (size_t i = 0; i < attempt->rider_count; i++)
+        is_ours = is_ours || span_equal(id, attempt->riders[i].card->job.id);
+    if (!is_ours)
+        return (struct span){0};
+    *ret_why = span_trim(rest);
+    return id;
+}
+
+/* "TIP C1:OID C2:OID" */
+static struct span commit_of(struct span detail, struct span id, bool first) {
+    struct span word, tip = {0}, rest = detail;
+    while (span_cut(&rest, ' ', &word)) {
+        struct span oid = word, name;
+        if (tip.p == NULL)
+            tip = first ? word : SPAN("");
+        if (span_cut(&oid, ':', &name) && oid.p != NULL && span_equal(name, id))
+            return oid;
+    }
+    return tip;
+}
+
+static void say(struct retry_verdict *verdict, const char *reason,
+                struct span detail) {
+    snprintf(verdict->reason, sizeof(verdict->reason), "%s", reason);
+    snprintf(verdict->detail, sizeof(verdict->detail), "%.*s", (int)detail.len,
+             detail.len > 0 ? detail.p : "");
+}
+
+static void fail_with(struct retry_verdict *verdict, struct span id,
+                      const char *what) {
+    CLEANUP(text_clear) struct text text = TEXT_INIT;
+    text_addf(&text, "%.*s of its group %s", (int)id.len, id.p, what);
+    verdict->to = STATE_FAILED;
+    verdict->task = TASK_FAILED;
+    say(verdict, "group-failed", text_span(&text));
+}
+
+static struct span killed_one(const struct attempt *attempt) {
+    for (size_t i = 0; i < attempt->rider_count; i++)
+        if (attempt->riders[i].card->killer == RETRY_OPERATOR)
+            return attempt->riders[i].card->job.id;
+    return attempt->card->job.id;
+}
+
+struct retry_verdict group_verdict(const struct attempt *attempt,
+                                   const struct card *card,
+                                   const struct retry_verdict *whole,
+                                   struct span detail) {
+    struct retry_verdict own = *whole;
+    struct span why, id;
+    CLEANUP(text_clear) struct text text = TEXT_INIT;
+    if (attempt->rider_count == 0)
+        return own;
+    if (whole->to == STATE_DONE) {
+        say(&own, whole->reason,
+            commit_of(detail, card->job.id, card == attempt->card));
+    } else if (whole->to == STATE_TERMINATED &&
+               card->killer != RETRY_OPERATOR) {
+        fail_with(&own, killed_one(attempt), "was cancelled");
+    } else if (whole->to == STATE_ABANDONED && card->killer != RETRY_ROLLBACK) {
+        own.to = STATE_PENDING; /* until that rollback is over */
+        say(&own, "returned", SPAN(""));
+    } else if (whole->to == STATE_FAILED) {
+        id = blamed(attempt, detail, &why);
+        if (id.len > 0 && span_equal(id, card->job.id)) {
+            say(&own, whole->reason, why);
+        } else if (id.len > 0) {
+            text_addf(&text, "did not land: %s: %.*s", whole->reason,
+                      (int)why.len, why.p);
+            fail_with(&own, id, text_string(&text));
+        }
+    }
+    return own;
+}
+
+void group_why(struct scheduler *scheduler, const struct job *job,
+               struct why *why) {
+    struct span text =
+        together_why(scheduler->together, job->num,
+                     scheduler->options.wait_for_dep_ms, why->arena);
+    if (text.len > 0)
+        why_group(why, text);
+}
