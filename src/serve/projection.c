@@ -393,6 +393,7 @@ bool projection_pass_locked(struct projection *projection, struct err *err) {
         return true;
     uint64_t seq = store_seq(base->store);
     struct store_batch *batch = projection_batch(projection);
+    projection_doubt_dirs(projection);
     bool ok = project_dirty(projection, batch, err);
     if (disk->syncfs(base->fd) < 0) {
         store_batch_free(batch);

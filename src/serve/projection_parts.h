@@ -25,7 +25,8 @@ struct mark {
 
 struct dir_seen {
     struct timespec at;
-    bool sure; /* the change of a moment later would show */
+    bool sure;  /* the change of a moment later would show */
+    bool doubt; /* it was changed by others before we did */
 };
 
 struct projection {
@@ -64,7 +65,9 @@ bool projection_pass_locked(struct projection *projection, struct err *err);
 uint64_t projection_safe_seq(const struct base *base);
 bool projection_set_safe_seq(const struct base *base, uint64_t seq,
                              struct err *err);
-/* The directories as they are now are our own doing. */
+/* Before a pass: which directories were changed and not looked at since? */
+void projection_doubt_dirs(struct projection *projection);
+/* The others, as they are now, are our own doing. */
 void projection_remember_dirs(struct projection *projection);
 void projection_forget_dirs(struct projection *projection);
 

@@ -17,6 +17,20 @@
 
 enum { TICK_NS = 20 * 1000 * 1000 };
 
+static bool has_changed(const struct projection *projection, int state) {
+    struct stat st;
+    const struct dir_seen *seen = &projection->seen[state];
+    return !seen->sure || fstat(projection->base->dirs[state], &st) < 0 ||
+           st.st_mtim.tv_sec != seen->at.tv_sec ||
+           st.st_mtim.tv_nsec != seen->at.tv_nsec;
+}
+
+/* What others changed before we do is not looked at yet. */
+void projection_doubt_dirs(struct projection *projection) {
+    for (int state = 0; state < JOB_STATES; state++)
+        projection->seen[state].doubt = has_changed(projection, state);
+}
+
 /* A change in the same tick of the kernel's clock as our own would not show in
  * the time of the directory. */
 void projection_remember_dirs(struct projection *projection) {
@@ -24,21 +38,14 @@ void projection_remember_dirs(struct projection *projection) {
     for (int state = 0; state < JOB_STATES; state++) {
         struct stat st;
         struct dir_seen *seen = &projection->seen[state];
+        bool doubt = seen->doubt;
         *seen = (struct dir_seen){0};
-        if (fstat(projection->base->dirs[state], &st) < 0)
+        if (doubt || fstat(projection->base->dirs[state], &st) < 0)
             continue;
         seen->at = st.st_mtim;
         int64_t at = st.st_mtim.tv_sec * NS_PER_S + st.st_mtim.tv_nsec;
         seen->sure = now.ns - at > TICK_NS;
     }
-}
-
-static bool has_changed(const struct projection *projection, int state) {
-    struct stat st;
-    const struct dir_seen *seen = &projection->seen[state];
-    return !seen->sure || fstat(projection->base->dirs[state], &st) < 0 ||
-           st.st_mtim.tv_sec != seen->at.tv_sec ||
-           st.st_mtim.tv_nsec != seen->at.tv_nsec;
 }
 
 void projection_forget_dirs(struct projection *projection) {
@@ -182,6 +189,8 @@ bool projection_reconcile(struct projection *projection, struct wall now,
     if (!look_for_lost(projection, err) ||
         !projection_pass_locked(projection, err))
         return false;
+    for (int state = 0; state < JOB_STATES; state++)
+        projection->seen[state].doubt = false;
     projection_remember_dirs(projection);
     return true;
 }

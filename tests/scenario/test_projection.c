@@ -234,6 +234,39 @@ static void a_file_nobody_can_explain_holds_the_set(void **state) {
     spool_end(&spool);
 }
 
+/* As if it had been a minute ago. */
+static void age_dirs(struct spool *spool, int64_t seconds) {
+    for (int state = 0; state < JOB_STATES; state++) {
+        struct timespec now;
+        clock_gettime(CLOCK_REALTIME, &now);
+        now.tv_sec -= seconds;
+        struct timespec times[2] = {now, now};
+        assert_int_equal(futimens(spool->base->dirs[state], times), 0);
+    }
+}
+
+static void a_move_by_hand_is_seen_whatever_else_moves(void **state) {
+    struct spool spool;
+    (void)state;
+    spool_begin(&spool);
+    spool_admit(&spool, "C1", "a");
+    spool_admit(&spool, "C2", "b");
+    age_dirs(&spool, 120);
+    reconcile(&spool);
+    move_by_hand(&spool, "C1", BASE_QUEUE, BASE_TERM);
+    age_dirs(&spool, 60);
+    spool_step(&spool, "C2", STATE_STAGED, "staged"); /* a pass of ours */
+    reconcile(&spool);
+    assert_int_equal(spool_job(&spool, "C1").state, STATE_TERMINATED);
+    spool_assert_projected(&spool);
+    /* And while nobody was there. */
+    move_by_hand(&spool, "C2", BASE_STAGING, BASE_DONE);
+    age_dirs(&spool, 30);
+    spool_restart(&spool);
+    spool_assert_projected(&spool);
+    spool_end(&spool);
+}
+
 static void a_file_moved_to_term_by_hand_cancels(void **state) {
     static const enum job_state from[] = {STATE_QUEUED, STATE_STAGED,
                                           STATE_PENDING};
@@ -447,6 +480,7 @@ int main(int argc, char **argv) {
         cmocka_unit_test(a_lost_job_file_is_made_anew_with_an_alarm),
         cmocka_unit_test(an_empty_or_torn_job_file_is_made_anew),
         cmocka_unit_test(a_file_nobody_can_explain_holds_the_set),
+        cmocka_unit_test(a_move_by_hand_is_seen_whatever_else_moves),
         cmocka_unit_test(a_file_moved_to_term_by_hand_cancels),
         cmocka_unit_test(any_other_move_by_hand_is_undone_and_noted),
         cmocka_unit_test(a_running_set_is_not_cancelled_by_moving_its_file),
