@@ -5,6 +5,7 @@
 #include "os/lock.h"
 #include "serve/approvals.h"
 #include "serve/base.h"
+#include "serve/estimate.h"
 #include "serve/job_json.h"
 #include "serve/why.h"
 
@@ -115,6 +116,17 @@ static void reason_json(struct api_call *call, const struct job *job,
     text_addc(&call->out, '\n');
 }
 
+static void why_more(struct api_call *call, struct why *why, const char *kind,
+                     struct span text) {
+    struct scheduler_reason *reasons =
+        arena_alloc(&call->arena, (why->count + 1) * sizeof(*reasons));
+    if (why->count > 0)
+        memcpy(reasons, why->reasons, why->count * sizeof(*reasons));
+    reasons[why->count++] = (struct scheduler_reason){
+        .kind = kind, .id = SPAN(""), .text = arena_span(&call->arena, text)};
+    why->reasons = reasons;
+}
+
 /* What an approval it waits for lacks. */
 static bool why_approval(struct api_call *call, const struct job *job,
                          struct why *why) {
@@ -131,15 +143,30 @@ static bool why_approval(struct api_call *call, const struct job *job,
     if (state.verdict.policy == NULL)
         return true;
     approval_tell(&state.verdict, &text);
-    struct scheduler_reason *reasons =
-        arena_alloc(&call->arena, (why->count + 1) * sizeof(*reasons));
-    if (why->count > 0)
-        memcpy(reasons, why->reasons, why->count * sizeof(*reasons));
-    reasons[why->count++] = (struct scheduler_reason){
-        .kind = "approval",
-        .id = SPAN(""),
-        .text = arena_span(&call->arena, text_span(&text))};
-    why->reasons = reasons;
+    why_more(call, why, "approval", text_span(&text));
+    return true;
+}
+
+/* When it may start, where the past tells anything. */
+static bool why_estimate(struct api_call *call, const struct job *job,
+                         struct why *why) {
+    struct estimate estimate;
+    struct err err = {0};
+    char when[WALL_TEXT_BYTES];
+    CLEANUP(text_clear) struct text text = TEXT_INIT;
+    if (!estimate_make(call->api->options.store, job, api_now(call), &estimate,
+                       &err)) {
+        api_fail(call, &err);
+        return false;
+    }
+    if (estimate.each_ms < 0 || estimate.ahead == 0)
+        return true;
+    text_addf(&text,
+              "expected to start about %s: %zu of its target before it, %.1f "
+              "s each",
+              wall_format(estimate.start, when), estimate.ahead,
+              (double)estimate.each_ms / 1000);
+    why_more(call, why, "estimate", text_span(&text));
     return true;
 }
 
@@ -165,6 +192,9 @@ void api_why(struct api_call *call) {
         return;
     }
     if (waits && (job.holds & HOLD_APPROVAL) && !why_approval(call, &job, &why))
+        return;
+    if (waits && job.kind == JOB_CHANGE && job.holds == 0 &&
+        !why_estimate(call, &job, &why))
         return;
     if (why.count == 0) {
         one = waits ? (struct scheduler_reason){

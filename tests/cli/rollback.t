@@ -116,3 +116,9 @@ $ cdb -d -m out/main/deps.cdb | sort
 | sC2 C3
 $ pointsman export-cdb --since 2100-01-01T00:00:00Z late
 ! 0 change sets of 0 targets
+# When would a set start?
+$ sh make C6 x && sh make C7 x && pointsman daemon prequeue --once && pointsman daemon queue --once
+| C6
+| C7
+$ pointsman why C7 | tail -1
+| C7: expected to start about ...: 1 of its target before it, ... s each
