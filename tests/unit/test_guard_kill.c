@@ -399,7 +399,7 @@ int main(int argc, char **argv) {
     if (status >= 0)
         return status;
     if (argc > 2 && strcmp(argv[1], "own") == 0)
-        return own_task(argc - 2, argv + 2);
+        return end_task(own_task(argc - 2, argv + 2));
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(kill_beats_term_in_any_order),
         cmocka_unit_test(earliest_time_for_kill_counts),
