@@ -72,6 +72,6 @@ $ pointsman submit --id live -- sh -c 'echo "40 linking" >&4; sleep 100'
 | live
 $ until pointsman status live | grep -q progress; do :; done; pointsman status live | grep -o 'progress .*'
 | progress    40 linking
-$ pointsman cancel --kill live; pointsman wait live
+$ pointsman cancel live; pointsman wait live
 ! live: operator..., exit code <n>
-= 137
+= 143
