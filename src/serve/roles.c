@@ -587,6 +587,19 @@ static void on_worker_closed(void *ctx) {
     close_handles(ctx);
 }
 
+/* Batches are committed in order: after one more write the scheduler's is done,
+ * and nobody calls it when it is gone. */
+static void part_with_scheduler(struct roles *roles) {
+    struct store_batch *batch = store_batch_new(roles->base->store);
+    struct err err;
+    store_batch_actor(batch, clock_wall(), SPAN("daemon:scheduler"));
+    scheduler_dismiss(roles->scheduler);
+    if (!store_write(batch, &err))
+        log_error("the last decisions may not be recorded: %s", err.text);
+    store_batch_free(batch);
+    scheduler_free(roles->scheduler);
+}
+
 void roles_close(struct roles *roles, void (*closed)(void *ctx), void *ctx) {
     roles->closing = true;
     roles->closed = closed;
@@ -596,7 +609,8 @@ void roles_close(struct roles *roles, void (*closed)(void *ctx), void *ctx) {
     store_unlisten(roles->base->store, on_event, roles);
     prequeue_free(roles->prequeue);
     checker_free(roles->checker);
-    scheduler_free(roles->scheduler);
+    if (roles->scheduler)
+        part_with_scheduler(roles);
     projection_close(roles->projection);
     roles->prequeue = NULL;
     roles->checker = NULL;

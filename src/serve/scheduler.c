@@ -85,6 +85,11 @@ static void attempts_free(struct scheduler *scheduler, struct list *attempts) {
         attempt_free(scheduler, LIST_OF(attempts->next, struct attempt, link));
 }
 
+void scheduler_dismiss(struct scheduler *scheduler) {
+    scheduler->dismissed = true;
+    store_unlisten(scheduler->store, scheduler_on_event, scheduler);
+}
+
 void scheduler_free(struct scheduler *scheduler) {
     if (!scheduler)
         return;
@@ -311,6 +316,8 @@ static void on_committed(void *ctx, struct store_batch *batch, bool ok,
     struct scheduler *scheduler = ctx;
     (void)batch;
     scheduler->in_flight = false;
+    if (scheduler->dismissed)
+        return;
     scheduler->settled = false;
     if (!ok) {
         log_error("cannot record what was decided, trying again: %s",

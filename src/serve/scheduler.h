@@ -53,6 +53,9 @@ struct scheduler_options {
 struct scheduler *scheduler_new(struct store *store,
                                 const struct scheduler_options *options,
                                 const struct runner *runner);
+/* From here on nothing is decided or started. What was submitted may still be
+ * recorded: write to the store once (store_write) before scheduler_free. */
+void scheduler_dismiss(struct scheduler *scheduler);
 void scheduler_free(struct scheduler *scheduler);
 
 /* Loads what lives. `recover`: attempts the registry believes running are not

@@ -157,6 +157,7 @@ struct scheduler {
 
     struct store_batch *batch; /* under way, or being built */
     bool in_flight;
+    bool dismissed; /* what was decided is recorded, and not acted on */
     struct plan *plans;
     size_t plan_count, plan_cap;
 
