@@ -21,11 +21,12 @@ static bool is_set_name(const char *name) {
 }
 
 static bool hand_in(struct call *call, struct client *client, const char *file,
-                    struct err *err) {
+                    const void *ctx, struct err *err) {
     CLEANUP(text_clear) struct text reply = TEXT_INIT;
     CLEANUP(fd_close) int fd = open(file, O_RDONLY | O_CLOEXEC);
     struct uri_text uri;
 
+    (void)ctx;
     if (fd < 0)
         return err_errno(err, errno, "cannot open '%s'", file);
     uri_begin(&uri, "/api/v1/changes");
@@ -40,22 +41,7 @@ static bool hand_in(struct call *call, struct client *client, const char *file,
 }
 
 int cmd_change_submit(struct call *call) {
-    struct client *client = NULL;
-    struct err err = {0};
-    int status = 0;
-
-    if (!reach_words(call, 1, SIZE_MAX, &err) ||
-        !reach_client(call, &client, &err))
-        return talk_error(&err);
-    for (size_t i = 0; i < call->word_count; i++) {
-        err_clear(&err);
-        if (!hand_in(call, client, call->words[i], &err)) {
-            int failed = talk_error(&err);
-            status = status == 0 ? failed : status;
-        }
-    }
-    client_close(client);
-    return talk_end(status);
+    return reach_one_by_one(call, hand_in, NULL);
 }
 
 int cmd_change_put(struct call *call) {

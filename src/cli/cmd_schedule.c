@@ -178,10 +178,11 @@ int cmd_cron_list(struct call *call) {
 /* ---- orders -------------------------------------------------------------- */
 
 static bool order_one(struct call *call, struct client *client,
-                      const char *verb, const char *name, struct err *err) {
+                      const char *name, const void *verb, struct err *err) {
     CLEANUP(text_clear) struct text reply = TEXT_INIT;
-    const char *uri = arena_printf(&call->arena, "/api/v1/schedules/%s/%s",
-                                   client_word(&call->arena, name), verb);
+    const char *uri =
+        arena_printf(&call->arena, "/api/v1/schedules/%s/%s",
+                     client_word(&call->arena, name), (const char *)verb);
 
     if (!client_call(client, API_POST, uri, (struct span){0}, &reply, err))
         return false;
@@ -191,37 +192,18 @@ static bool order_one(struct call *call, struct client *client,
     return true;
 }
 
-static int order_each(struct call *call, const char *verb) {
-    struct client *client = NULL;
-    struct err err = {0};
-    int status = 0;
-
-    if (!reach_words(call, 1, SIZE_MAX, &err) ||
-        !reach_client(call, &client, &err))
-        return talk_error(&err);
-    for (size_t i = 0; i < call->word_count; i++) {
-        err_clear(&err);
-        if (order_one(call, client, verb, call->words[i], &err))
-            continue;
-        int failed = talk_error(&err);
-        status = status == 0 ? failed : status;
-    }
-    client_close(client);
-    return talk_end(status);
-}
-
 int cmd_cron_run(struct call *call) {
-    return order_each(call, "run");
+    return reach_one_by_one(call, order_one, "run");
 }
 
 int cmd_cron_pause(struct call *call) {
-    return order_each(call, "pause");
+    return reach_one_by_one(call, order_one, "pause");
 }
 
 int cmd_cron_resume(struct call *call) {
-    return order_each(call, "resume");
+    return reach_one_by_one(call, order_one, "resume");
 }
 
 int cmd_cron_remove(struct call *call) {
-    return order_each(call, "remove");
+    return reach_one_by_one(call, order_one, "remove");
 }

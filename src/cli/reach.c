@@ -139,8 +139,7 @@ bool reach_lines(struct client *client, const char *uri, bool json,
     return ok;
 }
 
-int reach_each(struct call *call, const char *path_format,
-               void (*show)(struct span line, struct arena *arena)) {
+int reach_one_by_one(struct call *call, reach_one *one, const void *ctx) {
     struct client *client = NULL;
     struct err err = {0};
     int status = 0;
@@ -149,21 +148,36 @@ int reach_each(struct call *call, const char *path_format,
         !reach_client(call, &client, &err))
         return talk_error(&err);
     for (size_t i = 0; i < call->word_count; i++) {
-        const char *id = client_word(&call->arena, call->words[i]);
-        struct text uri = TEXT_INIT;
-        struct span format = span_of(path_format), front;
-        (void)span_cut(&format, '%', &front);
-        text_addspan(&uri, front);
-        text_adds(&uri, id);
-        text_addspan(&uri, format);
         err_clear(&err);
-        if (!reach_lines(client, text_string(&uri), call_has(call, "json"),
-                         show, &err)) {
-            int failed = talk_error(&err);
-            status = status == 0 ? failed : status;
-        }
-        text_clear(&uri);
+        if (one(call, client, call->words[i], ctx, &err))
+            continue;
+        int failed = talk_error(&err);
+        status = status == 0 ? failed : status;
     }
     client_close(client);
     return talk_end(status);
+}
+
+struct asking {
+    const char *path_format;
+    void (*show)(struct span line, struct arena *arena);
+};
+
+static bool ask_one(struct call *call, struct client *client, const char *word,
+                    const void *ctx, struct err *err) {
+    const struct asking *asking = ctx;
+    CLEANUP(text_clear) struct text uri = TEXT_INIT;
+    struct span format = span_of(asking->path_format), front;
+
+    (void)span_cut(&format, '%', &front);
+    text_addspan(&uri, front);
+    text_adds(&uri, client_word(&call->arena, word));
+    text_addspan(&uri, format);
+    return reach_lines(client, text_string(&uri), call_has(call, "json"),
+                       asking->show, err);
+}
+
+int reach_each(struct call *call, const char *path_format,
+               void (*show)(struct span line, struct arena *arena)) {
+    return reach_one_by_one(call, ask_one, &(struct asking){path_format, show});
 }

@@ -35,6 +35,14 @@ struct uri_text {
 void uri_begin(struct uri_text *uri, const char *path);
 void uri_add(struct uri_text *uri, const char *key, const char *value);
 
+/* Does to one of the call's words what the command is for. */
+typedef bool reach_one(struct call *call, struct client *client,
+                       const char *word, const void *ctx, struct err *err);
+/* Each of the call's words (at least one) in turn, whatever became of those
+ * before. Says what failed; returns the exit status, that of the first failure.
+ */
+int reach_one_by_one(struct call *call, reach_one *one, const void *ctx);
+
 /* What GET says to each of the call's words (ids): with --json the lines as
  * they are, else `show` of each line. the id takes the place of the % in
  * `path_format`.
