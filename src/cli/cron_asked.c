@@ -76,21 +76,29 @@ void cron_asked_clear(struct cron_asked *asked) {
     *asked = (struct cron_asked){0};
 }
 
-enum cron_found cron_asked_next(const struct cron_asked *asked,
-                                const struct cron_zone *zone, int64_t from,
-                                int64_t *ret_at, struct err *err) {
+typedef enum cron_found cron_search(const struct cron_item *item,
+                                    const struct cron_zone *zone, int64_t from,
+                                    int64_t *ret_at, struct cron_err *err);
+
+/* What lies nearest to `from` of all the items find. */
+static enum cron_found nearest(const struct cron_asked *asked,
+                               cron_search *search,
+                               const struct cron_zone *zone, int64_t from,
+                               int64_t *ret_at, struct err *err) {
     enum cron_found best = CRON_NONE;
 
     for (size_t i = 0; i < asked->count; i++) {
         struct cron_err cron_err;
         int64_t at;
         enum cron_found found =
-            cron_next(asked->items[i], zone, from, &at, &cron_err);
+            search(asked->items[i], zone, from, &at, &cron_err);
         if (found == CRON_FAILED) {
             cron_err_set(err, &cron_err);
             return found;
         }
-        if (found == CRON_FOUND && (best == CRON_NONE || at < *ret_at)) {
+        bool nearer = best == CRON_NONE ||
+                      (search == cron_next ? at < *ret_at : at > *ret_at);
+        if (found == CRON_FOUND && nearer) {
             *ret_at = at;
             best = found;
         }
@@ -98,26 +106,16 @@ enum cron_found cron_asked_next(const struct cron_asked *asked,
     return best;
 }
 
+enum cron_found cron_asked_next(const struct cron_asked *asked,
+                                const struct cron_zone *zone, int64_t from,
+                                int64_t *ret_at, struct err *err) {
+    return nearest(asked, cron_next, zone, from, ret_at, err);
+}
+
 enum cron_found cron_asked_prev(const struct cron_asked *asked,
                                 const struct cron_zone *zone, int64_t from,
                                 int64_t *ret_at, struct err *err) {
-    enum cron_found best = CRON_NONE;
-
-    for (size_t i = 0; i < asked->count; i++) {
-        struct cron_err cron_err;
-        int64_t at;
-        enum cron_found found =
-            cron_prev(asked->items[i], zone, from, &at, &cron_err);
-        if (found == CRON_FAILED) {
-            cron_err_set(err, &cron_err);
-            return found;
-        }
-        if (found == CRON_FOUND && (best == CRON_NONE || at > *ret_at)) {
-            *ret_at = at;
-            best = found;
-        }
-    }
-    return best;
+    return nearest(asked, cron_prev, zone, from, ret_at, err);
 }
 
 /* ---- from the command line ----------------------------------------------- */
