@@ -71,6 +71,22 @@ struct card *card_keep(struct scheduler *scheduler, const struct job *job) {
     return card;
 }
 
+struct card *card_pending(struct scheduler *scheduler, uint64_t num) {
+    struct card *card = card_get(scheduler, num);
+    if (card && card->job.spec.len > 0)
+        return card;
+    struct arena arena = ARENA_INIT;
+    struct job job;
+    struct err err;
+    card = NULL;
+    if (!store_job(scheduler->store, num, &arena, &job, &err))
+        log_read_failure("the row", num, &err);
+    else if (job.state == STATE_PENDING && job.holds == 0)
+        card = card_keep(scheduler, &job);
+    arena_clear(&arena);
+    return card;
+}
+
 void card_execute(struct scheduler *scheduler, struct card *card) {
     if (card->executing)
         return;

@@ -437,22 +437,6 @@ void plan_group_fails(struct scheduler *scheduler) {
 /* ---- starting -------------------------------------------------------------
  */
 
-static struct card *rider_card(struct scheduler *scheduler, uint64_t num) {
-    struct arena arena = ARENA_INIT;
-    struct card *card = card_get(scheduler, num);
-    struct job job;
-    struct err err;
-    if (!card || card->job.spec.len == 0) {
-        card = NULL;
-        if (!store_job(scheduler->store, num, &arena, &job, &err))
-            log_read_failure("the row", num, &err);
-        else if (job.state == STATE_PENDING && job.holds == 0)
-            card = card_keep(scheduler, &job);
-    }
-    arena_clear(&arena);
-    return card;
-}
-
 static void plan_carried(struct scheduler *scheduler, struct card *card,
                          unsigned number, struct attempt *attempt) {
     struct store_move move = {.num = card->num,
@@ -485,7 +469,7 @@ static bool take_riders(struct scheduler *scheduler, struct attempt *attempt,
         attempt->landing[i] = nums[i];
         if (nums[i] == attempt->card->num)
             continue;
-        struct card *card = rider_card(scheduler, nums[i]);
+        struct card *card = card_pending(scheduler, nums[i]);
         if (!card)
             return false;
         attempt->riders[attempt->rider_count++] =

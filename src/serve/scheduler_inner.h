@@ -179,6 +179,9 @@ struct span num_key(const uint64_t *num);
 struct card *card_get(struct scheduler *scheduler, uint64_t num);
 /* A copy of the job, replacing what was known unless it executes. */
 struct card *card_keep(struct scheduler *scheduler, const struct job *job);
+/* That of a job with all of its row, read when it is not at hand; NULL: it can no
+ * longer be started (said in the log when its row cannot be read). */
+struct card *card_pending(struct scheduler *scheduler, uint64_t num);
 void card_execute(struct scheduler *scheduler, struct card *card);
 void card_drop(struct scheduler *scheduler, struct card *card);
 void cards_clear(struct scheduler *scheduler);

@@ -215,22 +215,6 @@ void array_begun(struct scheduler *scheduler, const struct plan *plan,
     offer_num(scheduler, plan->num);
 }
 
-static struct card *picked_card(struct scheduler *scheduler, uint64_t num) {
-    struct card *card = card_get(scheduler, num);
-    if (card && card->job.spec.len > 0)
-        return card;
-    struct arena arena = ARENA_INIT;
-    struct job job;
-    struct err err;
-    card = NULL;
-    if (!store_job(scheduler->store, num, &arena, &job, &err))
-        log_read_failure("the row", num, &err);
-    else if (job.state == STATE_PENDING && job.holds == 0)
-        card = card_keep(scheduler, &job);
-    arena_clear(&arena);
-    return card;
-}
-
 static void refill(struct scheduler *scheduler) {
     struct span after_rank;
     uint64_t after_num;
@@ -274,7 +258,7 @@ static bool plan_one(struct scheduler *scheduler) {
     struct array *array = best_array(scheduler, &task);
     struct card *card = NULL;
     if (schedule_pick(scheduler->schedule, scheduler->now, &num)) {
-        card = picked_card(scheduler, num);
+        card = card_pending(scheduler, num);
         if (!card) { /* it changed under us: its events tell the rest */
             schedule_ended(scheduler->schedule, num, -1);
             return true;
