@@ -157,7 +157,6 @@ static void settle(struct watch *watch, struct task *task) {
             arm(watch, task);
             return;
         }
-        remove_fd(watch, task->pidfd);
     }
     task->courtesy_at = task->timeout_at = task->kill_at = MONO_NEVER;
     if (task->give_up_at.ns == MONO_NEVER.ns)
