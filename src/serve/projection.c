@@ -414,15 +414,9 @@ bool projection_pass(struct projection *projection, struct wall now,
            projection_pass_locked(projection, err);
 }
 
-/* Batches are committed in order: what was given before this one is done. */
 bool projection_wait(struct projection *projection, struct err *err) {
-    bool ok = true;
-    while (ok && projection->under_way > 0) {
-        struct store_batch *batch = projection_batch(projection);
-        ok = store_write(batch, err);
-        store_batch_free(batch);
-    }
-    return ok;
+    return projection->under_way == 0 ||
+           store_settle(projection->base->store, err);
 }
 
 bool projection_settle(struct projection *projection, struct wall now,

@@ -587,16 +587,12 @@ static void on_worker_closed(void *ctx) {
     close_handles(ctx);
 }
 
-/* Batches are committed in order: after one more write the scheduler's is done,
- * and nobody calls it when it is gone. */
+/* Nobody calls it when it is gone. */
 static void part_with_scheduler(struct roles *roles) {
-    struct store_batch *batch = store_batch_new(roles->base->store);
     struct err err;
-    store_batch_actor(batch, clock_wall(), SPAN("daemon:scheduler"));
     scheduler_dismiss(roles->scheduler);
-    if (!store_write(batch, &err))
+    if (!store_settle(roles->base->store, &err))
         log_error("the last decisions may not be recorded: %s", err.text);
-    store_batch_free(batch);
     scheduler_free(roles->scheduler);
 }
 

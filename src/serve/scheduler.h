@@ -54,7 +54,7 @@ struct scheduler *scheduler_new(struct store *store,
                                 const struct scheduler_options *options,
                                 const struct runner *runner);
 /* From here on nothing is decided or started. What was submitted may still be
- * recorded: write to the store once (store_write) before scheduler_free. */
+ * recorded: store_settle before scheduler_free. */
 void scheduler_dismiss(struct scheduler *scheduler);
 void scheduler_free(struct scheduler *scheduler);
 

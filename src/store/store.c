@@ -200,6 +200,13 @@ bool store_write(struct store_batch *batch, struct err *err) {
     return batch->ok;
 }
 
+bool store_settle(struct store *store, struct err *err) {
+    struct store_batch *batch = store_batch_new(store);
+    bool ok = store_write(batch, err);
+    store_batch_free(batch);
+    return ok;
+}
+
 bool store_is_idle(struct store *store) {
     return store->backend->is_idle(store);
 }

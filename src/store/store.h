@@ -35,10 +35,10 @@ struct store;
 struct store_batch;
 
 struct store_options {
-    bool read_only;     /* open for reading; never creates or migrates */
-    bool create;        /* make the file when it is absent */
-    bool own_thread;    /* false: store_turn() commits on the caller's thread */
-    unsigned busy_ms;   /* wait for other writers; 0 = 10 s */
+    bool read_only;   /* open for reading; never creates or migrates */
+    bool create;      /* make the file when it is absent */
+    bool own_thread;  /* false: store_turn() commits on the caller's thread */
+    unsigned busy_ms; /* wait for other writers; 0 = 10 s */
     /* Called from any thread when store_turn has something to do. */
     void (*wake)(void *ctx);
     void *wake_ctx;
@@ -65,8 +65,8 @@ struct store_event {
     uint64_t seq;
     struct wall at;
     enum event_kind kind;
-    uint64_t num;       /* of the job; 0 = about none */
-    struct span id;     /* of the job, or what else it is about */
+    uint64_t num;            /* of the job; 0 = about none */
+    struct span id;          /* of the job, or what else it is about */
     enum job_state from, to; /* equal unless kind is EVENT_MOVE */
     unsigned attempt;
     struct span actor, reason, detail;
@@ -126,10 +126,10 @@ struct store_move {
     uint64_t num;
     enum job_state from, to;
     struct span reason, detail;
-    struct wall not_before;          /* set on the way to P; 0 = none */
-    unsigned temps, crashes, fails;  /* added to the job's counts */
-    bool begin_attempt;              /* attempt + 1 (P -> X, and retry) */
-    bool clear_counts;               /* temps = crashes = fails = 0 (retry) */
+    struct wall not_before;         /* set on the way to P; 0 = none */
+    unsigned temps, crashes, fails; /* added to the job's counts */
+    bool begin_attempt;             /* attempt + 1 (P -> X, and retry) */
+    bool clear_counts;              /* temps = crashes = fails = 0 (retry) */
 };
 /* CONFLICT when the job is not in `from`, or, on the way P -> X, is held or
  * its cancel was asked. Steps not in life.def are our own mistake (assert).
@@ -147,12 +147,11 @@ unsigned store_record(struct store_batch *batch, uint64_t num,
 unsigned store_splice(struct store_batch *batch, uint64_t num,
                       const struct span *precursors, size_t count);
 /* Inheritance (D10); no event. CONFLICT when the job is final. */
-unsigned store_rank(struct store_batch *batch, uint64_t num,
-                    struct span rank);
+unsigned store_rank(struct store_batch *batch, uint64_t num, struct span rank);
 /* SAME when it is (not) held so; CONFLICT when the job is final. The event's
  * detail is the word of the hold. */
-unsigned store_hold(struct store_batch *batch, uint64_t num,
-                    enum job_hold hold, struct span reason);
+unsigned store_hold(struct store_batch *batch, uint64_t num, enum job_hold hold,
+                    struct span reason);
 unsigned store_release(struct store_batch *batch, uint64_t num,
                        enum job_hold hold, struct span reason);
 /* A done change is out of effect by the rollback of this id, or in effect again
@@ -190,17 +189,17 @@ unsigned store_set(struct store_batch *batch, struct span name,
 /* An attempt of a task: assigned durably before it starts. */
 struct store_attempt {
     uint64_t num;
-    struct span node;         /* empty for single tasks */
-    unsigned attempt;         /* from 1 */
-    enum task_status status;  /* RUNNING when assigned */
+    struct span node;        /* empty for single tasks */
+    unsigned attempt;        /* from 1 */
+    enum task_status status; /* RUNNING when assigned */
     struct wall assigned, started, ended;
-    int exit_code;            /* -1: none */
-    int signal;               /* 0: none */
+    int exit_code; /* -1: none */
+    int signal;    /* 0: none */
     struct span reason, detail, worker;
-    struct span output;       /* where its output lies (os/output.h) */
+    struct span output; /* where its output lies (os/output.h) */
     uint64_t output_bytes;
     uint64_t cpu_us, peak_kib;
-    struct span trace;        /* how it went (wire/attempt_trace.h) */
+    struct span trace; /* how it went (wire/attempt_trace.h) */
 };
 /* Inserts it (CONFLICT when it exists) or, for the end, replaces what is known
  * of it (UNKNOWN when it was never assigned). A task's row follows, unless a
@@ -232,8 +231,7 @@ unsigned store_prune(struct store_batch *batch, uint64_t num);
  * is kept when it is beyond all others, else it gets the next. No event. */
 unsigned store_restore_job(struct store_batch *batch, const struct job *job,
                            const struct job_edge *edges, size_t edge_count,
-                           const struct job_touch *touches,
-                           size_t touch_count);
+                           const struct job_touch *touches, size_t touch_count);
 /* An event as it was (seq and time kept; the chain is made anew): in their
  * order, since one at or before the last is CONFLICT; seq 0 = the next. */
 unsigned store_restore_event(struct store_batch *batch,
@@ -258,6 +256,9 @@ void store_turn(struct store *store);
 /* Submits and waits; false as `ok` above. The batch stays readable: free it.
  * Events and completions due before are delivered as by store_turn. */
 bool store_write(struct store_batch *batch, struct err *err);
+/* Waits until whatever was submitted is done, and delivers it; batches are
+ * committed in order. Fails as store_write. */
+bool store_settle(struct store *store, struct err *err);
 bool store_is_idle(struct store *store); /* no batch under way */
 
 /* ---- reading ------------------------------------------------------------ */
@@ -275,12 +276,12 @@ bool store_lookup(struct store *store, struct span id, struct arena *arena,
 /* By num; with_not_before by (not_before, num), where after_num and
  * newest_first say nothing. In every list limit 0 = all. */
 struct store_list {
-    unsigned states;      /* bits; 0 = all */
-    unsigned kinds;       /* bits of 1 << kind; 0 = all */
-    uint64_t after_num;   /* page: beyond this one; 0 = from the beginning */
+    unsigned states;    /* bits; 0 = all */
+    unsigned kinds;     /* bits of 1 << kind; 0 = all */
+    uint64_t after_num; /* page: beyond this one; 0 = from the beginning */
     bool newest_first;
-    bool with_spec;       /* else spec is empty */
-    bool relations_only;  /* has_relations */
+    bool with_spec;      /* else spec is empty */
+    bool relations_only; /* has_relations */
     bool stale_only;
     bool with_not_before; /* only those with one, soonest first */
     struct wall until;    /* state entered before this; 0 = any */
