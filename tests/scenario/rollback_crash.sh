@@ -2,18 +2,18 @@
 # rollback_crash.sh PROGRAM FAULTY: a rollback of a landed set, with a running, a
 # staged and a queued one that depend on it, killed at its mutating system calls
 # (tests/support/faulty.c) and started again: in the end all was reverted once.
-# A spread sample; with POINTSMAN_SWEEP=full every call there is.
 # shellcheck source=tests/support/scenario.sh
 . "$(dirname "$0")/../support/scenario.sh"
-faulty=$(CDPATH="" cd "$(dirname "$2")" && pwd)/$(basename "$2")
-sweep=${POINTSMAN_SWEEP:-}
-export ASAN_OPTIONS="${ASAN_OPTIONS:+$ASAN_OPTIONS:}detect_leaks=0"
+. "$(dirname "$0")/../support/crash.sh"
+day='pointsman daemon all --until-idle'
+everything=undo
+prepare=held_before_it_goes
 
 # ---- the base every trial begins with ----------------------------------------
 
 # `running` waits in its check for ever; the first thing it does there is to
 # let the rollback go.
-prepare() {
+held_before_it_goes() {
     make_base 'grace = 1' 'hup-grace = 5'
     cat >base/conf.d/target.conf <<EOF
 [target "main"]
@@ -52,31 +52,6 @@ make_rollback() {
     made=$here/sets/$made
 }
 
-begin_trial() {
-    rm -rf base project.git
-    cp -a master/. .
-    : >said
-}
-
-# What only time lets go on (a landing that died) is waited for.
-recover() {
-    within pointsman daemon all --until-idle 2>>said
-    [ -n "$(pointsman list --json state:queued,staged,pending,executing)" ] ||
-        return 0
-    begin pointsman daemon all 2>>said
-    within pointsman wait undo || :
-    kill "$begun"
-    over "$begun" 0
-}
-
-run_faulty() {
-    came=0
-    within "$faulty" --log calls "$@" -- \
-        pointsman daemon all --until-idle >>said 2>&1 || came=$?
-    [ "$came" -ne 124 ] || { tell_trial "$@"; wrong "it hangs after $*"; }
-    [ "$came" -ne 125 ] || skip 'no process can be traced here'
-}
-
 # ---- what must be true at the end --------------------------------------------
 
 state_of() {
@@ -105,60 +80,12 @@ judge() {
     git -C project.git fsck --strict --no-progress --no-dangling
 }
 
-tell_trial() {
-    echo "--- $*"
-    grep HERE calls | head -n 5
-    echo '--- what it said:'
-    cat said
-    pointsman history 2>&1 | tail -n 60
-}
-
-settle() {
-    set +e
-    (
-        set -e
-        recover
-        judge
-    ) >judged 2>&1
-    settled=$?
-    set -e
-    [ $settled -eq 0 ] && return
-    bad=$((bad + 1))
-    cat judged
-    tell_trial "$@"
-    [ -n "$sweep" ] || exit 1
-}
-
-killed() {
-    count=$1
-    shift
-    prepare
-    bad=0
-    begin_trial
-    run_faulty "$@"
-    total=$(sed -n 's/^total //p' calls)
-    [ "$total" -gt 10 ] || wrong "only $total calls"
-    echo "$total calls"
-    at=0
-    step=$(((total - 1) / count + 1))
-    [ -n "$sweep" ] && step=${POINTSMAN_STEP:-1} || at=$(($$ % step))
-    while [ $at -lt "$total" ]; do
-        at=$((at + step))
-        begin_trial
-        run_faulty --at $at "$@"
-        settle --at $at "$@"
-    done
-    [ -z "$sweep" ] || echo "$total calls, $bad bad" >&3
-    [ $bad -eq 0 ]
-}
-
 # ---- scenarios ---------------------------------------------------------------
 
-exec 3>&2
 nothing_happens() {
-    prepare
+    $prepare
     begin_trial
-    within pointsman daemon all --until-idle 2>>said
+    run
     judge
 }
 scenario 'a landed, a running, a staged and a queued set are taken back' \
