@@ -5,11 +5,11 @@
 import os
 import pathlib
 import re
+import select
 import shutil
 import subprocess
 import sys
 import tempfile
-import time
 
 PROGRAM, LIBRARY = sys.argv[1:3]
 NET_S = 90
@@ -90,35 +90,35 @@ def children(pid):
         return []
 
 
-def await_guard(run, marker):
+def await_guard(run):
     """The guard of this `run`, once its task has begun."""
-    until = time.monotonic() + NET_S
-    while time.monotonic() < until and run.poll() is None:
+    if (select.select([run.stdout], [], [], NET_S)[0]
+            and run.stdout.readline() == b"begun\n"):
         for pid in children(run.pid):
             comm = pathlib.Path(f"/proc/{pid}/comm").read_text().strip()
-            if comm == "pointsman-guard" and marker.exists():
+            if comm == "pointsman-guard":
                 return pid
-        time.sleep(0.01)
     raise RuntimeError("no guard was seen")
 
 
 def with_guard(look):
     top = pathlib.Path(tempfile.mkdtemp())
-    base, marker = top / "base", top / "begun"
+    base = top / "base"
     env = {"PATH": os.environ["PATH"], "POINTSMAN_BASE": str(base),
            "HOME": str(top)}
     env.update({k: v for k, v in os.environ.items() if "SAN_OPTIONS" in k})
     subprocess.run([PROGRAM, "-q", "init"], env=env, check=True,
                    stdout=subprocess.DEVNULL)
     run = subprocess.Popen(
-        [PROGRAM, "run", "--", "sh", "-c", f"touch '{marker}'; exec sleep 600"],
-        env=env, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+        [PROGRAM, "run", "--", "sh", "-c", "echo begun; exec sleep 600"],
+        env=env, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL)
     try:
-        return look(await_guard(run, marker), base)
+        return look(await_guard(run), base)
     finally:
         run.terminate()
         run.wait()
+        run.stdout.close()
         shutil.rmtree(top, ignore_errors=True)
 
 

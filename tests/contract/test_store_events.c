@@ -43,12 +43,8 @@ static void submit_job(struct rig *rig, const char *id, store_done *done,
     store_submit(batch, done, ctx);
 }
 
-/* Waits for everything under way without sleeping: an empty batch is answered
- * after those before it. */
 static void settle(struct rig *rig) {
-    struct store_batch *batch = rig_batch(rig);
-    assert_true(store_write(batch, NULL));
-    store_batch_free(batch);
+    assert_true(store_settle(rig->store, NULL));
     assert_true(store_is_idle(rig->store));
 }
 
