@@ -77,11 +77,13 @@ struct guard_options {
                                 that survivors of a former life are found and
                                 killed; NULL = none */
     const char *executable;  /* NULL = /proc/self/exe */
-    unsigned launchers;      /* threads; 0 = one a core */
-    unsigned slots;          /* tasks at once, later starts wait in order in the
-                                guard; 0 = no limit */
-    bool leased; /* the guard starts nothing before guard_lease, and ends
-                    everything when that moment has passed */
+    /* Threads; 0 = one a slot, but no fewer than one and no more than
+     * LAUNCHERS_A_CORE for each core. */
+    unsigned launchers;
+    unsigned slots; /* tasks at once, later starts wait in order in the
+                       guard; 0 = no limit */
+    bool leased;    /* the guard starts nothing before guard_lease, and ends
+                       everything when that moment has passed */
 };
 
 struct guard_start {
@@ -176,7 +178,8 @@ struct guard_usage {
 
 /* Spans in events are valid during the call only. */
 struct guard_events {
-    /* Only for tasks that last longer than a moment; `ended` tells all. */
+    /* Only for tasks that last longer than a moment (50 ms) or tell their
+     * progress; `ended` tells all. */
     void (*started)(void *ctx, uint64_t id, pid_t pid, struct wall at);
     /* The newest line on the progress descriptor. */
     void (*progress)(void *ctx, uint64_t id, struct span line);

@@ -28,6 +28,7 @@
 enum {
     EVENTS = 64,
     LAUNCHERS_MAX = 64,
+    LAUNCHERS_A_CORE = 4,
     FORMER_WAIT_MS = 30000, /* for processes of a former life to be gone */
     LAST_WAIT_MS = 10000,   /* for our own, at the end */
     REAP_MS = 1000,         /* orphans are reaped this long after an end */
@@ -215,9 +216,18 @@ static unsigned count_cores(void) {
     return count < 1 ? 1 : (unsigned)count;
 }
 
+/* One for each task that may run at once: who has a launcher to stay with it
+ * costs main nothing when it is short. */
+static unsigned launchers_for(unsigned slots) {
+    unsigned cores = count_cores();
+    unsigned most = cores * LAUNCHERS_A_CORE;
+    return slots < cores ? cores : slots < most ? slots : most;
+}
+
 static bool start_launchers(struct post *post, const struct guard_hello *hello,
                             struct err *err) {
-    unsigned count = hello->launchers > 0 ? hello->launchers : count_cores();
+    unsigned count =
+        hello->launchers > 0 ? hello->launchers : launchers_for(hello->slots);
     if (count > LAUNCHERS_MAX)
         count = LAUNCHERS_MAX;
     post->launchers = mem_alloc(count * sizeof *post->launchers);

@@ -90,7 +90,7 @@ struct task *task_new(const struct guard_order *order, int output_fd,
     task->end.exit_code = -1;
     task->due = task->timeout_at = task->kill_at = MONO_NEVER;
     task->spill_at = task->courtesy_at = task->give_up_at = MONO_NEVER;
-    task->ask_at = task->sample_at = MONO_NEVER;
+    task->ask_at = task->sample_at = task->tell_at = MONO_NEVER;
     return task;
 }
 

@@ -107,8 +107,8 @@ struct task {
     bool killed; /* by KILL */
     struct mono due, timeout_at, kill_at, spill_at, courtesy_at, give_up_at;
     struct mono ask_at;
-    struct mono sample_at;
-    bool sampled;
+    struct mono sample_at, tell_at;
+    bool sampled, told;     /* told: the client, that it runs */
     uint64_t cpu_before_us; /* of others in its leaf */
     size_t heap_place;
 };

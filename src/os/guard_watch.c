@@ -58,7 +58,7 @@ static void arm(struct watch *watch, struct task *task) {
     struct mono due = earlier(task->timeout_at, task->kill_at);
     due = earlier(due, earlier(task->spill_at, task->courtesy_at));
     due = earlier(due, earlier(task->give_up_at, task->ask_at));
-    due = earlier(due, task->sample_at);
+    due = earlier(due, earlier(task->sample_at, task->tell_at));
     if (task->paused)
         due = earlier(due, task->read_at);
     if (task->blind)
@@ -218,11 +218,23 @@ static void read_lines(struct watch *watch, struct line_pipe *pipe) {
     task_end_lines(pipe, watch->buffer);
 }
 
+/* Once it has lasted a moment, or has something to say. */
+static void tell_started(struct watch *watch, struct task *task) {
+    if (task->told)
+        return;
+    task->told = true;
+    task->tell_at = MONO_NEVER;
+    struct guard_news news = {
+        .id = task->id, .pid = task->end.pid, .at = task->end.started};
+    guard_news_encode(watch->out, GUARD_FRAME_STARTED, &news);
+}
+
 static void read_progress(struct watch *watch, struct task *task) {
     read_lines(watch, &task->progress);
     if (!task->progress.fresh)
         return;
     task->progress.fresh = false;
+    tell_started(watch, task);
     struct guard_news news = {.id = task->id,
                               .pid = task->end.pid,
                               .line = text_span(&task->progress.line)};
@@ -250,12 +262,6 @@ void watch_event(struct watch *watch, struct task *task, enum watch_what what) {
         read_all(watch, task);
     if (task->exited)
         settle(watch, task);
-}
-
-static void tell_started(struct watch *watch, const struct task *task) {
-    struct guard_news news = {
-        .id = task->id, .pid = task->end.pid, .at = task->end.started};
-    guard_news_encode(watch->out, GUARD_FRAME_STARTED, &news);
 }
 
 static void carry_out(struct watch *watch, struct task *task, int signal,
@@ -300,7 +306,7 @@ static void take_wish(struct watch *watch, struct task *task) {
 }
 
 void watch_take(struct watch *watch, struct task *task) {
-    tell_started(watch, task);
+    task->tell_at = mono_add_ms(task->began, WATCH_TELL_MS);
     if (task->timeout_ms > 0)
         task->timeout_at = mono_add_ms(task->began, task->timeout_ms);
     if (task->capture.path != NULL)
@@ -344,6 +350,8 @@ static void do_due(struct watch *watch, struct task *task) {
         look(watch, task);
     if (task->paused && now.ns >= task->read_at.ns)
         resume(watch, task);
+    if (passed(&task->tell_at, now) && !task->exited)
+        tell_started(watch, task);
     if (passed(&task->spill_at, now))
         capture_spill(&task->capture);
     if (passed(&task->kill_at, now) && !task->exited) {

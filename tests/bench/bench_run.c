@@ -1,7 +1,7 @@
 /* No-op commands end to end: durable, started, output captured, result
- * recorded, two at a time. Beside them raw vfork + exec + pipe in the same
- * run, in turns, and the common tools. Each has a number as its argument, so
- * that no two are alike.
+ * recorded, two at a time, and four. Beside them raw vfork + exec + pipe in the
+ * same run, in turns, and the common tools. Each has a number as its argument,
+ * so that no two are alike.
  *
  *     bench_run POINTSMAN NOOP RAW_SPAWN [COUNT [ROUNDS]]
  *
@@ -21,7 +21,7 @@
 #include "bench/figure.h"
 #include "bench/served.h"
 
-enum { SLOTS = 2, BATCH = 1000, ROUNDS_MOST = 99, NET_S = 300 };
+enum { SLOTS = 2, WIDE = 4, BATCH = 1000, ROUNDS_MOST = 99, NET_S = 300 };
 
 struct result {
     double per_s, cpu_us;
@@ -124,9 +124,10 @@ static double tasks_per_s(const struct bench *bench) {
     return bench->count / ns * 1e9;
 }
 
-static struct result run_ours(struct bench *bench, bool before) {
+static struct result run_ours(struct bench *bench, bool before,
+                              unsigned slots) {
     struct result result;
-    served_make(&bench->served, bench->pointsman, SLOTS);
+    served_make(&bench->served, bench->pointsman, slots);
     if (before)
         submit_before(bench);
     served_start(&bench->served, bench->pointsman);
@@ -225,6 +226,7 @@ static void print_tool(const char *tool, const char *command, unsigned count,
 int main(int argc, char **argv) {
     static struct result before[ROUNDS_MOST], during[ROUNDS_MOST];
     static struct result raw[ROUNDS_MOST], raw_again[ROUNDS_MOST];
+    static struct result wide[ROUNDS_MOST];
     if (argc < 4)
         bench_die("usage: bench_run POINTSMAN NOOP RAW_SPAWN "
                   "[COUNT [ROUNDS]]");
@@ -241,9 +243,10 @@ int main(int argc, char **argv) {
                   ROUNDS_MOST);
     for (int i = 0; i < rounds; i++) {
         raw[i] = run_raw(&bench);
-        before[i] = run_ours(&bench, true);
+        before[i] = run_ours(&bench, true, SLOTS);
         raw_again[i] = run_raw(&bench);
-        during[i] = run_ours(&bench, false);
+        during[i] = run_ours(&bench, false, SLOTS);
+        wide[i] = run_ours(&bench, true, WIDE);
     }
     print_speed("no-op tasks, submitted before", before, raw, rounds, 0.6);
     print_added("no-op tasks, CPU added", before, raw, rounds, 30);
@@ -251,6 +254,7 @@ int main(int argc, char **argv) {
                 0);
     print_added("no-op tasks, CPU added, with intake", during, raw_again,
                 rounds, 0);
+    print_speed("no-op tasks, four slots", wide, raw_again, rounds, 0);
     double ours = median(before, rounds, false);
     print_tool(
         "xargs",
