@@ -1,5 +1,3 @@
-#include "serve/roles.h"
-
 #include <inttypes.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -8,53 +6,10 @@
 #include "os/clock.h"
 #include "os/fifo.h"
 #include "os/output.h"
-#include "serve/checker.h"
-#include "serve/clock_role.h"
-#include "serve/intake.h"
-#include "serve/projection.h"
-#include "serve/prune.h"
-#include "serve/scheduler.h"
-#include "serve/worker.h"
-
-enum { ROLE_COUNT = 4, PRUNE_EVERY_MS = 3600 * 1000, RETURN_MS = 15 * 1000 };
+#include "serve/roles_inner.h"
 
 static const char *const role_names[ROLE_COUNT] = {"prequeue", "queue", "exec",
                                                    "clock"};
-
-/* One role: its lock and its trigger. */
-struct role {
-    int lock_fd, fifo_fd;
-    uv_poll_t poll;
-    bool polls;
-};
-
-enum stopping { GOING, DRAINING, RETURNING, STOPPED };
-
-struct roles {
-    struct roles_options options;
-    struct base *base;
-    struct role role[ROLE_COUNT];
-    uv_async_t async;
-    uv_timer_t timer;
-    struct worker *worker;
-    struct output *output;
-    struct checker *checker;
-    struct projection *projection;
-    struct prequeue *prequeue;
-    struct scheduler *scheduler;
-    struct clock_role *clock;
-    struct api_roles hooks;
-    struct mono poll_at, prune_at, stop_at;
-    struct wall prequeue_next;
-    enum stopping stopping;
-    bool look; /* something new may lie in prequeue/ or the registry */
-    bool looked;
-    bool reload; /* a setting was changed */
-    bool closing;
-    unsigned open_handles;
-    void (*closed)(void *ctx);
-    void *closed_ctx;
-};
 
 void roles_wake_box(void *box) {
     uv_async_t *async = ((struct roles_box *)box)->async;
@@ -66,99 +21,7 @@ void roles_wake(struct roles *roles) {
     uv_async_send(&roles->async);
 }
 
-/* ---- a turn ------------------------------------------------------------- */
-
-static void lost(struct roles *roles, const char *why) {
-    log_error("%s", why);
-    if (roles->options.lost)
-        roles->options.lost(roles->options.ctx, why);
-}
-
-static void look_around(struct roles *roles, struct wall now) {
-    struct err err;
-    struct mono at = clock_mono();
-    if (at.ns >= roles->poll_at.ns) {
-        roles->poll_at =
-            mono_add_ms(at, roles->base->config.queue.poll_s * 1000);
-        roles->look = true;
-        if (!projection_reconcile(roles->projection, now, &err))
-            log_error("cannot look for job files moved by hand: %s", err.text);
-    }
-    if (roles->look && !store_poll(roles->base->store, &err))
-        log_error("cannot read what others wrote: %s", err.text);
-    if (at.ns >= roles->prune_at.ns && (roles->options.roles & DAEMON_EXEC)) {
-        struct prune_report report;
-        roles->prune_at = mono_add_ms(at, PRUNE_EVERY_MS);
-        if (!prune(roles->base, now, &report, &err))
-            log_error("cannot put old things away: %s", err.text);
-    }
-}
-
-static void scan_prequeue(struct roles *roles, struct wall now) {
-    struct err err;
-    if (!roles->prequeue || roles->stopping != GOING)
-        return;
-    bool due = roles->look || now.ns >= roles->prequeue_next.ns ||
-               prequeue_is_due(roles->prequeue);
-    if (!due)
-        return;
-    if (!prequeue_scan(roles->prequeue, now, &roles->prequeue_next, &err)) {
-        log_error("cannot look through prequeue/, trying again: %s", err.text);
-        roles->prequeue_next = wall_add_ms(now, 1000);
-    }
-    if (roles->options.once && roles->looked &&
-        roles->prequeue_next.ns > now.ns)
-        roles->prequeue_next = WALL_NEVER;
-    roles->looked = true;
-}
-
-static void project(struct roles *roles, struct wall now) {
-    struct err err;
-    if (projection_is_due(roles->projection) &&
-        !projection_pass(roles->projection, now, &err))
-        log_error("job files lag behind the registry: %s", err.text);
-}
-
-static void stop_step(struct roles *roles) {
-    bool over = !roles->scheduler || scheduler_idle(roles->scheduler);
-    if (roles->stopping == DRAINING && !over &&
-        clock_mono().ns >= roles->stop_at.ns) {
-        roles->stopping = RETURNING;
-        roles->stop_at = mono_add_ms(clock_mono(), RETURN_MS);
-        scheduler_return(roles->scheduler);
-        roles_wake(roles);
-        return;
-    }
-    if (roles->stopping == RETURNING && !over &&
-        clock_mono().ns >= roles->stop_at.ns) {
-        log_error("something does not end; leaving it to the guard");
-        over = true;
-    }
-    if ((roles->stopping == DRAINING || roles->stopping == RETURNING) && over) {
-        roles->stopping = STOPPED;
-        if (roles->options.stopped)
-            roles->options.stopped(roles->options.ctx);
-    }
-}
-
-static void on_timer(uv_timer_t *timer);
-
-static void arm(struct roles *roles, struct wall now, struct wall next) {
-    struct mono at = clock_mono();
-    int64_t ms =
-        roles->options.once ? INT64_MAX : mono_ms_since(roles->poll_at, at);
-    if (next.ns != WALL_NEVER.ns && wall_ms_since(next, now) + 1 < ms)
-        ms = wall_ms_since(next, now) + 1;
-    if (roles->stopping != GOING && roles->stopping != STOPPED &&
-        mono_ms_since(roles->stop_at, at) + 1 < ms)
-        ms = mono_ms_since(roles->stop_at, at) + 1;
-    if (ms == INT64_MAX) {
-        uv_timer_stop(&roles->timer);
-        return;
-    }
-    uv_update_time(roles->async.loop);
-    uv_timer_start(&roles->timer, on_timer, ms < 1 ? 1 : (uint64_t)ms, 0);
-}
+/* ---- what wakes it ------------------------------------------------------ */
 
 static void on_event(void *ctx, const struct store_event *event) {
     struct roles *roles = ctx;
@@ -166,43 +29,8 @@ static void on_event(void *ctx, const struct store_event *event) {
         roles->reload = true;
 }
 
-static void turn(struct roles *roles) {
-    struct wall now = clock_wall();
-    struct wall next = WALL_NEVER;
-    struct err err;
-    if (roles->closing)
-        return;
-    store_turn(roles->base->store);
-    if (roles->reload) {
-        roles->reload = false;
-        if (!roles_reload(roles, &err))
-            log_error("the old configuration stays: %s", err.text);
-    }
-    look_around(roles, now);
-    scan_prequeue(roles, now);
-    roles->look = false;
-    if (roles->clock)
-        clock_role_turn(roles->clock, now, roles->options.once);
-    if (roles->scheduler &&
-        !scheduler_turn(roles->scheduler, now, &next, &err)) {
-        lost(roles, err.text);
-        return;
-    }
-    project(roles, now);
-    if (roles->prequeue && roles->prequeue_next.ns < next.ns)
-        next = roles->prequeue_next;
-    stop_step(roles);
-    arm(roles, now, next);
-    if (roles->options.turned)
-        roles->options.turned(roles->options.ctx);
-}
-
 static void on_async(uv_async_t *async) {
-    turn(async->data);
-}
-
-static void on_timer(uv_timer_t *timer) {
-    turn(timer->data);
+    roles_turn(async->data);
 }
 
 static void on_fifo(uv_poll_t *poll, int status, int events) {
@@ -213,7 +41,7 @@ static void on_fifo(uv_poll_t *poll, int status, int events) {
         if (roles->role[i].fifo_fd >= 0)
             fifo_drain(roles->role[i].fifo_fd);
     roles->look = true;
-    turn(roles);
+    roles_turn(roles);
 }
 
 /* ---- what the worker tells ---------------------------------------------- */
@@ -238,7 +66,7 @@ static void on_foreign(void *ctx, const struct guard_end *end) {
 }
 
 static void on_guard_lost(void *ctx, const char *why) {
-    lost(ctx, why);
+    roles_lost(ctx, why);
 }
 
 static bool on_settle_file(void *ctx, const struct job *job, struct err *err) {
