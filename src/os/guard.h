@@ -178,7 +178,7 @@ struct guard_usage {
 
 /* Spans in events are valid during the call only. */
 struct guard_events {
-    /* Only for tasks that last longer than a moment (50 ms) or tell their
+    /* Only for tasks that last longer than a moment (2 ms) or tell their
      * progress; `ended` tells all. */
     void (*started)(void *ctx, uint64_t id, pid_t pid, struct wall at);
     /* The newest line on the progress descriptor. */

@@ -306,7 +306,7 @@ static void take_wish(struct watch *watch, struct task *task) {
 }
 
 void watch_take(struct watch *watch, struct task *task) {
-    task->tell_at = mono_add_ms(task->began, WATCH_TELL_MS);
+    task->tell_at = mono_add_ms(task->began, GUARD_LINGER_MS);
     if (task->timeout_ms > 0)
         task->timeout_at = mono_add_ms(task->began, task->timeout_ms);
     if (task->capture.path != NULL)

@@ -21,7 +21,6 @@ enum {
     WATCH_GIVE_UP_MS = 2000,
     WATCH_ASK_MS = 2, /* whether a group is empty */
     WATCH_BLIND_MS = 50,
-    WATCH_TELL_MS = 50, /* then the client hears that it runs */
     WATCH_FIRST_SAMPLE_MS = 100,
     WATCH_SAMPLE_MS = 2000 /* what it uses */
 };

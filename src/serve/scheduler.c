@@ -420,11 +420,11 @@ bool scheduler_turn(struct scheduler *scheduler, struct wall now,
     if (scheduler->backed_off_at.ns <= now.ns &&
         !load_backed_off(scheduler, err))
         return false;
-    withdraw_ahead(scheduler, schedule_excess(scheduler->schedule));
+    struct wall next = withdraw_excess(scheduler);
     if (!scheduler->in_flight)
         look(scheduler);
-    struct wall next =
-        earlier(probes_next(scheduler), scheduler->backed_off_at);
+    next = earlier(next,
+                   earlier(probes_next(scheduler), scheduler->backed_off_at));
     if (scheduler->options.parts & SCHEDULER_STAGES) {
         next = earlier(next, order_next_time(scheduler->order));
         next = earlier(next,

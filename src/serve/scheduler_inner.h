@@ -168,7 +168,8 @@ struct scheduler {
     bool draining, returning;
     bool settled; /* the last look found nothing to do */
     bool failed;
-    struct wall again_at;      /* after a batch that failed */
+    struct wall again_at;     /* after a batch that failed */
+    struct wall excess_since; /* more is assigned than will begin soon; 0: no */
     struct wall backed_off_at; /* there are more to be loaded then */
     struct err store_err;
 };
@@ -179,8 +180,8 @@ struct span num_key(const uint64_t *num);
 struct card *card_get(struct scheduler *scheduler, uint64_t num);
 /* A copy of the job, replacing what was known unless it executes. */
 struct card *card_keep(struct scheduler *scheduler, const struct job *job);
-/* That of a job with all of its row, read when it is not at hand; NULL: it can no
- * longer be started (said in the log when its row cannot be read). */
+/* That of a job with all of its row, read when it is not at hand; NULL: it can
+ * no longer be started (said in the log when its row cannot be read). */
 struct card *card_pending(struct scheduler *scheduler, uint64_t num);
 void card_execute(struct scheduler *scheduler, struct card *card);
 void card_drop(struct scheduler *scheduler, struct card *card);
@@ -203,9 +204,13 @@ void order_take(struct scheduler *scheduler, const struct job *job);
 
 /* starts (scheduler_start.c) */
 void plan_starts(struct scheduler *scheduler);
-/* Takes back what was assigned ahead of slots that turn out to be long busy:
- * `count` attempts, the youngest first. */
+/* Takes back what was assigned ahead of slots: `count` attempts, the youngest
+ * first. */
 void withdraw_ahead(struct scheduler *scheduler, unsigned count);
+/* Does so when the slots turn out to be long busy, not at once: they may be
+ * free before what was taken back could be assigned anew. Result: when to look
+ * again (WALL_NEVER: time alone changes nothing). */
+struct wall withdraw_excess(struct scheduler *scheduler);
 void start_committed(struct scheduler *scheduler, const struct plan *plan,
                      bool ok);
 struct attempt *attempt_new(struct scheduler *scheduler, struct card *card,

@@ -7,6 +7,9 @@
 #include "base/log.h"
 #include "serve/scheduler_inner.h"
 
+/* How long slots may be busy before what waits behind them is taken back. */
+enum { PATIENCE_MS = 50 };
+
 /* Numbers of attempts, for the schedule, beside those of jobs. */
 #define SLOT_OF_ATTEMPT (UINT64_C(1) << 63)
 
@@ -333,6 +336,22 @@ void withdraw_ahead(struct scheduler *scheduler, unsigned count) {
     }
     if (any)
         scheduler->runner.flush(scheduler->runner.ctx);
+}
+
+struct wall withdraw_excess(struct scheduler *scheduler) {
+    unsigned excess = schedule_excess(scheduler->schedule);
+    struct wall now = scheduler->now, *since = &scheduler->excess_since;
+    if (excess == 0) {
+        *since = (struct wall){0};
+        return WALL_NEVER;
+    }
+    if (since->ns == 0 || since->ns > now.ns)
+        *since = now;
+    struct wall due = wall_add_ms(*since, PATIENCE_MS);
+    if (due.ns > now.ns)
+        return due;
+    withdraw_ahead(scheduler, excess);
+    return WALL_NEVER;
 }
 
 bool scheduler_lasting(struct scheduler *scheduler, uint64_t handle) {
