@@ -4,6 +4,13 @@
 
 #include <inttypes.h>
 
+static void add_kill(const struct call *call, struct json *json) {
+    if (call->command->id != COMMAND_CANCEL || !call_has(call, "kill"))
+        return;
+    json_key(json, "kill");
+    json_bool(json, true);
+}
+
 static void order_body(const struct call *call, struct text *body) {
     const char *because = call_value(call, "because");
     struct json json;
@@ -14,10 +21,7 @@ static void order_body(const struct call *call, struct text *body) {
         json_key(&json, "reason");
         json_string(&json, because);
     }
-    if (call->command->id == COMMAND_CANCEL && call_has(call, "kill")) {
-        json_key(&json, "kill");
-        json_bool(&json, true);
-    }
+    add_kill(call, &json);
     json_end(&json);
 }
 
@@ -56,6 +60,7 @@ static bool bulk_call(struct call *call, struct client *client, bool dry,
         json_key(&json, "reason");
         json_string(&json, because);
     }
+    add_kill(call, &json);
     if (dry) {
         json_key(&json, "dry_run");
         json_bool(&json, true);

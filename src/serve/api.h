@@ -72,9 +72,6 @@ struct api_roles {
     bool (*why)(void *ctx, const struct job *job, struct wall now,
                 struct arena *arena, struct scheduler_reason **ret_reasons,
                 size_t *ret_count, struct err *err);
-    /* A second cancel: no more grace for what runs of this job. (The first one
-     * needs no hook: its event tells the scheduler.) */
-    void (*kill)(void *ctx, uint64_t num);
     /* What a job's running attempts use and say. */
     void (*live)(void *ctx, uint64_t num, struct worker_live *ret_live);
     /* Something was written to this very registry: have a turn. NULL: the

@@ -8,7 +8,7 @@
 enum { BULK_MOST = 1000000, BULK_BATCH = 500 };
 
 /* {"verb": "cancel", "filter": "...", "count": 17, "dry_run": true,
- *  "reason": "..."}: without dry_run, `count` is how many the caller thinks
+ *  "reason": "...", "kill": true}: without dry_run, `count` is how many the caller thinks
  * they are; when there are more or less by now, nothing is done. */
 struct bulk {
     struct api_order order;
@@ -39,7 +39,7 @@ static bool bulk_fits(const struct bulk *bulk, const struct job *job) {
         return (job->holds & (HOLD_OPERATOR | HOLD_AMBIGUOUS)) != 0;
     if (bulk->order.verb == VERB_HOLD)
         return (job->holds & HOLD_OPERATOR) == 0;
-    return !job->cancel_asked;
+    return !job->cancel_asked || bulk->order.kill;
 }
 
 static bool bulk_gather(struct api_call *call, struct bulk *bulk,
@@ -154,7 +154,7 @@ static void bulk_next(struct api_call *call) {
 
 void api_bulk(struct api_call *call) {
     static const char *const keys[] = {"verb",    "filter", "count",
-                                       "dry_run", "reason", NULL};
+                                       "dry_run", "reason", "kill", NULL};
     struct bulk *bulk = arena_alloc(&call->arena, sizeof *bulk);
     struct json_value body, value;
     struct span verb, filter;
@@ -167,7 +167,8 @@ void api_bulk(struct api_call *call) {
         !api_body_string(call, body, "verb", &verb) ||
         !api_body_string(call, body, "filter", &filter) ||
         !api_body_string(call, body, "reason", &bulk->order.because) ||
-        !api_body_flag(call, body, "dry_run", &dry))
+        !api_body_flag(call, body, "dry_run", &dry) ||
+        !api_body_flag(call, body, "kill", &bulk->order.kill))
         return;
     unsigned i = 0;
     while (i < VERBS && !span_is(verb, order_words[i]))

@@ -25,7 +25,7 @@ static bool add_cancel(struct api_call *call, struct store_batch *batch,
                       arena_printf(&call->arena, "has ended already: %s",
                                    job_state_word(job->state)));
     if (job->state == STATE_EXECUTING) {
-        order->index = store_ask_cancel(batch, job->num);
+        order->index = store_ask_cancel(batch, job->num, order->kill);
         return true;
     }
     order->index =
@@ -168,10 +168,6 @@ static void order_done(void *ctx, struct store_batch *batch, bool ok,
                           &order->job, &late)) {
         api_fail(call, &late);
     } else {
-        const struct api_roles *roles = api->options.roles;
-        if (order->kill && order->verb == VERB_CANCEL && roles != NULL &&
-            roles->kill != NULL)
-            roles->kill(roles->ctx, order->job.num);
         api_trigger(api);
         api_reply(call, 200, api_json);
         struct json json;

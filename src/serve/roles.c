@@ -85,11 +85,6 @@ static bool hook_why(void *ctx, const struct job *job, struct wall now,
                          ret_count, err);
 }
 
-static void hook_kill(void *ctx, uint64_t num) {
-    struct roles *roles = ctx;
-    scheduler_kill(roles->scheduler, num);
-}
-
 /* What it wrote came by the store's events; only a turn is missing. */
 static void hook_trigger(void *ctx) {
     roles_wake(ctx);
@@ -283,7 +278,6 @@ static void set_hooks(struct roles *roles) {
         .ctx = roles,
         .checker = roles->checker,
         .why = roles->options.roles & DAEMON_EXEC ? hook_why : NULL,
-        .kill = roles->options.roles & DAEMON_EXEC ? hook_kill : NULL,
         .live = roles->worker ? hook_live : NULL,
         .trigger = hook_trigger,
         .ready = hook_ready,

@@ -442,15 +442,6 @@ bool scheduler_turn(struct scheduler *scheduler, struct wall now,
 
 /* ---- ending ------------------------------------------------------------- */
 
-void scheduler_kill(struct scheduler *scheduler, uint64_t num) {
-    struct card *card = card_get(scheduler, num);
-    if (!card || !card->executing)
-        return;
-    if (card->killer == RETRY_NOBODY)
-        card->killer = RETRY_OPERATOR;
-    stop_job(scheduler, card, RUN_STOP_KILL);
-}
-
 void scheduler_drain(struct scheduler *scheduler) {
     scheduler->draining = true;
     withdraw_ahead(scheduler, UINT_MAX);

@@ -77,9 +77,6 @@ bool scheduler_lasting(struct scheduler *scheduler, uint64_t handle);
 /* From the runner; decided on at the next turn. The spans are copied. */
 void scheduler_ended(struct scheduler *scheduler, const struct run_end *end);
 
-/* A second cancel of an executing job: no more grace. */
-void scheduler_kill(struct scheduler *scheduler, uint64_t num);
-
 /* Start nothing new from now on. */
 void scheduler_drain(struct scheduler *scheduler);
 /* Kills what still runs; it goes back to P, reason `returned`. */

@@ -657,3 +657,9 @@ void stop_job(struct scheduler *scheduler, struct card *card,
     }
     scheduler->runner.flush(scheduler->runner.ctx);
 }
+
+enum run_stop stop_of(const struct card *card) {
+    if (card->killer == RETRY_ROLLBACK)
+        return RUN_STOP_HUP;
+    return card->kill ? RUN_STOP_KILL : RUN_STOP_TERM;
+}

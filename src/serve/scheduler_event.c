@@ -226,14 +226,16 @@ static void on_hold(struct scheduler *scheduler, uint64_t num) {
     arena_clear(&arena);
 }
 
-static void on_cancel(struct scheduler *scheduler, uint64_t num) {
-    struct card *card = card_get(scheduler, num);
+static void on_cancel(struct scheduler *scheduler,
+                      const struct store_event *event) {
+    struct card *card = card_get(scheduler, event->num);
     if (!card || !card->executing)
         return;
     /* Also of one that is ended for a rollback, or goes back for another
      * reason: asked to be cancelled it could not start again. */
     card->killer = RETRY_OPERATOR;
-    stop_job(scheduler, card, RUN_STOP_TERM);
+    card->kill |= span_is(event->reason, "kill");
+    stop_job(scheduler, card, stop_of(card));
 }
 
 void scheduler_on_event(void *ctx, const struct store_event *event) {
@@ -247,7 +249,7 @@ void scheduler_on_event(void *ctx, const struct store_event *event) {
              order_watches(scheduler->order, event->id))
         tell_outside(scheduler, event->id);
     else if (event->kind == EVENT_CANCEL)
-        on_cancel(scheduler, event->num);
+        on_cancel(scheduler, event);
 }
 
 static bool load_state(struct scheduler *scheduler, unsigned states,

@@ -42,6 +42,7 @@ struct card {
     unsigned attempts;   /* under way */
     enum retry_killer killer;
     bool executing;
+    bool kill; /* cancelled without grace */
     /* Of a command, read when its first attempt ends. */
     bool knows_limits, at_most_once;
     unsigned retries;
@@ -306,5 +307,7 @@ enum job_state fence_covers(const struct scheduler *scheduler, uint64_t num);
 
 void stop_job(struct scheduler *scheduler, struct card *card,
               enum run_stop how);
+/* How to end what runs of a card that has a killer. */
+enum run_stop stop_of(const struct card *card);
 
 #endif

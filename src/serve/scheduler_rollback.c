@@ -467,7 +467,7 @@ static void revert_committed(struct scheduler *scheduler) {
     arena_clear(&arena);
     if (attempt->card->killer != RETRY_NOBODY)
         scheduler->runner.stop(scheduler->runner.ctx, attempt->handle,
-                               RUN_STOP_TERM);
+                               stop_of(attempt->card));
 }
 
 void rollback_committed(struct scheduler *scheduler, const struct plan *plan,

@@ -457,6 +457,5 @@ void start_committed(struct scheduler *scheduler, const struct plan *plan,
     if (attempt_killer(attempt) !=
         RETRY_NOBODY) /* cancelled while it was assigned */
         scheduler->runner.stop(scheduler->runner.ctx, attempt->handle,
-                               card->killer == RETRY_ROLLBACK ? RUN_STOP_HUP
-                                                              : RUN_STOP_TERM);
+                               stop_of(card));
 }

@@ -305,7 +305,7 @@ bool apply_ask_cancel(struct apply *apply, struct op *op, struct err *err) {
         return answer(op, STORE_UNKNOWN);
     if (row->state != STATE_EXECUTING)
         return answer(op, STORE_CONFLICT);
-    if (row->cancel_asked)
+    if (row->cancel_asked && !op->kill)
         return answer(op, STORE_SAME);
     row->cancel_asked = true;
     apply_dirty(apply, row, ROW_REST);
@@ -315,7 +315,7 @@ bool apply_ask_cancel(struct apply *apply, struct op *op, struct err *err) {
         .from = row->state,
         .to = row->state,
         .attempt = row->attempt,
-        .reason = SPAN("asked"),
+        .reason = op->kill ? SPAN("kill") : SPAN("asked"),
         .detail = SPAN(""),
     };
     return apply_event(apply, op, row, event, err);

@@ -272,8 +272,8 @@ unsigned store_plan(struct store_batch *batch,
     return place(batch);
 }
 
-unsigned store_ask_cancel(struct store_batch *batch, uint64_t num) {
-    batch_add(batch, OP_ASK_CANCEL, num);
+unsigned store_ask_cancel(struct store_batch *batch, uint64_t num, bool kill) {
+    batch_add(batch, OP_ASK_CANCEL, num)->kill = kill;
     return place(batch);
 }
 

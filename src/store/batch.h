@@ -102,6 +102,7 @@ struct op {
         struct op_mark *mark;
         struct store_rollback *plan;
         uint64_t state_seq;
+        bool kill;
         struct store_event *event;
         struct op_setting setting;
         struct store_attempt *attempt;

@@ -82,3 +82,10 @@ $ pointsman logs --lines 100000-100001 packed; pointsman logs --tail 1 packed | 
 | 11
 | 77777
 | 0
+# --kill is KILL alone, whoever runs the task: nothing of it hears a TERM.
+$ pointsman run --id k1 -- sh -c 'trap "echo heard; exit 3" TERM; echo ready; while :; do sleep 0.05; done' >out 2>said & p=$!; until grep -qs ready out; do :; done; pointsman cancel --kill k1; wait $p; echo $?; cat out
+| 137
+| ready
+$ pointsman run --id k2 -- sh -c 'trap "echo heard" TERM; echo ready; while :; do sleep 0.05; done' >out 2>said & p=$!; until grep -qs ready out; do :; done; pointsman cancel k2; until grep -q heard out; do :; done; pointsman cancel --kill --match id:k2 --yes; wait $p; echo $?
+| 1
+| 137

@@ -260,15 +260,17 @@ static void cancel_is_asked_of_executing_jobs_only(void **state) {
     struct job job = rig_command("j1", "4.a");
     uint64_t num = rig_admit(rig, &job);
     struct store_batch *batch = rig_batch(rig);
-    store_ask_cancel(batch, num);
+    store_ask_cancel(batch, num, false);
     assert_int_equal(rig_write(batch), STORE_CONFLICT);
     rig_move(rig, num, STATE_PENDING, STATE_EXECUTING, "start");
     batch = rig_batch(rig);
-    store_ask_cancel(batch, num);
-    store_ask_cancel(batch, num);
+    store_ask_cancel(batch, num, false);
+    store_ask_cancel(batch, num, false);
+    store_ask_cancel(batch, num, true);
     assert_true(store_write(batch, NULL));
     assert_int_equal(store_batch_result(batch, 0), STORE_DONE);
     assert_int_equal(store_batch_result(batch, 1), STORE_SAME);
+    assert_int_equal(store_batch_result(batch, 2), STORE_DONE);
     store_batch_free(batch);
     assert_true(rig_job(rig, num).cancel_asked);
     /* It crashed instead: it must not start again. */
@@ -281,7 +283,8 @@ static void cancel_is_asked_of_executing_jobs_only(void **state) {
     rig_move(rig, num, STATE_PENDING, STATE_TERMINATED, "operator");
     assert_false(rig_job(rig, num).cancel_asked);
     assert_string_equal(rig_events(rig, 2),
-                        "cancel j1 X X asked; move j1 X P crash; "
+                        "cancel j1 X X asked; cancel j1 X X kill; "
+                        "move j1 X P crash; "
                         "move j1 P T operator");
 }
 

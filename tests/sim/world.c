@@ -542,7 +542,7 @@ static void cancel(struct world *world, const struct job *job) {
     trace(world, "cancel %s", ghost->id);
     ghost->cancelled = true;
     if (job->state == STATE_EXECUTING) {
-        store_ask_cancel(batch, job->num);
+        store_ask_cancel(batch, job->num, false);
     } else {
         struct store_move move = {.num = job->num,
                                   .from = job->state,
