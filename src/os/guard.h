@@ -116,6 +116,9 @@ struct guard_start {
                                 the last inline_max bytes */
     uint32_t inline_max;     /* 0 = 8 KiB; at most 64 KiB */
     uint64_t output_max;     /* 0 = 64 MiB; over it head and tail stay */
+    bool streams;            /* standard error has a pipe of its own, and the
+                                output is stamped (os/stamp.h): the file in
+                                output_path.stamps; else both share a pipe */
     uint32_t output_lines;   /* a second; over it the task waits in its write;
                                 0 = no limit */
 };
@@ -164,6 +167,7 @@ struct guard_end {
     bool has_status;
     struct span status;    /* last line on the status descriptor */
     struct span output;    /* inline, when not output_in_file */
+    struct span stamps;    /* of it, when they were asked for */
     bool output_in_file;   /* whole in output_path */
     uint64_t output_bytes; /* there, or inline */
     uint64_t output_total; /* written by the task; more when cut */

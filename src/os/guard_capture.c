@@ -2,8 +2,11 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdio.h>
 #include <unistd.h>
+
+enum { TRIM_BYTES = 64 << 10 };
 
 void capture_init(struct capture *capture, int dir_fd, const char *path,
                   uint32_t inline_max, uint64_t limit) {
@@ -18,16 +21,41 @@ void capture_init(struct capture *capture, int dir_fd, const char *path,
     *capture = (struct capture){.dir_fd = dir_fd,
                                 .path = path,
                                 .fd = -1,
+                                .stamps_fd = -1,
                                 .inline_max = inline_max,
                                 .head_max = limit - tail,
                                 .tail_max = tail};
 }
 
+void capture_stamp(struct capture *capture) {
+    capture->stamped = capture->path != NULL;
+}
+
+static void close_stamps(struct capture *capture) {
+    if (capture->stamps_fd >= 0)
+        close(capture->stamps_fd);
+    capture->stamps_fd = -1;
+}
+
+/* What comes from now on is of unknown origin. */
+static void stop_stamping(struct capture *capture) {
+    close_stamps(capture);
+    stamps_clear(&capture->stamps);
+    stamps_clear(&capture->ring_stamps);
+    capture->stamped = false;
+}
+
 void capture_clear(struct capture *capture) {
     text_clear(&capture->memory);
+    stop_stamping(capture);
     if (capture->fd >= 0)
         close(capture->fd);
     capture->fd = -1;
+}
+
+static void stamp(struct capture *capture, uint64_t bytes) {
+    if (capture->stamped)
+        stamps_add(&capture->stamps, capture->stream, capture->ms, bytes);
 }
 
 static void keep_refused(struct capture *capture, size_t bytes, int sys) {
@@ -45,11 +73,22 @@ static size_t write_bytes(struct capture *capture, const char *p,
             continue;
         if (n <= 0)
             break;
+        stamp(capture, (uint64_t)n);
         capture->bytes += (uint64_t)n;
         p += n;
         bytes -= (size_t)n;
     }
     return bytes;
+}
+
+/* Our own words. The rest that could not be written. */
+static size_t write_mark(struct capture *capture, const char *mark,
+                         size_t bytes) {
+    enum stamp_stream stream = capture->stream;
+    capture->stream = STAMP_OURS;
+    size_t rest = write_bytes(capture, mark, bytes);
+    capture->stream = stream;
+    return rest;
 }
 
 /* Says in the file what is missing there, as soon as there is room. */
@@ -60,7 +99,7 @@ static bool write_gone(struct capture *capture) {
     int n = snprintf(
         mark, sizeof mark, "\n[pointsman: %llu bytes lost here: %s]\n",
         (unsigned long long)capture->gone, strerrordesc_np(capture->sys));
-    if (write_bytes(capture, mark, (size_t)n) > 0)
+    if (write_mark(capture, mark, (size_t)n) > 0)
         return false;
     capture->gone = 0;
     return true;
@@ -100,15 +139,80 @@ static void ring_add(struct capture *capture, size_t max, const char *p,
     }
 }
 
+/* Another line of ours: lost like any other when the disk is full. */
+static void say(struct capture *capture, const char *mark, int bytes) {
+    enum stamp_stream stream = capture->stream;
+    capture->stream = STAMP_OURS;
+    write_file(capture, mark, (size_t)bytes);
+    capture->stream = stream;
+}
+
 static void enter_ring(struct capture *capture) {
     char mark[128];
     int n = snprintf(mark, sizeof mark,
                      "\n[pointsman: limit reached; of what follows only the "
                      "last %llu bytes are kept]\n",
                      (unsigned long long)capture->tail_max);
-    write_file(capture, mark, (size_t)n);
+    say(capture, mark, n);
     text_reset(&capture->memory);
     capture->ring = true;
+}
+
+/* Calls `add` for the bytes of each run; for the first `skip` bytes of the
+ * runs there are none any more. Bytes behind the last run go without. */
+typedef void add_piece(struct capture *capture, const char *p, size_t bytes);
+
+static void replay(struct capture *capture, struct span bytes,
+                   struct span coded, uint64_t skip, add_piece *add) {
+    enum stamp_stream stream = capture->stream;
+    int64_t ms = capture->ms;
+    struct stamp_walk walk = {0};
+    struct stamp run;
+    while (bytes.len > 0 && stamp_take(&walk, &coded, &run)) {
+        uint64_t gone = skip < run.bytes ? skip : run.bytes;
+        skip -= gone;
+        run.bytes -= gone;
+        size_t part = run.bytes < bytes.len ? (size_t)run.bytes : bytes.len;
+        capture->stream = run.stream;
+        capture->ms = run.ms;
+        if (part > 0)
+            add(capture, bytes.p, part);
+        bytes = span_make(bytes.p + part, bytes.len - part);
+    }
+    capture->stream = stream;
+    capture->ms = ms;
+    if (bytes.len > 0)
+        add(capture, bytes.p, bytes.len);
+}
+
+/* Forgets the runs of bytes that the ring has lost. */
+static void trim_ring_stamps(struct capture *capture) {
+    struct stamps *stamps = &capture->ring_stamps;
+    struct stamps kept = STAMPS_INIT;
+    struct stamp_walk walk = {0};
+    struct stamp run;
+    uint64_t skip = capture->ring_stamped - capture->memory.len;
+    stamps_close(stamps);
+    struct span coded = text_span(&stamps->coded);
+    while (stamp_take(&walk, &coded, &run)) {
+        uint64_t gone = skip < run.bytes ? skip : run.bytes;
+        skip -= gone;
+        stamps_add(&kept, run.stream, run.ms, run.bytes - gone);
+    }
+    stamps_clear(stamps);
+    *stamps = kept;
+    capture->ring_stamped = capture->memory.len;
+    capture->ring_stamps_trim = 2 * kept.coded.len + TRIM_BYTES;
+}
+
+static void stamp_ring(struct capture *capture, size_t bytes) {
+    struct stamps *stamps = &capture->ring_stamps;
+    if (!capture->stamped)
+        return;
+    stamps_add(stamps, capture->stream, capture->ms, bytes);
+    capture->ring_stamped += bytes;
+    if (stamps->coded.len > capture->ring_stamps_trim)
+        trim_ring_stamps(capture);
 }
 
 static void add_file(struct capture *capture, const char *p, size_t bytes) {
@@ -127,12 +231,32 @@ static void add_file(struct capture *capture, const char *p, size_t bytes) {
     }
     capture->rung += bytes;
     ring_add(capture, (size_t)capture->tail_max, p, bytes);
+    stamp_ring(capture, bytes);
+}
+
+/* Before the file: who finds that finds these. */
+static void open_stamps(struct capture *capture) {
+    char path[PATH_MAX];
+    if (!capture->stamped)
+        return;
+    int n = snprintf(path, sizeof path, "%s.stamps", capture->path);
+    if (n > 0 && (size_t)n < sizeof path)
+        capture->stamps_fd = openat(capture->dir_fd, path,
+                                    O_WRONLY | O_CREAT | O_EXCL | O_APPEND |
+                                        O_NOFOLLOW | O_CLOEXEC,
+                                    0640);
+    if (capture->stamps_fd < 0)
+        stop_stamping(capture);
 }
 
 void capture_spill(struct capture *capture) {
     capture->eager = true;
     if (capture->path == NULL || capture->fd >= 0 || capture->total == 0)
         return;
+    stamps_close(&capture->stamps);
+    struct stamps stamps = capture->stamps;
+    capture->stamps = STAMPS_INIT;
+    open_stamps(capture);
     capture->fd = openat(
         capture->dir_fd, capture->path,
         O_WRONLY | O_CREAT | O_EXCL | O_APPEND | O_NOFOLLOW | O_CLOEXEC, 0640);
@@ -141,24 +265,52 @@ void capture_spill(struct capture *capture) {
         capture->lost = true;
         capture->sys = errno;
         capture->path = NULL;
+        stop_stamping(capture);
+        stamps_clear(&stamps);
         return;
     }
     capture->filed = true;
     struct text early = capture->memory;
     capture->memory = TEXT_INIT;
-    add_file(capture, early.p, early.len);
+    replay(capture, text_span(&early), text_span(&stamps.coded), 0, add_file);
     text_clear(&early);
+    stamps_clear(&stamps);
 }
 
-void capture_add(struct capture *capture, const char *p, size_t bytes) {
+void capture_add(struct capture *capture, enum stamp_stream stream, int64_t ms,
+                 const char *p, size_t bytes) {
     capture->total += bytes;
     if (capture->fd < 0 && capture->path != NULL &&
         (capture->eager || capture->memory.len + bytes > capture->inline_max))
         capture_spill(capture);
-    if (capture->fd >= 0)
+    capture->stream = stream;
+    capture->ms = ms;
+    if (capture->fd >= 0) {
         add_file(capture, p, bytes);
-    else
+    } else {
         ring_add(capture, capture->inline_max, p, bytes);
+        stamp(capture, bytes);
+    }
+}
+
+/* A disk that is full costs the stamps first. */
+void capture_settle(struct capture *capture) {
+    struct text *coded = &capture->stamps.coded;
+    if (!capture->stamped || capture->stamps_fd < 0)
+        return;
+    stamps_close(&capture->stamps);
+    size_t at = 0;
+    while (at < coded->len) {
+        ssize_t n = write(capture->stamps_fd, coded->p + at, coded->len - at);
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n <= 0) {
+            stop_stamping(capture);
+            return;
+        }
+        at += (size_t)n;
+    }
+    text_reset(coded);
 }
 
 /* The ring's bytes in their order. */
@@ -177,23 +329,29 @@ static void ring_straighten(struct capture *capture) {
 
 static void write_tail(struct capture *capture) {
     char mark[128];
-    if (capture->rung > capture->memory.len) {
-        int n = snprintf(
-            mark, sizeof mark, "[pointsman: %llu bytes left out here]\n",
-            (unsigned long long)(capture->rung - capture->memory.len));
-        write_file(capture, mark, (size_t)n);
-    }
-    write_file(capture, capture->memory.p, capture->memory.len);
+    uint64_t kept = capture->memory.len;
+    int n =
+        snprintf(mark, sizeof mark, "[pointsman: %llu bytes left out here]\n",
+                 (unsigned long long)(capture->rung - kept));
+    if (capture->rung > kept)
+        say(capture, mark, n);
+    stamps_close(&capture->ring_stamps);
+    replay(capture, text_span(&capture->memory),
+           text_span(&capture->ring_stamps.coded),
+           capture->stamped ? capture->ring_stamped - kept : 0, write_file);
     text_reset(&capture->memory);
 }
 
 void capture_finish(struct capture *capture) {
     ring_straighten(capture);
+    stamps_close(&capture->stamps);
     if (capture->fd < 0)
         return;
     if (capture->ring)
         write_tail(capture);
     write_gone(capture);
+    capture_settle(capture);
+    close_stamps(capture);
     close(capture->fd);
     capture->fd = -1;
 }
@@ -204,4 +362,9 @@ bool capture_in_file(const struct capture *capture) {
 
 struct span capture_inline(const struct capture *capture) {
     return text_span(&capture->memory);
+}
+
+struct span capture_stamps(const struct capture *capture) {
+    return capture->filed ? (struct span){0}
+                          : text_span(&capture->stamps.coded);
 }

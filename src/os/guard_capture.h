@@ -2,6 +2,8 @@
  * or slow it is appended to a file that others may follow. Over the limit the
  * head stays as it is, of the rest only the tail is kept, and two marked lines
  * say so. A disk that refuses bytes costs these bytes, never the task.
+ * On request it is stamped: beside it, in a file of the same name with .stamps
+ * behind it, stands from which stream each byte came, and when (os/stamp.h).
  *
  *     memory -> file -> file, and a ring for the tail -> finished */
 #ifndef POINTSMAN_OS_GUARD_CAPTURE_H
@@ -11,6 +13,7 @@
 #include <stdint.h>
 
 #include "base/text.h"
+#include "os/stamp.h"
 
 enum {
     CAPTURE_INLINE_BYTES = 8 << 10, /* default */
@@ -36,13 +39,28 @@ struct capture {
     bool filed;     /* the file was made */
     bool lost;      /* the disk refused some */
     int sys;        /* why */
+
+    bool stamped;
+    enum stamp_stream stream; /* of what is being added */
+    int64_t ms;
+    int stamps_fd;        /* -1: none, or it took no more */
+    struct stamps stamps; /* of memory, or on their way to the file */
+    struct stamps ring_stamps;
+    uint64_t ring_stamped;   /* bytes in those */
+    size_t ring_stamps_trim; /* coded bytes at which they are looked through */
 };
 
 /* `path` must live as long as the capture; 0 = the default. */
 void capture_init(struct capture *capture, int dir_fd, const char *path,
                   uint32_t inline_max, uint64_t limit);
+/* Before anything is added. Without a path there is nothing to stamp. */
+void capture_stamp(struct capture *capture);
 void capture_clear(struct capture *capture);
-void capture_add(struct capture *capture, const char *p, size_t bytes);
+/* `stream` and `ms` (since 1970) count for those that are stamped only. */
+void capture_add(struct capture *capture, enum stamp_stream stream, int64_t ms,
+                 const char *p, size_t bytes);
+/* What was added can be read by now; so can its stamps. */
+void capture_settle(struct capture *capture);
 /* From now on what comes goes to the file at once. */
 void capture_spill(struct capture *capture);
 /* Nothing more comes: writes the tail, closes the file. Afterwards what is in
@@ -50,5 +68,7 @@ void capture_spill(struct capture *capture);
 void capture_finish(struct capture *capture);
 bool capture_in_file(const struct capture *capture);
 struct span capture_inline(const struct capture *capture);
+/* Of the inline output, after capture_finish. */
+struct span capture_stamps(const struct capture *capture);
 
 #endif

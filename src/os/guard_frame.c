@@ -53,6 +53,7 @@ struct end_part {
     int64_t exited_ns, closed_ns, gone_ns;
     int32_t result, pid, exit_code, signal, killer, kill_signal;
     uint32_t flags, error_bytes, status_bytes, inline_bytes;
+    uint32_t stamp_bytes, zero;
 };
 
 _Static_assert(sizeof(struct head) == GUARD_FRAME_HEAD, "no padding");
@@ -62,7 +63,7 @@ _Static_assert(sizeof(struct guard_limit) == 16, "no padding");
 _Static_assert(sizeof(struct guard_usage) == 32, "no padding");
 _Static_assert(sizeof(struct ready_part) == 20, "no padding");
 _Static_assert(sizeof(struct news_part) == 24, "no padding");
-_Static_assert(sizeof(struct end_part) == 176, "no padding");
+_Static_assert(sizeof(struct end_part) == 184, "no padding");
 
 enum guard_frame_found guard_frame_take(struct span *rest,
                                         enum guard_frame_kind *ret_kind,
@@ -206,6 +207,8 @@ static uint32_t order_flags(const struct guard_start *start) {
     flags |= to[start->kill_to] | death[start->death];
     if (start->outside_slots)
         flags |= GUARD_ORDER_OUTSIDE;
+    if (start->streams)
+        flags |= GUARD_ORDER_STREAMS;
     return flags;
 }
 
@@ -429,13 +432,16 @@ void guard_end_encode(struct text *out, const struct guard_end *end) {
         .error_bytes = (uint32_t)end->error.len,
         .status_bytes = (uint32_t)end->status.len,
         .inline_bytes = (uint32_t)end->output.len,
+        .stamp_bytes = (uint32_t)end->stamps.len,
     };
     put_head(out, GUARD_FRAME_ENDED,
-             sizeof part + end->error.len + end->status.len + end->output.len);
+             sizeof part + end->error.len + end->status.len + end->output.len +
+                 end->stamps.len);
     text_add(out, &part, sizeof part);
     text_addspan(out, end->error);
     text_addspan(out, end->status);
     text_addspan(out, end->output);
+    text_addspan(out, end->stamps);
 }
 
 static bool result_known(int32_t result) {
@@ -484,5 +490,6 @@ bool guard_end_decode(struct span body, struct guard_end *ret_end) {
     return cut_bytes(&body, part.error_bytes, &ret_end->error) &&
            cut_bytes(&body, part.status_bytes, &ret_end->status) &&
            cut_bytes(&body, part.inline_bytes, &ret_end->output) &&
+           cut_bytes(&body, part.stamp_bytes, &ret_end->stamps) &&
            body.len == 0;
 }

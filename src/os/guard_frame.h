@@ -73,7 +73,8 @@ enum guard_order_flag {
     GUARD_ORDER_TO_CGROUP = 1 << 7,
     GUARD_ORDER_DEATH_TERM = 1 << 8,
     GUARD_ORDER_DEATH_NONE = 1 << 9,
-    GUARD_ORDER_USER = 1 << 10
+    GUARD_ORDER_USER = 1 << 10,
+    GUARD_ORDER_STREAMS = 1 << 11
 };
 
 /* A guard_start as it arrives. */

@@ -33,7 +33,6 @@ enum child_step {
 struct child {
     const struct guard_life *life;
     struct task *task;
-    int out_fd;
     int join_fd; /* cgroup.procs to write to; -1: born there */
     int canary_fd;
     char *path; /* PATH_MAX bytes to build names in */
@@ -140,12 +139,13 @@ static int child_main(void *arg) {
         return child_fail(child, STEP_CGROUP);
     if (task->stdin_fd >= 0)
         dup2(task->stdin_fd, 0);
-    dup2(child->out_fd, 1);
-    dup2(child->out_fd, 2);
-    if (task->status.theirs >= 0)
-        dup2(task->status.theirs, GUARD_STATUS_FD);
-    if (task->progress.theirs >= 0)
-        dup2(task->progress.theirs, GUARD_PROGRESS_FD);
+    int err_fd = task->out[STAMP_ERR].theirs;
+    dup2(task->out[STAMP_OUT].theirs, 1);
+    dup2(err_fd >= 0 ? err_fd : 1, 2);
+    if (task->status.ends.theirs >= 0)
+        dup2(task->status.ends.theirs, GUARD_STATUS_FD);
+    if (task->progress.ends.theirs >= 0)
+        dup2(task->progress.ends.theirs, GUARD_PROGRESS_FD);
     if (!life->has_cgroup && task->lock_fd >= 0)
         fcntl(task->lock_fd, F_DUPFD, ABOVE_FDS);
     if (life->life_fd >= 0)
@@ -241,45 +241,47 @@ static bool open_pipe(struct task *task, int *ret_ours, int *ret_theirs) {
 }
 
 static void close_theirs(struct child *child) {
-    struct line_pipe *pipes[] = {&child->task->status, &child->task->progress};
-    for (size_t i = 0; i < COUNT(pipes); i++)
-        if (!pipes[i]->kept && pipes[i]->theirs >= 0) {
-            close(pipes[i]->theirs);
-            pipes[i]->theirs = -1;
+    struct task *task = child->task;
+    struct pipe_ends *all[] = {&task->out[STAMP_OUT], &task->out[STAMP_ERR],
+                               &task->status.ends, &task->progress.ends};
+    for (size_t i = 0; i < COUNT(all); i++)
+        if (!all[i]->kept && all[i]->theirs >= 0) {
+            close(all[i]->theirs);
+            all[i]->theirs = -1;
         }
-    if (child->out_fd >= 0)
-        close(child->out_fd);
     if (child->join_fd >= 0)
         close(child->join_fd);
     if (child->canary_fd >= 0)
         close(child->canary_fd);
 }
 
-static bool open_lines(struct guard_life *life, struct task *task, bool wanted,
-                       struct line_pipe *pipe) {
+static bool open_ends(struct guard_life *life, struct task *task, bool wanted,
+                      struct pipe_ends *ends) {
     if (!wanted)
         return true;
     /* A pipe that others had cannot be opened by name (/dev/fd/3). */
-    pipe->kept = life->has_cgroup && (task->flags & GUARD_ORDER_USER) == 0;
+    bool keeps = life->has_cgroup && (task->flags & GUARD_ORDER_USER) == 0;
     pthread_mutex_lock(&life->lock);
-    if (pipe->kept && life->spare_count > 0) {
-        struct spare_pipe spare = life->spares[--life->spare_count];
-        pipe->fd = spare.ours;
-        pipe->theirs = spare.theirs;
-    }
+    if (keeps && life->spare_count > 0)
+        *ends = life->spares[--life->spare_count];
     pthread_mutex_unlock(&life->lock);
-    return pipe->fd >= 0 || open_pipe(task, &pipe->fd, &pipe->theirs);
+    if (ends->ours < 0 && !open_pipe(task, &ends->ours, &ends->theirs))
+        return false;
+    ends->kept = keeps;
+    return true;
 }
 
 static bool open_pipes(struct guard_life *life, struct task *task,
                        struct child *child) {
     bool canary = (task->flags & GUARD_ORDER_CANARY) != 0 && !life->has_cgroup;
-    return open_pipe(task, &task->out_fd, &child->out_fd) &&
+    bool streams = (task->flags & GUARD_ORDER_STREAMS) != 0;
+    return open_ends(life, task, true, &task->out[STAMP_OUT]) &&
+           open_ends(life, task, streams, &task->out[STAMP_ERR]) &&
            (!canary || open_pipe(task, &task->canary_fd, &child->canary_fd)) &&
-           open_lines(life, task, (task->flags & GUARD_ORDER_STATUS) != 0,
-                      &task->status) &&
-           open_lines(life, task, (task->flags & GUARD_ORDER_PROGRESS) != 0,
-                      &task->progress);
+           open_ends(life, task, (task->flags & GUARD_ORDER_STATUS) != 0,
+                     &task->status.ends) &&
+           open_ends(life, task, (task->flags & GUARD_ORDER_PROGRESS) != 0,
+                     &task->progress.ends);
 }
 
 static bool limit_whole(struct guard_life *life, struct task *task,
@@ -435,7 +437,6 @@ bool guard_launch(struct guard_life *life, struct launcher *launcher,
                   struct task *task) {
     struct child child = {.life = life,
                           .task = task,
-                          .out_fd = -1,
                           .join_fd = -1,
                           .canary_fd = -1,
                           .path = launcher->buffer};
@@ -445,13 +446,13 @@ bool guard_launch(struct guard_life *life, struct launcher *launcher,
         ok = false;
     }
     task->began = clock_mono();
-    struct wall started = clock_wall();
+    task->started = clock_wall();
     ok = ok && clone_child(life, launcher, task, &child);
     close_theirs(&child);
     if (ok && child.step != STEP_NONE)
         ok = child_failed(life, task, &child);
     if (ok)
-        task->end.started = started;
+        task->end.started = task->started;
     else if (task->lock_fd >= 0) {
         close(task->lock_fd);
         task->lock_fd = -1;

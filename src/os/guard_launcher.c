@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "base/err.h"
+#include "os/clock.h"
 #include "os/guard_life.h"
 
 enum { EOF_WAIT_MS = 5 };
@@ -60,12 +61,22 @@ static void clear_nudge(struct guard_life *life) {
 }
 
 /* For the next task, when nobody can write to it any more. */
-static void give_spare(struct guard_life *life, struct line_pipe *pipe) {
-    if (pipe->fd < 0 || !pipe->kept || life->spare_count == GUARD_SPARES)
+static void give_spare(struct guard_life *life, struct pipe_ends *ends) {
+    if (ends->ours < 0 || !ends->kept || life->spare_count == GUARD_SPARES)
         return;
-    life->spares[life->spare_count++] =
-        (struct spare_pipe){pipe->fd, pipe->theirs};
-    pipe->fd = pipe->theirs = -1;
+    life->spares[life->spare_count++] = *ends;
+    ends->ours = ends->theirs = -1;
+}
+
+static void give_spares(struct guard_life *life, struct task *task) {
+    if (task->end.survivors)
+        return;
+    give_spare(life, &task->status.ends);
+    give_spare(life, &task->progress.ends);
+    if (task->capture.total > 0)
+        return;
+    give_spare(life, &task->out[STAMP_OUT]);
+    give_spare(life, &task->out[STAMP_ERR]);
 }
 
 /* Main is woken for the first end, for a full batch, and when the client's turn
@@ -75,10 +86,7 @@ void guard_life_over(struct guard_life *life, struct task *task) {
     life->unfinished--;
     if ((task->flags & GUARD_ORDER_OUTSIDE) == 0)
         life->running--;
-    if (!task->end.survivors) {
-        give_spare(life, &task->status);
-        give_spare(life, &task->progress);
-    }
+    give_spares(life, task);
     if (task->leaf != NULL)
         cgroup_leaf_give(&life->tree, task->leaf);
     task->leaf = NULL;
@@ -112,45 +120,100 @@ static void wait_for_end(int fd) {
 }
 
 static bool lines_to_end(struct launcher *launcher, struct line_pipe *pipe) {
-    if (pipe->fd < 0 || pipe->kept)
+    if (pipe->ends.ours < 0 || pipe->ends.kept)
         return true;
-    if (task_read_lines(pipe, launcher->buffer) == TASK_PIPE_OPEN) {
-        wait_for_end(pipe->fd);
-        if (task_read_lines(pipe, launcher->buffer) == TASK_PIPE_OPEN)
+    if (task_read_lines(pipe, launcher->buffer) != TASK_PIPE_ENDED) {
+        wait_for_end(pipe->ends.ours);
+        if (task_read_lines(pipe, launcher->buffer) != TASK_PIPE_ENDED)
             return false;
     }
     task_end_lines(pipe, launcher->buffer);
     return true;
 }
 
-static bool read_to_end(struct launcher *launcher, struct task *task) {
-    if (task_read_out(task, launcher->buffer) == TASK_PIPE_OPEN) {
-        wait_for_end(task->out_fd);
-        if (task_read_out(task, launcher->buffer) == TASK_PIPE_OPEN)
+static bool out_to_end(struct launcher *launcher, struct task *task,
+                       enum stamp_stream stream) {
+    struct pipe_ends *ends = &task->out[stream];
+    if (ends->ours < 0 || ends->kept)
+        return true;
+    if (task_read_out(task, stream, launcher->buffer) != TASK_PIPE_ENDED) {
+        wait_for_end(ends->ours);
+        if (task_read_out(task, stream, launcher->buffer) != TASK_PIPE_ENDED)
             return false;
     }
-    close(task->out_fd);
-    task->out_fd = -1;
+    close(ends->ours);
+    ends->ours = -1;
+    return true;
+}
+
+static bool read_to_end(struct launcher *launcher, struct task *task) {
+    if (!out_to_end(launcher, task, STAMP_OUT) ||
+        !out_to_end(launcher, task, STAMP_ERR))
+        return false;
     if (task->canary_fd >= 0)
         wait_for_end(task->canary_fd);
     return lines_to_end(launcher, &task->status) &&
            lines_to_end(launcher, &task->progress);
 }
 
-/* Its process is dead. False: something of it is left, main shall see. */
+/* Nobody of it lives any more. False: that is more than one turn's worth. */
+static bool read_kept(struct launcher *launcher, struct task *task) {
+    for (enum stamp_stream i = STAMP_OUT; i <= STAMP_ERR; i++)
+        if (task->out[i].kept && task->out[i].ours >= 0 &&
+            task_read_out(task, i, launcher->buffer) != TASK_PIPE_EMPTY)
+            return false;
+    task_end_lines(&task->status, launcher->buffer);
+    task_end_lines(&task->progress, launcher->buffer);
+    return true;
+}
+
+/* Its process is dead. False: something of it is left, main shall see. Of kept
+ * pipes the empty leaf is the end; while it is not, nothing is reaped: others
+ * of the task have a moment to end by themselves. */
 static bool end_here(struct launcher *launcher, struct task *task) {
+    bool kept = task->out[STAMP_OUT].kept;
+    if (kept && cgroup_leaf_populated(task->leaf))
+        return false;
     if (!read_to_end(launcher, task))
         return false;
     if (task->leaf == NULL)
         task_signal(task, SIGKILL); /* whoever is left in its group */
-    if (!task_reap(task) || !task_gone(task))
+    if (!task_reap(task) || (!kept && !task_gone(task)) ||
+        !read_kept(launcher, task))
         return false;
-    task_end_lines(&task->status, launcher->buffer);
-    task_end_lines(&task->progress, launcher->buffer);
     task_finish(task);
     close(task->pidfd);
     task->pidfd = -1;
     return true;
+}
+
+/* What it wrote to standard error, and before that to standard output: that
+ * there is something on one of two pipes is all they tell of their order. */
+static void read_both(struct launcher *launcher, struct task *task) {
+    task_read_out(task, STAMP_OUT, launcher->buffer);
+    task_read_out(task, STAMP_ERR, launcher->buffer);
+}
+
+/* Until it ends, a moment is over, or there is something else to do. True: its
+ * process is dead. */
+static bool await_end(struct launcher *launcher, struct task *task) {
+    struct pollfd fds[3] = {
+        {.fd = task->pidfd, .events = POLLIN},
+        {.fd = launcher->life->nudge_fd, .events = POLLIN},
+        {.fd = task->pace.line_ns == 0 ? task->out[STAMP_ERR].ours : -1,
+         .events = POLLIN}};
+    struct mono until = mono_add_ms(task->began, GUARD_LINGER_MS);
+    int wait_ms = GUARD_LINGER_MS;
+    while (poll(fds, 3, wait_ms) == 1 && fds[2].revents != 0) {
+        if ((fds[2].revents & POLLIN) != 0)
+            read_both(launcher, task);
+        else
+            fds[2].fd = -1; /* closed by all */
+        wait_ms = (int)mono_ms_since(until, clock_mono());
+        if (wait_ms <= 0)
+            break;
+    }
+    return (fds[0].revents & POLLIN) != 0;
 }
 
 /* Stays with the child for a moment, unless there is something else to do. */
@@ -164,10 +227,7 @@ static bool linger(struct launcher *launcher, struct task *task) {
     pthread_mutex_unlock(&life->lock);
     if (busy)
         return false;
-    struct pollfd fds[2] = {{.fd = task->pidfd, .events = POLLIN},
-                            {.fd = life->nudge_fd, .events = POLLIN}};
-    poll(fds, 2, GUARD_LINGER_MS);
-    bool over = (fds[0].revents & POLLIN) != 0 && end_here(launcher, task);
+    bool over = await_end(launcher, task) && end_here(launcher, task);
     pthread_mutex_lock(&life->lock);
     life->lingering--;
     pthread_mutex_unlock(&life->lock);
@@ -175,6 +235,7 @@ static bool linger(struct launcher *launcher, struct task *task) {
 }
 
 static void hand_over(struct guard_life *life, struct task *task) {
+    task_loosen(task);
     list_push(&life->handed, &task->link);
     guard_life_wake(life);
 }

@@ -25,11 +25,6 @@ enum {
     GUARD_SPARES = 128
 };
 
-/* Both ends of an empty pipe that nobody else has (see struct line_pipe). */
-struct spare_pipe {
-    int ours, theirs;
-};
-
 struct guard_life {
     pid_t pid;
     int base_fd, output_fd;
@@ -46,7 +41,7 @@ struct guard_life {
     pthread_mutex_t lock; /* ------------------------------------------ */
     pthread_cond_t work;
     struct cgroup_tree tree;
-    struct spare_pipe spares[GUARD_SPARES];
+    struct pipe_ends spares[GUARD_SPARES]; /* empty, and nobody else has them */
     unsigned spare_count;
     struct list waiting; /* for a slot, in order */
     unsigned waiting_count;

@@ -508,7 +508,7 @@ static void close_post(struct post *post) {
         launcher_join(&post->launchers[i]);
     free(post->launchers);
     while (life->spare_count > 0) {
-        struct spare_pipe spare = life->spares[--life->spare_count];
+        struct pipe_ends spare = life->spares[--life->spare_count];
         close(spare.ours);
         close(spare.theirs);
     }

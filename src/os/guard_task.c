@@ -15,6 +15,8 @@
 
 enum { READS_A_TURN = 8 };
 
+static const struct pipe_ends no_pipe = {.ours = -1, .theirs = -1};
+
 /* Pointers to `count` strings that lie one after the other. */
 static char *point_at(char **pointers, uint32_t count, char *strings) {
     for (uint32_t i = 0; i < count; i++) {
@@ -82,11 +84,13 @@ struct task *task_new(const struct guard_order *order, int output_fd,
     const char *output_path = put(&at, order->output_path);
     capture_init(&task->capture, output_fd, output_path, order->inline_max,
                  order->output_max);
+    if ((order->flags & GUARD_ORDER_STREAMS) != 0)
+        capture_stamp(&task->capture);
     pace_init(&task->pace, order->output_lines);
     task->stdin_fd = stdin_fd;
-    task->lock_fd = task->pidfd = task->out_fd = task->canary_fd = -1;
-    task->status.fd = task->progress.fd = -1;
-    task->status.theirs = task->progress.theirs = -1;
+    task->lock_fd = task->pidfd = task->canary_fd = -1;
+    task->out[STAMP_OUT] = task->out[STAMP_ERR] = no_pipe;
+    task->status.ends = task->progress.ends = no_pipe;
     task->end.exit_code = -1;
     task->due = task->timeout_at = task->kill_at = MONO_NEVER;
     task->spill_at = task->courtesy_at = task->give_up_at = MONO_NEVER;
@@ -100,9 +104,13 @@ static void close_fd(int *fd) {
     *fd = -1;
 }
 
+static void close_ends(struct pipe_ends *ends) {
+    close_fd(&ends->ours);
+    close_fd(&ends->theirs);
+}
+
 static void clear_lines(struct line_pipe *pipe) {
-    close_fd(&pipe->fd);
-    close_fd(&pipe->theirs);
+    close_ends(&pipe->ends);
     text_clear(&pipe->line);
     text_clear(&pipe->part);
 }
@@ -110,7 +118,8 @@ static void clear_lines(struct line_pipe *pipe) {
 void task_shrink(struct task *task) {
     close_fd(&task->stdin_fd);
     close_fd(&task->pidfd);
-    close_fd(&task->out_fd);
+    close_ends(&task->out[STAMP_OUT]);
+    close_ends(&task->out[STAMP_ERR]);
     close_fd(&task->canary_fd);
     clear_lines(&task->status);
     clear_lines(&task->progress);
@@ -126,25 +135,51 @@ void task_free(struct task *task) {
     free(task);
 }
 
-enum task_pipe task_read_out(struct task *task, char *buffer) {
+void task_loosen(struct task *task) {
+    for (int i = STAMP_OUT; i <= STAMP_ERR; i++) {
+        close_fd(&task->out[i].theirs);
+        task->out[i].kept = false;
+    }
+}
+
+/* By the wall's clock as it was when the task began: stamps never go back. */
+static int64_t stamp_ms(const struct task *task, struct mono now) {
+    return (task->started.ns + now.ns - task->began.ns) / NS_PER_MS;
+}
+
+/* Owes for lines now? */
+static bool pay(struct task *task, struct span bytes, struct mono now) {
+    if (task->pace.line_ns == 0 || task->exited)
+        return false;
+    task->read_at = pace_pay(&task->pace, bytes, now);
+    return task->read_at.ns > now.ns;
+}
+
+static enum task_pipe read_out(struct task *task, enum stamp_stream stream,
+                               char *buffer) {
+    int fd = task->out[stream].ours;
     for (int turn = 0; turn < READS_A_TURN; turn++) {
-        ssize_t n = read(task->out_fd, buffer, TASK_READ_BYTES);
+        ssize_t n = read(fd, buffer, TASK_READ_BYTES);
         if (n == 0)
             return TASK_PIPE_ENDED;
         if (n < 0 && errno == EINTR)
             continue;
         if (n < 0)
-            return errno == EAGAIN ? TASK_PIPE_OPEN : TASK_PIPE_ENDED;
-        capture_add(&task->capture, buffer, (size_t)n);
-        if (task->pace.line_ns == 0 || task->exited)
-            continue;
+            return errno == EAGAIN ? TASK_PIPE_EMPTY : TASK_PIPE_ENDED;
         struct mono now = clock_mono();
-        task->read_at =
-            pace_pay(&task->pace, span_make(buffer, (size_t)n), now);
-        if (task->read_at.ns > now.ns)
+        capture_add(&task->capture, stream, stamp_ms(task, now), buffer,
+                    (size_t)n);
+        if (pay(task, span_make(buffer, (size_t)n), now))
             break;
     }
     return TASK_PIPE_OPEN;
+}
+
+enum task_pipe task_read_out(struct task *task, enum stamp_stream stream,
+                             char *buffer) {
+    enum task_pipe pipe = read_out(task, stream, buffer);
+    capture_settle(&task->capture);
+    return pipe;
 }
 
 static void take_line(struct line_pipe *pipe) {
@@ -173,30 +208,31 @@ static void add_lines(struct line_pipe *pipe, const char *p, size_t bytes) {
 
 enum task_pipe task_read_lines(struct line_pipe *pipe, char *buffer) {
     for (int turn = 0; turn < READS_A_TURN; turn++) {
-        ssize_t n = read(pipe->fd, buffer, TASK_READ_BYTES);
+        ssize_t n = read(pipe->ends.ours, buffer, TASK_READ_BYTES);
         if (n == 0)
             return TASK_PIPE_ENDED;
         if (n < 0 && errno == EINTR)
             continue;
         if (n < 0)
-            return errno == EAGAIN ? TASK_PIPE_OPEN : TASK_PIPE_ENDED;
+            return errno == EAGAIN ? TASK_PIPE_EMPTY : TASK_PIPE_ENDED;
         add_lines(pipe, buffer, (size_t)n);
     }
     return TASK_PIPE_OPEN;
 }
 
 void task_end_lines(struct line_pipe *pipe, char *buffer) {
-    if (pipe->fd < 0)
+    if (pipe->ends.ours < 0)
         return;
     task_read_lines(pipe, buffer);
     take_line(pipe);
-    if (!pipe->kept)
-        close_fd(&pipe->fd);
+    if (!pipe->ends.kept)
+        close_fd(&pipe->ends.ours);
 }
 
 bool task_pipes_closed(const struct task *task) {
-    return task->out_fd < 0 && (task->status.fd < 0 || task->status.kept) &&
-           (task->progress.fd < 0 || task->progress.kept);
+    return task->out[STAMP_OUT].ours < 0 && task->out[STAMP_ERR].ours < 0 &&
+           (task->status.ends.ours < 0 || task->status.ends.kept) &&
+           (task->progress.ends.ours < 0 || task->progress.ends.kept);
 }
 
 /* Its number cannot be anybody else's while it is not reaped: even a zombie
@@ -359,6 +395,7 @@ void task_finish(struct task *task) {
     capture_finish(&task->capture);
     end->output_in_file = capture_in_file(&task->capture);
     end->output = capture_inline(&task->capture);
+    end->stamps = capture_stamps(&task->capture);
     end->output_bytes =
         end->output_in_file ? task->capture.bytes : end->output.len;
     end->output_total = task->capture.total;

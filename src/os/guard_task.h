@@ -36,16 +36,18 @@ enum task_state {
     TASK_OVER       /* its end is to be told, or was */
 };
 
-/* A pipe of lines of which the last one counts.
- *
- * Making and freeing a pipe costs a tenth of a short task, so a task with a
- * leaf gets one that was used before, of which we keep both ends: that the leaf
- * is empty tells that nobody writes any more, end of file is not needed. (The
- * output keeps its own fresh pipe: it is what people hand on to others.) */
-struct line_pipe {
-    int fd;     /* -1: closed */
+/* Making and freeing a pipe costs two microseconds, so a task with a leaf gets
+ * pipes that were used before, of which we keep both ends: that the leaf is
+ * empty tells that nobody writes any more, end of file is not needed. */
+struct pipe_ends {
+    int ours;   /* -1: closed */
     int theirs; /* the end to write to; -1: closed here */
     bool kept;
+};
+
+/* A pipe of lines of which the last one counts. */
+struct line_pipe {
+    struct pipe_ends ends;
     bool has_line;
     bool fresh;       /* a line came since it was last cleared */
     struct text line; /* the last whole one */
@@ -87,7 +89,11 @@ struct task {
     struct guard_user user; /* with GUARD_ORDER_USER */
 
     /* While it runs. */
-    int lock_fd, pidfd, out_fd;
+    int lock_fd, pidfd;
+    /* Of STAMP_OUT and, unless both go one way, STAMP_ERR. People hand these on
+     * to others: they are kept only as long as a launcher has the task, and
+     * used again when nothing came by them. */
+    struct pipe_ends out[2];
     int canary_fd; /* at its end of file nobody has the task's any more */
     struct line_pipe status, progress;
     struct cgroup_leaf *leaf;
@@ -95,7 +101,8 @@ struct task {
     struct pace pace;
     struct mono read_at; /* owes for lines: not read before */
     struct mono began;
-    bool exited; /* the process is a zombie, or reaped */
+    struct wall started; /* at the same moment */
+    bool exited;         /* the process is a zombie, or reaped */
     bool reaped;
     struct text error;
     struct guard_end end;
@@ -121,11 +128,15 @@ void task_free(struct task *task);
 /* The same for all that the end does not need, when only the lock is held. */
 void task_shrink(struct task *task);
 
-enum task_pipe { TASK_PIPE_OPEN, TASK_PIPE_ENDED };
+enum task_pipe { TASK_PIPE_OPEN, TASK_PIPE_EMPTY, TASK_PIPE_ENDED };
 
+/* Closes the other ends of `out`: from now on they end as pipes do. */
+void task_loosen(struct task *task);
 /* Read what is there, without waiting, up to a share that leaves others their
- * turn. ENDED: nobody holds the other end; the descriptor is still open. */
-enum task_pipe task_read_out(struct task *task, char *buffer);
+ * turn. EMPTY: it was all;
+ * ENDED: nobody holds the other end; the descriptor is still open. */
+enum task_pipe task_read_out(struct task *task, enum stamp_stream stream,
+                             char *buffer);
 enum task_pipe task_read_lines(struct line_pipe *pipe, char *buffer);
 /* Nobody writes any more: reads the rest; a last line without line feed counts
  * too. Closes it, unless it is kept. */

@@ -95,9 +95,10 @@ static void sample(struct watch *watch, struct task *task) {
 static void let_go(struct watch *watch, struct task *task) {
     struct guard_life *life = watch->life;
     drop_fd(watch, &task->pidfd);
-    drop_fd(watch, &task->out_fd);
-    remove_fd(watch, task->status.fd);
-    remove_fd(watch, task->progress.fd);
+    drop_fd(watch, &task->out[STAMP_OUT].ours);
+    drop_fd(watch, &task->out[STAMP_ERR].ours);
+    remove_fd(watch, task->status.ends.ours);
+    remove_fd(watch, task->progress.ends.ours);
     task_end_lines(&task->status, watch->buffer);
     task_end_lines(&task->progress, watch->buffer);
     heap_remove(&watch->due, task);
@@ -117,6 +118,12 @@ static void let_go(struct watch *watch, struct task *task) {
     pthread_mutex_unlock(&life->lock);
 }
 
+static void watch_leaf(struct watch *watch, struct task *task) {
+    if (task->leaf != NULL && !task->leaf_watched)
+        task->leaf_watched =
+            add_fd(watch, task, task->leaf->events_fd, EPOLLPRI, WATCH_LEAF);
+}
+
 /* A leaf tells when it is empty; a group has to be asked. */
 static bool all_gone(struct watch *watch, struct task *task) {
     if (task_gone(task))
@@ -127,11 +134,14 @@ static bool all_gone(struct watch *watch, struct task *task) {
         task->ask_at = mono_add_ms(clock_mono(), WATCH_ASK_MS);
         return false;
     }
-    if (!task->leaf_watched)
-        task->leaf_watched =
-            add_fd(watch, task, task->leaf->events_fd, EPOLLPRI, WATCH_LEAF);
+    watch_leaf(watch, task);
     cgroup_leaf_kill(task->leaf);
     return task_gone(task);
+}
+
+/* Neither pipes nor leaf know of others. */
+static bool is_alone(const struct task *task, bool closed) {
+    return closed && (task->leaf == NULL || !cgroup_leaf_populated(task->leaf));
 }
 
 /* The process is gone: is all of it? Where there is a cgroup nobody escapes;
@@ -143,13 +153,15 @@ static void settle(struct watch *watch, struct task *task) {
         task->end.closed_ns = now.ns - task->began.ns;
     task->ask_at = MONO_NEVER;
     if (!task->reaped) {
-        if (!closed && now.ns < task->courtesy_at.ns) {
+        bool alone = is_alone(task, closed);
+        if (!alone && now.ns < task->courtesy_at.ns) {
+            watch_leaf(watch, task);
             arm(watch, task);
             return;
         }
-        if (!closed)
+        if (!alone)
             task->end.leftovers = true;
-        if (!closed || task->leaf == NULL)
+        if (!alone || task->leaf == NULL)
             task_kill(task);
         /* Its descriptor may tell a moment before it can be waited for. */
         if (!task_reap(task)) {
@@ -171,25 +183,35 @@ static void settle(struct watch *watch, struct task *task) {
     let_go(watch, task);
 }
 
+static void pause_out(struct watch *watch, struct task *task) {
+    task->paused = true;
+    remove_fd(watch, task->out[STAMP_OUT].ours);
+    remove_fd(watch, task->out[STAMP_ERR].ours);
+    arm(watch, task);
+}
+
 /* Who is paused is read again when he has paid, or when he is dead. */
-static void read_out(struct watch *watch, struct task *task) {
-    if (task->out_fd < 0 || (task->paused && !task->exited))
+static void read_out(struct watch *watch, struct task *task,
+                     enum stamp_stream stream) {
+    int *fd = &task->out[stream].ours;
+    if (*fd < 0 || (task->paused && !task->exited))
         return;
-    if (task_read_out(task, watch->buffer) == TASK_PIPE_ENDED) {
-        drop_fd(watch, &task->out_fd);
-    } else if (!task->exited && task->read_at.ns > clock_mono().ns) {
-        task->paused = true;
-        remove_fd(watch, task->out_fd);
-        arm(watch, task);
-    }
+    if (task_read_out(task, stream, watch->buffer) == TASK_PIPE_ENDED)
+        drop_fd(watch, fd);
+    else if (!task->exited && task->read_at.ns > clock_mono().ns)
+        pause_out(watch, task);
+}
+
+static bool add_out(struct watch *watch, struct task *task) {
+    return add_fd(watch, task, task->out[STAMP_OUT].ours, EPOLLIN, WATCH_OUT) &&
+           add_fd(watch, task, task->out[STAMP_ERR].ours, EPOLLIN, WATCH_ERR);
 }
 
 static void resume(struct watch *watch, struct task *task) {
     if (!task->paused)
         return;
     task->paused = false;
-    if (task->out_fd >= 0 &&
-        !add_fd(watch, task, task->out_fd, EPOLLIN, WATCH_OUT))
+    if (!add_out(watch, task))
         task->blind = true;
 }
 
@@ -212,9 +234,10 @@ static void note_exit(struct watch *watch, struct task *task) {
 }
 
 static void read_lines(struct watch *watch, struct line_pipe *pipe) {
-    if (pipe->fd < 0 || task_read_lines(pipe, watch->buffer) == TASK_PIPE_OPEN)
+    if (pipe->ends.ours < 0 ||
+        task_read_lines(pipe, watch->buffer) != TASK_PIPE_ENDED)
         return;
-    remove_fd(watch, pipe->fd);
+    remove_fd(watch, pipe->ends.ours);
     task_end_lines(pipe, watch->buffer);
 }
 
@@ -242,7 +265,8 @@ static void read_progress(struct watch *watch, struct task *task) {
 }
 
 static void read_all(struct watch *watch, struct task *task) {
-    read_out(watch, task);
+    read_out(watch, task, STAMP_OUT);
+    read_out(watch, task, STAMP_ERR);
     read_lines(watch, &task->status);
     read_progress(watch, task);
 }
@@ -251,7 +275,9 @@ void watch_event(struct watch *watch, struct task *task, enum watch_what what) {
     if (task->state != TASK_WATCHED)
         return;
     if (what == WATCH_OUT)
-        read_out(watch, task);
+        read_out(watch, task, STAMP_OUT);
+    else if (what == WATCH_ERR)
+        read_out(watch, task, STAMP_ERR);
     else if (what == WATCH_STATUS)
         read_lines(watch, &task->status);
     else if (what == WATCH_PROGRESS)
@@ -314,9 +340,9 @@ void watch_take(struct watch *watch, struct task *task) {
     bool added =
         (task->reaped ||
          add_fd(watch, task, task->pidfd, EPOLLIN, WATCH_PROCESS)) &&
-        add_fd(watch, task, task->out_fd, EPOLLIN, WATCH_OUT) &&
-        add_fd(watch, task, task->status.fd, EPOLLIN, WATCH_STATUS) &&
-        add_fd(watch, task, task->progress.fd, EPOLLIN, WATCH_PROGRESS);
+        add_out(watch, task) &&
+        add_fd(watch, task, task->status.ends.ours, EPOLLIN, WATCH_STATUS) &&
+        add_fd(watch, task, task->progress.ends.ours, EPOLLIN, WATCH_PROGRESS);
     task->blind = !added;
     task->sample_at = mono_add_ms(task->began, WATCH_FIRST_SAMPLE_MS);
     take_wish(watch, task);
@@ -344,6 +370,12 @@ static void look(struct watch *watch, struct task *task) {
         note_exit(watch, task);
 }
 
+/* What there is can be followed from now on. */
+static void spill(struct task *task) {
+    capture_spill(&task->capture);
+    capture_settle(&task->capture);
+}
+
 static void do_due(struct watch *watch, struct task *task) {
     struct mono now = clock_mono();
     if (task->blind)
@@ -353,7 +385,7 @@ static void do_due(struct watch *watch, struct task *task) {
     if (passed(&task->tell_at, now) && !task->exited)
         tell_started(watch, task);
     if (passed(&task->spill_at, now))
-        capture_spill(&task->capture);
+        spill(task);
     if (passed(&task->kill_at, now) && !task->exited) {
         task_kill(task);
         task->killed = true;

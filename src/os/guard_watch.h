@@ -38,6 +38,7 @@ struct watch {
 enum watch_what {
     WATCH_PROCESS,
     WATCH_OUT,
+    WATCH_ERR,
     WATCH_STATUS,
     WATCH_PROGRESS,
     WATCH_LEAF,

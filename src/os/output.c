@@ -102,7 +102,7 @@ static bool segment_begin(struct output *output, struct err *err) {
     }
 }
 
-bool output_add(struct output *output, struct span bytes,
+bool output_add(struct output *output, struct span bytes, struct span stamps,
                 char ret_place[OUTPUT_PLACE_BYTES], struct err *err) {
     if (bytes.len == 0) {
         ret_place[0] = '\0';
@@ -113,10 +113,15 @@ bool output_add(struct output *output, struct span bytes,
         if (!segment_begin(output, err))
             return false;
     }
-    snprintf(ret_place, OUTPUT_PLACE_BYTES, "s%" PRIu64 ".%" PRIu64 ".%zu",
-             output->segment, output->segment_bytes, bytes.len);
+    int n =
+        snprintf(ret_place, OUTPUT_PLACE_BYTES, "s%" PRIu64 ".%" PRIu64 ".%zu",
+                 output->segment, output->segment_bytes, bytes.len);
+    if (stamps.len > 0)
+        snprintf(ret_place + n, OUTPUT_PLACE_BYTES - (size_t)n, ".%zu",
+                 stamps.len);
     text_addspan(&output->waiting, bytes);
-    output->segment_bytes += bytes.len;
+    text_addspan(&output->waiting, stamps);
+    output->segment_bytes += bytes.len + stamps.len;
     return true;
 }
 
@@ -183,11 +188,23 @@ static bool file_name_is_ours(struct span name) {
            place_numbers(name, three);
 }
 
+/* SEGMENT.OFFSET.BYTES, and perhaps how many bytes of stamps follow. */
+static bool segment_numbers(struct span place, uint64_t ret[4]) {
+    struct span part;
+    ret[3] = 0;
+    for (int i = 0; i < 4; i++)
+        if (!span_cut(&place, '.', &part))
+            return i == 3;
+        else if (!span_u64(part, &ret[i]) || ret[i] > INT64_MAX / 2)
+            return false;
+    return place.p == NULL;
+}
+
 static bool find_in_segment(struct output *output, struct span place,
                             int *ret_fd, off_t *ret_offset, uint64_t *ret_bytes,
                             struct err *err) {
-    uint64_t three[3];
-    if (!place_numbers(place, three) || three[1] > INT64_MAX / 2)
+    uint64_t three[4];
+    if (!segment_numbers(place, three))
         return err_set(err, ERR_DATA, "'%.*s' is not a place of an output",
                        (int)place.len, place.p);
     char name[32];
@@ -237,9 +254,9 @@ bool output_find(struct output *output, struct span place, int *ret_fd,
     return true;
 }
 
-/* "…/NAME.zst" behind the place of NAME. */
-static bool packed_name(struct span place, const char *ending,
-                        struct text *ret_name, struct err *err) {
+/* "NAME" and an ending, from the place of NAME. */
+static bool file_name(struct span place, const char *ending,
+                      struct text *ret_name, struct err *err) {
     struct span name = {place.p + 1, place.len - 1};
     if (place.len < 2 || place.p[0] != 'f' || !file_name_is_ours(name))
         return err_set(err, ERR_DATA, "'%.*s' is not a place of an output file",
@@ -249,10 +266,40 @@ static bool packed_name(struct span place, const char *ending,
     return true;
 }
 
+static int stamps_in_segment(struct output *output, struct span place,
+                             off_t *ret_first, uint64_t *ret_bytes) {
+    uint64_t four[4];
+    char name[32];
+    if (!segment_numbers(place, four) || four[3] == 0)
+        return -1;
+    snprintf(name, sizeof(name), "%" PRIu64, four[0]);
+    *ret_first = (off_t)(four[1] + four[2]);
+    *ret_bytes = four[3];
+    return openat(output->segments_fd, name, O_RDONLY | O_CLOEXEC);
+}
+
+int output_stamps_open(struct output *output, struct span place,
+                       off_t *ret_first, uint64_t *ret_bytes) {
+    CLEANUP(text_clear) struct text name = TEXT_INIT;
+    struct stat st;
+    if (place.len > 1 && place.p[0] == 's')
+        return stamps_in_segment(output, span_make(place.p + 1, place.len - 1),
+                                 ret_first, ret_bytes);
+    if (!file_name(place, ".stamps", &name, NULL))
+        return -1;
+    int fd = openat(output->files_fd, text_string(&name),
+                    O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
+    if (fd < 0 || fstat(fd, &st) < 0)
+        return fd;
+    *ret_first = 0;
+    *ret_bytes = (uint64_t)st.st_size;
+    return fd;
+}
+
 static bool view_packed(struct output *output, struct span place,
                         struct output_view *view, struct err *err) {
     CLEANUP(text_clear) struct text name = TEXT_INIT;
-    if (!packed_name(place, ".zst", &name, err))
+    if (!file_name(place, ".zst", &name, err))
         return false;
     view->fd = openat(output->files_fd, text_string(&name),
                       O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
@@ -310,9 +357,9 @@ static bool replace(struct output *output, const char *plain,
 bool output_pack(struct output *output, struct span place, struct err *err) {
     CLEANUP(text_clear)
     struct text plain = TEXT_INIT, packed = TEXT_INIT, half = TEXT_INIT;
-    if (!packed_name(place, "", &plain, err) ||
-        !packed_name(place, ".zst", &packed, err) ||
-        !packed_name(place, ".half", &half, err))
+    if (!file_name(place, "", &plain, err) ||
+        !file_name(place, ".zst", &packed, err) ||
+        !file_name(place, ".half", &half, err))
         return false;
     CLEANUP(fd_close)
     int from = openat(output->files_fd, text_string(&plain),
@@ -337,20 +384,19 @@ bool output_pack(struct output *output, struct span place, struct err *err) {
     return false;
 }
 
+static bool remove_file(struct output *output, struct span place,
+                        const char *ending, struct err *err) {
+    CLEANUP(text_clear) struct text name = TEXT_INIT;
+    return file_name(place, ending, &name, err) &&
+           (unlinkat(output->files_fd, text_string(&name), 0) == 0 ||
+            errno == ENOENT ||
+            err_errno(err, errno, "cannot remove output '%s'",
+                      text_string(&name)));
+}
+
 bool output_remove(struct output *output, struct span place, struct err *err) {
-    if (place.len < 2 || place.p[0] != 'f')
-        return true;
-    struct span rest = {place.p + 1, place.len - 1};
-    if (!file_name_is_ours(rest))
-        return err_set(err, ERR_DATA, "'%.*s' is not a place of an output",
-                       (int)place.len, place.p);
-    CLEANUP(free_string) char *name = span_string(rest);
-    if (unlinkat(output->files_fd, name, 0) < 0 && errno != ENOENT)
-        return err_errno(err, errno, "cannot remove output '%s'", name);
-    CLEANUP(text_clear) struct text packed = TEXT_INIT;
-    text_addf(&packed, "%s.zst", name);
-    if (unlinkat(output->files_fd, text_string(&packed), 0) < 0 &&
-        errno != ENOENT)
-        return err_errno(err, errno, "cannot remove output '%s'", name);
-    return true;
+    return place.len < 2 || place.p[0] != 'f' ||
+           (remove_file(output, place, "", err) &&
+            remove_file(output, place, ".zst", err) &&
+            remove_file(output, place, ".stamps", err));
 }

@@ -6,7 +6,9 @@
  * by its place, a short text kept with the attempt in the registry:
  *
  *     s<segment>.<offset>.<bytes>     bytes within segments/<segment>
- *     f<name>                         the file files/<name>
+ *     s<segment>.<offset>.<bytes>.<b> the same, with b bytes of stamps behind
+ *     f<name>                         the file files/<name>, and its stamps
+ *                                     (os/stamp.h) in files/<name>.stamps
  *     ""                              there was none
  *
  * A segment is closed at OUTPUT_SEGMENT_BYTES; nothing in it ever changes. */
@@ -30,9 +32,9 @@ bool output_open(int base_fd, bool write, struct output **ret_output,
                  struct err *err);
 void output_close(struct output *output); /* flushes; NULL is fine */
 
-/* Adds a small output; its place is written to ret_place at once, the bytes
- * leave with output_flush. */
-bool output_add(struct output *output, struct span bytes,
+/* Adds a small output and its stamps, if it has any; its place is written to
+ * ret_place at once, the bytes leave with output_flush. */
+bool output_add(struct output *output, struct span bytes, struct span stamps,
                 char ret_place[OUTPUT_PLACE_BYTES], struct err *err);
 /* Writes what was added. The descriptor to be synced before the results are
  * committed (store_sync_first), or -1 when nothing was written. */
@@ -65,6 +67,11 @@ void output_view_close(struct output_view *view);
 /* Like pread, `at` from its own beginning. */
 ssize_t output_view_read(const struct output_view *view, uint64_t at,
                          char *block, size_t bytes);
+
+/* The stamps of an output. -1: it has none, or they cannot be read. They may
+ * grow as long as the output does. */
+int output_stamps_open(struct output *output, struct span place,
+                       off_t *ret_first, uint64_t *ret_bytes);
 
 /* An output in a file of its own, to which nothing will be added, is packed
  * (os/packed.h); it keeps its place. From any thread; may take long. */

@@ -138,7 +138,8 @@ static void end_output(struct worker *worker, const struct guard_end *from,
             log_packer_add(worker->packer, end->place);
         return;
     }
-    if (!output_add(worker->options.output, from->output, place, &err)) {
+    if (!output_add(worker->options.output, from->output, from->stamps, place,
+                    &err)) {
         log_error("cannot keep the output of attempt %" PRIu64 ": %s",
                   running->handle, err.text);
         end->lost_output = true;
@@ -261,6 +262,7 @@ static void runner_start(void *ctx, const struct run_order *order) {
         .outside_slots = order->probe || order->members,
         .timeout_ms = line.timeout_ms,
         .output_path = order->probe ? NULL : text_string(&path),
+        .streams = !order->probe,
         .output_max = (uint64_t)worker->config->queue.log_limit_bytes,
     };
     struct task_start task = {

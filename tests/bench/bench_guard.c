@@ -42,7 +42,8 @@ static void start_one(struct bench *bench) {
                                 .mask = 022,
                                 .stdin_fd = -1,
                                 .status_fd = bench->pipes,
-                                .progress_fd = bench->pipes};
+                                .progress_fd = bench->pipes,
+                                .streams = bench->pipes};
     guard_start(bench->guard, &start);
 }
 

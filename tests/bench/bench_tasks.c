@@ -109,6 +109,7 @@ static void start(struct bench *bench, char *const *argv, const char *output) {
                                 .envp = envp,
                                 .mask = 022,
                                 .stdin_fd = -1,
+                                .streams = true,
                                 .progress_fd = true,
                                 .output_path = output,
                                 .output_max = UINT64_MAX / 4};

@@ -17,7 +17,7 @@ NET_S = 90
 # What is compiled into the guard's own work.
 PARTS = ("guard_capture guard_desk guard_frame guard_launch guard_launcher "
          "guard_lease guard_main guard_pace guard_task guard_watch cgroup process rights "
-         "spawn").split()
+         "spawn stamp").split()
 # Everything it may ask of the C library and of the rooms below. A name is added
 # here on purpose, or not at all: no sockets, no names to be resolved, no
 # libraries to be loaded, no shell.
@@ -43,7 +43,7 @@ MAY_CALL = set("""
 """.split())
 OURS = re.compile(
     r"^(capture|cgroup|clock|desk|err|guard|heap|launcher|list|mem|mono|process"
-    r"|rights|span|spawn|task|text|wall|watch|pace)_")
+    r"|rights|span|spawn|stamp|stamps|task|text|wall|watch|pace)_")
 COMPILERS = re.compile(
     r"^(__asan|__ubsan|__sanitizer|__lsan|__gcov|llvm_gcov|__stack_chk|_GLOBAL_"
     r"|__start_|__stop_|asan_|__llvm|__odr_asan|__memcpy_chk|__.*_chk$)")

@@ -2,6 +2,8 @@
 #include "support/test.h"
 
 #include <fcntl.h>
+#include <signal.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -18,22 +20,63 @@ static int set_up(void **state) {
 static int tear_down(void **state) {
     (void)state;
     unlinkat(dir_fd, "out", 0);
+    unlinkat(dir_fd, "out.stamps", 0);
     return close(dir_fd);
 }
 
 static void add(struct capture *capture, const char *text) {
-    capture_add(capture, text, strlen(text));
+    capture_add(capture, STAMP_OUT, 0, text, strlen(text));
+}
+
+static size_t read_name(const char *name, char *text, size_t most) {
+    int fd = openat(dir_fd, name, O_RDONLY | O_CLOEXEC);
+    ssize_t n = fd < 0 ? -1 : read(fd, text, most);
+    if (fd >= 0)
+        close(fd);
+    text[n < 0 ? 0 : n] = '\0';
+    return n < 0 ? SIZE_MAX : (size_t)n;
 }
 
 static char *content(void) {
     static char text[65536];
-    int fd = openat(dir_fd, "out", O_RDONLY | O_CLOEXEC);
-    if (fd < 0)
-        return NULL;
-    ssize_t n = read(fd, text, sizeof text - 1);
-    close(fd);
-    text[n < 0 ? 0 : n] = '\0';
-    return text;
+    return read_name("out", text, sizeof text - 1) == SIZE_MAX ? NULL : text;
+}
+
+/* Stamped ones: "o" comes from standard output, "E" from standard error. */
+static void add_stamped(struct capture *capture, enum stamp_stream stream,
+                        int64_t ms, size_t bytes) {
+    char text[4096];
+    memset(text, stream == STAMP_OUT ? 'o' : 'E', bytes);
+    capture_add(capture, stream, ms, text, bytes);
+}
+
+/* Every byte has the origin it looks like; how many have one. */
+static size_t check_origins(struct span text, struct span coded) {
+    static const char letters[] = {[STAMP_OUT] = 'o', [STAMP_ERR] = 'E'};
+    struct stamp_walk walk = {0};
+    struct stamp run;
+    size_t at = 0;
+    while (stamp_take(&walk, &coded, &run)) {
+        assert_true(run.bytes <= text.len - at);
+        for (size_t i = 0; i < run.bytes && run.stream <= STAMP_ERR; i++)
+            assert_int_equal(text.p[at + i], letters[run.stream]);
+        if (run.stream == STAMP_OURS)
+            assert_non_null(memmem(text.p + at, run.bytes, "pointsman: ", 11));
+        at += (size_t)run.bytes;
+    }
+    assert_int_equal(coded.len, 0);
+    return at;
+}
+
+static size_t check_files(void) {
+    static char text[65536], coded[65536];
+    size_t bytes = read_name("out", text, sizeof text - 1);
+    size_t coded_bytes = read_name("out.stamps", coded, sizeof coded - 1);
+    assert_true(bytes < sizeof text && coded_bytes < sizeof coded);
+    size_t known =
+        check_origins(span_make(text, bytes), span_make(coded, coded_bytes));
+    assert_true(known <= bytes);
+    return bytes - known;
 }
 
 static void little_stays_in_memory(void **state) {
@@ -112,7 +155,7 @@ static void tail_is_right_for_every_size_of_piece(void **state) {
         capture_init(&capture, dir_fd, "out", 4, 40);
         for (size_t at = 0; at < sizeof all; at += piece) {
             size_t bytes = sizeof all - at < piece ? sizeof all - at : piece;
-            capture_add(&capture, all + at, bytes);
+            capture_add(&capture, STAMP_OUT, 0, all + at, bytes);
         }
         capture_finish(&capture);
         char *text = content();
@@ -141,6 +184,100 @@ static void missing_directory_costs_output_only(void **state) {
     capture_clear(&capture);
 }
 
+static void little_is_stamped_in_memory(void **state) {
+    (void)state;
+    struct capture capture;
+    capture_init(&capture, dir_fd, "out", 0, 0);
+    capture_stamp(&capture);
+    add_stamped(&capture, STAMP_OUT, 1000, 3);
+    add_stamped(&capture, STAMP_ERR, 1000, 2);
+    add_stamped(&capture, STAMP_OUT, 1005, 1);
+    capture_finish(&capture);
+    assert_true(span_is(capture_inline(&capture), "oooEEo"));
+    assert_int_equal(
+        check_origins(capture_inline(&capture), capture_stamps(&capture)), 6);
+    assert_int_equal(faccessat(dir_fd, "out.stamps", F_OK, 0), -1);
+    capture_clear(&capture);
+}
+
+static void stamps_of_a_file_can_be_followed(void **state) {
+    (void)state;
+    struct capture capture;
+    capture_init(&capture, dir_fd, "out", 8, 0);
+    capture_stamp(&capture);
+    add_stamped(&capture, STAMP_OUT, 1000, 3);
+    add_stamped(&capture, STAMP_ERR, 1001, 3);
+    assert_null(content());
+    capture_spill(&capture);
+    capture_settle(&capture);
+    assert_int_equal(check_files(), 0);
+    add_stamped(&capture, STAMP_ERR, 1001, 9);
+    assert_int_equal(check_files(), 9);
+    capture_settle(&capture);
+    assert_int_equal(check_files(), 0);
+    assert_string_equal(content(), "oooEEEEEEEEEEEE");
+    capture_finish(&capture);
+    assert_int_equal(check_files(), 0);
+    assert_int_equal(capture_stamps(&capture).len, 0);
+    capture_clear(&capture);
+}
+
+/* Head, our words, tail: each keeps its origin, whatever the pieces. */
+static void stamps_of_head_and_tail_are_right(void **state) {
+    (void)state;
+    for (size_t piece = 1; piece < 400; piece += 7) {
+        struct capture capture;
+        capture_init(&capture, dir_fd, "out", 100, 4000);
+        capture_stamp(&capture);
+        for (size_t i = 0; i < 20000 / piece; i++) {
+            add_stamped(&capture, i % 3 == 0 ? STAMP_ERR : STAMP_OUT,
+                        (int64_t)i, piece);
+            capture_settle(&capture);
+        }
+        capture_finish(&capture);
+        assert_int_equal(check_files(), 0);
+        assert_non_null(strstr(content(), "left out here]"));
+        capture_clear(&capture);
+        unlinkat(dir_fd, "out", 0);
+        unlinkat(dir_fd, "out.stamps", 0);
+    }
+}
+
+/* A file that may not grow takes a part, then nothing: as a full disk does. */
+static void full_disk_leaves_stamps_that_fit(void **state) {
+    (void)state;
+    struct rlimit before, few;
+    getrlimit(RLIMIT_FSIZE, &before);
+    signal(SIGXFSZ, SIG_IGN);
+    for (rlim_t most = 1; most < 700; most += 13) {
+        struct capture capture;
+        capture_init(&capture, dir_fd, "out", 100, 0);
+        capture_stamp(&capture);
+        few = (struct rlimit){most, before.rlim_max};
+        setrlimit(RLIMIT_FSIZE, &few);
+        for (int64_t i = 0; i < 60; i++) {
+            add_stamped(&capture, i % 2 == 0 ? STAMP_OUT : STAMP_ERR, i, 10);
+            capture_settle(&capture);
+        }
+        setrlimit(RLIMIT_FSIZE, &before);
+        add_stamped(&capture, STAMP_OUT, 100, 10);
+        capture_finish(&capture);
+        char coded[4096], text[4096];
+        size_t bytes = read_name("out", text, sizeof text - 1);
+        size_t coded_bytes = read_name("out.stamps", coded, sizeof coded - 1);
+        struct stamp_walk walk = {0};
+        struct span rest = span_make(coded, coded_bytes), whole = rest;
+        struct stamp run;
+        while (stamp_take(&walk, &rest, &run))
+            continue;
+        whole.len -= rest.len;
+        assert_true(check_origins(span_make(text, bytes), whole) <= bytes);
+        capture_clear(&capture);
+        unlinkat(dir_fd, "out", 0);
+        unlinkat(dir_fd, "out.stamps", 0);
+    }
+}
+
 #define CASE(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 
 int main(void) {
@@ -152,6 +289,10 @@ int main(void) {
         CASE(at_the_limit_nothing_is_cut),
         CASE(tail_is_right_for_every_size_of_piece),
         CASE(missing_directory_costs_output_only),
+        CASE(little_is_stamped_in_memory),
+        CASE(stamps_of_a_file_can_be_followed),
+        CASE(stamps_of_head_and_tail_are_right),
+        CASE(full_disk_leaves_stamps_that_fit),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -47,8 +47,8 @@ static void small_outputs_share_a_segment(void **state) {
     int sync_fd;
     char one[OUTPUT_PLACE_BYTES], two[OUTPUT_PLACE_BYTES];
     assert_true(output_open(base_fd, true, &output, &err));
-    assert_true(output_add(output, SPAN("hello\n"), one, &err));
-    assert_true(output_add(output, SPAN("world\n"), two, &err));
+    assert_true(output_add(output, SPAN("hello\n"), (struct span){0}, one, &err));
+    assert_true(output_add(output, SPAN("world\n"), (struct span){0}, two, &err));
     assert_true(output_flush(output, &sync_fd, &err));
     assert_true(sync_fd >= 0);
     assert_place_holds(output, one, "hello\n");
@@ -64,7 +64,7 @@ static void no_output_has_no_place_and_makes_no_segment(void **state) {
     struct err err;
     char place[OUTPUT_PLACE_BYTES] = "x";
     assert_true(output_open(base_fd, true, &output, &err));
-    assert_true(output_add(output, (struct span){0}, place, &err));
+    assert_true(output_add(output, (struct span){0}, (struct span){0}, place, &err));
     assert_string_equal(place, "");
     output_close(output);
 }
@@ -77,8 +77,8 @@ static void two_writers_never_share_a_segment(void **state) {
     char one[OUTPUT_PLACE_BYTES], two[OUTPUT_PLACE_BYTES];
     assert_true(output_open(base_fd, true, &a, &err));
     assert_true(output_open(base_fd, true, &b, &err));
-    assert_true(output_add(a, SPAN("from a"), one, &err));
-    assert_true(output_add(b, SPAN("from b"), two, &err));
+    assert_true(output_add(a, SPAN("from a"), (struct span){0}, one, &err));
+    assert_true(output_add(b, SPAN("from b"), (struct span){0}, two, &err));
     assert_true(output_flush(b, &sync_fd, &err));
     assert_true(output_flush(a, &sync_fd, &err));
     assert_place_holds(b, one, "from a");
@@ -117,7 +117,7 @@ static void a_place_that_is_none_is_refused(void **state) {
         "f",
         "x1.2.3",
         "s1.2",
-        "s1.2.3.4",
+        "s1.2.3.4.5",
         "s-1.2.3",
         "f../../x",
         "f1/2.3",

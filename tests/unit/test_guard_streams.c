@@ -1,0 +1,233 @@
+/* Standard output and standard error, each with a pipe of its own. */
+#include "support/guard_world.h"
+
+#include "os/stamp.h"
+
+/* An end whose output and stamps are looked at while they are there. */
+struct told {
+    struct world *world;
+    char *text[STAMP_STREAMS]; /* of each stream, one after the other */
+    size_t runs, known;
+};
+
+static struct told told;
+
+static void add_text(enum stamp_stream stream, struct span piece) {
+    CLEANUP(text_clear) struct text text = TEXT_INIT;
+    text_adds(&text, told.text[stream] == NULL ? "" : told.text[stream]);
+    text_addspan(&text, piece);
+    free(told.text[stream]);
+    told.text[stream] = span_string(text_span(&text));
+}
+
+static void look(struct span output, struct span coded) {
+    struct stamp_walk walk = {0};
+    struct stamp run;
+    told.runs = told.known = 0;
+    for (size_t i = 0; i < STAMP_STREAMS; i++) {
+        free(told.text[i]);
+        told.text[i] = span_string(SPAN(""));
+    }
+    while (stamp_take(&walk, &coded, &run)) {
+        assert_true(run.bytes <= output.len - told.known);
+        add_text(run.stream, span_make(output.p + told.known, run.bytes));
+        told.known += run.bytes;
+        told.runs++;
+    }
+    assert_int_equal(coded.len, 0);
+    assert_int_equal(told.known, output.len);
+}
+
+static void on_told(void *ctx, const struct guard_end *end) {
+    if (!end->output_in_file)
+        look(end->output, end->stamps);
+    on_ended(ctx, end);
+}
+
+static int set_up_told(void **state, const char *cgroup_root) {
+    static const struct guard_events told_events = {.started = on_started,
+                                                    .progress = on_progress,
+                                                    .usage = on_usage,
+                                                    .ended = on_told,
+                                                    .lost = on_lost};
+    struct world *world = world_new(cgroup_root);
+    struct guard_options options = {.base_fd = world->base_fd,
+                                    .role = "test",
+                                    .life_path = "life",
+                                    .cgroup_root = cgroup_root,
+                                    .launchers = 2};
+    struct err err = {0};
+    if (!guard_open(&world->loop, &options, &told_events, world, &world->guard,
+                    &err))
+        fail_msg("%s", err.text);
+    *state = world;
+    return 0;
+}
+
+static int set_up_streams(void **state) {
+    return set_up_told(state, NULL);
+}
+
+static int set_up_streams_groups(void **state) {
+    return set_up_told(state, "");
+}
+
+static int tear_down_streams(void **state) {
+    for (size_t i = 0; i < STAMP_STREAMS; i++) {
+        free(told.text[i]);
+        told.text[i] = NULL;
+    }
+    return tear_down(state);
+}
+
+static struct guard_start apart(uint64_t id, char *const *argv) {
+    struct guard_start start = task(id, argv);
+    start.streams = true;
+    start.output_path = "out";
+    return start;
+}
+
+static void each_byte_has_the_stream_it_was_written_to(void **state) {
+    struct world *world = *state;
+    struct guard_start start =
+        apart(1, SH("echo one; echo two >&2; echo three"));
+    guard_start(world->guard, &start);
+    struct seen *seen = world_run(world, 1, 1);
+    assert_int_equal(seen->end.exit_code, 0);
+    assert_string_equal(told.text[STAMP_OUT], "one\nthree\n");
+    assert_string_equal(told.text[STAMP_ERR], "two\n");
+}
+
+/* Many at once use pipes that others had: nothing of one comes to another. */
+static void used_pipes_are_empty(void **state) {
+    struct world *world = *state;
+    for (uint64_t id = 1; id <= 300; id++) {
+        struct guard_start start =
+            apart(id, id % 3 == 0 ? SH("echo out; echo err >&2") : SH(":"));
+        start.output_path = NULL;
+        start.status_fd = start.progress_fd = true;
+        guard_start(world->guard, &start);
+    }
+    world_run(world, 300, 1);
+    for (uint64_t id = 1; id <= 300; id++) {
+        const char *output = world->seen[id].output;
+        if (id % 3 != 0)
+            assert_string_equal(output, "");
+        else
+            assert_true(strcmp(output, "out\nerr\n") == 0 ||
+                        strcmp(output, "err\nout\n") == 0);
+    }
+}
+
+static void without_streams_both_go_one_way(void **state) {
+    struct world *world = *state;
+    struct guard_start start =
+        task(1, SH("echo one; echo two >&2; echo three"));
+    guard_start(world->guard, &start);
+    world->wanted = 1;
+    uv_run(&world->loop, UV_RUN_DEFAULT);
+    assert_string_equal(world->seen[1].output, "one\ntwo\nthree\n");
+}
+
+static void large_output_has_its_stamps_beside_it(void **state) {
+    struct world *world = *state;
+    struct guard_start start =
+        apart(1, SH("seq 1 20000; seq 1 20000 >&2; echo end; echo END >&2"));
+    guard_start(world->guard, &start);
+    struct seen *seen = world_run(world, 1, 1);
+    assert_true(seen->end.output_in_file);
+    size_t bytes, coded_bytes;
+    char *text = read_file(world->dir, "out", &bytes);
+    char *coded = read_file(world->dir, "out.stamps", &coded_bytes);
+    look(span_make(text, bytes), span_make(coded, coded_bytes));
+    assert_non_null(strstr(told.text[STAMP_OUT], "\n20000\nend\n"));
+    assert_non_null(strstr(told.text[STAMP_ERR], "\n20000\nEND\n"));
+    assert_int_equal(strlen(told.text[STAMP_OUT]),
+                     strlen(told.text[STAMP_ERR]));
+    free(text);
+    free(coded);
+}
+
+/* Both wait when the lines of both are too many. */
+static void both_streams_pay_for_their_lines(void **state) {
+    struct world *world = *state;
+    struct guard_start start =
+        apart(1, SH("seq 1 150; seq 151 300 >&2; seq 301 400; date +%s"));
+    start.output_lines = 200;
+    guard_start(world->guard, &start);
+    struct seen *seen = world_run(world, 1, 1);
+    size_t bytes, coded_bytes;
+    if (!seen->end.output_in_file)
+        return;
+    char *text = read_file(world->dir, "out", &bytes);
+    char *coded = read_file(world->dir, "out.stamps", &coded_bytes);
+    look(span_make(text, bytes), span_make(coded, coded_bytes));
+    assert_non_null(strstr(told.text[STAMP_ERR], "151\n152\n"));
+    assert_non_null(strstr(told.text[STAMP_OUT], "\n400\n"));
+    assert_true(seen->end.run_ns >= NS_PER_S);
+    free(text);
+    free(coded);
+}
+
+/* Whoever has one of them keeps the task from its end, for a moment. */
+static void background_that_holds_standard_error_is_seen(void **state) {
+    struct world *world = *state;
+    struct guard_start start = apart(
+        1,
+        SH("(exec >&-; trap '' HUP; while :; do sleep 1; done) & echo gone"));
+    guard_start(world->guard, &start);
+    struct seen *seen = world_run(world, 1, 1);
+    assert_string_equal(told.text[STAMP_OUT], "gone\n");
+    assert_true(seen->end.leftovers);
+    assert_false(seen->end.survivors);
+}
+
+/* What is still being written when the first process is gone is read. */
+static void last_words_of_others_are_read(void **state) {
+    struct world *world = *state;
+    struct guard_start start =
+        apart(1, SH("(sleep 0.02; echo late >&2; echo later) & echo first"));
+    guard_start(world->guard, &start);
+    struct seen *seen = world_run(world, 1, 1);
+    assert_string_equal(told.text[STAMP_OUT], "first\nlater\n");
+    assert_string_equal(told.text[STAMP_ERR], "late\n");
+    assert_false(seen->end.leftovers);
+}
+
+static void closed_streams_do_no_harm(void **state) {
+    struct world *world = *state;
+    struct guard_start start =
+        apart(1, SH("exec 2>&-; echo one; sleep 0.3; exec >&-; sleep 0.1"));
+    guard_start(world->guard, &start);
+    struct seen *seen = world_run(world, 1, 1);
+    assert_int_equal(seen->end.exit_code, 0);
+    size_t bytes;
+    char *text = read_file(world->dir, "out", &bytes);
+    assert_string_equal(text, "one\n");
+    free(text);
+}
+
+#define BOTH(story)                                                            \
+    cmocka_unit_test_setup_teardown(story, set_up_streams, tear_down_streams), \
+    {                                                                          \
+        .name = #story "_in_groups", .test_func = story,                       \
+        .setup_func = set_up_streams_groups,                                   \
+        .teardown_func = tear_down_streams                                     \
+    }
+
+int main(int argc, char **argv) {
+    int status = world_verbs(argc, argv);
+    if (status >= 0)
+        return status;
+    const struct CMUnitTest tests[] = {
+        BOTH(each_byte_has_the_stream_it_was_written_to),
+        CASE(used_pipes_are_empty),
+        CASE(without_streams_both_go_one_way),
+        BOTH(large_output_has_its_stamps_beside_it),
+        BOTH(both_streams_pay_for_their_lines),
+        BOTH(background_that_holds_standard_error_is_seen),
+        BOTH(last_words_of_others_are_read),
+        BOTH(closed_streams_do_no_harm),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
