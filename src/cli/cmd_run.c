@@ -3,6 +3,7 @@
  * when another `run` hosts them already, this one joins it. */
 #include "cli/interrupt.h"
 #include "cli/reach.h"
+#include "cli/streams.h"
 #include "cli/submission_line.h"
 #include "cli/talk.h"
 
@@ -137,29 +138,19 @@ static bool go_on(struct run *run, struct err *err) {
 
 /* ---- following ----------------------------------------------------------- */
 
-struct following {
-    uint64_t bytes; /* of the output shown so far */
-};
-
-static bool to_stdout(void *ctx, struct span bytes) {
-    struct following *following = ctx;
-
-    following->bytes += bytes.len;
-    return talk_out(bytes) && fflush(stdout) == 0;
-}
-
 /* Until the job has ended. An interrupt breaks the stream; it goes on where it
  * was, but attempts that ended before are not shown again. */
 static bool follow(struct run *run, struct err *err) {
-    struct following following = {0};
+    struct streams streams = {0};
 
     for (;;) {
         struct err why = {0};
         const char *uri = arena_printf(
-            &run->call->arena, "/api/v1/jobs/%s/logs?follow=1&offset=%" PRIu64,
-            run->id, following.bytes);
+            &run->call->arena,
+            "/api/v1/jobs/%s/logs?follow=1&frames=1&offset=%" PRIu64, run->id,
+            streams.passed);
         if (client_stream(run->client, API_GET, uri, (struct span){0},
-                          to_stdout, &following, &why))
+                          streams_take, &streams, &why))
             return true;
         if (why.kind != ERR_INTERRUPTED) {
             *err = why;
@@ -167,6 +158,7 @@ static bool follow(struct run *run, struct err *err) {
         }
         if (!go_on(run, err))
             return false;
+        streams_resume(&streams);
     }
 }
 

@@ -68,7 +68,19 @@ static bool to_stdout(void *ctx, struct span bytes) {
 /* With --json each line of the output is an object. */
 struct log_lines {
     uint64_t line;
+    bool times; /* time and stream stand in front, "-" when not known */
 };
+
+static void add_word(struct json *json, const char *key, struct span *line) {
+    struct span word = {0};
+
+    (void)span_cut(line, ' ', &word);
+    json_key(json, key);
+    if (span_is(word, "-"))
+        json_null(json);
+    else
+        json_span(json, word);
+}
 
 static bool log_line(void *ctx, struct span line) {
     struct log_lines *lines = ctx;
@@ -79,6 +91,10 @@ static bool log_line(void *ctx, struct span line) {
     json_object(&json);
     json_key(&json, "line");
     json_i64(&json, (int64_t)++lines->line);
+    if (lines->times) {
+        add_word(&json, "time", &line);
+        add_word(&json, "stream", &line);
+    }
     json_key(&json, "text");
     json_span(&json, line);
     json_end(&json);
@@ -143,10 +159,10 @@ static void show_attempt(struct span line, struct arena *arena) {
 }
 
 int cmd_logs(struct call *call) {
-    static const char *const passed[] = {"attempt", "node", "tail", "lines",
-                                         "grep"};
+    static const char *const passed[] = {"attempt", "node", "tail",
+                                         "lines",   "grep", "stream"};
     struct client *client = NULL;
-    struct log_lines numbered = {0};
+    struct log_lines numbered = {.times = call_has(call, "times")};
     struct client_lines lines = {.line = log_line, .ctx = &numbered};
     struct uri_text uri;
     struct err err = {0};
@@ -163,6 +179,7 @@ int cmd_logs(struct call *call) {
     for (size_t i = 0; i < COUNT(passed); i++)
         uri_add(&uri, passed[i], call_value(call, passed[i]));
     uri_add(&uri, "follow", call_has(call, "follow") ? "1" : NULL);
+    uri_add(&uri, "times", numbered.times ? "1" : NULL);
     uri_add(&uri, "fold", call_has(call, "ignore-case") ? "1" : NULL);
     bool ok =
         client_stream(client, API_GET, text_string(&uri.text), (struct span){0},

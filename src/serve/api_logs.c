@@ -12,6 +12,7 @@
 #include "os/fd.h"
 #include "os/output.h"
 #include "serve/log_filter.h"
+#include "serve/log_origin.h"
 #include "wire/line_index.h"
 
 enum { LOG_BLOCK_BYTES = 64 << 10, LOG_BLOCKS = 16 };
@@ -44,12 +45,19 @@ struct log {
     bool by_lines;
     uint64_t skip_lines, lines_left;
     struct log_filter filter;
+
+    bool wants_origin; /* of each byte: stream and time */
+    struct log_origin origin;
+    struct log_tail origin_tail;
+    uint64_t late_at, late_bytes; /* bytes without stamps were met there, with
+                                     so many bytes of stamps */
 };
 
 static void log_clear(struct api_call *call) {
     struct log *log = call->state;
 
     output_view_close(&log->view);
+    log_origin_close(&log->origin);
     free(log->queue);
     log_filter_clear(&log->filter);
     map_clear(&log->listed);
@@ -149,9 +157,13 @@ static bool log_open(struct api_call *call, struct log *log, struct err *err) {
                  log->num, log->now.task, log->now.attempt);
         where = span_of(place);
     }
-    if (where.len == 0 ||
-        output_view_open(call->api->options.output, where, &log->view, err))
+    if (where.len == 0)
         return true;
+    if (output_view_open(call->api->options.output, where, &log->view, err)) {
+        if (log->wants_origin)
+            log_origin_open(&log->origin, call->api->options.output, where);
+        return true;
+    }
     if (!log->grows || err->kind != ERR_NO_JOB)
         return false;
     err_clear(err);
@@ -231,11 +243,58 @@ static struct span pick_lines(struct log *log, struct span bytes) {
     return bytes;
 }
 
+/* Bytes of a growing output whose stamps are not there are waited for, once:
+ * when no more stamps came by the next time, there will be none. */
+static bool log_waits(struct log *log) {
+    if (!log->grows || log->origin.fd < 0)
+        return false;
+    bool again =
+        log->late_at == log->at && log->late_bytes == log->origin.bytes;
+    log->late_at = log->at;
+    log->late_bytes = log->origin.bytes;
+    return !again;
+}
+
+/* The run that comes next, not beyond what may be sent. False: not now. */
+static bool log_run(struct api_call *call, struct log *log,
+                    struct stamp *ret_run) {
+    uint64_t end = log->end < log->view.bytes ? log->end : log->view.bytes;
+
+    *ret_run = (struct stamp){.bytes = end > log->at ? end - log->at : 0,
+                              .stream = STAMP_UNKNOWN};
+    if (!log->wants_origin || ret_run->bytes == 0)
+        return true;
+    switch (log_origin_find(&log->origin, log->at, ret_run)) {
+    case LOG_ORIGIN_MORE:
+        api_turn_in(call, 0);
+        return false;
+    case LOG_ORIGIN_NONE:
+        *ret_run =
+            (struct stamp){.bytes = end - log->at, .stream = STAMP_UNKNOWN};
+        return !log_waits(log);
+    case LOG_ORIGIN_FOUND:
+        break;
+    }
+    if (ret_run->bytes > end - log->at)
+        ret_run->bytes = end - log->at;
+    return true;
+}
+
 static void send_some(struct api_call *call, struct log *log) {
     static char block[LOG_BLOCK_BYTES];
+    uint64_t stop = log->at + LOG_BLOCKS * LOG_BLOCK_BYTES;
 
-    for (unsigned i = 0; i < LOG_BLOCKS && call->out.len < API_OUT_BYTES; i++) {
-        uint64_t most = log->end > log->at ? log->end - log->at : 0;
+    while (log->at < stop && call->out.len < API_OUT_BYTES) {
+        struct stamp run;
+        if (!log_run(call, log, &run))
+            return;
+        if (log->filter.one_stream && !log->by_lines &&
+            log_origin_shown(run.stream) != log->filter.stream) {
+            log->at += run.bytes;
+            if (run.bytes > 0)
+                continue;
+        }
+        uint64_t most = run.bytes;
         size_t bytes = most < sizeof(block) ? (size_t)most : sizeof(block);
         ssize_t got = bytes == 0 || log->lines_left == 0
                           ? 0
@@ -248,7 +307,7 @@ static void send_some(struct api_call *call, struct log *log) {
         struct span piece = span_make(block, (size_t)got);
         if (log->by_lines)
             piece = pick_lines(log, piece);
-        log_filter_add(&log->filter, piece, &call->out);
+        log_filter_add(&log->filter, &run, piece, &call->out);
     }
     if (call->out.len == 0)
         api_turn_in(call, 0);
@@ -269,6 +328,10 @@ static bool log_next(struct log *log) {
     log->now = log->queue[log->next++];
     log->at = log->offset;
     log->placed = false;
+    log->filter.skip = 0;
+    log->late_at = UINT64_MAX;
+    log->origin_tail =
+        (struct log_tail){.stream = log->filter.stream, .lines = log->tail};
     return true;
 }
 
@@ -277,7 +340,11 @@ static bool log_place(struct api_call *call, struct log *log) {
     struct log_name name = {log->num, log->now.task, log->now.attempt};
     struct line_place place;
 
-    if (log->tail != UINT64_MAX) {
+    if (log->tail != UINT64_MAX && log->filter.one_stream) {
+        if (!log_tail_find(&log->origin_tail, &log->origin, &log->view,
+                           &log->at, &log->filter.skip))
+            return false;
+    } else if (log->tail != UINT64_MAX) {
         place_tail(log);
     } else if (log->skip_lines > 0 && log->offset == 0 && !log->grows) {
         if (!log_index_find(&call->api->log_indexes, name, &log->view,
@@ -355,6 +422,29 @@ static bool lines_asked(struct log *log, struct span text) {
     return true;
 }
 
+/* False: the call has failed. */
+static bool form_asked(struct api_call *call, struct log *log) {
+    struct log_filter *filter = &log->filter;
+    struct span stream = api_query(call, "stream");
+    bool times = api_query_flag(call, "times");
+    bool frames = api_query_flag(call, "frames");
+    struct err err = {0};
+
+    filter->form = frames ? LOG_FRAMES : times ? LOG_TIMES : LOG_BYTES;
+    filter->one_stream = stream.p != NULL;
+    log->wants_origin = times || frames || filter->one_stream;
+    if (frames && times)
+        err_set(&err, ERR_USAGE, "'times' and 'frames' exclude each other");
+    else if (filter->one_stream && !log_stream_parse(stream, &filter->stream))
+        err_set(&err, ERR_USAGE, "'stream' = '%.*s' is neither out nor err",
+                (int)stream.len, stream.p);
+    else if (log_filter_search(filter, api_query(call, "grep"),
+                               api_query_flag(call, "fold"), &err))
+        return true;
+    api_fail(call, &err);
+    return false;
+}
+
 /* Is there anything to show? Else the call fails: a job that has not run is
  * waited for only by those who follow. */
 static bool log_begin(struct api_call *call, struct log *log,
@@ -379,19 +469,22 @@ static bool log_begin(struct api_call *call, struct log *log,
 }
 
 /* ?attempt= &node= &offset= &bytes= &tail= (lines) &lines=5-17 &follow=1
- * &grep= (an expression; base/pattern.h) &fold=1 (upper case is lower case) */
+ * &grep= (an expression; base/pattern.h) &fold=1 (upper case is lower case)
+ * &stream=out|err &times=1 &frames=1 (serve/log_filter.h) */
 void api_logs(struct api_call *call) {
-    static const char *const keys[] = {"attempt", "node",  "offset", "bytes",
-                                       "tail",    "lines", "follow", "grep",
-                                       "fold",    NULL};
+    static const char *const keys[] = {
+        "attempt", "node", "offset", "bytes", "tail",   "lines", "follow",
+        "grep",    "fold", "stream", "times", "frames", NULL};
     struct log *log = arena_alloc(&call->arena, sizeof *log);
     struct span lines = api_query(call, "lines");
     uint64_t attempt = 0, bytes = UINT64_MAX;
     struct job job;
     struct err err = {0};
 
-    *log = (struct log){
-        .view = OUTPUT_VIEW_INIT, .tail = UINT64_MAX, .lines_left = UINT64_MAX};
+    *log = (struct log){.view = OUTPUT_VIEW_INIT,
+                        .origin = LOG_ORIGIN_INIT,
+                        .tail = UINT64_MAX,
+                        .lines_left = UINT64_MAX};
     call->state = log;
     call->clear = log_clear;
     if (!api_query_check(call, keys) ||
@@ -413,12 +506,7 @@ void api_logs(struct api_call *call) {
         api_fail(call, &err);
         return;
     }
-    if (!log_filter_init(&log->filter, api_query(call, "grep"),
-                         api_query_flag(call, "fold"), &err)) {
-        api_fail(call, &err);
-        return;
-    }
-    if (!log_begin(call, log, &job))
+    if (!form_asked(call, log) || !log_begin(call, log, &job))
         return;
     call->work = log_work;
     call->is_long = log->follows;

@@ -6,7 +6,7 @@ $ pointsman run echo -n no dashes needed
 | no dashes needed
 $ pointsman run -- sh -c 'echo out; echo err >&2; exit 7'
 | out
-| err
+! err
 = 7
 $ pointsman run -- sh -c 'kill -9 $$'
 ! pointsman: <id>: signal-9

@@ -89,3 +89,31 @@ $ pointsman run --id k1 -- sh -c 'trap "echo heard; exit 3" TERM; echo ready; wh
 $ pointsman run --id k2 -- sh -c 'trap "echo heard" TERM; echo ready; while :; do sleep 0.05; done' >out 2>said & p=$!; until grep -qs ready out; do :; done; pointsman cancel k2; until grep -q heard out; do :; done; pointsman cancel --kill --match id:k2 --yes; wait $p; echo $?
 | 1
 | 137
+# Each line has its time and its stream; what is shown of it is asked for.
+$ pointsman run --id two -- sh -c 'printf par; sleep 0.3; echo problem >&2; sleep 0.1; echo tial; echo last' 2>said >out; cat out; echo --; cat said
+| partial
+| last
+| --
+| problem
+$ pointsman logs --times two | cut -d ' ' -f 2-
+| err problem
+| out partial
+| out last
+$ pointsman logs --stream err two; pointsman logs --stream out --tail 2 two; pointsman logs --times --json --stream err two
+| problem
+| partial
+| last
+| {"line":1,"time":"...","stream":"err","text":"problem"}
+$ pointsman logs --stream both two
+! pointsman: 'stream' = 'both' is neither out nor err
+= 64
+$ pointsman run --id small -- sh -c 'echo err >&2' 2>said; pointsman logs --times small | cut -d ' ' -f 2-; pointsman logs --stream out small
+| err err
+# An output whose stamps are lost, or of a time before there were any, stays readable.
+$ rm .pointsman/attempts/files/*/*.stamps; pointsman logs --times two
+| - - parproblem
+| - - tial
+| - - last
+$ pointsman logs --stream err two; pointsman logs --stream out --tail 1 two; pointsman logs --times --json --tail 1 two
+| last
+| {"line":1,"time":null,"stream":null,"text":"last"}

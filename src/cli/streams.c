@@ -1,0 +1,55 @@
+#include "cli/streams.h"
+
+#include <stdio.h>
+
+#include "cli/talk.h"
+#include "os/stamp.h"
+#include "serve/log_filter.h"
+
+/* Nobody reading standard error is no reason to stop. */
+static bool pass_on(enum stamp_stream stream, struct span piece) {
+    if (stream == STAMP_OUT || stream == STAMP_UNKNOWN)
+        return talk_out(piece) && fflush(stdout) == 0;
+    (void)fwrite(piece.p, 1, piece.len, stderr);
+    (void)fflush(stderr);
+    return true;
+}
+
+static void take_head(struct streams *streams, struct span *bytes) {
+    while (bytes->len > 0 && streams->head_bytes < LOG_FRAME_HEAD) {
+        streams->head[streams->head_bytes++] = (unsigned char)bytes->p[0];
+        *bytes = span_make(bytes->p + 1, bytes->len - 1);
+    }
+    if (streams->head_bytes < LOG_FRAME_HEAD)
+        return;
+    const unsigned char *head = streams->head;
+    streams->left = (uint32_t)head[4] << 24 | (uint32_t)head[5] << 16 |
+                    (uint32_t)head[6] << 8 | head[7];
+}
+
+bool streams_take(void *ctx, struct span bytes) {
+    struct streams *streams = ctx;
+    while (bytes.len > 0) {
+        if (streams->left == 0) {
+            take_head(streams, &bytes);
+            if (streams->head_bytes == LOG_FRAME_HEAD && streams->left == 0)
+                streams->head_bytes = 0;
+            continue;
+        }
+        size_t part = streams->left < bytes.len ? streams->left : bytes.len;
+        if (!pass_on((enum stamp_stream)(streams->head[0] & 3),
+                     span_make(bytes.p, part)))
+            return false;
+        streams->passed += part;
+        streams->left -= (uint32_t)part;
+        if (streams->left == 0)
+            streams->head_bytes = 0;
+        bytes = span_make(bytes.p + part, bytes.len - part);
+    }
+    return true;
+}
+
+void streams_resume(struct streams *streams) {
+    streams->head_bytes = 0;
+    streams->left = 0;
+}
