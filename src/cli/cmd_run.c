@@ -141,7 +141,7 @@ static bool go_on(struct run *run, struct err *err) {
 /* Until the job has ended. An interrupt breaks the stream; it goes on where it
  * was, but attempts that ended before are not shown again. */
 static bool follow(struct run *run, struct err *err) {
-    struct streams streams = {0};
+    CLEANUP(streams_clear) struct streams streams = STREAMS_INIT;
 
     for (;;) {
         struct err why = {0};
@@ -156,6 +156,7 @@ static bool follow(struct run *run, struct err *err) {
             *err = why;
             return false;
         }
+        progress_hide(&streams.progress);
         if (!go_on(run, err))
             return false;
         streams_resume(&streams);

@@ -13,6 +13,7 @@
 #include "os/output.h"
 #include "serve/log_filter.h"
 #include "serve/log_origin.h"
+#include "serve/worker.h"
 #include "wire/line_index.h"
 
 enum { LOG_BLOCK_BYTES = 64 << 10, LOG_BLOCKS = 16 };
@@ -46,7 +47,8 @@ struct log {
     uint64_t skip_lines, lines_left;
     struct log_filter filter;
 
-    bool wants_origin; /* of each byte: stream and time */
+    struct text progress; /* told last; by frames only */
+    bool wants_origin;    /* of each byte: stream and time */
     struct log_origin origin;
     struct log_tail origin_tail;
     uint64_t late_at, late_bytes; /* bytes without stamps were met there, with
@@ -58,6 +60,7 @@ static void log_clear(struct api_call *call) {
 
     output_view_close(&log->view);
     log_origin_close(&log->origin);
+    text_clear(&log->progress);
     free(log->queue);
     log_filter_clear(&log->filter);
     map_clear(&log->listed);
@@ -374,10 +377,29 @@ static bool log_send(struct api_call *call, struct log *log, struct err *err) {
            (wanted && (more || (log->grows && log->follows)));
 }
 
+/* Where this process runs it: what it says of its progress, when that is new.
+ */
+static void tell_progress(struct api_call *call, struct log *log) {
+    const struct api_roles *roles = call->api->options.roles;
+    struct worker_live live = {0};
+
+    if (log->filter.form != LOG_FRAMES || !log->follows || roles == NULL ||
+        roles->live == NULL)
+        return;
+    roles->live(roles->ctx, log->num, &live);
+    if (live.running == 0 || live.progress.len == 0 ||
+        span_equal(live.progress, text_span(&log->progress)))
+        return;
+    text_reset(&log->progress);
+    text_addspan(&log->progress, live.progress);
+    log_frame_progress(&call->out, live.progress);
+}
+
 static void log_work(struct api_call *call) {
     struct log *log = call->state;
     struct err err = {0};
 
+    tell_progress(call, log);
     for (;;) {
         bool over = job_ended(call, log);
         if (log->now.attempt != 0 && log_send(call, log, &err)) {

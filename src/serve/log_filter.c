@@ -32,8 +32,7 @@ void log_filter_clear(struct log_filter *filter) {
         text_clear(&filter->parts[i].text);
 }
 
-static void put_frame(struct text *out, enum stamp_stream stream,
-                      struct span piece) {
+static void put_frame(struct text *out, unsigned stream, struct span piece) {
     uint32_t bytes = (uint32_t)piece.len;
     const unsigned char head[LOG_FRAME_HEAD] = {(unsigned char)stream,
                                                 0,
@@ -45,6 +44,10 @@ static void put_frame(struct text *out, enum stamp_stream stream,
                                                 (unsigned char)bytes};
     text_add(out, head, sizeof(head));
     text_addspan(out, piece);
+}
+
+void log_frame_progress(struct text *out, struct span line) {
+    put_frame(out, LOG_FRAME_PROGRESS, line);
 }
 
 static void put_times(struct text *out, const struct stamp *from,

@@ -22,7 +22,10 @@ enum log_form {
     LOG_FRAMES, /* in front of each piece 8 bytes: enum stamp_stream, three
                    zeros, its length (u32, big end first) */
 };
-enum { LOG_FRAME_HEAD = 8 };
+enum {
+    LOG_FRAME_HEAD = 8,
+    LOG_FRAME_PROGRESS = STAMP_STREAMS /* no output: what it says of itself */
+};
 
 /* A line that goes on. */
 struct log_part {
@@ -49,6 +52,8 @@ void log_filter_add(struct log_filter *filter, const struct stamp *from,
                     struct span piece, struct text *out);
 /* The output ends here: what there is of a last line is one. */
 void log_filter_end(struct log_filter *filter, struct text *out);
+
+void log_frame_progress(struct text *out, struct span line);
 
 /* "out" or "err". */
 bool log_stream_parse(struct span word, enum stamp_stream *ret_stream);

@@ -142,11 +142,42 @@ def second_ctrl_c_ends_a_deaf_task(terminal):
     assert terminal.status() == 137
 
 
+PROGRESS = ("echo '40 linking' >&4; until test -e one; do sleep 0.05; done; "
+            "echo output; until test -e two; do sleep 0.05; done; "
+            "printf '100 done\\033[2J\\n' >&4; "
+            "until test -e three; do sleep 0.05; done")
+
+
+def progress_is_drawn_below_the_output(terminal):
+    (terminal.top / "task").write_text(PROGRESS)
+    terminal.type("TERM=xterm pointsman run -- sh ./task\n")
+    terminal.expect(r"\r 40% linking\033\[K")
+    (terminal.top / "one").touch()
+    # Taken off, the output, and drawn again.
+    terminal.expect(r"\r\033\[Koutput\n\r 40% linking\033\[K")
+    (terminal.top / "two").touch()
+    terminal.expect(r"\r100% done\?\[2J\033\[K")
+    (terminal.top / "three").touch()
+    terminal.expect(r"\r\033\[K(?=.*ready> )")
+    assert terminal.status() == 0
+
+
+def progress_is_not_drawn_where_it_cannot_be(terminal):
+    (terminal.top / "task").write_text(PROGRESS)
+    for name in "one", "two", "three":
+        (terminal.top / name).touch()
+    terminal.type("TERM=dumb pointsman run -- sh ./task\n")
+    assert "%" not in terminal.expect("output$")
+    assert "%" not in terminal.expect("ready> ")
+
+
 TESTS = [ctrl_z_stops_the_task_and_fg_goes_on,
          bg_goes_on_without_the_terminal,
          ctrl_c_ends_the_task_with_the_status_of_an_interrupt,
          task_can_answer_ctrl_c_itself,
-         second_ctrl_c_ends_a_deaf_task]
+         second_ctrl_c_ends_a_deaf_task,
+         progress_is_drawn_below_the_output,
+         progress_is_not_drawn_where_it_cannot_be]
 
 
 def main():
