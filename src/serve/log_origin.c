@@ -77,10 +77,11 @@ static bool fill(struct log_origin *origin) {
 }
 
 static bool next_run(struct log_origin *origin) {
-    struct span rest = span_make(origin->block.p + origin->block_at,
-                                 origin->block.len - origin->block_at);
-    size_t before = rest.len;
-    if (rest.len == 0 || !stamp_take(&origin->walk, &rest, &origin->run))
+    size_t before = origin->block.len - origin->block_at;
+    if (before == 0)
+        return false;
+    struct span rest = span_make(origin->block.p + origin->block_at, before);
+    if (!stamp_take(&origin->walk, &rest, &origin->run))
         return false;
     origin->block_at += before - rest.len;
     if (origin->run.bytes > UINT64_MAX - origin->run_end)
