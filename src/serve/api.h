@@ -32,9 +32,9 @@
 
 struct api;
 struct api_call;
-struct base;    /* serve/base.h */
-struct checker; /* serve/checker.h */
-struct output;  /* os/output.h */
+struct base;        /* serve/base.h */
+struct checker;     /* serve/checker.h */
+struct output;      /* os/output.h */
 struct worker_live; /* serve/worker.h */
 
 enum api_method { API_GET, API_POST, API_PUT, API_METHODS };

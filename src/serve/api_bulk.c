@@ -8,8 +8,9 @@
 enum { BULK_MOST = 1000000, BULK_BATCH = 500 };
 
 /* {"verb": "cancel", "filter": "...", "count": 17, "dry_run": true,
- *  "reason": "...", "kill": true}: without dry_run, `count` is how many the caller thinks
- * they are; when there are more or less by now, nothing is done. */
+ *  "reason": "...", "kill": true}: without dry_run, `count` is how many the
+ * caller thinks they are; when there are more or less by now, nothing is done.
+ */
 struct bulk {
     struct api_order order;
     uint64_t *nums;
@@ -153,8 +154,8 @@ static void bulk_next(struct api_call *call) {
 }
 
 void api_bulk(struct api_call *call) {
-    static const char *const keys[] = {"verb",    "filter", "count",
-                                       "dry_run", "reason", "kill", NULL};
+    static const char *const keys[] = {"verb",   "filter", "count", "dry_run",
+                                       "reason", "kill",   NULL};
     struct bulk *bulk = arena_alloc(&call->arena, sizeof *bulk);
     struct json_value body, value;
     struct span verb, filter;

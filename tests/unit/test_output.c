@@ -47,8 +47,10 @@ static void small_outputs_share_a_segment(void **state) {
     int sync_fd;
     char one[OUTPUT_PLACE_BYTES], two[OUTPUT_PLACE_BYTES];
     assert_true(output_open(base_fd, true, &output, &err));
-    assert_true(output_add(output, SPAN("hello\n"), (struct span){0}, one, &err));
-    assert_true(output_add(output, SPAN("world\n"), (struct span){0}, two, &err));
+    assert_true(
+        output_add(output, SPAN("hello\n"), (struct span){0}, one, &err));
+    assert_true(
+        output_add(output, SPAN("world\n"), (struct span){0}, two, &err));
     assert_true(output_flush(output, &sync_fd, &err));
     assert_true(sync_fd >= 0);
     assert_place_holds(output, one, "hello\n");
@@ -64,7 +66,8 @@ static void no_output_has_no_place_and_makes_no_segment(void **state) {
     struct err err;
     char place[OUTPUT_PLACE_BYTES] = "x";
     assert_true(output_open(base_fd, true, &output, &err));
-    assert_true(output_add(output, (struct span){0}, (struct span){0}, place, &err));
+    assert_true(
+        output_add(output, (struct span){0}, (struct span){0}, place, &err));
     assert_string_equal(place, "");
     output_close(output);
 }
