@@ -1,4 +1,5 @@
-/* approve: one's word for change sets. */
+/* approve: one's word for change sets, or one's signature. */
+#include "cli/paper.h"
 #include "cli/reach.h"
 #include "cli/talk.h"
 
@@ -9,32 +10,71 @@ static void add(struct json *json, const char *key, const char *value) {
     json_string(json, value);
 }
 
-int cmd_approve(struct call *call) {
-    CLEANUP(text_clear) struct text body = TEXT_INIT, reply = TEXT_INIT;
-    struct client *client = NULL;
-    struct err err = {0};
-    struct json json;
-    int status = 0;
+static bool send_word(struct call *call, struct client *client, const char *id,
+                      struct span body, struct err *err) {
+    CLEANUP(text_clear) struct text reply = TEXT_INIT;
+    const char *uri = arena_printf(&call->arena, "/api/v1/jobs/%s/approve",
+                                   client_word(&call->arena, id));
+    return client_call(client, API_POST, uri, body, &reply, err);
+}
 
-    if (!reach_words(call, 1, SIZE_MAX, &err) ||
-        !reach_client(call, &client, &err))
-        return talk_error(&err);
-    json_open(&json, &body);
-    json_object(&json);
-    add(&json, "ticket", call_value(call, "ticket"));
-    add(&json, "reason", call_value(call, "because"));
-    json_end(&json);
-    for (size_t i = 0; i < call->word_count; i++) {
-        const char *uri =
-            arena_printf(&call->arena, "/api/v1/jobs/%s/approve",
-                         client_word(&call->arena, call->words[i]));
-        err_clear(&err);
-        if (!client_call(client, API_POST, uri, text_span(&body), &reply,
-                         &err)) {
-            int failed = talk_error(&err);
-            status = status == 0 ? failed : status;
-        }
+static bool approve_one(struct call *call, struct client *client,
+                        const char *id, const void *ctx, struct err *err) {
+    CLEANUP(text_clear) struct text paper = TEXT_INIT, body = TEXT_INIT;
+    const char *key = call_value(call, "sign-with");
+    const char *file = call_value(call, "signature");
+    struct json json;
+
+    (void)ctx;
+    if (file != NULL) {
+        if (!paper_read(file, &paper, err))
+            return false;
+    } else if (key != NULL || call_has(call, "print")) {
+        if (!paper_of_set(call, client, id, &paper, err))
+            return false;
+        if (key != NULL && !paper_sign(&paper, key, err))
+            return false;
     }
-    client_close(client);
-    return talk_end(status);
+    if (call_has(call, "print"))
+        return talk_out(text_span(&paper));
+    if (file != NULL || key != NULL) {
+        paper_body(text_span(&paper), &body);
+    } else {
+        json_open(&json, &body);
+        json_object(&json);
+        add(&json, "ticket", call_value(call, "ticket"));
+        add(&json, "reason", call_value(call, "because"));
+        json_end(&json);
+    }
+    return send_word(call, client, id, text_span(&body), err);
+}
+
+/* A set that is not there yet: its approval is only written. */
+static int approve_tarball(struct call *call, const char *file) {
+    CLEANUP(text_clear) struct text paper = TEXT_INIT;
+    const char *key = call_value(call, "sign-with");
+    struct err err = {0};
+
+    if (!reach_words(call, 0, 0, &err) ||
+        !paper_of_tarball(call, file, &paper, &err) ||
+        (key != NULL && !paper_sign(&paper, key, &err)))
+        return talk_error(&err);
+    (void)talk_out(text_span(&paper));
+    return talk_end(0);
+}
+
+int cmd_approve(struct call *call) {
+    const char *tarball = call_value(call, "tarball");
+    bool reads = call_has(call, "signature"), prints = call_has(call, "print");
+    struct err err = {0};
+
+    if (reads && (prints || call_has(call, "sign-with") || tarball != NULL)) {
+        err_set(&err, ERR_USAGE,
+                "--signature hands in what is signed already; it goes with "
+                "none of --print, --sign-with and --tarball");
+        return talk_error(&err);
+    }
+    if (tarball != NULL)
+        return approve_tarball(call, tarball);
+    return reach_one_by_one(call, approve_one, NULL);
 }

@@ -1,4 +1,5 @@
 /* change submit and change put: how a finished set gets into the queue. */
+#include "cli/paper.h"
 #include "cli/reach.h"
 #include "cli/talk.h"
 
@@ -7,7 +8,9 @@
 
 #include "os/fd.h"
 #include "serve/base.h"
+#include "serve/drop.h"
 #include "serve/intake.h"
+#include "wire/approval_text.h"
 #include "wire/set_name.h"
 
 static const char *file_name(const char *path) {
@@ -40,8 +43,51 @@ static bool hand_in(struct call *call, struct client *client, const char *file,
     return true;
 }
 
+/* Before the set, so that they lie there when it is looked at. */
+static bool send_approvals(struct call *call, struct err *err) {
+    struct client *client = NULL;
+    const char *file;
+    size_t cursor = 0;
+    bool ok = reach_client(call, &client, err);
+
+    while (ok && (file = call_next(call, "approval", &cursor)) != NULL) {
+        CLEANUP(text_clear) struct text paper = TEXT_INIT, body = TEXT_INIT;
+        CLEANUP(text_clear) struct text reply = TEXT_INIT;
+        ok = paper_read(file, &paper, err);
+        paper_body(text_span(&paper), &body);
+        if (ok && !client_call(client, API_POST, "/api/v1/approvals",
+                               text_span(&body), &reply, err))
+            ok = err_wrap(err, "'%s'", file);
+    }
+    client_close(client);
+    return ok;
+}
+
 int cmd_change_submit(struct call *call) {
+    struct err err = {0};
+
+    if (!reach_words(call, 1, SIZE_MAX, &err) || !send_approvals(call, &err))
+        return talk_error(&err);
     return reach_one_by_one(call, hand_in, NULL);
+}
+
+static bool put_approvals(struct call *call, struct base *base,
+                          struct err *err) {
+    struct approval_file paper_file;
+    const char *file;
+    char name[256];
+    size_t cursor = 0;
+
+    while ((file = call_next(call, "approval", &cursor)) != NULL) {
+        CLEANUP(text_clear) struct text paper = TEXT_INIT;
+        if (!paper_read(file, &paper, err))
+            return false;
+        if (!approval_file_parse(text_span(&paper), &paper_file, err) ||
+            !drop_approval(base, paper_file.approval.csid, text_span(&paper),
+                           name, err))
+            return err_wrap(err, "'%s'", file);
+    }
+    return true;
 }
 
 int cmd_change_put(struct call *call) {
@@ -54,6 +100,10 @@ int cmd_change_put(struct call *call) {
     if (!reach_words(call, 1, SIZE_MAX, &err) ||
         !reach_base(call, &path, &err) || !base_open(path, &how, &base, &err))
         return talk_error(&err);
+    if (!put_approvals(call, base, &err)) {
+        base_close(base);
+        return talk_error(&err);
+    }
     for (size_t i = 0; i < call->word_count; i++) {
         const char *file = call->words[i];
         CLEANUP(fd_close) int fd = open(file, O_RDONLY | O_CLOEXEC);

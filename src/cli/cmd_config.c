@@ -3,9 +3,11 @@
 #include "cli/table.h"
 #include "cli/talk.h"
 
+#include <fcntl.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <sys/statvfs.h>
+#include <unistd.h>
 
 #include "os/clock.h"
 #include "os/disk.h"
@@ -223,6 +225,28 @@ static bool find_clock(struct call *call, const struct base *base,
     return well;
 }
 
+/* Only where somebody may sign, or has to. */
+static bool find_signatures(struct call *call, const struct base *base,
+                            bool as_json) {
+    const char *signers =
+        arena_string(&call->arena, base->config.queue.allowed_signers);
+    bool wanted = faccessat(base->fd, signers, F_OK, 0) == 0;
+    for (size_t i = 0; i < base->config.approval_count; i++)
+        wanted |= base->config.approvals[i].is_signed == 1;
+    if (!wanted)
+        return true;
+    bool keygen = access("/usr/bin/ssh-keygen", X_OK) == 0 ||
+                  access("/bin/ssh-keygen", X_OK) == 0;
+    bool readable = faccessat(base->fd, signers, R_OK, 0) == 0;
+    finding(as_json, "signatures", keygen && readable, signers,
+            !keygen    ? "there is no ssh-keygen (package openssh-client): "
+                         "approvals cannot be verified"
+            : readable ? "signed approvals can be verified"
+                       : "the file of allowed signers cannot be read: no "
+                         "signature counts");
+    return keygen && readable;
+}
+
 /* What is wrong with a schedule; NULL: nothing. */
 static const char *schedule_fault(struct call *call, struct cron_zones *zones,
                                   const struct store_schedule *row) {
@@ -286,6 +310,7 @@ int cmd_doctor(struct call *call) {
     well &= find_disk(call, base, json);
     well &= find_clock(call, base, json);
     well &= find_schedules(call, base, json);
+    well &= find_signatures(call, base, json);
     base_close(base);
     return talk_end(well ? 0 : 1);
 }

@@ -3,6 +3,7 @@
 #include "os/confine.h"
 #include "os/guard.h"
 #include "serve/checker.h"
+#include "serve/signature.h"
 
 int cmd_guard(struct call *call) {
     return guard_main(call->argc, call->argv);
@@ -14,4 +15,8 @@ int cmd_confine(struct call *call) {
 
 int cmd_check_set(struct call *call) {
     return checker_main(call->argc, call->argv);
+}
+
+int cmd_check_signature(struct call *call) {
+    return signature_main(call->argc, call->argv);
 }

@@ -79,6 +79,8 @@ static void list_row(struct span line, struct arena *arena) {
                held ? arena_printf(arena, "%s, held", state_word(state))
                : line_text(line, "rolled_back_by", arena)[0] != '\0'
                    ? "rolled back"
+               : line_text(line, "owed", arena)[0] != '\0'
+                   ? arena_printf(arena, "%s, owes approval", state_word(state))
                    : state_word(state),
                state_colour(state));
     table_cell(table, age(line_text(line, "since", arena), arena), TALK_PLAIN);
@@ -238,6 +240,7 @@ static void show_job(struct span line, struct arena *arena) {
     show_pair("reason", detail[0] == '\0'
                             ? reason
                             : arena_printf(arena, "%s: %s", reason, detail));
+    show_pair("owed until", line_text(line, "owed", arena));
     show_pair("rolled back", line_text(line, "rolled_back_by", arena));
     show_pair("target", line_text(line, "target", arena));
     show_pair("name", line_text(line, "name", arena));
@@ -264,6 +267,9 @@ static void show_counts(struct span line, struct arena *arena) {
         (void)talk_outf("%-11s %s\n", word, line_text(line, word, arena));
     }
     (void)talk_outf("%-11s %s\n", "held", line_text(line, "held", arena));
+    /* Sets that went before their approval: seldom, and then to be seen. */
+    if (line_number(line, "owed") > 0)
+        (void)talk_outf("%-11s %s\n", "owed", line_text(line, "owed", arena));
 }
 
 int cmd_status(struct call *call) {

@@ -6,8 +6,9 @@
 #include <inttypes.h>
 
 static const char *const titles[] = {
-    "DAY",      "CLASS", "TARGET",  "JOBS", "DONE",     "FAILED",  "BACK",
-    "WAIT p50", "p95",   "RUN p50", "p95",  "INVERTED", "FAILURES"};
+    "DAY",     "CLASS",   "TARGET",     "JOBS",     "SUBMITTED", "IN PROGRESS",
+    "APPLIED", "FAILED",  "TERMINATED", "BACK",     "OWED",      "WAIT p50",
+    "p95",     "RUN p50", "p95",        "INVERTED", "FAILURES"};
 static struct table table;
 
 static const char *count_of(struct span line, const char *key,
@@ -29,6 +30,27 @@ static const char *time_of(struct span line, const char *key,
     return arena_printf(arena, "%.1f min", ms / 60000);
 }
 
+/* "2", "2, 1 overdue" */
+static const char *owed_of(struct span line, struct arena *arena) {
+    int64_t overdue = line_number(line, "overdue");
+    const char *owed = count_of(line, "owed", arena);
+    return overdue == 0
+               ? owed
+               : arena_printf(arena, "%s, %" PRId64 " overdue", owed, overdue);
+}
+
+/* By the groups of states (spec §4). */
+static void groups_of(struct span line, struct arena *arena) {
+    static const char *const words[] = {"submitted", "in progress", "applied",
+                                        "failed", "terminated"};
+    struct json_value object, groups = {0};
+    bool any = json_parse(line, &object, NULL) &&
+               json_member(object, "groups", &groups);
+    for (size_t i = 0; i < COUNT(words); i++)
+        table_cell(&table, any ? count_of(groups.raw, words[i], arena) : "",
+                   TALK_PLAIN);
+}
+
 static const char *failures_of(struct span line, struct arena *arena) {
     struct json_value object, failures, value;
     struct text text = TEXT_INIT;
@@ -46,16 +68,16 @@ static const char *failures_of(struct span line, struct arena *arena) {
 
 static void row(struct span line, struct arena *arena) {
     static const char *const words[] = {"day", "class", "target"};
-    static const char *const counts[] = {"jobs", "done", "failed",
-                                         "rolled_back"};
     static const char *const times[] = {"wait_p50_ms", "wait_p95_ms",
                                         "run_p50_ms", "run_p95_ms"};
     for (size_t i = 0; i < COUNT(words); i++) {
         const char *word = line_text(line, words[i], arena);
         table_cell(&table, word[0] ? word : "-", TALK_PLAIN);
     }
-    for (size_t i = 0; i < COUNT(counts); i++)
-        table_cell(&table, count_of(line, counts[i], arena), TALK_PLAIN);
+    table_cell(&table, count_of(line, "jobs", arena), TALK_PLAIN);
+    groups_of(line, arena);
+    table_cell(&table, count_of(line, "rolled_back", arena), TALK_PLAIN);
+    table_cell(&table, owed_of(line, arena), TALK_PLAIN);
     for (size_t i = 0; i < COUNT(times); i++)
         table_cell(&table, time_of(line, times[i], arena), TALK_PLAIN);
     table_cell(&table, count_of(line, "inversions", arena), TALK_PLAIN);

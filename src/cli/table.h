@@ -8,7 +8,7 @@
 
 #include "cli/talk.h"
 
-enum { TABLE_COLUMNS = 16 };
+enum { TABLE_COLUMNS = 20 };
 
 struct table {
     size_t columns;

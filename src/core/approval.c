@@ -66,21 +66,45 @@ static bool role_fits(const struct approval_policy *policy,
     struct span rest = policy->role, one;
     if (policy->role.len == 0)
         return true;
-    if (span_is(policy->role, "operator"))
-        return given->is_operator;
-    while (span_cut(&rest, ',', &one))
-        if (span_equal(span_trim(one), given->who))
+    while (span_cut(&rest, ',', &one)) {
+        one = span_trim(one);
+        if (span_is(one, "operator") ? given->is_operator
+                                     : span_equal(one, given->who))
             return true;
+    }
     return false;
+}
+
+static bool is_same(struct span name, struct span other) {
+    return name.len > 0 && span_equal(name, other);
+}
+
+bool approval_is_own(const struct approval_subject *subject,
+                     const struct approval_given *given) {
+    return is_same(given->who, subject->submitter) ||
+           is_same(given->alias, subject->submitter);
+}
+
+/* One may speak by command and by signature, and is one person still. */
+static bool is_same_person(const struct approval_given *one,
+                           const struct approval_given *other) {
+    return is_same(one->who, other->who) || is_same(one->alias, other->who) ||
+           is_same(one->who, other->alias) || is_same(one->alias, other->alias);
+}
+
+static bool has_expired(const struct approval_policy *policy,
+                        const struct approval_given *given, struct wall now) {
+    return (policy->expires_ms > 0 &&
+            wall_ms_since(now, given->at) > policy->expires_ms) ||
+           (given->until.ns > 0 && now.ns >= given->until.ns);
 }
 
 static bool counts(const struct approval_policy *policy,
                    const struct approval_subject *subject,
                    const struct approval_given *given, struct wall now) {
-    bool expired = policy->expires_ms > 0 &&
-                   wall_ms_since(now, given->at) > policy->expires_ms;
-    return !expired && !span_equal(given->who, subject->submitter) &&
-           role_fits(policy, given);
+    return !has_expired(policy, given, now) &&
+           (given->is_signed || !policy->is_signed) &&
+           !approval_is_own(subject, given) && role_fits(policy, given);
 }
 
 static bool said_before(const struct approval_policy *policy,
@@ -88,7 +112,7 @@ static bool said_before(const struct approval_policy *policy,
                         const struct approval_given *given, size_t at,
                         struct wall now) {
     for (size_t i = 0; i < at; i++)
-        if (span_equal(given[i].who, given[at].who) &&
+        if (is_same_person(&given[i], &given[at]) &&
             counts(policy, subject, &given[i], now))
             return true;
     return false;
@@ -96,14 +120,15 @@ static bool said_before(const struct approval_policy *policy,
 
 static bool has_ticket(const struct approval_policy *policy,
                        const struct approval_subject *subject,
-                       const struct approval_given *given, size_t count) {
+                       const struct approval_given *given, size_t count,
+                       struct wall now) {
     if (policy->ticket.len == 0)
         return true;
     for (size_t i = 0; i < subject->ticket_count; i++)
         if (path_matches(policy->ticket, subject->tickets[i]))
             return true;
     for (size_t i = 0; i < count; i++)
-        if (given[i].ticket.len > 0 &&
+        if (given[i].ticket.len > 0 && !has_expired(policy, &given[i], now) &&
             path_matches(policy->ticket, given[i].ticket))
             return true;
     return false;
@@ -118,7 +143,7 @@ static struct approval_verdict judge_one(const struct approval_policy *policy,
     for (size_t i = 0; i < count; i++)
         verdict.have += counts(policy, subject, &given[i], now) &&
                         !said_before(policy, subject, given, i, now);
-    verdict.lacks_ticket = !has_ticket(policy, subject, given, count);
+    verdict.lacks_ticket = !has_ticket(policy, subject, given, count, now);
     if (verdict.have < policy->count || verdict.lacks_ticket)
         verdict.outcome = policy->refuse ? APPROVAL_REFUSE
                           : policy->late ? APPROVAL_LATE
@@ -132,23 +157,44 @@ struct approval_verdict approval_judge(const struct approval_policy *policies,
                                        const struct approval_given *given,
                                        size_t given_count, struct wall now) {
     struct approval_verdict hardest = {.outcome = APPROVAL_FREE};
+    const struct approval_policy *owed = NULL;
     for (size_t i = 0; i < policy_count; i++) {
         if (!approval_applies(&policies[i], subject))
             continue;
         struct approval_verdict one =
             judge_one(&policies[i], subject, given, given_count, now);
+        if (one.outcome == APPROVAL_LATE &&
+            (!owed || policies[i].within_ms < owed->within_ms))
+            owed = &policies[i];
         if (one.outcome > hardest.outcome)
             hardest = one;
     }
+    hardest.owed = owed;
     return hardest;
+}
+
+bool approval_said(const struct approval_policy *policies, size_t policy_count,
+                   const struct approval_subject *subject,
+                   const struct approval_given *given, size_t given_count,
+                   const struct approval_given *more, struct wall now) {
+    for (size_t i = 0; i < given_count; i++) {
+        bool as_good = is_same_person(&given[i], more) &&
+                       span_equal(given[i].ticket, more->ticket);
+        for (size_t k = 0; as_good && k < policy_count; k++)
+            as_good = counts(&policies[k], subject, &given[i], now) ||
+                      !counts(&policies[k], subject, more, now);
+        if (as_good)
+            return true;
+    }
+    return false;
 }
 
 bool approval_may(const struct approval_policy *policies, size_t policy_count,
                   const struct approval_subject *subject,
-                  const struct approval_given *given) {
+                  const struct approval_given *given, struct wall now) {
     for (size_t i = 0; i < policy_count; i++)
         if (approval_applies(&policies[i], subject) &&
-            counts(&policies[i], subject, given, given->at))
+            counts(&policies[i], subject, given, now))
             return true;
     return false;
 }
@@ -159,6 +205,8 @@ void approval_tell(const struct approval_verdict *verdict, struct text *out) {
               policy->name.p, verdict->have, policy->count);
     if (policy->role.len > 0)
         text_addf(out, ", by %.*s", (int)policy->role.len, policy->role.p);
+    if (policy->is_signed)
+        text_adds(out, ", signed");
     if (verdict->lacks_ticket)
         text_addf(out, ", with a ticket like %.*s", (int)policy->ticket.len,
                   policy->ticket.p);

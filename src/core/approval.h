@@ -17,12 +17,14 @@ struct approval_policy {
     struct span target; /* empty: all */
     struct span path;   /* a pattern one of its paths matches; empty: all */
     struct span ticket; /* a pattern one ticket must match; empty: none */
-    struct span role;   /* "operator"; else actors with commas ("uid:7");
+    struct span role;   /* "operator", "uid:7", "user:bob@host", with commas;
                            empty: anybody but the submitter */
     unsigned count;     /* of people */
     bool late;          /* may come after the fact */
     bool refuse;        /* at the door, instead of holding it */
+    bool is_signed;     /* only signed approvals count */
     int64_t expires_ms; /* an approval counts so long; 0: for ever */
+    int64_t within_ms;  /* late: how long it may be owed */
 };
 
 /* The set in question. */
@@ -37,10 +39,14 @@ struct approval_subject {
 };
 
 struct approval_given {
-    struct span who; /* "uid:7" */
-    bool is_operator;
+    struct span who;   /* "uid:7"; of a signature "user:bob@host" */
+    struct span alias; /* of a signature: the account of that name, "uid:7";
+                          empty: there is none. For telling people apart, not
+                          for what they may */
+    bool is_operator, is_signed;
     struct span ticket; /* may be empty */
     struct wall at;
+    struct wall until; /* it says so itself; 0: no end */
 };
 
 enum approval_outcome {
@@ -56,6 +62,9 @@ struct approval_verdict {
     const struct approval_policy *policy; /* the first that lacks something */
     unsigned have;                        /* of its count */
     bool lacks_ticket;
+    /* Policies that let approvals come late and lack some: the shortest time
+     * of theirs, and its policy; NULL: nothing is owed. */
+    const struct approval_policy *owed;
 };
 
 bool approval_applies(const struct approval_policy *policy,
@@ -68,10 +77,18 @@ struct approval_verdict approval_judge(const struct approval_policy *policies,
                                        const struct approval_subject *subject,
                                        const struct approval_given *given,
                                        size_t given_count, struct wall now);
+/* Is it the submitter's own word, by whatever name? */
+bool approval_is_own(const struct approval_subject *subject,
+                     const struct approval_given *given);
+/* Did the same person say the same before, so that it counts still? */
+bool approval_said(const struct approval_policy *policies, size_t policy_count,
+                   const struct approval_subject *subject,
+                   const struct approval_given *given, size_t given_count,
+                   const struct approval_given *more, struct wall now);
 /* Would this person's word count for any policy that applies? */
 bool approval_may(const struct approval_policy *policies, size_t policy_count,
                   const struct approval_subject *subject,
-                  const struct approval_given *given);
+                  const struct approval_given *given, struct wall now);
 /* "approval 'prod': 1 of 2, by an operator, with a ticket like OPS-*" */
 void approval_tell(const struct approval_verdict *verdict, struct text *out);
 

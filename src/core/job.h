@@ -60,14 +60,14 @@ enum event_kind {
 
 /* Bit of a state in a set of states. */
 #define STATE_BIT(state) (1u << (state))
-#define STATES_LIVE                                                    \
-    (STATE_BIT(STATE_QUEUED) | STATE_BIT(STATE_STAGED) |               \
+#define STATES_LIVE                                      \
+    (STATE_BIT(STATE_QUEUED) | STATE_BIT(STATE_STAGED) | \
      STATE_BIT(STATE_PENDING) | STATE_BIT(STATE_EXECUTING))
-#define STATES_WAITING                                                 \
-    (STATE_BIT(STATE_QUEUED) | STATE_BIT(STATE_STAGED) |               \
+#define STATES_WAITING                                   \
+    (STATE_BIT(STATE_QUEUED) | STATE_BIT(STATE_STAGED) | \
      STATE_BIT(STATE_PENDING))
-#define STATES_FINAL                                                   \
-    (STATE_BIT(STATE_DONE) | STATE_BIT(STATE_FAILED) |                 \
+#define STATES_FINAL                                   \
+    (STATE_BIT(STATE_DONE) | STATE_BIT(STATE_FAILED) | \
      STATE_BIT(STATE_TERMINATED) | STATE_BIT(STATE_ABANDONED))
 #define STATES_ALL (STATES_LIVE | STATES_FINAL)
 
@@ -75,10 +75,10 @@ const char *job_kind_word(enum job_kind kind);
 bool job_kind_parse(struct span word, enum job_kind *ret_kind);
 const char *job_class_word(enum job_class job_class); /* "RB" */
 bool job_class_parse(struct span word, enum job_class *ret_class);
-char job_state_letter(enum job_state state);          /* '-' for none */
-const char *job_state_word(enum job_state state);     /* "queued" */
-const char *job_state_dir(enum job_state state);      /* "queue" */
-const char *job_state_group(enum job_state state);    /* "submitted" */
+char job_state_letter(enum job_state state);       /* '-' for none */
+const char *job_state_word(enum job_state state);  /* "queued" */
+const char *job_state_dir(enum job_state state);   /* "queue" */
+const char *job_state_group(enum job_state state); /* "submitted" */
 bool job_state_of_letter(char letter, enum job_state *ret_state);
 bool job_state_parse(struct span word, enum job_state *ret_state); /* either */
 bool job_state_is_final(enum job_state state);
@@ -114,7 +114,7 @@ struct job_edge {
 
 /* One admitted job. Spans point into memory of whoever handed it out. */
 struct job {
-    uint64_t num;  /* order of admission; the registry gives it */
+    uint64_t num; /* order of admission; the registry gives it */
     struct span id;
     enum job_kind kind;
     enum job_class job_class;
@@ -132,8 +132,9 @@ struct job {
     struct span spec;    /* the submission as JSON, pre-rendered */
     /* Of a done change: the RB that took it back; empty: it is in effect. */
     struct span rolled_back_by;
-    unsigned holds;      /* of enum job_hold */
-    unsigned attempt;    /* attempts begun */
+    struct wall owed; /* an approval, until then (§9.1); 0: none */
+    unsigned holds;   /* of enum job_hold */
+    unsigned attempt; /* attempts begun */
     unsigned temps, crashes, fails; /* temporary, abnormal and failed ends */
     unsigned tasks, tasks_done;     /* 1 and 0/1 but for arrays */
     struct wall admitted, since;    /* entered the queue; entered the state */

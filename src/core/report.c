@@ -115,6 +115,8 @@ void report_add(struct report *report, const struct report_sample *sample) {
     bucket->group.count[sample->state]++;
     bucket->group.rolled_back += sample->rolled_back;
     bucket->group.inverted += sample->inverted;
+    bucket->group.owed += sample->owed;
+    bucket->group.overdue += sample->overdue;
     series_add(&bucket->waits, sample->wait_ms);
     series_add(&bucket->runs, sample->run_ms);
     if (sample->state == STATE_FAILED)

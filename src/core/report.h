@@ -26,6 +26,7 @@ struct report_sample {
     int64_t run_ms;     /* of the last attempt; -1: none ended */
     bool inverted;      /* something more urgent waited for it (D10) */
     bool rolled_back;
+    bool owed, overdue; /* an approval is (core/job.h) */
 };
 
 struct report_failure {
@@ -36,7 +37,7 @@ struct report_failure {
 struct report_group {
     struct span day; /* "2026-07-31", UTC; empty when not asked for */
     struct span job_class, target;
-    size_t jobs, rolled_back, inverted;
+    size_t jobs, rolled_back, inverted, owed, overdue;
     size_t count[JOB_STATES];
     int64_t wait_p50_ms, wait_p95_ms, run_p50_ms, run_p95_ms; /* -1: none */
     const struct report_failure *failures; /* most frequent first */

@@ -11,6 +11,7 @@
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -194,6 +195,34 @@ static bool enter(struct err *err) {
     if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0)
         return err_errno(err, errno, "cannot give up new privileges");
     return enter_landlock(dir, scratch, err) && enter_seccomp(err);
+}
+
+static bool set_limit(__rlimit_resource_t what, uint64_t most,
+                      struct err *err) {
+    struct rlimit limit;
+    if (getrlimit(what, &limit) < 0)
+        return err_errno(err, errno, "cannot read a limit");
+    if (limit.rlim_max > most)
+        limit.rlim_max = most;
+    if (limit.rlim_cur > limit.rlim_max)
+        limit.rlim_cur = limit.rlim_max;
+    return setrlimit(what, &limit) == 0 ||
+           err_errno(err, errno, "cannot set a limit");
+}
+
+bool confine_reader(const struct confine_reader *limits, struct err *err) {
+    static const struct landlock_rule rules[] = {{"/", LANDLOCK_RUN},
+                                                 {"/dev/null", LANDLOCK_ALL}};
+    if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0)
+        return err_errno(err, errno, "cannot give up new privileges");
+    if (landlock_abi() > 0 && !landlock_enter(rules, COUNT(rules), err))
+        return false;
+    if (OUR_ARCH != 0 && !enter_seccomp(err))
+        return false;
+    return set_limit(RLIMIT_CORE, 0, err) && set_limit(RLIMIT_FSIZE, 0, err) &&
+           set_limit(RLIMIT_NOFILE, 64, err) &&
+           set_limit(RLIMIT_CPU, limits->cpu_s, err) &&
+           set_limit(RLIMIT_AS, limits->memory_bytes, err);
 }
 
 int confine_main(int argc, char **argv) {

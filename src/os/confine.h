@@ -12,6 +12,20 @@
 #ifndef POINTSMAN_OS_CONFINE_H
 #define POINTSMAN_OS_CONFINE_H
 
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/err.h"
+
+/* For a small program that reads foreign bytes, about to be executed: it reads
+ * and runs what its user may, writes nothing but what is open already, has no
+ * sockets, little time and memory, and gets no rights by what it executes. What
+ * the kernel lacks of this is left out; false where it has it and refuses. */
+struct confine_reader {
+    uint64_t cpu_s, memory_bytes;
+};
+bool confine_reader(const struct confine_reader *limits, struct err *err);
+
 /* Returns only an exit status: 100 no sandbox, 126 or 127 no program. */
 int confine_main(int argc, char **argv);
 

@@ -85,6 +85,7 @@ void api_list(struct api_call *call) {
         return;
     }
     listing->list.states = listing->match.states;
+    listing->list.owed_only = listing->match.owed_only;
     call->state = listing;
     call->work = list_work;
     api_reply(call, 200, api_lines);
@@ -267,10 +268,15 @@ void api_job_show(struct api_call *call) {
 /* ---- counts -------------------------------------------------------------- */
 
 void api_counts(struct api_call *call) {
+    const struct store_list owing = {.owed_only = true};
     struct store_tally tally;
+    struct job *jobs;
+    size_t owed_count;
     struct err err = {0};
 
-    if (!store_count(call->api->options.store, &tally, &err)) {
+    if (!store_count(call->api->options.store, &tally, &err) ||
+        !store_jobs(call->api->options.store, &owing, &call->arena, &jobs,
+                    &owed_count, &err)) {
         api_fail(call, &err);
         return;
     }
@@ -284,6 +290,8 @@ void api_counts(struct api_call *call) {
     }
     json_key(&json, "held");
     json_i64(&json, (int64_t)tally.held);
+    json_key(&json, "owed");
+    json_i64(&json, (int64_t)owed_count);
     json_key(&json, "seq");
     json_u64_string(&json, store_seq(call->api->options.store));
     json_key(&json, "served");

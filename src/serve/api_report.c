@@ -30,6 +30,8 @@ static bool add_job(struct api_call *call, const struct job *job,
         .run_ms = -1,
         .inverted = job->rank.len > 0 && !span_equal(job->rank, job->key),
         .rolled_back = job->rolled_back_by.len > 0,
+        .owed = job->owed.ns > 0,
+        .overdue = job->owed.ns > 0 && job->owed.ns <= api_now(call).ns,
     };
     if (job->attempt > 0) {
         if (!store_attempts(call->api->options.store, job->num, arena,
@@ -61,6 +63,30 @@ static void key_word(struct json *json, const char *key, struct span word) {
         json_span(json, word);
 }
 
+/* A set that was rolled back is not applied any more. */
+static void groups_json(struct json *json, const struct report_group *group) {
+    json_key(json, "groups");
+    json_object(json);
+    for (unsigned state = 0; state < JOB_STATES; state++) {
+        const char *word = job_state_group((enum job_state)state);
+        size_t count = 0;
+        bool told = false;
+        for (unsigned i = 0; i < JOB_STATES; i++) {
+            if (strcmp(job_state_group((enum job_state)i), word) != 0)
+                continue;
+            told |= i < state;
+            count += group->count[i];
+        }
+        if (told)
+            continue;
+        json_key(json, word);
+        json_i64(
+            json,
+            (int64_t)(count - (state == STATE_DONE ? group->rolled_back : 0)));
+    }
+    json_end(json);
+}
+
 static void group_json(struct api_call *call,
                        const struct report_group *group) {
     struct json json;
@@ -75,8 +101,13 @@ static void group_json(struct api_call *call,
         json_key(&json, job_state_word((enum job_state)state));
         json_i64(&json, (int64_t)group->count[state]);
     }
+    groups_json(&json, group);
     json_key(&json, "rolled_back");
     json_i64(&json, (int64_t)group->rolled_back);
+    json_key(&json, "owed");
+    json_i64(&json, (int64_t)group->owed);
+    json_key(&json, "overdue");
+    json_i64(&json, (int64_t)group->overdue);
     json_key(&json, "inversions");
     json_i64(&json, (int64_t)group->inverted);
     key_ms(&json, "wait_p50_ms", group->wait_p50_ms);

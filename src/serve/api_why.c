@@ -147,6 +147,31 @@ static bool why_approval(struct api_call *call, const struct job *job,
     return true;
 }
 
+/* An approval it went without, whatever its state. */
+static bool why_owed(struct api_call *call, const struct job *job,
+                     struct why *why) {
+    struct approval_state state;
+    struct err err = {0};
+    char until[WALL_TEXT_BYTES];
+    struct wall now = api_now(call);
+    CLEANUP(text_clear) struct text text = TEXT_INIT;
+    if (job->owed.ns == 0 || !call->api->options.base)
+        return true;
+    if (!approvals_read(call->api->options.base, call->api->options.store, job,
+                        NULL, now, &call->arena, &state, &err)) {
+        api_fail(call, &err);
+        return false;
+    }
+    if (state.verdict.policy)
+        approval_tell(&state.verdict, &text);
+    else
+        text_adds(&text, "an approval");
+    text_addf(&text, ", owed until %s%s", wall_format(job->owed, until),
+              job->owed.ns <= now.ns ? ": overdue" : "");
+    why_more(call, why, "owed", text_span(&text));
+    return true;
+}
+
 /* When it may start, where the past tells anything. */
 static bool why_estimate(struct api_call *call, const struct job *job,
                          struct why *why) {
@@ -206,6 +231,8 @@ void api_why(struct api_call *call) {
         why.reasons = &one;
         why.count = 1;
     }
+    if (!why_owed(call, &job, &why))
+        return;
     api_reply(call, 200, api_lines);
     for (size_t i = 0; i < why.count; i++)
         reason_json(call, &job, &why.reasons[i]);

@@ -1,6 +1,10 @@
 #include "serve/approvals.h"
 
 #include "base/json.h"
+#include "base/log.h"
+#include "os/account.h"
+#include "os/dir.h"
+#include "serve/instance.h"
 #include "wire/meta.h"
 
 static unsigned classes_of(struct span list) {
@@ -32,6 +36,8 @@ static struct approval_policy *policies_of(const struct base *base, bool raised,
             .role = from->role,
             .count = (unsigned)from->count,
             .late = from->late == 1,
+            .is_signed = from->is_signed == 1,
+            .within_ms = from->within_s * 1000,
             .refuse = from->unapproved == UNAPPROVED_REFUSE,
             .expires_ms = from->expires_s * 1000,
         };
@@ -72,37 +78,64 @@ static bool meta_of(const struct job *job, struct arena *arena,
 
 /* ---- coming in ----------------------------------------------------------- */
 
+static struct approval_subject subject_of_new(const struct candidate *candidate,
+                                              struct span target,
+                                              struct arena *arena) {
+    const struct meta *meta = &candidate->meta;
+    size_t files = meta->files.count, deleted = meta->deleted.count;
+    struct job_touch *touches =
+        arena_alloc(arena, (files + deleted + 1) * sizeof(*touches));
+    for (size_t i = 0; i < files; i++)
+        touches[i].path = meta->files.items[i];
+    for (size_t i = 0; i < deleted; i++)
+        touches[files + i].path = meta->deleted.items[i];
+    return (struct approval_subject){
+        .job_class = (enum job_class)candidate->name.class,
+        .target = target,
+        .touches = touches,
+        .touch_count = files + deleted,
+        .tickets = meta->approval.items,
+        .ticket_count = meta->approval.count,
+    };
+}
+
 bool approvals_refuse(const struct base *base,
                       const struct candidate *candidate, struct span target,
                       struct wall now, struct ruling_why *why) {
     CLEANUP(arena_clear) struct arena arena = ARENA_INIT;
     CLEANUP(text_clear) struct text text = TEXT_INIT;
-    const struct meta *meta = &candidate->meta;
-    size_t files = meta->files.count, count;
-    if (base->config.approval_count == 0)
+    size_t count;
+    if (base->config.approval_count == 0 || candidate->unread_approvals)
         return false;
-    struct job_touch *touches = arena_alloc(
-        &arena, (files + meta->deleted.count + 1) * sizeof(*touches));
-    for (size_t i = 0; i < files; i++)
-        touches[i].path = meta->files.items[i];
-    for (size_t i = 0; i < meta->deleted.count; i++)
-        touches[files + i].path = meta->deleted.items[i];
-    struct approval_subject subject = {
-        .job_class = (enum job_class)candidate->name.class,
-        .target = target,
-        .touches = touches,
-        .touch_count = files + meta->deleted.count,
-        .tickets = meta->approval.items,
-        .ticket_count = meta->approval.count,
-    };
+    struct approval_subject subject = subject_of_new(candidate, target, &arena);
     struct approval_policy *policies = policies_of(base, false, &arena, &count);
     struct approval_verdict verdict =
-        approval_judge(policies, count, &subject, NULL, 0, now);
+        approval_judge(policies, count, &subject, candidate->given,
+                       candidate->given_count, now);
     if (verdict.outcome != APPROVAL_REFUSE)
         return false;
     approval_tell(&verdict, &text);
     ruling_set(why, "unapproved", "%s", text_string(&text));
     return true;
+}
+
+struct seek {
+    struct span csid;
+    bool found;
+};
+
+static bool seek_approval(void *ctx, struct span name) {
+    struct seek *seek = ctx;
+    struct span csid;
+    seek->found =
+        approval_entry_parse(name, &csid) && span_equal(csid, seek->csid);
+    return !seek->found;
+}
+
+bool approvals_wait(const struct base *base, struct span csid) {
+    struct seek seek = {.csid = csid};
+    return dir_each(base->dirs[BASE_PREQUEUE], seek_approval, &seek, NULL) &&
+           seek.found;
 }
 
 static struct approval_subject subject_of(const struct job *job,
@@ -118,6 +151,14 @@ static struct approval_subject subject_of(const struct job *job,
         .tickets = meta->approval.items,
         .ticket_count = meta->approval.count,
     };
+}
+
+static void add_owed(struct text *text, const struct approval_policy *policy,
+                     struct wall owed) {
+    char until[WALL_TEXT_BYTES];
+    text_addf(text, "%sapproval '%.*s' is owed until %s",
+              text->len > 0 ? "; " : "", (int)policy->name.len, policy->name.p,
+              wall_format(owed, until));
 }
 
 void approvals_admit(const struct base *base, struct set_record *record,
@@ -136,17 +177,34 @@ void approvals_admit(const struct base *base, struct set_record *record,
         approval_judge(policies, count, &subject, NULL, 0, now);
     if (verdict.outcome < APPROVAL_LATE)
         return;
-    approval_tell(&verdict, &text);
-    if (verdict.outcome == APPROVAL_LATE)
-        text_adds(&text, ", owed");
-    else
+    if (verdict.outcome > APPROVAL_LATE) {
+        approval_tell(&verdict, &text);
         job->holds |= HOLD_APPROVAL;
+    }
+    if (verdict.owed) {
+        job->owed = wall_add_ms(now, verdict.owed->within_ms);
+        add_owed(&text, verdict.owed, job->owed);
+    }
     job->detail = arena_span(arena, text_span(&text));
 }
 
 /* ---- in the registry ----------------------------------------------------- */
 
-/* "operator" is the reason of an operator's word; detail is the ticket. */
+/* Reason: "operator", "signature" or "person"; detail: the rest. */
+static struct approval_given given_of(const struct store_event *event) {
+    struct approval_note note;
+    approval_note_parse(event->detail, &note);
+    return (struct approval_given){
+        .who = event->actor,
+        .alias = note.alias,
+        .is_operator = span_is(event->reason, "operator"),
+        .is_signed = span_is(event->reason, "signature"),
+        .ticket = note.ticket,
+        .at = note.made.ns > 0 ? note.made : event->at,
+        .until = note.until,
+    };
+}
+
 static bool read_given(struct store *store, const struct job *job,
                        const struct approval_given *more, struct arena *arena,
                        struct approval_given **ret_given, size_t *ret_count,
@@ -159,15 +217,15 @@ static bool read_given(struct store *store, const struct job *job,
     *ret_count = 0;
     for (size_t i = 0; i < count; i++)
         if (events[i].kind == EVENT_APPROVED)
-            (*ret_given)[(*ret_count)++] = (struct approval_given){
-                .who = events[i].actor,
-                .is_operator = span_is(events[i].reason, "operator"),
-                .ticket = events[i].detail,
-                .at = events[i].at,
-            };
+            (*ret_given)[(*ret_count)++] = given_of(&events[i]);
     if (more)
         (*ret_given)[(*ret_count)++] = *more;
     return true;
+}
+
+static bool no_meta(const struct job *job, struct err *err) {
+    return err_set(err, ERR_DATA, "the registry has no meta of set '%.*s'",
+                   (int)job->id.len, job->id.p);
 }
 
 bool approvals_read(const struct base *base, struct store *store,
@@ -183,25 +241,152 @@ bool approvals_read(const struct base *base, struct store *store,
         !read_given(store, job, more, arena, &given, &given_count, err))
         return false;
     if (!meta_of(job, arena, &meta))
-        return err_set(err, ERR_DATA, "the registry has no meta of set '%.*s'",
-                       (int)job->id.len, job->id.p);
+        return no_meta(job, err);
     struct approval_policy *policies =
         policies_of(base, is_raised(base, job, &meta), arena, &count);
-    struct approval_subject *subject = arena_alloc(arena, sizeof(*subject));
-    *subject = subject_of(job, &meta, touches, touch_count);
+    struct approval_subject subject =
+        subject_of(job, &meta, touches, touch_count);
     ret_state->verdict =
-        approval_judge(policies, count, subject, given, given_count, now);
+        approval_judge(policies, count, &subject, given, given_count, now);
     if (!more)
         return true;
-    ret_state->may = approval_may(policies, count, subject, more);
-    for (size_t i = 0; i + 1 < given_count; i++)
-        ret_state->said |= span_equal(given[i].who, more->who) &&
-                           span_equal(given[i].ticket, more->ticket);
+    ret_state->own = approval_is_own(&subject, more);
+    ret_state->may = approval_may(policies, count, &subject, more, now);
+    ret_state->said = approval_said(policies, count, &subject, given,
+                                    given_count - 1, more, now);
     return true;
 }
 
-/* ---- expiry ---------------------------------------------------------------
- */
+bool approvals_may(const struct job *job, const struct approval_given *word,
+                   const struct approval_state *state, struct err *err) {
+    int id_len = (int)job->id.len, who_len = (int)word->who.len;
+    const char *id = job->id.p, *who = word->who.p;
+    if (job_state_is_final(job->state) && job->state != STATE_DONE)
+        return err_set(err, ERR_REFUSED, "job '%.*s' has ended already: %s",
+                       id_len, id, job_state_word(job->state));
+    if (state->verdict.outcome == APPROVAL_FREE)
+        return err_set(err, ERR_REFUSED,
+                       "no policy asks for an approval of '%.*s'", id_len, id);
+    if (state->own && word->is_signed)
+        return err_set(err, ERR_DENIED,
+                       "'%.*s' was handed in by the account of %.*s: somebody "
+                       "else has to approve it",
+                       id_len, id, who_len, who);
+    if (state->own)
+        return err_set(err, ERR_DENIED,
+                       "'%.*s' is a set of your own: somebody else has to "
+                       "approve it",
+                       id_len, id);
+    return state->may ||
+           err_set(err, ERR_DENIED,
+                   "%.*s has no role that may approve '%.*s', or only "
+                   "signatures count, or his approval is too old",
+                   who_len, who, id_len, id);
+}
+
+void approvals_give(struct store_batch *batch, const struct job *job,
+                    const struct approval_given *word, struct span key,
+                    const struct approval_state *state, struct span because) {
+    CLEANUP(text_clear) struct text detail = TEXT_INIT;
+    struct approval_note note = {.key = key,
+                                 .until = word->until,
+                                 .alias = word->alias,
+                                 .ticket = word->ticket};
+    if (word->is_signed)
+        note.made = word->at;
+    approval_note_format(&note, &detail);
+    store_note(batch, EVENT_APPROVED, job->num, SPAN(""),
+               word->is_signed     ? SPAN("signature")
+               : word->is_operator ? SPAN("operator")
+                                   : SPAN("person"),
+               text_span(&detail));
+    if ((job->holds & HOLD_APPROVAL) && state->verdict.outcome <= APPROVAL_LATE)
+        store_release(batch, job->num, HOLD_APPROVAL,
+                      because.len > 0 ? because : SPAN("approved"));
+    if (job->owed.ns > 0 && !state->verdict.owed)
+        store_owe(batch, job->num, (struct wall){0}, SPAN("settled"),
+                  SPAN("approved"));
+}
+
+/* ---- what is signed ------------------------------------------------------ */
+
+bool approvals_text(const struct base *base, const struct job *job,
+                    struct arena *arena, struct approval_text *ret_text,
+                    struct err *err) {
+    struct meta meta = {0};
+    *ret_text = (struct approval_text){
+        .csid = job->id, .sum = job->sum, .target = job->target};
+    if (!instance_read(base, arena, &ret_text->instance, err))
+        return false;
+    if (!meta_of(job, arena, &meta))
+        return no_meta(job, err);
+    ret_text->base = meta.base.len > 0 ? meta.base : SPAN("none");
+    return true;
+}
+
+bool approvals_text_of(const struct base *base,
+                       const struct candidate *candidate, struct span target,
+                       struct arena *arena, struct approval_text *ret_text,
+                       struct err *err) {
+    *ret_text = (struct approval_text){.csid = candidate->name.csid,
+                                       .sum = candidate->sum,
+                                       .target = target,
+                                       .base = candidate->meta.base.len > 0
+                                                   ? candidate->meta.base
+                                                   : SPAN("none")};
+    return instance_read(base, arena, &ret_text->instance, err);
+}
+
+static bool differs(struct ruling_why *why, const char *word, const char *what,
+                    struct span ours, struct span theirs) {
+    ruling_set(why, word, "it is about %s %.*s, not %.*s", what,
+               (int)theirs.len, theirs.p, (int)ours.len, ours.p);
+    return false;
+}
+
+bool approvals_match(const struct approval_text *ours,
+                     const struct approval_text *given,
+                     struct ruling_why *why) {
+    if (!span_equal(ours->instance, given->instance))
+        return differs(why, "other-instance", "the installation",
+                       ours->instance, given->instance);
+    if (!span_equal(ours->csid, given->csid))
+        return differs(why, "other-set", "the set", ours->csid, given->csid);
+    if (!span_equal(ours->sum, given->sum))
+        return differs(why, "other-content", "a tarball with the sum",
+                       ours->sum, given->sum);
+    if (!span_equal(ours->target, given->target))
+        return differs(why, "other-target", "the target", ours->target,
+                       given->target);
+    return span_equal(ours->base, given->base) ||
+           differs(why, "other-base", "a set made on", ours->base, given->base);
+}
+
+bool approvals_in_time(const struct approval_text *given, struct wall now,
+                       struct ruling_why *why) {
+    char when[WALL_TEXT_BYTES];
+    if (given->expires.ns > 0 && now.ns >= given->expires.ns)
+        ruling_set(why, "expired", "it counted until %s",
+                   wall_format(given->expires, when));
+    else if (wall_ms_since(given->made, now) > FUTURE_MS)
+        ruling_set(why, "future", "it says it was made at %s",
+                   wall_format(given->made, when));
+    else
+        return true;
+    return false;
+}
+
+struct span approvals_alias(struct span name, struct arena *arena) {
+    struct span local = name, rest = name;
+    struct account account;
+    if (!account_find(name, arena, &account, NULL) &&
+        (!span_cut(&rest, '@', &local) ||
+         !account_find(local, arena, &account, NULL)))
+        return (struct span){0};
+    return span_of(arena_printf(arena, "uid:%lu", (unsigned long)account.uid));
+}
+
+/* ---- expiry -------------------------------------------------------------- */
 
 static bool any_expires(const struct base *base) {
     for (size_t i = 0; i < base->config.approval_count; i++)
@@ -226,22 +411,102 @@ static bool expire_one(const struct base *base, const struct job *job,
     return true;
 }
 
-bool approvals_expire(const struct base *base, struct wall now,
-                      struct err *err) {
-    CLEANUP(arena_clear) struct arena arena = ARENA_INIT;
+static bool expire(const struct base *base, struct wall now,
+                   struct store_batch *batch, struct arena *arena,
+                   struct err *err) {
     struct store_list list = {.states = STATES_WAITING,
                               .kinds = 1u << JOB_CHANGE};
     struct job *jobs;
     size_t count = 0;
-    if (!any_expires(base))
-        return true;
-    if (!store_jobs(base->store, &list, &arena, &jobs, &count, err))
+    if (!store_jobs(base->store, &list, arena, &jobs, &count, err))
         return false;
+    for (size_t i = 0; i < count; i++)
+        if (!expire_one(base, &jobs[i], now, batch, arena, err))
+            return false;
+    return true;
+}
+
+/* ---- what is owed -------------------------------------------------------- */
+
+static bool was_told(struct store *store, uint64_t num, struct arena *arena,
+                     bool *ret_told, struct err *err) {
+    struct store_event *events;
+    size_t count;
+    *ret_told = false;
+    if (!store_events(store, 0, num, 0, arena, &events, &count, err))
+        return false;
+    for (size_t i = 0; i < count; i++)
+        *ret_told |= events[i].kind == EVENT_OWED &&
+                     span_is(events[i].reason, "overdue");
+    return true;
+}
+
+static void settle(struct store_batch *batch, const struct job *job,
+                   struct span why) {
+    store_owe(batch, job->num, (struct wall){0}, SPAN("settled"), why);
+}
+
+static void tell_overdue(struct store_batch *batch, const struct job *job,
+                         const struct approval_verdict *verdict) {
+    CLEANUP(text_clear) struct text text = TEXT_INIT;
+    char since[WALL_TEXT_BYTES];
+    text_addf(&text, "approval '%.*s' was due at %s",
+              (int)verdict->owed->name.len, verdict->owed->name.p,
+              wall_format(job->owed, since));
+    store_note(batch, EVENT_OWED, job->num, SPAN(""), SPAN("overdue"),
+               text_span(&text));
+    log_warning("set '%.*s' went without what it still owes: %s",
+                (int)job->id.len, job->id.p, text_string(&text));
+}
+
+static bool dun(const struct base *base, const struct job *job, struct wall now,
+                struct store_batch *batch, struct arena *arena,
+                struct err *err) {
+    struct approval_state state;
+    struct job full;
+    bool told;
+    if (job_state_is_final(job->state) && job->state != STATE_DONE &&
+        job->state != STATE_ABANDONED) {
+        settle(batch, job, SPAN("it never landed"));
+        return true;
+    }
+    if (now.ns < job->owed.ns)
+        return true;
+    if (!was_told(base->store, job->num, arena, &told, err))
+        return false;
+    if (told)
+        return true;
+    if (!store_job(base->store, job->num, arena, &full, err) ||
+        !approvals_read(base, base->store, &full, NULL, now, arena, &state,
+                        err))
+        return false;
+    if (state.verdict.owed)
+        tell_overdue(batch, job, &state.verdict);
+    else
+        settle(batch, job, SPAN("no policy asks for it any more"));
+    return true;
+}
+
+static bool dun_all(const struct base *base, struct wall now,
+                    struct store_batch *batch, struct arena *arena,
+                    struct err *err) {
+    struct store_list list = {.owed_only = true};
+    struct job *jobs;
+    size_t count = 0;
+    if (!store_jobs(base->store, &list, arena, &jobs, &count, err))
+        return false;
+    for (size_t i = 0; i < count; i++)
+        if (!dun(base, &jobs[i], now, batch, arena, err))
+            return false;
+    return true;
+}
+
+bool approvals_tend(const struct base *base, struct wall now, struct err *err) {
+    CLEANUP(arena_clear) struct arena arena = ARENA_INIT;
     struct store_batch *batch = store_batch_new(base->store);
     store_batch_actor(batch, now, SPAN("daemon:prequeue"));
-    bool ok = true;
-    for (size_t i = 0; ok && i < count; i++)
-        ok = expire_one(base, &jobs[i], now, batch, &arena, err);
+    bool ok = (!any_expires(base) || expire(base, now, batch, &arena, err)) &&
+              dun_all(base, now, batch, &arena, err);
     ok = ok && (store_batch_count(batch) == 0 || store_write(batch, err));
     store_batch_free(batch);
     return ok;

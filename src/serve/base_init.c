@@ -9,6 +9,7 @@
 
 #include "os/dir.h"
 #include "serve/base.h"
+#include "serve/instance.h"
 
 /* The parts are made in an order that leaves, whenever it is cut short,
  * something a second `init` goes on with; pointsman.conf comes last and says
@@ -235,13 +236,21 @@ static bool make_locks(int ctrl, gid_t group, struct err *err) {
     return true;
 }
 
+static bool make_name(int fd, int ctrl, gid_t group, struct err *err) {
+    CLEANUP(fd_close) int tmp = -1;
+    CLEANUP(fd_close) int file = -1;
+    return dir_open(fd, "tmp", &tmp, err) && instance_make(tmp, ctrl, err) &&
+           dir_open_file(ctrl, INSTANCE_FILE, O_RDONLY, 0, &file, err) &&
+           own(file, group, 0444, INSTANCE_FILE, err);
+}
+
 bool base_make(int fd, gid_t group, struct err *err) {
     CLEANUP(fd_close) int ctrl = -1;
     mode_t mode = group == (gid_t)-1 ? 0700 : 02770;
     return own(fd, group, mode, "the base", err) &&
            make_dirs(fd, group, mode, err) &&
            dir_open(fd, "ctrl", &ctrl, err) && make_fifos(ctrl, group, err) &&
-           make_locks(ctrl, group, err);
+           make_locks(ctrl, group, err) && make_name(fd, ctrl, group, err);
 }
 
 static bool make_config(const struct base_init *init, int fd, gid_t gid,

@@ -1,28 +1,19 @@
 #include "serve/checker.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
-#include <poll.h>
-#include <signal.h>
-#include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/list.h"
-#include "os/clock.h"
-#include "os/dir.h"
 #include "os/sandbox.h"
+#include "serve/errand.h"
 #include "wire/set_check.h"
 #include "wire/tar.h"
 
-/* A check costs little but may be made to last; two at once keep one bad set
- * from holding up the others, and leave the machine to the work itself. */
-enum { CHECKS_AT_ONCE = 2, WALL_FACTOR = 5 };
+enum { WALL_FACTOR = 5 };
 #define MEMORY_BYTES (UINT64_C(1) << 30)
-#define CHECKER_IDS (UINT64_C(1) << 62) /* apart from the worker's */
 
 /* ---- the child ------------------------------------------------------- */
 
@@ -107,10 +98,7 @@ int checker_main(int argc, char **argv) {
 
 struct check {
     struct list link;
-    uint64_t id;
-    int fd;
-    bool started;
-    char *output; /* file of a long verdict */
+    struct checker *checker;
     struct set_limits limits;
     checker_done *done;
     void *ctx;
@@ -118,44 +106,39 @@ struct check {
 
 struct checker {
     struct base *base;
-    struct guard *guard;
-    char *executable;
+    struct errands *errands;
     struct list checks;
-    unsigned running, waiting;
-    uint64_t last_id;
 };
 
 struct checker *checker_new(struct base *base, struct guard *guard,
                             const char *executable) {
     struct checker *checker = mem_alloc(sizeof(*checker));
     checker->base = base;
-    checker->guard = guard;
-    checker->executable =
-        mem_string(executable ? executable : "/proc/self/exe");
+    checker->errands = errands_new(base, guard, executable);
     list_init(&checker->checks);
     return checker;
 }
 
 static void check_free(struct check *check) {
     list_remove(&check->link);
-    if (check->output)
-        (void)unlink(check->output);
-    free(check->output);
-    fd_close(&check->fd);
     free(check);
 }
 
 void checker_free(struct checker *checker) {
     if (!checker)
         return;
+    errands_free(checker->errands);
     LIST_EACH (&checker->checks, link)
         check_free(LIST_OF(link, struct check, link));
-    free(checker->executable);
     free(checker);
 }
 
+struct errands *checker_errands(struct checker *checker) {
+    return checker->errands;
+}
+
 unsigned checker_waiting(const struct checker *checker) {
-    return checker->waiting;
+    return errands_waiting(checker->errands);
 }
 
 static void tell_nobody(void *ctx, bool ok, const struct set_check *check,
@@ -195,15 +178,29 @@ static void tell_verdict(const struct check *check, struct span bytes) {
         tell_crash(check, "answered nonsense");
 }
 
-struct child_args {
-    char verb[16];
-    char options[8][48];
-    char *argv[11];
-};
+static void on_end(void *ctx, const struct errand_end *end) {
+    struct check *check = ctx;
+    bool not_now = end->how == ERRAND_EXITED &&
+                   end->exit_code == err_exit_status(ERR_TEMPORARY);
+    if (end->how == ERRAND_NOT_NOW || not_now)
+        tell_not_now(check,
+                     not_now ? "the checker could not read it" : end->why);
+    else if (end->how == ERRAND_FAILED)
+        tell_crash(check, end->why);
+    else if (end->exit_code != 0)
+        tell_crash(check, "failed");
+    else
+        tell_verdict(check, end->answer);
+    check_free(check);
+}
 
-static void make_args(const struct checker *checker, const struct check *check,
-                      struct child_args *args) {
+static int64_t wall_ms(const struct checker *checker) {
+    return checker->base->config.queue.check_cpu_s * WALL_FACTOR * 1000;
+}
+
+static void run_check(struct check *check, int fd) {
     const struct set_limits *limits = &check->limits;
+    struct checker *checker = check->checker;
     const struct {
         const char *key;
         uint64_t value;
@@ -217,206 +214,34 @@ static void make_args(const struct checker *checker, const struct check *check,
         {"symlinks", limits->symlinks},
         {"cpu", (uint64_t)checker->base->config.queue.check_cpu_s},
     };
-    size_t count = 0;
-    snprintf(args->verb, sizeof(args->verb), "check-set");
-    args->argv[count++] = checker->executable;
-    args->argv[count++] = args->verb;
+    char options[8][48];
+    const char *words[9] = {"check-set"};
     for (size_t i = 0; i < COUNT(values); i++) {
-        snprintf(args->options[i], sizeof(args->options[i]), "%s=%" PRIu64,
-                 values[i].key, values[i].value);
-        args->argv[count++] = args->options[i];
+        snprintf(options[i], sizeof(options[i]), "%s=%" PRIu64, values[i].key,
+                 values[i].value);
+        words[i + 1] = options[i];
     }
-    args->argv[count] = NULL;
-}
-
-static int64_t wall_ms(const struct checker *checker) {
-    return checker->base->config.queue.check_cpu_s * WALL_FACTOR * 1000;
-}
-
-/* ---- without a loop -------------------------------------------------- */
-
-/* Reads until the end, the limit or the time is up. */
-static bool read_answer(int fd, uint64_t limit, int64_t timeout_ms,
-                        struct text *out) {
-    struct mono end = mono_add_ms(clock_mono(), timeout_ms);
-    struct pollfd poller = {.fd = fd, .events = POLLIN};
-    for (;;) {
-        int64_t left = mono_ms_since(end, clock_mono());
-        if (left <= 0 || out->len > limit)
-            return false;
-        int ready = poll(&poller, 1, left > 60000 ? 60000 : (int)left);
-        if (ready < 0 && errno != EINTR)
-            return false;
-        if (ready <= 0)
-            continue;
-        text_reserve(out, 65536);
-        ssize_t got = read(fd, out->p + out->len, 65536);
-        if (got < 0 && errno != EINTR)
-            return false;
-        if (got == 0)
-            return true;
-        if (got > 0)
-            out->len += (size_t)got;
-    }
-}
-
-static int spawn(struct checker *checker, const struct check *check, int out,
-                 pid_t *ret_pid) {
-    posix_spawn_file_actions_t files;
-    struct child_args args;
-    char *const envp[] = {(char[]){"LANG=C.UTF-8"}, NULL};
-    make_args(checker, check, &args);
-    posix_spawn_file_actions_init(&files);
-    posix_spawn_file_actions_adddup2(&files, check->fd, STDIN_FILENO);
-    posix_spawn_file_actions_adddup2(&files, out, STDOUT_FILENO);
-    posix_spawn_file_actions_addopen(&files, STDERR_FILENO, "/dev/null",
-                                     O_WRONLY, 0);
-    int sys = posix_spawn(ret_pid, checker->executable, &files, NULL, args.argv,
-                          envp);
-    posix_spawn_file_actions_destroy(&files);
-    return sys;
-}
-
-static void tell_end(const struct check *check, int status, bool whole,
-                     struct span answer) {
-    if (!whole)
-        tell_crash(check, "hung");
-    else if (WIFSIGNALED(status))
-        tell_crash(check, "was killed");
-    else if (WEXITSTATUS(status) == err_exit_status(ERR_TEMPORARY))
-        tell_not_now(check, "the checker could not read it");
-    else if (WEXITSTATUS(status) != 0)
-        tell_crash(check, "failed");
-    else
-        tell_verdict(check, answer);
-}
-
-static void check_here(struct checker *checker, struct check *check) {
-    CLEANUP(text_clear) struct text answer = TEXT_INIT;
-    CLEANUP(fd_close) int in = -1;
-    CLEANUP(fd_close) int out = -1;
-    int ends[2], status = 0;
-    pid_t pid;
-    if (pipe2(ends, O_CLOEXEC) < 0) {
-        tell_not_now(check, "no pipe");
-        return;
-    }
-    in = ends[0];
-    out = ends[1];
-    if (spawn(checker, check, out, &pid) != 0) {
-        tell_not_now(check, "cannot start the checker");
-        return;
-    }
-    fd_close(&out);
-    bool whole = read_answer(in, set_check_bytes_max(&check->limits),
-                             wall_ms(checker), &answer);
-    if (!whole)
-        (void)kill(pid, SIGKILL);
-    while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
-        continue;
-    tell_end(check, status, whole, text_span(&answer));
-}
-
-/* ---- through the guard ----------------------------------------------- */
-
-static void check_start(struct checker *checker, struct check *check) {
-    struct child_args args;
-    CLEANUP(text_clear) struct text output = TEXT_INIT;
-    char fresh[256];
-    char *const envp[] = {(char[]){"LANG=C.UTF-8"}, NULL};
-    make_args(checker, check, &args);
-    dir_fresh_name(SPAN("check"), fresh);
-    text_addf(&output, "%s/tmp/%s", checker->base->path, fresh);
-    check->output = text_take(&output);
-    check->started = true;
-    checker->running++;
-    (void)lseek(check->fd, 0, SEEK_SET);
-    struct guard_start start = {
-        .id = check->id,
-        .argv = args.argv,
-        .envp = envp,
-        .mask = 077,
-        .stdin_fd = check->fd,
-        .outside_slots = true,
-        .timeout_ms = wall_ms(checker),
-        .output_path = check->output,
-        .inline_max = 64 * 1024,
-        .output_max = set_check_bytes_max(&check->limits) + 1,
-    };
-    guard_start(checker->guard, &start);
-    fd_close(&check->fd);
-}
-
-static void start_next(struct checker *checker) {
-    LIST_EACH (&checker->checks, link) {
-        struct check *check = LIST_OF(link, struct check, link);
-        if (checker->running >= CHECKS_AT_ONCE)
-            return;
-        if (!check->started)
-            check_start(checker, check);
-    }
+    struct errand errand = {.words = words,
+                            .word_count = COUNT(words),
+                            .stdin_fd = fd,
+                            .timeout_ms = wall_ms(checker),
+                            .answer_max = set_check_bytes_max(limits)};
+    errands_run(checker->errands, &errand, on_end, check);
 }
 
 void checker_check(struct checker *checker, int fd, checker_done *done,
                    void *ctx) {
     struct check *check = mem_alloc(sizeof(*check));
-    list_init(&check->link);
+    check->checker = checker;
     check->limits = config_set_limits(&checker->base->config, NULL);
     /* Who allows them is known once the target is. */
     check->limits.symlinks = true;
     check->done = done;
     check->ctx = ctx;
-    check->id = CHECKER_IDS + ++checker->last_id;
-    check->fd = fcntl(fd, F_DUPFD_CLOEXEC, 3);
-    (void)lseek(fd, 0, SEEK_SET);
-    if (check->fd < 0) {
-        tell_not_now(check, "too many open files");
-        check_free(check);
-    } else if (!checker->guard) {
-        check_here(checker, check);
-        check_free(check);
-    } else {
-        list_push(&checker->checks, &check->link);
-        checker->waiting++;
-        start_next(checker);
-    }
-}
-
-static void tell_guard_end(const struct check *check,
-                           const struct guard_end *end) {
-    CLEANUP(text_clear) struct text text = TEXT_INIT;
-    CLEANUP(fd_close) int fd = -1;
-    if (end->result != GUARD_RAN || end->killer == GUARD_CLOSING ||
-        end->killer == GUARD_CALLER || end->output_lost) {
-        tell_not_now(check, "the checker could not run");
-        return;
-    }
-    if (end->output_in_file) {
-        fd = open(check->output, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
-        if (fd < 0 ||
-            !file_read(fd, set_check_bytes_max(&check->limits), &text, NULL)) {
-            tell_crash(check, "answered too much");
-            return;
-        }
-    }
-    int status = end->signal ? end->signal : (end->exit_code & 0xff) << 8;
-    tell_end(check, status, !end->timed_out,
-             end->output_in_file ? text_span(&text) : end->output);
+    list_push(&checker->checks, &check->link);
+    run_check(check, fd);
 }
 
 bool checker_ended(struct checker *checker, const struct guard_end *end) {
-    LIST_EACH (&checker->checks, link) {
-        struct check *check = LIST_OF(link, struct check, link);
-        if (check->id != end->id)
-            continue;
-        list_remove(&check->link);
-        checker->running--;
-        checker->waiting--;
-        guard_release(checker->guard, end->id);
-        tell_guard_end(check, end);
-        check_free(check);
-        start_next(checker);
-        return true;
-    }
-    return false;
+    return errands_ended(checker->errands, end);
 }

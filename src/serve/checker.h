@@ -18,6 +18,7 @@
 int checker_main(int argc, char **argv);
 
 struct checker;
+struct errands; /* serve/errand.h */
 
 /* `guard` NULL: children are started by posix_spawn and waited for; `done` is
  * then called before checker_check returns. `executable` NULL: this program. */
@@ -37,7 +38,9 @@ void checker_check(struct checker *checker, int fd, checker_done *done,
                    void *ctx);
 /* The guard's owner hands every end over; true: it was one of ours. */
 bool checker_ended(struct checker *checker, const struct guard_end *end);
-/* Checks whose verdict is still to come. */
+/* What runs its children; for other short ones. */
+struct errands *checker_errands(struct checker *checker);
+/* Children whose end is still to come. */
 unsigned checker_waiting(const struct checker *checker);
 /* The verdicts for this ctx are never told. */
 void checker_forget(struct checker *checker, void *ctx);

@@ -51,6 +51,15 @@ void ident_format(struct span text, struct text *out) {
         text_addc(out, '>');
         return;
     }
+    /* Who signed an approval. */
+    if (span_starts(text, "user:")) {
+        struct span name = span_make(text.p + 5, text.len - 5);
+        ident_add(name, out);
+        text_adds(out, " <");
+        ident_add(name, out);
+        text_adds(out, memchr(name.p, '@', name.len) ? ">" : "@localhost>");
+        return;
+    }
     char room[256];
     struct span name = account_name(text, room, sizeof room);
     ident_add(name, out);

@@ -2,11 +2,13 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <limits.h>
 #include <stdio.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "os/clock.h"
 #include "os/dir.h"
 
 bool drop_open(struct base *base, char ret_name[256], int *ret_fd,
@@ -77,6 +79,26 @@ bool drop_publish(struct base *base, const char *from, const char *name,
          !dir_remove(base->dirs[BASE_TMP], from, NULL, err)))
         return false;
     return make_marker(base, name, err);
+}
+
+bool drop_approval(struct base *base, struct span csid, struct span bytes,
+                   char ret_name[256], struct err *err) {
+    CLEANUP(fd_close) int fd = -1;
+    char tmp_name[256];
+    enum dir_moved moved;
+    struct text name = TEXT_INIT;
+    text_addf(&name, "approve_%.*s_%016" PRIx64, (int)csid.len, csid.p,
+              clock_seed());
+    snprintf(ret_name, 256, "%s", text_string(&name));
+    text_clear(&name);
+    bool ok =
+        drop_open(base, tmp_name, &fd, err) && file_write(fd, bytes, err) &&
+        drop_seal(fd, err) &&
+        dir_move(base->dirs[BASE_TMP], tmp_name, base->dirs[BASE_PREQUEUE],
+                 ret_name, DIR_DURABLE, &moved, err);
+    if (!ok && fd >= 0)
+        (void)dir_remove(base->dirs[BASE_TMP], tmp_name, NULL, NULL);
+    return ok || err_wrap(err, "cannot put the approval into prequeue/");
 }
 
 /* ---- who handed it in ---------------------------------------------------- */

@@ -20,6 +20,11 @@ bool drop_seal(int fd, struct err *err);
 bool drop_publish(struct base *base, const char *from, const char *name,
                   const char *sum, struct err *err);
 
+/* An approval (wire/approval_text.h) under a name nobody else uses, durable:
+ * prequeue/approve_CSID_MORE. */
+bool drop_approval(struct base *base, struct span csid, struct span bytes,
+                   char ret_name[256], struct err *err);
+
 /* Who handed NAME in, when its marker will not show it: the service makes it
  * for others, and what root makes is given to the owner. A note in tmp/,
  * written before the marker; without need nothing is written. */

@@ -122,6 +122,7 @@ void job_json_members(struct json *json, const struct job *job,
         json_span(json, job->rolled_back_by);
     else
         json_null(json);
+    key_wall(json, "owed", job->owed);
     json_key(json, "num");
     json_u64_string(json, job->num);
 }

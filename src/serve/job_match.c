@@ -16,7 +16,11 @@ bool job_match_parse(struct span text, struct arena *arena,
             ret_match->states |= STATE_BIT(state);
     }
     for (size_t i = 0; i < ret_match->filter.count; i++) {
-        enum filter_field field = ret_match->filter.terms[i].field;
+        const struct filter_term *term = &ret_match->filter.terms[i];
+        enum filter_field field = term->field;
+        ret_match->owed_only |=
+            (field == FILTER_OWED || field == FILTER_OVERDUE) &&
+            term->flag != term->negate;
         ret_match->asks_command |= field == FILTER_ARG || field == FILTER_WORD;
         ret_match->asks_node |= field == FILTER_NODE;
         ret_match->asks_touches |= field == FILTER_TOUCHES;
@@ -30,6 +34,8 @@ bool job_match_test(const struct job_match *match, struct store *store,
     struct filter_facts facts = {
         .state = job_state_letter(job->state),
         .held = job->holds != 0,
+        .owed = job->owed.ns > 0,
+        .overdue = job->owed.ns > 0 && job->owed.ns <= now.ns,
         .kind = span_of(job_kind_word(job->kind)),
         .class = span_of(job_class_word(job->job_class)),
         .target = job->target,

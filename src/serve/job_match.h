@@ -11,6 +11,7 @@
 struct job_match {
     struct filter filter;
     unsigned states; /* bits of those that can match at all */
+    bool owed_only;  /* others cannot match */
     bool asks_command, asks_node, asks_touches;
 };
 

@@ -41,6 +41,8 @@ void prequeue_free(struct prequeue *prequeue) {
          * word, but its guard may be faster. */
         if (entry->state == ENTRY_CHECKING)
             checker_forget(prequeue->checker, entry);
+        if (entry->approval)
+            signature_forget(entry->approval->check);
         entry_free(entry);
     }
     map_clear(&prequeue->entries);
@@ -87,6 +89,7 @@ static bool settle_admission(struct prequeue *prequeue, struct entry *entry,
     struct span id = entry->record.job.id;
     log_info("admitted set '%s' job=%.*s", entry->name, (int)id.len, id.p);
     prequeue->tally.admitted++;
+    prequeue->due |= entry->awaited;
     entry->here = false;
     return dir_remove(prequeue->base->dirs[BASE_PREQUEUE], entry->name, NULL,
                       err);
@@ -120,6 +123,7 @@ static bool find_entries(struct prequeue *prequeue, struct arena *arena,
                   err))
         return false;
     *ret_entries = arena_alloc(arena, (*ret_count + 1) * sizeof(void *));
+    prequeue->any_approvals = false;
     for (size_t i = 0; i < *ret_count; i++) {
         struct entry *entry = map_get(&prequeue->entries, names[i]);
         if (!entry) {
@@ -129,6 +133,7 @@ static bool find_entries(struct prequeue *prequeue, struct arena *arena,
             map_put(&prequeue->entries, names[i], entry);
         }
         entry->here = true;
+        prequeue->any_approvals |= approval_entry_is(entry);
         (*ret_entries)[i] = entry;
     }
     return true;
@@ -140,11 +145,14 @@ static void keep_first(struct err *first, bool ok, const struct err *err) {
         *first = *err;
 }
 
+/* Approvals before the sets they may come with. */
 static void look_and_judge(struct prequeue *prequeue, struct entry **entries,
-                           size_t count, struct err *first) {
+                           size_t count, bool approvals, struct err *first) {
     for (size_t i = 0; i < count; i++) {
         struct err err = {0};
         struct entry *entry = entries[i];
+        if (approval_entry_is(entry) != approvals)
+            continue;
         bool look = entry->state == ENTRY_NEW || entry->state == ENTRY_WAITING;
         bool ok = !look || entry_look(prequeue, entry, &err);
         if (ok && entry->here && entry->state == ENTRY_CHECKED)
@@ -209,13 +217,14 @@ bool prequeue_scan(struct prequeue *prequeue, struct wall now,
     prequeue->now = now;
     if (!find_entries(prequeue, &arena, &entries, &count, err))
         return false;
-    look_and_judge(prequeue, entries, count, &first);
+    if (prequeue->any_approvals)
+        look_and_judge(prequeue, entries, count, true, &first);
+    look_and_judge(prequeue, entries, count, false, &first);
     prequeue->due = false; /* verdicts that came meanwhile were judged */
     admit_ready(prequeue, entries, count, &first);
     clear_up(prequeue, ret_next);
-    if (first.kind == ERR_NONE &&
-        !approvals_expire(prequeue->base, now, &first))
-        log_error("cannot look for approvals that expired: %s", first.text);
+    if (first.kind == ERR_NONE && !approvals_tend(prequeue->base, now, &first))
+        log_error("cannot look for approvals that are due: %s", first.text);
     if (first.kind == ERR_NONE)
         return true;
     return err_set(err, first.kind, "%s", first.text);
@@ -259,6 +268,7 @@ bool prequeue_pass_alone(struct base *base, struct wall now, struct err *err) {
     struct projection *projection = projection_of_some(base);
     struct checker *checker = checker_new(base, NULL, NULL);
     struct prequeue *prequeue = prequeue_new(base, checker, projection);
+    prequeue->quiet = true; /* whoever handed something in is told */
     bool ok = pass_alone(prequeue, now, err);
     prequeue_free(prequeue);
     checker_free(checker);

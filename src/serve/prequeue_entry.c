@@ -23,7 +23,9 @@ static bool note_reject(struct prequeue *prequeue, const struct entry *entry,
     CLEANUP(text_clear) struct text id = TEXT_INIT;
     text_addescaped(&id, span_of(entry->name));
     store_batch_actor(batch, prequeue->now, SPAN("daemon:prequeue"));
-    store_note(batch, EVENT_REJECT, 0, text_span(&id), span_of(word),
+    /* Of an approval it is the set's history that tells it. */
+    store_note(batch, EVENT_REJECT, entry->about,
+               entry->about ? SPAN("") : text_span(&id), span_of(word),
                span_of(sentence));
     bool ok = store_write(batch, err);
     store_batch_free(batch);
@@ -68,8 +70,8 @@ static bool put_aside(struct prequeue *prequeue, struct entry *entry,
                             sentence, err);
 }
 
-static bool reject(struct prequeue *prequeue, struct entry *entry,
-                   const char *word, const char *sentence, struct err *err) {
+bool entry_reject(struct prequeue *prequeue, struct entry *entry,
+                  const char *word, const char *sentence, struct err *err) {
     struct err why = {0};
     if (!put_aside(prequeue, entry, word, sentence, &why)) {
         if (why.kind == ERR_TEMPORARY || why.sys == EIO) {
@@ -84,7 +86,8 @@ static bool reject(struct prequeue *prequeue, struct entry *entry,
                   entry->name, word, sentence, why.text);
         return true;
     }
-    log_warning("rejected '%s': %s: %s", entry->name, word, sentence);
+    if (!prequeue->quiet)
+        log_warning("rejected '%s': %s: %s", entry->name, word, sentence);
     prequeue->tally.rejected++;
     entry->here = false;
     return note_reject(prequeue, entry, word, sentence, err);
@@ -102,12 +105,11 @@ static struct wall deadline(const struct prequeue *prequeue,
                        prequeue->base->config.queue.wait_for_job_s * 1000);
 }
 
-static bool wait_or_reject(struct prequeue *prequeue, struct entry *entry,
-                           const char *word, const char *sentence,
-                           struct err *err) {
+bool entry_wait(struct prequeue *prequeue, struct entry *entry,
+                const char *word, const char *sentence, struct err *err) {
     struct wall end = deadline(prequeue, entry);
     if (prequeue->now.ns >= end.ns)
-        return reject(prequeue, entry, word, sentence, err);
+        return entry_reject(prequeue, entry, word, sentence, err);
     entry->state = ENTRY_WAITING;
     entry->next = end;
     return true;
@@ -171,17 +173,17 @@ static bool start_check(struct prequeue *prequeue, struct entry *entry,
                               err);
         }
         if (why.sys == ELOOP)
-            return reject(prequeue, entry, "bad-data",
-                          "what lies in data/ is a symbolic link", err);
-        return wait_or_reject(
+            return entry_reject(prequeue, entry, "bad-data",
+                                "what lies in data/ is a symbolic link", err);
+        return entry_wait(
             prequeue, entry, why.sys == ENOENT ? "no-data" : "bad-data",
             why.sys == ENOENT ? "there is no data of this name in data/"
                               : why.text,
             err);
     }
     if (fstat(fd, &st) < 0 || !S_ISREG(st.st_mode))
-        return reject(prequeue, entry, "bad-data",
-                      "what lies in data/ is not a file", err);
+        return entry_reject(prequeue, entry, "bad-data",
+                            "what lies in data/ is not a file", err);
     entry->state = ENTRY_CHECKING;
     checker_check(prequeue->checker, fd, on_checked, entry);
     return true;
@@ -198,19 +200,20 @@ static bool read_job_file(struct prequeue *prequeue, struct entry *entry,
     if (!dir_read(prequeue->base->dirs[BASE_PREQUEUE], entry->name,
                   JOB_FILE_BYTES, &text, &read_err)) {
         if (read_err.kind == ERR_DATA)
-            return reject(prequeue, entry, "job-file", read_err.text, err);
-        return wait_or_reject(prequeue, entry, "job-file", read_err.text, err);
+            return entry_reject(prequeue, entry, "job-file", read_err.text,
+                                err);
+        return entry_wait(prequeue, entry, "job-file", read_err.text, err);
     }
     struct span all = arena_span(&entry->arena, text_span(&text));
     if (!span_starts(all, "##") && !span_is(all, "#"))
-        return reject(prequeue, entry, "job-file",
-                      "it has content, but is no job file: a marker is empty",
-                      err);
+        return entry_reject(
+            prequeue, entry, "job-file",
+            "it has content, but is no job file: a marker is empty", err);
     if (!job_file_parse(all, &entry->arena, &file, &why))
-        return wait_or_reject(prequeue, entry, "job-file", why.text, err);
+        return entry_wait(prequeue, entry, "job-file", why.text, err);
     if (!span_is(file.name.text, entry->name))
-        return reject(prequeue, entry, "job-file",
-                      "the job file is that of another set", err);
+        return entry_reject(prequeue, entry, "job-file",
+                            "the job file is that of another set", err);
     entry->said_sum = file.sha256;
     *ret_good = true;
     return true;
@@ -221,9 +224,7 @@ bool entry_look(struct prequeue *prequeue, struct entry *entry,
     struct set_name name;
     struct refusal why = {0};
     bool good = true, there;
-    entry->state = ENTRY_NEW;
-    arena_clear(&entry->arena);
-    entry->said_sum = (struct span){0};
+    struct stat before = entry->st;
     if (!dir_stat(prequeue->base->dirs[BASE_PREQUEUE], entry->name, &entry->st,
                   &there, err))
         return false;
@@ -231,15 +232,21 @@ bool entry_look(struct prequeue *prequeue, struct entry *entry,
         entry->here = false;
         return true;
     }
+    if (approval_entry_is(entry))
+        return approval_entry_look(prequeue, entry, &before, err);
+    entry->state = ENTRY_NEW;
+    arena_clear(&entry->arena);
+    entry->said_sum = (struct span){0};
     if (!S_ISREG(entry->st.st_mode))
-        return reject(prequeue, entry, "not-a-file",
-                      "only files can be handed in", err);
+        return entry_reject(prequeue, entry, "not-a-file",
+                            "only files can be handed in", err);
     if (!set_name_parse(span_of(entry->name), &name, &why))
-        return reject(prequeue, entry, refusal_word(why.kind), why.text, err);
+        return entry_reject(prequeue, entry, refusal_word(why.kind), why.text,
+                            err);
     if (set_is_future(&name, prequeue->now))
-        return wait_or_reject(
-            prequeue, entry, "future",
-            "its name says a time more than 300 s in the future", err);
+        return entry_wait(prequeue, entry, "future",
+                          "its name says a time more than 300 s in the future",
+                          err);
     if (entry->st.st_size > 0 && !read_job_file(prequeue, entry, &good, err))
         return false;
     return !good || start_check(prequeue, entry, err);
@@ -280,17 +287,22 @@ bool entry_judge(struct prequeue *prequeue, struct entry *entry,
     struct candidate *candidate = &entry->candidate;
     struct ruling_why why = {0};
     enum ruling ruling;
+    if (approval_entry_is(entry))
+        return approval_entry_judge(prequeue, entry, err);
     if (entry->not_now) {
         entry->state = ENTRY_WAITING;
         entry->next = wall_add_ms(prequeue->now, RETRY_MS);
         return true;
     }
     if (entry->refusal.kind != REFUSAL_NONE)
-        return reject(prequeue, entry, refusal_word(entry->refusal.kind),
-                      entry->refusal.text, err);
+        return entry_reject(prequeue, entry, refusal_word(entry->refusal.kind),
+                            entry->refusal.text, err);
     if (entry->said_sum.len > 0 && !span_equal(entry->said_sum, candidate->sum))
-        return reject(prequeue, entry, "job-file",
-                      "the job file names another sum than its data has", err);
+        return entry_reject(prequeue, entry, "job-file",
+                            "the job file names another sum than its data has",
+                            err);
+    if (!approval_entries_of(prequeue, entry))
+        return true; /* judged once they are looked into */
     if (!set_rule(prequeue->base, candidate, prequeue->now, &ruling, &target,
                   &why, err))
         return false;
@@ -298,9 +310,9 @@ bool entry_judge(struct prequeue *prequeue, struct entry *entry,
     case RULING_AGAIN:
         return finish_again(prequeue, entry, err);
     case RULING_WAIT:
-        return wait_or_reject(prequeue, entry, why.word, why.text, err);
+        return entry_wait(prequeue, entry, why.word, why.text, err);
     case RULING_REFUSE:
-        return reject(prequeue, entry, why.word, why.text, err);
+        return entry_reject(prequeue, entry, why.word, why.text, err);
     case RULING_ADMIT:
         break;
     }

@@ -5,9 +5,12 @@
 #include <sys/stat.h>
 
 #include "base/map.h"
+#include "core/approval.h"
 #include "serve/intake.h"
 #include "serve/set_record.h"
 #include "serve/set_rules.h"
+#include "serve/signature.h"
+#include "wire/approval_text.h"
 
 enum entry_state {
     ENTRY_NEW,      /* to be looked at */
@@ -16,6 +19,16 @@ enum entry_state {
     ENTRY_CHECKED,  /* there is a verdict */
     ENTRY_READY,    /* to be admitted */
     ENTRY_STUCK     /* cannot even be moved away; told once */
+};
+
+/* What a file approve_CSID is found to be. */
+struct entry_approval {
+    struct approval_file file;
+    struct signature_check *check; /* under way */
+    bool verified;
+    const char *bad; /* why its signature is not good */
+    struct span key; /* that signed it; empty: nobody did */
+    struct approval_given word;
 };
 
 struct entry {
@@ -31,6 +44,9 @@ struct entry {
     struct candidate candidate;
     struct span said_sum; /* by a job file; empty for markers */
     struct set_record record;
+    bool awaited;                    /* approvals lie beside it */
+    struct entry_approval *approval; /* NULL: it is a set */
+    uint64_t about; /* the set an approval is about, if known */
 };
 
 struct prequeue {
@@ -41,6 +57,8 @@ struct prequeue {
     struct prequeue_tally tally;
     struct wall now;
     bool due;
+    bool quiet;         /* refusals are events, but no lines of the log */
+    bool any_approvals; /* lie there in this scan */
 };
 
 /* First look, or one more: starts a check, waits, or refuses. False: disk or
@@ -50,5 +68,21 @@ bool entry_look(struct prequeue *prequeue, struct entry *entry,
 /* The verdict is there: ENTRY_READY, or waits, or refuses. */
 bool entry_judge(struct prequeue *prequeue, struct entry *entry,
                  struct err *err);
+/* It goes to reject/, with why; or when its time is up. */
+bool entry_reject(struct prequeue *prequeue, struct entry *entry,
+                  const char *word, const char *sentence, struct err *err);
+bool entry_wait(struct prequeue *prequeue, struct entry *entry,
+                const char *word, const char *sentence, struct err *err);
+
+/* The same for files that approve a set: is it one of those? */
+bool approval_entry_is(const struct entry *entry);
+/* entry->st is that of now, `before` that of the last look. */
+bool approval_entry_look(struct prequeue *prequeue, struct entry *entry,
+                         const struct stat *before, struct err *err);
+bool approval_entry_judge(struct prequeue *prequeue, struct entry *entry,
+                          struct err *err);
+/* Gives the set those that lie beside it and are good. False: some are not
+ * looked into yet, it has to wait for them. */
+bool approval_entries_of(struct prequeue *prequeue, struct entry *set);
 
 #endif

@@ -81,6 +81,12 @@ static bool is_admission(const struct store_event *event) {
     return event->kind == EVENT_MOVE && event->from == STATE_NONE;
 }
 
+static bool is_remark(const struct store_event *event) {
+    return event->kind == EVENT_ALARM || event->kind == EVENT_ILLEGAL_MOVE ||
+           event->kind == EVENT_APPROVED || event->kind == EVENT_OWED ||
+           event->kind == EVENT_REJECT;
+}
+
 static bool is_change(struct projection *projection,
                       const struct store_event *event) {
     CLEANUP(arena_clear) struct arena arena = ARENA_INIT;
@@ -98,9 +104,7 @@ void projection_on_event(void *ctx, const struct store_event *event) {
     if (event->num == 0)
         return;
     struct mark *mark = projection_mark(projection, event->num);
-    if (!mark &&
-        (is_admission(event) || event->kind == EVENT_ALARM ||
-         event->kind == EVENT_ILLEGAL_MOVE) &&
+    if (!mark && (is_admission(event) || is_remark(event)) &&
         is_change(projection, event))
         mark = projection_mark_new(projection, event->num);
     if (mark)

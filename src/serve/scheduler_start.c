@@ -387,7 +387,14 @@ static void start_failed(struct scheduler *scheduler, struct attempt *attempt) {
     offer_num(scheduler, num);
 }
 
-/* Who approved a change, for its trailers: from its events. */
+static bool is_among(struct span name, const struct span *names, size_t count) {
+    for (size_t i = 0; i < count; i++)
+        if (span_equal(names[i], name))
+            return true;
+    return false;
+}
+
+/* Who approved a change, for its trailers: from its events, each once. */
 void take_approvals(struct scheduler *scheduler, struct arena *arena,
                     const struct job *job, struct run_set *set) {
     struct store_event *events;
@@ -403,7 +410,8 @@ void take_approvals(struct scheduler *scheduler, struct arena *arena,
     }
     struct span *names = arena_alloc(arena, (count + 1) * sizeof(*names));
     for (size_t i = 0; i < count; i++)
-        if (events[i].kind == EVENT_APPROVED)
+        if (events[i].kind == EVENT_APPROVED &&
+            !is_among(events[i].actor, names, kept))
             names[kept++] = events[i].actor;
     set->approved_by = names;
     set->approved_count = kept;

@@ -4,8 +4,6 @@
 
 #include <stdio.h>
 
-enum { FUTURE_MS = 300 * 1000 };
-
 void ruling_set(struct ruling_why *why, const char *word, const char *format,
                 ...) {
     va_list args;
@@ -61,6 +59,13 @@ static bool target_allows(const struct base *base,
     return false;
 }
 
+static bool has_signature(const struct meta *meta) {
+    for (size_t i = 0; i < meta->approval.count; i++)
+        if (span_starts(meta->approval.items[i], "-----BEGIN SSH SIGNATURE"))
+            return true;
+    return false;
+}
+
 static bool can_be_done(const struct candidate *candidate,
                         struct ruling_why *why) {
     const struct section *closure =
@@ -70,6 +75,11 @@ static bool can_be_done(const struct candidate *candidate,
                                span_is(closure->lines.items[0], "deps+files")));
     if (!known)
         ruling_set(why, "policy", "##closure is deps or deps+files");
+    else if (has_signature(&candidate->meta))
+        ruling_set(why, "policy",
+                   "##approval holds a signature, which cannot be of the "
+                   "tarball it lies in: hand it in beside it (`change submit "
+                   "--approval`)");
     else
         return true;
     return false;

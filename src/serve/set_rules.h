@@ -13,12 +13,18 @@
 #include "wire/set_name.h"
 
 /* A set as it was found to be. */
+struct approval_given; /* core/approval.h */
 struct candidate {
     struct set_name name;
     struct meta meta;
     struct span sum;
     uint64_t size_bytes;
     bool has_symlinks;
+    /* Approvals that came with it and are good; or some nobody looked at yet,
+     * so that what is lacking is not said at the door. */
+    const struct approval_given *given;
+    size_t given_count;
+    bool unread_approvals;
 };
 
 enum ruling {
@@ -47,5 +53,6 @@ const struct config_target *set_target(const struct config *config,
                                        struct span name);
 /* The part that needs no look inside: is its time believable? */
 bool set_is_future(const struct set_name *name, struct wall now);
+enum { FUTURE_MS = 300 * 1000 };
 
 #endif

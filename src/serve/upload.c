@@ -6,6 +6,7 @@
 #include "base/log.h"
 #include "os/clock.h"
 #include "os/dir.h"
+#include "serve/approvals.h"
 #include "serve/drop.h"
 #include "serve/intake.h"
 #include "serve/set_rules.h"
@@ -198,6 +199,7 @@ static void take_in(struct upload *upload, struct candidate *candidate) {
         answer(upload, &result);
         return;
     }
+    candidate->unread_approvals = approvals_wait(base, candidate->name.csid);
     bool ok =
         use_waiting_name(upload, candidate, &err) &&
         set_rule(base, candidate, upload->now, &ruling, &target, &why, &err);

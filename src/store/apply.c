@@ -199,6 +199,8 @@ static bool apply_op(struct apply *apply, struct op *op, struct err *err) {
     case OP_HOLD:
     case OP_RELEASE:
         return apply_hold(apply, op, err);
+    case OP_OWE:
+        return apply_owe(apply, op, err);
     case OP_MARK:
         return apply_mark(apply, op, err);
     case OP_PLAN:

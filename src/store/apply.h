@@ -63,6 +63,7 @@ bool apply_record(struct apply *apply, struct op *op, struct err *err);
 bool apply_rank(struct apply *apply, struct op *op, struct err *err);
 bool apply_hold(struct apply *apply, struct op *op, struct err *err);
 bool apply_mark(struct apply *apply, struct op *op, struct err *err);
+bool apply_owe(struct apply *apply, struct op *op, struct err *err);
 bool apply_plan(struct apply *apply, struct op *op, struct err *err);
 bool apply_ask_cancel(struct apply *apply, struct op *op, struct err *err);
 bool apply_projected(struct apply *apply, struct op *op, struct err *err);

@@ -1,4 +1,5 @@
-/* What a rollback leaves on jobs, and its own plan. */
+/* What is remembered of a job beside its life: that a rollback took it back, an
+ * approval owed; and plans of rollbacks. */
 #include "store/apply.h"
 
 static bool answer(struct op *op, enum store_result result) {
@@ -36,6 +37,34 @@ bool apply_mark(struct apply *apply, struct op *op, struct err *err) {
         .reason =
             mark->rolled_back_by.len ? SPAN("rolled-back") : SPAN("reinstated"),
         .detail = mark->because,
+    };
+    return apply_event(apply, op, row, event, err);
+}
+
+bool apply_owe(struct apply *apply, struct op *op, struct err *err) {
+    const struct op_owe *owe = op->owe;
+    struct wall now;
+    struct row *row;
+    if (!apply_row(apply, op->num, &row, err))
+        return false;
+    if (!row)
+        return answer(op, STORE_UNKNOWN);
+    if (!apply->ops->owed_get(apply->rows, row->num, &now, err))
+        return false;
+    if (now.ns == owe->owed.ns)
+        return answer(op, STORE_SAME);
+    if (!apply->ops->owed_put(apply->rows, row->num, owe->owed, err))
+        return false;
+    row->stale |= row->kind == JOB_CHANGE; /* its log tells it too */
+    apply_dirty(apply, row, ROW_REST | ROW_MARKS);
+    struct store_event event = {
+        .kind = EVENT_OWED,
+        .num = row->num,
+        .from = row->state,
+        .to = row->state,
+        .attempt = row->attempt,
+        .reason = owe->reason,
+        .detail = owe->detail,
     };
     return apply_event(apply, op, row, event, err);
 }

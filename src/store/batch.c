@@ -262,6 +262,14 @@ unsigned store_mark(struct store_batch *batch, uint64_t num, struct span was,
     return place(batch);
 }
 
+unsigned store_owe(struct store_batch *batch, uint64_t num, struct wall owed,
+                   struct span reason, struct span detail) {
+    struct op_owe *own = arena_alloc(&batch->arena, sizeof(*own));
+    *own = (struct op_owe){owed, copy(batch, reason), copy(batch, detail)};
+    batch_add(batch, OP_OWE, num)->owe = own;
+    return place(batch);
+}
+
 unsigned store_plan(struct store_batch *batch,
                     const struct store_rollback *rollback) {
     struct store_rollback *own = arena_alloc(&batch->arena, sizeof(*own));

@@ -17,6 +17,7 @@ enum op_kind {
     OP_HOLD,
     OP_RELEASE,
     OP_MARK,
+    OP_OWE,
     OP_PLAN,
     OP_ASK_CANCEL,
     OP_PROJECTED,
@@ -66,6 +67,11 @@ struct op_mark {
     struct span was, rolled_back_by, because;
 };
 
+struct op_owe {
+    struct wall owed;
+    struct span reason, detail;
+};
+
 struct op_setting {
     struct span name, value; /* value.p NULL: remove */
 };
@@ -100,6 +106,7 @@ struct op {
         struct span rank;
         struct op_hold hold;
         struct op_mark *mark;
+        struct op_owe *owe;
         struct store_rollback *plan;
         uint64_t state_seq;
         bool kill;

@@ -112,6 +112,7 @@ static bool is_wished(const struct job *job, const struct store_list *list) {
         return false;
     if ((list->relations_only && !job->has_relations) ||
         (list->stale_only && !job->stale) ||
+        (list->owed_only && job->owed.ns == 0) ||
         (list->until.ns && job->since.ns >= list->until.ns))
         return false;
     if (list->with_not_before)

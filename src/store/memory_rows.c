@@ -240,6 +240,20 @@ static bool mark_put(struct rows *rows, uint64_t num, struct span mark,
     return true;
 }
 
+static bool owed_get(struct rows *rows, uint64_t num, struct wall *ret_owed,
+                     struct err *err) {
+    (void)err;
+    *ret_owed = memory_find(of(rows), num)->job.owed;
+    return true;
+}
+
+static bool owed_put(struct rows *rows, uint64_t num, struct wall owed,
+                     struct err *err) {
+    (void)err;
+    change(of(rows), num)->job.owed = owed;
+    return true;
+}
+
 static bool plan_put(struct rows *rows, const struct store_rollback *plan,
                      struct err *err) {
     struct memory *memory = of(rows);
@@ -544,6 +558,8 @@ const struct rows_ops memory_rows = {
     .insert = row_insert,
     .update = row_update,
     .update_rank = row_update_rank,
+    .owed_get = owed_get,
+    .owed_put = owed_put,
     .mark_get = mark_get,
     .mark_put = mark_put,
     .plan_put = plan_put,

@@ -58,6 +58,10 @@ struct rows_ops {
     bool (*update)(struct rows *rows, const struct row *row, struct err *err);
     bool (*update_rank)(struct rows *rows, uint64_t num, struct span rank,
                         bool *ret_changed, struct err *err);
+    bool (*owed_get)(struct rows *rows, uint64_t num, struct wall *ret_owed,
+                     struct err *err);
+    bool (*owed_put)(struct rows *rows, uint64_t num, struct wall owed,
+                     struct err *err);
     bool (*mark_get)(struct rows *rows, uint64_t num, struct arena *arena,
                      struct span *ret_mark, struct err *err);
     bool (*mark_put)(struct rows *rows, uint64_t num, struct span mark,

@@ -315,6 +315,7 @@ bool column_job(sqlite3_stmt *stmt, struct arena *arena, struct job *ret_job,
         .admitted = column_wall(stmt, 30),
         .admitted_seq = column_u64(stmt, 31),
         .rolled_back_by = column_span(stmt, 32, arena),
+        .owed = column_wall(stmt, 33),
         .spec = column_span(stmt, JOB_SPEC_COLUMN, arena),
     };
     job->key = sqlite3_column_type(stmt, 22) == SQLITE_NULL

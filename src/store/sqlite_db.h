@@ -16,8 +16,8 @@
     "j.record_seq, j.has_relations, j.cancel_asked, j.stale, "    \
     "s.own_key, s.target, s.name, s.actor, s.cause, s.sum, "      \
     "s.size_bytes, s.uid, s.admitted, s.admitted_seq, "           \
-    "s.rolled_back_by"
-#define JOB_SPEC_COLUMN 33 /* s.spec or '' behind them */
+    "s.rolled_back_by, s.owed"
+#define JOB_SPEC_COLUMN 34 /* s.spec or '' behind them */
 
 enum statement {
 #define STATEMENT(name, sql) SQL_##name,
@@ -120,6 +120,10 @@ bool sqlite_attempt_end(struct rows *rows, struct row *row,
 bool sqlite_attempt_remove(struct rows *rows, struct row *row, struct span node,
                            unsigned attempt, struct err *err);
 /* sqlite_rollback.c */
+bool sqlite_owed_get(struct rows *rows, uint64_t num, struct wall *ret_owed,
+                     struct err *err);
+bool sqlite_owed_put(struct rows *rows, uint64_t num, struct wall owed,
+                     struct err *err);
 bool sqlite_mark_get(struct rows *rows, uint64_t num, struct arena *arena,
                      struct span *ret_mark, struct err *err);
 bool sqlite_mark_put(struct rows *rows, uint64_t num, struct span mark,

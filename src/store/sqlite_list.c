@@ -199,6 +199,8 @@ static void add_wishes(struct text *sql, const struct store_list *list) {
         text_adds(sql, " AND j.has_relations = 1");
     if (list->stale_only)
         text_adds(sql, " AND j.stale = 1");
+    if (list->owed_only)
+        text_adds(sql, " AND s.owed > 0");
     if (list->until.ns)
         text_adds(sql, " AND j.since < ?3");
     if (list->after_num && !list->with_not_before)
@@ -269,6 +271,8 @@ static void list_sql(struct text *sql, const struct store_list *list,
     if (list->with_not_before) {
         list_marked(sql, list, states, "j.not_before > 0",
                     "j.not_before, j.num");
+    } else if (list->owed_only) {
+        list_marked(sql, list, states, "0 = 0", "j.num");
     } else if (list->stale_only) {
         list_marked(sql, list, states, "j.stale = 1", "j.num");
     } else if (list->relations_only && !(states & STATE_BIT(STATE_DONE))) {

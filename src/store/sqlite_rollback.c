@@ -1,4 +1,4 @@
-/* Rows about rollback: the mark on a done set, and plans. */
+/* Rows about rollback: the mark on a done set, and plans; approvals owed. */
 #include "store/sqlite.h"
 
 static struct db *db_of(struct rows *rows) {
@@ -27,6 +27,31 @@ bool sqlite_mark_put(struct rows *rows, uint64_t num, struct span mark,
         return false;
     bind_u64(stmt, 1, num);
     bind_span(stmt, 2, mark);
+    return db_do(db, stmt, err);
+}
+
+bool sqlite_owed_get(struct rows *rows, uint64_t num, struct wall *ret_owed,
+                     struct err *err) {
+    struct db *db = db_of(rows);
+    CLEANUP(stmt_end) sqlite3_stmt *stmt = db_statement(db, SQL_OWED_GET, err);
+    bool found;
+    if (!stmt)
+        return false;
+    bind_u64(stmt, 1, num);
+    if (!db_step(db, stmt, &found, err))
+        return false;
+    *ret_owed = found ? column_wall(stmt, 0) : (struct wall){0};
+    return true;
+}
+
+bool sqlite_owed_put(struct rows *rows, uint64_t num, struct wall owed,
+                     struct err *err) {
+    struct db *db = db_of(rows);
+    CLEANUP(stmt_end) sqlite3_stmt *stmt = db_statement(db, SQL_OWED_PUT, err);
+    if (!stmt)
+        return false;
+    bind_u64(stmt, 1, num);
+    bind_wall(stmt, 2, owed);
     return db_do(db, stmt, err);
 }
 

@@ -128,6 +128,7 @@ static bool insert_submission(struct db *db, const struct job *job,
     bind_u64(stmt, 11, job->admitted_seq);
     bind_span(stmt, 12, job->spec);
     bind_span(stmt, 13, job->rolled_back_by);
+    bind_wall(stmt, 14, job->owed);
     return db_do(db, stmt, err);
 }
 
@@ -418,6 +419,8 @@ const struct rows_ops sqlite_rows = {
     .insert = row_insert,
     .update = sqlite_row_update,
     .update_rank = row_update_rank,
+    .owed_get = sqlite_owed_get,
+    .owed_put = sqlite_owed_put,
     .mark_get = sqlite_mark_get,
     .mark_put = sqlite_mark_put,
     .plan_put = sqlite_plan_put,

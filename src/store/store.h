@@ -160,6 +160,10 @@ unsigned store_release(struct store_batch *batch, uint64_t num,
  * `because`: the id of the RB. */
 unsigned store_mark(struct store_batch *batch, uint64_t num, struct span was,
                     struct span rolled_back_by, struct span because);
+/* From now on an approval of the job is owed until then (0: none is any more).
+ * SAME when it is so. Event OWED with this reason and detail. */
+unsigned store_owe(struct store_batch *batch, uint64_t num, struct wall owed,
+                   struct span reason, struct span detail);
 /* What a rollback takes back and how far it has come (core/rollback.h); one a
  * job, the later replaces the earlier. No event: the moves beside it are. */
 struct store_rollback {
@@ -285,6 +289,7 @@ struct store_list {
     bool with_spec;      /* else spec is empty */
     bool relations_only; /* has_relations */
     bool stale_only;
+    bool owed_only;       /* an approval is owed */
     bool with_not_before; /* only those with one, soonest first */
     struct wall until;    /* state entered before this; 0 = any */
     size_t limit;

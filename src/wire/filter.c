@@ -449,6 +449,10 @@ static bool term_match(const struct filter_term *term,
         return any_touch(term, facts);
     case FILTER_HELD:
         return term->flag == facts->held;
+    case FILTER_OWED:
+        return term->flag == facts->owed;
+    case FILTER_OVERDUE:
+        return term->flag == facts->overdue;
     case FILTER_AGE:
         return duration_match(term, facts->admitted, now);
     case FILTER_SINCE:

@@ -8,7 +8,8 @@
  * word matches the beginning of the id, or any part of the command. Blanks,
  * commas and quotes inside a value stand in "...", with \" and \\.
  *
- *     state kind class target id node reason arg touches held age since   */
+ *     state kind class target id node reason arg touches held owed overdue age
+ *     since                                                              */
 #ifndef POINTSMAN_WIRE_FILTER_H
 #define POINTSMAN_WIRE_FILTER_H
 
@@ -37,7 +38,7 @@ struct filter_term {
     struct span *values; /* any of them; states as their letters */
     size_t value_count;
     int64_t ms; /* age, since */
-    bool flag;  /* held */
+    bool flag;  /* held, owed, overdue */
 };
 
 struct filter {
@@ -48,7 +49,7 @@ struct filter {
 /* What a filter may ask about a job. */
 struct filter_facts {
     char state; /* one of QSPXDFTA */
-    bool held;
+    bool held, owed, overdue;
     struct span kind, class, target, id, node, reason;
     struct span arg; /* command line or message, for ~ and bare words */
     const struct span *touches;

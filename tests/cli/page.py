@@ -14,6 +14,7 @@ import tempfile
 
 COMMAND = re.compile(r"^\$ ")
 MADE_ID = re.compile(r"\bj[a-z2-7]{16}\b")
+ROFF = [("\\-", "-"), ("\\&", ""), ("\\(aq", "'"), ("\\e", "\\")]
 AGE = re.compile(r"\b\d+[smhd]\b +")
 
 
@@ -23,7 +24,8 @@ def story(page):
         if line in (".EX", ".EE"):
             inside = line == ".EX"
         elif inside:
-            line = line.replace("\\-", "-").replace("\\&", "")
+            for roff, plain in ROFF:
+                line = line.replace(roff, plain)
             if COMMAND.match(line):
                 lines.append(line)
                 continue

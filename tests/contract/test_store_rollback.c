@@ -96,6 +96,44 @@ static void a_plan_is_kept_and_replaced(void **state) {
     assert_int_equal(plan(rig, num + 5, "over", ""), STORE_UNKNOWN);
 }
 
+static enum store_result owe(struct rig *rig, uint64_t num, int64_t until_s,
+                             const char *reason) {
+    struct store_batch *batch = rig_batch(rig);
+    store_owe(batch, num, wall_from_s(until_s), span_of(reason), SPAN("d"));
+    return rig_write(batch);
+}
+
+static size_t owing(struct rig *rig) {
+    struct store_list list = {.owed_only = true};
+    struct job *jobs;
+    size_t count;
+    assert_true(
+        store_jobs(rig->store, &list, &rig->arena, &jobs, &count, &rig->err));
+    return count;
+}
+
+static void what_is_owed_stands_until_it_is_paid(void **state) {
+    struct rig *rig = *state;
+    struct job job = rig_change("C1", "c1");
+    job.owed = wall_from_s(50);
+    uint64_t num = rig_admit(rig, &job), other = landed(rig, "C2");
+    assert_int_equal(rig_job(rig, num).owed.ns, job.owed.ns);
+    assert_int_equal(owing(rig), 1);
+    uint64_t before = store_seq(rig->store);
+    assert_int_equal(owe(rig, other, 70, "owed"), STORE_DONE);
+    assert_int_equal(owe(rig, other, 70, "owed"), STORE_SAME);
+    rig_reopen(rig);
+    assert_int_equal(owing(rig), 2);
+    assert_int_equal(owe(rig, num, 0, "settled"), STORE_DONE);
+    assert_string_equal(rig_events(rig, before),
+                        "owed C2 D D owed; owed C1 Q Q settled");
+    assert_int_equal(owing(rig), 1);
+    assert_int_equal(rig_job(rig, num).owed.ns, 0);
+    assert_int_equal(rig_job(rig, other).owed.ns, 70 * NS_PER_S);
+    assert_int_equal(owe(rig, other + 7, 70, "owed"), STORE_UNKNOWN);
+    rig_verify(rig);
+}
+
 /* A rollback's transaction is all or nothing, marks and plan included. */
 static void nothing_of_a_refused_batch_stays(void **state) {
     struct rig *rig = *state;
@@ -126,6 +164,7 @@ int main(void) {
         RIG_TESTS(a_mark_goes_again),
         RIG_TESTS(a_mark_is_conditional),
         RIG_TESTS(a_plan_is_kept_and_replaced),
+        RIG_TESTS(what_is_owed_stands_until_it_is_paid),
         RIG_TESTS(nothing_of_a_refused_batch_stays),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -115,16 +115,85 @@ tickets() {
 }
 scenario 'a set without its ticket is refused at the door' tickets
 
+owed() {
+    pointsman status --json "$1" | jq -r '.owed // "nothing"'
+}
+
 late() {
     with_policies
     make_set now EM late/a now
     pointsman change submit "$made"
     within pointsman daemon all --until-idle
     in_one_place now D
-    same 'what was owed' \
-        "$(pointsman history --json now | jq -r 'select(.to == "Q").detail')" \
-        "approval 'urgent': 0 of 1, owed"
+    until=$(date -u -d "$(pointsman status --json now | jq -r .admitted) 72 hours" \
+        +%Y-%m-%dT%H:%M)
+    case $(owed now) in
+    "$until"*) ;;
+    *) wrong "owed until $(owed now), not $until" ;;
+    esac
+    pointsman history --json now >history
+    says "approval 'urgent' is owed until $until" history
+    pointsman why now >why
+    says "approval 'urgent': 0 of 1, owed until $until" why
+    pointsman status now >status
+    says "owed until  $until" status
+    pointsman list owed:yes >listed
+    says 'now ' listed
+    says 'owes approval' listed
+    pointsman report >report
+    says 'OWED' report
+    same 'owed by report' "$(pointsman report --json | jq -c \
+        '[.owed, .overdue]')" '[1,0]'
+    ends 77 pointsman approve now
+    same 'still owed' "$(pointsman list --json owed:yes | jq -r .id)" now
+    ends 0 pointsman fsck
 }
-scenario 'an emergency goes at once, its approval is owed' late
+scenario 'an emergency goes at once, its approval is owed and seen everywhere' \
+    late
+
+overdue() {
+    [ "$(id -u)" -eq 0 ] || skip 'only root can play two people'
+    with_policies
+    printf 'within = 1\n' >>base/conf.d/approval.conf
+    make_set now EM late/a now
+    drop_set_of 65534 "$made"
+    within pointsman daemon all --until-idle
+    in_one_place now D
+    # Its second is over for a server that begins later, and told once.
+    serve_begin
+    await '"kind":"owed".*"id":"now".*overdue'
+    serve_end
+    serve_begin
+    serve_end
+    same alarms "$(pointsman history now | grep -c overdue)" 1
+    pointsman why now >why
+    says 'overdue' why
+    pointsman list --json overdue:yes >listed
+    says '"id":"now"' listed
+    same 'overdue by report' "$(pointsman report --json | jq -c \
+        '[.owed, .overdue]')" '[1,1]'
+    pointsman approve now
+    same debt "$(owed now)" nothing
+    same listed "$(pointsman list --json owed:yes)" ''
+    same 'overdue by report' "$(pointsman report --json | jq -c \
+        '[.owed, .overdue]')" '[0,0]'
+    pointsman history now >history
+    says settled history
+    within pointsman daemon all --until-idle
+    says settled base/log/now
+    ends 0 pointsman fsck
+}
+scenario 'what is owed too long is told once, and an approval pays it' overdue
+
+never_landed() {
+    with_policies
+    make_set now EM late/a now
+    pointsman change submit "$made"
+    within pointsman daemon prequeue --until-idle
+    pointsman cancel now
+    within pointsman daemon prequeue --until-idle
+    same debt "$(owed now)" nothing
+}
+scenario 'a set that never landed owes nothing' never_landed
 
 finish

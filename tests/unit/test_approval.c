@@ -83,8 +83,8 @@ static void the_submitter_never_approves_himself(void **state) {
     struct approval_given other = given_by("uid:2", false);
     assert_int_equal(judge(&policy, &subject, &own, 1), APPROVAL_HOLD);
     assert_int_equal(judge(&policy, &subject, &other, 1), APPROVAL_ENOUGH);
-    assert_false(approval_may(&policy, 1, &subject, &own));
-    assert_true(approval_may(&policy, 1, &subject, &other));
+    assert_false(approval_may(&policy, 1, &subject, &own, now));
+    assert_true(approval_may(&policy, 1, &subject, &other, now));
 }
 
 static void one_person_counts_once(void **state) {
@@ -157,6 +157,106 @@ static void the_hardest_policy_decides(void **state) {
     }
 }
 
+static void one_person_is_one_by_command_and_by_signature(void **state) {
+    (void)state;
+    struct approval_policy policy = {.count = 2};
+    struct approval_subject subject = subject_of(CLASS_DC, "a");
+    struct approval_given bob = given_by("user:bob@x", false);
+    bob.is_signed = true;
+    bob.alias = SPAN("uid:2");
+    struct approval_given words[] = {given_by("uid:2", false), bob,
+                                     given_by("user:eve@y", false)};
+    assert_int_equal(judge(&policy, &subject, words, 2), APPROVAL_HOLD);
+    assert_int_equal(judge(&policy, &subject, words, 3), APPROVAL_ENOUGH);
+    /* The same account by two names. */
+    words[0] = given_by("user:bob", false);
+    words[0].alias = SPAN("uid:2");
+    assert_int_equal(judge(&policy, &subject, words, 2), APPROVAL_HOLD);
+    bob.alias = SPAN("uid:1"); /* that of the submitter */
+    assert_true(approval_is_own(&subject, &bob));
+    assert_false(approval_may(&policy, 1, &subject, &bob, now));
+}
+
+static void signatures_only_count_where_they_are_asked_for(void **state) {
+    (void)state;
+    CLEANUP(text_clear) struct text text = TEXT_INIT;
+    struct approval_policy policy = {
+        .name = SPAN("prod"), .count = 1, .is_signed = true};
+    struct approval_subject subject = subject_of(CLASS_DC, "a");
+    struct approval_given word = given_by("uid:2", true);
+    struct approval_verdict verdict =
+        approval_judge(&policy, 1, &subject, &word, 1, now);
+    assert_int_equal(verdict.outcome, APPROVAL_HOLD);
+    approval_tell(&verdict, &text);
+    assert_string_equal(text_string(&text), "approval 'prod': 0 of 1, signed");
+    word.is_signed = true;
+    assert_int_equal(judge(&policy, &subject, &word, 1), APPROVAL_ENOUGH);
+}
+
+static void a_role_may_name_who_signs_beside_operators(void **state) {
+    (void)state;
+    struct approval_policy policy = {.count = 1,
+                                     .role = SPAN("operator, user:bob@x")};
+    struct approval_subject subject = subject_of(CLASS_DC, "a");
+    struct approval_given bob = given_by("user:bob@x", false);
+    struct approval_given chief = given_by("uid:3", true);
+    struct approval_given eve = given_by("user:operator", false);
+    assert_int_equal(judge(&policy, &subject, &bob, 1), APPROVAL_ENOUGH);
+    assert_int_equal(judge(&policy, &subject, &chief, 1), APPROVAL_ENOUGH);
+    assert_int_equal(judge(&policy, &subject, &eve, 1), APPROVAL_HOLD);
+}
+
+static void an_approval_may_say_itself_how_long_it_counts(void **state) {
+    (void)state;
+    struct approval_policy policy = {.count = 1, .ticket = SPAN("OPS-*")};
+    struct approval_subject subject = subject_of(CLASS_DC, "a");
+    struct approval_given word = given_by("uid:2", false);
+    word.ticket = SPAN("OPS-1");
+    word.until = wall_add_ms(now, 1);
+    assert_int_equal(judge(&policy, &subject, &word, 1), APPROVAL_ENOUGH);
+    word.until = now; /* its ticket goes with it */
+    assert_int_equal(judge(&policy, &subject, &word, 1), APPROVAL_HOLD);
+    assert_false(approval_may(&policy, 1, &subject, &word, now));
+}
+
+static void a_word_may_be_given_again_once_it_is_old(void **state) {
+    (void)state;
+    struct approval_policy policies[] = {{.count = 1},
+                                         {.count = 1, .expires_ms = 1000}};
+    struct approval_subject subject = subject_of(CLASS_DC, "a");
+    struct approval_given old = given_by("uid:2", false), more = old;
+    assert_true(approval_said(policies, 2, &subject, &old, 1, &more, now));
+    old.at = wall_add_ms(now, -2000);
+    assert_true(approval_said(policies, 1, &subject, &old, 1, &more, now));
+    assert_false(approval_said(policies, 2, &subject, &old, 1, &more, now));
+    more.ticket = SPAN("OPS-1");
+    assert_false(approval_said(policies, 1, &subject, &old, 1, &more, now));
+}
+
+static void what_may_come_late_is_owed_for_the_shortest_time(void **state) {
+    (void)state;
+    struct approval_policy policies[] = {
+        {.count = 1, .late = true, .within_ms = 3000},
+        {.count = 1, .late = true, .within_ms = 2000},
+        {.count = 2, .late = true, .within_ms = 9000},
+        {.count = 1, .role = SPAN("uid:9")}};
+    struct approval_subject subject = subject_of(CLASS_EM, "a");
+    struct approval_given word = given_by("uid:2", false);
+    struct approval_verdict verdict =
+        approval_judge(policies, 3, &subject, NULL, 0, now);
+    assert_int_equal(verdict.outcome, APPROVAL_LATE);
+    assert_ptr_equal(verdict.owed, &policies[1]);
+    verdict = approval_judge(policies, 3, &subject, &word, 1, now);
+    assert_ptr_equal(verdict.owed, &policies[2]);
+    verdict = approval_judge(policies, 2, &subject, &word, 1, now);
+    assert_int_equal(verdict.outcome, APPROVAL_ENOUGH);
+    assert_null(verdict.owed);
+    /* Held by another, it is owed all the same. */
+    verdict = approval_judge(policies, 4, &subject, NULL, 0, now);
+    assert_int_equal(verdict.outcome, APPROVAL_HOLD);
+    assert_ptr_equal(verdict.owed, &policies[1]);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(patterns_match_paths),
@@ -167,6 +267,12 @@ int main(void) {
         cmocka_unit_test(an_approval_expires),
         cmocka_unit_test(a_ticket_comes_with_the_set_or_with_an_approval),
         cmocka_unit_test(the_hardest_policy_decides),
+        cmocka_unit_test(one_person_is_one_by_command_and_by_signature),
+        cmocka_unit_test(signatures_only_count_where_they_are_asked_for),
+        cmocka_unit_test(a_role_may_name_who_signs_beside_operators),
+        cmocka_unit_test(an_approval_may_say_itself_how_long_it_counts),
+        cmocka_unit_test(a_word_may_be_given_again_once_it_is_old),
+        cmocka_unit_test(what_may_come_late_is_owed_for_the_shortest_time),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -26,13 +26,19 @@ static void half_and_nearly_all_wait_no_longer(void **state) {
     }
     struct report_sample waiting = sample(CLASS_DC, STATE_STAGED, -1, "staged");
     report_add(report, &waiting);
+    waiting.owed = true;
+    report_add(report, &waiting);
+    waiting.overdue = true;
+    report_add(report, &waiting);
     report_finish(report, &arena, &groups, &count);
     assert_int_equal(count, 1);
-    assert_int_equal(groups[0].jobs, 101);
+    assert_int_equal(groups[0].owed, 2);
+    assert_int_equal(groups[0].overdue, 1);
+    assert_int_equal(groups[0].jobs, 103);
     assert_int_equal(groups[0].wait_p50_ms, 50);
     assert_int_equal(groups[0].wait_p95_ms, 95);
     assert_int_equal(groups[0].run_p50_ms, 100);
-    assert_int_equal(groups[0].count[STATE_STAGED], 1);
+    assert_int_equal(groups[0].count[STATE_STAGED], 3);
     assert_int_equal(groups[0].day.len, 0);
     report_free(report);
     arena_clear(&arena);

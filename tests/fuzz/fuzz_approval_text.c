@@ -1,0 +1,37 @@
+/* Approvals handed in: whatever is taken says the same when it is written
+ * again, byte for byte; names of files and notes of the history are read too.
+ */
+#include <assert.h>
+
+#include "wire/approval_text.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes);
+
+static void try_note(struct span all) {
+    CLEANUP(text_clear) struct text text = TEXT_INIT, again = TEXT_INIT;
+    struct approval_note note, same;
+    approval_note_parse(all, &note);
+    approval_note_format(&note, &text);
+    approval_note_parse(text_span(&text), &same);
+    approval_note_format(&same, &again);
+    assert(span_equal(text_span(&text), text_span(&again)));
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes) {
+    CLEANUP(text_clear) struct text out = TEXT_INIT;
+    struct span all = span_make(data, bytes), csid;
+    struct approval_file file;
+    struct err err = {0};
+    if (approval_file_parse(all, &file, &err)) {
+        approval_text_format(&file.approval, &out);
+        assert(span_equal(text_span(&out), file.text));
+        assert(file.text.len + file.signature.len <= bytes);
+        assert(approval_name_is_valid(file.approval.by));
+    } else {
+        assert(err.kind == ERR_DATA);
+    }
+    if (approval_entry_parse(all, &csid))
+        assert(csid.len > 0);
+    try_note(all);
+    return 0;
+}

@@ -1,0 +1,421 @@
+#!/bin/sh
+# signed.sh PROGRAM: approvals by signatures of a real ssh-keygen, with keys
+# made here.
+# shellcheck source=tests/support/scenario.sh
+. "$(dirname "$0")/../support/scenario.sh"
+
+command -v ssh-keygen >/dev/null || {
+    echo '1..0 # SKIP there is no ssh-keygen (package openssh-client)'
+    exit 0
+}
+
+new_key() {
+    ssh-keygen -q -t ed25519 -N '' -C "$1" -f "$here/$1"
+}
+
+# signer NAME KEY [OPTIONS]: a line of the file of allowed signers
+signer() {
+    printf '%s %s %s\n' "$1" "${3:-}" "$(cut -d' ' -f1,2 "$here/$2.pub")" \
+        >>base/allowed_signers
+}
+
+with_signers() {
+    make_base
+    cat >base/conf.d/approval.conf <<'END'
+[target "main"]
+blind = allow
+[approval "prod"]
+path = prod/**
+signed = yes
+[approval "door"]
+path = door/**
+unapproved = refuse
+[approval "two"]
+path = two/**
+count = 2
+[approval "bob"]
+path = bob/**
+role = user:bob@example.org
+END
+    new_key alice
+    new_key bob
+    signer alice@example.org alice
+    signer bob@example.org bob
+}
+
+# text NAME ID: what NAME is to sign, in $here/ID.NAME
+text() {
+    pointsman approve --print --as "$1" "$2" >"$here/text"
+}
+
+# sign KEY FILE [NAMESPACE]: into FILE.sig
+sign() {
+    rm -f "$2.sig"
+    ssh-keygen -q -Y sign -n "${3:-cq-approve}" -f "$here/$1" "$2" 2>said
+}
+
+held() {
+    make_set "$1" DC "$2/a$1" "$1"
+    pointsman change submit "$made"
+    within pointsman daemon all --until-idle
+    in_one_place "$1" Q
+}
+
+approvals_of() {
+    pointsman history --json "$1" | grep -c '"kind":"approved"' || :
+}
+
+good() {
+    with_signers
+    held C1 prod
+    ends 77 pointsman approve C1 # not signed, and his own
+    text alice@example.org C1
+    says 'set C1' text
+    says "sum $(sha256sum "$made" | cut -d' ' -f1)" text
+    sign alice text
+    # By anybody: who signed it counts, not who brings it.
+    pointsman approve --signature text.sig C1
+    pointsman approve --signature text.sig C1 # once more is no harm
+    same approvals "$(approvals_of C1)" 1
+    pointsman history C1 >history
+    says 'user:alice@example.org' history
+    says "key=$(ssh-keygen -lf alice.pub | cut -d' ' -f2)" history
+    within pointsman daemon all --until-idle
+    in_one_place C1 D
+    same trailer "$(git -C project.git log -1 \
+        --format='%(trailers:key=CS-Approved-By,valueonly,separator=)' main)" \
+        'alice@example.org <alice@example.org>'
+    ends 0 pointsman fsck
+    ends 0 pointsman doctor
+}
+scenario 'a set goes on once somebody has signed for it with plain ssh-keygen' \
+    good
+
+in_one() {
+    with_signers
+    held C1 two
+    pointsman approve --sign-with alice --as alice@example.org --expires 7d \
+        --ticket 'OPS 17' C1
+    in_one_place C1 Q
+    pointsman why C1 >why
+    says "approval 'two': 1 of 2" why
+    pointsman approve --sign-with alice --as alice@example.org C1
+    pointsman why C1 >why
+    says "approval 'two': 1 of 2" why # one person is one
+    pointsman approve --sign-with bob --as bob@example.org C1
+    within pointsman daemon all --until-idle
+    in_one_place C1 D
+    held C2 bob
+    ends 77 pointsman approve --sign-with alice --as alice@example.org C2
+    says 'no-role' err
+    pointsman approve --sign-with bob --as bob@example.org C2
+    within pointsman daemon all --until-idle
+    in_one_place C2 D
+}
+scenario 'two sign for a set by one command each; a role is asked for' in_one
+
+# refused CODE WORD COMMAND...: one line that says so; the set waits, its
+# history tells it, nothing else is left
+refused() {
+    wanted=$1 word=$2
+    shift 2
+    ends "$wanted" "$@"
+    same 'lines said' "$(wc -l <err):$(cat err)" "1:$(cat err)"
+    says "$word" err
+    same 'approvals given' "$(approvals_of C1)" 0
+    in_one_place C1 Q
+    left=$(find base/prequeue -type f)
+    same 'files in prequeue/' "$left" ''
+}
+
+forged() {
+    with_signers
+    held C1 prod
+    new_key mallory
+    text alice@example.org C1
+    cp text good
+    cat >cases <<'END'
+mallory cq-approve has that name with that key
+bob cq-approve has that name with that key
+alice git another namespace
+alice file another namespace
+END
+    while read -r key namespace why; do
+        cp good text
+        sign "$key" text "$namespace"
+        refused 100 "$why" pointsman approve --signature text.sig C1
+    done <cases
+    # Signed well, and changed afterwards.
+    cp good text
+    sign alice text
+    for change in 's/^made 20../made 2019/' 's/^expires never/expires 2200-01-01T00:00:00.000Z/' \
+        's/^by alice/by bob/'; do
+        sed "$change" good >text
+        refused 100 'signature' pointsman approve --signature text.sig C1
+    done
+    printf 'ticket X-1\n' | cat good - >text
+    refused 100 'signature of this text' \
+        pointsman approve --signature text.sig C1
+    pointsman history C1 >history
+    says 'bad-signature' history
+    # The good one counts after all that.
+    cp good text
+    pointsman approve --signature text.sig C1
+    within pointsman daemon all --until-idle
+    in_one_place C1 D
+    says 'bad-signature' base/log/C1
+    says 'approved:signature' base/log/C1
+    ends 0 pointsman fsck
+}
+scenario 'other keys, namespaces and texts are refused, each by name' forged
+
+replayed() {
+    with_signers
+    held C1 prod
+    first=$made
+    held C2 prod
+    text alice@example.org C2
+    sign alice text
+    cat text text.sig >paper
+    refused 100 'other-set' pointsman approve --signature paper C1
+    # Of another tarball under the same id, another installation, target, base.
+    for change in "s/^sum ./sum f/;s/^set C2/set C1/" \
+        's/^instance ./instance x/;s/^set C2/set C1/' \
+        "s/^sum .*/sum $(sha256sum "$first" | cut -d' ' -f1)/;
+            s/^set C2/set C1/;s/^target main/target site/" \
+        "s/^sum .*/sum $(sha256sum "$first" | cut -d' ' -f1)/;
+            s/^set C2/set C1/;s/^base none/base $(printf %040d 1)/"; do
+        sed "$change" text >other
+        sign alice other
+        refused 100 'other-' pointsman approve --signature other.sig C1
+    done
+    # The very same id and tarball in another base.
+    theirs=$here/theirs
+    pointsman --quiet init --target main=project.git "$theirs"
+    cp -r base/conf.d base/allowed_signers "$theirs"
+    pointsman --base "$theirs" change submit "$first"
+    pointsman --base "$theirs" daemon all --until-idle
+    pointsman --base "$theirs" approve --print --as alice@example.org C1 >text
+    sign alice text
+    refused 100 'other-instance' pointsman approve --signature text.sig C1
+    # Renamed in the file way in.
+    text alice@example.org C2
+    sign alice text
+    cat text text.sig >base/tmp/x
+    mv base/tmp/x base/prequeue/approve_C1
+    within pointsman daemon all --until-idle
+    says 'other-set' base/reject/approve_C1.why
+    in_one_place C1 Q
+}
+scenario 'a signature is of no use for another set, content, target, base' \
+    replayed
+
+over_time() {
+    with_signers
+    held C1 prod
+    new_key old && signer old@x old 'valid-before="20200101"'
+    new_key soon && signer soon@x soon 'valid-after="20990101"'
+    new_key git && signer git@x git 'namespaces="git,file"'
+    refused 100 'has expired' \
+        pointsman approve --sign-with old --as old@x C1
+    refused 100 'not valid yet' \
+        pointsman approve --sign-with soon --as soon@x C1
+    refused 100 'may not sign in namespace' \
+        pointsman approve --sign-with git --as git@x C1
+    # Our own times.
+    text alice@example.org C1
+    sed 's/^made .*/made 2020-01-01T00:00:00.000Z/
+        s/^expires .*/expires 2020-01-02T00:00:00.000Z/' text >past
+    sign alice past
+    refused 100 'expired: ' pointsman approve --signature past.sig C1
+    sed 's/^made .*/made 2200-01-01T00:00:00.000Z/' text >future
+    sign alice future
+    refused 100 'future: ' pointsman approve --signature future.sig C1
+    cat past past.sig >base/tmp/x
+    mv base/tmp/x base/prequeue/approve_C1_past
+    within pointsman daemon all --until-idle
+    says 'expired' base/reject/approve_C1_past.why
+    # Revoked keys.
+    cp alice.pub base/revoked
+    printf '[queue]\nrevoked-keys = revoked\n' >base/conf.d/revoked.conf
+    sign alice text
+    refused 100 'revoked' pointsman approve --signature text.sig C1
+    ssh-keygen -q -k -f base/krl alice.pub
+    printf '[queue]\nrevoked-keys = krl\n' >base/conf.d/revoked.conf
+    refused 100 'revoked' pointsman approve --signature text.sig C1
+    pointsman approve --sign-with bob --as bob@example.org C1
+    within pointsman daemon all --until-idle
+    in_one_place C1 D
+}
+scenario 'keys and approvals that are over, too early or revoked do not count' \
+    over_time
+
+# junk WORD: what lies in `paper` is refused by both ways
+junk() {
+    ends "$1" pointsman approve --signature paper C1
+    same 'lines said' "$(wc -l <err)" 1
+    cp paper base/tmp/x
+    chmod 644 base/tmp/x
+    mv base/tmp/x base/prequeue/approve_C1_junk
+    within pointsman daemon all --until-idle
+    [ -e base/reject/approve_C1_junk.why ]
+    same 'lines of why' "$(wc -l <base/reject/approve_C1_junk.why)" 1
+    rm -f base/reject/approve_C1_junk*
+    same 'approvals given' "$(approvals_of C1)" 0
+    in_one_place C1 Q
+}
+
+hostile() {
+    with_signers
+    held C1 prod
+    text alice@example.org C1
+    sign alice text
+    cat text text.sig >whole
+    bytes=$(wc -c <whole)
+    for cut in 0 1 30 $(($(wc -c <text) - 1)) $((bytes / 2)) $((bytes - 8)) \
+        $((bytes - 40)) $((bytes - 100)); do
+        head -c "$cut" whole >paper
+        junk 65
+    done
+    head -c 5000 /dev/urandom >paper
+    junk 65
+    { cat text && printf -- '-----BEGIN SSH SIGNATURE-----\n' &&
+        head -c 3000 /dev/urandom && printf -- '\n-----END SSH SIGNATURE-----'; } \
+        >paper
+    junk 65
+    { cat text && printf -- '-----BEGIN SSH SIGNATURE-----\n' &&
+        head -c 3000 /dev/urandom | base64 &&
+        printf -- '-----END SSH SIGNATURE-----\n'; } >paper
+    junk 100
+    head -c 70000 /dev/zero | tr '\0' 'x' >paper
+    junk 65
+    head -c 20000000 /dev/zero >paper
+    junk 65
+    cat whole text >paper
+    junk 65
+    # What is no file, or of nobody we know.
+    mkdir base/prequeue/approve_C1_dir
+    ln -s /etc/passwd base/prequeue/approve_C1_link
+    cp text base/prequeue/approve_C1_text
+    sed 's/^by .*/by uid:0/' text >base/prequeue/approve_C1_root
+    cp whole base/prequeue/approve_
+    within pointsman daemon all --until-idle
+    for name in dir link text root; do
+        [ -e "base/reject/approve_C1_$name.why" ]
+    done
+    [ -e base/reject/approve_.why ]
+    in_one_place C1 Q
+    # Without the file of signers nothing counts.
+    mv base/allowed_signers elsewhere
+    ends 100 pointsman approve --signature whole C1
+    says 'cannot be read' err
+    mv elsewhere base/allowed_signers
+    printf 'nonsense\n\0\377 ssh-ed25519 x\n' >>base/allowed_signers
+    pointsman approve --signature whole C1
+    within pointsman daemon all --until-idle
+    in_one_place C1 D
+    ends 0 pointsman fsck
+}
+scenario 'cut, binary, huge and strange approvals are refused and leave nothing' \
+    hostile
+
+# The name of a signature may be that of the submitter's account.
+own() {
+    with_signers
+    me=$(id -un)
+    held C1 two
+    new_key mine
+    signer "$me" mine
+    signer "$me@example.org" mine
+    refused 77 'own-set' pointsman approve --sign-with mine C1
+    refused 77 'own-set' \
+        pointsman approve --sign-with mine --as "$me@example.org" C1
+}
+scenario 'nobody signs for a set of his own' own
+
+door() {
+    with_signers
+    make_set D1 DC door/a D1
+    ends 100 pointsman change submit "$made"
+    says 'unapproved' err
+    pointsman approve --tarball "$made" --as alice@example.org >text
+    sign alice text
+    pointsman change submit --approval text.sig "$made"
+    within pointsman daemon all --until-idle
+    in_one_place D1 D
+    same approvals "$(approvals_of D1)" 1
+    # By files, without talking to anybody.
+    make_set D2 DC door/b D2
+    pointsman approve --tarball "$made" --as bob@example.org --sign-with bob \
+        >paper
+    pointsman change put --approval paper "$made"
+    within pointsman daemon all --until-idle
+    in_one_place D2 D
+    # Forged, it is the set that is refused.
+    make_set D3 DC door/c D3
+    new_key mallory
+    pointsman approve --tarball "$made" --as bob@example.org \
+        --sign-with mallory >paper
+    ends 100 pointsman change submit --approval paper "$made"
+    says 'unapproved' err
+    ends 66 pointsman status D3
+    make_set D5 DC door/e D5 '##approval' '-----BEGIN SSH SIGNATURE-----' AAAA \
+        '-----END SSH SIGNATURE-----'
+    ends 100 pointsman change submit "$made"
+    says 'hand it in beside it' err
+    make_set D4 DC door/d D4
+    pointsman change put "$made"
+    within pointsman daemon all --until-idle
+    says 'unapproved' "base/reject/$(basename "$made").why"
+    ends 0 pointsman fsck
+}
+scenario 'what is refused at the door comes in with its signatures' door
+
+service() {
+    with_signers
+    serve_begin
+    make_set D1 DC door/a D1
+    ends 100 pointsman change submit "$made"
+    says 'unapproved' err
+    pointsman approve --tarball "$made" --as alice@example.org \
+        --sign-with alice >paper
+    pointsman change submit --approval paper "$made"
+    within pointsman wait D1
+    make_set C1 DC prod/a C1
+    pointsman change submit "$made"
+    text alice@example.org C1
+    sign bob text
+    refused 100 'bad-signature' pointsman approve --signature text.sig C1
+    sign alice text
+    pointsman approve --signature text.sig C1
+    within pointsman wait C1
+    serve_end
+    in_one_place C1 D
+    ends 0 pointsman fsck
+}
+scenario 'a server takes and refuses them as well' service
+
+# Its life ends between the file and the event: the next one goes on.
+kept() {
+    with_signers
+    held C1 prod
+    text alice@example.org C1
+    sign alice text
+    cat text text.sig >base/tmp/x
+    mv base/tmp/x base/prequeue/approve_C1
+    # Before its set, too.
+    make_set C2 DC prod/c2 C2
+    pointsman approve --tarball "$made" --as alice@example.org \
+        --sign-with alice >base/tmp/x
+    mv base/tmp/x base/prequeue/approve_C2
+    within pointsman daemon all --until-idle
+    in_one_place C1 D
+    [ -e base/prequeue/approve_C2 ]
+    pointsman change submit "$made"
+    within pointsman daemon all --until-idle
+    in_one_place C2 D
+    [ ! -e base/prequeue/approve_C2 ]
+}
+scenario 'a signed file waits in prequeue/ for its set' kept
+
+finish
