@@ -150,6 +150,22 @@ static bool may_move(const struct row *row, const struct store_move *move) {
     return !starts || (row->holds == 0 && !row->cancel_asked);
 }
 
+/* Whoever was asked to be cancelled meanwhile neither waits again nor is
+ * abandoned, for both may go on: the word of who asked was given. */
+static struct store_move as_asked(const struct row *row,
+                                  const struct store_move *move) {
+    struct store_move step = *move;
+    bool may_go_on = move->from == STATE_EXECUTING &&
+                     (move->to == STATE_PENDING || move->to == STATE_ABANDONED);
+    if (!may_go_on || !row->cancel_asked)
+        return step;
+    step.to = STATE_TERMINATED;
+    step.reason = SPAN("operator");
+    step.detail = SPAN("");
+    step.not_before = (struct wall){0};
+    return step;
+}
+
 static void row_step(struct row *row, const struct store_move *move,
                      struct wall now, uint64_t seq) {
     if (move->clear_counts)
@@ -182,21 +198,22 @@ bool apply_move(struct apply *apply, struct op *op, struct err *err) {
         return answer(op, STORE_UNKNOWN);
     if (!may_move(row, move))
         return answer(op, STORE_CONFLICT);
+    struct store_move step = as_asked(row, move);
     struct wall not_before = row->not_before;
     bool stale = row->stale;
-    row_step(row, move, op->who->now, apply->head.seq + 1);
+    row_step(row, &step, op->who->now, apply->head.seq + 1);
     apply_dirty(apply, row, ROW_STEP);
     if (not_before.ns != row->not_before.ns || stale != row->stale)
         apply_dirty(apply, row, ROW_MARKS);
-    tally_change(apply, move->from, row->holds, move->to, row->holds);
+    tally_change(apply, step.from, row->holds, step.to, row->holds);
     struct store_event event = {
         .kind = EVENT_MOVE,
         .num = row->num,
-        .from = move->from,
-        .to = move->to,
+        .from = step.from,
+        .to = step.to,
         .attempt = row->attempt,
-        .reason = move->reason,
-        .detail = move->detail,
+        .reason = step.reason,
+        .detail = step.detail,
     };
     return apply_event(apply, op, row, event, err);
 }

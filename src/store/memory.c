@@ -156,6 +156,15 @@ void store_memory_commit(struct store *store) {
     backend_commit(store, false);
 }
 
+void store_memory_overtake(struct store *store) {
+    struct memory *memory = memory_of(store);
+    struct list *last = memory->queued.prev;
+    if (list_empty(&memory->queued) || last == memory->queued.next)
+        return;
+    list_remove(last);
+    list_insert_before(memory->queued.next, last);
+}
+
 void store_memory_crash(struct store *store) {
     struct memory *memory = memory_of(store);
     drop_all(memory, &memory->queued);

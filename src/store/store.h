@@ -52,6 +52,9 @@ struct store *store_new_memory(void);
 /* The memory store only. Commits what was submitted, as store_turn would, but
  * delivers nothing yet: so that a crash can fall in between. */
 void store_memory_commit(struct store *store);
+/* The memory store only. What was submitted last is committed before all that
+ * still waits for its commit, as if another process had been faster. */
+void store_memory_overtake(struct store *store);
 /* The memory store only: forget everything not committed, as a crash would;
  * events and completions not delivered yet are dropped, and so are the
  * listeners. Not from within one. */
@@ -132,10 +135,13 @@ struct store_move {
     bool clear_counts;              /* temps = crashes = fails = 0 (retry) */
 };
 /* CONFLICT when the job is not in `from`, or, on the way P -> X, is held or
- * its cancel was asked. Steps not in life.def are our own mistake (assert).
- * A final state clears cancel_asked and tells its edges nothing: readers know.
- * not_before is 0 in every state but P. A job of one task has tasks_done = 1
- * while it is done. Holds stay, but count only while the job lives. */
+ * its cancel was asked. One whose cancel was asked goes from X not to P or A,
+ * but to T, reason `operator`: who asked has been answered, and nobody who asks
+ * at the last moment is forgotten. Steps not in life.def are our own mistake
+ * (assert). A final state clears cancel_asked and tells its edges nothing:
+ * readers know. not_before is 0 in every state but P. A job of one task has
+ * tasks_done = 1 while it is done. Holds stay, but count only while the job
+ * lives. */
 unsigned store_move(struct store_batch *batch, const struct store_move *move);
 
 /* Precursors computed at the present end of the log: replaces all PRECURSOR

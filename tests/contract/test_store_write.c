@@ -273,19 +273,29 @@ static void cancel_is_asked_of_executing_jobs_only(void **state) {
     assert_int_equal(store_batch_result(batch, 2), STORE_DONE);
     store_batch_free(batch);
     assert_true(rig_job(rig, num).cancel_asked);
-    /* It crashed instead: it must not start again. */
+    /* It crashed, decided before anybody asked: it must not start again. */
     rig_move(rig, num, STATE_EXECUTING, STATE_PENDING, "crash");
-    assert_true(rig_job(rig, num).cancel_asked);
-    assert_string_equal(rig_ready(rig, 9000), "");
-    assert_int_equal(
-        rig_move(rig, num, STATE_PENDING, STATE_EXECUTING, "start"),
-        STORE_CONFLICT);
-    rig_move(rig, num, STATE_PENDING, STATE_TERMINATED, "operator");
     assert_false(rig_job(rig, num).cancel_asked);
+    assert_int_equal(rig_job(rig, num).state, STATE_TERMINATED);
+    assert_string_equal(rig_ready(rig, 9000), "");
     assert_string_equal(rig_events(rig, 2),
                         "cancel j1 X X asked; cancel j1 X X kill; "
-                        "move j1 X P crash; "
-                        "move j1 P T operator");
+                        "move j1 X T operator");
+}
+
+static void a_rollback_abandons_nobody_who_is_to_be_cancelled(void **state) {
+    struct rig *rig = *state;
+    struct job job = rig_change("C1", "4.a");
+    uint64_t num = rig_admit(rig, &job);
+    rig_move(rig, num, STATE_QUEUED, STATE_STAGED, "staged");
+    rig_move(rig, num, STATE_STAGED, STATE_PENDING, "ready");
+    rig_move(rig, num, STATE_PENDING, STATE_EXECUTING, "start");
+    struct store_batch *batch = rig_batch(rig);
+    store_ask_cancel(batch, num, false);
+    assert_int_equal(rig_write(batch), STORE_DONE);
+    rig_move(rig, num, STATE_EXECUTING, STATE_ABANDONED, "rollback");
+    assert_int_equal(rig_job(rig, num).state, STATE_TERMINATED);
+    assert_string_equal(rig_events(rig, 5), "move C1 X T operator");
 }
 
 static void a_record_replaces_the_precursors_only(void **state) {
@@ -505,6 +515,7 @@ int main(void) {
         RIG_TESTS(a_held_job_does_not_start),
         RIG_TESTS(a_final_job_is_not_held),
         RIG_TESTS(cancel_is_asked_of_executing_jobs_only),
+        RIG_TESTS(a_rollback_abandons_nobody_who_is_to_be_cancelled),
         RIG_TESTS(a_record_replaces_the_precursors_only),
         RIG_TESTS(a_rank_leaves_the_own_key_alone),
         RIG_TESTS(projected_holds_for_one_state_only),
