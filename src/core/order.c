@@ -156,6 +156,7 @@ static struct node *node_new(struct order *order, struct item *item,
     node->item = item;
     node->job_class = entry->job_class;
     node->state = entry->state;
+    node->was = entry->was;
     node->holds = entry->holds;
     node->rb = entry->rb;
     node->was_recorded = true; /* perhaps with an empty record */
@@ -274,6 +275,26 @@ static void node_stays(struct order *order, struct node *node) {
     node_touch(order, node);
 }
 
+/* What it depends on came while it was in limbo, and stands behind it: then it
+ * has to move. */
+static void come_back(struct order *order, struct node *node) {
+    for (size_t i = 0; i < node->edge_count; i++) {
+        const struct edge *edge = &node->edges[i];
+
+        if (edge->use != USE_DEPENDENCY || edge->item->verdict != VERDICT_WAIT)
+            continue;
+        chain_down(order, edge->item);
+        for (size_t k = 0; k < order->down.count; k++) {
+            struct item *on = order->down.p[k];
+
+            if (on->node == NULL || on->node->seq < node->seq)
+                continue;
+            on->refs++;
+            pointers_push(&order->late, on);
+        }
+    }
+}
+
 bool order_move(struct order *order, uint64_t num, enum job_state to,
                 struct wall since, bool rollback_open) {
     struct node *node = node_find(order, num);
@@ -290,10 +311,14 @@ bool order_move(struct order *order, uint64_t num, enum job_state to,
     if (node_is_waiting(node) && to != STATE_QUEUED && to != STATE_STAGED)
         rank_leaving(order, node);
     waits_again = !node_is_waiting(node);
+    if (to == STATE_ABANDONED && node->state != STATE_ABANDONED)
+        node->was = node->state;
     node->state = to;
     node->since = since;
-    if (waits_again && node_is_waiting(node))
+    if (waits_again && node_is_waiting(node)) {
         rank_waits_again(order, node);
+        come_back(order, node);
+    }
     node_stays(order, node);
     return true;
 }

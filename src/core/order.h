@@ -64,7 +64,8 @@ struct order_entry {
     uint64_t num;
     struct span id;
     enum job_class job_class;
-    enum job_state state; /* Q S P X, or A while its rollback is open */
+    enum job_state state; /* Q S P X, or A while its rollback is open ... */
+    enum job_state was;   /* ... and this, then, where it came from */
     struct span key;      /* own order key */
     struct span rank;     /* as the registry has it; empty = the key */
     struct span target;   /* of a change; empty: a command, and the touches
@@ -87,7 +88,8 @@ void order_admit(struct order *order, const struct order_entry *entry);
 
 /* A step that was committed: to D, F, T it leaves, whoever waited inherits
  * what it waited for. To A: `rollback_open` keeps it in its place (limbo, not
- * "left"); told again with false it is final and leaves. Unknown nums are
+ * "left"), so that it can come back there, behind what it depends on that came
+ * meanwhile; told again with false it is final and leaves. Unknown nums are
  * ignored: false. */
 bool order_move(struct order *order, uint64_t num, enum job_state to,
                 struct wall since, bool rollback_open);

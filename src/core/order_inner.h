@@ -119,6 +119,7 @@ struct node {
     size_t alias_count;
     enum job_class job_class;
     enum job_state state;
+    enum job_state was; /* before it came into A */
     unsigned holds;
     bool rb;
     struct wall admitted, since;
@@ -197,6 +198,15 @@ static inline struct item *node_item(const struct node *node, size_t i) {
 }
 static inline bool node_is_waiting(const struct node *node) {
     return node->state == STATE_QUEUED || node->state == STATE_STAGED;
+}
+/* Where it stands in L: in limbo it keeps the place it may come back to. */
+static inline enum job_state node_stands_as(const struct node *node) {
+    return node->state == STATE_ABANDONED ? node->was : node->state;
+}
+static inline bool node_stands_waiting(const struct node *node) {
+    enum job_state state = node_stands_as(node);
+
+    return state == STATE_QUEUED || state == STATE_STAGED;
 }
 void node_touch(struct order *order, struct node *node); /* judge it again */
 struct order_effect *effect_add(struct order *order, struct node *node,

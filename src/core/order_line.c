@@ -256,9 +256,11 @@ static void affected_judge(struct order *order,
 /* ---- placing ------------------------------------------------------------ */
 
 static unsigned standing(const struct node *node) {
-    if (!node_is_waiting(node))
+    enum job_state state = node_stands_as(node);
+
+    if (!node_stands_waiting(node))
         return 0; /* runs, or is about to: waits for nobody */
-    return node->state == STATE_STAGED || node->moving ? 1 : 2;
+    return state == STATE_STAGED || node->moving ? 1 : 2;
 }
 
 static int compare_standing(const void *a, const void *b) {
@@ -288,7 +290,7 @@ static bool binds(const struct item *item) {
 
 static void degrees_count(struct order *order, struct node *node) {
     node->hard = node->soft = 0;
-    if (!node_is_waiting(node))
+    if (!node_stands_waiting(node))
         return;
     for (size_t i = 0; i < node->edge_count; i++) {
         struct edge *edge = &node->edges[i];
@@ -316,7 +318,7 @@ static void placing_offer(struct placing *placing, struct node *node) {
 
 static bool is_unplaced(const struct node *node) {
     return node->seq == 0 && !node->doomed && !list_empty(&node->fresh) &&
-           node_is_waiting(node);
+           node_stands_waiting(node);
 }
 
 static void release_edge(struct placing *placing, const struct item *at,
@@ -408,16 +410,15 @@ static void cycle_find(struct order *order, struct node *from) {
     memmove(path->p, path->p + begin, path->count * sizeof(*path->p));
 }
 
-/* D24: who closed it: the last to come of those still in Q. */
+/* D24: who closed it: the last to come of those still in Q; else in S. */
 static size_t cycle_closer(const struct pointers *path) {
     size_t closer = 0;
 
     for (size_t i = 1; i < path->count; i++) {
         const struct node *node = path->p[i], *best = path->p[closer];
-        bool queued = node->state == STATE_QUEUED,
-             best_queued = best->state == STATE_QUEUED;
 
-        if (queued != best_queued ? queued : node->num > best->num)
+        if (node->state != best->state ? node->state < best->state
+                                       : node->num > best->num)
             closer = i;
     }
     return closer;
@@ -444,7 +445,8 @@ static const char *cycle_text(struct order *order, size_t closer) {
 }
 
 /* Breaks the cycle. False: its last member is not in Q, which only a damaged
- * registry can bring about; it goes back there first. */
+ * registry can bring about; it goes back there first. From limbo nobody goes
+ * anywhere. */
 static bool cycle_break(struct order *order, struct placing *placing,
                         struct node *from) {
     size_t closer;
@@ -455,7 +457,7 @@ static bool cycle_break(struct order *order, struct placing *placing,
     closer = cycle_closer(&order->stack);
     node = order->stack.p[closer];
     if (node->state != STATE_QUEUED) {
-        if (node->asked != ORDER_RECOMPUTE + 1)
+        if (node->state == STATE_STAGED && node->asked != ORDER_RECOMPUTE + 1)
             effect_add(order, node, ORDER_RECOMPUTE, "recompute");
         return false;
     }
@@ -547,7 +549,7 @@ static void placing_close(struct order *order, struct placing *placing) {
         if (node->seq == 0 || !node->was_recorded)
             continue;
         node->was_recorded = false;
-        if (node->state == STATE_STAGED)
+        if (node_stands_as(node) == STATE_STAGED)
             record_judge(order, node);
         record_close(order, node);
     }

@@ -412,6 +412,13 @@ static size_t next_to_land(struct member **members, size_t placed,
     return placed;
 }
 
+/* Another of the group ended without landing after it had come. */
+static bool fails_with(const struct member *member) {
+    return member->state != STATE_EXECUTING &&
+           member->state != STATE_ABANDONED &&
+           member->admitted_seq < member->group->ended_seq;
+}
+
 size_t together_landing(const struct together *together, uint64_t num,
                         struct arena *arena, uint64_t **ret_nums) {
     const struct member *member = member_find(together, num);
@@ -429,7 +436,8 @@ size_t together_landing(const struct together *together, uint64_t num,
 
         if (other->state == STATE_EXECUTING ||
             other->state == STATE_ABANDONED ||
-            (other->state == STATE_PENDING && other->holds != 0))
+            (other->state == STATE_PENDING &&
+             (other->holds != 0 || fails_with(other))))
             return 0;
         if (other->state == STATE_PENDING)
             members[count++] = other;
@@ -478,12 +486,6 @@ struct wall together_next_time(const struct together *together,
             next = due;
     }
     return next;
-}
-
-static bool fails_with(const struct member *member) {
-    return member->state != STATE_EXECUTING &&
-           member->state != STATE_ABANDONED &&
-           member->admitted_seq < member->group->ended_seq;
 }
 
 static struct span fail_text(const struct member *member, bool late,

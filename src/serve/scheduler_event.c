@@ -7,6 +7,15 @@
 
 enum { PAGE_JOBS = 1000 };
 
+enum job_state limbo_state(const struct scheduler *scheduler,
+                           const struct job *job) {
+    enum job_state was = job->state == STATE_ABANDONED
+                             ? fence_covers(scheduler, job->num)
+                             : job->state;
+    /* What ran waits for its next start when it comes back. */
+    return (STATES_WAITING & STATE_BIT(was)) ? was : STATE_PENDING;
+}
+
 /* A job with relations enters the order, with its edges and touches. */
 void order_take(struct scheduler *scheduler, const struct job *job) {
     struct arena arena = ARENA_INIT;
@@ -30,6 +39,7 @@ void order_take(struct scheduler *scheduler, const struct job *job) {
         .id = job->id,
         .job_class = job->job_class,
         .state = job->state,
+        .was = limbo_state(scheduler, job),
         .key = job->key,
         .rank = job->rank,
         .target = job->target,

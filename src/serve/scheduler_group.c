@@ -129,8 +129,10 @@ static void add_touches(struct whole *whole, const struct job_touch *touches,
     }
 }
 
-/* The first to come gives the number; the most urgent the key. */
-static void add_job(struct whole *whole, const struct job *job) {
+/* The first to come gives the number; the most urgent the key. `as`: its state,
+ * or in limbo the one it may come back to. */
+static void add_job(struct whole *whole, const struct job *job,
+                    enum job_state as) {
     struct order_entry *entry = &whole->entry;
     if (entry->num == 0) {
         entry->num = job->num;
@@ -140,15 +142,20 @@ static void add_job(struct whole *whole, const struct job *job) {
         entry->key = job->key;
         entry->rank = job->rank;
         entry->admitted = job->admitted;
-        entry->state = STATE_STAGED;
+        entry->state = STATE_ABANDONED;
+        entry->was = as;
     }
     if (span_compare(job->key, entry->key) < 0) {
         entry->key = job->key;
         entry->job_class = job->job_class;
     }
-    /* Limbo keeps it where it is; a hold keeps the others. */
-    if (job->state == STATE_QUEUED)
-        entry->state = STATE_QUEUED;
+    /* It is as far as the last of them, but for those in limbo; these make the
+     * others wait by a hold. */
+    if (as < entry->was)
+        entry->was = as;
+    if (job->state == STATE_QUEUED ||
+        (job->state == STATE_STAGED && entry->state == STATE_ABANDONED))
+        entry->state = job->state;
     if (job->since.ns > entry->since.ns)
         entry->since = job->since;
     entry->holds |= job->holds;
@@ -167,7 +174,7 @@ static bool read_member(struct scheduler *scheduler, struct whole *whole,
         !store_touches(scheduler->store, num, arena, &touches, &touch_count,
                        err))
         return false;
-    add_job(whole, &job);
+    add_job(whole, &job, limbo_state(scheduler, &job));
     add_edges(whole, edges, edge_count, members);
     add_touches(whole, touches, touch_count);
     return true;
@@ -291,7 +298,10 @@ bool group_move(struct scheduler *scheduler, const struct store_event *event,
         num = other;
     } else {
         enum job_state now = together_state(together, num, entry);
-        if (now != before && now != STATE_NONE)
+        if (now == STATE_NONE) /* all of it is in limbo */
+            order_move(scheduler->order, entry, STATE_ABANDONED, event->at,
+                       true);
+        else if (now != before)
             order_move(scheduler->order, entry, now, event->at, false);
         order_hold(scheduler->order, entry, holds_of(scheduler, num, entry));
     }

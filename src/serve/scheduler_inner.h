@@ -304,6 +304,9 @@ void fence_open(struct scheduler *scheduler, uint64_t num);
 void fence_close(struct scheduler *scheduler, struct wall at);
 /* Covered: its state before; else STATE_NONE. */
 enum job_state fence_covers(const struct scheduler *scheduler, uint64_t num);
+/* Of one in A under an open rollback: where it goes should that fail. */
+enum job_state limbo_state(const struct scheduler *scheduler,
+                           const struct job *job);
 
 void stop_job(struct scheduler *scheduler, struct card *card,
               enum run_stop how);

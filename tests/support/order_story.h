@@ -92,6 +92,7 @@ static inline void add_as(enum job_class job_class, const char *id,
     entry.job_class = job_class;
     entry.rb = job_class == CLASS_RB;
     entry.state = state;
+    entry.was = STATE_STAGED; /* of one in A */
     entry.key = span_of(set->key);
     entry.target = span_of(target);
     entry.admitted = entry.since = now;

@@ -272,6 +272,40 @@ static void abandoned_under_an_open_rollback_has_not_left(void **state) {
     failed("c", "dep-failed", "dependency a was abandoned");
 }
 
+static void what_it_needs_and_came_meanwhile_stands_before_it(void **state) {
+    (void)state;
+    dc("a", "f <b");
+    settle();
+    is("a", STATE_STAGED);
+    set_of("a")->state = STATE_ABANDONED;
+    order_move(order, num_of("a"), STATE_ABANDONED, now, true);
+    settle();
+    /* It touches what one in limbo touches: behind it, that would be a ring. */
+    dc("b", "f");
+    settle();
+    move("a", STATE_STAGED);
+    settle();
+    is("b", STATE_PENDING);
+    is("a", STATE_STAGED);
+    move("b", STATE_DONE);
+    settle();
+    is("a", STATE_PENDING);
+}
+
+static void after_a_restart_limbo_stands_where_it_came_from(void **state) {
+    (void)state;
+    /* Its key is the first, but it waits for one that was ready. */
+    add_as(CLASS_EM, "a", "f =b", STATE_ABANDONED, "main");
+    add_as(CLASS_DC, "b", "f", STATE_PENDING, "main");
+    settle();
+    move("a", STATE_STAGED);
+    settle();
+    is("a", STATE_STAGED);
+    move("b", STATE_DONE);
+    settle();
+    is("a", STATE_PENDING);
+}
+
 /* ---- a second life, and other processes --------------------------------- */
 
 static void after_a_restart_the_records_give_the_line_back(void **state) {
@@ -441,6 +475,8 @@ int main(void) {
         STORY(held_staged_set_is_skipped_until_released),
         STORY(rollback_set_goes_straight_to_pending),
         STORY(abandoned_under_an_open_rollback_has_not_left),
+        STORY(what_it_needs_and_came_meanwhile_stands_before_it),
+        STORY(after_a_restart_limbo_stands_where_it_came_from),
         STORY(after_a_restart_the_records_give_the_line_back),
         STORY(running_sets_come_first_after_a_restart),
         STORY(splice_lost_in_a_crash_is_made_up_for),
