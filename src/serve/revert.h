@@ -13,9 +13,10 @@
  * same id), a line Reverts-CS for each set it puts out and a line Restores-CS
  * for each it puts in again: reverting what rollback R1 did to C1 gives
  * "Reverts-CS: R1" and "Restores-CS: C1"; reverting C1 alone once it is in
- * again gives "Reverts-CS: C1". The newest commit that names a set tells
- * whether it is in effect, and is what a rollback of it reverts. So an RB of an
- * RB is nothing special, at any depth.
+ * again gives "Reverts-CS: C1". The lines stand in this order, each turned by
+ * the one above. The newest commit that names a set tells whether it is in
+ * effect, and is what a rollback of it reverts. So an RB of an RB is nothing
+ * special, at any depth.
  *
  * Its output is an account for people. What decides is one last line on the
  * descriptor $POINTSMAN_STATUS_FD, `struct land_status` as text:

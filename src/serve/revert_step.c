@@ -256,23 +256,33 @@ static void message_make(const struct reverting *reverting,
         text_addf(out, "\n%s\n", because);
 }
 
-/* The commit is the set's own: out goes whom it put in, in comes whom it put
- * out. Or a rollback's that restored the set among others, and stays in force:
- * out goes the set alone. */
+/* "Reverts-CS: ID" or "Restores-CS: ID" */
+static bool line_parse(struct span line, bool *ret_in, struct span *ret_id) {
+    struct span rest = line;
+    *ret_in = history_trailer(&rest, "Restores-CS", ret_id);
+    rest = line;
+    return *ret_in || history_trailer(&rest, "Reverts-CS", ret_id);
+}
+
+/* The lines of a commit are a stack: each was turned by the one above. The
+ * commit is the member's own: all of them turn. Or a rollback's that restored
+ * the member, and stays in force: what stands below the member does. */
 static void trailers_make(const struct reverting *reverting,
                           const struct revert_step *step, const struct bad *bad,
                           struct text *out) {
     const struct history_commit *commit = &bad->commit;
-    struct span rest = commit->trailers, value;
+    struct span rest = commit->trailers, line, id;
+    bool below = span_is(commit->csid, step->member->id), in;
     text_addf(out, "RB-Id: %s\nReverts-CS: %s\n", reverting->order->id,
               step->member->id);
-    if (!span_is(commit->csid, step->member->id))
-        return;
-    while (history_trailer(&rest, "Restores-CS", &value))
-        text_addf(out, "Reverts-CS: %.*s\n", (int)value.len, value.p);
-    rest = commit->trailers;
-    while (history_trailer(&rest, "Reverts-CS", &value))
-        text_addf(out, "Restores-CS: %.*s\n", (int)value.len, value.p);
+    while (span_cut(&rest, '\n', &line)) {
+        if (!line_parse(line, &in, &id))
+            continue;
+        if (below)
+            text_addf(out, "%s-CS: %.*s\n", in ? "Reverts" : "Restores",
+                      (int)id.len, id.p);
+        below = below || (in && span_is(id, step->member->id));
+    }
 }
 
 static bool commit_make(struct reverting *reverting, struct revert_step *step,

@@ -4,35 +4,15 @@
 #include <stdlib.h>
 
 #include "serve/scheduler_inner.h"
+#include "serve/turning.h"
 
-enum { DEPTH_MAX = 100 };
-
-struct gathering {
-    struct scheduler *scheduler;
-    struct arena *arena;
-    struct run_member *members;
-    size_t count, cap;
-    bool by_command;
-};
-
-static void member_add(struct gathering *gathering, const struct job *job,
-                       bool again) {
-    if (gathering->count == gathering->cap) {
-        size_t cap = gathering->cap ? gathering->cap * 2 : 16;
-        struct run_member *more =
-            arena_alloc(gathering->arena, cap * sizeof(*more));
-        if (gathering->count > 0)
-            memcpy(more, gathering->members, gathering->count * sizeof(*more));
-        gathering->members = more;
-        gathering->cap = cap;
-    }
-    gathering->members[gathering->count++] =
-        (struct run_member){.id = job->id,
-                            .sum = job->sum,
-                            .name = job->name,
-                            .job_class = job->job_class,
-                            .admitted = job->admitted,
-                            .again = again};
+static struct run_member member_of(const struct job *job, bool again) {
+    return (struct run_member){.id = job->id,
+                               .sum = job->sum,
+                               .name = job->name,
+                               .job_class = job->job_class,
+                               .admitted = job->admitted,
+                               .again = again};
 }
 
 static int newest_first(const void *a, const void *b) {
@@ -40,52 +20,44 @@ static int newest_first(const void *a, const void *b) {
     return (x->state_seq < y->state_seq) - (x->state_seq > y->state_seq);
 }
 
-static int oldest_first(const void *a, const void *b) {
-    return newest_first(b, a);
-}
-
-/* The sets that a rollback had taken out. */
-static bool read_turned(struct gathering *gathering, const struct job *rb,
-                        struct job **ret_jobs, size_t *ret_count,
-                        struct err *err) {
-    struct store *store = gathering->scheduler->store;
-    struct store_rollback plan;
-    struct rollback_entry *entries;
-    size_t count;
-    bool found;
-    *ret_count = 0;
-    if (!store_rollback(store, rb->num, gathering->arena, &plan, &found, err))
-        return false;
-    if (!found || !rollback_entries_parse(plan.members, gathering->arena,
-                                          &entries, &count))
-        return err_set(err, ERR_DATA, "the plan of '%.*s' is damaged",
-                       (int)rb->id.len, rb->id.p);
-    *ret_jobs = arena_alloc(gathering->arena, (count + 1) * sizeof(**ret_jobs));
-    for (size_t i = 0; i < count; i++) {
-        if (!entries[i].reverted)
-            continue;
-        if (!store_job(store, entries[i].num, gathering->arena,
-                       &(*ret_jobs)[*ret_count], err))
+/* For a branch: the members as they are. */
+static bool members_of_branch(struct scheduler *scheduler, const uint64_t *nums,
+                              size_t count, struct err *err) {
+    struct takeback *takeback = &scheduler->takeback;
+    struct job *jobs =
+        arena_alloc(&takeback->arena, (count + 1) * sizeof(*jobs));
+    for (size_t i = 0; i < count; i++)
+        if (!store_job(scheduler->store, nums[i], &takeback->arena, &jobs[i],
+                       err))
             return false;
-        ++*ret_count;
-    }
+    qsort(jobs, count, sizeof(*jobs), newest_first);
+    for (size_t i = 0; i < count; i++)
+        takeback->reverts[i] = member_of(&jobs[i], false);
+    takeback->revert_count = count;
     return true;
 }
 
-static bool gather(struct gathering *gathering, const struct job *job,
-                   bool again, unsigned depth, struct err *err) {
-    struct job *jobs = NULL;
-    size_t count;
-    if (!gathering->by_command || !job_is_rollback(job) || depth == DEPTH_MAX) {
-        member_add(gathering, job, again);
-        return true;
-    }
-    if (!read_turned(gathering, job, &jobs, &count, err))
+/* For a command: what that comes to, set by set. */
+static bool members_of_command(struct scheduler *scheduler,
+                               const struct job *rb, const uint64_t *nums,
+                               size_t count, struct err *err) {
+    CLEANUP(turning_clear) struct turning turning = {0};
+    struct takeback *takeback = &scheduler->takeback;
+    if (!turning_make(scheduler->store, rb->id, nums, count, &turning, err))
         return false;
-    qsort(jobs, count, sizeof(*jobs), again ? newest_first : oldest_first);
-    for (size_t i = 0; i < count; i++)
-        if (!gather(gathering, &jobs[i], !again, depth + 1, err))
+    takeback->reverts = arena_alloc(
+        &takeback->arena, (turning.count + 1) * sizeof(*takeback->reverts));
+    for (size_t i = 0; i < turning.count; i++) {
+        const struct turn *turn = turning.turns[i];
+        struct job job;
+        if (job_is_rollback(&turn->job))
+            continue;
+        if (!store_job(scheduler->store, turn->job.num, &takeback->arena, &job,
+                       err))
             return false;
+        takeback->reverts[takeback->revert_count++] =
+            member_of(&job, turn->now.len == 0);
+    }
     return true;
 }
 
@@ -100,26 +72,20 @@ static bool is_by_command(const struct scheduler *scheduler,
 bool takeback_members(struct scheduler *scheduler, const struct job *rb,
                       const struct rollback_decision *decision) {
     struct takeback *takeback = &scheduler->takeback;
-    struct gathering gathering = {.scheduler = scheduler,
-                                  .arena = &takeback->arena,
-                                  .by_command =
-                                      is_by_command(scheduler, rb->target)};
-    struct job *jobs =
-        arena_alloc(&takeback->arena, (decision->count + 1) * sizeof(*jobs));
+    size_t bytes = (decision->count + 1) * sizeof(*takeback->reverts);
+    uint64_t *nums =
+        arena_alloc(&takeback->arena, (decision->count + 1) * sizeof(*nums));
     struct err err;
     size_t count = 0;
-    bool ok = true;
-    for (size_t i = 0; ok && i < decision->count; i++)
+    for (size_t i = 0; i < decision->count; i++)
         if (decision->members[i].fate == ROLLBACK_REVERT)
-            ok = store_job(scheduler->store, decision->members[i].node.num,
-                           &takeback->arena, &jobs[count++], &err);
-    if (ok)
-        qsort(jobs, count, sizeof(*jobs), newest_first);
-    for (size_t i = 0; ok && i < count; i++)
-        ok = gather(&gathering, &jobs[i], false, 0, &err);
+            nums[count++] = decision->members[i].node.num;
+    takeback->reverts = arena_alloc(&takeback->arena, bytes);
+    takeback->revert_count = 0;
+    bool ok = is_by_command(scheduler, rb->target)
+                  ? members_of_command(scheduler, rb, nums, count, &err)
+                  : members_of_branch(scheduler, nums, count, &err);
     if (!ok)
         log_read_failure("the members", rb->num, &err);
-    takeback->reverts = gathering.members;
-    takeback->revert_count = gathering.count;
     return ok;
 }

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "base/json.h"
+#include "serve/turning.h"
 #include "wire/meta.h"
 
 enum { FILES_MAX = 5000 };
@@ -128,6 +129,27 @@ static bool answer_dependents(struct asking *asking, struct span id,
     return true;
 }
 
+/* Whoever a rollback had put in goes out with it, and those who need them. */
+static bool answer_turned(struct asking *asking, uint64_t num,
+                          struct err *err) {
+    CLEANUP(turning_clear) struct turning turning = {0};
+    CLEANUP(arena_clear) struct arena arena = ARENA_INIT;
+    struct job rb;
+    if (!store_job(asking->store, num, &arena, &rb, err))
+        return false;
+    if (rb.job_class != CLASS_RB || rb.state != STATE_DONE)
+        return true;
+    if (!turning_make(asking->store, SPAN("this one"), &num, 1, &turning, err))
+        return false;
+    for (size_t i = 0; i < turning.count; i++)
+        if (turning.turns[i]->now.len > 0 &&
+            !rollback_knows(asking->survey->rollback,
+                            turning.turns[i]->job.num) &&
+            !node_add(asking, &turning.turns[i]->job, err))
+            return false;
+    return true;
+}
+
 static bool landed_later(const struct job *job, const struct job *than) {
     return job->kind == JOB_CHANGE && job->state == STATE_DONE &&
            job->rolled_back_by.len == 0 && job->state_seq > than->state_seq &&
@@ -165,7 +187,8 @@ static bool answer(struct asking *asking,
     case ROLLBACK_ASK_PRIMARY:
         return answer_primary(asking, question->id, err);
     case ROLLBACK_ASK_DEPENDENTS:
-        return answer_dependents(asking, question->id, question->num, 0, err);
+        return answer_dependents(asking, question->id, question->num, 0, err) &&
+               answer_turned(asking, question->num, err);
     case ROLLBACK_ASK_LATER:
         return answer_later(asking, question->num, err);
     }
@@ -276,61 +299,21 @@ bool survey_preview(struct store *store, const struct span *ids, size_t count,
 
 /* ---- marks --------------------------------------------------------------- */
 
-/* One turn of a set that goes out of effect, or comes in again, by `by`. */
-struct turn {
-    struct store *store;
-    struct store_batch *batch;
-    struct span because;
-};
-
-static bool turn_members(const struct turn *turn, const struct job *rb, bool in,
-                         unsigned depth, struct err *err);
-
-static bool turn_one(const struct turn *turn, uint64_t num, struct span by,
-                     bool in, unsigned depth, struct err *err) {
-    CLEANUP(arena_clear) struct arena arena = ARENA_INIT;
-    struct job job;
-    if (!store_job(turn->store, num, &arena, &job, err))
-        return false;
-    struct span was = in ? by : SPAN("");
-    /* Another rollback has it by now: it is that one's affair. */
-    if (!span_equal(job.rolled_back_by, was))
-        return true;
-    store_mark(turn->batch, num, was, in ? SPAN("") : by, turn->because);
-    return job.job_class != CLASS_RB ||
-           turn_members(turn, &job, !in, depth + 1, err);
-}
-
-/* `in`: what `rb` had taken out comes in again. */
-static bool turn_members(const struct turn *turn, const struct job *rb, bool in,
-                         unsigned depth, struct err *err) {
-    enum { DEPTH_MAX = 100 };
-    CLEANUP(arena_clear) struct arena arena = ARENA_INIT;
-    struct store_rollback plan;
-    struct rollback_entry *entries;
-    size_t count;
-    bool found;
-    if (!store_rollback(turn->store, rb->num, &arena, &plan, &found, err))
-        return false;
-    if (!found || depth == DEPTH_MAX)
-        return true;
-    if (!rollback_entries_parse(plan.members, &arena, &entries, &count))
-        return err_set(err, ERR_DATA, "the plan of rollback '%.*s' is damaged",
-                       (int)rb->id.len, rb->id.p);
-    for (size_t i = 0; i < count; i++)
-        if (entries[i].reverted &&
-            !turn_one(turn, entries[i].num, rb->id, in, depth, err))
-            return false;
-    return true;
-}
-
 bool rollback_marks(struct store *store, struct store_batch *batch,
-                    struct span rb_id, const struct rollback_entry *entries,
+                    struct span rb_id, struct rollback_entry *entries,
                     size_t count, struct err *err) {
-    struct turn turn = {store, batch, rb_id};
+    CLEANUP(turning_clear) struct turning turning = {0};
+    CLEANUP(arena_clear) struct arena arena = ARENA_INIT;
+    uint64_t *nums = arena_alloc(&arena, (count + 1) * sizeof(*nums));
+    size_t kept = 0;
     for (size_t i = 0; i < count; i++)
-        if (entries[i].reverted &&
-            !turn_one(&turn, entries[i].num, rb_id, false, 0, err))
-            return false;
+        if (entries[i].reverted)
+            nums[kept++] = entries[i].num;
+    if (!turning_make(store, rb_id, nums, kept, &turning, err))
+        return false;
+    for (size_t i = 0; i < count; i++)
+        entries[i].reverted = entries[i].reverted &&
+                              turning_put_out(&turning, rb_id, entries[i].num);
+    turning_mark(&turning, rb_id, batch);
     return true;
 }

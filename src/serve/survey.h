@@ -37,11 +37,12 @@ void survey_clear(struct survey *survey);
 /* What the RB's ##message says, or empty; lives in the arena. */
 struct span rollback_because(const struct job *rb, struct arena *arena);
 
-/* Adds to `batch` what follows for marks from the RB being over: its reverted
- * members are out of effect by it. One that is a rollback itself puts in again
- * what it had taken out, and so on. */
+/* Adds to `batch` what follows for marks from the RB being over
+ * (serve/turning.h). `reverted` of an entry: it is done; afterwards: it was
+ * this rollback that put it out, and will put it in again when it is taken
+ * back. */
 bool rollback_marks(struct store *store, struct store_batch *batch,
-                    struct span rb_id, const struct rollback_entry *entries,
+                    struct span rb_id, struct rollback_entry *entries,
                     size_t count, struct err *err);
 
 #endif

@@ -161,7 +161,7 @@ static void a_rollback_of_a_rollback_puts_it_in_again(void **state) {
     assert_string_equal(content("f"), "1\n2\n3\n4\n5\n6\n7");
     assert_string_equal(
         trailers("main"),
-        "CS-Id: R3 RB-Id: R3 Reverts-CS: R2 Reverts-CS: C1 Restores-CS: R1");
+        "CS-Id: R3 RB-Id: R3 Reverts-CS: R2 Restores-CS: R1 Reverts-CS: C1");
     assert_begins(on_git("R4", "R3"), "done ");
     assert_string_equal(content("f"), "one");
     assert_begins(on_git("R5", "C1"), "done ");
@@ -171,6 +171,26 @@ static void a_rollback_of_a_rollback_puts_it_in_again(void **state) {
     /* What R4 did to the other set is still there to be taken back. */
     assert_begins(on_git("R6", "R4"), "done ");
     assert_string_equal(sh("git -C target.git diff main main~12"), "");
+    assert_nothing_left();
+}
+
+/* R1 takes C1, R2 takes R1, R3 takes R2: C1 is out by R1, which R3 restored. */
+static void a_restored_rollback_is_taken_back_alone(void **state) {
+    (void)state;
+    landing_begin();
+    put("C1", "f", "one\n");
+    assert_begins(on_git("R1", "C1"), "done ");
+    assert_begins(on_git("R2", "R1"), "done ");
+    assert_begins(on_git("R3", "R2"), "done ");
+    assert_begins(on_git("R4", "R1"), "done ");
+    assert_string_equal(content("f"), "one");
+    assert_string_equal(trailers("main"),
+                        "CS-Id: R4 RB-Id: R4 Reverts-CS: R1 Restores-CS: C1");
+    /* R3 has nothing left to give; C1 goes again. */
+    assert_string_equal(on_git("R5", "R3"), "done");
+    assert_string_equal(content("f"), "one");
+    assert_begins(on_git("R6", "C1"), "done ");
+    assert_string_equal(content("f"), "1\n2\n3\n4\n5\n6\n7");
     assert_nothing_left();
 }
 
@@ -435,6 +455,7 @@ int main(void) {
         cmocka_unit_test(a_later_set_in_the_way_is_named),
         cmocka_unit_test(a_push_in_the_way_is_named_too),
         cmocka_unit_test(a_rollback_of_a_rollback_puts_it_in_again),
+        cmocka_unit_test(a_restored_rollback_is_taken_back_alone),
         cmocka_unit_test(what_is_out_already_is_noted),
         cmocka_unit_test(a_set_that_is_not_there_fails_it),
         cmocka_unit_test(a_submitters_words_are_no_trailers_of_ours),

@@ -88,6 +88,8 @@ void judge_start(struct world *world, const struct process *process) {
         world_fail(world, "%s ran twice", ghost->id);
     for (size_t i = 0; i < process->set_count; i++) {
         struct ghost *set = process->sets[i];
+        if (set->cancelled)
+            world_fail(world, "%s starts though it was cancelled", set->id);
         if (set->change && set->live != 0)
             world_fail(world, "%s runs already", set->id);
         if (set->change && !set->rollback)

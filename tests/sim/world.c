@@ -319,9 +319,16 @@ static void open_scheduler(struct world *world, bool recover) {
         world_fail(world, "cannot start: %s", err.text);
 }
 
-void world_open(struct world *world, uint64_t seed, bool trace_it) {
+void world_open(struct world *world, uint64_t seed,
+                const struct world_options *options) {
     *world = (struct world){
-        .seed = seed, .trace = trace_it, .lanes = 1 + (unsigned)(seed % 3)};
+        .seed = seed,
+        .trace = options->trace,
+        .lanes = options->lanes > 0 ? options->lanes : 1 + (unsigned)(seed % 3),
+        .meddled = !options->alone,
+        .grouped = !options->ungrouped,
+        .regrets = options->rollbacks,
+    };
     random_init(&world->random, seed);
     world->now = wall_from_s(1000000);
     world->store = store_new_memory();
@@ -461,6 +468,8 @@ void world_admit(struct world *world, struct ghost *ghost, struct job *job,
 /* Sets of one group mostly come one after the other; now and then somebody
  * else's in between. */
 static void draw_group(struct world *world, struct ghost *ghost) {
+    if (!world->grouped)
+        return;
     if (world->group_left == 0) {
         if (!chance(world, 20))
             return;
@@ -536,11 +545,18 @@ static struct store_batch *batch_of_person(struct world *world) {
     return batch;
 }
 
+static void on_cancelled(void *ctx, struct store_batch *batch, bool ok,
+                         const struct err *err) {
+    struct ghost *ghost = ctx;
+    (void)err;
+    if (ok && store_batch_result(batch, 0) == STORE_DONE)
+        ghost->cancelled = true;
+}
+
 static void cancel(struct world *world, const struct job *job) {
     struct store_batch *batch = batch_of_person(world);
     struct ghost *ghost = world_ghost(world, job->id);
     trace(world, "cancel %s", ghost->id);
-    ghost->cancelled = true;
     if (job->state == STATE_EXECUTING) {
         store_ask_cancel(batch, job->num, false);
     } else {
@@ -550,7 +566,21 @@ static void cancel(struct world *world, const struct job *job) {
                                   .reason = SPAN("operator")};
         store_move(batch, &move);
     }
-    store_submit(batch, ignore, NULL);
+    store_submit(batch, on_cancelled, ghost);
+}
+
+/* Who asked for a rollback thinks better of it. */
+static void cancel_rollback(struct world *world) {
+    CLEANUP(arena_clear) struct arena arena = ARENA_INIT;
+    struct store_list list = {.states = STATE_BIT(STATE_EXECUTING)};
+    struct job *jobs;
+    size_t count;
+    struct err err;
+    if (!store_jobs(world->store, &list, &arena, &jobs, &count, &err))
+        world_fail(world, "cannot list: %s", err.text);
+    for (size_t i = 0; i < count; i++)
+        if (jobs[i].job_class == CLASS_RB && !jobs[i].cancel_asked)
+            cancel(world, &jobs[i]);
 }
 
 static void hold_or_release(struct world *world, const struct job *job) {
@@ -599,8 +629,10 @@ void world_act(struct world *world) {
     struct arena arena = ARENA_INIT;
     uint64_t n = draw(world, 100);
     struct job *job;
-    if (n >= 94)
+    if (n >= 94 || (world->regrets > 0 && chance(world, world->regrets)))
         world_roll_back(world);
+    else if (world->regrets > 0 && chance(world, 5))
+        cancel_rollback(world);
     else if (n < 30)
         submit_change(world);
     else if (n < 60)
@@ -635,12 +667,35 @@ static struct wall next_end(const struct world *world) {
     return next;
 }
 
+/* Another process is faster: what it does is committed before what the
+ * scheduler has just decided. */
+static void meddle(struct world *world) {
+    CLEANUP(arena_clear) struct arena arena = ARENA_INIT;
+    struct job *job;
+    if (!world->meddled || world->calm || store_is_idle(world->store) ||
+        !chance(world, 4))
+        return;
+    uint64_t n = draw(world, 10);
+    if (n < 3)
+        submit_change(world);
+    else if (n < 4)
+        submit_command(world);
+    else if (!(job = pick_job(world, &arena, STATES_LIVE)))
+        return;
+    else if (n < 8)
+        cancel(world, job);
+    else
+        hold_or_release(world, job);
+    store_memory_overtake(world->store);
+}
+
 static struct wall settle_once(struct world *world) {
     struct wall next;
     struct err err;
     store_turn(world->store);
     if (!scheduler_turn(world->scheduler, world->now, &next, &err))
         world_fail(world, "the scheduler gives up: %s", err.text);
+    meddle(world);
     begin_waiting(world);
     return next;
 }
@@ -708,9 +763,10 @@ static void calm_down(struct world *world) {
 bool world_drain(struct world *world) {
     world->calm = true;
     world_settle(world); /* what was under way still counts */
-    calm_down(world);
-    world_settle(world);
-    for (unsigned i = 0; i < 20000 && anything_lives(world); i++)
+    for (unsigned i = 0; i < 20000 && anything_lives(world); i++) {
+        calm_down(world); /* also what a rollback has just put back */
+        world_settle(world);
         world_pass(world, 3600000);
+    }
     return !anything_lives(world);
 }

@@ -56,10 +56,11 @@ struct ghost {
     unsigned starts; /* of commands of one task */
     unsigned landings;
     bool acknowledged;
-    bool cancelled;
+    bool cancelled; /* and its person was told so */
     /* Rollback: of sets, whether they are in effect on the target; of RBs, what
      * they turned. */
     bool effect, rollback;
+    struct ghost *out_by; /* who put it out of effect */
     struct ghost **turned;
     size_t turned_count;
 };
@@ -75,13 +76,25 @@ struct world {
     unsigned lanes;
     unsigned groups, group_left, group_want; /* the group that is arriving */
     unsigned crashes, rollbacks;
-    bool tangled; /* a rollback was rolled back */
-    bool calm;    /* faults have stopped */
+    bool tangled;     /* a rollback was rolled back */
+    bool calm;        /* faults have stopped */
+    bool meddled;     /* other processes write between decision and commit */
+    bool grouped;     /* some sets land together */
+    unsigned regrets; /* percent of further deeds that are rollbacks */
     bool trace;
     uint64_t seed;
 };
 
-void world_open(struct world *world, uint64_t seed, bool trace);
+struct world_options {
+    unsigned lanes; /* of the target; 0: one to three, from the seed */
+    bool alone;     /* no other process writes while a decision is under way */
+    bool ungrouped; /* every set lands by itself */
+    unsigned rollbacks; /* percent of deeds that are one, besides the others */
+    bool trace;
+};
+
+void world_open(struct world *world, uint64_t seed,
+                const struct world_options *options);
 void world_close(struct world *world);
 /* One random deed of a person or of misfortune. */
 void world_act(struct world *world);

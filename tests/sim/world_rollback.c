@@ -72,13 +72,17 @@ void world_revert_begins(struct world *world, struct process *process,
     }
 }
 
-static void turn(struct world *world, struct ghost *ghost, bool in) {
-    if (ghost->effect == in)
-        world_fail(world, "%s is turned %s twice", ghost->id,
-                   in ? "in" : "out");
+/* As on a branch: what is out by another is left to that one. What a rollback
+ * had taken comes in again oldest first, the other way round from how it went.
+ */
+static bool turn(struct ghost *ghost, struct ghost *by, bool in) {
+    if (in ? ghost->out_by != by : !ghost->effect)
+        return false;
     ghost->effect = in;
+    ghost->out_by = in ? NULL : by;
     for (size_t i = 0; i < ghost->turned_count; i++)
-        turn(world, ghost->turned[i], !in);
+        turn(ghost->turned[in ? i : ghost->turned_count - 1 - i], ghost, !in);
+    return true;
 }
 
 void world_revert_lands(struct world *world, struct process *process) {
@@ -86,14 +90,16 @@ void world_revert_lands(struct world *world, struct process *process) {
     if (process->revert_count == 0)
         return;
     ghost->turned = mem_alloc(process->revert_count * sizeof(struct ghost *));
-    for (size_t i = 0; i < process->revert_count; i++) {
-        struct ghost *member = process->reverts[i];
-        /* A rollback that reverted nothing has nothing to be turned. */
-        if (member->rollback && member->landings == 0)
-            continue;
-        turn(world, member, false);
-        ghost->turned[ghost->turned_count++] = member;
-    }
+    /* A rollback that reverted nothing has nothing to be turned. */
+    for (size_t i = 0; i < process->revert_count; i++)
+        if (!process->reverts[i]->effect &&
+            !(process->reverts[i]->rollback &&
+              process->reverts[i]->landings == 0))
+            world_fail(world, "%s is turned out twice",
+                       process->reverts[i]->id);
+    for (size_t i = 0; i < process->revert_count; i++)
+        if (turn(process->reverts[i], ghost, false))
+            ghost->turned[ghost->turned_count++] = process->reverts[i];
 }
 
 struct span world_revert_says(const struct process *process) {

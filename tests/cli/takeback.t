@@ -1,0 +1,108 @@
+# Taking back what is in the way of others, or of another kind.
+$ git init -q --bare -b main project.git
+$ git init -q -b main work && cd work && seq 5 >a && git add a && git commit -qm one && git push -q ../project.git main
+$ pointsman -q init --target main=project.git
+$ printf '#!/bin/sh\n# make ID FILE TEXT [OPTION]...\ncd work && git fetch -q ../project.git main && git reset -q --hard FETCH_HEAD && echo "$3" >$2 && git add $2 && git commit -qm "Change $2" && cd .. && id=$1 && shift 3 && pointsman -q change pack --target main --submit --id $id "$@" -C work main~1..main\n' >make
+$ sh make C1 a one && pointsman daemon all --until-idle
+| C1
+$ sh make C2 b two --depends C1 && pointsman daemon all --until-idle
+| C2
+$ sh make C9 a nine && pointsman daemon all --until-idle
+| C9
+$ sh make C3 c three --depends C1 && pointsman hold C3 && pointsman daemon all --until-idle
+| C3
+# A later set changed the same file: it is named, and nothing is done.
+$ git -C project.git rev-parse main >before
+$ pointsman rollback --preview C1
+| C1  done, is reverted
+|   C2  done, is reverted
+|   C3  queued, is abandoned
+| 2 reverted, 1 abandoned, 0 stopped, 3 files
+| the reverse merges fail: rb-conflict: C1 cannot be taken back: a was also changed by C9 (done), add C9 to the rollback or revert by hand
+= 1
+$ pointsman -q rollback C1
+| <R1>
+$ pointsman daemon all --until-idle
+$ pointsman wait <R1>
+! <R1>: rb-conflict: C1 cannot be taken back: a was also changed by C9 (done), add C9 to the rollback or revert by hand, exit code 1
+= 1
+$ git -C project.git rev-parse main | diff - before
+$ pointsman list --all id:C1,C2,C3,C9
+| ID ...
+| C1 ... done ...
+| C2 ... done ...
+| C9 ... done ...
+| C3 ... queued, held ... rb-undone ...
+# What was put back goes on.
+$ pointsman release C3 && pointsman daemon all --until-idle && pointsman wait C3
+$ pointsman status C3 | grep ^state
+| state       done ...
+# Whoever changed the same file later comes along when asked.
+$ pointsman rollback --preview --closure deps+files C1
+| C1  done, is reverted
+|   C2  done, is reverted
+|   C3  done, is reverted
+|   C9  done, is reverted (same file)
+| 4 reverted, 0 abandoned, 0 stopped, 4 files
+| the reverse merges are clean
+$ pointsman -q rollback --closure deps+files C1
+| <R2>
+$ pointsman daemon all --until-idle && pointsman wait <R2>
+$ git -C project.git ls-tree --name-only main
+| a
+$ git -C project.git show main:a
+| 1
+| 2
+| 3
+| 4
+| 5
+# A rollback of the rollback puts all in again; a rollback of that, all out.
+$ pointsman -q rollback <R2>
+| <R3>
+$ pointsman daemon all --until-idle && pointsman wait <R3>
+$ git -C project.git show main:a
+| nine
+$ sh make C4 d four --depends C2 && pointsman daemon all --until-idle && pointsman wait C4
+| C4
+# What was built on them meanwhile goes with them.
+$ pointsman rollback --preview <R3>
+| <R3>  done, is reverted
+|   C3  done, is reverted
+|   C9  done, is reverted
+|   C2  done, is reverted
+|     C4  done, is reverted
+|   C1  done, is reverted
+| 6 reverted, 0 abandoned, 0 stopped, 5 files
+| the reverse merges are clean
+$ pointsman -q rollback <R3>
+| <R4>
+$ pointsman daemon all --until-idle && pointsman wait <R4>
+$ git -C project.git ls-tree --name-only main
+| a
+$ pointsman list --all id:C1,C2,C3,C4,C9
+| ID ...
+| C1 ... rolled back ...
+| C2 ... rolled back ...
+| C9 ... rolled back ...
+| C3 ... rolled back ...
+| C4 ... rolled back ...
+$ pointsman fsck
+! 9 change sets, ... events, 0 problems
+# What cannot be meant.
+$ pointsman rollback C77 C1
+! pointsman: there is no job 'C77'...
+= 66
+$ pointsman rollback C1 C2
+! pointsman: rb-nothing: nothing to take back: 'C1' is rolled back by '...' already, 'C2' is rolled back by '...' already
+= 100
+$ pointsman -q submit --id cmd -- true
+| cmd
+$ pointsman rollback cmd
+! pointsman: rb-target: 'cmd' is a command: only change sets can be rolled back
+= 100
+$ pointsman rollback
+! ...
+= 64
+$ pointsman rollback --closure all C1
+! pointsman: 'closure' is deps or deps+files, not 'all'
+= 64

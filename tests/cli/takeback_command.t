@@ -1,0 +1,69 @@
+# A target that is a command: its `revert` undoes each set, newest first.
+$ pointsman -q init
+$ printf '#!/bin/sh\necho $1 $POINTSMAN_CSID >>%s/log && test ! -e %s/sick\n' $PWD $PWD >does && chmod +x does
+$ mkdir -p .pointsman/conf.d && printf '[target "live"]\ncommand = %s/does in\nrevert = %s/does out\n[target "oneway"]\ncommand = true\n' $PWD $PWD >.pointsman/conf.d/targets.conf
+$ printf '#!/bin/sh\nrm -rf d && mkdir d && echo $1 >d/$1 && t=$2 && id=$1 && shift 2 && pointsman -q change pack --submit --target $t --id $id "$@" d\n' >make
+$ sh make A1 live && sh make A2 live --depends A1 && sh make A3 live --depends A2 && pointsman daemon all --until-idle
+| A1
+| A2
+| A3
+$ cat log
+| in A1
+| in A2
+| in A3
+$ pointsman rollback --preview A2
+| A2  done, is reverted
+|   A3  done, is reverted
+| 2 reverted, 0 abandoned, 0 stopped, 2 files
+$ pointsman -q rollback A2
+| <R1>
+$ pointsman daemon all --until-idle && pointsman wait <R1> && tail -2 log
+| out A3
+| out A2
+# The rollback taken back: in again, oldest first. And once more, out.
+$ pointsman -q rollback <R1>
+| <R2>
+$ pointsman daemon all --until-idle && pointsman wait <R2> && tail -2 log
+| in A2
+| in A3
+# A rollback of that and of a set it put in: each goes out once.
+$ pointsman -q rollback <R2> A3
+| <R3>
+$ pointsman daemon all --until-idle && pointsman wait <R3> && tail -n +8 log
+| out A3
+| out A2
+$ pointsman list --all id:A1,A2,A3
+| ID ...
+| A1 ... done ...
+| A2 ... rolled back ...
+| A3 ... rolled back ...
+# One whose command fails: it says for which, and what was undone before.
+$ touch sick && pointsman -q rollback A1
+| <R4>
+$ pointsman daemon all --until-idle
+$ pointsman wait <R4>
+! <R4>: rb-command: A1: ..., exit code 1
+= 1
+$ pointsman status A1 | grep -e ^state -e rolled
+| state       done ...
+# Without a `revert` command there is no way back.
+$ sh make B1 oneway && pointsman daemon all --until-idle && pointsman -q rollback B1
+| B1
+| <R5>
+$ pointsman daemon all --until-idle
+$ pointsman wait <R5>
+! <R5>: rb-target: target 'oneway' has no revert command; write revert = COMMAND into its section, exit code 1
+= 1
+$ pointsman status B1 | grep ^state
+| state       done ...
+# Sets of two targets do not go back as one.
+$ rm sick && pointsman rollback A1 B1
+! pointsman: rb-target: 'B1' is of target 'oneway', this rollback of 'live': make one rollback for each
+= 100
+# Nor what another target was built on.
+$ sh make B2 oneway --depends A1 && pointsman daemon all --until-idle && pointsman rollback A1
+| B2
+! pointsman: rb-target: 'B2' of target 'oneway' depends on what is to be rolled back: roll it back first
+= 100
+$ pointsman fsck
+! 10 change sets, ... events, 0 problems
