@@ -5,6 +5,7 @@
 
 #include "os/clock.h"
 #include "serve/job_json.h"
+#include "serve/limbo.h"
 
 /* ---- events -------------------------------------------------------------- */
 
@@ -147,32 +148,55 @@ static void wait_answer(struct api_call *call) {
     api_end(call);
 }
 
+static void wait_too_long(struct api_call *call, const struct job *job,
+                          const struct job *rollback) {
+    struct err err = {0};
+
+    if (rollback->num != 0)
+        err_set(&err, ERR_TIMEOUT,
+                "job '%.*s' has not ended: rollback '%.*s' has abandoned it "
+                "and is not over",
+                (int)job->id.len, job->id.p, (int)rollback->id.len,
+                rollback->id.p);
+    else
+        err_set(&err, ERR_TIMEOUT, "job '%.*s' has not ended: %s",
+                (int)job->id.len, job->id.p, job_state_word(job->state));
+    api_fail(call, &err);
+}
+
+/* In limbo only the rollback moves, should it succeed. */
+static void wait_on(struct api_call *call, const struct job *job,
+                    const struct job *rollback) {
+    struct mono now = clock_mono();
+
+    if (call->deadline.ns <= now.ns) {
+        wait_too_long(call, job, rollback);
+        return;
+    }
+    api_watch(call, rollback->num != 0 ? rollback->num : job->num);
+    if (call->deadline.ns != MONO_NEVER.ns)
+        api_turn_in(call, mono_ms_since(call->deadline, now) + 1);
+}
+
 static void wait_work(struct api_call *call) {
     struct waiting *waiting = call->state;
     struct store *store = call->api->options.store;
-    struct mono now = clock_mono();
-    struct err err = {0};
 
     if (call->status != 0)
         return;
     for (; waiting->at < waiting->count; waiting->at++) {
         CLEANUP(arena_clear) struct arena arena = ARENA_INIT;
-        struct job job;
-        if (!store_job(store, waiting->nums[waiting->at], &arena, &job, &err)) {
+        struct job job, rollback;
+        bool ended;
+        struct err err = {0};
+        if (!store_job(store, waiting->nums[waiting->at], &arena, &job, &err) ||
+            !limbo_look(store, &job, &arena, &ended, &rollback, &err)) {
             api_fail(call, &err);
             return;
         }
-        if (job_state_is_final(job.state))
+        if (ended)
             continue;
-        if (call->deadline.ns <= now.ns) {
-            err_set(&err, ERR_TIMEOUT, "job '%.*s' has not ended: %s",
-                    (int)job.id.len, job.id.p, job_state_word(job.state));
-            api_fail(call, &err);
-            return;
-        }
-        api_watch(call, job.num);
-        if (call->deadline.ns != MONO_NEVER.ns)
-            api_turn_in(call, mono_ms_since(call->deadline, now) + 1);
+        wait_on(call, &job, &rollback);
         return;
     }
     wait_answer(call);

@@ -2,6 +2,7 @@
 
 #include "serve/job_json.h"
 #include "serve/job_match.h"
+#include "serve/limbo.h"
 #include "serve/worker.h"
 
 /* ---- lists --------------------------------------------------------------- */
@@ -216,17 +217,18 @@ void api_job_show(struct api_call *call) {
     size_t edge_count, touch_count, attempt_count;
     struct err err = {0};
     int code = 0;
+    bool ended;
 
     if (!api_query_check(call, keys) || !api_job(call, &job))
         return;
-    bool final = job_state_is_final(job.state);
-    if (!store_edges_from(store, job.num, &call->arena, &edges, &edge_count,
+    if (!limbo_look(store, &job, &call->arena, &ended, NULL, &err) ||
+        !store_edges_from(store, job.num, &call->arena, &edges, &edge_count,
                           &err) ||
         !store_touches(store, job.num, &call->arena, &touches, &touch_count,
                        &err) ||
         !store_attempts(store, job.num, &call->arena, &attempts, &attempt_count,
                         &err) ||
-        (final && !job_exit_code(store, &job, &call->arena, &code, &err))) {
+        (ended && !job_exit_code(store, &job, &call->arena, &code, &err))) {
         api_fail(call, &err);
         return;
     }
@@ -250,7 +252,7 @@ void api_job_show(struct api_call *call) {
     used_json(&json, attempts, attempt_count);
     live_json(call, &json, &job);
     json_key(&json, "exit_code");
-    if (final)
+    if (ended)
         json_i64(&json, code);
     else
         json_null(&json);

@@ -11,6 +11,7 @@
 #include "base/map.h"
 #include "os/fd.h"
 #include "os/output.h"
+#include "serve/limbo.h"
 #include "serve/log_filter.h"
 #include "serve/log_origin.h"
 #include "serve/worker.h"
@@ -316,12 +317,20 @@ static void send_some(struct api_call *call, struct log *log) {
         api_turn_in(call, 0);
 }
 
+/* While a rollback may still put it back, events of that one count. */
 static bool job_ended(struct api_call *call, struct log *log) {
     CLEANUP(arena_clear) struct arena arena = ARENA_INIT;
-    struct job job;
+    struct store *store = call->api->options.store;
+    struct job job, rollback;
+    bool ended;
 
-    return !store_job(call->api->options.store, log->num, &arena, &job, NULL) ||
-           job_state_is_final(job.state);
+    if (!store_job(store, log->num, &arena, &job, NULL) ||
+        !limbo_look(store, &job, &arena, &ended, &rollback, NULL))
+        return true;
+    uint64_t num = rollback.num != 0 ? rollback.num : log->num;
+    if (log->follows && call->watched != num)
+        api_watch(call, num);
+    return ended;
 }
 
 /* Takes the next one of the queue. False: there is none. */

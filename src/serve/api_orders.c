@@ -6,6 +6,7 @@
 #include "serve/api_order.h"
 
 #include "serve/job_json.h"
+#include "serve/limbo.h"
 
 enum { ORDER_TRIES = 20 };
 
@@ -16,14 +17,31 @@ static bool refuse(struct err *err, const struct job *job, const char *why) {
                    job->id.p, why);
 }
 
+/* What has ended, or is in the hands of a rollback, takes no order. */
+static bool refuse_ended(struct api_call *call, const struct job *job,
+                         struct err *err) {
+    struct job rollback;
+    bool ended;
+
+    if (!limbo_look(call->api->options.store, job, &call->arena, &ended,
+                    &rollback, err))
+        return false;
+    const char *why =
+        ended ? arena_printf(&call->arena, "has ended already: %s",
+                             job_state_word(job->state))
+              : arena_printf(&call->arena,
+                             "is abandoned by rollback '%.*s', which is not "
+                             "over: try again then",
+                             (int)rollback.id.len, rollback.id.p);
+    return refuse(err, job, why);
+}
+
 static bool add_cancel(struct api_call *call, struct store_batch *batch,
                        struct api_order *order, struct err *err) {
     const struct job *job = &order->job;
 
     if (job_state_is_final(job->state))
-        return refuse(err, job,
-                      arena_printf(&call->arena, "has ended already: %s",
-                                   job_state_word(job->state)));
+        return refuse_ended(call, job, err);
     if (job->state == STATE_EXECUTING) {
         order->index = store_ask_cancel(batch, job->num, order->kill);
         return true;
@@ -92,9 +110,7 @@ static bool add_hold(struct api_call *call, struct store_batch *batch,
     const struct job *job = &order->job;
 
     if (job_state_is_final(job->state))
-        return refuse(err, job,
-                      arena_printf(&call->arena, "has ended already: %s",
-                                   job_state_word(job->state)));
+        return refuse_ended(call, job, err);
     order->index = store_hold(batch, job->num, HOLD_OPERATOR, order->because);
     return true;
 }

@@ -7,6 +7,7 @@
 #include "serve/base.h"
 #include "serve/estimate.h"
 #include "serve/job_json.h"
+#include "serve/limbo.h"
 #include "serve/why.h"
 
 /* ---- without roles ------------------------------------------------------- */
@@ -76,8 +77,11 @@ static struct scheduler_reason present(struct api_call *call,
     struct arena *arena = &call->arena;
     char since[WALL_TEXT_BYTES];
     struct text text = TEXT_INIT;
-    bool runs = job->state == STATE_EXECUTING;
+    bool runs = job->state == STATE_EXECUTING, ended = true;
+    struct job rollback = {0};
 
+    (void)limbo_look(call->api->options.store, job, arena, &ended, &rollback,
+                     NULL);
     text_addf(&text, "%s since %s", job_state_word(job->state),
               wall_format(job->since, since));
     if (runs)
@@ -85,10 +89,16 @@ static struct scheduler_reason present(struct api_call *call,
                   job->cancel_asked ? ", to be cancelled" : "");
     else
         text_addf(&text, ": %.*s", (int)job->reason.len, job->reason.p);
-    if (!runs && job->detail.len > 0)
+    if (rollback.num != 0)
+        text_addf(&text, ": %.*s is not over; should it fail, this is put back",
+                  (int)rollback.id.len, rollback.id.p);
+    else if (!runs && job->detail.len > 0)
         text_addf(&text, ": %.*s", (int)job->detail.len, job->detail.p);
     struct scheduler_reason reason = {
-        .kind = runs ? "running" : "ended",
+        .kind = runs     ? "running"
+                : !ended ? "rollback"
+                         : "ended",
+        .id = rollback.id,
         .text = arena_span(arena, text_span(&text)),
     };
     text_clear(&text);

@@ -527,9 +527,15 @@ static struct retry_verdict verdict_on(struct scheduler *scheduler,
     const struct takeback *takeback = &scheduler->takeback;
     if (attempt == takeback->attempt && takeback->settled)
         return takeback->verdict;
-    return attempt->card->job.kind == JOB_CHANGE
-               ? decide_change(scheduler, attempt)
-               : decide_command(scheduler, attempt);
+    struct retry_verdict verdict = attempt->card->job.kind == JOB_CHANGE
+                                       ? decide_change(scheduler, attempt)
+                                       : decide_command(scheduler, attempt);
+    if (verdict.to == STATE_ABANDONED && takeback->attempt) {
+        struct span id = takeback->attempt->card->job.id;
+        snprintf(verdict.detail, sizeof(verdict.detail), "%.*s", (int)id.len,
+                 id.p);
+    }
+    return verdict;
 }
 
 /* What the landing said behind its verdict, whole. */

@@ -195,7 +195,18 @@ static size_t plan_abandons(struct scheduler *scheduler, struct span rb_id,
     return moves;
 }
 
-/* It ends with this verdict, without a process of its own. */
+/* Whoever was told to end for a rollback that is given up goes back to P. */
+static void spare_members(struct scheduler *scheduler) {
+    const struct takeback *takeback = &scheduler->takeback;
+    for (size_t i = 0; i < takeback->count; i++) {
+        struct card *card = card_get(scheduler, takeback->entries[i].num);
+        if (card && card->executing && card->killer == RETRY_ROLLBACK)
+            card->killer = RETRY_STOP;
+    }
+}
+
+/* It ends with this verdict, without a process of its own. A member whose end
+ * came in this very turn is decided on in the batch of ours. */
 static void settle(struct scheduler *scheduler, enum job_state to,
                    const char *reason, struct span detail) {
     struct takeback *takeback = &scheduler->takeback;
@@ -207,6 +218,8 @@ static void settle(struct scheduler *scheduler, enum job_state to,
     snprintf(verdict->detail, sizeof(verdict->detail), "%.*s", (int)detail.len,
              detail.len ? detail.p : "");
     takeback->settled = true;
+    if (to != STATE_DONE)
+        spare_members(scheduler);
     attempt->probed = attempt->is_ended = true;
     attempt->end = (struct run_end){.handle = attempt->handle,
                                     .result = 111,
@@ -340,16 +353,6 @@ static void stop_member(struct scheduler *scheduler, uint64_t num) {
         return;
     card->killer = RETRY_ROLLBACK;
     stop_job(scheduler, card, RUN_STOP_HUP);
-}
-
-/* Whoever was told to end for a rollback that is given up goes back to P. */
-static void spare_members(struct scheduler *scheduler) {
-    const struct takeback *takeback = &scheduler->takeback;
-    for (size_t i = 0; i < takeback->count; i++) {
-        struct card *card = card_get(scheduler, takeback->entries[i].num);
-        if (card && card->executing && card->killer == RETRY_ROLLBACK)
-            card->killer = RETRY_STOP;
-    }
 }
 
 static void stop_members(struct scheduler *scheduler,

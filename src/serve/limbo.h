@@ -1,0 +1,20 @@
+/* A set in A has not ended while the rollback that took it is under way: should
+ * that one fail, it is put back where it was (spec/change-queue.md §4 "limbo",
+ * §8, step 8). */
+#ifndef POINTSMAN_SERVE_LIMBO_H
+#define POINTSMAN_SERVE_LIMBO_H
+
+#include <stdbool.h>
+
+#include "base/arena.h"
+#include "base/err.h"
+#include "core/job.h"
+#include "store/store.h"
+
+/* *ret_ended: is this state its last? *ret_rollback (may be NULL): when it is
+ * in limbo, the rollback that decides; else its num is 0. Errors of the store
+ * only. */
+bool limbo_look(struct store *store, const struct job *job, struct arena *arena,
+                bool *ret_ended, struct job *ret_rollback, struct err *err);
+
+#endif
