@@ -84,7 +84,7 @@ static bool is_admission(const struct store_event *event) {
 static bool is_remark(const struct store_event *event) {
     return event->kind == EVENT_ALARM || event->kind == EVENT_ILLEGAL_MOVE ||
            event->kind == EVENT_APPROVED || event->kind == EVENT_OWED ||
-           event->kind == EVENT_REJECT;
+           event->kind == EVENT_REJECT || event->kind == EVENT_ROLLED_BACK;
 }
 
 static bool is_change(struct projection *projection,
@@ -97,8 +97,7 @@ static bool is_change(struct projection *projection,
            job.kind == JOB_CHANGE;
 }
 
-/* Only these concern sets that have no mark: a first step, or a remark on one
- * that is over. */
+/* Only these concern sets that have no mark: a first step, or a remark. */
 void projection_on_event(void *ctx, const struct store_event *event) {
     struct projection *projection = ctx;
     if (event->num == 0)

@@ -4,15 +4,12 @@
 #include <stdlib.h>
 #include <sys/stat.h>
 
-#include "base/map.h"
 #include "os/dir.h"
-#include "serve/fsck.h"
 #include "serve/fsck_report.h"
 #include "serve/placement.h"
 #include "serve/projection_parts.h"
 #include "serve/prune.h"
-#include "serve/set_log.h"
-#include "serve/set_record.h"
+#include "serve/rebuild_parts.h"
 #include "serve/set_rules.h"
 #include "wire/job_file.h"
 
@@ -23,25 +20,6 @@
 enum { OPS_AT_ONCE = 1000 };
 
 #define NEW_REGISTRY "registry.db.new"
-
-struct found_set {
-    struct span id;
-    enum job_state state; /* NONE: no job file in a state directory */
-    struct set_record record;
-    struct set_log log;
-    bool has_log, has_file, archived;
-    uint64_t num;
-};
-
-struct rebuild {
-    struct base *base; /* without a registry until there is the new one */
-    struct fsck_report *report;
-    struct arena arena;
-    struct map sets; /* id -> struct found_set */
-    struct found_set **order;
-    size_t count;
-    struct wall now;
-};
 
 static struct found_set *set_of(struct rebuild *rebuild, struct span id) {
     struct found_set *set = map_get(&rebuild->sets, id);
@@ -255,8 +233,10 @@ static void put_in_order(struct rebuild *rebuild) {
     }
     qsort(rebuild->order, rebuild->count, sizeof(*rebuild->order),
           by_admission);
-    for (size_t i = 0; i < rebuild->count; i++)
+    for (size_t i = 0; i < rebuild->count; i++) {
         rebuild->order[i]->num = rebuild->order[i]->record.job.num = i + 1;
+        rebuild_mark(rebuild, rebuild->order[i]);
+    }
 }
 
 /* ---- writing --------------------------------------------------------- */
@@ -347,6 +327,7 @@ static bool write_all(struct rebuild *rebuild, struct err *err) {
                SPAN("made anew from directories, job files and logs"));
     ok = ok && flush(rebuild, &batch, 1, err);
     store_batch_free(batch);
+    ok = ok && rebuild_plans(rebuild, err);
     rebuild->report->sets = rebuild->count;
     rebuild->report->events = event_count;
     return ok;

@@ -1,7 +1,8 @@
 #!/bin/sh
 # rollback_crash.sh PROGRAM FAULTY: a rollback of a landed set, with a running, a
 # staged and a queued one that depend on it, killed at its mutating system calls
-# (tests/support/faulty.c) and started again: in the end all was reverted once.
+# (tests/support/faulty.c) and started again, also after the registry was lost:
+# in the end all was reverted once.
 # shellcheck source=tests/support/scenario.sh
 . "$(dirname "$0")/../support/scenario.sh"
 . "$(dirname "$0")/../support/crash.sh"
@@ -95,5 +96,15 @@ scenario 'the daemon killed alone: all is reverted once' \
     killed 6 --kill one --only 'pointsman daemon'
 scenario 'the process that reverts killed alone: all is reverted once' \
     killed 6 --kill one --only 'revert --id'
+
+# Logs may not know yet that somebody let the rollback go.
+lose_registry() {
+    rm base/ctrl/registry.db*
+    within pointsman fsck --rebuild
+    pointsman release undo 2>/dev/null || :
+}
+before_recovery=lose_registry
+scenario 'everything killed, and the registry lost: all is reverted once' \
+    killed 8 --kill all
 
 finish

@@ -1,0 +1,36 @@
+/* Inside rebuild*.c only. */
+#ifndef POINTSMAN_SERVE_REBUILD_PARTS_H
+#define POINTSMAN_SERVE_REBUILD_PARTS_H
+
+#include "base/map.h"
+#include "serve/fsck.h"
+#include "serve/set_log.h"
+#include "serve/set_record.h"
+
+struct found_set {
+    struct span id;
+    enum job_state state; /* NONE: no job file in a state directory */
+    struct set_record record;
+    struct set_log log;
+    bool has_log, has_file, archived;
+    uint64_t num;
+};
+
+struct rebuild {
+    struct base *base; /* without a registry until there is the new one */
+    struct fsck_report *report;
+    struct arena arena;
+    struct map sets; /* id -> struct found_set */
+    struct found_set **order;
+    size_t count;
+    struct wall now;
+};
+
+/* Rollbacks, as logs tell of them (rebuild_rollback.c). Whose mark a set bears;
+ * after the states of all sets are known. */
+void rebuild_mark(struct rebuild *rebuild, struct found_set *set);
+/* The plans of those that are over, or were under way; after all else was
+ * written. */
+bool rebuild_plans(struct rebuild *rebuild, struct err *err);
+
+#endif

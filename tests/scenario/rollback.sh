@@ -1,0 +1,237 @@
+#!/bin/sh
+# rollback.sh PROGRAM: rollbacks while others run, wait, or lose the registry.
+# shellcheck source=tests/support/scenario.sh
+. "$(dirname "$0")/../support/scenario.sh"
+
+# ---- a base ------------------------------------------------------------------
+
+# A check that tells when it runs, through the FIFO begun, and then goes on as
+# the file `way` says: wait for the FIFO go, or be deaf.
+base_with_check() {
+    make_base 'grace = 1' 'hup-grace = 2' "$@"
+    cat >base/conf.d/target.conf <<END
+[target "main"]
+blind = allow
+check.look = sh '$here/check'
+END
+    cat >check <<END
+[ "\$POINTSMAN_CSID" = running ] || exit 0
+case \$(cat '$here/way') in
+waits)
+    echo begun >'$here/begun'
+    read -r _ <'$here/go'
+    ;;
+deaf)
+    trap '' HUP TERM INT
+    echo begun >'$here/begun'
+    sleep 3600 &
+    wait \$!
+    while :; do sleep 3600; done
+    ;;
+esac
+END
+    mkfifo begun go
+    echo "${way:-waits}" >way
+}
+
+submit_set() {
+    make_set "$@"
+    pointsman -q change submit "$made"
+}
+
+state_of() {
+    pointsman status --json "$1" | jq -r "${2:-.state}"
+}
+
+mark_of() {
+    state_of "$1" '.rolled_back_by // ""'
+}
+
+reverts() {
+    git -C project.git log --format='%(trailers:key=Reverts-CS,valueonly)' \
+        main | grep -cx -e "$1" || :
+}
+
+# ---- a member that does not listen -------------------------------------------
+
+deaf_is_killed() {
+    way=deaf
+    base_with_check
+    submit_set landed DC a landed
+    serve_begin
+    within pointsman wait landed
+    submit_set running DC b running '##dependencies' landed
+    read -r _ <begun
+    rb=$(pointsman -q rollback landed)
+    within pointsman wait "$rb"
+    same 'state of running' "$(state_of running)" A
+    same 'its reason' "$(state_of running '.reason + " " + .detail')" \
+        "rollback $rb"
+    same 'commits of running' "$(times_landed running)" 0
+    same 'reverts of landed' "$(reverts landed)" 1
+    serve_end
+    ends 0 pointsman fsck
+}
+scenario 'a member that ignores HUP is killed, and the rollback goes on' \
+    deaf_is_killed
+
+# ---- who waits for a member --------------------------------------------------
+
+# Until the rollback has abandoned it.
+await_limbo() {
+    await "\"id\":\"$1\".*\"from\":\"[QSP]\".*\"to\":\"A\""
+}
+
+limbo_with() {
+    way=$1
+    base_with_check 'hup-grace = 600'
+    submit_set landed DC a landed
+    serve_begin
+    within pointsman wait landed
+    submit_set running DC b running '##dependencies' landed
+    submit_set behind DC b behind '##dependencies' landed
+    read -r _ <begun
+    rb=$(pointsman -q rollback landed)
+    await_limbo behind
+}
+
+abandoned_in_the_end() {
+    limbo_with deaf
+    same 'exit code of one in limbo' "$(state_of behind .exit_code)" null
+    ends 124 pointsman wait --timeout 0s behind
+    says "rollback '$rb' has abandoned it and is not over" err
+    ends 0 pointsman why behind
+    says "$rb is not over" out
+    ends 100 pointsman cancel behind
+    says "is abandoned by rollback '$rb'" err
+    begin pointsman wait behind
+    waiter=$begun
+    pointsman cancel --kill running
+    within pointsman wait "$rb"
+    over "$waiter" 125
+    same 'exit code' "$(state_of behind .exit_code)" 125
+    same 'state of running' "$(state_of running)" T
+    serve_end
+}
+scenario 'who waits for an abandoned set waits for the end of the rollback' \
+    abandoned_in_the_end
+
+back_in_the_end() {
+    limbo_with deaf
+    begin pointsman wait behind
+    waiter=$begun
+    echo waits >way
+    pointsman cancel "$rb"
+    within pointsman wait "$rb" || same 'its exit code' $? 143
+    same 'state of behind' "$(state_of behind .reason)" rb-undone
+    pointsman cancel --kill running
+    over "$waiter" 0
+    same 'commits of behind' "$(times_landed behind)" 1
+    same 'reverts of landed' "$(reverts landed)" 0
+    serve_end
+    ends 0 pointsman fsck
+}
+scenario 'when the rollback is given up, it goes on and is waited for' \
+    back_in_the_end
+
+# A command that needs the landed set is abandoned too; run shows its output.
+run_goes_on() {
+    base_with_check 'hup-grace = 600'
+    echo deaf >way
+    submit_set landed DC a landed
+    serve_begin
+    within pointsman wait landed
+    submit_set running DC b running '##dependencies' landed
+    read -r _ <begun
+    begin pointsman run --id later --after running -- echo hello >ran 2>&1
+    runner=$begun
+    await '"id":"later".*"to":"S"'
+    rb=$(pointsman -q rollback landed)
+    await_limbo later
+    pointsman cancel "$rb"
+    within pointsman wait "$rb" || :
+    echo waits >way
+    await '"id":"running".*"from":"X".*"to":"P"'
+    read -r _ <begun
+    echo go >go
+    over "$runner" 0
+    says hello ran
+    serve_end
+}
+scenario 'run goes on when its command comes back from a rollback' run_goes_on
+
+# ---- a registry that is lost -------------------------------------------------
+
+told() {
+    for id in "$@"; do
+        pointsman status --json "$id" |
+            jq -c '{id, state, reason, detail, rolled_back_by, edges, touches,
+                admitted, since}'
+        pointsman history --json "$id" | jq -c '[.seq, .event, .from, .to,
+            .reason, .detail]'
+    done
+}
+
+lose_registry() {
+    rm base/ctrl/registry.db*
+    pointsman fsck --rebuild
+}
+
+marks_come_back() {
+    base_with_check
+    for n in 1 2 3; do
+        submit_set C$n DC f$n C$n
+    done
+    submit_set C4 DC f4 C4 '##dependencies' C1
+    pointsman -q hold C4
+    within pointsman daemon all --until-idle
+    for what in C1 @last @last C2; do
+        rb=$(pointsman -q rollback $what)
+        rbs="${rbs:-} $rb"
+        within pointsman daemon all --until-idle
+        within pointsman wait "$rb"
+    done
+    # shellcheck disable=SC2086
+    told C1 C2 C3 C4 $rbs >before
+    lose_registry
+    # shellcheck disable=SC2086
+    told C1 C2 C3 C4 $rbs >after
+    diff before after
+    ends 0 pointsman fsck
+    # What they had done can still be taken back.
+    for rb in $(echo $rbs | tr ' ' '\n' | tac); do
+        [ "$(mark_of "$rb")" = '' ] || continue
+        again=$(pointsman -q rollback "$rb")
+        within pointsman daemon all --until-idle
+        within pointsman wait "$again"
+    done
+    same 'mark of C2' "$(mark_of C2)" ''
+    ends 0 pointsman fsck
+}
+scenario 'fsck --rebuild brings back what was rolled back by whom' \
+    marks_come_back
+
+# Killed while it waits for a running member: the landed one was never told.
+under_way_comes_back() {
+    limbo_with deaf
+    kill -KILL "$server"
+    wait "$server" || :
+    echo waits >way
+    lose_registry
+    same 'state of the rollback' "$(state_of "$rb")" X
+    same 'state of behind' "$(state_of behind)" A
+    begin pointsman daemon all --until-idle
+    within pointsman wait "$rb"
+    over "$begun" 0
+    same 'mark of landed' "$(state_of landed .rolled_back_by)" "$rb"
+    same 'reverts of landed' "$(reverts landed)" 1
+    for id in running behind; do
+        same "state of $id" "$(state_of $id)" A
+        same "commits of $id" "$(times_landed $id)" 0
+    done
+    ends 0 pointsman fsck
+}
+scenario 'a rollback under way when the registry was lost is done once' \
+    under_way_comes_back
+
+finish
