@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "serve/land.h"
+#include "serve/option_value.h"
 
 enum { CHECKS_MAX = 256, APPROVALS_MAX = 64 };
 
@@ -68,10 +69,6 @@ static const struct option options[] = {
     {"also", no_argument, NULL, OPT_ALSO},
     {NULL, 0, NULL, 0},
 };
-
-static bool wrong(struct err *err, const char *option, const char *value) {
-    return err_set(err, ERR_USAGE, "wrong value '%s' for --%s", value, option);
-}
 
 /* Options of a set that come from here on are its. */
 static void set_begin(struct words *words) {
@@ -146,21 +143,15 @@ static bool option_take(struct words *words, int option, const char *name,
         return check_add(words, argc, argv, err);
     case OPT_BLIND:
         return config_blind_parse(span_of(optarg), &order->blind) ||
-               wrong(err, name, optarg);
+               option_wrong(name, optarg, err);
     case OPT_SINCE:
-        return span_i64(span_of(optarg), &order->since.ns) ||
-               wrong(err, name, optarg);
+        return option_instant(name, optarg, &order->since, err);
     case OPT_ADMITTED:
-        return span_i64(span_of(optarg), &order->admitted.ns) ||
-               wrong(err, name, optarg);
+        return option_instant(name, optarg, &order->admitted, err);
     case OPT_TIMEOUT:
-        return (span_i64(span_of(optarg), &order->timeout_s) &&
-                order->timeout_s >= 0) ||
-               wrong(err, name, optarg);
+        return option_seconds(name, optarg, &order->timeout_s, err);
     case OPT_SYMLINKS:
-        order->symlinks = strcmp(optarg, "allow") == 0;
-        return order->symlinks || strcmp(optarg, "deny") == 0 ||
-               wrong(err, name, optarg);
+        return option_allowed(name, optarg, &order->symlinks, err);
     case OPT_APPROVED_BY:
         if (words->approved_count == APPROVALS_MAX)
             return err_set(err, ERR_USAGE, "too many approvals");

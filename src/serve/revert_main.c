@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "serve/revert.h"
+#include "serve/option_value.h"
 
 enum { APPROVALS_MAX = 64, MEMBER_WORDS = 5 };
 
@@ -62,10 +63,6 @@ static const struct option options[] = {
     {NULL, 0, NULL, 0},
 };
 
-static bool wrong(struct err *err, const char *option, const char *value) {
-    return err_set(err, ERR_USAGE, "wrong value '%s' for --%s", value, option);
-}
-
 /* ID SUM CLASS ADMITTED_NS TARBALL; the first is optarg. */
 static bool member_add(struct words *words, bool again, int argc, char **argv,
                        struct err *err) {
@@ -88,8 +85,8 @@ static bool member_add(struct words *words, bool again, int argc, char **argv,
         .again = again};
     order->members = words->members;
     optind += MEMBER_WORDS - 1;
-    return span_i64(span_of(rest[2]), &member->admitted.ns) ||
-           wrong(err, again ? "again" : "member", rest[2]);
+    return option_instant(again ? "again" : "member", rest[2],
+                          &member->admitted, err);
 }
 
 /* Options whose value is kept as it is. */
@@ -143,16 +140,11 @@ static bool option_take(struct words *words, int option, const char *name,
     case OPT_AGAIN:
         return member_add(words, option == OPT_AGAIN, argc, argv, err);
     case OPT_ADMITTED:
-        return span_i64(span_of(optarg), &order->admitted.ns) ||
-               wrong(err, name, optarg);
+        return option_instant(name, optarg, &order->admitted, err);
     case OPT_TIMEOUT:
-        return (span_i64(span_of(optarg), &order->timeout_s) &&
-                order->timeout_s >= 0) ||
-               wrong(err, name, optarg);
+        return option_seconds(name, optarg, &order->timeout_s, err);
     case OPT_SYMLINKS:
-        order->symlinks = strcmp(optarg, "allow") == 0;
-        return order->symlinks || strcmp(optarg, "deny") == 0 ||
-               wrong(err, name, optarg);
+        return option_allowed(name, optarg, &order->symlinks, err);
     case OPT_APPROVED_BY:
         if (order->approved_count == APPROVALS_MAX)
             return err_set(err, ERR_USAGE, "too many approvals");
