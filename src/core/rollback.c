@@ -12,7 +12,8 @@ struct rollback {
     size_t primary; /* of those asked for */
     size_t asking;  /* place of the member asked about */
     bool is_asking, later;
-    struct span unknown; /* the first primary nobody knows */
+    struct span unknown;         /* the first primary nobody knows */
+    struct span lacking, lacked; /* who would come in without whom */
 };
 
 struct rollback *rollback_new(const struct rollback_order *order) {
@@ -115,6 +116,12 @@ void rollback_answer(struct rollback *rollback,
     bool landed = rollback->members[rollback->asking].fate == ROLLBACK_REVERT;
     rollback->later = order->files && landed && !rollback->later;
     rollback->is_asking = rollback->later;
+}
+
+void rollback_lacks(struct rollback *rollback, struct span id,
+                    struct span needs) {
+    rollback->lacking = id;
+    rollback->lacked = needs;
 }
 
 /* ---- the verdict --------------------------------------------------------- */
@@ -240,6 +247,13 @@ void rollback_decide(struct rollback *rollback, struct arena *arena,
     } else if (is_too_large(order, decision)) {
         decision->verdict = ROLLBACK_TOO_LARGE;
         tell_too_large(order, decision, &detail);
+    } else if (rollback->lacking.len > 0) {
+        decision->verdict = ROLLBACK_LACKS;
+        text_addf(&detail,
+                  "'%.*s' would be in effect again without '%.*s', which it "
+                  "depends on: take back what took that, too",
+                  (int)rollback->lacking.len, rollback->lacking.p,
+                  (int)rollback->lacked.len, rollback->lacked.p);
     }
     decision->detail = arena_span(arena, text_span(&detail));
 }
@@ -260,6 +274,7 @@ const char *rollback_verdict_reason(enum rollback_verdict verdict) {
         [ROLLBACK_UNKNOWN] = "rb-unknown",
         [ROLLBACK_TARGET] = "rb-target",
         [ROLLBACK_TOO_LARGE] = "rb-too-large",
+        [ROLLBACK_LACKS] = "rb-lacks",
     };
     return words[verdict];
 }

@@ -65,10 +65,12 @@ struct rollback_question {
 
 enum rollback_verdict {
     ROLLBACK_GO,
-    ROLLBACK_NOTHING,  /* rb-nothing: all primaries are out of effect */
-    ROLLBACK_UNKNOWN,  /* rb-unknown */
-    ROLLBACK_TARGET,   /* rb-target: something of another target */
-    ROLLBACK_TOO_LARGE /* rb-too-large */
+    ROLLBACK_NOTHING,   /* rb-nothing: all primaries are out of effect */
+    ROLLBACK_UNKNOWN,   /* rb-unknown */
+    ROLLBACK_TARGET,    /* rb-target: something of another target */
+    ROLLBACK_TOO_LARGE, /* rb-too-large */
+    ROLLBACK_LACKS      /* rb-lacks: a set would come in again without what it
+                           needs */
 };
 
 enum rollback_fate {
@@ -106,6 +108,11 @@ bool rollback_asks(struct rollback *rollback,
 bool rollback_knows(const struct rollback *rollback, uint64_t num);
 void rollback_answer(struct rollback *rollback,
                      const struct rollback_node *nodes, size_t count);
+/* `id`, which a rollback among the members had taken out, would come in again
+ * without `needs`: told when all is known, the decision is another then. The
+ * spans live as long as the rollback. */
+void rollback_lacks(struct rollback *rollback, struct span id,
+                    struct span needs);
 /* Spans of detail live in the arena; members as long as the rollback. */
 void rollback_decide(struct rollback *rollback, struct arena *arena,
                      struct rollback_decision *ret_decision);

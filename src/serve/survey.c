@@ -195,6 +195,80 @@ static bool answer(struct asking *asking,
     return true;
 }
 
+/* ---- who comes in again -------------------------------------------------- */
+
+/* Will it, or what stands in for it (D8), be in effect? */
+static bool will_serve(struct asking *asking, const struct turning *turning,
+                       struct span id, unsigned depth, bool *ret_serves,
+                       struct err *err) {
+    enum { CHAIN_MAX = 64 };
+    CLEANUP(arena_clear) struct arena arena = ARENA_INIT;
+    struct store_edge_to *edges;
+    struct job job;
+    size_t count;
+    bool found;
+    if (!store_lookup(asking->store, id, &arena, &job, &found, err))
+        return false;
+    const struct turn *turn = found ? turning_of(turning, job.num) : NULL;
+    struct span mark = turn ? turn->now : job.rolled_back_by;
+    *ret_serves = found && job.state == STATE_DONE && mark.len == 0;
+    if (*ret_serves || depth == CHAIN_MAX)
+        return true;
+    if (!store_edges_to(asking->store, id, &arena, &edges, &count, err))
+        return false;
+    for (size_t i = 0; i < count && !*ret_serves; i++)
+        if (edges[i].kind == EDGE_SUPERSEDES &&
+            !will_serve(asking, turning, edges[i].id, depth + 1, ret_serves,
+                        err))
+            return false;
+    return true;
+}
+
+static bool check_needs(struct asking *asking, const struct turning *turning,
+                        const struct turn *turn, struct err *err) {
+    struct arena *arena = &asking->survey->arena;
+    struct job_edge *edges;
+    size_t count;
+    bool serves = true;
+    if (!store_edges_from(asking->store, turn->job.num, arena, &edges, &count,
+                          err))
+        return false;
+    for (size_t i = 0; i < count && serves; i++) {
+        if (edges[i].kind != EDGE_DEPENDENCY)
+            continue;
+        if (!will_serve(asking, turning, edges[i].to, 0, &serves, err))
+            return false;
+        if (!serves)
+            rollback_lacks(asking->survey->rollback,
+                           arena_span(arena, turn->job.id), edges[i].to);
+    }
+    return true;
+}
+
+/* All that a rollback among the members had taken out. */
+static bool check_returns(struct asking *asking, struct err *err) {
+    CLEANUP(turning_clear) struct turning turning = {0};
+    struct survey *survey = asking->survey;
+    const struct rollback_decision *decision = &survey->decision;
+    uint64_t *nums =
+        arena_alloc(&survey->arena, (decision->count + 1) * sizeof(*nums));
+    size_t count = 0;
+    for (size_t i = 0; i < decision->count; i++)
+        if (decision->members[i].fate == ROLLBACK_REVERT)
+            nums[count++] = decision->members[i].node.num;
+    if (!turning_make(asking->store, SPAN("this one"), nums, count, &turning,
+                      err))
+        return false;
+    for (size_t i = 0; i < turning.count; i++)
+        if (turning.turns[i]->now.len == 0 &&
+            !check_needs(asking, &turning, turning.turns[i], err))
+            return false;
+    rollback_decide(survey->rollback, &survey->arena, &survey->decision);
+    return true;
+}
+
+/* ---- asking -------------------------------------------------------------- */
+
 static bool ask_all(struct asking *asking, struct err *err) {
     struct survey *survey = asking->survey;
     struct rollback_question question;
@@ -209,7 +283,9 @@ static bool ask_all(struct asking *asking, struct err *err) {
     if (!ok)
         return err_wrap(err, "cannot see what a rollback would take");
     rollback_decide(survey->rollback, &survey->arena, &survey->decision);
-    return true;
+    return survey->decision.verdict != ROLLBACK_GO ||
+           check_returns(asking, err) ||
+           err_wrap(err, "cannot see what would come in again");
 }
 
 /* ---- of an RB ------------------------------------------------------------ */

@@ -132,10 +132,13 @@ bool turning_make(struct store *store, struct span rb_id, const uint64_t *nums,
     return true;
 }
 
+const struct turn *turning_of(const struct turning *turning, uint64_t num) {
+    return map_get(&turning->by_num, span_make(&num, sizeof(num)));
+}
+
 bool turning_put_out(const struct turning *turning, struct span rb_id,
                      uint64_t num) {
-    const struct turn *turn =
-        map_get(&turning->by_num, span_make(&num, sizeof(num)));
+    const struct turn *turn = turning_of(turning, num);
     return turn && turn->was.len == 0 && span_equal(turn->now, rb_id);
 }
 

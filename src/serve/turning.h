@@ -36,6 +36,8 @@ bool turning_make(struct store *store, struct span rb_id, const uint64_t *nums,
                   size_t count, struct turning *ret_turning, struct err *err);
 void turning_clear(struct turning *turning);
 
+/* What was found of it; NULL: nothing, it stays as it is. */
+const struct turn *turning_of(const struct turning *turning, uint64_t num);
 /* Was it this rollback itself that put it out? Else it was out already, or went
  * with another member. */
 bool turning_put_out(const struct turning *turning, struct span rb_id,

@@ -60,8 +60,7 @@ static void judge_dependency(struct world *world, const struct process *process,
         world_fail(world, "cannot look up: %s", err.text);
     const struct ghost *other = world_ghost(world, span_of(ghost->after));
     /* A command that was assigned before is left alone. */
-    if (ghost->change && other && other->change && !other->effect &&
-        !world->tangled)
+    if (ghost->change && other && other->change && !other->effect)
         world_fail(world, "%s starts though %s was rolled back", ghost->id,
                    ghost->after);
     if (!found || job.state != STATE_DONE)
@@ -131,7 +130,7 @@ static void judge_effect(struct world *world, const struct ghost *ghost,
     if (in != ghost->effect)
         world_fail(world, "%s: the registry says %d, the target %d", ghost->id,
                    in, ghost->effect);
-    if (in && other && other->change && !other->effect && !world->tangled)
+    if (in && other && other->change && !other->effect)
         world_fail(world, "%s is in effect and %s, which it needs, is not",
                    ghost->id, other->id);
 }

@@ -417,6 +417,14 @@ static size_t draw_touches(struct world *world, struct ghost *ghost,
 
 static size_t draw_edges(struct world *world, struct ghost *ghost,
                          struct job_edge *edges) {
+    /* Where much is taken back, much was built on something. */
+    struct ghost *on =
+        world->regrets > 0 && chance(world, 60) ? world_pick_set(world) : NULL;
+    if (on && on != ghost && !on->rollback && !on->group[0]) {
+        snprintf(ghost->after, sizeof(ghost->after), "%s", on->id);
+        edges[0] = (struct job_edge){EDGE_DEPENDENCY, span_of(ghost->after)};
+        return 1;
+    }
     if (world->submitted < 3 || !chance(world, 30))
         return 0;
     /* Mostly one of the last few, sometimes one that has not arrived. */

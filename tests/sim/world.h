@@ -76,7 +76,6 @@ struct world {
     unsigned lanes;
     unsigned groups, group_left, group_want; /* the group that is arriving */
     unsigned crashes, rollbacks;
-    bool tangled;     /* a rollback was rolled back */
     bool calm;        /* faults have stopped */
     bool meddled;     /* other processes write between decision and commit */
     bool grouped;     /* some sets land together */
@@ -109,6 +108,7 @@ bool world_drain(struct world *world);
 /* world_rollback.c: somebody wants sets back; a rollback's process; the ref
  * moves; what it says in the end. */
 void world_roll_back(struct world *world);
+struct ghost *world_pick_set(struct world *world); /* NULL: none */
 void world_revert_begins(struct world *world, struct process *process,
                          const struct run_order *order);
 void world_revert_lands(struct world *world, struct process *process);

@@ -7,7 +7,7 @@
 
 /* ---- asking -------------------------------------------------------------- */
 
-static struct ghost *pick_set(struct world *world) {
+struct ghost *world_pick_set(struct world *world) {
     size_t count = map_count(&world->ghosts), cursor = 0, at = 0;
     void *value;
     if (count == 0)
@@ -20,11 +20,11 @@ static struct ghost *pick_set(struct world *world) {
 }
 
 void world_roll_back(struct world *world) {
-    struct ghost *chosen[2] = {pick_set(world), NULL};
+    struct ghost *chosen[2] = {world_pick_set(world), NULL};
     if (!chosen[0])
         return;
     if (random_percent(&world->random, 30))
-        chosen[1] = pick_set(world);
+        chosen[1] = world_pick_set(world);
     char spec[400];
     struct job_edge edges[2];
     size_t count = 0;
@@ -32,8 +32,6 @@ void world_roll_back(struct world *world) {
         if (chosen[i] && (i == 0 || chosen[1] != chosen[0]))
             edges[count++] =
                 (struct job_edge){EDGE_ROLLBACK, span_of(chosen[i]->id)};
-    for (size_t i = 0; i < count; i++)
-        world->tangled |= chosen[i]->rollback;
     struct ghost *ghost = world_ghost_new(world, "r");
     ghost->change = ghost->rollback = true;
     snprintf(spec, sizeof(spec),

@@ -1,0 +1,72 @@
+# Rollbacks handed in as tarballs, and what is wrong with them.
+$ git init -q --bare -b main project.git
+$ git init -q -b main work && cd work && echo 1 >a && git add a && git commit -qm one && git push -q ../project.git main
+$ pointsman -q init --target main=project.git && mkdir -p .pointsman/conf.d && printf '[queue]\nrollback-max = 2\n[target "other"]\ncommand = true\n' >.pointsman/conf.d/more.conf
+$ printf '#!/bin/sh\nrm -rf d && mkdir d && echo $1 >d/$1 && t=$2 && id=$1 && shift 2 && pointsman -q change pack --submit --target $t --id $id "$@" d\n' >make
+$ printf '#!/bin/sh\n# rb N TARGET LINE...\nrm -rf r && mkdir r && n=R0$1_@400000006553f15e0000000$1_1_h_RB && { printf "##movetype\\nRB\\n##target\\n$2\\n##dependencies\\n" && shift 2 && printf "%%s\\n" "$@"; } >r/meta && tar -C r -cf $n meta && pointsman -q change submit $n\n' >rb
+$ sh make C1 main && sh make C2 main --depends C1 && sh make C3 main --depends C2 && sh make O1 other && pointsman daemon all --until-idle
+| C1
+| C2
+| C3
+| O1
+# Each fails with one line, and nothing was done.
+$ sh rb 1 main C77 && sh rb 2 main O1 && sh rb 3 main C1 && sh rb 4 main C3 C88 && pointsman daemon all --until-idle
+| R01
+| R02
+| R03
+| R04
+$ pointsman wait R01
+! R01: rb-unknown: no job 'C77' is known, exit code 1
+= 1
+$ pointsman wait R02
+! R02: rb-target: 'O1' is of target 'other', this rollback of 'main': make one rollback for each, exit code 1
+= 1
+$ pointsman wait R03
+! R03: rb-too-large: 3 sets with 3 files would go, at most 2 with 5000 may (--limit): C1 C2 C3, exit code 1
+= 1
+$ pointsman wait R04
+! R04: rb-unknown: no job 'C88' is known, exit code 1
+= 1
+$ pointsman list --all id:C1,C2,C3,O1
+| ID ...
+| C1 ... done ...
+| C2 ... done ...
+| C3 ... done ...
+| O1 ... done ...
+$ git -C project.git ls-tree --name-only main
+| C1
+| C2
+| C3
+| a
+# Some never come in.
+$ sh rb 5 nope C1
+! pointsman: ...unknown-target: no target 'nope' is configured in pointsman.conf
+= 100
+$ sh rb 6 main R06
+! pointsman: ...##dependencies names the set itself, 'R06'
+= 100
+$ sh rb 7 main ''
+! pointsman: ...a rollback (RB) names what to roll back in ##dependencies, and there is nothing
+= 100
+# What is out already is noted; the rest goes.
+$ sh rb 8 main C3 && pointsman daemon all --until-idle && pointsman wait R08
+| R08
+$ sh rb 9 main C3 && pointsman daemon all --until-idle && pointsman wait R09
+| R09
+$ pointsman status R09 | grep ^reason
+| reason      rb-nothing: nothing to take back: 'C3' is rolled back by 'R08' already
+# C2 goes too. C3 would not come in again without it, but with it.
+$ pointsman -q rollback C2 --because 'it was no good'
+| <R>
+$ pointsman daemon all --until-idle && pointsman wait <R>
+$ pointsman rollback R08
+! pointsman: rb-lacks: 'C3' would be in effect again without 'C2', which it depends on: take back what took that, too
+= 100
+$ pointsman -q rollback R08 <R>
+| <S>
+$ pointsman daemon all --until-idle && pointsman wait <S>
+$ git -C project.git ls-tree --name-only main
+| C1
+| C2
+| C3
+| a
