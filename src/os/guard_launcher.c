@@ -8,6 +8,7 @@
 #include "base/err.h"
 #include "os/clock.h"
 #include "os/guard_life.h"
+#include "os/rights.h"
 
 enum { EOF_WAIT_MS = 5 };
 
@@ -240,9 +241,18 @@ static void hand_over(struct guard_life *life, struct task *task) {
     guard_life_wake(life);
 }
 
+/* The directory that ours lie in may be root's, and closed for writing. */
+static void remove_tree(struct guard_life *life) {
+    if (life->lowered)
+        rights_raise();
+    cgroup_tree_close(&life->tree, LAST_WAIT_MS);
+}
+
 static void *launcher_main(void *arg) {
     struct launcher *launcher = arg;
     struct guard_life *life = launcher->life;
+    if (life->lowered)
+        rights_lower(life->rights, UINT64_MAX);
     pthread_mutex_lock(&life->lock);
     for (;;) {
         clear_nudge(life);
@@ -267,6 +277,8 @@ static void *launcher_main(void *arg) {
             hand_over(life, task);
     }
     pthread_mutex_unlock(&life->lock);
+    if (launcher->is_last)
+        remove_tree(life);
     return NULL;
 }
 

@@ -22,6 +22,7 @@
 struct guard_lease {
     struct cgroup_tree *tree;
     int timer_fd, event_fd; /* -1: no lease is asked for */
+    bool harmless; /* the thread is to give up all rights; before open */
     char *stack;
     pthread_t thread;
     pthread_mutex_t lock; /* ---- */

@@ -22,7 +22,8 @@ enum {
     GUARD_BATCH = 100,
     GUARD_BATCH_MS = 20,
     GUARD_LINGER_MS = 2,
-    GUARD_SPARES = 128
+    GUARD_SPARES = 128,
+    LAST_WAIT_MS = 10000 /* at the end, for processes of ours to be gone */
 };
 
 struct guard_life {
@@ -34,6 +35,7 @@ struct guard_life {
     bool has_cgroup;
     bool can_clone3;
     bool lowered;       /* tasks that stay ours have to raise their rights */
+    uint64_t rights;    /* then all that is used here (os/rights.h) */
     bool restore_files; /* children get the old limit of descriptors */
     struct rlimit child_files;
     struct guard_lease lease; /* its own lock */
@@ -63,6 +65,7 @@ enum { LAUNCHER_STACK_BYTES = 128 << 10 };
 /* One thread that starts children. */
 struct launcher {
     struct guard_life *life;
+    bool is_last; /* removes our cgroups */
     pthread_t thread;
     char *buffer; /* TASK_READ_BYTES, and for building paths */
     char *stack;
@@ -70,7 +73,7 @@ struct launcher {
 
 bool launcher_start(struct launcher *launcher, struct guard_life *life,
                     struct err *err);
-/* After life->closing; waits for the thread. */
+/* After life->closing, when no task is left; waits for the thread. */
 void launcher_join(struct launcher *launcher);
 
 /* Locks, opens, forks, executes. False: it does not run, `end` says why. */

@@ -30,7 +30,6 @@ enum {
     LAUNCHERS_MAX = 64,
     LAUNCHERS_A_CORE = 4,
     FORMER_WAIT_MS = 30000, /* for processes of a former life to be gone */
-    LAST_WAIT_MS = 10000,   /* for our own, at the end */
     REAP_MS = 1000,         /* orphans are reaped this long after an end */
     SWEEP_MS = 10           /* between looks for those without a cgroup */
 };
@@ -232,6 +231,7 @@ static bool start_launchers(struct post *post, const struct guard_hello *hello,
         count = LAUNCHERS_MAX;
     post->launchers = mem_alloc(count * sizeof *post->launchers);
     for (unsigned i = 0; i < count; i++) {
+        post->launchers[i].is_last = i == 0;
         if (!launcher_start(&post->launchers[i], &post->life, err))
             return false;
         post->launcher_count++;
@@ -257,6 +257,7 @@ static bool open_events(struct post *post, struct err *err) {
 static bool open_lease(struct post *post, struct err *err) {
     struct guard_life *life = &post->life;
     life->lapsed = true; /* until there is one */
+    life->lease.harmless = life->lowered;
     if (!guard_lease_open(&life->lease, &life->tree, err))
         return false;
     struct epoll_event passed = {.events = EPOLLIN, .data.u64 = EVENT_LEASE};
@@ -286,19 +287,21 @@ static bool is_ours(int fd) {
 }
 
 /* Root's guard changes users and signals their tasks, and that is all; without
- * a cgroup it also looks for those who hold a canary. The rest is spared for
- * tasks that stay root's: between birth and exec they may have to enter a
- * directory of somebody else, and an exec that gave them rights which they did
- * not have before would take their death signal away. In a base or a cgroup of
- * somebody else we need what root can do, and keep it. */
-static void lower_rights(struct guard_life *life) {
-    uint64_t used =
+ * a cgroup it also looks for those who hold a canary. In a base or a cgroup of
+ * somebody else we need what root can do, and keep it.
+ *
+ * This thread, which reads what client and tasks say, has no other right left.
+ * Launchers use no other either, but can come back to all for a task that stays
+ * root's: between birth and exec it may have to enter a directory of somebody
+ * else, and an exec that gave it rights which it did not have before would take
+ * its death signal away. */
+static void decide_rights(struct guard_life *life) {
+    life->rights =
         RIGHTS_OF(CAP_SETUID) | RIGHTS_OF(CAP_SETGID) | RIGHTS_OF(CAP_KILL);
     if (!life->has_cgroup)
-        used |= RIGHTS_OF(CAP_SYS_PTRACE);
-    if (geteuid() == 0 && is_ours(life->base_fd) && is_ours(life->output_fd) &&
-        is_ours(life->tree.root_fd))
-        life->lowered = rights_lower(used, UINT64_MAX);
+        life->rights |= RIGHTS_OF(CAP_SYS_PTRACE);
+    life->lowered = geteuid() == 0 && is_ours(life->base_fd) &&
+                    is_ours(life->output_fd) && is_ours(life->tree.root_fd);
 }
 
 static void describe(struct post *post, const struct err *why) {
@@ -337,10 +340,12 @@ static bool open_post(struct post *post, struct err *err) {
     watch_init(&post->watch, life, post->epoll_fd, &post->desk.out);
     desk_init(&post->desk, life, &post->watch, post->control_fd,
               post->epoll_fd);
-    if (hello.leased && !open_lease(post, err))
+    decide_rights(life);
+    if ((hello.leased && !open_lease(post, err)) ||
+        !start_launchers(post, &hello, err))
         return false;
-    lower_rights(life);
-    return start_launchers(post, &hello, err);
+    return !life->lowered || rights_keep(life->rights) ||
+           err_errno(err, errno, "cannot give up rights");
 }
 
 static void greet(struct post *post) {
@@ -501,6 +506,8 @@ static void close_post(struct post *post) {
     desk_end_all(&post->desk);
     while (!all_over(life))
         turn(post);
+    guard_lease_close(&life->lease);
+    process_end_orphans(LAST_WAIT_MS);
     pthread_mutex_lock(&life->lock);
     pthread_cond_broadcast(&life->work);
     pthread_mutex_unlock(&life->lock);
@@ -512,11 +519,6 @@ static void close_post(struct post *post) {
         close(spare.ours);
         close(spare.theirs);
     }
-    guard_lease_close(&life->lease);
-    if (life->lowered) /* the root of cgroups may not be ours to write to */
-        rights_raise();
-    process_end_orphans(LAST_WAIT_MS);
-    cgroup_tree_close(&life->tree, LAST_WAIT_MS);
     tell_over(post);
     desk_clear(&post->desk);
     watch_clear(&post->watch);

@@ -1,6 +1,7 @@
 #include "os/rights.h"
 
 #include <linux/capability.h>
+#include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -34,5 +35,25 @@ bool rights_raise(void) {
         return false;
     for (int i = 0; i < 2; i++)
         data[i].effective = data[i].permitted;
+    return set(data);
+}
+
+static void drop_bounds(uint64_t only) {
+    for (int i = 0; i < 64 && prctl(PR_CAPBSET_READ, i, 0, 0, 0) >= 0; i++)
+        if ((only & RIGHTS_OF(i)) == 0)
+            prctl(PR_CAPBSET_DROP, i, 0, 0, 0);
+}
+
+bool rights_keep(uint64_t only) {
+    struct __user_cap_data_struct data[2] = {{0}};
+    if (!get(data) || prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0)
+        return false;
+    drop_bounds(only);
+    prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0);
+    for (int i = 0; i < 2; i++) {
+        data[i].permitted &= (uint32_t)(only >> (32 * i));
+        data[i].effective = data[i].permitted;
+        data[i].inheritable = 0;
+    }
     return set(data);
 }

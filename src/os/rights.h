@@ -15,4 +15,11 @@ bool rights_lower(uint64_t used, uint64_t spare);
 /* Uses all that it can come back to. */
 bool rights_raise(void);
 
+/* This thread has these of its capabilities from now on and never any other:
+ * permitted, effective and bounding set, with an empty inheritable and ambient
+ * one, and no exec gives it new rights. (Without CAP_SETPCAP the bounding set
+ * stays; without new rights it means nothing.) False with errno: it has all it
+ * had. */
+bool rights_keep(uint64_t only);
+
 #endif

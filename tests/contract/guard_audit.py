@@ -4,6 +4,7 @@
 """
 import os
 import pathlib
+import pwd
 import re
 import select
 import shutil
@@ -11,8 +12,9 @@ import subprocess
 import sys
 import tempfile
 
-PROGRAM, LIBRARY = sys.argv[1:3]
+PROGRAM, LIBRARY = map(os.path.abspath, sys.argv[1:3])
 NET_S = 90
+SKIP = "SKIP "
 
 # What is compiled into the guard's own work.
 PARTS = ("guard_capture guard_desk guard_frame guard_launch guard_launcher "
@@ -82,9 +84,9 @@ def guard_calls_only_what_it_may():
             and not COMPILERS.match(name)]
 
 
-def children(pid):
+def children(pid, thread=None):
     try:
-        text = pathlib.Path(f"/proc/{pid}/task/{pid}/children").read_text()
+        text = pathlib.Path(f"/proc/{pid}/task/{thread or pid}/children").read_text()
         return [int(word) for word in text.split()]
     except OSError:
         return []
@@ -101,7 +103,7 @@ def await_guard(run):
     raise RuntimeError("no guard was seen")
 
 
-def with_guard(look):
+def with_guard(look, *options):
     top = pathlib.Path(tempfile.mkdtemp())
     base = top / "base"
     env = {"PATH": os.environ["PATH"], "POINTSMAN_BASE": str(base),
@@ -110,8 +112,9 @@ def with_guard(look):
     subprocess.run([PROGRAM, "-q", "init"], env=env, check=True,
                    stdout=subprocess.DEVNULL)
     run = subprocess.Popen(
-        [PROGRAM, "run", "--", "sh", "-c", "echo begun; exec sleep 600"],
-        env=env, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+        [PROGRAM, "run", *options, "--", "sh", "-c",
+         "echo begun; exec sleep 600"],
+        env=env, cwd="/", stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL)
     try:
         return look(await_guard(run), base)
@@ -148,14 +151,86 @@ def guard_holds_no_other_descriptor():
     return with_guard(look)
 
 
+SETUID, SETGID, KILL, SYS_PTRACE, SETPCAP = 1 << 7, 1 << 6, 1 << 5, 1 << 19, 1 << 8
+
+
+def rights(path):
+    """The capability sets of a thread, by their names in its status."""
+    found = {}
+    for line in pathlib.Path(path).read_text().splitlines():
+        key, _, value = line.partition(":")
+        if key.startswith("Cap"):
+            found[key[3:]] = int(value, 16)
+        elif key == "NoNewPrivs":
+            found[key] = int(value)
+    return found
+
+
+def tasks(guard):
+    return [child for thread in os.listdir(f"/proc/{guard}/task")
+            for child in children(guard, thread)]
+
+
+def guard_of_root_keeps_three_rights():
+    """Main has no other and cannot get any; launchers, which start tasks that
+    stay root's too, use no other."""
+    if os.geteuid() != 0:
+        return SKIP + "only root has rights to give up"
+    ours = rights("/proc/self/status")
+    three = (SETUID | SETGID | KILL) & ours["Eff"]
+
+    def look(pid, _):
+        odd = []
+        main = rights(f"/proc/{pid}/status")
+        # Without a cgroup it looks at the descriptors of others.
+        most = three | (main["Eff"] & SYS_PTRACE)
+        for key in "Prm", "Eff":
+            if main[key] != most:
+                odd.append(f"main {key} {main[key]:x}")
+        if main["Bnd"] & ~most and ours["Eff"] & SETPCAP:
+            odd.append(f"main Bnd {main['Bnd']:x}")
+        if main["Inh"] or main["Amb"] or not main["NoNewPrivs"]:
+            odd.append(f"main {main}")
+        for thread in os.listdir(f"/proc/{pid}/task"):
+            sets = rights(f"/proc/{pid}/task/{thread}/status")
+            if sets["Eff"] & ~most or sets["Inh"] or sets["Amb"]:
+                odd.append(f"thread {thread} {sets}")
+        found = tasks(pid)
+        for child in found:
+            if rights(f"/proc/{child}/status")["Eff"] != ours["Eff"]:
+                odd.append(f"task {child} is not what root's tasks are")
+        return odd + ([] if found else ["no task was seen"])
+    return with_guard(look)
+
+
+def task_of_a_user_has_no_rights():
+    if os.geteuid() != 0:
+        return SKIP + "only root can start tasks as somebody else"
+    try:
+        pwd.getpwnam("nobody")
+    except KeyError:
+        return SKIP + "there is no nobody here"
+
+    def look(pid, _):
+        found = [rights(f"/proc/{child}/status") for child in tasks(pid)]
+        odd = [str(sets) for sets in found
+               if sets["Prm"] or sets["Eff"] or sets["Inh"] or sets["Amb"]]
+        return odd + ([] if found else ["no task was seen"])
+    return with_guard(look, "--user", "nobody")
+
+
 TESTS = [guard_calls_only_what_it_may, guard_loads_no_heavy_library,
-         guard_holds_no_other_descriptor]
+         guard_holds_no_other_descriptor, guard_of_root_keeps_three_rights,
+         task_of_a_user_has_no_rights]
 
 
 def main():
     print(f"1..{len(TESTS)}")
     for number, test in enumerate(TESTS, 1):
         found = test()
+        if isinstance(found, str):
+            print(f"ok {number} - {test.__name__} # {found}")
+            continue
         print("not " * bool(found) + f"ok {number} - {test.__name__}")
         for line in found:
             print("#   " + line)
