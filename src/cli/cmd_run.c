@@ -9,6 +9,7 @@
 
 #include <inttypes.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -27,6 +28,7 @@ struct run {
     struct base *base;
     struct roles_box box;
     struct host *host;
+    bool in_terminal;
     bool alone;          /* nobody hosts the roles any more */
     unsigned interrupts; /* Ctrl-C so far */
 };
@@ -48,9 +50,10 @@ static bool host_if_free(struct run *run, struct err *err) {
         return true;
     if (!base_open(client_base_path(run->client), &how, &run->base, err))
         return false;
-    if (host_open(run->base, &run->box, isatty(STDIN_FILENO) == 1, &run->host,
-                  &why)) {
+    if (host_open(run->base, &run->box, run->in_terminal, &run->host, &why)) {
         client_use_host(run->client, run->host);
+        if (run->in_terminal)
+            interrupt_spare_quit();
         interrupt_wake(wake_host, run->host);
         return true;
     }
@@ -97,6 +100,8 @@ static bool answer_interrupt(struct run *run, struct err *err) {
     if (count == 0)
         return true;
     run->interrupts += count;
+    if (run->host != NULL && interrupt_last() == SIGINT)
+        host_interrupted(run->host);
     const char *uri =
         arena_printf(&run->call->arena, "/api/v1/jobs/%s/cancel", run->id);
     struct span body = run->interrupts > 1
@@ -212,7 +217,7 @@ static bool submit(struct run *run, const struct submission *submission,
 }
 
 int cmd_run(struct call *call) {
-    struct run run = {.call = call};
+    struct run run = {.call = call, .in_terminal = isatty(STDIN_FILENO) == 1};
     struct submission submission;
     struct err err = {0};
     int status = 0;
@@ -226,5 +231,9 @@ int cmd_run(struct call *call) {
     if (!ok)
         status = talk_error(&err);
     run_close(&run);
-    return talk_end(status);
+    status = talk_end(status);
+    /* The job died of Ctrl-C, so do we: a shell's loop ends with it. */
+    if (run.in_terminal && status == 128 + SIGINT && interrupt_last() == SIGINT)
+        interrupt_die();
+    return status;
 }

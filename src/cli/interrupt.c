@@ -6,7 +6,7 @@
 #include <stddef.h>
 #include <unistd.h>
 
-static volatile sig_atomic_t pending;
+static volatile sig_atomic_t pending, last;
 static int ends[2] = {-1, -1};
 static void (*volatile waker)(void *ctx);
 static void *volatile waker_ctx;
@@ -14,7 +14,7 @@ static void *volatile waker_ctx;
 static void caught(int number) {
     int kept = errno;
 
-    (void)number;
+    last = number;
     pending = pending + 1;
     (void)!write(ends[1], "!", 1);
     if (waker != NULL)
@@ -55,4 +55,17 @@ unsigned interrupt_take(void) {
     while (ends[0] >= 0 && read(ends[0], dropped, sizeof(dropped)) > 0)
         continue;
     return count;
+}
+
+int interrupt_last(void) {
+    return last;
+}
+
+void interrupt_spare_quit(void) {
+    (void)signal(SIGQUIT, SIG_IGN);
+}
+
+void interrupt_die(void) {
+    (void)signal(SIGINT, SIG_DFL);
+    (void)raise(SIGINT);
 }

@@ -14,5 +14,13 @@ int interrupt_fd(void);
 bool interrupt_asked(void *ctx);
 /* Takes what came: how many signals since the last call. */
 unsigned interrupt_take(void);
+/* The signal that came last; 0: none came. */
+int interrupt_last(void);
+/* From now on QUIT (Ctrl-\\) is for those alone whom the terminal sends it
+ * besides us. */
+void interrupt_spare_quit(void);
+/* Ends the process by INT: whoever started it sees that it was interrupted, as
+ * shells do to leave their loops. */
+void interrupt_die(void);
 
 #endif

@@ -118,12 +118,8 @@ void host_hurry(struct host *host) {
     uv_async_send(&host->waker);
 }
 
-void host_pause(struct host *host) {
-    roles_pause(host->roles);
-}
-
-void host_continue(struct host *host) {
-    roles_continue(host->roles);
+void host_interrupted(struct host *host) {
+    roles_interrupted(host->roles);
 }
 
 void host_close(struct host *host, bool now) {

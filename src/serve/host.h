@@ -30,9 +30,8 @@ bool host_wait(struct host *host, int64_t timeout_ms, struct err *err);
 /* Ends a host_wait; what host_close waits for is not waited for any longer.
  * From any thread and from signal handlers. */
 void host_hurry(struct host *host);
-/* Ctrl-Z and fg: SIGSTOP and SIGCONT to whatever runs. */
-void host_pause(struct host *host);
-void host_continue(struct host *host);
+/* Ctrl-C was sent to our group (worker_interrupted). */
+void host_interrupted(struct host *host);
 /* Starts nothing new, lets what runs end (for [queue] drain seconds, unless
  * `now`), gives what is left back to P, closes. The API must have no open
  * call. NULL is fine. */

@@ -344,14 +344,9 @@ bool roles_used_up(struct roles *roles) {
     return roles->scheduler && scheduler_used_up(roles->scheduler);
 }
 
-void roles_pause(struct roles *roles) {
+void roles_interrupted(struct roles *roles) {
     if (roles->worker)
-        worker_pause(roles->worker);
-}
-
-void roles_continue(struct roles *roles) {
-    if (roles->worker)
-        worker_continue(roles->worker);
+        worker_interrupted(roles->worker);
 }
 
 /* ---- ending ------------------------------------------------------------- */

@@ -55,8 +55,8 @@ bool roles_reload(struct roles *roles, struct err *err);
 /* Start nothing new; `stopped` when what runs has ended, at the latest after
  * drain_ms, when the rest is killed and goes back to P. Again: sooner. */
 void roles_stop(struct roles *roles, int64_t drain_ms);
-void roles_pause(struct roles *roles);
-void roles_continue(struct roles *roles);
+/* See worker_interrupted. */
+void roles_interrupted(struct roles *roles);
 /* Gives the roles back and frees everything, then calls closed (may be NULL)
  * from the loop. */
 void roles_close(struct roles *roles, void (*closed)(void *ctx), void *ctx);

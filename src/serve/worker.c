@@ -14,7 +14,7 @@
 #include "serve/task_start.h"
 #include "wire/attempt_trace.h"
 
-enum { TRACE_MS = 100 };
+enum { TRACE_MS = 100, HEARD_MS = 1000 };
 
 /* One attempt under way. */
 struct running {
@@ -26,6 +26,8 @@ struct running {
     struct guard_usage usage;
     char place[OUTPUT_PLACE_BYTES]; /* of its file, should it need one */
     bool locked;                    /* the guard holds its job file's lock */
+    bool in_our_group;              /* hears what the terminal sends */
+    bool term_waits;                /* for worker.patience */
 };
 
 /* An attempt that could not even be handed to the guard: told from the loop
@@ -47,6 +49,8 @@ struct worker {
     struct order_memo memo;
     struct list stillborn;
     uv_async_t later;
+    uv_timer_t patience;
+    struct mono heard_until; /* our group was sent INT a moment ago */
     bool closing;
     void (*closed)(void *ctx);
     void *closed_ctx;
@@ -273,8 +277,30 @@ static void runner_start(void *ctx, const struct run_order *order) {
     };
     task_start_fill(&task, &arena, &start);
     running->grace_ms = start.grace_ms;
+    running->in_our_group = start.keep_group;
     guard_start(worker->guard, &start);
     arena_clear(&arena);
+}
+
+static void on_patience(uv_timer_t *timer) {
+    struct worker *worker = timer->data;
+    LIST_EACH (&worker->running, link) {
+        struct running *running = LIST_OF(link, struct running, link);
+        if (running->term_waits)
+            guard_kill(worker->guard, running->handle, SIGTERM,
+                       running->grace_ms);
+        running->term_waits = false;
+    }
+}
+
+static void term(struct worker *worker, struct running *running) {
+    bool heard =
+        running->in_our_group && clock_mono().ns < worker->heard_until.ns;
+    if (heard)
+        uv_timer_start(&worker->patience, on_patience, HEARD_MS, 0);
+    else
+        guard_kill(worker->guard, running->handle, SIGTERM, running->grace_ms);
+    running->term_waits = heard;
 }
 
 static void runner_stop(void *ctx, uint64_t handle, enum run_stop how) {
@@ -283,7 +309,7 @@ static void runner_stop(void *ctx, uint64_t handle, enum run_stop how) {
     if (how == RUN_STOP_WITHDRAW)
         guard_withdraw(worker->guard, handle);
     else if (running && how == RUN_STOP_TERM)
-        guard_kill(worker->guard, handle, SIGTERM, running->grace_ms);
+        term(worker, running);
     else if (running && how == RUN_STOP_HUP)
         guard_kill(worker->guard, handle, SIGHUP,
                    worker->config->queue.hup_grace_s * 1000);
@@ -340,7 +366,8 @@ bool worker_open(const struct worker_options *options,
         return err_wrap(err, "cannot start the guard");
     }
     uv_async_init(options->loop, &worker->later, on_later);
-    worker->later.data = worker;
+    uv_timer_init(options->loop, &worker->patience);
+    worker->later.data = worker->patience.data = worker;
     worker->packer = log_packer_new(options->loop, options->output);
     uv_unref((uv_handle_t *)&worker->later);
     *ret_worker = worker;
@@ -363,17 +390,8 @@ void worker_configure(struct worker *worker, const struct config *config) {
     guard_set_slots(worker->guard, (unsigned)config->queue.concurrency);
 }
 
-void worker_pause(struct worker *worker) {
-    LIST_EACH (&worker->running, link)
-        guard_pause(worker->guard, LIST_OF(link, struct running, link)->handle);
-    guard_flush(worker->guard);
-}
-
-void worker_continue(struct worker *worker) {
-    LIST_EACH (&worker->running, link)
-        guard_continue(worker->guard,
-                       LIST_OF(link, struct running, link)->handle);
-    guard_flush(worker->guard);
+void worker_interrupted(struct worker *worker) {
+    worker->heard_until = mono_add_ms(clock_mono(), HEARD_MS);
 }
 
 struct guard *worker_guard(struct worker *worker) {
@@ -418,9 +436,14 @@ static void on_later_closed(uv_handle_t *handle) {
         closed(ctx);
 }
 
+static void on_patience_closed(uv_handle_t *handle) {
+    struct worker *worker = handle->data;
+    uv_close((uv_handle_t *)&worker->later, on_later_closed);
+}
+
 static void on_packer_closed(void *ctx) {
     struct worker *worker = ctx;
-    uv_close((uv_handle_t *)&worker->later, on_later_closed);
+    uv_close((uv_handle_t *)&worker->patience, on_patience_closed);
 }
 
 static void on_guard_closed(void *ctx) {

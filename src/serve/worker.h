@@ -51,8 +51,10 @@ bool worker_open(const struct worker_options *options,
 void worker_runner(struct worker *worker, struct runner *ret_runner);
 /* Reads limits and targets anew; attempts that run keep theirs. */
 void worker_configure(struct worker *worker, const struct config *config);
-void worker_pause(struct worker *worker);    /* SIGSTOP to all that runs */
-void worker_continue(struct worker *worker); /* SIGCONT */
+/* The terminal has sent our process group INT. Who is asked to end now and is
+ * in that group has heard it already: TERM waits a second, so that he may end
+ * as he would without us. */
+void worker_interrupted(struct worker *worker);
 /* The guard, for other short children (tarball checkers). */
 struct guard *worker_guard(struct worker *worker);
 /* What is known of a job's attempts that run here. */

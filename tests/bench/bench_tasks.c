@@ -140,6 +140,7 @@ static double captured(struct bench *bench) {
     snprintf(in, sizeof in, "%s/in", bench->dir);
     char *argv[] = {cat, in, NULL};
     unlinkat(bench->base_fd, "out", 0);
+    unlinkat(bench->base_fd, "out.stamps", 0);
     open_guard(bench, false);
     double before_us = bench_wall_us();
     start(bench, argv, "out");
@@ -184,6 +185,7 @@ static void bench_output(struct bench *bench, int rounds) {
     double best = bench_median(file, (size_t)rounds);
     double through = bench_median(pipe, (size_t)rounds);
     unlinkat(bench->base_fd, "out", 0);
+    unlinkat(bench->base_fd, "out.stamps", 0);
     unlinkat(bench->base_fd, "in", 0);
     figure_print(
         &(struct figure){.what = "output of a task to its file",

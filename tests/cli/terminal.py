@@ -131,6 +131,48 @@ def task_can_answer_ctrl_c_itself(terminal):
     assert terminal.status() == 7
 
 
+def who_answers_ctrl_c_has_a_moment_for_it(terminal):
+    """Cancelling sends no TERM on top of what the terminal has sent."""
+    pid = terminal.run("trap 'sleep 0.2; echo cleaned; exit 9' INT; "
+                       "trap 'echo told; exit 8' TERM; "
+                       "echo pid=$$; while :; do sleep 0.05; done")
+    terminal.type(CTRL_C)
+    terminal.expect("cleaned$")
+    await_state(pid, "XZ")
+    terminal.expect("ready> ")
+    assert terminal.status() == 9
+
+
+def deaf_to_ctrl_c_hears_term(terminal):
+    pid = terminal.run("trap '' INT; trap 'echo told; exit 8' TERM; "
+                       "echo pid=$$; while :; do sleep 0.05; done")
+    terminal.type(CTRL_C)
+    terminal.expect("told$")
+    await_state(pid, "XZ")
+    terminal.expect("ready> ")
+    assert terminal.status() == 8
+
+
+def ctrl_c_ends_the_loop_of_the_shell_too(terminal):
+    terminal.type("for i in 1 2 3; do pointsman run -- "
+                  "sh -c 'echo turn=$$; exec sleep 1000'; done; echo o\\ver\n")
+    terminal.expect(r"turn=\d+$")
+    terminal.type(CTRL_C)
+    seen = terminal.expect("ready> ")
+    assert "turn" not in seen and "over" not in seen, seen
+
+
+def quit_is_the_tasks_affair(terminal):
+    pid = terminal.run("trap 'echo dumped' QUIT; echo pid=$$; "
+                       "until test -e go; do sleep 0.05; done; exit 5")
+    terminal.type(b"\x1c")
+    terminal.expect("dumped$")
+    (terminal.top / "go").touch()
+    await_state(pid, "XZ")
+    terminal.expect("ready> ")
+    assert terminal.status() == 5
+
+
 def second_ctrl_c_ends_a_deaf_task(terminal):
     pid = terminal.run("trap '' INT TERM; echo pid=$$; "
                        "while :; do sleep 0.05; done")
@@ -175,6 +217,10 @@ TESTS = [ctrl_z_stops_the_task_and_fg_goes_on,
          bg_goes_on_without_the_terminal,
          ctrl_c_ends_the_task_with_the_status_of_an_interrupt,
          task_can_answer_ctrl_c_itself,
+         who_answers_ctrl_c_has_a_moment_for_it,
+         deaf_to_ctrl_c_hears_term,
+         ctrl_c_ends_the_loop_of_the_shell_too,
+         quit_is_the_tasks_affair,
          second_ctrl_c_ends_a_deaf_task,
          progress_is_drawn_below_the_output,
          progress_is_not_drawn_where_it_cannot_be]
