@@ -20,8 +20,8 @@ struct host;
  * terminal's Ctrl-Z stops them too. ERR_RUNNING: another process has a role
  * of this base already (its jobs are run by that one: join by waiting, and try
  * again when it is gone). */
-bool host_open(struct base *base, struct roles_box *box, bool terminal, struct host **ret_host,
-               struct err *err);
+bool host_open(struct base *base, struct roles_box *box, bool terminal,
+               struct host **ret_host, struct err *err);
 struct api *host_api(struct host *host);
 /* Lets the roles work until something happened (an event, a reply ready, a
  * wake-up) or the time is up; -1 = no limit. False: the host cannot go on
