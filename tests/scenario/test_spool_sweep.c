@@ -69,8 +69,103 @@ static void all_safe(void) {
         close(unsafe[--unsafe_count].fd);
 }
 
+/* ---- names that are not on the disk yet -------------------------------- */
+
+/* What was done to names since the directory it shows in was synced. A rename
+ * reaches the disk as a whole or not at all, but for its old name, which may
+ * come back until that directory is synced too. */
+struct name_op {
+    enum { NAME_MADE, NAME_GONE, NAME_MOVED } kind;
+    int dir, from_dir;
+    ino_t dir_inode, from_inode, inode;
+    char name[256], from[256];
+    bool safe, from_safe;
+    bool stashed; /* what the name meant before lies in stash/, by number */
+};
+static struct name_op name_ops[512];
+static unsigned name_op_count;
+static bool names_fail;
+static int stash = -1;
+
+static ino_t inode_of(int dir, const char *name) {
+    struct stat st;
+    return fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) == 0 ? st.st_ino : 0;
+}
+
+static ino_t inode_of_fd(int fd) {
+    struct stat st;
+    return fstat(fd, &st) == 0 ? st.st_ino : 0;
+}
+
+static const char *stash_name(const struct name_op *op) {
+    static char name[16];
+    snprintf(name, sizeof(name), "%u", (unsigned)(op - name_ops));
+    return name;
+}
+
+/* Before the call: keeps what the name means now. */
+static struct name_op *name_op_begin(int dir, const char *name) {
+    struct name_op *op = &name_ops[name_op_count];
+    if (!names_fail)
+        return NULL;
+    if (name_op_count == COUNT(name_ops))
+        abort();
+    *op = (struct name_op){.dir = fcntl(dir, F_DUPFD_CLOEXEC, 3),
+                           .dir_inode = inode_of_fd(dir),
+                           .inode = inode_of(dir, name)};
+    snprintf(op->name, sizeof(op->name), "%s", name);
+    (void)unlinkat(stash, stash_name(op), 0);
+    op->stashed = linkat(dir, name, stash, stash_name(op), 0) == 0;
+    return op;
+}
+
+static void name_op_end(struct name_op *op, int kind) {
+    if (op == NULL)
+        return;
+    op->kind = kind;
+    if (kind != NAME_GONE)
+        op->inode = inode_of(op->dir, op->name);
+    name_op_count++;
+}
+
+static void names_safe_in(int fd) {
+    ino_t inode = inode_of_fd(fd);
+    for (unsigned i = 0; i < name_op_count; i++) {
+        name_ops[i].safe |= name_ops[i].dir_inode == inode;
+        name_ops[i].from_safe |= name_ops[i].from_inode == inode;
+    }
+}
+
+static void name_undo(const struct name_op *op) {
+    if (op->kind == NAME_MADE)
+        (void)unlinkat(op->dir, op->name, 0);
+    if (op->kind == NAME_MOVED)
+        (void)renameat2(op->dir, op->name, op->from_dir, op->from,
+                        RENAME_NOREPLACE);
+    if (op->stashed)
+        (void)linkat(stash, stash_name(op), op->dir, op->name, 0);
+}
+
+/* From the last one back; nothing is undone that a later one rests on. */
+static void lose_names(void) {
+    for (unsigned i = name_op_count; i-- > 0;) {
+        struct name_op *op = &name_ops[i];
+        bool rests = false;
+        for (unsigned k = i + 1; k < name_op_count; k++)
+            rests |= name_ops[k].inode == op->inode;
+        if (op->kind == NAME_MOVED && op->safe && !op->from_safe && !rests &&
+            (i + fatal_call) % 2 == 0)
+            (void)linkat(op->dir, op->name, op->from_dir, op->from, 0);
+        if (op->safe || rests || (i + fatal_call) % 3 == 0)
+            continue;
+        name_undo(op);
+        op->inode = 0;
+    }
+}
+
 /* Some reached the disk all the same. */
 static void lose_power(int status) {
+    lose_names();
     for (unsigned i = 0; i < unsafe_count; i++)
         if ((i + fatal_call) % 3 != 0)
             (void)!ftruncate(unsafe[i].fd, unsafe[i].safe_size);
@@ -94,7 +189,14 @@ static bool gives_way(void) {
 }
 
 static int weak_openat(int dir, const char *name, int flags, mode_t mode) {
-    return gives_way() ? -1 : openat(dir, name, flags, mode);
+    if (gives_way())
+        return -1;
+    bool is_new = inode_of(dir, name) == 0;
+    struct name_op *op = is_new ? name_op_begin(dir, name) : NULL;
+    int fd = openat(dir, name, flags, mode);
+    if (fd >= 0)
+        name_op_end(op, NAME_MADE);
+    return fd;
 }
 /* Half of it is written before the end. */
 static ssize_t weak_write(int fd, const void *bytes, size_t count) {
@@ -116,6 +218,7 @@ static int weak_fsync(int fd) {
     if (gives_way())
         return -1;
     note_safe(fd);
+    names_safe_in(fd);
     return 0;
 }
 static int weak_syncfs(int fd) {
@@ -123,15 +226,26 @@ static int weak_syncfs(int fd) {
     if (gives_way())
         return -1;
     all_safe();
+    name_op_count = 0;
+    return 0;
+}
+static int weak_renameat2(int from_dir, const char *from, int to_dir,
+                          const char *to, unsigned flags) {
+    if (gives_way())
+        return -1;
+    struct name_op *op = name_op_begin(to_dir, to);
+    int result = renameat2(from_dir, from, to_dir, to, flags);
+    if (result != 0 || op == NULL)
+        return result;
+    op->from_dir = fcntl(from_dir, F_DUPFD_CLOEXEC, 3);
+    op->from_inode = inode_of_fd(from_dir);
+    snprintf(op->from, sizeof(op->from), "%s", from);
+    name_op_end(op, NAME_MOVED);
     return 0;
 }
 static int weak_renameat(int from_dir, const char *from, int to_dir,
                          const char *to) {
-    return gives_way() ? -1 : renameat(from_dir, from, to_dir, to);
-}
-static int weak_renameat2(int from_dir, const char *from, int to_dir,
-                          const char *to, unsigned flags) {
-    return gives_way() ? -1 : renameat2(from_dir, from, to_dir, to, flags);
+    return weak_renameat2(from_dir, from, to_dir, to, 0);
 }
 /* A file system without RENAME_NOREPLACE takes two calls. */
 static int poor_renameat2(int from_dir, const char *from, int to_dir,
@@ -142,10 +256,22 @@ static int poor_renameat2(int from_dir, const char *from, int to_dir,
 }
 static int weak_linkat(int from_dir, const char *from, int to_dir,
                        const char *to, int flags) {
-    return gives_way() ? -1 : linkat(from_dir, from, to_dir, to, flags);
+    if (gives_way())
+        return -1;
+    struct name_op *op = name_op_begin(to_dir, to);
+    int result = linkat(from_dir, from, to_dir, to, flags);
+    if (result == 0)
+        name_op_end(op, NAME_MADE);
+    return result;
 }
 static int weak_unlinkat(int dir, const char *name, int flags) {
-    return gives_way() ? -1 : unlinkat(dir, name, flags);
+    if (gives_way())
+        return -1;
+    struct name_op *op = name_op_begin(dir, name);
+    int result = unlinkat(dir, name, flags);
+    if (result == 0)
+        name_op_end(op, NAME_GONE);
+    return result;
 }
 static int weak_mkdirat(int dir, const char *name, mode_t mode) {
     return gives_way() ? -1 : mkdirat(dir, name, mode);
@@ -303,6 +429,20 @@ static void do_cancel(struct spool *spool) {
     move_on(spool, STATE_TERMINATED, "operator");
     pass(spool);
 }
+/* What was answered is kept beside the base, for whoever judges. */
+static char *promise_path(const struct spool *spool) {
+    CLEANUP(text_clear) struct text path = TEXT_INIT;
+    text_addf(&path, "%s.promised", spool->path);
+    return mem_string(text_string(&path));
+}
+static void promise(const struct spool *spool) {
+    CLEANUP(free_string) char *path = promise_path(spool);
+    close(open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0600));
+}
+static bool is_promised(const struct spool *spool) {
+    CLEANUP(free_string) char *path = promise_path(spool);
+    return access(path, F_OK) == 0;
+}
 static void do_put(struct spool *spool) {
     CLEANUP(text_clear) struct text tar = TEXT_INIT;
     CLEANUP(fd_close) int fd = memfd_create("tar", MFD_CLOEXEC);
@@ -310,10 +450,12 @@ static void do_put(struct spool *spool) {
     good_tar(&tar);
     (void)!write(fd, tar.p, tar.len);
     (void)lseek(fd, 0, SEEK_SET);
-    (void)intake_put(spool->base, fd, span_of(tar_name), &err);
+    if (intake_put(spool->base, fd, span_of(tar_name), &err))
+        promise(spool);
 }
-static void no_answer(void *ctx, const struct upload_result *result) {
-    (void)ctx, (void)result;
+static void answer(void *ctx, const struct upload_result *result) {
+    if (result->ok)
+        promise(ctx);
 }
 static void do_upload(struct spool *spool) {
     CLEANUP(text_clear) struct text tar = TEXT_INIT;
@@ -325,7 +467,7 @@ static void do_upload(struct spool *spool) {
                      &err))
         return;
     if (upload_write(upload, text_span(&tar), &err))
-        upload_finish(upload, spool->checker, no_answer, NULL);
+        upload_finish(upload, spool->checker, answer, spool);
     else
         upload_abort(upload);
 }
@@ -356,14 +498,16 @@ static void is_rejected(struct spool *spool) {
     assert_int_equal(spool_count(spool, BASE_DATA), 0);
     is_in_order(spool);
 }
-/* Nobody was told that it is safe; the same again brings it in. */
+/* Unless somebody was told that it is safe the same again brings it in. */
 static void can_be_put_again(struct spool *spool) {
+    assert_true(spool_knows(spool, "C1") || !is_promised(spool));
     is_in_order(spool);
     do_put(spool);
     spool_scan(spool);
     is_admitted(spool);
 }
 static void can_be_sent_again(struct spool *spool) {
+    assert_true(spool_knows(spool, "C1") || !is_promised(spool));
     is_in_order(spool);
     do_upload(spool);
     spool_scan(spool);
@@ -423,7 +567,14 @@ static int step_main(char **argv) {
     fatal_call = (unsigned)atoi(argv[4]);
     if (argv[5][0] == 'p')
         weak.renameat2 = poor_renameat2;
-    power_fails = argv[5][0] == 'l';
+    power_fails = argv[5][0] == 'l' || argv[5][0] == 'n';
+    if (argv[5][0] == 'n') {
+        CLEANUP(text_clear) struct text path = TEXT_INIT;
+        text_addf(&path, "%s.stash", argv[2]);
+        (void)mkdir(text_string(&path), 0700);
+        stash = open(text_string(&path), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+        names_fail = stash >= 0;
+    }
     disk = &weak;
     spool.now = (struct wall){strtoll(argv[6], NULL, 10)};
     if (opening)
@@ -486,7 +637,7 @@ struct sweep {
     char path[4200];
     struct wall now;
     enum trouble trouble;
-    const char *kind; /* "plain", "poor" or "lossy" */
+    const char *kind; /* "plain", "poor", "lossy" or "names" */
 };
 
 /* One try; false: the step came to its end untroubled. */
@@ -554,6 +705,11 @@ static void a_power_cut_at_any_call_loses_nothing_promised(void **state) {
     sweep_all(TROUBLE_KILL, "lossy", true, 2);
 }
 
+static void a_power_cut_that_takes_names_back_loses_nothing(void **state) {
+    (void)state;
+    sweep_all(TROUBLE_KILL, "names", false, 1);
+}
+
 static void one_failing_call_loses_nothing(void **state) {
     (void)state;
     sweep_all(TROUBLE_EIO, "plain", false, 2);
@@ -573,6 +729,7 @@ int main(int argc, char **argv) {
         cmocka_unit_test(killed_again_while_recovering_too),
         cmocka_unit_test(killed_where_a_rename_takes_two_calls),
         cmocka_unit_test(a_power_cut_at_any_call_loses_nothing_promised),
+        cmocka_unit_test(a_power_cut_that_takes_names_back_loses_nothing),
         cmocka_unit_test(one_failing_call_loses_nothing),
         cmocka_unit_test(a_disk_full_from_any_call_on_loses_nothing),
     };
