@@ -43,6 +43,7 @@ static bool approve_one(struct call *call, struct client *client,
         json_open(&json, &body);
         json_object(&json);
         add(&json, "ticket", call_value(call, "ticket"));
+        add(&json, "expires", call_value(call, "expires"));
         add(&json, "reason", call_value(call, "because"));
         json_end(&json);
     }

@@ -109,12 +109,28 @@ static void add_records(struct cdb *cdb, char letter, struct pairs *pairs) {
     }
 }
 
+/* Names of targets may have slashes, as branches do: a directory each. */
+static bool make_place(const char *dir, struct span target, struct text *path,
+                       struct err *err) {
+    struct span rest = target, part;
+    text_adds(path, dir);
+    while (span_cut(&rest, '/', &part)) {
+        if (part.len == 0 || span_is(part, ".") || span_is(part, ".."))
+            return err_set(err, ERR_CANNOT,
+                           "target '%.*s' has no name for a directory",
+                           (int)target.len, target.p);
+        text_addf(path, "/%.*s", (int)part.len, part.p);
+        if (mkdir(text_string(path), 0777) != 0 && errno != EEXIST)
+            return err_errno(err, errno, "cannot make '%s'", text_string(path));
+    }
+    return true;
+}
+
 static bool write_side(struct side *side, const char *dir, struct err *err) {
     CLEANUP(text_clear) struct text path = TEXT_INIT;
     struct cdb cdb;
-    text_addf(&path, "%s/%.*s", dir, (int)side->target.len, side->target.p);
-    if (mkdir(text_string(&path), 0777) != 0 && errno != EEXIST)
-        return err_errno(err, errno, "cannot make '%s'", text_string(&path));
+    if (!make_place(dir, side->target, &path, err))
+        return false;
     CLEANUP(fd_close)
     int fd = open(text_string(&path), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (fd < 0)

@@ -199,6 +199,28 @@ bool approval_may(const struct approval_policy *policies, size_t policy_count,
     return false;
 }
 
+static void sooner(struct wall *ends, struct wall end, struct wall now) {
+    if (end.ns > now.ns && end.ns < ends->ns)
+        *ends = end;
+}
+
+struct wall approval_ends(const struct approval_policy *policies,
+                          size_t policy_count,
+                          const struct approval_given *given,
+                          size_t given_count, struct wall now) {
+    struct wall ends = WALL_NEVER;
+    for (size_t i = 0; i < given_count; i++) {
+        if (given[i].until.ns > 0)
+            sooner(&ends, given[i].until, now);
+        for (size_t k = 0; k < policy_count; k++)
+            if (policies[k].expires_ms > 0)
+                sooner(&ends,
+                       wall_add_ms(given[i].at, policies[k].expires_ms + 1),
+                       now);
+    }
+    return ends;
+}
+
 void approval_tell(const struct approval_verdict *verdict, struct text *out) {
     const struct approval_policy *policy = verdict->policy;
     text_addf(out, "approval '%.*s': %u of %u", (int)policy->name.len,

@@ -89,6 +89,11 @@ bool approval_said(const struct approval_policy *policies, size_t policy_count,
 bool approval_may(const struct approval_policy *policies, size_t policy_count,
                   const struct approval_subject *subject,
                   const struct approval_given *given, struct wall now);
+/* When the first of these words will stop to count; WALL_NEVER. */
+struct wall approval_ends(const struct approval_policy *policies,
+                          size_t policy_count,
+                          const struct approval_given *given,
+                          size_t given_count, struct wall now);
 /* "approval 'prod': 1 of 2, by an operator, with a ticket like OPS-*" */
 void approval_tell(const struct approval_verdict *verdict, struct text *out);
 

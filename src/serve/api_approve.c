@@ -19,6 +19,7 @@ enum { LOOK_MS = 20, LOOKED_INTO_MS = 60 * 1000, WHY_BYTES = 2048 };
 struct approving {
     struct job job;
     struct span ticket;
+    struct wall until;
     char name[256]; /* in prequeue/ */
 };
 
@@ -70,6 +71,7 @@ static void approve_word(struct api_call *call, struct span because) {
             call->request.actor.known &&
             approvals_is_operator(base, (uint32_t)call->request.actor.uid),
         .ticket = approving->ticket,
+        .until = approving->until,
         .at = api_now(call)};
     if (!approvals_read(base, store, job, &word, word.at, &call->arena, &state,
                         &err) ||
@@ -194,17 +196,20 @@ static void approve_signed(struct api_call *call, struct span bytes) {
     signed_work(call);
 }
 
-/* {"ticket": "...", "reason": "...", "signed": "TEXT AND SIGNATURE"} */
+/* {"ticket": "...", "reason": "...", "expires": "7d"}, or {"signed": "TEXT AND
+ * SIGNATURE"}. */
 void api_approve(struct api_call *call) {
-    static const char *const keys[] = {"reason", "ticket", "signed", NULL};
+    static const char *const keys[] = {"reason", "ticket", "expires", "signed",
+                                       NULL};
     struct approving *approving = arena_alloc(&call->arena, sizeof(*approving));
     struct json_value body;
-    struct span because = {0}, bytes = {0};
+    struct span because = {0}, expires = {0}, bytes = {0};
     struct err err = {0};
     call->state = approving;
     if (!api_body_object(call, keys, &body) ||
         !api_body_string(call, body, "reason", &because) ||
         !api_body_string(call, body, "ticket", &approving->ticket) ||
+        !api_body_string(call, body, "expires", &expires) ||
         !api_body_string(call, body, "signed", &bytes) ||
         !api_job(call, &approving->job))
         return;
@@ -217,6 +222,9 @@ void api_approve(struct api_call *call) {
         err_set(&err, ERR_DATA,
                 "a ticket is one line of at most %d printable bytes",
                 APPROVAL_TICKET_BYTES);
+    else
+        (void)approval_expires_parse(expires, api_now(call), &approving->until,
+                                     &err);
     if (err.kind != ERR_NONE)
         api_fail(call, &err);
     else if (bytes.p != NULL)

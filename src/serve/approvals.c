@@ -17,9 +17,9 @@ static unsigned classes_of(struct span list) {
     return classes;
 }
 
-/* Those of the configuration, and one for rollbacks that raise their limit;
- * `raised` says whether it applies. */
-static struct approval_policy *policies_of(const struct base *base, bool raised,
+/* Those of the configuration, and one that asks for an operator's word. */
+static struct approval_policy *policies_of(const struct base *base,
+                                           struct span by_operator,
                                            struct arena *arena,
                                            size_t *ret_count) {
     const struct config *config = &base->config;
@@ -43,9 +43,9 @@ static struct approval_policy *policies_of(const struct base *base, bool raised,
         };
     }
     *ret_count = config->approval_count;
-    if (raised)
+    if (by_operator.len > 0)
         policies[(*ret_count)++] =
-            (struct approval_policy){.name = SPAN("rb-limit"),
+            (struct approval_policy){.name = by_operator,
                                      .classes = 1u << CLASS_RB,
                                      .role = SPAN("operator"),
                                      .count = 1};
@@ -56,11 +56,15 @@ bool approvals_is_operator(const struct base *base, uint32_t uid) {
     return uid == 0 || uid == (uint32_t)base->uid;
 }
 
-static bool is_raised(const struct base *base, const struct job *job,
-                      const struct meta *meta) {
-    return job->job_class == CLASS_RB &&
-           meta->rb_limit > (uint64_t)base->config.queue.rollback_max &&
-           !approvals_is_operator(base, job->uid);
+/* A rollback is an operator's (§9.1), unless one has handed it in; so is its
+ * limit. Empty: nothing of that kind. */
+static struct span operators_part(const struct base *base,
+                                  const struct job *job,
+                                  const struct meta *meta) {
+    uint64_t most = (uint64_t)base->config.queue.rollback_max;
+    if (job->job_class != CLASS_RB || approvals_is_operator(base, job->uid))
+        return (struct span){0};
+    return meta->rb_limit > most ? SPAN("rb-limit") : SPAN("rollback");
 }
 
 /* What the set says of itself; its meta is in the submission. */
@@ -108,7 +112,8 @@ bool approvals_refuse(const struct base *base,
     if (base->config.approval_count == 0 || candidate->unread_approvals)
         return false;
     struct approval_subject subject = subject_of_new(candidate, target, &arena);
-    struct approval_policy *policies = policies_of(base, false, &arena, &count);
+    struct approval_policy *policies =
+        policies_of(base, (struct span){0}, &arena, &count);
     struct approval_verdict verdict =
         approval_judge(policies, count, &subject, candidate->given,
                        candidate->given_count, now);
@@ -153,11 +158,30 @@ static struct approval_subject subject_of(const struct job *job,
     };
 }
 
+static const char owed_until[] = " is owed until ";
+
+struct wall approvals_owed_by(const struct store_event *event,
+                              struct wall owed) {
+    struct span detail = event->detail;
+    size_t len = sizeof(owed_until) - 1;
+    if (event->kind == EVENT_OWED && span_is(event->reason, "settled"))
+        return (struct wall){0};
+    if (event->kind != EVENT_MOVE || event->from != STATE_NONE ||
+        detail.len == 0)
+        return owed;
+    const char *at = memmem(detail.p, detail.len, owed_until, len);
+    if (at)
+        (void)wall_parse(
+            span_make(at + len, (size_t)(detail.p + detail.len - at) - len),
+            &owed);
+    return owed;
+}
+
 static void add_owed(struct text *text, const struct approval_policy *policy,
                      struct wall owed) {
     char until[WALL_TEXT_BYTES];
-    text_addf(text, "%sapproval '%.*s' is owed until %s",
-              text->len > 0 ? "; " : "", (int)policy->name.len, policy->name.p,
+    text_addf(text, "%sapproval '%.*s'%s%s", text->len > 0 ? "; " : "",
+              (int)policy->name.len, policy->name.p, owed_until,
               wall_format(owed, until));
 }
 
@@ -170,7 +194,7 @@ void approvals_admit(const struct base *base, struct set_record *record,
     if (!meta_of(job, arena, &meta))
         return;
     struct approval_policy *policies =
-        policies_of(base, is_raised(base, job, &meta), arena, &count);
+        policies_of(base, operators_part(base, job, &meta), arena, &count);
     struct approval_subject subject =
         subject_of(job, &meta, record->touches, record->touch_count);
     struct approval_verdict verdict =
@@ -243,11 +267,12 @@ bool approvals_read(const struct base *base, struct store *store,
     if (!meta_of(job, arena, &meta))
         return no_meta(job, err);
     struct approval_policy *policies =
-        policies_of(base, is_raised(base, job, &meta), arena, &count);
+        policies_of(base, operators_part(base, job, &meta), arena, &count);
     struct approval_subject subject =
         subject_of(job, &meta, touches, touch_count);
     ret_state->verdict =
         approval_judge(policies, count, &subject, given, given_count, now);
+    ret_state->ends = approval_ends(policies, count, given, given_count, now);
     if (!more)
         return true;
     ret_state->own = approval_is_own(&subject, more);
@@ -388,16 +413,12 @@ struct span approvals_alias(struct span name, struct arena *arena) {
 
 /* ---- expiry -------------------------------------------------------------- */
 
-static bool any_expires(const struct base *base) {
-    for (size_t i = 0; i < base->config.approval_count; i++)
-        if (base->config.approvals[i].expires_s > 0)
-            return true;
-    return false;
-}
+enum { AGAIN_MS = 600 * 1000 };
 
 static bool expire_one(const struct base *base, const struct job *job,
                        struct wall now, struct store_batch *batch,
-                       struct arena *arena, struct err *err) {
+                       struct arena *arena, struct wall *next,
+                       struct err *err) {
     struct approval_state state;
     struct job full;
     if (job->holds & HOLD_APPROVAL)
@@ -406,6 +427,8 @@ static bool expire_one(const struct base *base, const struct job *job,
         !approvals_read(base, base->store, &full, NULL, now, arena, &state,
                         err))
         return false;
+    if (state.ends.ns < next->ns)
+        *next = state.ends;
     if (state.verdict.outcome >= APPROVAL_HOLD)
         store_hold(batch, job->num, HOLD_APPROVAL, SPAN("expired"));
     return true;
@@ -413,16 +436,22 @@ static bool expire_one(const struct base *base, const struct job *job,
 
 static bool expire(const struct base *base, struct wall now,
                    struct store_batch *batch, struct arena *arena,
-                   struct err *err) {
+                   struct tending *tending, struct err *err) {
     struct store_list list = {.states = STATES_WAITING,
                               .kinds = 1u << JOB_CHANGE};
     struct job *jobs;
+    struct wall next = wall_add_ms(now, AGAIN_MS); /* policies may change */
     size_t count = 0;
+    if (base->config.approval_count == 0 ||
+        (!tending->anew && now.ns < tending->next.ns))
+        return true;
     if (!store_jobs(base->store, &list, arena, &jobs, &count, err))
         return false;
     for (size_t i = 0; i < count; i++)
-        if (!expire_one(base, &jobs[i], now, batch, arena, err))
+        if (!expire_one(base, &jobs[i], now, batch, arena, &next, err))
             return false;
+    tending->anew = false;
+    tending->next = next;
     return true;
 }
 
@@ -501,11 +530,13 @@ static bool dun_all(const struct base *base, struct wall now,
     return true;
 }
 
-bool approvals_tend(const struct base *base, struct wall now, struct err *err) {
+bool approvals_tend(const struct base *base, struct wall now,
+                    struct tending *tending, struct err *err) {
     CLEANUP(arena_clear) struct arena arena = ARENA_INIT;
     struct store_batch *batch = store_batch_new(base->store);
     store_batch_actor(batch, now, SPAN("daemon:prequeue"));
-    bool ok = (!any_expires(base) || expire(base, now, batch, &arena, err)) &&
+    /* An approval may end by its policy, or say itself when. */
+    bool ok = expire(base, now, batch, &arena, tending, err) &&
               dun_all(base, now, batch, &arena, err);
     ok = ok && (store_batch_count(batch) == 0 || store_write(batch, err));
     store_batch_free(batch);

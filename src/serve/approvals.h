@@ -22,9 +22,8 @@ bool approvals_refuse(const struct base *base,
  * it is not for the door to say what it lacks. */
 bool approvals_wait(const struct base *base, struct span csid);
 /* About to be admitted, submitter known: sets the hold `approval` or what is
- * owed, and says in the row's detail what is lacking. A rollback that raises
- * its limit (##rb-limit) beyond queue.rollback-max needs an operator's word,
- * unless he hands it in himself. */
+ * owed, and says in the row's detail what is lacking. A rollback needs an
+ * operator's word, unless he hands it in himself. */
 void approvals_admit(const struct base *base, struct set_record *record,
                      struct wall now, struct arena *arena);
 
@@ -35,6 +34,7 @@ struct approval_state {
     bool may;                        /* the word of `more` counts */
     bool own;                        /* it is the submitter's */
     bool said;                       /* he has said so before */
+    struct wall ends; /* when the first word given stops to count */
 };
 /* `more`: a word about to be given, or NULL. All in the arena. Errors: of the
  * store. */
@@ -72,8 +72,18 @@ bool approvals_in_time(const struct approval_text *given, struct wall now,
 
 /* Sets that wait, and whose approvals have expired since, are held again. What
  * is owed too long becomes an alarm, once; what is owed for a set that never
- * landed is owed no more. Looks at nothing unless there is something. */
-bool approvals_tend(const struct base *base, struct wall now, struct err *err);
+ * landed is owed no more. */
+struct tending {
+    bool anew;        /* an approval was given since the last time */
+    struct wall next; /* when one ends; before that nothing is read */
+};
+bool approvals_tend(const struct base *base, struct wall now,
+                    struct tending *tending, struct err *err);
+
+/* What is owed after this event of a set, `owed` being so before it: a registry
+ * made anew knows it from nothing else. */
+struct wall approvals_owed_by(const struct store_event *event,
+                              struct wall owed);
 
 /* The owner of the base, and root. */
 bool approvals_is_operator(const struct base *base, uint32_t uid);

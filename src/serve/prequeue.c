@@ -12,7 +12,12 @@
  * known of an entry can be found out again, so that a crash at any point costs
  * a second look and nothing else. */
 
-enum { ADMIT_AT_ONCE = 256, CHECKER_BUSY_MS = 500 };
+enum { ADMIT_AT_ONCE = 256, CHECKER_BUSY_MS = 500, TEND_MS = 5000 };
+
+static void on_event(void *ctx, const struct store_event *event) {
+    struct prequeue *prequeue = ctx;
+    prequeue->tending.anew |= event->kind == EVENT_APPROVED;
+}
 
 struct prequeue *prequeue_new(struct base *base, struct checker *checker,
                               struct projection *projection) {
@@ -20,6 +25,8 @@ struct prequeue *prequeue_new(struct base *base, struct checker *checker,
     prequeue->base = base;
     prequeue->checker = checker;
     prequeue->projection = projection;
+    prequeue->tending.anew = true;
+    store_listen(base->store, on_event, prequeue);
     return prequeue;
 }
 
@@ -46,6 +53,7 @@ void prequeue_free(struct prequeue *prequeue) {
         entry_free(entry);
     }
     map_clear(&prequeue->entries);
+    store_unlisten(prequeue->base->store, on_event, prequeue);
     free(prequeue);
 }
 
@@ -207,6 +215,16 @@ static void clear_up(struct prequeue *prequeue, struct wall *ret_next) {
     }
 }
 
+/* Now and then: scans may follow each other closely. */
+static bool tend(struct prequeue *prequeue, struct err *err) {
+    int64_t since_ms = wall_ms_since(prequeue->now, prequeue->tended);
+    if (since_ms >= 0 && since_ms < TEND_MS)
+        return true;
+    prequeue->tended = prequeue->now;
+    return approvals_tend(prequeue->base, prequeue->now, &prequeue->tending,
+                          err);
+}
+
 bool prequeue_scan(struct prequeue *prequeue, struct wall now,
                    struct wall *ret_next, struct err *err) {
     CLEANUP(arena_clear) struct arena arena = ARENA_INIT;
@@ -223,7 +241,7 @@ bool prequeue_scan(struct prequeue *prequeue, struct wall now,
     prequeue->due = false; /* verdicts that came meanwhile were judged */
     admit_ready(prequeue, entries, count, &first);
     clear_up(prequeue, ret_next);
-    if (first.kind == ERR_NONE && !approvals_tend(prequeue->base, now, &first))
+    if (first.kind == ERR_NONE && !tend(prequeue, &first))
         log_error("cannot look for approvals that are due: %s", first.text);
     if (first.kind == ERR_NONE)
         return true;

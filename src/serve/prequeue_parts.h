@@ -6,6 +6,7 @@
 
 #include "base/map.h"
 #include "core/approval.h"
+#include "serve/approvals.h"
 #include "serve/intake.h"
 #include "serve/set_record.h"
 #include "serve/set_rules.h"
@@ -57,6 +58,8 @@ struct prequeue {
     struct prequeue_tally tally;
     struct wall now;
     bool due;
+    struct wall tended; /* approvals were looked after */
+    struct tending tending;
     bool quiet;         /* refusals are events, but no lines of the log */
     bool any_approvals; /* lie there in this scan */
 };

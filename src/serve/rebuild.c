@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 
 #include "os/dir.h"
+#include "serve/approvals.h"
 #include "serve/fsck_report.h"
 #include "serve/placement.h"
 #include "serve/projection_parts.h"
@@ -142,6 +143,7 @@ static void follow_event(struct job *job, const struct store_event *event,
     for (unsigned one = 1; one <= HOLD_AMBIGUOUS; one <<= 1)
         if (span_is(event->detail, job_hold_word((enum job_hold)one)))
             bit = one;
+    job->owed = approvals_owed_by(event, job->owed);
     if (event->kind == EVENT_HOLD)
         job->holds |= bit;
     if (event->kind == EVENT_RELEASE)

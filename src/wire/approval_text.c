@@ -69,18 +69,19 @@ static struct wall in_ms(struct wall wall) {
     return wall_add_ms((struct wall){0}, wall.ns / NS_PER_MS);
 }
 
-static bool fill_expires(struct approval_text *approval, struct span expires,
-                         struct err *err) {
+bool approval_expires_parse(struct span expires, struct wall now,
+                            struct wall *ret_expires, struct err *err) {
+    struct wall until = {0};
     int64_t ms;
-    approval->expires = (struct wall){0};
+    *ret_expires = (struct wall){0};
     if (expires.len == 0)
         return true;
     if (duration_parse(expires, &ms) && ms > 0)
-        approval->expires = wall_add_ms(approval->made, ms);
-    else if (!wall_parse(expires, &approval->expires))
-        approval->expires.ns = 0;
-    approval->expires = in_ms(approval->expires);
-    return approval->expires.ns > 0 ||
+        until = wall_add_ms(now, ms);
+    else if (!wall_parse(expires, &until))
+        until.ns = 0;
+    *ret_expires = in_ms(until);
+    return ret_expires->ns > 0 ||
            err_set(err, ERR_USAGE,
                    "an approval expires after 90m, 12h or 7d, or at a time "
                    "like 2026-07-01T00:00:00Z, not '%.*s'",
@@ -102,7 +103,8 @@ bool approval_text_fill(struct approval_text *approval, struct span by,
         return err_set(err, ERR_USAGE,
                        "a ticket is one line of at most %d printable bytes",
                        APPROVAL_TICKET_BYTES);
-    return fill_expires(approval, expires, err);
+    return approval_expires_parse(expires, approval->made, &approval->expires,
+                                  err);
 }
 
 static void add_line(struct text *out, const char *key, struct span value) {

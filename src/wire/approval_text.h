@@ -59,6 +59,9 @@ bool approval_ticket_is_valid(struct span ticket);
 bool approval_text_fill(struct approval_text *approval, struct span by,
                         struct span ticket, struct span expires,
                         struct wall now, struct err *err);
+/* The same times for a word without a signature; empty: 0, never. ERR_USAGE. */
+bool approval_expires_parse(struct span expires, struct wall now,
+                            struct wall *ret_expires, struct err *err);
 /* Appends it. Its members obey the rules above. */
 void approval_text_format(const struct approval_text *approval,
                           struct text *out);

@@ -147,6 +147,10 @@ late() {
     ends 77 pointsman approve now
     same 'still owed' "$(pointsman list --json owed:yes | jq -r .id)" now
     ends 0 pointsman fsck
+    # A registry made anew knows it.
+    before=$(owed now)
+    pointsman fsck --rebuild
+    same 'owed after a rebuild' "$(owed now)" "$before"
 }
 scenario 'an emergency goes at once, its approval is owed and seen everywhere' \
     late
@@ -195,5 +199,138 @@ never_landed() {
     same debt "$(owed now)" nothing
 }
 scenario 'a set that never landed owes nothing' never_landed
+
+# by_files FILE: what the drop directories make of it
+by_files() {
+    pointsman change put "$1" >/dev/null
+    within pointsman daemon prequeue --until-idle
+    why=base/reject/$(basename "$1").why
+    [ ! -e "$why" ] || {
+        cat "$why" >&2
+        return 100
+    }
+}
+
+# matrix WAY...: sets of each class, target and path, handed in so
+matrix() {
+    number=$((number + 1))
+    for class in EM BF DC; do
+        for set_target in main other; do
+            for path in prod src; do
+                id=S$number-$class-$set_target-$path
+                make_set "$id" $class "$path/$id" "$id"
+                case $class-$set_target-$path in
+                BF-main-prod | EM-other-*)
+                    ends 100 "$@" "$made"
+                    says unapproved err
+                    ends 66 pointsman status "$id"
+                    continue
+                    ;;
+                EM-main-prod | DC-main-prod) holds='["approval"]' ;;
+                *) holds='[]' ;;
+                esac
+                "$@" "$made"
+                same "holds of $id" "$(pointsman status --json "$id" |
+                    jq -c .holds)" "$holds"
+            done
+        done
+    done
+}
+
+each_way() {
+    make_base
+    cat >base/conf.d/approval.conf <<'EOF'
+[target "main"]
+blind = allow
+[target "other"]
+git = ../project.git
+branch = other
+blind = allow
+[approval "bugs"]
+class = BF
+target = main
+path = prod/**
+unapproved = refuse
+[approval "others"]
+class = EM, DC
+target = main
+path = prod/**
+[approval "elsewhere"]
+class = EM
+target = other
+unapproved = refuse
+EOF
+    git -C project.git branch other main
+    number=0
+    matrix pointsman change submit
+    matrix by_files
+    serve_begin
+    matrix pointsman change submit
+    serve_end
+    within pointsman daemon all --until-idle
+    ends 0 pointsman fsck
+    same 'sets that went on' "$(pointsman list --json --all state:done |
+        wc -l)" 21
+}
+scenario 'policies by class, target and path hold by every way in' each_way
+
+# A rollback is an operator's: somebody else's waits for his word.
+rollback_of_others() {
+    [ "$(id -u)" -eq 0 ] || skip 'only root can play two people'
+    make_base
+    printf '[target "main"]\nblind = allow\n' >base/conf.d/blind.conf
+    make_set C1 DC src/a C1
+    pointsman change submit "$made"
+    within pointsman daemon all --until-idle
+    in_one_place C1 D
+    rm -rf packing && mkdir packing
+    printf '##movetype\nRB\n##target\nmain\n##dependencies\nC1\n' \
+        >packing/meta
+    made=$here/sets/R1_$(next_tai)_$$_host_RB
+    tar -C packing -cf "$made" meta
+    drop_set_of 65534 "$made"
+    within pointsman daemon all --until-idle
+    in_one_place R1 Q
+    pointsman why R1 >why
+    says "approval 'rollback': 0 of 1, by operator" why
+    same 'what it took back' \
+        "$(pointsman status --json C1 | jq -r .rolled_back_by)" null
+    pointsman approve R1
+    within pointsman daemon all --until-idle
+    in_one_place R1 D
+    same 'what it took back' \
+        "$(pointsman status --json C1 | jq -r .rolled_back_by)" R1
+    # An operator's own goes at once.
+    pointsman -q rollback R1
+    within pointsman daemon all --until-idle
+    same 'what it took back' \
+        "$(pointsman status --json C1 | jq -r .rolled_back_by)" null
+    ends 0 pointsman fsck
+}
+scenario 'a rollback by who is no operator waits for one' rollback_of_others
+
+# Whoever approves may say how long that counts.
+until_then() {
+    [ "$(id -u)" -eq 0 ] || skip 'only root can play two people'
+    with_policies
+    make_set theirs DC prod/a theirs
+    drop_set_of 65534 "$made"
+    within pointsman daemon prequeue --until-idle
+    pointsman hold theirs
+    ends 64 pointsman approve --expires soon theirs
+    pointsman approve --expires 2s theirs
+    same holds "$(pointsman status --json theirs | jq -c .holds)" \
+        '["operator"]'
+    serve_begin
+    await '"kind":"hold".*"id":"theirs".*expired'
+    # Given again it counts again.
+    pointsman approve --expires 7d theirs
+    pointsman release theirs
+    within pointsman wait theirs
+    serve_end
+    in_one_place theirs D
+    ends 0 pointsman fsck
+}
+scenario 'an approval ends when it says, and may be given again' until_then
 
 finish

@@ -173,7 +173,7 @@ next_tai() {
 }
 
 # make_set ID CLASS FILE TEXT [META LINE]...: a tarball as the seed has them,
-# no base, no author; its path in $made
+# no base, no author; its path in $made; for $set_target when that is set
 make_set() {
     set_id=$1 set_class=$2 set_file=$3 set_text=$4
     shift 4
@@ -183,8 +183,8 @@ make_set() {
     mkdir -p "$here/packing/lroot/$(dirname "$set_file")" "$here/sets"
     printf '%s\n' "$set_text" >"$here/packing/lroot/$set_file"
     {
-        printf '##movetype\n%s\n##target\nmain\n##files\n%s\n' \
-            "${set_class%.*}" "$set_file"
+        printf '##movetype\n%s\n##target\n%s\n##files\n%s\n' \
+            "${set_class%.*}" "${set_target:-main}" "$set_file"
         [ $# -eq 0 ] || printf '%s\n' "$@"
     } >"$here/packing/meta"
     tar -C "$here/packing" -cf "$here/sets/$made" meta lroot

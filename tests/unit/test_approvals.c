@@ -1,0 +1,230 @@
+/* Approvals that come late, over a registry in memory and a pretend clock. */
+#include "support/test.h"
+
+#include "serve/approvals.h"
+
+#define HOUR_MS INT64_C(3600000)
+
+static const struct wall begin = {INT64_C(1800000000) * NS_PER_S};
+
+struct stage {
+    struct base base;
+    struct arena arena;
+};
+
+static int stage_begin(void **state) {
+    static const char policies[] = "[approval \"em\"]\nclass = EM\nlate = yes\n"
+                                   "[approval \"slow\"]\npath = slow/**\n"
+                                   "late = yes\nwithin = 7200\n"
+                                   "[approval \"prod\"]\npath = prod/**\n";
+    struct stage *stage = mem_alloc(sizeof(*stage));
+    struct err err = {0};
+    config_init(&stage->base.config);
+    assert_true(config_read(&stage->base.config, SPAN(policies), "test", &err));
+    stage->base.store = store_new_memory();
+    stage->base.uid = 1;
+    *state = stage;
+    return 0;
+}
+
+static int stage_end(void **state) {
+    struct stage *stage = *state;
+    store_close(stage->base.store);
+    config_clear(&stage->base.config);
+    arena_clear(&stage->arena);
+    free(stage);
+    return 0;
+}
+
+static struct job job_of(struct stage *stage, const char *id) {
+    struct job job;
+    bool known;
+    assert_true(store_lookup(stage->base.store, span_of(id), &stage->arena,
+                             &job, &known, NULL));
+    assert_true(known);
+    return job;
+}
+
+static void admit(struct stage *stage, const char *id, const char *job_class,
+                  const char *path) {
+    struct arena *arena = &stage->arena;
+    struct set_name name;
+    struct refusal why = {0};
+    struct set_record record;
+    struct meta meta;
+    char tai[TAI_TEXT_BYTES];
+    const char *text = arena_printf(arena,
+                                    "##movetype\n%s\n##target\nmain\n"
+                                    "##files\n%s\n",
+                                    job_class, path);
+    const char *called = arena_printf(arena, "%s_%s_1_host_%s", id,
+                                      tai_format(begin, tai), job_class);
+    assert_true(set_name_parse(span_of(called), &name, &why));
+    assert_true(meta_parse(span_of(text), NULL, arena, &meta, &why));
+    set_record_make(&name, &meta, SPAN("main"), span_of(id), 1, SPAN("none"),
+                    arena, &record);
+    record.job.actor = SPAN("uid:5");
+    approvals_admit(&stage->base, &record, begin, arena);
+    struct store_batch *batch = store_batch_new(stage->base.store);
+    store_batch_actor(batch, begin, record.job.actor);
+    store_admit(batch, &record.job, record.edges, record.edge_count,
+                record.touches, record.touch_count, NULL, 0);
+    assert_true(store_write(batch, NULL));
+    store_batch_free(batch);
+}
+
+static void move(struct stage *stage, const char *id, enum job_state to,
+                 const char *reason) {
+    struct job job = job_of(stage, id);
+    struct store_batch *batch = store_batch_new(stage->base.store);
+    store_batch_actor(batch, begin, SPAN("test"));
+    store_move(batch, &(struct store_move){.num = job.num,
+                                           .from = job.state,
+                                           .to = to,
+                                           .reason = span_of(reason)});
+    assert_true(store_write(batch, NULL));
+    store_batch_free(batch);
+}
+
+static void land(struct stage *stage, const char *id) {
+    move(stage, id, STATE_STAGED, "staged");
+    move(stage, id, STATE_PENDING, "ready");
+    move(stage, id, STATE_EXECUTING, "start");
+    move(stage, id, STATE_DONE, "ok");
+}
+
+static void tend_at(struct stage *stage, int64_t ms) {
+    struct err err = {0};
+    struct tending fresh = {.anew = true}; /* as after a restart */
+    if (!approvals_tend(&stage->base, wall_add_ms(begin, ms), &fresh, &err))
+        fail_msg("%s", err.text);
+}
+
+/* Events `owed` of a set: their reasons. */
+static const char *told(struct stage *stage, const char *id) {
+    struct text text = TEXT_INIT;
+    struct store_event *events;
+    size_t count;
+    assert_true(store_events(stage->base.store, 0, job_of(stage, id).num, 0,
+                             &stage->arena, &events, &count, NULL));
+    for (size_t i = 0; i < count; i++)
+        if (events[i].kind == EVENT_OWED)
+            text_addf(&text, "%s%.*s", text.len ? " " : "",
+                      (int)events[i].reason.len, events[i].reason.p);
+    const char *all = arena_string(&stage->arena, text_span(&text));
+    text_clear(&text);
+    return all;
+}
+
+static void approve(struct stage *stage, const char *id, int64_t ms) {
+    struct approval_given word = {.who = SPAN("uid:6"),
+                                  .at = wall_add_ms(begin, ms)};
+    struct job job = job_of(stage, id);
+    struct approval_state state;
+    struct err err = {0};
+    assert_true(approvals_read(&stage->base, stage->base.store, &job, &word,
+                               word.at, &stage->arena, &state, &err));
+    assert_true(approvals_may(&job, &word, &state, &err));
+    struct store_batch *batch = store_batch_new(stage->base.store);
+    store_batch_actor(batch, word.at, word.who);
+    approvals_give(batch, &job, &word, SPAN(""), &state, SPAN(""));
+    assert_true(store_write(batch, NULL));
+    store_batch_free(batch);
+}
+
+static void it_is_owed_for_three_days_from_its_admission(void **state) {
+    struct stage *stage = *state;
+    admit(stage, "C1", "EM", "a");
+    struct job job = job_of(stage, "C1");
+    assert_int_equal(job.holds, 0);
+    assert_int_equal(job.owed.ns, wall_add_ms(begin, 72 * HOUR_MS).ns);
+    land(stage, "C1");
+    tend_at(stage, 72 * HOUR_MS - 1);
+    assert_string_equal(told(stage, "C1"), "");
+    tend_at(stage, 72 * HOUR_MS);
+    assert_string_equal(told(stage, "C1"), "overdue");
+    tend_at(stage, 73 * HOUR_MS); /* once; also after a restart, which knows
+                                     nothing but the registry */
+    assert_string_equal(told(stage, "C1"), "overdue");
+    assert_true(job_of(stage, "C1").owed.ns > 0);
+    approve(stage, "C1", 80 * HOUR_MS);
+    assert_int_equal(job_of(stage, "C1").owed.ns, 0);
+    assert_string_equal(told(stage, "C1"), "overdue settled");
+    tend_at(stage, 90 * HOUR_MS);
+    assert_string_equal(told(stage, "C1"), "overdue settled");
+}
+
+static void in_time_there_is_no_alarm(void **state) {
+    struct stage *stage = *state;
+    admit(stage, "C1", "EM", "slow/a");
+    assert_int_equal(job_of(stage, "C1").owed.ns,
+                     wall_add_ms(begin, 2 * HOUR_MS).ns);
+    land(stage, "C1");
+    approve(stage, "C1", HOUR_MS);
+    tend_at(stage, 100 * HOUR_MS);
+    assert_string_equal(told(stage, "C1"), "settled");
+}
+
+static void held_by_one_policy_it_owes_another(void **state) {
+    struct stage *stage = *state;
+    admit(stage, "C1", "EM", "prod/a");
+    struct job job = job_of(stage, "C1");
+    assert_int_equal(job.holds, HOLD_APPROVAL);
+    assert_true(job.owed.ns > 0);
+    approve(stage, "C1", HOUR_MS);
+    job = job_of(stage, "C1");
+    assert_int_equal(job.holds, 0);
+    assert_int_equal(job.owed.ns, 0);
+}
+
+static void what_never_landed_owes_nothing(void **state) {
+    struct stage *stage = *state;
+    admit(stage, "C1", "EM", "a");
+    move(stage, "C1", STATE_TERMINATED, "operator");
+    tend_at(stage, HOUR_MS);
+    assert_string_equal(told(stage, "C1"), "settled");
+    assert_int_equal(job_of(stage, "C1").owed.ns, 0);
+}
+
+static void a_policy_that_went_asks_no_more(void **state) {
+    struct stage *stage = *state;
+    admit(stage, "C1", "EM", "a");
+    land(stage, "C1");
+    stage->base.config.approval_count = 0;
+    tend_at(stage, 100 * HOUR_MS);
+    assert_string_equal(told(stage, "C1"), "settled");
+}
+
+/* A registry made anew has it from the history alone. */
+static void the_history_says_what_is_owed(void **state) {
+    struct stage *stage = *state;
+    struct store_event *events;
+    size_t count;
+    admit(stage, "C1", "EM", "prod/a");
+    struct job job = job_of(stage, "C1");
+    assert_true(store_events(stage->base.store, 0, job.num, 0, &stage->arena,
+                             &events, &count, NULL));
+    assert_int_equal(approvals_owed_by(&events[0], (struct wall){0}).ns,
+                     job.owed.ns);
+    approve(stage, "C1", HOUR_MS);
+    assert_true(store_events(stage->base.store, 0, job.num, 0, &stage->arena,
+                             &events, &count, NULL));
+    struct wall owed = {0};
+    for (size_t i = 0; i < count; i++)
+        owed = approvals_owed_by(&events[i], owed);
+    assert_int_equal(owed.ns, 0);
+}
+
+int main(void) {
+#define STORY(name) \
+    cmocka_unit_test_setup_teardown(name, stage_begin, stage_end)
+    const struct CMUnitTest tests[] = {
+        STORY(it_is_owed_for_three_days_from_its_admission),
+        STORY(in_time_there_is_no_alarm),
+        STORY(held_by_one_policy_it_owes_another),
+        STORY(what_never_landed_owes_nothing),
+        STORY(a_policy_that_went_asks_no_more),
+        STORY(the_history_says_what_is_owed),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
