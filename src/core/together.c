@@ -419,6 +419,15 @@ static bool fails_with(const struct member *member) {
            member->admitted_seq < member->group->ended_seq;
 }
 
+/* They were made ready as one, but a rollback was faster with some. */
+static bool is_split(const struct member *ready) {
+    LIST_EACH (&ready->group->members, it) {
+        if (is_open(MEMBER_OF(it)) && MEMBER_OF(it)->entry == ready->entry)
+            return true;
+    }
+    return false;
+}
+
 size_t together_landing(const struct together *together, uint64_t num,
                         struct arena *arena, uint64_t **ret_nums) {
     const struct member *member = member_find(together, num);
@@ -437,11 +446,14 @@ size_t together_landing(const struct together *together, uint64_t num,
         if (other->state == STATE_EXECUTING ||
             other->state == STATE_ABANDONED ||
             (other->state == STATE_PENDING &&
-             (other->holds != 0 || fails_with(other))))
+             (other->holds != 0 || fails_with(other) || is_split(other))))
             return 0;
         if (other->state == STATE_PENDING)
             members[count++] = other;
     }
+    for (size_t i = 0; i < count; i++)
+        if (members[i]->want > count)
+            return 0; /* the others come back, or end and take it with them */
     *ret_nums = arena_alloc(arena, (count + 1) * sizeof(**ret_nums));
     qsort(members, count, sizeof(*members), compare_keys);
     for (size_t i = 0; i < count; i++) {

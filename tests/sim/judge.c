@@ -188,6 +188,7 @@ void judge_over(struct world *world) {
         judge_group(world, value);
     if (!store_verify(world->store, &err))
         world_fail(world, "the registry is not whole: %s", err.text);
-    if (!scheduler_idle(world->scheduler))
+    if (!scheduler_idle(world->scheduler) ||
+        (world->queue && !scheduler_idle(world->queue)))
         world_fail(world, "all is over and the scheduler does not know");
 }

@@ -8,6 +8,7 @@
  *
  *     --lanes N      so many on the target, whatever the seed
  *     --ungrouped    every set lands by itself
+ *     --apart        those that stage and those that start are two processes
  *     --alone        nobody writes while a decision is under way
  *     --rollbacks N  percent of deeds that are rollbacks, besides the others */
 #include <inttypes.h>
@@ -46,6 +47,8 @@ int main(int argc, char **argv) {
             options.trace = true;
         else if (strcmp(argv[i], "--ungrouped") == 0)
             options.ungrouped = true;
+        else if (strcmp(argv[i], "--apart") == 0)
+            options.apart = true;
         else if (strcmp(argv[i], "--alone") == 0)
             options.alone = true;
         else if (strcmp(argv[i], "--lanes") == 0 && i + 1 < argc)

@@ -291,7 +291,7 @@ static void open_scheduler(struct world *world, bool recover) {
     struct scheduler_target target = {.name = SPAN("main"),
                                       .lanes = world->lanes};
     struct scheduler_options options = {
-        .parts = SCHEDULER_STAGES | SCHEDULER_STARTS,
+        .parts = SCHEDULER_STARTS | (world->apart ? 0 : SCHEDULER_STAGES),
         .slots = WORLD_SLOTS,
         .max_temp = WORLD_MAX_TEMP,
         .max_crash = 3,
@@ -317,6 +317,12 @@ static void open_scheduler(struct world *world, bool recover) {
     world->scheduler = scheduler_new(world->store, &options, &runner);
     if (!scheduler_start(world->scheduler, world->now, recover, &err))
         world_fail(world, "cannot start: %s", err.text);
+    if (!world->apart)
+        return;
+    options.parts = SCHEDULER_STAGES;
+    world->queue = scheduler_new(world->store, &options, &runner);
+    if (!scheduler_start(world->queue, world->now, false, &err))
+        world_fail(world, "cannot start: %s", err.text);
 }
 
 void world_open(struct world *world, uint64_t seed,
@@ -328,6 +334,7 @@ void world_open(struct world *world, uint64_t seed,
         .meddled = !options->alone,
         .grouped = !options->ungrouped,
         .regrets = options->rollbacks,
+        .apart = options->apart,
     };
     random_init(&world->random, seed);
     world->now = wall_from_s(1000000);
@@ -340,6 +347,7 @@ void world_close(struct world *world) {
     size_t cursor = 0;
     void *value;
     scheduler_free(world->scheduler);
+    scheduler_free(world->queue);
     store_close(world->store);
     while (map_next(&world->ghosts, &cursor, NULL, &value)) {
         free(((struct ghost *)value)->turned);
@@ -365,6 +373,7 @@ static void crash(struct world *world) {
     }
     store_memory_crash(world->store);
     scheduler_free(world->scheduler);
+    scheduler_free(world->queue);
     open_scheduler(world, true);
 }
 
@@ -703,6 +712,13 @@ static struct wall settle_once(struct world *world) {
     store_turn(world->store);
     if (!scheduler_turn(world->scheduler, world->now, &next, &err))
         world_fail(world, "the scheduler gives up: %s", err.text);
+    if (world->queue) {
+        struct wall other;
+        if (!scheduler_turn(world->queue, world->now, &other, &err))
+            world_fail(world, "the queue gives up: %s", err.text);
+        if (other.ns < next.ns)
+            next = other;
+    }
     meddle(world);
     begin_waiting(world);
     return next;

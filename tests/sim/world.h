@@ -69,7 +69,9 @@ struct world {
     struct random random;
     struct wall now;
     struct store *store;
-    struct scheduler *scheduler;
+    struct scheduler *scheduler; /* it starts, and stages unless ... */
+    struct scheduler *queue;     /* ... this one does; may be NULL */
+    bool apart;
     struct list processes;
     struct map ghosts; /* id -> struct ghost */
     unsigned submitted;
@@ -88,6 +90,7 @@ struct world_options {
     unsigned lanes; /* of the target; 0: one to three, from the seed */
     bool alone;     /* no other process writes while a decision is under way */
     bool ungrouped; /* every set lands by itself */
+    bool apart;     /* `daemon queue` and `daemon exec` beside each other */
     unsigned rollbacks; /* percent of deeds that are one, besides the others */
     bool trace;
 };

@@ -96,6 +96,40 @@ static void what_one_needs_lands_before_it_a_ring_by_key(void **state) {
     assert_int_equal(together_leader(together, 5), 4);
 }
 
+static void who_was_made_ready_without_the_others_waits_for_them(void **state) {
+    (void)state;
+    join(1, "A", "g", 0, STATE_STAGED, "");
+    join(2, "B", "g", 0, STATE_STAGED, "");
+    together_enter(together, 1, 1);
+    together_enter(together, 2, 1);
+    /* A rollback took A between the decision and its commit. */
+    move(2, STATE_PENDING);
+    assert_string_equal(landing(2), "");
+    move(1, STATE_PENDING);
+    assert_string_equal(landing(2), "1 2");
+    /* After a restart the count tells it. */
+    join(3, "C", "h", 2, STATE_PENDING, "");
+    join(4, "D", "h", 2, STATE_STAGED, "");
+    together_enter(together, 3, 3);
+    together_enter(together, 4, 4);
+    assert_string_equal(landing(3), "");
+    move(4, STATE_PENDING);
+    assert_string_equal(landing(3), "3 4");
+}
+
+static void one_that_ended_keeps_the_others_from_starting(void **state) {
+    (void)state;
+    join(1, "A", "g", 2, STATE_PENDING, "");
+    join(2, "B", "g", 2, STATE_PENDING, "");
+    join(3, "C", "h", 0, STATE_PENDING, "");
+    join(4, "D", "h", 0, STATE_PENDING, "");
+    assert_string_equal(landing(1), "1 2");
+    move(2, STATE_TERMINATED);
+    move(4, STATE_TERMINATED);
+    assert_string_equal(landing(1), "");
+    assert_string_equal(landing(3), "");
+}
+
 static void nobody_lands_while_one_is_held_landing_or_in_limbo(void **state) {
     (void)state;
     join(1, "a", "g", 0, STATE_PENDING, "");
@@ -172,6 +206,8 @@ int main(void) {
         T(a_group_with_a_count_waits_for_all),
         T(one_that_is_not_complete_in_time_fails),
         T(what_one_needs_lands_before_it_a_ring_by_key),
+        T(who_was_made_ready_without_the_others_waits_for_them),
+        T(one_that_ended_keeps_the_others_from_starting),
         T(nobody_lands_while_one_is_held_landing_or_in_limbo),
         T(when_one_ends_those_before_it_fail_and_no_others),
         T(whoever_is_done_leaves_the_others_alone),
