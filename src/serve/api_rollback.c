@@ -159,7 +159,7 @@ static bool limits_of(struct api_call *call, struct survey_limits *ret_limits) {
 /* ?ids= (with commas) &closure= &limit= : a summary, then a line a member. */
 void api_rollback(struct api_call *call) {
     static const char *const keys[] = {"ids", "closure", "limit", NULL};
-    struct survey_limits limits;
+    struct survey_limits limits = {0};
     struct span ids[IDS_MAX], rest;
     size_t count = 0;
     struct survey survey;

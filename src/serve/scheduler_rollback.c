@@ -3,8 +3,9 @@
  *
  *   stopping    One transaction puts the RB into X, all waiting members into A
  *               and the plan into its row: from then on nothing new starts on
- *               the target. Running members get HUP, later KILL. Late comers
- *               that depend on a member are taken along.
+ *               the target. Running members get HUP, later KILL. Who depends
+ *               on a member and came before that is taken along; late comers
+ *               wait in the order.
  *   reverting   A process reverts what had landed and moves the branch once.
  *   over        RB in D; what was reverted is marked; A is final.
  *   undone      RB in F, T or back in P; abandoned members are where they
@@ -107,8 +108,11 @@ struct wall rollback_next(const struct scheduler *scheduler) {
 static bool look_around(struct scheduler *scheduler, const struct job *rb,
                         struct survey *survey) {
     const struct takeback *takeback = &scheduler->takeback;
-    struct survey_limits limits = {scheduler->options.rollback_max,
-                                   scheduler->options.rollback_files};
+    struct survey_limits limits = {
+        .sets_max = scheduler->options.rollback_max,
+        .files = scheduler->options.rollback_files,
+        .fence_seq = rb->state == STATE_EXECUTING ? rb->state_seq : 0,
+    };
     struct err err;
     if (survey_rollback(scheduler->store, rb, &limits, takeback->entries,
                         takeback->count, survey, &err))

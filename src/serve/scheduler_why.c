@@ -81,6 +81,25 @@ static void why_another(struct scheduler *scheduler, const struct job *job,
         why_rollback(why, other.id);
 }
 
+/* What it needs landed, or waited, before a rollback took it. */
+static void why_fenced(struct scheduler *scheduler, struct why *why) {
+    const struct fence *fence = &scheduler->fence;
+    struct job rb;
+    struct err err;
+    if (fence->num == 0 ||
+        !store_job(scheduler->store, fence->num, why->arena, &rb, &err))
+        return;
+    for (size_t i = 0; i < why->count; i++)
+        for (size_t k = 0; k < fence->count; k++)
+            if (strcmp(why->reasons[i].kind, "dependency") == 0 &&
+                span_equal(why->reasons[i].id, fence->ids[k]))
+                why->reasons[i].text = span_of(arena_printf(
+                    why->arena,
+                    "dependency %.*s is taken back by %.*s, which is not over",
+                    (int)fence->ids[k].len, fence->ids[k].p, (int)rb.id.len,
+                    rb.id.p));
+}
+
 bool scheduler_why(struct scheduler *scheduler, const struct job *job,
                    struct wall now, struct arena *arena,
                    struct scheduler_reason **ret_reasons, size_t *ret_count,
@@ -93,6 +112,7 @@ bool scheduler_why(struct scheduler *scheduler, const struct job *job,
         entry = job->num;
     if (job->state != STATE_PENDING && order_has(scheduler->order, entry))
         why_order(&why, scheduler->order, entry, now);
+    why_fenced(scheduler, &why);
     group_why(scheduler, job, &why);
     why_holds(&why, job);
     if (job_is_rollback(job) && job->state == STATE_PENDING && !job->holds)

@@ -12,6 +12,7 @@ enum { FILES_MAX = 5000 };
 struct asking {
     struct store *store;
     struct survey *survey;
+    uint64_t fence_seq;
     const struct rollback_entry *entries;
     size_t entry_count;
     struct rollback_node *nodes; /* the answer being gathered */
@@ -81,11 +82,17 @@ static bool answer_primary(struct asking *asking, struct span id,
     return !found || node_add(asking, &job, err);
 }
 
+static bool waits_outside(const struct asking *asking, const struct job *job) {
+    return asking->fence_seq > 0 && job->admitted_seq > asking->fence_seq &&
+           (job->state == STATE_QUEUED || job->state == STATE_STAGED);
+}
+
 static bool add_num(struct asking *asking, uint64_t num, struct err *err) {
     CLEANUP(arena_clear) struct arena arena = ARENA_INIT;
     struct job job;
-    return store_job(asking->store, num, &arena, &job, err) &&
-           node_add(asking, &job, err);
+    if (!store_job(asking->store, num, &arena, &job, err))
+        return false;
+    return waits_outside(asking, &job) || node_add(asking, &job, err);
 }
 
 static bool add_dependents(struct asking *asking, struct span id,
@@ -353,6 +360,7 @@ bool survey_rollback(struct store *store, const struct job *rb,
     ret_survey->order.target = arena_span(&ret_survey->arena, rb->target);
     struct asking asking = {.store = store,
                             .survey = ret_survey,
+                            .fence_seq = limits->fence_seq,
                             .entries = entries,
                             .entry_count = entry_count};
     return read_primaries(store, rb, ret_survey, err) &&

@@ -18,6 +18,9 @@ struct survey {
 struct survey_limits {
     size_t sets_max;
     bool files; /* closure deps+files */
+    /* Of one under way: since this event nothing that depends on a member gets
+     * as far as P, so whoever came later waits. 0: there is no such fence. */
+    uint64_t fence_seq;
 };
 
 /* For an RB that was admitted: its primaries are its edges, ##rb-limit and

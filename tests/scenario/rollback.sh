@@ -102,6 +102,10 @@ abandoned_in_the_end() {
     says "rollback '$rb' has abandoned it and is not over" err
     ends 0 pointsman why behind
     says "$rb is not over" out
+    submit_set newcomer DC c newcomer '##dependencies' landed
+    await '"id":"newcomer".*"to":"S"'
+    ends 0 pointsman why newcomer
+    says "dependency landed is taken back by $rb, which is not over" out
     ends 100 pointsman cancel behind
     says "is abandoned by rollback '$rb'" err
     begin pointsman wait behind
@@ -111,6 +115,9 @@ abandoned_in_the_end() {
     over "$waiter" 125
     same 'exit code' "$(state_of behind .exit_code)" 125
     same 'state of running' "$(state_of running)" T
+    # It waited in the queue, and fails like any that comes later.
+    ends 1 pointsman wait newcomer
+    same 'reason of newcomer' "$(state_of newcomer .reason)" dep-rolled-back
     serve_end
 }
 scenario 'who waits for an abandoned set waits for the end of the rollback' \
