@@ -240,9 +240,10 @@ bool approval_entry_parse(struct span name, struct span *ret_csid) {
 /* ---- what the history keeps ---------------------------------------------- */
 
 static void add_word(struct text *out, const char *key, struct span value) {
-    if (value.len > 0)
-        text_addf(out, "%s%s=%.*s", out->len > 0 ? " " : "", key,
-                  (int)value.len, value.p);
+    if (value.len == 0)
+        return;
+    text_addf(out, "%s%s=", out->len > 0 ? " " : "", key);
+    text_addspan(out, value);
 }
 
 static void add_time(struct text *out, const char *key, struct wall wall) {

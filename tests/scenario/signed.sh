@@ -418,4 +418,36 @@ kept() {
 }
 scenario 'a signed file waits in prequeue/ for its set' kept
 
+# file OWNER NAME: `text` as a file of that account in prequeue/
+file() {
+    cp text "base/tmp/$2"
+    chown "$1" "base/tmp/$2"
+    mv "base/tmp/$2" "base/prequeue/$2"
+}
+
+owners() {
+    [ "$(id -u)" -eq 0 ] || skip 'only root can play two people'
+    with_signers
+    held C1 two
+    text uid:65534 C1
+    file 65533 approve_C1_other
+    file 65534 approve_C1_linked
+    ln base/prequeue/approve_C1_linked base/tmp/linked
+    within pointsman daemon all --until-idle
+    says 'unsigned' base/reject/approve_C1_other.why
+    says 'unsigned' base/reject/approve_C1_linked.why
+    same approvals "$(approvals_of C1)" 0
+    file 65534 approve_C1_good
+    file 65534 approve_C1_again
+    within pointsman daemon all --until-idle
+    same approvals "$(approvals_of C1)" 1
+    pointsman history --json C1 >history
+    says '"actor":"uid:65534"' history
+    in_one_place C1 Q
+    pointsman approve --sign-with bob --as bob@example.org C1
+    within pointsman daemon all --until-idle
+    in_one_place C1 D
+}
+scenario 'a file without a signature is the word of its owner alone' owners
+
 finish
