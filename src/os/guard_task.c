@@ -94,7 +94,8 @@ struct task *task_new(const struct guard_order *order, int output_fd,
     task->end.exit_code = -1;
     task->due = task->timeout_at = task->kill_at = MONO_NEVER;
     task->spill_at = task->courtesy_at = task->give_up_at = MONO_NEVER;
-    task->ask_at = task->sample_at = task->tell_at = MONO_NEVER;
+    task->ask_at = task->settle_at = task->sample_at = task->tell_at =
+        MONO_NEVER;
     return task;
 }
 
@@ -155,8 +156,8 @@ static bool pay(struct task *task, struct span bytes, struct mono now) {
     return task->read_at.ns > now.ns;
 }
 
-static enum task_pipe read_out(struct task *task, enum stamp_stream stream,
-                               char *buffer) {
+enum task_pipe task_read_out(struct task *task, enum stamp_stream stream,
+                             char *buffer) {
     int fd = task->out[stream].ours;
     for (int turn = 0; turn < READS_A_TURN; turn++) {
         ssize_t n = read(fd, buffer, TASK_READ_BYTES);
@@ -173,13 +174,6 @@ static enum task_pipe read_out(struct task *task, enum stamp_stream stream,
             break;
     }
     return TASK_PIPE_OPEN;
-}
-
-enum task_pipe task_read_out(struct task *task, enum stamp_stream stream,
-                             char *buffer) {
-    enum task_pipe pipe = read_out(task, stream, buffer);
-    capture_settle(&task->capture);
-    return pipe;
 }
 
 static void take_line(struct line_pipe *pipe) {

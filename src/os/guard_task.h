@@ -115,6 +115,7 @@ struct task {
     struct mono due, timeout_at, kill_at, spill_at, courtesy_at, give_up_at;
     struct mono ask_at;
     struct mono sample_at, tell_at;
+    struct mono settle_at;  /* stamps go to their file */
     bool sampled, told;     /* told: the client, that it runs */
     uint64_t cpu_before_us; /* of others in its leaf */
     size_t heap_place;

@@ -59,6 +59,7 @@ static void arm(struct watch *watch, struct task *task) {
     due = earlier(due, earlier(task->spill_at, task->courtesy_at));
     due = earlier(due, earlier(task->give_up_at, task->ask_at));
     due = earlier(due, earlier(task->sample_at, task->tell_at));
+    due = earlier(due, task->settle_at);
     if (task->paused)
         due = earlier(due, task->read_at);
     if (task->blind)
@@ -190,12 +191,21 @@ static void pause_out(struct watch *watch, struct task *task) {
     arm(watch, task);
 }
 
+/* The stamps of what is read until then are written together. */
+static void settle_later(struct watch *watch, struct task *task) {
+    if (!task->capture.stamped || task->settle_at.ns != MONO_NEVER.ns)
+        return;
+    task->settle_at = mono_add_ms(clock_mono(), WATCH_SETTLE_MS);
+    arm(watch, task);
+}
+
 /* Who is paused is read again when he has paid, or when he is dead. */
 static void read_out(struct watch *watch, struct task *task,
                      enum stamp_stream stream) {
     int *fd = &task->out[stream].ours;
     if (*fd < 0 || (task->paused && !task->exited))
         return;
+    settle_later(watch, task);
     if (task_read_out(task, stream, watch->buffer) == TASK_PIPE_ENDED)
         drop_fd(watch, fd);
     else if (!task->exited && task->read_at.ns > clock_mono().ns)
@@ -384,6 +394,8 @@ static void do_due(struct watch *watch, struct task *task) {
         resume(watch, task);
     if (passed(&task->tell_at, now) && !task->exited)
         tell_started(watch, task);
+    if (passed(&task->settle_at, now))
+        capture_settle(&task->capture);
     if (passed(&task->spill_at, now))
         spill(task);
     if (passed(&task->kill_at, now) && !task->exited) {

@@ -17,6 +17,7 @@
 
 enum {
     WATCH_SPILL_MS = 200,    /* slow output goes to its file */
+    WATCH_SETTLE_MS = 10,    /* stamps go to theirs */
     WATCH_COURTESY_MS = 100, /* for those who outlive the process */
     WATCH_GIVE_UP_MS = 2000,
     WATCH_ASK_MS = 2, /* whether a group is empty */
