@@ -79,7 +79,9 @@ int main(int argc, char **argv) {
     if (argc < 2 || pipe(ready) < 0)
         return 9;
     unsigned count = argc > 2 ? (unsigned)atoi(argv[2]) : 3;
-    for (unsigned left = plant(argv[1], count); left > 0; left--)
+    unsigned left = plant(argv[1], count);
+    close(ready[1]); /* who could not be born is not waited for */
+    for (; left > 0; left--)
         if (read(ready[0], &one, 1) != 1)
             return 9;
     if (write(PROGRESS_FD, "ready\n", 6) != 6)
