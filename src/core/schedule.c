@@ -205,13 +205,23 @@ static uint64_t first_assigned(const struct lane *lane) {
     return LIST_OF(lane->assigned.next, struct assigned, in_lane)->num;
 }
 
+/* What was assigned ahead does not run yet. */
+static unsigned running(const struct schedule *schedule) {
+    unsigned slots = schedule->limits.slots;
+    unsigned assigned = schedule_assigned_count(schedule);
+
+    if (schedule->lasting > slots)
+        return schedule->lasting;
+    return assigned < slots ? assigned : slots;
+}
+
 struct schedule_why schedule_why(const struct schedule *schedule,
                                  const struct schedule_job *job,
                                  struct wall now) {
     const struct lane *lane = map_get(&schedule->lanes, job->target);
     const struct lane *open = heap_first(&schedule->open);
     struct schedule_why why = {.slots = schedule->limits.slots,
-                               .busy = schedule_assigned_count(schedule)};
+                               .busy = running(schedule)};
 
     if (job->not_before.ns > now.ns) {
         why.reason = SCHEDULE_NOT_BEFORE;

@@ -472,6 +472,23 @@ static struct schedule_why why(uint64_t num) {
     return schedule_why(schedule, &job, now);
 }
 
+static void why_counts_what_runs_not_what_was_assigned_ahead(void **state) {
+    (void)state;
+    for (int i = 0; i < 300; i++)
+        run_once(0);
+    for (unsigned i = 0; i < 100; i++)
+        add(CLASS_DC, i, "");
+    for (unsigned i = 0; i < 50; i++)
+        assert_int_equal(pick(), i + 1);
+    schedule_lasting(schedule, 1);
+    schedule_lasting(schedule, 2);
+    assert_int_equal(why(60).reason, SCHEDULE_SLOT);
+    assert_int_equal(why(60).slots, 2);
+    assert_int_equal(why(60).busy, 2);
+    schedule_set_limits(schedule, &(struct schedule_limits){.slots = 1});
+    assert_int_equal(why(60).busy, 2);
+}
+
 static void why_names_slot_lane_time_and_turn(void **state) {
     (void)state;
     uint64_t c7 = add(CLASS_DC, 1, "main"), c8 = add(CLASS_DC, 2, "main"),
@@ -591,6 +608,7 @@ int main(void) {
         T(long_attempts_are_never_assigned_ahead),
         T(one_long_attempt_takes_the_trust_away),
         T(lasting_attempts_take_their_slot_out),
+        T(why_counts_what_runs_not_what_was_assigned_ahead),
         T(lasting_attempt_leaves_the_other_slot),
         T(newcomers_of_a_busy_target_do_not_overtake),
         T(why_names_slot_lane_time_and_turn),
