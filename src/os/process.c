@@ -17,34 +17,50 @@
 
 enum { STEP_MS = 2 };
 
-/* Field `number` (from 3) of /proc/PID/stat. 0: no such process. */
-static unsigned long long stat_field(pid_t pid, int number) {
-    char path[64], stat[1024];
+enum { STAT_BYTES = 1024 };
+
+/* /proc/PID/stat from field `number` (from 3) on. NULL: no such process. */
+static const char *stat_read(pid_t pid, int number, char stat[STAT_BYTES]) {
+    char path[64];
     snprintf(path, sizeof path, "/proc/%d/stat", (int)pid);
     int fd = open(path, O_RDONLY | O_CLOEXEC);
     if (fd < 0)
-        return 0;
-    ssize_t n = read(fd, stat, sizeof stat - 1);
+        return NULL;
+    ssize_t n = read(fd, stat, STAT_BYTES - 1);
     close(fd);
     if (n <= 0)
-        return 0;
+        return NULL;
     stat[n] = '\0';
     /* The second field is the name in parentheses and may hold anything. */
     const char *p = strrchr(stat, ')');
     if (p == NULL || p[1] != ' ')
-        return 0;
+        return NULL;
     p += 2;
     for (int field = 3; field < number; field++) {
         p = strchr(p, ' ');
         if (p == NULL)
-            return 0;
+            return NULL;
         p++;
     }
-    return strtoull(p, NULL, 10);
+    return p;
+}
+
+/* 0: no such process. */
+static unsigned long long stat_field(pid_t pid, int number) {
+    char stat[STAT_BYTES];
+    const char *p = stat_read(pid, number, stat);
+    return p != NULL ? strtoull(p, NULL, 10) : 0;
 }
 
 unsigned long long process_start(pid_t pid) {
     return stat_field(pid, 22);
+}
+
+bool process_lives(pid_t pid, unsigned long long start) {
+    char stat[STAT_BYTES];
+    const char *state = stat_read(pid, 3, stat);
+    return start != 0 && state != NULL && *state != 'Z' && *state != 'X' &&
+           process_start(pid) == start;
 }
 
 unsigned long long process_resident_kib(pid_t pid) {

@@ -10,6 +10,9 @@
 /* Start time in ticks since boot: with the pid, a process's identity.
  * 0: no such process. */
 unsigned long long process_start(pid_t pid);
+/* Is the process that started then still there, and more than a zombie nobody
+ * has waited for? */
+bool process_lives(pid_t pid, unsigned long long start);
 
 /* What it has in memory; 0: gone. */
 unsigned long long process_resident_kib(pid_t pid);

@@ -21,7 +21,7 @@
 /* How long after the note git may still have taken it. */
 #define NOTE_REACH_NS (60 * NS_PER_S)
 
-enum { LOCKS = 2, NOTE_BYTES = 16384 };
+enum { LOCK_BRANCH, LOCK_HEAD, LOCKS };
 
 /* What identifies a lock file: not the inode alone, which is soon used again.
  */
@@ -56,9 +56,9 @@ static void note_init(struct note *note, const struct git *git,
         text_addc(&name, *p == '/' ? '%' : *p);
     snprintf(note->path, sizeof note->path, "%s/move.%jx-%jx.%s", notes,
              (uintmax_t)st.st_dev, (uintmax_t)st.st_ino, text_string(&name));
-    snprintf(note->locks[0].path, PATH_MAX, "%s/refs/heads/%s.lock", git->dir,
-             branch);
-    snprintf(note->locks[1].path, PATH_MAX, "%s/HEAD.lock", git->dir);
+    snprintf(note->locks[LOCK_BRANCH].path, PATH_MAX, "%s/refs/heads/%s.lock",
+             git->dir, branch);
+    snprintf(note->locks[LOCK_HEAD].path, PATH_MAX, "%s/HEAD.lock", git->dir);
 }
 
 static void note_format(const struct note *note, struct text *out) {
@@ -119,8 +119,7 @@ static bool note_read(struct note *note) {
 
 /* Is the git of the note still at work? Its number may be another's by now. */
 static bool note_git_lives(const struct note *note) {
-    return note->pid > 0 && note->started != 0 &&
-           process_start(note->pid) == note->started;
+    return note->pid > 0 && process_lives(note->pid, note->started);
 }
 
 static bool lock_holds(const char *path, const char *to) {
@@ -147,6 +146,23 @@ static bool lock_is_ours(const struct note *note, const struct lock_mark *lock,
     return st->st_size == 0 && changed_ns >= note->at_ns - NS_PER_S / 10 &&
            changed_ns <= note->at_ns + NOTE_REACH_NS &&
            now_ns - changed_ns > EMPTY_LOCK_AGE_NS;
+}
+
+/* HEAD.lock is empty and tells nothing of itself. But where HEAD names the
+ * branch git takes it before the branch's own, and keeps both until it is done:
+ * while that one stands and is ours, so is this. */
+static bool head_went_with(const struct git *git, const char *branch,
+                           const struct stat *st) {
+    CLEANUP(text_clear) struct text path = TEXT_INIT;
+    CLEANUP(text_clear) struct text want = TEXT_INIT;
+    char head[PATH_MAX] = "";
+    text_addf(&path, "%s/HEAD", git->dir);
+    text_addf(&want, "ref: refs/heads/%s", branch);
+    CLEANUP(fd_close)
+    int fd = open(text_string(&path), O_RDONLY | O_CLOEXEC);
+    if (st->st_size != 0 || fd < 0 || read(fd, head, sizeof head - 1) <= 0)
+        return false;
+    return span_equal(span_trim(span_of(head)), text_span(&want));
 }
 
 /* Landings of other lanes take turns, for each branch has one note. */
@@ -184,6 +200,11 @@ static void turn_give(struct turn *turn) {
     fd_close(&turn->fd);
 }
 
+/* A lock file as recovery finds it. */
+struct standing {
+    bool exists, ours;
+};
+
 static bool unlock_stale(struct git *git, const char *notes, const char *branch,
                          struct err *err) {
     struct note note;
@@ -193,12 +214,24 @@ static bool unlock_stale(struct git *git, const char *notes, const char *branch,
     if (note_git_lives(&note))
         return err_set(err, ERR_TEMPORARY,
                        "a git of an earlier attempt still runs");
+    bool branch_ours = false;
+    struct standing standing[LOCKS] = {0};
     for (int i = 0; i < LOCKS; i++) {
         const struct lock_mark *lock = &note.locks[i];
         struct stat st;
-        if (lstat(lock->path, &st) != 0)
+        standing[i].exists = lstat(lock->path, &st) == 0;
+        standing[i].ours =
+            standing[i].exists && (lock_is_ours(&note, lock, &st) ||
+                                   (i == LOCK_HEAD && branch_ours &&
+                                    head_went_with(git, branch, &st)));
+        branch_ours = standing[LOCK_BRANCH].ours;
+    }
+    /* That of the branch last: it tells of the other. */
+    for (int i = LOCKS; i-- > 0;) {
+        const struct lock_mark *lock = &note.locks[i];
+        if (!standing[i].exists)
             continue;
-        if (!lock_is_ours(&note, lock, &st))
+        if (!standing[i].ours)
             return err_set(err, ERR_TEMPORARY, "'%s' is locked: '%s' exists",
                            branch, lock->path);
         printf("removing a lock that a dead git of ours left: %s\n",

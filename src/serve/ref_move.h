@@ -5,8 +5,8 @@
  * nobody could move the branch again. So a note is on the disk before: which
  * locks, and the commit that was to be written into them. A later landing
  * removes exactly those that are provably the dead git's: same file as noted,
- * or that very commit in it, or still empty long after. Any other lock is
- * somebody else's and is respected. */
+ * or that very commit in it, or taken before one that is, or still empty long
+ * after. Any other lock is somebody else's and is respected. */
 #ifndef POINTSMAN_SERVE_REF_MOVE_H
 #define POINTSMAN_SERVE_REF_MOVE_H
 
