@@ -190,6 +190,8 @@ static void restore_life(struct rebuild *rebuild, struct found_set *set) {
         job->since = rebuild->now;
         job->reason = SPAN("rebuilt");
         job->stale = true; /* the next start writes its log */
+        if (set->state == STATE_EXECUTING)
+            job->attempt++; /* the one whose begin the log has not */
     }
     job->tasks_done = job->state == STATE_DONE;
     job->uid = uid_of(job->actor);

@@ -304,6 +304,27 @@ static void where_log_and_directory_differ_the_directory_counts(void **state) {
     spool_end(&spool);
 }
 
+/* Its log did not come to say that its attempt had begun. */
+static void a_set_in_run_has_an_attempt(void **state) {
+    struct spool spool;
+    (void)state;
+    spool_begin(&spool);
+    spool_admit(&spool, "C1", "a");
+    const char *name = name_of(&spool, "C1");
+    spool_close(&spool);
+    lose_registry(&spool);
+    char from[4200], to[4200];
+    snprintf(from, sizeof(from), "%s/queue/%s", spool.path, name);
+    snprintf(to, sizeof(to), "%s/run/%s", spool.path, name);
+    assert_int_equal(rename(from, to), 0);
+    assert_int_equal(rebuild(&spool), 1);
+    spool_open(&spool);
+    assert_int_equal(spool_job(&spool, "C1").state, STATE_EXECUTING);
+    assert_int_equal(spool_job(&spool, "C1").attempt, 1);
+    spool_assert_projected(&spool);
+    spool_end(&spool);
+}
+
 static void a_set_of_which_only_the_log_is_left_keeps_its_id(void **state) {
     struct spool spool;
     char path[4200];
@@ -432,6 +453,7 @@ int main(int argc, char **argv) {
         cmocka_unit_test(the_old_registry_is_kept),
         cmocka_unit_test(the_rebuild_is_told_and_the_chain_holds),
         cmocka_unit_test(where_log_and_directory_differ_the_directory_counts),
+        cmocka_unit_test(a_set_in_run_has_an_attempt),
         cmocka_unit_test(a_set_of_which_only_the_log_is_left_keeps_its_id),
         cmocka_unit_test(junk_among_job_files_and_logs_is_told_not_believed),
         cmocka_unit_test(nothing_is_rebuilt_while_somebody_works),
