@@ -177,6 +177,7 @@ static void restore_life(struct rebuild *rebuild, struct found_set *set) {
     job->cause = SPAN("person");
     for (size_t i = 0; i < set->log.count; i++)
         follow_event(job, &set->log.events[i], &at);
+    set->logged = at;
     if (set->state != STATE_NONE)
         job->state = set->state;
     else
@@ -189,6 +190,7 @@ static void restore_life(struct rebuild *rebuild, struct found_set *set) {
                      job_state_word(at));
         job->since = rebuild->now;
         job->reason = SPAN("rebuilt");
+        job->detail = SPAN("");
         job->stale = true; /* the next start writes its log */
         if (set->state == STATE_EXECUTING)
             job->attempt++; /* the one whose begin the log has not */
@@ -240,6 +242,7 @@ static void put_in_order(struct rebuild *rebuild) {
     for (size_t i = 0; i < rebuild->count; i++) {
         rebuild->order[i]->num = rebuild->order[i]->record.job.num = i + 1;
         rebuild_mark(rebuild, rebuild->order[i]);
+        rebuild_take(rebuild, rebuild->order[i]);
     }
 }
 
@@ -290,22 +293,19 @@ static struct store_event *gather_events(struct rebuild *rebuild,
 static void add_missing_step(struct store_batch *batch,
                              const struct found_set *set) {
     const struct job *job = &set->record.job;
-    enum job_state at = STATE_NONE;
     if (!job->stale)
         return;
-    for (size_t i = 0; i < set->log.count; i++)
-        if (set->log.events[i].kind == EVENT_MOVE)
-            at = set->log.events[i].to;
     store_restore_event(batch,
                         &(struct store_event){.at = job->since,
                                               .kind = EVENT_MOVE,
                                               .num = set->num,
                                               .id = set->id,
-                                              .from = at,
+                                              .from = set->logged,
                                               .to = job->state,
                                               .attempt = job->attempt,
                                               .actor = SPAN("daemon:fsck"),
-                                              .reason = SPAN("rebuilt")});
+                                              .reason = job->reason,
+                                              .detail = job->detail});
 }
 
 static bool write_all(struct rebuild *rebuild, struct err *err) {

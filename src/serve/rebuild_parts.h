@@ -14,6 +14,8 @@ struct found_set {
     struct set_log log;
     bool has_log, has_file, archived;
     uint64_t num;
+    enum job_state logged; /* what its log ends with */
+    struct span taken_by;  /* the rollback that took it, as no log tells yet */
 };
 
 struct rebuild {
@@ -29,6 +31,9 @@ struct rebuild {
 /* Rollbacks, as logs tell of them (rebuild_rollback.c). Whose mark a set bears;
  * after the states of all sets are known. */
 void rebuild_mark(struct rebuild *rebuild, struct found_set *set);
+/* Lies it in abandon/ without a word in its log, the rollback under way on its
+ * target was about to say it. After the states of all sets are known. */
+void rebuild_take(struct rebuild *rebuild, struct found_set *set);
 /* The plans of those that are over, or were under way; after all else was
  * written. */
 bool rebuild_plans(struct rebuild *rebuild, struct err *err);

@@ -28,6 +28,21 @@ void rebuild_mark(struct rebuild *rebuild, struct found_set *set) {
             set->record.job.rolled_back_by = by;
 }
 
+void rebuild_take(struct rebuild *rebuild, struct found_set *set) {
+    struct job *job = &set->record.job;
+    if (job->state != STATE_ABANDONED || set->logged == STATE_ABANDONED)
+        return;
+    for (size_t i = 0; i < rebuild->count; i++) {
+        const struct job *rb = &rebuild->order[i]->record.job;
+        if (rb->job_class != CLASS_RB || rb->state != STATE_EXECUTING ||
+            !span_equal(rb->target, job->target))
+            continue;
+        set->taken_by = rb->id;
+        job->reason = SPAN("rollback");
+        job->detail = rb->id;
+    }
+}
+
 /* ---- plans --------------------------------------------------------------- */
 
 struct plan {
@@ -40,9 +55,9 @@ struct plan {
 /* Its part in the rollback: put out by it, or abandoned. */
 static bool find_part(const struct found_set *set, struct span rb,
                       struct rollback_entry *ret_entry) {
-    bool has_part = false;
+    bool has_part = set->taken_by.len > 0 && span_equal(set->taken_by, rb);
     struct span by, because;
-    *ret_entry = (struct rollback_entry){.num = set->num};
+    *ret_entry = (struct rollback_entry){.num = set->num, .was = set->logged};
     for (size_t i = 0; i < set->log.count; i++) {
         const struct store_event *event = &set->log.events[i];
         bool taken = event->kind == EVENT_MOVE &&

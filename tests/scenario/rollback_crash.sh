@@ -100,7 +100,7 @@ scenario 'the process that reverts killed alone: all is reverted once' \
 # Logs may not know yet that somebody let the rollback go.
 lose_registry() {
     rm base/ctrl/registry.db*
-    within pointsman fsck --rebuild
+    within pointsman fsck --rebuild || [ $? -eq 1 ] # a log may lag behind
     pointsman release undo 2>/dev/null || :
 }
 before_recovery=lose_registry

@@ -38,7 +38,7 @@ recover() {
     begin pointsman daemon all 2>>said
     within pointsman wait $everything || [ $? -eq 1 ]
     kill "$begun"
-    over "$begun" 0
+    wait "$begun" || [ $? -eq 143 ] # before it listened to signals
 }
 
 # ---- what must be true at the end --------------------------------------------
