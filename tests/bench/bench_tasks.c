@@ -66,6 +66,9 @@ static void on_ended(void *ctx, const struct guard_end *end) {
     if (end->result != GUARD_RAN || end->survivors)
         bench_die("task failed: %.*s", (int)end->error.len,
                   end->error.len > 0 ? end->error.p : "");
+    if (end->exit_code > 0)
+        bench_die("a task ended with %d: its tree was not grown whole",
+                  end->exit_code);
     bench->ended++;
     uv_stop(&bench->loop);
 }

@@ -30,13 +30,20 @@ static void close_all(void) {
     ready[1] = 0;
 }
 
+static pid_t born(void) {
+    pid_t pid = fork();
+    if (pid < 0)
+        perror("tree: cannot fork");
+    return pid;
+}
+
 /* Grandchildren in sessions of their own; whoever is between them goes or
  * stays. */
 static void grow(unsigned count, int goes, int apart) {
-    if (fork() != 0)
+    if (born() != 0)
         return;
     for (unsigned i = 0; i < count; i++)
-        if (fork() == 0) {
+        if (born() == 0) {
             if (apart)
                 setsid();
             stay();
