@@ -17,10 +17,20 @@
 
 enum { STEP_MS = 2 };
 
-enum { STAT_BYTES = 1024 };
+enum { STAT_BYTES = 1024, START_FIELD = 22 };
 
-/* /proc/PID/stat from field `number` (from 3) on. NULL: no such process. */
-static const char *stat_read(pid_t pid, int number, char stat[STAT_BYTES]) {
+/* From the field p stands on, the `count`th behind it. NULL: so many are not.
+ */
+static const char *fields_on(const char *p, int count) {
+    while (p != NULL && count-- > 0) {
+        p = strchr(p, ' ');
+        p = p != NULL ? p + 1 : NULL;
+    }
+    return p;
+}
+
+/* /proc/PID/stat from field 3 on. NULL: no such process. */
+static const char *stat_read(pid_t pid, char stat[STAT_BYTES]) {
     char path[64];
     snprintf(path, sizeof path, "/proc/%d/stat", (int)pid);
     int fd = open(path, O_RDONLY | O_CLOEXEC);
@@ -33,34 +43,28 @@ static const char *stat_read(pid_t pid, int number, char stat[STAT_BYTES]) {
     stat[n] = '\0';
     /* The second field is the name in parentheses and may hold anything. */
     const char *p = strrchr(stat, ')');
-    if (p == NULL || p[1] != ' ')
-        return NULL;
-    p += 2;
-    for (int field = 3; field < number; field++) {
-        p = strchr(p, ' ');
-        if (p == NULL)
-            return NULL;
-        p++;
-    }
-    return p;
+    return p != NULL && p[1] == ' ' ? p + 2 : NULL;
+}
+
+static unsigned long long number_at(const char *p) {
+    return p != NULL ? strtoull(p, NULL, 10) : 0;
 }
 
 /* 0: no such process. */
 static unsigned long long stat_field(pid_t pid, int number) {
     char stat[STAT_BYTES];
-    const char *p = stat_read(pid, number, stat);
-    return p != NULL ? strtoull(p, NULL, 10) : 0;
+    return number_at(fields_on(stat_read(pid, stat), number - 3));
 }
 
 unsigned long long process_start(pid_t pid) {
-    return stat_field(pid, 22);
+    return stat_field(pid, START_FIELD);
 }
 
 bool process_lives(pid_t pid, unsigned long long start) {
     char stat[STAT_BYTES];
-    const char *state = stat_read(pid, 3, stat);
+    const char *state = stat_read(pid, stat);
     return start != 0 && state != NULL && *state != 'Z' && *state != 'X' &&
-           process_start(pid) == start;
+           number_at(fields_on(state, START_FIELD - 3)) == start;
 }
 
 unsigned long long process_resident_kib(pid_t pid) {

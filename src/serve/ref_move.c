@@ -214,17 +214,15 @@ static bool unlock_stale(struct git *git, const char *notes, const char *branch,
     if (note_git_lives(&note))
         return err_set(err, ERR_TEMPORARY,
                        "a git of an earlier attempt still runs");
-    bool branch_ours = false;
     struct standing standing[LOCKS] = {0};
     for (int i = 0; i < LOCKS; i++) {
         const struct lock_mark *lock = &note.locks[i];
         struct stat st;
         standing[i].exists = lstat(lock->path, &st) == 0;
-        standing[i].ours =
-            standing[i].exists && (lock_is_ours(&note, lock, &st) ||
-                                   (i == LOCK_HEAD && branch_ours &&
-                                    head_went_with(git, branch, &st)));
-        branch_ours = standing[LOCK_BRANCH].ours;
+        standing[i].ours = standing[i].exists &&
+                           (lock_is_ours(&note, lock, &st) ||
+                            (i == LOCK_HEAD && standing[LOCK_BRANCH].ours &&
+                             head_went_with(git, branch, &st)));
     }
     /* That of the branch last: it tells of the other. */
     for (int i = LOCKS; i-- > 0;) {

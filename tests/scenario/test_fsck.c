@@ -285,20 +285,26 @@ static void the_rebuild_is_told_and_the_chain_holds(void **state) {
     spool_end(&spool);
 }
 
+/* C1 has moved from queue/ to `dir`, its log does not know, and the registry is
+ * lost and made anew. */
+static void rebuild_with_c1_in(struct spool *spool, const char *dir) {
+    spool_begin(spool);
+    spool_admit(spool, "C1", "a");
+    const char *name = name_of(spool, "C1");
+    spool_close(spool);
+    lose_registry(spool);
+    char from[4200], to[4200];
+    snprintf(from, sizeof(from), "%s/queue/%s", spool->path, name);
+    snprintf(to, sizeof(to), "%s/%s/%s", spool->path, dir, name);
+    assert_int_equal(rename(from, to), 0);
+    assert_int_equal(rebuild(spool), 1);
+    spool_open(spool);
+}
+
 static void where_log_and_directory_differ_the_directory_counts(void **state) {
     struct spool spool;
     (void)state;
-    spool_begin(&spool);
-    spool_admit(&spool, "C1", "a");
-    const char *name = name_of(&spool, "C1");
-    spool_close(&spool);
-    lose_registry(&spool);
-    char from[4200], to[4200];
-    snprintf(from, sizeof(from), "%s/queue/%s", spool.path, name);
-    snprintf(to, sizeof(to), "%s/staging/%s", spool.path, name);
-    assert_int_equal(rename(from, to), 0);
-    assert_int_equal(rebuild(&spool), 1);
-    spool_open(&spool);
+    rebuild_with_c1_in(&spool, "staging");
     assert_int_equal(spool_job(&spool, "C1").state, STATE_STAGED);
     spool_assert_projected(&spool);
     spool_end(&spool);
@@ -308,17 +314,7 @@ static void where_log_and_directory_differ_the_directory_counts(void **state) {
 static void a_set_in_run_has_an_attempt(void **state) {
     struct spool spool;
     (void)state;
-    spool_begin(&spool);
-    spool_admit(&spool, "C1", "a");
-    const char *name = name_of(&spool, "C1");
-    spool_close(&spool);
-    lose_registry(&spool);
-    char from[4200], to[4200];
-    snprintf(from, sizeof(from), "%s/queue/%s", spool.path, name);
-    snprintf(to, sizeof(to), "%s/run/%s", spool.path, name);
-    assert_int_equal(rename(from, to), 0);
-    assert_int_equal(rebuild(&spool), 1);
-    spool_open(&spool);
+    rebuild_with_c1_in(&spool, "run");
     assert_int_equal(spool_job(&spool, "C1").state, STATE_EXECUTING);
     assert_int_equal(spool_job(&spool, "C1").attempt, 1);
     spool_assert_projected(&spool);

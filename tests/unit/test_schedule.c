@@ -447,14 +447,19 @@ static void newcomers_of_a_busy_target_do_not_overtake(void **state) {
     }
 }
 
-static void lasting_attempts_take_their_slot_out(void **state) {
-    (void)state;
+/* Short ones have earned trust: of a hundred the first fifty are assigned. */
+static void assign_50_ahead(void) {
     for (int i = 0; i < 300; i++)
         run_once(0);
     for (unsigned i = 0; i < 100; i++)
         add(CLASS_DC, i, "");
     for (unsigned i = 0; i < 50; i++)
         assert_int_equal(pick(), i + 1);
+}
+
+static void lasting_attempts_take_their_slot_out(void **state) {
+    (void)state;
+    assign_50_ahead();
     assert_int_equal(schedule_excess(schedule), 0);
     schedule_lasting(schedule, 1);
     schedule_lasting(schedule, 1);
@@ -474,12 +479,7 @@ static struct schedule_why why(uint64_t num) {
 
 static void why_counts_what_runs_not_what_was_assigned_ahead(void **state) {
     (void)state;
-    for (int i = 0; i < 300; i++)
-        run_once(0);
-    for (unsigned i = 0; i < 100; i++)
-        add(CLASS_DC, i, "");
-    for (unsigned i = 0; i < 50; i++)
-        assert_int_equal(pick(), i + 1);
+    assign_50_ahead();
     schedule_lasting(schedule, 1);
     schedule_lasting(schedule, 2);
     assert_int_equal(why(60).reason, SCHEDULE_SLOT);
