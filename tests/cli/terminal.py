@@ -107,8 +107,11 @@ def bg_goes_on_without_the_terminal(terminal):
     terminal.type(CTRL_Z)
     terminal.expect("Stopped|Suspended")
     await_state(pid, "T")
+    terminal.expect("ready> ")
     terminal.type("bg\n")
     await_state(pid, "SR")
+    # The next line is echoed above the prompt when it comes first.
+    terminal.expect("ready> ")
     terminal.type("touch go; wait; cat went\n")
     terminal.expect("^went on$")
 

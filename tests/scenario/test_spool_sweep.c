@@ -146,6 +146,14 @@ static void name_undo(const struct name_op *op) {
         (void)linkat(stash, stash_name(op), op->dir, op->name, 0);
 }
 
+/* The inode's time is now; nothing else changes. */
+static void touch(const struct name_op *op) {
+    struct stat st;
+    if (fstatat(op->dir, op->name, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
+        S_ISREG(st.st_mode))
+        (void)fchmodat(op->dir, op->name, st.st_mode & 07777, 0);
+}
+
 /* From the last one back; nothing is undone that a later one rests on. */
 static void lose_names(void) {
     for (unsigned i = name_op_count; i-- > 0;) {
@@ -161,6 +169,11 @@ static void lose_names(void) {
         name_undo(op);
         op->inode = 0;
     }
+    /* Linking changed the times of what came back, which a power cut does not:
+     * what was made after it is not older. */
+    for (unsigned i = 0; i < name_op_count; i++)
+        if (name_ops[i].kind != NAME_GONE)
+            touch(&name_ops[i]);
 }
 
 /* Some reached the disk all the same. */
