@@ -3,7 +3,9 @@
 #include <stdalign.h>
 #include <stdlib.h>
 
-enum { BLOCK_BYTES = 4096, BLOCK_MOST = 64 * 1024 };
+/* Most arenas are small and short: their only block is of a size that malloc
+ * keeps at hand for each thread. */
+enum { BLOCK_FIRST = 1024 - 16, BLOCK_MOST = 64 * 1024, PIECE_MOST = 1024 };
 
 struct arena_block {
     struct arena_block *next;
@@ -33,14 +35,18 @@ void arena_clear(struct arena *arena) {
     *arena = ARENA_INIT;
 }
 
-/* A new first block, twice the size of the last up to a limit. */
-static void block_push(struct arena *arena) {
-    size_t bytes = BLOCK_BYTES - sizeof(struct arena_block);
+/* A new first block for a piece of that size, twice the size of the last up to
+ * a limit. */
+static void block_push(struct arena *arena, size_t piece) {
+    size_t bytes = BLOCK_FIRST - sizeof(struct arena_block);
     struct arena_block *block;
 
     if (arena->first != NULL)
-        bytes = arena->first->bytes < BLOCK_MOST / 2 ? 2 * arena->first->bytes
-                                                     : BLOCK_MOST;
+        bytes = 2 * arena->first->bytes;
+    while (bytes < piece)
+        bytes *= 2;
+    if (bytes > BLOCK_MOST)
+        bytes = BLOCK_MOST;
     block = block_new(bytes);
     block->next = arena->first;
     arena->first = block;
@@ -52,7 +58,7 @@ static void *alone(struct arena *arena, size_t bytes) {
     struct arena_block *block;
 
     if (arena->first == NULL)
-        block_push(arena);
+        block_push(arena, 0);
     block = block_new(bytes);
     block->next = arena->first->next;
     arena->first->next = block;
@@ -63,11 +69,11 @@ void *arena_alloc(struct arena *arena, size_t bytes) {
     const size_t step = alignof(max_align_t);
     void *p;
 
-    if (bytes > BLOCK_BYTES / 4)
+    if (bytes > PIECE_MOST)
         return alone(arena, bytes);
     bytes = (bytes + step - 1) / step * step;
     if (arena->first == NULL || bytes > arena->first->bytes - arena->used_bytes)
-        block_push(arena);
+        block_push(arena, bytes);
     p = arena->first->data + arena->used_bytes;
     arena->used_bytes += bytes;
     return p;

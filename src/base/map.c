@@ -3,7 +3,7 @@
 #include <stdlib.h>
 
 /* Entries stand in order of insertion in one array, where removed ones leave a
- * hole (key NULL) until the next rebuilding. Slots are an open-addressed table
+ * hole until the next rebuilding. Slots are an open-addressed table
  * of 32-bit numbers of entries, at most 3/4 full; a removal closes the gap by
  * moving later slots back, so that there are no tombstones. */
 struct map_slot {
@@ -11,12 +11,42 @@ struct map_slot {
     uint32_t entry; /* number + 1; 0: free */
 };
 
+/* A short key lies in the entry itself: most are numbers. */
+enum { KEY_INSIDE = 8, NO_KEY = -1 };
+
 struct map_entry {
-    char *key;
-    size_t key_bytes;
+    union {
+        char *out;
+        char in[KEY_INSIDE];
+    } key;
+    ssize_t key_bytes; /* NO_KEY: a hole */
     uint64_t hash;
     void *value;
 };
+
+static bool is_hole(const struct map_entry *entry) {
+    return entry->key_bytes == NO_KEY;
+}
+
+static struct span entry_key(const struct map_entry *entry) {
+    return span_make(entry->key_bytes > KEY_INSIDE ? entry->key.out
+                                                   : entry->key.in,
+                     (size_t)entry->key_bytes);
+}
+
+static void entry_set_key(struct map_entry *entry, struct span key) {
+    entry->key_bytes = (ssize_t)key.len;
+    if (key.len > KEY_INSIDE)
+        entry->key.out = mem_copy(key.p, key.len);
+    else if (key.len > 0)
+        memcpy(entry->key.in, key.p, key.len);
+}
+
+static void entry_clear(struct map_entry *entry) {
+    if (entry->key_bytes > KEY_INSIDE)
+        free(entry->key.out);
+    *entry = (struct map_entry){.key_bytes = NO_KEY};
+}
 
 static uint64_t hash_seed;
 
@@ -52,7 +82,7 @@ uint64_t bytes_hash(const void *bytes_at, size_t bytes) {
 
 void map_clear(struct map *map) {
     for (size_t i = 0; i < map->used; i++)
-        free(map->entries[i].key);
+        entry_clear(&map->entries[i]);
     free(map->entries);
     free(map->slots);
     *map = MAP_INIT;
@@ -64,6 +94,13 @@ size_t map_count(const struct map *map) {
 
 static uint32_t hash_tag(uint64_t hash) {
     return (uint32_t)(hash >> 32);
+}
+
+/* Of a number one comparison is enough. */
+static bool is_key(const struct map_entry *entry, struct span key) {
+    if (key.len == KEY_INSIDE && entry->key_bytes == KEY_INSIDE)
+        return memcmp(entry->key.in, key.p, KEY_INSIDE) == 0;
+    return span_equal(entry_key(entry), key);
 }
 
 /* The slot that holds `key`, or the free one where it belongs. */
@@ -79,7 +116,7 @@ static size_t slot_find(const struct map *map, struct span key, uint64_t hash) {
         if (slot->tag != hash_tag(hash))
             continue;
         entry = &map->entries[slot->entry - 1];
-        if (span_equal(span_make(entry->key, entry->key_bytes), key))
+        if (is_key(entry, key))
             return at;
     }
 }
@@ -103,7 +140,7 @@ static void map_rebuild(struct map *map) {
     size_t kept = 0, slots = map->slot_count;
 
     for (size_t i = 0; i < map->used; i++)
-        if (map->entries[i].key != NULL)
+        if (!is_hole(&map->entries[i]))
             map->entries[kept++] = map->entries[i];
     map->used = kept;
     if (slots == 0)
@@ -146,8 +183,9 @@ void *map_put(struct map *map, struct span key, void *value) {
         map_rebuild(map);
         at = slot_find(map, key, hash);
     }
-    map->entries[map->used++] =
-        (struct map_entry){mem_copy(key.p, key.len), key.len, hash, value};
+    struct map_entry *entry = &map->entries[map->used++];
+    *entry = (struct map_entry){.hash = hash, .value = value};
+    entry_set_key(entry, key);
     map->slots[at] = (struct map_slot){hash_tag(hash), (uint32_t)map->used};
     map->live++;
     return NULL;
@@ -183,8 +221,7 @@ void *map_remove(struct map *map, struct span key) {
     value = entry->value;
     gap_close(map, at);
     /* `key` may be the very bytes that map_next() handed out: last use. */
-    free(entry->key);
-    *entry = (struct map_entry){0};
+    entry_clear(entry);
     map->live--;
     return value;
 }
@@ -194,10 +231,10 @@ bool map_next(const struct map *map, size_t *cursor, struct span *ret_key,
     while (*cursor < map->used) {
         const struct map_entry *entry = &map->entries[(*cursor)++];
 
-        if (entry->key == NULL)
+        if (is_hole(entry))
             continue;
         if (ret_key != NULL)
-            *ret_key = span_make(entry->key, entry->key_bytes);
+            *ret_key = entry_key(entry);
         if (ret_value != NULL)
             *ret_value = entry->value;
         return true;

@@ -94,10 +94,10 @@ size_t schedule_window(const struct schedule *schedule);
 
 /* Wants to be fed: read the ready jobs beyond (rank, num) in their order, at
  * most *ret_limit of them, offer each, then say schedule_refilled with how many
- * there were. (num 0: from the beginning.) At start-up it wants that at once.
- * No other call between the two but schedule_offer; the rank is valid until
- * then. Ask until it is false. When the registry cannot be read, ask again
- * later. */
+ * there were. (num 0: from the beginning.) At start-up it wants that at once;
+ * of a long backlog some hundreds at a time. No other call between the two but
+ * schedule_offer; the rank is valid until then. Ask until it is false. When the
+ * registry cannot be read, ask again later. */
 bool schedule_needs_refill(struct schedule *schedule, struct wall now,
                            struct span *ret_after_rank, uint64_t *ret_after_num,
                            size_t *ret_limit);

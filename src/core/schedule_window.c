@@ -7,10 +7,11 @@
  * refill from the bound, from the fold, or (D9) from the head of its class. */
 
 enum {
-    LANE_KEEP = 64,  /* jobs of a target with lanes kept in the window */
-    FOLD_READ = 64,  /* rows read when such a target runs low */
-    PROBE_READ = 64, /* rows read per class in search of aged ones */
-    LOOK_MS = 50     /* between two looks beyond busy lanes */
+    LANE_KEEP = 64,   /* jobs of a target with lanes kept in the window */
+    FOLD_READ = 64,   /* rows read when such a target runs low */
+    PROBE_READ = 64,  /* rows read per class in search of aged ones */
+    BOUND_READ = 256, /* rows read beyond the bound in one go */
+    LOOK_MS = 50      /* between two looks beyond busy lanes */
 };
 
 /* ---- comparing ---------------------------------------------------------- */
@@ -380,6 +381,13 @@ static bool bound_is_low(struct schedule *schedule, struct wall now) {
     return look_further(schedule, now);
 }
 
+/* No more than a moment's work: who waits for the next start waits for it. */
+static size_t bound_read(const struct schedule *schedule) {
+    size_t room = schedule->limits.window_max - schedule->worst.count;
+
+    return room < BOUND_READ ? room : BOUND_READ;
+}
+
 static bool ask_for_lane(struct schedule *schedule) {
     while (!list_empty(&schedule->hungry)) {
         struct lane *lane =
@@ -440,8 +448,7 @@ bool schedule_needs_refill(struct schedule *schedule, struct wall now,
     window_tick(schedule, now);
     if (bound_is_low(schedule, now))
         ask(schedule, REFILL_BOUND, text_span(&schedule->bound.rank),
-            schedule->bound.num,
-            schedule->limits.window_max - schedule->worst.count);
+            schedule->bound.num, bound_read(schedule));
     else if (!ask_for_lane(schedule) && !ask_for_aged(schedule, now))
         return false;
     *ret_after_rank = text_span(&schedule->after);

@@ -310,6 +310,25 @@ static void window_stays_small_whatever_waits(void **state) {
     assert_true(rows_read <= 5000 + 64); /* each row about once */
 }
 
+/* Who waits for the next start would wait for all that is read. */
+static void long_backlog_is_read_in_bites(void **state) {
+    (void)state;
+    struct span rank;
+    uint64_t num;
+    size_t limit, bites = 0;
+    while (schedule_needs_refill(schedule, now, &rank, &num, &limit)) {
+        assert_in_range(limit, 1, 256);
+        for (size_t i = 0; i < limit; i++) {
+            struct row *row = row_add(CLASS_DC, (unsigned)row_count, "");
+            struct schedule_job job = job_of(row);
+            schedule_offer(schedule, &job, now);
+        }
+        schedule_refilled(schedule, limit);
+        bites++;
+    }
+    assert_true(bites > 1);
+}
+
 static void newcomers_beyond_the_bound_wait_in_the_registry(void **state) {
     (void)state;
     struct schedule_limits small = limits(1);
@@ -599,6 +618,7 @@ int main(void) {
         T(ageing_is_off_unless_asked_for),
         T(aged_jobs_beyond_the_window_are_found),
         T(window_stays_small_whatever_waits),
+        T(long_backlog_is_read_in_bites),
         T(newcomers_beyond_the_bound_wait_in_the_registry),
         T(refill_that_failed_is_asked_for_again),
         T(busy_target_does_not_crowd_out_commands),
