@@ -63,6 +63,9 @@ struct schedule_job {
  * being executed is not offered. */
 void schedule_offer(struct schedule *schedule, const struct schedule_job *job,
                     struct wall now);
+/* Many became ready at once and were not offered: what is here of ready jobs is
+ * forgotten, and read anew from the beginning. */
+void schedule_begin_anew(struct schedule *schedule);
 /* It is not pending any more, or held. Unknown nums are fine. */
 void schedule_forget(struct schedule *schedule, uint64_t num);
 

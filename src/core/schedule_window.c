@@ -292,6 +292,18 @@ void schedule_forget(struct schedule *schedule, uint64_t num) {
         entry_drop(schedule, entry);
 }
 
+void schedule_begin_anew(struct schedule *schedule) {
+    size_t at = 0;
+    void *value;
+
+    while (map_next(&schedule->lanes, &at, NULL, &value))
+        ((struct lane *)value)->folded = false;
+    while (heap_first(&schedule->worst) != NULL)
+        entry_drop(schedule, heap_first(&schedule->worst));
+    position_set(&schedule->bound, SPAN(""), 0);
+    schedule->more = true;
+}
+
 /* ---- time --------------------------------------------------------------- */
 
 void window_tick(struct schedule *schedule, struct wall now) {

@@ -7,12 +7,7 @@
 #include "base/log.h"
 #include "serve/scheduler_inner.h"
 
-enum {
-    AGAIN_AFTER_FAILURE_MS = 1000,
-    AHEAD_MAX = 256,
-    PAGE_RUNNING = 1000,
-    BACKED_OFF_MAX = 4096
-};
+enum { AGAIN_AFTER_FAILURE_MS = 1000, AHEAD_MAX = 256, PAGE_RUNNING = 1000 };
 
 /* ---- life --------------------------------------------------------------- */
 
@@ -69,7 +64,6 @@ struct scheduler *scheduler_new(struct store *store,
         schedule_new(&(struct schedule_limits){.slots = options->slots});
     scheduler->together = together_new();
     random_init(&scheduler->random, options->seed);
-    scheduler->backed_off_at = WALL_NEVER;
     list_init(&scheduler->waiting);
     list_init(&scheduler->attempts);
     list_init(&scheduler->ended);
@@ -210,33 +204,13 @@ static bool recover(struct scheduler *scheduler, struct err *err) {
     }
 }
 
-/* The registry gives ready jobs only; those that become so by time alone have
- * to be waited for. */
-static bool load_backed_off(struct scheduler *scheduler, struct err *err) {
-    struct arena arena = ARENA_INIT;
-    struct store_list list = {.states = STATE_BIT(STATE_PENDING),
-                              .with_not_before = true,
-                              .with_spec = true,
-                              .limit = BACKED_OFF_MAX};
-    struct job *jobs;
-    size_t count = 0;
-    bool ok = !(scheduler->options.parts & SCHEDULER_STARTS) ||
-              store_jobs(scheduler->store, &list, &arena, &jobs, &count, err);
-    for (size_t i = 0; ok && i < count; i++)
-        offer_job(scheduler, &jobs[i]);
-    if (ok && count == BACKED_OFF_MAX)
-        scheduler->backed_off_at = jobs[count - 1].not_before;
-    arena_clear(&arena);
-    return ok;
-}
-
 bool scheduler_start(struct scheduler *scheduler, struct wall now,
                      bool recover_running, struct err *err) {
     scheduler->now = now;
     if (!store_poll(scheduler->store, err))
         return false;
     store_listen(scheduler->store, scheduler_on_event, scheduler);
-    if (!scheduler_load(scheduler, err) || !load_backed_off(scheduler, err))
+    if (!scheduler_load(scheduler, err))
         return false;
     return !recover_running || recover(scheduler, err);
 }
@@ -352,6 +326,9 @@ static void on_committed(void *ctx, struct store_batch *batch, bool ok,
         case PLAN_RANK:
             stage_committed(scheduler, plan, ok);
             break;
+        case PLAN_DUE:
+            due_committed(scheduler, ok);
+            break;
         }
     }
     scheduler->plan_count = 0;
@@ -417,14 +394,10 @@ bool scheduler_turn(struct scheduler *scheduler, struct wall now,
         *ret_next = scheduler->again_at;
         return true;
     }
-    if (scheduler->backed_off_at.ns <= now.ns &&
-        !load_backed_off(scheduler, err))
-        return false;
     struct wall next = withdraw_excess(scheduler);
     if (!scheduler->in_flight)
         look(scheduler);
-    next = earlier(next,
-                   earlier(probes_next(scheduler), scheduler->backed_off_at));
+    next = earlier(next, probes_next(scheduler));
     if (scheduler->options.parts & SCHEDULER_STAGES) {
         next = earlier(next, order_next_time(scheduler->order));
         next = earlier(next,
@@ -433,6 +406,7 @@ bool scheduler_turn(struct scheduler *scheduler, struct wall now,
     }
     if (scheduler->options.parts & SCHEDULER_STARTS) {
         next = earlier(next, schedule_next_time(scheduler->schedule));
+        next = earlier(next, due_next(scheduler));
         next = earlier(next, arrays_next(scheduler));
         next = earlier(next, rollback_next(scheduler));
     }

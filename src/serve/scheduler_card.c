@@ -117,8 +117,10 @@ void cards_clear(struct scheduler *scheduler) {
 }
 
 void offer_job(struct scheduler *scheduler, const struct job *job) {
-    if (!(scheduler->options.parts & SCHEDULER_STARTS) || job->holds != 0 ||
-        !group_may_offer(scheduler, job->num))
+    if (!(scheduler->options.parts & SCHEDULER_STARTS))
+        return;
+    due_expect(scheduler, job->not_before);
+    if (job->holds != 0 || !group_may_offer(scheduler, job->num))
         return;
     struct schedule_job offer = {
         .num = job->num,

@@ -12,6 +12,9 @@
 #include "core/together.h"
 #include "serve/scheduler.h"
 
+/* Back-offs that one look takes up. */
+enum { DUE_MAX = 512 };
+
 /* A task of an array that executes. */
 struct array_task {
     struct span node; /* in the array's arena */
@@ -121,7 +124,8 @@ enum plan_kind {
     PLAN_BEGIN,  /* of an array */
     PLAN_OVER,   /* an array ends without an attempt that ends */
     PLAN_STAGE,  /* what the order proposed */
-    PLAN_RANK    /* the same: another rank */
+    PLAN_RANK,   /* the same: another rank */
+    PLAN_DUE     /* back-offs that are over */
 };
 
 /* What the batch under way is to bring about. */
@@ -171,7 +175,10 @@ struct scheduler {
     bool failed;
     struct wall again_at;     /* after a batch that failed */
     struct wall excess_since; /* more is assigned than will begin soon; 0: no */
-    struct wall backed_off_at; /* there are more to be loaded then */
+    struct wall due_at;    /* the next back-off is over, as far as is known */
+    uint64_t due[DUE_MAX]; /* of this look */
+    size_t due_count;
+    bool due_crowd; /* there are more than one look takes up */
     struct err store_err;
 };
 
@@ -255,6 +262,16 @@ struct retry_verdict group_verdict(const struct attempt *attempt,
 struct why;
 void group_why(struct scheduler *scheduler, const struct job *job,
                struct why *why);
+
+/* back-offs that are over (scheduler_due.c) */
+/* A job is not to start before that time (0: at once). */
+void due_expect(struct scheduler *scheduler, struct wall not_before);
+struct wall due_next(const struct scheduler *scheduler);
+/* Offers the first DUE_MAX of those whose time has come; they are in `due`. */
+void due_offer(struct scheduler *scheduler);
+/* Plans that those of them that were not picked are like all others. */
+void due_clear(struct scheduler *scheduler);
+void due_committed(struct scheduler *scheduler, bool ok);
 
 /* ends (scheduler_end.c) */
 /* Arrays that have nothing more to run, though no attempt of them ended. */

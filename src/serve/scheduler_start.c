@@ -301,7 +301,7 @@ static bool plan_one(struct scheduler *scheduler) {
     return true;
 }
 
-void plan_starts(struct scheduler *scheduler) {
+static void start_all(struct scheduler *scheduler) {
     refill(scheduler);
     while (schedule_room(scheduler->schedule) > 0) {
         size_t task;
@@ -318,6 +318,12 @@ void plan_starts(struct scheduler *scheduler) {
             return;
         refill(scheduler);
     }
+}
+
+void plan_starts(struct scheduler *scheduler) {
+    due_offer(scheduler);
+    start_all(scheduler);
+    due_clear(scheduler);
 }
 
 void withdraw_ahead(struct scheduler *scheduler, unsigned count) {

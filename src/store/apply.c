@@ -209,6 +209,8 @@ static bool apply_op(struct apply *apply, struct op *op, struct err *err) {
         return apply_ask_cancel(apply, op, err);
     case OP_PROJECTED:
         return apply_projected(apply, op, err);
+    case OP_DUE:
+        return apply_due(apply, op, err);
     case OP_NOTE:
         return apply_note(apply, op, err);
     case OP_RESTORE_EVENT:

@@ -353,6 +353,21 @@ bool apply_projected(struct apply *apply, struct op *op, struct err *err) {
     return true;
 }
 
+bool apply_due(struct apply *apply, struct op *op, struct err *err) {
+    struct row *row;
+    if (!apply_row(apply, op->num, &row, err))
+        return false;
+    if (!row)
+        return answer(op, STORE_UNKNOWN);
+    if (row->not_before.ns == 0)
+        return answer(op, STORE_SAME);
+    if (row->not_before.ns > op->who->now.ns)
+        return answer(op, STORE_CONFLICT);
+    row->not_before = (struct wall){0};
+    apply_dirty(apply, row, ROW_MARKS);
+    return true;
+}
+
 bool apply_prune(struct apply *apply, struct op *op, struct err *err) {
     struct row *row;
     bool changed;

@@ -291,6 +291,11 @@ unsigned store_projected(struct store_batch *batch, uint64_t num,
     return place(batch);
 }
 
+unsigned store_due(struct store_batch *batch, uint64_t num) {
+    batch_add(batch, OP_DUE, num);
+    return place(batch);
+}
+
 static struct store_event *copy_event(struct store_batch *batch,
                                       const struct store_event *event) {
     struct store_event *own = arena_alloc(&batch->arena, sizeof(*own));

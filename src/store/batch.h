@@ -21,6 +21,7 @@ enum op_kind {
     OP_PLAN,
     OP_ASK_CANCEL,
     OP_PROJECTED,
+    OP_DUE,
     OP_NOTE,
     OP_RESTORE_EVENT,
     OP_SET,

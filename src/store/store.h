@@ -154,6 +154,10 @@ unsigned store_splice(struct store_batch *batch, uint64_t num,
                       const struct span *precursors, size_t count);
 /* Inheritance (D10); no event. CONFLICT when the job is final. */
 unsigned store_rank(struct store_batch *batch, uint64_t num, struct span rank);
+/* The time it was not to start before has come: from now on it may start at
+ * once, and store_ready finds it in its order without sorting. SAME when it may
+ * already, CONFLICT when that time is yet to come. No event. */
+unsigned store_due(struct store_batch *batch, uint64_t num);
 /* SAME when it is (not) held so; CONFLICT when the job is final. The event's
  * detail is the word of the hold. */
 unsigned store_hold(struct store_batch *batch, uint64_t num, enum job_hold hold,
@@ -304,7 +308,8 @@ bool store_jobs(struct store *store, const struct store_list *list,
                 struct arena *arena, struct job **ret_jobs, size_t *ret_count,
                 struct err *err);
 /* Pending jobs that nothing holds, due at `now`, by (rank, num), beyond the
- * pair given (num 0 = from the beginning). Flat in the number waiting. */
+ * pair given (num 0 = from the beginning). Flat in the number waiting; but all
+ * whose time has come without a store_due are looked at each time. */
 bool store_ready(struct store *store, struct wall now, struct span after_rank,
                  uint64_t after_num, size_t limit, struct arena *arena,
                  struct job **ret_jobs, size_t *ret_count, struct err *err);

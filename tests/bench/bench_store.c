@@ -1,6 +1,7 @@
 /* What the registry costs: durable admissions and whole lives against a bare
  * SQLite loop with the same file settings, measured in the same run; how long
- * a look at the ready jobs takes with few and many waiting.
+ * a look at the ready jobs takes with few and many waiting, and after many have
+ * backed off.
  *
  *     bench_store [MOST_WAITING]        default 1000000 */
 #include <inttypes.h>
@@ -327,6 +328,38 @@ static void many_waiting(uint64_t most) {
     store_close(store);
 }
 
+/* ---- back-offs that are over -------------------------------------------- */
+
+/* Their time came long ago: at first nobody has told the registry so. */
+static void many_overdue(uint64_t count) {
+    CLEANUP(free_string) char *path = new_path();
+    struct store *store = registry(path);
+    fill(store, 0, 10000);
+    double none = median_look(store), overdue, cpu;
+    uint64_t from = 10000;
+    while (from < 10000 + count) {
+        struct store_batch *batch = batch_new(store);
+        for (int i = 0; i < 10000 && from < 10000 + count; i++)
+            add_admit(batch, ++from, 1000);
+        write_all(batch);
+    }
+    overdue = one_look(store);
+    cpu = cpu_us();
+    for (uint64_t num = 10001; num <= from;) {
+        struct store_batch *batch = batch_new(store);
+        for (int i = 0; i < 1000 && num <= from; i++)
+            store_due(batch, num++);
+        write_all(batch);
+    }
+    cpu = (cpu_us() - cpu) / (double)count;
+    double after = median_look(store);
+    printf("overdue    %8" PRIu64 " beside 10000: 16 jobs in %6.1f us, before "
+           "%.1f us (%.2f x); none %.1f us (%.2f x); %.1f us CPU to tell of "
+           "each\n",
+           count, after, overdue, after / overdue, none, after / none, cpu);
+    store_close(store);
+}
+
 int main(int argc, char **argv) {
     const char *where = getenv("TMPDIR");
     uint64_t most = 1000000;
@@ -345,6 +378,8 @@ int main(int argc, char **argv) {
     compare("life", 50000, 100, true);
     compare("life", 50000, 1000, true);
     many_waiting(most);
+    many_overdue(10000);
+    many_overdue(100000);
     struct text command = TEXT_INIT;
     text_addf(&command, "rm -rf '%s'", dir);
     int rc = system(text_string(&command));

@@ -557,6 +557,64 @@ static void no_statement_scans_a_table(void **state) {
     assert_true(explained > 30);
 }
 
+/* What the two statements of a look do, in steps of SQLite's machine. */
+static int look_steps(const char *path) {
+    sqlite3 *db;
+    int steps = 0;
+    assert_int_equal(sqlite3_open(path, &db), SQLITE_OK);
+    for (size_t i = 0; i < COUNT(statements); i++) {
+        sqlite3_stmt *stmt;
+        if (strncmp(statements[i].name, "READY", 5) != 0)
+            continue;
+        assert_int_equal(
+            sqlite3_prepare_v2(db, statements[i].sql, -1, &stmt, NULL),
+            SQLITE_OK);
+        sqlite3_bind_text(stmt, 1, "", 0, SQLITE_STATIC);
+        sqlite3_bind_int64(stmt, 2, 0);
+        sqlite3_bind_int64(stmt, 3, 16);
+        if (sqlite3_bind_parameter_count(stmt) == 4)
+            sqlite3_bind_int64(stmt, 4, INT64_MAX);
+        while (sqlite3_step(stmt) == SQLITE_ROW)
+            ;
+        steps += sqlite3_stmt_status(stmt, SQLITE_STMTSTATUS_VM_STEP, 0);
+        sqlite3_finalize(stmt);
+    }
+    sqlite3_close(db);
+    return steps;
+}
+
+static void admit_late(struct rig *rig, uint64_t from, uint64_t to) {
+    struct store_batch *batch = rig_batch(rig);
+    for (uint64_t i = from; i <= to; i++) {
+        char id[32];
+        snprintf(id, sizeof(id), "late%05d", (int)i);
+        struct job job = rig_command(id, id);
+        job.not_before = wall_from_s(500);
+        store_admit(batch, &job, NULL, 0, NULL, 0, NULL, 0);
+    }
+    assert_int_equal(rig_write(batch), STORE_DONE);
+}
+
+static void due_all(struct rig *rig, uint64_t from, uint64_t to) {
+    struct store_batch *batch = rig_batch(rig);
+    for (uint64_t num = from; num <= to; num++)
+        store_due(batch, num);
+    assert_int_equal(rig_write(batch), STORE_DONE);
+}
+
+/* A look costs what it returns, however many have backed off and are due. */
+static void back_offs_that_are_over_are_not_sorted_at_each_look(void **state) {
+    struct rig *rig = *state;
+    admit_late(rig, 1, 40);
+    due_all(rig, 1, 40);
+    int few = look_steps(rig->path);
+    admit_late(rig, 41, 5040);
+    due_all(rig, 41, 5040);
+    int many = look_steps(rig->path);
+    if (many > 2 * few)
+        fail_msg("16 of 5040 take %d steps, 16 of 40 take %d", many, few);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         RIG_SQLITE_TESTS(two_stores_hear_each_other_once_and_in_order),
@@ -576,6 +634,7 @@ int main(void) {
         cmocka_unit_test(the_owner_is_woken_when_a_batch_is_answered),
         RIG_SQLITE_TESTS(output_that_cannot_be_synced_fails_its_batch_alone),
         RIG_SQLITE_TESTS(a_backup_is_a_registry_of_its_own),
+        RIG_SQLITE_TESTS(back_offs_that_are_over_are_not_sorted_at_each_look),
         cmocka_unit_test(no_statement_scans_a_table),
         cmocka_unit_test(hands_in_the_file_are_noticed),
         RIG_SQLITE_TESTS(a_word_of_tomorrow_is_an_error_not_a_crash),

@@ -238,6 +238,38 @@ static void a_held_job_does_not_start(void **state) {
         "release j1 P P two said yes");
 }
 
+static void
+who_waited_for_a_time_is_like_others_once_it_has_come(void **state) {
+    struct rig *rig = *state;
+    struct job jobs[] = {rig_command("j1", "4.a"), rig_command("j2", "4.b"),
+                         rig_command("j3", "4.c")};
+    jobs[0].not_before = wall_from_s(5000);
+    jobs[1].not_before = wall_from_s(1000); /* it is later than that already */
+    for (size_t i = 0; i < COUNT(jobs); i++)
+        rig_admit(rig, &jobs[i]);
+    struct store_batch *batch = rig_batch(rig);
+    for (uint64_t num = 1; num <= 4; num++)
+        store_due(batch, num);
+    store_due(batch, 2);
+    assert_true(store_write(batch, NULL));
+    static const enum store_result expected[] = {
+        STORE_CONFLICT, STORE_DONE, STORE_SAME, STORE_UNKNOWN, STORE_SAME};
+    for (unsigned i = 0; i < COUNT(expected); i++)
+        assert_int_equal(store_batch_result(batch, i), expected[i]);
+    store_batch_free(batch);
+    rig_reopen(rig);
+    assert_int_equal(wall_s(rig_job(rig, 1).not_before), 5000);
+    assert_int_equal(rig_job(rig, 2).not_before.ns, 0);
+    assert_string_equal(rig_ready(rig, 2000), "j2 j3");
+    assert_string_equal(rig_ready(rig, 5000), "j1 j2 j3");
+    /* Even should the clock be set back: it has waited once. */
+    assert_string_equal(rig_ready(rig, 1), "j2 j3");
+    assert_string_equal(
+        rig_list(rig, (struct store_list){.with_not_before = true}), "j1");
+    assert_string_equal(rig_events(rig, 3), "");
+    assert_true(store_verify(rig->store, NULL));
+}
+
 static void a_final_job_is_not_held(void **state) {
     struct rig *rig = *state;
     struct job job = rig_command("j1", "4.a");
@@ -513,6 +545,7 @@ int main(void) {
         RIG_TESTS(a_step_from_another_state_is_a_conflict),
         RIG_TESTS(steps_count_ends_and_retry_forgets_them),
         RIG_TESTS(a_held_job_does_not_start),
+        RIG_TESTS(who_waited_for_a_time_is_like_others_once_it_has_come),
         RIG_TESTS(a_final_job_is_not_held),
         RIG_TESTS(cancel_is_asked_of_executing_jobs_only),
         RIG_TESTS(a_rollback_abandons_nobody_who_is_to_be_cancelled),

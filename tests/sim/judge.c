@@ -107,7 +107,32 @@ void judge_start(struct world *world, const struct process *process) {
         judge_lanes(world);
 }
 
+/* Whose time has come is running, or known to the registry as one that may
+ * start at once; but for a rollback that keeps all others from starting. */
+static void judge_overdue(struct world *world) {
+    CLEANUP(arena_clear) struct arena arena = ARENA_INIT;
+    struct store_list list = {.states = STATE_BIT(STATE_PENDING),
+                              .with_not_before = true,
+                              .limit = 1};
+    struct store_list going = {.states = STATE_BIT(STATE_EXECUTING)};
+    struct job *jobs;
+    size_t count;
+    if (!store_jobs(world->store, &list, &arena, &jobs, &count, NULL) ||
+        count == 0 || jobs[0].not_before.ns > world->now.ns)
+        return;
+    struct job first = jobs[0];
+    if (!store_jobs(world->store, &going, &arena, &jobs, &count, NULL))
+        return;
+    for (size_t i = 0; i < count; i++)
+        if (jobs[i].job_class == CLASS_RB)
+            return;
+    world_fail(world, "%.*s was due %" PRId64 " ms ago", (int)first.id.len,
+               first.id.p, wall_ms_since(world->now, first.not_before));
+}
+
 void judge_settled(struct world *world) {
+    judge_overdue(world);
+
     size_t live = 0;
     LIST_EACH (&world->processes, link) {
         const struct process *process = LIST_OF(link, struct process, link);

@@ -193,6 +193,31 @@ static void one_executing_since_before_the_start_holds_its_lane(void **state) {
     assert_int_equal(pick(), set);
 }
 
+static void what_became_ready_unseen_is_read_in_its_order(void **state) {
+    (void)state;
+    uint64_t seen = add(CLASS_DC, 50, ""), last = 0;
+    for (unsigned i = 0; i < 200; i++)
+        last = add(CLASS_DC, 100 + i, "main");
+    schedule_assigned(schedule, 9999, SPAN("main")); /* its lane is busy */
+    refill();
+    uint64_t first = row_add(CLASS_BF, 2, "")->num,
+             set = row_add(CLASS_BF, 1, "main")->num;
+    schedule_begin_anew(schedule);
+    assert_int_equal(pick(), first);
+    end(first);
+    assert_int_equal(pick(), seen);
+    end(seen);
+    assert_int_equal(pick(), 0);
+    end(9999);
+    assert_int_equal(pick(), set);
+    end(set);
+    for (uint64_t num = seen + 1; num <= last; num++) {
+        assert_int_equal(pick(), num);
+        end(num);
+    }
+    assert_int_equal(pick(), 0);
+}
+
 static void not_before_is_waited_for(void **state) {
     (void)state;
     struct row *row = row_add(CLASS_EM, 1, "");
@@ -610,6 +635,7 @@ int main(void) {
         T(one_lane_lets_one_set_of_a_target_in),
         T(more_lanes_let_more_in),
         T(one_executing_since_before_the_start_holds_its_lane),
+        T(what_became_ready_unseen_is_read_in_its_order),
         T(not_before_is_waited_for),
         T(forgotten_and_held_jobs_are_not_picked),
         T(new_rank_moves_a_job),
