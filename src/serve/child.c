@@ -12,6 +12,7 @@
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/text.h"
@@ -48,6 +49,21 @@ int stop_asked(struct stop *stop) {
     int signal;
     while ((signal = sigtimedwait(&set, NULL, &now)) > 0)
         stop_note(stop, signal);
+    return stop->signal;
+}
+
+int stop_wait(struct stop *stop, int64_t ms) {
+    sigset_t set = stop_signals();
+    struct timespec span = {ms / 1000, ms % 1000 * NS_PER_MS};
+    if (stop == NULL) {
+        nanosleep(&span, NULL);
+        return 0;
+    }
+    if (stop->signal == 0) {
+        int signal = sigtimedwait(&set, NULL, &span);
+        if (signal > 0)
+            stop_note(stop, signal);
+    }
     return stop->signal;
 }
 

@@ -23,6 +23,9 @@ struct stop {
 void stop_init(struct stop *stop);
 /* Did somebody ask us to stop? SIGTERM (also for INT), SIGHUP or 0. */
 int stop_asked(struct stop *stop);
+/* As stop_asked, after so long, or as soon as somebody asks. NULL: nobody
+ * does. */
+int stop_wait(struct stop *stop, int64_t ms);
 
 struct child {
     const char *const *argv; /* argv[0] is looked up in PATH */

@@ -22,6 +22,7 @@
 #define NOTE_REACH_NS (60 * NS_PER_S)
 
 enum { LOCK_BRANCH, LOCK_HEAD, LOCKS };
+enum { LOOK_MS = 50 }; /* between two looks at a lock */
 
 /* What identifies a lock file: not the inode alone, which is soon used again.
  */
@@ -137,15 +138,20 @@ static bool lock_is_marked(const struct lock_mark *lock,
            st->st_ino == lock->inode && stat_changed_ns(st) == lock->changed_ns;
 }
 
+/* Taken when git was at it, and nothing written into it yet. A file's clock
+ * runs in ticks and may be a little behind ours. */
+static bool lock_may_be_ours(const struct note *note, const struct stat *st) {
+    int64_t changed_ns = stat_changed_ns(st);
+    return st->st_size == 0 && changed_ns >= note->at_ns - NS_PER_S / 10 &&
+           changed_ns <= note->at_ns + NOTE_REACH_NS;
+}
+
 static bool lock_is_ours(const struct note *note, const struct lock_mark *lock,
                          const struct stat *st) {
-    int64_t changed_ns = stat_changed_ns(st), now_ns = clock_wall().ns;
     if (lock_is_marked(lock, st) || lock_holds(lock->path, note->to))
         return true;
-    /* A file's clock runs in ticks and may be a little behind ours. */
-    return st->st_size == 0 && changed_ns >= note->at_ns - NS_PER_S / 10 &&
-           changed_ns <= note->at_ns + NOTE_REACH_NS &&
-           now_ns - changed_ns > EMPTY_LOCK_AGE_NS;
+    return lock_may_be_ours(note, st) &&
+           clock_wall().ns - stat_changed_ns(st) > EMPTY_LOCK_AGE_NS;
 }
 
 /* HEAD.lock is empty and tells nothing of itself. But where HEAD names the
@@ -205,6 +211,39 @@ struct standing {
     bool exists, ours;
 };
 
+/* True: one of them will be known for ours, or as another's, when it is
+ * older. */
+static bool locks_look(const struct git *git, const char *branch,
+                       const struct note *note,
+                       struct standing ret_standing[LOCKS]) {
+    bool too_young = false;
+    for (int i = 0; i < LOCKS; i++) {
+        const struct lock_mark *lock = &note->locks[i];
+        struct standing *it = &ret_standing[i];
+        struct stat st;
+        it->exists = lstat(lock->path, &st) == 0;
+        it->ours =
+            it->exists && (lock_is_ours(note, lock, &st) ||
+                           (i == LOCK_HEAD && ret_standing[LOCK_BRANCH].ours &&
+                            head_went_with(git, branch, &st)));
+        too_young |= it->exists && !it->ours && lock_may_be_ours(note, &st);
+    }
+    return too_young;
+}
+
+/* A lock that its owner has yet to write into looks like a dead git's; a moment
+ * is cheaper than an attempt. */
+static void locks_await(const struct git *git, const char *branch,
+                        const struct note *note,
+                        struct standing ret_standing[LOCKS]) {
+    struct mono until =
+        mono_add_ms(clock_mono(), EMPTY_LOCK_AGE_NS / NS_PER_MS + LOOK_MS);
+    while (locks_look(git, branch, note, ret_standing) &&
+           clock_mono().ns < until.ns)
+        if (stop_wait(git->stop, LOOK_MS) != 0)
+            return;
+}
+
 static bool unlock_stale(struct git *git, const char *notes, const char *branch,
                          struct err *err) {
     struct note note;
@@ -214,16 +253,8 @@ static bool unlock_stale(struct git *git, const char *notes, const char *branch,
     if (note_git_lives(&note))
         return err_set(err, ERR_TEMPORARY,
                        "a git of an earlier attempt still runs");
-    struct standing standing[LOCKS] = {0};
-    for (int i = 0; i < LOCKS; i++) {
-        const struct lock_mark *lock = &note.locks[i];
-        struct stat st;
-        standing[i].exists = lstat(lock->path, &st) == 0;
-        standing[i].ours = standing[i].exists &&
-                           (lock_is_ours(&note, lock, &st) ||
-                            (i == LOCK_HEAD && standing[LOCK_BRANCH].ours &&
-                             head_went_with(git, branch, &st)));
-    }
+    struct standing standing[LOCKS];
+    locks_await(git, branch, &note, standing);
     /* That of the branch last: it tells of the other. */
     for (int i = LOCKS; i-- > 0;) {
         const struct lock_mark *lock = &note.locks[i];

@@ -336,10 +336,10 @@ static void term_before_the_branch_moves_takes_everything_back(void **state) {
 
 /* ---- locks -------------------------------------------------------------- */
 
-static void a_git_killed_alone_leaves_no_lock_for_ever(void **state) {
-    (void)state;
+/* Git has its locks and dies; so does the landing that waits for it, as if it
+ * had been before it could note which files they are. */
+static void kill_with_locks(void) {
     landing_begin();
-    /* It has its locks and dies; so does the landing that waits for it. */
     const char *path =
         fake_git("update-ref", "mkfifo $base/end.$$\n"
                                "head -n 3 >$base/lines\n"
@@ -355,16 +355,33 @@ static void a_git_killed_alone_leaves_no_lock_for_ever(void **state) {
     assert_string_equal(outcome.line, "");
     assert_string_equal(sh("cd target.git; ls HEAD.lock refs/heads/main.lock"),
                         "HEAD.lock\nrefs/heads/main.lock");
-    /* As if it had died before it could note which files they are. HEAD.lock
-     * holds nothing to tell whose it is; the other one does. */
     sh("sed -i '/^lock/d; /^pid/d' $(find . -name 'move.*.main')");
-    sh("touch target.git/HEAD.lock");
-    outcome = land(&(struct attempt){.set = &plain});
+}
+
+static void lands_in_spite_of_locks(void) {
+    struct outcome outcome = land(&(struct attempt){.set = &plain});
     assert_starts(&outcome, "done ");
     assert_says(&outcome, "removing a lock that a dead git of ours left");
     /* Its cat waits still for somebody to write. */
     sh("for end in end.*; do : <>$end; done; rm -f end.* lines");
     assert_landed(&outcome);
+}
+
+static void a_git_killed_alone_leaves_no_lock_for_ever(void **state) {
+    (void)state;
+    kill_with_locks();
+    /* HEAD.lock holds nothing to tell whose it is; the other one does. */
+    sh("touch target.git/HEAD.lock");
+    lands_in_spite_of_locks();
+}
+
+/* One at work would write into it within a moment, which is waited for: the
+ * attempt is not spent on it. */
+static void a_lock_nothing_was_written_into_is_waited_for(void **state) {
+    (void)state;
+    kill_with_locks();
+    sh(": >target.git/refs/heads/main.lock");
+    lands_in_spite_of_locks();
 }
 
 static void somebody_elses_lock_is_respected(void **state) {
@@ -510,6 +527,7 @@ int main(void) {
         cmocka_unit_test(term_after_the_branch_moved_changes_nothing),
         cmocka_unit_test(term_before_the_branch_moves_takes_everything_back),
         cmocka_unit_test(a_git_killed_alone_leaves_no_lock_for_ever),
+        cmocka_unit_test(a_lock_nothing_was_written_into_is_waited_for),
         cmocka_unit_test(somebody_elses_lock_is_respected),
         cmocka_unit_test(a_full_disk_is_temporary),
         cmocka_unit_test(a_full_file_system_is_temporary),
