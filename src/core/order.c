@@ -323,11 +323,33 @@ bool order_move(struct order *order, uint64_t num, enum job_state to,
     return true;
 }
 
+/* It lives on, but no longer in front of them: who was right behind it gets a
+ * record without it. */
+static void behind_splice(struct order *order, struct node *node) {
+    for (size_t i = 0; node->seq != 0 && i < node->use_count; i++) {
+        struct group *behind = group_behind(&node->uses[i]);
+
+        if (behind != NULL)
+            group_inherits(order, behind);
+    }
+    for (size_t i = 0; i <= node->alias_count; i++) {
+        LIST_EACH (&node_item(node, i)->edges, it) {
+            struct edge *edge = LIST_OF(it, struct edge, in_item);
+
+            if (!edge->waits)
+                continue;
+            edge->node->splice = true;
+            node_touch(order, edge->node);
+        }
+    }
+}
+
 bool order_forget(struct order *order, uint64_t num) {
     struct node *node = node_find(order, num);
 
     if (node == NULL)
         return false;
+    behind_splice(order, node);
     node_leave(order, node, node->state, node->since);
     return true;
 }
@@ -418,8 +440,8 @@ bool order_watches(const struct order *order, struct span id) {
     const struct item *item = item_find(order, id);
 
     /* Also when nobody depends on it at this moment: what is remembered must
-     * not grow old. */
-    return item != NULL && (item->asked || item->known);
+     * not grow old; and while it lives here, for its successors. */
+    return item != NULL && (item->node != NULL || item->asked || item->known);
 }
 
 /* ---- effects ------------------------------------------------------------ */

@@ -32,7 +32,9 @@
  *
  * Sets that land together (##group) are told as one entry: what they touch and
  * need outside of the group taken together, the ids of all but the first as
- * `aliases`. When one joins or leaves, the entry is forgotten and told anew.
+ * `aliases`; but no SUPERSEDES edges: these are told by order_outside of the
+ * set they lead to. When one joins or leaves, the entry is forgotten and told
+ * anew.
  *
  * The same calls in the same order give the same proposals, always. */
 #ifndef POINTSMAN_CORE_ORDER_H
@@ -127,7 +129,8 @@ void order_outside(struct order *order, const struct order_other *other);
  * handed out once. */
 bool order_next_unknown(struct order *order, struct span *ret_id);
 /* Is anything remembered about this id, so that order_outside must be told of
- * changes? (Somebody depends on it, directly or through successors.) */
+ * changes? (It lives here, or somebody depends on it, directly or through
+ * successors.) */
 bool order_watches(const struct order *order, struct span id);
 bool order_has(const struct order *order, uint64_t num);
 size_t order_count(const struct order *order);

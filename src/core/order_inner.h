@@ -251,6 +251,8 @@ void path_append(struct order *order, struct use *use); /* at the end */
 void path_remove(struct order *order, struct use *use, bool splice);
 /* As a group of its own in front of another; both are files. */
 void path_insert(struct order *order, struct use *use, struct group *before);
+/* Its members get a new record. */
+void group_inherits(struct order *order, struct group *group);
 struct group *group_before(const struct use *use); /* NULL: it is first */
 struct group *group_in_front(const struct group *group);
 struct group *group_last(const struct place *place);

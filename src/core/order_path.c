@@ -182,7 +182,7 @@ static void group_is_first_now(struct order *order, struct group *group) {
     }
 }
 
-static void group_inherits(struct order *order, struct group *group) {
+void group_inherits(struct order *order, struct group *group) {
     LIST_EACH (&group->uses, it) {
         struct node *node = LIST_OF(it, struct use, in_group)->node;
 

@@ -100,11 +100,13 @@ static bool is_inside(const struct whole *whole, size_t count, struct span id) {
     return false;
 }
 
+/* What a member supersedes is told by order_outside: its successor is the
+ * member, not the one that stands for all. */
 static void add_edges(struct whole *whole, const struct job_edge *edges,
                       size_t count, size_t members) {
     struct order_entry *entry = &whole->entry;
     for (size_t i = 0; i < count; i++) {
-        if (edges[i].kind == EDGE_GROUP ||
+        if (edges[i].kind == EDGE_GROUP || edges[i].kind == EDGE_SUPERSEDES ||
             is_inside(whole, members, edges[i].to))
             continue;
         if (entry->edge_count == whole->edge_cap) {

@@ -10,14 +10,15 @@ static unsigned line[MAX], line_count, places; /* L */
 void model_show(void) {
     for (unsigned i = 0; i < row_count; i++)
         print_message(
-            "# %s %c%s%s target '%s' touches %x deps %x%s hints %x "
-            "olds %x record %x key %s rank %s%s%s\n",
+            "# %s %c%s%s group %u:%u under s%u target '%s' touches %x deps "
+            "%x%s hints %x olds %x record %x key %s rank %s%s%s\n",
             rows[i].id, job_state_letter(rows[i].state),
             rows[i].holds != 0 ? " held" : "", rows[i].plain ? " plain" : "",
-            rows[i].target, rows[i].touched, rows[i].deps,
-            rows[i].dep_nobody ? "+nobody" : "", rows[i].hints, rows[i].olds,
-            rows[i].record, rows[i].key, rows[i].rank,
-            rows[i].placed ? "" : " unplaced", rows[i].doomed ? " doomed" : "");
+            rows[i].group, rows[i].want, rows[i].unit, rows[i].target,
+            rows[i].touched, rows[i].deps, rows[i].dep_nobody ? "+nobody" : "",
+            rows[i].hints, rows[i].olds, rows[i].record, rows[i].key,
+            rows[i].rank, rows[i].placed ? "" : " unplaced",
+            rows[i].doomed ? " doomed" : "");
     print_message("# L:");
     for (unsigned p = 0; p < line_count; p++)
         print_message(" s%u", line[p]);
@@ -51,6 +52,10 @@ bool share(unsigned i, unsigned k) {
     return false;
 }
 
+bool stands(unsigned i) {
+    return is_live(i) || (rows[i].group != 0 && members(rows[i].unit) != 0);
+}
+
 enum served { SERVED, WAITS, FAILED, ROLLED };
 
 /* D8, by walking; `chain` collects who lives in it. */
@@ -65,13 +70,13 @@ static enum served served(unsigned i, mask *chain) {
 
         at = (unsigned)__builtin_ctz(todo);
         todo &= todo - 1;
-        if (is_live(at) && !rows[at].doomed)
+        if (stands(at) && !rows[at].doomed)
             one = WAITS;
         else if (rows[at].state == STATE_DONE)
             one = rows[at].rolled_back ? ROLLED : SERVED;
         else
             one = FAILED;
-        if (is_live(at))
+        if (stands(at))
             *chain |= bit(at);
         if (at == i)
             own = one;
@@ -91,70 +96,238 @@ static enum served served(unsigned i, mask *chain) {
     return any_served ? SERVED : any_waits ? WAITS : own;
 }
 
-/* Whom i waits for because of a dependency. */
-static mask dep_waits(unsigned i) {
-    mask all = 0, chain;
+/* ---- groups ------------------------------------------------------------- */
+
+bool same_group(unsigned i, unsigned k) {
+    return rows[i].group != 0 && rows[i].group == rows[k].group &&
+           strcmp(rows[i].target, rows[k].target) == 0;
+}
+
+bool fails_with_group(unsigned i) {
+    if (rows[i].state == STATE_EXECUTING)
+        return false;
+    for (unsigned k = 0; k < row_count; k++)
+        if (same_group(i, k) && rows[k].ended_seq > rows[i].admitted_seq &&
+            rows[k].state != STATE_DONE)
+            return true;
+    return false;
+}
+
+bool is_incomplete(unsigned i) {
+    unsigned open = 0, want = 0;
 
     for (unsigned k = 0; k < row_count; k++)
-        if (rows[i].deps & bit(k) && rows[k].exists &&
-            served(k, &chain) == WAITS)
-            all |= chain;
+        if (same_group(i, k) && is_open(k)) {
+            open++;
+            want = rows[k].want > want ? rows[k].want : want;
+        }
+    return open < want;
+}
+
+/* When the first of its group came that still waits. */
+static struct wall first_came(unsigned i) {
+    for (unsigned k = 0; k < row_count; k++)
+        if (same_group(i, k) && is_open(k))
+            return rows[k].admitted;
+    return rows[i].admitted;
+}
+
+mask members(unsigned u) {
+    mask all = 0;
+
+    for (unsigned i = 0; i < row_count; i++)
+        if (is_live(i) && rows[i].unit == u)
+            all |= bit(i);
     return all;
 }
 
-bool has_unknown(unsigned i) {
-    for (unsigned k = 0; k < MAX; k++)
-        if (rows[i].deps & bit(k) && !rows[k].exists)
+void unit_form(unsigned i) {
+    unsigned first = MAX;
+
+    for (unsigned k = 0; k < row_count; k++) {
+        if (!same_group(i, k) || !is_open(k))
+            continue;
+        if (first == MAX)
+            first = k;
+        line_remove(rows[k].unit);
+        rows[k].unit = first;
+        rows[k].placed = rows[k].moved = rows[k].doomed = false;
+        rows[k].old_place = 0;
+        rows[k].wishes = true;
+    }
+}
+
+enum job_state unit_state(unsigned u) {
+    enum job_state least = STATE_NONE;
+    mask all = members(u);
+
+    for (unsigned i = 0; i < row_count; i++)
+        if (all & bit(i) && (least == STATE_NONE || rows[i].state < least))
+            least = rows[i].state;
+    return least;
+}
+
+const char *unit_key(unsigned u) {
+    const char *best = rows[u].key;
+    mask all = members(u);
+
+    for (unsigned i = 0; i < row_count; i++)
+        if (all & bit(i) && strcmp(rows[i].key, best) < 0)
+            best = rows[i].key;
+    return best;
+}
+
+bool unit_is_held(unsigned u) {
+    mask all = members(u);
+
+    for (unsigned i = 0; i < row_count; i++)
+        if (all & bit(i) &&
+            (rows[i].holds != 0 || (is_open(i) && is_incomplete(i))))
             return true;
-    return rows[i].dep_nobody;
+    return false;
+}
+
+static void doom_set(unsigned u, bool doomed) {
+    mask all = members(u);
+
+    for (unsigned i = 0; i < row_count; i++)
+        if (all & bit(i))
+            rows[i].doomed = doomed;
+}
+
+void doom_all(unsigned u) {
+    doom_set(u, true);
+}
+
+void undoom_all(unsigned u) {
+    doom_set(u, false);
+}
+
+mask units_of(mask some) {
+    mask all = 0;
+
+    for (unsigned k = 0; k < row_count; k++)
+        if (some & bit(k))
+            all |= stands(k) ? bit(rows[k].unit) : bit(k);
+    return all;
+}
+
+/* ---- units -------------------------------------------------------------- */
+
+static bool unit_waits(unsigned u) {
+    return unit_state(u) == STATE_QUEUED || unit_state(u) == STATE_STAGED;
+}
+
+static bool units_share(unsigned u, unsigned v) {
+    mask ours = members(u), theirs = u != v ? members(v) : 0;
+
+    for (unsigned i = 0; i < row_count; i++)
+        for (unsigned k = 0; k < row_count; k++)
+            if (ours & bit(i) && theirs & bit(k) && share(i, k))
+                return true;
+    return false;
+}
+
+/* What its members need from outside. */
+static mask unit_deps(unsigned u) {
+    mask all = 0, ours = members(u);
+
+    for (unsigned i = 0; i < row_count; i++)
+        if (ours & bit(i))
+            all |= rows[i].deps;
+    return rows[u].group != 0 ? all & ~ours : all;
+}
+
+static mask unit_hints(unsigned u) {
+    mask all = 0, ours = members(u);
+
+    for (unsigned i = 0; i < row_count; i++)
+        if (ours & bit(i))
+            all |= rows[i].hints;
+    return all & ~ours;
+}
+
+/* Whom u waits for because of a dependency. */
+static mask dep_waits(unsigned u) {
+    mask all = 0, chain, deps = unit_deps(u);
+
+    for (unsigned k = 0; k < row_count; k++)
+        if (deps & bit(k) && rows[k].exists && served(k, &chain) == WAITS)
+            all |= chain;
+    return units_of(all);
+}
+
+bool has_unknown(unsigned u) {
+    mask deps = unit_deps(u), ours = members(u);
+
+    for (unsigned k = 0; k < MAX; k++)
+        if (deps & bit(k) && !rows[k].exists)
+            return true;
+    for (unsigned i = 0; i < row_count; i++)
+        if (ours & bit(i) && rows[i].dep_nobody)
+            return true;
+    return false;
+}
+
+static unsigned group_cannot(unsigned i, struct wall now) {
+    unsigned why = fails_with_group(i) ? CANNOT_ALONE : 0;
+
+    if (is_open(i) && is_incomplete(i) &&
+        now.ns >= wall_add_ms(first_came(i), model_wait_ms).ns)
+        why |= CANNOT_WAIT;
+    return why;
 }
 
 unsigned cannot_run(unsigned i, struct wall now) {
-    unsigned why = 0;
-    mask chain;
+    unsigned why = group_cannot(i, now);
+    mask chain, deps = rows[i].deps & unit_deps(rows[i].unit);
+    bool unknown = rows[i].dep_nobody;
 
-    for (unsigned k = 0; k < row_count; k++) {
+    for (unsigned k = 0; k < MAX; k++) {
         enum served how;
-        if (!(rows[i].deps & bit(k)) || !rows[k].exists)
+        if (!(deps & bit(k)))
+            continue;
+        unknown = unknown || !rows[k].exists;
+        if (!rows[k].exists)
             continue;
         how = served(k, &chain);
         why |= how == FAILED   ? CANNOT_FAILED
                : how == ROLLED ? CANNOT_ROLLED
                                : 0;
     }
-    if (has_unknown(i) &&
-        now.ns >= wall_add_ms(rows[i].admitted, model_wait_ms).ns)
+    if (unknown &&
+        now.ns >= wall_add_ms(rows[rows[i].unit].admitted, model_wait_ms).ns)
         why |= CANNOT_UNKNOWN;
     return why;
 }
 
-/* Where i stands in L; -1: nowhere. */
-static int place_of(unsigned i) {
+/* Where u stands in L; -1: nowhere. */
+static int place_of(unsigned u) {
     for (unsigned p = 0; p < line_count; p++)
-        if (line[p] == i)
+        if (line[p] == u)
             return (int)p;
     return -1;
 }
 
-mask full_waits(unsigned i) {
-    int place = place_of(i);
-    mask all = dep_waits(i);
+mask full_waits(unsigned u) {
+    int place = place_of(u);
+    mask all = dep_waits(u), hints = unit_hints(u);
 
     for (int p = 0; p < place; p++) {
-        unsigned k = line[p];
-        if (is_live(k) && (share(i, k) || rows[i].hints & bit(k)))
-            all |= bit(k);
+        unsigned v = line[p];
+        if (members(v) != 0 && (units_share(u, v) || hints & members(v)))
+            all |= bit(v);
     }
     for (unsigned k = 0; k < row_count; k++)
-        if (rows[i].hints & bit(k) && rows[k].plain && is_live(k))
+        if (hints & bit(k) && rows[k].plain && is_live(k))
             all |= bit(k);
     return all;
 }
 
 /* ---- L ------------------------------------------------------------------ */
 
-void line_remove(unsigned i) {
-    int p = place_of(i);
+void line_remove(unsigned u) {
+    int p = place_of(u);
 
     if (p < 0)
         return;
@@ -163,50 +336,55 @@ void line_remove(unsigned i) {
     line_count--;
 }
 
-static mask behind(unsigned i) {
+static mask behind(unsigned u) {
     mask all = 0;
 
-    for (unsigned p = (unsigned)place_of(i) + 1; p < line_count; p++)
+    for (unsigned p = (unsigned)place_of(u) + 1; p < line_count; p++)
         all |= bit(line[p]);
     return all;
 }
 
-static unsigned standing(unsigned i) {
-    if (!is_waiting(i))
+static unsigned standing(unsigned u) {
+    if (!unit_waits(u))
         return 0;
-    return rows[i].state == STATE_STAGED || rows[i].moved ? 1 : 2;
+    return unit_state(u) == STATE_STAGED || rows[u].moved ? 1 : 2;
 }
 
-static bool stands_before(unsigned i, unsigned k) {
-    unsigned p = standing(i), q = standing(k);
-    int by_key = strcmp(rows[i].key, rows[k].key);
+static bool stands_before(unsigned u, unsigned v) {
+    unsigned p = standing(u), q = standing(v);
+    int by_key = strcmp(unit_key(u), unit_key(v));
 
     if (p != q)
         return p < q;
-    if (rows[i].old_place != rows[k].old_place)
-        return rows[i].old_place < rows[k].old_place;
-    return by_key != 0 ? by_key < 0 : i < k;
+    if (rows[u].old_place != rows[v].old_place)
+        return rows[u].old_place < rows[v].old_place;
+    return by_key != 0 ? by_key < 0 : u < v;
 }
 
-static mask wishes_of(unsigned i) {
-    return rows[i].hints | (rows[i].wishes ? rows[i].record : 0);
+static mask wishes_of(unsigned u) {
+    mask all = unit_hints(u), ours = rows[u].wishes ? members(u) : 0;
+
+    for (unsigned i = 0; i < row_count; i++)
+        if (ours & bit(i))
+            all |= rows[i].record & ~ours;
+    return units_of(all);
 }
 
-/* Is i in a ring of dependencies among those not placed, whose last in Q it
+/* Is u in a ring of dependencies among those not placed, whose last in Q it
  * is? */
-static bool closes_cycle(unsigned i) {
-    mask found = 0, todo = dep_waits(i);
+static bool closes_cycle(unsigned u) {
+    mask found = 0, todo = dep_waits(u);
 
     while (todo != 0) {
-        unsigned k = (unsigned)__builtin_ctz(todo);
+        unsigned v = (unsigned)__builtin_ctz(todo);
         todo &= todo - 1;
-        if (found & bit(k))
+        if (found & bit(v))
             continue;
-        found |= bit(k);
-        if (k == i)
+        found |= bit(v);
+        if (v == u)
             return true;
-        if (is_waiting(k) && !(rows[k].state == STATE_QUEUED && k > i))
-            todo |= dep_waits(k);
+        if (unit_waits(v) && !(unit_state(v) == STATE_QUEUED && v > u))
+            todo |= dep_waits(v);
     }
     return false;
 }
@@ -226,67 +404,83 @@ static int cycle_next(const struct order_effect **effects, size_t *count) {
     return -1;
 }
 
+/* Who depends on somebody not placed, or placed behind it, moves. */
+static mask line_move(mask todo) {
+    mask moved = 0, before;
+
+    do {
+        before = moved;
+        for (unsigned u = 0; u < row_count; u++)
+            if (members(u) != 0 && rows[u].placed && unit_waits(u) &&
+                dep_waits(u) & (todo | moved | behind(u) | bit(u)))
+                moved |= bit(u);
+    } while (moved != before);
+    for (unsigned u = 0; u < row_count; u++)
+        if (moved & bit(u)) {
+            line_remove(u);
+            rows[u].old_place = rows[u].place;
+            rows[u].placed = false;
+            rows[u].moved = true;
+        }
+    return moved;
+}
+
+/* The first that may be placed; one who would have to ignore a wish only when
+ * there is no other; -1: none. */
+static int line_first(mask todo) {
+    int best = -1, second = -1;
+
+    for (unsigned u = 0; u < row_count; u++) {
+        if (!(todo & bit(u)) || rows[u].doomed)
+            continue;
+        if (unit_waits(u) && dep_waits(u) & todo)
+            continue;
+        if (second < 0 || stands_before(u, (unsigned)second))
+            second = (int)u;
+        if (unit_waits(u) && wishes_of(u) & todo & ~bit(u))
+            continue;
+        if (best < 0 || stands_before(u, (unsigned)best))
+            best = (int)u;
+    }
+    return best < 0 ? second : best;
+}
+
+static void line_put(unsigned u) {
+    line[line_count++] = u;
+    rows[u].placed = true;
+    rows[u].place = ++places;
+    rows[u].wishes = rows[u].moved = false;
+}
+
 /* Places all that are not. When nothing can be placed any more, the next of
  * those that were proposed to fail for a cycle is taken out. */
 void line_update(const struct order_effect *effects, size_t count) {
-    mask todo = 0, moved = 0, before;
+    mask todo = 0;
 
-    for (unsigned i = 0; i < row_count; i++)
-        if (is_live(i) && !rows[i].plain && !rows[i].placed)
-            todo |= bit(i);
-    do { /* who depends on somebody not placed, or placed behind it, moves */
-        before = moved;
-        for (unsigned i = 0; i < row_count; i++)
-            if (rows[i].placed && is_waiting(i) &&
-                dep_waits(i) & (todo | moved | behind(i) | bit(i)))
-                moved |= bit(i);
-    } while (moved != before);
-    for (unsigned i = 0; i < row_count; i++)
-        if (moved & bit(i)) {
-            line_remove(i);
-            rows[i].old_place = rows[i].place;
-            rows[i].placed = false;
-            rows[i].moved = true;
-        }
-    todo |= moved;
-    for (;;) {
-        int best = -1, second = -1;
-        for (unsigned i = 0; i < row_count; i++) {
-            if (!(todo & bit(i)) || rows[i].doomed)
-                continue;
-            if (is_waiting(i) && dep_waits(i) & todo)
-                continue;
-            if (second < 0 || stands_before(i, (unsigned)second))
-                second = (int)i;
-            if (is_waiting(i) && wishes_of(i) & todo & ~bit(i))
-                continue;
-            if (best < 0 || stands_before(i, (unsigned)best))
-                best = (int)i;
-        }
-        if (best < 0)
-            best = second;
-        if (best < 0) {
-            int out = cycle_next(&effects, &count);
-            if (out < 0)
-                break;
-            if (out >= MAX)
-                return; /* the next scan will break it */
-            if (!(todo & bit((unsigned)out)) || !closes_cycle((unsigned)out))
-                BROKEN("%s is in no cycle", rows[out].id);
-            rows[out].doomed = true;
-            todo &= ~bit((unsigned)out);
+    for (unsigned u = 0; u < row_count; u++)
+        if (members(u) != 0 && !rows[u].plain && !rows[u].placed)
+            todo |= bit(u);
+    todo |= line_move(todo);
+    for (int best; todo != 0;) {
+        if ((best = line_first(todo)) >= 0) {
+            line_put((unsigned)best);
+            todo &= ~bit((unsigned)best);
             continue;
         }
-        line[line_count++] = (unsigned)best;
-        rows[best].placed = true;
-        rows[best].place = ++places;
-        rows[best].wishes = rows[best].moved = false;
+        best = cycle_next(&effects, &count);
+        if (best < 0)
+            break;
+        if (best >= MAX)
+            return; /* the next scan will break it */
+        if (!(todo & bit((unsigned)best)) || !closes_cycle((unsigned)best))
+            BROKEN("%s is in no cycle", rows[best].id);
+        doom_all((unsigned)best);
         todo &= ~bit((unsigned)best);
     }
-    for (unsigned i = 0; i < row_count; i++)
-        if (todo & bit(i))
+    for (unsigned u = 0; u < row_count; u++)
+        if (todo & bit(u))
             BROKEN("%s cannot be placed, and no cycle was proposed",
-                   rows[i].id);
+                   rows[u].id);
 }
 
 void line_clear(void) {

@@ -1,8 +1,8 @@
 /* The order (core/order.h) against a naive model, over thousands of random
  * histories (spec/change-queue.md §6.2, end): 3 to 25 sets and commands on six
  * paths, with failures, temporary ends, cancels, holds, late and unknown
- * dependencies, cycles, successors, plain commands, rollbacks after the fact,
- * lost proposals and restarts.
+ * dependencies, cycles, successors, plain commands, sets that land together,
+ * rollbacks after the fact, lost proposals and restarts.
  *
  * The model (sim/order_model.h) judges every proposal when it is committed (may
  * this job go?) and, whenever nothing is proposed any more, everything that was
@@ -10,7 +10,7 @@
  *
  * POINTSMAN_HISTORIES=N for more than the usual number, POINTSMAN_SEED=N to
  * begin elsewhere. */
-#include "sim/order_model.h"
+#include "sim/order_registry.h"
 
 #include "base/random.h"
 
@@ -18,14 +18,12 @@ enum { STEPS = 60, HISTORIES = 12000 };
 
 static const char *const targets[] = {"main", "main", "main", "site", ""};
 
-static struct wall now;
-static struct order *order;
 static struct arena arena;
 static struct random chance;
 static uint64_t digest;
 static struct {
     unsigned long proposals, lost, ready, failed, cycles, recomputed, spliced,
-        ranks, restarts, drained;
+        ranks, restarts, drained, landed_together, landed_rings, alone, late;
 } seen;
 
 static bool percent(unsigned p) {
@@ -36,150 +34,45 @@ static unsigned below(unsigned n) {
     return (unsigned)random_below(&chance, n);
 }
 
-/* ---- the registry -------------------------------------------------------- */
-
-static void tell_outside(unsigned i) {
-    struct span successors[MAX];
-    struct order_other other = {.id = span_of(rows[i].id),
-                                .state = rows[i].state,
-                                .rolled_back = rows[i].rolled_back,
-                                .since = now,
-                                .num = i + 1,
-                                .key = span_of(rows[i].key),
-                                .rank = span_of(rows[i].rank),
-                                .successors = successors};
-
-    for (unsigned k = 0; k < row_count; k++)
-        if (rows[k].exists && rows[k].olds & bit(i))
-            successors[other.successor_count++] = span_of(rows[k].id);
-    order_outside(order, &other);
-}
-
-static void answer(void) {
-    struct span id;
-
-    while (order_next_unknown(order, &id)) {
-        unsigned i = 0;
-        while (i < row_count && !(rows[i].exists && span_is(id, rows[i].id)))
-            i++;
-        if (i < row_count)
-            tell_outside(i);
-        else
-            order_outside(order,
-                          &(struct order_other){.id = id, .state = STATE_NONE});
-    }
-}
-
-static void step(unsigned i, enum job_state to) {
-    rows[i].state = to;
-    rows[i].doomed = false;
-    if (job_state_is_final(to)) {
-        line_remove(i);
-        rows[i].placed = false;
-    }
-    if (!rows[i].plain)
-        order_move(order, i + 1, to, now, false);
-    else if (order_watches(order, span_of(rows[i].id)))
-        tell_outside(i);
-}
-
-static void add_edges(unsigned i, struct job_edge *edges, size_t *count,
-                      enum edge_kind kind, mask to) {
-    static char names[MAX][16];
-
-    (void)i;
-    for (unsigned k = 0; k < MAX; k++)
-        if (to & bit(k)) {
-            snprintf(names[k], sizeof(names[k]), "s%u", k);
-            edges[(*count)++] =
-                (struct job_edge){.kind = kind, .to = span_of(names[k])};
-        }
-}
-
-static void admit(unsigned i, bool at_start) {
-    struct job_edge edges[4 * MAX + 1];
-    struct job_touch touches[PATHS];
-    struct row *row = &rows[i];
-    struct order_entry entry = {.num = i + 1,
-                                .id = span_of(row->id),
-                                .job_class = row->job_class,
-                                .state = row->state,
-                                .key = span_of(row->key),
-                                .rank = span_of(row->rank),
-                                .target = span_of(row->target),
-                                .holds = row->holds,
-                                .admitted = row->admitted,
-                                .since = now,
-                                .edges = edges,
-                                .touches = touches};
-
-    if (row->plain) {
-        if (order_watches(order, span_of(row->id)))
-            tell_outside(i);
-        return;
-    }
-    add_edges(i, edges, &entry.edge_count, EDGE_DEPENDENCY, row->deps);
-    add_edges(i, edges, &entry.edge_count, EDGE_HINT, row->hints);
-    add_edges(i, edges, &entry.edge_count, EDGE_SUPERSEDES, row->olds);
-    if (at_start)
-        add_edges(i, edges, &entry.edge_count, EDGE_PRECURSOR, row->record);
-    if (row->dep_nobody)
-        edges[entry.edge_count++] =
-            (struct job_edge){.kind = EDGE_DEPENDENCY, .to = SPAN("nobody")};
-    for (unsigned p = 0; p < PATHS; p++)
-        if (row->touched >> p & 1)
-            touches[entry.touch_count++] =
-                (struct job_touch){.path = span_of(model_paths[p])};
-    order_admit(order, &entry);
-}
-
-static void restart(void) {
-    struct order_limits limits = {.wait_for_dep_ms = model_wait_ms};
-
-    order_free(order);
-    order = order_new(&limits);
-    line_clear();
-    for (unsigned i = 0; i < row_count; i++) {
-        rows[i].placed = rows[i].doomed = rows[i].moved = false;
-        rows[i].old_place = 0;
-        rows[i].wishes = true;
-        if (is_live(i) && !rows[i].plain)
-            admit(i, true);
-        if (rows[i].plain) /* nobody may be left to give it back */
-            memcpy(rows[i].rank, rows[i].key, sizeof(rows[i].rank));
-    }
-    seen.restarts++;
-}
-
 /* ---- judging proposals --------------------------------------------------- */
 
-static void judge_ready(unsigned i) {
-    mask waits = full_waits(i);
+/* Sets that do not land with it, on the same path. */
+static void judge_neighbours(unsigned i, mask together, unsigned states) {
+    for (unsigned k = 0; k < row_count; k++)
+        if (!(together & bit(k)) && share(i, k) && is_live(k) &&
+            states & STATE_BIT(rows[k].state) && !fails_with_group(k))
+            BROKEN("%s and %s may run at once", rows[i].id, rows[k].id);
+}
 
+static void judge_ready(unsigned i) {
+    unsigned u = rows[i].unit;
+    mask waits = full_waits(u);
+
+    if (fails_with_group(i))
+        return; /* another was cancelled meanwhile: it cannot land any more */
     if (rows[i].holds != 0)
         BROKEN("%s is held and was made ready", rows[i].id);
     if (waits != 0)
         BROKEN("%s was made ready before %s", rows[i].id,
                rows[__builtin_ctz(waits)].id);
-    if (cannot_run(i, now) != 0 || has_unknown(i))
+    /* Whether its group has come was judged when it was proposed. */
+    if ((cannot_run(i, registry.now) & ~(unsigned)CANNOT_WAIT) != 0 ||
+        has_unknown(u))
         BROKEN("%s was made ready without its dependency", rows[i].id);
-    for (unsigned k = 0; k < row_count; k++)
-        if (k != i && share(i, k) &&
-            (rows[k].state == STATE_PENDING ||
-             rows[k].state == STATE_EXECUTING))
-            BROKEN("%s and %s may run at once", rows[i].id, rows[k].id);
+    judge_neighbours(i, members(u),
+                     STATE_BIT(STATE_PENDING) | STATE_BIT(STATE_EXECUTING));
 }
 
 static void judge_failure(unsigned i, struct span reason) {
-    unsigned why = cannot_run(i, now);
-    bool right = span_is(reason, "dep-failed")        ? why & CANNOT_FAILED
-                 : span_is(reason, "dep-rolled-back") ? why & CANNOT_ROLLED
-                 : span_is(reason, "dep-unknown")     ? why & CANNOT_UNKNOWN
-                                                      : false;
+    unsigned why = cannot_run(i, registry.now);
+    bool right = span_is(reason, "dep-failed")         ? why & CANNOT_FAILED
+                 : span_is(reason, "dep-rolled-back")  ? why & CANNOT_ROLLED
+                 : span_is(reason, "dep-unknown")      ? why & CANNOT_UNKNOWN
+                 : span_is(reason, "group-failed")     ? why & CANNOT_ALONE
+                 : span_is(reason, "group-incomplete") ? why & CANNOT_WAIT
+                                                       : false;
 
-    if (span_is(reason, "dep-cycle"))
-        return; /* judged when it was proposed */
-    if (rows[i].holds != 0 || !right)
+    if (!right)
         BROKEN("%s was failed: %.*s", rows[i].id, (int)reason.len, reason.p);
 }
 
@@ -199,84 +92,213 @@ static mask ids_mask(const struct span *ids, size_t count) {
     return all;
 }
 
-static void digest_add(const struct order_effect *effect) {
-    digest = (digest ^ effect->num ^ (uint64_t)effect->kind << 8 ^
-              effect->precursor_count << 16) *
-             UINT64_C(0x100000001b3);
+/* ---- what is proposed becomes a deed for each row ------------------------ */
+
+/* One row's part of a proposal; committed while it is in `from`. */
+struct deed {
+    unsigned i;
+    enum order_effect_kind kind;
+    enum job_state from;
+    struct span reason, rank;
+    mask record;
+    const struct order_effect *effect; /* NULL: of the groups */
+};
+
+static struct deed deeds[20 * MAX];
+static size_t deed_count;
+
+static struct deed *deed_add(unsigned i, enum order_effect_kind kind,
+                             struct span reason) {
+    assert_true(deed_count < COUNT(deeds));
+    deeds[deed_count] = (struct deed){
+        .i = i, .kind = kind, .from = rows[i].state, .reason = reason};
+    return &deeds[deed_count++];
 }
 
-static void commit(const struct order_effect *effect) {
-    unsigned i = (unsigned)effect->num - 1;
-    struct row *row = &rows[i];
+static void deed_of_effect(unsigned i, enum order_effect_kind kind,
+                           const struct order_effect *effect) {
+    struct deed *deed = deed_add(i, kind, effect->reason);
 
-    switch (effect->kind) {
+    deed->effect = effect;
+    deed->rank = effect->rank;
+    if (kind == ORDER_STAGE || kind == ORDER_SPLICE)
+        deed->record = ids_mask(effect->precursors, effect->precursor_count);
+}
+
+/* Who needs what cannot be had fails for that, the others with it later; a
+ * cycle is everybody's. */
+static void plan_failure(const struct order_effect *effect, mask all) {
+    unsigned u = (unsigned)effect->num - 1;
+    uint64_t whose =
+        effect->about.len > 0 && rows[u].group != 0
+            ? together_who_needs(registry.together, effect->num, effect->about)
+            : 0;
+
+    if (unit_is_held(u) && !span_is(effect->reason, "dep-cycle"))
+        BROKEN("%s is held and fails", rows[u].id);
+    for (unsigned i = 0; i < row_count; i++) {
+        if (!(all & bit(i)) || (whose != 0 && whose != i + 1))
+            continue;
+        if (!span_is(effect->reason, "dep-cycle")) /* judged already */
+            judge_failure(i, effect->reason);
+        deed_of_effect(i, ORDER_FAIL, effect);
+        if (rows[u].group != 0 &&
+            !job_step_is_legal(rows[i].state, STATE_FAILED, effect->reason))
+            deeds[deed_count - 1].reason = SPAN("group-failed");
+    }
+}
+
+/* The kind of a member's part: one that was staged before the others came
+ * stays where it is. */
+static enum order_effect_kind own_kind(const struct order_effect *effect,
+                                       unsigned i) {
+    return effect->kind == ORDER_STAGE && rows[i].state == STATE_STAGED
+               ? ORDER_SPLICE
+               : effect->kind;
+}
+
+static void plan_effect(const struct order_effect *effect) {
+    unsigned u = (unsigned)effect->num - 1;
+    mask all =
+        rows[u].group != 0 && registry_entry(u) == u ? members(u) : bit(u);
+
+    if (effect->kind == ORDER_FAIL) {
+        plan_failure(effect, all);
+        return;
+    }
+    if ((effect->kind == ORDER_READY || effect->kind == ORDER_STAGE) &&
+        unit_is_held(u))
+        BROKEN("%s is held, or its group has not come", rows[u].id);
+    for (unsigned i = 0; i < row_count; i++)
+        if (all & bit(i) &&
+            !(effect->kind == ORDER_RECOMPUTE && rows[i].state != STATE_STAGED))
+            deed_of_effect(i, own_kind(effect, i), effect);
+}
+
+static void plan_groups(void) {
+    struct together_fail *fails;
+    size_t count = together_scan(registry.together, registry.now, model_wait_ms,
+                                 &arena, &fails);
+
+    for (size_t f = 0; f < count; f++) {
+        struct span reason = span_of(fails[f].reason);
+        unsigned i = (unsigned)fails[f].num - 1;
+
+        judge_failure(i, reason);
+        deed_add(i, ORDER_FAIL, reason);
+        seen.alone += span_is(reason, "group-failed");
+        seen.late += span_is(reason, "group-incomplete");
+    }
+}
+
+/* ---- committing ---------------------------------------------------------- */
+
+static void commit(const struct deed *deed) {
+    struct row *row = &rows[deed->i];
+
+    switch (deed->kind) {
     case ORDER_RANK:
-        snprintf(row->rank, sizeof(row->rank), "%.*s", (int)effect->rank.len,
-                 effect->rank.p);
+        snprintf(row->rank, sizeof(row->rank), "%.*s", (int)deed->rank.len,
+                 deed->rank.p);
         seen.ranks++;
         return;
     case ORDER_SPLICE:
-        row->record = ids_mask(effect->precursors, effect->precursor_count);
+        row->record = deed->record;
         seen.spliced++;
         return;
     case ORDER_STAGE:
         if (row->holds != 0)
             BROKEN("%s is held and was staged", row->id);
-        row->record = ids_mask(effect->precursors, effect->precursor_count);
-        step(i, STATE_STAGED);
+        row->record = deed->record;
+        registry_step(deed->i, STATE_STAGED);
         return;
     case ORDER_READY:
-        judge_ready(i);
+        judge_ready(deed->i);
         seen.ready++;
-        step(i, STATE_PENDING);
+        registry_step(deed->i, STATE_PENDING);
         return;
     case ORDER_RECOMPUTE:
         seen.recomputed++;
-        step(i, STATE_QUEUED);
+        registry_step(deed->i, STATE_QUEUED);
         return;
     case ORDER_FAIL:
-        if (!job_step_is_legal(row->state, STATE_FAILED, effect->reason))
+        if (!job_step_is_legal(row->state, STATE_FAILED, deed->reason))
             BROKEN("%s cannot fail from %c", row->id,
                    job_state_letter(row->state));
-        judge_failure(i, effect->reason);
         seen.failed++;
-        step(i, STATE_FAILED);
+        registry_step(deed->i, STATE_FAILED);
         return;
     case ORDER_TO_PENDING_RB:
         BROKEN("no rollbacks here");
     }
 }
 
-/* Between proposal and commit another process cancelled it. */
-static bool is_cancelled(const struct order_effect *effect) {
-    unsigned i = (unsigned)effect->num - 1;
+/* Between proposal and commit another process cancelled one of those it is
+ * about: the others go on, as in one transaction. */
+static void cancel_first(size_t from, size_t to) {
+    const struct deed *deed = &deeds[from + below((unsigned)(to - from))];
 
-    if (rows[i].plain || effect->kind == ORDER_RANK || !percent(2))
-        return false;
-    step(i, STATE_TERMINATED);
+    if (rows[deed->i].plain || deed->kind == ORDER_RANK || !percent(2) ||
+        rows[deed->i].state != deed->from)
+        return;
+    registry_step(deed->i, STATE_TERMINATED);
     seen.lost++;
-    return true;
 }
 
 /* The disk was full: nothing of it, nor of what follows, was committed. */
-static void lose_rest(const struct order_effect *effects, size_t count) {
-    for (size_t e = 0; e < count; e++) {
-        rows[effects[e].num - 1].doomed = false;
+static void lose_rest(size_t from) {
+    const struct order_effect *last = NULL;
+
+    for (size_t d = from; d < deed_count; d++) {
+        const struct order_effect *effect = deeds[d].effect;
+
+        rows[deeds[d].i].doomed = false;
+        if (effect == NULL || effect == last)
+            continue;
+        last = effect;
+        undoom_all((unsigned)effect->num - 1);
         seen.lost++;
-        if (!order_again(order, effects[e].num) &&
-            effects[e].kind == ORDER_RANK)
-            commit(&effects[e]); /* later, as it is */
+        if (!order_again(registry.order, effect->num) &&
+            effect->kind == ORDER_RANK)
+            commit(&deeds[d]); /* later, as it is */
     }
 }
 
-/* One scan. Proposals are committed in their order, each if the state is still
- * the one it was made for. */
+/* In their order, each if the state is still the one it was made for; what is
+ * about one entry all at once. */
+static void commit_all(bool may_lose) {
+    for (size_t from = 0, to; from < deed_count; from = to) {
+        for (to = from + 1; to < deed_count && deeds[from].effect != NULL &&
+                            deeds[to].effect == deeds[from].effect;)
+            to++;
+        if (may_lose)
+            cancel_first(from, to);
+        if (may_lose && percent(1)) {
+            lose_rest(from);
+            return;
+        }
+        for (size_t d = from; d < to; d++)
+            if (deeds[d].kind == ORDER_RANK ||
+                rows[deeds[d].i].state == deeds[d].from)
+                commit(&deeds[d]);
+    }
+}
+
+static void digest_add(const struct order_effect *effect) {
+    digest = (digest ^ effect->num ^ (uint64_t)effect->kind << 8 ^
+              effect->precursor_count << 16) *
+             UINT64_C(0x100000001b3);
+}
+
+/* One scan. */
 static size_t scan(bool may_lose) {
     struct order_effect *effects;
     size_t count;
 
-    answer();
-    count = order_scan(order, now, &arena, &effects);
+    deed_count = 0;
+    registry_answer();
+    plan_groups();
+    count = order_scan(registry.order, registry.now, &arena, &effects);
     for (size_t e = 0; e < count; e++) {
         digest_add(&effects[e]);
         seen.cycles += effects[e].kind == ORDER_FAIL &&
@@ -286,21 +308,13 @@ static size_t scan(bool may_lose) {
     /* Cascades: what fails now is failed for those behind it in this scan. */
     for (size_t e = 0; e < count; e++)
         if (effects[e].kind == ORDER_FAIL)
-            rows[effects[e].num - 1].doomed = true;
+            doom_all((unsigned)effects[e].num - 1);
+    for (size_t e = 0; e < count; e++)
+        plan_effect(&effects[e]);
     seen.proposals += count;
-    for (size_t e = 0; e < count; e++) {
-        unsigned i = (unsigned)effects[e].num - 1;
-        if (effects[e].kind != ORDER_RANK && rows[i].state != effects[e].from)
-            continue; /* lost to somebody, who has told us */
-        if (may_lose && is_cancelled(&effects[e]))
-            continue;
-        if (may_lose && percent(1)) {
-            lose_rest(&effects[e], count - e);
-            break;
-        }
-        commit(&effects[e]);
-    }
-    order_check(order);
+    count = deed_count;
+    commit_all(may_lose);
+    order_check(registry.order);
     return count;
 }
 
@@ -313,67 +327,98 @@ static void close_over(mask *waits) {
                 waits[i] |= waits[k];
 }
 
+/* Ready ones of a group stand alone after a restart, and do not wait for each
+ * other though they share paths; but they leave together. */
+static mask with_mates(mask some) {
+    mask all = some;
+
+    for (unsigned i = 0; i < row_count; i++)
+        for (unsigned k = 0; k < row_count; k++)
+            if (some & bit(i) && same_group(i, k) && is_live(i) && is_live(k) &&
+                !is_waiting(i) && !is_waiting(k))
+                all |= bit(k);
+    return all;
+}
+
 /* What is on record says, taken together, the same as the full lists. */
 static void judge_records(const mask *full) {
     mask recorded[MAX] = {0}, live = 0;
 
     for (unsigned i = 0; i < row_count; i++)
         if (is_live(i))
-            live |= bit(i);
-    for (unsigned i = 0; i < row_count; i++)
-        if (is_waiting(i) && rows[i].placed)
-            recorded[i] = (rows[i].state == STATE_STAGED ? rows[i].record
-                                                         : full_waits(i)) &
-                          live;
+            live |= bit(rows[i].unit);
+    for (unsigned i = 0; i < row_count; i++) {
+        unsigned u = rows[i].unit;
+
+        if (!is_live(i) || !is_waiting(i) || !rows[u].placed)
+            continue;
+        if (rows[i].state == STATE_STAGED &&
+            units_of(rows[i].record) != units_of(rows[u].record))
+            BROKEN("%s and %s of one group have other records", rows[i].id,
+                   rows[u].id);
+        recorded[u] = (rows[i].state == STATE_STAGED ? units_of(rows[i].record)
+                                                     : full_waits(u)) &
+                      live;
+    }
     close_over(recorded);
-    for (unsigned i = 0; i < row_count; i++)
-        if (rows[i].exists && rows[i].state == STATE_STAGED && rows[i].placed &&
-            recorded[i] != full[i])
-            BROKEN("the record of %s says %x, not %x", rows[i].id, recorded[i],
-                   full[i]);
+    for (unsigned u = 0; u < row_count; u++)
+        if (members(u) != 0 && unit_state(u) == STATE_STAGED &&
+            rows[u].placed && with_mates(recorded[u]) != with_mates(full[u]))
+            BROKEN("the record of %s says %x, not %x", rows[u].id, recorded[u],
+                   full[u]);
 }
 
 static void judge_ranks(const mask *full) {
-    for (unsigned i = 0; i < row_count; i++) {
-        const char *best = rows[i].key;
-        if (!rows[i].exists || rows[i].state != STATE_PENDING)
+    for (unsigned u = 0; u < row_count; u++) {
+        const char *best = unit_key(u);
+        if (members(u) == 0 || rows[u].state != STATE_PENDING ||
+            with_mates(bit(u)) & ~members(u)) /* the first one leads them */
             continue;
-        for (unsigned k = 0; k < row_count; k++)
-            if (rows[k].placed && full[k] & bit(i) &&
-                strcmp(rows[k].key, best) < 0)
-                best = rows[k].key;
-        if (strcmp(rows[i].rank, best) != 0)
-            BROKEN("%s has rank %s, not %s", rows[i].id, rows[i].rank, best);
+        for (unsigned v = 0; v < row_count; v++)
+            if (members(v) != 0 && rows[v].placed && full[v] & bit(u) &&
+                strcmp(unit_key(v), best) < 0)
+                best = unit_key(v);
+        if (strcmp(rows[u].rank, best) != 0)
+            BROKEN("%s has rank %s, not %s", rows[u].id, rows[u].rank, best);
     }
+}
+
+/* What one waits for; BROKEN when it need not wait. */
+static mask judge_waiting(unsigned u) {
+    mask waits = full_waits(u), all = members(u);
+
+    if (unit_is_held(u))
+        return waits;
+    if (unit_state(u) == STATE_QUEUED)
+        BROKEN("%s was not staged", rows[u].id);
+    for (unsigned i = 0; i < row_count; i++)
+        if (all & bit(i) && cannot_run(i, registry.now) != 0)
+            BROKEN("%s did not fail", rows[i].id);
+    if (waits == 0 && !has_unknown(u))
+        BROKEN("%s waits for nobody and is not ready", rows[u].id);
+    return waits;
 }
 
 static void judge_rest(void) {
     mask full[MAX] = {0};
 
-    for (unsigned i = 0; i < row_count; i++) {
-        if (!is_live(i) || rows[i].plain)
+    for (unsigned u = 0; u < row_count; u++) {
+        if (is_live(u) && fails_with_group(u))
+            BROKEN("%s did not fail with its group", rows[u].id);
+        if (members(u) == 0 || rows[u].plain)
             continue;
-        if (!rows[i].placed)
-            BROKEN("%s was forgotten", rows[i].id);
-        if (!is_waiting(i))
-            continue;
-        full[i] = full_waits(i);
-        if (rows[i].holds != 0)
-            continue;
-        if (rows[i].state == STATE_QUEUED)
-            BROKEN("%s was not staged", rows[i].id);
-        if (cannot_run(i, now) != 0)
-            BROKEN("%s did not fail", rows[i].id);
-        if (full[i] == 0 && !has_unknown(i))
-            BROKEN("%s waits for nobody and is not ready", rows[i].id);
+        if (!rows[u].placed)
+            BROKEN("%s was forgotten", rows[u].id);
+        if (unit_state(u) == STATE_QUEUED || unit_state(u) == STATE_STAGED)
+            full[u] = judge_waiting(u);
     }
     close_over(full);
-    for (unsigned i = 0; i < row_count; i++)
-        if (full[i] & bit(i))
-            BROKEN("%s waits for itself", rows[i].id);
+    for (unsigned u = 0; u < row_count; u++)
+        if (full[u] & bit(u))
+            BROKEN("%s waits for itself", rows[u].id);
     judge_ranks(full);
-    for (unsigned i = 0; i < row_count; i++)
-        if (rows[i].holds != 0 && is_live(i))
+    for (unsigned u = 0; u < row_count; u++)
+        if (members(u) != 0 && unit_is_held(u))
             return; /* its record may be out of date until it is released */
     judge_records(full);
 }
@@ -389,6 +434,36 @@ static void settle(bool may_lose) {
 
 /* ---- a history ----------------------------------------------------------- */
 
+/* The last one whose group has not come; -1: none. */
+static int incomplete_one(void) {
+    for (unsigned k = row_count - 1; k-- > 0;)
+        if (rows[k].group != 0 && is_open(k) && is_incomplete(k))
+            return (int)k;
+    return -1;
+}
+
+/* One of three groups, mostly one that lacks somebody; some need each other, or
+ * those that are still to come. */
+static void draw_group(unsigned i, unsigned most) {
+    struct row *row = &rows[i];
+    int lacking = incomplete_one();
+
+    row->group = 1 + below(3);
+    row->want = percent(60) ? 2 + below(2) : 0;
+    if (lacking >= 0 && percent(80)) {
+        row->group = rows[lacking].group;
+        row->target = rows[lacking].target;
+    }
+    for (unsigned k = 0; k < i; k++)
+        if (same_group(i, k) && is_open(k)) {
+            row->want = percent(90) ? rows[k].want : row->want;
+            if (percent(35))
+                row->deps |= bit(k);
+        }
+    if (percent(30) && i + 1 < most)
+        row->deps |= bit(i + 1);
+}
+
 static void row_new(unsigned most) {
     unsigned i = row_count;
     struct row *row = &rows[i];
@@ -396,7 +471,7 @@ static void row_new(unsigned most) {
     if (i >= most)
         return;
     row_count++;
-    *row = (struct row){.exists = true, .admitted = now};
+    *row = (struct row){.exists = true, .admitted = registry.now};
     snprintf(row->id, sizeof(row->id), "s%u", i);
     row->job_class = (enum job_class)(1 + below(3));
     snprintf(row->key, sizeof(row->key), "%d%02u%02u", (int)row->job_class,
@@ -404,11 +479,12 @@ static void row_new(unsigned most) {
     memcpy(row->rank, row->key, sizeof(row->rank));
     row->state = STATE_QUEUED;
     row->target = targets[below(5)];
+    row->unit = i;
     row->plain = percent(8);
     if (row->plain) {
         row->target = "";
         row->state = STATE_PENDING;
-        admit(i, false);
+        registry_admit(i, false);
         return;
     }
     for (unsigned files = 1 + below(3); files > 0; files--)
@@ -422,13 +498,15 @@ static void row_new(unsigned most) {
     if (percent(15))
         row->hints |= bit(below(most)) & ~bit(i);
     for (unsigned k = 0; k < i; k++)
-        if (percent(30) && rows[k].exists && !rows[k].plain &&
+        if (percent(30) && rows[k].exists && !rows[k].plain && !stands(k) &&
             (rows[k].state == STATE_FAILED ||
              rows[k].state == STATE_TERMINATED))
             row->olds |= bit(k);
     if (percent(10))
         row->holds = percent(50) ? HOLD_OPERATOR : HOLD_APPROVAL;
-    admit(i, false);
+    if (row->target[0] != '\0' && percent(40))
+        draw_group(i, most);
+    registry_admit(i, false);
 }
 
 /* Any job in that state; -1: none. */
@@ -443,16 +521,93 @@ static int any_in(unsigned states) {
     return -1;
 }
 
+/* What one needs of those it lands with comes before it, unless it is needed
+ * itself. */
+static void judge_landing_order(const unsigned *order, size_t count) {
+    mask needs[MAX] = {0}, all = 0;
+
+    for (size_t p = 0; p < count; p++)
+        all |= bit(order[p]);
+    for (size_t p = 0; p < count; p++)
+        needs[order[p]] = rows[order[p]].deps & all & ~bit(order[p]);
+    close_over(needs);
+    for (size_t p = 0; p < count; p++)
+        if (needs[order[p]] & bit(order[p])) {
+            seen.landed_rings++;
+            return;
+        }
+    for (size_t p = 0; p < count; p++)
+        for (size_t q = p + 1; q < count; q++)
+            if (needs[order[p]] & bit(order[q]))
+                BROKEN("%s lands before %s, which it needs", rows[order[p]].id,
+                       rows[order[q]].id);
+}
+
+static void judge_landing(unsigned i, mask all, size_t count) {
+    if (!(all & bit(i)))
+        BROKEN("%s does not land itself", rows[i].id);
+    for (unsigned k = 0; k < row_count; k++) {
+        if (same_group(i, k) && rows[k].state == STATE_EXECUTING)
+            BROKEN("%s starts while %s of its group lands", rows[i].id,
+                   rows[k].id);
+        if (!(all & bit(k))) {
+            if (same_group(i, k) && rows[k].state == STATE_PENDING)
+                BROKEN("%s lands without %s", rows[i].id, rows[k].id);
+            continue;
+        }
+        if (!same_group(i, k) || rows[k].state != STATE_PENDING ||
+            rows[k].holds != 0 || fails_with_group(k))
+            BROKEN("%s may not land with %s", rows[k].id, rows[i].id);
+        if (rows[k].want > count)
+            BROKEN("%s lands with %zu of %u", rows[k].id, count, rows[k].want);
+        judge_neighbours(k, all, STATE_BIT(STATE_EXECUTING));
+    }
+}
+
+static void start_group(unsigned i) {
+    unsigned order[MAX];
+    size_t count;
+    mask all = registry_landing(i, order, &count);
+
+    if (count == 0)
+        return;
+    judge_landing(i, all, count);
+    judge_landing_order(order, count);
+    for (size_t p = 0; p < count; p++)
+        registry_step(order[p], STATE_EXECUTING);
+    seen.landed_together += count > 1;
+}
+
 static void start_one(void) {
     int i = any_in(STATE_BIT(STATE_PENDING));
 
-    if (i < 0 || rows[i].holds != 0)
+    if (i < 0)
         return;
+    if (rows[i].group != 0) {
+        start_group((unsigned)i);
+        return;
+    }
+    if (rows[i].holds != 0)
+        return;
+    judge_neighbours((unsigned)i, bit((unsigned)i), STATE_BIT(STATE_EXECUTING));
+    registry_step((unsigned)i, STATE_EXECUTING);
+}
+
+/* All of a landing end in one way; but one is to blame, or was cancelled. */
+static void end_group(unsigned i, enum job_state to) {
+    mask all = 0;
+    unsigned whose;
+
     for (unsigned k = 0; k < row_count; k++)
-        if (rows[k].exists && rows[k].state == STATE_EXECUTING &&
-            share((unsigned)i, k))
-            BROKEN("%s and %s run at once", rows[i].id, rows[k].id);
-    step((unsigned)i, STATE_EXECUTING);
+        if (same_group(i, k) && rows[k].state == STATE_EXECUTING)
+            all |= bit(k);
+    do
+        whose = below(row_count);
+    while (!(all & bit(whose)));
+    for (unsigned k = 0; k < row_count; k++)
+        if (all & bit(k))
+            registry_step(k, to == STATE_TERMINATED && k != whose ? STATE_FAILED
+                                                                  : to);
 }
 
 static void end_one(bool well) {
@@ -460,16 +615,21 @@ static void end_one(bool well) {
     const enum job_state ends[] = {STATE_DONE,   STATE_DONE,   STATE_DONE,
                                    STATE_FAILED, STATE_FAILED, STATE_TERMINATED,
                                    STATE_PENDING};
+    enum job_state to = well ? STATE_DONE : ends[below(COUNT(ends))];
 
-    if (i >= 0)
-        step((unsigned)i, well ? STATE_DONE : ends[below(COUNT(ends))]);
+    if (i < 0)
+        return;
+    if (rows[i].group != 0)
+        end_group((unsigned)i, to);
+    else
+        registry_step((unsigned)i, to);
 }
 
 static void cancel_one(void) {
     int i = any_in(STATES_WAITING);
 
     if (i >= 0)
-        step((unsigned)i, STATE_TERMINATED);
+        registry_step((unsigned)i, STATE_TERMINATED);
 }
 
 static void hold_one(unsigned holds) {
@@ -477,8 +637,7 @@ static void hold_one(unsigned holds) {
 
     if (i < 0 || rows[i].plain)
         return;
-    rows[i].holds = holds;
-    order_hold(order, (uint64_t)i + 1, holds);
+    registry_hold((unsigned)i, holds);
 }
 
 static void roll_back_one(void) {
@@ -487,8 +646,13 @@ static void roll_back_one(void) {
     if (i < 0 || rows[i].rolled_back)
         return;
     rows[i].rolled_back = true;
-    if (order_watches(order, span_of(rows[i].id)))
-        tell_outside((unsigned)i);
+    if (order_watches(registry.order, span_of(rows[i].id)))
+        registry_tell((unsigned)i);
+}
+
+static void restart(void) {
+    registry_restart();
+    seen.restarts++;
 }
 
 static void random_step(unsigned most) {
@@ -511,7 +675,7 @@ static void random_step(unsigned most) {
     else if (draw < 86)
         restart();
     else if (draw < 87)
-        now = wall_add_ms(now, model_wait_ms / 3);
+        registry.now = wall_add_ms(registry.now, model_wait_ms / 3);
     else if (draw < 93)
         scan(true); /* one step of a queue that is busy */
     else
@@ -519,25 +683,21 @@ static void random_step(unsigned most) {
 }
 
 static void history_begin(uint64_t number) {
-    struct order_limits limits = {.wait_for_dep_ms = model_wait_ms};
-
     model_seed = number;
     memset(rows, 0, sizeof(rows));
     row_count = 0;
     line_clear();
     digest = number;
-    now = wall_from_s(1700000000);
     random_init(&chance, number);
     arena = ARENA_INIT;
-    order = order_new(&limits);
+    registry_open(wall_from_s(1700000000));
 }
 
 /* Everything is released, runs, and ends well: the queue must drain. */
 static void drain(void) {
     for (unsigned i = 0; i < row_count; i++)
         if (is_live(i) && rows[i].holds != 0) {
-            rows[i].holds = 0;
-            order_hold(order, i + 1, 0);
+            registry_hold(i, 0);
         }
     settle(false);
     for (unsigned rounds = 0; any_in(STATES_LIVE) >= 0; rounds++) {
@@ -546,11 +706,11 @@ static void drain(void) {
         start_one();
         end_one(true);
         if (any_in(STATE_BIT(STATE_PENDING) | STATE_BIT(STATE_EXECUTING)) < 0)
-            now =
-                wall_add_ms(now, model_wait_ms); /* for those that never come */
+            /* for those that never come */
+            registry.now = wall_add_ms(registry.now, model_wait_ms);
         settle(false);
     }
-    if (order_count(order) != 0)
+    if (order_count(registry.order) != 0)
         BROKEN("somebody stayed in the order");
     seen.drained++;
 }
@@ -563,7 +723,7 @@ static uint64_t history(uint64_t number) {
     for (unsigned i = 0; i < STEPS; i++)
         random_step(most);
     drain();
-    order_free(order);
+    registry_close();
     arena_clear(&arena);
     return digest;
 }
@@ -586,15 +746,19 @@ static void random_histories_break_no_rule(void **state) {
         history(first + i);
     print_message("# %lu proposals, %lu of them lost, %lu ready, %lu failed, "
                   "%lu cycles, %lu recomputed, %lu spliced, %lu ranks, "
-                  "%lu restarts, %lu drained\n",
+                  "%lu restarts, %lu drained, %lu landings of several (%lu "
+                  "rings), %lu failed with their group, %lu waited for it\n",
                   seen.proposals, seen.lost, seen.ready, seen.failed,
                   seen.cycles, seen.recomputed, seen.spliced, seen.ranks,
-                  seen.restarts, seen.drained);
+                  seen.restarts, seen.drained, seen.landed_together,
+                  seen.landed_rings, seen.alone, seen.late);
     /* A test that meets nothing proves nothing. */
     if (count >= HISTORIES) {
         assert_true(seen.cycles > 1000 && seen.recomputed > 1000);
         assert_true(seen.spliced > 1000 && seen.ranks > 1000);
         assert_true(seen.lost > 1000 && seen.restarts > 1000);
+        assert_true(seen.landed_together > 1000 && seen.landed_rings > 50);
+        assert_true(seen.alone > 1000 && seen.late > 1000);
         assert_int_equal(seen.drained, count);
     }
 }

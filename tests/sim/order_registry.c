@@ -1,0 +1,370 @@
+#include "sim/order_registry.h"
+
+#include <stdlib.h>
+
+/* Holds the entry of a group in the order. */
+#define HOLD_OF_GROUP (1u << 31)
+
+struct registry registry;
+
+static char *name_of(unsigned k) {
+    static char names[MAX][16];
+
+    snprintf(names[k], sizeof(names[k]), "s%u", k);
+    return names[k];
+}
+
+static struct span group_name(unsigned i) {
+    static const char *const names[] = {"", "g1", "g2", "g3", "g4"};
+
+    return span_of(names[rows[i].group]);
+}
+
+void registry_open(struct wall now) {
+    struct order_limits limits = {.wait_for_dep_ms = model_wait_ms};
+
+    registry = (struct registry){
+        .order = order_new(&limits), .together = together_new(), .now = now};
+}
+
+void registry_close(void) {
+    order_free(registry.order);
+    together_free(registry.together);
+}
+
+/* ---- ids outside --------------------------------------------------------- */
+
+void registry_tell(unsigned i) {
+    struct span successors[MAX];
+    struct order_other other = {.id = span_of(rows[i].id),
+                                .state = rows[i].state,
+                                .rolled_back = rows[i].rolled_back,
+                                .since = registry.now,
+                                .num = i + 1,
+                                .key = span_of(rows[i].key),
+                                .rank = span_of(rows[i].rank),
+                                .successors = successors};
+
+    for (unsigned k = 0; k < row_count; k++)
+        if (rows[k].exists && rows[k].olds & bit(i))
+            successors[other.successor_count++] = span_of(rows[k].id);
+    order_outside(registry.order, &other);
+}
+
+static void tell_if_watched(unsigned i) {
+    if (order_watches(registry.order, span_of(rows[i].id)))
+        registry_tell(i);
+}
+
+void registry_answer(void) {
+    struct span id;
+
+    while (order_next_unknown(registry.order, &id)) {
+        unsigned i = 0;
+        while (i < row_count && !(rows[i].exists && span_is(id, rows[i].id)))
+            i++;
+        if (i < row_count)
+            registry_tell(i);
+        else
+            order_outside(registry.order,
+                          &(struct order_other){.id = id, .state = STATE_NONE});
+    }
+}
+
+/* ---- entries of the order ------------------------------------------------ */
+
+struct entry {
+    struct order_entry all;
+    struct job_edge edges[4 * MAX * MAX];
+    struct job_touch touches[PATHS * MAX];
+    struct span ids[MAX];
+};
+
+static void add_edges(struct entry *entry, enum edge_kind kind, mask to) {
+    for (unsigned k = 0; k < MAX; k++)
+        if (to & bit(k))
+            entry->edges[entry->all.edge_count++] =
+                (struct job_edge){.kind = kind, .to = span_of(name_of(k))};
+}
+
+/* `inside`: rows that need not be told of, for they come along. */
+static void add_relations(struct entry *entry, unsigned i, mask inside,
+                          bool with_record) {
+    const struct row *row = &rows[i];
+
+    add_edges(entry, EDGE_DEPENDENCY, row->deps & ~inside);
+    add_edges(entry, EDGE_HINT, row->hints & ~inside);
+    if (inside == 0) /* else its successor would be whoever stands for all */
+        add_edges(entry, EDGE_SUPERSEDES, row->olds);
+    if (with_record)
+        add_edges(entry, EDGE_PRECURSOR, row->record & ~inside);
+    if (row->dep_nobody)
+        entry->edges[entry->all.edge_count++] =
+            (struct job_edge){.kind = EDGE_DEPENDENCY, .to = SPAN("nobody")};
+    for (unsigned p = 0; p < PATHS; p++)
+        if (row->touched >> p & 1)
+            entry->touches[entry->all.touch_count++] =
+                (struct job_touch){.path = span_of(model_paths[p])};
+}
+
+static void entry_begin(struct entry *entry, unsigned i) {
+    const struct row *row = &rows[i];
+
+    entry->all = (struct order_entry){.num = i + 1,
+                                      .id = span_of(row->id),
+                                      .job_class = row->job_class,
+                                      .state = row->state,
+                                      .key = span_of(row->key),
+                                      .rank = span_of(row->rank),
+                                      .target = span_of(row->target),
+                                      .holds = row->holds,
+                                      .admitted = row->admitted,
+                                      .since = registry.now,
+                                      .edges = entry->edges,
+                                      .touches = entry->touches,
+                                      .aliases = entry->ids};
+}
+
+static void admit_alone(unsigned i, bool at_start) {
+    static struct entry entry;
+
+    entry_begin(&entry, i);
+    add_relations(&entry, i, 0, at_start);
+    order_admit(registry.order, &entry.all);
+}
+
+/* ---- sets that land together --------------------------------------------- */
+
+static void add_member(struct entry *entry, unsigned i, mask inside) {
+    const struct row *row = &rows[i];
+    struct order_entry *all = &entry->all;
+
+    add_relations(entry, i, inside, true);
+    all->holds |= row->holds;
+    if (row->state < all->state)
+        all->state = row->state;
+    if (span_compare(span_of(row->key), all->key) < 0) {
+        all->key = span_of(row->key);
+        all->job_class = row->job_class;
+    }
+}
+
+/* Tells the order anew of the open members of i's group. */
+static void tell_open(unsigned i) {
+    CLEANUP(arena_clear) struct arena arena = ARENA_INIT;
+    struct together *together = registry.together;
+    static struct entry entry;
+    uint64_t *nums;
+    size_t count = together_open(together, i + 1, &arena, &nums);
+    mask inside = 0;
+
+    for (size_t k = 0; k < count; k++) {
+        inside |= bit((unsigned)nums[k] - 1);
+        if (together_entry(together, nums[k]) != 0)
+            order_forget(registry.order, together_entry(together, nums[k]));
+    }
+    entry_begin(&entry, (unsigned)nums[0] - 1);
+    for (size_t k = 0; k < count; k++) {
+        unsigned member = (unsigned)nums[k] - 1;
+
+        add_member(&entry, member, inside);
+        if (k > 0)
+            entry.ids[entry.all.alias_count++] = span_of(rows[member].id);
+        together_enter(together, nums[k], nums[0]);
+    }
+    if (!together_may_stage(together, i + 1))
+        entry.all.holds |= HOLD_OF_GROUP;
+    order_admit(registry.order, &entry.all);
+    unit_form(i);
+}
+
+static void tell_ended(unsigned i) {
+    for (unsigned k = 0; k < row_count; k++)
+        if (same_group(i, k) && rows[k].ended_seq != 0 &&
+            rows[k].state != STATE_DONE)
+            together_ended(registry.together, span_of(rows[i].target),
+                           group_name(i), span_of(rows[k].id),
+                           rows[k].ended_seq);
+}
+
+static void join(unsigned i) {
+    const struct row *row = &rows[i];
+    struct span needs[MAX];
+    struct together_member member = {.num = i + 1,
+                                     .id = span_of(row->id),
+                                     .target = span_of(row->target),
+                                     .group = group_name(i),
+                                     .want = row->want,
+                                     .state = row->state,
+                                     .holds = row->holds,
+                                     .admitted = row->admitted,
+                                     .admitted_seq = row->admitted_seq,
+                                     .key = span_of(row->key),
+                                     .needs = needs};
+    bool known = together_knows(registry.together, member.target, member.group);
+
+    for (unsigned k = 0; k < MAX; k++)
+        if (row->deps & bit(k))
+            needs[member.need_count++] = span_of(name_of(k));
+    if (row->dep_nobody && member.need_count < MAX)
+        needs[member.need_count++] = SPAN("nobody");
+    together_join(registry.together, &member);
+    if (!known)
+        tell_ended(i);
+}
+
+/* Who is ready waits for nobody, and stands by itself. */
+static void admit_member(unsigned i, bool at_start) {
+    join(i);
+    if (is_open(i)) {
+        tell_open(i);
+        return;
+    }
+    together_enter(registry.together, i + 1, i + 1);
+    admit_alone(i, at_start);
+}
+
+static unsigned holds_of(uint64_t num, uint64_t entry) {
+    const struct together *together = registry.together;
+    unsigned holds = together_holds(together, num, entry);
+    enum job_state state = together_state(together, num, entry);
+    bool open = state == STATE_QUEUED || state == STATE_STAGED;
+
+    return open && !together_may_stage(together, num) ? holds | HOLD_OF_GROUP
+                                                      : holds;
+}
+
+static void member_left(unsigned i, uint64_t entry, uint64_t other,
+                        enum job_state to) {
+    struct together *together = registry.together;
+    uint64_t under = together_under(together, other, entry);
+    enum job_state state = together_state(together, other, entry);
+
+    if (under == 0)
+        order_move(registry.order, entry, to, registry.now, false);
+    if (under != 0 && state != STATE_QUEUED && state != STATE_STAGED)
+        return;
+    rows[i].unit = i;
+    if (under != 0)
+        tell_open((unsigned)under - 1);
+}
+
+static void step_member(unsigned i, enum job_state to) {
+    struct together *together = registry.together;
+    uint64_t num = i + 1, entry = together_entry(together, num);
+    uint64_t other = together_other(together, num);
+    enum job_state before = together_state(together, num, entry), now;
+
+    together_move(together, num, to, registry.seq, false);
+    if (!together_has(together, num)) {
+        member_left(i, entry, other, to);
+        return;
+    }
+    now = together_state(together, num, entry);
+    if (now != before)
+        order_move(registry.order, entry, now, registry.now, false);
+    order_hold(registry.order, entry, holds_of(num, entry));
+}
+
+unsigned registry_entry(unsigned i) {
+    uint64_t entry = together_entry(registry.together, i + 1);
+
+    return entry == 0 ? MAX : (unsigned)entry - 1;
+}
+
+mask registry_landing(unsigned i, unsigned *ret_order, size_t *ret_count) {
+    CLEANUP(arena_clear) struct arena arena = ARENA_INIT;
+    uint64_t *nums;
+    mask all = 0;
+
+    *ret_count = together_landing(registry.together, i + 1, &arena, &nums);
+    for (size_t k = 0; k < *ret_count; k++) {
+        ret_order[k] = (unsigned)nums[k] - 1;
+        all |= bit(ret_order[k]);
+    }
+    return all;
+}
+
+/* ---- events --------------------------------------------------------------
+ */
+
+/* What it stands in for is asked about by its own id. */
+static void tell_olds(unsigned i) {
+    for (unsigned k = 0; k < row_count; k++)
+        if (rows[i].olds & bit(k))
+            tell_if_watched(k);
+}
+
+void registry_admit(unsigned i, bool at_start) {
+    if (!at_start)
+        rows[i].admitted_seq = ++registry.seq;
+    if (rows[i].plain) {
+        tell_if_watched(i);
+    } else if (rows[i].group != 0) {
+        admit_member(i, at_start);
+        tell_olds(i);
+    } else {
+        admit_alone(i, at_start);
+    }
+}
+
+void registry_step(unsigned i, enum job_state to) {
+    rows[i].state = to;
+    rows[i].doomed = false;
+    registry.seq++;
+    if (job_state_is_final(to)) {
+        rows[i].ended_seq = registry.seq;
+        if (members(rows[i].unit) == 0) {
+            line_remove(rows[i].unit);
+            rows[rows[i].unit].placed = false;
+        }
+    }
+    if (rows[i].plain)
+        (void)0;
+    else if (rows[i].group != 0)
+        step_member(i, to);
+    else
+        order_move(registry.order, i + 1, to, registry.now, false);
+    if ((rows[i].plain || rows[i].group != 0) &&
+        !order_has(registry.order, i + 1))
+        tell_if_watched(i);
+}
+
+void registry_hold(unsigned i, unsigned holds) {
+    uint64_t num = i + 1, entry;
+
+    rows[i].holds = holds;
+    if (!together_hold(registry.together, num, holds)) {
+        order_hold(registry.order, num, holds);
+        return;
+    }
+    entry = together_entry(registry.together, num);
+    order_hold(registry.order, entry, holds_of(num, entry));
+}
+
+static void load(unsigned states) {
+    for (unsigned i = 0; i < row_count; i++)
+        if (is_live(i) && !rows[i].plain && states & STATE_BIT(rows[i].state))
+            registry_admit(i, true);
+}
+
+void registry_restart(void) {
+    uint64_t seq = registry.seq;
+    struct wall now = registry.now;
+
+    registry_close();
+    registry_open(now);
+    registry.seq = seq;
+    line_clear();
+    for (unsigned i = 0; i < row_count; i++) {
+        rows[i].placed = rows[i].doomed = rows[i].moved = false;
+        rows[i].old_place = 0;
+        rows[i].wishes = true;
+        rows[i].unit = i;  /* the open ones of a group find each other again */
+        if (rows[i].plain) /* nobody may be left to give it back */
+            memcpy(rows[i].rank, rows[i].key, sizeof(rows[i].rank));
+    }
+    load(STATE_BIT(STATE_EXECUTING) | STATE_BIT(STATE_PENDING));
+    load(STATE_BIT(STATE_STAGED));
+    load(STATE_BIT(STATE_QUEUED));
+}

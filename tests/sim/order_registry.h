@@ -1,0 +1,37 @@
+/* The pretend registry of the naive model, and whoever drives the order by its
+ * events: what a scheduler does for one that starts, steps, holds, sets that
+ * land together (##group), restarts. */
+#ifndef POINTSMAN_TESTS_SIM_ORDER_REGISTRY_H
+#define POINTSMAN_TESTS_SIM_ORDER_REGISTRY_H
+
+#include "core/together.h"
+#include "sim/order_model.h"
+
+struct registry {
+    struct order *order;
+    struct together *together;
+    struct wall now;
+    uint64_t seq; /* of the last event */
+};
+
+extern struct registry registry;
+
+void registry_open(struct wall now); /* empty; before it, one is closed */
+void registry_close(void);
+/* Row i is new in it, or known to it from a former life. */
+void registry_admit(unsigned i, bool at_start);
+void registry_step(unsigned i, enum job_state to);
+void registry_hold(unsigned i, unsigned holds);
+/* Tells what the order asks for. */
+void registry_answer(void);
+/* Something about row i is news for whoever depends on it. */
+void registry_tell(unsigned i);
+/* The process died; another one loads what lives. */
+void registry_restart(void);
+
+/* The entry of the order that row i stands under; MAX: none. */
+unsigned registry_entry(unsigned i);
+/* Whom a landing takes that begins with i, in its order; 0: not now. */
+mask registry_landing(unsigned i, unsigned *ret_order, size_t *ret_count);
+
+#endif
