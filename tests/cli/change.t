@@ -20,7 +20,7 @@ $ git -C project.git log -1 --format=%s%n%b | grep -v ^$
 $ pointsman file b | tail -1
 | C1 ...
 $ pointsman list kind:change | tail -1
-| C1  change  BF     done   <age>     main    ok      Change a, add b
+| C1  change  BF     done   <age> ... main    ok      Change a, add b
 $ pointsman retry C1
 ! pointsman: job 'C1' is a change set and keeps its end; make a new one with `change pack --supersedes C1`
 = 100

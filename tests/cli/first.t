@@ -6,13 +6,13 @@ $ pointsman submit -- echo hello
 | <ID>
 $ pointsman list
 | ID ...
-| <ID>  command  DC     pending  0s             admitted  echo hello
+| <ID>  command  DC     pending  <age> ... admitted  echo hello
 $ pointsman why @last
 | <ID>: no exec role runs here; start `pointsman serve` or `pointsman daemon exec`
 $ pointsman daemon all --until-idle
 $ pointsman list state:done
 | ID ...
-| <ID>  command  DC     done   <age>             ok      echo hello
+| <ID>  command  DC     done   <age> ... ok      echo hello
 $ pointsman logs <ID>
 | hello
 $ pointsman wait <ID>
