@@ -11,7 +11,8 @@ A file is a story in a directory of its own:
     = 0                                 its exit status (0 when not said)
     & pointsman serve                   runs until the end of the file; the
                                         story goes on when the file after
-                                        `until` is there: & CMD until FILE
+                                        `until` has something in it, or, as a
+                                        socket, a listener: & CMD until FILE
 
 In expected lines <NAME> stands for any word, `...` for anything (as a line
 of its own: any lines); the first use of a NAME of capitals remembers the word, later ones must be the same. No
@@ -22,6 +23,7 @@ import pathlib
 import re
 import shutil
 import signal
+import socket
 import subprocess
 import sys
 import tempfile
@@ -93,6 +95,22 @@ def compare(what, lines, said, known):
             "instead of", *["  " + line for line in lines]]
 
 
+def is_there(path):
+    """A socket has its name a moment before anybody listens, and the file of a
+    lock its name before it is locked and filled."""
+    if not path.is_socket():
+        return path.exists() and path.stat().st_size > 0
+    place = os.open(path.parent, os.O_PATH | os.O_DIRECTORY)
+    try:
+        with socket.socket(socket.AF_UNIX) as caller:
+            caller.connect(f"/proc/self/fd/{place}/{path.name}")
+    except (ConnectionRefusedError, FileNotFoundError):
+        return False
+    finally:
+        os.close(place)
+    return True
+
+
 class Story:
     def __init__(self, program, path):
         self.path, self.known, self.running = path, {}, []
@@ -117,43 +135,50 @@ class Story:
 
     def begin(self, step):
         command, _, file = step.line[2:].partition(" until ")
+        said = tempfile.TemporaryFile("w+", errors="backslashreplace")
         self.running.append(subprocess.Popen(
             ["sh", "-c", "exec " + self.word(command)], cwd=self.dir,
             env=self.env, stdin=subprocess.DEVNULL,
-            stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True))
+            stdout=subprocess.DEVNULL, stderr=said))
         end = time.monotonic() + WAIT_S
-        while file and not (self.dir / file).exists():
-            if self.running[-1].poll() is not None:
-                return ["it ended: " + self.running[-1].stderr.read()]
-            if time.monotonic() > end:
-                return [f"'{file}' never came"]
+        while file and not is_there(self.dir / file):
+            over = self.running[-1].poll() is not None
+            if over or time.monotonic() > end:
+                said.seek(0)
+                return ["it ended" if over else f"'{file}' never came",
+                        said.read()]
             time.sleep(0.01)
         return []
 
     def play(self, step):
         if step.line.startswith("& "):
             return self.begin(step)
-        done = subprocess.run(
+        process = subprocess.Popen(
             ["sh", "-c", self.word(step.line[2:])], cwd=self.dir,
-            env=self.env, stdin=subprocess.DEVNULL, capture_output=True,
-            timeout=WAIT_S, text=True, errors="backslashreplace")
+            env=self.env, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE, text=True, errors="backslashreplace",
+            start_new_session=True)
         wrong = []
-        if done.returncode != step.status:
-            wrong += [f"exit status {done.returncode}, not {step.status}"]
+        try:
+            out, err = process.communicate(timeout=WAIT_S)
+        except subprocess.TimeoutExpired:
+            os.killpg(process.pid, signal.SIGKILL)
+            out, err = process.communicate()
+            wrong += [f"not over after {WAIT_S} s"]
+        if process.returncode != step.status:
+            wrong += [f"exit status {process.returncode}, not {step.status}"]
         if step.said:
-            wrong += compare("standard output", step.out, done.stdout,
-                             self.known)
-            wrong += compare("standard error", step.err, done.stderr,
-                             self.known)
+            wrong += compare("standard output", step.out, out, self.known)
+            wrong += compare("standard error", step.err, err, self.known)
         elif wrong:
-            wrong += [done.stdout, done.stderr]
+            wrong += [out, err]
         return wrong
 
     def end(self):
         for process in self.running:
             process.send_signal(signal.SIGTERM)
         for process in self.running:
-            process.communicate(timeout=WAIT_S)
+            process.wait(timeout=WAIT_S)
         shutil.rmtree(self.dir, ignore_errors=True)
 
 
