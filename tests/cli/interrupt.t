@@ -5,7 +5,7 @@ $ pointsman run --id long -- sleep 100 & p=$!; until pointsman status long 2>/de
 ! pointsman: long: operator...
 = 143
 # The second one does not wait for those who do not listen.
-$ pointsman run --id deaf -- sh -c 'trap "" TERM; echo deaf; while :; do sleep 1; done' >out & p=$!; until grep -qs deaf out; do :; done; kill -TERM $p; until pointsman status --json deaf | grep -q '"cancel_asked":true'; do :; done; kill -TERM $p; wait $p
+$ pointsman run --id deaf --kill-wait 1h -- sh -c 'trap "" TERM; echo deaf; while :; do sleep 1; done' >out & p=$!; until grep -qs deaf out; do :; done; kill -TERM $p; until pointsman status --json deaf | grep -q '"cancel_asked":true'; do :; done; kill -TERM $p; wait $p
 ! pointsman: cancelling deaf; Ctrl-C again kills it
 ! pointsman: deaf: operator...
 = 137

@@ -60,6 +60,8 @@ $ pointsman submit --id only -- sleep 100
 $ until pointsman list --json only | grep -q '"state":"X"'; do :; done
 $ pointsman submit --id next -- true
 | next
+# Where all before it were short it may be handed over too early, for a moment.
+$ until pointsman why next | grep -q slot; do :; done
 $ pointsman why next
 | next: slot: all 1 are busy (1 running); see [queue] concurrency
 $ pointsman cancel only
