@@ -15,6 +15,7 @@ import time
 
 PROGRAM = os.path.abspath(sys.argv[1])
 NET_S = 120
+MOMENT_S, TRIES = 1, 20
 CTRL_C, CTRL_Z = b"\x03", b"\x1a"
 
 
@@ -44,7 +45,9 @@ class Terminal:
         until = time.monotonic() + NET_S
         while True:
             found = re.search(pattern, self.seen, re.M)
-            if found:
+            # Where it ends now a line may go on.
+            if found and not (pattern.endswith("$") and
+                              found.end() == len(self.seen)):
                 before = self.seen[:found.end()]
                 self.seen = self.seen[found.end():]
                 return before
@@ -52,7 +55,7 @@ class Terminal:
                 raise AssertionError(f"no {pattern!r} in {self.seen!r}")
             if select.select([self.fd], [], [], 1)[0]:
                 text = os.read(self.fd, 65536).decode(errors="replace")
-                self.seen += text.replace("\r\n", "\n")
+                self.seen = (self.seen + text).replace("\r\n", "\n")
 
     def run(self, script):
         """Starts a task; returns its pid once it has said that it is there."""
@@ -89,8 +92,11 @@ def await_state(pid, states):
         time.sleep(0.01)
 
 
+# What is stopped below starts no other program: a child stopped between its
+# birth by vfork and its exec keeps its parent waiting, which is not stopped.
+
 def ctrl_z_stops_the_task_and_fg_goes_on(terminal):
-    pid = terminal.run("echo pid=$$; while :; do sleep 1; done")
+    pid = terminal.run("echo pid=$$; exec sleep 1000")
     terminal.type(CTRL_Z)
     terminal.expect("Stopped|Suspended")
     await_state(pid, "T")
@@ -102,8 +108,8 @@ def ctrl_z_stops_the_task_and_fg_goes_on(terminal):
 
 
 def bg_goes_on_without_the_terminal(terminal):
-    pid = terminal.run("echo pid=$$; while ! test -e go; do sleep 0.05; done; "
-                       "echo went on >went")
+    os.mkfifo(terminal.top / "go")
+    pid = terminal.run("echo pid=$$; read -r line <go; echo went on >went")
     terminal.type(CTRL_Z)
     terminal.expect("Stopped|Suspended")
     await_state(pid, "T")
@@ -112,7 +118,7 @@ def bg_goes_on_without_the_terminal(terminal):
     await_state(pid, "SR")
     # The next line is echoed above the prompt when it comes first.
     terminal.expect("ready> ")
-    terminal.type("touch go; wait; cat went\n")
+    terminal.type("echo >go; wait; cat went\n")
     terminal.expect("^went on$")
 
 
@@ -135,15 +141,22 @@ def task_can_answer_ctrl_c_itself(terminal):
 
 
 def who_answers_ctrl_c_has_a_moment_for_it(terminal):
-    """Cancelling sends no TERM on top of what the terminal has sent."""
-    pid = terminal.run("trap 'sleep 0.2; echo cleaned; exit 9' INT; "
-                       "trap 'echo told; exit 8' TERM; "
-                       "echo pid=$$; while :; do sleep 0.05; done")
-    terminal.type(CTRL_C)
-    terminal.expect("cleaned$")
-    await_state(pid, "XZ")
-    terminal.expect("ready> ")
-    assert terminal.status() == 9
+    """Cancelling sends no TERM on top of what the terminal has sent, not within
+    a second. Who was slower than that is asked again."""
+    status = 8
+    for _ in range(TRIES):
+        pid = terminal.run("trap 'sleep 0.2; echo cleaned; exit 9' INT; "
+                           "trap 'echo told; exit 8' TERM; "
+                           "echo pid=$$; while :; do sleep 0.05; done")
+        typed = time.monotonic()
+        terminal.type(CTRL_C)
+        terminal.expect("(cleaned|told)$")
+        await_state(pid, "XZ")
+        terminal.expect("ready> ")
+        status = terminal.status()
+        if status == 9 or time.monotonic() - typed < MOMENT_S:
+            break
+    assert status == 9, status
 
 
 def deaf_to_ctrl_c_hears_term(terminal):
