@@ -217,6 +217,15 @@ static bool await_end(struct launcher *launcher, struct task *task) {
     return (fds[0].revents & POLLIN) != 0;
 }
 
+/* The lease kills without asking us. */
+static void name_killer(struct guard_life *life, struct guard_end *end) {
+    if (end->signal != SIGKILL || end->killer != GUARD_NOBODY ||
+        guard_lease_fd(&life->lease) < 0 || guard_lease_runs(&life->lease))
+        return;
+    end->killer = GUARD_LEASE;
+    end->kill_signal = SIGKILL;
+}
+
 /* Stays with the child for a moment, unless there is something else to do. */
 static bool linger(struct launcher *launcher, struct task *task) {
     struct guard_life *life = launcher->life;
@@ -229,6 +238,8 @@ static bool linger(struct launcher *launcher, struct task *task) {
     if (busy)
         return false;
     bool over = await_end(launcher, task) && end_here(launcher, task);
+    if (over)
+        name_killer(life, &task->end);
     pthread_mutex_lock(&life->lock);
     life->lingering--;
     pthread_mutex_unlock(&life->lock);

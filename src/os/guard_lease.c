@@ -126,10 +126,12 @@ bool guard_lease_take_passed(struct guard_lease *lease) {
     uint64_t count;
     if (lease->event_fd < 0)
         return false;
-    UNUSED ssize_t n = read(lease->event_fd, &count, sizeof count);
     pthread_mutex_lock(&lease->lock);
     bool passed = lease->passed;
     lease->passed = false;
     pthread_mutex_unlock(&lease->lock);
+    if (passed) {
+        UNUSED ssize_t n = read(lease->event_fd, &count, sizeof count);
+    }
     return passed;
 }

@@ -458,10 +458,7 @@ static void do_event(struct post *post, const struct epoll_event *event) {
             desk_read(&post->desk);
     } else if (what == EVENT_WAKE) {
         clear_wake(&post->life);
-    } else if (what == EVENT_LEASE) {
-        if (guard_lease_take_passed(&post->life.lease))
-            lapse(post);
-    } else {
+    } else if (what != EVENT_LEASE) {
         uint64_t low = what & (WATCH_WHATS - 1);
         watch_event(&post->watch, (struct task *)(uintptr_t)(what - low),
                     (enum watch_what)low);
@@ -480,6 +477,9 @@ static void reap_due(struct post *post) {
 static void turn(struct post *post) {
     struct epoll_event events[EVENTS];
     int n = epoll_wait(post->epoll_fd, events, EVENTS, wait_ms(post));
+    /* First: it kills before it says so, and whoever it killed is to know. */
+    if (guard_lease_take_passed(&post->life.lease))
+        lapse(post);
     for (int i = 0; i < n; i++)
         do_event(post, &events[i]);
     watch_grant(&post->watch);

@@ -398,6 +398,41 @@ static UNUSED void write_script(struct world *world, const char *name,
     close(fd);
 }
 
+/* Whether it will ever run again. A dead one is a zombie only when it has
+ * closed its files and left its cgroup, which may be all that others wait for;
+ * its memory it has given up before. */
+static UNUSED bool still_runs(pid_t pid) {
+    enum { VSIZE_FIELD = 23 };
+    char path[64], stat[1024];
+    snprintf(path, sizeof path, "/proc/%d/stat", (int)pid);
+    FILE *f = fopen(path, "r");
+    if (f == NULL)
+        return false;
+    stat[fread(stat, 1, sizeof stat - 1, f)] = '\0';
+    fclose(f);
+    const char *p = strrchr(stat, ')');
+    if (p == NULL || strchr("ZX", p[2]) != NULL)
+        return false;
+    for (int field = 2; field < VSIZE_FIELD && p != NULL; field++)
+        p = strchr(p + 1, ' ');
+    return p != NULL && strtoull(p, NULL, 10) > 0;
+}
+
+/* Of the processes whose numbers are the lines of a file. */
+static UNUSED unsigned count_running(const struct world *world,
+                                     const char *name, unsigned *ret_lines) {
+    size_t bytes;
+    unsigned running = 0;
+    char *text = read_file(world->dir, name, &bytes);
+    *ret_lines = 0;
+    for (char *p = strtok(text, "\n"); p != NULL; p = strtok(NULL, "\n")) {
+        running += still_runs(atoi(p));
+        ++*ret_lines;
+    }
+    free(text);
+    return running;
+}
+
 /* A task ends without a look for leaks: that has a helper in the task's own
  * process group, and waits for ever when a signal to the group ends it. */
 static UNUSED int end_task(int status) {

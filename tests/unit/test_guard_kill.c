@@ -308,17 +308,7 @@ static void lose_guard_with(struct world *world, const char *file,
 
 static void await_gone(pid_t pid, unsigned long long born) {
     int64_t until = clock_mono().ns + NET_MS * NS_PER_MS;
-    while (born != 0 && process_start(pid) == born) {
-        char path[64], stat[512] = "";
-        snprintf(path, sizeof path, "/proc/%d/stat", (int)pid);
-        FILE *f = fopen(path, "r");
-        if (f != NULL && fread(stat, 1, sizeof stat - 1, f) == 0)
-            stat[0] = '\0';
-        if (f != NULL)
-            fclose(f);
-        const char *p = strrchr(stat, ')');
-        if (p != NULL && (p[2] == 'Z' || p[2] == 'X'))
-            return;
+    while (process_start(pid) == born && still_runs(pid)) {
         assert_true(clock_mono().ns < until);
         poll(NULL, 0, 2);
     }
@@ -349,22 +339,8 @@ static void task_may_outlive_the_guard_until_the_next_life(void **state) {
 /* ---- strays ---- */
 
 static unsigned count_alive(struct world *world) {
-    size_t bytes;
-    char *text = read_file(world->dir, "pids", &bytes);
-    unsigned alive = 0;
-    for (char *p = strtok(text, "\n"); p != NULL; p = strtok(NULL, "\n")) {
-        char path[64], stat[512] = "";
-        snprintf(path, sizeof path, "/proc/%d/stat", atoi(p));
-        FILE *f = fopen(path, "r");
-        if (f != NULL && fread(stat, 1, sizeof stat - 1, f) == 0)
-            stat[0] = '\0';
-        if (f != NULL)
-            fclose(f);
-        const char *state = strrchr(stat, ')');
-        alive += state != NULL && state[2] != 'Z' && state[2] != 'X';
-    }
-    free(text);
-    return alive;
+    unsigned lines;
+    return count_running(world, "pids", &lines);
 }
 
 static void run_tree_with(struct world *world, bool canary) {

@@ -4,24 +4,7 @@
 /* ---- trees ---- */
 
 static unsigned count_alive(struct world *world, const char *name) {
-    size_t bytes;
-    char *text = read_file(world->dir, name, &bytes);
-    unsigned alive = 0, lines = 0;
-    for (char *p = strtok(text, "\n"); p != NULL; p = strtok(NULL, "\n")) {
-        pid_t pid = atoi(p);
-        char path[64], stat[512] = "";
-        snprintf(path, sizeof path, "/proc/%d/stat", (int)pid);
-        FILE *f = fopen(path, "r");
-        if (f != NULL) {
-            size_t n = fread(stat, 1, sizeof stat - 1, f);
-            stat[n] = '\0';
-            fclose(f);
-            const char *state = strrchr(stat, ')');
-            alive += state != NULL && state[2] != 'Z' && state[2] != 'X';
-        }
-        lines++;
-    }
-    free(text);
+    unsigned lines, alive = count_running(world, name, &lines);
     assert_int_equal(lines, 5);
     return alive;
 }
@@ -75,17 +58,7 @@ static void background_jobs_of_the_group_end_with_it(void **state) {
     assert_false(seen->end.survivors);
     pid_t pid = atoi(seen->output);
     assert_true(pid > 0);
-    /* It may still be a zombie; it does not run. */
-    char path[64], stat[512] = "";
-    snprintf(path, sizeof path, "/proc/%d/stat", (int)pid);
-    FILE *f = fopen(path, "r");
-    if (f != NULL) {
-        size_t n = fread(stat, 1, sizeof stat - 1, f);
-        stat[n] = '\0';
-        fclose(f);
-        const char *p = strrchr(stat, ')');
-        assert_true(p == NULL || p[2] == 'Z' || p[2] == 'X');
-    }
+    assert_false(still_runs(pid));
 }
 
 /* Process groups alone do not reach them, and the end says so. */
@@ -143,6 +116,14 @@ static void lock_is_held_until_it_is_released(void **state) {
 
 /* ---- lives ---- */
 
+static void wait_gone(pid_t pid, unsigned long long born) {
+    int64_t until = clock_mono().ns + NET_MS * NS_PER_MS;
+    while (process_start(pid) == born && still_runs(pid)) {
+        assert_true(clock_mono().ns < until);
+        poll(NULL, 0, 2);
+    }
+}
+
 static void stop_loop(struct world *world, uint64_t id) {
     (void)id;
     uv_stop(&world->loop);
@@ -162,19 +143,7 @@ static void guard_that_dies_is_told(void **state) {
     uv_run(&world->loop, UV_RUN_DEFAULT);
     assert_true(world->lost);
     /* PDEATHSIG: nobody of us reaps it, so it is gone or soon will be. */
-    while (process_start(pid) == born && kill(pid, 0) == 0) {
-        char path[64], stat[512] = "";
-        snprintf(path, sizeof path, "/proc/%d/stat", (int)pid);
-        FILE *f = fopen(path, "r");
-        if (f == NULL || fread(stat, 1, sizeof stat - 1, f) == 0)
-            stat[0] = '\0';
-        if (f != NULL)
-            fclose(f);
-        const char *p = strrchr(stat, ')');
-        if (p == NULL || p[2] == 'Z' || p[2] == 'X')
-            break;
-        poll(NULL, 0, 1);
-    }
+    wait_gone(pid, born);
 }
 
 /* A client of its own that is killed with its tasks running. Writes `ready`
@@ -221,32 +190,12 @@ static pid_t start_client(struct world *world, pid_t *ret_guard) {
     return pid;
 }
 
-static void wait_gone(pid_t pid) {
-    unsigned long long born = process_start(pid);
-    int64_t until = clock_mono().ns + NET_MS * NS_PER_MS;
-    while (born != 0 && process_start(pid) == born) {
-        assert_true(clock_mono().ns < until);
-        char path[64], stat[512] = "";
-        snprintf(path, sizeof path, "/proc/%d/stat", (int)pid);
-        FILE *f = fopen(path, "r");
-        if (f != NULL) {
-            if (fread(stat, 1, sizeof stat - 1, f) == 0)
-                stat[0] = '\0';
-            fclose(f);
-        }
-        const char *p = strrchr(stat, ')');
-        if (p != NULL && p[2] == 'Z')
-            return;
-        poll(NULL, 0, 5);
-    }
-}
-
 static void killed_client_leaves_nothing(const char *cgroup_root) {
     struct world *world = world_new(cgroup_root);
     pid_t guard, client = start_client(world, &guard);
     kill(client, SIGKILL);
     waitpid(client, NULL, 0);
-    wait_gone(guard);
+    wait_gone(guard, process_start(guard));
     assert_int_equal(count_alive(world, "pids"), 0);
     world_free(world);
 }
