@@ -11,9 +11,10 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import time
 
 PROGRAM, LIBRARY = map(os.path.abspath, sys.argv[1:3])
-NET_S = 90
+NET_S, LOOKS = 90, 20
 SKIP = "SKIP "
 
 # What is compiled into the guard's own work.
@@ -136,18 +137,28 @@ def guard_loads_no_heavy_library():
     return with_guard(look)
 
 
+def odd_descriptors(pid, base):
+    odd = set()
+    for fd in os.listdir(f"/proc/{pid}/fd"):
+        try:
+            target = os.readlink(f"/proc/{pid}/fd/{fd}")
+        except OSError:
+            continue
+        # The base, its outputs and the locks of its jobs.
+        if not MAY_HOLD.match(target) and not target.startswith(str(base)):
+            odd.add(f"{fd} -> {target}")
+    return odd
+
+
 def guard_holds_no_other_descriptor():
     def look(pid, base):
-        odd = []
-        for fd in os.listdir(f"/proc/{pid}/fd"):
-            try:
-                target = os.readlink(f"/proc/{pid}/fd/{fd}")
-            except OSError:
-                continue
-            # The base, its outputs and the locks of its jobs.
-            if not MAY_HOLD.match(target) and not target.startswith(str(base)):
-                odd.append(f"{fd} -> {target}")
-        return odd
+        odd = odd_descriptors(pid, base)
+        # What it reads in /proc and closes again is not held.
+        for _ in range(LOOKS):
+            if odd:
+                time.sleep(0.01)
+                odd &= odd_descriptors(pid, base)
+        return sorted(odd)
     return with_guard(look)
 
 

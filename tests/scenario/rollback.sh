@@ -155,9 +155,9 @@ run_goes_on() {
     await '"id":"later".*"to":"S"'
     rb=$(pointsman -q rollback landed)
     await_limbo later
+    echo waits >way # at its next start
     pointsman cancel "$rb"
     within pointsman wait "$rb" || :
-    echo waits >way
     await '"id":"running".*"from":"X".*"to":"P"'
     read -r _ <begun
     echo go >go

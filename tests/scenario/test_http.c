@@ -312,7 +312,8 @@ static size_t server_descriptors(void) {
 
 static void waiters_who_hang_up_leave_nothing_behind(void **state) {
     (void)state;
-    /* The connection before may not have been closed when we count. */
+    /* The connection before may not have been closed when we count, and what a
+     * server opens once may not have been opened. */
     enum { WAITERS = 50, SLACK = 3 };
     static const char *const questions[] = {
         "GET /api/v1/wait?id=held HTTP/1.1\r\nHost: x\r\n\r\n",
@@ -340,9 +341,10 @@ static void waiters_who_hang_up_leave_nothing_behind(void **state) {
     expect_alive(); /* their questions were read by now */
     for (int i = 0; i < WAITERS; i++)
         close(fds[i]);
-    for (int i = 0; i < NET_S * 100 && server_descriptors() > before; i++)
+    for (int i = 0; i < NET_S * 100 && server_descriptors() > before + SLACK;
+         i++)
         poll(NULL, 0, 10);
-    assert_true(server_descriptors() <= before);
+    assert_true(server_descriptors() <= before + SLACK);
     expect_alive();
 }
 

@@ -205,6 +205,10 @@ static void extend(struct world *world) {
                     (struct boot){clock_boot().ns + LEASE_MS * NS_PER_MS});
 }
 
+static void on_keep(uv_timer_t *timer) {
+    extend(timer->data);
+}
+
 /* All trees, and a bomb; says "ready" and nothing more. */
 static void worker_main(const char *dir, const char *root, const char *lease) {
     struct world *world = calloc(1, sizeof *world);
@@ -215,6 +219,10 @@ static void worker_main(const char *dir, const char *root, const char *lease) {
     world->on_progress = count_ready;
     uv_loop_init(&world->loop);
     world_open(world, 0);
+    uv_timer_t keeper;
+    uv_timer_init(&world->loop, &keeper);
+    keeper.data = world;
+    uv_timer_start(&keeper, on_keep, 0, LEASE_MS / 50);
     extend(world);
     unsigned wanted = 1;
     for (unsigned n = 0; n < TOS * DEATHS * SHAPES; n++, wanted++) {
@@ -225,10 +233,9 @@ static void worker_main(const char *dir, const char *root, const char *lease) {
     }
     struct row bomb = {.death = GUARD_DEATH_NONE};
     row_start(world, &bomb, 4000, "deaf", "1000");
-    while (ready_count < wanted && !world->lost) {
+    while (ready_count < wanted && !world->lost)
         uv_run(&world->loop, UV_RUN_ONCE);
-        extend(world);
-    }
+    extend(world);
     guard_flush(world->guard);
     printf("%d\n", (int)guard_pid(world->guard));
     fflush(stdout);
