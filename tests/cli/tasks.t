@@ -83,11 +83,12 @@ $ pointsman logs --lines 100000-100001 packed; pointsman logs --tail 1 packed | 
 | 11
 | 77777
 | 0
-# --kill is KILL alone, whoever runs the task: nothing of it hears a TERM.
+# --kill is KILL alone, whoever runs the task: nothing of it hears a TERM. (Each
+# has a file of its own: when another one's is emptied is not known.)
 $ pointsman run --id k1 -- sh -c 'trap "echo heard; exit 3" TERM; echo ready; while :; do sleep 0.05; done' >out 2>said & p=$!; until grep -qs ready out; do :; done; pointsman cancel --kill k1; wait $p; echo $?; cat out
 | 137
 | ready
-$ pointsman run --id k2 --kill-wait 1h -- sh -c 'trap "echo heard" TERM; echo ready; while :; do sleep 0.05; done' >out 2>said & p=$!; until grep -qs ready out; do :; done; pointsman cancel k2; until grep -q heard out; do :; done; pointsman cancel --kill --match id:k2 --yes; wait $p; echo $?
+$ pointsman run --id k2 --kill-wait 1h -- sh -c 'trap "echo heard" TERM; echo ready; while :; do sleep 0.05; done' >k2 2>said & p=$!; until grep -qs ready k2; do :; done; pointsman cancel k2; until grep -q heard k2; do :; done; pointsman cancel --kill --match id:k2 --yes; wait $p; echo $?
 | 1
 | 137
 # Each line has its time and its stream; what is shown of it is asked for. Two
