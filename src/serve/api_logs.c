@@ -17,7 +17,11 @@
 #include "serve/worker.h"
 #include "wire/line_index.h"
 
-enum { LOG_BLOCK_BYTES = 64 << 10, LOG_BLOCKS = 16 };
+enum {
+    LOG_BLOCK_BYTES = 64 << 10,
+    LOG_BLOCKS = 16,
+    LOG_STAMPS_MS = 10000 /* they are waited for */
+};
 
 /* One output to be shown. */
 struct log_entry {
@@ -54,6 +58,7 @@ struct log {
     struct log_tail origin_tail;
     uint64_t late_at, late_bytes; /* bytes without stamps were met there, with
                                      so many bytes of stamps */
+    struct wall late_since;
 };
 
 static void log_clear(struct api_call *call) {
@@ -247,16 +252,20 @@ static struct span pick_lines(struct log *log, struct span bytes) {
     return bytes;
 }
 
-/* Bytes of a growing output whose stamps are not there are waited for, once:
- * when no more stamps came by the next time, there will be none. */
-static bool log_waits(struct log *log) {
+/* Bytes of a growing output whose stamps are not there are waited for: the
+ * guard writes them a moment later, or, where the disk refused them, never. */
+static bool log_waits(struct api_call *call, struct log *log) {
+    struct wall now = api_now(call);
+
     if (!log->grows || log->origin.fd < 0)
         return false;
-    bool again =
-        log->late_at == log->at && log->late_bytes == log->origin.bytes;
-    log->late_at = log->at;
-    log->late_bytes = log->origin.bytes;
-    return !again;
+    if (log->late_at != log->at || log->late_bytes != log->origin.bytes) {
+        log->late_at = log->at;
+        log->late_bytes = log->origin.bytes;
+        log->late_since = now;
+    }
+    int64_t ms = wall_ms_since(now, log->late_since);
+    return ms >= 0 && ms < LOG_STAMPS_MS;
 }
 
 /* The run that comes next, not beyond what may be sent. False: not now. */
@@ -275,7 +284,7 @@ static bool log_run(struct api_call *call, struct log *log,
     case LOG_ORIGIN_NONE:
         *ret_run =
             (struct stamp){.bytes = end - log->at, .stream = STAMP_UNKNOWN};
-        return !log_waits(log);
+        return !log_waits(call, log);
     case LOG_ORIGIN_FOUND:
         break;
     }
