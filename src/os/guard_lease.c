@@ -129,9 +129,9 @@ bool guard_lease_take_passed(struct guard_lease *lease) {
     pthread_mutex_lock(&lease->lock);
     bool passed = lease->passed;
     lease->passed = false;
-    pthread_mutex_unlock(&lease->lock);
     if (passed) {
         UNUSED ssize_t n = read(lease->event_fd, &count, sizeof count);
     }
+    pthread_mutex_unlock(&lease->lock);
     return passed;
 }
