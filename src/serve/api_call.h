@@ -151,6 +151,27 @@ bool api_unhold(struct api_call *call);
 /* After a write: roles shall have a look. */
 void api_trigger(struct api *api);
 
+/* ---- reading much ---------------------------------------------------------
+ */
+
+/* For `work`: takes steps until there is enough to send, the call has ended or
+ * others shall have a turn. A step reads about API_PAGE rows; false: the call
+ * fails. */
+void api_steps(struct api_call *call,
+               bool (*step)(struct api_call *call, struct err *err));
+
+/* A walk over all jobs of a list; the first member of the state of the call
+ * that does it. */
+struct api_walk {
+    struct store_list list; /* its limit and place are the walk's */
+    /* False: the call fails. One that ends the call ends the walk. */
+    bool (*visit)(struct api_call *call, const struct job *job,
+                  struct arena *arena, struct err *err);
+    void (*last)(struct api_call *call); /* all were seen; may be NULL */
+};
+/* Makes it what the call does; `walk` is its state. */
+void api_walk(struct api_call *call, struct api_walk *walk);
+
 /* ---- handlers (named in routes.def) ---------------------------------------
  */
 

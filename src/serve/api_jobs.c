@@ -10,52 +10,27 @@
 enum { LIST_DEFAULT = 1000, LIST_MOST = 1000000 };
 
 struct listing {
+    struct api_walk walk;
     struct job_match match;
-    struct store_list list;
     uint64_t left;
 };
 
-/* One page of the registry at a time, so that a list of millions neither fills
- * memory nor keeps others waiting. */
-static void list_work(struct api_call *call) {
+static bool list_job(struct api_call *call, const struct job *job,
+                     struct arena *arena, struct err *err) {
     struct listing *listing = call->state;
-    struct store *store = call->api->options.store;
-
-    for (unsigned pages = 0; call->out.len < API_OUT_BYTES && !call->ended;
-         pages++) {
-        if (pages == API_PAGES) {
-            api_turn_in(call, 0);
-            return;
-        }
-        struct arena arena = ARENA_INIT;
-        struct job *jobs;
-        size_t count;
-        struct err err = {0};
-        if (!store_jobs(store, &listing->list, &arena, &jobs, &count, &err)) {
-            arena_clear(&arena);
-            api_fail(call, &err);
-            return;
-        }
-        for (size_t i = 0; i < count && listing->left > 0; i++) {
-            bool matches;
-            listing->list.after_num = jobs[i].num;
-            if (!job_match_test(&listing->match, store, &jobs[i], api_now(call),
-                                &arena, &matches, &err)) {
-                api_fail(call, &err);
-                break;
-            }
-            if (!matches)
-                continue;
-            struct json json;
-            json_open(&json, &call->out);
-            job_json(&json, &jobs[i], &arena);
-            text_addc(&call->out, '\n');
-            listing->left--;
-        }
-        if (count < listing->list.limit || listing->left == 0)
-            api_end(call);
-        arena_clear(&arena);
-    }
+    bool matches;
+    struct json json;
+    if (!job_match_test(&listing->match, call->api->options.store, job,
+                        api_now(call), arena, &matches, err))
+        return false;
+    if (!matches)
+        return true;
+    json_open(&json, &call->out);
+    job_json(&json, job, arena);
+    text_addc(&call->out, '\n');
+    if (--listing->left == 0)
+        api_end(call);
+    return true;
 }
 
 /* ?filter= &limit= &after= (num of the last one seen) &order=newest|oldest */
@@ -63,18 +38,18 @@ void api_list(struct api_call *call) {
     static const char *const keys[] = {"filter", "limit", "after", "order",
                                        NULL};
     struct listing *listing = arena_alloc(&call->arena, sizeof *listing);
+    struct store_list *list = &listing->walk.list;
     struct span order = api_query(call, "order");
     struct err err = {0};
 
     listing->left = LIST_DEFAULT;
-    listing->list = (struct store_list){.with_spec = true, .limit = API_PAGE};
+    list->with_spec = true;
     if (!api_query_check(call, keys) ||
         !api_query_u64(call, "limit", LIST_MOST, &listing->left) ||
-        !api_query_u64(call, "after", UINT64_MAX, &listing->list.after_num))
+        !api_query_u64(call, "after", UINT64_MAX, &list->after_num))
         return;
-    listing->list.newest_first = span_is(order, "newest");
-    if (order.p != NULL && !listing->list.newest_first &&
-        !span_is(order, "oldest")) {
+    list->newest_first = span_is(order, "newest");
+    if (order.p != NULL && !list->newest_first && !span_is(order, "oldest")) {
         err_set(&err, ERR_USAGE, "'order' is newest or oldest, not '%.*s'",
                 (int)order.len, order.p);
         api_fail(call, &err);
@@ -85,10 +60,10 @@ void api_list(struct api_call *call) {
         api_fail(call, &err);
         return;
     }
-    listing->list.states = listing->match.states;
-    listing->list.owed_only = listing->match.owed_only;
-    call->state = listing;
-    call->work = list_work;
+    list->states = listing->match.states;
+    list->owed_only = listing->match.owed_only;
+    listing->walk.visit = list_job;
+    api_walk(call, &listing->walk);
     api_reply(call, 200, api_lines);
     if (listing->left == 0 || listing->match.states == 0)
         api_end(call);

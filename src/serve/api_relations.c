@@ -1,39 +1,45 @@
 /* Who needs whom: one step away, with all kinds of relation, or dependencies at
- * any depth as a tree. */
+ * any depth as a tree. Both are told piece by piece, others have their turn in
+ * between. */
 #include "serve/api_call.h"
 
 #include <stdlib.h>
 
 #include "core/walk.h"
 #include "serve/job_json.h"
+#include "serve/neighbours.h"
 
 /* ---- one step ------------------------------------------------------------ */
 
-static bool relation_json(struct api_call *call, const struct job *job,
-                          enum edge_kind kind, struct span id,
-                          struct err *err) {
+static void around_clear(struct api_call *call) {
+    neighbours_close(call->state);
+}
+
+static bool relation_json(struct api_call *call, struct span id,
+                          const struct neighbour *neighbour, struct err *err) {
+    CLEANUP(arena_clear) struct arena arena = ARENA_INIT;
     struct job other;
     bool found;
     struct json json;
     char letter[2] = {0};
 
-    if (!store_lookup(call->api->options.store, id, &call->arena, &other,
+    if (!store_lookup(call->api->options.store, neighbour->id, &arena, &other,
                       &found, err))
         return false;
     json_open(&json, &call->out);
     json_object(&json);
     json_key(&json, "job");
-    json_span(&json, job->id);
-    json_key(&json, "relation");
-    json_string(&json, edge_kind_word(kind));
-    json_key(&json, "id");
     json_span(&json, id);
+    json_key(&json, "relation");
+    json_string(&json, edge_kind_word(neighbour->kind));
+    json_key(&json, "id");
+    json_span(&json, neighbour->id);
     json_key(&json, "state");
     if (found) {
         letter[0] = job_state_letter(other.state);
         json_string(&json, letter);
         json_key(&json, "what");
-        json_span(&json, job_what(&other, &call->arena));
+        json_span(&json, job_what(&other, &arena));
     } else {
         json_null(&json);
     }
@@ -42,68 +48,56 @@ static bool relation_json(struct api_call *call, const struct job *job,
     return true;
 }
 
-static bool tell_depends(struct api_call *call, const struct job *job,
-                         struct err *err) {
-    struct job_edge *edges;
-    size_t count;
-    bool ok = store_edges_from(call->api->options.store, job->num, &call->arena,
-                               &edges, &count, err);
-    for (size_t i = 0; ok && i < count; i++)
-        ok = relation_json(call, job, edges[i].kind, edges[i].to, err);
-    return ok;
+static bool around_step(struct api_call *call, struct err *err) {
+    struct neighbours *around = call->state;
+    struct neighbour one;
+    bool found = true;
+    for (unsigned rows = 0; found && rows < API_PAGE; rows++) {
+        if (!neighbours_next(around, &one, &found, err) ||
+            (found && !relation_json(call, around->id, &one, err)))
+            return false;
+    }
+    if (!found)
+        api_end(call);
+    return true;
 }
 
-static bool tell_dependents(struct api_call *call, const struct job *job,
-                            struct err *err) {
-    struct store_edge_to *edges;
-    size_t count;
-    bool ok = store_edges_to(call->api->options.store, job->id, &call->arena,
-                             &edges, &count, err);
-    for (size_t i = 0; ok && i < count; i++)
-        ok = relation_json(call, job, edges[i].kind, edges[i].id, err);
-    return ok;
+static void around_work(struct api_call *call) {
+    api_steps(call, around_step);
+}
+
+static void tell_around(struct api_call *call, const struct job *job, bool up) {
+    struct neighbours *around = arena_alloc(&call->arena, sizeof(*around));
+    neighbours_open(call->api->options.store, job->num, job->id, up, around);
+    call->state = around;
+    call->clear = around_clear;
+    call->work = around_work;
 }
 
 /* ---- a tree -------------------------------------------------------------- */
 
-/* One job on the way down, with those one step further. */
-struct level {
-    struct arena arena;
-    struct span id;
-    struct span *ids;
-    size_t count, at;
-};
-
+/* The way down to where the telling is: of each job on it those who are still
+ * to be told. */
 struct climb {
-    struct api_call *call;
     bool up; /* to dependents */
+    bool begun;
+    struct span root;
     struct walk walk;
-    struct level *levels;
+    struct neighbours *levels;
     size_t depth, cap;
 };
 
-static bool next_ids(struct climb *climb, struct level *level, uint64_t num,
-                     struct err *err) {
-    struct store *store = climb->call->api->options.store;
-    struct job_edge *from = NULL;
-    struct store_edge_to *to = NULL;
-    size_t count;
-    bool ok =
-        climb->up
-            ? store_edges_to(store, level->id, &level->arena, &to, &count, err)
-            : store_edges_from(store, num, &level->arena, &from, &count, err);
-    if (!ok)
-        return false;
-    level->ids = arena_alloc(&level->arena, (count + 1) * sizeof(struct span));
-    for (size_t i = 0; i < count; i++)
-        if ((climb->up ? to[i].kind : from[i].kind) == EDGE_DEPENDENCY)
-            level->ids[level->count++] = climb->up ? to[i].id : from[i].to;
-    return true;
+static void climb_clear(struct api_call *call) {
+    struct climb *climb = call->state;
+    while (climb->depth > 0)
+        neighbours_close(&climb->levels[--climb->depth]);
+    free(climb->levels);
+    walk_clear(&climb->walk);
 }
 
-static void branch_json(struct climb *climb, struct span id,
+static void branch_json(struct api_call *call, struct span id,
                         const struct job *job, bool again) {
-    struct api_call *call = climb->call;
+    const struct climb *climb = call->state;
     struct json json;
     char letter[2] = {0};
     json_open(&json, &call->out);
@@ -129,52 +123,74 @@ static void branch_json(struct climb *climb, struct span id,
     text_addc(&call->out, '\n');
 }
 
-static struct level *level_add(struct climb *climb) {
+static void level_add(struct api_call *call, const struct job *job) {
+    struct climb *climb = call->state;
     if (climb->depth == climb->cap) {
         climb->cap = climb->cap ? climb->cap * 2 : 16;
         climb->levels =
             mem_grow(climb->levels, climb->cap, sizeof(*climb->levels));
     }
-    struct level *level = &climb->levels[climb->depth++];
-    *level = (struct level){0};
-    return level;
+    neighbours_open(call->api->options.store, job->num,
+                    arena_span(&call->arena, job->id), climb->up,
+                    &climb->levels[climb->depth++]);
 }
 
 /* Tells one, and goes on to what is behind it unless it was met before. */
-static bool visit(struct climb *climb, struct span id, struct err *err) {
+static bool visit(struct api_call *call, struct span id, struct err *err) {
     CLEANUP(arena_clear) struct arena arena = ARENA_INIT;
+    struct climb *climb = call->state;
     struct job job;
     bool found;
-    if (!store_lookup(climb->call->api->options.store, id, &arena, &job, &found,
-                      err))
+    if (!store_lookup(call->api->options.store, id, &arena, &job, &found, err))
         return false;
     bool again = found && !walk_add(&climb->walk, job.num, WALK_START);
-    branch_json(climb, id, found ? &job : NULL, again);
-    if (!found || again)
-        return true;
-    struct level *level = level_add(climb);
-    level->id = arena_span(&level->arena, id);
-    return next_ids(climb, level, job.num, err);
+    branch_json(call, id, found ? &job : NULL, again);
+    if (found && !again)
+        level_add(call, &job);
+    return true;
 }
 
-static bool tell_tree(struct api_call *call, const struct job *job, bool up,
-                      struct err *err) {
-    struct climb climb = {.call = call, .up = up};
-    bool ok = visit(&climb, job->id, err);
-    while (ok && climb.depth > 0) {
-        struct level *level = &climb.levels[climb.depth - 1];
-        if (level->at < level->count) {
-            ok = visit(&climb, level->ids[level->at++], err);
-            continue;
-        }
-        arena_clear(&level->arena);
-        climb.depth--;
+/* The next dependency of the deepest level, or up one level. */
+static bool go_on(struct api_call *call, size_t *rows, struct err *err) {
+    struct climb *climb = call->state;
+    struct neighbours *level = &climb->levels[climb->depth - 1];
+    struct neighbour one;
+    bool found;
+    size_t before = level->rows;
+    if (!neighbours_next(level, &one, &found, err))
+        return false;
+    *rows += level->rows - before + 1;
+    if (!found) {
+        neighbours_close(level);
+        climb->depth--;
+        return true;
     }
-    while (climb.depth > 0)
-        arena_clear(&climb.levels[--climb.depth].arena);
-    free(climb.levels);
-    walk_clear(&climb.walk);
-    return ok;
+    return one.kind != EDGE_DEPENDENCY || visit(call, one.id, err);
+}
+
+static bool climb_step(struct api_call *call, struct err *err) {
+    struct climb *climb = call->state;
+    if (!climb->begun && !visit(call, climb->root, err))
+        return false;
+    climb->begun = true;
+    for (size_t rows = 0; climb->depth > 0 && rows < API_PAGE;)
+        if (!go_on(call, &rows, err))
+            return false;
+    if (climb->depth == 0)
+        api_end(call);
+    return true;
+}
+
+static void climb_work(struct api_call *call) {
+    api_steps(call, climb_step);
+}
+
+static void tell_tree(struct api_call *call, const struct job *job, bool up) {
+    struct climb *climb = arena_alloc(&call->arena, sizeof(*climb));
+    *climb = (struct climb){.up = up, .root = job->id};
+    call->state = climb;
+    call->clear = climb_clear;
+    call->work = climb_work;
 }
 
 /* ---- the routes ---------------------------------------------------------- */
@@ -183,18 +199,13 @@ static bool tell_tree(struct api_call *call, const struct job *job, bool up,
 static void tell(struct api_call *call, bool up) {
     static const char *const keys[] = {"tree", NULL};
     struct job job;
-    struct err err = {0};
     if (!api_query_check(call, keys) || !api_job(call, &job))
         return;
-    bool ok = api_query_flag(call, "tree") ? tell_tree(call, &job, up, &err)
-              : up                         ? tell_dependents(call, &job, &err)
-                                           : tell_depends(call, &job, &err);
-    if (!ok) {
-        api_fail(call, &err);
-        return;
-    }
+    if (api_query_flag(call, "tree"))
+        tell_tree(call, &job, up);
+    else
+        tell_around(call, &job, up);
     api_reply(call, 200, api_lines);
-    api_end(call);
 }
 
 void api_depends(struct api_call *call) {

@@ -4,7 +4,7 @@
 #include "core/report.h"
 
 struct reporting {
-    struct store_list list;
+    struct api_walk walk;
     struct wall since;
     struct report *report;
 };
@@ -33,6 +33,8 @@ static bool add_job(struct api_call *call, const struct job *job,
         .owed = job->owed.ns > 0,
         .overdue = job->owed.ns > 0 && job->owed.ns <= api_now(call).ns,
     };
+    if (job->admitted.ns < reporting->since.ns)
+        return true;
     if (job->attempt > 0) {
         if (!store_attempts(call->api->options.store, job->num, arena,
                             &attempts, &count, err))
@@ -134,32 +136,6 @@ static void report_tell(struct api_call *call) {
     report_finish(reporting->report, &call->arena, &groups, &count);
     for (size_t i = 0; i < count; i++)
         group_json(call, &groups[i]);
-    api_end(call);
-}
-
-static void report_work(struct api_call *call) {
-    struct reporting *reporting = call->state;
-    for (unsigned pages = 0; !call->ended; pages++) {
-        CLEANUP(arena_clear) struct arena arena = ARENA_INIT;
-        struct job *jobs;
-        size_t count;
-        struct err err = {0};
-        if (pages == API_PAGES) {
-            api_turn_in(call, 0);
-            return;
-        }
-        bool ok = store_jobs(call->api->options.store, &reporting->list, &arena,
-                             &jobs, &count, &err);
-        for (size_t i = 0; ok && i < count; i++) {
-            reporting->list.after_num = jobs[i].num;
-            if (jobs[i].admitted.ns >= reporting->since.ns)
-                ok = add_job(call, &jobs[i], &arena, &err);
-        }
-        if (!ok)
-            api_fail(call, &err);
-        else if (count < reporting->list.limit)
-            report_tell(call);
-    }
 }
 
 static bool parse_by(struct span list, struct report_by *ret_by,
@@ -200,10 +176,9 @@ void api_report(struct api_call *call) {
         api_fail(call, &err);
         return;
     }
-    reporting->list = (struct store_list){.limit = API_PAGE};
+    reporting->walk = (struct api_walk){.visit = add_job, .last = report_tell};
     reporting->report = report_new(&groups);
-    call->state = reporting;
+    api_walk(call, &reporting->walk);
     call->clear = reporting_clear;
-    call->work = report_work;
     api_reply(call, 200, api_lines);
 }

@@ -41,7 +41,9 @@ struct store_backend {
     bool (*edges_from)(struct store *store, uint64_t num, struct arena *arena,
                        struct job_edge **ret_edges, size_t *ret_count,
                        struct err *err);
-    bool (*edges_to)(struct store *store, struct span id, struct arena *arena,
+    /* Of jobs beyond after_num, the lowest numbers first when cut. */
+    bool (*edges_to)(struct store *store, struct span id, uint64_t after_num,
+                     size_t limit, struct arena *arena,
                      struct store_edge_to **ret_edges, size_t *ret_count,
                      struct err *err);
     bool (*touches)(struct store *store, uint64_t num, struct arena *arena,

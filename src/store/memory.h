@@ -106,7 +106,8 @@ bool memory_touching(struct store *store, struct span path, size_t limit,
 bool memory_edges_from(struct store *store, uint64_t num, struct arena *arena,
                        struct job_edge **ret_edges, size_t *ret_count,
                        struct err *err);
-bool memory_edges_to(struct store *store, struct span id, struct arena *arena,
+bool memory_edges_to(struct store *store, struct span id, uint64_t after_num,
+                     size_t limit, struct arena *arena,
                      struct store_edge_to **ret_edges, size_t *ret_count,
                      struct err *err);
 bool memory_touches(struct store *store, uint64_t num, struct arena *arena,

@@ -200,19 +200,30 @@ bool memory_edges_from(struct store *store, uint64_t num, struct arena *arena,
     return true;
 }
 
-bool memory_edges_to(struct store *store, struct span id, struct arena *arena,
+static size_t edges_to_most(const struct memory *memory, size_t limit) {
+    size_t most = 0;
+    for (size_t i = 0; i < memory->job_count; i++) {
+        most += memory->jobs[i]->edge_count;
+        if (limit > 0 && most >= limit)
+            return limit;
+    }
+    return most;
+}
+
+bool memory_edges_to(struct store *store, struct span id, uint64_t after_num,
+                     size_t limit, struct arena *arena,
                      struct store_edge_to **ret_edges, size_t *ret_count,
                      struct err *err) {
     struct memory *memory = memory_of(store);
-    size_t most = 0;
+    size_t most = edges_to_most(memory, limit);
     (void)err;
-    for (size_t i = 0; i < memory->job_count; i++)
-        most += memory->jobs[i]->edge_count;
     *ret_edges = arena_alloc(arena, most * sizeof(**ret_edges) + 1);
     *ret_count = 0;
-    for (size_t i = 0; i < memory->job_count; i++) {
+    for (size_t i = 0; i < memory->job_count && *ret_count < most; i++) {
         const struct memory_job *job = memory->jobs[i];
-        for (size_t k = 0; k < job->edge_count; k++)
+        if (job->job.num <= after_num)
+            continue;
+        for (size_t k = 0; k < job->edge_count && *ret_count < most; k++)
             if (span_equal(job->edges[k].to, id))
                 (*ret_edges)[(*ret_count)++] = (struct store_edge_to){
                     job->job.num, arena_span(arena, job->job.id),

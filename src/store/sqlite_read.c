@@ -71,7 +71,8 @@ bool sqlite_edges_from(struct store *store, uint64_t num, struct arena *arena,
     return true;
 }
 
-bool sqlite_edges_to(struct store *store, struct span id, struct arena *arena,
+bool sqlite_edges_to(struct store *store, struct span id, uint64_t after_num,
+                     size_t limit, struct arena *arena,
                      struct store_edge_to **ret_edges, size_t *ret_count,
                      struct err *err) {
     struct db *db = reader_of(store);
@@ -82,6 +83,8 @@ bool sqlite_edges_to(struct store *store, struct span id, struct arena *arena,
     if (!stmt)
         return false;
     bind_span(stmt, 1, id);
+    bind_u64(stmt, 2, after_num);
+    bind_limit(stmt, 3, limit);
     while (true) {
         if (!db_step(db, stmt, &row, err))
             return false;

@@ -344,10 +344,34 @@ static int edge_to_compare(const void *a, const void *b) {
 bool store_edges_to(struct store *store, struct span id, struct arena *arena,
                     struct store_edge_to **ret_edges, size_t *ret_count,
                     struct err *err) {
-    if (!store->backend->edges_to(store, id, arena, ret_edges, ret_count, err))
+    if (!store->backend->edges_to(store, id, 0, 0, arena, ret_edges, ret_count,
+                                  err))
         return false;
     if (*ret_count > 1)
         qsort(*ret_edges, *ret_count, sizeof(**ret_edges), edge_to_compare);
+    return true;
+}
+
+/* Where a page is full, its last job may have edges behind its end. */
+bool store_edges_to_page(struct store *store, struct span id,
+                         uint64_t after_num, size_t limit, struct arena *arena,
+                         struct store_edge_to **ret_edges, size_t *ret_count,
+                         bool *ret_more, struct err *err) {
+    size_t count;
+    assert(limit >= EDGE_KINDS);
+    if (!store->backend->edges_to(store, id, after_num, limit + 1, arena,
+                                  ret_edges, &count, err))
+        return false;
+    struct store_edge_to *edges = *ret_edges;
+    if (count > 1)
+        qsort(edges, count, sizeof(*edges), edge_to_compare);
+    *ret_more = count > limit;
+    if (*ret_more) {
+        uint64_t last = edges[count - 1].num;
+        while (count > 0 && edges[count - 1].num == last)
+            count--;
+    }
+    *ret_count = count;
     return true;
 }
 

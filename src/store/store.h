@@ -325,6 +325,13 @@ struct store_edge_to {
 bool store_edges_to(struct store *store, struct span id, struct arena *arena,
                     struct store_edge_to **ret_edges, size_t *ret_count,
                     struct err *err);
+/* The same by pages: of the jobs beyond `after_num` (0 = from the beginning) as
+ * many as have at most `limit` edges together, all edges of each. `limit` is
+ * EDGE_KINDS or more, so that one always fits. *ret_more: there are others. */
+bool store_edges_to_page(struct store *store, struct span id,
+                         uint64_t after_num, size_t limit, struct arena *arena,
+                         struct store_edge_to **ret_edges, size_t *ret_count,
+                         bool *ret_more, struct err *err);
 bool store_touches(struct store *store, uint64_t num, struct arena *arena,
                    struct job_touch **ret_touches, size_t *ret_count,
                    struct err *err);

@@ -126,6 +126,48 @@ static void edges_lead_back_to_who_has_them(void **state) {
     assert_int_equal(count, 0);
 }
 
+/* Every job behind j1 by a dependency, and as a precursor too. */
+static void edges_come_in_pages_of_whole_jobs(void **state) {
+    enum { MANY = 40, PAGE = 7 };
+    struct rig *rig = *state;
+    static const struct job_edge edge = {EDGE_DEPENDENCY, SPAN("j1")};
+    static const struct span precursor = SPAN("j1");
+    uint64_t after = 1;
+    bool more = true;
+    fill(rig);
+    struct store_batch *batch = rig_batch(rig);
+    for (int i = 0; i < MANY; i++) {
+        char id[16];
+        snprintf(id, sizeof(id), "M%d", i);
+        struct job job = rig_change(arena_printf(&rig->arena, "%s", id), "9");
+        store_admit(batch, &job, &edge, 1, NULL, 0, NULL, 0);
+    }
+    assert_int_equal(rig_write(batch), STORE_DONE);
+    batch = rig_batch(rig);
+    for (uint64_t num = 9; num < 9 + MANY; num++)
+        store_record(batch, num, &precursor, 1);
+    assert_int_equal(rig_write(batch), STORE_DONE);
+    uint64_t next = 4; /* C4 has one edge of its own */
+    while (more) {
+        struct store_edge_to *edges;
+        size_t count;
+        assert_true(store_edges_to_page(rig->store, SPAN("j1"), after, PAGE,
+                                        &rig->arena, &edges, &count, &more,
+                                        NULL));
+        assert_true(count > 0 && count <= PAGE);
+        for (size_t i = 0; i < count; i++) {
+            assert_int_equal(edges[i].num, next);
+            bool first = edges[i].kind == EDGE_DEPENDENCY;
+            if (next != 4 && first)
+                assert_true(i + 1 < count && edges[i + 1].num == next);
+            else
+                next = next == 4 ? 9 : next + 1;
+        }
+        after = edges[count - 1].num;
+    }
+    assert_int_equal(next, 9 + MANY);
+}
+
 static void a_path_tells_who_touches_it(void **state) {
     struct rig *rig = *state;
     fill(rig);
@@ -302,6 +344,7 @@ int main(void) {
         RIG_TESTS(lists_obey_each_wish),
         RIG_TESTS(lists_leave_the_spec_out_unless_asked),
         RIG_TESTS(edges_lead_back_to_who_has_them),
+        RIG_TESTS(edges_come_in_pages_of_whole_jobs),
         RIG_TESTS(a_path_tells_who_touches_it),
         RIG_TESTS(jobs_are_found_by_what_people_type),
         RIG_TESTS(the_tally_counts_without_counting),

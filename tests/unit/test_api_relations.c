@@ -1,0 +1,175 @@
+/* Who needs whom, among very many: told piece by piece, and others are answered
+ * in between. */
+#include "support/asking.h"
+
+enum { DEEP = 10000, WIDE = 3000, PIECE_BYTES = 128 << 10 };
+
+static struct asking asking;
+
+static int setup(void **state) {
+    (void)state;
+    asking_begin(&asking);
+    return 0;
+}
+
+static int teardown(void **state) {
+    (void)state;
+    asking_end(&asking);
+    return 0;
+}
+
+/* ---- many jobs ----------------------------------------------------------- */
+
+static void submit_all(struct text *lines) {
+    ask_expect(&asking, API_POST, "/api/v1/jobs/batch", text_string(lines),
+               200);
+    text_clear(lines);
+}
+
+/* n0 <- n1 <- n2 ... */
+static void make_deep(void) {
+    struct text lines = TEXT_INIT;
+    for (int i = 0; i < DEEP; i++)
+        text_addf(&lines,
+                  i == 0 ? "{\"id\":\"n%d\",\"command\":[\"true\"]}\n"
+                         : "{\"id\":\"n%d\",\"command\":[\"true\"],"
+                           "\"after\":[\"n%d\"]}\n",
+                  i, i - 1);
+    submit_all(&lines);
+}
+
+/* root <- w0, w1, ... <- last */
+static void make_wide(void) {
+    struct text lines = TEXT_INIT;
+    text_adds(&lines, "{\"id\":\"root\",\"command\":[\"true\"]}\n");
+    for (int i = 0; i < WIDE; i++)
+        text_addf(&lines,
+                  "{\"id\":\"w%d\",\"command\":[\"true\"],"
+                  "\"after\":[\"root\"]}\n",
+                  i);
+    text_adds(&lines, "{\"id\":\"last\",\"command\":[\"true\"],\"after\":[");
+    for (int i = 0; i < WIDE; i++)
+        text_addf(&lines, "%s\"w%d\"", i > 0 ? "," : "", i);
+    text_adds(&lines, "]}\n");
+    submit_all(&lines);
+}
+
+/* ---- a caller who lets others go first ----------------------------------- */
+
+struct tale {
+    struct text text;
+    unsigned pieces; /* it came in so many, others were answered in between */
+};
+
+static void ask_another(void) {
+    struct answer answer = ask(&asking, API_GET, "/api/v1/counts", NULL);
+    assert_int_equal(answer.status, 200);
+    answer_clear(&answer);
+}
+
+static struct api_call *open_call(const char *uri) {
+    struct api_request request = {
+        .method = API_GET, .uri = span_of(uri), .actor = asking.actor};
+    struct api_call *call = api_call_open(asking.api, &request, NULL, NULL);
+    api_call_finish(call);
+    assert_int_equal(api_call_status(call), 200);
+    assert_false(api_call_is_whole(call));
+    return call;
+}
+
+static void hear(const char *uri, struct tale *ret_tale) {
+    struct api_call *call = open_call(uri);
+    struct span piece;
+    *ret_tale = (struct tale){.text = TEXT_INIT};
+    while (api_call_read(call, &piece)) {
+        assert_true(piece.len < PIECE_BYTES);
+        text_addspan(&ret_tale->text, piece);
+        api_call_skip(call, piece.len);
+        ret_tale->pieces++;
+        (void)api_turn(asking.api);
+        ask_another();
+    }
+    api_call_close(call);
+}
+
+static size_t lines_with(const struct tale *tale, const char *part) {
+    struct span rest = text_span(&tale->text), line;
+    size_t count = 0;
+    while (rest.len > 0 && span_cut(&rest, '\n', &line))
+        count += memmem(line.p, line.len, part, strlen(part)) != NULL;
+    return count;
+}
+
+/* ---- what holds ---------------------------------------------------------- */
+
+static void others_are_answered_while_a_deep_tree_is_told(void **state) {
+    (void)state;
+    struct tale tale;
+    struct span rest, line;
+    make_deep();
+    hear("/api/v1/jobs/n9999/depends?tree=1", &tale);
+    assert_true(tale.pieces > 4);
+    rest = text_span(&tale.text);
+    for (int i = 0; i < DEEP; i++) {
+        char want[100];
+        snprintf(want, sizeof(want),
+                 "{\"id\":\"n%d\",\"depth\":%d,\"of\":", DEEP - 1 - i, i);
+        assert_true(span_cut(&rest, '\n', &line));
+        if (!span_starts(line, want))
+            fail_msg("line %d is %.*s", i, (int)line.len, line.p);
+    }
+    assert_int_equal(rest.len, 0);
+    text_clear(&tale.text);
+}
+
+static void others_are_answered_while_a_wide_tree_is_told(void **state) {
+    (void)state;
+    struct tale tale;
+    make_wide();
+    hear("/api/v1/jobs/root/dependents?tree=1", &tale);
+    assert_true(tale.pieces > 4);
+    assert_int_equal(lines_with(&tale, "\"depth\":0"), 1);
+    assert_int_equal(lines_with(&tale, "\"depth\":1,\"of\":\"root\""), WIDE);
+    assert_int_equal(lines_with(&tale, "{\"id\":\"last\",\"depth\":2"), WIDE);
+    assert_int_equal(lines_with(&tale, "\"again\":true"), WIDE - 1);
+    text_clear(&tale.text);
+}
+
+static void all_neighbours_are_told_each_once(void **state) {
+    (void)state;
+    static const char *const questions[] = {"root/dependents", "last/depends"};
+    make_wide();
+    for (size_t i = 0; i < COUNT(questions); i++) {
+        char uri[100];
+        struct tale tale;
+        snprintf(uri, sizeof(uri), "/api/v1/jobs/%s", questions[i]);
+        hear(uri, &tale);
+        assert_true(tale.pieces > 2);
+        assert_int_equal(lines_with(&tale, "\"id\":"), WIDE);
+        for (int k = 0; k < WIDE; k += 97) {
+            char want[40];
+            snprintf(want, sizeof(want), "\"id\":\"w%d\"", k);
+            assert_int_equal(lines_with(&tale, want), 1);
+        }
+        text_clear(&tale.text);
+    }
+}
+
+static void who_asked_may_leave_in_the_middle(void **state) {
+    (void)state;
+    make_deep();
+    api_call_close(open_call("/api/v1/jobs/n9999/depends?tree=1"));
+    api_call_close(open_call("/api/v1/jobs/n0/dependents?tree=1"));
+    ask_another();
+}
+
+int main(void) {
+#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+    const struct CMUnitTest tests[] = {
+        TEST(others_are_answered_while_a_deep_tree_is_told),
+        TEST(others_are_answered_while_a_wide_tree_is_told),
+        TEST(all_neighbours_are_told_each_once),
+        TEST(who_asked_may_leave_in_the_middle),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
