@@ -96,6 +96,18 @@ bool history_trailer(struct span *rest, const char *name,
     return false;
 }
 
+bool history_turn(struct span *rest, bool *ret_in, struct span *ret_id) {
+    struct span line;
+    while (span_cut(rest, '\n', &line)) {
+        struct span text = line;
+        *ret_in = history_trailer(&text, "Restores-CS", ret_id);
+        text = line;
+        if (*ret_in || history_trailer(&text, "Reverts-CS", ret_id))
+            return true;
+    }
+    return false;
+}
+
 static bool walk(struct git *git, const char *const *args, history_visit *visit,
                  void *ctx, struct err *err) {
     CLEANUP(git_pipe_drop) struct git_pipe pipe = {0};

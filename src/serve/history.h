@@ -28,6 +28,12 @@ struct history_commit {
 bool history_trailer(struct span *rest, const char *name,
                      struct span *ret_value);
 
+/* The next line `Reverts-CS: ID` or `Restores-CS: ID` of them: by this commit
+ * the set went out of effect, or came in again. A commit's lines are a stack,
+ * each was turned by the one above; the first by the set that made the commit.
+ */
+bool history_turn(struct span *rest, bool *ret_in, struct span *ret_id);
+
 /* Shows `visit` the commits of `tip`, newest first, until it answers false. */
 typedef bool history_visit(void *ctx, const struct history_commit *commit);
 bool history_walk(struct git *git, const char *tip, history_visit *visit,

@@ -191,6 +191,7 @@ static void restore_life(struct rebuild *rebuild, struct found_set *set) {
         job->since = rebuild->now;
         job->reason = SPAN("rebuilt");
         job->detail = SPAN("");
+        set->lacks_step = true;
         job->stale = true; /* the next start writes its log */
         if (set->state == STATE_EXECUTING)
             job->attempt++; /* the one whose begin the log has not */
@@ -239,6 +240,7 @@ static void put_in_order(struct rebuild *rebuild) {
     }
     qsort(rebuild->order, rebuild->count, sizeof(*rebuild->order),
           by_admission);
+    rebuild_ask_branches(rebuild);
     for (size_t i = 0; i < rebuild->count; i++) {
         rebuild->order[i]->num = rebuild->order[i]->record.job.num = i + 1;
         rebuild_mark(rebuild, rebuild->order[i]);
@@ -265,9 +267,11 @@ static bool flush(struct rebuild *rebuild, struct store_batch **batch,
     return ok;
 }
 
+/* Those without a number yet come last. */
 static int by_seq(const void *a, const void *b) {
-    const struct store_event *one = a, *other = b;
-    return one->seq < other->seq ? -1 : one->seq > other->seq;
+    uint64_t one = ((const struct store_event *)a)->seq - 1;
+    uint64_t other = ((const struct store_event *)b)->seq - 1;
+    return one < other ? -1 : one > other;
 }
 
 static struct store_event *gather_events(struct rebuild *rebuild,
@@ -293,7 +297,7 @@ static struct store_event *gather_events(struct rebuild *rebuild,
 static void add_missing_step(struct store_batch *batch,
                              const struct found_set *set) {
     const struct job *job = &set->record.job;
-    if (!job->stale)
+    if (!set->lacks_step)
         return;
     store_restore_event(batch,
                         &(struct store_event){.at = job->since,

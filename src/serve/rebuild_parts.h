@@ -15,7 +15,10 @@ struct found_set {
     bool has_log, has_file, archived;
     uint64_t num;
     enum job_state logged; /* what its log ends with */
+    bool lacks_step;       /* its log has not come to its directory */
     struct span taken_by;  /* the rollback that took it, as no log tells yet */
+    bool is_spoken_of;     /* by a commit of its branch; older ones say nothing
+                              any more */
 };
 
 struct rebuild {
@@ -28,6 +31,10 @@ struct rebuild {
     struct wall now;
 };
 
+/* What branches tell of rollbacks that are over and logs do not, is added to
+ * the logs (rebuild_witness.c). After the states of all sets are known; before
+ * anything else is read from logs. */
+void rebuild_ask_branches(struct rebuild *rebuild);
 /* Rollbacks, as logs tell of them (rebuild_rollback.c). Whose mark a set bears;
  * after the states of all sets are known. */
 void rebuild_mark(struct rebuild *rebuild, struct found_set *set);

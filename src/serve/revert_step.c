@@ -256,28 +256,18 @@ static void message_make(const struct reverting *reverting,
         text_addf(out, "\n%s\n", because);
 }
 
-/* "Reverts-CS: ID" or "Restores-CS: ID" */
-static bool line_parse(struct span line, bool *ret_in, struct span *ret_id) {
-    struct span rest = line;
-    *ret_in = history_trailer(&rest, "Restores-CS", ret_id);
-    rest = line;
-    return *ret_in || history_trailer(&rest, "Reverts-CS", ret_id);
-}
-
-/* The lines of a commit are a stack: each was turned by the one above. The
- * commit is the member's own: all of them turn. Or a rollback's that restored
- * the member, and stays in force: what stands below the member does. */
+/* The commit is the member's own: all its lines turn. Or a rollback's that
+ * restored the member, and stays in force: what stands below the member does.
+ */
 static void trailers_make(const struct reverting *reverting,
                           const struct revert_step *step, const struct bad *bad,
                           struct text *out) {
     const struct history_commit *commit = &bad->commit;
-    struct span rest = commit->trailers, line, id;
+    struct span rest = commit->trailers, id;
     bool below = span_is(commit->csid, step->member->id), in;
     text_addf(out, "RB-Id: %s\nReverts-CS: %s\n", reverting->order->id,
               step->member->id);
-    while (span_cut(&rest, '\n', &line)) {
-        if (!line_parse(line, &in, &id))
-            continue;
+    while (history_turn(&rest, &in, &id)) {
         if (below)
             text_addf(out, "%s-CS: %.*s\n", in ? "Reverts" : "Restores",
                       (int)id.len, id.p);

@@ -146,16 +146,20 @@ bool turning_put_out(const struct turning *turning, struct span rb_id,
 
 static const char because_of[] = ", because of ";
 
+void turning_detail(struct span by, struct span because, struct text *out) {
+    if (by.len > 0 && !span_equal(by, because)) {
+        text_addspan(out, by);
+        text_adds(out, because_of);
+    }
+    text_addspan(out, because);
+}
+
 void turning_mark(const struct turning *turning, struct span rb_id,
                   struct store_batch *batch) {
     for (size_t i = 0; i < turning->count; i++) {
         const struct turn *turn = turning->turns[i];
         CLEANUP(text_clear) struct text detail = TEXT_INIT;
-        if (turn->now.len > 0 && !span_equal(turn->now, rb_id)) {
-            text_addspan(&detail, turn->now);
-            text_adds(&detail, because_of);
-        }
-        text_addspan(&detail, rb_id);
+        turning_detail(turn->now, rb_id, &detail);
         store_mark(batch, turn->job.num, turn->was, turn->now,
                    text_span(&detail));
     }

@@ -46,6 +46,9 @@ bool turning_put_out(const struct turning *turning, struct span rb_id,
 /* Adds the marks to `batch`. */
 void turning_mark(const struct turning *turning, struct span rb_id,
                   struct store_batch *batch);
+/* The detail of the event of such a mark: a set is out by `by` (empty: it is in
+ * again) because of that rollback. */
+void turning_detail(struct span by, struct span because, struct text *out);
 /* By whom a set is out, and because of which rollback: the two ids in the
  * detail of such an event. False: it is none. */
 bool turning_read_event(const struct store_event *event, struct span *ret_by,

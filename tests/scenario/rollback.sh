@@ -218,6 +218,70 @@ marks_come_back() {
 scenario 'fsck --rebuild brings back what was rolled back by whom' \
     marks_come_back
 
+# cut ID...: a power cut took the last line of their logs, where it told a mark
+cut() {
+    for id in "$@"; do
+        tail -n 1 "base/log/$id" | grep -q rolled-back: || continue
+        sed -i '$d' "base/log/$id"
+        lines=$((lines + 1))
+    done
+}
+
+marks() {
+    for id in "$@"; do
+        echo "$id $(mark_of "$id")"
+    done
+}
+
+lost_lines_come_back() {
+    base_with_check
+    submit_set C1 DC f1 C1
+    submit_set C2 DC f2 C2
+    within pointsman daemon all --until-idle
+    all='C1 C2'
+    # Out by the first, in again by the second, out again because of the third.
+    for what in C1 @last @last; do
+        rb=$(pointsman -q rollback $what)
+        all="$all $rb"
+        within pointsman daemon all --until-idle
+        within pointsman wait "$rb"
+        # shellcheck disable=SC2086
+        marks $all >before
+        lines=0
+        # shellcheck disable=SC2086
+        cut $all
+        [ $lines -gt 0 ] || wrong 'no log tells of a mark'
+        rm base/ctrl/registry.db*
+        ends 1 pointsman fsck --rebuild
+        same 'lines that the branch told' \
+            "$(grep -c 'its branch does, and counts' out)" $lines
+        # shellcheck disable=SC2086
+        marks $all >after
+        diff before after
+        within pointsman daemon all --until-idle
+        ends 0 pointsman fsck
+        # The logs tell it again.
+        rm base/ctrl/registry.db*
+        ends 0 pointsman fsck --rebuild
+        # shellcheck disable=SC2086
+        marks $all >after
+        diff before after
+    done
+    submit_set C3 DC f3 C3 '##dependencies' C1
+    within pointsman daemon all --until-idle
+    same 'reason of who needs it' "$(state_of C3 .reason)" dep-rolled-back
+    # Where nobody can be asked, logs alone count, and that is said.
+    mv project.git elsewhere.git
+    rm base/ctrl/registry.db*
+    ends 1 pointsman fsck --rebuild
+    says "target 'main' cannot be asked what was rolled back" out
+    # shellcheck disable=SC2086
+    marks $all >after
+    diff before after
+}
+scenario 'what a log lost of a rollback that is done, its branch knows' \
+    lost_lines_come_back
+
 # Killed while it waits for a running member: the landed one was never told.
 under_way_comes_back() {
     limbo_with deaf
