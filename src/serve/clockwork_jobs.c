@@ -127,15 +127,13 @@ static void replace_older(struct clockwork *clockwork, struct entry *entry,
         entry_replace(clockwork, entry, job->num);
 }
 
-/* When a firing was not left out nothing lived of those before it, so that the
- * newest jobs down to the last firing are all there can be. With a deadline, or
- * when firings replace each other, all that are remembered are looked at, in
- * their order. */
+/* All that live count: for who forbids or replaces, and for the deadline; in
+ * their order, since the newer replaces the older. */
 void entry_recall(struct clockwork *clockwork, struct entry *entry) {
     CLEANUP(arena_clear) struct arena arena = ARENA_INIT;
-    struct store_schedule row;
+    struct job *jobs;
+    size_t count;
     struct err err = {0};
-    bool found;
     if (entry->looked || !entry->timed)
         return;
     const struct timed_rule *rule = timed_rule(entry->timed);
@@ -143,27 +141,16 @@ void entry_recall(struct clockwork *clockwork, struct entry *entry) {
     if (rule->deadline_s == 0 &&
         (rule->overlap == OVERLAP_ALLOW || rule->overlap == OVERLAP_QUEUE))
         return;
-    if (!store_schedule(clockwork->store, span_of(entry->name), &arena, &row,
-                        &found, &err)) {
-        log_error("cannot read schedule '%s': %s", entry->name, err.text);
+    if (!store_schedule_jobs(clockwork->store, span_of(entry->name), &arena,
+                             &jobs, &count, &err)) {
+        log_error("cannot read what lives of schedule '%s': %s", entry->name,
+                  err.text);
         entry->looked = false;
         return;
     }
-    size_t count = found ? row.recent_count : 0, i = count;
-    struct job job;
-    if (rule->deadline_s > 0 || rule->overlap == OVERLAP_REPLACE)
-        i = 0;
-    else
-        while (i > 0 &&
-               store_job(clockwork->store, row.recent[--i], &arena, &job, &err))
-            if (is_firing(entry, &job))
-                break;
-    for (; i < count; i++) {
-        if (!store_job(clockwork->store, row.recent[i], &arena, &job, &err) ||
-            job_state_is_final(job.state))
-            continue;
-        replace_older(clockwork, entry, &job);
-        look_at(clockwork, entry, &job);
+    for (size_t i = 0; i < count; i++) {
+        replace_older(clockwork, entry, &jobs[i]);
+        look_at(clockwork, entry, &jobs[i]);
     }
 }
 

@@ -132,8 +132,12 @@ static bool move_on(struct apply *apply, struct op *op, struct err *err) {
     }
     row.missed += mark->missed;
     if (mark->job != STORE_NO_JOB &&
-        apply->batch->ops[mark->job].result == STORE_DONE)
-        remember_job(&row, apply->batch->ops[mark->job].num);
+        apply->batch->ops[mark->job].result == STORE_DONE) {
+        uint64_t num = apply->batch->ops[mark->job].num;
+        remember_job(&row, num);
+        if (!apply->ops->schedule_job_put(apply->rows, row.name, num, err))
+            return false;
+    }
     if (!apply->ops->schedule_put(apply->rows, &row, err))
         return false;
     return mark->reason.len == 0 ||

@@ -78,6 +78,9 @@ struct store_backend {
                       struct arena *arena,
                       struct store_schedule **ret_schedules, size_t *ret_count,
                       struct err *err);
+    bool (*schedule_jobs)(struct store *store, struct span name,
+                          struct arena *arena, struct job **ret_jobs,
+                          size_t *ret_count, struct err *err);
     bool (*count)(struct store *store, struct store_tally *ret_tally,
                   struct err *err);
     bool (*verify)(struct store *store, struct err *err);

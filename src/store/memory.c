@@ -136,6 +136,7 @@ static const struct store_backend memory_backend = {
     .settings = memory_settings,
     .schedule = memory_schedule,
     .schedules = memory_schedules,
+    .schedule_jobs = memory_schedule_jobs,
     .count = backend_count,
     .verify = memory_verify,
     .backup = backend_backup,

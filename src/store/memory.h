@@ -23,6 +23,7 @@ struct memory_job {
     /* As it was before the atomic batch under way touched it. */
     struct memory_job *before;
     struct store_rollback plan; /* of a rollback; phase.p NULL: none */
+    struct span schedule;       /* whose job it is */
 };
 
 struct memory_lease {
@@ -131,6 +132,11 @@ bool memory_setting(struct store *store, struct span name, struct arena *arena,
 bool memory_settings(struct store *store, struct arena *arena,
                      struct span **ret_names, struct span **ret_values,
                      size_t *ret_count, struct err *err);
+bool memory_schedule_jobs(struct store *store, struct span name,
+                          struct arena *arena, struct job **ret_jobs,
+                          size_t *ret_count, struct err *err);
+/* memory_rows.c: its jobs are no longer its. */
+void memory_schedule_forget(struct memory *memory, struct span name);
 /* memory_schedule.c */
 bool memory_schedule_get(struct rows *rows, struct span name,
                          struct arena *arena,

@@ -265,6 +265,20 @@ static bool plan_put(struct rows *rows, const struct store_rollback *plan,
     return true;
 }
 
+static bool schedule_job_put(struct rows *rows, struct span name, uint64_t num,
+                             struct err *err) {
+    struct memory *memory = of(rows);
+    (void)err;
+    change(memory, num)->schedule = arena_span(&memory->arena, name);
+    return true;
+}
+
+void memory_schedule_forget(struct memory *memory, struct span name) {
+    for (size_t i = 0; i < memory->job_count; i++)
+        if (span_equal(memory->jobs[i]->schedule, name))
+            change(memory, memory->jobs[i]->job.num)->schedule = SPAN("");
+}
+
 static bool edges_replace(struct rows *rows, uint64_t num,
                           const struct op_record *record, struct err *err) {
     struct memory *memory = of(rows);
@@ -580,6 +594,7 @@ const struct rows_ops memory_rows = {
     .schedule_get = memory_schedule_get,
     .schedule_put = memory_schedule_put,
     .schedule_remove = memory_schedule_remove,
+    .schedule_job_put = schedule_job_put,
     .save = save,
     .restore = restore,
     .release = release,

@@ -56,6 +56,7 @@ bool memory_schedule_remove(struct rows *rows, struct span name,
     (void)err;
     remember(memory, name);
     map_remove(&memory->schedules, name);
+    memory_schedule_forget(memory, name);
     return true;
 }
 

@@ -113,8 +113,12 @@ struct rows_ops {
     bool (*schedule_put)(struct rows *rows,
                          const struct store_schedule *schedule,
                          struct err *err);
+    /* Its jobs are no longer its. */
     bool (*schedule_remove)(struct rows *rows, struct span name,
                             struct err *err);
+    /* Remembered as its job for as long as it lives, or longer. */
+    bool (*schedule_job_put)(struct rows *rows, struct span name, uint64_t num,
+                             struct err *err);
     /* Around the operations of an atomic batch. */
     bool (*save)(struct rows *rows, struct err *err);
     bool (*restore)(struct rows *rows, struct err *err);

@@ -62,6 +62,13 @@ bool store_schedule(struct store *store, struct span name, struct arena *arena,
                                     err);
 }
 
+bool store_schedule_jobs(struct store *store, struct span name,
+                         struct arena *arena, struct job **ret_jobs,
+                         size_t *ret_count, struct err *err) {
+    return store->backend->schedule_jobs(store, name, arena, ret_jobs,
+                                         ret_count, err);
+}
+
 bool store_schedules(struct store *store, struct span after, size_t limit,
                      struct arena *arena, struct store_schedule **ret_schedules,
                      size_t *ret_count, struct err *err) {

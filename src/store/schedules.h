@@ -75,6 +75,11 @@ unsigned store_schedule_mark(struct store_batch *batch,
 bool store_schedule(struct store *store, struct span name, struct arena *arena,
                     struct store_schedule *ret_schedule, bool *ret_found,
                     struct err *err);
+/* Its jobs that have not ended, fired or run by hand, oldest first; without
+ * spec. */
+bool store_schedule_jobs(struct store *store, struct span name,
+                         struct arena *arena, struct job **ret_jobs,
+                         size_t *ret_count, struct err *err);
 /* By name, beyond `after` (empty: from the first); limit 0 = all. */
 bool store_schedules(struct store *store, struct span after, size_t limit,
                      struct arena *arena, struct store_schedule **ret_schedules,

@@ -402,6 +402,7 @@ const struct store_backend sqlite_backend = {
     .settings = sqlite_settings,
     .schedule = sqlite_schedule,
     .schedules = sqlite_schedules,
+    .schedule_jobs = sqlite_schedule_jobs,
     .count = backend_count,
     .verify = sqlite_verify,
     .backup = sqlite_backup,

@@ -92,6 +92,9 @@ bool sqlite_schedules(struct store *store, struct span after, size_t limit,
                       struct arena *arena,
                       struct store_schedule **ret_schedules, size_t *ret_count,
                       struct err *err);
+bool sqlite_schedule_jobs(struct store *store, struct span name,
+                          struct arena *arena, struct job **ret_jobs,
+                          size_t *ret_count, struct err *err);
 /* sqlite_event.c: one row of the log, taken apart. */
 struct pack {
     struct arena arena; /* of what follows */

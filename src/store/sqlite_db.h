@@ -143,6 +143,8 @@ bool sqlite_schedule_put(struct rows *rows,
                          struct err *err);
 bool sqlite_schedule_remove(struct rows *rows, struct span name,
                             struct err *err);
+bool sqlite_schedule_job_put(struct rows *rows, struct span name, uint64_t num,
+                             struct err *err);
 
 /* Creates or migrates; only checks when read_only. */
 bool db_migrate(struct db *db, bool read_only, struct err *err);

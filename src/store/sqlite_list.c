@@ -311,3 +311,19 @@ bool sqlite_jobs(struct store *store, const struct store_list *list,
     found_give(&found, arena, ret_jobs, ret_count);
     return true;
 }
+
+bool sqlite_schedule_jobs(struct store *store, struct span name,
+                          struct arena *arena, struct job **ret_jobs,
+                          size_t *ret_count, struct err *err) {
+    struct db *db = reader_of(store);
+    CLEANUP(found_clear) struct found found = {0};
+    CLEANUP(stmt_end)
+    sqlite3_stmt *stmt = db_statement(db, SQL_SCHEDULE_JOBS, err);
+    if (!stmt)
+        return false;
+    bind_span(stmt, 1, name);
+    if (!found_read(&found, db, stmt, arena, err))
+        return false;
+    found_give(&found, arena, ret_jobs, ret_count);
+    return true;
+}

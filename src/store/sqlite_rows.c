@@ -441,6 +441,7 @@ const struct rows_ops sqlite_rows = {
     .schedule_get = sqlite_schedule_get,
     .schedule_put = sqlite_schedule_put,
     .schedule_remove = sqlite_schedule_remove,
+    .schedule_job_put = sqlite_schedule_job_put,
     .save = save,
     .restore = restore,
     .release = release,

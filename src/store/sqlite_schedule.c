@@ -91,15 +91,35 @@ bool sqlite_schedule_put(struct rows *rows,
     return db_do(db, stmt, err);
 }
 
-bool sqlite_schedule_remove(struct rows *rows, struct span name,
-                            struct err *err) {
-    struct db *db = db_of(rows);
-    CLEANUP(stmt_end)
-    sqlite3_stmt *stmt = db_statement(db, SQL_SCHEDULE_REMOVE, err);
+static bool do_named(struct db *db, enum statement which, struct span name,
+                     struct err *err) {
+    CLEANUP(stmt_end) sqlite3_stmt *stmt = db_statement(db, which, err);
     if (!stmt)
         return false;
     bind_span(stmt, 1, name);
     return db_do(db, stmt, err);
+}
+
+bool sqlite_schedule_remove(struct rows *rows, struct span name,
+                            struct err *err) {
+    struct db *db = db_of(rows);
+    return do_named(db, SQL_SCHEDULE_JOBS_REMOVE, name, err) &&
+           do_named(db, SQL_SCHEDULE_REMOVE, name, err);
+}
+
+/* Of the oldest, those that have ended go: a few with each that comes, so that
+ * as many go as come, and none is costly. */
+bool sqlite_schedule_job_put(struct rows *rows, struct span name, uint64_t num,
+                             struct err *err) {
+    struct db *db = db_of(rows);
+    CLEANUP(stmt_end)
+    sqlite3_stmt *stmt = db_statement(db, SQL_SCHEDULE_JOB_PUT, err);
+    if (!stmt)
+        return false;
+    bind_span(stmt, 1, name);
+    bind_u64(stmt, 2, num);
+    return db_do(db, stmt, err) &&
+           do_named(db, SQL_SCHEDULE_JOBS_CLEAR, name, err);
 }
 
 bool sqlite_schedule(struct store *store, struct span name, struct arena *arena,

@@ -241,6 +241,68 @@ static void only_the_newest_jobs_are_remembered(void **state) {
     assert_span(rig_job(rig, one.recent[STORE_RECENT - 1]).id, "n.34");
 }
 
+/* Asserts that these live, oldest first: "n.0 n.7". */
+static void expect_live(struct rig *rig, const char *ids) {
+    struct job *jobs;
+    size_t count;
+    assert_true(store_schedule_jobs(rig->store, SPAN("n"), &rig->arena, &jobs,
+                                    &count, NULL));
+    assert_string_equal(rig_ids(rig, jobs, count), ids);
+}
+
+static void all_jobs_that_live_are_told(void **state) {
+    struct rig *rig = *state;
+    struct store_schedule one = add(rig, "n");
+    struct text all = TEXT_INIT;
+    add(rig, "other");
+    expect_live(rig, "");
+    for (int i = 0; i < STORE_RECENT + 8; i++) {
+        char id[32];
+        snprintf(id, sizeof(id), "n.%d", i);
+        struct schedule_mark step = mark_of(&one, one.high_s + 1);
+        assert_int_equal(fire(rig, step, id, NULL), STORE_DONE);
+        one = get(rig, "n");
+        text_addf(&all, "%s%s", i > 0 ? " " : "", id);
+    }
+    expect_live(rig, text_string(&all));
+    text_clear(&all);
+    struct schedule_mark by_hand = {.name = SPAN("other")};
+    assert_int_equal(fire(rig, by_hand, "j1", NULL), STORE_DONE);
+    for (uint64_t num = 1; num <= STORE_RECENT + 8; num++) {
+        if (num == 1 || num == 20 || num == STORE_RECENT + 8)
+            continue;
+        rig_move(rig, num, STATE_PENDING, STATE_EXECUTING, "start");
+        rig_move(rig, num, STATE_EXECUTING, STATE_DONE, "ok");
+    }
+    expect_live(rig, "n.0 n.19 n.39");
+    /* Others come and go, those stay. */
+    for (int i = 0; i < 50; i++) {
+        char id[32];
+        snprintf(id, sizeof(id), "m.%d", i);
+        struct schedule_mark step = mark_of(&one, one.high_s + 1);
+        assert_int_equal(fire(rig, step, id, NULL), STORE_DONE);
+        one = get(rig, "n");
+        uint64_t num = one.recent[one.recent_count - 1];
+        rig_move(rig, num, STATE_PENDING, STATE_EXECUTING, "start");
+        char want[64];
+        snprintf(want, sizeof(want), "n.0 n.19 n.39 %s", id);
+        expect_live(rig, want);
+        rig_move(rig, num, STATE_EXECUTING, STATE_FAILED, "exit-1");
+    }
+    expect_live(rig, "n.0 n.19 n.39");
+    struct store_batch *batch = rig_batch(rig);
+    store_batch_atomic(batch);
+    store_schedule_remove(batch, SPAN("n"));
+    store_schedule_remove(batch, SPAN("nobody"));
+    assert_int_equal(rig_write(batch), STORE_UNKNOWN);
+    expect_live(rig, "n.0 n.19 n.39");
+    batch = rig_batch(rig);
+    store_schedule_remove(batch, SPAN("n"));
+    assert_int_equal(rig_write(batch), STORE_DONE);
+    add(rig, "n");
+    expect_live(rig, "");
+}
+
 static void a_job_by_hand_is_remembered_without_a_move(void **state) {
     struct rig *rig = *state;
     struct store_schedule one = add(rig, "n");
@@ -295,6 +357,7 @@ int main(void) {
         RIG_TESTS(a_mark_moves_only_from_where_it_was),
         RIG_TESTS(a_firing_is_job_and_mark_or_neither),
         RIG_TESTS(only_the_newest_jobs_are_remembered),
+        RIG_TESTS(all_jobs_that_live_are_told),
         RIG_TESTS(a_job_by_hand_is_remembered_without_a_move),
         RIG_TESTS(they_are_listed_by_name_and_in_pages),
         RIG_TESTS(an_atomic_batch_puts_schedules_back),

@@ -132,10 +132,7 @@ static void judge_fired(struct world *world, const struct store_event *event) {
     if (round > ghost->round && !world->went_back)
         doom(world, "%s begins a round for nothing", ghost->name);
     judge_lateness(world, ghost, at);
-    /* Who queued before may have left more than is remembered; they wait for
-     * each other all the same. */
-    if (ghost->rule.overlap == OVERLAP_FORBID && ghost->live > 0 &&
-        !ghost->changed)
+    if (ghost->rule.overlap == OVERLAP_FORBID && ghost->live > 0)
         doom(world, "%s fires beside its own job", ghost->name);
     ghost->round = round;
     ghost->last_s = at;

@@ -1,0 +1,211 @@
+/* What a new life of the role "clock" finds of the schedules' jobs: all that
+ * live, however many came after them. */
+#include "support/test.h"
+
+#include "base/log.h"
+#include "serve/clockwork.h"
+#include "store/schedules.h"
+
+enum { LIVE = 40, STEP_S = 60 };
+static_assert((int)LIVE > (int)STORE_RECENT, "more than a row remembers");
+
+static struct {
+    struct store *store;
+    struct clockwork *clockwork;
+    int64_t now_s;
+} here;
+
+static void turn(void) {
+    struct wall next;
+    do {
+        store_turn(here.store);
+        clockwork_turn(here.clockwork, wall_from_s(here.now_s),
+                       (struct boot){here.now_s * NS_PER_S}, &next);
+    } while (!store_is_idle(here.store));
+}
+
+static void start(void) {
+    struct clockwork_options options = {.host = SPAN("here")};
+    here.clockwork =
+        clockwork_new(here.store, &options, wall_from_s(here.now_s),
+                      (struct boot){here.now_s * NS_PER_S});
+    assert_true(clockwork_start(here.clockwork, NULL));
+    turn();
+}
+
+static int setup(void **state) {
+    (void)state;
+    log_init("test", LOG_ERROR);
+    here.now_s = 1800000000;
+    here.store = store_new_memory();
+    start();
+    return 0;
+}
+
+static int teardown(void **state) {
+    (void)state;
+    clockwork_free(here.clockwork);
+    store_close(here.store);
+    return 0;
+}
+
+static void restart(void) {
+    clockwork_free(here.clockwork);
+    start();
+}
+
+static void pass(int64_t s) {
+    here.now_s += s;
+    turn();
+}
+
+static struct store_batch *batch_new(void) {
+    struct store_batch *batch = store_batch_new(here.store);
+    store_batch_actor(batch, wall_from_s(here.now_s), SPAN("uid:1"));
+    return batch;
+}
+
+static void write(struct store_batch *batch) {
+    assert_true(store_write(batch, NULL));
+    for (unsigned i = 0; i < store_batch_count(batch); i++)
+        assert_int_equal(store_batch_result(batch, i), STORE_DONE);
+    store_batch_free(batch);
+    turn();
+}
+
+/* Each minute. */
+static void define(const char *overlap, int deadline_s) {
+    char spec[400];
+    snprintf(spec, sizeof(spec),
+             "{\"item\": \"{\\\"epoch\\\": {\\\"period\\\": %d}}\", "
+             "\"zone\": \"Z\", \"overlap\": \"%s\", \"missed\": \"skip\", "
+             "\"max_shift\": 0, \"deadline\": %d, "
+             "\"job\": {\"command\": [\"true\"]}}",
+             (int)STEP_S, overlap, deadline_s);
+    struct store_schedule row = {.name = SPAN("s"),
+                                 .spec = span_of(spec),
+                                 .origin = SPAN("uid:1"),
+                                 .high_s = here.now_s};
+    struct store_batch *batch = batch_new();
+    store_schedule_set(batch, &row, SCHEDULE_REPLACE);
+    write(batch);
+}
+
+static void move(uint64_t num, enum job_state from, enum job_state to,
+                 const char *reason) {
+    struct store_batch *batch = batch_new();
+    store_move(batch,
+               &(struct store_move){.num = num,
+                                    .from = from,
+                                    .to = to,
+                                    .reason = span_of(reason),
+                                    .begin_attempt = to == STATE_EXECUTING});
+    write(batch);
+}
+
+/* As `cron run`. */
+static uint64_t run_by_hand(int n) {
+    char id[16];
+    snprintf(id, sizeof(id), "hand%d", n);
+    struct job job = {.id = span_of(id),
+                      .kind = JOB_COMMAND,
+                      .job_class = CLASS_DC,
+                      .key = SPAN("k"),
+                      .rank = SPAN("k"),
+                      .spec = SPAN("{\"command\":[\"true\"]}"),
+                      .state = STATE_PENDING};
+    struct store_batch *batch = batch_new();
+    unsigned at = store_admit(batch, &job, NULL, 0, NULL, 0, NULL, 0);
+    store_schedule_mark(batch,
+                        &(struct schedule_mark){.name = SPAN("s"), .job = at});
+    assert_true(store_write(batch, NULL));
+    uint64_t num = store_batch_num(batch, at);
+    store_batch_free(batch);
+    turn();
+    return num;
+}
+
+static struct store_schedule row_of(struct arena *arena) {
+    struct store_schedule row;
+    bool found;
+    assert_true(
+        store_schedule(here.store, SPAN("s"), arena, &row, &found, NULL));
+    assert_true(found);
+    return row;
+}
+
+static size_t count_of(unsigned states, const char *reason) {
+    CLEANUP(arena_clear) struct arena arena = ARENA_INIT;
+    struct store_list list = {.states = states};
+    struct job *jobs;
+    size_t count, found = 0;
+    assert_true(store_jobs(here.store, &list, &arena, &jobs, &count, NULL));
+    for (size_t i = 0; i < count; i++)
+        found += reason == NULL || span_is(jobs[i].reason, reason);
+    return found;
+}
+
+/* ---- what holds ---------------------------------------------------------- */
+
+static void an_old_firing_forbids_behind_many_by_hand(void **state) {
+    (void)state;
+    CLEANUP(arena_clear) struct arena arena = ARENA_INIT;
+    define("forbid", 0);
+    pass(STEP_S);
+    assert_int_equal(row_of(&arena).fired, 1);
+    uint64_t first = row_of(&arena).recent[0];
+    for (int i = 0; i < LIVE; i++) {
+        uint64_t num = run_by_hand(i);
+        move(num, STATE_PENDING, STATE_EXECUTING, "start");
+        move(num, STATE_EXECUTING, STATE_DONE, "ok");
+    }
+    restart();
+    pass(STEP_S);
+    assert_int_equal(row_of(&arena).fired, 1 + LIVE);
+    assert_int_equal(row_of(&arena).missed, 1);
+    move(first, STATE_QUEUED, STATE_TERMINATED, "operator");
+    restart();
+    pass(STEP_S);
+    assert_int_equal(row_of(&arena).fired, 2 + LIVE);
+}
+
+static void all_that_wait_past_the_deadline_end(void **state) {
+    (void)state;
+    define("allow", 100 * STEP_S);
+    for (int i = 0; i < LIVE; i++)
+        pass(STEP_S);
+    assert_int_equal(count_of(STATES_WAITING, NULL), LIVE);
+    restart();
+    assert_int_equal(count_of(STATES_WAITING, NULL), LIVE);
+    struct store_batch *batch = batch_new();
+    store_schedule_pause(batch, SPAN("s"), true, 0, 0);
+    write(batch);
+    pass(101 * STEP_S);
+    assert_int_equal(count_of(STATES_WAITING, NULL), 0);
+    assert_int_equal(count_of(STATE_BIT(STATE_TERMINATED), "deadline"), LIVE);
+}
+
+static void all_that_live_are_replaced(void **state) {
+    (void)state;
+    CLEANUP(arena_clear) struct arena arena = ARENA_INIT;
+    define("queue", 0);
+    for (int i = 0; i < LIVE; i++)
+        pass(STEP_S);
+    assert_int_equal(count_of(STATES_WAITING, NULL), LIVE);
+    restart();
+    define("replace", 0);
+    pass(STEP_S);
+    assert_int_equal(row_of(&arena).fired, LIVE + 1);
+    assert_int_equal(count_of(STATES_WAITING, NULL), 1);
+    assert_int_equal(count_of(STATE_BIT(STATE_TERMINATED), "operator"), LIVE);
+}
+
+int main(void) {
+#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+    const struct CMUnitTest tests[] = {
+        TEST(an_old_firing_forbids_behind_many_by_hand),
+        TEST(all_that_wait_past_the_deadline_end),
+        TEST(all_that_live_are_replaced),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
