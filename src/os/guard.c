@@ -315,7 +315,7 @@ static void on_prepare(uv_prepare_t *prepare) {
         struct guard_end end = {
             .id = guard->refused[--guard->refused_count],
             .result = GUARD_CANNOT,
-            .exit_code = -1,
+            .exit_code = GUARD_NOT_EXECUTABLE,
             .error = SPAN("the command and its environment are too long")};
         if (guard->events.ended != NULL)
             guard->events.ended(guard->ctx, &end);

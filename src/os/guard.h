@@ -131,6 +131,8 @@ enum guard_result {
     GUARD_TEMPORARY = 111  /* not now: no memory, no processes, full disk */
 };
 
+enum { GUARD_NOT_EXECUTABLE = 126, GUARD_NOT_FOUND = 127 };
+
 enum guard_killer {
     GUARD_NOBODY,
     GUARD_CALLER,  /* guard_kill */
@@ -144,7 +146,8 @@ struct guard_end {
     enum guard_result result;
     struct span error; /* a sentence when result is not GUARD_RAN */
     pid_t pid;         /* 0: never started */
-    int exit_code;     /* -1 when ended by a signal or never started */
+    int exit_code;     /* -1 when ended by a signal or never started; but what
+                          a shell would say when GUARD_CANNOT is about exec */
     int signal;        /* 0 when exited */
     bool core_dumped;
     bool timed_out;

@@ -361,10 +361,14 @@ static bool is_shell_line(const struct task *task) {
     return task->argv[1] == NULL && strpbrk(task->argv[0], " ;|&<>") != NULL;
 }
 
-/* ENOENT of a file that is there: its interpreter is not. */
+/* ENOENT of a file that is there: its interpreter is not. The status is what
+ * shells, env(1) and nohup(1) end with. */
 static bool exec_failed(struct task *task, const struct child *child) {
     const char *name = task->argv[0];
     int sys = child->sys;
+    if (!is_temporary(sys))
+        task->end.exit_code =
+            sys == ENOENT ? GUARD_NOT_FOUND : GUARD_NOT_EXECUTABLE;
     if (sys == ENOENT && is_there(child))
         return task_fail(task, GUARD_CANNOT, 0,
                          "cannot execute '%s': the interpreter it names is "

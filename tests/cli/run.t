@@ -14,6 +14,19 @@ $ pointsman run -- sh -c 'kill -9 $$'
 $ pointsman run -- no-such-program
 ! pointsman: <id>: perm: cannot execute 'no-such-program': ...
 = 127
+$ echo text >file; pointsman run -- ./file
+! pointsman: <id>: perm: cannot execute './file': not executable
+= 126
+$ pointsman wait @last
+= 126
+$ pointsman run -- /
+! pointsman: <id>: perm: cannot execute '/': not executable
+= 126
+$ printf '#!/no/such/interpreter\n' >script; chmod +x script; pointsman run -- ./script
+! pointsman: <id>: perm: cannot execute './script': the interpreter it names is missing
+= 127
+$ pointsman logs --attempts --json @last | jq -c '[.reason, .exit_code]'
+| ["perm",127]
 $ pointsman run -- 'echo one; echo two'
 ! pointsman: <id>: perm: cannot execute 'echo one; echo two': ... sh -c 'LINE'
 = 127

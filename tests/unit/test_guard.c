@@ -38,7 +38,7 @@ static void missing_program_cannot_be_executed(void **state) {
     guard_start(world->guard, &start);
     struct seen *seen = world_run(world, 1, 1);
     assert_int_equal(seen->end.result, GUARD_CANNOT);
-    assert_int_equal(seen->end.exit_code, -1);
+    assert_int_equal(seen->end.exit_code, GUARD_NOT_FOUND);
     assert_string_equal(
         seen->error, "cannot execute 'no-such-program-here': no such program");
 }
@@ -56,6 +56,7 @@ static void file_without_x_bit_cannot_be_executed(void **state) {
     write_script(*state, "plain", "#!/bin/sh\n", 0644);
     struct seen *seen = run_script(*state, 1, "plain");
     assert_int_equal(seen->end.result, GUARD_CANNOT);
+    assert_int_equal(seen->end.exit_code, GUARD_NOT_EXECUTABLE);
     assert_non_null(strstr(seen->error, "not executable"));
 }
 
