@@ -194,11 +194,12 @@ static bool give(struct prequeue *prequeue, struct entry *entry,
     if (!approvals_read(base, base->store, job, &approval->word, prequeue->now,
                         &entry->arena, &state, err))
         return false;
+    /* A crash left the file behind its event; the set may have ended since. */
+    if (state.said)
+        return done_with(prequeue, entry, err);
     if (!approvals_may(job, &approval->word, &state, &why))
         return entry_reject(prequeue, entry, refusal_of(job, &state), why.text,
                             err);
-    if (state.said)
-        return done_with(prequeue, entry, err);
     struct store_batch *batch = store_batch_new(base->store);
     store_batch_actor(batch, prequeue->now, approval->word.who);
     approvals_give(batch, job, &approval->word, approval->key, &state,

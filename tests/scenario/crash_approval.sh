@@ -1,0 +1,254 @@
+#!/bin/sh
+# crash_approval.sh PROGRAM FAULTY: as crash.sh, while approvals come in: by a
+# server's word, by signatures, as files beside their sets; for sets that wait,
+# for one that has landed and owes it, for one that lacks another still. What was
+# acknowledged is there and counts once; nothing starts without what its policy
+# asks for.
+# shellcheck source=tests/support/scenario.sh
+. "$(dirname "$0")/../support/scenario.sh"
+# shellcheck source=tests/support/crash.sh
+. "$(dirname "$0")/../support/crash.sh"
+everything='waits both late door'
+
+command -v ssh-keygen >/dev/null || {
+    echo '1..0 # SKIP there is no ssh-keygen (package openssh-client)'
+    exit 0
+}
+
+# ---- sets, and who approves them ---------------------------------------------
+
+# paper SET NAME: signed by NAME, in papers/SET.NAME
+paper() {
+    pointsman approve --tarball "$made" --as "$2@example.org" \
+        --sign-with "$2" >"papers/$1.$2"
+}
+
+with_policies() {
+    make_base 'grace = 1'
+    cat >base/conf.d/approval.conf <<'END'
+[target "main"]
+blind = allow
+[approval "one"]
+path = one/**
+signed = yes
+[approval "two"]
+path = two/**
+count = 2
+signed = yes
+[approval "late"]
+class = EM
+path = late/**
+late = yes
+[approval "door"]
+path = door/**
+unapproved = refuse
+[approval "word"]
+path = word/**
+END
+    mkdir papers
+    for name in alice bob; do
+        ssh-keygen -q -t ed25519 -N '' -C $name -f $name
+        printf '%s@example.org %s\n' $name "$(cut -d' ' -f1,2 $name.pub)" \
+            >>base/allowed_signers
+    done
+    make_set waits DC one/a waits
+    waits=$made
+    paper waits alice
+    make_set both DC two/b both
+    both=$made
+    paper both alice
+    paper both bob
+    make_set half DC two/c half
+    half=$made
+    paper half alice
+    make_set late EM late/d late
+    late=$made
+    paper late bob
+    make_set door BF door/e door
+    door=$made
+    paper door alice
+    make_set theirs DC word/f theirs
+    theirs=$made
+}
+
+# Two people are two accounts.
+two_people() {
+    [ "$(id -u)" -eq 0 ]
+}
+
+drop_theirs() {
+    cp "$theirs" "base/data/$(basename "$theirs")"
+    : >base/tmp/theirs
+    chown 65534 base/tmp/theirs
+    mv base/tmp/theirs "base/prequeue/$(basename "$theirs")"
+}
+
+# ---- judgement ---------------------------------------------------------------
+
+# The one that lacks an approval waits for ever.
+unfinished() {
+    pointsman list --json state:queued,staged,pending,executing |
+        jq -r 'select(.id != "half") | .id'
+}
+
+approvals_of() {
+    pointsman history --json "$1" | grep -c '"kind":"approved"' || :
+}
+
+# approved SET COUNT: so often, in the registry and in its log
+approved() {
+    same "approvals of $1" "$(approvals_of "$1")" "$2"
+    same "approvals in the log of $1" \
+        "$(grep -c 'approved:' "base/log/$1" || :)" "$2"
+}
+
+# began_with SET COUNT: so many approvals were given before it was executed, and
+# so many names stand on the branch
+began_with() {
+    same "approvals of $1 when it began" "$(pointsman history --json "$1" |
+        jq -s '(map(select(.to == "X")) | first | .seq | tonumber) as $start |
+            map(select(.kind == "approved" and (.seq | tonumber) < $start)) |
+            length')" "$2"
+    same "approvers of $1 on the branch" "$(git -C project.git log \
+        --format='%(trailers:key=CS-Id,valueonly,separator=) %(trailers:key=CS-Approved-By,valueonly,separator=%x20)' \
+        main | grep "^$1 " | grep -o '<' | wc -l)" "$2"
+}
+
+judge() {
+    another
+    for set in waits door theirs; do
+        case " $everything " in
+        *" $set "*) approved $set 1 && began_with $set 1 ;;
+        esac
+    done
+    approved both 2
+    began_with both 2
+    approved late 1
+    same 'what late owes' "$(pointsman status --json late | jq -r .owed)" null
+    for set in $everything; do
+        in_one_place "$set" D
+        same "commits of $set" "$(times_landed "$set")" 1
+    done
+    in_one_place half Q
+    approved half 1
+    same 'holds of half' "$(pointsman status --json half | jq -c .holds)" \
+        '["approval"]'
+    same 'commits of half' "$(times_landed half)" 0
+    ends 0 pointsman fsck
+    same 'what is left in prequeue and reject' \
+        "$(ls base/prequeue base/reject | sed '/:$/d; /^$/d')" ''
+    same 'locks in the repository' "$(find project.git -name '*.lock')" ''
+}
+
+# ---- through a server --------------------------------------------------------
+
+# Who calls is outside of what is killed, and writes down what was acknowledged.
+by_service() {
+    with_policies
+    theirs_too=
+    if two_people; then
+        theirs_too='pointsman approve theirs && told theirs.root'
+        everything="$everything theirs"
+        drop_theirs
+    fi
+    cat >callers.sh <<END
+told() { echo "\$1" >>'$here/acked.ran'; }
+callers() {
+    pointsman change submit '$late' && told late
+    pointsman change submit '$waits' && told waits
+    pointsman change submit '$both' && told both
+    pointsman change submit '$half' && told half
+    pointsman change submit --approval papers/door.alice '$door' && told door
+    pointsman approve --signature papers/waits.alice waits && told waits.alice
+    pointsman approve --signature papers/both.alice both && told both.alice
+    pointsman approve --signature papers/half.alice half && told half.alice
+    pointsman approve --signature papers/both.bob both && told both.bob
+    $theirs_too
+}
+# It has landed by now.
+late_caller() {
+    pointsman approve --signature papers/late.bob late && told late.bob
+}
+END
+    mkdir master
+    cp -a base project.git master
+}
+
+# What was acknowledged is there, before anything is done about the rest.
+handed_in_again() {
+    touch acked.ran
+    run
+    sort -u acked.ran >acked
+    while read -r what; do
+        ends 0 pointsman status "${what%.*}"
+        case $what in
+        theirs.*) same "approvals of theirs" "$(approvals_of theirs)" 1 ;;
+        *.*)
+            pointsman history --json "${what%.*}" >told
+            says "\"actor\":\"user:${what#*.}@example.org\"" told
+            ;;
+        esac
+    done <acked
+    ends 0 sh -c '. ./callers.sh; set -e; callers; late_caller'
+}
+
+served() {
+    before_recovery=handed_in_again
+    by_service
+    cat >day.sh <<'END'
+. ./callers.sh
+pointsman serve &
+server=$!
+while [ ! -S base/ctrl/sock ] && kill -0 $server; do :; done
+callers
+pointsman --server unix:base/ctrl/sock wait late && late_caller
+kill -TERM $server
+wait $server
+END
+    day='sh day.sh'
+    points "$@"
+}
+
+unharmed() {
+    by_service
+    begin_trial
+    : >calls
+    serve_begin
+    within sh -c '. ./callers.sh; set -e; callers; pointsman wait late
+        late_caller'
+    # shellcheck disable=SC2086
+    within pointsman wait $everything
+    serve_end
+    judge
+}
+scenario 'without misfortune all is as the judge demands' unharmed
+scenario 'who approves, a server and its work killed at once lose nothing' \
+    served 3 --kill all
+scenario 'a server killed alone while approvals come loses none' \
+    served 2 --kill one --only 'pointsman serve'
+
+# ---- as files ----------------------------------------------------------------
+
+# late has landed when the day begins.
+by_files() {
+    with_policies
+    pointsman change submit "$late"
+    within pointsman daemon all --until-idle
+    for one in "$waits" "$both" "$half" "$door"; do
+        drop_set "$one"
+    done
+    for one in waits.alice both.alice both.bob half.alice door.alice late.bob; do
+        cp "papers/$one" base/tmp/paper
+        mv base/tmp/paper "base/prequeue/approve_${one%.*}_${one#*.}"
+    done
+    mkdir master
+    cp -a base project.git master
+    day='pointsman daemon all --until-idle'
+    points "$@"
+}
+scenario 'files of approvals, killed with who reads them, count once each' \
+    by_files 4 --kill all
+scenario 'a daemon killed alone counts files of approvals once each' \
+    by_files 2 --kill one --only 'pointsman daemon'
+
+finish
