@@ -15,6 +15,7 @@
 #include "serve/base.h"
 #include "serve/schedule_config.h"
 #include "serve/schedule_rule.h"
+#include "serve/signature.h"
 #include "store/schedules.h"
 
 /* ---- config -------------------------------------------------------------- */
@@ -235,12 +236,11 @@ static bool find_signatures(struct call *call, const struct base *base,
         wanted |= base->config.approvals[i].is_signed == 1;
     if (!wanted)
         return true;
-    bool keygen = access("/usr/bin/ssh-keygen", X_OK) == 0 ||
-                  access("/bin/ssh-keygen", X_OK) == 0;
+    struct err err = {0};
+    bool keygen = signature_possible(&err);
     bool readable = faccessat(base->fd, signers, R_OK, 0) == 0;
     finding(as_json, "signatures", keygen && readable, signers,
-            !keygen    ? "there is no ssh-keygen (package openssh-client): "
-                         "approvals cannot be verified"
+            !keygen    ? err.text
             : readable ? "signed approvals can be verified"
                        : "the file of allowed signers cannot be read: no "
                          "signature counts");

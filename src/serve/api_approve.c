@@ -13,6 +13,7 @@
 #include "serve/drop.h"
 #include "serve/intake.h"
 #include "serve/job_json.h"
+#include "serve/signature.h"
 
 enum { LOOK_MS = 20, LOOKED_INTO_MS = 60 * 1000, WHY_BYTES = 2048 };
 
@@ -151,8 +152,9 @@ static bool read_signed(struct api_call *call, struct span bytes,
         return false;
     if (ret_file->signature.len == 0)
         return err_set(err, ERR_DATA, "it has no signature");
-    return approvals_in_time(&ret_file->approval, api_now(call), &why) ||
-           err_set(err, ERR_REFUSED, "%s: %s", why.word, why.text);
+    if (!approvals_in_time(&ret_file->approval, api_now(call), &why))
+        return err_set(err, ERR_REFUSED, "%s: %s", why.word, why.text);
+    return signature_possible(err);
 }
 
 static bool drop(struct api_call *call, struct span csid, struct span bytes,

@@ -167,6 +167,17 @@ bool approval_entry_look(struct prequeue *prequeue, struct entry *entry,
     return read_approval(prequeue, entry, err);
 }
 
+/* It may go well later, until its time is up. */
+static bool wait_for_check(struct prequeue *prequeue, struct entry *entry,
+                           struct err *err) {
+    const char *why = entry->approval->bad;
+    if (!entry->is_told)
+        log_warning("approval '%s' waits: it cannot be checked now: %s",
+                    entry->name, why);
+    entry->is_told = true;
+    return entry_wait(prequeue, entry, "cannot-check", why, err);
+}
+
 /* ---- the verdict --------------------------------------------------------- */
 
 static bool done_with(struct prequeue *prequeue, struct entry *entry,
@@ -223,7 +234,7 @@ bool approval_entry_judge(struct prequeue *prequeue, struct entry *entry,
     struct job job;
     bool known;
     if (entry->not_now)
-        return entry_wait(prequeue, entry, "cannot-check", approval->bad, err);
+        return wait_for_check(prequeue, entry, err);
     if (!approval->verified)
         return entry_reject(prequeue, entry, "bad-signature", approval->bad,
                             err);
@@ -265,6 +276,7 @@ bool approval_entries_of(struct prequeue *prequeue, struct entry *set) {
     struct span key, csid, wanted = set->candidate.name.csid;
     struct approval_given *given = NULL;
     void *value;
+    set->hindered = false;
     while (prequeue->any_approvals &&
            map_next(&prequeue->entries, &cursor, &key, &value)) {
         struct entry *entry = value;
@@ -274,6 +286,7 @@ bool approval_entries_of(struct prequeue *prequeue, struct entry *set) {
         set->awaited = true;
         if (entry->state == ENTRY_NEW || entry->state == ENTRY_CHECKING)
             return false;
+        set->hindered |= entry->state == ENTRY_WAITING && entry->not_now;
         if (!entry->approval || !entry->approval->verified ||
             !is_about(prequeue, set, entry))
             continue;

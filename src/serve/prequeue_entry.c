@@ -312,6 +312,8 @@ bool entry_judge(struct prequeue *prequeue, struct entry *entry,
     case RULING_WAIT:
         return entry_wait(prequeue, entry, why.word, why.text, err);
     case RULING_REFUSE:
+        if (entry->hindered && strcmp(why.word, "unapproved") == 0)
+            return entry_wait(prequeue, entry, why.word, why.text, err);
         return entry_reject(prequeue, entry, why.word, why.text, err);
     case RULING_ADMIT:
         break;

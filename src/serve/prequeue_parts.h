@@ -45,9 +45,11 @@ struct entry {
     struct candidate candidate;
     struct span said_sum; /* by a job file; empty for markers */
     struct set_record record;
-    bool awaited;                    /* approvals lie beside it */
+    bool awaited;                    /* approvals lie beside it, ... */
+    bool hindered;                   /* ... that cannot be checked now */
     struct entry_approval *approval; /* NULL: it is a set */
     uint64_t about; /* the set an approval is about, if known */
+    bool is_told;   /* that nobody can check it now */
 };
 
 struct prequeue {

@@ -89,6 +89,18 @@ int signature_main(int argc, char **argv) {
     _exit(err_exit_status(ERR_TEMPORARY));
 }
 
+/* The child has no PATH but the one of the system. */
+bool signature_possible(struct err *err) {
+    static const char *const places[] = {"/bin/ssh-keygen",
+                                         "/usr/bin/ssh-keygen"};
+    for (size_t i = 0; i < COUNT(places); i++)
+        if (access(places[i], X_OK) == 0)
+            return true;
+    return err_set(err, ERR_UNAVAILABLE,
+                   "signatures cannot be checked: there is no ssh-keygen here "
+                   "(package openssh-client)");
+}
+
 /* ---- what it says -------------------------------------------------------- */
 
 static struct span last_word(struct span line) {

@@ -13,6 +13,10 @@
  * when it cannot. */
 int signature_main(int argc, char **argv);
 
+/* Is there an ssh-keygen, where the child looks for it? ERR_UNAVAILABLE: there
+ * is none; whoever can be told at once is told at once. */
+bool signature_possible(struct err *err);
+
 enum signature_how { SIGNATURE_GOOD, SIGNATURE_BAD, SIGNATURE_NOT_NOW };
 struct signature_verdict {
     enum signature_how how;

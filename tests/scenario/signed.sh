@@ -450,4 +450,97 @@ owners() {
 }
 scenario 'a file without a signature is the word of its owner alone' owners
 
+# ./masked COMMAND...: where ssh-keygen cannot be executed
+make_masked() {
+    apart=-m
+    [ "$(id -u)" -eq 0 ] || apart=-rm
+    cat >masked <<END
+#!/bin/sh
+exec unshare $apart sh -c 'mount --bind /dev/null /usr/bin/ssh-keygen &&
+    exec "\$@"' sh "\$@"
+END
+    chmod +x masked
+    ./masked true 2>/dev/null ||
+        skip 'no program can be hidden here (unshare -m, mount --bind)'
+    [ "$(command -v ssh-keygen)" = /usr/bin/ssh-keygen ] ||
+        skip 'ssh-keygen is not in /usr/bin'
+}
+
+# kept_waiting: the set waits, nobody has approved it, and nothing of it was thrown away
+kept_waiting() {
+    in_one_place C1 Q
+    same 'approvals given' "$(approvals_of C1)" 0
+    same 'files rejected' "$(ls base/reject)" ''
+}
+
+nobody_can_check() {
+    make_masked
+    with_signers
+    held C1 prod
+    text alice@example.org C1
+    sign alice text
+    make_set D1 DC door/a D1
+    pointsman approve --tarball "$made" --as alice@example.org \
+        --sign-with alice >paper
+    # Whoever asks is told at once, and nothing is kept.
+    refused 69 'there is no ssh-keygen here' \
+        ./masked pointsman approve --signature text.sig C1
+    kept_waiting
+    ends 69 ./masked pointsman change submit --approval paper "$made"
+    says 'there is no ssh-keygen here' err
+    ends 66 pointsman status D1
+    same 'files in prequeue/ and data/' "$(ls base/prequeue base/data |
+        grep D1)" ''
+    ./masked pointsman doctor >found || :
+    says 'there is no ssh-keygen here' found
+    # By a server, too.
+    begin ./masked pointsman serve 2>serve.log
+    server=$begun
+    within sh -c 'until pointsman --server unix:base/ctrl/sock list; do :; done' \
+        >/dev/null 2>&1
+    refused 69 'there is no ssh-keygen here' \
+        pointsman --server unix:base/ctrl/sock approve --signature text.sig C1
+    kill -TERM "$server"
+    over "$server" 0
+    # A file waits for better times, and the log says why, once. So does the set
+    # that would be refused without it.
+    cat text text.sig >base/tmp/x
+    mv base/tmp/x base/prequeue/approve_C1
+    cp paper base/tmp/x
+    mv base/tmp/x base/prequeue/approve_D1
+    pointsman change put "$made"
+    within ./masked pointsman daemon all --until-idle 2>said
+    for id in C1 D1; do
+        same "lines about $id" "$(grep -c "'approve_$id' waits: it cannot be \
+checked now: pointsman: cannot execute ssh-keygen" said)" 1
+    done
+    [ -e base/prequeue/approve_D1 ]
+    ends 66 pointsman status D1
+    kept_waiting
+    [ -e base/prequeue/approve_C1 ]
+    # Then it counts, and lets its set in.
+    within pointsman daemon all --until-idle
+    in_one_place C1 D
+    in_one_place D1 D
+    same approvals "$(approvals_of C1)$(approvals_of D1)" 11
+    ends 0 pointsman fsck
+    # Where nobody comes in time, it goes to reject/ with the reason.
+    printf '[queue]\nwait-for-job = 1\n' >base/conf.d/wait.conf
+    held C2 prod
+    text alice@example.org C2
+    sign alice text
+    cat text text.sig >base/tmp/x
+    mv base/tmp/x base/prequeue/approve_C2
+    begin ./masked pointsman daemon prequeue 2>said
+    await '"id":"C2".*cannot-check'
+    kill "$begun"
+    over "$begun" 0
+    says 'cannot-check: ' base/reject/approve_C2.why
+    says 'cannot execute ssh-keygen' base/reject/approve_C2.why
+    in_one_place C2 Q
+    same approvals "$(approvals_of C2)" 0
+}
+scenario 'without an ssh-keygen nothing counts, nothing is lost, and it is said' \
+    nobody_can_check
+
 finish

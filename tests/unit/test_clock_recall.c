@@ -7,7 +7,7 @@
 #include "store/schedules.h"
 
 enum { LIVE = 40, STEP_S = 60 };
-static_assert((int)LIVE > (int)STORE_RECENT, "more than a row remembers");
+_Static_assert((int)LIVE > (int)STORE_RECENT, "more than a row remembers");
 
 static struct {
     struct store *store;
