@@ -3,10 +3,12 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <stddef.h>
 #include <unistd.h>
 
-static volatile sig_atomic_t pending, last;
+static atomic_uint pending; /* a handler may run in any thread */
+static volatile sig_atomic_t last;
 static int ends[2] = {-1, -1};
 static void (*volatile waker)(void *ctx);
 static void *volatile waker_ctx;
@@ -15,7 +17,7 @@ static void caught(int number) {
     int kept = errno;
 
     last = number;
-    pending = pending + 1;
+    (void)atomic_fetch_add(&pending, 1);
     (void)!write(ends[1], "!", 1);
     if (waker != NULL)
         waker(waker_ctx);
@@ -44,17 +46,16 @@ int interrupt_fd(void) {
 
 bool interrupt_asked(void *ctx) {
     (void)ctx;
-    return pending != 0;
+    return atomic_load(&pending) != 0;
 }
 
 unsigned interrupt_take(void) {
     char dropped[64];
-    unsigned count = (unsigned)pending;
 
-    pending = 0;
+    /* First: a signal behind this leaves a byte for the next time. */
     while (ends[0] >= 0 && read(ends[0], dropped, sizeof(dropped)) > 0)
         continue;
-    return count;
+    return atomic_exchange(&pending, 0);
 }
 
 int interrupt_last(void) {

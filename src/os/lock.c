@@ -2,12 +2,18 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
 #include <sys/file.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
+#include "base/time.h"
+
 #include "os/dir.h"
+
+enum { TRIES = 50 };
 
 static bool still_means(int dir, const char *name, int fd) {
     struct stat held, named;
@@ -59,7 +65,7 @@ bool lock_is_held(int dir, const char *name, bool *ret_held, struct err *err) {
     bool there;
     if (!dir_stat(dir, name, &st, &there, err))
         return false;
-    if (!lock_take(dir, name, LOCK_EXCLUSIVE, false, false, &fd, err))
+    if (!lock_take(dir, name, LOCK_SHARED, false, false, &fd, err))
         return false;
     *ret_held = there && fd < 0;
     return true;
@@ -75,10 +81,26 @@ static pid_t read_pid(int dir, const char *name) {
     return (pid_t)pid;
 }
 
+/* Who only looks whether it is held holds it for that moment. A holder has
+ * written who he is. */
+static bool take_patiently(int dir, const char *name, int *ret_fd,
+                           struct err *err) {
+    const struct timespec between = {.tv_nsec = 10 * NS_PER_MS};
+    for (int i = 0; i < TRIES; i++) {
+        if (!lock_take(dir, name, LOCK_EXCLUSIVE, true, false, ret_fd, err))
+            return false;
+        pid_t pid = *ret_fd < 0 ? read_pid(dir, name) : -1;
+        if (*ret_fd >= 0 || (pid > 0 && (kill(pid, 0) == 0 || errno == EPERM)))
+            return true;
+        nanosleep(&between, NULL);
+    }
+    return true;
+}
+
 bool pid_file_take(int dir, const char *name, int *ret_fd, struct err *err) {
     CLEANUP(fd_close) int fd = -1;
     char number[32];
-    if (!lock_take(dir, name, LOCK_EXCLUSIVE, true, false, &fd, err))
+    if (!take_patiently(dir, name, &fd, err))
         return false;
     if (fd < 0) {
         pid_t pid = read_pid(dir, name);

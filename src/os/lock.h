@@ -16,7 +16,7 @@ enum lock_kind { LOCK_SHARED, LOCK_EXCLUSIVE };
  * lock lasts until *ret_fd is closed. */
 bool lock_take(int dir, const char *name, enum lock_kind kind, bool create,
                bool wait, int *ret_fd, struct err *err);
-/* Would LOCK_EXCLUSIVE have to wait? Absent: no. */
+/* Has somebody LOCK_EXCLUSIVE? Absent: no. */
 bool lock_is_held(int dir, const char *name, bool *ret_held, struct err *err);
 
 /* A role's pid file, held under lock for its life. ERR_RUNNING when another

@@ -1,6 +1,8 @@
 #include "os/lock.h"
 
 #include <fcntl.h>
+#include <pthread.h>
+#include <stdatomic.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -113,6 +115,33 @@ static void a_role_has_one_holder_and_says_who(void **state) {
     pid_file_give(dir, "r.pid", &two);
 }
 
+static atomic_bool looked_enough;
+
+static void *look_all_the_time(void *ctx) {
+    bool held;
+    (void)ctx;
+    while (!looked_enough)
+        (void)lock_is_held(dir, "looked.pid", &held, NULL);
+    return NULL;
+}
+
+static void who_only_looks_keeps_nobody_out(void **state) {
+    pthread_t looker;
+    struct err err = {0};
+    (void)state;
+    make("looked.pid");
+    assert_int_equal(pthread_create(&looker, NULL, look_all_the_time, NULL), 0);
+    for (int i = 0; i < 200; i++) {
+        int fd = -1;
+        if (!pid_file_take(dir, "looked.pid", &fd, &err))
+            fail_msg("%s", err.text);
+        assert_int_equal(ftruncate(fd, 0), 0);
+        fd_close(&fd);
+    }
+    looked_enough = true;
+    pthread_join(looker, NULL);
+}
+
 static void a_trigger_is_seen_once_and_harmless_without_a_daemon(void **state) {
     CLEANUP(fd_close) int fd = -1;
     (void)state;
@@ -185,6 +214,7 @@ int main(void) {
         cmocka_unit_test(a_lock_follows_the_name_not_the_old_inode),
         cmocka_unit_test(a_waiter_does_not_get_a_file_that_moved_away),
         cmocka_unit_test(a_role_has_one_holder_and_says_who),
+        cmocka_unit_test(who_only_looks_keeps_nobody_out),
         cmocka_unit_test(a_trigger_is_seen_once_and_harmless_without_a_daemon),
         cmocka_unit_test(a_file_in_the_place_of_a_fifo_is_left_alone),
         cmocka_unit_test(a_socket_works_however_long_its_path_is),
