@@ -272,7 +272,10 @@ static void list_sql(struct text *sql, const struct store_list *list,
         list_marked(sql, list, states, "j.not_before > 0",
                     "j.not_before, j.num");
     } else if (list->owed_only) {
-        list_marked(sql, list, states, "0 = 0", "j.num");
+        list_marked(sql, list, states,
+                    "j.num IN (SELECT o.num FROM submission o "
+                    "WHERE o.owed > 0)",
+                    "j.num");
     } else if (list->stale_only) {
         list_marked(sql, list, states, "j.stale = 1", "j.num");
     } else if (list->relations_only && !(states & STATE_BIT(STATE_DONE))) {

@@ -4,6 +4,7 @@
 
 #include <fcntl.h>
 #include <sqlite3.h>
+#include <stdatomic.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -615,6 +616,53 @@ static void back_offs_that_are_over_are_not_sorted_at_each_look(void **state) {
         fail_msg("16 of 5040 take %d steps, 16 of 40 take %d", many, few);
 }
 
+static atomic_uint progressed;
+
+static int note_progress(void *ctx) {
+    (void)ctx;
+    progressed++;
+    return 0;
+}
+
+static int count_steps(sqlite3 *db, const char **ret_error, const void *api) {
+    (void)ret_error, (void)api;
+    sqlite3_progress_handler(db, 10, note_progress, NULL);
+    return 0;
+}
+
+/* What one list of those that owe an approval costs, in tens of steps. */
+static unsigned owed_steps(struct rig *rig) {
+    const struct store_list owing = {.owed_only = true};
+    CLEANUP(arena_clear) struct arena arena = ARENA_INIT;
+    struct job *jobs;
+    size_t count;
+    struct err err = {0};
+    unsigned before = progressed;
+    if (!store_jobs(rig->store, &owing, &arena, &jobs, &count, &err))
+        fail_msg("%s", err.text);
+    assert_int_equal(count, 1);
+    return progressed - before;
+}
+
+static void few_that_owe_are_found_among_many(void **state) {
+    struct rig *rig = *state;
+    admit_late(rig, 1, 40);
+    struct store_batch *batch = rig_batch(rig);
+    store_owe(batch, 7, wall_from_s(900), SPAN("late"), SPAN(""));
+    assert_int_equal(rig_write(batch), STORE_DONE);
+    sqlite3_auto_extension((void (*)(void))count_steps);
+    rig_reopen(rig);
+    (void)owed_steps(rig); /* reads the schema too */
+    unsigned among_few = owed_steps(rig);
+    admit_late(rig, 41, 5040);
+    unsigned among_many = owed_steps(rig);
+    sqlite3_cancel_auto_extension((void (*)(void))count_steps);
+    assert_true(among_few > 0);
+    if (among_many > 2 * among_few + 10)
+        fail_msg("one of 5040 takes %u steps, one of 40 takes %u", among_many,
+                 among_few);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         RIG_SQLITE_TESTS(two_stores_hear_each_other_once_and_in_order),
@@ -635,6 +683,7 @@ int main(void) {
         RIG_SQLITE_TESTS(output_that_cannot_be_synced_fails_its_batch_alone),
         RIG_SQLITE_TESTS(a_backup_is_a_registry_of_its_own),
         RIG_SQLITE_TESTS(back_offs_that_are_over_are_not_sorted_at_each_look),
+        RIG_SQLITE_TESTS(few_that_owe_are_found_among_many),
         cmocka_unit_test(no_statement_scans_a_table),
         cmocka_unit_test(hands_in_the_file_are_noticed),
         RIG_SQLITE_TESTS(a_word_of_tomorrow_is_an_error_not_a_crash),

@@ -36,7 +36,7 @@ recover() {
     run
     [ -n "$(unfinished)" ] || return 0
     begin pointsman daemon all 2>>said
-    within pointsman wait $everything || [ $? -eq 1 ]
+    within pointsman wait $everything || [ $? -lt 124 ]
     kill "$begun"
     wait "$begun" || [ $? -eq 143 ] # before it listened to signals
 }
