@@ -29,10 +29,15 @@ static void limit_is_the_tasks_own(void **state) {
 
 static void limit_ends_who_writes_too_much(void **state) {
     struct world *world = *state;
-    struct seen *seen = run_with_limit(
-        world, RLIMIT_FSIZE, 4096,
-        "exec dd if=/dev/zero of=\"$0\" bs=8192 count=1 2>/dev/null");
+    char text[PATH_MAX + 100];
+    snprintf(text, sizeof text,
+             "exec dd if=/dev/zero of='%s/grown' bs=8192 count=1 2>/dev/null",
+             world->dir);
+    struct seen *seen = run_with_limit(world, RLIMIT_FSIZE, 4096, text);
     assert_true(seen->end.signal == SIGXFSZ || seen->end.exit_code != 0);
+    size_t bytes;
+    free(read_file(world->dir, "grown", &bytes));
+    assert_int_equal(bytes, 4096);
 }
 
 /* More descriptors than the kernel gives anybody. */
