@@ -40,6 +40,7 @@ struct http_server {
     uv_timer_t timer;
     uv_prepare_t prepare;
     unsigned handles; /* open ones, exchanges' watches included */
+    unsigned callers; /* connected when libmicrohttpd was last run */
     bool due;         /* libmicrohttpd has something to do */
     bool closing;
     struct list exchanges;
@@ -316,6 +317,19 @@ static void on_timer(uv_timer_t *timer) {
     server->due = true;
 }
 
+/* While there are as many callers as there may be, libmicrohttpd leaves its
+ * listening socket out of its epoll descriptor, and takes it in again only at
+ * the beginning of a run. When callers have left it is run once more, or those
+ * who come when the last has gone would never be heard. */
+static void run_library(struct http_server *server) {
+    (void)mhd.run(server->daemon);
+    unsigned now =
+        mhd.get_daemon_info(server->daemon, MHD_DAEMON_INFO_CURRENT_CONNECTIONS)
+            ->num_connections;
+    server->due = server->due || now < server->callers;
+    server->callers = now;
+}
+
 /* Before the loop waits: everything that has come up is done, and the timer
  * says when there will be more. */
 static void http_server_turn(uv_prepare_t *prepare) {
@@ -327,7 +341,7 @@ static void http_server_turn(uv_prepare_t *prepare) {
         wait_ms = api_turn(server->options.api);
         if (server->due) {
             server->due = false;
-            (void)mhd.run(server->daemon);
+            run_library(server);
             if (wait_ms != 0)
                 wait_ms = api_turn(server->options.api);
         }

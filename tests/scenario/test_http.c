@@ -5,6 +5,7 @@
 #include <poll.h>
 #include <signal.h>
 #include <spawn.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/time.h>
@@ -17,7 +18,7 @@
 
 extern char **environ;
 
-enum { NET_S = 60 };
+enum { NET_S = 60, MOST_DESCRIPTORS = 600 };
 
 static pid_t server;
 static char here[4096];
@@ -53,7 +54,9 @@ static int start_server(void **state) {
     char *run[] = {program, serve, base_option, base, listen, off, NULL};
     pid_t pid;
     int status, fd = -1;
+    struct rlimit few = {MOST_DESCRIPTORS, MOST_DESCRIPTORS};
     signal(SIGPIPE, SIG_IGN);
+    setrlimit(RLIMIT_NOFILE, &few);
     assert_int_equal(chdir(test_dir()), 0);
     assert_non_null(getcwd(here, sizeof(here)));
     run_program(make, &pid);
@@ -359,6 +362,30 @@ static void many_who_say_nothing_keep_nobody_out(void **state) {
         close(fds[i]);
 }
 
+/* Half of MOST_DESCRIPTORS are served at once; all leave in one go. */
+static void a_crowd_that_leaves_keeps_nobody_out(void **state) {
+    (void)state;
+    enum { SERVED = MOST_DESCRIPTORS / 2, CROWD = SERVED + 40, SLACK = 3 };
+    int fds[CROWD], status;
+    size_t full = server_descriptors() + SERVED - SLACK;
+    if (full < SERVED)
+        test_skip("/proc does not show the server's descriptors");
+    for (int i = 0; i < CROWD; i++) {
+        fds[i] = dial();
+        assert_true(fds[i] >= 0);
+        say(fds[i], SPAN("GET /heal"));
+    }
+    for (int i = 0; i < NET_S * 100 && server_descriptors() < full; i++)
+        poll(NULL, 0, 10);
+    assert_true(server_descriptors() >= full);
+    kill(server, SIGSTOP);
+    assert_int_equal(waitpid(server, &status, WUNTRACED), server);
+    for (int i = 0; i < CROWD; i++)
+        close(fds[i]);
+    kill(server, SIGCONT);
+    expect_alive();
+}
+
 static void a_waiter_is_woken_by_the_end(void **state) {
     (void)state;
     CLEANUP(text_clear) struct text answer = TEXT_INIT, request = TEXT_INIT;
@@ -379,6 +406,7 @@ static void a_waiter_is_woken_by_the_end(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         /* First: the others leave connections that end when they like. */
+        cmocka_unit_test(a_crowd_that_leaves_keeps_nobody_out),
         cmocka_unit_test(waiters_who_hang_up_leave_nothing_behind),
         cmocka_unit_test(junk_is_dropped),
         cmocka_unit_test(a_long_line_is_refused),
