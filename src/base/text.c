@@ -171,12 +171,12 @@ static void add_escaped_byte(struct text *text, unsigned char c) {
     }
 }
 
-void text_addescaped(struct text *text, struct span span) {
+static void add_one_line(struct text *text, struct span span, bool exact) {
     text_reserve(text, span.len);
     while (span.len > 0) {
         size_t len = span_printable(span);
 
-        if (len > 0 && span.p[0] != '\\') {
+        if (len > 0 && !(exact && span.p[0] == '\\')) {
             text_add(text, span.p, len);
         } else {
             len = 1;
@@ -185,6 +185,14 @@ void text_addescaped(struct text *text, struct span span) {
         span.p += len;
         span.len -= len;
     }
+}
+
+void text_addescaped(struct text *text, struct span span) {
+    add_one_line(text, span, true);
+}
+
+void text_addshown(struct text *text, struct span span) {
+    add_one_line(text, span, false);
 }
 
 const char *text_string(const struct text *text) {

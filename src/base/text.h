@@ -52,6 +52,8 @@ void text_addv(struct text *text, const char *format, va_list args)
  * writing round, invalid UTF-8 and backslash become \xNN (\n, \t, \\ their
  * short forms). */
 void text_addescaped(struct text *text, struct span span);
+/* The same for eyes only: a backslash stays as it is. */
+void text_addshown(struct text *text, struct span span);
 const char *text_string(const struct text *text); /* never NULL */
 char *text_take(struct text *text);               /* you free it; never NULL */
 struct span text_span(const struct text *text);

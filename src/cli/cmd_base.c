@@ -144,9 +144,10 @@ int cmd_fsck(struct call *call) {
     base_close(base);
     if (!ok)
         return talk_error(&err);
-    talk_say("%" PRIu64 " change sets, %" PRIu64 " events, %" PRIu64
+    talk_say("%s%" PRIu64 " change sets, %" PRIu64 " events, %" PRIu64
              " problems",
-             report.sets, report.events, report.problems);
+             report.problems > 0 ? "pointsman: " : "", report.sets,
+             report.events, report.problems);
     return talk_end(report.problems > 0 ? 1 : 0);
 }
 

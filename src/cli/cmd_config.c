@@ -303,7 +303,7 @@ int cmd_doctor(struct call *call) {
     find_features(json);
     if (!open_base(call, false, &base, &err)) {
         finding(json, "base", false, "", err.text);
-        return talk_end(err_exit_status(err.kind));
+        return talk_end(talk_error(&err));
     }
     finding(json, "base", true, base->path, "can be opened");
     well &= find_registry(call, base, json);

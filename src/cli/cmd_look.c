@@ -103,8 +103,9 @@ int cmd_list(struct call *call) {
     struct uri_text uri;
     struct err err = {0};
     bool json = call_has(call, "json");
-    bool asked = call_has(call, "limit"),
-         screen = !json && !asked && terminal_is(STDOUT_FILENO);
+    bool asked = call_has(call, "limit"), screen = !json && !asked &&
+                                                   !call_has(call, "all") &&
+                                                   terminal_is(STDOUT_FILENO);
     long long limit = screen ? LIST_SCREEN : 1000000;
 
     if (!call_number(call, "limit", 0, 1000000, &limit, &err) ||
@@ -123,7 +124,7 @@ int cmd_list(struct call *call) {
         size_t rows = list_table.count / COUNT(list_titles) - 1;
         table_print(&list_table, newest);
         if (screen && rows == LIST_SCREEN)
-            talk_say("the newest %d; --limit N shows more", LIST_SCREEN);
+            talk_say("the newest %d; --all shows all", LIST_SCREEN);
     }
     text_clear(&uri.text);
     client_close(client);
@@ -183,7 +184,7 @@ static void show_relations(struct span line, struct arena *arena) {
             if (json_member(item, "deleted", &value))
                 (void)json_get_bool(value, &deleted);
             show_pair(deleted ? "deletes" : "touches",
-                      arena_string(arena, path));
+                      shown(arena_string(arena, path), arena));
         }
     cursor = 0;
     if (json_member(object, "holds", &list))
@@ -211,7 +212,7 @@ static void show_usage(struct span line, struct arena *arena) {
     if (!json_parse(line, &object, NULL) ||
         !json_member(object, "live", &live) || live.type != JSON_OBJECT)
         return;
-    show_pair("progress", line_text(live.raw, "progress", arena));
+    show_pair("progress", line_shown(live.raw, "progress", arena));
     if (line_number(live.raw, "procs") > 0)
         show_pair("uses",
                   arena_printf(arena, "%s, %" PRId64 " processes",
@@ -223,11 +224,11 @@ static void show_usage(struct span line, struct arena *arena) {
 static void show_job(struct span line, struct arena *arena) {
     const char *state = line_text(line, "state", arena);
     const char *reason = line_text(line, "reason", arena);
-    const char *detail = line_text(line, "detail", arena);
+    const char *detail = line_shown(line, "detail", arena);
 
     (void)talk_outf("%s%s%s\n", talk_colour(TALK_BOLD),
                     line_text(line, "id", arena), talk_colour(TALK_PLAIN));
-    show_pair("what", line_text(line, "what", arena));
+    show_pair("what", line_shown(line, "what", arena));
     show_pair("kind", arena_printf(arena, "%s, class %s",
                                    line_text(line, "kind", arena),
                                    line_text(line, "class", arena)));
@@ -242,8 +243,8 @@ static void show_job(struct span line, struct arena *arena) {
                             : arena_printf(arena, "%s: %s", reason, detail));
     show_pair("owed until", line_text(line, "owed", arena));
     show_pair("rolled back", line_text(line, "rolled_back_by", arena));
-    show_pair("target", line_text(line, "target", arena));
-    show_pair("name", line_text(line, "name", arena));
+    show_pair("target", line_shown(line, "target", arena));
+    show_pair("name", line_shown(line, "name", arena));
     if (line_number(line, "tasks") > 1)
         show_pair("tasks",
                   arena_printf(arena, "%" PRId64 " of %" PRId64 " done",
@@ -255,7 +256,7 @@ static void show_job(struct span line, struct arena *arena) {
     show_pair("exit code", line_text(line, "exit_code", arena));
     show_usage(line, arena);
     show_pair("by",
-              arena_printf(arena, "%s (%s)", line_text(line, "actor", arena),
+              arena_printf(arena, "%s (%s)", line_shown(line, "actor", arena),
                            line_text(line, "cause", arena)));
     show_pair("admitted", line_text(line, "admitted", arena));
     show_relations(line, arena);
@@ -295,7 +296,7 @@ int cmd_status(struct call *call) {
 
 static void show_reason(struct span line, struct arena *arena) {
     (void)talk_outf("%s: %s\n", line_text(line, "job", arena),
-                    line_text(line, "text", arena));
+                    line_shown(line, "text", arena));
 }
 
 int cmd_why(struct call *call) {
@@ -308,7 +309,7 @@ static void show_relation(struct span line, struct arena *arena) {
     (void)talk_outf("%-11s %s  %s  %s\n", line_text(line, "relation", arena),
                     line_text(line, "id", arena),
                     state[0] == '\0' ? "not known" : state_word(state),
-                    line_text(line, "what", arena));
+                    line_shown(line, "what", arena));
 }
 
 /* The same as a tree: two blanks a step away. */
@@ -342,7 +343,7 @@ static void show_event(struct span line, struct arena *arena) {
     const char *kind = line_text(line, "kind", arena);
     const char *from = line_text(line, "from", arena);
     const char *to = line_text(line, "to", arena);
-    const char *detail = line_text(line, "detail", arena);
+    const char *detail = line_shown(line, "detail", arena);
     const char *reason = line_text(line, "reason", arena);
     bool moves = strcmp(kind, "move") == 0;
 
@@ -353,7 +354,7 @@ static void show_event(struct span line, struct arena *arena) {
                              " > ", talk_colour(state_colour(to)), to,
                              talk_colour(TALK_PLAIN))
               : kind,
-        reason, reason[0] == '\0' ? "" : " ", line_text(line, "actor", arena),
+        reason, reason[0] == '\0' ? "" : " ", line_shown(line, "actor", arena),
         detail[0] == '\0' ? "" : ": ", detail, "");
 }
 

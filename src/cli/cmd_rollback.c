@@ -200,12 +200,13 @@ static void show_member(struct span line, struct arena *arena) {
                         : "");
 }
 
-static void show_merges(const struct land_status *status) {
+static void show_merges(const struct land_status *status, struct arena *arena) {
     if (status->verdict == LAND_DONE)
         (void)talk_outf("the reverse merges are clean\n");
     else
         (void)talk_outf("the reverse merges fail: %s%s%s\n", status->reason,
-                        status->reason[0] != '\0' ? ": " : "", status->text);
+                        status->reason[0] != '\0' ? ": " : "",
+                        shown(status->text, arena));
 }
 
 static void show(struct call *call, const struct preview *preview) {
@@ -304,7 +305,7 @@ static int only_preview(struct call *call, struct client *client,
     if (!try_merges(call, client, preview, &status, &tried, err))
         return talk_error(err);
     if (tried)
-        show_merges(&status);
+        show_merges(&status, &call->arena);
     return talk_end(tried && status.verdict != LAND_DONE ? 1 : 0);
 }
 

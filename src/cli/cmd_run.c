@@ -197,7 +197,7 @@ static bool wait_for_end(struct run *run, int *ret_status, struct err *err) {
     struct span line = text_span(&last);
     *ret_status = (int)line_number(line, "exit_code");
     const char *reason = line_text(line, "reason", arena);
-    const char *detail = line_text(line, "detail", arena);
+    const char *detail = line_shown(line, "detail", arena);
     if (*ret_status != 0 && strncmp(reason, "exit-", 5) != 0)
         talk_say("pointsman: %s: %s%s%s", run->id, reason,
                  detail[0] == '\0' ? "" : ": ", detail);

@@ -6,6 +6,7 @@
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 enum {
@@ -46,7 +47,8 @@ struct batch {
     char **refused;   /* one a line: why it was not sent, or NULL */
     size_t refused_cap, answered;
     size_t line; /* of the input, from 1 */
-    bool failed, over;
+    size_t failed;
+    bool over;
 };
 
 static void batch_refuse(struct batch *batch, char *why) {
@@ -83,7 +85,7 @@ static void batch_answer_own(struct batch *batch) {
     while (batch->answered < batch->lines &&
            batch->refused[batch->answered] != NULL) {
         char *why = batch->refused[batch->answered++];
-        batch->failed = true;
+        batch->failed++;
         (void)talk_outf("error: %s\n", why);
         free(why);
     }
@@ -99,7 +101,7 @@ static bool batch_answer(void *ctx, struct span line) {
     if (id[0] != '\0') {
         (void)talk_outf("%s\n", id);
     } else {
-        batch->failed = true;
+        batch->failed++;
         (void)talk_outf("error: %s\n", line_text(line, "error", &arena));
     }
     arena_clear(&arena);
@@ -120,7 +122,7 @@ static bool batch_send(struct batch *batch, struct err *err) {
         free(batch->refused[batch->answered++]);
     text_reset(&batch->body);
     batch->lines = batch->answered = 0;
-    return ok && fflush(stdout) == 0;
+    return ok && talk_flush();
 }
 
 /* Whole lines out of what was read; the rest stays for the next piece. */
@@ -176,12 +178,25 @@ static bool batch_read(struct batch *batch, struct err *err) {
     return true;
 }
 
+/* What an option says of one job stands in the lines here. */
+static bool only_batch(const struct call *call, struct err *err) {
+    for (size_t i = 0; i < call->given_count; i++) {
+        const struct option *option = call->given[i].option;
+        if (option->command != COMMAND_EVERY &&
+            strcmp(option->name, "batch") != 0)
+            return err_set(err, ERR_USAGE,
+                           "--%s does not go with --batch: write it into the "
+                           "lines",
+                           option->name);
+    }
+    return reach_words(call, 0, 0, err);
+}
+
 static int submit_batch(struct call *call) {
     struct batch batch = {0};
     struct err err = {0};
 
-    if (!reach_words(call, 0, 0, &err) ||
-        !reach_client(call, &batch.client, &err))
+    if (!only_batch(call, &err) || !reach_client(call, &batch.client, &err))
         return talk_error(&err);
     bool ok = batch_read(&batch, &err);
     client_close(batch.client);
@@ -190,7 +205,11 @@ static int submit_batch(struct call *call) {
     free(batch.refused);
     if (!ok)
         return err.kind == ERR_NONE ? talk_end(0) : talk_error(&err);
-    return talk_end(batch.failed ? err_exit_status(ERR_DATA) : 0);
+    if (batch.failed == 0)
+        return talk_end(0);
+    err_set(&err, ERR_DATA, "%zu of %zu lines were refused: see their answers",
+            batch.failed, batch.line);
+    return talk_end(talk_error(&err));
 }
 
 int cmd_submit(struct call *call) {

@@ -25,7 +25,7 @@ static bool one_ended(void *ctx, struct span line) {
         return true;
     }
     struct arena arena = ARENA_INIT;
-    const char *detail = line_text(line, "detail", &arena);
+    const char *detail = line_shown(line, "detail", &arena);
     if (code != 0)
         talk_say("%s: %s%s%s, exit code %d", line_text(line, "id", &arena),
                  line_text(line, "reason", &arena),
@@ -62,7 +62,7 @@ int cmd_wait(struct call *call) {
 
 static bool to_stdout(void *ctx, struct span bytes) {
     (void)ctx;
-    return talk_out(bytes) && fflush(stdout) == 0;
+    return talk_out(bytes) && talk_flush();
 }
 
 /* With --json each line of the output is an object. */
@@ -142,8 +142,8 @@ static void show_events(struct span line, struct arena *arena) {
 static void show_attempt(struct span line, struct arena *arena) {
     const char *code = line_text(line, "exit_code", arena);
     const char *signal = line_text(line, "signal", arena);
-    const char *node = line_text(line, "node", arena);
-    const char *detail = line_text(line, "detail", arena);
+    const char *node = line_shown(line, "node", arena);
+    const char *detail = line_shown(line, "detail", arena);
 
     (void)talk_outf(
         "attempt %s%s%s  %s  started %s  ended %s%s%s%s%s  %s "

@@ -153,11 +153,15 @@ static void topic_exit_codes(struct text *out) {
              "run and wait: the job's own code; ended by signal N: 128 + N; a "
              "change set: done 0, failed 1, terminated 143, abandoned 125; of "
              "several jobs the first that is not 0");
-    add_pair(out, "1", 5, "fsck: there are problems");
+    add_pair(out, "1", 5,
+             "fsck, doctor: there are problems; cron check: warnings; rollback "
+             "--preview: the reverse merges fail");
 #define ERR_KIND(name, exit, http, again, meaning) \
     add_pair(out, #exit, 5, meaning);
 #include "base/err.def"
 #undef ERR_KIND
+    add_pair(out, "141", 5,
+             "nobody reads standard output any more; nothing is said");
     text_adds(out, "\nOur own codes come with one line on standard error that "
                    "begins `pointsman:`.\n");
 }
@@ -187,7 +191,9 @@ static void topic_filter(struct text *out) {
               "turns one round;\na comma means any of these. After : a value "
               "is compared whole, with * for\nanything; after ~ it is looked "
               "for inside. A bare word is the beginning of an\nid, or a part "
-              "of the command.\n\n");
+              "of the command. A shell takes <, > and * for itself: quote "
+              "them.\nBehind `--` a filter may begin with a minus: pointsman "
+              "list -- -state:done\n\n");
 #define FILTER_FIELD(name, word, kind, meaning) \
     add_pair(out, (word)[0] == '\0' ? "WORD" : (word), 7, meaning);
 #include "wire/filter.def"

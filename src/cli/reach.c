@@ -79,6 +79,17 @@ const char *line_text(struct span line, const char *key, struct arena *arena) {
                                                 : "";
 }
 
+const char *shown(const char *text, struct arena *arena) {
+    CLEANUP(text_clear) struct text line = TEXT_INIT;
+
+    text_addshown(&line, span_of(text));
+    return arena_string(arena, text_span(&line));
+}
+
+const char *line_shown(struct span line, const char *key, struct arena *arena) {
+    return shown(line_text(line, key, arena), arena);
+}
+
 int64_t line_number(struct span line, const char *key) {
     struct json_value value;
     int64_t number = 0;
@@ -124,7 +135,7 @@ static bool show_line(void *ctx, struct span line) {
 }
 
 static bool take_and_flush(void *ctx, struct span bytes) {
-    return client_take_lines(ctx, bytes) && fflush(stdout) == 0;
+    return client_take_lines(ctx, bytes) && talk_flush();
 }
 
 bool reach_lines(struct client *client, const char *uri, bool json,

@@ -25,6 +25,10 @@ bool reach_words(const struct call *call, size_t least, size_t most,
 
 /* Members of one answered line; "" and 0 when absent or null. */
 const char *line_text(struct span line, const char *key, struct arena *arena);
+/* The same as one line for eyes: what others wrote steers no terminal. */
+const char *line_shown(struct span line, const char *key, struct arena *arena);
+/* Any text so. */
+const char *shown(const char *text, struct arena *arena);
 int64_t line_number(struct span line, const char *key);
 
 /* A query as it is put together: uri_begin, then any number of uri_add. */

@@ -10,7 +10,7 @@
 /* Nobody reading standard error is no reason to stop. */
 static bool write_out(unsigned stream, struct span piece) {
     if (stream == STAMP_OUT || stream == STAMP_UNKNOWN)
-        return talk_out(piece) && fflush(stdout) == 0;
+        return talk_out(piece) && talk_flush();
     (void)fwrite(piece.p, 1, piece.len, stderr);
     (void)fflush(stderr);
     return true;

@@ -69,7 +69,7 @@ void table_cell(struct table *table, const char *text,
         table->colours =
             mem_grow(table->colours, table->cap, sizeof *table->colours);
     }
-    text_addescaped(&cell, span_of(text));
+    text_addshown(&cell, span_of(text));
     table->colours[table->count] = colour;
     table->cells[table->count++] = text_take(&cell);
 }

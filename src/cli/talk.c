@@ -4,11 +4,13 @@
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "base/log.h"
 
 static bool quiet, colours, broken;
+static int why_broken; /* errno */
 
 bool talk_init(const struct call *call, struct err *err) {
     enum terminal_colour colour = TERMINAL_COLOUR_AUTO;
@@ -26,7 +28,7 @@ bool talk_init(const struct call *call, struct err *err) {
 }
 
 int talk_error(const struct err *err) {
-    (void)fflush(stdout);
+    (void)talk_flush();
     (void)fprintf(stderr, "pointsman: %s\n", err->text);
     return err_exit_status(err->kind);
 }
@@ -36,17 +38,31 @@ void talk_say(const char *format, ...) {
 
     if (quiet)
         return;
-    (void)fflush(stdout);
+    (void)talk_flush();
     va_start(args, format);
     (void)vfprintf(stderr, format, args);
     va_end(args);
     (void)fputc('\n', stderr);
 }
 
+static bool failed(void) {
+    broken = true;
+    why_broken = errno;
+    return false;
+}
+
 bool talk_out(struct span span) {
     if (!broken && span.len > 0 &&
         fwrite(span.p, 1, span.len, stdout) != span.len)
-        broken = true;
+        return failed();
+    return !broken;
+}
+
+/* Once a flush has failed the stream has forgotten what it held, and a second
+ * one would go well. */
+bool talk_flush(void) {
+    if (!broken && fflush(stdout) != 0)
+        return failed();
     return !broken;
 }
 
@@ -55,19 +71,21 @@ bool talk_outf(const char *format, ...) {
 
     va_start(args, format);
     if (!broken && vfprintf(stdout, format, args) < 0)
-        broken = true;
+        (void)failed();
     va_end(args);
     return !broken;
 }
 
 int talk_end(int status) {
-    if (fflush(stdout) != 0)
-        broken = true;
-    if (!broken)
+    if (talk_flush())
         return status;
-    if (errno != EPIPE)
-        (void)fprintf(stderr, "pointsman: cannot write to standard output\n");
-    return status != 0 ? status : 74;
+    if (why_broken != EPIPE)
+        (void)fprintf(stderr,
+                      "pointsman: cannot write to standard output: %s\n",
+                      strerror(why_broken));
+    if (status != 0)
+        return status;
+    return why_broken == EPIPE ? 128 + SIGPIPE : err_exit_status(ERR_CANNOT);
 }
 
 bool talk_quiet(void) {

@@ -19,10 +19,13 @@ int talk_error(const struct err *err);
 /* One line on stderr unless --quiet. */
 void talk_say(const char *format, ...) PRINTF_LIKE(1, 2);
 /* Onto stdout, all of it. False: nobody reads any more, or the disk is full
- * (told on stderr); the exit status is then 74. */
+ * (talk_end tells it). */
 bool talk_out(struct span span);
 bool talk_outf(const char *format, ...) PRINTF_LIKE(1, 2);
-/* Ends the command: flushes; `status`, or 74 when stdout failed. */
+/* What was said so far leaves now; false as above. */
+bool talk_flush(void);
+/* Ends the command: flushes; `status`, or when stdout failed 73 with a line on
+ * stderr, and without one 141, as of SIGPIPE, when nobody reads any more. */
 int talk_end(int status);
 bool talk_quiet(void);
 

@@ -284,7 +284,10 @@ bool base_init(const struct base_init *init, struct err *err) {
     CLEANUP(fd_close) int fd = -1;
     gid_t gid;
     if (base_exists(init->path))
-        return err_set(err, ERR_REFUSED, "'%s' is a base already", init->path);
+        return err_set(err, ERR_REFUSED, "'%s' is a base already%s", init->path,
+                       init->target_count > 0
+                           ? ": write the target into its pointsman.conf"
+                           : "");
     if (!find_group(init->group, &gid, err) ||
         !write_config(init, &config, err) || !make_path(init->path, 0700, err))
         return false;

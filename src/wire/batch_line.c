@@ -291,7 +291,7 @@ static bool check_env(const struct submission *s, struct err *err) {
 }
 
 static bool check_ids(const struct submission *s, struct err *err) {
-    if (s->id.len && !csid_is_valid(s->id))
+    if (s->id.p && !csid_is_valid(s->id))
         return err_set(err, ERR_DATA,
                        "'%.*s' is not an id (a letter or digit, then letters, "
                        "digits, '.', '-', 64 at most)",

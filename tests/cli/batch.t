@@ -6,6 +6,15 @@ $ printf '%s\n' '{"id":"b1","command":["true"]}' 'nonsense' '{"id":"b2","command
 | b2
 | b1
 | error: unknown key 'comand', did you mean 'command'?
+! pointsman: 2 of 5 lines were refused: see their answers
+= 65
+# What an option would say of one job is not left aside without a word.
+$ echo '{"command":["true"]}' | pointsman submit --batch --hold
+! pointsman: --hold does not go with --batch: write it into the lines
+= 64
+$ echo '{"id":"","command":["true"]}' | pointsman submit --batch
+| error: '' is not an id (...
+! pointsman: 1 of 1 lines were refused: see their answers
 = 65
 $ printf '' | pointsman submit --batch
 $ printf '{"id":"b4","command":["true"]}' | pointsman submit --batch

@@ -20,6 +20,9 @@ $ pointsman change submti x
 ! pointsman: there is no command 'change submti'; did you mean 'change submit'?
 = 64
 $ pointsman -q init
+$ pointsman init --target main=x.git
+! pointsman: '.pointsman' is a base already: write the target into its pointsman.conf
+= 100
 $ pointsman init
 ! pointsman: ...
 = 100
@@ -55,6 +58,9 @@ $ pointsman submit --env NOT_SET_HERE -- true
 = 64
 $ pointsman submit --id 'a b' -- true
 ! pointsman: ...
+= 65
+$ pointsman submit --id '' -- true
+! pointsman: '' is not an id (...
 = 65
 $ pointsman submit --array none -- true
 ! pointsman: cannot open 'none': No such file or directory
@@ -100,6 +106,45 @@ $ pointsman cancel one
 $ pointsman wait one
 ! one: operator, exit code 143
 = 143
+# What cannot be written is told, whichever command says it and when it leaves.
+$ pointsman status one >/dev/full
+! pointsman: cannot write to standard output: No space left on device
+= 73
+$ pointsman why one >/dev/full
+! pointsman: cannot write to standard output: No space left on device
+= 73
+$ pointsman list >/dev/full
+! pointsman: cannot write to standard output: No space left on device
+= 73
+$ pointsman cancel --match id:none >/dev/full
+! 0 jobs match; --yes does it
+! pointsman: cannot write to standard output: No space left on device
+= 73
+$ echo '{"command":["true"],"id":"two"}' | pointsman submit --batch >/dev/full
+! pointsman: cannot write to standard output: No space left on device
+= 73
+$ pointsman cancel two
+$ pointsman run -- echo lost >/dev/full
+! pointsman: cannot write to standard output: No space left on device
+= 73
+$ pointsman logs @last >/dev/full
+! pointsman: cannot write to standard output: No space left on device
+= 73
+$ (pointsman run -- seq 200000; echo $? >&2) | head -1
+| 1
+! 141
+# What one wrote steers nobody's terminal and forges no line of the history.
+$ pointsman submit --id steer -- printf "$(printf 'a\033[31m\nb')"
+| steer
+$ pointsman cancel --because "$(printf 'no\n\033[1mmore')" steer
+$ pointsman why steer
+| steer: terminated since ...: operator: no\n\x1b[1mmore
+$ pointsman history steer | tail -1
+| ... steer P > T operator ...: no\n\x1b[1mmore
+$ pointsman status steer | sed -n 2p
+| what        printf 'a\x1b[31m\nb'
+$ pointsman list steer | tail -1 | sed 's/.*operator *//'
+| printf 'a\x1b[31m\nb'
 $ pointsman list state:nosuch
 ! pointsman: ...
 = 64
