@@ -123,26 +123,62 @@ static void add_quoted(struct text *out, const char *text) {
     }
 }
 
-static void zsh(struct text *out) {
-    text_adds(out, "#compdef pointsman\n"
-                   "# zsh completion of pointsman; made by the program "
-                   "itself\n"
-                   "_pointsman() {\n"
-                   "    local -a verbs; verbs=(\n");
+/* A member of an array of _describe: 'WORD:meaning'. */
+static void add_described(struct text *out, struct span word,
+                          const char *meaning) {
+    text_adds(out, "        '");
+    text_addspan(out, word);
+    text_addc(out, ':');
+    add_quoted(out, meaning);
+    text_adds(out, "'\n");
+}
+
+static void zsh_seconds(struct text *out, struct span first) {
+    text_addf(out, "        %.*s) seconds=(\n", (int)first.len, first.p);
+    for (size_t i = 0; i < COMMANDS; i++) {
+        struct span rest = span_of(commands[i].name), word;
+        (void)span_cut(&rest, ' ', &word);
+        if (span_equal(word, first) && rest.p != NULL)
+            add_described(out, rest, commands[i].line);
+    }
+    text_adds(out, "        ) ;;\n");
+}
+
+static void zsh_words(struct text *out) {
+    struct span first;
+
+    text_adds(out, "    local -a verbs seconds; verbs=(\n");
     for (size_t i = 0; i < COMMANDS; i++) {
         if (!is_shown(&commands[i]))
             continue;
-        text_addf(out, "        '%s:", commands[i].name);
-        add_quoted(out, commands[i].line);
-        text_adds(out, "'\n");
+        if (strchr(commands[i].name, ' ') == NULL)
+            add_described(out, span_of(commands[i].name), commands[i].line);
+        else if (begins_pair(i, &first))
+            add_described(out, first, "...");
     }
     text_adds(out, "    )\n"
                    "    if (( CURRENT == 2 )); then _describe command verbs; "
                    "return; fi\n"
                    "    local verb=$words[2]\n"
-                   "    [[ $verb == (change|config) ]] && verb=\"$words[2] "
-                   "$words[3]\"\n"
                    "    case $verb in\n");
+    for (size_t i = 0; i < COMMANDS; i++)
+        if (is_shown(&commands[i]) && begins_pair(i, &first))
+            zsh_seconds(out, first);
+    text_adds(out, "    esac\n"
+                   "    if (( $#seconds )); then\n"
+                   "        if (( CURRENT == 3 )); then _describe command "
+                   "seconds; return; fi\n"
+                   "        verb=\"$words[2] $words[3]\"\n"
+                   "    fi\n");
+}
+
+static void zsh(struct text *out) {
+    text_adds(out, "#compdef pointsman\n"
+                   "# zsh completion of pointsman; made by the program "
+                   "itself\n"
+                   "_pointsman() {\n");
+    zsh_words(out);
+    text_adds(out, "    case $verb in\n");
     for (size_t i = 0; i < COMMANDS; i++) {
         if (!is_shown(&commands[i]))
             continue;

@@ -77,6 +77,12 @@ for shell, words in (("bash", ["bash", "-n"]), ("zsh", ["zsh", "-n"])):
     except FileNotFoundError:
         COUNT += 1
         print(f"ok {COUNT} - {shell} can read its script # SKIP no {shell}")
+zsh = said("help", "--completion", "zsh")
+PAIRS = [n.split() for n in SHOWN.values() if " " in n]
+judge("zsh completes the second words of commands of two",
+      [" ".join(p) for p in PAIRS
+       if not re.search(rf"^ *{p[0]}\) seconds=\((?:\n +'.*')*\n +'{p[1]}:",
+                        zsh, re.M) or f"'{' '.join(p)}:" in zsh])
 judge("pointsman.conf(5) names every section",
       [s for s in ("[queue]", "[serve]", "[target")
        if s not in said("help", "--man", "pointsman.conf")])
