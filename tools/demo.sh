@@ -15,8 +15,12 @@ git_quiet() { git -c user.name='A Demo' -c user.email=demo@localhost \
     -c init.defaultBranch=main -c commit.gpgsign=false "$@" >/dev/null 2>&1; }
 
 # A server of a former run that was cut off may still be there.
-if [ -d "$demo/base" ] && pid=$(cat "$demo/base/ctrl/serve.pid" 2>/dev/null); then
-    kill "$pid" 2>/dev/null && while kill -0 "$pid" 2>/dev/null; do :; done
+# Its number may be another's by now.
+serves() { tr '\0' ' ' <"/proc/$1/cmdline" 2>/dev/null |
+    grep -qF "$demo/base serve"; }
+if pid=$(cat "$demo/base/ctrl/exec.pid" 2>/dev/null) && serves "$pid"; then
+    kill "$pid" 2>/dev/null || :
+    while serves "$pid"; do sleep 0.1; done
 fi
 rm -rf "$demo"
 mkdir "$demo"
