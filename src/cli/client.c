@@ -102,6 +102,17 @@ void client_use_host(struct client *client, struct host *host) {
     client->hosted = host;
 }
 
+bool client_look_again(struct client *client) {
+    if (!client->remote || client->options.server_url != NULL)
+        return false;
+    client_http_close(client);
+    free(client->host);
+    free(client->unix_path);
+    client->host = client->unix_path = NULL;
+    client->remote = false;
+    return look_for_server(client, NULL);
+}
+
 bool client_has_server(const struct client *client) {
     return client->remote;
 }

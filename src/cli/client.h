@@ -39,6 +39,10 @@ void client_close(struct client *client); /* NULL is fine */
 struct host;
 void client_use_host(struct client *client, struct host *host);
 bool client_has_server(const struct client *client);
+/* After ERR_UNAVAILABLE: looks anew who answers for the base, another server or
+ * nobody; the next call goes there. False: a URL was given, or no server was
+ * asked. */
+bool client_look_again(struct client *client);
 /* Path of the base; NULL when there is only a URL. */
 const char *client_base_path(const struct client *client);
 

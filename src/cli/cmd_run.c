@@ -228,6 +228,9 @@ int cmd_run(struct call *call) {
     bool ok = reach_ticking(call, host_is_gone, &run, &run.client, &err) &&
               host_if_free(&run, &err) && submit(&run, &submission, &err) &&
               follow(&run, &err) && wait_for_end(&run, &status, &err);
+    if (!ok && run.id != NULL && err.kind == ERR_UNAVAILABLE)
+        err_wrap(&err, "'%s' stays in the queue (pointsman wait %s)", run.id,
+                 run.id);
     if (!ok)
         status = talk_error(&err);
     run_close(&run);

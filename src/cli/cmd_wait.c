@@ -6,17 +6,21 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "os/clock.h"
+
 /* ---- wait ---------------------------------------------------------------- */
 
 struct waited {
     bool json;
     int status; /* the first that is not 0 */
+    size_t count;
 };
 
 static bool one_ended(void *ctx, struct span line) {
     struct waited *waited = ctx;
     int code = (int)line_number(line, "exit_code");
 
+    waited->count++;
     if (waited->status == 0)
         waited->status = code;
     if (waited->json) {
@@ -34,11 +38,45 @@ static bool one_ended(void *ctx, struct span line) {
     return true;
 }
 
+static char *wait_uri(const struct call *call, struct mono until) {
+    struct uri_text uri;
+
+    uri_begin(&uri, "/api/v1/wait");
+    for (size_t i = 0; i < call->word_count; i++)
+        uri_add(&uri, "id", call->words[i]);
+    if (until.ns != MONO_NEVER.ns) {
+        int64_t left = mono_ms_since(until, clock_mono());
+        char timeout[32];
+        snprintf(timeout, sizeof(timeout), "%" PRId64,
+                 left > 0 ? (left + 999) / 1000 : 0);
+        uri_add(&uri, "timeout", timeout);
+    }
+    return text_take(&uri.text);
+}
+
+/* All is answered at the end, so that nothing is lost when the server goes
+ * before: then whoever comes after it is asked, or the registry. */
+static bool wait_for_all(struct call *call, struct client *client,
+                         struct mono until, struct waited *waited,
+                         struct err *err) {
+    for (;;) {
+        CLEANUP(free_string) char *uri = wait_uri(call, until);
+        struct client_lines lines = {.line = one_ended, .ctx = waited};
+        bool ok = client_stream(client, API_GET, uri, (struct span){0},
+                                client_take_lines, &lines, err);
+        client_lines_end(&lines);
+        if (ok || err->kind != ERR_UNAVAILABLE || waited->count > 0 ||
+            !client_look_again(client))
+            return ok;
+        talk_say("pointsman: %s; waiting on", err->text);
+        err_clear(err);
+    }
+}
+
 int cmd_wait(struct call *call) {
     struct client *client = NULL;
     struct waited waited = {.json = call_has(call, "json")};
-    struct client_lines lines = {.line = one_ended, .ctx = &waited};
-    struct uri_text uri;
+    struct mono until = MONO_NEVER;
     struct err err = {0};
     long long ms = -1;
 
@@ -46,14 +84,9 @@ int cmd_wait(struct call *call) {
         !call_duration(call, "timeout", &ms, &err) ||
         !reach_client(call, &client, &err))
         return talk_error(&err);
-    uri_begin(&uri, "/api/v1/wait");
-    for (size_t i = 0; i < call->word_count; i++)
-        uri_add(&uri, "id", call->words[i]);
-    uri_add(&uri, "timeout", call_value(call, "timeout"));
-    bool ok = client_stream(client, API_GET, text_string(&uri.text),
-                            (struct span){0}, client_take_lines, &lines, &err);
-    client_lines_end(&lines);
-    text_clear(&uri.text);
+    if (ms >= 0)
+        until = mono_add_ms(clock_mono(), ms);
+    bool ok = wait_for_all(call, client, until, &waited, &err);
     client_close(client);
     return ok ? talk_end(waited.status) : talk_error(&err);
 }
