@@ -203,8 +203,7 @@ static void topic_filter(struct text *out) {
 static void topic_environment(struct text *out) {
     text_adds(out, "What a command finds in its environment\n\n");
     add_pair(out, "POINTSMAN_JOB", 22, "id of the job");
-    add_pair(out, "POINTSMAN_TASK", 22,
-             "place of the task in an array, from 0");
+    add_pair(out, "POINTSMAN_TASK", 22, "the job's id; in an array JOB/NODE");
     add_pair(out, "POINTSMAN_ATTEMPT", 22, "number of the attempt, from 1");
     add_pair(out, "POINTSMAN_NODE", 22, "the line of the array, or the node");
     add_pair(out, "POINTSMAN_WORKER", 22, "who runs it: local");

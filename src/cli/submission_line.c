@@ -72,6 +72,32 @@ static bool env_given(struct call *call, struct submission *submission,
     return true;
 }
 
+/* The registry keeps text: another byte would come out as another word. */
+static bool is_text(struct span span, const char *what, struct err *err) {
+    return span_is_utf8(span) ||
+           err_set(err, ERR_DATA, "%s is not UTF-8 text: '%.*s'", what,
+                   (int)(span.len < 200 ? span.len : 200), span.p);
+}
+
+static bool lines_are_text(const struct lines *lines, const char *what,
+                           struct err *err) {
+    for (size_t i = 0; i < lines->count; i++)
+        if (!is_text(lines->items[i], what, err))
+            return false;
+    return true;
+}
+
+static bool all_is_text(const struct submission *submission, struct err *err) {
+    for (size_t i = 0; i < submission->env_count; i++)
+        if (!is_text(submission->env[i].name, "a variable's name", err) ||
+            !is_text(submission->env[i].value, "a variable's value", err))
+            return false;
+    return is_text(submission->dir, "the directory's name", err) &&
+           lines_are_text(&submission->command, "an argument", err) &&
+           lines_are_text(&submission->touches, "a key of --touches", err) &&
+           lines_are_text(&submission->array, "a line of --array", err);
+}
+
 bool submission_fill(struct submission *submission, struct arena *arena,
                      struct err *err) {
     static const char *const kept[] = {"PATH", "HOME", "LANG", "TZ"};
@@ -99,7 +125,7 @@ bool submission_fill(struct submission *submission, struct arena *arena,
             env_put(submission, arena, span_of(kept[i]),
                     arena_string(arena, span_of(value)));
     }
-    return true;
+    return all_is_text(submission, err);
 }
 
 /* ---- the others ---------------------------------------------------------- */

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "base/json.h"
+#include "base/map.h"
 
 enum {
     ARG_BYTES = 128 << 10,   /* one argument: what Linux takes */
@@ -307,6 +308,22 @@ static bool check_ids(const struct submission *s, struct err *err) {
     return true;
 }
 
+/* A task is a job on a node: two of one name would be one. */
+static bool check_twice(const struct lines *array, struct err *err) {
+    struct map seen = MAP_INIT;
+    bool ok = true;
+    for (size_t i = 0; ok && i < array->count; i++) {
+        struct span node = array->items[i];
+        if (map_put(&seen, node, &seen) != NULL)
+            ok = err_set(err, ERR_DATA,
+                         "'array' has '%.*s' twice, and a task has a line of "
+                         "its own",
+                         (int)(node.len < 200 ? node.len : 200), node.p);
+    }
+    map_clear(&seen);
+    return ok;
+}
+
 static bool check_lists(const struct submission *s, struct err *err) {
     for (size_t i = 0; i < s->touches.count; i++) {
         struct span key = s->touches.items[i];
@@ -324,7 +341,7 @@ static bool check_lists(const struct submission *s, struct err *err) {
                           "has an element that is empty, longer than 4096 "
                           "bytes or more than a line");
     }
-    return true;
+    return check_twice(&s->array, err);
 }
 
 bool submission_check(const struct submission *submission, struct err *err) {

@@ -62,6 +62,19 @@ $ pointsman submit --id 'a b' -- true
 $ pointsman submit --id '' -- true
 ! pointsman: '' is not an id (...
 = 65
+# What cannot be kept as it is, is not kept as something else.
+$ pointsman submit -- rm "$(printf 'a\377')"
+! pointsman: an argument is not UTF-8 text: 'a\xff'
+= 65
+$ pointsman submit --env "X=$(printf '\377')" -- true
+! pointsman: a variable's value is not UTF-8 text: '\xff'
+= 65
+$ printf 'a\377\n' | pointsman submit --array - -- rm
+! pointsman: a line of --array is not UTF-8 text: 'a\xff'
+= 65
+$ printf 'a\nb\na\n' | pointsman submit --id twice --array - -- rm
+! pointsman: 'array' has 'a' twice, and a task has a line of its own
+= 65
 $ pointsman submit --array none -- true
 ! pointsman: cannot open 'none': No such file or directory
 = 73
