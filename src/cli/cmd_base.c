@@ -10,6 +10,7 @@
 #include "serve/base.h"
 #include "serve/daemon.h"
 #include "serve/fsck.h"
+#include "serve/git.h"
 
 /* ---- init ---------------------------------------------------------------- */
 
@@ -25,6 +26,18 @@ static bool targets_given(struct call *call, struct base_init *init,
         if (!base_target_parse(word, &targets[init->target_count++], err))
             return false;
     return true;
+}
+
+/* A word mistyped here would show when the first set fails. */
+static void tell_missing(const struct base_init *init) {
+    for (size_t i = 0; i < init->target_count; i++) {
+        const struct base_target *target = &init->targets[i];
+        CLEANUP(free_string) char *git = span_string(target->git);
+        if (!git_is_repository(git))
+            talk_say("target '%.*s': there is no git repository '%s' yet; sets "
+                     "for it fail until there is",
+                     (int)target->name.len, target->name.p, git);
+    }
 }
 
 int cmd_init(struct call *call) {
@@ -45,6 +58,7 @@ int cmd_init(struct call *call) {
                                                 : ".pointsman";
     if (!base_init(&init, &err))
         return talk_error(&err);
+    tell_missing(&init);
     talk_say("made base '%s'; next: pointsman run -- echo hello", init.path);
     return talk_end(0);
 }

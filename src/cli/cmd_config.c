@@ -13,6 +13,8 @@
 #include "os/disk.h"
 #include "os/features.h"
 #include "serve/base.h"
+#include "serve/git.h"
+#include "serve/http_server.h"
 #include "serve/schedule_config.h"
 #include "serve/schedule_rule.h"
 #include "serve/signature.h"
@@ -78,14 +80,19 @@ static int config_list(struct call *call) {
     return talk_end(0);
 }
 
-/* What a schedule says beyond words: its item, its zone, that it fires. */
-static int check_schedules(struct call *call) {
+/* What is said beyond words: a schedule's item and zone, that it fires; where
+ * to listen. */
+static int check_meaning(struct call *call) {
     struct base *base = NULL;
     struct err err = {0};
 
     if (!open_base(call, true, &base, &err))
         return talk_error(&err);
-    bool ok = schedule_config_check(base, &err);
+    struct span listen = base->config.serve.listen;
+    bool ok =
+        schedule_config_check(base, &err) &&
+        (listen.len == 0 || span_is(listen, "off") ||
+         http_server_address_check(arena_string(&call->arena, listen), &err));
     base_close(base);
     return ok ? 0 : talk_error(&err);
 }
@@ -94,8 +101,7 @@ int cmd_config_check(struct call *call) {
     int status = config_list(call);
 
     if (status == 0)
-        status = check_schedules(call);
-
+        status = check_meaning(call);
     if (status == 0)
         talk_say("the configuration is well");
     return status;
@@ -293,6 +299,30 @@ static bool find_schedules(struct call *call, const struct base *base,
     return wrong == 0;
 }
 
+static bool find_targets(struct call *call, const struct base *base,
+                         bool as_json) {
+    const struct config *config = &base->config;
+    bool well = true;
+
+    for (size_t i = 0; i < config->target_count; i++) {
+        const struct config_target *target = &config->targets[i];
+        if (target->git.len == 0)
+            continue;
+        const char *git = arena_string(&call->arena, target->git);
+        const char *path = git[0] == '/' ? git
+                                         : arena_printf(&call->arena, "%s/%s",
+                                                        base->path, git);
+        bool there = git_is_repository(path);
+        finding(as_json, "target", there,
+                arena_printf(&call->arena, "%.*s: %s", (int)target->name.len,
+                             target->name.p, path),
+                there ? "there is a repository"
+                      : "there is no git repository: sets for it fail");
+        well &= there;
+    }
+    return well;
+}
+
 int cmd_doctor(struct call *call) {
     bool json = call_has(call, "json"), well = true;
     struct base *base = NULL;
@@ -311,6 +341,9 @@ int cmd_doctor(struct call *call) {
     well &= find_clock(call, base, json);
     well &= find_schedules(call, base, json);
     well &= find_signatures(call, base, json);
+    well &= find_targets(call, base, json);
     base_close(base);
+    if (!well)
+        talk_say("pointsman: not all is well with the base");
     return talk_end(well ? 0 : 1);
 }

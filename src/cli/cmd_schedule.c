@@ -100,6 +100,7 @@ static const char *const titles[] = {"NAME",     "NEXT",    "LAST",
                                      "LEFT OUT", "PATTERN", "WHAT"};
 static struct table list_table;
 static const char *list_name; /* only this one; NULL: all */
+static bool list_known;
 
 static bool is_true(struct span line, const char *key) {
     struct json_value object, value;
@@ -148,6 +149,7 @@ static bool list_line(void *ctx, struct span line) {
     bool asked = list_name == NULL ||
                  strcmp(line_text(line, "name", &arena), list_name) == 0;
 
+    list_known |= asked;
     if (asked && call_has(call, "json")) {
         (void)talk_out(line);
         (void)talk_outf("\n");
@@ -172,6 +174,8 @@ int cmd_cron_list(struct call *call) {
     client_lines_end(&lines);
     table_print(&list_table, false);
     client_close(client);
+    if (ok && list_name != NULL && !list_known)
+        ok = err_set(&err, ERR_NO_JOB, "there is no schedule '%s'", list_name);
     return ok ? talk_end(0) : talk_error(&err);
 }
 

@@ -200,8 +200,10 @@ int cmd_logs(struct call *call) {
     struct uri_text uri;
     struct err err = {0};
     bool json = call_has(call, "json");
+    long long attempt = 0;
 
-    if (!reach_words(call, 1, 1, &err))
+    if (!reach_words(call, 1, 1, &err) ||
+        !call_number(call, "attempt", 1, UINT32_MAX, &attempt, &err))
         return talk_error(&err);
     if (call_has(call, "attempts"))
         return reach_each(call, "/api/v1/jobs/%/attempts", show_attempt);

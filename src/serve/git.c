@@ -83,6 +83,12 @@ static bool git_find_dir(struct git *git, const char *dir, struct err *err) {
     return ok;
 }
 
+bool git_is_repository(const char *dir) {
+    CLEANUP(text_clear) struct text inner = TEXT_INIT;
+    text_addf(&inner, "%s/.git", dir);
+    return is_git_dir(dir) || access(text_string(&inner), F_OK) == 0;
+}
+
 char *git_discover(const char *dir) {
     CLEANUP(free_string) char *at = absolute(dir);
     for (;;) {

@@ -29,6 +29,8 @@ struct git {
     int stderr_fd; /* memory: what the last git said */
 };
 
+/* Does it look like one? Bare, or a work tree; nothing is started. */
+bool git_is_repository(const char *dir);
 /* The repository `dir` lies in; NULL: in none. You free it. */
 char *git_discover(const char *dir);
 /* `dir`: a git directory, or a work tree with .git inside. */

@@ -58,6 +58,21 @@ static void url_add(int fd, struct text *url) {
     }
 }
 
+static bool address_wrong(const char *address, struct err *err) {
+    return err_set(err, ERR_CONFIG,
+                   "cannot listen on '%s': write ADDRESS:PORT, such as "
+                   "127.0.0.1:8750, or off",
+                   address);
+}
+
+bool http_server_address_check(const char *address, struct err *err) {
+    struct sockaddr_storage where;
+    socklen_t bytes;
+
+    return address_parse(address, &where, &bytes) ||
+           address_wrong(address, err);
+}
+
 bool http_server_listen_tcp(const char *address, int *ret_fd,
                             struct text *ret_url, struct err *err) {
     struct sockaddr_storage where;
@@ -65,10 +80,7 @@ bool http_server_listen_tcp(const char *address, int *ret_fd,
     int on = 1;
 
     if (!address_parse(address, &where, &bytes))
-        return err_set(err, ERR_CONFIG,
-                       "cannot listen on '%s': write ADDRESS:PORT, such as "
-                       "127.0.0.1:8750, or off",
-                       address);
+        return address_wrong(address, err);
     CLEANUP(fd_close)
     int fd =
         socket(where.ss_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);

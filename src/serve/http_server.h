@@ -35,6 +35,8 @@ bool http_server_open(const struct http_server_options *options,
 void http_server_close(struct http_server *server, void (*closed)(void *ctx),
                        void *ctx);
 
+/* Is it an address as below? ERR_CONFIG. */
+bool http_server_address_check(const char *address, struct err *err);
 /* Listens on "ADDR:PORT", "[ADDR6]:PORT" or ":PORT" (loopback); appends the URL
  * it is reached by. ERR_CONFIG: not an address; ERR_UNAVAILABLE: the port is
  * taken. */

@@ -20,6 +20,15 @@ $ pointsman change submti x
 ! pointsman: there is no command 'change submti'; did you mean 'change submit'?
 = 64
 $ pointsman -q init
+$ pointsman init --target main=nosuch.git other
+! target 'main': there is no git repository 'nosuch.git' yet; sets for it fail until there is
+! made base 'other'; next: pointsman run -- echo hello
+$ pointsman --base other doctor | grep '^no .*target'
+| no   target         main: .../nosuch.git; there is no git repository: sets for it fail
+! pointsman: not all is well with the base
+$ mkdir -p other/conf.d; printf '[serve]\nlisten = 99999\n' >other/conf.d/listen.conf; pointsman --base other config check >listed
+! pointsman: cannot listen on '99999': write ADDRESS:PORT, such as 127.0.0.1:8750, or off
+= 78
 $ pointsman init --target main=x.git
 ! pointsman: '.pointsman' is a base already: write the target into its pointsman.conf
 = 100
@@ -96,6 +105,12 @@ $ pointsman submit --id one -- true
 | one
 $ pointsman logs one
 ! pointsman: job 'one' has not run yet: pending; try pointsman why one
+= 66
+$ pointsman logs --attempt 0 one
+! pointsman: '--attempt' takes a number from 1 to 4294967295, not '0'
+= 64
+$ pointsman cron list nosuch
+! pointsman: there is no schedule 'nosuch'
 = 66
 $ pointsman retry one
 ! pointsman: job 'one' has not ended: pending

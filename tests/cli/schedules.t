@@ -49,6 +49,7 @@ $ pointsman cron list --json late | tr , '\n' | grep -e fired -e left_out
 # One that is over is no schedule any more, and doctor says so.
 $ pointsman doctor | grep schedule
 | no   schedule       late never fires again; see `pointsman cron check` and `cron list`
+! pointsman: not all is well with the base
 $ pointsman cron remove late
 # Within max_shift it is made up for. NOW is some minutes ago.
 $ date -u -d '-3 min' +%Y-%m-%dT%H:%M:30Z >then
