@@ -107,6 +107,7 @@ static int order(struct call *call) {
     else if (filter == NULL && call->word_count == 0)
         ok = err_set(&err, ERR_USAGE, "'%s' needs an ID, or --match FILTER",
                      call->command->name);
+    ok = ok && reach_not_empty(call, SIZE_MAX, &err);
     if (!ok || !reach_client(call, &client, &err))
         return talk_error(&err);
     int status = filter == NULL ? order_named(call, client)

@@ -44,6 +44,15 @@ bool reach_base(struct call *call, const char **ret_path, struct err *err) {
     return true;
 }
 
+bool reach_not_empty(const struct call *call, size_t words, struct err *err) {
+    for (size_t i = 0; i < call->word_count && i < words; i++)
+        if (call->words[i][0] == '\0')
+            return err_set(err, ERR_USAGE,
+                           "'%s' was given an empty word for %s",
+                           call->command->name, call->command->arguments);
+    return true;
+}
+
 bool reach_words(const struct call *call, size_t least, size_t most,
                  struct err *err) {
     if (call->word_count < least)
@@ -54,7 +63,7 @@ bool reach_words(const struct call *call, size_t least, size_t most,
         return err_set(
             err, ERR_USAGE, "'%s' takes no '%s'; try pointsman help %s",
             call->command->name, call->words[most], call->command->name);
-    return true;
+    return reach_not_empty(call, most == SIZE_MAX ? most : least, err);
 }
 
 /* ---- lines --------------------------------------------------------------- */

@@ -19,7 +19,9 @@ bool reach_ticking(const struct call *call, bool (*tick)(void *ctx), void *ctx,
 /* The base's path, for verbs that work on its files themselves. Refuses
  * --server. In the call's arena. */
 bool reach_base(struct call *call, const char **ret_path, struct err *err);
-/* Operands: at least and at most so many. */
+/* The first so many operands are not "", as of a variable that is not set. */
+bool reach_not_empty(const struct call *call, size_t words, struct err *err);
+/* Operands: at least and at most so many, what is needed not empty. */
 bool reach_words(const struct call *call, size_t least, size_t most,
                  struct err *err);
 

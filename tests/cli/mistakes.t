@@ -121,6 +121,12 @@ $ pointsman release one
 $ pointsman cancel
 ! pointsman: 'cancel' needs an ID, or --match FILTER
 = 64
+$ pointsman cancel ''
+! pointsman: 'cancel' was given an empty word for [ID]...
+= 64
+$ pointsman status one ''
+! pointsman: 'status' was given an empty word for [ID]...
+= 64
 $ pointsman cancel one --match x
 ! pointsman: give ids or --match, not both: 'one'
 = 64
