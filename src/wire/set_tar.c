@@ -566,14 +566,12 @@ static bool run(struct reader *reader) {
 /* libarchive turns names of PAX headers, which are UTF-8, into the character
  * set of the thread's locale: make that UTF-8 while it works. */
 static bool run_in_utf8(struct reader *reader) {
-    locale_t utf8 = newlocale(LC_CTYPE_MASK, "C.UTF-8", (locale_t)0);
+    locale_t utf8 = tar_utf8();
     locale_t before = utf8 ? uselocale(utf8) : (locale_t)0;
     bool fine = run(reader);
     reader_clear(reader);
-    if (utf8) {
+    if (utf8)
         uselocale(before);
-        freelocale(utf8);
-    }
     return fine;
 }
 

@@ -5,6 +5,7 @@
 
 #include <archive.h>
 #include <archive_entry.h>
+#include <locale.h>
 #include <stdbool.h>
 
 #include "base/err.h"
@@ -68,5 +69,8 @@ extern struct tar tar;
 
 /* Before the first call; again is fine. */
 bool tar_load(struct err *err);
+/* Character set UTF-8, for who reads names of PAX headers; loaded by tar_load,
+ * since it is a file too. (locale_t)0: this machine has none. */
+locale_t tar_utf8(void);
 
 #endif

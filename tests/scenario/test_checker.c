@@ -9,6 +9,7 @@
 
 #include "os/guard.h"
 #include "support/spool.h"
+#include "support/tarball.h"
 
 enum { NET_MS = 120 * 1000 };
 
@@ -125,6 +126,26 @@ static void verdicts_come_from_the_loop_one_for_each(void **state) {
     end(&world);
 }
 
+/* The character set is a file, and the child can open none. */
+static void names_of_pax_headers_are_read_in_the_sandbox(void **state) {
+    CLEANUP(text_clear) struct text tar = TEXT_INIT;
+    struct verdict verdict;
+    struct world world;
+    (void)state;
+    begin(&world, NULL);
+    tarball_file(&tar, "meta",
+                 "##movetype\nDC\n##target\nmain\n##files\nf\xc3\xbcr\n");
+    tarball_pax(&tar, "path", SPAN("lroot/f\xc3\xbcr"));
+    tarball_file(&tar, "lroot/a", "A");
+    tarball_end(&tar);
+    ask(&world, &verdict, text_span(&tar));
+    wait_for_verdicts(&world);
+    assert_true(verdict.ok);
+    assert_int_equal(verdict.kind, REFUSAL_NONE);
+    assert_int_equal(verdict.members, 1);
+    end(&world);
+}
+
 static void a_verdict_longer_than_a_message_comes_whole(void **state) {
     CLEANUP(text_clear) struct text tar = TEXT_INIT;
     CLEANUP(text_clear) struct text files = TEXT_INIT;
@@ -197,6 +218,7 @@ int main(int argc, char **argv) {
         return guard_main(argc - 1, argv + 1);
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(verdicts_come_from_the_loop_one_for_each),
+        cmocka_unit_test(names_of_pax_headers_are_read_in_the_sandbox),
         cmocka_unit_test(a_verdict_longer_than_a_message_comes_whole),
         cmocka_unit_test(a_crash_is_a_verdict_and_a_busy_machine_is_none),
         cmocka_unit_test(a_forgotten_verdict_is_told_to_nobody),
