@@ -282,6 +282,8 @@ void man_config(struct text *out) {
                    "tree before the branch moves\n"
                    ".SH [schedule \"NAME\"]\n");
     add_keys(out, "SCHEDULE");
+    text_adds(out, ".SH [approval \"NAME\"]\n");
+    add_keys(out, "APPROVAL");
     text_adds(out, ".SH SEE ALSO\n\\fBpointsman\\fR(1), "
                    "\\fBpointsman\\-config\\-check\\fR(1)\n");
 }

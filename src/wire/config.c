@@ -490,11 +490,17 @@ static bool schedule_finish(const struct config_schedule *schedule,
                   schedule->name.p, lacks);
 }
 
-static bool approval_finish(const struct config_approval *approval,
-                            struct err *err) {
-    struct config_origin origin = approval->origins[CONFIG_APPROVAL_class];
-    struct spot spot = {origin.file ? origin.file : approval->origin.file,
-                        origin.file ? origin.line : approval->origin.line, err};
+static struct spot approval_spot(const struct config_approval *approval,
+                                 struct config_origin origin, struct err *err) {
+    return (struct spot){origin.file ? origin.file : approval->origin.file,
+                         origin.file ? origin.line : approval->origin.line,
+                         err};
+}
+
+static bool classes_finish(const struct config_approval *approval,
+                           struct err *err) {
+    struct spot spot =
+        approval_spot(approval, approval->origins[CONFIG_APPROVAL_class], err);
     struct span rest = approval->class, word;
     enum job_class job_class;
     while (rest.len > 0 && span_cut(&rest, ',', &word))
@@ -504,9 +510,62 @@ static bool approval_finish(const struct config_approval *approval,
     return true;
 }
 
+static bool role_is_valid(struct span role) {
+    uint64_t uid;
+    if (span_starts(role, "uid:"))
+        return span_u64(span_make(role.p + 4, role.len - 4), &uid) &&
+               uid < UINT32_MAX;
+    return span_is(role, "operator") ||
+           (span_starts(role, "user:") && role.len > 5);
+}
+
+static bool roles_finish(const struct config_approval *approval,
+                         struct err *err) {
+    struct spot spot =
+        approval_spot(approval, approval->origins[CONFIG_APPROVAL_role], err);
+    struct span rest = approval->role, word;
+    while (rest.len > 0 && span_cut(&rest, ',', &word))
+        if (!role_is_valid(span_trim(word)))
+            return refuse(&spot,
+                          "role '%.*s': operator, uid:N and user:NAME are "
+                          "roles",
+                          (int)word.len, word.p);
+    return true;
+}
+
+/* A policy that can never apply lets through what it was written to hold. */
+static bool reach_finish(const struct config *config,
+                         const struct config_approval *approval,
+                         struct err *err) {
+    struct spot target =
+        approval_spot(approval, approval->origins[CONFIG_APPROVAL_target], err);
+    struct spot path =
+        approval_spot(approval, approval->origins[CONFIG_APPROVAL_path], err);
+    if (approval->target.len > 0 && !config_target(config, approval->target))
+        return refuse(&target,
+                      "target '%.*s': no such section [target \"%.*s\"]",
+                      (int)approval->target.len, approval->target.p,
+                      (int)approval->target.len, approval->target.p);
+    if (approval->path.len > 0 &&
+        (approval->path.p[0] == '/' ||
+         approval->path.p[approval->path.len - 1] == '/'))
+        return refuse(&path,
+                      "path '%.*s': paths of sets have no slash in front or "
+                      "behind; all below a directory is prod/**",
+                      (int)approval->path.len, approval->path.p);
+    return true;
+}
+
+static bool approval_finish(const struct config *config,
+                            const struct config_approval *approval,
+                            struct err *err) {
+    return classes_finish(approval, err) && roles_finish(approval, err) &&
+           reach_finish(config, approval, err);
+}
+
 bool config_finish(struct config *config, struct err *err) {
     for (size_t i = 0; i < config->approval_count; i++)
-        if (!approval_finish(&config->approvals[i], err))
+        if (!approval_finish(config, &config->approvals[i], err))
             return false;
     for (size_t i = 0; i < config->schedule_count; i++)
         if (!schedule_finish(&config->schedules[i], err))

@@ -83,7 +83,13 @@ judge("zsh completes the second words of commands of two",
       [" ".join(p) for p in PAIRS
        if not re.search(rf"^ *{p[0]}\) seconds=\((?:\n +'.*')*\n +'{p[1]}:",
                         zsh, re.M) or f"'{' '.join(p)}:" in zsh])
-judge("pointsman.conf(5) names every section",
-      [s for s in ("[queue]", "[serve]", "[target")
-       if s not in said("help", "--man", "pointsman.conf")])
+# Of configuration the program itself knows every section and key.
+page = said("help", "--man", "pointsman.conf").replace("\\-", "-")
+keys = re.findall(r"^CONFIG_KEY\((\w+), *\"([^\"]+)\"", open(sys.argv[4]).read(),
+                  re.M)
+judge("pointsman.conf(5) names every section and its keys",
+      ([] if len(keys) > 40 else [f"only {len(keys)} keys are known"]) +
+      [f"{s} {k}" for s, k in keys
+       if not re.search(r"(?ms)^\.SH \[" + s.lower() + r"\b(?:(?!^\.SH).)*?"
+                        r"^\\fB" + re.escape(k) + r"\\fR = ", page)])
 print(f"1..{COUNT}")

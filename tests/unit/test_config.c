@@ -185,6 +185,33 @@ static void errors_name_file_line_and_what_was_meant(void **state) {
                    "pointsman.conf:2: control byte in 'x\\x01 = 3'");
 }
 
+/* What a policy never applies to goes through unseen. */
+static void policies_that_cannot_work_are_refused(void **state) {
+    (void)state;
+    CLEANUP(clear) struct config config;
+    assert_refused("[approval \"a\"]\nclass = EM,XX\n",
+                   "pointsman.conf:2: class 'XX': RB, EM, BF and DC are "
+                   "classes");
+    assert_refused("[approval \"a\"]\nrole = operator,boss\n",
+                   "pointsman.conf:2: role 'boss': operator, uid:N and "
+                   "user:NAME are roles");
+    assert_refused("[approval \"a\"]\ncount = 1\nrole = uid:bob\n",
+                   "pointsman.conf:3: role 'uid:bob': operator, uid:N and "
+                   "user:NAME are roles");
+    assert_refused("[approval \"a\"]\ntarget = man\n",
+                   "pointsman.conf:2: target 'man': no such section [target "
+                   "\"man\"]");
+    assert_refused("[approval \"a\"]\npath = /prod/**\n",
+                   "pointsman.conf:2: path '/prod/**': paths of sets have no "
+                   "slash in front or behind; all below a directory is "
+                   "prod/**");
+    config_init(&config);
+    assert_read(&config, "[approval \"a\"]\ntarget = m\npath = prod/**\n"
+                         "role = operator, uid:7,user:bob@example.org\n"
+                         "[target \"m\"]\ngit = x\n");
+    assert_int_equal(config.approval_count, 1);
+}
+
 static void checks_keep_their_order_and_can_go(void **state) {
     (void)state;
     CLEANUP(clear) struct config config;
@@ -283,6 +310,7 @@ int main(void) {
         cmocka_unit_test(defaults_are_those_of_the_design),
         cmocka_unit_test(later_file_and_later_key_win),
         cmocka_unit_test(errors_name_file_line_and_what_was_meant),
+        cmocka_unit_test(policies_that_cannot_work_are_refused),
         cmocka_unit_test(checks_keep_their_order_and_can_go),
         cmocka_unit_test(written_target_is_read_back),
         cmocka_unit_test(one_key_can_be_set_by_name),
