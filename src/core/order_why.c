@@ -198,7 +198,8 @@ size_t order_why(const struct order *order, uint64_t num, struct wall now,
             span_of(node->doom);
     else if (node_is_waiting(node) && !node->rb)
         why_waiting(&reasons, node);
-    if (node->state == STATE_QUEUED && node->seq == 0 && !node->doomed)
+    if (node->state == STATE_QUEUED && node->seq == 0 && !node->doomed &&
+        !node->rb)
         reason_add(&reasons, ORDER_WHY_UNSTAGED, NULL);
     if (reasons.count == 0)
         reason_add(&reasons, ORDER_WHY_READY, NULL);

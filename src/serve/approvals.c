@@ -415,13 +415,16 @@ struct span approvals_alias(struct span name, struct arena *arena) {
 
 enum { AGAIN_MS = 600 * 1000 };
 
+/* Policies may have changed too: whoever is held and lacks nothing any more is
+ * let go, since nobody else would. */
 static bool expire_one(const struct base *base, const struct job *job,
                        struct wall now, struct store_batch *batch,
-                       struct arena *arena, struct wall *next,
-                       struct err *err) {
+                       struct arena *arena, struct tending *tending,
+                       struct wall *next, struct err *err) {
     struct approval_state state;
     struct job full;
-    if (job->holds & HOLD_APPROVAL)
+    bool held = job->holds & HOLD_APPROVAL;
+    if (held ? !tending->policies : base->config.approval_count == 0)
         return true;
     if (!store_job(base->store, job->num, arena, &full, err) ||
         !approvals_read(base, base->store, &full, NULL, now, arena, &state,
@@ -429,8 +432,10 @@ static bool expire_one(const struct base *base, const struct job *job,
         return false;
     if (state.ends.ns < next->ns)
         *next = state.ends;
-    if (state.verdict.outcome >= APPROVAL_HOLD)
+    if (!held && state.verdict.outcome >= APPROVAL_HOLD)
         store_hold(batch, job->num, HOLD_APPROVAL, SPAN("expired"));
+    if (held && state.verdict.outcome <= APPROVAL_ENOUGH)
+        store_release(batch, job->num, HOLD_APPROVAL, SPAN("policy"));
     return true;
 }
 
@@ -442,15 +447,15 @@ static bool expire(const struct base *base, struct wall now,
     struct job *jobs;
     struct wall next = wall_add_ms(now, AGAIN_MS); /* policies may change */
     size_t count = 0;
-    if (base->config.approval_count == 0 ||
-        (!tending->anew && now.ns < tending->next.ns))
+    if (!tending->anew &&
+        (base->config.approval_count == 0 || now.ns < tending->next.ns))
         return true;
     if (!store_jobs(base->store, &list, arena, &jobs, &count, err))
         return false;
     for (size_t i = 0; i < count; i++)
-        if (!expire_one(base, &jobs[i], now, batch, arena, &next, err))
+        if (!expire_one(base, &jobs[i], now, batch, arena, tending, &next, err))
             return false;
-    tending->anew = false;
+    tending->anew = tending->policies = false;
     tending->next = next;
     return true;
 }

@@ -70,11 +70,13 @@ bool approvals_in_time(const struct approval_text *given, struct wall now,
 
 /* ---- as time goes by ----------------------------------------------------- */
 
-/* Sets that wait, and whose approvals have expired since, are held again. What
- * is owed too long becomes an alarm, once; what is owed for a set that never
- * landed is owed no more. */
+/* Sets that wait, and whose approvals have expired since, are held again; those
+ * held that lack nothing by the policies of now are let go. What is owed too
+ * long becomes an alarm, once; what is owed for a set that never landed is owed
+ * no more. */
 struct tending {
     bool anew;        /* an approval was given since the last time */
+    bool policies;    /* the configuration was read since; anew too */
     struct wall next; /* when one ends; before that nothing is read */
 };
 bool approvals_tend(const struct base *base, struct wall now,

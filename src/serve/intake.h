@@ -79,6 +79,8 @@ struct projection;
 struct prequeue *prequeue_new(struct base *base, struct checker *checker,
                               struct projection *projection);
 void prequeue_free(struct prequeue *prequeue); /* NULL is fine */
+/* The base has read its configuration again. */
+void prequeue_configure(struct prequeue *prequeue);
 
 /* One pass over prequeue/ in name order: starts checks, admits what passed,
  * refuses what did not. *ret_next: when time alone gives it work (WALL_NEVER:

@@ -19,13 +19,18 @@ static void on_event(void *ctx, const struct store_event *event) {
     prequeue->tending.anew |= event->kind == EVENT_APPROVED;
 }
 
+void prequeue_configure(struct prequeue *prequeue) {
+    prequeue->tending.anew = prequeue->tending.policies = true;
+    prequeue->tended = (struct wall){0};
+}
+
 struct prequeue *prequeue_new(struct base *base, struct checker *checker,
                               struct projection *projection) {
     struct prequeue *prequeue = mem_alloc(sizeof(*prequeue));
     prequeue->base = base;
     prequeue->checker = checker;
     prequeue->projection = projection;
-    prequeue->tending.anew = true;
+    prequeue_configure(prequeue);
     store_listen(base->store, on_event, prequeue);
     return prequeue;
 }

@@ -314,6 +314,8 @@ bool roles_reload(struct roles *roles, struct err *err) {
     struct scheduler_options options;
     if (!base_reload(roles->base, err))
         return false;
+    if (roles->prequeue)
+        prequeue_configure(roles->prequeue);
     if (roles->clock)
         clock_role_reload(roles->clock, clock_wall());
     if (roles->worker)

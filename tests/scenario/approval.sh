@@ -293,6 +293,8 @@ rollback_of_others() {
     in_one_place R1 Q
     pointsman why R1 >why
     says "approval 'rollback': 0 of 1, by operator" why
+    # It waits for no set on its files.
+    says_not 'precursors' why
     same 'what it took back' \
         "$(pointsman status --json C1 | jq -r .rolled_back_by)" null
     pointsman approve R1
@@ -332,5 +334,57 @@ until_then() {
     ends 0 pointsman fsck
 }
 scenario 'an approval ends when it says, and may be given again' until_then
+
+# ---- policies that change ----------------------------------------------------
+
+not_asked_any_more() {
+    with_policies
+    make_set first DC prod/a first
+    pointsman change submit "$made"
+    make_set second DC prod/b second
+    pointsman change submit "$made"
+    within pointsman daemon all --until-idle
+    in_one_place first Q
+    # Nobody asks for it: neither `approve` nor `release` would let it go.
+    sed -i '/^path = prod/,/^count/s/^count = 1/count = 0/' \
+        base/conf.d/approval.conf
+    within pointsman daemon all --until-idle
+    in_one_place first D
+    in_one_place second D
+    ends 0 pointsman history first
+    says ' release policy daemon:prequeue: approval' out
+    # A server that reads its configuration again; all policies are gone.
+    make_set third DC tickets/a third '##approval' OPS-1
+    printf '[approval "all"]\n' >base/conf.d/approval.conf
+    printf '[target "main"]\nblind = allow\n' >base/conf.d/target.conf
+    serve_begin
+    pointsman change submit "$made"
+    await '"id":"third".*"to":"Q"'
+    ends 0 pointsman why third
+    says "approval 'all': 0 of 1" out
+    rm base/conf.d/approval.conf
+    kill -HUP "$server"
+    within pointsman wait third
+    serve_end
+    ends 0 pointsman fsck
+}
+scenario 'a set goes on when no policy asks for its approval any more' \
+    not_asked_any_more
+
+# And the other way round.
+asked_since() {
+    with_policies
+    make_set waits DC src/a waits
+    pointsman change submit "$made"
+    pointsman hold waits
+    within pointsman daemon all --until-idle
+    printf '[approval "all"]\n' >base/conf.d/more.conf
+    pointsman release waits
+    within pointsman daemon all --until-idle
+    in_one_place waits Q
+    ends 0 pointsman why waits
+    says "approval 'all': 0 of 1" out
+}
+scenario 'a set that waits is held by a policy that came after it' asked_since
 
 finish
