@@ -130,8 +130,28 @@ static bool try_in(struct call *call, struct revert_order *order,
     return true;
 }
 
-/* *ret_status: how the merges would go; its text is "" when nothing can be
- * tried from here. */
+/* A set that landed on a target that is a command needs its `revert`; what a
+ * rollback of a rollback puts in again needs `command` alone. */
+static bool lacks_command(const struct config_target *target,
+                          const struct revert_member *members, size_t count) {
+    if (target->revert.count > 0)
+        return false;
+    for (size_t i = 0; i < count; i++)
+        if (strcmp(members[i].class, "RB") != 0)
+            return true;
+    return false;
+}
+
+static void say_lacks(const struct config_target *target,
+                      struct land_status *ret_status) {
+    CLEANUP(text_clear) struct text why = TEXT_INIT;
+    text_addf(&why, "target '%.*s' has no revert command",
+              (int)target->name.len, target->name.p);
+    land_status_set(ret_status, LAND_FAILED, "rb-target", text_span(&why));
+}
+
+/* *ret_status: how the merges would go; *ret_tried false: nothing can be tried
+ * from here. */
 static bool try_merges(struct call *call, struct client *client,
                        const struct preview *preview,
                        struct land_status *ret_status, bool *ret_tried,
@@ -149,7 +169,12 @@ static bool try_merges(struct call *call, struct client *client,
     const struct config_target *target = config_target(
         &base->config, span_of(line_text(preview->summary, "target", arena)));
     bool ok = true;
-    if (target != NULL && target->command.count == 0) {
+    struct revert_member *members = landed_members(call, preview, path, &count);
+    if (target != NULL && target->command.count > 0) {
+        *ret_tried = lacks_command(target, members, count);
+        if (*ret_tried)
+            say_lacks(target, ret_status);
+    } else if (target != NULL) {
         struct revert_order order = {
             .id = "preview",
             .sum = "preview",
@@ -160,7 +185,7 @@ static bool try_merges(struct call *call, struct client *client,
             .submitter = "preview",
             .preview = true,
         };
-        order.members = landed_members(call, preview, path, &count);
+        order.members = members;
         order.member_count = count;
         ok = try_in(call, &order, ret_status, err);
         *ret_tried = ok;
@@ -200,13 +225,33 @@ static void show_member(struct span line, struct arena *arena) {
                         : "");
 }
 
-static void show_merges(const struct land_status *status, struct arena *arena) {
-    if (status->verdict == LAND_DONE)
+/* {"merges":"clean","detail":""}, or why they fail, as the line behind the
+ * members. */
+static void merges_json(const struct land_status *status) {
+    CLEANUP(text_clear) struct text out = TEXT_INIT;
+    struct json json;
+    json_open(&json, &out);
+    json_object(&json);
+    json_key(&json, "merges");
+    json_string(&json, status->verdict == LAND_DONE ? "clean"
+                       : status->reason[0] == '\0'  ? "failed"
+                                                    : status->reason);
+    json_key(&json, "detail");
+    json_span(&json,
+              status->verdict == LAND_DONE ? SPAN("") : span_of(status->text));
+    json_end(&json);
+    (void)talk_outf("%s\n", text_string(&out));
+}
+
+static void show_merges(struct call *call, const struct land_status *status) {
+    if (call_has(call, "json"))
+        merges_json(status);
+    else if (status->verdict == LAND_DONE)
         (void)talk_outf("the reverse merges are clean\n");
     else
         (void)talk_outf("the reverse merges fail: %s%s%s\n", status->reason,
                         status->reason[0] != '\0' ? ": " : "",
-                        shown(status->text, arena));
+                        shown(status->text, &call->arena));
 }
 
 static void show(struct call *call, const struct preview *preview) {
@@ -300,12 +345,10 @@ static int only_preview(struct call *call, struct client *client,
     show(call, preview);
     if (!verdict_is_good(call, preview, err))
         return talk_error(err);
-    if (call_has(call, "json"))
-        return talk_end(0);
     if (!try_merges(call, client, preview, &status, &tried, err))
         return talk_error(err);
     if (tried)
-        show_merges(&status, &call->arena);
+        show_merges(call, &status);
     return talk_end(tried && status.verdict != LAND_DONE ? 1 : 0);
 }
 

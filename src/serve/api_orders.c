@@ -77,6 +77,10 @@ static bool add_retry(struct api_call *call, struct store_batch *batch,
                       struct api_order *order, struct err *err) {
     const struct job *job = &order->job;
 
+    if (job->kind == JOB_CHANGE && job->job_class == CLASS_RB)
+        return refuse(err, job,
+                      "is a rollback and keeps its end; hand in another one "
+                      "with `rollback`");
     if (job->kind == JOB_CHANGE)
         return refuse(err, job,
                       arena_printf(&call->arena,

@@ -301,6 +301,12 @@ static void place_options(struct vector *argv,
                 span_of(target->symlinks == SYMLINKS_ALLOW ? "allow" : "deny"));
 }
 
+static void timeout_option(struct vector *argv,
+                           const struct config_target *target) {
+    vector_adds(argv, "--timeout");
+    vector_add(argv, arena_printf(argv->arena, "%" PRId64, target->timeout_s));
+}
+
 static void target_options(struct vector *argv,
                            const struct config_target *target,
                            const char *base_path) {
@@ -308,8 +314,7 @@ static void target_options(struct vector *argv,
     if (target->command.count == 0)
         option_span(argv, "--blind",
                     config_blind_word((enum config_blind)target->blind));
-    vector_adds(argv, "--timeout");
-    vector_add(argv, arena_printf(argv->arena, "%" PRId64, target->timeout_s));
+    timeout_option(argv, target);
     for (size_t i = 0; i < target->check_count; i++) {
         option_span(argv, "--check", target->checks[i].name);
         vector_addspan(argv, target->checks[i].command.text);
@@ -421,6 +426,8 @@ static void rollback_options(struct vector *argv, const struct run_order *order,
     place_options(argv, target, base_path);
     if (target->command.count > 0 && target->revert.count > 0)
         option_span(argv, "--revert", target->revert.text);
+    if (target->command.count > 0)
+        timeout_option(argv, target);
     for (size_t i = 0; i < order->member_count; i++)
         member_options(argv, &order->members[i], base_path);
 }

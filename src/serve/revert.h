@@ -80,11 +80,11 @@ struct revert_order {
     size_t member_count;
     const char *because; /* --because, NULL or "": none */
     const char *committer, *submitter;
-    const char *user; /* of revert commands; NULL = ours */
-    const char *work; /* made, and removed with all in it; its parent stays */
-    bool symlinks;    /* of the target; for unpacking members */
-    int64_t
-        timeout_s; /* of it all, 0 = 600; of each revert command, 0 = none */
+    const char *user;  /* of revert commands; NULL = ours */
+    const char *work;  /* made, and removed with all in it; its parent stays */
+    bool symlinks;     /* of the target; for unpacking members */
+    int64_t timeout_s; /* of it all, 0 = 600; of a target that is a command: of
+                          each revert command, 0 = none */
     const char *const *approved_by;
     size_t approved_count;
     bool probe;

@@ -20,6 +20,12 @@ $ pointsman rollback --preview C1
 | 2 reverted, 1 abandoned, 0 stopped, 3 files
 | the reverse merges fail: rb-conflict: C1 cannot be taken back: a was also changed by C9 (done), add C9 to the rollback or revert by hand
 = 1
+$ pointsman rollback --preview --json C1 | tail -1
+| {"merges":"rb-conflict","detail":"C1 cannot be taken back: a was also changed by C9 (done), add C9 to the rollback or revert by hand"}
+$ pointsman rollback --preview --json C1 >json
+= 1
+$ pointsman rollback --preview --json C2 | tail -1
+| {"merges":"clean","detail":""}
 $ pointsman -q rollback C1
 | <R1>
 $ pointsman daemon all --until-idle

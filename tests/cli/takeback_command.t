@@ -47,8 +47,14 @@ $ pointsman wait <R4>
 $ pointsman status A1 | grep -e ^state -e rolled
 | state       done ...
 # Without a `revert` command there is no way back.
-$ sh make B1 oneway && pointsman daemon all --until-idle && pointsman -q rollback B1
+$ sh make B1 oneway && pointsman daemon all --until-idle
 | B1
+$ pointsman rollback --preview B1
+| B1  done, is reverted
+| 1 reverted, 0 abandoned, 0 stopped, 1 files
+| the reverse merges fail: rb-target: target 'oneway' has no revert command
+= 1
+$ pointsman -q rollback B1
 | <R5>
 $ pointsman daemon all --until-idle
 $ pointsman wait <R5>
@@ -56,6 +62,21 @@ $ pointsman wait <R5>
 = 1
 $ pointsman status B1 | grep ^state
 | state       done ...
+# One that takes longer than the target's time is ended.
+$ printf '[target "slow"]\ncommand = true\nrevert = sleep 3600\ntimeout = 1\n' >.pointsman/conf.d/slow.conf
+$ sh make S1 slow && pointsman daemon all --until-idle && pointsman -q rollback S1
+| S1
+| <R6>
+$ pointsman daemon all --until-idle
+$ pointsman wait <R6>
+! <R6>: rb-command: S1: timeout command ran out of time (1 s), exit code 1
+= 1
+$ pointsman status S1 | grep ^state
+| state       done ...
+# A rollback is not tried again either, and cannot be packed.
+$ pointsman retry <R6>
+! pointsman: job '<R6>' is a rollback and keeps its end; hand in another one with `rollback`
+= 100
 # Sets of two targets do not go back as one.
 $ rm sick && pointsman rollback A1 B1
 ! pointsman: rb-target: 'B1' is of target 'oneway', this rollback of 'live': make one rollback for each
@@ -66,4 +87,4 @@ $ sh make B2 oneway --depends A1 && pointsman daemon all --until-idle && pointsm
 ! pointsman: rb-target: 'B2' of target 'oneway' depends on what is to be rolled back: roll it back first
 = 100
 $ pointsman fsck
-! 10 change sets, ... events, 0 problems
+! 12 change sets, ... events, 0 problems
