@@ -60,15 +60,19 @@ static bool take_line(void *ctx, struct span line) {
     struct span id, target, other;
     size_t cursor = 0;
     if (!json_parse(line, &object, NULL) ||
-        !json_member(object, "id", &value) ||
-        !json_get_string(value, &scratch, &id) ||
         !json_member(object, "target", &value) ||
-        !json_get_string(value, &scratch, &target) ||
-        !json_member(object, "depends", &list)) {
+        !json_get_string(value, &scratch, &target)) {
         export->bad = true;
         return false;
     }
     struct side *side = side_of(export, target);
+    if (!json_member(object, "id", &value))
+        return true; /* a target that may have no sets */
+    if (!json_get_string(value, &scratch, &id) ||
+        !json_member(object, "depends", &list)) {
+        export->bad = true;
+        return false;
+    }
     id = arena_span(&export->arena, id);
     export->sets++;
     while (json_next(list, &cursor, &scratch, NULL, &item)) {

@@ -1,6 +1,8 @@
 /* Every change set with what it depends on: for export. */
 #include "serve/api_call.h"
 
+#include "serve/base.h"
+
 struct exporting {
     struct api_walk walk;
     struct wall since;
@@ -34,6 +36,21 @@ static bool set_json(struct api_call *call, const struct job *job,
     return true;
 }
 
+/* A target whose sets are none of these has a line too: what was exported of it
+ * before is over. */
+static void targets_json(struct api_call *call) {
+    const struct base *base = call->api->options.base;
+    struct json json;
+    for (size_t i = 0; base && i < base->config.target_count; i++) {
+        json_open(&json, &call->out);
+        json_object(&json);
+        json_key(&json, "target");
+        json_span(&json, base->config.targets[i].name);
+        json_end(&json);
+        text_addc(&call->out, '\n');
+    }
+}
+
 /* ?since= (RFC 3339): admitted at or after it. */
 void api_edges(struct api_call *call) {
     static const char *const keys[] = {"since", NULL};
@@ -43,7 +60,8 @@ void api_edges(struct api_call *call) {
     if (!api_query_check(call, keys))
         return;
     exporting->walk = (struct api_walk){.list = {.kinds = 1u << JOB_CHANGE},
-                                        .visit = set_json};
+                                        .visit = set_json,
+                                        .last = targets_json};
     if (since.p != NULL && !wall_parse(since, &exporting->since)) {
         err_set(&err, ERR_USAGE,
                 "'since' is a time like 2026-07-01T00:00:00Z, not '%.*s'",

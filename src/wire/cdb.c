@@ -98,7 +98,8 @@ bool cdb_finish(struct cdb *cdb, struct err *err) {
         size_t end = at;
         while (end < cdb->count && (cdb->slots[end].hash & 255) == table)
             end++;
-        add_table(&cdb->bytes, table, cdb->slots + at, end - at, places);
+        add_table(&cdb->bytes, table, cdb->count > 0 ? cdb->slots + at : NULL,
+                  end - at, places);
         at = end;
     }
     free(places);

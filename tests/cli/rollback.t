@@ -114,8 +114,13 @@ $ cdb -d -m out/main/deps.cdb | sort
 | dC4 C1
 | sC1 C2
 | sC2 C3
-$ pointsman export-cdb --since 2100-01-01T00:00:00Z late
-! 0 change sets of 0 targets
+# Of a target without such sets it says so too, in place of what it said.
+$ pointsman export-cdb --since 2100-01-01T00:00:00Z out
+! 0 change sets of 1 targets
+$ cdb -q out/main/deps.cdb sC1
+= 100
+$ cdb -d out/main/deps.cdb
+|
 # When would a set start?
 $ sh make C6 x && sh make C7 x && pointsman daemon prequeue --once && pointsman daemon queue --once
 | C6
