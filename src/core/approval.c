@@ -89,7 +89,8 @@ bool approval_is_own(const struct approval_subject *subject,
 static bool is_same_person(const struct approval_given *one,
                            const struct approval_given *other) {
     return is_same(one->who, other->who) || is_same(one->alias, other->who) ||
-           is_same(one->who, other->alias) || is_same(one->alias, other->alias);
+           is_same(one->who, other->alias) ||
+           is_same(one->alias, other->alias) || is_same(one->key, other->key);
 }
 
 static bool has_expired(const struct approval_policy *policy,

@@ -43,6 +43,8 @@ struct approval_given {
     struct span alias; /* of a signature: the account of that name, "uid:7";
                           empty: there is none. For telling people apart, not
                           for what they may */
+    struct span key;   /* of a signature: likewise, since one key may sign under
+                          several names; else empty */
     bool is_operator, is_signed;
     struct span ticket; /* may be empty */
     struct wall at;

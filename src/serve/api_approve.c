@@ -86,7 +86,7 @@ static void approve_word(struct api_call *call, struct span because) {
     }
     struct store_batch *batch = store_batch_new(store);
     store_batch_actor(batch, word.at, word.who);
-    approvals_give(batch, job, &word, SPAN(""), &state, because);
+    approvals_give(batch, job, &word, &state, because);
     api_hold(call);
     store_submit(batch, approve_done, call);
 }

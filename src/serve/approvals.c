@@ -221,6 +221,7 @@ static struct approval_given given_of(const struct store_event *event) {
     return (struct approval_given){
         .who = event->actor,
         .alias = note.alias,
+        .key = note.key,
         .is_operator = span_is(event->reason, "operator"),
         .is_signed = span_is(event->reason, "signature"),
         .ticket = note.ticket,
@@ -310,10 +311,10 @@ bool approvals_may(const struct job *job, const struct approval_given *word,
 }
 
 void approvals_give(struct store_batch *batch, const struct job *job,
-                    const struct approval_given *word, struct span key,
+                    const struct approval_given *word,
                     const struct approval_state *state, struct span because) {
     CLEANUP(text_clear) struct text detail = TEXT_INIT;
-    struct approval_note note = {.key = key,
+    struct approval_note note = {.key = word->key,
                                  .until = word->until,
                                  .alias = word->alias,
                                  .ticket = word->ticket};

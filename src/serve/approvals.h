@@ -46,10 +46,9 @@ bool approvals_read(const struct base *base, struct store *store,
 bool approvals_may(const struct job *job, const struct approval_given *word,
                    const struct approval_state *state, struct err *err);
 /* Adds to the batch (its actor is who gives it): the event, the end of the hold
- * and of what is owed, as the verdict says. `key`: that of a signature, or
- * empty. */
+ * and of what is owed, as the verdict says. */
 void approvals_give(struct store_batch *batch, const struct job *job,
-                    const struct approval_given *word, struct span key,
+                    const struct approval_given *word,
                     const struct approval_state *state, struct span because);
 
 /* What is to be signed about this set (wire/approval_text.h), but for by, made,

@@ -77,7 +77,7 @@ static void on_signature(void *ctx, const struct signature_verdict *verdict) {
     approval->verified = verdict->how == SIGNATURE_GOOD;
     if (verdict->why)
         approval->bad = arena_string(&entry->arena, span_of(verdict->why));
-    approval->key = arena_span(&entry->arena, verdict->key);
+    approval->word.key = arena_span(&entry->arena, verdict->key);
     entry->not_now = verdict->how == SIGNATURE_NOT_NOW;
     entry->state = ENTRY_CHECKED;
     entry->prequeue->due = true;
@@ -213,8 +213,7 @@ static bool give(struct prequeue *prequeue, struct entry *entry,
                             err);
     struct store_batch *batch = store_batch_new(base->store);
     store_batch_actor(batch, prequeue->now, approval->word.who);
-    approvals_give(batch, job, &approval->word, approval->key, &state,
-                   SPAN(""));
+    approvals_give(batch, job, &approval->word, &state, SPAN(""));
     bool ok = store_write(batch, err);
     store_batch_free(batch);
     if (!ok)

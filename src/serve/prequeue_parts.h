@@ -28,7 +28,6 @@ struct entry_approval {
     struct signature_check *check; /* under way */
     bool verified;
     const char *bad; /* why its signature is not good */
-    struct span key; /* that signed it; empty: nobody did */
     struct approval_given word;
 };
 

@@ -111,6 +111,16 @@ in_one() {
     pointsman approve --sign-with bob --as bob@example.org C2
     within pointsman daemon all --until-idle
     in_one_place C2 D
+    # A line for many names makes one key no more than one person.
+    new_key carol
+    signer '*@example.net' carol
+    held C3 two
+    pointsman approve --sign-with carol --as carol@example.net C3
+    pointsman approve --sign-with carol --as zoe@example.net C3
+    within pointsman daemon all --until-idle
+    in_one_place C3 Q
+    pointsman why C3 >why
+    says "approval 'two': 1 of 2" why
 }
 scenario 'two sign for a set by one command each; a role is asked for' in_one
 

@@ -172,6 +172,14 @@ static void one_person_is_one_by_command_and_by_signature(void **state) {
     words[0] = given_by("user:bob", false);
     words[0].alias = SPAN("uid:2");
     assert_int_equal(judge(&policy, &subject, words, 2), APPROVAL_HOLD);
+    /* One key that signs under several names. */
+    words[0] = given_by("user:bob@x", false);
+    words[2] = given_by("user:bobby@x", false);
+    words[0].key = words[2].key = SPAN("SHA256:b");
+    words[1] = words[2];
+    assert_int_equal(judge(&policy, &subject, words, 3), APPROVAL_HOLD);
+    words[1].key = SPAN("SHA256:c");
+    assert_int_equal(judge(&policy, &subject, words, 2), APPROVAL_ENOUGH);
     bob.alias = SPAN("uid:1"); /* that of the submitter */
     assert_true(approval_is_own(&subject, &bob));
     assert_false(approval_may(&policy, 1, &subject, &bob, now));

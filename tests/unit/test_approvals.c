@@ -127,7 +127,7 @@ static void approve(struct stage *stage, const char *id, int64_t ms) {
     assert_true(approvals_may(&job, &word, &state, &err));
     struct store_batch *batch = store_batch_new(stage->base.store);
     store_batch_actor(batch, word.at, word.who);
-    approvals_give(batch, &job, &word, SPAN(""), &state, SPAN(""));
+    approvals_give(batch, &job, &word, &state, SPAN(""));
     assert_true(store_write(batch, NULL));
     store_batch_free(batch);
 }
