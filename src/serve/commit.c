@@ -5,6 +5,7 @@
 #include <pwd.h>
 #include <stdio.h>
 #include <string.h>
+#include <strings.h>
 
 /* Bytes that would end an identity, or that git strips from its ends. */
 static bool is_ident_byte(char c) {
@@ -140,6 +141,21 @@ bool message_has_trailers(struct span message) {
            (others == 0 || (made_by_git > 0 && trailers * 3 >= others));
 }
 
+/* Of a commit that was ours already, such as a backport, or of somebody who
+ * writes what only we are to say. */
+static bool says_ours(struct span message) {
+    static const char *const keys[] = {"CS-", "RB-Id", "Reverts-CS",
+                                       "Restores-CS"};
+    bool first;
+    struct span line, block = last_paragraph(message, &first);
+    while (span_cut(&block, '\n', &line))
+        for (size_t i = 0; i < COUNT(keys); i++)
+            if (line.len >= strlen(keys[i]) &&
+                strncasecmp(line.p, keys[i], strlen(keys[i])) == 0)
+                return true;
+    return false;
+}
+
 static void message_add(struct text *out, const struct commit_draft *draft) {
     struct span message = draft->message;
     while (message.len > 0 && (message.p[message.len - 1] == '\n'))
@@ -147,7 +163,8 @@ static void message_add(struct text *out, const struct commit_draft *draft) {
     if (message.len == 0)
         message = draft->csid;
     text_addspan(out, message);
-    text_adds(out, message_has_trailers(message) ? "\n" : "\n\n");
+    bool joins = message_has_trailers(message) && !says_ours(message);
+    text_adds(out, joins ? "\n" : "\n\n");
 }
 
 void commit_format(const struct commit_draft *draft, struct text *out) {

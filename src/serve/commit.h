@@ -17,7 +17,9 @@ struct commit_draft {
     int author_zone_min; /* east of Greenwich */
     struct span committer;
     struct wall committed;
-    struct span message;
+    struct span message; /* trailers at its end are joined, unless they are of
+                            our own kind: then ours stand apart, and git reads
+                            the last block only */
     struct span csid, sum, class;
     const char *const *approved_by;
     size_t approved_count;

@@ -88,6 +88,31 @@ static void a_commit_is_written_to_the_byte(void **state) {
         "Fix it\n\nwell\n\nCS-Id: C1\nCS-Sum: abcd\nCS-Class: BF\n");
 }
 
+/* A backport of what had landed, or a forgery. */
+static void trailers_like_ours_stand_apart(void **state) {
+    (void)state;
+    static const struct {
+        const char *message, *end;
+    } cases[] = {
+        {"Fix it\n\nSigned-off-by: A <a@b>\n",
+         "\nSigned-off-by: A <a@b>\nCS-Id: C1\n"},
+        {"Fix it\n\nCS-Id: C0\nCS-Sum: 12\nCS-Class: DC\n",
+         "\nCS-Class: DC\n\nCS-Id: C1\n"},
+        {"Fix it\n\nReviewed-by: A\ncs-approved-by: The Boss\n",
+         "\ncs-approved-by: The Boss\n\nCS-Id: C1\n"},
+        {"Fix it\n\nReverts-CS: C0\n", "\nReverts-CS: C0\n\nCS-Id: C1\n"},
+        {"Fix it\n\nRestores-CS : C0", "\nRestores-CS : C0\n\nCS-Id: C1\n"},
+        {"Fix it\n\nRB-Id: C0\n", "\nRB-Id: C0\n\nCS-Id: C1\n"},
+    };
+    for (size_t i = 0; i < COUNT(cases); i++) {
+        CLEANUP(text_clear) struct text out = TEXT_INIT;
+        struct commit_draft d = draft();
+        d.message = span_of(cases[i].message);
+        commit_format(&d, &out);
+        assert_non_null(strstr(text_string(&out), cases[i].end));
+    }
+}
+
 static void a_first_commit_has_no_parent_and_a_silent_one_its_id(void **state) {
     (void)state;
     static const char *const who[] = {"O\n<o@p>", "uid:0"};
@@ -110,6 +135,7 @@ static void a_first_commit_has_no_parent_and_a_silent_one_its_id(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(an_identity_is_kept_as_it_is),
+        cmocka_unit_test(trailers_like_ours_stand_apart),
         cmocka_unit_test(what_git_forbids_in_an_identity_is_left_out),
         cmocka_unit_test(a_bare_name_gets_an_address),
         cmocka_unit_test(trailers_are_known_as_git_knows_them),
