@@ -21,7 +21,8 @@ struct fsck_report {
 bool fsck_check(struct base *base, struct fsck_report *report, struct err *err);
 /* A new registry out of directories, job files and log/; the old one, if there
  * is one, is kept as ctrl/registry.db.before-rebuild-TIME. Takes base.lock:
- * ERR_RUNNING while anybody has the base open. */
+ * ERR_RUNNING while anybody has the base open. ERR_REFUSED: the old one is
+ * whole and holds what only it can tell (commands, settings, schedules). */
 bool fsck_rebuild(const char *path, struct wall now, struct fsck_report *report,
                   struct err *err);
 

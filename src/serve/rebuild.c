@@ -12,6 +12,7 @@
 #include "serve/prune.h"
 #include "serve/rebuild_parts.h"
 #include "serve/set_rules.h"
+#include "store/schedules.h"
 #include "wire/job_file.h"
 
 /* A registry made anew: what each set is, its job file says; in which state,
@@ -430,13 +431,52 @@ static bool make_registry(struct rebuild *rebuild, struct err *err) {
     return ok && put_in_place(rebuild, seq, err);
 }
 
+/* Does it hold what no file tells? */
+static bool tells_more(struct store *store, struct arena *arena) {
+    struct store_list list = {.kinds = 1u << JOB_COMMAND, .limit = 1};
+    struct store_schedule *schedules;
+    struct span *names, *values;
+    struct job *jobs;
+    size_t count;
+    if (store_jobs(store, &list, arena, &jobs, &count, NULL) && count > 0)
+        return true;
+    if (store_settings(store, arena, &names, &values, &count, NULL) &&
+        count > 0)
+        return true;
+    if (!store_schedules(store, SPAN(""), 0, arena, &schedules, &count, NULL))
+        return false;
+    for (size_t i = 0; i < count; i++)
+        if (!span_is(schedules[i].origin, "config"))
+            return true;
+    return false;
+}
+
+/* A registry that is whole is not lost; what lies in it alone would be. */
+static bool refuse_to_forget(struct base *base, struct err *err) {
+    CLEANUP(text_clear) struct text path = TEXT_INIT;
+    CLEANUP(arena_clear) struct arena arena = ARENA_INIT;
+    struct store_options options = {.read_only = true};
+    struct store *store;
+    text_addf(&path, "%s/" BASE_REGISTRY, base->path);
+    if (!store_open_sqlite(path.p, &options, &store, NULL))
+        return true;
+    bool more = store_verify(store, NULL) && tells_more(store, &arena);
+    store_close(store);
+    return !more ||
+           err_set(err, ERR_REFUSED,
+                   "'%s' is whole and holds commands, settings or schedules "
+                   "that no file tells; make a backup and move it away, if it "
+                   "is to be made anew all the same",
+                   path.p);
+}
+
 bool fsck_rebuild(const char *path, struct wall now, struct fsck_report *report,
                   struct err *err) {
     struct base_open how = {.no_store = true, .exclusive = true};
     struct rebuild rebuild = {.report = report, .now = now};
     if (!base_open(path, &how, &rebuild.base, err))
         return false;
-    bool ok = collect(&rebuild, err);
+    bool ok = refuse_to_forget(rebuild.base, err) && collect(&rebuild, err);
     if (ok) {
         put_in_order(&rebuild);
         ok = make_registry(&rebuild, err);

@@ -42,3 +42,16 @@ $ pointsman wait h1 h2 h3
 ! h2: operator, exit code 143
 ! h3: operator, exit code 143
 = 143
+# A registry that is whole is not made anew at the price of what lies in it alone.
+$ pointsman fsck --rebuild
+! pointsman: cannot make the registry anew: '.../ctrl/registry.db' is whole and holds commands, settings or schedules that no file tells; make a backup and move it away, if it is to be made anew all the same
+= 100
+$ pointsman list b1 | wc -l
+| 2
+$ rm .pointsman/ctrl/registry.db*; pointsman fsck --rebuild
+! 0 change sets, 0 events, 0 problems
+$ pointsman fsck --rebuild
+! 0 change sets, 0 events, 0 problems
+$ pointsman set queue.grace 5; pointsman fsck --rebuild
+! pointsman: cannot make the registry anew: ...
+= 100
