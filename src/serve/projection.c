@@ -212,6 +212,22 @@ static bool rewrite_record(struct projection *projection, const struct job *job,
     return true;
 }
 
+/* What another process did since is in the registry, though its events did not
+ * come by here yet: only what they too leave open is a riddle. */
+static bool settle_place(struct projection *projection, const struct job *job,
+                         const char *name, unsigned from, struct mark *mark,
+                         enum placed *ret_placed, struct err *err) {
+    struct base *base = projection->base;
+    if (!placement_settle(base, name, job->state, from, ret_placed, err))
+        return false;
+    if (*ret_placed != PLACED_ELSEWHERE)
+        return true;
+    if (!add_past(projection, job, mark, err))
+        return false;
+    return placement_settle(base, name, job->state, from | mark->from,
+                            ret_placed, err);
+}
+
 static bool place(struct projection *projection, const struct job *job,
                   struct mark *mark, bool *ret_settled, struct err *err) {
     CLEANUP(arena_clear) struct arena arena = ARENA_INIT;
@@ -225,8 +241,7 @@ static bool place(struct projection *projection, const struct job *job,
     *ret_settled = true;
     if (mark->rewrite && !mark->fresh && !rewrite_record(projection, job, err))
         return false;
-    if (!placement_settle(projection->base, name, job->state, from, &placed,
-                          err))
+    if (!settle_place(projection, job, name, from, mark, &placed, err))
         return false;
     if (placed == PLACED_ELSEWHERE) {
         *ret_settled = false;

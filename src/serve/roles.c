@@ -25,8 +25,21 @@ void roles_wake(struct roles *roles) {
 
 static void on_event(void *ctx, const struct store_event *event) {
     struct roles *roles = ctx;
+    roles->news = true;
     if (event->kind == EVENT_SETTING)
         roles->reload = true;
+}
+
+static bool has_role(const struct roles *roles, int i) {
+    return roles->options.roles & (1u << i);
+}
+
+void roles_tell(struct roles *roles) {
+    bool news = roles->news;
+    roles->news = false;
+    for (int i = 0; news && i < ROLE_COUNT; i++)
+        if (!has_role(roles, i) && (1u << i) != DAEMON_PREQUEUE)
+            base_trigger(roles->base, role_names[i]);
 }
 
 static void on_async(uv_async_t *async) {
@@ -125,10 +138,6 @@ struct output *roles_output(struct roles *roles) {
 }
 
 /* ---- opening ------------------------------------------------------------ */
-
-static bool has_role(const struct roles *roles, int i) {
-    return roles->options.roles & (1u << i);
-}
 
 static bool take_roles(struct roles *roles, struct err *err) {
     for (int i = 0; i < ROLE_COUNT; i++) {
@@ -370,6 +379,8 @@ void roles_stop(struct roles *roles, int64_t drain_ms) {
 static void free_roles(struct roles *roles) {
     void (*closed)(void *) = roles->closed;
     void *ctx = roles->closed_ctx;
+    roles->news = true; /* what was settled at the end was seen by nobody */
+    roles_tell(roles);
     output_close(roles->output);
     give_roles(roles);
     free(roles);

@@ -41,6 +41,7 @@ struct roles {
     enum stopping stopping;
     bool look; /* something new may lie in prequeue/ or the registry */
     bool looked;
+    bool news;   /* written here, not told to the other processes' roles yet */
     bool reload; /* a setting was changed */
     bool closing;
     unsigned open_handles;
@@ -51,6 +52,10 @@ struct roles {
 /* Everything that is due, in its order; sets the timer for what comes next
  * (roles_turn.c). */
 void roles_turn(struct roles *roles);
+/* Pulls the triggers of roles that other processes may have, when something was
+ * written here: one wake-up rule for all (DESIGN §8.7). The prequeue daemon is
+ * left in peace, it waits for files alone. */
+void roles_tell(struct roles *roles);
 /* The service cannot go on: `why` is logged and told to whoever runs us. */
 void roles_lost(struct roles *roles, const char *why);
 

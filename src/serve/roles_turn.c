@@ -13,6 +13,15 @@ void roles_lost(struct roles *roles, const char *why) {
         roles->options.lost(roles->options.ctx, why);
 }
 
+/* What others wrote they have told themselves. */
+static void read_others(struct roles *roles) {
+    struct err err;
+    bool news = roles->news;
+    if (!store_poll(roles->base->store, &err))
+        log_error("cannot read what others wrote: %s", err.text);
+    roles->news = news;
+}
+
 static void look_around(struct roles *roles, struct wall now) {
     struct err err;
     struct mono at = clock_mono();
@@ -23,8 +32,8 @@ static void look_around(struct roles *roles, struct wall now) {
         if (!projection_reconcile(roles->projection, now, &err))
             log_error("cannot look for job files moved by hand: %s", err.text);
     }
-    if (roles->look && !store_poll(roles->base->store, &err))
-        log_error("cannot read what others wrote: %s", err.text);
+    if (roles->look)
+        read_others(roles);
     if (at.ns >= roles->prune_at.ns && (roles->options.roles & DAEMON_EXEC)) {
         struct prune_report report;
         roles->prune_at = mono_add_ms(at, PRUNE_EVERY_MS);
@@ -124,6 +133,7 @@ void roles_turn(struct roles *roles) {
         return;
     }
     project(roles, now);
+    roles_tell(roles);
     if (roles->prequeue && roles->prequeue_next.ns < next.ns)
         next = roles->prequeue_next;
     stop_step(roles);

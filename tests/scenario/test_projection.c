@@ -467,6 +467,28 @@ static void a_one_shot_verb_moves_what_it_changed(void **state) {
     spool_end(&spool);
 }
 
+/* Roles in processes of their own: what another one did is in the registry and
+ * in the directories before its events come by here. */
+static void steps_of_another_process_are_no_riddle(void **state) {
+    struct spool spool, other;
+    struct err err = {0};
+    (void)state;
+    spool_begin(&spool);
+    spool_admit(&spool, "C1", "a");
+    other = (struct spool){.path = spool.path, .now = spool.now};
+    spool_open(&other);
+    spool_record(&spool, "C1", NULL);
+    assert_true(store_poll(other.base->store, &err));
+    spool_step(&other, "C1", STATE_STAGED, "staged");
+    spool_step_only(&other, "C1", STATE_PENDING, "ready");
+    spool_settle(&spool);
+    assert_int_equal(spool_job(&spool, "C1").holds, 0);
+    spool_settle(&other);
+    spool_assert_projected(&spool);
+    spool_close(&other);
+    spool_end(&spool);
+}
+
 int main(int argc, char **argv) {
     SPOOL_MAIN(argc, argv);
     const struct CMUnitTest tests[] = {
@@ -491,6 +513,7 @@ int main(int argc, char **argv) {
         cmocka_unit_test(a_full_disk_only_delays),
         cmocka_unit_test(an_inherited_precursor_stands_in_the_job_file),
         cmocka_unit_test(a_one_shot_verb_moves_what_it_changed),
+        cmocka_unit_test(steps_of_another_process_are_no_riddle),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
