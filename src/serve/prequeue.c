@@ -12,7 +12,12 @@
  * known of an entry can be found out again, so that a crash at any point costs
  * a second look and nothing else. */
 
-enum { ADMIT_AT_ONCE = 256, CHECKER_BUSY_MS = 500, TEND_MS = 5000 };
+enum {
+    ADMIT_AT_ONCE = 256,
+    CHECKER_BUSY_MS = 500,
+    TEND_MS = 5000,
+    PATIENCE_MS = 10000
+};
 
 static void on_event(void *ctx, const struct store_event *event) {
     struct prequeue *prequeue = ctx;
@@ -159,21 +164,65 @@ static void keep_first(struct err *first, bool ok, const struct err *err) {
 }
 
 /* Approvals before the sets they may come with. */
-static void look_and_judge(struct prequeue *prequeue, struct entry **entries,
-                           size_t count, bool approvals, struct err *first) {
+static void look_at_new(struct prequeue *prequeue, struct entry **entries,
+                        size_t count, bool approvals, struct err *first) {
     for (size_t i = 0; i < count; i++) {
         struct err err = {0};
         struct entry *entry = entries[i];
         if (approval_entry_is(entry) != approvals)
             continue;
-        bool look = entry->state == ENTRY_NEW || entry->state == ENTRY_WAITING;
-        bool ok = !look || entry_look(prequeue, entry, &err);
-        if (ok && entry->here && entry->state == ENTRY_CHECKED)
-            ok = has_changed(prequeue, entry)
-                     ? entry_look(prequeue, entry, &err)
-                     : entry_judge(prequeue, entry, &err);
+        if (entry->state == ENTRY_NEW || entry->state == ENTRY_WAITING)
+            keep_first(first, entry_look(prequeue, entry, &err), &err);
+    }
+}
+
+static bool is_good(const struct entry *entry) {
+    return entry->state == ENTRY_CHECKED && !entry->not_now &&
+           entry->refusal.kind == REFUSAL_NONE && !approval_entry_is(entry);
+}
+
+/* What lies here together comes in together: the queue puts it in order, and
+ * that must not depend on whose check was done first. A tarball that takes long
+ * keeps the others waiting for a while only. */
+static bool may_come_in(const struct prequeue *prequeue, struct entry **entries,
+                        size_t count) {
+    bool busy = false, late = false;
+    for (size_t i = 0; i < count; i++) {
+        struct entry *entry = entries[i];
+        int64_t since_ms;
+        if (!entry->here || approval_entry_is(entry))
+            continue;
+        busy |= entry->state == ENTRY_NEW || entry->state == ENTRY_CHECKING;
+        if (!is_good(entry))
+            continue;
+        if (entry->checked.ns == 0)
+            entry->checked = prequeue->now;
+        since_ms = wall_ms_since(prequeue->now, entry->checked);
+        late |= since_ms < 0 || since_ms >= PATIENCE_MS;
+    }
+    return !busy || late;
+}
+
+static void judge(struct prequeue *prequeue, struct entry **entries,
+                  size_t count, bool approvals, struct err *first) {
+    bool all = approvals || may_come_in(prequeue, entries, count);
+    for (size_t i = 0; i < count; i++) {
+        struct err err = {0};
+        struct entry *entry = entries[i];
+        if (approval_entry_is(entry) != approvals || !entry->here ||
+            entry->state != ENTRY_CHECKED || (!all && is_good(entry)))
+            continue;
+        bool ok = has_changed(prequeue, entry)
+                      ? entry_look(prequeue, entry, &err)
+                      : entry_judge(prequeue, entry, &err);
         keep_first(first, ok, &err);
     }
+}
+
+static void look_and_judge(struct prequeue *prequeue, struct entry **entries,
+                           size_t count, bool approvals, struct err *first) {
+    look_at_new(prequeue, entries, count, approvals, first);
+    judge(prequeue, entries, count, approvals, first);
 }
 
 static void admit_ready(struct prequeue *prequeue, struct entry **entries,

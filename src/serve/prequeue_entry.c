@@ -235,6 +235,7 @@ bool entry_look(struct prequeue *prequeue, struct entry *entry,
     if (approval_entry_is(entry))
         return approval_entry_look(prequeue, entry, &before, err);
     entry->state = ENTRY_NEW;
+    entry->checked = (struct wall){0};
     arena_clear(&entry->arena);
     entry->said_sum = (struct span){0};
     if (!S_ISREG(entry->st.st_mode))

@@ -38,8 +38,9 @@ struct entry {
     struct wall next;
     bool here; /* seen in this scan */
     struct prequeue *prequeue;
-    struct arena arena; /* holds what follows */
-    bool not_now;       /* no verdict could be had */
+    struct arena arena;  /* holds what follows */
+    struct wall checked; /* seen with a good verdict; 0: not yet */
+    bool not_now;        /* no verdict could be had */
     struct refusal refusal;
     struct candidate candidate;
     struct span said_sum; /* by a job file; empty for markers */

@@ -97,11 +97,27 @@ $ pointsman daemon prequeue --once
 $ ls .pointsman/reject
 | nonsense
 | nonsense.why
-# One of each daemon.
+# What lies in prequeue/ together goes by class, whoever is looked at first.
+$ sh mkset D1 44332a06 DC l && sh mkset D2 44332a07 DC m && sh mkset D3 44332a08 BF n && sh mkset D4 44332a09 EM o
+$ pointsman daemon all --until-idle
+$ git -C project.git log -4 --format='%(trailers:key=CS-Id,valueonly,separator=%x20)' main
+| D2
+| D1
+| D3
+| D4
+# One of each daemon, and they tell each other: nobody waits for a poll.
+$ sed -i 's/^# poll = 10$/poll = 3600/' .pointsman/pointsman.conf && grep -c '^poll' .pointsman/pointsman.conf
+| 1
+& pointsman daemon exec until .pointsman/ctrl/exec.pid
+& pointsman daemon prequeue until .pointsman/ctrl/prequeue.pid
 & pointsman daemon queue until .pointsman/ctrl/queue.pid
 $ pointsman daemon queue --once
 ! pointsman: ...
 = 99
-$ pointsman daemon prequeue --once
+$ sh mkset E1 44332a0a DC l && sh mkset E2 44332a0b DC l && echo >.pointsman/ctrl/prequeue_fifo
+$ until pointsman wait --timeout 100s E1 E2 2>told; do grep -q 'E[12]' told || break; done
+$ git -C project.git log -2 --format='%(trailers:key=CS-Id,valueonly,separator=%x20)' main
+| E2
+| E1
 $ pointsman fsck
-! 5 change sets, ... events, 0 problems
+! 11 change sets, ... events, 0 problems
