@@ -116,7 +116,8 @@ static bool probe(struct landing *landing, struct err *err) {
 
 static bool tarball_open(const struct land_order *order, int *ret_fd,
                          struct err *err) {
-    *ret_fd = open(order->tarball, O_RDONLY | O_CLOEXEC);
+    *ret_fd =
+        open(order->tarball, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
     return *ret_fd >= 0 || err_errno(err, errno, "cannot read the tarball '%s'",
                                      order->tarball);
 }

@@ -96,7 +96,8 @@ static bool run_one(struct reverting *reverting, struct revert_step *step,
                              .timeout_s = order->timeout_s};
     CLEANUP(fd_close)
     int fd = member->tarball != NULL
-                 ? open(member->tarball, O_RDONLY | O_CLOEXEC)
+                 ? open(member->tarball,
+                        O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK)
                  : -1;
     if (fd < 0)
         return err_errno(err, member->tarball != NULL ? errno : ENOENT,
