@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "wire/gzip_sum.h"
 #include "wire/set_check.h"
 #include "wire/tar.h"
 #include "wire/tar_names.h"
@@ -33,6 +34,7 @@ struct reader {
     bool failed; /* ours: *err is set */
 
     struct sha256_ctx hash;
+    struct gzip_sum gzip;
     bool packed_end; /* read() gave 0 */
     char *packed;    /* READ_BYTES */
 
@@ -87,6 +89,7 @@ static ssize_t packed_read(struct reader *reader) {
     reader->packed_end = !got;
     reader->check->size += (uint64_t)got;
     sha256_update(&reader->hash, (size_t)got, (const uint8_t *)reader->packed);
+    gzip_sum_packed(&reader->gzip, reader->packed, (size_t)got);
     return got;
 }
 
@@ -182,6 +185,7 @@ static ssize_t unpacked_read(struct reader *reader, const void **ret_bytes) {
     }
     note_zeros(reader, *ret_bytes, bytes, reader->check->unpacked_bytes);
     reader->check->unpacked_bytes += bytes;
+    gzip_sum_unpacked(&reader->gzip, *ret_bytes, bytes);
     return unpacked_fits(reader) && window_add(reader, *ret_bytes, bytes)
                ? (ssize_t)bytes
                : -1;
@@ -446,6 +450,10 @@ static bool take_end(struct reader *reader) {
     if ((uint64_t)tar.filter_bytes(reader->outer, -1) != reader->check->size)
         return refuse(reader, REFUSAL_GARBAGE,
                       "something follows the compressed archive");
+    if (!gzip_sum_agrees(&reader->gzip))
+        return refuse(reader, REFUSAL_CORRUPT,
+                      "the archive is damaged, or several gzip streams in one: "
+                      "the sum at its end does not agree; pack it anew");
     return true;
 }
 
@@ -583,7 +591,8 @@ bool set_tar_walk(int fd, const struct set_limits *limits,
                             .visitor = visitor,
                             .arena = arena,
                             .check = ret_check,
-                            .err = err};
+                            .err = err,
+                            .gzip = GZIP_SUM_INIT};
     *ret_check = (struct set_check){0};
     if (!tar_load(err))
         return false;

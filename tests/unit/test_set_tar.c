@@ -166,6 +166,21 @@ static void compressed_sets_are_taken(void **state) {
     }
 }
 
+/* libarchive does not look at them. */
+static void the_sums_of_gzip_are_looked_at(void **state) {
+    (void)state;
+    CLEANUP(text_clear) struct text packed = TEXT_INIT;
+    put_good_set();
+    compress_with(archive_write_add_filter_gzip, &packed);
+    for (size_t back = 1; back <= 8; back++) {
+        packed.p[packed.len - back] ^= 1;
+        assert_bytes_refused(text_span(&packed), REFUSAL_CORRUPT, "damaged");
+        packed.p[packed.len - back] ^= 1;
+    }
+    look_at(text_span(&packed));
+    assert_int_equal(check.why.kind, REFUSAL_NONE);
+}
+
 static void other_compressions_and_formats_are_refused(void **state) {
     (void)state;
     put_good_set();
@@ -506,6 +521,7 @@ int main(void) {
         TEST(sum_is_that_of_sha256),
         TEST(meta_may_stand_last),
         TEST(compressed_sets_are_taken),
+        TEST(the_sums_of_gzip_are_looked_at),
         TEST(other_compressions_and_formats_are_refused),
         TEST(stream_cut_anywhere_is_refused),
         TEST(garbage_behind_the_end_is_refused),
