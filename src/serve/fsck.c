@@ -3,9 +3,11 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <sys/stat.h>
+#include <time.h>
 
 #include "base/map.h"
 #include "os/dir.h"
+#include "os/lock.h"
 #include "os/sum.h"
 #include "serve/fsck_report.h"
 #include "serve/placement.h"
@@ -14,7 +16,12 @@
 #include "wire/job_file.h"
 #include "wire/set_name.h"
 
-enum { JOBS_AT_ONCE = 500, EVENTS_AT_ONCE = 500 };
+enum {
+    JOBS_AT_ONCE = 500,
+    EVENTS_AT_ONCE = 500,
+    LOOKS_AGAIN = 250, /* of a whole check */
+    LOOK_AGAIN_MS = 20
+};
 
 void fsck_problem(struct fsck_report *report, const char *format, ...) {
     CLEANUP(text_clear) struct text text = TEXT_INIT;
@@ -118,18 +125,67 @@ static bool check_log(struct base *base, const struct job *job, const char *id,
     return true;
 }
 
-static bool check_set(struct base *base, const struct job *job,
-                      struct fsck_report *report, struct err *err) {
+/* What moves while a job lives. One on its way is another process's work at
+ * this moment. */
+static bool check_moving(struct base *base, const struct job *job,
+                         struct fsck_report *report, struct err *err) {
     CLEANUP(arena_clear) struct arena arena = ARENA_INIT;
     const char *id = arena_string(&arena, job->id);
-    const char *name = arena_string(&arena, job->name);
-    report->sets++;
-    /* One on its way is another process's work at this moment. */
     if (job->stale)
         return true;
-    check_place(base, job, id, name, report);
-    check_data(base, job, id, name, report);
+    check_place(base, job, id, arena_string(&arena, job->name), report);
     return check_log(base, job, id, &arena, report, err);
+}
+
+static bool somebody_works(const struct base *base) {
+    static const char *const files[] = {"prequeue.pid", "queue.pid",
+                                        "exec.pid"};
+    for (size_t i = 0; i < sizeof(files) / sizeof(*files); i++) {
+        pid_t holder = 0;
+        if (pid_file_holder(base->dirs[BASE_CTRL], files[i], &holder, NULL) &&
+            holder != 0)
+            return true;
+    }
+    return false;
+}
+
+/* Between reading the row and looking at the files a role may have moved them:
+ * what it does not put right in a moment is a problem. `job` is then as it was
+ * when all was well. */
+static bool is_well_soon(struct base *base, struct job *job,
+                         struct arena *arena, unsigned *looks,
+                         struct fsck_report *report, bool *ret_well,
+                         struct err *err) {
+    static const struct timespec pause = {.tv_nsec = LOOK_AGAIN_MS * NS_PER_MS};
+    for (;;) {
+        struct fsck_report quiet = {0};
+        if (!check_moving(base, job, &quiet, err))
+            return false;
+        *ret_well = quiet.problems == 0;
+        if (*ret_well)
+            report->events += quiet.events;
+        if (*ret_well || *looks == LOOKS_AGAIN || !somebody_works(base))
+            return true;
+        nanosleep(&pause, NULL);
+        ++*looks;
+        if (!store_job(base->store, job->num, arena, job, err))
+            return false;
+    }
+}
+
+static bool check_set(struct base *base, const struct job *job, unsigned *looks,
+                      struct fsck_report *report, struct err *err) {
+    CLEANUP(arena_clear) struct arena arena = ARENA_INIT;
+    struct job now = *job;
+    bool well = false;
+    report->sets++;
+    if (!is_well_soon(base, &now, &arena, looks, report, &well, err) ||
+        (!well && !check_moving(base, &now, report, err)))
+        return false;
+    if (!now.stale)
+        check_data(base, &now, arena_string(&arena, now.id),
+                   arena_string(&arena, now.name), report);
+    return true;
 }
 
 static bool check_sets(struct base *base, struct fsck_report *report,
@@ -138,11 +194,12 @@ static bool check_sets(struct base *base, struct fsck_report *report,
     struct store_list list = {.kinds = 1u << JOB_CHANGE, .limit = JOBS_AT_ONCE};
     struct job *jobs;
     size_t count;
+    unsigned looks = 0;
     do {
         if (!store_jobs(base->store, &list, &arena, &jobs, &count, err))
             return false;
         for (size_t i = 0; i < count; i++) {
-            if (!check_set(base, &jobs[i], report, err))
+            if (!check_set(base, &jobs[i], &looks, report, err))
                 return false;
             list.after_num = jobs[i].num;
         }
