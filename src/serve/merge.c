@@ -262,10 +262,14 @@ static bool merge_three(struct merge *merge, const char *base,
 
 static bool merge_based(struct merge *merge, struct trees *trees,
                         struct err *err) {
-    CLEANUP(free_string) char *name = span_string(merge->set->check.meta.base);
+    struct span wanted = merge->set->check.meta.base;
+    CLEANUP(text_clear) struct text name = TEXT_INIT;
     char base[OID_BYTES], base_tree[OID_BYTES], theirs[OID_BYTES];
     bool found;
-    if (!git_commit_read(&trees->objects, name, base, base_tree, &found, err))
+    /* Other objects than commits are not found that way. */
+    text_addf(&name, "%.*s^{commit}", (int)wanted.len, wanted.p);
+    if (!git_commit_read(&trees->objects, text_string(&name), base, base_tree,
+                         &found, err))
         return false;
     if (!found)
         return merge_refuse(merge, "its ##base commit is not in the target's "

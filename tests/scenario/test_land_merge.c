@@ -97,6 +97,20 @@ static void a_base_nobody_knows_is_refused(void **state) {
     assert_unmoved(&outcome, before);
 }
 
+static void a_base_that_is_no_commit_is_refused(void **state) {
+    (void)state;
+    landing_begin();
+    const char *before = tip();
+    char sections[128];
+    snprintf(sections, sizeof sections, "##base\n%s\n",
+             sh("git -C target.git rev-parse main^{tree}"));
+    const struct set set = {
+        .id = "C1", .sections = sections, .files = {{"f", "1\n"}}};
+    struct outcome outcome = land(&(struct attempt){.set = &set});
+    assert_starts(&outcome, "failed policy its ##base commit is not");
+    assert_unmoved(&outcome, before);
+}
+
 static void what_is_deleted_must_be_in_the_base(void **state) {
     (void)state;
     landing_begin();
@@ -262,6 +276,7 @@ int main(void) {
         cmocka_unit_test(a_real_conflict_names_path_and_set),
         cmocka_unit_test(a_base_beside_the_branch_is_merged_too),
         cmocka_unit_test(a_base_nobody_knows_is_refused),
+        cmocka_unit_test(a_base_that_is_no_commit_is_refused),
         cmocka_unit_test(what_is_deleted_must_be_in_the_base),
         cmocka_unit_test(nothing_changed_so_a_blind_set_lands),
         cmocka_unit_test(a_file_somebody_pushed_since_is_not_overwritten),
