@@ -111,6 +111,13 @@ static bool apply_note(struct apply *apply, struct op *op, struct err *err) {
     event.from = event.to = row->state;
     event.attempt = row->attempt;
     apply_dirty(apply, row, ROW_REST);
+    /* Its log tells it too; of one that has ended whoever notes it sees to
+     * that. */
+    if (event.kind == EVENT_APPROVED && row->kind == JOB_CHANGE &&
+        !job_state_is_final(row->state)) {
+        row->stale = true;
+        apply_dirty(apply, row, ROW_MARKS);
+    }
     return apply_event(apply, op, row, event, err);
 }
 

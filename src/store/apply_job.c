@@ -300,6 +300,7 @@ bool apply_hold(struct apply *apply, struct op *op, struct err *err) {
     if (after == before)
         return answer(op, STORE_SAME);
     row->holds = after;
+    row->stale |= row->kind == JOB_CHANGE; /* its log tells it too */
     apply_dirty(apply, row, ROW_REST | ROW_MARKS);
     tally_change(apply, row->state, before, row->state, after);
     struct store_event event = {

@@ -467,6 +467,26 @@ static void a_one_shot_verb_moves_what_it_changed(void **state) {
     spool_end(&spool);
 }
 
+/* Nobody may come by before the registry is lost. */
+static void a_hold_by_a_one_shot_verb_is_in_the_log(void **state) {
+    struct spool spool;
+    struct err err = {0};
+    (void)state;
+    spool_begin(&spool);
+    spool_admit(&spool, "C1", "a");
+    struct store_batch *batch = store_batch_new(spool.base->store);
+    store_batch_actor(batch, spool.now, SPAN("uid:1"));
+    store_hold(batch, spool_job(&spool, "C1").num, HOLD_OPERATOR,
+               SPAN("look first"));
+    assert_true(store_write(batch, &err));
+    store_batch_free(batch);
+    assert_true(projection_catch_up(spool.base, spool.now, &err));
+    assert_non_null(
+        strstr(spool_text(&spool, BASE_LOG, "C1"), "hold:look first"));
+    assert_false(spool_job(&spool, "C1").stale);
+    spool_end(&spool);
+}
+
 /* Roles in processes of their own: what another one did is in the registry and
  * in the directories before its events come by here. */
 static void steps_of_another_process_are_no_riddle(void **state) {
@@ -513,6 +533,7 @@ int main(int argc, char **argv) {
         cmocka_unit_test(a_full_disk_only_delays),
         cmocka_unit_test(an_inherited_precursor_stands_in_the_job_file),
         cmocka_unit_test(a_one_shot_verb_moves_what_it_changed),
+        cmocka_unit_test(a_hold_by_a_one_shot_verb_is_in_the_log),
         cmocka_unit_test(steps_of_another_process_are_no_riddle),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
