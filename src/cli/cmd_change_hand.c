@@ -23,6 +23,13 @@ static bool is_set_name(const char *name) {
     return set_name_parse(span_of(name), &parsed, NULL);
 }
 
+/* A set that cannot be taken now is refused for now, whatever hinders (DESIGN
+ * §5: 111 of `change`). */
+static void refused_for_now(struct err *err) {
+    if (err->kind == ERR_TEMPORARY)
+        err->kind = ERR_BUSY;
+}
+
 static bool hand_in(struct call *call, struct client *client, const char *file,
                     const void *ctx, struct err *err) {
     CLEANUP(text_clear) struct text reply = TEXT_INIT;
@@ -37,8 +44,10 @@ static bool hand_in(struct call *call, struct client *client, const char *file,
             is_set_name(file_name(file)) ? file_name(file) : NULL);
     bool ok = client_send_file(client, text_string(&uri.text), fd, &reply, err);
     text_clear(&uri.text);
-    if (!ok)
+    if (!ok) {
+        refused_for_now(err);
         return err_wrap(err, "'%s'", file);
+    }
     (void)talk_outf("%s\n", line_text(text_span(&reply), "id", &call->arena));
     return true;
 }
@@ -110,6 +119,7 @@ int cmd_change_put(struct call *call) {
         bool ok = fd >= 0 ? intake_put(base, fd, span_of(file_name(file)), &err)
                           : err_errno(&err, errno, "cannot open '%s'", file);
         if (!ok) {
+            refused_for_now(&err);
             int failed = talk_error(&err);
             status = status == 0 ? failed : status;
             continue;
