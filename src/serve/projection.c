@@ -12,6 +12,7 @@
 #include "os/dir.h"
 #include "os/lock.h"
 #include "serve/projection_parts.h"
+#include "serve/prune.h"
 #include "serve/set_log.h"
 #include "serve/set_record.h"
 
@@ -146,6 +147,10 @@ static bool write_job_file(struct projection *projection, const struct job *job,
            base_give_file(base, fd, err);
 }
 
+static bool is_over(const struct job *job) {
+    return job_state_is_final(job->state) && job->state != STATE_ABANDONED;
+}
+
 static void alarm_rebuilt(struct projection *projection,
                           const struct job *job) {
     log_error("job file of set '%.*s' was nowhere and is made anew job=%.*s",
@@ -247,6 +252,9 @@ static bool place(struct projection *projection, const struct job *job,
         *ret_settled = false;
         return hold_ambiguous(projection, job, err);
     }
+    if (placed == PLACED_NOWHERE && is_over(job) && !mark->remake &&
+        prune_has(projection->base, name))
+        return true;
     if (placed == PLACED_NOWHERE && !mark->fresh)
         alarm_rebuilt(projection, job);
     bool bad = placed != PLACED_NOWHERE && mark->look &&
@@ -283,10 +291,6 @@ static bool mark_heirs(struct projection *projection, const struct job *job,
         }
     }
     return true;
-}
-
-static bool is_over(const struct job *job) {
-    return job_state_is_final(job->state) && job->state != STATE_ABANDONED;
 }
 
 static bool project_one(struct projection *projection, struct mark *mark,

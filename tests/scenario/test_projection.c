@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "serve/prune.h"
 #include "serve/set_record.h"
 #include "support/spool.h"
 #include "wire/job_file.h"
@@ -467,6 +468,35 @@ static void a_one_shot_verb_moves_what_it_changed(void **state) {
     spool_end(&spool);
 }
 
+/* Its job file lies in archive/ and is not missed. */
+static void what_is_told_of_an_archived_set_brings_nothing_back(void **state) {
+    struct spool spool;
+    struct prune_report report;
+    struct err err = {0};
+    (void)state;
+    spool_begin(&spool);
+    spool_admit(&spool, "C1", "a");
+    spool_record(&spool, "C1", NULL);
+    spool_step(&spool, "C1", STATE_STAGED, "staged");
+    spool_step(&spool, "C1", STATE_PENDING, "ready");
+    spool_step(&spool, "C1", STATE_EXECUTING, "start");
+    spool_step(&spool, "C1", STATE_DONE, "ok");
+    spool.now = wall_add_ms(spool.now, INT64_C(100) * 24 * 3600 * 1000);
+    assert_true(prune(spool.base, spool.now, &report, &err));
+    assert_int_equal(report.archived, 1);
+    struct store_batch *batch = store_batch_new(spool.base->store);
+    store_batch_actor(batch, spool.now, SPAN("daemon:test"));
+    store_owe(batch, spool_job(&spool, "C1").num, spool.now, SPAN("late"),
+              SPAN(""));
+    assert_true(store_write(batch, &err));
+    store_batch_free(batch);
+    spool_settle(&spool);
+    assert_int_equal(spool_dirs(&spool, "C1"), 0);
+    assert_false(has_event(&spool, "C1", EVENT_ALARM));
+    assert_false(spool_job(&spool, "C1").stale);
+    spool_end(&spool);
+}
+
 /* Nobody may come by before the registry is lost. */
 static void a_hold_by_a_one_shot_verb_is_in_the_log(void **state) {
     struct spool spool;
@@ -533,6 +563,7 @@ int main(int argc, char **argv) {
         cmocka_unit_test(a_full_disk_only_delays),
         cmocka_unit_test(an_inherited_precursor_stands_in_the_job_file),
         cmocka_unit_test(a_one_shot_verb_moves_what_it_changed),
+        cmocka_unit_test(what_is_told_of_an_archived_set_brings_nothing_back),
         cmocka_unit_test(a_hold_by_a_one_shot_verb_is_in_the_log),
         cmocka_unit_test(steps_of_another_process_are_no_riddle),
     };
