@@ -1,5 +1,6 @@
 #include "serve/pack.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -124,6 +125,19 @@ static struct span group_of(struct pack *pack) {
     return span_of(group);
 }
 
+/* A line of meta carries no white space at its end. */
+static bool can_be_lines(const struct lines *paths, struct err *err) {
+    for (size_t i = 0; i < paths->count; i++) {
+        struct span path = paths->items[i];
+        if (path.len > 0 && isspace((unsigned char)path.p[path.len - 1]))
+            return err_set(err, ERR_DATA,
+                           "'%.*s': a change set cannot carry a path that ends "
+                           "in white space",
+                           (int)path.len, path.p);
+    }
+    return true;
+}
+
 /* The meta text, read back by the rules every set is held to: what intake would
  * refuse is refused here already. */
 static bool meta_fill(struct pack *pack, struct err *err) {
@@ -159,7 +173,7 @@ static bool meta_fill(struct pack *pack, struct err *err) {
         !meta_match_name(&check, &pack->name, &why))
         return err_set(err, ERR_DATA, "it cannot be a change set: %s",
                        why.text);
-    return true;
+    return can_be_lines(&meta->files, err) && can_be_lines(&meta->deleted, err);
 }
 
 /* ---- the archive -------------------------------------------------------- */

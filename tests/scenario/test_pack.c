@@ -262,6 +262,13 @@ static void a_submodule_is_refused(void **state) {
                    "'sub' is a submodule");
 }
 
+static void a_path_that_no_line_can_carry_is_refused(void **state) {
+    (void)state;
+    begin("echo 1 >'tail '; git add .; git commit -q -m tail");
+    assert_refused((struct pack_order){.source = "main..fix"},
+                   "ends in white space");
+}
+
 static void a_file_that_stands_there_is_replaced_whole(void **state) {
     (void)state;
     begin("echo 1 >a; git add a; git commit -q -m a");
@@ -293,6 +300,7 @@ int main(void) {
         cmocka_unit_test(many_files_land_as_one_pack),
         cmocka_unit_test(what_cannot_be_packed_is_said),
         cmocka_unit_test(a_submodule_is_refused),
+        cmocka_unit_test(a_path_that_no_line_can_carry_is_refused),
         cmocka_unit_test(a_file_that_stands_there_is_replaced_whole),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
