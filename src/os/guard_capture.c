@@ -4,9 +4,14 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
+#include <sys/statvfs.h>
 #include <unistd.h>
 
-enum { TRIM_BYTES = 64 << 10 };
+enum {
+    TRIM_BYTES = 64 << 10,
+    SPARED_BYTES = 32 << 20, /* of the disk, at most an eighth of it */
+    LOOK_BYTES = 1 << 20
+};
 
 void capture_init(struct capture *capture, int dir_fd, const char *path,
                   uint32_t inline_max, uint64_t limit) {
@@ -105,7 +110,34 @@ static bool write_gone(struct capture *capture) {
     return true;
 }
 
+/* Outputs lie beside the registry: a task that fills the disk must not take
+ * what it needs to record how the task ended. We look again after a part of
+ * what was free, for others write too. */
+static bool has_room(struct capture *capture, size_t bytes) {
+    struct statvfs disk;
+    if (bytes > capture->room) {
+        if (fstatvfs(capture->fd, &disk) < 0 || disk.f_blocks == 0)
+            return true;
+        uint64_t spared = disk.f_blocks * disk.f_frsize / 8;
+        uint64_t left = disk.f_bavail * disk.f_frsize;
+        if (spared > SPARED_BYTES)
+            spared = SPARED_BYTES;
+        if (left < spared + bytes)
+            return false;
+        capture->room = (left - spared - bytes) / 16;
+        if (capture->room > LOOK_BYTES)
+            capture->room = LOOK_BYTES;
+        return true;
+    }
+    capture->room -= bytes;
+    return true;
+}
+
 static void write_file(struct capture *capture, const char *p, size_t bytes) {
+    if (!has_room(capture, bytes)) {
+        keep_refused(capture, bytes, ENOSPC);
+        return;
+    }
     if (!write_gone(capture)) {
         keep_refused(capture, bytes, errno);
         return;

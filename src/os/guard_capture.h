@@ -1,7 +1,8 @@
 /* The output of one task on its way: small and quick it stays in memory, large
  * or slow it is appended to a file that others may follow. Over the limit the
  * head stays as it is, of the rest only the tail is kept, and two marked lines
- * say so. A disk that refuses bytes costs these bytes, never the task.
+ * say so. A disk that refuses bytes costs these bytes, never the task; the last
+ * of a disk (an eighth, 32 MiB at most) is left to others.
  * On request it is stamped: beside it, in a file of the same name with .stamps
  * behind it, stands from which stream each byte came, and when (os/stamp.h).
  *
@@ -32,6 +33,7 @@ struct capture {
     uint64_t total; /* came in */
     uint64_t bytes; /* in the file */
     uint64_t gone;  /* refused by the disk since the last mark */
+    uint64_t room;  /* of the disk: may be written without looking */
     size_t ring_at; /* where the oldest byte of a full ring is */
     uint64_t rung;  /* went into the ring */
     bool ring;      /* the head is full */

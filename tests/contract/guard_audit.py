@@ -40,7 +40,7 @@ MAY_CALL = set("""
     free memchr memcpy memmove memset memcmp mempcpy snprintf fprintf fputs
     fread fwrite sscanf __isoc99_sscanf fscanf __isoc99_fscanf strchr strrchr
     strcmp strcspn strncmp strstr strtol strtoul strtoull strcpy strcat strlen
-    strerrordesc_np stderr environ vsnprintf readlink readlinkat
+    fstatvfs fstatvfs64 strerrordesc_np stderr environ vsnprintf readlink readlinkat
     __errno_location __assert_fail abort __ctype_b_loc __getdelim dirfd fgets
     __cmsg_nxthdr bcmp strpbrk
 """.split())

@@ -5,11 +5,20 @@
 #include <signal.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <unistd.h>
 
 #include "os/guard_capture.h"
 
 static int dir_fd;
+static uint64_t disk_bytes, disk_left; /* as the disk tells; 0: no disk */
+
+int fstatvfs(int fd, struct statvfs *ret_disk) {
+    (void)fd;
+    *ret_disk = (struct statvfs){
+        .f_frsize = 1, .f_blocks = disk_bytes, .f_bavail = disk_left};
+    return 0;
+}
 
 static int set_up(void **state) {
     (void)state;
@@ -278,6 +287,45 @@ static void full_disk_leaves_stamps_that_fit(void **state) {
     }
 }
 
+/* 800 bytes, and an eighth of it is not ours. */
+static void last_of_the_disk_is_left_to_others(void **state) {
+    (void)state;
+    struct capture capture;
+    char *said = NULL;
+    disk_bytes = 800;
+    capture_init(&capture, dir_fd, "out", 10, 0);
+    for (disk_left = 700; disk_left > 0; disk_left -= 10)
+        add(&capture, "123456789\n");
+    assert_int_equal(capture.bytes, 600);
+    assert_true(capture.lost);
+    capture_finish(&capture);
+    said = content();
+    assert_memory_equal(said + 590, "123456789\n", 10);
+    assert_string_equal(said + 600,
+                        "\n[pointsman: 100 bytes lost here: No space "
+                        "left on device]\n");
+    capture_clear(&capture);
+    disk_bytes = 0;
+}
+
+/* Others made room: it goes on behind a mark. */
+static void output_goes_on_when_there_is_room_again(void **state) {
+    (void)state;
+    struct capture capture;
+    disk_bytes = 800;
+    disk_left = 50;
+    capture_init(&capture, dir_fd, "out", 10, 0);
+    capture_spill(&capture);
+    add(&capture, "12345678901234567890\n");
+    disk_left = 800;
+    add(&capture, "there\n");
+    capture_finish(&capture);
+    assert_string_equal(content(), "\n[pointsman: 21 bytes lost here: No space "
+                                   "left on device]\nthere\n");
+    capture_clear(&capture);
+    disk_bytes = 0;
+}
+
 #define CASE(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 
 int main(void) {
@@ -293,6 +341,8 @@ int main(void) {
         CASE(stamps_of_a_file_can_be_followed),
         CASE(stamps_of_head_and_tail_are_right),
         CASE(full_disk_leaves_stamps_that_fit),
+        CASE(last_of_the_disk_is_left_to_others),
+        CASE(output_goes_on_when_there_is_room_again),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
