@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <limits.h>
 #include <linux/audit.h>
+#include <linux/capability.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
 #include <sched.h>
@@ -16,6 +17,7 @@
 #include <unistd.h>
 
 #include "os/landlock.h"
+#include "os/rights.h"
 
 #if defined __x86_64__
 #define OUR_ARCH AUDIT_ARCH_X86_64
@@ -27,6 +29,12 @@
 #define OUR_ARCH 0U
 #define OTHER_CALLS 0U
 #endif
+
+/* Root reads what is not its own, and writes it where Landlock lets it. Every
+ * other right of root is a way out: Landlock does not watch over owners, modes
+ * and times. */
+#define KEPT_RIGHTS \
+    (RIGHTS_OF(CAP_DAC_OVERRIDE) | RIGHTS_OF(CAP_DAC_READ_SEARCH))
 
 enum { FILTER_MAX = 200, CANNOT = 100, NOT_EXECUTABLE = 126, NOT_FOUND = 127 };
 
@@ -192,8 +200,8 @@ static bool enter(struct err *err) {
         setenv("TMPDIR", dir, 1);
         scratch = dir;
     }
-    if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0)
-        return err_errno(err, errno, "cannot give up new privileges");
+    if (!rights_keep(KEPT_RIGHTS))
+        return err_errno(err, errno, "cannot give up privileges");
     return enter_landlock(dir, scratch, err) && enter_seccomp(err);
 }
 

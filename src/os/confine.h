@@ -2,9 +2,12 @@
  * that ask for it. Unlike the readers of foreign bytes (os/sandbox.h) it may
  * start programs and read all that its user may; but it
  *
- *   - gets no rights its user has not (no_new_privs);
+ *   - gets no rights its user has not (no_new_privs); root's rights are gone
+ * but for reading, and writing where it may, what belongs to others;
  *   - writes only below its working directory and $TMPDIR, and to /dev/null and
- *     its like (Landlock). Without a $TMPDIR it is the working directory;
+ *     its like (Landlock), and makes no devices. Without a $TMPDIR it is the
+ *     working directory. What its user owns elsewhere keeps its content, but
+ * not its mode and times: no kernel of today watches over those;
  *   - has no sockets but pairs (seccomp), reaches nobody outside by signals;
  *   - cannot mount, trace, load, set the clock, or enter namespaces (seccomp).
  *

@@ -23,8 +23,12 @@ enum { LANDLOCK_VERSION = 1, LANDLOCK_BENEATH = 1 };
 #define FS_WRITE_FILE (UINT64_C(1) << 1)
 #define FS_READ_FILE (UINT64_C(1) << 2)
 #define FS_READ_DIR (UINT64_C(1) << 3)
+#define FS_MAKE_CHAR (UINT64_C(1) << 6)
+#define FS_MAKE_BLOCK (UINT64_C(1) << 11)
 #define FS_TRUNCATE (UINT64_C(1) << 14)
 #define FS_IOCTL (UINT64_C(1) << 15)
+/* A node of one's own is a way to the disk itself: nobody may make one. */
+#define FS_DEVICES (FS_MAKE_CHAR | FS_MAKE_BLOCK)
 /* What a version knows: 13 rights, then refer, truncate, and ioctl. */
 static uint64_t fs_rights(int abi) {
     int count = abi == 1 ? 13 : abi == 2 ? 14 : abi < 5 ? 15 : 16;
@@ -69,11 +73,11 @@ static uint64_t rights_of(enum landlock_grant grant, uint64_t all) {
     case LANDLOCK_RUN:
         return FS_READ_FILE | FS_READ_DIR | FS_EXECUTE;
     case LANDLOCK_CHANGE:
-        return all & ~FS_EXECUTE;
+        return all & ~(FS_EXECUTE | FS_DEVICES);
     case LANDLOCK_ALL:
         break;
     }
-    return all;
+    return all & ~FS_DEVICES;
 }
 
 bool landlock_enter(const struct landlock_rule *rules, size_t count,

@@ -13,8 +13,8 @@
 enum landlock_grant {
     LANDLOCK_READ,
     LANDLOCK_RUN,    /* read and execute */
-    LANDLOCK_CHANGE, /* everything but execute */
-    LANDLOCK_ALL
+    LANDLOCK_CHANGE, /* everything but execute and devices */
+    LANDLOCK_ALL     /* everything but making devices */
 };
 
 struct landlock_rule {

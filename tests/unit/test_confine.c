@@ -82,6 +82,20 @@ static void it_has_no_sockets_and_no_namespaces(void **state) {
     assert_int_equal(CONFINED(self, "try", "rights"), 0);
 }
 
+/* Only root could; so it has nothing of what it takes. */
+static void it_makes_no_devices_and_takes_no_files(void **state) {
+    (void)state;
+    need_landlock(1);
+    if (geteuid() != 0)
+        test_skip("only root has rights to be given up");
+    assert_int_equal(SHELL("mknod disk b 7 0"), 1);
+    assert_int_equal(SHELL("mknod null c 1 3"), 1);
+    assert_int_equal(SHELL("chown 1 ../there"), 1);
+    assert_int_equal(SHELL("chmod 777 ../theirs"), 1);
+    assert_int_equal(SHELL("touch -d 2000-01-01 ../theirs"), 1);
+    assert_int_equal(SHELL("cat ../theirs"), 0);
+}
+
 static void it_signals_nobody_outside(void **state) {
     (void)state;
     need_landlock(6);
@@ -113,7 +127,11 @@ static int set_up(void **state) {
     snprintf(path, sizeof path, "%s/there", test_dir());
     int fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
     close(fd);
-    return fd < 0 || mkdir(inside, 0755) < 0;
+    snprintf(path, sizeof path, "%s/theirs", test_dir());
+    int theirs = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+    bool given = geteuid() != 0 || fchown(theirs, 1, 1) == 0;
+    close(theirs);
+    return fd < 0 || theirs < 0 || !given || mkdir(inside, 0755) < 0;
 }
 
 int main(int argc, char **argv) {
@@ -128,6 +146,7 @@ int main(int argc, char **argv) {
         cmocka_unit_test(it_writes_below_its_directory_only),
         cmocka_unit_test(scratch_files_lie_in_its_directory),
         cmocka_unit_test(it_has_no_sockets_and_no_namespaces),
+        cmocka_unit_test(it_makes_no_devices_and_takes_no_files),
         cmocka_unit_test(it_signals_nobody_outside),
     };
     return cmocka_run_group_tests(tests, set_up, NULL);
