@@ -17,7 +17,7 @@
 #include "os/rights.h"
 #include "os/spawn.h"
 
-enum { ABOVE_FDS = 10 };
+enum { ABOVE_FDS = 10, PACED_PIPE_BYTES = 4096 };
 
 enum child_step {
     STEP_NONE,
@@ -271,12 +271,24 @@ static bool open_ends(struct guard_life *life, struct task *task, bool wanted,
     return true;
 }
 
+/* Who reads at a pace holds little: what fits into the pipe is written ahead of
+ * it. Such pipes are nobody else's afterwards. */
+static bool open_out(struct guard_life *life, struct task *task,
+                     struct pipe_ends *ends) {
+    if (task->pace.line_ns == 0)
+        return open_ends(life, task, true, ends);
+    if (!open_pipe(task, &ends->ours, &ends->theirs))
+        return false;
+    fcntl(ends->ours, F_SETPIPE_SZ, PACED_PIPE_BYTES);
+    return true;
+}
+
 static bool open_pipes(struct guard_life *life, struct task *task,
                        struct child *child) {
     bool canary = (task->flags & GUARD_ORDER_CANARY) != 0 && !life->has_cgroup;
     bool streams = (task->flags & GUARD_ORDER_STREAMS) != 0;
-    return open_ends(life, task, true, &task->out[STAMP_OUT]) &&
-           open_ends(life, task, streams, &task->out[STAMP_ERR]) &&
+    return open_out(life, task, &task->out[STAMP_OUT]) &&
+           (!streams || open_out(life, task, &task->out[STAMP_ERR])) &&
            (!canary || open_pipe(task, &task->canary_fd, &child->canary_fd)) &&
            open_ends(life, task, (task->flags & GUARD_ORDER_STATUS) != 0,
                      &task->status.ends) &&
@@ -391,6 +403,27 @@ static bool exec_failed(struct task *task, const struct child *child) {
     return task_fail(task, result_of(sys), sys, "cannot execute '%s'", name);
 }
 
+/* As they are asked for, in a job. */
+static const char *limit_name(uint32_t what) {
+    static const char *const names[] = {
+        [RLIMIT_AS] = "as",         [RLIMIT_CORE] = "core",
+        [RLIMIT_CPU] = "cpu",       [RLIMIT_DATA] = "data",
+        [RLIMIT_FSIZE] = "fsize",   [RLIMIT_MEMLOCK] = "memlock",
+        [RLIMIT_NOFILE] = "nofile", [RLIMIT_NPROC] = "nproc",
+        [RLIMIT_STACK] = "stack"};
+    return what < COUNT(names) && names[what] != NULL ? names[what] : "?";
+}
+
+static bool limit_failed(struct task *task, const struct child *child) {
+    const struct guard_limit *limit = &task->limits[child->limit];
+    char value[24] = "unlimited";
+    if (limit->value != RLIM_INFINITY)
+        snprintf(value, sizeof value, "%llu", (unsigned long long)limit->value);
+    return task_fail(task, result_of(child->sys), child->sys,
+                     "cannot set limit '%s' to %s", limit_name(limit->what),
+                     value);
+}
+
 static bool child_failed(struct guard_life *life, struct task *task,
                          const struct child *child) {
     siginfo_t info;
@@ -405,10 +438,7 @@ static bool child_failed(struct guard_life *life, struct task *task,
         return task_fail(task, result_of(child->sys), child->sys,
                          "cannot enter the task's cgroup");
     case STEP_LIMIT:
-        return task_fail(task, result_of(child->sys), child->sys,
-                         "cannot set its limit %u to %llu",
-                         task->limits[child->limit].what,
-                         (unsigned long long)task->limits[child->limit].value);
+        return limit_failed(task, child);
     case STEP_USER:
         return task_fail(task, result_of(child->sys), child->sys,
                          "cannot become user %u", (unsigned)task->user.uid);
