@@ -43,7 +43,8 @@ static bool add_cancel(struct api_call *call, struct store_batch *batch,
     if (job_state_is_final(job->state))
         return refuse_ended(call, job, err);
     if (job->state == STATE_EXECUTING) {
-        order->index = store_ask_cancel(batch, job->num, order->kill);
+        order->index =
+            store_ask_cancel(batch, job->num, order->kill, order->because);
         return true;
     }
     order->index =

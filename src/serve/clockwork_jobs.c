@@ -46,7 +46,7 @@ void live_drop(struct clockwork *clockwork, struct live *live) {
 static void take_back(struct store_batch *batch, const struct live *live,
                       struct span reason, struct span detail) {
     if (live->state == STATE_EXECUTING) {
-        store_ask_cancel(batch, live->num, false);
+        store_ask_cancel(batch, live->num, false, detail);
         return;
     }
     store_move(batch, &(struct store_move){.num = live->num,

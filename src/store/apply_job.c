@@ -323,7 +323,7 @@ bool apply_ask_cancel(struct apply *apply, struct op *op, struct err *err) {
         return answer(op, STORE_UNKNOWN);
     if (row->state != STATE_EXECUTING)
         return answer(op, STORE_CONFLICT);
-    if (row->cancel_asked && !op->kill)
+    if (row->cancel_asked && !op->cancel.kill)
         return answer(op, STORE_SAME);
     row->cancel_asked = true;
     apply_dirty(apply, row, ROW_REST);
@@ -333,8 +333,8 @@ bool apply_ask_cancel(struct apply *apply, struct op *op, struct err *err) {
         .from = row->state,
         .to = row->state,
         .attempt = row->attempt,
-        .reason = op->kill ? SPAN("kill") : SPAN("asked"),
-        .detail = SPAN(""),
+        .reason = op->cancel.kill ? SPAN("kill") : SPAN("asked"),
+        .detail = op->cancel.detail,
     };
     return apply_event(apply, op, row, event, err);
 }

@@ -280,8 +280,10 @@ unsigned store_plan(struct store_batch *batch,
     return place(batch);
 }
 
-unsigned store_ask_cancel(struct store_batch *batch, uint64_t num, bool kill) {
-    batch_add(batch, OP_ASK_CANCEL, num)->kill = kill;
+unsigned store_ask_cancel(struct store_batch *batch, uint64_t num, bool kill,
+                          struct span detail) {
+    batch_add(batch, OP_ASK_CANCEL, num)->cancel =
+        (struct op_cancel){kill, copy(batch, detail)};
     return place(batch);
 }
 

@@ -94,6 +94,11 @@ struct op_lease {
     int64_t term_ms;
 };
 
+struct op_cancel {
+    bool kill;
+    struct span detail;
+};
+
 struct op {
     enum op_kind kind;
     enum store_result result;
@@ -110,7 +115,7 @@ struct op {
         struct op_owe *owe;
         struct store_rollback *plan;
         uint64_t state_seq;
-        bool kill;
+        struct op_cancel cancel;
         struct store_event *event;
         struct op_setting setting;
         struct store_attempt *attempt;

@@ -185,9 +185,10 @@ struct store_rollback {
 unsigned store_plan(struct store_batch *batch,
                     const struct store_rollback *rollback);
 /* Marks cancel_asked; its event has the reason "asked", or "kill": that one may
- * follow the other, and whoever runs the job ends it without grace. CONFLICT
- * unless executing. */
-unsigned store_ask_cancel(struct store_batch *batch, uint64_t num, bool kill);
+ * follow the other, and whoever runs the job ends it without grace. `detail`:
+ * why, in somebody's words. CONFLICT unless executing. */
+unsigned store_ask_cancel(struct store_batch *batch, uint64_t num, bool kill,
+                          struct span detail);
 /* The job's file lies where its state says (T3). No event. CONFLICT when the
  * state has moved on since state_seq. */
 unsigned store_projected(struct store_batch *batch, uint64_t num,

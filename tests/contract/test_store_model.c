@@ -184,7 +184,7 @@ static void add_mark(struct pair *pair, struct both *both) {
             store_release(batch, num, hold, SPAN("let go"));
             break;
         case 4:
-            store_ask_cancel(batch, num, seq % 2 == 0);
+            store_ask_cancel(batch, num, seq % 2 == 0, SPAN(""));
             break;
         case 5:
             store_projected(batch, num, seq);

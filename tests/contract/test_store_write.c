@@ -292,13 +292,13 @@ static void cancel_is_asked_of_executing_jobs_only(void **state) {
     struct job job = rig_command("j1", "4.a");
     uint64_t num = rig_admit(rig, &job);
     struct store_batch *batch = rig_batch(rig);
-    store_ask_cancel(batch, num, false);
+    store_ask_cancel(batch, num, false, SPAN(""));
     assert_int_equal(rig_write(batch), STORE_CONFLICT);
     rig_move(rig, num, STATE_PENDING, STATE_EXECUTING, "start");
     batch = rig_batch(rig);
-    store_ask_cancel(batch, num, false);
-    store_ask_cancel(batch, num, false);
-    store_ask_cancel(batch, num, true);
+    store_ask_cancel(batch, num, false, SPAN(""));
+    store_ask_cancel(batch, num, false, SPAN(""));
+    store_ask_cancel(batch, num, true, SPAN(""));
     assert_true(store_write(batch, NULL));
     assert_int_equal(store_batch_result(batch, 0), STORE_DONE);
     assert_int_equal(store_batch_result(batch, 1), STORE_SAME);
@@ -323,7 +323,7 @@ static void a_rollback_abandons_nobody_who_is_to_be_cancelled(void **state) {
     rig_move(rig, num, STATE_STAGED, STATE_PENDING, "ready");
     rig_move(rig, num, STATE_PENDING, STATE_EXECUTING, "start");
     struct store_batch *batch = rig_batch(rig);
-    store_ask_cancel(batch, num, false);
+    store_ask_cancel(batch, num, false, SPAN(""));
     assert_int_equal(rig_write(batch), STORE_DONE);
     rig_move(rig, num, STATE_EXECUTING, STATE_ABANDONED, "rollback");
     assert_int_equal(rig_job(rig, num).state, STATE_TERMINATED);

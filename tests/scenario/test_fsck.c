@@ -96,7 +96,7 @@ static void make_busy(struct spool *spool) {
                SPAN("not on a Friday"));
     store_hold(batch, spool_job(spool, "Q1").num, HOLD_OPERATOR, SPAN("x"));
     store_release(batch, spool_job(spool, "Q1").num, HOLD_OPERATOR, SPAN("y"));
-    store_ask_cancel(batch, spool_job(spool, "X1").num, false);
+    store_ask_cancel(batch, spool_job(spool, "X1").num, false, SPAN(""));
     assert_true(store_write(batch, &err));
     store_batch_free(batch);
     spool_settle(spool);

@@ -575,7 +575,7 @@ static void cancel(struct world *world, const struct job *job) {
     struct ghost *ghost = world_ghost(world, job->id);
     trace(world, "cancel %s", ghost->id);
     if (job->state == STATE_EXECUTING) {
-        store_ask_cancel(batch, job->num, false);
+        store_ask_cancel(batch, job->num, false, SPAN(""));
     } else {
         struct store_move move = {.num = job->num,
                                   .from = job->state,
