@@ -54,6 +54,8 @@ static bool host_if_free(struct run *run, struct err *err) {
         client_use_host(run->client, run->host);
         if (run->in_terminal)
             interrupt_spare_quit();
+        /* Else whoever takes the roles next would run it anew. */
+        interrupt_catch_hangup();
         interrupt_wake(wake_host, run->host);
         return true;
     }
@@ -91,27 +93,34 @@ static void run_close(struct run *run) {
 
 /* ---- Ctrl-C -------------------------------------------------------------- */
 
+/* One that has ended refuses it, and that is fine. */
+static bool cancel(struct run *run, struct span body, struct err *err) {
+    CLEANUP(text_clear) struct text reply = TEXT_INIT;
+    const char *uri =
+        arena_printf(&run->call->arena, "/api/v1/jobs/%s/cancel", run->id);
+    struct err why = {0};
+
+    if (client_call(run->client, API_POST, uri, body, &reply, &why) ||
+        why.kind == ERR_REFUSED || why.kind == ERR_INTERRUPTED)
+        return true;
+    *err = why;
+    return false;
+}
+
 /* The first one cancels, the second one kills. */
 static bool answer_interrupt(struct run *run, struct err *err) {
-    CLEANUP(text_clear) struct text reply = TEXT_INIT;
     unsigned count = interrupt_take();
-    struct err why = {0};
 
     if (count == 0)
         return true;
     run->interrupts += count;
     if (run->host != NULL && interrupt_last() == SIGINT)
         host_interrupted(run->host);
-    const char *uri =
-        arena_printf(&run->call->arena, "/api/v1/jobs/%s/cancel", run->id);
     struct span body = run->interrupts > 1
                            ? SPAN("{\"reason\":\"interrupted\",\"kill\":true}")
                            : SPAN("{\"reason\":\"interrupted\"}");
-    if (!client_call(run->client, API_POST, uri, body, &reply, &why) &&
-        why.kind != ERR_REFUSED && why.kind != ERR_INTERRUPTED) {
-        *err = why;
+    if (!cancel(run, body, err))
         return false;
-    }
     if (run->interrupts == 1)
         talk_say("pointsman: cancelling %s; Ctrl-C again kills it", run->id);
     return true;
@@ -143,8 +152,10 @@ static bool go_on(struct run *run, struct err *err) {
 
 /* ---- following ----------------------------------------------------------- */
 
-/* Until the job has ended. An interrupt breaks the stream; it goes on where it
- * was, but attempts that ended before are not shown again. */
+/* Until the job has ended, or nobody reads what it says: without us it would
+ * have got PIPE, `run -- yes | head` has to end. An interrupt breaks the
+ * stream; it goes on where it was, but attempts that ended before are not shown
+ * again. */
 static bool follow(struct run *run, struct err *err) {
     CLEANUP(streams_clear) struct streams streams = STREAMS_INIT;
 
@@ -156,7 +167,8 @@ static bool follow(struct run *run, struct err *err) {
             streams.passed);
         if (client_stream(run->client, API_GET, uri, (struct span){0},
                           streams_take, &streams, &why))
-            return true;
+            return !talk_unread() ||
+                   cancel(run, SPAN("{\"reason\":\"nobody reads it\"}"), err);
         if (why.kind != ERR_INTERRUPTED) {
             *err = why;
             return false;

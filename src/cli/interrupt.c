@@ -16,6 +16,9 @@ static void *volatile waker_ctx;
 static void caught(int number) {
     int kept = errno;
 
+    /* A terminal that goes tells its foreground, and so does its shell. */
+    if (number == SIGHUP && last == SIGHUP)
+        return;
     last = number;
     (void)atomic_fetch_add(&pending, 1);
     (void)!write(ends[1], "!", 1);
@@ -38,6 +41,14 @@ void interrupt_catch(void (*wake)(void *ctx), void *ctx) {
         return;
     (void)sigaction(SIGINT, &action, NULL);
     (void)sigaction(SIGTERM, &action, NULL);
+}
+
+void interrupt_catch_hangup(void) {
+    struct sigaction action = {.sa_handler = caught}, before;
+
+    if (ends[0] >= 0 && sigaction(SIGHUP, NULL, &before) == 0 &&
+        before.sa_handler != SIG_IGN)
+        (void)sigaction(SIGHUP, &action, NULL);
 }
 
 int interrupt_fd(void) {

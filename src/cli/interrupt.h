@@ -8,6 +8,9 @@
 /* `wake` (may be NULL) is called from the signal handler. */
 void interrupt_catch(void (*wake)(void *ctx), void *ctx);
 void interrupt_wake(void (*wake)(void *ctx), void *ctx);
+/* HUP too, after interrupt_catch, and counted once however often it comes; not
+ * where whoever started us ignores it (nohup). */
+void interrupt_catch_hangup(void);
 /* Readable once a signal came; -1 before interrupt_catch. */
 int interrupt_fd(void);
 /* For client_options: true when one came that nobody has answered yet. */

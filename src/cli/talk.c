@@ -66,6 +66,10 @@ bool talk_flush(void) {
     return !broken;
 }
 
+bool talk_unread(void) {
+    return broken && why_broken == EPIPE;
+}
+
 bool talk_outf(const char *format, ...) {
     va_list args;
 

@@ -24,6 +24,8 @@ bool talk_out(struct span span);
 bool talk_outf(const char *format, ...) PRINTF_LIKE(1, 2);
 /* What was said so far leaves now; false as above. */
 bool talk_flush(void);
+/* Did standard output fail because nobody reads it any more? */
+bool talk_unread(void);
 /* Ends the command: flushes; `status`, or when stdout failed 73 with a line on
  * stderr, and without one 141, as of SIGPIPE, when nobody reads any more. */
 int talk_end(int status);

@@ -296,8 +296,13 @@ static void on_patience(uv_timer_t *timer) {
 static void term(struct worker *worker, struct running *running) {
     bool heard =
         running->in_our_group && clock_mono().ns < worker->heard_until.ns;
+    /* It may be clearing up: it has the same time for that as after TERM. */
     if (heard)
-        uv_timer_start(&worker->patience, on_patience, HEARD_MS, 0);
+        uv_timer_start(&worker->patience, on_patience,
+                       running->grace_ms > HEARD_MS
+                           ? (uint64_t)running->grace_ms
+                           : HEARD_MS,
+                       0);
     else
         guard_kill(worker->guard, running->handle, SIGTERM, running->grace_ms);
     running->term_waits = heard;

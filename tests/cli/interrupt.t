@@ -9,6 +9,24 @@ $ pointsman run --id deaf --kill-wait 1h -- sh -c 'trap "" TERM; echo deaf; whil
 ! pointsman: cancelling deaf; Ctrl-C again kills it
 ! pointsman: deaf: operator...
 = 137
+# Who hangs up cancels too, however often: a job that died with its terminal
+# would be run anew by whoever takes the roles next.
+$ env --default-signal=HUP pointsman run --id hup -- sleep 100 & p=$!; until pointsman status hup 2>/dev/null | grep -q executing; do :; done; kill -HUP $p; kill -HUP $p 2>/dev/null; wait $p
+! pointsman: cancelling hup; Ctrl-C again kills it
+! pointsman: hup: operator...
+= 143
+# Nobody reads it any more: without us it would have got PIPE.
+$ pointsman run --id endless -- yes | head -n 1
+| y
+! pointsman: endless: operator...
+$ pointsman history endless | grep -o 'cancel asked.*'
+| cancel asked <who>: nobody reads it
+# The words of who cancels a running one are kept.
+$ pointsman run --id words -- sleep 100 & p=$!; until pointsman status words 2>/dev/null | grep -q executing; do :; done; pointsman cancel --because 'not needed' words; wait $p
+! pointsman: words: operator...
+= 143
+$ pointsman history words | grep -o 'cancel asked.*'
+| cancel asked <who>: not needed
 # A run that found another one at work takes over when that one dies.
 $ pointsman set queue.concurrency 1
 $ pointsman run --id first --at-most-once -- sleep 100 & p=$!; until pointsman status first 2>/dev/null | grep -q executing; do :; done; pointsman run --id second -- echo taken over & q=$!; until pointsman status second >/dev/null 2>&1; do :; done; kill -KILL $p; wait $q

@@ -4,6 +4,13 @@ $ pointsman run --limit nofile=37 --limit core=0 -- sh -c 'ulimit -n; ulimit -c'
 | 37
 | 0
 $ pointsman -q run --sandbox on -- sh -c 'echo x >../out' >said; test ! -e ../out
+# More files than the kernel ever grants.
+$ pointsman run --limit nofile=unlimited -- true
+! pointsman: <id>: perm: cannot set limit 'nofile' to unlimited: ...
+= 127
+# What a terminal would obey is shown, and does nothing.
+$ pointsman run --id odd -- sh -c true "$(printf '\033[2J')"; pointsman status odd | grep what
+| what        sh -c true '\x1b[2J'
 $ pointsman run --kill-method shoot -- true
 ! pointsman: 'kill_method' = 'shoot' is none of term-wait-kill|term|kill
 = 64

@@ -15,7 +15,7 @@ import time
 
 PROGRAM = os.path.abspath(sys.argv[1])
 NET_S = 120
-MOMENT_S, TRIES = 1, 20
+GRACE_S, TRIES = 10, 5
 CTRL_C, CTRL_Z = b"\x03", b"\x1a"
 
 
@@ -57,10 +57,10 @@ class Terminal:
                 text = os.read(self.fd, 65536).decode(errors="replace")
                 self.seen = (self.seen + text).replace("\r\n", "\n")
 
-    def run(self, script):
+    def run(self, script, options=""):
         """Starts a task; returns its pid once it has said that it is there."""
         (self.top / "task").write_text(script)
-        self.type("pointsman run -- sh ./task\n")
+        self.type(f"pointsman run {options}-- sh ./task\n")
         return int(re.search(r"pid=(\d+)$", self.expect(r"pid=\d+$"))[1])
 
     def status(self):
@@ -142,10 +142,11 @@ def task_can_answer_ctrl_c_itself(terminal):
 
 def who_answers_ctrl_c_has_a_moment_for_it(terminal):
     """Cancelling sends no TERM on top of what the terminal has sent, not within
-    a second. Who was slower than that is asked again."""
+    the grace that TERM has too: who clears up goes on with it. Who was slower
+    than that is asked again."""
     status = 8
     for _ in range(TRIES):
-        pid = terminal.run("trap 'sleep 0.2; echo cleaned; exit 9' INT; "
+        pid = terminal.run("trap 'sleep 2; echo cleaned; exit 9' INT; "
                            "trap 'echo told; exit 8' TERM; "
                            "echo pid=$$; while :; do sleep 0.05; done")
         typed = time.monotonic()
@@ -154,14 +155,15 @@ def who_answers_ctrl_c_has_a_moment_for_it(terminal):
         await_state(pid, "XZ")
         terminal.expect("ready> ")
         status = terminal.status()
-        if status == 9 or time.monotonic() - typed < MOMENT_S:
+        if status == 9 or time.monotonic() - typed < GRACE_S:
             break
     assert status == 9, status
 
 
 def deaf_to_ctrl_c_hears_term(terminal):
     pid = terminal.run("trap '' INT; trap 'echo told; exit 8' TERM; "
-                       "echo pid=$$; while :; do sleep 0.05; done")
+                       "echo pid=$$; while :; do sleep 0.05; done",
+                       "--kill-wait 1 ")
     terminal.type(CTRL_C)
     terminal.expect("told$")
     await_state(pid, "XZ")
