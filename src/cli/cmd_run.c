@@ -63,6 +63,10 @@ static bool host_if_free(struct run *run, struct err *err) {
     run->base = NULL;
     if (why.kind == ERR_RUNNING)
         return true;
+    /* Members of a base's group hand work in; its owner runs it. */
+    if (why.kind == ERR_DENIED)
+        err_wrap(&why, "no server runs, and the work of this base is not "
+                       "yours to run (submit leaves it in the queue)");
     if (err != NULL)
         *err = why;
     return false;
