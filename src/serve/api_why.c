@@ -72,6 +72,21 @@ static bool from_registry(struct api_call *call, const struct job *job,
 /* ---- a job that does not wait ---------------------------------------------
  */
 
+static void add_run(struct api_call *call, const struct job *job,
+                    struct text *text) {
+    struct store *store = call->api->options.store;
+    struct job rollback = {0};
+    text_addf(text, ", attempt %u%s", job->attempt,
+              job->cancel_asked ? ", to be cancelled" : "");
+    if (job->job_class == CLASS_RB)
+        (void)limbo_tell(store, job, &call->arena, text, NULL);
+    else
+        (void)limbo_stopped_by(store, job, &call->arena, &rollback, NULL);
+    if (rollback.num != 0)
+        text_addf(text, ", stopped by rollback %.*s", (int)rollback.id.len,
+                  rollback.id.p);
+}
+
 static struct scheduler_reason present(struct api_call *call,
                                        const struct job *job) {
     struct arena *arena = &call->arena;
@@ -85,8 +100,7 @@ static struct scheduler_reason present(struct api_call *call,
     text_addf(&text, "%s since %s", job_state_word(job->state),
               wall_format(job->since, since));
     if (runs)
-        text_addf(&text, ", attempt %u%s", job->attempt,
-                  job->cancel_asked ? ", to be cancelled" : "");
+        add_run(call, job, &text);
     else
         text_addf(&text, ": %.*s", (int)job->reason.len, job->reason.p);
     if (rollback.num != 0)

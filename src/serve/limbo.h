@@ -8,6 +8,7 @@
 
 #include "base/arena.h"
 #include "base/err.h"
+#include "base/text.h"
 #include "core/job.h"
 #include "store/store.h"
 
@@ -16,5 +17,16 @@
  * only. */
 bool limbo_look(struct store *store, const struct job *job, struct arena *arena,
                 bool *ret_ended, struct job *ret_rollback, struct err *err);
+
+/* Of an executing set: *ret_rollback is the one that is stopping it, or its num
+ * is 0. Errors of the store only. */
+bool limbo_stopped_by(struct store *store, const struct job *job,
+                      struct arena *arena, struct job *ret_rollback,
+                      struct err *err);
+/* Of an executing rollback: appends ": waits until C3, C4 have stopped" or ":
+ * makes the reverse merges"; nothing when it is about to. Errors of the store
+ * only. */
+bool limbo_tell(struct store *store, const struct job *rollback,
+                struct arena *arena, struct text *out, struct err *err);
 
 #endif

@@ -102,6 +102,11 @@ abandoned_in_the_end() {
     says "rollback '$rb' has abandoned it and is not over" err
     ends 0 pointsman why behind
     says "$rb is not over" out
+    # Who waits for whom is told of both.
+    ends 0 pointsman why "$rb"
+    says "attempt 1: waits until running has stopped" out
+    ends 0 pointsman why running
+    says "attempt 1, stopped by rollback $rb" out
     submit_set newcomer DC c newcomer '##dependencies' landed
     await '"id":"newcomer".*"to":"S"'
     ends 0 pointsman why newcomer
