@@ -70,6 +70,40 @@ void api_list(struct api_call *call) {
 }
 
 /* ?path= &limit= */
+/* As paths of sets are written: "./src//x/../main.c" is "src/main.c". */
+static struct span plain_path(struct span path, struct arena *arena) {
+    char *plain = arena_alloc(arena, path.len + 1);
+    size_t len = 0;
+    struct span part;
+    while (span_cut(&path, '/', &part)) {
+        if (part.len == 0 || span_is(part, "."))
+            continue;
+        if (span_is(part, "..")) {
+            while (len > 0 && plain[--len] != '/')
+                ;
+            continue;
+        }
+        if (len > 0)
+            plain[len++] = '/';
+        memcpy(plain + len, part.p, part.len);
+        len += part.len;
+    }
+    return span_make(plain, len);
+}
+
+/* A key of --touches may look like anything: the very word goes first. */
+static bool touching(struct api_call *call, struct span path, uint64_t limit,
+                     struct job **ret_jobs, size_t *ret_count,
+                     struct err *err) {
+    struct store *store = call->api->options.store;
+    struct arena *arena = &call->arena;
+    if (!store_touching(store, path, limit, arena, ret_jobs, ret_count, err))
+        return false;
+    struct span plain = plain_path(path, arena);
+    return *ret_count > 0 || plain.len == 0 || span_equal(plain, path) ||
+           store_touching(store, plain, limit, arena, ret_jobs, ret_count, err);
+}
+
 void api_files(struct api_call *call) {
     static const char *const keys[] = {"path", "limit", NULL};
     uint64_t limit = LIST_DEFAULT;
@@ -86,8 +120,7 @@ void api_files(struct api_call *call) {
         api_fail(call, &err);
         return;
     }
-    if (!store_touching(call->api->options.store, path, limit, &call->arena,
-                        &jobs, &count, &err)) {
+    if (!touching(call, path, limit, &jobs, &count, &err)) {
         api_fail(call, &err);
         return;
     }

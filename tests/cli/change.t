@@ -19,6 +19,8 @@ $ git -C project.git log -1 --format=%s%n%b | grep -v ^$
 | CS-Class: BF
 $ pointsman file b | tail -1
 | C1 ...
+$ pointsman file ./nowhere/..//b | tail -1
+| C1 ...
 $ pointsman list kind:change | tail -1
 | C1  change  BF     done   <age> ... main    ok      Change a, add b
 $ pointsman retry C1
