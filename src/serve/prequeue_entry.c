@@ -1,5 +1,7 @@
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
 #include <sys/stat.h>
 
 #include "base/log.h"
@@ -157,6 +159,17 @@ static void on_checked(void *ctx, bool ok, const struct set_check *check,
         candidate->has_symlinks |= check->members[i].symlink;
 }
 
+/* As the service refuses it: reading terabytes to the end, for the sum that is
+ * in no reason, would take its minute of CPU. */
+static bool reject_huge(struct prequeue *prequeue, struct entry *entry,
+                        struct err *err) {
+    char why[128];
+    snprintf(why, sizeof(why),
+             "a tarball of more than %" PRId64 " bytes ([queue] max-unpacked)",
+             prequeue->base->config.queue.max_unpacked_bytes);
+    return entry_reject(prequeue, entry, "too-big", why, err);
+}
+
 static bool start_check(struct prequeue *prequeue, struct entry *entry,
                         struct err *err) {
     CLEANUP(fd_close) int fd = -1;
@@ -184,6 +197,8 @@ static bool start_check(struct prequeue *prequeue, struct entry *entry,
     if (fstat(fd, &st) < 0 || !S_ISREG(st.st_mode))
         return entry_reject(prequeue, entry, "bad-data",
                             "what lies in data/ is not a file", err);
+    if (st.st_size > base->config.queue.max_unpacked_bytes)
+        return reject_huge(prequeue, entry, err);
     entry->state = ENTRY_CHECKING;
     checker_check(prequeue->checker, fd, on_checked, entry);
     return true;

@@ -349,14 +349,18 @@ static void strange_things_in_data_are_refused(void **state) {
     spool_begin(&spool);
     int data = spool.base->dirs[BASE_DATA];
     const char *dir = spool_name("D1", "DC"), *link = spool_name("D2", "DC"),
-               *pipe = spool_name("D3", "DC");
+               *pipe = spool_name("D3", "DC"), *huge = spool_name("D4", "DC");
     assert_int_equal(mkdirat(data, dir, 0700), 0);
     assert_int_equal(symlinkat("/etc/passwd", data, link), 0);
     assert_int_equal(mkfifoat(data, pipe, 0600), 0);
     spool_write(&spool, BASE_PREQUEUE, dir, SPAN(""));
     spool_write(&spool, BASE_PREQUEUE, link, SPAN(""));
     spool_write(&spool, BASE_PREQUEUE, pipe, SPAN(""));
+    spool_put(&spool, huge, SPAN(""));
+    CLEANUP(fd_close) int fd = openat(data, huge, O_WRONLY | O_CLOEXEC);
+    assert_int_equal(ftruncate(fd, INT64_C(1) << 40), 0);
     spool_scan(&spool);
+    assert_word(&spool, huge, "too-big");
     assert_word(&spool, dir, "bad-data");
     assert_word(&spool, pipe, "bad-data");
     assert_word(&spool, link, "bad-data");
