@@ -30,7 +30,8 @@ enum {
     HTTP_BLOCK_BYTES = 16 << 10,
     HTTP_CONNECTIONS = 1000,
     HTTP_IDLE_S = 60,
-    HTTP_HANDLES = 3 /* of the loop */
+    HTTP_HANDLES = 3, /* of the loop */
+    ROUNDS = 2        /* of the library, in a turn of the loop */
 };
 
 struct http_server {
@@ -330,14 +331,16 @@ static void run_library(struct http_server *server) {
     server->callers = now;
 }
 
-/* Before the loop waits: everything that has come up is done, and the timer
- * says when there will be more. */
+/* Before the loop waits: what has come up is done, and the timer says when
+ * there will be more. A call that works for seconds without a word, a search in
+ * a large output, is there again at once each time: the others of the loop have
+ * their turn in between. */
 static void http_server_turn(uv_prepare_t *prepare) {
     struct http_server *server = prepare->data;
     MHD_UNSIGNED_LONG_LONG http_ms;
-    int64_t wait_ms;
+    int64_t wait_ms = 0;
 
-    do {
+    for (int round = 0; round < ROUNDS; round++) {
         wait_ms = api_turn(server->options.api);
         if (server->due) {
             server->due = false;
@@ -345,7 +348,11 @@ static void http_server_turn(uv_prepare_t *prepare) {
             if (wait_ms != 0)
                 wait_ms = api_turn(server->options.api);
         }
-    } while (server->due);
+        if (!server->due)
+            break;
+    }
+    if (server->due)
+        wait_ms = 0;
     if (mhd.get_timeout(server->daemon, &http_ms) == MHD_YES &&
         (wait_ms < 0 || http_ms < (uint64_t)wait_ms))
         wait_ms = (int64_t)http_ms;
