@@ -36,6 +36,8 @@
 #define KEPT_RIGHTS \
     (RIGHTS_OF(CAP_DAC_OVERRIDE) | RIGHTS_OF(CAP_DAC_READ_SEARCH))
 
+/* The first version of Landlock that watches over truncate(2). */
+enum { TRUNCATE_ABI = 3 };
 enum { FILTER_MAX = 200, CANNOT = 100, NOT_EXECUTABLE = 126, NOT_FOUND = 127 };
 
 /* Ways out: to other hosts and other processes, to the kernel's inside, and to
@@ -139,6 +141,11 @@ static void put_ioctl(struct filter *filter) {
     put_return(filter, SECCOMP_RET_ALLOW);
 }
 
+static void put_denied(struct filter *filter, uint32_t call) {
+    put_if(filter, BPF_JEQ, call, 1);
+    put_return(filter, SECCOMP_RET_ERRNO | EPERM);
+}
+
 static void build_filter(struct filter *filter) {
     put_load(filter, offsetof(struct seccomp_data, arch));
     put(filter, (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K,
@@ -149,10 +156,10 @@ static void build_filter(struct filter *filter) {
         put_if(filter, BPF_JGE, OTHER_CALLS, 1);
         put_return(filter, SECCOMP_RET_ERRNO | ENOSYS);
     }
-    for (size_t i = 0; i < COUNT(denied_calls); i++) {
-        put_if(filter, BPF_JEQ, (uint32_t)denied_calls[i], 1);
-        put_return(filter, SECCOMP_RET_ERRNO | EPERM);
-    }
+    for (size_t i = 0; i < COUNT(denied_calls); i++)
+        put_denied(filter, (uint32_t)denied_calls[i]);
+    if (landlock_abi() < TRUNCATE_ABI)
+        put_denied(filter, SYS_truncate);
     /* Its flags lie in memory; the C library does without it. */
     put_if(filter, BPF_JEQ, SYS_clone3, 1);
     put_return(filter, SECCOMP_RET_ERRNO | ENOSYS);

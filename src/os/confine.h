@@ -3,15 +3,17 @@
  * start programs and read all that its user may; but it
  *
  *   - gets no rights its user has not (no_new_privs); root's rights are gone
- * but for reading, and writing where it may, what belongs to others;
+ *     but for reading, and writing where it may, what belongs to others;
  *   - writes only below its working directory and $TMPDIR, and to /dev/null and
  *     its like (Landlock), and makes no devices. Without a $TMPDIR it is the
  *     working directory. What its user owns elsewhere keeps its content, but
- * not its mode and times: no kernel of today watches over those;
- *   - has no sockets but pairs (seccomp), reaches nobody outside by signals;
- *   - cannot mount, trace, load, set the clock, or enter namespaces (seccomp).
+ *     not its mode and times: no kernel of today watches over those;
+ *   - has no sockets but pairs (seccomp), and from Linux 6.12 on reaches nobody
+ *     outside by signals (Landlock);
+ *   - cannot mount, trace, load, set the clock, or enter namespaces (seccomp),
+ *     nor, before Linux 6.2, truncate(2) a file by its name.
  *
- * Where the kernel cannot do that, the command is not run. */
+ * Where the kernel has no Landlock, the command is not run. */
 #ifndef POINTSMAN_OS_CONFINE_H
 #define POINTSMAN_OS_CONFINE_H
 

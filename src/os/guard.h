@@ -241,8 +241,9 @@ void guard_flush(struct guard *guard);
  * run until then. */
 void guard_close(struct guard *guard, void (*closed)(void *ctx), void *ctx);
 
-/* How it keeps tasks in hand: "cgroup /sys/fs/cgroup/..." or "process groups
- * (why no cgroup)". Lives as long as the guard. */
+/* How it keeps tasks in hand: "cgroup /sys/fs/cgroup/...", or "process groups:"
+ * and what that means, and why there is no cgroup. Lives as long as the guard.
+ */
 const char *guard_mode(const struct guard *guard);
 bool guard_has_cgroup(const struct guard *guard);
 /* Which limits of tasks as a whole it can keep: "memory pids cpu", "none". */

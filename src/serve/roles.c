@@ -187,7 +187,13 @@ static bool start_worker(struct roles *roles, uv_loop_t *loop,
         .settle_file = on_settle_file,
         .ctx = roles,
     };
-    return worker_open(&options, &roles->worker, err);
+    if (!worker_open(&options, &roles->worker, err))
+        return false;
+    const struct guard *guard = worker_guard(roles->worker);
+    /* `run` alone would say it each time; there `doctor` tells. */
+    if (exec && log_wants(LOG_INFO) && !guard_has_cgroup(guard))
+        log_warning("tasks are kept by %s", guard_mode(guard));
+    return true;
 }
 
 /* What a role without a worker is given: nothing is ever started. */

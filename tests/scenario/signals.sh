@@ -231,4 +231,28 @@ scenario "TERM to a landing's process terminates the set" \
 scenario "a landing's process that was killed is tried again" \
     landing_ended_by KILL '0 D ok' 1
 
+# ---- without a cgroup --------------------------------------------------------
+
+says_what_is_weaker() {
+    apart=-m
+    [ "$(id -u)" -eq 0 ] || apart=-rm
+    cat >apart <<'EOF'
+while grep -q ' - cgroup2 ' /proc/self/mountinfo; do
+    umount -l "$(sed -n 's/^[^ ]* [^ ]* [^ ]* [^ ]* \([^ ]*\) .* - cgroup2 .*/\1/p' \
+        /proc/self/mountinfo | head -n 1)" || exit 1
+done
+exec "$@"
+EOF
+    unshare "$apart" sh apart true 2>unshared ||
+        skip 'cgroup2 cannot be unmounted here (unshare -m, umount)'
+    make_base
+    pointsman submit -- true
+    unshare "$apart" sh apart pointsman daemon all --until-idle 2>log
+    says 'setsid may outlive its end (no cgroup:' log
+    # Who runs one command is not told each time.
+    unshare "$apart" sh apart pointsman run -- true 2>log
+    same 'what run says' "$(cat log)" ''
+}
+scenario 'without a cgroup a server says what is weaker' says_what_is_weaker
+
 finish
