@@ -480,7 +480,11 @@ bool api_job(struct api_call *call, struct job *ret_job) {
 
 /* ---- waiting ------------------------------------------------------------- */
 
+/* Who watches the same again keeps his place: he does so while the list is
+ * walked, and at its end he would be met again, and again. */
 void api_watch(struct api_call *call, uint64_t num) {
+    if (call->watched == num && !list_empty(&call->watching))
+        return;
     list_remove(&call->watching);
     call->watched = num;
     list_push(&call->api->watchers[num % API_WATCH_BUCKETS], &call->watching);

@@ -403,6 +403,32 @@ static void a_waiter_is_woken_by_the_end(void **state) {
     assert_non_null(strstr(text_string(&answer), "\"exit_code\":143"));
 }
 
+/* The job starts before it ends: each of them looks, and waits on. */
+static void many_may_wait_for_one(void **state) {
+    (void)state;
+    enum { WAITERS = 5 };
+    CLEANUP(text_clear) struct text request = TEXT_INIT;
+    int fds[WAITERS];
+    add_post(&request, "/api/v1/jobs", HELD("many"), CLOSE);
+    expect_status(text_span(&request), "201");
+    for (int i = 0; i < WAITERS; i++) {
+        fds[i] = dial();
+        assert_true(fds[i] >= 0);
+        say(fds[i],
+            SPAN("GET /api/v1/wait?id=many HTTP/1.1\r\nHost: x\r\n" CLOSE));
+    }
+    expect_alive(); /* their questions were read by now */
+    expect_status(SPAN("POST /api/v1/jobs/many/release HTTP/1.1\r\nHost: "
+                       "x\r\nContent-Length: 0\r\n" CLOSE),
+                  "200");
+    for (int i = 0; i < WAITERS; i++) {
+        CLEANUP(text_clear) struct text answer = TEXT_INIT;
+        hear(fds[i], &answer);
+        close(fds[i]);
+        assert_non_null(strstr(text_string(&answer), "\"exit_code\":127"));
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         /* First: the others leave connections that end when they like. */
@@ -422,6 +448,7 @@ int main(void) {
         cmocka_unit_test(a_break_in_the_middle_hurts_nobody),
         cmocka_unit_test(many_who_say_nothing_keep_nobody_out),
         cmocka_unit_test(a_waiter_is_woken_by_the_end),
+        cmocka_unit_test(many_may_wait_for_one),
     };
     return cmocka_run_group_tests(tests, start_server, stop_server);
 }
