@@ -28,7 +28,8 @@ enum {
      * request; this still holds the ids of a `wait` for a thousand jobs. */
     HTTP_MEMORY_BYTES = 32 << 10,
     HTTP_BLOCK_BYTES = 16 << 10,
-    HTTP_CONNECTIONS = 1000,
+    HTTP_CONNECTIONS = 4000,
+    HTTP_CONNECTIONS_LEAST = 16,
     HTTP_IDLE_S = 60,
     HTTP_HANDLES = 3, /* of the loop */
     ROUNDS = 2        /* of the library, in a turn of the loop */
@@ -369,12 +370,26 @@ static void on_readable(uv_poll_t *poll, int status, int events) {
     server->due = true;
 }
 
+/* Who waits for a job has a connection for as long: there are to be many. What
+ * runs tasks was started before and keeps its limit. */
 static unsigned connections_most(void) {
     struct rlimit limit;
 
-    if (getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur > 2048)
+    if (getrlimit(RLIMIT_NOFILE, &limit) != 0)
+        return HTTP_CONNECTIONS_LEAST;
+    if (limit.rlim_cur < 2 * HTTP_CONNECTIONS) {
+        struct rlimit more = limit;
+        more.rlim_cur = limit.rlim_max < 2 * HTTP_CONNECTIONS
+                            ? limit.rlim_max
+                            : 2 * HTTP_CONNECTIONS;
+        if (setrlimit(RLIMIT_NOFILE, &more) == 0)
+            limit = more;
+    }
+    if (limit.rlim_cur >= 2 * HTTP_CONNECTIONS)
         return HTTP_CONNECTIONS;
-    return limit.rlim_cur < 64 ? 16 : (unsigned)limit.rlim_cur / 2;
+    return limit.rlim_cur < 4 * HTTP_CONNECTIONS_LEAST
+               ? HTTP_CONNECTIONS_LEAST
+               : (unsigned)limit.rlim_cur / 2;
 }
 
 static void say_nothing(void *ctx, const char *format, va_list args) {

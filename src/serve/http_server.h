@@ -25,7 +25,8 @@ struct http_server_options {
     bool local; /* a unix socket: peers are known */
     bool group; /* members of this group may come (init --group) */
     gid_t gid;
-    unsigned connections; /* at most; 0 = what descriptors allow, up to 1000 */
+    unsigned connections; /* at most; 0 = what descriptors allow, up to 4000;
+                             the soft limit is raised for it */
     unsigned idle_s;      /* silence until one is closed; 0 = 60 */
 };
 

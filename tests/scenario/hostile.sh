@@ -473,4 +473,29 @@ no_base() {
 }
 scenario 'no base, or a damaged one, is told with what to do' no_base
 
+# ---- many callers ------------------------------------------------------------
+
+# Forty with two descriptors each are more than 64 allow.
+many_wait() {
+    make_base
+    hard=$(ulimit -Hn)
+    [ "$hard" = unlimited ] || [ "$hard" -ge 1024 ] ||
+        skip 'not more than 1,024 descriptors may be had here'
+    ulimit -Sn 64
+    serve_begin
+    pointsman submit --id held --hold -- true
+    waiting=
+    for i in $(seq 40); do
+        pointsman wait held &
+        waiting="$waiting $!"
+    done
+    within sh -c "until [ \$(ls -l /proc/$server/fd | grep -c socket:) -gt 40 ]
+        do :; done"
+    within pointsman cancel held
+    for one in $waiting; do
+        over "$one" 143
+    done
+}
+scenario 'who waits keeps nobody else from being heard' many_wait
+
 finish
