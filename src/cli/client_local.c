@@ -4,6 +4,7 @@
 #include <grp.h>
 #include <stdlib.h>
 #include <sys/inotify.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/log.h"
@@ -88,6 +89,13 @@ static struct api_actor actor_here(const struct client *client) {
 
 /* ---- waiting ------------------------------------------------------------- */
 
+/* A base that was removed stays open here, and nothing more happens in it. */
+static bool is_there(const struct base *base, struct err *err) {
+    struct stat stat;
+    return fstat(base->dirs[BASE_CTRL], &stat) < 0 || stat.st_nlink > 0 ||
+           err_set(err, ERR_CANNOT, "base '%s' was removed", base->path);
+}
+
 /* Writes to the registry, by whomever, wake us. The write is seen before the
  * commit is complete, and its last step not at all, so one looks again soon,
  * then less and less soon. The net of a second is for what inotify misses. */
@@ -124,7 +132,7 @@ static bool wait_for_registry(struct client *client, struct err *err) {
         if (client->options.tick(client->options.ctx))
             return err_set(err, ERR_INTERRUPTED, "interrupted");
     }
-    return store_poll(client->base->store, err);
+    return is_there(client->base, err) && store_poll(client->base->store, err);
 }
 
 static bool wait_here(struct client *client, struct err *err) {

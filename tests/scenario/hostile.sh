@@ -487,6 +487,7 @@ many_wait() {
     waiting=
     for i in $(seq 40); do
         pointsman wait held &
+        started="$started $!"
         waiting="$waiting $!"
     done
     within sh -c "until [ \$(ls -l /proc/$server/fd | grep -c socket:) -gt 40 ]
@@ -497,5 +498,21 @@ many_wait() {
     done
 }
 scenario 'who waits keeps nobody else from being heard' many_wait
+
+# Whoever waits without a server looks into the registry itself.
+base_goes() {
+    make_base
+    pointsman submit --id held --hold -- true
+    within pointsman wait held 2>err &
+    is=0
+    within sh -c "until ls -l /proc/*/fd 2>/dev/null |
+        grep -q '$here/base/ctrl/registry.db'; do :; done"
+    mv base gone
+    rm -rf gone
+    wait "$!" || is=$?
+    same 'how it ended' "$is" 73
+    says "base '$here/base' was removed" err
+}
+scenario 'who waits in a base that is removed is told' base_goes
 
 finish
