@@ -47,7 +47,7 @@ static void limit_that_cannot_be_is_said(void **state) {
         run_with_limit(world, RLIMIT_NOFILE, UINT32_MAX, "echo never");
     assert_int_equal(seen->end.result, GUARD_CANNOT);
     assert_int_equal(seen->end.pid, 0);
-    assert_non_null(strstr(seen->error, "cannot set its limit"));
+    assert_non_null(strstr(seen->error, "cannot set limit 'nofile' to"));
 }
 
 /* ---- the task as a whole ---- */
