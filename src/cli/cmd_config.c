@@ -308,10 +308,7 @@ static bool find_targets(struct call *call, const struct base *base,
         const struct config_target *target = &config->targets[i];
         if (target->git.len == 0)
             continue;
-        const char *git = arena_string(&call->arena, target->git);
-        const char *path = git[0] == '/' ? git
-                                         : arena_printf(&call->arena, "%s/%s",
-                                                        base->path, git);
+        const char *path = base_resolve(base->path, target->git, &call->arena);
         bool there = git_is_repository(path);
         finding(as_json, "target", there,
                 arena_printf(&call->arena, "%.*s: %s", (int)target->name.len,

@@ -2,7 +2,6 @@
  * a scheduler is made of what the registry tells, asked once and dropped. */
 #include "serve/api_call.h"
 
-#include "os/lock.h"
 #include "serve/approvals.h"
 #include "serve/base.h"
 #include "serve/estimate.h"
@@ -39,23 +38,12 @@ static struct scheduler *passing_scheduler(struct api_call *call) {
     return scheduler;
 }
 
-/* Does some process of this base have the role that would take it on? */
-static bool role_is_held(struct api_call *call, const char *role) {
-    const struct base *base = call->api->options.base;
-    pid_t holder = 0;
-
-    if (base == NULL)
-        return false;
-    const char *name = arena_printf(&call->arena, "%s.pid", role);
-    return pid_file_holder(base->dirs[BASE_CTRL], name, &holder, NULL) &&
-           holder != 0;
-}
-
 static bool from_registry(struct api_call *call, const struct job *job,
                           struct why *why, struct err *err) {
     struct scheduler *scheduler = passing_scheduler(call);
     struct wall now = api_now(call);
     const char *role = job->state == STATE_PENDING ? "exec" : "queue";
+    const struct base *base = call->api->options.base;
     bool ok = scheduler_start(scheduler, now, false, err);
     if (ok)
         scheduler_ponder(scheduler, now);
@@ -64,7 +52,7 @@ static bool from_registry(struct api_call *call, const struct job *job,
 
     scheduler_free(scheduler);
     why->cap = why->count;
-    if (ok && !role_is_held(call, role))
+    if (ok && (base == NULL || !base_role_is_held(base, role)))
         why_no_role(why, role);
     return ok;
 }

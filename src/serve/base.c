@@ -380,3 +380,18 @@ void base_trigger(const struct base *base, const char *role) {
     snprintf(name, sizeof(name), "%s_fifo", role);
     fifo_trigger(base->dirs[BASE_CTRL], name);
 }
+
+bool base_role_is_held(const struct base *base, const char *role) {
+    char name[64];
+    pid_t holder = 0;
+    snprintf(name, sizeof(name), "%s.pid", role);
+    return pid_file_holder(base->dirs[BASE_CTRL], name, &holder, NULL) &&
+           holder != 0;
+}
+
+char *base_resolve(const char *base_path, struct span path,
+                   struct arena *arena) {
+    if (path.len > 0 && path.p[0] == '/')
+        return arena_string(arena, path);
+    return arena_printf(arena, "%s/%.*s", base_path, (int)path.len, path.p);
+}

@@ -117,6 +117,12 @@ bool base_take_role(struct base *base, const char *role, int *ret_fd,
                     struct err *err);
 void base_give_role(struct base *base, const char *role, int *fd);
 void base_trigger(const struct base *base, const char *role);
+/* Does some process have that role now? Unknown is no. */
+bool base_role_is_held(const struct base *base, const char *role);
+
+/* A path of the configuration: relative ones are so to the base. */
+char *base_resolve(const char *base_path, struct span path,
+                   struct arena *arena);
 
 /* A file just made: its group may go on with it (init --group), and what root
  * makes in somebody else's base becomes the owner's. */

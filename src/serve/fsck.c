@@ -7,7 +7,6 @@
 
 #include "base/map.h"
 #include "os/dir.h"
-#include "os/lock.h"
 #include "os/sum.h"
 #include "serve/fsck_report.h"
 #include "serve/placement.h"
@@ -138,15 +137,8 @@ static bool check_moving(struct base *base, const struct job *job,
 }
 
 static bool somebody_works(const struct base *base) {
-    static const char *const files[] = {"prequeue.pid", "queue.pid",
-                                        "exec.pid"};
-    for (size_t i = 0; i < sizeof(files) / sizeof(*files); i++) {
-        pid_t holder = 0;
-        if (pid_file_holder(base->dirs[BASE_CTRL], files[i], &holder, NULL) &&
-            holder != 0)
-            return true;
-    }
-    return false;
+    return base_role_is_held(base, "prequeue") ||
+           base_role_is_held(base, "queue") || base_role_is_held(base, "exec");
 }
 
 /* Between reading the row and looking at the files a role may have moved them:

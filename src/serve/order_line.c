@@ -7,6 +7,7 @@
 
 #include "base/json.h"
 #include "os/guard.h"
+#include "serve/base.h"
 #include "serve/set_record.h"
 #include "wire/words.h"
 
@@ -278,10 +279,7 @@ static void option_wall(struct vector *argv, const char *name,
 static void option_path(struct vector *argv, const char *name,
                         const char *base_path, struct span path) {
     vector_adds(argv, name);
-    vector_add(argv, path.len > 0 && path.p[0] == '/'
-                         ? arena_string(argv->arena, path)
-                         : arena_printf(argv->arena, "%s/%.*s", base_path,
-                                        (int)path.len, path.p));
+    vector_add(argv, base_resolve(base_path, path, argv->arena));
 }
 
 /* Where the target is and how it is touched. */

@@ -288,11 +288,8 @@ static struct span branch_seen(const struct base *base,
     char oid[OID_BYTES];
     if (target->git.len == 0)
         return (struct span){0};
-    const char *git = target->git.p[0] == '/'
-                          ? arena_string(arena, target->git)
-                          : arena_printf(arena, "%s/%.*s", base->path,
-                                         (int)target->git.len, target->git.p);
-    if (!branch_tip_read(git, target->branch, oid))
+    if (!branch_tip_read(base_resolve(base->path, target->git, arena),
+                         target->branch, oid))
         return (struct span){0};
     return oid[0] != '\0' ? arena_span(arena, span_of(oid)) : SPAN("none");
 }

@@ -120,19 +120,17 @@ static bool hear_commit(void *ctx, const struct history_commit *commit) {
 }
 
 static bool hear_branch(struct hearing *hearing, struct err *err) {
-    const struct rebuild *rebuild = hearing->rebuild;
+    struct rebuild *rebuild = hearing->rebuild;
     const struct config_target *target = hearing->target;
-    CLEANUP(text_clear) struct text path = TEXT_INIT;
     CLEANUP(text_clear) struct text ref = TEXT_INIT;
     CLEANUP(text_clear) struct text tip = TEXT_INIT;
     struct git git;
     int status = 0;
-    if (target->git.p[0] != '/')
-        text_addf(&path, "%s/", rebuild->base->path);
-    text_addspan(&path, target->git);
     text_addf(&ref, "refs/heads/%.*s^{commit}", (int)target->branch.len,
               target->branch.p);
-    if (!git_open(text_string(&path), NULL, NULL, &git, err))
+    if (!git_open(
+            base_resolve(rebuild->base->path, target->git, &rebuild->arena),
+            NULL, NULL, &git, err))
         return false;
     bool ok = git_run(
         &git, GIT_ARGS("rev-parse", "--verify", "-q", text_string(&ref)),

@@ -29,9 +29,8 @@ static void job_json(struct json *json, const struct config_schedule *schedule,
     struct span dir = schedule->dir;
     if (dir.len == 0)
         dir = span_of(base_path);
-    else if (dir.p[0] != '/')
-        dir = span_of(
-            arena_printf(arena, "%s/%.*s", base_path, (int)dir.len, dir.p));
+    else
+        dir = span_of(base_resolve(base_path, dir, arena));
     json_key(json, "job");
     json_object(json);
     json_key(json, "command");

@@ -248,15 +248,11 @@ static void run(struct signature_check *check) {
     errands_run(check->errands, &errand, on_end, check);
 }
 
-/* Relative to the base, as every path of the configuration. */
+/* "-" is none. */
 static char *path_of(const struct base *base, struct span path) {
-    CLEANUP(text_clear) struct text whole = TEXT_INIT;
-    if (path.len == 0)
-        return mem_string("-");
-    if (path.p[0] != '/')
-        text_addf(&whole, "%s/", base->path);
-    text_addspan(&whole, path);
-    return text_take(&whole);
+    CLEANUP(arena_clear) struct arena arena = ARENA_INIT;
+    return mem_string(path.len == 0 ? "-"
+                                    : base_resolve(base->path, path, &arena));
 }
 
 struct signature_check *signature_check(const struct base *base,
