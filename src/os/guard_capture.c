@@ -115,21 +115,21 @@ static bool write_gone(struct capture *capture) {
  * what was free, for others write too. */
 static bool has_room(struct capture *capture, size_t bytes) {
     struct statvfs disk;
-    if (bytes > capture->room) {
-        if (fstatvfs(capture->fd, &disk) < 0 || disk.f_blocks == 0)
-            return true;
-        uint64_t spared = disk.f_blocks * disk.f_frsize / 8;
-        uint64_t left = disk.f_bavail * disk.f_frsize;
-        if (spared > SPARED_BYTES)
-            spared = SPARED_BYTES;
-        if (left < spared + bytes)
-            return false;
-        capture->room = (left - spared - bytes) / 16;
-        if (capture->room > LOOK_BYTES)
-            capture->room = LOOK_BYTES;
+    if (bytes <= capture->room) {
+        capture->room -= bytes;
         return true;
     }
-    capture->room -= bytes;
+    if (fstatvfs(capture->fd, &disk) < 0 || disk.f_blocks == 0)
+        return true;
+    uint64_t spared = disk.f_blocks * disk.f_frsize / 8;
+    uint64_t left = disk.f_bavail * disk.f_frsize;
+    if (spared > SPARED_BYTES)
+        spared = SPARED_BYTES;
+    if (left < spared + bytes)
+        return false;
+    capture->room = (left - spared - bytes) / 16;
+    if (capture->room > LOOK_BYTES)
+        capture->room = LOOK_BYTES;
     return true;
 }
 

@@ -69,7 +69,6 @@ void api_list(struct api_call *call) {
         api_end(call);
 }
 
-/* ?path= &limit= */
 /* As paths of sets are written: "./src//x/../main.c" is "src/main.c". */
 static struct span plain_path(struct span path, struct arena *arena) {
     char *plain = arena_alloc(arena, path.len + 1);
@@ -104,6 +103,7 @@ static bool touching(struct api_call *call, struct span path, uint64_t limit,
            store_touching(store, plain, limit, arena, ret_jobs, ret_count, err);
 }
 
+/* ?path= &limit= */
 void api_files(struct api_call *call) {
     static const char *const keys[] = {"path", "limit", NULL};
     uint64_t limit = LIST_DEFAULT;
