@@ -8,7 +8,7 @@
 #include "base/json.h"
 #include "os/guard.h"
 #include "serve/base.h"
-#include "serve/set_record.h"
+#include "wire/set_spec.h"
 #include "wire/words.h"
 
 /* A vector of strings that grows in an arena. */
@@ -339,7 +339,7 @@ static struct wall blind_since(const struct job *job) {
  * admission, unless the time in its name is later. */
 static void seen_option(struct vector *argv, const struct job *job,
                         struct arena *arena) {
-    struct span seen = set_record_seen(job->spec, arena);
+    struct span seen = set_spec_seen(job->spec, arena);
     if (seen.len > 0 && blind_since(job).ns == job->admitted.ns)
         option_span(argv, "--seen", seen);
 }

@@ -7,7 +7,7 @@
 
 #include "base/log.h"
 #include "serve/scheduler_inner.h"
-#include "serve/set_record.h"
+#include "wire/set_spec.h"
 #include "serve/why.h"
 
 /* Holds the entry of a group in the order; no hold of life.def. */
@@ -67,7 +67,7 @@ static void join(struct scheduler *scheduler, const struct job *job,
                                     .id = job->id,
                                     .target = job->target,
                                     .group = group,
-                                    .want = set_record_group_size(full.spec),
+                                    .want = set_spec_group_size(full.spec),
                                     .state = job->state,
                                     .holds = job->holds,
                                     .admitted = job->admitted,

@@ -1,45 +1,8 @@
 #include "serve/set_record.h"
 
-#include "base/json.h"
+#include <string.h>
 
-static struct span title_of(const struct set_name *name,
-                            const struct meta *meta) {
-    struct span rest = meta->message, line;
-    if (span_cut(&rest, '\n', &line) && line.len > 0)
-        return line;
-    return name->csid;
-}
-
-static struct span make_spec(const struct set_name *name,
-                             const struct meta *meta, struct span seen,
-                             struct arena *arena) {
-    CLEANUP(text_clear) struct text spec = TEXT_INIT;
-    CLEANUP(text_clear) struct text sections = TEXT_INIT;
-    struct json json;
-    sections_format(&meta->sections, &sections);
-    json_open(&json, &spec);
-    json_object(&json);
-    json_key(&json, "title");
-    json_span(&json, title_of(name, meta));
-    json_key(&json, "author");
-    json_span(&json, meta->author);
-    json_key(&json, "base");
-    json_span(&json, meta->base);
-    json_key(&json, "files");
-    json_i64(&json, (int64_t)(meta->files.count + meta->deleted.count));
-    if (seen.len > 0) {
-        json_key(&json, "seen");
-        json_span(&json, seen);
-    }
-    if (meta->group_size > 0) {
-        json_key(&json, "group_size");
-        json_i64(&json, (int64_t)meta->group_size);
-    }
-    json_key(&json, "meta");
-    json_span(&json, text_span(&sections));
-    json_end(&json);
-    return arena_span(arena, text_span(&spec));
-}
+#include "wire/set_spec.h"
 
 static void add_edges(struct set_record *record, enum edge_kind kind,
                       const struct lines *ids) {
@@ -101,7 +64,7 @@ void set_record_make(const struct set_name *name, const struct meta *meta,
     job->name = name->text;
     job->sum = sum;
     job->size_bytes = size_bytes;
-    job->spec = make_spec(name, meta, seen, arena);
+    job->spec = set_spec_make(name, meta, seen, arena);
     job->tasks = 1;
     job->has_relations = true;
     make_edges(meta, arena, ret_record);
@@ -162,42 +125,18 @@ void set_record_read(const struct job_file *file, struct span target,
 
 /* ---- job file -------------------------------------------------------- */
 
-struct span set_record_seen(struct span spec, struct arena *arena) {
-    struct json_value whole, member;
-    struct span seen = {0};
-    if (spec.len > 0 && json_parse(spec, &whole, NULL) &&
-        whole.type == JSON_OBJECT && json_member(whole, "seen", &member) &&
-        !json_get_string(member, arena, &seen))
-        seen = (struct span){0};
-    return seen;
-}
-
 static bool read_meta(const struct job *job, struct arena *arena,
                       struct meta *ret_meta, struct err *err) {
-    struct json_value spec, member;
     struct span text;
     struct refusal why = {0};
     struct path_limits widest = {4096, 255, 1024};
-    if (!json_parse(job->spec, &spec, err) || spec.type != JSON_OBJECT ||
-        !json_member(spec, "meta", &member) ||
-        !json_get_string(member, arena, &text))
+    if (!set_spec_meta(job->spec, arena, &text))
         return err_set(err, ERR_DATA, "the registry has no meta of set '%.*s'",
                        (int)job->id.len, job->id.p);
     if (!meta_parse(text, &widest, arena, ret_meta, &why))
         return err_set(err, ERR_DATA, "meta of set '%.*s': %s",
                        (int)job->id.len, job->id.p, why.text);
     return true;
-}
-
-unsigned set_record_group_size(struct span spec) {
-    struct json_value whole, member;
-    int64_t size = 0;
-    if (spec.len > 0 && json_parse(spec, &whole, NULL) &&
-        whole.type == JSON_OBJECT &&
-        json_member(whole, "group_size", &member) &&
-        !json_get_i64(member, &size))
-        size = 0;
-    return (unsigned)size;
 }
 
 static void add_hints(struct arena *arena, struct job_file *file) {
@@ -245,7 +184,7 @@ bool set_record_job_file(struct store *store, const struct job *job,
     file.sha256 = full.sum;
     file.size = full.size_bytes;
     file.seq = full.admitted_seq;
-    file.seen = set_record_seen(full.spec, arena);
+    file.seen = set_spec_seen(full.spec, arena);
     if (!read_meta(&full, arena, &file.meta, err))
         return false;
     file.precursors = file.meta.precursors;

@@ -13,10 +13,7 @@
 #include "wire/meta.h"
 
 /* The row to be, with its relations. All of it lives in the arena or in what
- * `name` and `meta` point to. `spec` is JSON: {"title", "author", "base",
- * "files", "seen", "group_size", "meta"}; meta is the whole text, from which
- * the job file can be made again at any time; seen is the target's branch when
- * the set was admitted, a commit or "none" (no such branch). */
+ * `name` and `meta` point to. `seen`: see wire/set_spec.h. */
 struct set_record {
     struct job job;
     struct job_edge *edges;
@@ -33,12 +30,6 @@ void set_record_make(const struct set_name *name, const struct meta *meta,
  * the precursors if they were computed. Its history is another's affair. */
 void set_record_read(const struct job_file *file, struct span target,
                      struct arena *arena, struct set_record *ret_record);
-
-/* "seen" of an admitted set's spec; empty: it was not known. */
-struct span set_record_seen(struct span spec, struct arena *arena);
-
-/* How many sets its group has; 0: not said. */
-unsigned set_record_group_size(struct span spec);
 
 /* Appends the job file of an admitted set: from its row and edges. */
 bool set_record_job_file(struct store *store, const struct job *job,

@@ -1,0 +1,74 @@
+#include "wire/set_spec.h"
+
+#include "base/json.h"
+
+/* The first line of the message, else the id. */
+static struct span title_of(const struct set_name *name,
+                            const struct meta *meta) {
+    struct span rest = meta->message, line;
+    if (span_cut(&rest, '\n', &line) && line.len > 0)
+        return line;
+    return name->csid;
+}
+
+struct span set_spec_make(const struct set_name *name, const struct meta *meta,
+                          struct span seen, struct arena *arena) {
+    CLEANUP(text_clear) struct text spec = TEXT_INIT;
+    CLEANUP(text_clear) struct text sections = TEXT_INIT;
+    struct json json;
+    sections_format(&meta->sections, &sections);
+    json_open(&json, &spec);
+    json_object(&json);
+    json_key(&json, "title");
+    json_span(&json, title_of(name, meta));
+    json_key(&json, "author");
+    json_span(&json, meta->author);
+    json_key(&json, "base");
+    json_span(&json, meta->base);
+    json_key(&json, "files");
+    json_i64(&json, (int64_t)(meta->files.count + meta->deleted.count));
+    if (seen.len > 0) {
+        json_key(&json, "seen");
+        json_span(&json, seen);
+    }
+    if (meta->group_size > 0) {
+        json_key(&json, "group_size");
+        json_i64(&json, (int64_t)meta->group_size);
+    }
+    json_key(&json, "meta");
+    json_span(&json, text_span(&sections));
+    json_end(&json);
+    return arena_span(arena, text_span(&spec));
+}
+
+static bool find_member(struct span spec, const char *key,
+                        struct json_value *ret_value) {
+    struct json_value whole;
+    return spec.len > 0 && json_parse(spec, &whole, NULL) &&
+           whole.type == JSON_OBJECT && json_member(whole, key, ret_value);
+}
+
+struct span set_spec_seen(struct span spec, struct arena *arena) {
+    struct json_value member;
+    struct span seen;
+    if (!find_member(spec, "seen", &member) ||
+        !json_get_string(member, arena, &seen))
+        return (struct span){0};
+    return seen;
+}
+
+unsigned set_spec_group_size(struct span spec) {
+    struct json_value member;
+    int64_t size;
+    if (!find_member(spec, "group_size", &member) ||
+        !json_get_i64(member, &size))
+        return 0;
+    return (unsigned)size;
+}
+
+bool set_spec_meta(struct span spec, struct arena *arena,
+                   struct span *ret_meta) {
+    struct json_value member;
+    return find_member(spec, "meta", &member) &&
+           json_get_string(member, arena, ret_meta);
+}

@@ -1,0 +1,28 @@
+/* The JSON object that the registry keeps of a change set as the `spec` of its
+ * job: {"title", "author", "base", "files", "seen", "group_size", "meta"}.
+ * This is its only writer and its only reader. */
+#ifndef POINTSMAN_WIRE_SET_SPEC_H
+#define POINTSMAN_WIRE_SET_SPEC_H
+
+#include "base/arena.h"
+#include "base/text.h"
+#include "wire/meta.h"
+#include "wire/set_name.h"
+
+/* The object as text in the arena. `seen` is the tip of the target's branch at
+ * admission: a commit, "none" if there was no such branch, or empty if it is
+ * not known. */
+struct span set_spec_make(const struct set_name *name, const struct meta *meta,
+                          struct span seen, struct arena *arena);
+
+/* `seen` as given to set_spec_make; empty if it is not known or `spec` is not
+ * such an object. */
+struct span set_spec_seen(struct span spec, struct arena *arena);
+/* The number of sets in the group of this set; 0 if `spec` does not say. */
+unsigned set_spec_group_size(struct span spec);
+/* The whole text of the set's meta, from which its job file can be written at
+ * any time. False: `spec` does not hold it. */
+bool set_spec_meta(struct span spec, struct arena *arena,
+                   struct span *ret_meta);
+
+#endif
