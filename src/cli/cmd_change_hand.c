@@ -9,7 +9,7 @@
 #include "os/fd.h"
 #include "serve/base.h"
 #include "serve/drop.h"
-#include "serve/intake.h"
+#include "serve/upload.h"
 #include "wire/approval_text.h"
 #include "wire/set_name.h"
 
@@ -116,7 +116,7 @@ int cmd_change_put(struct call *call) {
     for (size_t i = 0; i < call->word_count; i++) {
         const char *file = call->words[i];
         CLEANUP(fd_close) int fd = open(file, O_RDONLY | O_CLOEXEC);
-        bool ok = fd >= 0 ? intake_put(base, fd, span_of(file_name(file)), &err)
+        bool ok = fd >= 0 ? upload_put(base, fd, span_of(file_name(file)), &err)
                           : err_errno(&err, errno, "cannot open '%s'", file);
         if (!ok) {
             refused_for_now(&err);

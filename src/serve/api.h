@@ -32,10 +32,10 @@
 
 struct api;
 struct api_call;
-struct base;        /* serve/base.h */
-struct checker;     /* serve/checker.h */
-struct output;      /* os/output.h */
-struct worker_live; /* serve/worker.h */
+struct base;      /* serve/base.h */
+struct checker;   /* serve/checker.h */
+struct output;    /* os/output.h */
+struct run_usage; /* serve/runner.h */
 
 enum api_method { API_GET, API_POST, API_PUT, API_METHODS };
 
@@ -73,7 +73,7 @@ struct api_roles {
                 struct arena *arena, struct scheduler_reason **ret_reasons,
                 size_t *ret_count, struct err *err);
     /* What a job's running attempts use and say. */
-    void (*live)(void *ctx, uint64_t num, struct worker_live *ret_live);
+    void (*usage)(void *ctx, uint64_t num, struct run_usage *ret_usage);
     /* Something was written to this very registry: have a turn. NULL: the
      * FIFOs of the base. */
     void (*trigger)(void *ctx);

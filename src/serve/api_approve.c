@@ -11,7 +11,7 @@
 #include "os/dir.h"
 #include "serve/approvals.h"
 #include "serve/drop.h"
-#include "serve/intake.h"
+#include "serve/prequeue.h"
 #include "serve/job_json.h"
 #include "serve/signature.h"
 

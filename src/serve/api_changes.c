@@ -11,7 +11,8 @@
 #include "os/clock.h"
 #include "os/fd.h"
 #include "serve/base.h"
-#include "serve/intake.h"
+#include "serve/prequeue.h"
+#include "serve/upload.h"
 
 /* Whoever has the role admits it at once; should that one be stuck, the set is
  * durable and the answer need not wait for it. */
@@ -175,7 +176,7 @@ void api_changes(struct api_call *call) {
         api_fail(call, &err);
         return;
     }
-    struct intake_origin origin = {
+    struct origin origin = {
         .now = api_now(call),
         .uid = call->request.actor.uid,
         .actor = api_actor(call),

@@ -3,7 +3,7 @@
 #include "serve/job_json.h"
 #include "serve/job_match.h"
 #include "serve/limbo.h"
-#include "serve/worker.h"
+#include "serve/runner.h"
 
 /* ---- lists --------------------------------------------------------------- */
 
@@ -174,28 +174,28 @@ static void touches_json(struct json *json, const struct job_touch *touches,
 }
 
 /* What it says and uses now, where somebody runs it. */
-static void live_json(struct api_call *call, struct json *json,
-                      const struct job *job) {
+static void usage_json(struct api_call *call, struct json *json,
+                       const struct job *job) {
     const struct api_roles *roles = call->api->options.roles;
-    struct worker_live live = {0};
-    if (job->state == STATE_EXECUTING && roles != NULL && roles->live != NULL)
-        roles->live(roles->ctx, job->num, &live);
+    struct run_usage usage = {0};
+    if (job->state == STATE_EXECUTING && roles != NULL && roles->usage != NULL)
+        roles->usage(roles->ctx, job->num, &usage);
     json_key(json, "live");
-    if (live.running == 0) {
+    if (usage.running == 0) {
         json_null(json);
         return;
     }
     json_object(json);
     json_key(json, "running");
-    json_i64(json, live.running);
+    json_i64(json, usage.running);
     json_key(json, "progress");
-    json_span(json, live.progress);
+    json_span(json, usage.progress);
     json_key(json, "cpu_us");
-    json_i64(json, (int64_t)live.cpu_us);
+    json_i64(json, (int64_t)usage.cpu_us);
     json_key(json, "memory_kib");
-    json_i64(json, (int64_t)live.memory_kib);
+    json_i64(json, (int64_t)usage.memory_kib);
     json_key(json, "procs");
-    json_i64(json, (int64_t)live.procs);
+    json_i64(json, (int64_t)usage.procs);
     json_end(json);
 }
 
@@ -258,7 +258,7 @@ void api_job_show(struct api_call *call) {
     edges_json(&json, edges, edge_count);
     touches_json(&json, touches, touch_count);
     used_json(&json, attempts, attempt_count);
-    live_json(call, &json, &job);
+    usage_json(call, &json, &job);
     json_key(&json, "exit_code");
     if (ended)
         json_i64(&json, code);

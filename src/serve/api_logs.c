@@ -14,7 +14,7 @@
 #include "serve/limbo.h"
 #include "serve/log_filter.h"
 #include "serve/log_origin.h"
-#include "serve/worker.h"
+#include "serve/runner.h"
 #include "wire/line_index.h"
 
 enum {
@@ -399,18 +399,18 @@ static bool log_send(struct api_call *call, struct log *log, struct err *err) {
  */
 static void tell_progress(struct api_call *call, struct log *log) {
     const struct api_roles *roles = call->api->options.roles;
-    struct worker_live live = {0};
+    struct run_usage usage = {0};
 
     if (log->filter.form != LOG_FRAMES || !log->follows || roles == NULL ||
-        roles->live == NULL)
+        roles->usage == NULL)
         return;
-    roles->live(roles->ctx, log->num, &live);
-    if (live.running == 0 || live.progress.len == 0 ||
-        span_equal(live.progress, text_span(&log->progress)))
+    roles->usage(roles->ctx, log->num, &usage);
+    if (usage.running == 0 || usage.progress.len == 0 ||
+        span_equal(usage.progress, text_span(&log->progress)))
         return;
     text_reset(&log->progress);
-    text_addspan(&log->progress, live.progress);
-    log_frame_progress(&call->out, live.progress);
+    text_addspan(&log->progress, usage.progress);
+    log_frame_progress(&call->out, usage.progress);
 }
 
 static void log_work(struct api_call *call) {

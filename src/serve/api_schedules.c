@@ -2,7 +2,7 @@
 #include "serve/api_call.h"
 
 #include "os/clock.h"
-#include "serve/intake.h"
+#include "serve/command_admit.h"
 #include "serve/schedule_config.h"
 #include "serve/schedule_rule.h"
 #include "store/schedules.h"
@@ -393,7 +393,7 @@ static bool add_run(struct api_call *call, struct store_batch *batch,
             &spec.job, arena,
             span_of(arena_printf(arena, "schedule/%.*s", (int)row->name.len,
                                  row->name.p)));
-    struct intake_origin origin = {
+    struct origin origin = {
         .now = api_now(call),
         .uid = row->uid,
         .actor = api_actor(call),
@@ -403,7 +403,7 @@ static bool add_run(struct api_call *call, struct store_batch *batch,
                                           : span_of(api->options.base->host),
         .seed = api->options.seed + ++api->made * UINT64_C(0x9e3779b97f4a7c15),
     };
-    return intake_command(batch, &spec.job, &origin, ret_job, ret_id, err);
+    return command_admit(batch, &spec.job, &origin, ret_job, ret_id, err);
 }
 
 void api_schedule_run(struct api_call *call) {

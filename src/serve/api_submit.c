@@ -3,7 +3,8 @@
 #include <stdlib.h>
 
 #include "os/sum.h"
-#include "serve/intake.h"
+#include "serve/base.h"
+#include "serve/command_admit.h"
 #include "serve/job_json.h"
 #include "wire/batch_line.h"
 
@@ -22,10 +23,10 @@ struct admission {
     bool lines; /* of a batch: each answer is a line */
 };
 
-static struct intake_origin origin_of(struct api_call *call) {
+static struct origin origin_of(struct api_call *call) {
     struct api *api = call->api;
 
-    return (struct intake_origin){
+    return (struct origin){
         .now = api_now(call),
         .uid = call->request.actor.uid,
         .actor = api_actor(call),
@@ -74,13 +75,12 @@ static bool read_submission(struct api_call *call, struct span text,
 static void admit(struct api_call *call, struct store_batch *batch,
                   struct span text, struct answer *answer) {
     struct submission submission;
-    struct intake_origin origin = origin_of(call);
+    struct origin origin = origin_of(call);
 
     answer->text = text;
-    answer->refused =
-        !read_submission(call, text, &submission, &answer->err) ||
-        !intake_command(batch, &submission, &origin, &answer->index,
-                        &answer->id, &answer->err);
+    answer->refused = !read_submission(call, text, &submission, &answer->err) ||
+                      !command_admit(batch, &submission, &origin,
+                                     &answer->index, &answer->id, &answer->err);
 }
 
 /* The job that has the id: is it this very submission, ended meanwhile? */

@@ -4,7 +4,7 @@
 
 #include "base/log.h"
 #include "serve/clockwork_inner.h"
-#include "serve/intake.h"
+#include "serve/command_admit.h"
 
 enum { AGAIN_S = 1 };
 
@@ -113,14 +113,14 @@ static bool add_job(struct store_batch *batch, struct firing *firing,
             &spec.job, arena,
             span_of(arena_printf(arena, "schedule/%s", firing->name)));
     firing->state = spec.job.touches.count > 0 ? STATE_QUEUED : STATE_PENDING;
-    struct intake_origin origin = {
+    struct origin origin = {
         .now = clockwork->now,
         .uid = row->uid,
         .actor = span_of(arena_printf(arena, "schedule:%s", firing->name)),
         .cause = cause_of(arena, firing),
         .host = span_of(clockwork->host),
     };
-    return intake_command(batch, &spec.job, &origin, &firing->job, &id, err);
+    return command_admit(batch, &spec.job, &origin, &firing->job, &id, err);
 }
 
 static void firing_begin(const struct firing *firing,

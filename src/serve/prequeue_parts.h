@@ -7,7 +7,7 @@
 #include "base/map.h"
 #include "core/approval.h"
 #include "serve/approvals.h"
-#include "serve/intake.h"
+#include "serve/prequeue.h"
 #include "serve/set_record.h"
 #include "serve/set_rules.h"
 #include "serve/signature.h"

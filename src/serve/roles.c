@@ -110,9 +110,9 @@ static bool hook_ready(void *ctx, struct err *err) {
     return err_set(err, ERR_UNAVAILABLE, "stopping");
 }
 
-static void hook_live(void *ctx, uint64_t num, struct worker_live *ret_live) {
+static void hook_usage(void *ctx, uint64_t num, struct run_usage *ret_usage) {
     struct roles *roles = ctx;
-    worker_live(roles->worker, num, ret_live);
+    worker_usage(roles->worker, num, ret_usage);
 }
 
 static void hook_metrics(void *ctx, struct text *out) {
@@ -293,7 +293,7 @@ static void set_hooks(struct roles *roles) {
         .ctx = roles,
         .checker = roles->checker,
         .why = roles->options.roles & DAEMON_EXEC ? hook_why : NULL,
-        .live = roles->worker ? hook_live : NULL,
+        .usage = roles->worker ? hook_usage : NULL,
         .trigger = hook_trigger,
         .ready = hook_ready,
         .metrics = roles->options.roles & DAEMON_EXEC ? hook_metrics : NULL,

@@ -5,7 +5,7 @@
 #include "serve/api.h"
 #include "serve/checker.h"
 #include "serve/clock_role.h"
-#include "serve/intake.h"
+#include "serve/prequeue.h"
 #include "serve/projection.h"
 #include "serve/roles.h"
 #include "serve/scheduler.h"

@@ -66,6 +66,13 @@ struct run_end {
     struct span trace; /* wire/attempt_trace.h */
 };
 
+/* What is known of the running attempts of one job. */
+struct run_usage {
+    unsigned running;
+    struct span progress; /* newest line of the newest attempt; may be empty */
+    uint64_t cpu_us, memory_kib, procs; /* sums; 0: not known yet */
+};
+
 struct runner {
     void *ctx;
     /* Its end comes by scheduler_ended(), never from within this call. */

@@ -8,7 +8,7 @@
 #include "os/dir.h"
 #include "serve/approvals.h"
 #include "serve/drop.h"
-#include "serve/intake.h"
+#include "serve/upload.h"
 #include "serve/set_rules.h"
 
 /* A change set that comes in as a stream: tmp/, checked, data/, marker. Nothing
@@ -37,7 +37,7 @@ static void upload_free(struct upload *upload) {
 }
 
 bool upload_open(struct base *base, struct span name, struct span id,
-                 const struct intake_origin *origin, struct upload **ret_upload,
+                 const struct origin *origin, struct upload **ret_upload,
                  struct err *err) {
     struct set_name parsed;
     struct refusal why;
@@ -283,7 +283,7 @@ static bool copy(int from, int to, struct sum *sum, struct err *err) {
     }
 }
 
-bool intake_put(struct base *base, int fd, struct span name, struct err *err) {
+bool upload_put(struct base *base, int fd, struct span name, struct err *err) {
     CLEANUP(fd_close) int out = -1;
     struct set_name parsed;
     struct refusal why = {0};

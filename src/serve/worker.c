@@ -403,21 +403,21 @@ struct guard *worker_guard(struct worker *worker) {
     return worker->guard;
 }
 
-void worker_live(struct worker *worker, uint64_t num,
-                 struct worker_live *ret_live) {
-    *ret_live = (struct worker_live){0};
+void worker_usage(struct worker *worker, uint64_t num,
+                  struct run_usage *ret_usage) {
+    *ret_usage = (struct run_usage){0};
     if (!map_get(&worker->by_num, handle_key(&num)))
         return;
     LIST_EACH (&worker->running, link) {
         const struct running *one = LIST_OF(link, struct running, link);
         if (one->num != num)
             continue;
-        ret_live->running++;
+        ret_usage->running++;
         if (one->progress)
-            ret_live->progress = span_of(one->progress);
-        ret_live->cpu_us += (uint64_t)one->usage.cpu_us;
-        ret_live->memory_kib += (uint64_t)one->usage.memory_kib;
-        ret_live->procs += (uint64_t)one->usage.procs;
+            ret_usage->progress = span_of(one->progress);
+        ret_usage->cpu_us += (uint64_t)one->usage.cpu_us;
+        ret_usage->memory_kib += (uint64_t)one->usage.memory_kib;
+        ret_usage->procs += (uint64_t)one->usage.procs;
     }
 }
 

@@ -57,14 +57,9 @@ void worker_configure(struct worker *worker, const struct config *config);
 void worker_interrupted(struct worker *worker);
 /* The guard, for other short children (tarball checkers). */
 struct guard *worker_guard(struct worker *worker);
-/* What is known of a job's attempts that run here. */
-struct worker_live {
-    unsigned running;
-    struct span progress; /* newest line of the newest; empty: none */
-    uint64_t cpu_us, memory_kib, procs; /* all together; 0: not known yet */
-};
-void worker_live(struct worker *worker, uint64_t num,
-                 struct worker_live *ret_live);
+/* What is known of the job's attempts that run here. */
+void worker_usage(struct worker *worker, uint64_t num,
+                  struct run_usage *ret_usage);
 /* Kills what runs, ends the guard; calls closed from the loop. */
 void worker_close(struct worker *worker, void (*closed)(void *ctx), void *ctx);
 

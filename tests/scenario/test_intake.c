@@ -1,4 +1,5 @@
-#include "serve/intake.h"
+#include "serve/prequeue.h"
+#include "serve/upload.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -313,7 +314,7 @@ static void on_told(void *ctx, const struct upload_result *result) {
 
 static struct told upload_by(struct spool *spool, uid_t uid, const char *name,
                              const char *id, struct span tar) {
-    struct intake_origin origin = {.now = spool->now, .uid = uid};
+    struct origin origin = {.now = spool->now, .uid = uid};
     struct told told = {0};
     struct upload *upload;
     struct err err = {0};
@@ -471,7 +472,7 @@ static void a_wrong_id_is_refused_before_anything_is_sent(void **state) {
     struct spool spool;
     struct upload *upload;
     struct err err = {0};
-    struct intake_origin origin = {0};
+    struct origin origin = {0};
     (void)state;
     spool_begin(&spool);
     assert_false(upload_open(spool.base, SPAN(""), SPAN("../x"), &origin,
@@ -500,7 +501,7 @@ static void a_full_disk_refuses_for_now(void **state) {
     struct spool spool;
     struct upload *upload;
     struct err err = {0};
-    struct intake_origin origin = {0};
+    struct origin origin = {0};
     (void)state;
     spool_begin(&spool);
     small.write = perhaps_write;
@@ -536,16 +537,16 @@ static void put_makes_data_and_marker(void **state) {
     CLEANUP(fd_close)
     int fd = openat(spool.base->dirs[BASE_ARCHIVE], "in", O_RDONLY);
     const char *name = spool_name("C1", "DC");
-    assert_true(intake_put(spool.base, fd, span_of(name), &err));
+    assert_true(upload_put(spool.base, fd, span_of(name), &err));
     assert_true(spool_has(&spool, BASE_PREQUEUE, name));
     assert_true(spool_has(&spool, BASE_DATA, name));
     assert_int_equal(spool_count(&spool, BASE_TMP), 0);
     spool_scan(&spool);
     assert_true(spool_knows(&spool, "C1"));
     assert_int_equal(lseek(fd, 1, SEEK_SET), 1); /* other content */
-    assert_false(intake_put(spool.base, fd, span_of(name), &err));
+    assert_false(upload_put(spool.base, fd, span_of(name), &err));
     assert_int_equal(err.kind, ERR_REFUSED);
-    assert_false(intake_put(spool.base, fd, SPAN("../evil"), &err));
+    assert_false(upload_put(spool.base, fd, SPAN("../evil"), &err));
     assert_int_equal(err.kind, ERR_REFUSED);
     assert_int_equal(spool_count(&spool, BASE_TMP), 0);
     spool_end(&spool);

@@ -16,6 +16,7 @@
 
 #include "serve/fsck.h"
 #include "serve/prune.h"
+#include "serve/upload.h"
 #include "support/spool.h"
 #include "support/tarball.h"
 
@@ -463,7 +464,7 @@ static void do_put(struct spool *spool) {
     good_tar(&tar);
     (void)!write(fd, tar.p, tar.len);
     (void)lseek(fd, 0, SEEK_SET);
-    if (intake_put(spool->base, fd, span_of(tar_name), &err))
+    if (upload_put(spool->base, fd, span_of(tar_name), &err))
         promise(spool);
 }
 static void answer(void *ctx, const struct upload_result *result) {
@@ -472,7 +473,7 @@ static void answer(void *ctx, const struct upload_result *result) {
 }
 static void do_upload(struct spool *spool) {
     CLEANUP(text_clear) struct text tar = TEXT_INIT;
-    struct intake_origin origin = {.now = spool->now};
+    struct origin origin = {.now = spool->now};
     struct upload *upload;
     struct err err = {0};
     good_tar(&tar);

@@ -8,7 +8,7 @@
 #include "os/dir.h"
 #include "serve/base.h"
 #include "serve/checker.h"
-#include "serve/intake.h"
+#include "serve/prequeue.h"
 #include "serve/projection.h"
 
 struct spool {

@@ -1,4 +1,4 @@
-#include "serve/intake.h"
+#include "serve/command_admit.h"
 
 #include <stdatomic.h>
 #include <unistd.h>
@@ -31,10 +31,9 @@ static void make_id(uint64_t seed, char ret[ID_TEXT_BYTES]) {
     id_format(ten, ret);
 }
 
-static struct span intake_key(struct span id, enum set_class set_class,
-                              unsigned sub_priority,
-                              const struct intake_origin *origin,
-                              struct arena *arena) {
+static struct span make_key(struct span id, enum set_class set_class,
+                            unsigned sub_priority, const struct origin *origin,
+                            struct arena *arena) {
     unsigned char key[SET_KEY_BYTES];
     struct set_name name = {
         .csid = id,
@@ -87,10 +86,10 @@ static bool user_is_fine(const struct submission *submission,
                              account_may_be(&account, err));
 }
 
-bool intake_command(struct store_batch *batch,
-                    const struct submission *submission,
-                    const struct intake_origin *origin, unsigned *ret_index,
-                    struct span *ret_id, struct err *err) {
+bool command_admit(struct store_batch *batch,
+                   const struct submission *submission,
+                   const struct origin *origin, unsigned *ret_index,
+                   struct span *ret_id, struct err *err) {
     struct arena *arena = store_batch_arena(batch);
     char id[ID_TEXT_BYTES], sum[SUM_TEXT_BYTES];
     if (!submission_check(submission, err) ||
@@ -107,8 +106,8 @@ bool intake_command(struct store_batch *batch,
     struct relations made = make_relations(submission, arena);
     size_t edges = submission->after.count;
     size_t touches = submission->touches.count;
-    struct span key = intake_key(*ret_id, submission->class,
-                                 submission->sub_priority, origin, arena);
+    struct span key = make_key(*ret_id, submission->class,
+                               submission->sub_priority, origin, arena);
     struct job job = {
         .id = *ret_id,
         .kind = JOB_COMMAND,
