@@ -7,6 +7,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "serve/tables.h"
 #include "base/log.h"
 #include "cli/client_inner.h"
 #include "os/clock.h"
@@ -54,6 +55,7 @@ static bool local_open(struct client *client, bool writes, struct err *err) {
         return false;
     client->writes = writes;
     struct api_options options = {
+        .tables = &serve_tables,
         .store = client->base->store,
         .base = client->base,
         .output = client->output,

@@ -15,24 +15,6 @@ const char api_text[] = "text/plain; charset=utf-8";
 const char api_sse[] = "text/event-stream";
 const char api_bytes[] = "application/octet-stream";
 
-static const struct api_route routes[] = {
-#define ROUTE(method, path, name, permission, body, summary) \
-    {API_##method, path, api_##name, API_##permission, API_##body, summary},
-#include "serve/routes.def"
-#undef ROUTE
-};
-
-size_t api_route_count(void) {
-    return COUNT(routes);
-}
-
-struct api_route_facts api_route(size_t index) {
-    assert(index < COUNT(routes));
-    const struct api_route *route = &routes[index];
-    return (struct api_route_facts){route->method, route->path,
-                                    route->permission, route->summary};
-}
-
 const char *api_method_word(enum api_method method) {
     static const char *const words[API_METHODS] = {"GET", "POST", "PUT"};
     assert(method < API_METHODS);
@@ -163,18 +145,19 @@ static bool route_match(const char *pattern, struct span path,
 
 /* The route of method and path; else fails the call. */
 static bool call_route(struct api_call *call, struct span path) {
+    const struct api_tables *tables = call->api->options.tables;
     struct err err = {0};
     bool other_method = false;
 
-    for (size_t i = 0; i < COUNT(routes); i++) {
+    for (size_t i = 0; i < tables->route_count; i++) {
         struct span params[API_PARAMS] = {0};
-        if (!route_match(routes[i].path, path, params))
+        if (!route_match(tables->routes[i].path, path, params))
             continue;
-        if (routes[i].method != call->request.method) {
+        if (tables->routes[i].method != call->request.method) {
             other_method = true;
             continue;
         }
-        call->route = &routes[i];
+        call->route = &tables->routes[i];
         for (size_t p = 0; p < API_PARAMS; p++)
             if (params[p].len > 0 &&
                 !uri_decode(params[p], false, &call->arena, &call->params[p])) {

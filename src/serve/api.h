@@ -1,7 +1,7 @@
 /* The API: one set of handlers for every question and every order, behind HTTP
  * in `serve` and called directly by the command line where no server answers
- * (DESIGN §5, §8.6). What there is stands in serve/routes.def; nothing else
- * names a path or says who may use it.
+ * (DESIGN §5, §8.6). The table of routes is handed down in the options; nothing
+ * else names a path or says who may use it.
  *
  * A transport opens a call, gives it the body, finishes it and then reads the
  * reply. A reply may be late (a submission answers after its commit, `wait`
@@ -36,6 +36,7 @@ struct base;      /* serve/base.h */
 struct checker;   /* serve/checker.h */
 struct output;    /* os/output.h */
 struct run_usage; /* serve/runner.h */
+struct why;       /* serve/why.h */
 
 enum api_method { API_GET, API_POST, API_PUT, API_METHODS };
 
@@ -44,6 +45,36 @@ enum api_permission {
     API_ANYBODY, /* health: no identity needed */
     API_READ,    /* owner of the base, its group, root */
     API_WRITE    /* the same, until there are accounts */
+};
+
+enum api_body {
+    API_NO_BODY,
+    API_ORDER, /* kept whole, at most API_BODY_BYTES */
+    API_JOB,   /* kept whole, at most SUBMISSION_BYTES */
+    API_LINES, /* kept whole, at most API_LINES_BYTES */
+    API_STREAM /* given to `take` piece by piece: the handler is called before
+                  the first, `work` after the last */
+};
+
+/* A row of the table of routes. */
+struct api_route {
+    enum api_method method;
+    const char *path; /* "/api/v1/jobs/{id}/why" */
+    void (*handle)(struct api_call *call);
+    enum api_permission permission;
+    enum api_body body;
+    const char *summary; /* for the OpenAPI document */
+};
+
+/* What the capabilities above the API plug into it. Static data of whoever
+ * puts the program together (serve/tables.h). */
+struct api_tables {
+    const struct api_route *routes;
+    size_t route_count;
+    /* Adds to the reasons of `why` what only the kind of the job knows; `waits`
+     * if it is in a waiting state. False: the call has failed. May be NULL. */
+    bool (*explain)(struct api_call *call, const struct job *job, bool waits,
+                    struct why *why);
 };
 
 /* Who calls, as the transport found out. */
@@ -84,6 +115,7 @@ struct api_roles {
 };
 
 struct api_options {
+    const struct api_tables *tables;
     struct store *store;
     struct base *base;     /* NULL: routes that need files answer 503 */
     struct output *output; /* NULL: no logs */
@@ -125,15 +157,6 @@ bool api_call_read(struct api_call *call, struct span *ret_bytes);
 void api_call_skip(struct api_call *call, size_t bytes);
 void api_call_close(struct api_call *call); /* at any time; NULL is fine */
 
-/* The table, for tests and the OpenAPI document. */
-struct api_route_facts {
-    enum api_method method;
-    const char *path; /* "/api/v1/jobs/{id}/why" */
-    enum api_permission permission;
-    const char *summary;
-};
-size_t api_route_count(void);
-struct api_route_facts api_route(size_t index);
 const char *api_method_word(enum api_method method); /* "GET" */
 
 #endif

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "serve/api_order.h"
+#include "serve/api_handlers.h"
 #include "serve/job_match.h"
 
 enum { BULK_MOST = 1000000, BULK_BATCH = 500 };

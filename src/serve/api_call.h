@@ -24,15 +24,6 @@ enum {
     API_BEAT_MS = 15000         /* sign of life of a stream */
 };
 
-enum api_body {
-    API_NO_BODY,
-    API_ORDER, /* kept whole, at most API_BODY_BYTES */
-    API_JOB,   /* kept whole, at most SUBMISSION_BYTES */
-    API_LINES, /* kept whole, at most API_LINES_BYTES */
-    API_STREAM /* given to `take` piece by piece: the handler is called before
-                  the first, `work` after the last */
-};
-
 struct api {
     struct api_options options;
     struct list calls;
@@ -83,15 +74,6 @@ struct api_call {
     bool waits;       /* the transport has nothing to read and was told so */
     void (*ready)(void *ctx);
     void *ctx;
-};
-
-struct api_route {
-    enum api_method method;
-    const char *path;
-    void (*handle)(struct api_call *call);
-    enum api_permission permission;
-    enum api_body body;
-    const char *summary;
 };
 
 /* ---- what handlers answer with --------------------------------------------
@@ -171,13 +153,5 @@ struct api_walk {
 };
 /* Makes it what the call does; `walk` is its state. */
 void api_walk(struct api_call *call, struct api_walk *walk);
-
-/* ---- handlers (named in routes.def) ---------------------------------------
- */
-
-#define ROUTE(method, path, name, permission, body, summary) \
-    void api_##name(struct api_call *call);
-#include "serve/routes.def"
-#undef ROUTE
 
 #endif

@@ -1,5 +1,6 @@
 /* Every change set with what it depends on: for export. */
 #include "serve/api_call.h"
+#include "serve/api_handlers.h"
 
 #include "serve/base.h"
 

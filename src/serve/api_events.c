@@ -1,5 +1,6 @@
 /* Events as they come, and waiting for jobs to end. */
 #include "serve/api_call.h"
+#include "serve/api_handlers.h"
 
 #include <inttypes.h>
 

@@ -1,6 +1,7 @@
 /* Is it well? For people, load balancers and Prometheus; and the interface
  * itself as a document. */
 #include "serve/api_call.h"
+#include "serve/api_handlers.h"
 
 #include <inttypes.h>
 
@@ -116,8 +117,7 @@ static void parameters_json(struct json *json, const char *path) {
     json_end(json);
 }
 
-static void operation_json(struct json *json,
-                           const struct api_route_facts *route) {
+static void operation_json(struct json *json, const struct api_route *route) {
     static const char *const keys[API_METHODS] = {"get", "post", "put"};
     static const char *const permissions[] = {"anybody", "read", "write"};
 
@@ -137,6 +137,8 @@ static void operation_json(struct json *json,
 }
 
 void api_openapi(struct api_call *call) {
+    const struct api_tables *tables = call->api->options.tables;
+    const struct api_route *routes = tables->routes;
     struct json json;
 
     json_open(&json, &call->out);
@@ -152,20 +154,18 @@ void api_openapi(struct api_call *call) {
     json_end(&json);
     json_key(&json, "paths");
     json_object(&json);
-    for (size_t i = 0; i < api_route_count(); i++) {
-        struct api_route_facts first = api_route(i);
-        bool told = false;
-        for (size_t k = 0; k < i && !told; k++)
-            told = strcmp(api_route(k).path, first.path) == 0;
-        if (told)
+    for (size_t i = 0; i < tables->route_count; i++) {
+        const char *path = routes[i].path;
+        bool seen = false;
+        for (size_t k = 0; k < i && !seen; k++)
+            seen = strcmp(routes[k].path, path) == 0;
+        if (seen)
             continue;
-        json_key(&json, first.path);
+        json_key(&json, path);
         json_object(&json);
-        for (size_t k = i; k < api_route_count(); k++) {
-            struct api_route_facts route = api_route(k);
-            if (strcmp(route.path, first.path) == 0)
-                operation_json(&json, &route);
-        }
+        for (size_t k = i; k < tables->route_count; k++)
+            if (strcmp(routes[k].path, path) == 0)
+                operation_json(&json, &routes[k]);
         json_end(&json);
     }
     json_end(&json);

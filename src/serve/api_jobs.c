@@ -1,4 +1,5 @@
 #include "serve/api_call.h"
+#include "serve/api_handlers.h"
 
 #include "serve/job_json.h"
 #include "serve/job_match.h"

@@ -1,6 +1,7 @@
 /* Output of an attempt: whole, its tail, a range of bytes or of lines, and as
  * it grows. Nothing is ever read whole into memory. */
 #include "serve/api_call.h"
+#include "serve/api_handlers.h"
 
 #include <errno.h>
 #include <inttypes.h>

@@ -4,6 +4,7 @@
  * was made for. When the job has moved on meanwhile (another process, the
  * scheduler), the order is thought through again from what it is now. */
 #include "serve/api_order.h"
+#include "serve/api_handlers.h"
 
 #include "serve/job_json.h"
 #include "serve/limbo.h"

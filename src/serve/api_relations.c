@@ -2,6 +2,7 @@
  * any depth as a tree. Both are told piece by piece, others have their turn in
  * between. */
 #include "serve/api_call.h"
+#include "serve/api_handlers.h"
 
 #include <stdlib.h>
 

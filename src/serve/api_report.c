@@ -1,5 +1,6 @@
 /* What became of jobs, in figures. */
 #include "serve/api_call.h"
+#include "serve/api_handlers.h"
 
 #include "core/report.h"
 

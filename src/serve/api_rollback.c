@@ -1,5 +1,6 @@
 /* What a rollback would take: the same decision as the deed's. */
 #include "serve/api_call.h"
+#include "serve/api_handlers.h"
 
 #include <stdlib.h>
 

@@ -1,6 +1,7 @@
 /* Settings: keys of the section [queue] that the registry may say otherwise
  * than pointsman.conf does. */
 #include "serve/api_call.h"
+#include "serve/api_handlers.h"
 
 #include "serve/base.h"
 

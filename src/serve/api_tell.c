@@ -1,5 +1,6 @@
 /* What is known of one job: history, attempts, tasks, relations. */
 #include "serve/api_call.h"
+#include "serve/api_handlers.h"
 
 #include <stdlib.h>
 

@@ -1,8 +1,8 @@
 /* What holds a job back. Where roles run in this process they know best; else
  * a scheduler is made of what the registry tells, asked once and dropped. */
 #include "serve/api_call.h"
+#include "serve/api_handlers.h"
 
-#include "serve/approvals.h"
 #include "serve/base.h"
 #include "serve/estimate.h"
 #include "serve/job_json.h"
@@ -128,62 +128,6 @@ static void reason_json(struct api_call *call, const struct job *job,
     text_addc(&call->out, '\n');
 }
 
-static void why_more(struct api_call *call, struct why *why, const char *kind,
-                     struct span text) {
-    struct scheduler_reason *reasons =
-        arena_alloc(&call->arena, (why->count + 1) * sizeof(*reasons));
-    if (why->count > 0)
-        memcpy(reasons, why->reasons, why->count * sizeof(*reasons));
-    reasons[why->count++] = (struct scheduler_reason){
-        .kind = kind, .id = SPAN(""), .text = arena_span(&call->arena, text)};
-    why->reasons = reasons;
-}
-
-/* What an approval it waits for lacks. */
-static bool why_approval(struct api_call *call, const struct job *job,
-                         struct why *why) {
-    struct approval_state state;
-    struct err err = {0};
-    CLEANUP(text_clear) struct text text = TEXT_INIT;
-    if (!call->api->options.base)
-        return true;
-    if (!approvals_read(call->api->options.base, call->api->options.store, job,
-                        NULL, api_now(call), &call->arena, &state, &err)) {
-        api_fail(call, &err);
-        return false;
-    }
-    if (state.verdict.policy == NULL)
-        return true;
-    approval_tell(&state.verdict, &text);
-    why_more(call, why, "approval", text_span(&text));
-    return true;
-}
-
-/* An approval it went without, whatever its state. */
-static bool why_owed(struct api_call *call, const struct job *job,
-                     struct why *why) {
-    struct approval_state state;
-    struct err err = {0};
-    char until[WALL_TEXT_BYTES];
-    struct wall now = api_now(call);
-    CLEANUP(text_clear) struct text text = TEXT_INIT;
-    if (job->owed.ns == 0 || !call->api->options.base)
-        return true;
-    if (!approvals_read(call->api->options.base, call->api->options.store, job,
-                        NULL, now, &call->arena, &state, &err)) {
-        api_fail(call, &err);
-        return false;
-    }
-    if (state.verdict.policy)
-        approval_tell(&state.verdict, &text);
-    else
-        text_adds(&text, "an approval");
-    text_addf(&text, ", owed until %s%s", wall_format(job->owed, until),
-              job->owed.ns <= now.ns ? ": overdue" : "");
-    why_more(call, why, "owed", text_span(&text));
-    return true;
-}
-
 /* When it may start, where the past tells anything. */
 static bool why_estimate(struct api_call *call, const struct job *job,
                          struct why *why) {
@@ -203,13 +147,14 @@ static bool why_estimate(struct api_call *call, const struct job *job,
               "s each",
               wall_format(estimate.start, when), estimate.ahead,
               (double)estimate.each_ms / 1000);
-    why_more(call, why, "estimate", text_span(&text));
+    why_add_text(why, "estimate", text_span(&text));
     return true;
 }
 
 void api_why(struct api_call *call) {
     static const char *const keys[] = {NULL};
     const struct api_roles *roles = call->api->options.roles;
+    const struct api_tables *tables = call->api->options.tables;
     struct why why = {.arena = &call->arena};
     struct scheduler_reason one;
     struct job job;
@@ -228,8 +173,7 @@ void api_why(struct api_call *call) {
         api_fail(call, &err);
         return;
     }
-    if (waits && (job.holds & HOLD_APPROVAL) && !why_approval(call, &job, &why))
-        return;
+    why.cap = why.count;
     if (waits && job.kind == JOB_CHANGE && job.holds == 0 &&
         !why_estimate(call, &job, &why))
         return;
@@ -243,7 +187,8 @@ void api_why(struct api_call *call) {
         why.reasons = &one;
         why.count = 1;
     }
-    if (!why_owed(call, &job, &why))
+    why.cap = why.count; /* all reasons so far belong to somebody else */
+    if (tables->explain != NULL && !tables->explain(call, &job, waits, &why))
         return;
     api_reply(call, 200, api_lines);
     for (size_t i = 0; i < why.count; i++)

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <uv.h>
 
+#include "serve/tables.h"
 #include "base/log.h"
 #include "os/clock.h"
 #include "serve/base.h"
@@ -117,6 +118,7 @@ static bool start_api(struct daemon *daemon, struct err *err) {
     if (!daemon->options->answers)
         return true;
     struct api_options api = {
+        .tables = &serve_tables,
         .store = daemon->base->store,
         .base = daemon->base,
         .output = roles_output(daemon->roles),

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <uv.h>
 
+#include "serve/tables.h"
 #include "os/clock.h"
 #include "serve/roles.h"
 
@@ -79,6 +80,7 @@ bool host_open(struct base *base, struct roles_box *box, bool terminal,
         return false;
     }
     struct api_options api = {
+        .tables = &serve_tables,
         .store = base->store,
         .base = base,
         .output = roles_output(host->roles),

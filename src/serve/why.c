@@ -21,6 +21,11 @@ static void why_add(struct why *why, const char *kind, struct span id,
     };
 }
 
+void why_add_text(struct why *why, const char *kind, struct span text) {
+    why_add(why, kind, SPAN(""),
+            arena_printf(why->arena, "%.*s", (int)text.len, text.p));
+}
+
 static char *since(struct why *why, struct wall at) {
     char text[WALL_TEXT_BYTES];
     return at.ns ? arena_printf(why->arena, " since %s", wall_format(at, text))

@@ -29,6 +29,8 @@ void why_time(struct why *why, const struct job *job, struct wall until);
 void why_turn(struct why *why, struct span next);
 /* A rollback waits for the one under way. */
 void why_rollback(struct why *why, struct span under_way);
+/* A reason that only the kind of the job knows; the text is copied. */
+void why_add_text(struct why *why, const char *kind, struct span text);
 /* Nobody is there to take it on: no role runs. */
 void why_no_role(struct why *why, const char *role);
 

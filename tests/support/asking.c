@@ -1,5 +1,7 @@
 #include "support/asking.h"
 
+#include "serve/tables.h"
+
 static struct wall pretend_now;
 
 static struct wall tell_now(void) {
@@ -13,6 +15,7 @@ void asking_begin(struct asking *asking) {
     asking->store = store_new_memory();
     asking->actor = (struct api_actor){.uid = 1000, .gid = 1000, .known = true};
     struct api_options options = {
+        .tables = &serve_tables,
         .store = asking->store,
         .owner = 1000,
         .now = tell_now,

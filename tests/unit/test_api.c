@@ -1,4 +1,5 @@
 /* The route table, who may ask what, and what a wrong question is answered. */
+#include "serve/tables.h"
 #include "support/asking.h"
 
 static struct asking asking;
@@ -31,8 +32,8 @@ static char *filled(const char *path) {
 
 static void every_route_is_reached_by_its_own_path(void **state) {
     (void)state;
-    for (size_t i = 0; i < api_route_count(); i++) {
-        struct api_route_facts route = api_route(i);
+    for (size_t i = 0; i < serve_tables.route_count; i++) {
+        struct api_route route = serve_tables.routes[i];
         if (strcmp(route.path, "/api/v1/wait") == 0)
             continue; /* waits */
         char *uri = filled(route.path);
@@ -47,8 +48,8 @@ static void every_route_is_reached_by_its_own_path(void **state) {
 static void a_stranger_gets_nothing_but_health(void **state) {
     (void)state;
     asking.actor.uid = 4711;
-    for (size_t i = 0; i < api_route_count(); i++) {
-        struct api_route_facts route = api_route(i);
+    for (size_t i = 0; i < serve_tables.route_count; i++) {
+        struct api_route route = serve_tables.routes[i];
         char *uri = filled(route.path);
         struct answer answer = ask(&asking, route.method, uri, NULL);
         if (route.permission == API_ANYBODY)
@@ -88,10 +89,10 @@ static void the_document_names_every_route(void **state) {
     struct answer answer = ask(&asking, API_GET, "/api/v1/openapi.json", NULL);
     struct json_value document;
     assert_true(json_parse(text_span(&answer.body), &document, NULL));
-    for (size_t i = 0; i < api_route_count(); i++) {
+    for (size_t i = 0; i < serve_tables.route_count; i++) {
         struct json_value paths, path, operation;
         static const char *const keys[API_METHODS] = {"get", "post", "put"};
-        struct api_route_facts route = api_route(i);
+        struct api_route route = serve_tables.routes[i];
         assert_true(json_member(document, "paths", &paths));
         assert_true(json_member(paths, route.path, &path));
         assert_true(json_member(path, keys[route.method], &operation));

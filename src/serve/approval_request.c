@@ -1,11 +1,12 @@
 /* Somebody approves a change set: by his word, which is that of whoever calls,
  * or by a signature, which goes the way of files (serve/prequeue_approval.c),
  * whoever brings it. */
-#include "serve/api_call.h"
+#include "serve/approval_request.h"
 
 #include <fcntl.h>
 #include <sys/stat.h>
 
+#include "serve/api_call.h"
 #include "base/log.h"
 #include "os/clock.h"
 #include "os/dir.h"
@@ -14,6 +15,7 @@
 #include "serve/prequeue.h"
 #include "serve/job_json.h"
 #include "serve/signature.h"
+#include "serve/why.h"
 
 enum { LOOK_MS = 20, LOOKED_INTO_MS = 60 * 1000, WHY_BYTES = 2048 };
 
@@ -200,7 +202,7 @@ static void approve_signed(struct api_call *call, struct span bytes) {
 
 /* {"ticket": "...", "reason": "...", "expires": "7d"}, or {"signed": "TEXT AND
  * SIGNATURE"}. */
-void api_approve(struct api_call *call) {
+void approval_request_approve(struct api_call *call) {
     static const char *const keys[] = {"reason", "ticket", "expires", "signed",
                                        NULL};
     struct approving *approving = arena_alloc(&call->arena, sizeof(*approving));
@@ -236,7 +238,7 @@ void api_approve(struct api_call *call) {
 }
 
 /* {"signed": "TEXT AND SIGNATURE"}: kept until the set it is about comes. */
-void api_approvals(struct api_call *call) {
+void approval_request_give(struct api_call *call) {
     static const char *const keys[] = {"signed", NULL};
     struct json_value body;
     struct approval_file file;
@@ -273,7 +275,7 @@ void api_approvals(struct api_call *call) {
 /* ---- what is to be signed ------------------------------------------------ */
 
 /* ?by= &expires= &ticket= */
-void api_approval(struct api_call *call) {
+void approval_request_show(struct api_call *call) {
     static const char *const keys[] = {"by", "expires", "ticket", NULL};
     const struct base *base = call->api->options.base;
     struct approval_text text, again;
@@ -300,4 +302,59 @@ void api_approval(struct api_call *call) {
         return;
     }
     api_end(call);
+}
+
+/* ---- why -------------------------------------------------------------------
+ */
+
+/* What an approval it waits for lacks. */
+static bool why_approval(struct api_call *call, const struct job *job,
+                         struct why *why) {
+    struct approval_state state;
+    struct err err = {0};
+    CLEANUP(text_clear) struct text text = TEXT_INIT;
+    if (!call->api->options.base)
+        return true;
+    if (!approvals_read(call->api->options.base, call->api->options.store, job,
+                        NULL, api_now(call), &call->arena, &state, &err)) {
+        api_fail(call, &err);
+        return false;
+    }
+    if (state.verdict.policy == NULL)
+        return true;
+    approval_tell(&state.verdict, &text);
+    why_add_text(why, "approval", text_span(&text));
+    return true;
+}
+
+/* An approval it went without, whatever its state. */
+static bool why_owed(struct api_call *call, const struct job *job,
+                     struct why *why) {
+    struct approval_state state;
+    struct err err = {0};
+    char until[WALL_TEXT_BYTES];
+    struct wall now = api_now(call);
+    CLEANUP(text_clear) struct text text = TEXT_INIT;
+    if (job->owed.ns == 0 || !call->api->options.base)
+        return true;
+    if (!approvals_read(call->api->options.base, call->api->options.store, job,
+                        NULL, now, &call->arena, &state, &err)) {
+        api_fail(call, &err);
+        return false;
+    }
+    if (state.verdict.policy)
+        approval_tell(&state.verdict, &text);
+    else
+        text_adds(&text, "an approval");
+    text_addf(&text, ", owed until %s%s", wall_format(job->owed, until),
+              job->owed.ns <= now.ns ? ": overdue" : "");
+    why_add_text(why, "owed", text_span(&text));
+    return true;
+}
+
+bool approval_request_explain(struct api_call *call, const struct job *job,
+                              bool waits, struct why *why) {
+    bool awaited = waits && (job->holds & HOLD_APPROVAL);
+    return (!awaited || why_approval(call, job, why)) &&
+           why_owed(call, job, why);
 }

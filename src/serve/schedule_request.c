@@ -1,6 +1,7 @@
 /* Schedules: what there are, new ones, and orders to one of them. */
-#include "serve/api_call.h"
+#include "serve/schedule_request.h"
 
+#include "serve/api_call.h"
 #include "os/clock.h"
 #include "serve/command_admit.h"
 #include "serve/schedule_config.h"
@@ -208,7 +209,7 @@ static void list_unkept(struct api_call *call) {
     }
 }
 
-void api_schedules(struct api_call *call) {
+void schedule_request_list(struct api_call *call) {
     static const char *const keys[] = {NULL};
     struct listing *listing = arena_alloc(&call->arena, sizeof *listing);
 
@@ -359,15 +360,15 @@ static void set_paused(struct api_call *call, bool paused) {
     submit(call, batch);
 }
 
-void api_schedule_pause(struct api_call *call) {
+void schedule_request_pause(struct api_call *call) {
     set_paused(call, true);
 }
 
-void api_schedule_resume(struct api_call *call) {
+void schedule_request_resume(struct api_call *call) {
     set_paused(call, false);
 }
 
-void api_schedule_remove(struct api_call *call) {
+void schedule_request_remove(struct api_call *call) {
     struct store_schedule row;
 
     if (!find_row(call, &row) || of_config(call, &row, "defined"))
@@ -406,7 +407,7 @@ static bool add_run(struct api_call *call, struct store_batch *batch,
     return command_admit(batch, &spec.job, &origin, ret_job, ret_id, err);
 }
 
-void api_schedule_run(struct api_call *call) {
+void schedule_request_run(struct api_call *call) {
     struct store_schedule row;
     struct err err = {0};
     struct span id;
@@ -488,7 +489,7 @@ static enum store_schedule_mode mode_of(struct api_call *call,
 
 /* ?replace: one of that name may be there. ?since=: instants from then on count
  * as missed. Body: wire/schedule_spec.h. */
-void api_schedule_put(struct api_call *call) {
+void schedule_request_put(struct api_call *call) {
     static const char *const keys[] = {"replace", "since", NULL};
     enum store_schedule_mode mode = SCHEDULE_ADD;
     struct store_schedule row, old;

@@ -1,7 +1,8 @@
-#include "serve/api_call.h"
+#include "serve/command_request.h"
 
 #include <stdlib.h>
 
+#include "serve/api_call.h"
 #include "os/sum.h"
 #include "serve/base.h"
 #include "serve/command_admit.h"
@@ -205,7 +206,7 @@ static struct store_batch *batch_of(struct api_call *call, size_t answers) {
 
 /* ?cause=run: by a `run` that waits for it, which changes what a temporary
  * answer means (DESIGN §8.15). */
-void api_submit(struct api_call *call) {
+void command_request_submit(struct api_call *call) {
     struct store_batch *batch = batch_of(call, 1);
     struct admission *admission = call->state;
 
@@ -220,7 +221,7 @@ void api_submit(struct api_call *call) {
     store_submit(batch, admitted, call);
 }
 
-void api_batch(struct api_call *call) {
+void command_request_batch(struct api_call *call) {
     struct span rest = text_span(&call->body), line;
     size_t lines = 1;
 

@@ -1,12 +1,13 @@
 /* A change set handed in as a stream. The answer comes when its data and its
  * marker are on disk and it is known by its id, or with the reason why not. */
-#include "serve/api_call.h"
+#include "serve/change_request.h"
 
 #include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
 #include <sys/stat.h>
 
+#include "serve/api_call.h"
 #include "base/log.h"
 #include "os/clock.h"
 #include "os/fd.h"
@@ -163,7 +164,7 @@ static void changes_finish(struct api_call *call) {
 }
 
 /* ?name= (of the file) &id= */
-void api_changes(struct api_call *call) {
+void change_request_submit(struct api_call *call) {
     static const char *const keys[] = {"name", "id", NULL};
     struct handing *handing = arena_alloc(&call->arena, sizeof *handing);
     struct api *api = call->api;

@@ -1,0 +1,20 @@
+#include "serve/tables.h"
+
+#include "serve/api_handlers.h"
+#include "serve/approval_request.h"
+#include "serve/change_request.h"
+#include "serve/command_request.h"
+#include "serve/schedule_request.h"
+
+static const struct api_route routes[] = {
+#define ROUTE(method, path, handler, permission, body, summary) \
+    {API_##method, path, handler, API_##permission, API_##body, summary},
+#include "serve/routes.def"
+#undef ROUTE
+};
+
+const struct api_tables serve_tables = {
+    .routes = routes,
+    .route_count = COUNT(routes),
+    .explain = approval_request_explain,
+};
