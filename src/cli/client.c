@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "base/json.h"
+#include "lib/json.h"
 #include "cli/client_inner.h"
 #include "os/fd.h"
 #include "os/sock.h"

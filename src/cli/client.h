@@ -1,5 +1,5 @@
 /* The command line's way to a base: over its socket when a server answers
- * there, else the same handlers (serve/api.h) in this process on the opened
+ * there, else the same handlers (api/api.h) in this process on the opened
  * base. Who calls cannot tell the difference.
  *
  * Every function here may wait. */
@@ -9,15 +9,15 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "base/arena.h"
-#include "base/err.h"
-#include "base/text.h"
-#include "serve/api.h"
+#include "lib/arena.h"
+#include "lib/err.h"
+#include "lib/text.h"
+#include "api/api.h"
 
 struct client;
 
 struct client_options {
-    const char *base_path;  /* --base, or NULL: looked for (serve/base.h) */
+    const char *base_path;  /* --base, or NULL: looked for (base/base.h) */
     const char *server_url; /* --server, or NULL */
     /* Called when `interrupt_fd` (-1: none) became readable while we waited;
      * true: give up (ERR_INTERRUPTED). */
@@ -31,7 +31,7 @@ struct client_options {
 
 /* Finds the base and looks who answers, but opens nothing yet: the first call
  * does. Errors: ERR_UNAVAILABLE, ERR_USAGE (a URL we do not speak), what
- * serve/base.h says of a base that is none. */
+ * base/base.h says of a base that is none. */
 bool client_open(const struct client_options *options,
                  struct client **ret_client, struct err *err);
 void client_close(struct client *client); /* NULL is fine */

@@ -5,7 +5,7 @@
 #include <poll.h>
 
 #include "cli/client.h"
-#include "serve/base.h"
+#include "base/base.h"
 #include "serve/host.h"
 #include "wire/http_reply.h"
 

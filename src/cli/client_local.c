@@ -8,12 +8,12 @@
 #include <unistd.h>
 
 #include "serve/tables.h"
-#include "base/log.h"
+#include "lib/log.h"
 #include "cli/client_inner.h"
 #include "os/clock.h"
 #include "os/fd.h"
 #include "os/output.h"
-#include "serve/projection.h"
+#include "changes/projection.h"
 
 enum { LOCAL_PIECE_BYTES = 64 << 10, LOCAL_NET_MS = 1000 };
 

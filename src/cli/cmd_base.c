@@ -6,11 +6,11 @@
 #include <stdlib.h>
 
 #include "os/clock.h"
-#include "serve/backup.h"
-#include "serve/base.h"
+#include "maintenance/backup.h"
+#include "base/base.h"
 #include "serve/daemon.h"
-#include "serve/fsck.h"
-#include "serve/git.h"
+#include "maintenance/fsck.h"
+#include "landing/git.h"
 
 /* ---- init ---------------------------------------------------------------- */
 

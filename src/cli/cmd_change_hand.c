@@ -7,9 +7,9 @@
 #include <fcntl.h>
 
 #include "os/fd.h"
-#include "serve/base.h"
-#include "serve/drop.h"
-#include "serve/upload.h"
+#include "base/base.h"
+#include "changes/drop.h"
+#include "changes/upload.h"
 #include "wire/approval_text.h"
 #include "wire/set_name.h"
 

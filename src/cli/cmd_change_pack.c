@@ -6,7 +6,7 @@
 #include "cli/reach.h"
 #include "cli/talk.h"
 #include "os/fd.h"
-#include "serve/pack.h"
+#include "landing/pack.h"
 
 static const char *const *all_given(struct call *call, const char *option,
                                     size_t *ret_count) {

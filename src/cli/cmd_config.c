@@ -12,12 +12,12 @@
 #include "os/clock.h"
 #include "os/disk.h"
 #include "os/features.h"
-#include "serve/base.h"
-#include "serve/git.h"
-#include "serve/http_server.h"
-#include "serve/schedule_config.h"
-#include "serve/schedule_rule.h"
-#include "serve/signature.h"
+#include "base/base.h"
+#include "landing/git.h"
+#include "http/http_server.h"
+#include "schedules/schedule_config.h"
+#include "schedules/schedule_rule.h"
+#include "changes/signature.h"
 #include "store/schedules.h"
 
 /* ---- config -------------------------------------------------------------- */

@@ -8,7 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/map.h"
+#include "lib/map.h"
 #include "os/dir.h"
 #include "os/fd.h"
 #include "wire/cdb.h"

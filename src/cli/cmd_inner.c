@@ -2,8 +2,8 @@
 #include "cli/command.h"
 #include "os/confine.h"
 #include "os/guard.h"
-#include "serve/checker.h"
-#include "serve/signature.h"
+#include "changes/checker.h"
+#include "changes/signature.h"
 
 int cmd_guard(struct call *call) {
     return guard_main(call->argc, call->argv);

@@ -1,6 +1,6 @@
 #include "cli/command.h"
-#include "serve/land.h"
-#include "serve/revert.h"
+#include "landing/land.h"
+#include "landing/revert.h"
 
 int cmd_land(struct call *call) {
     return land_main(call->argc, call->argv);

@@ -10,9 +10,9 @@
 #include <unistd.h>
 
 #include "os/fd.h"
-#include "serve/base.h"
-#include "serve/pack.h"
-#include "serve/revert.h"
+#include "base/base.h"
+#include "landing/pack.h"
+#include "landing/revert.h"
 
 /* What the base said: a summary, then a line a member. */
 struct preview {

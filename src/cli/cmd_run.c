@@ -16,7 +16,7 @@
 
 #include "os/fd.h"
 #include "os/lock.h"
-#include "serve/base.h"
+#include "base/base.h"
 #include "serve/host.h"
 #include "serve/roles.h"
 

@@ -4,7 +4,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
-#include "base/time.h"
+#include "lib/time.h"
 
 enum {
     FLAG_0 = 0,

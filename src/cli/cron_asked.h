@@ -5,9 +5,9 @@
 
 #include <pointsman/cron.h>
 
-#include "base/err.h"
-#include "base/json.h"
-#include "base/text.h"
+#include "lib/err.h"
+#include "lib/json.h"
+#include "lib/text.h"
 #include "cli/command.h"
 
 /* One pattern; a crontab line may be two of them, of which either is enough. */

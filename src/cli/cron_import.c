@@ -18,7 +18,7 @@
 #include "cli/talk.h"
 #include "os/dir.h"
 #include "os/fd.h"
-#include "serve/schedule_rule.h"
+#include "schedules/schedule_rule.h"
 
 enum { CRONTAB_BYTES = 4 << 20, NAMES_MOST = 10000 };
 

@@ -9,7 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "base/time.h"
+#include "lib/time.h"
 
 enum { EVENTS = 64, POLL_S = 60, STATE_BYTES = 65536 };
 #define SPAN_MOST_S (INT64_C(36525) * 86400)

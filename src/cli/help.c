@@ -1,6 +1,6 @@
 #include "cli/help.h"
 
-#include "serve/base.h"
+#include "base/base.h"
 #include "wire/filter.h"
 
 enum { HELP_WIDTH = 78, HELP_INDENT = 4 };
@@ -158,7 +158,7 @@ static void topic_exit_codes(struct text *out) {
              "--preview: the reverse merges fail");
 #define ERR_KIND(name, exit, http, again, meaning) \
     add_pair(out, #exit, 5, meaning);
-#include "base/err.def"
+#include "lib/err.def"
 #undef ERR_KIND
     add_pair(out, "141", 5,
              "nobody reads standard output any more; nothing is said");

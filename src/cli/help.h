@@ -5,8 +5,8 @@
 
 #include <stdbool.h>
 
-#include "base/err.h"
-#include "base/text.h"
+#include "lib/err.h"
+#include "lib/text.h"
 #include "cli/command.h"
 
 void help_overview(struct text *out);

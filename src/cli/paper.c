@@ -7,13 +7,13 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/json.h"
+#include "lib/json.h"
 #include "cli/reach.h"
 #include "os/clock.h"
 #include "os/dir.h"
-#include "serve/approvals.h"
-#include "serve/checker.h"
-#include "serve/child.h"
+#include "changes/approvals.h"
+#include "changes/checker.h"
+#include "landing/child.h"
 #include "wire/approval_text.h"
 
 extern char **environ;

@@ -3,8 +3,8 @@
 #ifndef POINTSMAN_CLI_PAPER_H
 #define POINTSMAN_CLI_PAPER_H
 
-#include "base/err.h"
-#include "base/text.h"
+#include "lib/err.h"
+#include "lib/text.h"
 #include "cli/client.h"
 #include "cli/command.h"
 

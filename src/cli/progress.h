@@ -6,7 +6,7 @@
 
 #include <stdbool.h>
 
-#include "base/text.h"
+#include "lib/text.h"
 
 struct progress {
     bool drawn;

@@ -5,7 +5,7 @@
 
 #include "cli/interrupt.h"
 #include "cli/talk.h"
-#include "serve/base.h"
+#include "base/base.h"
 #include "wire/uri.h"
 
 bool reach_client(const struct call *call, struct client **ret_client,

@@ -5,9 +5,9 @@
 
 #include <stdbool.h>
 
-#include "base/arena.h"
-#include "base/err.h"
-#include "base/json.h"
+#include "lib/arena.h"
+#include "lib/err.h"
+#include "lib/json.h"
 #include "cli/client.h"
 #include "cli/command.h"
 

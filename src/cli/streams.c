@@ -5,7 +5,7 @@
 
 #include "cli/talk.h"
 #include "os/stamp.h"
-#include "serve/log_filter.h"
+#include "api/log_filter.h"
 
 /* Nobody reading standard error is no reason to stop. */
 static bool write_out(unsigned stream, struct span piece) {

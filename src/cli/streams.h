@@ -1,4 +1,4 @@
-/* The output of a job as it comes in frames (serve/log_filter.h), each passed
+/* The output of a job as it comes in frames (api/log_filter.h), each passed
  * on to where it would have gone without us: standard output or standard
  * error; its progress is drawn. */
 #ifndef POINTSMAN_CLI_STREAMS_H
@@ -7,7 +7,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "base/text.h"
+#include "lib/text.h"
 #include "cli/progress.h"
 
 struct streams {

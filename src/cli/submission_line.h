@@ -3,8 +3,8 @@
 #ifndef POINTSMAN_CLI_SUBMISSION_LINE_H
 #define POINTSMAN_CLI_SUBMISSION_LINE_H
 
-#include "base/err.h"
-#include "base/text.h"
+#include "lib/err.h"
+#include "lib/text.h"
 #include "cli/command.h"
 #include "wire/batch_line.h"
 

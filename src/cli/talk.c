@@ -7,7 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/log.h"
+#include "lib/log.h"
 
 static bool quiet, colours, broken;
 static int why_broken; /* errno */

@@ -5,9 +5,9 @@
 
 #include <stdbool.h>
 
-#include "base/attr.h"
-#include "base/err.h"
-#include "base/text.h"
+#include "lib/attr.h"
+#include "lib/err.h"
+#include "lib/text.h"
 #include "cli/command.h"
 #include "os/terminal.h"
 

@@ -2,7 +2,7 @@
 
 #include <stddef.h>
 
-#include "base/attr.h"
+#include "lib/attr.h"
 
 static const char *const kind_words[] = {
 #define JOB_KIND(name, word) word,

@@ -6,8 +6,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "base/text.h"
-#include "base/time.h"
+#include "lib/text.h"
+#include "lib/time.h"
 
 enum job_kind {
 #define JOB_KIND(name, word) JOB_##name,

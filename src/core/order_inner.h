@@ -9,9 +9,9 @@
 #ifndef POINTSMAN_CORE_ORDER_INNER_H
 #define POINTSMAN_CORE_ORDER_INNER_H
 
-#include "base/heap.h"
-#include "base/list.h"
-#include "base/map.h"
+#include "lib/heap.h"
+#include "lib/list.h"
+#include "lib/map.h"
 #include "core/order.h"
 
 /* An order key, shared: a rank is the key of somebody who may have left. */

@@ -8,8 +8,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "base/err.h"
-#include "base/text.h"
+#include "lib/err.h"
+#include "lib/text.h"
 
 struct repeat {
     struct cron_item *items[2];

@@ -2,7 +2,7 @@
 
 #include <stdlib.h>
 
-#include "base/map.h"
+#include "lib/map.h"
 
 enum { DAY_BYTES = 10 };
 

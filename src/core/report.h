@@ -7,7 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "base/arena.h"
+#include "lib/arena.h"
 #include "core/job.h"
 
 struct report;

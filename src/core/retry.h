@@ -7,9 +7,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "base/random.h"
-#include "base/text.h"
-#include "base/time.h"
+#include "lib/random.h"
+#include "lib/text.h"
+#include "lib/time.h"
 #include "core/job.h"
 
 enum retry_result {

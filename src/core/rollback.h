@@ -21,8 +21,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "base/arena.h"
-#include "base/text.h"
+#include "lib/arena.h"
+#include "lib/text.h"
 #include "core/job.h"
 
 struct rollback;

@@ -21,8 +21,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "base/text.h"
-#include "base/time.h"
+#include "lib/text.h"
+#include "lib/time.h"
 #include "core/job.h"
 
 struct schedule;

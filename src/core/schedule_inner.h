@@ -3,9 +3,9 @@
 #ifndef POINTSMAN_CORE_SCHEDULE_INNER_H
 #define POINTSMAN_CORE_SCHEDULE_INNER_H
 
-#include "base/heap.h"
-#include "base/list.h"
-#include "base/map.h"
+#include "lib/heap.h"
+#include "lib/list.h"
+#include "lib/map.h"
 #include "core/schedule.h"
 
 /* A place in the order of the registry's ready jobs. */

@@ -3,8 +3,8 @@
 #include <assert.h>
 #include <stdlib.h>
 
-#include "base/heap.h"
-#include "base/list.h"
+#include "lib/heap.h"
+#include "lib/list.h"
 
 struct timed {
     struct list link; /* of timetable.all */

@@ -2,8 +2,8 @@
 
 #include <stdlib.h>
 
-#include "base/list.h"
-#include "base/map.h"
+#include "lib/list.h"
+#include "lib/map.h"
 
 struct group {
     struct span key; /* "TARGET\0GROUP", own memory */

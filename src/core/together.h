@@ -21,9 +21,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "base/arena.h"
-#include "base/text.h"
-#include "base/time.h"
+#include "lib/arena.h"
+#include "lib/text.h"
+#include "lib/time.h"
 #include "core/job.h"
 
 struct together;

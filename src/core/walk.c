@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/text.h"
+#include "lib/text.h"
 
 enum { PAGE_NUMS = 4096, WORD_BITS = 64 };
 

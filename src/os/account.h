@@ -7,9 +7,9 @@
 #include <stddef.h>
 #include <sys/types.h>
 
-#include "base/arena.h"
-#include "base/err.h"
-#include "base/text.h"
+#include "lib/arena.h"
+#include "lib/err.h"
+#include "lib/text.h"
 
 struct account {
     uid_t uid;

@@ -5,8 +5,8 @@
 
 #include <stdbool.h>
 
-#include "base/err.h"
-#include "base/time.h"
+#include "lib/err.h"
+#include "lib/time.h"
 
 /* *ret_fd becomes readable when it goes off; it waits for nothing yet. Close
  * it. ERR_CANNOT: no descriptor left. */

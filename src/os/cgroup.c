@@ -10,8 +10,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "base/text.h"
-#include "base/time.h"
+#include "lib/text.h"
+#include "lib/time.h"
 #include "os/clock.h"
 #include "os/process.h"
 

@@ -15,7 +15,7 @@
 #include <sys/stat.h>
 #include <sys/types.h>
 
-#include "base/err.h"
+#include "lib/err.h"
 
 /* What can be limited in a leaf, where the kernel gives us its controller. */
 enum cgroup_controller {

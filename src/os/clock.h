@@ -4,7 +4,7 @@
 
 #include <stdint.h>
 
-#include "base/time.h"
+#include "lib/time.h"
 
 struct wall clock_wall(void);
 struct mono clock_mono(void);

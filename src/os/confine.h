@@ -20,7 +20,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "base/err.h"
+#include "lib/err.h"
 
 /* For a small program that reads foreign bytes, about to be executed: it reads
  * and runs what its user may, writes nothing but what is open already, has no

@@ -10,9 +10,9 @@
 #include <stdint.h>
 #include <sys/stat.h>
 
-#include "base/arena.h"
-#include "base/err.h"
-#include "base/text.h"
+#include "lib/arena.h"
+#include "lib/err.h"
+#include "lib/text.h"
 #include "os/disk.h"
 #include "os/fd.h"
 

@@ -7,7 +7,7 @@
 
 #include <stdbool.h>
 
-#include "base/err.h"
+#include "lib/err.h"
 
 /* The daemon's end, non-blocking. Makes the FIFO when it is absent. */
 bool fifo_open(int dir, const char *name, int *ret_fd, struct err *err);

@@ -18,9 +18,9 @@
 #include <sys/types.h>
 #include <uv.h>
 
-#include "base/err.h"
-#include "base/text.h"
-#include "base/time.h"
+#include "lib/err.h"
+#include "lib/text.h"
+#include "lib/time.h"
 
 /* Descriptor numbers of every child that asked for them, to be said in its
  * environment as POINTSMAN_STATUS_FD and POINTSMAN_PROGRESS_FD. */

@@ -13,7 +13,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "base/text.h"
+#include "lib/text.h"
 #include "os/stamp.h"
 
 enum {

@@ -6,7 +6,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "base/text.h"
+#include "lib/text.h"
 #include "os/guard_life.h"
 #include "os/guard_watch.h"
 

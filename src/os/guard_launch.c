@@ -12,7 +12,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "base/err.h"
+#include "lib/err.h"
 #include "os/clock.h"
 #include "os/rights.h"
 #include "os/spawn.h"

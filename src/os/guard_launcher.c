@@ -5,7 +5,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "base/err.h"
+#include "lib/err.h"
 #include "os/clock.h"
 #include "os/guard_life.h"
 #include "os/rights.h"

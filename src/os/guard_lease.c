@@ -7,7 +7,7 @@
 #include <sys/timerfd.h>
 #include <unistd.h>
 
-#include "base/text.h"
+#include "lib/text.h"
 #include "os/clock.h"
 #include "os/rights.h"
 

@@ -15,8 +15,8 @@
 #include <pthread.h>
 #include <stdbool.h>
 
-#include "base/err.h"
-#include "base/time.h"
+#include "lib/err.h"
+#include "lib/time.h"
 #include "os/cgroup.h"
 
 struct guard_lease {

@@ -13,7 +13,7 @@
 #include <pthread.h>
 #include <sys/resource.h>
 
-#include "base/list.h"
+#include "lib/list.h"
 #include "os/cgroup.h"
 #include "os/guard_lease.h"
 #include "os/guard_task.h"

@@ -18,7 +18,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "base/err.h"
+#include "lib/err.h"
 #include "os/clock.h"
 #include "os/guard_desk.h"
 #include "os/process.h"

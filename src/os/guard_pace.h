@@ -7,8 +7,8 @@
 
 #include <stdint.h>
 
-#include "base/text.h"
-#include "base/time.h"
+#include "lib/text.h"
+#include "lib/time.h"
 
 struct pace {
     int64_t line_ns;  /* what a line costs; 0 = no limit */

@@ -15,9 +15,9 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#include "base/list.h"
-#include "base/text.h"
-#include "base/time.h"
+#include "lib/list.h"
+#include "lib/text.h"
+#include "lib/time.h"
 #include "os/cgroup.h"
 #include "os/guard.h"
 #include "os/guard_capture.h"

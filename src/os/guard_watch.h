@@ -11,8 +11,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "base/heap.h"
-#include "base/text.h"
+#include "lib/heap.h"
+#include "lib/text.h"
 #include "os/guard_life.h"
 
 enum {

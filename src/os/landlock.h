@@ -8,7 +8,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "base/err.h"
+#include "lib/err.h"
 
 enum landlock_grant {
     LANDLOCK_READ,

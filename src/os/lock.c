@@ -9,7 +9,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "base/time.h"
+#include "lib/time.h"
 
 #include "os/dir.h"
 

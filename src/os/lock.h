@@ -7,7 +7,7 @@
 #include <stdbool.h>
 #include <sys/types.h>
 
-#include "base/err.h"
+#include "lib/err.h"
 
 enum lock_kind { LOCK_SHARED, LOCK_EXCLUSIVE };
 

@@ -19,8 +19,8 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#include "base/err.h"
-#include "base/text.h"
+#include "lib/err.h"
+#include "lib/text.h"
 
 enum { OUTPUT_SEGMENT_BYTES = 64 * 1024 * 1024, OUTPUT_PLACE_BYTES = 96 };
 

@@ -7,8 +7,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/library.h"
-#include "base/text.h"
+#include "lib/library.h"
+#include "lib/text.h"
 
 enum { LEVEL = 1, FRAMES_MAX = 1 << 22 };
 

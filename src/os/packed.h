@@ -9,7 +9,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#include "base/err.h"
+#include "lib/err.h"
 
 enum { PACKED_FRAME_BYTES = 256 << 10 };
 

@@ -12,7 +12,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "base/err.h"
+#include "lib/err.h"
 
 enum sandbox_part {
     SANDBOX_NO_NEW_PRIVS = 1 << 0,

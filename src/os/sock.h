@@ -6,7 +6,7 @@
 #include <stdbool.h>
 #include <sys/types.h>
 
-#include "base/err.h"
+#include "lib/err.h"
 
 /* Listens, non-blocking, close-on-exec. What is left of a dead listener is
  * replaced; a living one is ERR_RUNNING. */

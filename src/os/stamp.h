@@ -14,7 +14,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "base/text.h"
+#include "lib/text.h"
 
 enum stamp_stream {
     STAMP_OUT,

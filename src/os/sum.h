@@ -5,8 +5,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "base/err.h"
-#include "base/text.h"
+#include "lib/err.h"
+#include "lib/text.h"
 
 enum { SUM_BYTES = 32, SUM_TEXT_BYTES = 65 };
 

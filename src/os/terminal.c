@@ -5,7 +5,7 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
-#include "base/text.h"
+#include "lib/text.h"
 
 bool terminal_is(int fd) {
     return isatty(fd) == 1;

@@ -3,11 +3,11 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "base/log.h"
+#include "lib/log.h"
 #include "os/alarm.h"
 #include "os/clock.h"
-#include "serve/clockwork.h"
-#include "serve/schedule_config.h"
+#include "schedules/clockwork.h"
+#include "schedules/schedule_config.h"
 
 struct clock_role {
     struct base *base;

@@ -6,7 +6,7 @@
 
 #include <uv.h>
 
-#include "serve/base.h"
+#include "base/base.h"
 
 struct clock_role;
 

@@ -6,10 +6,10 @@
 #include <uv.h>
 
 #include "serve/tables.h"
-#include "base/log.h"
+#include "lib/log.h"
 #include "os/clock.h"
-#include "serve/base.h"
-#include "serve/http.h"
+#include "base/base.h"
+#include "http/http.h"
 #include "serve/roles.h"
 
 struct daemon {

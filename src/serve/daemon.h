@@ -6,7 +6,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "base/err.h"
+#include "lib/err.h"
 
 enum daemon_roles {
     DAEMON_PREQUEUE = 1,

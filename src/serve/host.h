@@ -7,9 +7,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "base/err.h"
-#include "serve/api.h"
-#include "serve/base.h"
+#include "lib/err.h"
+#include "api/api.h"
+#include "base/base.h"
 #include "serve/roles.h"
 
 struct host;

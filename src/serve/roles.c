@@ -2,7 +2,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "base/log.h"
+#include "lib/log.h"
 #include "os/clock.h"
 #include "os/fifo.h"
 #include "os/output.h"

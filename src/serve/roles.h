@@ -8,9 +8,9 @@
 #include <stdint.h>
 #include <uv.h>
 
-#include "base/err.h"
-#include "serve/api.h"
-#include "serve/base.h"
+#include "lib/err.h"
+#include "api/api.h"
+#include "base/base.h"
 #include "serve/daemon.h"
 
 struct roles;
@@ -44,7 +44,7 @@ bool roles_open(uv_loop_t *loop, const struct roles_options *options,
                 struct roles **ret_roles, struct err *err);
 /* Asks for a turn soon; from any thread and from signal handlers. */
 void roles_wake(struct roles *roles);
-/* The hooks of serve/api.h. */
+/* The hooks of api/api.h. */
 const struct api_roles *roles_hooks(struct roles *roles);
 struct output *roles_output(struct roles *roles);
 /* What another owner of the loop has to be told to do next: see api_turn. */

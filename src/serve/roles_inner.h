@@ -2,14 +2,14 @@
 #ifndef POINTSMAN_SERVE_ROLES_INNER_H
 #define POINTSMAN_SERVE_ROLES_INNER_H
 
-#include "serve/api.h"
-#include "serve/checker.h"
+#include "api/api.h"
+#include "changes/checker.h"
 #include "serve/clock_role.h"
-#include "serve/prequeue.h"
-#include "serve/projection.h"
+#include "changes/prequeue.h"
+#include "changes/projection.h"
 #include "serve/roles.h"
-#include "serve/scheduler.h"
-#include "serve/worker.h"
+#include "scheduler/scheduler.h"
+#include "worker/worker.h"
 
 enum { ROLE_COUNT = 4 };
 

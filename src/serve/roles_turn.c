@@ -1,8 +1,8 @@
 /* A turn of the roles: what others wrote, what lies in prequeue/, schedules,
  * the scheduler, the job files, and when to look again. */
-#include "base/log.h"
+#include "lib/log.h"
 #include "os/clock.h"
-#include "serve/prune.h"
+#include "changes/prune.h"
 #include "serve/roles_inner.h"
 
 enum { PRUNE_EVERY_MS = 3600 * 1000, RETURN_MS = 15 * 1000 };

@@ -1,10 +1,10 @@
 #include "serve/tables.h"
 
-#include "serve/api_handlers.h"
-#include "serve/approval_request.h"
-#include "serve/change_request.h"
-#include "serve/command_request.h"
-#include "serve/schedule_request.h"
+#include "api/api_handlers.h"
+#include "changes/approval_request.h"
+#include "changes/change_request.h"
+#include "commands/command_request.h"
+#include "schedules/schedule_request.h"
 
 static const struct api_route routes[] = {
 #define ROUTE(method, path, handler, permission, body, summary) \

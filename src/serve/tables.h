@@ -2,7 +2,7 @@
 #ifndef POINTSMAN_SERVE_TABLES_H
 #define POINTSMAN_SERVE_TABLES_H
 
-#include "serve/api.h"
+#include "api/api.h"
 
 extern const struct api_tables serve_tables;
 

@@ -3,7 +3,7 @@
 #include <assert.h>
 #include <stdlib.h>
 
-#include "base/map.h"
+#include "lib/map.h"
 
 struct store_batch *store_batch_new(struct store *store) {
     struct store_batch *batch = mem_alloc(sizeof(*batch));

@@ -4,7 +4,7 @@
 #ifndef POINTSMAN_STORE_BATCH_H
 #define POINTSMAN_STORE_BATCH_H
 
-#include "base/list.h"
+#include "lib/list.h"
 #include "store/schedules.h"
 
 enum op_kind {

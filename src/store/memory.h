@@ -4,7 +4,7 @@
 #ifndef POINTSMAN_STORE_MEMORY_H
 #define POINTSMAN_STORE_MEMORY_H
 
-#include "base/map.h"
+#include "lib/map.h"
 #include "store/apply.h"
 #include "store/backend.h"
 

@@ -26,9 +26,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "base/arena.h"
-#include "base/err.h"
-#include "base/time.h"
+#include "lib/arena.h"
+#include "lib/err.h"
+#include "lib/time.h"
 #include "core/job.h"
 
 struct store;

@@ -26,9 +26,9 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "base/err.h"
-#include "base/text.h"
-#include "base/time.h"
+#include "lib/err.h"
+#include "lib/text.h"
+#include "lib/time.h"
 
 #define APPROVAL_NAMESPACE "cq-approve"
 

@@ -11,7 +11,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "base/text.h"
+#include "lib/text.h"
 
 struct attempt_trace {
     /* -1: not known apart from its end */

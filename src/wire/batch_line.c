@@ -3,8 +3,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "base/json.h"
-#include "base/map.h"
+#include "lib/json.h"
+#include "lib/map.h"
 
 enum {
     ARG_BYTES = 128 << 10,   /* one argument: what Linux takes */

@@ -12,10 +12,10 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "base/arena.h"
-#include "base/err.h"
-#include "base/text.h"
-#include "base/time.h"
+#include "lib/arena.h"
+#include "lib/err.h"
+#include "lib/text.h"
+#include "lib/time.h"
 #include "wire/sections.h"
 
 enum { EVENT_LINE_BYTES = 4096 };

@@ -17,10 +17,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "base/arena.h"
-#include "base/err.h"
-#include "base/text.h"
-#include "base/time.h"
+#include "lib/arena.h"
+#include "lib/err.h"
+#include "lib/text.h"
+#include "lib/time.h"
 
 enum filter_field {
 #define FILTER_FIELD(name, word, kind, meaning) FILTER_##name,

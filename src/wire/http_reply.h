@@ -13,8 +13,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "base/err.h"
-#include "base/text.h"
+#include "lib/err.h"
+#include "lib/text.h"
 
 enum { HTTP_HEAD_BYTES = 64 << 10 };
 

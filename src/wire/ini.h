@@ -8,9 +8,9 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "base/arena.h"
-#include "base/err.h"
-#include "base/text.h"
+#include "lib/arena.h"
+#include "lib/err.h"
+#include "lib/text.h"
 
 enum { INI_BYTES = 1 << 20 }; /* of a file at most */
 

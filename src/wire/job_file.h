@@ -19,9 +19,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "base/arena.h"
-#include "base/err.h"
-#include "base/text.h"
+#include "lib/arena.h"
+#include "lib/err.h"
+#include "lib/text.h"
 #include "wire/meta.h"
 #include "wire/refusal.h"
 #include "wire/set_name.h"

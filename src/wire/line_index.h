@@ -9,7 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "base/text.h"
+#include "lib/text.h"
 
 enum { LINE_INDEX_EVERY = 64, LINE_INDEX_MARK_BYTES = 10 };
 

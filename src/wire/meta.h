@@ -7,9 +7,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "base/arena.h"
-#include "base/text.h"
-#include "base/time.h"
+#include "lib/arena.h"
+#include "lib/text.h"
+#include "lib/time.h"
 #include "wire/path.h"
 #include "wire/refusal.h"
 #include "wire/sections.h"

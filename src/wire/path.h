@@ -8,7 +8,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "base/text.h"
+#include "lib/text.h"
 #include "wire/refusal.h"
 
 struct path_limits {

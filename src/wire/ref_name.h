@@ -5,7 +5,7 @@
 
 #include <stdbool.h>
 
-#include "base/text.h"
+#include "lib/text.h"
 
 enum { REF_NAME_BYTES = 200 };
 

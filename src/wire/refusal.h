@@ -6,9 +6,9 @@
 
 #include <stdbool.h>
 
-#include "base/attr.h"
-#include "base/err.h"
-#include "base/text.h"
+#include "lib/attr.h"
+#include "lib/err.h"
+#include "lib/text.h"
 
 enum refusal_kind {
     REFUSAL_NONE = 0,

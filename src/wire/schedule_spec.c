@@ -2,7 +2,7 @@
 
 #include <inttypes.h>
 
-#include "base/json.h"
+#include "lib/json.h"
 
 static const char *const overlap_words[] = {
     [OVERLAP_FORBID] = "forbid",

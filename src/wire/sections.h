@@ -18,8 +18,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "base/arena.h"
-#include "base/text.h"
+#include "lib/arena.h"
+#include "lib/text.h"
 #include "wire/refusal.h"
 
 enum { SECTION_NAME_BYTES = 64 };

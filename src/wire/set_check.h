@@ -6,9 +6,9 @@
 
 #include <stdbool.h>
 
-#include "base/arena.h"
-#include "base/err.h"
-#include "base/text.h"
+#include "lib/arena.h"
+#include "lib/err.h"
+#include "lib/text.h"
 #include "wire/set_tar.h"
 
 /* Longest answer there can be with these limits: read no more than that. */

@@ -11,8 +11,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "base/text.h"
-#include "base/time.h"
+#include "lib/text.h"
+#include "lib/time.h"
 #include "wire/refusal.h"
 
 enum {

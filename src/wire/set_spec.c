@@ -1,6 +1,6 @@
 #include "wire/set_spec.h"
 
-#include "base/json.h"
+#include "lib/json.h"
 
 /* The first line of the message, else the id. */
 static struct span title_of(const struct set_name *name,

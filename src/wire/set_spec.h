@@ -4,8 +4,8 @@
 #ifndef POINTSMAN_WIRE_SET_SPEC_H
 #define POINTSMAN_WIRE_SET_SPEC_H
 
-#include "base/arena.h"
-#include "base/text.h"
+#include "lib/arena.h"
+#include "lib/text.h"
 #include "wire/meta.h"
 #include "wire/set_name.h"
 

@@ -1,6 +1,6 @@
 #include "wire/status_line.h"
 
-#include "base/json.h"
+#include "lib/json.h"
 
 static const char *const words[] = {
     [STATUS_DONE] = "done",

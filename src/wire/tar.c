@@ -1,6 +1,6 @@
 #include "wire/tar.h"
 
-#include "base/library.h"
+#include "lib/library.h"
 
 struct tar tar;
 static locale_t utf8;

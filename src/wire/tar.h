@@ -8,7 +8,7 @@
 #include <locale.h>
 #include <stdbool.h>
 
-#include "base/err.h"
+#include "lib/err.h"
 
 #define TAR_CALLS(CALL)                 \
     CALL(entry_filetype)                \

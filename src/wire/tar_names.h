@@ -6,7 +6,7 @@
 
 #include <stdbool.h>
 
-#include "base/text.h"
+#include "lib/text.h"
 
 /* `blocks`: from the first header block of a member on, as far as they are
  * known. Extension headers are followed up to the member's own header. */

@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <strings.h>
 
-#include "base/time.h"
+#include "lib/time.h"
 
 enum kind { KIND_CHOICE, KIND_MS, KIND_AMOUNT, KIND_TEXT, KIND_LIMITS };
 

@@ -7,10 +7,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "base/arena.h"
-#include "base/err.h"
-#include "base/json.h"
-#include "base/text.h"
+#include "lib/arena.h"
+#include "lib/err.h"
+#include "lib/json.h"
+#include "lib/text.h"
 
 /* Numbers of the choices, in the order of task_options.def. */
 enum task_kill_method { TASK_TERM_WAIT_KILL, TASK_TERM, TASK_KILL };

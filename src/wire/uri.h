@@ -5,9 +5,9 @@
 
 #include <stdbool.h>
 
-#include "base/arena.h"
-#include "base/err.h"
-#include "base/text.h"
+#include "lib/arena.h"
+#include "lib/err.h"
+#include "lib/text.h"
 
 struct uri {
     struct span path, query; /* as they were sent */

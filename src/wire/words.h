@@ -6,9 +6,9 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "base/arena.h"
-#include "base/err.h"
-#include "base/text.h"
+#include "lib/arena.h"
+#include "lib/err.h"
+#include "lib/text.h"
 
 /* *ret_words: NULL-terminated, in the arena. Error (ERR_DATA): an open quote,
  * a backslash at the end, a NUL. */

@@ -5,11 +5,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/random.h"
+#include "lib/random.h"
 #include "bench/figure.h"
 #include "core/rollback.h"
 #include "core/walk.h"
-#include "serve/survey.h"
+#include "scheduler/survey.h"
 #include "store/store.h"
 
 enum { ROUNDS = 9, NEEDS = 3 };

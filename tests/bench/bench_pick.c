@@ -16,7 +16,7 @@
 #include "bench/served.h"
 #include "bench/waiting.h"
 #include "os/clock.h"
-#include "serve/scheduler.h"
+#include "scheduler/scheduler.h"
 
 enum { PICKS = 1001, ROUNDS = 5, FEW = 10000, NET_S = 300 };
 

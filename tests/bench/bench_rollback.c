@@ -11,7 +11,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "base/text.h"
+#include "lib/text.h"
 #include "bench/figure.h"
 
 enum { SETS = 50, ROUNDS = 5 };

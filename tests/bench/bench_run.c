@@ -16,7 +16,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/text.h"
+#include "lib/text.h"
 #include "bench/callers.h"
 #include "bench/figure.h"
 #include "bench/served.h"

@@ -17,7 +17,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "base/text.h"
+#include "lib/text.h"
 #include "bench/bare.h"
 #include "bench/callers.h"
 #include "bench/figure.h"

@@ -11,7 +11,7 @@
 #include "bench/figure.h"
 #include "bench/waiting.h"
 #include "os/clock.h"
-#include "serve/scheduler.h"
+#include "scheduler/scheduler.h"
 
 static void nothing(void *ctx) {
     (void)ctx;

@@ -8,7 +8,7 @@
 #include <sys/epoll.h>
 #include <unistd.h>
 
-#include "base/text.h"
+#include "lib/text.h"
 #include "bench/figure.h"
 
 enum { CALLERS_MOST = 256, READ_BYTES = 65536 };

@@ -7,7 +7,7 @@
 #include <stddef.h>
 #include <sys/types.h>
 
-#include "base/attr.h"
+#include "lib/attr.h"
 
 /* Ends the program with a sentence on stderr. */
 void bench_die(const char *format, ...) PRINTF_LIKE(1, 2)

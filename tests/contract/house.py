@@ -10,21 +10,11 @@ import shutil
 import subprocess
 import sys
 
+from modules import MAY_USE, USES
+
 ROOT = pathlib.Path(sys.argv[1] if len(sys.argv) > 1 else ".").resolve()
 
-# Which rooms a room may use besides itself.
-MAY_USE = {
-    "base": set(),
-    "cron": set(),
-    "core": {"base", "cron"},
-    "wire": {"base", "core"},
-    "store": {"base", "core"},
-    "os": {"base"},
-    "serve": {"base", "cron", "core", "wire", "store", "os"},
-    "cli": {"base", "cron", "core", "wire", "store", "os", "serve"},
-}
-
-# What touches the world. base, core and wire decide and translate only.
+# What touches the world. lib, core and wire decide and translate only.
 WORLD = {
     "clock": "time gettimeofday clock_gettime clock_nanosleep nanosleep sleep "
              "usleep localtime localtime_r",
@@ -39,16 +29,16 @@ WORLD = {
 }
 MAY_TOUCH = {
     # Where a process ends that has no memory left.
-    "src/base/text.c": {"write", "_exit"},
-    # Roles log through it; base, core and wire do not.
-    "src/base/log.c": {"write", "fstat", "isatty", "getenv", "clock_gettime",
+    "src/lib/text.c": {"write", "_exit"},
+    # Roles log through it; lib, core and wire do not.
+    "src/lib/log.c": {"write", "fstat", "isatty", "getenv", "clock_gettime",
                        "localtime_r"},
     # libarchive reads the descriptor it was given, in the sandboxed checker.
     "src/wire/set_tar.c": {"read"},
 }
 # Two kinds of time, one place that reads them; the log stamps its lines. The
 # cron library stands alone, and has its own.
-CLOCKS = {"src/os/clock.c", "src/base/log.c", "src/cron/clock.c",
+CLOCKS = {"src/os/clock.c", "src/lib/log.c", "src/cron/clock.c",
           "src/cron/thread.c"}
 DRAWERS = re.compile(r"util|helper|common|misc", re.IGNORECASE)
 LINES_MOST = 800
@@ -86,12 +76,34 @@ def includes_go_only_downwards():
                 yield f"{short(path)}: {room} may not use '{target}'"
 
 
-def base_core_and_wire_do_not_touch_the_world():
+def architecture_shows_the_modules_as_they_are():
+    """One row for each module, from the ground up, with what it uses."""
+    row = re.compile(r"^\| `src/(\w+)/` \|[^|]*\| ([^|]*) \|$", re.M)
+    shown = {module: uses for module, uses in
+             row.findall((ROOT / "ARCHITECTURE.md").read_text())}
+    there = {path.name for path in (ROOT / "src").iterdir() if path.is_dir()}
+    for module in sorted(there ^ set(USES)):
+        yield f"'{module}' is not both in src/ and in modules.py"
+    for module in sorted(set(USES) ^ set(shown)):
+        yield f"'{module}' is not both in modules.py and in ARCHITECTURE.md"
+    if list(shown) != list(USES):
+        yield "ARCHITECTURE.md and modules.py list them in another order"
+    words = {"the C library": set(), "serve and below": {"serve"},
+             "all but cli": set(USES) - {"cli", "serve"}}
+    for module, uses in shown.items():
+        said = words.get(uses, set(re.split(r",\s*", uses)))
+        for name in sorted(said - MAY_USE.get(module, set())):
+            yield f"ARCHITECTURE.md says that {module} uses {name}"
+        for name in sorted(USES.get(module, set()) - said):
+            yield f"ARCHITECTURE.md does not say that {module} uses {name}"
+
+
+def lib_core_and_wire_do_not_touch_the_world():
     kind_of = {name: kind for kind, names in WORLD.items()
                for name in names.split()}
     # Not behind '.', '->' or a type: that is a member or a declaration.
     call = re.compile(r"(?<![.>\w])(\w+)\s*\(")
-    for room in ("base", "core", "wire"):
+    for room in ("lib", "core", "wire"):
         for path in sources(room):
             code = COMMENT_OR_TEXT.sub(" ", path.read_text())
             code = re.sub(r"\bstruct\s+\w+", " ", code)
@@ -226,7 +238,8 @@ def newcomers_find_two_commands_on_the_first_screen():
 
 TESTS = [
     includes_go_only_downwards,
-    base_core_and_wire_do_not_touch_the_world,
+    architecture_shows_the_modules_as_they_are,
+    lib_core_and_wire_do_not_touch_the_world,
     one_place_reads_the_clock,
     no_file_is_a_drawer_without_a_name,
     no_file_has_grown_past_a_second_noun,

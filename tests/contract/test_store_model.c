@@ -3,7 +3,7 @@
  * failure is a seed. */
 #include "contract/store_rig.h"
 
-#include "base/random.h"
+#include "lib/random.h"
 
 enum { OPERATIONS = 10000, JOBS_MOST = 60, FAR = 4096, SEED = 20240611 };
 

@@ -6,7 +6,7 @@
 #include <unistd.h>
 
 #include "os/fd.h"
-#include "serve/backup_parts.h"
+#include "maintenance/backup_parts.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -1,7 +1,7 @@
 /* Submissions: formatting what was read is a fixed point. */
 #include <assert.h>
 
-#include "base/arena.h"
+#include "lib/arena.h"
 #include "wire/batch_line.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes);

@@ -1,7 +1,7 @@
 /* Lines of log/CSID: what is read is written as a line again. */
 #include <assert.h>
 
-#include "base/arena.h"
+#include "lib/arena.h"
 #include "wire/event_line.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes);

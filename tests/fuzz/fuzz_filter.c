@@ -1,7 +1,7 @@
 /* Filters: one that matches a job says that the job's state is possible. */
 #include <assert.h>
 
-#include "base/arena.h"
+#include "lib/arena.h"
 #include "wire/filter.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes);

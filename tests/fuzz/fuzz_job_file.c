@@ -1,7 +1,7 @@
 /* Job files: formatting what was read is a fixed point. */
 #include <assert.h>
 
-#include "base/arena.h"
+#include "lib/arena.h"
 #include "wire/job_file.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes);

@@ -2,7 +2,7 @@
  * that says the same. */
 #include <assert.h>
 
-#include "base/json.h"
+#include "lib/json.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes);
 

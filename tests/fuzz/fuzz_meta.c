@@ -2,7 +2,7 @@
  * again; what is refused has a word and a sentence. */
 #include <assert.h>
 
-#include "base/arena.h"
+#include "lib/arena.h"
 #include "wire/meta.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes);

@@ -1,7 +1,7 @@
 /* The checker's answer: bytes that decode are encoded to an answer again. */
 #include <assert.h>
 
-#include "base/arena.h"
+#include "lib/arena.h"
 #include "wire/set_check.h"
 #include "wire/tar_names.h"
 

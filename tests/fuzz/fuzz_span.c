@@ -3,9 +3,9 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-#include "base/err.h"
-#include "base/text.h"
-#include "base/time.h"
+#include "lib/err.h"
+#include "lib/text.h"
+#include "lib/time.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes);
 

@@ -2,7 +2,7 @@
  * same bytes with blanks around them the same one. */
 #include <assert.h>
 
-#include "base/arena.h"
+#include "lib/arena.h"
 #include "wire/status_line.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes);

@@ -2,8 +2,8 @@
  * as real processes. */
 #include <string.h>
 
-#include "serve/land.h"
-#include "serve/revert.h"
+#include "landing/land.h"
+#include "landing/revert.h"
 
 int main(int argc, char **argv) {
     if (argc > 1 && strcmp(argv[1], "revert") == 0)

@@ -1,10 +1,10 @@
-#include "serve/backup.h"
+#include "maintenance/backup.h"
 
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "serve/fsck.h"
+#include "maintenance/fsck.h"
 #include "support/spool.h"
 
 static char *path_of(const char *name) {

@@ -1,4 +1,4 @@
-#include "serve/base.h"
+#include "base/base.h"
 
 #include <errno.h>
 #include <fcntl.h>

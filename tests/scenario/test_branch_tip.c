@@ -1,7 +1,7 @@
 /* Where a branch is, read without git, beside what git says. */
 #include "support/landing.h"
 
-#include "serve/branch_tip.h"
+#include "landing/branch_tip.h"
 
 static const char *read_tip(const char *name, const char *branch) {
     static char oid[OID_BYTES];

@@ -1,6 +1,6 @@
 /* The checker as `serve` uses it: children come from the guard, verdicts from
  * the loop. */
-#include "serve/checker.h"
+#include "changes/checker.h"
 
 #include <fcntl.h>
 #include <sys/stat.h>

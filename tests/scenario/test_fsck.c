@@ -1,11 +1,11 @@
-#include "serve/fsck.h"
+#include "maintenance/fsck.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "serve/prune.h"
+#include "changes/prune.h"
 #include "support/spool.h"
 
 static struct text problems;

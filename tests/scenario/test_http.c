@@ -13,7 +13,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "base/text.h"
+#include "lib/text.h"
 #include "support/test.h"
 
 extern char **environ;

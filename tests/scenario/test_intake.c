@@ -1,5 +1,5 @@
-#include "serve/prequeue.h"
-#include "serve/upload.h"
+#include "changes/prequeue.h"
+#include "changes/upload.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -7,7 +7,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-#include "base/random.h"
+#include "lib/random.h"
 #include "support/spool.h"
 #include "support/tarball.h"
 

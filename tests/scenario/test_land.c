@@ -1,7 +1,7 @@
 /* Landing as a person sees it: a set, a branch, a commit. */
 #include "support/landing.h"
 
-#include "base/time.h"
+#include "lib/time.h"
 #include "os/clock.h"
 
 static const struct set plain = {.id = "C1",

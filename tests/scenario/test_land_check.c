@@ -9,8 +9,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/random.h"
-#include "base/time.h"
+#include "lib/random.h"
+#include "lib/time.h"
 #include "os/clock.h"
 
 static const struct set plain = {.id = "C1", .files = {{"f", "new\n"}}};

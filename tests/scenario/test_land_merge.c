@@ -2,7 +2,7 @@
  * one the target's rule decides. */
 #include "support/landing.h"
 
-#include "base/time.h"
+#include "lib/time.h"
 #include "os/clock.h"
 
 /* Somebody changes main by hand: `script` in a clone of it. */

@@ -5,7 +5,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "serve/pack.h"
+#include "landing/pack.h"
 #include "wire/set_name.h"
 
 static const char *in_dir(const char *name) {

@@ -1,12 +1,12 @@
-#include "serve/projection.h"
+#include "changes/projection.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "serve/prune.h"
-#include "serve/set_record.h"
+#include "changes/prune.h"
+#include "changes/set_record.h"
 #include "support/spool.h"
 #include "wire/job_file.h"
 

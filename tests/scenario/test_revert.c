@@ -6,7 +6,7 @@
 #include <sys/prctl.h>
 #include <sys/wait.h>
 
-#include "base/text.h"
+#include "lib/text.h"
 
 /* One --member of the command line, by id: R... is a rollback. */
 static void member_add(struct text *out, const char *option, const char *id) {

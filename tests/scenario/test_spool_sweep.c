@@ -14,9 +14,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "serve/fsck.h"
-#include "serve/prune.h"
-#include "serve/upload.h"
+#include "maintenance/fsck.h"
+#include "changes/prune.h"
+#include "changes/upload.h"
 #include "support/spool.h"
 #include "support/tarball.h"
 

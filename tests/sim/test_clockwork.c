@@ -11,11 +11,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/log.h"
-#include "base/map.h"
-#include "base/random.h"
-#include "serve/clockwork.h"
-#include "serve/schedule_rule.h"
+#include "lib/log.h"
+#include "lib/map.h"
+#include "lib/random.h"
+#include "schedules/clockwork.h"
+#include "schedules/schedule_rule.h"
 #include "store/schedules.h"
 
 enum { SCHEDULES = 5, JOBS_MOST = 1 << 16 };

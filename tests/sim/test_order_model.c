@@ -12,7 +12,7 @@
  * begin elsewhere. */
 #include "sim/order_registry.h"
 
-#include "base/random.h"
+#include "lib/random.h"
 
 enum { STEPS = 60, HISTORIES = 12000 };
 

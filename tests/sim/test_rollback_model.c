@@ -8,10 +8,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/log.h"
-#include "base/random.h"
-#include "serve/scheduler.h"
-#include "serve/survey.h"
+#include "lib/log.h"
+#include "lib/random.h"
+#include "scheduler/scheduler.h"
+#include "scheduler/survey.h"
 #include "store/store.h"
 
 enum { SETS_MAX = 24, FILES = 8 };

@@ -16,7 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/log.h"
+#include "lib/log.h"
 #include "sim/world.h"
 
 static void run(uint64_t seed, const struct world_options *options) {

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/random.h"
+#include "lib/random.h"
 #include "core/timetable.h"
 
 enum { TICKS = 40, FIRED = 1 << 16 };

@@ -4,10 +4,10 @@
 #ifndef POINTSMAN_TESTS_SIM_WORLD_H
 #define POINTSMAN_TESTS_SIM_WORLD_H
 
-#include "base/list.h"
-#include "base/map.h"
-#include "base/random.h"
-#include "serve/scheduler.h"
+#include "lib/list.h"
+#include "lib/map.h"
+#include "lib/random.h"
+#include "scheduler/scheduler.h"
 #include "store/store.h"
 
 enum {

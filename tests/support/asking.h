@@ -4,8 +4,8 @@
 
 #include "support/test.h"
 
-#include "base/json.h"
-#include "serve/api.h"
+#include "lib/json.h"
+#include "api/api.h"
 #include "store/store.h"
 
 struct asking {

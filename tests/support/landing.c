@@ -7,7 +7,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "base/text.h"
+#include "lib/text.h"
 #include "os/clock.h"
 #include "support/tarball.h"
 

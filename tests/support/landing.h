@@ -8,8 +8,8 @@
 #include <sys/resource.h>
 #include <sys/types.h>
 
-#include "base/attr.h"
-#include "serve/land.h"
+#include "lib/attr.h"
+#include "landing/land.h"
 
 /* Runs `sh -c` in test_dir with git's environment tamed; it must succeed.
  * What it printed without the last LF, valid until the 64th call from here. */

@@ -5,8 +5,8 @@
 #include <unistd.h>
 
 #include "os/clock.h"
-#include "serve/placement.h"
-#include "serve/set_log.h"
+#include "changes/placement.h"
+#include "changes/set_log.h"
 #include "support/tarball.h"
 
 /* Nothing here needs to outlive the machine, and a busy disk would make these

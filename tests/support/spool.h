@@ -6,10 +6,10 @@
 #include "support/test.h"
 
 #include "os/dir.h"
-#include "serve/base.h"
-#include "serve/checker.h"
-#include "serve/prequeue.h"
-#include "serve/projection.h"
+#include "base/base.h"
+#include "changes/checker.h"
+#include "changes/prequeue.h"
+#include "changes/projection.h"
 
 struct spool {
     char *path;

@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/text.h"
+#include "lib/text.h"
 
 /* A header block. `type` as in tar: 0 file, 1 hard link, 2 symbolic link,
  * 3 and 4 devices, 5 directory, 6 FIFO, x PAX, L GNU long name, ... */

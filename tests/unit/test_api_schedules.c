@@ -1,7 +1,7 @@
 /* Schedules over the API: what each order is answered, and what is there. */
 #include "support/asking.h"
 
-#include "serve/clockwork.h"
+#include "schedules/clockwork.h"
 #include "store/schedules.h"
 
 static struct asking asking;

@@ -1,7 +1,7 @@
 /* Approvals that come late, over a registry in memory and a pretend clock. */
 #include "support/test.h"
 
-#include "serve/approvals.h"
+#include "changes/approvals.h"
 
 #define HOUR_MS INT64_C(3600000)
 

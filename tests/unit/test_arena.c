@@ -1,4 +1,4 @@
-#include "base/arena.h"
+#include "lib/arena.h"
 
 #include "support/test.h"
 

@@ -1,6 +1,6 @@
 #include "support/test.h"
 
-#include "base/arena.h"
+#include "lib/arena.h"
 #include "wire/batch_line.h"
 
 static struct arena arena;

@@ -2,8 +2,8 @@
  * live, however many came after them. */
 #include "support/test.h"
 
-#include "base/log.h"
-#include "serve/clockwork.h"
+#include "lib/log.h"
+#include "schedules/clockwork.h"
 #include "store/schedules.h"
 
 enum { LIVE = 40, STEP_S = 60 };

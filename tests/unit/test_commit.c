@@ -1,7 +1,7 @@
 #include "support/test.h"
 
-#include "base/attr.h"
-#include "serve/commit.h"
+#include "lib/attr.h"
+#include "landing/commit.h"
 
 static void assert_ident(const char *from, const char *want) {
     CLEANUP(text_clear) struct text out = TEXT_INIT;

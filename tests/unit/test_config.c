@@ -1,6 +1,6 @@
 #include "support/test.h"
 
-#include "base/text.h"
+#include "lib/text.h"
 #include "core/timetable.h"
 #include "wire/config.h"
 #include "wire/ini.h"

@@ -4,7 +4,7 @@
 #include <fcntl.h>
 #include <unistd.h>
 
-#include "base/attr.h"
+#include "lib/attr.h"
 #include "support/test.h"
 
 static int fresh(void) {

@@ -1,9 +1,9 @@
-#include "base/err.h"
+#include "lib/err.h"
 
 #include <ctype.h>
 #include <errno.h>
 
-#include "base/text.h"
+#include "lib/text.h"
 #include "support/test.h"
 
 static void wrapping_puts_context_in_front(void **state) {

@@ -1,7 +1,7 @@
-#include "base/heap.h"
+#include "lib/heap.h"
 
-#include "base/random.h"
-#include "base/text.h"
+#include "lib/random.h"
+#include "lib/text.h"
 #include "support/test.h"
 
 struct item {

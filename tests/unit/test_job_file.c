@@ -1,7 +1,7 @@
 #include "support/test.h"
 
-#include "base/arena.h"
-#include "base/text.h"
+#include "lib/arena.h"
+#include "lib/text.h"
 #include "wire/job_file.h"
 
 #define NAME "C7_@400000005f5e10a50a000000_4711_build3_BF"

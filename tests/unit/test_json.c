@@ -1,4 +1,4 @@
-#include "base/json.h"
+#include "lib/json.h"
 
 #include "support/test.h"
 

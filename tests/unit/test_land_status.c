@@ -1,7 +1,7 @@
 #include "support/test.h"
 
-#include "base/attr.h"
-#include "serve/land.h"
+#include "lib/attr.h"
+#include "landing/land.h"
 
 static void every_verdict_reads_back(void **state) {
     (void)state;

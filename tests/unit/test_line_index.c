@@ -1,6 +1,6 @@
 #include "support/test.h"
 
-#include "base/random.h"
+#include "lib/random.h"
 #include "wire/line_index.h"
 
 /* An output of `lines` lines of random lengths and bytes. */

@@ -1,6 +1,6 @@
-#include "base/list.h"
+#include "lib/list.h"
 
-#include "base/text.h"
+#include "lib/text.h"
 #include "support/test.h"
 
 struct car {

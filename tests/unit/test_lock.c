@@ -8,7 +8,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "base/attr.h"
+#include "lib/attr.h"
 #include "os/fd.h"
 #include "os/fifo.h"
 #include "os/sock.h"

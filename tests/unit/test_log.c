@@ -1,11 +1,11 @@
-#include "base/log.h"
+#include "lib/log.h"
 
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/text.h"
-#include "base/time.h"
+#include "lib/text.h"
+#include "lib/time.h"
 #include "support/test.h"
 
 /* What log_write() puts into a file that is stderr meanwhile. */

@@ -2,7 +2,7 @@
 #include <fcntl.h>
 #include <unistd.h>
 
-#include "serve/log_index.h"
+#include "api/log_index.h"
 #include "support/test.h"
 
 enum { LINES = 1000000, FIRST = 13 };

@@ -5,8 +5,8 @@
 #include <stdio.h>
 #include <unistd.h>
 
-#include "serve/log_filter.h"
-#include "serve/log_origin.h"
+#include "api/log_filter.h"
+#include "api/log_origin.h"
 
 enum { LINES = 200000 };
 

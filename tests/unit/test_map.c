@@ -1,6 +1,6 @@
-#include "base/map.h"
+#include "lib/map.h"
 
-#include "base/random.h"
+#include "lib/random.h"
 #include "support/test.h"
 
 enum { KEYS = 300, STEPS = 20000 };

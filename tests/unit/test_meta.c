@@ -1,7 +1,7 @@
 #include "support/test.h"
 
-#include "base/arena.h"
-#include "base/text.h"
+#include "lib/arena.h"
+#include "lib/text.h"
 #include "wire/meta.h"
 
 #define HEAD "##movetype\nDC\n##target\nmain\n"

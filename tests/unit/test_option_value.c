@@ -1,6 +1,6 @@
 #include "support/test.h"
 
-#include "serve/option_value.h"
+#include "landing/option_value.h"
 
 static void instants_are_nanoseconds(void **state) {
     (void)state;

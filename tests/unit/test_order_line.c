@@ -1,4 +1,4 @@
-#include "serve/order_line.h"
+#include "worker/order_line.h"
 
 #include "support/test.h"
 

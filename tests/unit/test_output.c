@@ -4,7 +4,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/err.h"
+#include "lib/err.h"
 #include "support/test.h"
 
 static int base_fd;

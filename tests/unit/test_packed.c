@@ -7,7 +7,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/random.h"
+#include "lib/random.h"
 #include "os/output.h"
 #include "support/test.h"
 

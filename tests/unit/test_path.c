@@ -1,6 +1,6 @@
 #include "support/test.h"
 
-#include "base/text.h"
+#include "lib/text.h"
 #include "wire/path.h"
 
 static const struct path_limits limits = {40, 12, 4};

@@ -1,4 +1,4 @@
-#include "base/pattern.h"
+#include "lib/pattern.h"
 
 #include "support/test.h"
 
@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "base/random.h"
+#include "lib/random.h"
 
 static bool finds(const char *text, const char *line) {
     struct pattern *pattern;

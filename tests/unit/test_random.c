@@ -1,6 +1,6 @@
-#include "base/random.h"
+#include "lib/random.h"
 
-#include "base/text.h"
+#include "lib/text.h"
 #include "support/test.h"
 
 /* Drawn once with another implementation of splitmix64 and xoshiro256**: old

@@ -1,6 +1,6 @@
 #include "core/schedule.h"
 
-#include "base/random.h"
+#include "lib/random.h"
 #include "support/test.h"
 
 /* A pretend registry: pending jobs, sorted when read. */

@@ -1,7 +1,7 @@
 /* The scheduler when the back-off of many jobs is over at once. */
 #include "support/test.h"
 
-#include "serve/scheduler.h"
+#include "scheduler/scheduler.h"
 
 enum { JOBS = 3000, DUE_S = 5000 };
 

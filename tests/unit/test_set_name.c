@@ -1,6 +1,6 @@
 #include "support/test.h"
 
-#include "base/text.h"
+#include "lib/text.h"
 #include "wire/ref_name.h"
 #include "wire/set_name.h"
 

@@ -7,7 +7,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "base/arena.h"
+#include "lib/arena.h"
 #include "wire/set_check.h"
 #include "wire/set_tar.h"
 

@@ -3,7 +3,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "base/attr.h"
+#include "lib/attr.h"
 #include "os/fd.h"
 #include "support/test.h"
 

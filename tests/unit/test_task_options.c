@@ -4,7 +4,7 @@
 
 #include <sys/resource.h>
 
-#include "serve/task_start.h"
+#include "worker/task_start.h"
 #include "wire/batch_line.h"
 
 static struct arena arena;

@@ -1,4 +1,4 @@
-#include "base/text.h"
+#include "lib/text.h"
 
 #include "support/test.h"
 

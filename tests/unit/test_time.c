@@ -1,6 +1,6 @@
-#include "base/time.h"
+#include "lib/time.h"
 
-#include "base/random.h"
+#include "lib/random.h"
 #include "support/test.h"
 
 static void wall_reads_as_rfc3339(void **state) {

@@ -1,0 +1,519 @@
+#include "api/api_call.h"
+
+#include <assert.h>
+#include <inttypes.h>
+#include <stdlib.h>
+
+#include "os/clock.h"
+#include "base/base.h"
+#include "wire/batch_line.h"
+#include "wire/uri.h"
+
+const char api_json[] = "application/json";
+const char api_lines[] = "application/x-ndjson";
+const char api_text[] = "text/plain; charset=utf-8";
+const char api_sse[] = "text/event-stream";
+const char api_bytes[] = "application/octet-stream";
+
+const char *api_method_word(enum api_method method) {
+    static const char *const words[API_METHODS] = {"GET", "POST", "PUT"};
+    assert(method < API_METHODS);
+    return words[method];
+}
+
+/* ---- the API itself ------------------------------------------------------ */
+
+static void hear(void *ctx, const struct store_event *event) {
+    struct api *api = ctx;
+    struct list *of_job = &api->watchers[event->num % API_WATCH_BUCKETS];
+
+    LIST_EACH (of_job, it) {
+        struct api_call *call = LIST_OF(it, struct api_call, watching);
+        if (call->watched == event->num || call->watched == 0)
+            api_poke(call);
+    }
+    if (of_job == &api->watchers[0])
+        return;
+    LIST_EACH (&api->watchers[0], it) {
+        struct api_call *call = LIST_OF(it, struct api_call, watching);
+        if (call->watched == 0)
+            api_poke(call);
+    }
+}
+
+struct api *api_new(const struct api_options *options) {
+    struct api *api = mem_alloc(sizeof *api);
+
+    api->options = *options;
+    if (api->options.now == NULL)
+        api->options.now = clock_wall;
+    api->started = api->options.now();
+    api->due = MONO_NEVER;
+    list_init(&api->calls);
+    for (size_t i = 0; i < API_WATCH_BUCKETS; i++)
+        list_init(&api->watchers[i]);
+    if (options->store != NULL)
+        store_listen(options->store, hear, api);
+    return api;
+}
+
+static void call_free(struct api_call *call) {
+    if (call->clear != NULL)
+        call->clear(call);
+    list_remove(&call->link);
+    list_remove(&call->watching);
+    text_clear(&call->body);
+    text_clear(&call->out);
+    arena_clear(&call->arena);
+    free(call);
+}
+
+void api_free(struct api *api) {
+    if (api == NULL)
+        return;
+    if (api->options.store != NULL)
+        store_unlisten(api->options.store, hear, api);
+    /* Those a batch of the store still knows go with its completion. */
+    LIST_EACH (&api->calls, it) {
+        struct api_call *call = LIST_OF(it, struct api_call, link);
+        assert(call->closed && call->pending > 0);
+        list_remove(&call->link);
+    }
+    log_indexes_clear(&api->log_indexes);
+    free(api);
+}
+
+void api_turn_in(struct api_call *call, int64_t ms) {
+    struct mono due = mono_add_ms(clock_mono(), ms);
+
+    if (due.ns < call->due.ns)
+        call->due = due;
+    if (due.ns < call->api->due.ns)
+        call->api->due = due;
+}
+
+int64_t api_turn(struct api *api) {
+    if (api->due.ns == MONO_NEVER.ns)
+        return -1;
+    struct mono now = clock_mono();
+    if (api->due.ns > now.ns)
+        return (api->due.ns - now.ns + NS_PER_MS - 1) / NS_PER_MS;
+    api->due = MONO_NEVER;
+    bool poked = false;
+    LIST_EACH (&api->calls, it) {
+        struct api_call *call = LIST_OF(it, struct api_call, link);
+        if (call->closed || call->ended)
+            continue;
+        if (call->due.ns <= now.ns) {
+            call->due = MONO_NEVER;
+            api_poke(call);
+            poked = true; /* whoever drives us asks it at once */
+        }
+        if (call->due.ns < api->due.ns)
+            api->due = call->due;
+    }
+    return poked                          ? 0
+           : api->due.ns == MONO_NEVER.ns ? -1
+           : api->due.ns <= now.ns
+               ? 0
+               : (api->due.ns - now.ns + NS_PER_MS - 1) / NS_PER_MS;
+}
+
+/* ---- finding the way ----------------------------------------------------- */
+
+/* Does the path fit? {word} takes one part. */
+static bool route_match(const char *pattern, struct span path,
+                        struct span params[API_PARAMS]) {
+    struct span want = span_of(pattern), part, pattern_part;
+    size_t count = 0;
+
+    for (;;) {
+        bool more = span_cut(&path, '/', &part);
+        if (span_cut(&want, '/', &pattern_part) != more)
+            return false;
+        if (!more)
+            return true;
+        if (span_starts(pattern_part, "{")) {
+            if (part.len == 0 || count == API_PARAMS)
+                return false;
+            params[count++] = part;
+        } else if (!span_equal(part, pattern_part)) {
+            return false;
+        }
+    }
+}
+
+/* The route of method and path; else fails the call. */
+static bool call_route(struct api_call *call, struct span path) {
+    const struct api_tables *tables = call->api->options.tables;
+    struct err err = {0};
+    bool other_method = false;
+
+    for (size_t i = 0; i < tables->route_count; i++) {
+        struct span params[API_PARAMS] = {0};
+        if (!route_match(tables->routes[i].path, path, params))
+            continue;
+        if (tables->routes[i].method != call->request.method) {
+            other_method = true;
+            continue;
+        }
+        call->route = &tables->routes[i];
+        for (size_t p = 0; p < API_PARAMS; p++)
+            if (params[p].len > 0 &&
+                !uri_decode(params[p], false, &call->arena, &call->params[p])) {
+                err_set(&err, ERR_USAGE, "'%.*s' is not UTF-8 text",
+                        (int)params[p].len, params[p].p);
+                api_fail(call, &err);
+                return false;
+            }
+        return true;
+    }
+    if (other_method)
+        err_set(&err, ERR_USAGE, "'%.*s' cannot be asked with %s",
+                (int)path.len, path.p, api_method_word(call->request.method));
+    else
+        err_set(&err, ERR_USAGE, "there is nothing at '%.*s'", (int)path.len,
+                path.p);
+    api_fail_status(call, other_method ? 405 : 404, &err);
+    return false;
+}
+
+static bool call_query(struct api_call *call, struct span query) {
+    size_t most = 1;
+    for (size_t i = 0; i < query.len; i++)
+        most += query.p[i] == '&';
+    call->query = arena_alloc(&call->arena, most * sizeof *call->query);
+    bool ok = true;
+    struct api_pair pair;
+    while (uri_next(&query, &call->arena, &pair.key, &pair.value, &ok))
+        call->query[call->query_count++] = pair;
+    if (!ok) {
+        struct err err = {0};
+        err_set(&err, ERR_USAGE, "the query is not UTF-8 text");
+        api_fail(call, &err);
+    }
+    return ok;
+}
+
+static bool call_permitted(struct api_call *call) {
+    const struct api_actor *actor = &call->request.actor;
+    const struct api_options *options = &call->api->options;
+
+    if (call->route->permission == API_ANYBODY)
+        return true;
+    if (actor->known && (actor->uid == 0 || actor->uid == options->owner ||
+                         (options->group && actor->in_group)))
+        return true;
+    struct err err = {0};
+    if (actor->known)
+        err_set(&err, ERR_DENIED,
+                "this base belongs to uid %u; uid %u may not use it",
+                (unsigned)options->owner, (unsigned)actor->uid);
+    else
+        err_set(&err, ERR_DENIED,
+                "only health and metrics are served here; "
+                "the rest is on the base's socket");
+    api_fail(call, &err);
+    return false;
+}
+
+/* ---- one call ------------------------------------------------------------ */
+
+struct api_call *api_call_open(struct api *api,
+                               const struct api_request *request,
+                               void (*ready)(void *ctx), void *ctx) {
+    struct api_call *call = mem_alloc(sizeof *call);
+
+    call->api = api;
+    call->request = *request;
+    call->ready = ready;
+    call->ctx = ctx;
+    call->due = call->beat = call->deadline = MONO_NEVER;
+    list_push(&api->calls, &call->link);
+    list_init(&call->watching);
+    call->request.uri = arena_span(&call->arena, request->uri);
+    call->request.last_event_id =
+        arena_span(&call->arena, request->last_event_id);
+    call->request.idempotency_key =
+        arena_span(&call->arena, request->idempotency_key);
+
+    call->inside = true;
+    struct uri uri = uri_split(call->request.uri);
+    if (call_route(call, uri.path) && call_permitted(call) &&
+        call_query(call, uri.query) && call->route->body == API_STREAM)
+        call->route->handle(call);
+    call->inside = false;
+    return call;
+}
+
+static size_t body_limit(const struct api_route *route) {
+    switch (route->body) {
+    case API_NO_BODY:
+    case API_STREAM:
+        return 0;
+    case API_ORDER:
+        return API_BODY_BYTES;
+    case API_JOB:
+        return SUBMISSION_BYTES;
+    case API_LINES:
+        return API_LINES_BYTES;
+    }
+    return 0;
+}
+
+bool api_call_give(struct api_call *call, struct span bytes) {
+    if (call->status != 0)
+        return false;
+    if (bytes.len == 0)
+        return true;
+    call->inside = true;
+    struct err err = {0};
+    if (call->route->body == API_STREAM) {
+        if (call->take != NULL && !call->take(call, bytes, &err))
+            api_fail(call, &err);
+    } else if (bytes.len > body_limit(call->route) - call->body.len) {
+        err_set(&err, ERR_DATA, "the body is longer than %zu bytes",
+                body_limit(call->route));
+        api_fail_status(call, 413, &err);
+    } else {
+        text_addspan(&call->body, bytes);
+    }
+    call->inside = false;
+    return call->status == 0;
+}
+
+static void call_work(struct api_call *call) {
+    bool inside = call->inside;
+
+    call->inside = true;
+    if (!call->ended && call->work != NULL && call->out_at == call->out.len)
+        call->work(call);
+    call->inside = inside;
+}
+
+void api_call_finish(struct api_call *call) {
+    call->inside = true;
+    if (call->status == 0 && call->route->body != API_STREAM)
+        call->route->handle(call);
+    if (call->status == 0 || call->out.len == 0)
+        call_work(call);
+    call->inside = false;
+    call->waits = call->status == 0;
+}
+
+int api_call_status(const struct api_call *call) {
+    return call->status;
+}
+
+const char *api_call_content_type(const struct api_call *call) {
+    return call->content_type;
+}
+
+bool api_call_is_whole(const struct api_call *call) {
+    return call->status != 0 && call->ended;
+}
+
+bool api_call_is_long(const struct api_call *call) {
+    return call->is_long;
+}
+
+bool api_call_read(struct api_call *call, struct span *ret_bytes) {
+    if (call->out_at == call->out.len) {
+        text_reset(&call->out);
+        call->out_at = 0;
+        call_work(call);
+    }
+    *ret_bytes = span_make(text_string(&call->out) + call->out_at,
+                           call->out.len - call->out_at);
+    call->waits = ret_bytes->len == 0 && !call->ended;
+    return ret_bytes->len > 0 || !call->ended;
+}
+
+void api_call_skip(struct api_call *call, size_t bytes) {
+    assert(bytes <= call->out.len - call->out_at);
+    call->out_at += bytes;
+}
+
+void api_call_close(struct api_call *call) {
+    if (call == NULL)
+        return;
+    if (call->pending == 0) {
+        call_free(call);
+        return;
+    }
+    call->closed = true;
+    api_unwatch(call);
+}
+
+/* ---- answers ------------------------------------------------------------- */
+
+void api_reply(struct api_call *call, int status, const char *content_type) {
+    assert(call->status == 0);
+    call->status = status;
+    call->content_type = content_type;
+    call->api->answered[status / 100]++;
+}
+
+void api_end(struct api_call *call) {
+    call->ended = true;
+    api_unwatch(call);
+}
+
+void api_fail_status(struct api_call *call, int status, const struct err *err) {
+    if (call->status == 0) {
+        text_reset(&call->out);
+        api_reply(call, status, "application/problem+json");
+        struct json json;
+        json_open(&json, &call->out);
+        json_object(&json);
+        json_key(&json, "type");
+        json_string(&json, arena_printf(&call->arena, "/errors/%s",
+                                        err_name(err->kind)));
+        json_key(&json, "title");
+        json_string(&json, err_meaning(err->kind));
+        json_key(&json, "status");
+        json_i64(&json, status);
+        json_key(&json, "detail");
+        json_string(&json, err->text);
+        json_key(&json, "kind");
+        json_string(&json, err_name(err->kind));
+        json_end(&json);
+        text_addc(&call->out, '\n');
+    }
+    api_end(call);
+}
+
+void api_fail(struct api_call *call, const struct err *err) {
+    api_fail_status(call, err_http_status(err->kind), err);
+}
+
+/* ---- questions ----------------------------------------------------------- */
+
+struct wall api_now(const struct api_call *call) {
+    return call->api->options.now();
+}
+
+struct span api_actor(struct api_call *call) {
+    if (call->actor.len == 0)
+        call->actor = span_of(arena_printf(&call->arena, "uid:%u",
+                                           (unsigned)call->request.actor.uid));
+    return call->actor;
+}
+
+struct span api_query(const struct api_call *call, const char *key) {
+    for (size_t i = 0; i < call->query_count; i++)
+        if (span_is(call->query[i].key, key))
+            return call->query[i].value;
+    return (struct span){0};
+}
+
+bool api_query_flag(const struct api_call *call, const char *key) {
+    struct span value = api_query(call, key);
+    return value.p != NULL && !span_is(value, "0") && !span_is(value, "no") &&
+           !span_is(value, "false");
+}
+
+bool api_query_u64(struct api_call *call, const char *key, uint64_t most,
+                   uint64_t *ret_value) {
+    struct span value = api_query(call, key);
+    uint64_t number;
+    struct err err = {0};
+
+    if (value.p == NULL)
+        return true;
+    if (span_u64(value, &number) && number <= most) {
+        *ret_value = number;
+        return true;
+    }
+    err_set(&err, ERR_USAGE,
+            "'%s' takes a number up to %" PRIu64 ", not '%.*s'", key, most,
+            (int)value.len, value.p);
+    api_fail(call, &err);
+    return false;
+}
+
+bool api_query_check(struct api_call *call, const char *const *keys) {
+    for (size_t i = 0; i < call->query_count; i++) {
+        size_t known = 0;
+        while (keys[known] != NULL && !span_is(call->query[i].key, keys[known]))
+            known++;
+        if (keys[known] != NULL)
+            continue;
+        struct err err = {0};
+        const char *key = arena_string(&call->arena, call->query[i].key);
+        const char *meant = text_nearest(key, keys, known);
+        err_set(&err, ERR_USAGE, "unknown parameter '%s'%s%s%s", key,
+                meant == NULL ? "" : "; did you mean '",
+                meant == NULL ? "" : meant, meant == NULL ? "" : "'?");
+        api_fail(call, &err);
+        return false;
+    }
+    return true;
+}
+
+bool api_job(struct api_call *call, struct job *ret_job) {
+    struct err err = {0};
+
+    if (store_find(call->api->options.store, call->params[0], &call->arena,
+                   ret_job, &err))
+        return true;
+    api_fail(call, &err);
+    return false;
+}
+
+/* ---- waiting ------------------------------------------------------------- */
+
+/* Who watches the same again keeps his place: he does so while the list is
+ * walked, and at its end he would be met again, and again. */
+void api_watch(struct api_call *call, uint64_t num) {
+    if (call->watched == num && !list_empty(&call->watching))
+        return;
+    list_remove(&call->watching);
+    call->watched = num;
+    list_push(&call->api->watchers[num % API_WATCH_BUCKETS], &call->watching);
+}
+
+void api_unwatch(struct api_call *call) {
+    list_remove(&call->watching);
+    call->due = MONO_NEVER;
+}
+
+void api_poke(struct api_call *call) {
+    if (!call->waits || call->inside || call->closed)
+        return;
+    if (call->status == 0) {
+        call_work(call);
+        if (call->status == 0)
+            return;
+    }
+    call->waits = false;
+    if (call->ready != NULL)
+        call->ready(call->ctx);
+}
+
+void api_hold(struct api_call *call) {
+    call->pending++;
+}
+
+bool api_unhold(struct api_call *call) {
+    assert(call->pending > 0);
+    if (--call->pending > 0 || !call->closed)
+        return !call->closed;
+    call_free(call);
+    return false;
+}
+
+void api_trigger(struct api *api) {
+    const struct api_roles *roles = api->options.roles;
+
+    if (roles != NULL) {
+        if (roles->trigger != NULL)
+            roles->trigger(roles->ctx);
+        return;
+    }
+    if (api->options.base == NULL)
+        return;
+    base_trigger(api->options.base, "queue");
+    base_trigger(api->options.base, "exec");
+    base_trigger(api->options.base, "clock");
+}

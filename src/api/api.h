@@ -1,0 +1,162 @@
+/* The API: one set of handlers for every question and every order, behind HTTP
+ * in `serve` and called directly by the command line where no server answers
+ * (DESIGN §5, §8.6). The table of routes is handed down in the options; nothing
+ * else names a path or says who may use it.
+ *
+ * A transport opens a call, gives it the body, finishes it and then reads the
+ * reply. A reply may be late (a submission answers after its commit, `wait`
+ * when the job ends) and may never end (`events?follow=1`): whenever there is
+ * nothing to read yet, the call says `ready` once there is.
+ *
+ *     call = api_call_open(api, &request, ready, ctx);
+ *     api_call_give(call, bytes); ...; api_call_finish(call);
+ *     while (api_call_status(call) == 0) wait for ready();
+ *     while (api_call_read(call, &bytes)) { if (bytes.len == 0) wait; ... }
+ *     api_call_close(call);
+ *
+ * Nothing here blocks but reading the registry. One thread owns it all. */
+#ifndef POINTSMAN_API_API_H
+#define POINTSMAN_API_API_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "lib/arena.h"
+#include "lib/err.h"
+#include "lib/text.h"
+#include "lib/time.h"
+#include "core/job.h"
+#include "scheduler/scheduler.h"
+#include "store/store.h"
+
+struct api;
+struct api_call;
+struct base;      /* base/base.h */
+struct checker;   /* changes/checker.h */
+struct output;    /* os/output.h */
+struct run_usage; /* scheduler/runner.h */
+struct why;       /* scheduler/why.h */
+
+enum api_method { API_GET, API_POST, API_PUT, API_METHODS };
+
+/* What a caller may do; each route asks for one of these. */
+enum api_permission {
+    API_ANYBODY, /* health: no identity needed */
+    API_READ,    /* owner of the base, its group, root */
+    API_WRITE    /* the same, until there are accounts */
+};
+
+enum api_body {
+    API_NO_BODY,
+    API_ORDER, /* kept whole, at most API_BODY_BYTES */
+    API_JOB,   /* kept whole, at most SUBMISSION_BYTES */
+    API_LINES, /* kept whole, at most API_LINES_BYTES */
+    API_STREAM /* given to `take` piece by piece: the handler is called before
+                  the first, `work` after the last */
+};
+
+/* A row of the table of routes. */
+struct api_route {
+    enum api_method method;
+    const char *path; /* "/api/v1/jobs/{id}/why" */
+    void (*handle)(struct api_call *call);
+    enum api_permission permission;
+    enum api_body body;
+    const char *summary; /* for the OpenAPI document */
+};
+
+/* What the capabilities above the API plug into it. Static data of whoever
+ * puts the program together (serve/tables.h). */
+struct api_tables {
+    const struct api_route *routes;
+    size_t route_count;
+    /* Adds to the reasons of `why` what only the kind of the job knows; `waits`
+     * if it is in a waiting state. False: the call has failed. May be NULL. */
+    bool (*explain)(struct api_call *call, const struct job *job, bool waits,
+                    struct why *why);
+};
+
+/* Who calls, as the transport found out. */
+struct api_actor {
+    uid_t uid;
+    gid_t gid;
+    bool known;    /* false: over TCP, nobody in particular */
+    bool in_group; /* of the base, among supplementary groups */
+};
+
+struct api_request {
+    enum api_method method;
+    struct span uri; /* path and query as sent, percent signs and all */
+    struct api_actor actor;
+    bool wants_sse;              /* Accept: text/event-stream */
+    struct span last_event_id;   /* of SSE; empty: none */
+    struct span idempotency_key; /* of POST jobs; empty: none */
+};
+
+/* What only running roles know. Every member may be NULL, and so may the whole:
+ * then the registry alone answers. */
+struct api_roles {
+    void *ctx;
+    struct checker *checker; /* for uploads; NULL: one of its own, that waits */
+    /* What holds a job back, by name (as scheduler_why). */
+    bool (*why)(void *ctx, const struct job *job, struct wall now,
+                struct arena *arena, struct scheduler_reason **ret_reasons,
+                size_t *ret_count, struct err *err);
+    /* What a job's running attempts use and say. */
+    void (*usage)(void *ctx, uint64_t num, struct run_usage *ret_usage);
+    /* Something was written to this very registry: have a turn. NULL: the
+     * FIFOs of the base. */
+    void (*trigger)(void *ctx);
+    /* False with a sentence: not ready to take work (GET /readyz). */
+    bool (*ready)(void *ctx, struct err *err);
+    /* More lines for GET /metrics. */
+    void (*metrics)(void *ctx, struct text *out);
+};
+
+struct api_options {
+    const struct api_tables *tables;
+    struct store *store;
+    struct base *base;     /* NULL: routes that need files answer 503 */
+    struct output *output; /* NULL: no logs */
+    const struct api_roles *roles;
+    uid_t owner;              /* of the base */
+    bool group;               /* members of its group may use it */
+    struct wall (*now)(void); /* NULL: the clock */
+    uint64_t seed;            /* of generated ids */
+};
+
+struct api *api_new(const struct api_options *options);
+/* No call may be open any more. NULL is fine. */
+void api_free(struct api *api);
+/* After store_turn or a timer: lets streams look at files that grew, sends the
+ * signs of life of SSE. Returns ms until it wants to be called again, -1 when
+ * nothing waits for time. */
+int64_t api_turn(struct api *api);
+
+/* `ready` (may be NULL) is called when status or bytes have come that were not
+ * there when the transport last looked; never from within a function called by
+ * the transport on this call. Errors of the call are its reply. */
+struct api_call *api_call_open(struct api *api,
+                               const struct api_request *request,
+                               void (*ready)(void *ctx), void *ctx);
+/* More of the body. False: enough, the reply is there already (too large,
+ * refused): the transport may stop reading. */
+bool api_call_give(struct api_call *call, struct span bytes);
+void api_call_finish(struct api_call *call); /* the body is complete */
+/* HTTP status; 0: not decided yet. */
+int api_call_status(const struct api_call *call);
+const char *api_call_content_type(const struct api_call *call);
+/* All of the body at hand and no more to come: it can be sent in one piece. */
+bool api_call_is_whole(const struct api_call *call);
+/* May last: the transport should notice when the caller is gone. */
+bool api_call_is_long(const struct api_call *call);
+/* Bytes of the body that come next; empty: none yet, `ready` will be called.
+ * False: there are no more. They stay until api_call_skip. */
+bool api_call_read(struct api_call *call, struct span *ret_bytes);
+void api_call_skip(struct api_call *call, size_t bytes);
+void api_call_close(struct api_call *call); /* at any time; NULL is fine */
+
+const char *api_method_word(enum api_method method); /* "GET" */
+
+#endif

@@ -1,0 +1,206 @@
+/* An order to all jobs that match a filter. */
+#include <inttypes.h>
+#include <stdlib.h>
+
+#include "api/api_order.h"
+#include "api/api_handlers.h"
+#include "api/job_match.h"
+
+enum { BULK_MOST = 1000000, BULK_BATCH = 500 };
+
+/* {"verb": "cancel", "filter": "...", "count": 17, "dry_run": true,
+ *  "reason": "...", "kill": true}: without dry_run, `count` is how many the
+ * caller thinks they are; when there are more or less by now, nothing is done.
+ */
+struct bulk {
+    struct api_order order;
+    uint64_t *nums;
+    size_t count, cap;
+    size_t at; /* next to be ordered */
+    size_t in_batch;
+    uint64_t done, passed; /* ordered; not any more in a fit state */
+};
+
+static void bulk_clear(struct api_call *call) {
+    struct bulk *bulk = call->state;
+    free(bulk->nums);
+}
+
+/* Those the verb means at all: a filter that names no state must not make
+ * "retry" an error of each job that is still waiting. */
+static unsigned verb_states(enum verb verb) {
+    if (verb == VERB_RETRY)
+        return STATE_BIT(STATE_FAILED) | STATE_BIT(STATE_TERMINATED);
+    return STATES_LIVE;
+}
+
+static bool bulk_fits(const struct bulk *bulk, const struct job *job) {
+    if (bulk->order.verb == VERB_RETRY)
+        return job->kind != JOB_CHANGE;
+    if (bulk->order.verb == VERB_RELEASE)
+        return (job->holds & (HOLD_OPERATOR | HOLD_AMBIGUOUS)) != 0;
+    if (bulk->order.verb == VERB_HOLD)
+        return (job->holds & HOLD_OPERATOR) == 0;
+    return !job->cancel_asked || bulk->order.kill;
+}
+
+static bool bulk_gather(struct api_call *call, struct bulk *bulk,
+                        struct span filter, struct err *err) {
+    struct store *store = call->api->options.store;
+    struct job_match match;
+    struct store_list list = {.with_spec = true, .limit = API_PAGE};
+    size_t count = API_PAGE;
+
+    if (!job_match_parse(filter, &call->arena, &match, err))
+        return false;
+    list.states = match.states & verb_states(bulk->order.verb);
+    while (list.states != 0 && count == API_PAGE) {
+        CLEANUP(arena_clear) struct arena arena = ARENA_INIT;
+        struct job *jobs;
+        if (!store_jobs(store, &list, &arena, &jobs, &count, err))
+            return false;
+        for (size_t i = 0; i < count; i++) {
+            bool matches;
+            list.after_num = jobs[i].num;
+            if (!job_match_test(&match, store, &jobs[i], api_now(call), &arena,
+                                &matches, err))
+                return false;
+            if (!matches || !bulk_fits(bulk, &jobs[i]))
+                continue;
+            if (bulk->count == BULK_MOST)
+                return err_set(err, ERR_REFUSED,
+                               "more than %d jobs match; narrow the filter",
+                               BULK_MOST);
+            if (bulk->count == bulk->cap) {
+                bulk->cap = bulk->cap == 0 ? 256 : bulk->cap * 2;
+                bulk->nums =
+                    mem_grow(bulk->nums, bulk->cap, sizeof *bulk->nums);
+            }
+            bulk->nums[bulk->count++] = jobs[i].num;
+        }
+    }
+    return true;
+}
+
+static void bulk_answer(struct api_call *call, bool dry) {
+    struct bulk *bulk = call->state;
+    struct json json;
+
+    api_reply(call, 200, api_json);
+    json_open(&json, &call->out);
+    json_object(&json);
+    json_key(&json, "verb");
+    json_string(&json, order_words[bulk->order.verb]);
+    json_key(&json, "count");
+    json_i64(&json, (int64_t)bulk->count);
+    json_key(&json, "done");
+    json_i64(&json, dry ? 0 : (int64_t)bulk->done);
+    json_key(&json, "passed");
+    json_i64(&json, dry ? 0 : (int64_t)bulk->passed);
+    json_key(&json, "dry_run");
+    json_bool(&json, dry);
+    json_end(&json);
+    text_addc(&call->out, '\n');
+    api_end(call);
+}
+
+static void bulk_next(struct api_call *call);
+
+static void bulk_done(void *ctx, struct store_batch *batch, bool ok,
+                      const struct err *err) {
+    struct api_call *call = ctx;
+
+    if (!api_unhold(call))
+        return;
+    struct bulk *bulk = call->state;
+    if (!ok) {
+        api_fail(call, err);
+    } else {
+        unsigned operations = store_batch_count(batch);
+        uint64_t done = 0;
+        for (unsigned i = 0; i < operations; i++)
+            done += store_batch_result(batch, i) == STORE_DONE;
+        /* Retried arrays and double holds have more operations than jobs. */
+        bulk->done += done < bulk->in_batch ? done : bulk->in_batch;
+        bulk->passed += done < bulk->in_batch ? bulk->in_batch - done : 0;
+        api_trigger(call->api);
+        bulk_next(call);
+    }
+    api_poke(call);
+}
+
+static void bulk_next(struct api_call *call) {
+    struct bulk *bulk = call->state;
+    struct store *store = call->api->options.store;
+    struct store_batch *batch = store_batch_new(store);
+
+    store_batch_actor(batch, api_now(call), api_actor(call));
+    bulk->in_batch = 0;
+    for (; bulk->at < bulk->count && bulk->in_batch < BULK_BATCH; bulk->at++) {
+        struct err err = {0};
+        if (store_job(store, bulk->nums[bulk->at], store_batch_arena(batch),
+                      &bulk->order.job, &err) &&
+            order_add(call, batch, &bulk->order, &err))
+            bulk->in_batch++;
+        else
+            bulk->passed++;
+    }
+    if (bulk->in_batch == 0) {
+        store_batch_free(batch);
+        bulk_answer(call, false);
+        return;
+    }
+    api_hold(call);
+    store_submit(batch, bulk_done, call);
+}
+
+void api_bulk(struct api_call *call) {
+    static const char *const keys[] = {"verb",   "filter", "count", "dry_run",
+                                       "reason", "kill",   NULL};
+    struct bulk *bulk = arena_alloc(&call->arena, sizeof *bulk);
+    struct json_value body, value;
+    struct span verb, filter;
+    bool dry;
+    struct err err = {0};
+
+    call->state = bulk;
+    call->clear = bulk_clear;
+    if (!api_body_object(call, keys, &body) ||
+        !api_body_string(call, body, "verb", &verb) ||
+        !api_body_string(call, body, "filter", &filter) ||
+        !api_body_string(call, body, "reason", &bulk->order.because) ||
+        !api_body_flag(call, body, "dry_run", &dry) ||
+        !api_body_flag(call, body, "kill", &bulk->order.kill))
+        return;
+    unsigned i = 0;
+    while (i < VERBS && !span_is(verb, order_words[i]))
+        i++;
+    bulk->order.verb = (enum verb)i;
+    int64_t expected = -1;
+    if (i == VERBS)
+        err_set(&err, ERR_DATA,
+                "'verb' is cancel, retry, hold or release, not '%.*s'",
+                (int)verb.len, verb.p);
+    else if (span_trim(filter).len == 0)
+        err_set(&err, ERR_DATA,
+                "'filter' is missing; an empty one would mean "
+                "every job");
+    else if (json_member(body, "count", &value) &&
+             (!json_get_i64(value, &expected) || expected < 0))
+        err_set(&err, ERR_DATA, "'count' is not a number");
+    else if (!dry && expected < 0)
+        err_set(&err, ERR_DATA,
+                "'count' is missing: how many jobs you expect "
+                "it to be; ask with dry_run first");
+    else if (bulk_gather(call, bulk, filter, &err) && !dry &&
+             (uint64_t)expected != bulk->count)
+        err_set(&err, ERR_REFUSED,
+                "%zu jobs match by now, not %" PRId64 "; nothing was done",
+                bulk->count, expected);
+    if (err.kind != ERR_NONE)
+        api_fail(call, &err);
+    else if (dry)
+        bulk_answer(call, true);
+    else
+        bulk_next(call);
+}

@@ -1,0 +1,157 @@
+/* One question under way, as its handler sees it. Inside the API only.
+ *
+ * A handler is called once the body is complete. It answers at once, or sets
+ * `work`: that is called whenever the transport wants more than there is, and
+ * after what the call watches has changed. Work adds to `out`, or ends the
+ * reply, or does neither: then there is nothing yet. */
+#ifndef POINTSMAN_API_API_CALL_H
+#define POINTSMAN_API_API_CALL_H
+
+#include "lib/json.h"
+#include "lib/list.h"
+#include "api/api.h"
+#include "api/log_index.h"
+
+enum {
+    API_PARAMS = 2,
+    API_WATCH_BUCKETS = 256,
+    API_OUT_BYTES = 64 << 10,   /* a stream's work stops adding here */
+    API_BODY_BYTES = 1 << 20,   /* of orders */
+    API_LINES_BYTES = 16 << 20, /* of a batch */
+    API_PAGE = 250,             /* rows read at one time */
+    API_PAGES = 8,              /* pages until others have a turn */
+    API_FOLLOW_MS = 100,        /* how often a growing file is looked at */
+    API_BEAT_MS = 15000         /* sign of life of a stream */
+};
+
+struct api {
+    struct api_options options;
+    struct list calls;
+    struct list watchers[API_WATCH_BUCKETS]; /* by num; num 0: every event */
+    struct mono due;                         /* when some call wants a turn */
+    uint64_t made;                           /* ids */
+    struct log_indexes log_indexes;
+    uint64_t answered[6]; /* by status / 100 */
+    struct wall started;
+};
+
+struct api_pair {
+    struct span key, value;
+};
+
+struct api_call {
+    struct api *api;
+    struct list link;     /* of api->calls */
+    struct list watching; /* of one of api->watchers */
+    uint64_t watched;     /* num, 0: all */
+    const struct api_route *route;
+    struct arena arena;
+    struct api_request request; /* its spans live in the arena */
+    struct span actor;          /* see api_actor; empty: not asked for yet */
+    struct span params[API_PARAMS];
+    struct api_pair *query;
+    size_t query_count;
+    struct text body;
+
+    int status; /* 0: not decided */
+    const char *content_type;
+    struct text out;
+    size_t out_at; /* read up to here */
+    bool ended;    /* nothing will be added to out */
+    bool is_long;
+    void (*work)(struct api_call *call);
+    bool (*take)(struct api_call *call, struct span bytes, struct err *err);
+    void (*clear)(struct api_call *call); /* frees `state` */
+    void *state;
+
+    struct mono due;  /* when work shall have a turn; MONO_NEVER: not by time */
+    struct mono beat; /* when a stream shall give a sign of life */
+    struct mono deadline; /* of `wait` */
+
+    unsigned pending; /* completions of the store that know this call */
+    bool closed;      /* the transport is gone */
+    bool inside;      /* a function of the transport is at work */
+    bool waits;       /* the transport has nothing to read and was told so */
+    void (*ready)(void *ctx);
+    void *ctx;
+};
+
+/* ---- what handlers answer with --------------------------------------------
+ */
+
+extern const char api_json[], api_lines[], api_text[], api_sse[], api_bytes[];
+
+/* Status and type; bytes go to call->out. */
+void api_reply(struct api_call *call, int status, const char *content_type);
+void api_end(struct api_call *call); /* all is in `out` */
+/* RFC 9457, ends the call. What was added to out before is dropped unless the
+ * status has been told already: then the stream is cut. */
+void api_fail(struct api_call *call, const struct err *err);
+void api_fail_status(struct api_call *call, int status, const struct err *err);
+
+/* ---- what they ask --------------------------------------------------------
+ */
+
+struct wall api_now(const struct api_call *call);
+struct span api_actor(struct api_call *call); /* "uid:1000" */
+/* "": given without a value; p NULL: not given. */
+struct span api_query(const struct api_call *call, const char *key);
+/* Fails the call when it is not a number in bounds. Not given: untouched. */
+bool api_query_u64(struct api_call *call, const char *key, uint64_t most,
+                   uint64_t *ret_value);
+bool api_query_flag(const struct api_call *call, const char *key);
+/* The keys this route knows, NULL behind the last: another one fails the call
+ * (a misspelt filter must not mean "everything"). */
+bool api_query_check(struct api_call *call, const char *const *keys);
+/* The job of params[0] (an id, a beginning of one, @last); fails the call. */
+bool api_job(struct api_call *call, struct job *ret_job);
+
+/* Bodies of orders; each fails the call. An object with no other keys than
+ * these (NULL behind the last); an empty body is an empty object. */
+bool api_body_object(struct api_call *call, const char *const *keys,
+                     struct json_value *ret_object);
+bool api_body_string(struct api_call *call, struct json_value object,
+                     const char *key, struct span *ret_value);
+bool api_body_flag(struct api_call *call, struct json_value object,
+                   const char *key, bool *ret_value);
+
+/* ---- waiting --------------------------------------------------------------
+ */
+
+/* Events of this job (0: all) bring the call to work. */
+void api_watch(struct api_call *call, uint64_t num);
+void api_unwatch(struct api_call *call);
+/* Work shall have a turn after so long, whatever happens; 0: as soon as others
+ * had theirs. Once. */
+void api_turn_in(struct api_call *call, int64_t ms);
+/* Something came: tells the transport if it waits. */
+void api_poke(struct api_call *call);
+/* A store completion that keeps the call alive: hold before store_submit; in
+ * the completion first of all: false = the call is gone, forget it. */
+void api_hold(struct api_call *call);
+bool api_unhold(struct api_call *call);
+/* After a write: roles shall have a look. */
+void api_trigger(struct api *api);
+
+/* ---- reading much ---------------------------------------------------------
+ */
+
+/* For `work`: takes steps until there is enough to send, the call has ended or
+ * others shall have a turn. A step reads about API_PAGE rows; false: the call
+ * fails. */
+void api_steps(struct api_call *call,
+               bool (*step)(struct api_call *call, struct err *err));
+
+/* A walk over all jobs of a list; the first member of the state of the call
+ * that does it. */
+struct api_walk {
+    struct store_list list; /* its limit and place are the walk's */
+    /* False: the call fails. One that ends the call ends the walk. */
+    bool (*visit)(struct api_call *call, const struct job *job,
+                  struct arena *arena, struct err *err);
+    void (*last)(struct api_call *call); /* all were seen; may be NULL */
+};
+/* Makes it what the call does; `walk` is its state. */
+void api_walk(struct api_call *call, struct api_walk *walk);
+
+#endif

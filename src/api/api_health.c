@@ -1,0 +1,183 @@
+/* Is it well? For people, load balancers and Prometheus; and the interface
+ * itself as a document. */
+#include "api/api_call.h"
+#include "api/api_handlers.h"
+
+#include <inttypes.h>
+
+void api_healthz(struct api_call *call) {
+    api_reply(call, 200, api_text);
+    text_adds(&call->out, "ok\n");
+    api_end(call);
+}
+
+void api_readyz(struct api_call *call) {
+    const struct api_roles *roles = call->api->options.roles;
+    struct err err = {0};
+    struct store_tally tally;
+
+    if (!store_count(call->api->options.store, &tally, &err) ||
+        (roles != NULL && roles->ready != NULL &&
+         !roles->ready(roles->ctx, &err))) {
+        api_fail_status(call, 503, &err);
+        return;
+    }
+    api_reply(call, 200, api_text);
+    text_adds(&call->out, "ready\n");
+    api_end(call);
+}
+
+/* ---- metrics ------------------------------------------------------------- */
+
+static void metric_head(struct text *out, const char *name, const char *type,
+                        const char *help) {
+    text_addf(out, "# HELP %s %s\n# TYPE %s %s\n", name, help, name, type);
+}
+
+/* How long the oldest waiting job waits: better told than a queue's length. */
+static bool oldest_wait(struct api_call *call, int64_t *ret_ms,
+                        struct err *err) {
+    struct store_list list = {.states = STATES_WAITING, .limit = 1};
+    struct job *jobs;
+    size_t count;
+
+    *ret_ms = 0;
+    if (!store_jobs(call->api->options.store, &list, &call->arena, &jobs,
+                    &count, err))
+        return false;
+    if (count > 0)
+        *ret_ms = wall_ms_since(api_now(call), jobs[0].admitted);
+    return true;
+}
+
+void api_metrics(struct api_call *call) {
+    struct api *api = call->api;
+    struct text *out = &call->out;
+    struct store_tally tally;
+    struct err err = {0};
+    int64_t oldest_ms;
+
+    if (!store_count(api->options.store, &tally, &err) ||
+        !oldest_wait(call, &oldest_ms, &err)) {
+        api_fail(call, &err);
+        return;
+    }
+    metric_head(out, "pointsman_jobs", "gauge", "Jobs by state.");
+    for (unsigned state = 0; state < JOB_STATES; state++)
+        text_addf(out, "pointsman_jobs{state=\"%s\"} %" PRIu64 "\n",
+                  job_state_word((enum job_state)state), tally.count[state]);
+    metric_head(out, "pointsman_jobs_held", "gauge", "Jobs that are held.");
+    text_addf(out, "pointsman_jobs_held %" PRIu64 "\n", tally.held);
+    metric_head(out, "pointsman_oldest_wait_seconds", "gauge",
+                "Age of the oldest job that waits.");
+    text_addf(out, "pointsman_oldest_wait_seconds %.3f\n",
+              (double)oldest_ms / 1000.0);
+    metric_head(out, "pointsman_events_total", "counter",
+                "Sequence number of the last event.");
+    text_addf(out, "pointsman_events_total %" PRIu64 "\n",
+              store_seq(api->options.store));
+    metric_head(out, "pointsman_requests_total", "counter",
+                "Answers by class of their status.");
+    for (unsigned class = 2; class < COUNT(api->answered); class ++)
+        text_addf(out,
+                  "pointsman_requests_total{status=\"%uxx\"} %" PRIu64 "\n",
+                  class, api->answered[class]);
+    metric_head(out, "pointsman_start_time_seconds", "gauge",
+                "When this process began.");
+    text_addf(out, "pointsman_start_time_seconds %" PRId64 "\n",
+              wall_s(api->started));
+    if (api->options.roles != NULL && api->options.roles->metrics != NULL)
+        api->options.roles->metrics(api->options.roles->ctx, out);
+    api_reply(call, 200, "text/plain; version=0.0.4; charset=utf-8");
+    api_end(call);
+}
+
+/* ---- openapi.json -------------------------------------------------------- */
+
+/* {id} of a path as its parameter. */
+static void parameters_json(struct json *json, const char *path) {
+    struct span rest = span_of(path), part;
+
+    json_key(json, "parameters");
+    json_array(json);
+    while (span_cut(&rest, '/', &part)) {
+        if (!span_starts(part, "{"))
+            continue;
+        json_object(json);
+        json_key(json, "name");
+        json_span(json, span_make(part.p + 1, part.len - 2));
+        json_key(json, "in");
+        json_string(json, "path");
+        json_key(json, "required");
+        json_bool(json, true);
+        json_key(json, "schema");
+        json_raw(json, SPAN("{\"type\":\"string\"}"));
+        json_end(json);
+    }
+    json_end(json);
+}
+
+static void operation_json(struct json *json, const struct api_route *route) {
+    static const char *const keys[API_METHODS] = {"get", "post", "put"};
+    static const char *const permissions[] = {"anybody", "read", "write"};
+
+    json_key(json, keys[route->method]);
+    json_object(json);
+    json_key(json, "summary");
+    json_string(json, route->summary);
+    json_key(json, "x-permission");
+    json_string(json, permissions[route->permission]);
+    parameters_json(json, route->path);
+    json_key(json, "responses");
+    json_raw(json, SPAN("{\"200\":{\"description\":\"as asked\"},\"default\":{"
+                        "\"description\":\"an error (RFC 9457)\",\"content\":{"
+                        "\"application/problem+json\":{\"schema\":{\"$ref\":"
+                        "\"#/components/schemas/problem\"}}}}}"));
+    json_end(json);
+}
+
+void api_openapi(struct api_call *call) {
+    const struct api_tables *tables = call->api->options.tables;
+    const struct api_route *routes = tables->routes;
+    struct json json;
+
+    json_open(&json, &call->out);
+    json_object(&json);
+    json_key(&json, "openapi");
+    json_string(&json, "3.1.0");
+    json_key(&json, "info");
+    json_object(&json);
+    json_key(&json, "title");
+    json_string(&json, "Pointsman");
+    json_key(&json, "version");
+    json_string(&json, POINTSMAN_VERSION);
+    json_end(&json);
+    json_key(&json, "paths");
+    json_object(&json);
+    for (size_t i = 0; i < tables->route_count; i++) {
+        const char *path = routes[i].path;
+        bool seen = false;
+        for (size_t k = 0; k < i && !seen; k++)
+            seen = strcmp(routes[k].path, path) == 0;
+        if (seen)
+            continue;
+        json_key(&json, path);
+        json_object(&json);
+        for (size_t k = i; k < tables->route_count; k++)
+            if (strcmp(routes[k].path, path) == 0)
+                operation_json(&json, &routes[k]);
+        json_end(&json);
+    }
+    json_end(&json);
+    json_key(&json, "components");
+    json_raw(&json,
+             SPAN("{\"schemas\":{\"problem\":{\"type\":\"object\","
+                  "\"properties\":{\"type\":{\"type\":\"string\"},\"title\":{"
+                  "\"type\":\"string\"},\"status\":{\"type\":\"integer\"},"
+                  "\"detail\":{\"type\":\"string\"},\"kind\":{\"type\":"
+                  "\"string\"}}}}}"));
+    json_end(&json);
+    text_addc(&call->out, '\n');
+    api_reply(call, 200, api_json);
+    api_end(call);
+}

@@ -1,0 +1,557 @@
+/* Output of an attempt: whole, its tail, a range of bytes or of lines, and as
+ * it grows. Nothing is ever read whole into memory. */
+#include "api/api_call.h"
+#include "api/api_handlers.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "lib/map.h"
+#include "os/fd.h"
+#include "os/output.h"
+#include "scheduler/limbo.h"
+#include "api/log_filter.h"
+#include "api/log_origin.h"
+#include "scheduler/runner.h"
+#include "wire/line_index.h"
+
+enum {
+    LOG_BLOCK_BYTES = 64 << 10,
+    LOG_BLOCKS = 16,
+    LOG_STAMPS_MS = 10000 /* they are waited for */
+};
+
+/* One output to be shown. */
+struct log_entry {
+    struct span node;
+    uint64_t task; /* place in the array */
+    unsigned attempt;
+};
+
+struct log {
+    uint64_t num;
+    struct span node; /* asked for; empty: all tasks */
+    unsigned attempt; /* asked for; 0: the last one of each task */
+    bool follows;
+    struct log_entry *queue; /* to be shown, one after the other */
+    size_t count, cap, next;
+    struct map listed; /* keys of all that are or were in the queue */
+    bool begun;        /* the queue was filled once */
+
+    struct log_entry now;    /* attempt 0: none is being shown */
+    bool grows;              /* it is being written */
+    struct output_view view; /* as it is so far; or nothing (yet) */
+    uint64_t at;             /* next byte to be sent */
+    uint64_t end;            /* not beyond this one */
+    uint64_t offset;         /* asked for */
+    uint64_t tail;           /* lines; UINT64_MAX: not asked for */
+    bool placed;             /* the beginning was found */
+    bool by_lines;
+    uint64_t skip_lines, lines_left;
+    struct log_filter filter;
+
+    struct text progress; /* told last; by frames only */
+    bool wants_origin;    /* of each byte: stream and time */
+    struct log_origin origin;
+    struct log_tail origin_tail;
+    uint64_t late_at, late_bytes; /* bytes without stamps were met there, with
+                                     so many bytes of stamps */
+    struct wall late_since;
+};
+
+static void log_clear(struct api_call *call) {
+    struct log *log = call->state;
+
+    output_view_close(&log->view);
+    log_origin_close(&log->origin);
+    text_clear(&log->progress);
+    free(log->queue);
+    log_filter_clear(&log->filter);
+    map_clear(&log->listed);
+}
+
+/* ---- which outputs ------------------------------------------------------- */
+
+static bool log_lists(struct log *log, const struct store_attempt *attempt,
+                      struct arena *arena, bool add) {
+    struct span key = span_of(
+        arena_printf(arena, "%u %.*s", attempt->attempt, (int)attempt->node.len,
+                     attempt->node.p == NULL ? "" : attempt->node.p));
+
+    if (map_get(&log->listed, key) != NULL)
+        return true;
+    if (add)
+        (void)map_put(&log->listed, key, log);
+    return false;
+}
+
+static bool log_wants(const struct log *log,
+                      const struct store_attempt *attempt) {
+    return (log->node.len == 0 || span_equal(attempt->node, log->node)) &&
+           (log->attempt == 0 || attempt->attempt == log->attempt);
+}
+
+static void log_add(struct api_call *call, struct log *log,
+                    const struct store_attempt *attempt,
+                    const struct map *tasks) {
+    const struct store_task *task = map_get(tasks, attempt->node);
+
+    if (log->count == log->cap) {
+        log->cap = log->cap == 0 ? 16 : log->cap * 2;
+        log->queue = mem_grow(log->queue, log->cap, sizeof *log->queue);
+    }
+    log->queue[log->count++] = (struct log_entry){
+        .node = arena_span(&call->arena, attempt->node),
+        .task = task == NULL ? 0 : task->at,
+        .attempt = attempt->attempt,
+    };
+}
+
+/* At first the last attempt of each task, later those that came since. */
+static bool log_fill(struct api_call *call, struct log *log, struct err *err) {
+    CLEANUP(arena_clear) struct arena arena = ARENA_INIT;
+    CLEANUP(map_clear) struct map last = MAP_INIT;
+    CLEANUP(map_clear) struct map places = MAP_INIT;
+    struct store *store = call->api->options.store;
+    struct store_attempt *attempts;
+    struct store_task *tasks;
+    size_t count, task_count;
+
+    if (!store_attempts(store, log->num, &arena, &attempts, &count, err) ||
+        !store_tasks(store, log->num, &arena, &tasks, &task_count, err))
+        return false;
+    for (size_t i = 0; i < task_count; i++)
+        (void)map_put(&places, tasks[i].node, &tasks[i]);
+    for (size_t i = 0; i < count; i++) {
+        const struct store_attempt *before = map_get(&last, attempts[i].node);
+        if (before == NULL || before->attempt < attempts[i].attempt)
+            (void)map_put(&last, attempts[i].node, &attempts[i]);
+    }
+    for (size_t i = 0; i < count; i++) {
+        bool old = !log->begun && log->attempt == 0 &&
+                   map_get(&last, attempts[i].node) != &attempts[i];
+        if (log_wants(log, &attempts[i]) &&
+            !log_lists(log, &attempts[i], &arena, true) && !old)
+            log_add(call, log, &attempts[i], &places);
+    }
+    log->begun = true;
+    return true;
+}
+
+/* Opens what is there of the present one. A running attempt that has written
+ * little so far has no file yet. */
+static bool log_open(struct api_call *call, struct log *log, struct err *err) {
+    CLEANUP(arena_clear) struct arena arena = ARENA_INIT;
+    struct store_attempt *attempts;
+    struct span where = {0};
+    char place[OUTPUT_PLACE_BYTES];
+    size_t count;
+
+    output_view_close(&log->view);
+    log->grows = false;
+    if (!store_attempts(call->api->options.store, log->num, &arena, &attempts,
+                        &count, err))
+        return false;
+    for (size_t i = 0; i < count; i++)
+        if (attempts[i].attempt == log->now.attempt &&
+            span_equal(attempts[i].node, log->now.node)) {
+            log->grows = attempts[i].status == TASK_RUNNING;
+            where = attempts[i].output;
+        }
+    if (where.len == 0 && log->grows) {
+        snprintf(place, sizeof(place),
+                 "f%" PRIu64 "/%" PRIu64 ".%" PRIu64 ".%u", log->num / 1000,
+                 log->num, log->now.task, log->now.attempt);
+        where = span_of(place);
+    }
+    if (where.len == 0)
+        return true;
+    if (output_view_open(call->api->options.output, where, &log->view, err)) {
+        if (log->wants_origin)
+            log_origin_open(&log->origin, call->api->options.output, where);
+        return true;
+    }
+    if (!log->grows || err->kind != ERR_NO_JOB)
+        return false;
+    err_clear(err);
+    return true;
+}
+
+/* ---- where to begin ------------------------------------------------------ */
+
+static ssize_t log_read(const struct log *log, char *block, uint64_t at,
+                        size_t bytes) {
+    ssize_t got = output_view_read(&log->view, at, block, bytes);
+    return got < 0 && errno == EINTR ? 0 : got;
+}
+
+/* All of it, though what is packed comes in frames. */
+static bool log_read_all(const struct log *log, char *block, uint64_t at,
+                         size_t bytes) {
+    while (bytes > 0) {
+        ssize_t got = log_read(log, block, at, bytes);
+        if (got <= 0)
+            return false;
+        block += got;
+        at += (uint64_t)got;
+        bytes -= (size_t)got;
+    }
+    return true;
+}
+
+/* Backwards, block by block: what is asked for most stands at the end. */
+static void place_tail(struct log *log) {
+    static char block[LOG_BLOCK_BYTES];
+    uint64_t end = log->view.bytes, left = log->tail;
+    bool last = true;
+
+    log->at = 0;
+    while (end > 0 && left > 0) {
+        size_t bytes = end < sizeof(block) ? (size_t)end : sizeof(block);
+        if (!log_read_all(log, block, end - bytes, bytes))
+            return;
+        for (size_t i = bytes; i-- > 0;) {
+            if (block[i] != '\n' || (last && i == bytes - 1)) {
+                last = false;
+                continue;
+            }
+            last = false;
+            if (--left == 0) {
+                log->at = end - bytes + i + 1;
+                return;
+            }
+        }
+        end -= bytes;
+    }
+    if (log->tail == 0)
+        log->at = log->view.bytes;
+}
+
+/* ---- sending ------------------------------------------------------------- */
+
+/* Of the bytes read those that are wanted, by line numbers. */
+static struct span pick_lines(struct log *log, struct span bytes) {
+    if (log->skip_lines > 0) {
+        size_t skip = lines_skip(bytes, log->skip_lines);
+        uint64_t passed = 0;
+        for (size_t i = 0; i < skip; i++)
+            passed += bytes.p[i] == '\n';
+        log->skip_lines -= passed;
+        bytes = span_make(bytes.p + skip, bytes.len - skip);
+        if (log->skip_lines > 0)
+            return span_make(bytes.p, 0);
+    }
+    if (log->lines_left != UINT64_MAX) {
+        size_t keep = lines_skip(bytes, log->lines_left);
+        for (size_t i = 0; i < keep; i++)
+            log->lines_left -= bytes.p[i] == '\n';
+        bytes.len = keep;
+    }
+    return bytes;
+}
+
+/* Bytes of a growing output whose stamps are not there are waited for: the
+ * guard writes them a moment later, or, where the disk refused them, never. */
+static bool log_waits(struct api_call *call, struct log *log) {
+    struct wall now = api_now(call);
+
+    if (!log->grows || log->origin.fd < 0)
+        return false;
+    if (log->late_at != log->at || log->late_bytes != log->origin.bytes) {
+        log->late_at = log->at;
+        log->late_bytes = log->origin.bytes;
+        log->late_since = now;
+    }
+    int64_t ms = wall_ms_since(now, log->late_since);
+    return ms >= 0 && ms < LOG_STAMPS_MS;
+}
+
+/* The run that comes next, not beyond what may be sent. False: not now. */
+static bool log_run(struct api_call *call, struct log *log,
+                    struct stamp *ret_run) {
+    uint64_t end = log->end < log->view.bytes ? log->end : log->view.bytes;
+
+    *ret_run = (struct stamp){.bytes = end > log->at ? end - log->at : 0,
+                              .stream = STAMP_UNKNOWN};
+    if (!log->wants_origin || ret_run->bytes == 0)
+        return true;
+    switch (log_origin_find(&log->origin, log->at, ret_run)) {
+    case LOG_ORIGIN_MORE:
+        api_turn_in(call, 0);
+        return false;
+    case LOG_ORIGIN_NONE:
+        *ret_run =
+            (struct stamp){.bytes = end - log->at, .stream = STAMP_UNKNOWN};
+        return !log_waits(call, log);
+    case LOG_ORIGIN_FOUND:
+        break;
+    }
+    if (ret_run->bytes > end - log->at)
+        ret_run->bytes = end - log->at;
+    return true;
+}
+
+static void send_some(struct api_call *call, struct log *log) {
+    static char block[LOG_BLOCK_BYTES];
+    uint64_t stop = log->at + LOG_BLOCKS * LOG_BLOCK_BYTES;
+
+    while (log->at < stop && call->out.len < API_OUT_BYTES) {
+        struct stamp run;
+        if (!log_run(call, log, &run))
+            return;
+        if (log->filter.one_stream && !log->by_lines &&
+            log_origin_shown(run.stream) != log->filter.stream) {
+            log->at += run.bytes;
+            if (run.bytes > 0)
+                continue;
+        }
+        uint64_t most = run.bytes;
+        size_t bytes = most < sizeof(block) ? (size_t)most : sizeof(block);
+        ssize_t got = bytes == 0 || log->lines_left == 0
+                          ? 0
+                          : log_read(log, block, log->at, bytes);
+        if (got < 0) /* damaged, or the disk is: what was sent is all */
+            log->view.bytes = log->end = log->at;
+        if (got <= 0)
+            return;
+        log->at += (uint64_t)got;
+        struct span piece = span_make(block, (size_t)got);
+        if (log->by_lines)
+            piece = pick_lines(log, piece);
+        log_filter_add(&log->filter, &run, piece, &call->out);
+    }
+    if (call->out.len == 0)
+        api_turn_in(call, 0);
+}
+
+/* While a rollback may still put it back, events of that one count. */
+static bool job_ended(struct api_call *call, struct log *log) {
+    CLEANUP(arena_clear) struct arena arena = ARENA_INIT;
+    struct store *store = call->api->options.store;
+    struct job job, rollback;
+    bool ended;
+
+    if (!store_job(store, log->num, &arena, &job, NULL) ||
+        !limbo_look(store, &job, &arena, &ended, &rollback, NULL))
+        return true;
+    uint64_t num = rollback.num != 0 ? rollback.num : log->num;
+    if (log->follows && call->watched != num)
+        api_watch(call, num);
+    return ended;
+}
+
+/* Takes the next one of the queue. False: there is none. */
+static bool log_next(struct log *log) {
+    if (log->next == log->count)
+        return false;
+    log->now = log->queue[log->next++];
+    log->at = log->offset;
+    log->placed = false;
+    log->filter.skip = 0;
+    log->late_at = UINT64_MAX;
+    log->origin_tail =
+        (struct log_tail){.stream = log->filter.stream, .lines = log->tail};
+    return true;
+}
+
+/* Where in the output to begin. False: it takes another turn to find out. */
+static bool log_place(struct api_call *call, struct log *log) {
+    struct log_name name = {log->num, log->now.task, log->now.attempt};
+    struct line_place place;
+
+    if (log->tail != UINT64_MAX && log->filter.one_stream) {
+        if (!log_tail_find(&log->origin_tail, &log->origin, &log->view,
+                           &log->at, &log->filter.skip))
+            return false;
+    } else if (log->tail != UINT64_MAX) {
+        place_tail(log);
+    } else if (log->skip_lines > 0 && log->offset == 0 && !log->grows) {
+        if (!log_index_find(&call->api->log_indexes, name, &log->view,
+                            log->skip_lines, &place))
+            return false;
+        log->at = place.offset;
+        log->skip_lines -= place.line;
+    }
+    log->placed = true;
+    return true;
+}
+
+/* Sends of the present output. False: it was all sent, or fails. */
+static bool log_send(struct api_call *call, struct log *log, struct err *err) {
+    if ((log->view.fd < 0 || log->grows) && !log_open(call, log, err))
+        return false;
+    if (log->view.fd >= 0) {
+        if (!log->placed && !log_place(call, log)) {
+            api_turn_in(call, 0);
+            return true;
+        }
+        send_some(call, log);
+    }
+    bool wanted = log->at < log->end && log->lines_left > 0;
+    bool more = log->view.fd >= 0 && log->at < log->view.bytes;
+    return call->out.len > 0 ||
+           (wanted && (more || (log->grows && log->follows)));
+}
+
+/* Where this process runs it: what it says of its progress, when that is new.
+ */
+static void tell_progress(struct api_call *call, struct log *log) {
+    const struct api_roles *roles = call->api->options.roles;
+    struct run_usage usage = {0};
+
+    if (log->filter.form != LOG_FRAMES || !log->follows || roles == NULL ||
+        roles->usage == NULL)
+        return;
+    roles->usage(roles->ctx, log->num, &usage);
+    if (usage.running == 0 || usage.progress.len == 0 ||
+        span_equal(usage.progress, text_span(&log->progress)))
+        return;
+    text_reset(&log->progress);
+    text_addspan(&log->progress, usage.progress);
+    log_frame_progress(&call->out, usage.progress);
+}
+
+static void log_work(struct api_call *call) {
+    struct log *log = call->state;
+    struct err err = {0};
+
+    tell_progress(call, log);
+    for (;;) {
+        bool over = job_ended(call, log);
+        if (log->now.attempt != 0 && log_send(call, log, &err)) {
+            if (call->out.len == 0 && log->grows)
+                api_turn_in(call, API_FOLLOW_MS);
+            return;
+        }
+        output_view_close(&log->view);
+        log->now = (struct log_entry){0};
+        log_filter_end(&log->filter, &call->out);
+        if (err.kind == ERR_NONE && log->next == log->count)
+            (void)log_fill(call, log, &err);
+        if (err.kind != ERR_NONE) {
+            api_fail(call, &err);
+            return;
+        }
+        if (log_next(log))
+            continue;
+        if (over || !log->follows)
+            api_end(call);
+        return; /* an event of the job brings us back */
+    }
+}
+
+/* ---- what was asked ------------------------------------------------------ */
+
+/* "5-17", "5-", "5": lines from 1. */
+static bool lines_asked(struct log *log, struct span text) {
+    struct span from_text;
+    uint64_t from, to = UINT64_MAX;
+
+    if (!span_cut(&text, '-', &from_text) || !span_u64(from_text, &from) ||
+        from == 0)
+        return false;
+    if (text.p == NULL)
+        to = from;
+    else if (text.len > 0 && (!span_u64(text, &to) || to < from))
+        return false;
+    log->by_lines = true;
+    log->skip_lines = from - 1;
+    log->lines_left = to == UINT64_MAX ? UINT64_MAX : to - from + 1;
+    return true;
+}
+
+/* False: the call has failed. */
+static bool form_asked(struct api_call *call, struct log *log) {
+    struct log_filter *filter = &log->filter;
+    struct span stream = api_query(call, "stream");
+    bool times = api_query_flag(call, "times");
+    bool frames = api_query_flag(call, "frames");
+    struct err err = {0};
+
+    filter->form = frames ? LOG_FRAMES : times ? LOG_TIMES : LOG_BYTES;
+    filter->one_stream = stream.p != NULL;
+    log->wants_origin = times || frames || filter->one_stream;
+    if (frames && times)
+        err_set(&err, ERR_USAGE, "'times' and 'frames' exclude each other");
+    else if (filter->one_stream && !log_stream_parse(stream, &filter->stream))
+        err_set(&err, ERR_USAGE, "'stream' = '%.*s' is neither out nor err",
+                (int)stream.len, stream.p);
+    else if (log_filter_search(filter, api_query(call, "grep"),
+                               api_query_flag(call, "fold"), &err))
+        return true;
+    api_fail(call, &err);
+    return false;
+}
+
+/* Is there anything to show? Else the call fails: a job that has not run is
+ * waited for only by those who follow. */
+static bool log_begin(struct api_call *call, struct log *log,
+                      const struct job *job) {
+    struct err err = {0};
+
+    if (call->api->options.output == NULL)
+        err_set(&err, ERR_UNAVAILABLE, "outputs cannot be read here");
+    else if (log_fill(call, log, &err) && log->count == 0 &&
+             (log->attempt != 0 || log->node.len > 0))
+        err_set(&err, ERR_NO_JOB, "job '%.*s' has no such attempt",
+                (int)job->id.len, job->id.p);
+    else if (err.kind == ERR_NONE && log->count == 0 && !log->follows)
+        err_set(&err, ERR_NO_JOB,
+                "job '%.*s' has not run yet: %s; try pointsman why %.*s",
+                (int)job->id.len, job->id.p, job_state_word(job->state),
+                (int)job->id.len, job->id.p);
+    if (err.kind == ERR_NONE)
+        return true;
+    api_fail(call, &err);
+    return false;
+}
+
+/* ?attempt= &node= &offset= &bytes= &tail= (lines) &lines=5-17 &follow=1
+ * &grep= (an expression; lib/pattern.h) &fold=1 (upper case is lower case)
+ * &stream=out|err &times=1 &frames=1 (api/log_filter.h) */
+void api_logs(struct api_call *call) {
+    static const char *const keys[] = {
+        "attempt", "node", "offset", "bytes", "tail",   "lines", "follow",
+        "grep",    "fold", "stream", "times", "frames", NULL};
+    struct log *log = arena_alloc(&call->arena, sizeof *log);
+    struct span lines = api_query(call, "lines");
+    uint64_t attempt = 0, bytes = UINT64_MAX;
+    struct job job;
+    struct err err = {0};
+
+    *log = (struct log){.view = OUTPUT_VIEW_INIT,
+                        .origin = LOG_ORIGIN_INIT,
+                        .tail = UINT64_MAX,
+                        .lines_left = UINT64_MAX};
+    call->state = log;
+    call->clear = log_clear;
+    if (!api_query_check(call, keys) ||
+        !api_query_u64(call, "attempt", UINT32_MAX, &attempt) ||
+        !api_query_u64(call, "offset", INT64_MAX, &log->offset) ||
+        !api_query_u64(call, "bytes", INT64_MAX, &bytes) ||
+        !api_query_u64(call, "tail", INT64_MAX, &log->tail) ||
+        !api_job(call, &job))
+        return;
+    log->num = job.num;
+    log->node = api_query(call, "node");
+    log->attempt = (unsigned)attempt;
+    log->end =
+        bytes > UINT64_MAX - log->offset ? UINT64_MAX : log->offset + bytes;
+    log->follows = api_query_flag(call, "follow");
+    if (lines.p != NULL && !lines_asked(log, lines)) {
+        err_set(&err, ERR_USAGE, "'%.*s' is not FROM, FROM- or FROM-TO",
+                (int)lines.len, lines.p);
+        api_fail(call, &err);
+        return;
+    }
+    if (!form_asked(call, log) || !log_begin(call, log, &job))
+        return;
+    call->work = log_work;
+    call->is_long = log->follows;
+    if (log->follows)
+        api_watch(call, log->num);
+    api_reply(call, 200, api_bytes);
+}

@@ -1,0 +1,218 @@
+/* Who needs whom: one step away, with all kinds of relation, or dependencies at
+ * any depth as a tree. Both are told piece by piece, others have their turn in
+ * between. */
+#include "api/api_call.h"
+#include "api/api_handlers.h"
+
+#include <stdlib.h>
+
+#include "core/walk.h"
+#include "api/job_json.h"
+#include "api/neighbours.h"
+
+/* ---- one step ------------------------------------------------------------ */
+
+static void around_clear(struct api_call *call) {
+    neighbours_close(call->state);
+}
+
+static bool relation_json(struct api_call *call, struct span id,
+                          const struct neighbour *neighbour, struct err *err) {
+    CLEANUP(arena_clear) struct arena arena = ARENA_INIT;
+    struct job other;
+    bool found;
+    struct json json;
+    char letter[2] = {0};
+
+    if (!store_lookup(call->api->options.store, neighbour->id, &arena, &other,
+                      &found, err))
+        return false;
+    json_open(&json, &call->out);
+    json_object(&json);
+    json_key(&json, "job");
+    json_span(&json, id);
+    json_key(&json, "relation");
+    json_string(&json, edge_kind_word(neighbour->kind));
+    json_key(&json, "id");
+    json_span(&json, neighbour->id);
+    json_key(&json, "state");
+    if (found) {
+        letter[0] = job_state_letter(other.state);
+        json_string(&json, letter);
+        json_key(&json, "what");
+        json_span(&json, job_what(&other, &arena));
+    } else {
+        json_null(&json);
+    }
+    json_end(&json);
+    text_addc(&call->out, '\n');
+    return true;
+}
+
+static bool around_step(struct api_call *call, struct err *err) {
+    struct neighbours *around = call->state;
+    struct neighbour one;
+    bool found = true;
+    for (unsigned rows = 0; found && rows < API_PAGE; rows++) {
+        if (!neighbours_next(around, &one, &found, err) ||
+            (found && !relation_json(call, around->id, &one, err)))
+            return false;
+    }
+    if (!found)
+        api_end(call);
+    return true;
+}
+
+static void around_work(struct api_call *call) {
+    api_steps(call, around_step);
+}
+
+static void tell_around(struct api_call *call, const struct job *job, bool up) {
+    struct neighbours *around = arena_alloc(&call->arena, sizeof(*around));
+    neighbours_open(call->api->options.store, job->num, job->id, up, around);
+    call->state = around;
+    call->clear = around_clear;
+    call->work = around_work;
+}
+
+/* ---- a tree -------------------------------------------------------------- */
+
+/* The way down to where the telling is: of each job on it those who are still
+ * to be told. */
+struct climb {
+    bool up; /* to dependents */
+    bool begun;
+    struct span root;
+    struct walk walk;
+    struct neighbours *levels;
+    size_t depth, cap;
+};
+
+static void climb_clear(struct api_call *call) {
+    struct climb *climb = call->state;
+    while (climb->depth > 0)
+        neighbours_close(&climb->levels[--climb->depth]);
+    free(climb->levels);
+    walk_clear(&climb->walk);
+}
+
+static void branch_json(struct api_call *call, struct span id,
+                        const struct job *job, bool again) {
+    const struct climb *climb = call->state;
+    struct json json;
+    char letter[2] = {0};
+    json_open(&json, &call->out);
+    json_object(&json);
+    json_key(&json, "id");
+    json_span(&json, id);
+    json_key(&json, "depth");
+    json_i64(&json, (int64_t)climb->depth);
+    json_key(&json, "of");
+    if (climb->depth > 0)
+        json_span(&json, climb->levels[climb->depth - 1].id);
+    else
+        json_null(&json);
+    json_key(&json, "state");
+    letter[0] = job ? job_state_letter(job->state) : '\0';
+    if (job)
+        json_string(&json, letter);
+    else
+        json_null(&json);
+    json_key(&json, "again");
+    json_bool(&json, again);
+    json_end(&json);
+    text_addc(&call->out, '\n');
+}
+
+static void level_add(struct api_call *call, const struct job *job) {
+    struct climb *climb = call->state;
+    if (climb->depth == climb->cap) {
+        climb->cap = climb->cap ? climb->cap * 2 : 16;
+        climb->levels =
+            mem_grow(climb->levels, climb->cap, sizeof(*climb->levels));
+    }
+    neighbours_open(call->api->options.store, job->num,
+                    arena_span(&call->arena, job->id), climb->up,
+                    &climb->levels[climb->depth++]);
+}
+
+/* Tells one, and goes on to what is behind it unless it was met before. */
+static bool visit(struct api_call *call, struct span id, struct err *err) {
+    CLEANUP(arena_clear) struct arena arena = ARENA_INIT;
+    struct climb *climb = call->state;
+    struct job job;
+    bool found;
+    if (!store_lookup(call->api->options.store, id, &arena, &job, &found, err))
+        return false;
+    bool again = found && !walk_add(&climb->walk, job.num, WALK_START);
+    branch_json(call, id, found ? &job : NULL, again);
+    if (found && !again)
+        level_add(call, &job);
+    return true;
+}
+
+/* The next dependency of the deepest level, or up one level. */
+static bool go_on(struct api_call *call, size_t *rows, struct err *err) {
+    struct climb *climb = call->state;
+    struct neighbours *level = &climb->levels[climb->depth - 1];
+    struct neighbour one;
+    bool found;
+    size_t before = level->rows;
+    if (!neighbours_next(level, &one, &found, err))
+        return false;
+    *rows += level->rows - before + 1;
+    if (!found) {
+        neighbours_close(level);
+        climb->depth--;
+        return true;
+    }
+    return one.kind != EDGE_DEPENDENCY || visit(call, one.id, err);
+}
+
+static bool climb_step(struct api_call *call, struct err *err) {
+    struct climb *climb = call->state;
+    if (!climb->begun && !visit(call, climb->root, err))
+        return false;
+    climb->begun = true;
+    for (size_t rows = 0; climb->depth > 0 && rows < API_PAGE;)
+        if (!go_on(call, &rows, err))
+            return false;
+    if (climb->depth == 0)
+        api_end(call);
+    return true;
+}
+
+static void climb_work(struct api_call *call) {
+    api_steps(call, climb_step);
+}
+
+static void tell_tree(struct api_call *call, const struct job *job, bool up) {
+    struct climb *climb = arena_alloc(&call->arena, sizeof(*climb));
+    *climb = (struct climb){.up = up, .root = job->id};
+    call->state = climb;
+    call->clear = climb_clear;
+    call->work = climb_work;
+}
+
+/* ---- the routes ---------------------------------------------------------- */
+
+/* ?tree: dependencies at any depth, a line each, deeper ones behind. */
+static void tell(struct api_call *call, bool up) {
+    static const char *const keys[] = {"tree", NULL};
+    struct job job;
+    if (!api_query_check(call, keys) || !api_job(call, &job))
+        return;
+    if (api_query_flag(call, "tree"))
+        tell_tree(call, &job, up);
+    else
+        tell_around(call, &job, up);
+    api_reply(call, 200, api_lines);
+}
+
+void api_depends(struct api_call *call) {
+    tell(call, false);
+}
+
+void api_dependents(struct api_call *call) {
+    tell(call, true);
+}

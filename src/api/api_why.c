@@ -1,0 +1,203 @@
+/* What holds a job back. Where roles run in this process they know best; else
+ * a scheduler is made of what the registry tells, asked once and dropped. */
+#include "api/api_call.h"
+#include "api/api_handlers.h"
+
+#include "base/base.h"
+#include "scheduler/estimate.h"
+#include "api/job_json.h"
+#include "scheduler/limbo.h"
+#include "scheduler/why.h"
+
+/* ---- without roles ------------------------------------------------------- */
+
+static void flush_nothing(void *ctx) {
+    (void)ctx;
+}
+
+static struct scheduler *passing_scheduler(struct api_call *call) {
+    static const struct runner nobody = {.flush = flush_nothing};
+    const struct base *base = call->api->options.base;
+    struct config config;
+    struct scheduler_options options = {0};
+
+    config_init(&config);
+    const struct config *known = base == NULL ? &config : &base->config;
+    struct scheduler_target *targets =
+        arena_alloc(&call->arena, known->target_count * sizeof *targets);
+    for (size_t i = 0; i < known->target_count; i++)
+        targets[i] = (struct scheduler_target){
+            known->targets[i].name, (unsigned)known->targets[i].lanes};
+    options.targets = targets;
+    options.target_count = known->target_count;
+    options.slots = (unsigned)known->queue.concurrency;
+    options.wait_for_dep_ms = known->queue.wait_for_dep_s * 1000;
+    struct scheduler *scheduler =
+        scheduler_new(call->api->options.store, &options, &nobody);
+    config_clear(&config);
+    return scheduler;
+}
+
+static bool from_registry(struct api_call *call, const struct job *job,
+                          struct why *why, struct err *err) {
+    struct scheduler *scheduler = passing_scheduler(call);
+    struct wall now = api_now(call);
+    const char *role = job->state == STATE_PENDING ? "exec" : "queue";
+    const struct base *base = call->api->options.base;
+    bool ok = scheduler_start(scheduler, now, false, err);
+    if (ok)
+        scheduler_ponder(scheduler, now);
+    ok = ok && scheduler_why(scheduler, job, now, &call->arena, &why->reasons,
+                             &why->count, err);
+
+    scheduler_free(scheduler);
+    why->cap = why->count;
+    if (ok && (base == NULL || !base_role_is_held(base, role)))
+        why_no_role(why, role);
+    return ok;
+}
+
+/* ---- a job that does not wait ---------------------------------------------
+ */
+
+static void add_run(struct api_call *call, const struct job *job,
+                    struct text *text) {
+    struct store *store = call->api->options.store;
+    struct job rollback = {0};
+    text_addf(text, ", attempt %u%s", job->attempt,
+              job->cancel_asked ? ", to be cancelled" : "");
+    if (job->job_class == CLASS_RB)
+        (void)limbo_tell(store, job, &call->arena, text, NULL);
+    else
+        (void)limbo_stopped_by(store, job, &call->arena, &rollback, NULL);
+    if (rollback.num != 0)
+        text_addf(text, ", stopped by rollback %.*s", (int)rollback.id.len,
+                  rollback.id.p);
+}
+
+static struct scheduler_reason present(struct api_call *call,
+                                       const struct job *job) {
+    struct arena *arena = &call->arena;
+    char since[WALL_TEXT_BYTES];
+    struct text text = TEXT_INIT;
+    bool runs = job->state == STATE_EXECUTING, ended = true;
+    struct job rollback = {0};
+
+    (void)limbo_look(call->api->options.store, job, arena, &ended, &rollback,
+                     NULL);
+    text_addf(&text, "%s since %s", job_state_word(job->state),
+              wall_format(job->since, since));
+    if (runs)
+        add_run(call, job, &text);
+    else
+        text_addf(&text, ": %.*s", (int)job->reason.len, job->reason.p);
+    if (rollback.num != 0)
+        text_addf(&text, ": %.*s is not over; should it fail, this is put back",
+                  (int)rollback.id.len, rollback.id.p);
+    else if (!runs && job->detail.len > 0)
+        text_addf(&text, ": %.*s", (int)job->detail.len, job->detail.p);
+    struct scheduler_reason reason = {
+        .kind = runs     ? "running"
+                : !ended ? "rollback"
+                         : "ended",
+        .id = rollback.id,
+        .text = arena_span(arena, text_span(&text)),
+    };
+    text_clear(&text);
+    return reason;
+}
+
+static void reason_json(struct api_call *call, const struct job *job,
+                        const struct scheduler_reason *reason) {
+    struct json json;
+
+    json_open(&json, &call->out);
+    json_object(&json);
+    json_key(&json, "job");
+    json_span(&json, job->id);
+    json_key(&json, "kind");
+    json_string(&json, reason->kind);
+    json_key(&json, "id");
+    if (reason->id.len > 0)
+        json_span(&json, reason->id);
+    else
+        json_null(&json);
+    json_key(&json, "text");
+    json_span(&json, reason->text);
+    json_end(&json);
+    text_addc(&call->out, '\n');
+}
+
+/* When it may start, where the past tells anything. */
+static bool why_estimate(struct api_call *call, const struct job *job,
+                         struct why *why) {
+    struct estimate estimate;
+    struct err err = {0};
+    char when[WALL_TEXT_BYTES];
+    CLEANUP(text_clear) struct text text = TEXT_INIT;
+    if (!estimate_make(call->api->options.store, job, api_now(call), &estimate,
+                       &err)) {
+        api_fail(call, &err);
+        return false;
+    }
+    if (estimate.each_ms < 0 || estimate.ahead == 0)
+        return true;
+    text_addf(&text,
+              "expected to start about %s: %zu of its target before it, %.1f "
+              "s each",
+              wall_format(estimate.start, when), estimate.ahead,
+              (double)estimate.each_ms / 1000);
+    why_add_text(why, "estimate", text_span(&text));
+    return true;
+}
+
+void api_why(struct api_call *call) {
+    static const char *const keys[] = {NULL};
+    const struct api_roles *roles = call->api->options.roles;
+    const struct api_tables *tables = call->api->options.tables;
+    struct why why = {.arena = &call->arena};
+    struct scheduler_reason one;
+    struct job job;
+    struct err err = {0};
+
+    if (!api_query_check(call, keys) || !api_job(call, &job))
+        return;
+    bool waits = (STATES_WAITING & STATE_BIT(job.state)) != 0;
+    bool ok = true;
+    if (waits && roles != NULL && roles->why != NULL)
+        ok = roles->why(roles->ctx, &job, api_now(call), &call->arena,
+                        &why.reasons, &why.count, &err);
+    else if (waits)
+        ok = from_registry(call, &job, &why, &err);
+    if (!ok) {
+        api_fail(call, &err);
+        return;
+    }
+    why.cap = why.count;
+    if (waits && job.kind == JOB_CHANGE && job.holds == 0 &&
+        !why_estimate(call, &job, &why))
+        return;
+    if (why.count == 0) {
+        one = waits ? (struct scheduler_reason){
+                          .kind = "next",
+                          .text = SPAN("nothing holds it back; it is about "
+                                       "to start"),
+                      }
+                    : present(call, &job);
+        why.reasons = &one;
+        why.count = 1;
+    }
+    why.cap = why.count; /* all reasons so far belong to somebody else */
+    if (tables->explain != NULL && !tables->explain(call, &job, waits, &why))
+        return;
+    api_reply(call, 200, api_lines);
+    for (size_t i = 0; i < why.count; i++)
+        reason_json(call, &job, &why.reasons[i]);
+    if (span_starts(job.cause, "schedule ")) {
+        one = (struct scheduler_reason){.kind = "cause"};
+        one.text = span_of(arena_printf(&call->arena, "made by %.*s",
+                                        (int)job.cause.len, job.cause.p));
+        reason_json(call, &job, &one);
+    }
+    api_end(call);
+}

@@ -1,0 +1,306 @@
+#include "api/job_json.h"
+
+#include "lib/map.h"
+#include "wire/attempt_trace.h"
+#include "wire/words.h"
+
+static void key_span(struct json *json, const char *key, struct span value) {
+    json_key(json, key);
+    json_span(json, value);
+}
+
+static void key_wall(struct json *json, const char *key, struct wall wall) {
+    char text[WALL_TEXT_BYTES];
+
+    json_key(json, key);
+    if (wall.ns == 0)
+        json_null(json);
+    else
+        json_string(json, wall_format(wall, text));
+}
+
+static void key_i64(struct json *json, const char *key, int64_t value) {
+    json_key(json, key);
+    json_i64(json, value);
+}
+
+static void key_state(struct json *json, const char *key,
+                      enum job_state state) {
+    char letter[2] = {job_state_letter(state), '\0'};
+
+    json_key(json, key);
+    if (state == STATE_NONE)
+        json_null(json);
+    else
+        json_string(json, letter);
+}
+
+static void key_holds(struct json *json, unsigned holds) {
+    json_key(json, "holds");
+    json_array(json);
+    for (unsigned bit = 1; bit <= holds; bit <<= 1)
+        if ((holds & bit) != 0)
+            json_string(json, job_hold_word((enum job_hold)bit));
+    json_end(json);
+}
+
+/* A string member of the submission. */
+static struct span spec_string(const struct job *job, const char *key,
+                               struct arena *arena) {
+    struct json_value spec, value;
+    struct span string = {0};
+
+    if (job->spec.len > 0 && json_parse(job->spec, &spec, NULL) &&
+        spec.type == JSON_OBJECT && json_member(spec, key, &value))
+        (void)json_get_string(value, arena, &string);
+    return string;
+}
+
+struct span job_node(const struct job *job, struct arena *arena) {
+    return spec_string(job, "node", arena);
+}
+
+static struct span command_line(const struct job *job, struct arena *arena) {
+    struct json_value spec, command, word;
+    struct text line = TEXT_INIT;
+    size_t cursor = 0;
+
+    if (job->spec.len == 0 || !json_parse(job->spec, &spec, NULL) ||
+        spec.type != JSON_OBJECT || !json_member(spec, "command", &command) ||
+        command.type != JSON_ARRAY)
+        return (struct span){0};
+    while (json_next(command, &cursor, arena, NULL, &word)) {
+        struct span span;
+        if (!json_get_string(word, arena, &span))
+            continue;
+        if (line.len > 0)
+            text_addc(&line, ' ');
+        word_quote(span, &line);
+    }
+    struct span result = arena_span(arena, text_span(&line));
+    text_clear(&line);
+    return result;
+}
+
+struct span job_what(const struct job *job, struct arena *arena) {
+    if (job->kind != JOB_CHANGE)
+        return command_line(job, arena);
+    struct span message = spec_string(job, "title", arena), first;
+    if (message.len > 0 && span_cut(&message, '\n', &first))
+        return first;
+    return job->name;
+}
+
+void job_json_members(struct json *json, const struct job *job,
+                      struct arena *arena) {
+    key_span(json, "id", job->id);
+    json_key(json, "kind");
+    json_string(json, job_kind_word(job->kind));
+    json_key(json, "class");
+    json_string(json, job_class_word(job->job_class));
+    key_state(json, "state", job->state);
+    key_wall(json, "since", job->since);
+    json_key(json, "target");
+    if (job->target.len > 0)
+        json_span(json, job->target);
+    else
+        json_null(json);
+    key_span(json, "reason", job->reason);
+    key_i64(json, "attempt", job->attempt);
+    key_span(json, "detail", job->detail);
+    key_span(json, "what", job_what(job, arena));
+    key_holds(json, job->holds);
+    key_i64(json, "tasks", job->tasks);
+    key_i64(json, "tasks_done", job->tasks_done);
+    key_wall(json, "admitted", job->admitted);
+    key_wall(json, "not_before", job->not_before);
+    key_span(json, "actor", job->actor);
+    json_key(json, "group");
+    json_string(json, job_state_group(job->state));
+    json_key(json, "rolled_back_by");
+    if (job->rolled_back_by.len > 0)
+        json_span(json, job->rolled_back_by);
+    else
+        json_null(json);
+    key_wall(json, "owed", job->owed);
+    json_key(json, "num");
+    json_u64_string(json, job->num);
+}
+
+void job_json(struct json *json, const struct job *job, struct arena *arena) {
+    json_object(json);
+    job_json_members(json, job, arena);
+    json_end(json);
+}
+
+static void attempt_event(struct json *json, const char *event,
+                          struct wall at) {
+    if (at.ns == 0)
+        return;
+    json_object(json);
+    json_key(json, "event");
+    json_string(json, event);
+    key_wall(json, "at", at);
+    json_end(json);
+}
+
+/* What is not known apart happened with the end. */
+static struct wall moment(const struct store_attempt *attempt, int64_t ms) {
+    return ms < 0 ? attempt->ended : wall_add_ms(attempt->started, ms);
+}
+
+/* Its life, and what it used of what few ask for. */
+static void attempt_events(struct json *json,
+                           const struct store_attempt *attempt) {
+    struct attempt_trace trace;
+    attempt_trace_parse(attempt->trace, &trace);
+    json_key(json, "events");
+    json_array(json);
+    attempt_event(json, "running", attempt->started);
+    if (attempt->status == TASK_LOST ||
+        span_is(attempt->reason, "at-most-once")) {
+        /* Whoever watched it died; that nothing of it was left was seen. */
+        attempt_event(json, "lost", attempt->ended);
+    } else if (attempt->started.ns == 0) {
+        attempt_event(json, "failed-to-start", attempt->ended);
+    } else if (attempt->ended.ns != 0) {
+        attempt_event(json, "exited", moment(attempt, trace.exited_ms));
+        attempt_event(json, "pipes-closed", moment(attempt, trace.closed_ms));
+        if (trace.status)
+            attempt_event(json, "got-status", moment(attempt, trace.closed_ms));
+        if (!trace.survivors)
+            attempt_event(json, "reaped", moment(attempt, trace.gone_ms));
+    }
+    json_end(json);
+    json_key(json, "leftovers");
+    json_bool(json, trace.leftovers);
+    json_key(json, "survivors");
+    json_bool(json, trace.survivors);
+    key_i64(json, "read_bytes", trace.read_bytes);
+    key_i64(json, "written_bytes", trace.written_bytes);
+    key_i64(json, "procs_peak", trace.procs);
+}
+
+void attempt_json(struct json *json, const struct job *job,
+                  const struct store_attempt *attempt) {
+    json_object(json);
+    key_span(json, "job", job->id);
+    json_key(json, "node");
+    if (attempt->node.len > 0)
+        json_span(json, attempt->node);
+    else
+        json_null(json);
+    key_i64(json, "attempt", attempt->attempt);
+    json_key(json, "status");
+    json_string(json, task_status_word(attempt->status));
+    key_wall(json, "assigned", attempt->assigned);
+    key_wall(json, "started", attempt->started);
+    key_wall(json, "ended", attempt->ended);
+    json_key(json, "exit_code");
+    if (attempt->exit_code >= 0)
+        json_i64(json, attempt->exit_code);
+    else
+        json_null(json);
+    json_key(json, "signal");
+    if (attempt->signal > 0)
+        json_i64(json, attempt->signal);
+    else
+        json_null(json);
+    key_span(json, "reason", attempt->reason);
+    key_span(json, "detail", attempt->detail);
+    key_span(json, "worker", attempt->worker);
+    key_i64(json, "output_bytes", (int64_t)attempt->output_bytes);
+    key_i64(json, "cpu_us", (int64_t)attempt->cpu_us);
+    key_i64(json, "peak_kib", (int64_t)attempt->peak_kib);
+    attempt_events(json, attempt);
+    json_end(json);
+}
+
+void event_json(struct json *json, const struct store_event *event) {
+    json_object(json);
+    json_key(json, "seq");
+    json_u64_string(json, event->seq);
+    key_wall(json, "at", event->at);
+    json_key(json, "kind");
+    json_string(json, event_kind_word(event->kind));
+    key_span(json, "id", event->id);
+    key_state(json, "from", event->from);
+    key_state(json, "to", event->to);
+    key_i64(json, "attempt", event->attempt);
+    key_span(json, "actor", event->actor);
+    key_span(json, "reason", event->reason);
+    key_span(json, "detail", event->detail);
+    json_end(json);
+}
+
+/* ---- exit codes ---------------------------------------------------------- */
+
+static int attempt_code(const struct store_attempt *attempt) {
+    if (attempt->signal > 0)
+        return 128 + attempt->signal;
+    if (attempt->exit_code > 0)
+        return attempt->exit_code;
+    return 0;
+}
+
+/* That of the first task that did not end well, by its last attempt. */
+static int command_code(struct store_attempt *attempts, size_t count) {
+    struct map last = MAP_INIT; /* of each node */
+    int code = 0;
+
+    for (size_t i = 0; i < count; i++) {
+        const struct store_attempt *before = map_get(&last, attempts[i].node);
+        if (before == NULL || before->attempt < attempts[i].attempt)
+            (void)map_put(&last, attempts[i].node, &attempts[i]);
+    }
+    for (size_t i = 0; i < count && code == 0; i++)
+        if (attempts[i].status != TASK_DONE &&
+            map_get(&last, attempts[i].node) == &attempts[i])
+            code = attempt_code(&attempts[i]);
+    map_clear(&last);
+    return code;
+}
+
+/* Cancelled while it waited, perhaps for another attempt: then how a former
+ * attempt ended says nothing. */
+static bool ended_while_running(struct store *store, const struct job *job,
+                                struct arena *arena) {
+    struct store_event *events;
+    size_t count;
+
+    return store_events(store, job->state_seq - 1, job->num, 1, arena, &events,
+                        &count, NULL) &&
+           count == 1 && events[0].from == STATE_EXECUTING;
+}
+
+bool job_exit_code(struct store *store, const struct job *job,
+                   struct arena *arena, int *ret_code, struct err *err) {
+    struct store_attempt *attempts;
+    size_t count;
+    int code = 0;
+
+    *ret_code = 0;
+    if (job->state == STATE_DONE)
+        return true;
+    if (job->state == STATE_ABANDONED) {
+        *ret_code = 125;
+        return true;
+    }
+    if (job->state == STATE_TERMINATED &&
+        !ended_while_running(store, job, arena)) {
+        *ret_code = 143;
+        return true;
+    }
+    int otherwise = job->state == STATE_TERMINATED ? 143
+                    : span_is(job->reason, "perm") ? 127
+                                                   : 1;
+    if (job->kind == JOB_CHANGE) {
+        *ret_code = job->state == STATE_TERMINATED ? 143 : 1;
+        return true;
+    }
+    if (!store_attempts(store, job->num, arena, &attempts, &count, err))
+        return false;
+    code = command_code(attempts, count);
+    *ret_code = code != 0 ? code : otherwise;
+    return true;
+}

@@ -1,0 +1,32 @@
+/* Jobs, tasks, attempts and events as JSON, the same for lists, pages and the
+ * command line, and what a job's end means as an exit code. */
+#ifndef POINTSMAN_API_JOB_JSON_H
+#define POINTSMAN_API_JOB_JSON_H
+
+#include "lib/arena.h"
+#include "lib/err.h"
+#include "lib/json.h"
+#include "core/job.h"
+#include "store/store.h"
+
+/* One object: id, kind, class, state (its letter), since, target, reason,
+ * attempt, and more. */
+void job_json(struct json *json, const struct job *job, struct arena *arena);
+/* The same members inside an object already open. */
+void job_json_members(struct json *json, const struct job *job,
+                      struct arena *arena);
+void attempt_json(struct json *json, const struct job *job,
+                  const struct store_attempt *attempt);
+void event_json(struct json *json, const struct store_event *event);
+
+/* What it does, in one line: the command as one would type it, or the first
+ * line of a change's message. */
+struct span job_what(const struct job *job, struct arena *arena);
+/* Where it shall run: the submission's `node`; empty: anywhere. */
+struct span job_node(const struct job *job, struct arena *arena);
+
+/* The exit code of `run` and `wait` for a job that has ended (DESIGN §5). */
+bool job_exit_code(struct store *store, const struct job *job,
+                   struct arena *arena, int *ret_code, struct err *err);
+
+#endif

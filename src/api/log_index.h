@@ -1,0 +1,41 @@
+/* Where the lines of large outputs begin, remembered for the few that were
+ * asked about last, so that the pages of one log do not each read it from its
+ * beginning. */
+#ifndef POINTSMAN_API_LOG_INDEX_H
+#define POINTSMAN_API_LOG_INDEX_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "lib/text.h"
+#include "os/output.h"
+#include "wire/line_index.h"
+
+enum { LOG_INDEXES = 8, LOG_INDEX_STEP_BYTES = 4 << 20 };
+
+/* One output: which attempt of which task of which job. */
+struct log_name {
+    uint64_t num, task;
+    unsigned attempt;
+};
+
+struct log_indexes {
+    struct log_index {
+        struct log_name name; /* attempt 0: free */
+        struct line_index index;
+        struct text marks;
+        uint64_t used; /* when last */
+    } items[LOG_INDEXES];
+    uint64_t uses;
+};
+
+void log_indexes_clear(struct log_indexes *indexes);
+
+/* The marked place nearest before `line` (from 0) of the output in `view`.
+ * Reads at most a step; false: ask again to go on. */
+bool log_index_find(struct log_indexes *indexes, struct log_name name,
+                    const struct output_view *view, uint64_t line,
+                    struct line_place *ret_place);
+
+#endif

@@ -1,0 +1,70 @@
+/* From which stream the bytes of an output came, and when: its stamps
+ * (os/stamp.h), read forwards as the output is, a block at a time. */
+#ifndef POINTSMAN_API_LOG_ORIGIN_H
+#define POINTSMAN_API_LOG_ORIGIN_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "os/output.h"
+#include "os/stamp.h"
+
+enum { LOG_ORIGIN_STEP_BYTES = 4 << 20 }; /* at most in one call */
+
+struct log_origin {
+    char place[OUTPUT_PLACE_BYTES]; /* empty: nothing is open */
+    int fd;                         /* -1: there are no stamps */
+    off_t first;
+    uint64_t bytes; /* of stamps, as far as known */
+    uint64_t read;  /* of them so far */
+    struct text block;
+    size_t block_at;
+    struct stamp_walk walk;
+    struct stamp run; /* the present one; before the first: no bytes */
+    uint64_t run_end; /* where it ends in the output */
+};
+#define LOG_ORIGIN_INIT ((struct log_origin){.fd = -1})
+
+/* Of the output in that place; looks how far the stamps reach by now. */
+void log_origin_open(struct log_origin *origin, struct output *output,
+                     struct span place);
+void log_origin_close(struct log_origin *origin);
+
+enum log_origin_found {
+    LOG_ORIGIN_FOUND,
+    LOG_ORIGIN_MORE, /* ask again to go on */
+    LOG_ORIGIN_NONE  /* the stamps end before it */
+};
+
+/* The run of byte `at`; *ret_run.bytes are those from `at` on. Cheap when it is
+ * asked in the order of the bytes; a step back begins anew. */
+enum log_origin_found log_origin_find(struct log_origin *origin, uint64_t at,
+                                      struct stamp *ret_run);
+
+/* The same for every byte there is: what has no stamp is of unknown origin, up
+ * to `end`. False: ask again to go on. */
+bool log_origin_of(struct log_origin *origin, uint64_t at, uint64_t end,
+                   struct stamp *ret_run);
+
+/* As what a run is shown: of unknown origin means standard output. */
+enum stamp_stream log_origin_shown(enum stamp_stream stream);
+
+/* The last lines of one stream: behind a growing part of the output's end its
+ * lines are counted, until that are enough. */
+struct log_tail {
+    enum stamp_stream stream;
+    uint64_t lines;         /* wanted */
+    uint64_t end, from, at; /* of the output; counted are from..at */
+    uint64_t window;        /* bytes before end; 0: not begun */
+    uint64_t feeds;         /* counted */
+    bool cut;               /* the last line has no LF (so far) */
+};
+
+/* Where to begin (ret_at), and how many lines of the stream are to be left out
+ * from there on. False: ask again. */
+bool log_tail_find(struct log_tail *tail, struct log_origin *origin,
+                   const struct output_view *view, uint64_t *ret_at,
+                   uint64_t *ret_skip);
+
+#endif

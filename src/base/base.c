@@ -1,0 +1,397 @@
+#include "base/base.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <sys/vfs.h>
+#include <unistd.h>
+
+#include "os/dir.h"
+#include "os/fifo.h"
+#include "os/lock.h"
+#include "wire/set_name.h"
+
+enum { CONFIG_BYTES = 1 << 20 };
+
+const char *base_dir_name(enum base_dir dir) {
+    static const char *const names[] = {
+        [BASE_TMP] = "tmp",           [BASE_DATA] = "data",
+        [BASE_PREQUEUE] = "prequeue", [BASE_REJECT] = "reject",
+        [BASE_LOG] = "log",           [BASE_CTRL] = "ctrl",
+        [BASE_ARCHIVE] = "archive",   [BASE_ATTEMPTS] = "attempts",
+    };
+    return dir < BASE_TMP ? job_state_dir((enum job_state)dir) : names[dir];
+}
+
+/* ---- what must hold (D4) --------------------------------------------- */
+
+static const char *network_name(const struct statfs *fs) {
+    switch ((unsigned long)fs->f_type) {
+    case 0x6969:
+        return "NFS";
+    case 0x517B:
+    case 0xFF534D42:
+    case 0xFE534D42:
+        return "SMB";
+    case 0x5346414F:
+    case 0x6B414653:
+        return "AFS";
+    case 0x73757245:
+        return "Coda";
+    default:
+        return NULL;
+    }
+}
+
+static bool check_file_system(const struct base *base, struct err *err) {
+    struct statfs fs;
+    if (fstatfs(base->fd, &fs) < 0)
+        return err_errno(err, errno, "cannot look at '%s'", base->path);
+    const char *network = network_name(&fs);
+    if (network)
+        return err_set(err, ERR_REFUSED,
+                       "base '%s' lies on %s, where locks and syncs cannot "
+                       "be relied on: put it on a local disk",
+                       base->path, network);
+    return true;
+}
+
+static bool check_dir(const struct base *base, enum base_dir dir, dev_t dev,
+                      struct err *err) {
+    struct stat st;
+    const char *name = base_dir_name(dir);
+    if (fstat(base->dirs[dir], &st) < 0)
+        return err_errno(err, errno, "cannot look at '%s'", name);
+    if (st.st_dev != dev)
+        return err_set(err, ERR_REFUSED,
+                       "directory '%s' of base '%s' is on another file "
+                       "system: all must be on one, files are moved between "
+                       "them",
+                       name, base->path);
+    if (st.st_uid != base->uid)
+        return err_set(err, ERR_REFUSED,
+                       "directory '%s' of base '%s' belongs to user %ld, the "
+                       "base to user %ld: chown it",
+                       name, base->path, (long)st.st_uid, (long)base->uid);
+    if ((st.st_mode & S_IWOTH) &&
+        !(dir == BASE_PREQUEUE && (st.st_mode & S_ISVTX)))
+        return err_set(err, ERR_REFUSED,
+                       "directory '%s' of base '%s' can be written by "
+                       "everybody: chmod o-w it%s",
+                       name, base->path,
+                       dir == BASE_PREQUEUE ? " (or 1733)" : "");
+    return true;
+}
+
+/* A base.lock is held shared by all who have the base open: that is also the
+ * trial whether locks work here. */
+static bool lock_base(struct base *base, bool exclusive, struct err *err) {
+    struct err why = {0};
+    if (!lock_take(base->dirs[BASE_CTRL], "base.lock",
+                   exclusive ? LOCK_EXCLUSIVE : LOCK_SHARED, !base->read_only,
+                   false, &base->lock_fd, &why))
+        return err_set(err, why.kind == ERR_CANNOT ? ERR_REFUSED : why.kind,
+                       "locks do not work in base '%s': %s", base->path,
+                       why.text);
+    if (base->lock_fd >= 0 || base->read_only)
+        return true;
+    return err_set(err, ERR_RUNNING,
+                   exclusive
+                       ? "base '%s' is in use: stop what runs there first"
+                       : "base '%s' is being rebuilt or restored: try again "
+                         "when that is done",
+                   base->path);
+}
+
+static bool open_dirs(struct base *base, struct err *err) {
+    struct err why = {0};
+    for (int dir = 0; dir < BASE_DIRS; dir++) {
+        if (dir_open(base->fd, base_dir_name(dir), &base->dirs[dir], &why))
+            continue;
+        if (why.sys == ENOENT)
+            return err_set(err, ERR_CONFIG,
+                           "base '%s' has no directory '%s': make it anew, or "
+                           "bring it back from a backup",
+                           base->path, base_dir_name(dir));
+        return err_set(err, why.kind, "base '%s': %s", base->path, why.text);
+    }
+    return true;
+}
+
+static bool check_dirs(struct base *base, bool force_nfs, struct err *err) {
+    struct stat st;
+    if (fstat(base->fd, &st) < 0)
+        return err_errno(err, errno, "cannot look at '%s'", base->path);
+    if ((st.st_mode & S_IWOTH))
+        return err_set(err, ERR_REFUSED,
+                       "base '%s' can be written by everybody: chmod o-w it",
+                       base->path);
+    if (!force_nfs && !check_file_system(base, err))
+        return false;
+    for (int dir = 0; dir < BASE_DIRS; dir++)
+        if (!check_dir(base, dir, st.st_dev, err))
+            return false;
+    return true;
+}
+
+/* ---- who may --------------------------------------------------------- */
+
+bool base_may_use(const struct base *base, uid_t uid, gid_t gid,
+                  bool in_group) {
+    return uid == 0 || uid == base->uid ||
+           (base->group && (gid == base->gid || in_group));
+}
+
+bool base_give_file(const struct base *base, int fd, struct err *err) {
+    /* Whatever the maker's umask is: the group goes on with it. */
+    if (base->group && disk->fchmod(fd, 0660) < 0)
+        return err_errno(err, errno, "cannot give a file to the group");
+    if (geteuid() != 0 || base->uid == 0)
+        return true;
+    if (disk->fchown(fd, base->uid, base->gid) < 0)
+        return err_errno(err, errno, "cannot give a file to user %ld",
+                         (long)base->uid);
+    return true;
+}
+
+static bool am_in_group(gid_t group) {
+    gid_t groups[NGROUPS_MAX];
+    int count = getgroups(NGROUPS_MAX, groups);
+    for (int i = 0; i < count; i++)
+        if (groups[i] == group)
+            return true;
+    return false;
+}
+
+static bool open_directory(struct base *base, struct err *err) {
+    struct stat st;
+    base->fd = open(base->path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (base->fd < 0 && (errno == ENOENT || errno == ENOTDIR))
+        return err_set(err, ERR_CONFIG,
+                       "no base in '%s': make one with 'pointsman init', or "
+                       "name another with --base",
+                       base->path);
+    if (base->fd < 0 || fstat(base->fd, &st) < 0)
+        return err_errno(err, errno, "cannot open base '%s'", base->path);
+    base->uid = st.st_uid;
+    base->gid = st.st_gid;
+    base->group = st.st_mode & S_IWGRP;
+    if (!base_may_use(base, geteuid(), getegid(), am_in_group(base->gid)))
+        return err_set(err, ERR_DENIED, "base '%s' belongs to user %ld%s",
+                       base->path, (long)base->uid,
+                       base->group ? " and a group you are not in" : "");
+    if (faccessat(base->fd, BASE_CONFIG, F_OK, AT_EACCESS) < 0)
+        return err_set(err, ERR_CONFIG,
+                       "no base in '%s' (it has no " BASE_CONFIG
+                       "): make one with 'pointsman init', or name another "
+                       "with --base",
+                       base->path);
+    return true;
+}
+
+/* ---- configuration --------------------------------------------------- */
+
+static bool read_config(const struct base *base, const char *file,
+                        struct config *config, struct err *err) {
+    CLEANUP(text_clear) struct text text = TEXT_INIT;
+    struct err why = {0};
+    if (!dir_read(base->fd, file, CONFIG_BYTES, &text, &why))
+        return err_set(err, ERR_CONFIG, "%s", why.text);
+    return config_read(config, text_span(&text), file, err);
+}
+
+static bool read_configs(const struct base *base, struct config *config,
+                         struct err *err) {
+    CLEANUP(arena_clear) struct arena arena = ARENA_INIT;
+    CLEANUP(fd_close) int fd = -1;
+    struct span *names;
+    size_t count;
+    struct err why = {0};
+    if (!read_config(base, BASE_CONFIG, config, err))
+        return false;
+    if (!dir_open(base->fd, "conf.d", &fd, &why)) {
+        if (why.sys == ENOENT)
+            return config_finish(config, err);
+        return err_set(err, ERR_CONFIG, "%s", why.text);
+    }
+    if (!dir_list(fd, &arena, &names, &count, err))
+        return false;
+    for (size_t i = 0; i < count; i++) {
+        if (names[i].p[0] == '.' || !span_ends(names[i], ".conf"))
+            continue;
+        if (!read_config(base, arena_printf(&arena, "conf.d/%s", names[i].p),
+                         config, err))
+            return false;
+    }
+    return config_finish(config, err);
+}
+
+/* What `set` put into the registry wins over the files. A value that is no
+ * good any more (a newer program knows other bounds) is passed over. */
+static bool apply_settings(const struct base *base, struct config *config,
+                           struct err *err) {
+    CLEANUP(arena_clear) struct arena arena = ARENA_INIT;
+    struct span *names, *values;
+    size_t count;
+    if (!base->store)
+        return true;
+    if (!store_settings(base->store, &arena, &names, &values, &count, err))
+        return false;
+    for (size_t i = 0; i < count; i++) {
+        struct span key = names[i], section;
+        if (span_cut(&key, '.', &section) && span_is(section, "queue"))
+            (void)config_set(config, section, (struct span){0}, key, values[i],
+                             "set", 0, NULL);
+    }
+    return true;
+}
+
+bool base_reload(struct base *base, struct err *err) {
+    struct config fresh;
+    config_init(&fresh);
+    if (!read_configs(base, &fresh, err) ||
+        !apply_settings(base, &fresh, err)) {
+        config_clear(&fresh);
+        return false;
+    }
+    config_clear(&base->config);
+    base->config = fresh;
+    return true;
+}
+
+/* ---- registry -------------------------------------------------------- */
+
+static bool note_any(void *ctx, struct span name) {
+    (void)name;
+    *(bool *)ctx = true;
+    return false;
+}
+
+bool base_has_work(int base_fd, bool *ret_any, struct err *err) {
+    *ret_any = false;
+    for (int dir = 0; dir < BASE_DIRS && !*ret_any; dir++) {
+        CLEANUP(fd_close) int fd = -1;
+        if ((dir < BASE_TMP || dir == BASE_LOG) &&
+            dir_open(base_fd, base_dir_name(dir), &fd, NULL) &&
+            !dir_each(fd, note_any, ret_any, err))
+            return false;
+    }
+    return true;
+}
+
+static bool open_store(struct base *base, const struct base_open *how,
+                       struct err *err) {
+    CLEANUP(text_clear) struct text path = TEXT_INIT;
+    struct store_options options = how->store;
+    bool work = false;
+    options.read_only = how->read_only;
+    options.create = false;
+    text_addf(&path, "%s/" BASE_REGISTRY, base->path);
+    if (access(path.p, F_OK) < 0 && errno == ENOENT) {
+        if (!base_has_work(base->fd, &work, err))
+            return false;
+        if (work || how->read_only)
+            return err_set(err, ERR_CONFIG,
+                           "the registry '%s' is lost: 'pointsman fsck "
+                           "--rebuild' makes it anew from the files, "
+                           "'pointsman restore' brings back a backup",
+                           path.p);
+        options.create = true;
+    }
+    if (!store_open_sqlite(path.p, &options, &base->store, err))
+        return err_wrap(err, "cannot open the registry of '%s'", base->path);
+    return true;
+}
+
+/* ---- open, close ----------------------------------------------------- */
+
+static void find_host(char ret[64]) {
+    char host[HOST_NAME_MAX + 1] = "";
+    CLEANUP(text_clear) struct text clean = TEXT_INIT;
+    (void)gethostname(host, sizeof(host) - 1);
+    host_clean(span_of(host), &clean);
+    snprintf(ret, 64, "%s", text_string(&clean));
+}
+
+static bool open_all(struct base *base, const struct base_open *how,
+                     struct err *err) {
+    return open_directory(base, err) && open_dirs(base, err) &&
+           check_dirs(base, how->force_nfs, err) &&
+           lock_base(base, how->exclusive, err) && base_reload(base, err) &&
+           (how->no_store || (open_store(base, how, err) &&
+                              apply_settings(base, &base->config, err)));
+}
+
+bool base_open(const char *path, const struct base_open *how,
+               struct base **ret_base, struct err *err) {
+    struct base *base = mem_alloc(sizeof(*base));
+    base->fd = base->lock_fd = -1;
+    for (int dir = 0; dir < BASE_DIRS; dir++)
+        base->dirs[dir] = -1;
+    base->read_only = how->read_only;
+    config_init(&base->config);
+    find_host(base->host);
+    base->path = realpath(path, NULL);
+    if (!base->path)
+        base->path = mem_string(path);
+    if (!open_all(base, how, err)) {
+        base_close(base);
+        return false;
+    }
+    *ret_base = base;
+    return true;
+}
+
+void base_close(struct base *base) {
+    if (!base)
+        return;
+    store_close(base->store);
+    config_clear(&base->config);
+    for (int dir = 0; dir < BASE_DIRS; dir++)
+        fd_close(&base->dirs[dir]);
+    fd_close(&base->lock_fd);
+    fd_close(&base->fd);
+    free(base->path);
+    free(base);
+}
+
+/* ---- roles ----------------------------------------------------------- */
+
+bool base_take_role(struct base *base, const char *role, int *ret_fd,
+                    struct err *err) {
+    char name[64];
+    snprintf(name, sizeof(name), "%s.pid", role);
+    if (!pid_file_take(base->dirs[BASE_CTRL], name, ret_fd, err))
+        return err_wrap(err, "role '%s' in base '%s'", role, base->path);
+    return true;
+}
+
+void base_give_role(struct base *base, const char *role, int *fd) {
+    char name[64];
+    snprintf(name, sizeof(name), "%s.pid", role);
+    pid_file_give(base->dirs[BASE_CTRL], name, fd);
+}
+
+void base_trigger(const struct base *base, const char *role) {
+    char name[64];
+    snprintf(name, sizeof(name), "%s_fifo", role);
+    fifo_trigger(base->dirs[BASE_CTRL], name);
+}
+
+bool base_role_is_held(const struct base *base, const char *role) {
+    char name[64];
+    pid_t holder = 0;
+    snprintf(name, sizeof(name), "%s.pid", role);
+    return pid_file_holder(base->dirs[BASE_CTRL], name, &holder, NULL) &&
+           holder != 0;
+}
+
+char *base_resolve(const char *base_path, struct span path,
+                   struct arena *arena) {
+    if (path.len > 0 && path.p[0] == '/')
+        return arena_string(arena, path);
+    return arena_printf(arena, "%s/%.*s", base_path, (int)path.len, path.p);
+}

@@ -1,0 +1,300 @@
+#include <errno.h>
+#include <fcntl.h>
+#include <grp.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "os/dir.h"
+#include "base/base.h"
+#include "base/instance.h"
+
+/* The parts are made in an order that leaves, whenever it is cut short,
+ * something a second `init` goes on with; pointsman.conf comes last and says
+ * that there is a base. */
+
+bool base_target_parse(const char *text, struct base_target *ret_target,
+                       struct err *err) {
+    struct span rest = span_of(text), name, git = {0};
+    if (!span_cut(&rest, '=', &name) || name.len == 0 || rest.len == 0)
+        return err_set(err, ERR_USAGE,
+                       "target '%s' is not NAME=GITDIR[#BRANCH]", text);
+    const char *hash = memrchr(rest.p, '#', rest.len);
+    size_t git_len = hash ? (size_t)(hash - rest.p) : rest.len;
+    git = span_make(rest.p, git_len);
+    struct span branch = {0};
+    if (hash)
+        branch = span_make(hash + 1, rest.len - git_len - 1);
+    if (git.len == 0 || (hash && branch.len == 0))
+        return err_set(err, ERR_USAGE,
+                       "target '%s' is not NAME=GITDIR[#BRANCH]", text);
+    *ret_target =
+        (struct base_target){.name = name, .git = git, .branch = branch};
+    return true;
+}
+
+/* Relative to the caller's directory, whatever the base's is. */
+static void add_absolute(struct text *out, struct span path) {
+    CLEANUP(free_string) char *string = span_string(path);
+    char *real = realpath(string, NULL);
+    char *cwd = !real && string[0] != '/' ? getcwd(NULL, 0) : NULL;
+    if (real)
+        text_adds(out, real);
+    else if (cwd)
+        text_addf(out, "%s/%s", cwd, string);
+    else
+        text_adds(out, string);
+    free(real);
+    free(cwd);
+}
+
+static bool set_target_key(struct config *config, struct span name,
+                           const char *key, struct span value,
+                           struct err *err) {
+    return config_set(config, SPAN("target"), name, span_of(key), value,
+                      "--target", 0, err);
+}
+
+static bool add_targets(const struct base_init *init, struct config *config,
+                        struct err *err) {
+    for (size_t i = 0; i < init->target_count; i++) {
+        const struct base_target *target = &init->targets[i];
+        CLEANUP(text_clear) struct text git = TEXT_INIT;
+        add_absolute(&git, target->git);
+        if (!set_target_key(config, target->name, "git", text_span(&git),
+                            err) ||
+            (target->branch.len > 0 &&
+             !set_target_key(config, target->name, "branch", target->branch,
+                             err)))
+            return false;
+    }
+    return config_finish(config, err);
+}
+
+static void write_defaults(struct config *config, struct text *out) {
+    struct config_entry entry;
+    const char *section = "";
+    size_t cursor = 0;
+    while (config_next(config, &cursor, &entry)) {
+        if (entry.label.p)
+            continue;
+        if (strcmp(entry.section, section) != 0)
+            text_addf(out, "\n[%s]\n", entry.section);
+        section = entry.section;
+        text_addf(out, "# %s\n# %.*s =%s%.*s\n", entry.meaning,
+                  (int)entry.key.len, entry.key.p, entry.value.len ? " " : "",
+                  (int)entry.value.len, entry.value.p ? entry.value.p : "");
+    }
+}
+
+static bool write_config(const struct base_init *init, struct text *out,
+                         struct err *err) {
+    struct config config;
+    config_init(&config);
+    bool ok = add_targets(init, &config, err);
+    text_adds(out, "# Pointsman: what this base does, and how.\n"
+                   "# A key that is commented out has the value shown. "
+                   "Comments stand on lines of\n"
+                   "# their own; 'pointsman config check' shows what is in "
+                   "force and from where.\n");
+    for (size_t i = 0; ok && i < config.target_count; i++) {
+        text_addc(out, '\n');
+        config_target_write(&config, &config.targets[i], out);
+    }
+    if (ok && config.target_count == 0)
+        text_adds(out, "\n# Where changes land; for example:\n"
+                       "# [target \"main\"]\n"
+                       "# git = /srv/git/project.git\n"
+                       "# branch = main\n");
+    if (ok)
+        write_defaults(&config, out);
+    config_clear(&config);
+    return ok;
+}
+
+static bool make_path(const char *path, mode_t mode, struct err *err) {
+    CLEANUP(free_string) char *part = mem_string(path);
+    for (char *slash = strchr(part + 1, '/'); slash;
+         slash = strchr(slash + 1, '/')) {
+        *slash = '\0';
+        if (mkdir(part, 0755) < 0 && errno != EEXIST)
+            return err_errno(err, errno, "cannot make directory '%s'", part);
+        *slash = '/';
+    }
+    if (mkdir(path, mode) < 0 && errno != EEXIST)
+        return err_errno(err, errno, "cannot make directory '%s'", path);
+    return true;
+}
+
+static bool find_group(const char *name, gid_t *ret_gid, struct err *err) {
+    uint64_t number;
+    *ret_gid = (gid_t)-1;
+    if (!name)
+        return true;
+    struct group *group = getgrnam(name);
+    if (group)
+        *ret_gid = group->gr_gid;
+    else if (span_u64(span_of(name), &number) && number < UINT32_MAX)
+        *ret_gid = (gid_t)number;
+    else
+        return err_set(err, ERR_USAGE, "no group '%s' on this machine", name);
+    return true;
+}
+
+static bool own(int fd, gid_t gid, mode_t mode, const char *name,
+                struct err *err) {
+    if (gid != (gid_t)-1 && disk->fchown(fd, (uid_t)-1, gid) < 0)
+        return err_errno(err, errno, "cannot give '%s' its group", name);
+    if (disk->fchmod(fd, mode) < 0)
+        return err_errno(err, errno, "cannot set the mode of '%s'", name);
+    return true;
+}
+
+static bool make_dirs(int fd, gid_t gid, mode_t mode, struct err *err) {
+    for (int dir = 0; dir < BASE_DIRS; dir++) {
+        CLEANUP(fd_close) int made = -1;
+        const char *name = base_dir_name(dir);
+        if (!dir_make(fd, name, mode, err) || !dir_open(fd, name, &made, err) ||
+            !own(made, gid, mode, name, err))
+            return false;
+    }
+    return true;
+}
+
+static bool make_fifos(int ctrl, gid_t gid, struct err *err) {
+    static const char *const names[] = {"prequeue_fifo", "queue_fifo",
+                                        "exec_fifo", "clock_fifo"};
+    for (size_t i = 0; i < COUNT(names); i++) {
+        CLEANUP(fd_close) int fd = -1;
+        if (disk->mkfifoat(ctrl, names[i], 0622) < 0 && errno != EEXIST)
+            return err_errno(err, errno, "cannot make FIFO '%s'", names[i]);
+        if (!dir_open_file(ctrl, names[i], O_RDWR | O_NONBLOCK, 0, &fd, err) ||
+            !own(fd, gid, 0622, names[i], err))
+            return false;
+    }
+    return true;
+}
+
+/* Job files or logs without a registry: somebody lost it. */
+static bool refuse_orphans(int fd, const char *path, struct err *err) {
+    struct stat st;
+    bool there, any = false;
+    if (!dir_stat(fd, BASE_REGISTRY, &st, &there, err))
+        return false;
+    if (!there && !base_has_work(fd, &any, err))
+        return false;
+    if (!any)
+        return true;
+    return err_set(err, ERR_REFUSED,
+                   "'%s' holds job files whose registry is lost: 'pointsman "
+                   "fsck --rebuild' makes it anew, or 'pointsman restore' "
+                   "brings back a backup",
+                   path);
+}
+
+/* Its log and index stay beside it and would keep their makers' modes. */
+static bool make_registry(const char *path, int ctrl, gid_t gid,
+                          struct err *err) {
+    static const char *const names[] = {"registry.db", "registry.db-wal",
+                                        "registry.db-shm"};
+    CLEANUP(text_clear) struct text file = TEXT_INIT;
+    struct store_options options = {.create = true};
+    struct store *store;
+    text_addf(&file, "%s/" BASE_REGISTRY, path);
+    if (!store_open_sqlite(file.p, &options, &store, err))
+        return false;
+    store_close(store);
+    for (size_t i = 0; i < COUNT(names); i++) {
+        CLEANUP(fd_close) int fd = -1;
+        struct err why = {0};
+        if (!dir_open_file(ctrl, names[i], O_RDWR, 0, &fd, &why)) {
+            if (why.sys == ENOENT)
+                continue;
+            return err_set(err, why.kind, "%s", why.text);
+        }
+        if (!own(fd, gid, gid == (gid_t)-1 ? 0600 : 0660, names[i], err))
+            return false;
+    }
+    return true;
+}
+
+static mode_t file_mode(gid_t gid) {
+    return gid == (gid_t)-1 ? 0640 : 0660;
+}
+
+static bool make_locks(int ctrl, gid_t group, struct err *err) {
+    static const char *const names[] = {"base.lock", "projection.lock"};
+    for (size_t i = 0; i < COUNT(names); i++) {
+        CLEANUP(fd_close) int fd = -1;
+        if (!dir_open_file(ctrl, names[i], O_RDWR | O_CREAT, file_mode(group),
+                           &fd, err) ||
+            !own(fd, group, file_mode(group), names[i], err))
+            return false;
+    }
+    return true;
+}
+
+static bool make_name(int fd, int ctrl, gid_t group, struct err *err) {
+    CLEANUP(fd_close) int tmp = -1;
+    CLEANUP(fd_close) int file = -1;
+    return dir_open(fd, "tmp", &tmp, err) && instance_make(tmp, ctrl, err) &&
+           dir_open_file(ctrl, INSTANCE_FILE, O_RDONLY, 0, &file, err) &&
+           own(file, group, 0444, INSTANCE_FILE, err);
+}
+
+bool base_make(int fd, gid_t group, struct err *err) {
+    CLEANUP(fd_close) int ctrl = -1;
+    mode_t mode = group == (gid_t)-1 ? 0700 : 02770;
+    return own(fd, group, mode, "the base", err) &&
+           make_dirs(fd, group, mode, err) &&
+           dir_open(fd, "ctrl", &ctrl, err) && make_fifos(ctrl, group, err) &&
+           make_locks(ctrl, group, err) && make_name(fd, ctrl, group, err);
+}
+
+static bool make_config(const struct base_init *init, int fd, gid_t gid,
+                        struct span config, struct err *err) {
+    CLEANUP(fd_close) int ctrl = -1;
+    CLEANUP(fd_close) int tmp = -1;
+    CLEANUP(fd_close) int conf = -1;
+    if (!dir_open(fd, "ctrl", &ctrl, err) || !dir_open(fd, "tmp", &tmp, err) ||
+        !make_registry(init->path, ctrl, gid, err))
+        return false;
+    if (disk->syncfs(fd) < 0)
+        return err_errno(err, errno, "cannot sync '%s'", init->path);
+    return dir_write(tmp, fd, BASE_CONFIG, config, 0640, DIR_DURABLE, err) &&
+           dir_open_file(fd, BASE_CONFIG, O_RDONLY, 0, &conf, err) &&
+           own(conf, gid, 0640, BASE_CONFIG, err);
+}
+
+/* The registry's own library knows no longer paths. */
+static bool path_fits(const char *path, struct err *err) {
+    CLEANUP(free_string) char *whole = realpath(path, NULL);
+    size_t bytes = strlen(whole ? whole : path);
+    return bytes <= BASE_PATH_BYTES ||
+           err_set(err, ERR_CANNOT,
+                   "the path of a base has at most %d bytes, this one has "
+                   "%zu: '%.60s...'",
+                   BASE_PATH_BYTES, bytes, whole ? whole : path);
+}
+
+bool base_init(const struct base_init *init, struct err *err) {
+    CLEANUP(text_clear) struct text config = TEXT_INIT;
+    CLEANUP(fd_close) int fd = -1;
+    gid_t gid;
+    if (base_exists(init->path))
+        return err_set(err, ERR_REFUSED, "'%s' is a base already%s", init->path,
+                       init->target_count > 0
+                           ? ": write the target into its pointsman.conf"
+                           : "");
+    if (!find_group(init->group, &gid, err) ||
+        !write_config(init, &config, err) || !make_path(init->path, 0700, err))
+        return false;
+    fd = open(init->path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (fd < 0)
+        return err_errno(err, errno, "cannot open '%s'", init->path);
+    return path_fits(init->path, err) && refuse_orphans(fd, init->path, err) &&
+           base_make(fd, gid, err) &&
+           make_config(init, fd, gid, text_span(&config), err);
+}

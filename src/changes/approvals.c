@@ -1,0 +1,550 @@
+#include "changes/approvals.h"
+
+#include "lib/json.h"
+#include "lib/log.h"
+#include "os/account.h"
+#include "os/dir.h"
+#include "base/instance.h"
+#include "wire/meta.h"
+
+static unsigned classes_of(struct span list) {
+    unsigned classes = 0;
+    struct span word;
+    enum job_class job_class;
+    while (list.len > 0 && span_cut(&list, ',', &word))
+        if (job_class_parse(span_trim(word), &job_class))
+            classes |= 1u << job_class;
+    return classes;
+}
+
+/* Those of the configuration, and one that asks for an operator's word. */
+static struct approval_policy *policies_of(const struct base *base,
+                                           struct span by_operator,
+                                           struct arena *arena,
+                                           size_t *ret_count) {
+    const struct config *config = &base->config;
+    struct approval_policy *policies =
+        arena_alloc(arena, (config->approval_count + 1) * sizeof(*policies));
+    for (size_t i = 0; i < config->approval_count; i++) {
+        const struct config_approval *from = &config->approvals[i];
+        policies[i] = (struct approval_policy){
+            .name = from->name,
+            .classes = classes_of(from->class),
+            .target = from->target,
+            .path = from->path,
+            .ticket = from->ticket,
+            .role = from->role,
+            .count = (unsigned)from->count,
+            .late = from->late == 1,
+            .is_signed = from->is_signed == 1,
+            .within_ms = from->within_s * 1000,
+            .refuse = from->unapproved == UNAPPROVED_REFUSE,
+            .expires_ms = from->expires_s * 1000,
+        };
+    }
+    *ret_count = config->approval_count;
+    if (by_operator.len > 0)
+        policies[(*ret_count)++] =
+            (struct approval_policy){.name = by_operator,
+                                     .classes = 1u << CLASS_RB,
+                                     .role = SPAN("operator"),
+                                     .count = 1};
+    return policies;
+}
+
+bool approvals_is_operator(const struct base *base, uint32_t uid) {
+    return uid == 0 || uid == (uint32_t)base->uid;
+}
+
+/* A rollback is an operator's (§9.1), unless one has handed it in; so is its
+ * limit. Empty: nothing of that kind. */
+static struct span operators_part(const struct base *base,
+                                  const struct job *job,
+                                  const struct meta *meta) {
+    uint64_t most = (uint64_t)base->config.queue.rollback_max;
+    if (job->job_class != CLASS_RB || approvals_is_operator(base, job->uid))
+        return (struct span){0};
+    return meta->rb_limit > most ? SPAN("rb-limit") : SPAN("rollback");
+}
+
+/* What the set says of itself; its meta is in the submission. */
+static bool meta_of(const struct job *job, struct arena *arena,
+                    struct meta *ret_meta) {
+    struct json_value spec, member;
+    struct span text;
+    struct refusal why = {0};
+    struct path_limits widest = {4096, 255, 1024};
+    return json_parse(job->spec, &spec, NULL) && spec.type == JSON_OBJECT &&
+           json_member(spec, "meta", &member) &&
+           json_get_string(member, arena, &text) &&
+           meta_parse(text, &widest, arena, ret_meta, &why);
+}
+
+/* ---- coming in ----------------------------------------------------------- */
+
+static struct approval_subject subject_of_new(const struct candidate *candidate,
+                                              struct span target,
+                                              struct arena *arena) {
+    const struct meta *meta = &candidate->meta;
+    size_t files = meta->files.count, deleted = meta->deleted.count;
+    struct job_touch *touches =
+        arena_alloc(arena, (files + deleted + 1) * sizeof(*touches));
+    for (size_t i = 0; i < files; i++)
+        touches[i].path = meta->files.items[i];
+    for (size_t i = 0; i < deleted; i++)
+        touches[files + i].path = meta->deleted.items[i];
+    return (struct approval_subject){
+        .job_class = (enum job_class)candidate->name.class,
+        .target = target,
+        .touches = touches,
+        .touch_count = files + deleted,
+        .tickets = meta->approval.items,
+        .ticket_count = meta->approval.count,
+    };
+}
+
+bool approvals_refuse(const struct base *base,
+                      const struct candidate *candidate, struct span target,
+                      struct wall now, struct ruling_why *why) {
+    CLEANUP(arena_clear) struct arena arena = ARENA_INIT;
+    CLEANUP(text_clear) struct text text = TEXT_INIT;
+    size_t count;
+    if (base->config.approval_count == 0 || candidate->unread_approvals)
+        return false;
+    struct approval_subject subject = subject_of_new(candidate, target, &arena);
+    struct approval_policy *policies =
+        policies_of(base, (struct span){0}, &arena, &count);
+    struct approval_verdict verdict =
+        approval_judge(policies, count, &subject, candidate->given,
+                       candidate->given_count, now);
+    if (verdict.outcome != APPROVAL_REFUSE)
+        return false;
+    approval_tell(&verdict, &text);
+    ruling_set(why, "unapproved", "%s", text_string(&text));
+    return true;
+}
+
+struct seek {
+    struct span csid;
+    bool found;
+};
+
+static bool seek_approval(void *ctx, struct span name) {
+    struct seek *seek = ctx;
+    struct span csid;
+    seek->found =
+        approval_entry_parse(name, &csid) && span_equal(csid, seek->csid);
+    return !seek->found;
+}
+
+bool approvals_wait(const struct base *base, struct span csid) {
+    struct seek seek = {.csid = csid};
+    return dir_each(base->dirs[BASE_PREQUEUE], seek_approval, &seek, NULL) &&
+           seek.found;
+}
+
+static struct approval_subject subject_of(const struct job *job,
+                                          const struct meta *meta,
+                                          const struct job_touch *touches,
+                                          size_t touch_count) {
+    return (struct approval_subject){
+        .job_class = job->job_class,
+        .target = job->target,
+        .submitter = job->actor,
+        .touches = touches,
+        .touch_count = touch_count,
+        .tickets = meta->approval.items,
+        .ticket_count = meta->approval.count,
+    };
+}
+
+static const char owed_until[] = " is owed until ";
+
+struct wall approvals_owed_by(const struct store_event *event,
+                              struct wall owed) {
+    struct span detail = event->detail;
+    size_t len = sizeof(owed_until) - 1;
+    if (event->kind == EVENT_OWED && span_is(event->reason, "settled"))
+        return (struct wall){0};
+    if (event->kind != EVENT_MOVE || event->from != STATE_NONE ||
+        detail.len == 0)
+        return owed;
+    const char *at = memmem(detail.p, detail.len, owed_until, len);
+    if (at)
+        (void)wall_parse(
+            span_make(at + len, (size_t)(detail.p + detail.len - at) - len),
+            &owed);
+    return owed;
+}
+
+static void add_owed(struct text *text, const struct approval_policy *policy,
+                     struct wall owed) {
+    char until[WALL_TEXT_BYTES];
+    text_addf(text, "%sapproval '%.*s'%s%s", text->len > 0 ? "; " : "",
+              (int)policy->name.len, policy->name.p, owed_until,
+              wall_format(owed, until));
+}
+
+void approvals_admit(const struct base *base, struct set_record *record,
+                     struct wall now, struct arena *arena) {
+    CLEANUP(text_clear) struct text text = TEXT_INIT;
+    struct job *job = &record->job;
+    struct meta meta;
+    size_t count;
+    if (!meta_of(job, arena, &meta))
+        return;
+    struct approval_policy *policies =
+        policies_of(base, operators_part(base, job, &meta), arena, &count);
+    struct approval_subject subject =
+        subject_of(job, &meta, record->touches, record->touch_count);
+    struct approval_verdict verdict =
+        approval_judge(policies, count, &subject, NULL, 0, now);
+    if (verdict.outcome < APPROVAL_LATE)
+        return;
+    if (verdict.outcome > APPROVAL_LATE) {
+        approval_tell(&verdict, &text);
+        job->holds |= HOLD_APPROVAL;
+    }
+    if (verdict.owed) {
+        job->owed = wall_add_ms(now, verdict.owed->within_ms);
+        add_owed(&text, verdict.owed, job->owed);
+    }
+    job->detail = arena_span(arena, text_span(&text));
+}
+
+/* ---- in the registry ----------------------------------------------------- */
+
+/* Reason: "operator", "signature" or "person"; detail: the rest. */
+static struct approval_given given_of(const struct store_event *event) {
+    struct approval_note note;
+    approval_note_parse(event->detail, &note);
+    return (struct approval_given){
+        .who = event->actor,
+        .alias = note.alias,
+        .key = note.key,
+        .is_operator = span_is(event->reason, "operator"),
+        .is_signed = span_is(event->reason, "signature"),
+        .ticket = note.ticket,
+        .at = note.made.ns > 0 ? note.made : event->at,
+        .until = note.until,
+    };
+}
+
+static bool read_given(struct store *store, const struct job *job,
+                       const struct approval_given *more, struct arena *arena,
+                       struct approval_given **ret_given, size_t *ret_count,
+                       struct err *err) {
+    struct store_event *events;
+    size_t count;
+    if (!store_events(store, 0, job->num, 0, arena, &events, &count, err))
+        return false;
+    *ret_given = arena_alloc(arena, (count + 1) * sizeof(**ret_given));
+    *ret_count = 0;
+    for (size_t i = 0; i < count; i++)
+        if (events[i].kind == EVENT_APPROVED)
+            (*ret_given)[(*ret_count)++] = given_of(&events[i]);
+    if (more)
+        (*ret_given)[(*ret_count)++] = *more;
+    return true;
+}
+
+static bool no_meta(const struct job *job, struct err *err) {
+    return err_set(err, ERR_DATA, "the registry has no meta of set '%.*s'",
+                   (int)job->id.len, job->id.p);
+}
+
+bool approvals_read(const struct base *base, struct store *store,
+                    const struct job *job, const struct approval_given *more,
+                    struct wall now, struct arena *arena,
+                    struct approval_state *ret_state, struct err *err) {
+    struct meta meta = {0};
+    struct job_touch *touches;
+    struct approval_given *given;
+    size_t touch_count, given_count, count;
+    *ret_state = (struct approval_state){0};
+    if (!store_touches(store, job->num, arena, &touches, &touch_count, err) ||
+        !read_given(store, job, more, arena, &given, &given_count, err))
+        return false;
+    if (!meta_of(job, arena, &meta))
+        return no_meta(job, err);
+    struct approval_policy *policies =
+        policies_of(base, operators_part(base, job, &meta), arena, &count);
+    struct approval_subject subject =
+        subject_of(job, &meta, touches, touch_count);
+    ret_state->verdict =
+        approval_judge(policies, count, &subject, given, given_count, now);
+    ret_state->ends = approval_ends(policies, count, given, given_count, now);
+    if (!more)
+        return true;
+    ret_state->own = approval_is_own(&subject, more);
+    ret_state->may = approval_may(policies, count, &subject, more, now);
+    ret_state->said = approval_said(policies, count, &subject, given,
+                                    given_count - 1, more, now);
+    return true;
+}
+
+bool approvals_may(const struct job *job, const struct approval_given *word,
+                   const struct approval_state *state, struct err *err) {
+    int id_len = (int)job->id.len, who_len = (int)word->who.len;
+    const char *id = job->id.p, *who = word->who.p;
+    if (job_state_is_final(job->state) && job->state != STATE_DONE)
+        return err_set(err, ERR_REFUSED, "job '%.*s' has ended already: %s",
+                       id_len, id, job_state_word(job->state));
+    if (state->verdict.outcome == APPROVAL_FREE)
+        return err_set(err, ERR_REFUSED,
+                       "no policy asks for an approval of '%.*s'", id_len, id);
+    if (state->own && word->is_signed)
+        return err_set(err, ERR_DENIED,
+                       "'%.*s' was handed in by the account of %.*s: somebody "
+                       "else has to approve it",
+                       id_len, id, who_len, who);
+    if (state->own)
+        return err_set(err, ERR_DENIED,
+                       "'%.*s' is a set of your own: somebody else has to "
+                       "approve it",
+                       id_len, id);
+    return state->may ||
+           err_set(err, ERR_DENIED,
+                   "%.*s has no role that may approve '%.*s', or only "
+                   "signatures count, or his approval is too old",
+                   who_len, who, id_len, id);
+}
+
+void approvals_give(struct store_batch *batch, const struct job *job,
+                    const struct approval_given *word,
+                    const struct approval_state *state, struct span because) {
+    CLEANUP(text_clear) struct text detail = TEXT_INIT;
+    struct approval_note note = {.key = word->key,
+                                 .until = word->until,
+                                 .alias = word->alias,
+                                 .ticket = word->ticket};
+    if (word->is_signed)
+        note.made = word->at;
+    approval_note_format(&note, &detail);
+    store_note(batch, EVENT_APPROVED, job->num, SPAN(""),
+               word->is_signed     ? SPAN("signature")
+               : word->is_operator ? SPAN("operator")
+                                   : SPAN("person"),
+               text_span(&detail));
+    if ((job->holds & HOLD_APPROVAL) && state->verdict.outcome <= APPROVAL_LATE)
+        store_release(batch, job->num, HOLD_APPROVAL,
+                      because.len > 0 ? because : SPAN("approved"));
+    if (job->owed.ns > 0 && !state->verdict.owed)
+        store_owe(batch, job->num, (struct wall){0}, SPAN("settled"),
+                  SPAN("approved"));
+}
+
+/* ---- what is signed ------------------------------------------------------ */
+
+bool approvals_text(const struct base *base, const struct job *job,
+                    struct arena *arena, struct approval_text *ret_text,
+                    struct err *err) {
+    struct meta meta = {0};
+    *ret_text = (struct approval_text){
+        .csid = job->id, .sum = job->sum, .target = job->target};
+    if (!instance_read(base, arena, &ret_text->instance, err))
+        return false;
+    if (!meta_of(job, arena, &meta))
+        return no_meta(job, err);
+    ret_text->base = meta.base.len > 0 ? meta.base : SPAN("none");
+    return true;
+}
+
+bool approvals_text_of(const struct base *base,
+                       const struct candidate *candidate, struct span target,
+                       struct arena *arena, struct approval_text *ret_text,
+                       struct err *err) {
+    *ret_text = (struct approval_text){.csid = candidate->name.csid,
+                                       .sum = candidate->sum,
+                                       .target = target,
+                                       .base = candidate->meta.base.len > 0
+                                                   ? candidate->meta.base
+                                                   : SPAN("none")};
+    return instance_read(base, arena, &ret_text->instance, err);
+}
+
+static bool differs(struct ruling_why *why, const char *word, const char *what,
+                    struct span ours, struct span theirs) {
+    ruling_set(why, word, "it is about %s %.*s, not %.*s", what,
+               (int)theirs.len, theirs.p, (int)ours.len, ours.p);
+    return false;
+}
+
+bool approvals_match(const struct approval_text *ours,
+                     const struct approval_text *given,
+                     struct ruling_why *why) {
+    if (!span_equal(ours->instance, given->instance))
+        return differs(why, "other-instance", "the installation",
+                       ours->instance, given->instance);
+    if (!span_equal(ours->csid, given->csid))
+        return differs(why, "other-set", "the set", ours->csid, given->csid);
+    if (!span_equal(ours->sum, given->sum))
+        return differs(why, "other-content", "a tarball with the sum",
+                       ours->sum, given->sum);
+    if (!span_equal(ours->target, given->target))
+        return differs(why, "other-target", "the target", ours->target,
+                       given->target);
+    return span_equal(ours->base, given->base) ||
+           differs(why, "other-base", "a set made on", ours->base, given->base);
+}
+
+bool approvals_in_time(const struct approval_text *given, struct wall now,
+                       struct ruling_why *why) {
+    char when[WALL_TEXT_BYTES];
+    if (given->expires.ns > 0 && now.ns >= given->expires.ns)
+        ruling_set(why, "expired", "it counted until %s",
+                   wall_format(given->expires, when));
+    else if (wall_ms_since(given->made, now) > FUTURE_MS)
+        ruling_set(why, "future", "it says it was made at %s",
+                   wall_format(given->made, when));
+    else
+        return true;
+    return false;
+}
+
+struct span approvals_alias(struct span name, struct arena *arena) {
+    struct span local = name, rest = name;
+    struct account account;
+    if (!account_find(name, arena, &account, NULL) &&
+        (!span_cut(&rest, '@', &local) ||
+         !account_find(local, arena, &account, NULL)))
+        return (struct span){0};
+    return span_of(arena_printf(arena, "uid:%lu", (unsigned long)account.uid));
+}
+
+/* ---- expiry -------------------------------------------------------------- */
+
+enum { AGAIN_MS = 600 * 1000 };
+
+/* Policies may have changed too: whoever is held and lacks nothing any more is
+ * let go, since nobody else would. */
+static bool expire_one(const struct base *base, const struct job *job,
+                       struct wall now, struct store_batch *batch,
+                       struct arena *arena, struct tending *tending,
+                       struct wall *next, struct err *err) {
+    struct approval_state state;
+    struct job full;
+    bool held = job->holds & HOLD_APPROVAL;
+    if (held ? !tending->policies : base->config.approval_count == 0)
+        return true;
+    if (!store_job(base->store, job->num, arena, &full, err) ||
+        !approvals_read(base, base->store, &full, NULL, now, arena, &state,
+                        err))
+        return false;
+    if (state.ends.ns < next->ns)
+        *next = state.ends;
+    if (!held && state.verdict.outcome >= APPROVAL_HOLD)
+        store_hold(batch, job->num, HOLD_APPROVAL, SPAN("expired"));
+    if (held && state.verdict.outcome <= APPROVAL_ENOUGH)
+        store_release(batch, job->num, HOLD_APPROVAL, SPAN("policy"));
+    return true;
+}
+
+static bool expire(const struct base *base, struct wall now,
+                   struct store_batch *batch, struct arena *arena,
+                   struct tending *tending, struct err *err) {
+    struct store_list list = {.states = STATES_WAITING,
+                              .kinds = 1u << JOB_CHANGE};
+    struct job *jobs;
+    struct wall next = wall_add_ms(now, AGAIN_MS); /* policies may change */
+    size_t count = 0;
+    if (!tending->anew &&
+        (base->config.approval_count == 0 || now.ns < tending->next.ns))
+        return true;
+    if (!store_jobs(base->store, &list, arena, &jobs, &count, err))
+        return false;
+    for (size_t i = 0; i < count; i++)
+        if (!expire_one(base, &jobs[i], now, batch, arena, tending, &next, err))
+            return false;
+    tending->anew = tending->policies = false;
+    tending->next = next;
+    return true;
+}
+
+/* ---- what is owed -------------------------------------------------------- */
+
+static bool was_told(struct store *store, uint64_t num, struct arena *arena,
+                     bool *ret_told, struct err *err) {
+    struct store_event *events;
+    size_t count;
+    *ret_told = false;
+    if (!store_events(store, 0, num, 0, arena, &events, &count, err))
+        return false;
+    for (size_t i = 0; i < count; i++)
+        *ret_told |= events[i].kind == EVENT_OWED &&
+                     span_is(events[i].reason, "overdue");
+    return true;
+}
+
+static void settle(struct store_batch *batch, const struct job *job,
+                   struct span why) {
+    store_owe(batch, job->num, (struct wall){0}, SPAN("settled"), why);
+}
+
+static void tell_overdue(struct store_batch *batch, const struct job *job,
+                         const struct approval_verdict *verdict) {
+    CLEANUP(text_clear) struct text text = TEXT_INIT;
+    char since[WALL_TEXT_BYTES];
+    text_addf(&text, "approval '%.*s' was due at %s",
+              (int)verdict->owed->name.len, verdict->owed->name.p,
+              wall_format(job->owed, since));
+    store_note(batch, EVENT_OWED, job->num, SPAN(""), SPAN("overdue"),
+               text_span(&text));
+    log_warning("set '%.*s' went without what it still owes: %s",
+                (int)job->id.len, job->id.p, text_string(&text));
+}
+
+static bool dun(const struct base *base, const struct job *job, struct wall now,
+                struct store_batch *batch, struct arena *arena,
+                struct err *err) {
+    struct approval_state state;
+    struct job full;
+    bool told;
+    if (job_state_is_final(job->state) && job->state != STATE_DONE &&
+        job->state != STATE_ABANDONED) {
+        settle(batch, job, SPAN("it never landed"));
+        return true;
+    }
+    if (now.ns < job->owed.ns)
+        return true;
+    if (!was_told(base->store, job->num, arena, &told, err))
+        return false;
+    if (told)
+        return true;
+    if (!store_job(base->store, job->num, arena, &full, err) ||
+        !approvals_read(base, base->store, &full, NULL, now, arena, &state,
+                        err))
+        return false;
+    if (state.verdict.owed)
+        tell_overdue(batch, job, &state.verdict);
+    else
+        settle(batch, job, SPAN("no policy asks for it any more"));
+    return true;
+}
+
+static bool dun_all(const struct base *base, struct wall now,
+                    struct store_batch *batch, struct arena *arena,
+                    struct err *err) {
+    struct store_list list = {.owed_only = true};
+    struct job *jobs;
+    size_t count = 0;
+    if (!store_jobs(base->store, &list, arena, &jobs, &count, err))
+        return false;
+    for (size_t i = 0; i < count; i++)
+        if (!dun(base, &jobs[i], now, batch, arena, err))
+            return false;
+    return true;
+}
+
+bool approvals_tend(const struct base *base, struct wall now,
+                    struct tending *tending, struct err *err) {
+    CLEANUP(arena_clear) struct arena arena = ARENA_INIT;
+    struct store_batch *batch = store_batch_new(base->store);
+    store_batch_actor(batch, now, SPAN("daemon:prequeue"));
+    /* An approval may end by its policy, or say itself when. */
+    bool ok = expire(base, now, batch, &arena, tending, err) &&
+              dun_all(base, now, batch, &arena, err);
+    ok = ok && (store_batch_count(batch) == 0 || store_write(batch, err));
+    store_batch_free(batch);
+    return ok;
+}

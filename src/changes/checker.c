@@ -1,0 +1,247 @@
+#include "changes/checker.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "lib/list.h"
+#include "os/sandbox.h"
+#include "changes/errand.h"
+#include "wire/set_check.h"
+#include "wire/tar.h"
+
+enum { WALL_FACTOR = 5 };
+#define MEMORY_BYTES (UINT64_C(1) << 30)
+
+/* ---- the child ------------------------------------------------------- */
+
+struct child {
+    struct set_limits limits;
+    uint64_t cpu_s;
+};
+
+/* "key=NUMBER" each. */
+static bool child_option(struct child *child, struct span option) {
+    struct span key;
+    uint64_t value;
+    if (!span_cut(&option, '=', &key) || !span_u64(option, &value))
+        return false;
+    struct set_limits *limits = &child->limits;
+    if (span_is(key, "unpacked"))
+        limits->unpacked_bytes = value;
+    else if (span_is(key, "members"))
+        limits->members = value;
+    else if (span_is(key, "ratio"))
+        limits->ratio = value;
+    else if (span_is(key, "path"))
+        limits->path.path_bytes = value;
+    else if (span_is(key, "component"))
+        limits->path.component_bytes = value;
+    else if (span_is(key, "depth"))
+        limits->path.depth = value;
+    else if (span_is(key, "symlinks"))
+        limits->symlinks = value != 0;
+    else if (span_is(key, "cpu"))
+        child->cpu_s = value;
+    else
+        return false;
+    return true;
+}
+
+static bool child_sandbox(const struct child *child, struct err *err) {
+    struct sandbox sandbox = {.cpu_s = child->cpu_s,
+                              .memory_bytes =
+                                  ADDRESS_SANITIZER ? 0 : MEMORY_BYTES};
+    struct sandbox_report report;
+    return sandbox_enter(&sandbox, &report, err);
+}
+
+static bool write_all(struct span bytes) {
+    while (bytes.len > 0) {
+        ssize_t put = write(STDOUT_FILENO, bytes.p, bytes.len);
+        if (put < 0 && errno != EINTR)
+            return false;
+        if (put > 0)
+            bytes = span_make(bytes.p + put, bytes.len - (size_t)put);
+    }
+    return true;
+}
+
+int checker_main(int argc, char **argv) {
+    struct child child = {.limits = SET_LIMITS, .cpu_s = 60};
+    struct arena arena = ARENA_INIT;
+    struct text out = TEXT_INIT;
+    struct set_check check;
+    struct err err = {0};
+    for (int i = 1; i < argc; i++)
+        if (!child_option(&child, span_of(argv[i]))) {
+            fprintf(stderr, "pointsman: check-set: unknown '%s'\n", argv[i]);
+            return err_exit_status(ERR_USAGE);
+        }
+    if (!tar_load(&err) || !child_sandbox(&child, &err) ||
+        !set_tar_check(STDIN_FILENO, &child.limits, &arena, &check, &err)) {
+        fprintf(stderr, "pointsman: check-set: %s\n", err.text);
+        _exit(err_exit_status(ERR_TEMPORARY));
+    }
+    set_check_encode(&check, &out);
+    bool ok = write_all(text_span(&out));
+    text_clear(&out);
+    arena_clear(&arena);
+    /* What libraries do at exit (a leak check above all) the sandbox does not
+     * let them do. */
+    _exit(ok ? 0 : err_exit_status(ERR_TEMPORARY));
+}
+
+/* ---- the caller ------------------------------------------------------ */
+
+struct check {
+    struct list link;
+    struct checker *checker;
+    struct set_limits limits;
+    checker_done *done;
+    void *ctx;
+};
+
+struct checker {
+    struct base *base;
+    struct errands *errands;
+    struct list checks;
+};
+
+struct checker *checker_new(struct base *base, struct guard *guard,
+                            const char *executable) {
+    struct checker *checker = mem_alloc(sizeof(*checker));
+    checker->base = base;
+    checker->errands = errands_new(base, guard, executable);
+    list_init(&checker->checks);
+    return checker;
+}
+
+static void check_free(struct check *check) {
+    list_remove(&check->link);
+    free(check);
+}
+
+void checker_free(struct checker *checker) {
+    if (!checker)
+        return;
+    errands_free(checker->errands);
+    LIST_EACH (&checker->checks, link)
+        check_free(LIST_OF(link, struct check, link));
+    free(checker);
+}
+
+struct errands *checker_errands(struct checker *checker) {
+    return checker->errands;
+}
+
+unsigned checker_waiting(const struct checker *checker) {
+    return errands_waiting(checker->errands);
+}
+
+static void tell_nobody(void *ctx, bool ok, const struct set_check *check,
+                        const struct err *err) {
+    (void)ctx, (void)ok, (void)check, (void)err;
+}
+
+void checker_forget(struct checker *checker, void *ctx) {
+    LIST_EACH (&checker->checks, link) {
+        struct check *check = LIST_OF(link, struct check, link);
+        if (check->ctx == ctx)
+            check->done = tell_nobody;
+    }
+}
+
+static void tell_crash(const struct check *check, const char *how) {
+    struct set_check verdict = {0};
+    refusal_set(&verdict.why, REFUSAL_INVALID,
+                "whatever reads the tarball %s over it", how);
+    check->done(check->ctx, true, &verdict, NULL);
+}
+
+static void tell_not_now(const struct check *check, const char *why) {
+    struct err err;
+    err_set(&err, ERR_TEMPORARY, "cannot look through the tarball now: %s",
+            why);
+    check->done(check->ctx, false, NULL, &err);
+}
+
+static void tell_verdict(const struct check *check, struct span bytes) {
+    CLEANUP(arena_clear) struct arena arena = ARENA_INIT;
+    struct set_check verdict;
+    struct err err = {0};
+    if (set_check_decode(bytes, &check->limits, &arena, &verdict, &err))
+        check->done(check->ctx, true, &verdict, NULL);
+    else
+        tell_crash(check, "answered nonsense");
+}
+
+static void on_end(void *ctx, const struct errand_end *end) {
+    struct check *check = ctx;
+    bool not_now = end->how == ERRAND_EXITED &&
+                   end->exit_code == err_exit_status(ERR_TEMPORARY);
+    if (end->how == ERRAND_NOT_NOW || not_now)
+        tell_not_now(check,
+                     not_now ? "the checker could not read it" : end->why);
+    else if (end->how == ERRAND_FAILED)
+        tell_crash(check, end->why);
+    else if (end->exit_code != 0)
+        tell_crash(check, "failed");
+    else
+        tell_verdict(check, end->answer);
+    check_free(check);
+}
+
+static int64_t wall_ms(const struct checker *checker) {
+    return checker->base->config.queue.check_cpu_s * WALL_FACTOR * 1000;
+}
+
+static void run_check(struct check *check, int fd) {
+    const struct set_limits *limits = &check->limits;
+    struct checker *checker = check->checker;
+    const struct {
+        const char *key;
+        uint64_t value;
+    } values[8] = {
+        {"unpacked", limits->unpacked_bytes},
+        {"members", limits->members},
+        {"ratio", limits->ratio},
+        {"path", limits->path.path_bytes},
+        {"component", limits->path.component_bytes},
+        {"depth", limits->path.depth},
+        {"symlinks", limits->symlinks},
+        {"cpu", (uint64_t)checker->base->config.queue.check_cpu_s},
+    };
+    char options[8][48];
+    const char *words[9] = {"check-set"};
+    for (size_t i = 0; i < COUNT(values); i++) {
+        snprintf(options[i], sizeof(options[i]), "%s=%" PRIu64, values[i].key,
+                 values[i].value);
+        words[i + 1] = options[i];
+    }
+    struct errand errand = {.words = words,
+                            .word_count = COUNT(words),
+                            .stdin_fd = fd,
+                            .timeout_ms = wall_ms(checker),
+                            .answer_max = set_check_bytes_max(limits)};
+    errands_run(checker->errands, &errand, on_end, check);
+}
+
+void checker_check(struct checker *checker, int fd, checker_done *done,
+                   void *ctx) {
+    struct check *check = mem_alloc(sizeof(*check));
+    check->checker = checker;
+    check->limits = config_set_limits(&checker->base->config, NULL);
+    /* Who allows them is known once the target is. */
+    check->limits.symlinks = true;
+    check->done = done;
+    check->ctx = ctx;
+    list_push(&checker->checks, &check->link);
+    run_check(check, fd);
+}
+
+bool checker_ended(struct checker *checker, const struct guard_end *end) {
+    return errands_ended(checker->errands, end);
+}

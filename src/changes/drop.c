@@ -1,0 +1,168 @@
+#include "changes/drop.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <stdio.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "os/clock.h"
+#include "os/dir.h"
+
+bool drop_open(struct base *base, char ret_name[256], int *ret_fd,
+               struct err *err) {
+    dir_fresh_name(SPAN("drop"), ret_name);
+    return dir_open_file(base->dirs[BASE_TMP], ret_name,
+                         O_RDWR | O_CREAT | O_EXCL, 0600, ret_fd, err) &&
+           base_give_file(base, *ret_fd, err);
+}
+
+bool drop_seal(int fd, struct err *err) {
+    if (disk->fchmod(fd, 0440) < 0)
+        return err_errno(err, errno, "cannot make a tarball read-only");
+    if (disk->fsync(fd) < 0)
+        return err_errno(err, errno, "cannot sync a tarball");
+    return true;
+}
+
+static bool is_same_data(struct base *base, const char *name, const char *sum,
+                         struct err *err) {
+    CLEANUP(fd_close) int fd = -1;
+    char found[SUM_TEXT_BYTES];
+    uint64_t bytes;
+    if (!dir_open_file(base->dirs[BASE_DATA], name, O_RDONLY | O_NONBLOCK, 0,
+                       &fd, err) ||
+        !sum_file(fd, found, &bytes, err))
+        return err_wrap(err, "data of '%s'", name);
+    if (strcmp(found, sum) == 0)
+        return true;
+    return err_set(err, ERR_REFUSED,
+                   "duplicate-csid: a set called '%s' with other content was "
+                   "handed in before",
+                   name);
+}
+
+static bool make_marker(struct base *base, const char *name, struct err *err) {
+    CLEANUP(fd_close) int fd = -1;
+    char fresh[256];
+    enum dir_moved moved;
+    dir_fresh_name(span_of(name), fresh);
+    if (!dir_open_file(base->dirs[BASE_TMP], fresh, O_WRONLY | O_CREAT | O_EXCL,
+                       0640, &fd, err) ||
+        !base_give_file(base, fd, err) ||
+        !dir_move(base->dirs[BASE_TMP], fresh, base->dirs[BASE_PREQUEUE], name,
+                  DIR_DURABLE, &moved, err)) {
+        (void)dir_remove(base->dirs[BASE_TMP], fresh, NULL, NULL);
+        return err_wrap(err, "cannot put the marker into prequeue/");
+    }
+    if (moved == DIR_MOVED)
+        return true;
+    /* It was handed in before and is still on its way. */
+    return dir_remove(base->dirs[BASE_TMP], fresh, NULL, err) &&
+           dir_sync_now(base->dirs[BASE_PREQUEUE], err);
+}
+
+bool drop_publish(struct base *base, const char *from, const char *name,
+                  const char *sum, struct err *err) {
+    enum dir_moved moved;
+    if (!dir_move(base->dirs[BASE_TMP], from, base->dirs[BASE_DATA], name,
+                  DIR_DURABLE, &moved, err))
+        return err_wrap(err, "cannot put the tarball into data/");
+    if (moved == DIR_ABSENT)
+        return err_set(err, ERR_TEMPORARY,
+                       "somebody removed '%s' from tmp/ while it was taken in",
+                       from);
+    if (moved == DIR_EXISTS &&
+        (!is_same_data(base, name, sum, err) ||
+         !dir_remove(base->dirs[BASE_TMP], from, NULL, err)))
+        return false;
+    return make_marker(base, name, err);
+}
+
+bool drop_approval(struct base *base, struct span csid, struct span bytes,
+                   char ret_name[256], struct err *err) {
+    CLEANUP(fd_close) int fd = -1;
+    char tmp_name[256];
+    enum dir_moved moved;
+    struct text name = TEXT_INIT;
+    text_addf(&name, "approve_%.*s_%016" PRIx64, (int)csid.len, csid.p,
+              clock_seed());
+    snprintf(ret_name, 256, "%s", text_string(&name));
+    text_clear(&name);
+    bool ok =
+        drop_open(base, tmp_name, &fd, err) && file_write(fd, bytes, err) &&
+        drop_seal(fd, err) &&
+        dir_move(base->dirs[BASE_TMP], tmp_name, base->dirs[BASE_PREQUEUE],
+                 ret_name, DIR_DURABLE, &moved, err);
+    if (!ok && fd >= 0)
+        (void)dir_remove(base->dirs[BASE_TMP], tmp_name, NULL, NULL);
+    return ok || err_wrap(err, "cannot put the approval into prequeue/");
+}
+
+/* ---- who handed it in ---------------------------------------------------- */
+
+enum { NOTE_BYTES = 512 };
+
+static void note_name(char ret[NAME_MAX + 1], const char *name) {
+    snprintf(ret, NAME_MAX + 1, "by+%s", name);
+}
+
+bool drop_caller_note(struct base *base, const char *name, uid_t caller,
+                      struct err *err) {
+    CLEANUP(text_clear) struct text note = TEXT_INIT;
+    char called[NAME_MAX + 1];
+    uid_t maker = geteuid() == 0 ? base->uid : geteuid();
+    struct stat st;
+    bool waits;
+    if (!dir_stat(base->dirs[BASE_PREQUEUE], name, &st, &waits, err))
+        return false;
+    if (waits) /* whoever was first handed it in */
+        return true;
+    if (caller == maker) {
+        drop_caller_forget(base, name); /* of one who did not get this far */
+        return true;
+    }
+    note_name(called, name);
+    text_addf(&note, "%s\n%lu\n", name, (unsigned long)caller);
+    return dir_write(base->dirs[BASE_TMP], base->dirs[BASE_TMP], called,
+                     text_span(&note), 0400, DIR_DURABLE, err);
+}
+
+/* Only the owner's process and root's are believed, and only about this set:
+ * of a group others may write in tmp/ too. */
+static bool note_read(struct base *base, const char *called, struct text *text,
+                      struct err *err) {
+    CLEANUP(fd_close) int fd = -1;
+    struct stat st;
+    return dir_open_file(base->dirs[BASE_TMP], called, O_RDONLY | O_NONBLOCK, 0,
+                         &fd, err) &&
+           fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && st.st_nlink == 1 &&
+           (st.st_uid == base->uid || st.st_uid == 0) &&
+           file_read(fd, NOTE_BYTES, text, err);
+}
+
+uid_t drop_caller(struct base *base, const char *name,
+                  const struct stat *marker) {
+    CLEANUP(text_clear) struct text text = TEXT_INIT;
+    char called[NAME_MAX + 1];
+    struct err err = {0};
+    struct span rest, of, number;
+    uint64_t caller;
+    note_name(called, name);
+    if (marker->st_uid != base->uid || !note_read(base, called, &text, &err))
+        return marker->st_uid;
+    rest = text_span(&text);
+    if (!span_cut(&rest, '\n', &of) || !span_is(of, name) ||
+        !span_cut(&rest, '\n', &number) || !span_u64(number, &caller) ||
+        caller >= UINT32_MAX)
+        return marker->st_uid;
+    return (uid_t)caller;
+}
+
+void drop_caller_forget(struct base *base, const char *name) {
+    char called[NAME_MAX + 1];
+    note_name(called, name);
+    (void)dir_remove(base->dirs[BASE_TMP], called, NULL, NULL);
+}

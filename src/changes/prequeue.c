@@ -1,0 +1,350 @@
+#include <stdlib.h>
+
+#include "lib/log.h"
+#include "os/dir.h"
+#include "changes/approvals.h"
+#include "changes/drop.h"
+#include "changes/prequeue_parts.h"
+#include "changes/projection_parts.h"
+
+/* Each entry of prequeue/ goes its way: looked at, its tarball checked in a
+ * child, judged, admitted with others in one transaction, gone. Whatever is
+ * known of an entry can be found out again, so that a crash at any point costs
+ * a second look and nothing else. */
+
+enum {
+    ADMIT_AT_ONCE = 256,
+    CHECKER_BUSY_MS = 500,
+    TEND_MS = 5000,
+    PATIENCE_MS = 10000
+};
+
+static void on_event(void *ctx, const struct store_event *event) {
+    struct prequeue *prequeue = ctx;
+    prequeue->tending.anew |= event->kind == EVENT_APPROVED;
+}
+
+void prequeue_configure(struct prequeue *prequeue) {
+    prequeue->tending.anew = prequeue->tending.policies = true;
+    prequeue->tended = (struct wall){0};
+}
+
+struct prequeue *prequeue_new(struct base *base, struct checker *checker,
+                              struct projection *projection) {
+    struct prequeue *prequeue = mem_alloc(sizeof(*prequeue));
+    prequeue->base = base;
+    prequeue->checker = checker;
+    prequeue->projection = projection;
+    prequeue_configure(prequeue);
+    store_listen(base->store, on_event, prequeue);
+    return prequeue;
+}
+
+static void entry_free(struct entry *entry) {
+    arena_clear(&entry->arena);
+    free(entry->name);
+    free(entry);
+}
+
+void prequeue_free(struct prequeue *prequeue) {
+    size_t cursor = 0;
+    struct span key;
+    void *value;
+    if (!prequeue)
+        return;
+    while (map_next(&prequeue->entries, &cursor, &key, &value)) {
+        struct entry *entry = value;
+        /* The checker may still call back; it is freed after us, without a
+         * word, but its guard may be faster. */
+        if (entry->state == ENTRY_CHECKING)
+            checker_forget(prequeue->checker, entry);
+        if (entry->approval)
+            signature_forget(entry->approval->check);
+        entry_free(entry);
+    }
+    map_clear(&prequeue->entries);
+    store_unlisten(prequeue->base->store, on_event, prequeue);
+    free(prequeue);
+}
+
+struct prequeue_tally prequeue_tally(const struct prequeue *prequeue) {
+    return prequeue->tally;
+}
+
+/* ---- admission ------------------------------------------------------- */
+
+static bool has_changed(struct prequeue *prequeue, struct entry *entry) {
+    struct stat st;
+    bool there;
+    return !dir_stat(prequeue->base->dirs[BASE_PREQUEUE], entry->name, &st,
+                     &there, NULL) ||
+           !there || st.st_ino != entry->st.st_ino ||
+           st.st_size != entry->st.st_size;
+}
+
+static unsigned add_admission(struct prequeue *prequeue,
+                              struct store_batch *batch, struct entry *entry) {
+    struct set_record *record = &entry->record;
+    struct job *job = &record->job;
+    job->uid = drop_caller(prequeue->base, entry->name, &entry->st);
+    job->actor =
+        span_of(arena_printf(&entry->arena, "uid:%ld", (long)job->uid));
+    job->cause = SPAN("person");
+    approvals_admit(prequeue->base, record, prequeue->now, &entry->arena);
+    job->admitted = prequeue->now;
+    store_batch_actor(batch, prequeue->now, job->actor);
+    return store_admit(batch, job, record->edges, record->edge_count,
+                       record->touches, record->touch_count, NULL, 0);
+}
+
+static bool settle_admission(struct prequeue *prequeue, struct entry *entry,
+                             enum store_result result, struct err *err) {
+    if (result != STORE_DONE) { /* judged again, it is known now */
+        entry->state = ENTRY_NEW;
+        prequeue->due = true;
+        return true;
+    }
+    struct span id = entry->record.job.id;
+    log_info("admitted set '%s' job=%.*s", entry->name, (int)id.len, id.p);
+    prequeue->tally.admitted++;
+    prequeue->due |= entry->awaited;
+    entry->here = false;
+    return dir_remove(prequeue->base->dirs[BASE_PREQUEUE], entry->name, NULL,
+                      err);
+}
+
+static bool admit(struct prequeue *prequeue, struct entry **entries,
+                  size_t count, struct err *err) {
+    unsigned index[ADMIT_AT_ONCE];
+    struct store_batch *batch = store_batch_new(prequeue->base->store);
+    for (size_t i = 0; i < count; i++)
+        index[i] = add_admission(prequeue, batch, entries[i]);
+    bool ok = store_write(batch, err);
+    /* The job files first: an entry goes when there is something else to see
+     * of its set. */
+    if (ok && prequeue->projection)
+        ok = projection_pass(prequeue->projection, prequeue->now, err);
+    for (size_t i = 0; ok && i < count; i++)
+        ok = settle_admission(prequeue, entries[i],
+                              store_batch_result(batch, index[i]), err);
+    store_batch_free(batch);
+    return ok;
+}
+
+/* ---- a scan ---------------------------------------------------------- */
+
+static bool find_entries(struct prequeue *prequeue, struct arena *arena,
+                         struct entry ***ret_entries, size_t *ret_count,
+                         struct err *err) {
+    struct span *names;
+    if (!dir_list(prequeue->base->dirs[BASE_PREQUEUE], arena, &names, ret_count,
+                  err))
+        return false;
+    *ret_entries = arena_alloc(arena, (*ret_count + 1) * sizeof(void *));
+    prequeue->any_approvals = false;
+    for (size_t i = 0; i < *ret_count; i++) {
+        struct entry *entry = map_get(&prequeue->entries, names[i]);
+        if (!entry) {
+            entry = mem_alloc(sizeof(*entry));
+            entry->name = span_string(names[i]);
+            entry->prequeue = prequeue;
+            map_put(&prequeue->entries, names[i], entry);
+        }
+        entry->here = true;
+        prequeue->any_approvals |= approval_entry_is(entry);
+        (*ret_entries)[i] = entry;
+    }
+    return true;
+}
+
+/* One entry's trouble is not another's; the first error is the scan's. */
+static void keep_first(struct err *first, bool ok, const struct err *err) {
+    if (!ok && first->kind == ERR_NONE)
+        *first = *err;
+}
+
+/* Approvals before the sets they may come with. */
+static void look_at_new(struct prequeue *prequeue, struct entry **entries,
+                        size_t count, bool approvals, struct err *first) {
+    for (size_t i = 0; i < count; i++) {
+        struct err err = {0};
+        struct entry *entry = entries[i];
+        if (approval_entry_is(entry) != approvals)
+            continue;
+        if (entry->state == ENTRY_NEW || entry->state == ENTRY_WAITING)
+            keep_first(first, entry_look(prequeue, entry, &err), &err);
+    }
+}
+
+static bool is_good(const struct entry *entry) {
+    return entry->state == ENTRY_CHECKED && !entry->not_now &&
+           entry->refusal.kind == REFUSAL_NONE && !approval_entry_is(entry);
+}
+
+/* What lies here together comes in together: the queue puts it in order, and
+ * that must not depend on whose check was done first. A tarball that takes long
+ * keeps the others waiting for a while only. */
+static bool may_come_in(const struct prequeue *prequeue, struct entry **entries,
+                        size_t count) {
+    bool busy = false, late = false;
+    for (size_t i = 0; i < count; i++) {
+        struct entry *entry = entries[i];
+        int64_t since_ms;
+        if (!entry->here || approval_entry_is(entry))
+            continue;
+        busy |= entry->state == ENTRY_NEW || entry->state == ENTRY_CHECKING;
+        if (!is_good(entry))
+            continue;
+        if (entry->checked.ns == 0)
+            entry->checked = prequeue->now;
+        since_ms = wall_ms_since(prequeue->now, entry->checked);
+        late |= since_ms < 0 || since_ms >= PATIENCE_MS;
+    }
+    return !busy || late;
+}
+
+static void judge(struct prequeue *prequeue, struct entry **entries,
+                  size_t count, bool approvals, struct err *first) {
+    bool all = approvals || may_come_in(prequeue, entries, count);
+    for (size_t i = 0; i < count; i++) {
+        struct err err = {0};
+        struct entry *entry = entries[i];
+        if (approval_entry_is(entry) != approvals || !entry->here ||
+            entry->state != ENTRY_CHECKED || (!all && is_good(entry)))
+            continue;
+        bool ok = has_changed(prequeue, entry)
+                      ? entry_look(prequeue, entry, &err)
+                      : entry_judge(prequeue, entry, &err);
+        keep_first(first, ok, &err);
+    }
+}
+
+static void look_and_judge(struct prequeue *prequeue, struct entry **entries,
+                           size_t count, bool approvals, struct err *first) {
+    look_at_new(prequeue, entries, count, approvals, first);
+    judge(prequeue, entries, count, approvals, first);
+}
+
+static void admit_ready(struct prequeue *prequeue, struct entry **entries,
+                        size_t count, struct err *first) {
+    struct entry *ready[ADMIT_AT_ONCE];
+    size_t ready_count = 0;
+    for (size_t i = 0; i <= count; i++) {
+        struct err err = {0};
+        if (i < count && entries[i]->here && entries[i]->state == ENTRY_READY)
+            ready[ready_count++] = entries[i];
+        bool flush = ready_count == ADMIT_AT_ONCE || i == count;
+        if (!flush || ready_count == 0)
+            continue;
+        keep_first(first, admit(prequeue, ready, ready_count, &err), &err);
+        ready_count = 0;
+    }
+}
+
+/* Entries that went, and what is known of those that stay. */
+static void clear_up(struct prequeue *prequeue, struct wall *ret_next) {
+    size_t cursor = 0;
+    struct span key;
+    void *value;
+    prequeue->tally.waiting = 0;
+    *ret_next = WALL_NEVER;
+    while (map_next(&prequeue->entries, &cursor, &key, &value)) {
+        struct entry *entry = value;
+        bool here = entry->here;
+        entry->here = false;
+        if (!here && entry->state != ENTRY_CHECKING) {
+            map_remove(&prequeue->entries, span_of(entry->name));
+            drop_caller_forget(prequeue->base, entry->name);
+            entry_free(entry);
+            continue;
+        }
+        /* Others use the checker too and do not tell when it is free. */
+        if (entry->state == ENTRY_NEW || entry->state == ENTRY_CHECKED)
+            entry->next = wall_add_ms(prequeue->now, CHECKER_BUSY_MS);
+        else if (entry->state != ENTRY_WAITING)
+            continue;
+        prequeue->tally.waiting++;
+        if (entry->next.ns < ret_next->ns)
+            *ret_next = entry->next;
+    }
+}
+
+/* Now and then: scans may follow each other closely. */
+static bool tend(struct prequeue *prequeue, struct err *err) {
+    int64_t since_ms = wall_ms_since(prequeue->now, prequeue->tended);
+    if (since_ms >= 0 && since_ms < TEND_MS)
+        return true;
+    prequeue->tended = prequeue->now;
+    return approvals_tend(prequeue->base, prequeue->now, &prequeue->tending,
+                          err);
+}
+
+bool prequeue_scan(struct prequeue *prequeue, struct wall now,
+                   struct wall *ret_next, struct err *err) {
+    CLEANUP(arena_clear) struct arena arena = ARENA_INIT;
+    struct entry **entries;
+    struct err first = {0};
+    size_t count;
+    *ret_next = WALL_NEVER;
+    prequeue->now = now;
+    if (!find_entries(prequeue, &arena, &entries, &count, err))
+        return false;
+    if (prequeue->any_approvals)
+        look_and_judge(prequeue, entries, count, true, &first);
+    look_and_judge(prequeue, entries, count, false, &first);
+    prequeue->due = false; /* verdicts that came meanwhile were judged */
+    admit_ready(prequeue, entries, count, &first);
+    clear_up(prequeue, ret_next);
+    if (first.kind == ERR_NONE && !tend(prequeue, &first))
+        log_error("cannot look for approvals that are due: %s", first.text);
+    if (first.kind == ERR_NONE)
+        return true;
+    return err_set(err, first.kind, "%s", first.text);
+}
+
+bool prequeue_is_due(const struct prequeue *prequeue) {
+    return prequeue->due;
+}
+
+bool prequeue_is_idle(const struct prequeue *prequeue) {
+    size_t cursor = 0;
+    struct span key;
+    void *value;
+    while (map_next(&prequeue->entries, &cursor, &key, &value)) {
+        const struct entry *entry = value;
+        if (entry->state != ENTRY_WAITING && entry->state != ENTRY_STUCK)
+            return false;
+    }
+    return !prequeue->due;
+}
+
+static bool pass_alone(struct prequeue *prequeue, struct wall now,
+                       struct err *err) {
+    struct wall next;
+    bool ok = true;
+    do
+        ok = prequeue_scan(prequeue, now, &next, err);
+    while (ok && prequeue_is_due(prequeue));
+    return ok && projection_settle(prequeue->projection, now, err);
+}
+
+bool prequeue_pass_alone(struct base *base, struct wall now, struct err *err) {
+    struct err why = {0};
+    int role = -1;
+    if (!base_take_role(base, "prequeue", &role, &why)) {
+        if (why.kind != ERR_RUNNING)
+            return err_set(err, why.kind, "%s", why.text);
+        base_trigger(base, "prequeue");
+        return true;
+    }
+    struct projection *projection = projection_of_some(base);
+    struct checker *checker = checker_new(base, NULL, NULL);
+    struct prequeue *prequeue = prequeue_new(base, checker, projection);
+    prequeue->quiet = true; /* whoever handed something in is told */
+    bool ok = pass_alone(prequeue, now, err);
+    prequeue_free(prequeue);
+    checker_free(checker);
+    projection_close(projection);
+    base_give_role(base, "prequeue", &role);
+    return ok;
+}

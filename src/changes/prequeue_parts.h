@@ -1,0 +1,93 @@
+/* What the parts of the prequeue share; for them alone. */
+#ifndef POINTSMAN_CHANGES_PREQUEUE_PARTS_H
+#define POINTSMAN_CHANGES_PREQUEUE_PARTS_H
+
+#include <sys/stat.h>
+
+#include "lib/map.h"
+#include "core/approval.h"
+#include "changes/approvals.h"
+#include "changes/prequeue.h"
+#include "changes/set_record.h"
+#include "changes/set_rules.h"
+#include "changes/signature.h"
+#include "wire/approval_text.h"
+
+enum entry_state {
+    ENTRY_NEW,      /* to be looked at */
+    ENTRY_WAITING,  /* until `next`, or until something changes */
+    ENTRY_CHECKING, /* a child reads its tarball */
+    ENTRY_CHECKED,  /* there is a verdict */
+    ENTRY_READY,    /* to be admitted */
+    ENTRY_STUCK     /* cannot even be moved away; told once */
+};
+
+/* What a file approve_CSID is found to be. */
+struct entry_approval {
+    struct approval_file file;
+    struct signature_check *check; /* under way */
+    bool verified;
+    const char *bad; /* why its signature is not good */
+    struct approval_given word;
+};
+
+struct entry {
+    char *name;
+    enum entry_state state;
+    struct stat st; /* as it was when it was looked at */
+    struct wall next;
+    bool here; /* seen in this scan */
+    struct prequeue *prequeue;
+    struct arena arena;  /* holds what follows */
+    struct wall checked; /* seen with a good verdict; 0: not yet */
+    bool not_now;        /* no verdict could be had */
+    struct refusal refusal;
+    struct candidate candidate;
+    struct span said_sum; /* by a job file; empty for markers */
+    struct set_record record;
+    bool awaited;                    /* approvals lie beside it, ... */
+    bool hindered;                   /* ... that cannot be checked now */
+    struct entry_approval *approval; /* NULL: it is a set */
+    uint64_t about; /* the set an approval is about, if known */
+    bool is_told;   /* that nobody can check it now */
+};
+
+struct prequeue {
+    struct base *base;
+    struct checker *checker;
+    struct projection *projection;
+    struct map entries;
+    struct prequeue_tally tally;
+    struct wall now;
+    bool due;
+    struct wall tended; /* approvals were looked after */
+    struct tending tending;
+    bool quiet;         /* refusals are events, but no lines of the log */
+    bool any_approvals; /* lie there in this scan */
+};
+
+/* First look, or one more: starts a check, waits, or refuses. False: disk or
+ * registry do not work. */
+bool entry_look(struct prequeue *prequeue, struct entry *entry,
+                struct err *err);
+/* The verdict is there: ENTRY_READY, or waits, or refuses. */
+bool entry_judge(struct prequeue *prequeue, struct entry *entry,
+                 struct err *err);
+/* It goes to reject/, with why; or when its time is up. */
+bool entry_reject(struct prequeue *prequeue, struct entry *entry,
+                  const char *word, const char *sentence, struct err *err);
+bool entry_wait(struct prequeue *prequeue, struct entry *entry,
+                const char *word, const char *sentence, struct err *err);
+
+/* The same for files that approve a set: is it one of those? */
+bool approval_entry_is(const struct entry *entry);
+/* entry->st is that of now, `before` that of the last look. */
+bool approval_entry_look(struct prequeue *prequeue, struct entry *entry,
+                         const struct stat *before, struct err *err);
+bool approval_entry_judge(struct prequeue *prequeue, struct entry *entry,
+                          struct err *err);
+/* Gives the set those that lie beside it and are good. False: some are not
+ * looked into yet, it has to wait for them. */
+bool approval_entries_of(struct prequeue *prequeue, struct entry *set);
+
+#endif

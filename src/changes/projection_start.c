@@ -1,0 +1,149 @@
+#include <stdlib.h>
+
+#include "os/fd.h"
+#include "changes/projection_parts.h"
+#include "changes/prune.h"
+
+/* How a projection begins: with the sets that are not over, with what a crash
+ * left behind, or with everything. */
+
+enum { JOBS_AT_ONCE = 1000 };
+
+static bool is_archived(struct projection *projection, const struct job *job) {
+    CLEANUP(arena_clear) struct arena arena = ARENA_INIT;
+    return job_state_is_final(job->state) &&
+           prune_has(projection->base, arena_string(&arena, job->name));
+}
+
+enum load_what { LOAD_MARKS, LOAD_STALE, LOAD_REMAKE };
+
+static void load_one(struct projection *projection, const struct job *job,
+                     enum load_what what) {
+    if (what == LOAD_REMAKE && is_archived(projection, job))
+        return;
+    struct mark *mark = projection_mark_new(projection, job->num);
+    mark->from |= STATE_BIT(job->state);
+    mark->look |= what == LOAD_STALE;
+    mark->remake |= what == LOAD_REMAKE;
+    mark->fresh |= what == LOAD_REMAKE;
+    if (what != LOAD_MARKS)
+        projection_mark_dirty(projection, mark);
+}
+
+static bool load(struct projection *projection, unsigned states,
+                 enum load_what what, struct err *err) {
+    CLEANUP(arena_clear) struct arena arena = ARENA_INIT;
+    struct store_list list = {
+        .states = states,
+        .kinds = 1u << JOB_CHANGE,
+        .stale_only = what == LOAD_STALE,
+        .limit = JOBS_AT_ONCE,
+    };
+    struct job *jobs;
+    size_t count;
+    do {
+        if (!store_jobs(projection->base->store, &list, &arena, &jobs, &count,
+                        err))
+            return false;
+        for (size_t i = 0; i < count; i++) {
+            load_one(projection, &jobs[i], what);
+            list.after_num = jobs[i].num;
+        }
+        arena_clear(&arena);
+    } while (count == JOBS_AT_ONCE);
+    return true;
+}
+
+struct projection *projection_of_some(struct base *base) {
+    struct projection *projection = mem_alloc(sizeof(*projection));
+    projection->base = base;
+    projection->of_some = true;
+    list_init(&projection->dirty);
+    projection->safe_seq = projection_safe_seq(base);
+    store_listen(base->store, projection_on_event, projection);
+    return projection;
+}
+
+bool projection_open(struct base *base, struct projection **ret_projection,
+                     struct err *err) {
+    struct projection *projection = projection_of_some(base);
+    projection->of_some = false;
+    if (!load(projection, STATES_LIVE | STATE_BIT(STATE_ABANDONED), LOAD_MARKS,
+              err)) {
+        projection_close(projection);
+        return false;
+    }
+    *ret_projection = projection;
+    return true;
+}
+
+void projection_close(struct projection *projection) {
+    size_t cursor = 0;
+    struct span key;
+    void *mark;
+    if (!projection)
+        return;
+    store_unlisten(projection->base->store, projection_on_event, projection);
+    (void)projection_wait(projection, NULL);
+    while (map_next(&projection->marks, &cursor, &key, &mark))
+        free(mark);
+    map_clear(&projection->marks);
+    projection_forget_dirs(projection);
+    free(projection);
+}
+
+/* Whatever came after what was safe may be missing from files and logs. */
+static void mark_live(struct projection *projection) {
+    size_t cursor = 0;
+    struct span key;
+    void *value;
+    while (map_next(&projection->marks, &cursor, &key, &value)) {
+        struct mark *mark = value;
+        mark->look = true;
+        projection_mark_dirty(projection, mark);
+    }
+}
+
+bool projection_recover(struct projection *projection, struct wall now,
+                        struct err *err) {
+    CLEANUP(fd_close) int lock = -1;
+    projection->now = now;
+    if (!projection_lock(projection, &lock, err) ||
+        !load(projection, STATES_ALL, LOAD_STALE, err))
+        return false;
+    if (projection->safe_seq < store_seq(projection->base->store))
+        mark_live(projection);
+    if (!projection_pass_locked(projection, err))
+        return false;
+    fd_close(&lock);
+    return projection_reconcile(projection, now, err);
+}
+
+bool projection_remake(struct projection *projection, struct wall now,
+                       struct err *err) {
+    return load(projection, STATES_ALL, LOAD_REMAKE, err) &&
+           projection_settle(projection, now, err);
+}
+
+static bool load_stale(struct projection *projection, struct err *err) {
+    CLEANUP(fd_close) int lock = -1;
+    return projection_lock(projection, &lock, err) &&
+           load(projection, STATES_ALL, LOAD_STALE, err);
+}
+
+bool projection_catch_up(struct base *base, struct wall now, struct err *err) {
+    CLEANUP(arena_clear) struct arena arena = ARENA_INIT;
+    struct store_list any = {
+        .kinds = 1u << JOB_CHANGE, .stale_only = true, .limit = 1};
+    struct job *jobs;
+    size_t count;
+    if (!store_jobs(base->store, &any, &arena, &jobs, &count, err))
+        return false;
+    if (count == 0)
+        return true;
+    struct projection *projection = projection_of_some(base);
+    bool ok =
+        load_stale(projection, err) && projection_settle(projection, now, err);
+    projection_close(projection);
+    return ok;
+}

@@ -1,0 +1,173 @@
+#include "changes/set_rules.h"
+
+#include "changes/approvals.h"
+
+#include <stdio.h>
+
+void ruling_set(struct ruling_why *why, const char *word, const char *format,
+                ...) {
+    va_list args;
+    va_start(args, format);
+    why->word = word;
+    vsnprintf(why->text, sizeof(why->text), format, args);
+    va_end(args);
+}
+
+bool set_is_future(const struct set_name *name, struct wall now) {
+    return wall_ms_since(name->tai, now) > FUTURE_MS;
+}
+
+const struct config_target *set_target(const struct config *config,
+                                       struct span name) {
+    const struct config_target *found = config_target(config, name);
+    if (found)
+        return found;
+    for (size_t i = 0; i < config->target_count; i++) {
+        const struct config_target *target = &config->targets[i];
+        if (target->git.len == 0 || !span_equal(target->branch, name))
+            continue;
+        if (found)
+            return NULL;
+        found = target;
+    }
+    return found;
+}
+
+static bool target_allows(const struct base *base,
+                          const struct candidate *candidate,
+                          const struct config_target **ret_target,
+                          struct ruling_why *why) {
+    struct span name = candidate->meta.target;
+    const struct config_target *target = set_target(&base->config, name);
+    *ret_target = target;
+    if (!target)
+        ruling_set(why, "unknown-target",
+                   "no target '%.*s' is configured in " BASE_CONFIG,
+                   (int)name.len, name.p);
+    else if (candidate->meta.group.len > 0 && target->git.len == 0)
+        ruling_set(why, "group-target",
+                   "target '%.*s' is a command, which takes one set at a "
+                   "time: sets can land together (##group) on a branch only",
+                   (int)target->name.len, target->name.p);
+    else if (candidate->has_symlinks && target->symlinks == SYMLINKS_DENY)
+        ruling_set(why, refusal_word(REFUSAL_SYMLINK),
+                   "it holds a symbolic link, which target '%.*s' denies "
+                   "(symlinks = deny)",
+                   (int)target->name.len, target->name.p);
+    else
+        return true;
+    return false;
+}
+
+static bool has_signature(const struct meta *meta) {
+    for (size_t i = 0; i < meta->approval.count; i++)
+        if (span_starts(meta->approval.items[i], "-----BEGIN SSH SIGNATURE"))
+            return true;
+    return false;
+}
+
+static bool can_be_done(const struct candidate *candidate,
+                        struct ruling_why *why) {
+    const struct section *closure =
+        sections_find(&candidate->meta.sections, "closure");
+    bool known = !closure || (closure->lines.count == 1 &&
+                              (span_is(closure->lines.items[0], "deps") ||
+                               span_is(closure->lines.items[0], "deps+files")));
+    if (!known)
+        ruling_set(why, "policy", "##closure is deps or deps+files");
+    else if (has_signature(&candidate->meta))
+        ruling_set(why, "policy",
+                   "##approval holds a signature, which cannot be of the "
+                   "tarball it lies in: hand it in beside it (`change submit "
+                   "--approval`)");
+    else
+        return true;
+    return false;
+}
+
+/* D8: only what failed, was cancelled or abandoned may be stood in for. */
+static bool may_supersede(const struct base *base,
+                          const struct candidate *candidate, bool *ret_may,
+                          struct ruling_why *why, struct err *err) {
+    CLEANUP(arena_clear) struct arena arena = ARENA_INIT;
+    struct span old = candidate->meta.supersedes;
+    struct job job;
+    bool known;
+    *ret_may = true;
+    if (old.len == 0)
+        return true;
+    if (!store_lookup(base->store, old, &arena, &job, &known, err))
+        return false;
+    *ret_may =
+        known && job_state_is_final(job.state) && job.state != STATE_DONE;
+    if (!*ret_may)
+        ruling_set(why, "bad-supersedes", "it supersedes '%.*s', which is %s",
+                   (int)old.len, old.p,
+                   known ? job_state_word(job.state) : "not known here");
+    return true;
+}
+
+static bool is_new(const struct base *base, const struct candidate *candidate,
+                   enum ruling *ret_ruling, struct ruling_why *why,
+                   struct err *err) {
+    CLEANUP(arena_clear) struct arena arena = ARENA_INIT;
+    struct span id = candidate->name.csid;
+    struct job job;
+    bool known;
+    *ret_ruling = RULING_ADMIT;
+    if (!store_lookup(base->store, id, &arena, &job, &known, err))
+        return false;
+    if (!known)
+        return true;
+    bool is_same = job.kind == JOB_CHANGE &&
+                   span_equal(job.sum, candidate->sum) &&
+                   span_equal(job.name, candidate->name.text);
+    if (is_same && !job_state_is_final(job.state)) {
+        *ret_ruling = RULING_AGAIN;
+        return true;
+    }
+    *ret_ruling = RULING_REFUSE;
+    ruling_set(why, "duplicate-csid",
+               "the id '%.*s' is taken by a %s admitted before (%s), and ids "
+               "are never used again: %s",
+               (int)id.len, id.p, job_kind_word(job.kind),
+               job_state_word(job.state),
+               is_same ? "hand in a new set with ##supersedes"
+                       : "give the set another id");
+    return true;
+}
+
+bool set_rule(const struct base *base, const struct candidate *candidate,
+              struct wall now, enum ruling *ret_ruling,
+              const struct config_target **ret_target, struct ruling_why *why,
+              struct err *err) {
+    struct refusal refusal = {0};
+    bool may;
+    *ret_target = NULL;
+    if (!is_new(base, candidate, ret_ruling, why, err))
+        return false;
+    if (*ret_ruling != RULING_ADMIT)
+        return true;
+    *ret_ruling = RULING_REFUSE;
+    if (!meta_match_name(&candidate->meta, &candidate->name, &refusal)) {
+        ruling_set(why, refusal_word(refusal.kind), "%s", refusal.text);
+        return true;
+    }
+    if (!can_be_done(candidate, why) ||
+        !target_allows(base, candidate, ret_target, why))
+        return true;
+    if (approvals_refuse(base, candidate, (*ret_target)->name, now, why))
+        return true;
+    if (!may_supersede(base, candidate, &may, why, err))
+        return false;
+    if (!may)
+        return true;
+    *ret_ruling = RULING_ADMIT;
+    if (set_is_future(&candidate->name, now)) {
+        *ret_ruling = RULING_WAIT;
+        ruling_set(why, "future",
+                   "its name says a time more than %d s in the future",
+                   FUTURE_MS / 1000);
+    }
+    return true;
+}

@@ -1,0 +1,286 @@
+#include "changes/signature.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "os/confine.h"
+#include "os/dir.h"
+#include "os/sandbox.h"
+#include "wire/approval_text.h"
+
+enum {
+    CPU_S = 10,
+    WALL_MS = 60 * 1000,
+    ANSWER_BYTES = 16 << 10,
+    TIME_BYTES = 20,
+    WHY_BYTES = 400
+};
+#define MEMORY_BYTES (UINT64_C(512) << 20)
+
+/* ---- the child ----------------------------------------------------------- */
+
+/* Bytes behind a descriptor that a program finds under /proc/self/fd. */
+static bool put_apart(struct span bytes, int *ret_fd, struct err *err) {
+    int fd = memfd_create("approval", 0);
+    if (fd < 0)
+        return err_errno(err, errno, "cannot hold an approval in memory");
+    *ret_fd = fd;
+    return file_write(fd, bytes, err) && lseek(fd, 0, SEEK_SET) == 0;
+}
+
+static bool prepare(char ret_signature[40], struct err *err) {
+    static const struct confine_reader limits = {
+        CPU_S, ADDRESS_SANITIZER ? UINT64_MAX : MEMORY_BYTES};
+    CLEANUP(text_clear) struct text bytes = TEXT_INIT;
+    struct approval_file file;
+    int text = -1, signature = -1;
+    if (!file_read(STDIN_FILENO, APPROVAL_FILE_BYTES, &bytes, err) ||
+        !approval_file_parse(text_span(&bytes), &file, err) ||
+        !put_apart(file.text, &text, err) ||
+        !put_apart(file.signature, &signature, err))
+        return false;
+    if (dup2(text, STDIN_FILENO) < 0 || dup2(STDOUT_FILENO, STDERR_FILENO) < 0)
+        return err_errno(err, errno, "cannot move a descriptor");
+    (void)close(text);
+    snprintf(ret_signature, 40, "/proc/self/fd/%d", signature);
+    return confine_reader(&limits, err);
+}
+
+int signature_main(int argc, char **argv) {
+    char signature[40], verify_time[TIME_BYTES + 16];
+    struct err err = {0};
+    if (argc != 5) {
+        fputs("pointsman: check-signature: of no use by hand\n", stderr);
+        return err_exit_status(ERR_USAGE);
+    }
+    if (!prepare(signature, &err)) {
+        printf("pointsman: %s\n", err.text);
+        return err_exit_status(ERR_TEMPORARY);
+    }
+    snprintf(verify_time, sizeof(verify_time), "verify-time=%.20s", argv[4]);
+    bool revoked = strcmp(argv[2], "-") != 0;
+    char *words[] = {(char[]){"ssh-keygen"},
+                     (char[]){"-Y"},
+                     (char[]){"verify"},
+                     (char[]){"-n"},
+                     (char[]){APPROVAL_NAMESPACE},
+                     (char[]){"-f"},
+                     argv[1],
+                     (char[]){"-I"},
+                     argv[3],
+                     (char[]){"-s"},
+                     signature,
+                     (char[]){"-O"},
+                     verify_time,
+                     revoked ? (char[]){"-r"} : NULL,
+                     argv[2],
+                     NULL};
+    execvp(words[0], words);
+    printf("pointsman: cannot execute ssh-keygen (package openssh-client): "
+           "%s\n",
+           strerror(errno));
+    (void)fflush(stdout);
+    _exit(err_exit_status(ERR_TEMPORARY));
+}
+
+/* The child has no PATH but the one of the system. */
+bool signature_possible(struct err *err) {
+    static const char *const places[] = {"/bin/ssh-keygen",
+                                         "/usr/bin/ssh-keygen"};
+    for (size_t i = 0; i < COUNT(places); i++)
+        if (access(places[i], X_OK) == 0)
+            return true;
+    return err_set(err, ERR_UNAVAILABLE,
+                   "signatures cannot be checked: there is no ssh-keygen here "
+                   "(package openssh-client)");
+}
+
+/* ---- what it says -------------------------------------------------------- */
+
+static struct span last_word(struct span line) {
+    size_t at = line.len;
+    while (at > 0 && line.p[at - 1] != ' ')
+        at--;
+    return span_make(line.p + at, line.len - at);
+}
+
+/* The key, from: Good "cq-approve" signature for NAME with KIND key SHA256:X */
+static struct span key_of(struct span answer) {
+    struct span line, none = {0};
+    while (span_cut(&answer, '\n', &line))
+        if (span_starts(line, "Good \"" APPROVAL_NAMESPACE "\" signature"))
+            return span_starts(last_word(line), "SHA256:") ? last_word(line)
+                                                           : none;
+    return none;
+}
+
+static bool has(struct span answer, const char *words) {
+    return answer.len > 0 &&
+           memmem(answer.p, answer.len, words, strlen(words)) != NULL;
+}
+
+/* In our words where we know theirs. NULL: it gave no reason, which is what it
+ * does when no line of the file has that name with that key, or when the key
+ * is revoked. */
+static const char *reason_of(struct span answer) {
+    static const struct {
+        const char *theirs, *ours;
+    } reasons[] = {
+        {"namespace does not match",
+         "it was made for another namespace than " APPROVAL_NAMESPACE},
+        {"not permitted for use in signature namespace",
+         "the key may not sign in namespace " APPROVAL_NAMESPACE},
+        {"has expired", "the key has expired (valid-before)"},
+        {"not yet valid", "the key is not valid yet (valid-after)"},
+        {"incorrect signature", "it is not the signature of this text"},
+        {"Couldn't parse signature", "it is no SSH signature"},
+        {"invalid format", "it is no SSH signature"},
+        {"Unable to open allowed keys file",
+         "the file of [queue] allowed-signers cannot be read"},
+    };
+    for (size_t i = 0; i < COUNT(reasons); i++)
+        if (has(answer, reasons[i].theirs))
+            return reasons[i].ours;
+    return NULL;
+}
+
+/* ---- the caller ---------------------------------------------------------- */
+
+struct signature_check {
+    struct errands *errands;
+    const struct base *base;
+    int fd;
+    char *signers, *revoked, *by;
+    char time[TIME_BYTES];
+    bool again; /* without the list of revoked keys, to tell why */
+    bool *over; /* of signature_check, while it has not returned */
+    signature_done *done;
+    void *ctx;
+};
+
+static void check_free(struct signature_check *check) {
+    fd_close(&check->fd);
+    free(check->signers);
+    free(check->revoked);
+    free(check->by);
+    free(check);
+}
+
+static void tell_nobody(void *ctx, const struct signature_verdict *verdict) {
+    (void)ctx, (void)verdict;
+}
+
+void signature_forget(struct signature_check *check) {
+    if (check)
+        check->done = tell_nobody;
+}
+
+static void tell(struct signature_check *check, enum signature_how how,
+                 struct span key, const char *why) {
+    check->done(check->ctx, &(struct signature_verdict){how, key, why});
+    if (check->over)
+        *check->over = true;
+    check_free(check);
+}
+
+static void run(struct signature_check *check);
+
+static void judge(struct signature_check *check, struct span answer) {
+    CLEANUP(text_clear) struct text why = TEXT_INIT;
+    const char *reason = reason_of(answer);
+    if (!reason && !check->again && strcmp(check->revoked, "-") != 0) {
+        check->again = true;
+        run(check);
+        return;
+    }
+    if (reason)
+        text_addf(&why, "the signature of '%s' is not good: %s", check->by,
+                  reason);
+    else
+        text_addf(&why,
+                  "the signature of '%s' is not good: no line of '%s' has "
+                  "that name with that key",
+                  check->by, check->signers);
+    tell(check, SIGNATURE_BAD, (struct span){0}, text_string(&why));
+}
+
+static void on_end(void *ctx, const struct errand_end *end) {
+    struct signature_check *check = ctx;
+    CLEANUP(text_clear) struct text why = TEXT_INIT;
+    struct span none = {0};
+    if (end->how == ERRAND_NOT_NOW) {
+        tell(check, SIGNATURE_NOT_NOW, none, end->why);
+    } else if (end->how == ERRAND_FAILED) {
+        text_addf(&why, "ssh-keygen %s over its signature", end->why);
+        tell(check, SIGNATURE_BAD, none, text_string(&why));
+    } else if (end->exit_code == err_exit_status(ERR_TEMPORARY)) {
+        struct span said = span_trim(end->answer);
+        text_addescaped(
+            &why, said.len < WHY_BYTES ? said : span_make(said.p, WHY_BYTES));
+        tell(check, SIGNATURE_NOT_NOW, none, text_string(&why));
+    } else if (end->exit_code == 0 && key_of(end->answer).len > 0) {
+        if (check->again)
+            tell(check, SIGNATURE_BAD, none,
+                 "its key is revoked ([queue] revoked-keys)");
+        else
+            tell(check, SIGNATURE_GOOD, key_of(end->answer), NULL);
+    } else {
+        judge(check, end->answer);
+    }
+}
+
+static void run(struct signature_check *check) {
+    const char *words[] = {"check-signature", check->signers,
+                           check->again ? "-" : check->revoked, check->by,
+                           check->time};
+    struct errand errand = {.words = words,
+                            .word_count = COUNT(words),
+                            .stdin_fd = check->fd,
+                            .timeout_ms = WALL_MS,
+                            .answer_max = ANSWER_BYTES};
+    (void)lseek(check->fd, 0, SEEK_SET);
+    errands_run(check->errands, &errand, on_end, check);
+}
+
+/* "-" is none. */
+static char *path_of(const struct base *base, struct span path) {
+    CLEANUP(arena_clear) struct arena arena = ARENA_INIT;
+    return mem_string(path.len == 0 ? "-"
+                                    : base_resolve(base->path, path, &arena));
+}
+
+struct signature_check *signature_check(const struct base *base,
+                                        struct errands *errands, int fd,
+                                        struct span by, struct wall now,
+                                        signature_done *done, void *ctx) {
+    struct signature_check *check = mem_alloc(sizeof(*check));
+    time_t seconds = (time_t)wall_s(now);
+    bool over = false;
+    struct tm utc;
+    check->over = &over;
+    check->errands = errands;
+    check->base = base;
+    check->signers = path_of(base, base->config.queue.allowed_signers);
+    check->revoked = path_of(base, base->config.queue.revoked_keys);
+    check->by = span_string(by);
+    (void)strftime(check->time, sizeof(check->time), "%Y%m%d%H%M%SZ",
+                   gmtime_r(&seconds, &utc));
+    check->done = done;
+    check->ctx = ctx;
+    check->fd = fcntl(fd, F_DUPFD_CLOEXEC, 3);
+    if (check->fd < 0) {
+        tell(check, SIGNATURE_NOT_NOW, (struct span){0}, "too many open files");
+        return NULL;
+    }
+    run(check);
+    if (over)
+        return NULL;
+    check->over = NULL;
+    return check;
+}

@@ -1,0 +1,133 @@
+#include "commands/command_admit.h"
+
+#include <stdatomic.h>
+#include <unistd.h>
+
+#include "lib/random.h"
+#include "os/account.h"
+#include "os/sum.h"
+
+enum { SPEC_BYTES = 1000 }; /* of an ordinary submission, at most */
+
+/* Of two submissions in one instant the first comes first (D7). */
+static struct wall strictly_later(struct wall now) {
+    static _Atomic int64_t last;
+    int64_t before = atomic_load(&last), next;
+    do {
+        next = now.ns > before ? now.ns : before + 1;
+        /* A clock set back must not freeze the order in the future. */
+        if (next - now.ns > NS_PER_S)
+            next = now.ns;
+    } while (!atomic_compare_exchange_weak(&last, &before, next));
+    return (struct wall){next};
+}
+
+static void make_id(uint64_t seed, char ret[ID_TEXT_BYTES]) {
+    struct random random;
+    unsigned char ten[10];
+    random_init(&random, seed);
+    for (int i = 0; i < 10; i++)
+        ten[i] = (unsigned char)random_below(&random, 256);
+    id_format(ten, ret);
+}
+
+static struct span make_key(struct span id, enum set_class set_class,
+                            unsigned sub_priority, const struct origin *origin,
+                            struct arena *arena) {
+    unsigned char key[SET_KEY_BYTES];
+    struct set_name name = {
+        .csid = id,
+        .tai = strictly_later(origin->now),
+        .pid = (uint64_t)getpid(),
+        .host = origin->host.len ? origin->host : SPAN("localhost"),
+        .class = set_class,
+        .sub_priority = sub_priority,
+    };
+    size_t bytes = set_key(&name, key);
+    return arena_span(arena, span_make(key, bytes));
+}
+
+struct relations {
+    struct job_edge *edges;
+    struct job_touch *touches;
+};
+
+static struct relations make_relations(const struct submission *submission,
+                                       struct arena *arena) {
+    const struct lines *after = &submission->after;
+    const struct lines *touches = &submission->touches;
+    struct relations made = {
+        .edges =
+            arena_alloc(arena, (after->count + 1) * sizeof(struct job_edge)),
+        .touches =
+            arena_alloc(arena, (touches->count + 1) * sizeof(struct job_touch)),
+    };
+    for (size_t i = 0; i < after->count; i++)
+        made.edges[i] = (struct job_edge){EDGE_DEPENDENCY, after->items[i]};
+    for (size_t i = 0; i < touches->count; i++)
+        made.touches[i] = (struct job_touch){.path = touches->items[i]};
+    return made;
+}
+
+static struct span make_spec(const struct submission *submission,
+                             struct arena *arena) {
+    CLEANUP(text_clear) struct text spec = TEXT_INIT;
+    text_reserve(&spec, SPEC_BYTES);
+    submission_format(submission, &spec);
+    return arena_span(arena, text_span(&spec));
+}
+
+/* Refused now rather than when it starts, as far as it can be known. */
+static bool user_is_fine(const struct submission *submission,
+                         struct arena *arena, struct err *err) {
+    struct span user = submission->task.user;
+    struct account account;
+    return user.len == 0 || (account_find(user, arena, &account, err) &&
+                             account_may_be(&account, err));
+}
+
+bool command_admit(struct store_batch *batch,
+                   const struct submission *submission,
+                   const struct origin *origin, unsigned *ret_index,
+                   struct span *ret_id, struct err *err) {
+    struct arena *arena = store_batch_arena(batch);
+    char id[ID_TEXT_BYTES], sum[SUM_TEXT_BYTES];
+    if (!submission_check(submission, err) ||
+        !user_is_fine(submission, arena, err))
+        return false;
+    if (submission->id.len > 0) {
+        *ret_id = arena_span(arena, submission->id);
+    } else {
+        make_id(origin->seed, id);
+        *ret_id = arena_span(arena, span_of(id));
+    }
+    struct span spec = make_spec(submission, arena);
+    sum_bytes(spec, sum);
+    struct relations made = make_relations(submission, arena);
+    size_t edges = submission->after.count;
+    size_t touches = submission->touches.count;
+    struct span key = make_key(*ret_id, submission->class,
+                               submission->sub_priority, origin, arena);
+    struct job job = {
+        .id = *ret_id,
+        .kind = JOB_COMMAND,
+        .job_class = (enum job_class)submission->class,
+        .state = edges + touches > 0 ? STATE_QUEUED : STATE_PENDING,
+        .key = key,
+        .rank = key,
+        .actor = origin->actor,
+        .cause = origin->cause,
+        .detail = span_starts(origin->cause, "schedule ") ? origin->cause
+                                                          : (struct span){0},
+        .sum = span_of(sum),
+        .spec = spec,
+        .holds = submission->hold ? HOLD_OPERATOR : 0,
+        .admitted = origin->now,
+        .uid = origin->uid,
+        .has_relations = edges + touches > 0,
+    };
+    *ret_index =
+        store_admit(batch, &job, made.edges, edges, made.touches, touches,
+                    submission->array.items, submission->array.count);
+    return true;
+}

@@ -1,0 +1,247 @@
+#include "commands/command_request.h"
+
+#include <stdlib.h>
+
+#include "api/api_call.h"
+#include "os/sum.h"
+#include "base/base.h"
+#include "commands/command_admit.h"
+#include "api/job_json.h"
+#include "wire/batch_line.h"
+
+/* One submission, or all those of a batch: where its answer comes from. */
+struct answer {
+    struct span text; /* as it was sent */
+    struct err err;   /* refused before it came to the store */
+    struct span id;   /* of the job, in the batch's arena */
+    unsigned index;   /* for store_batch_result */
+    bool refused;
+};
+
+struct admission {
+    struct answer *answers;
+    size_t count;
+    bool lines; /* of a batch: each answer is a line */
+};
+
+static struct origin origin_of(struct api_call *call) {
+    struct api *api = call->api;
+
+    return (struct origin){
+        .now = api_now(call),
+        .uid = call->request.actor.uid,
+        .actor = api_actor(call),
+        .cause = span_is(api_query(call, "cause"), "run") ? SPAN("run")
+                                                          : SPAN("person"),
+        .host = api->options.base == NULL ? SPAN("localhost")
+                                          : span_of(api->options.base->host),
+        .seed = api->options.seed + ++api->made * UINT64_C(0x9e3779b97f4a7c15),
+    };
+}
+
+/* The same key of the same caller makes the same id, so that a request sent
+ * again because its answer was lost is the same job. */
+static struct span id_of_key(struct api_call *call) {
+    struct span key = call->request.idempotency_key;
+    char sum[SUM_TEXT_BYTES], id[ID_TEXT_BYTES];
+    unsigned char ten[10];
+
+    sum_bytes(span_of(arena_printf(&call->arena, "%u %.*s",
+                                   (unsigned)call->request.actor.uid,
+                                   (int)key.len, key.p)),
+              sum);
+    for (size_t i = 0; i < sizeof(ten); i++) {
+        char pair[3] = {sum[2 * i], sum[2 * i + 1], '\0'};
+        ten[i] = (unsigned char)strtoul(pair, NULL, 16);
+    }
+    id_format(ten, id);
+    return span_of(arena_string(&call->arena, span_of(id)));
+}
+
+static bool read_submission(struct api_call *call, struct span text,
+                            struct submission *ret_submission,
+                            struct err *err) {
+    struct admission *admission = call->state;
+
+    if (!submission_parse(text, SUBMISSION_BODY, &call->arena, ret_submission,
+                          err))
+        return false;
+    if (ret_submission->id.len == 0 && !admission->lines &&
+        call->request.idempotency_key.len > 0)
+        ret_submission->id = id_of_key(call);
+    return true;
+}
+
+/* Reads one submission and puts it into the batch. */
+static void admit(struct api_call *call, struct store_batch *batch,
+                  struct span text, struct answer *answer) {
+    struct submission submission;
+    struct origin origin = origin_of(call);
+
+    answer->text = text;
+    answer->refused = !read_submission(call, text, &submission, &answer->err) ||
+                      !command_admit(batch, &submission, &origin,
+                                     &answer->index, &answer->id, &answer->err);
+}
+
+/* The job that has the id: is it this very submission, ended meanwhile? */
+static bool is_same_job(struct api_call *call, struct span text,
+                        struct span id) {
+    CLEANUP(text_clear) struct text spec = TEXT_INIT;
+    struct submission submission;
+    struct job job;
+    bool found;
+
+    if (!store_lookup(call->api->options.store, id, &call->arena, &job, &found,
+                      NULL) ||
+        !found || job.kind != JOB_COMMAND ||
+        !read_submission(call, text, &submission, NULL))
+        return false;
+    submission_format(&submission, &spec);
+    return span_equal(text_span(&spec), job.spec);
+}
+
+/* What became of it. The very same submission again is one job, whatever
+ * became of it since. */
+static void answer_settle(struct api_call *call,
+                          const struct store_batch *batch,
+                          struct answer *answer, struct span *ret_id,
+                          enum store_result *ret_result) {
+    *ret_result = store_batch_result(batch, answer->index);
+    *ret_id = arena_span(&call->arena, answer->id);
+    if (*ret_result == STORE_DONE || *ret_result == STORE_SAME)
+        return;
+    if (*ret_result == STORE_DUPLICATE &&
+        is_same_job(call, answer->text, *ret_id)) {
+        *ret_result = STORE_SAME;
+        return;
+    }
+    answer->refused = true;
+    err_set(&answer->err, ERR_REFUSED,
+            "id '%.*s' is taken by another job; choose another one",
+            (int)ret_id->len, ret_id->p);
+}
+
+static void answer_one(struct api_call *call, const struct store_batch *batch,
+                       struct answer *answer) {
+    enum store_result result;
+    struct span id;
+    struct json json;
+
+    answer_settle(call, batch, answer, &id, &result);
+    if (answer->refused) {
+        api_fail(call, &answer->err);
+        return;
+    }
+    api_reply(call, result == STORE_DONE ? 201 : 200, api_json);
+    json_open(&json, &call->out);
+    json_object(&json);
+    json_key(&json, "id");
+    json_span(&json, id);
+    json_key(&json, "seq");
+    json_u64_string(&json, store_batch_seq(batch, answer->index));
+    json_key(&json, "again");
+    json_bool(&json, result == STORE_SAME);
+    json_end(&json);
+    text_addc(&call->out, '\n');
+    api_end(call);
+}
+
+static void answer_line(struct api_call *call, const struct store_batch *batch,
+                        struct answer *answer) {
+    enum store_result result = STORE_UNKNOWN;
+    struct span id = {0};
+    struct json json;
+
+    if (!answer->refused)
+        answer_settle(call, batch, answer, &id, &result);
+    json_open(&json, &call->out);
+    json_object(&json);
+    if (answer->refused) {
+        json_key(&json, "error");
+        json_string(&json, answer->err.text);
+        json_key(&json, "kind");
+        json_string(&json, err_name(answer->err.kind));
+    } else {
+        json_key(&json, "id");
+        json_span(&json, id);
+    }
+    json_end(&json);
+    text_addc(&call->out, '\n');
+}
+
+static void admitted(void *ctx, struct store_batch *batch, bool ok,
+                     const struct err *err) {
+    struct api_call *call = ctx;
+
+    if (!api_unhold(call))
+        return;
+    struct admission *admission = call->state;
+    if (!ok) {
+        api_fail(call, err);
+    } else if (!admission->lines) {
+        answer_one(call, batch, &admission->answers[0]);
+    } else {
+        api_reply(call, 200, api_lines);
+        for (size_t i = 0; i < admission->count; i++)
+            answer_line(call, batch, &admission->answers[i]);
+        api_end(call);
+    }
+    if (ok)
+        api_trigger(call->api);
+    api_poke(call);
+}
+
+static struct store_batch *batch_of(struct api_call *call, size_t answers) {
+    struct api *api = call->api;
+    struct store_batch *batch = store_batch_new(api->options.store);
+    struct admission *admission = arena_alloc(&call->arena, sizeof *admission);
+
+    admission->answers =
+        arena_alloc(&call->arena, answers * sizeof *admission->answers);
+    call->state = admission;
+    store_batch_actor(batch, api_now(call), api_actor(call));
+    return batch;
+}
+
+/* ?cause=run: by a `run` that waits for it, which changes what a temporary
+ * answer means (DESIGN §8.15). */
+void command_request_submit(struct api_call *call) {
+    struct store_batch *batch = batch_of(call, 1);
+    struct admission *admission = call->state;
+
+    admission->count = 1;
+    admit(call, batch, text_span(&call->body), &admission->answers[0]);
+    if (admission->answers[0].refused) {
+        store_batch_free(batch);
+        api_fail(call, &admission->answers[0].err);
+        return;
+    }
+    api_hold(call);
+    store_submit(batch, admitted, call);
+}
+
+void command_request_batch(struct api_call *call) {
+    struct span rest = text_span(&call->body), line;
+    size_t lines = 1;
+
+    for (size_t i = 0; i < rest.len; i++)
+        lines += rest.p[i] == '\n';
+    struct store_batch *batch = batch_of(call, lines);
+    struct admission *admission = call->state;
+    admission->lines = true;
+    /* An empty line is answered too, or answers would not be in step. */
+    while (rest.len > 0 && span_cut(&rest, '\n', &line))
+        admit(call, batch, span_trim(line),
+              &admission->answers[admission->count++]);
+    if (store_batch_count(batch) == 0) {
+        store_batch_free(batch);
+        api_reply(call, 200, api_lines);
+        for (size_t i = 0; i < admission->count; i++)
+            answer_line(call, NULL, &admission->answers[i]);
+        api_end(call);
+        return;
+    }
+    api_hold(call);
+    store_submit(batch, admitted, call);
+}

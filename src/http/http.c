@@ -1,0 +1,90 @@
+#include "http/http.h"
+
+#include <arpa/inet.h>
+#include <netinet/in.h>
+#include <stdlib.h>
+
+#include "os/sock.h"
+#include "http/http_server.h"
+
+struct http {
+    struct http_server *local, *tcp;
+    unsigned open; /* servers */
+    char *address;
+};
+
+static bool open_local(struct http *http, const struct http_options *options,
+                       struct err *err) {
+    const struct base *base = options->base;
+    struct http_server_options local = {
+        .loop = options->loop,
+        .api = options->api,
+        .local = true,
+        .group = base->group,
+        .gid = base->gid,
+    };
+
+    if (!sock_listen(base->dirs[BASE_CTRL], BASE_SOCKET,
+                     base->group ? 0660 : 0600,
+                     base->group ? base->gid : (gid_t)-1, &local.fd, err) ||
+        !http_server_open(&local, &http->local, err))
+        return err_wrap(err, "cannot answer on 'ctrl/%s'", BASE_SOCKET);
+    http->open++;
+    return true;
+}
+
+static bool open_tcp(struct http *http, const struct http_options *options,
+                     struct err *err) {
+    struct http_server_options tcp = {
+        .loop = options->loop,
+        .api = options->api,
+    };
+
+    if (options->listen.len == 0 || span_is(options->listen, "off"))
+        return true;
+    CLEANUP(free_string) char *where = span_string(options->listen);
+    CLEANUP(text_clear) struct text address = TEXT_INIT;
+    if (!http_server_listen_tcp(where, &tcp.fd, &address, err) ||
+        !http_server_open(&tcp, &http->tcp, err))
+        return false;
+    http->open++;
+    http->address = text_take(&address);
+    return true;
+}
+
+bool http_open(const struct http_options *options, struct http **ret_http,
+               struct err *err) {
+    struct http *http = mem_alloc(sizeof *http);
+
+    if (open_local(http, options, err) && open_tcp(http, options, err)) {
+        *ret_http = http;
+        return true;
+    }
+    if (http->open == 0)
+        free(http);
+    else
+        http_close(http);
+    return false;
+}
+
+static void server_closed(void *ctx) {
+    struct http *http = ctx;
+
+    if (--http->open > 0)
+        return;
+    free(http->address);
+    free(http);
+}
+
+void http_close(struct http *http) {
+    if (http == NULL)
+        return;
+    struct http_server *tcp = http->tcp;
+    http_server_close(http->local, server_closed, http);
+    if (tcp != NULL)
+        http_server_close(tcp, server_closed, http);
+}
+
+const char *http_address(const struct http *http) {
+    return http->address;
+}

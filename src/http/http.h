@@ -1,0 +1,34 @@
+/* The API over HTTP in a libuv loop: on ctrl/sock for whoever may use the base
+ * (identity by SO_PEERCRED), and on TCP, where only health is told until there
+ * are accounts (DESIGN §8.14). */
+#ifndef POINTSMAN_HTTP_HTTP_H
+#define POINTSMAN_HTTP_HTTP_H
+
+#include <stdbool.h>
+#include <uv.h>
+
+#include "lib/err.h"
+#include "lib/text.h"
+#include "api/api.h"
+#include "base/base.h"
+
+struct http;
+
+struct http_options {
+    uv_loop_t *loop;
+    struct api *api;
+    struct base *base;
+    struct span listen; /* "ADDR:PORT"; "off" or empty: no TCP */
+};
+
+/* Errors: ERR_UNAVAILABLE (address in use, ...), ERR_CONFIG (not an address).
+ */
+bool http_open(const struct http_options *options, struct http **ret_http,
+               struct err *err);
+/* Closes every connection and call; the loop frees the rest when it runs on.
+ * NULL is fine. */
+void http_close(struct http *http);
+/* "http://127.0.0.1:8750/", or NULL without TCP. */
+const char *http_address(const struct http *http);
+
+#endif

@@ -1,0 +1,47 @@
+/* One listening socket that speaks HTTP/1.1: libmicrohttpd in the loop of
+ * libuv, the API behind it.
+ *
+ * Who calls is what the socket says (SO_PEERCRED); over TCP it is nobody in
+ * particular, so that the API refuses what needs an identity.
+ *
+ * A connection whose answer is late is suspended and costs nothing meanwhile;
+ * when its caller hangs up that is noticed and the call is closed. */
+#ifndef POINTSMAN_HTTP_HTTP_SERVER_H
+#define POINTSMAN_HTTP_HTTP_SERVER_H
+
+#include <stdbool.h>
+#include <sys/types.h>
+#include <uv.h>
+
+#include "lib/err.h"
+#include "api/api.h"
+
+struct http_server;
+
+struct http_server_options {
+    uv_loop_t *loop;
+    struct api *api;
+    int fd;     /* listening, non-blocking; taken */
+    bool local; /* a unix socket: peers are known */
+    bool group; /* members of this group may come (init --group) */
+    gid_t gid;
+    unsigned connections; /* at most; 0 = what descriptors allow, up to 4000;
+                             the soft limit is raised for it */
+    unsigned idle_s;      /* silence until one is closed; 0 = 60 */
+};
+
+bool http_server_open(const struct http_server_options *options,
+                      struct http_server **ret_server, struct err *err);
+/* Cuts what is open, then calls closed (may be NULL) from the loop. */
+void http_server_close(struct http_server *server, void (*closed)(void *ctx),
+                       void *ctx);
+
+/* Is it an address as below? ERR_CONFIG. */
+bool http_server_address_check(const char *address, struct err *err);
+/* Listens on "ADDR:PORT", "[ADDR6]:PORT" or ":PORT" (loopback); appends the URL
+ * it is reached by. ERR_CONFIG: not an address; ERR_UNAVAILABLE: the port is
+ * taken. */
+bool http_server_listen_tcp(const char *address, int *ret_fd,
+                            struct text *ret_url, struct err *err);
+
+#endif

@@ -1,0 +1,105 @@
+#include "landing/branch_tip.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "os/fd.h"
+
+enum { LINE_BYTES = 4096 };
+
+/* The first line of DIR/NAME, without LF. */
+static bool read_line(const char *dir, const char *name, char line[LINE_BYTES],
+                      bool *ret_missing) {
+    CLEANUP(text_clear) struct text path = TEXT_INIT;
+    text_addf(&path, "%s/%s", dir, name);
+    FILE *file = fopen(text_string(&path), "re");
+    *ret_missing = file == NULL && (errno == ENOENT || errno == ENOTDIR);
+    if (file == NULL)
+        return false;
+    errno = 0;
+    bool ok = fgets(line, LINE_BYTES, file) != NULL;
+    /* A directory of that name holds other branches. */
+    *ret_missing = !ok && errno == EISDIR;
+    fclose(file);
+    if (ok)
+        line[strcspn(line, "\n")] = '\0';
+    return ok;
+}
+
+static bool has(const char *dir, const char *name) {
+    CLEANUP(text_clear) struct text path = TEXT_INIT;
+    text_addf(&path, "%s/%s", dir, name);
+    return access(text_string(&path), F_OK) == 0;
+}
+
+/* "A", or "DIR/A". */
+static void join(const char *dir, const char *path, struct text *out) {
+    text_reset(out);
+    if (path[0] != '/')
+        text_addf(out, "%s/", dir);
+    text_adds(out, path);
+}
+
+/* Where the branches are: the directory itself, its .git, or what a file .git
+ * (a worktree, a submodule) leads to. */
+static bool refs_directory(const char *git, struct text *ret_dir) {
+    char line[LINE_BYTES];
+    bool missing;
+    text_adds(ret_dir, git);
+    if (!has(git, "HEAD") || !has(git, "objects"))
+        join(git, ".git", ret_dir);
+    if (read_line(git, ".git", line, &missing) &&
+        span_starts(span_of(line), "gitdir: "))
+        join(git, line + strlen("gitdir: "), ret_dir);
+    if (!has(text_string(ret_dir), "HEAD"))
+        return false;
+    CLEANUP(free_string) char *own = mem_string(text_string(ret_dir));
+    if (read_line(own, "commondir", line, &missing))
+        join(own, line, ret_dir);
+    return !has(text_string(ret_dir), "reftable");
+}
+
+static bool take_oid(struct span oid, char ret_oid[OID_BYTES]) {
+    if (!oid_is_valid(oid))
+        return false;
+    snprintf(ret_oid, OID_BYTES, "%.*s", (int)oid.len, oid.p);
+    return true;
+}
+
+/* Lines "OID NAME"; others begin with '#' or '^'. */
+static bool packed_read(const char *dir, const char *name,
+                        char ret_oid[OID_BYTES]) {
+    CLEANUP(text_clear) struct text path = TEXT_INIT;
+    char line[LINE_BYTES];
+    bool ok = true;
+    text_addf(&path, "%s/packed-refs", dir);
+    FILE *file = fopen(text_string(&path), "re");
+    if (file == NULL)
+        return errno == ENOENT;
+    while (ok && ret_oid[0] == '\0' && fgets(line, sizeof line, file) != NULL) {
+        struct span oid, rest = span_trim(span_of(line));
+        if (span_cut(&rest, ' ', &oid) && span_is(rest, name))
+            ok = take_oid(oid, ret_oid);
+    }
+    fclose(file);
+    return ok;
+}
+
+bool branch_tip_read(const char *git, struct span branch,
+                     char ret_oid[OID_BYTES]) {
+    CLEANUP(text_clear) struct text dir = TEXT_INIT;
+    CLEANUP(text_clear) struct text name = TEXT_INIT;
+    char line[LINE_BYTES];
+    bool missing;
+    ret_oid[0] = '\0';
+    text_addf(&name, "refs/heads/%.*s", (int)branch.len, branch.p);
+    if (!refs_directory(git, &dir))
+        return false;
+    if (read_line(text_string(&dir), text_string(&name), line, &missing))
+        return take_oid(span_of(line), ret_oid);
+    return missing &&
+           packed_read(text_string(&dir), text_string(&name), ret_oid);
+}

@@ -1,0 +1,467 @@
+#include "landing/git.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+enum { ARGS_MAX = 64 };
+
+static void env_add(struct git *git, size_t *count, const char *name,
+                    const char *value) {
+    struct text line = TEXT_INIT;
+    text_addf(&line, "%s=%s", name, value);
+    git->envp = mem_grow(git->envp, *count + 2, sizeof *git->envp);
+    git->envp[(*count)++] = text_take(&line);
+    git->envp[*count] = NULL;
+}
+
+/* Nothing of the caller's environment but the way to programs: a GIT_* or
+ * HOME left in it would let a user's configuration decide over a target. */
+static void git_environment(struct git *git) {
+    const char *path = getenv("PATH");
+    size_t n = 0;
+    env_add(git, &n, "PATH", path != NULL ? path : "/usr/bin:/bin");
+    env_add(git, &n, "LC_ALL", "C");
+    env_add(git, &n, "TZ", "UTC");
+    env_add(git, &n, "GIT_CONFIG_NOSYSTEM", "1");
+    env_add(git, &n, "GIT_CONFIG_GLOBAL", "/dev/null");
+    env_add(git, &n, "GIT_ATTR_NOSYSTEM", "1");
+    env_add(git, &n, "GIT_TERMINAL_PROMPT", "0");
+    env_add(git, &n, "GIT_NO_LAZY_FETCH", "1");
+}
+
+static bool is_git_dir(const char *dir) {
+    struct text path = TEXT_INIT;
+    text_addf(&path, "%s/HEAD", dir);
+    bool head = access(text_string(&path), F_OK) == 0;
+    text_reset(&path);
+    text_addf(&path, "%s/objects", dir);
+    bool objects = access(text_string(&path), F_OK) == 0;
+    text_clear(&path);
+    return head && objects;
+}
+
+static char *absolute(const char *path) {
+    char *real = realpath(path, NULL);
+    return real != NULL ? real : mem_string(path);
+}
+
+/* A bare repository, a work tree with a directory .git, or (worktrees,
+ * submodules) one with a file .git, which git itself must read. What counts is
+ * where the branches are. */
+static bool git_find_dir(struct git *git, const char *dir, struct err *err) {
+    git->dir = absolute(dir);
+    if (is_git_dir(git->dir))
+        return true;
+    struct text inner = TEXT_INIT;
+    text_addf(&inner, "%s/.git", git->dir);
+    struct stat st;
+    if (stat(text_string(&inner), &st) != 0) {
+        text_clear(&inner);
+        return err_set(err, ERR_CONFIG, "'%s' is not a git repository", dir);
+    }
+    free(git->dir);
+    git->dir = text_take(&inner);
+    struct text out = TEXT_INIT;
+    bool ok = git_run(
+        git,
+        GIT_ARGS("rev-parse", "--path-format=absolute", "--git-common-dir"),
+        GIT_PLAIN, SPAN(""), &out, NULL, err);
+    struct span found = span_trim(text_span(&out));
+    if (ok && found.len > 0) {
+        free(git->dir);
+        git->dir = span_string(found);
+    }
+    text_clear(&out);
+    return ok;
+}
+
+bool git_is_repository(const char *dir) {
+    CLEANUP(text_clear) struct text inner = TEXT_INIT;
+    text_addf(&inner, "%s/.git", dir);
+    return is_git_dir(dir) || access(text_string(&inner), F_OK) == 0;
+}
+
+char *git_discover(const char *dir) {
+    CLEANUP(free_string) char *at = absolute(dir);
+    for (;;) {
+        CLEANUP(text_clear) struct text inner = TEXT_INIT;
+        text_addf(&inner, "%s/.git", at);
+        char *slash = strrchr(at, '/');
+        if (is_git_dir(at) || access(text_string(&inner), F_OK) == 0)
+            return mem_string(at);
+        if (slash == NULL || slash == at)
+            return NULL;
+        *slash = '\0';
+    }
+}
+
+bool git_open(const char *dir, const char *work, struct stop *stop,
+              struct git *ret_git, struct err *err) {
+    *ret_git = (struct git){.work = mem_string(work), .stop = stop};
+    git_environment(ret_git);
+    ret_git->stderr_fd = memfd_create("git", MFD_CLOEXEC);
+    if (ret_git->stderr_fd < 0) {
+        int sys = errno;
+        git_close(ret_git);
+        return err_errno(err, sys, "cannot make room for git's messages");
+    }
+    if (!git_find_dir(ret_git, dir, err)) {
+        git_close(ret_git);
+        return false;
+    }
+    return true;
+}
+
+void git_objects_apart(struct git *git, const char *dir) {
+    CLEANUP(text_clear) struct text own = TEXT_INIT;
+    size_t n = 0;
+    while (git->envp[n] != NULL)
+        n++;
+    text_addf(&own, "%s/objects", git->dir);
+    env_add(git, &n, "GIT_OBJECT_DIRECTORY", dir);
+    env_add(git, &n, "GIT_ALTERNATE_OBJECT_DIRECTORIES", text_string(&own));
+}
+
+void git_close(struct git *git) {
+    for (size_t i = 0; git->envp != NULL && git->envp[i] != NULL; i++)
+        free(git->envp[i]);
+    free(git->envp);
+    free(git->dir);
+    free(git->work);
+    if (git->stderr_fd > 0)
+        close(git->stderr_fd);
+    *git = (struct git){0};
+}
+
+/* What git said, as a memory stream keeps it; emptied for the next one. */
+static void git_stderr_take(struct git *git, struct text *out) {
+    char piece[4096];
+    off_t at = 0;
+    for (ssize_t n; (n = pread(git->stderr_fd, piece, sizeof piece, at)) > 0;
+         at += n)
+        text_add(out, piece, (size_t)n);
+    if (ftruncate(git->stderr_fd, 0) == 0)
+        lseek(git->stderr_fd, 0, SEEK_SET);
+}
+
+/* The line that tells most: the first "fatal:" or "error:", else the last. */
+static struct span stderr_line(struct span text) {
+    struct span line, best = {NULL, 0};
+    while (span_cut(&text, '\n', &line)) {
+        if (span_starts(line, "fatal: ") || span_starts(line, "error: "))
+            return span_make(line.p + 7, line.len - 7);
+        if (span_trim(line).len > 0)
+            best = span_trim(line);
+    }
+    return best;
+}
+
+static bool is_temporary(const char *said) {
+    static const char *const signs[] = {
+        "No space left", "quota exceeded",          "annot allocate",
+        "ut of memory",  "Too many open files",     "emporarily unavailable",
+        "File exists",   "Input/output error",      "File too large",
+        "Interrupted",   "unable to create thread", "cannot lock ref",
+    };
+    for (size_t i = 0; i < COUNT(signs); i++)
+        if (strstr(said, signs[i]) != NULL)
+            return true;
+    return false;
+}
+
+/* Why a git ended badly, as an error. What it said goes into the attempt's
+ * output whole. */
+static bool git_explain(struct git *git, const char *verb, struct child_end end,
+                        struct err *err) {
+    CLEANUP(text_clear) struct text said = TEXT_INIT;
+    git_stderr_take(git, &said);
+    if (said.len > 0 && git->stop != NULL)
+        fprintf(stderr, "%s", text_string(&said));
+    if (git->stop != NULL && stop_asked(git->stop) != 0)
+        return err_set(err, ERR_INTERRUPTED, "git %s was stopped", verb);
+    if (end.how != CHILD_EXITED)
+        return err_set(err, ERR_TEMPORARY, "git %s was ended by signal %d",
+                       verb, end.code);
+    struct span line = stderr_line(text_span(&said));
+    if (line.len == 0)
+        line = SPAN("it gave no reason");
+    enum err_kind kind = is_temporary(text_string(&said)) || end.code == 141
+                             ? ERR_TEMPORARY
+                             : ERR_CANNOT;
+    return err_set(err, kind, "git %s ended with %d: %.*s", verb, end.code,
+                   (int)(line.len > 300 ? 300 : line.len), line.p);
+}
+
+struct argv {
+    const char *words[ARGS_MAX];
+    size_t count;
+    struct text texts[4]; /* those made here */
+};
+
+static void argv_add(struct argv *argv, const char *word) {
+    if (argv->count < ARGS_MAX - 1)
+        argv->words[argv->count++] = word;
+}
+
+static void argv_fill(struct argv *argv, const struct git *git,
+                      const char *const *args, enum git_manner manner) {
+    *argv = (struct argv){0};
+    text_addf(&argv->texts[0], "--git-dir=%s", git->dir);
+    text_addf(&argv->texts[1], "safe.directory=%s", git->dir);
+    text_addf(&argv->texts[2], "--work-tree=%s/tree",
+              git->work != NULL ? git->work : "");
+    argv_add(argv, "git");
+    argv_add(argv, text_string(&argv->texts[0]));
+    if (manner & GIT_TREE) {
+        argv_add(argv, text_string(&argv->texts[2]));
+        argv_add(argv, "-c");
+        argv_add(argv, "core.bare=false");
+    }
+    argv_add(argv, "--literal-pathspecs");
+    argv_add(argv, "--no-replace-objects");
+    const char *const settings[] = {
+        manner & GIT_CARELESS ? "core.fsync=none" : "core.fsync=all",
+        "gc.auto=0",
+        "maintenance.auto=false",
+        "core.hooksPath=/dev/null",
+        "protocol.allow=never",
+        "core.filesRefLockTimeout=1000",
+        "user.name=Pointsman",
+        "user.email=pointsman@localhost",
+        text_string(&argv->texts[1]),
+    };
+    for (size_t i = 0; i < COUNT(settings); i++) {
+        argv_add(argv, "-c");
+        argv_add(argv, settings[i]);
+    }
+    for (; *args != NULL; args++)
+        argv_add(argv, *args);
+}
+
+static void argv_clear(struct argv *argv) {
+    for (size_t i = 0; i < COUNT(argv->texts); i++)
+        text_clear(&argv->texts[i]);
+}
+
+static bool git_start(struct git *git, const char *const *args,
+                      enum git_manner manner, int in, int out, pid_t *ret_pid,
+                      struct err *err) {
+    CLEANUP(argv_clear) struct argv argv;
+    argv_fill(&argv, git, args, manner);
+    CLEANUP(text_clear) struct text index = TEXT_INIT;
+    text_addf(&index, "GIT_INDEX_FILE=%s/index",
+              git->work != NULL ? git->work : "");
+    char *env[16];
+    size_t n = 0;
+    while (git->envp[n] != NULL && n < COUNT(env) - 2) {
+        env[n] = git->envp[n];
+        n++;
+    }
+    if (manner & GIT_TREE)
+        env[n++] = index.p;
+    env[n] = NULL;
+    struct child child = {.argv = argv.words,
+                          .envp = env,
+                          .in = in,
+                          .out = out,
+                          .err = git->stderr_fd,
+                          .status = -1,
+                          .progress = -1,
+                          .shielded = (manner & GIT_SHIELDED) != 0};
+    return child_start(&child, ret_pid, err);
+}
+
+static void pipe_shut(int fds[2]) {
+    for (int i = 0; i < 2; i++)
+        if (fds[i] >= 0)
+            close(fds[i]);
+}
+
+bool git_pipe_open(struct git *git, const char *const *args,
+                   enum git_manner manner, struct git_pipe *ret_pipe,
+                   struct err *err) {
+    *ret_pipe = (struct git_pipe){.git = git, .verb = args[0]};
+    int to[2] = {-1, -1}, from[2] = {-1, -1};
+    if (pipe2(to, O_CLOEXEC) != 0 || pipe2(from, O_CLOEXEC) != 0) {
+        int sys = errno;
+        pipe_shut(to);
+        return err_errno(err, sys, "cannot make a pipe to git %s", args[0]);
+    }
+    bool ok = git_start(git, args, manner, to[0], from[1], &ret_pipe->pid, err);
+    close(to[0]);
+    close(from[1]);
+    to[0] = from[1] = -1;
+    if (!ok) {
+        ret_pipe->pid = 0;
+        pipe_shut(to);
+        pipe_shut(from);
+        return false;
+    }
+    ret_pipe->in = fdopen(to[1], "w");
+    ret_pipe->out = fdopen(from[0], "r");
+    if (ret_pipe->in == NULL || ret_pipe->out == NULL) {
+        git_pipe_drop(ret_pipe);
+        return err_set(err, ERR_TEMPORARY, "out of memory");
+    }
+    return true;
+}
+
+static void pipe_files_close(struct git_pipe *pipe) {
+    if (pipe->in != NULL)
+        fclose(pipe->in);
+    if (pipe->out != NULL)
+        fclose(pipe->out);
+    pipe->in = pipe->out = NULL;
+}
+
+/* Waits without taking TERM: a group's TERM ends git as well, and git_explain
+ * then tells that it was not its own fault. */
+static struct child_end pipe_wait(struct git_pipe *pipe) {
+    pipe->end = child_wait(pipe->pid, NULL, 0, 0);
+    pipe->pid = 0;
+    return pipe->end;
+}
+
+bool git_pipe_close(struct git_pipe *pipe, struct err *err) {
+    bool sent = fclose(pipe->in) == 0;
+    pipe->in = NULL;
+    char rest[512];
+    while (fread(rest, 1, sizeof rest, pipe->out) > 0)
+        continue;
+    pipe_files_close(pipe);
+    struct child_end end = pipe_wait(pipe);
+    if (end.how == CHILD_EXITED && end.code == 0 && sent)
+        return true;
+    return git_explain(pipe->git, pipe->verb, end, err);
+}
+
+void git_pipe_drop(struct git_pipe *pipe) {
+    if (pipe->pid == 0)
+        return;
+    pipe_files_close(pipe);
+    pipe_wait(pipe);
+    CLEANUP(text_clear) struct text said = TEXT_INIT;
+    git_stderr_take(pipe->git, &said);
+}
+
+bool git_pipe_fail(struct git_pipe *pipe, struct err *err) {
+    if (git_pipe_close(pipe, err))
+        return err_set(err, ERR_TEMPORARY, "git %s gave no answer", pipe->verb);
+    return false;
+}
+
+bool git_run(struct git *git, const char *const *args, enum git_manner manner,
+             struct span input, struct text *out, int *ret_exit,
+             struct err *err) {
+    struct git_pipe pipe;
+    if (!git_pipe_open(git, args, manner, &pipe, err))
+        return false;
+    fwrite(input.p, 1, input.len, pipe.in);
+    fclose(pipe.in);
+    pipe.in = NULL;
+    char piece[16384];
+    for (size_t n; (n = fread(piece, 1, sizeof piece, pipe.out)) > 0;)
+        text_add(out, piece, n);
+    pipe_files_close(&pipe);
+    struct child_end end = pipe_wait(&pipe);
+    if (ret_exit != NULL)
+        *ret_exit = end.code;
+    if (end.how == CHILD_EXITED && (end.code == 0 || ret_exit != NULL)) {
+        CLEANUP(text_clear) struct text said = TEXT_INIT;
+        git_stderr_take(git, &said);
+        if (end.code > 1 && git->stop != NULL && !(manner & GIT_QUIET))
+            fprintf(stderr, "%s", text_string(&said));
+        return true;
+    }
+    return git_explain(git, args[0], end, err);
+}
+
+bool git_run_oid(struct git *git, const char *const *args,
+                 enum git_manner manner, struct span input,
+                 char ret_oid[OID_BYTES], struct err *err) {
+    CLEANUP(text_clear) struct text out = TEXT_INIT;
+    if (!git_run(git, args, manner, input, &out, NULL, err))
+        return false;
+    struct span oid = span_trim(text_span(&out));
+    if (!oid_is_valid(oid))
+        return err_set(err, ERR_INTERNAL, "git %s printed no object name",
+                       args[0]);
+    snprintf(ret_oid, OID_BYTES, "%.*s", (int)oid.len, oid.p);
+    return true;
+}
+
+bool git_objects_open(struct git *git, struct git_pipe *ret_objects,
+                      struct err *err) {
+    return git_pipe_open(git, GIT_ARGS("cat-file", "--batch"), GIT_PLAIN,
+                         ret_objects, err);
+}
+
+static bool object_content(struct git_pipe *objects, size_t bytes,
+                           struct text *content) {
+    char piece[16384];
+    while (bytes > 0) {
+        size_t want = bytes < sizeof piece ? bytes : sizeof piece;
+        if (fread(piece, 1, want, objects->out) != want)
+            return false;
+        if (content != NULL)
+            text_add(content, piece, want);
+        bytes -= want;
+    }
+    return fgetc(objects->out) == '\n';
+}
+
+bool git_object_read(struct git_pipe *objects, const char *name,
+                     char ret_oid[OID_BYTES], char ret_type[16],
+                     struct text *content, bool *ret_found, struct err *err) {
+    char line[4608], oid[OID_BYTES], type[16];
+    unsigned long long bytes;
+    fprintf(objects->in, "%s\n", name);
+    if (fflush(objects->in) != 0 ||
+        fgets(line, sizeof line, objects->out) == NULL)
+        return git_pipe_fail(objects, err);
+    *ret_found = sscanf(line, "%64s %15s %llu", oid, type, &bytes) == 3 &&
+                 oid_is_valid(span_of(oid));
+    if (!*ret_found)
+        return true;
+    if (!object_content(objects, (size_t)bytes, content))
+        return git_pipe_fail(objects, err);
+    snprintf(ret_oid, OID_BYTES, "%s", oid);
+    if (ret_type != NULL)
+        snprintf(ret_type, 16, "%s", type);
+    return true;
+}
+
+bool git_commit_read(struct git_pipe *objects, const char *name,
+                     char ret_oid[OID_BYTES], char ret_tree[OID_BYTES],
+                     bool *ret_found, struct err *err) {
+    CLEANUP(text_clear) struct text content = TEXT_INIT;
+    char type[16] = "";
+    if (!git_object_read(objects, name, ret_oid, type, &content, ret_found,
+                         err))
+        return false;
+    if (!*ret_found)
+        return true;
+    char tree[OID_BYTES];
+    if (strcmp(type, "commit") != 0 ||
+        sscanf(text_string(&content), "tree %64s", tree) != 1)
+        return err_set(err, ERR_CANNOT, "'%s' is not a commit", name);
+    snprintf(ret_tree, OID_BYTES, "%s", tree);
+    return true;
+}
+
+bool oid_is_valid(struct span oid) {
+    if (oid.len != 40 && oid.len != 64)
+        return false;
+    for (size_t i = 0; i < oid.len; i++)
+        if (!isxdigit((unsigned char)oid.p[i]))
+            return false;
+    return true;
+}

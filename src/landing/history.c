@@ -1,0 +1,286 @@
+#include "landing/history.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "lib/arena.h"
+
+enum {
+    OLD_IN_A_ROW =
+        256,       /* commits before the time asked for, then it is enough */
+    SLACK_S = 3600 /* our own clock may have been set back */
+};
+
+static int64_t ident_seconds(struct span line) {
+    const char *end = memrchr(line.p, '>', line.len);
+    return end == NULL ? 0 : strtoll(end + 1, NULL, 10);
+}
+
+static struct span after(struct span line, const char *prefix) {
+    size_t n = strlen(prefix);
+    return span_trim(span_make(line.p + n, line.len - n));
+}
+
+static void oid_take(struct span line, const char *prefix,
+                     char ret_oid[OID_BYTES]) {
+    struct span oid = after(line, prefix);
+    if (oid_is_valid(oid))
+        snprintf(ret_oid, OID_BYTES, "%.*s", (int)oid.len, oid.p);
+}
+
+/* One record of `rev-list --header`: the name, the commit as it is with its
+ * message indented by four blanks, NUL. */
+static bool commit_parse(struct span record,
+                         struct history_commit *ret_commit) {
+    *ret_commit = (struct history_commit){0};
+    struct span line;
+    if (!span_cut(&record, '\n', &line) || !oid_is_valid(line))
+        return false;
+    oid_take(line, "", ret_commit->oid);
+    while (span_cut(&record, '\n', &line)) {
+        if (span_starts(line, "    CS-Id: ")) {
+            ret_commit->csid = after(line, "    CS-Id: ");
+            ret_commit->trailers = record;
+        } else if (span_starts(line, "    ") && ret_commit->subject.len == 0)
+            ret_commit->subject = span_trim(line);
+        else if (span_starts(line, "    CS-Sum: "))
+            ret_commit->sum = after(line, "    CS-Sum: ");
+        else if (span_starts(line, "tree "))
+            oid_take(line, "tree ", ret_commit->tree);
+        else if (span_starts(line, "parent ") && ret_commit->parent[0] == '\0')
+            oid_take(line, "parent ", ret_commit->parent);
+        else if (span_starts(line, "committer "))
+            ret_commit->committed = wall_from_s(ident_seconds(line));
+        else if (span_starts(line, "author ")) {
+            const char *mail = memchr(line.p, '<', line.len);
+            size_t len = mail != NULL ? (size_t)(mail - line.p) : line.len;
+            ret_commit->author = after(span_make(line.p, len), "author ");
+        }
+    }
+    return true;
+}
+
+/* The next record; *ret_more false at the end. The commit points to *buffer. */
+static bool commit_next(struct git_pipe *pipe, char **buffer, size_t *room,
+                        struct history_commit *ret_commit, bool *ret_more,
+                        struct err *err) {
+    ssize_t n = getdelim(buffer, room, '\0', pipe->out);
+    *ret_more = n > 0;
+    if (!*ret_more)
+        return git_pipe_close(pipe, err);
+    struct span record = span_make(*buffer, (size_t)n - 1);
+    if (commit_parse(record, ret_commit))
+        return true;
+    return err_set(err, ERR_INTERNAL, "cannot read what git rev-list prints");
+}
+
+static bool is_the_set(const struct history_commit *commit, struct span csid,
+                       struct span sum) {
+    return span_equal(commit->csid, csid) && span_equal(commit->sum, sum);
+}
+
+bool history_trailer(struct span *rest, const char *name,
+                     struct span *ret_value) {
+    struct span line;
+    size_t len = strlen(name);
+    while (span_cut(rest, '\n', &line)) {
+        if (line.len < len + 6 || !span_starts(line, "    "))
+            continue;
+        line = span_make(line.p + 4, line.len - 4);
+        if (!span_starts(line, name) || line.p[len] != ':')
+            continue;
+        *ret_value = span_trim(span_make(line.p + len + 1, line.len - len - 1));
+        return true;
+    }
+    return false;
+}
+
+bool history_turn(struct span *rest, bool *ret_in, struct span *ret_id) {
+    struct span line;
+    while (span_cut(rest, '\n', &line)) {
+        struct span text = line;
+        *ret_in = history_trailer(&text, "Restores-CS", ret_id);
+        text = line;
+        if (*ret_in || history_trailer(&text, "Reverts-CS", ret_id))
+            return true;
+    }
+    return false;
+}
+
+static bool walk(struct git *git, const char *const *args, history_visit *visit,
+                 void *ctx, struct err *err) {
+    CLEANUP(git_pipe_drop) struct git_pipe pipe = {0};
+    CLEANUP(free_string) char *buffer = NULL;
+    size_t room = 0;
+    struct history_commit commit;
+    bool more = true;
+    if (!git_pipe_open(git, args, GIT_PLAIN, &pipe, err))
+        return false;
+    for (;;) {
+        if (!commit_next(&pipe, &buffer, &room, &commit, &more, err))
+            return false;
+        if (!more || !visit(ctx, &commit))
+            return true;
+    }
+}
+
+bool history_walk(struct git *git, const char *tip, history_visit *visit,
+                  void *ctx, struct err *err) {
+    return walk(git, GIT_ARGS("rev-list", "--header", tip, "--"), visit, ctx,
+                err);
+}
+
+bool history_find_set(struct git *git, const char *tip, struct span csid,
+                      struct span sum, struct wall admitted,
+                      char ret_oid[OID_BYTES], struct err *err) {
+    ret_oid[0] = '\0';
+    CLEANUP(git_pipe_drop) struct git_pipe pipe = {0};
+    CLEANUP(free_string) char *buffer = NULL;
+    size_t room = 0, old = 0;
+    struct history_commit commit;
+    bool more = true;
+    if (!git_pipe_open(git, GIT_ARGS("rev-list", "--header", tip, "--"),
+                       GIT_PLAIN, &pipe, err))
+        return false;
+    while (old < OLD_IN_A_ROW) {
+        if (!commit_next(&pipe, &buffer, &room, &commit, &more, err))
+            return false;
+        if (!more)
+            return true;
+        if (is_the_set(&commit, csid, sum)) {
+            memcpy(ret_oid, commit.oid, OID_BYTES);
+            return true;
+        }
+        bool before = wall_s(commit.committed) < wall_s(admitted) - SLACK_S;
+        old = before ? old + 1 : 0;
+    }
+    return true;
+}
+
+/* When a commit that is still a file of its own came into the repository; a
+ * packed one gives no answer. */
+static bool commit_arrival(const struct git *git, const char *oid,
+                           struct wall *ret_at) {
+    CLEANUP(text_clear) struct text path = TEXT_INIT;
+    text_addf(&path, "%s/objects/%.2s/%s", git->dir, oid, oid + 2);
+    struct stat st;
+    if (stat(text_string(&path), &st) != 0)
+        return false;
+    ret_at->ns = st.st_mtim.tv_sec * NS_PER_S + st.st_mtim.tv_nsec;
+    return true;
+}
+
+static bool commit_is_later(const struct git *git,
+                            const struct history_commit *commit,
+                            struct wall when) {
+    struct wall arrival;
+    if (wall_s(commit->committed) > wall_s(when))
+        return true;
+    return commit_arrival(git, commit->oid, &arrival) && arrival.ns > when.ns;
+}
+
+/* The newest commit below `start` that is not later than `when`. */
+static bool history_not_later(struct git *git, const char *start,
+                              struct wall when, char ret_oid[OID_BYTES],
+                              struct err *err) {
+    ret_oid[0] = '\0';
+    CLEANUP(git_pipe_drop) struct git_pipe pipe = {0};
+    CLEANUP(free_string) char *buffer = NULL;
+    size_t room = 0, row = 0;
+    struct history_commit commit;
+    bool more = true;
+    if (!git_pipe_open(
+            git,
+            GIT_ARGS("rev-list", "--first-parent", "--header", start, "--"),
+            GIT_PLAIN, &pipe, err))
+        return false;
+    /* `row` earlier commits in a row, newest of them in ret_oid. */
+    while (row < OLD_IN_A_ROW) {
+        if (!commit_next(&pipe, &buffer, &room, &commit, &more, err))
+            return false;
+        if (!more)
+            return true;
+        if (commit_is_later(git, &commit, when)) {
+            /* What stands on a later commit is later too, whatever date its
+             * author's clock gave it. */
+            ret_oid[0] = '\0';
+            row = 0;
+        } else if (row++ == 0) {
+            memcpy(ret_oid, commit.oid, OID_BYTES);
+        }
+    }
+    return true;
+}
+
+/* Where the branch was by its reflog, to the end of that second; "" = there is
+ * no log, or what it names is gone. Of a time before its first entry git tells
+ * the value before that entry. */
+static bool reflog_at(struct git *git, const char *branch, struct wall when,
+                      char ret_oid[OID_BYTES], struct err *err) {
+    CLEANUP(text_clear) struct text name = TEXT_INIT;
+    CLEANUP(text_clear) struct text out = TEXT_INIT;
+    int status = 0;
+    ret_oid[0] = '\0';
+    text_addf(&name, "refs/heads/%s@{%lld +0000}^{commit}", branch,
+              (long long)wall_s(when));
+    if (!git_run(git,
+                 GIT_ARGS("rev-parse", "--verify", "-q", text_string(&name)),
+                 GIT_QUIET, SPAN(""), &out, &status, err))
+        return false;
+    struct span oid = span_trim(text_span(&out));
+    if (status == 0 && oid_is_valid(oid))
+        snprintf(ret_oid, OID_BYTES, "%.*s", (int)oid.len, oid.p);
+    return true;
+}
+
+bool history_tip_at(struct git *git, const char *branch, const char *tip,
+                    struct wall when, char ret_oid[OID_BYTES],
+                    struct err *err) {
+    char start[OID_BYTES];
+    return reflog_at(git, branch, when, start, err) &&
+           history_not_later(git, start[0] != '\0' ? start : tip, when, ret_oid,
+                             err);
+}
+
+void history_who(const struct history_commit *commit, struct text *out) {
+    if (commit->csid.len > 0)
+        text_addspan(out, commit->csid);
+    else
+        text_addf(out, "commit %.12s by %.*s", commit->oid,
+                  (int)commit->author.len, commit->author.p);
+}
+
+bool history_changers(struct git *git, const char *from, const char *to,
+                      struct span path, history_visit *visit, void *ctx,
+                      struct err *err) {
+    CLEANUP(free_string) char *name = span_string(path);
+    char range[OID_BYTES + 1];
+    snprintf(range, sizeof range, "^%s", from);
+    return walk(git, GIT_ARGS("rev-list", "--header", to, range, "--", name),
+                visit, ctx, err);
+}
+
+bool history_changer(struct git *git, const char *from, const char *to,
+                     struct span path, struct text *out, struct err *err) {
+    CLEANUP(free_string) char *name = span_string(path);
+    char range[OID_BYTES + 1];
+    snprintf(range, sizeof range, "^%s", from);
+    CLEANUP(text_clear) struct text raw = TEXT_INIT;
+    bool ok = from[0] != '\0' ? git_run(git,
+                                        GIT_ARGS("rev-list", "--header", "-n",
+                                                 "1", to, range, "--", name),
+                                        GIT_PLAIN, SPAN(""), &raw, NULL, err)
+                              : git_run(git,
+                                        GIT_ARGS("rev-list", "--header", "-n",
+                                                 "1", to, "--", name),
+                                        GIT_PLAIN, SPAN(""), &raw, NULL, err);
+    if (!ok)
+        return false;
+    struct history_commit commit;
+    struct span record = text_span(&raw);
+    if (record.len == 0 || !commit_parse(record, &commit))
+        return true;
+    history_who(&commit, out);
+    return true;
+}

@@ -1,0 +1,341 @@
+#include "landing/land.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "os/clock.h"
+#include "os/dir.h"
+#include "landing/commit.h"
+#include "landing/git.h"
+#include "landing/history.h"
+#include "landing/land_work.h"
+#include "landing/merge.h"
+#include "landing/ref_move.h"
+#include "landing/set_blobs.h"
+#include "landing/target_command.h"
+
+/* A branch others push to without end is left alone for a while. */
+enum { TRIES = 5 };
+
+/* One of those that land. */
+struct landing_set {
+    const struct land_order *order;
+    struct set_blobs blobs;
+    char oid[OID_BYTES]; /* its commit */
+};
+
+/* One attempt. A step answers true to go on; false ends the attempt, with
+ * `status` set or, when `settled` is false, with `err` saying why. */
+struct landing {
+    const struct land_order *order;
+    struct stop *stop;
+    struct land_status *status;
+    bool settled;
+    struct git git;
+    struct land_work work;
+    struct arena arena;
+    struct landing_set *sets;
+    size_t set_count;
+    char tip[OID_BYTES];          /* the branch as this try found it */
+    struct merge merge;           /* on top of what is merged already */
+    char checked_tree[OID_BYTES]; /* passed the checks */
+};
+
+static bool settle(struct landing *landing, enum land_verdict verdict,
+                   const char *reason, struct span text) {
+    land_status_set(landing->status, verdict, reason, text);
+    landing->settled = true;
+    return false;
+}
+
+/* An error that no step made a verdict of. */
+static void settle_error(struct landing *landing, const struct err *err) {
+    land_status_of_error(landing->status, err, stop_asked(landing->stop) != 0);
+    landing->settled = true;
+}
+
+static bool go_on(struct landing *landing) {
+    return stop_asked(landing->stop) == 0 ||
+           settle(landing, LAND_STOPPED, "", SPAN(""));
+}
+
+static bool refuse_checked_out(struct landing *landing, struct err *err) {
+    CLEANUP(text_clear) struct text why = TEXT_INIT;
+    if (!ref_checked_out(&landing->git, landing->order->branch, &why, err))
+        return false;
+    return why.len == 0 ||
+           settle(landing, LAND_FAILED, "policy", text_span(&why));
+}
+
+/* "COMMIT", or of several sets "TIP ID:COMMIT ID:COMMIT". */
+static bool settle_landed(struct landing *landing, enum land_verdict verdict,
+                          const char *tip) {
+    CLEANUP(text_clear) struct text text = TEXT_INIT;
+    text_adds(&text, tip);
+    for (size_t i = 0; landing->set_count > 1 && i < landing->set_count; i++)
+        text_addf(&text, " %s:%s", landing->sets[i].order->id,
+                  landing->sets[i].oid);
+    return settle(landing, verdict, "", text_span(&text));
+}
+
+/* Is the set on the branch? Of several all are, or none. */
+static bool probe(struct landing *landing, struct err *err) {
+    const struct land_order *order = landing->order;
+    struct merge *merge = &landing->merge;
+    size_t found = 0;
+    if (!merge_read_tip(merge, err))
+        return false;
+    memcpy(landing->tip, merge->tip, OID_BYTES);
+    for (size_t i = 0; merge->tip[0] != '\0' && i < landing->set_count; i++) {
+        struct landing_set *set = &landing->sets[i];
+        if (!history_find_set(&landing->git, merge->tip,
+                              span_of(set->order->id), span_of(set->order->sum),
+                              set->order->admitted, set->oid, err))
+            return false;
+        if (set->oid[0] == '\0')
+            continue;
+        printf("%s is on %s already: %s\n", set->order->id, order->branch,
+               set->oid);
+        found++;
+    }
+    if (found > 0 && found == landing->set_count)
+        return settle_landed(landing, order->probe ? LAND_LANDED : LAND_ALREADY,
+                             landing->sets[found - 1].oid);
+    if (order->probe)
+        return settle(landing, LAND_NOT_LANDED, "", SPAN(""));
+    return found == 0 ||
+           settle(landing, LAND_FAILED, "policy",
+                  SPAN("some of these sets are on the branch already and some "
+                       "are not; was its history rewritten?"));
+}
+
+static bool tarball_open(const struct land_order *order, int *ret_fd,
+                         struct err *err) {
+    *ret_fd =
+        open(order->tarball, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+    return *ret_fd >= 0 || err_errno(err, errno, "cannot read the tarball '%s'",
+                                     order->tarball);
+}
+
+static bool load(struct landing *landing, struct landing_set *set,
+                 struct err *err) {
+    const struct land_order *order = set->order;
+    CLEANUP(fd_close) int fd = -1;
+    if (!tarball_open(order, &fd, err) ||
+        !set_blobs_load(&landing->git, fd, span_of(order->sum), order->symlinks,
+                        &landing->arena, &set->blobs, err))
+        return false;
+    size_t members = set->blobs.check.member_count;
+    if (landing->set_count > 1)
+        printf("%s: ", order->id);
+    printf("%zu files, %zu deleted\n", members, set->blobs.count - members);
+    return true;
+}
+
+static bool load_all(struct landing *landing, struct err *err) {
+    for (size_t i = 0; i < landing->set_count; i++)
+        if (!go_on(landing) || !load(landing, &landing->sets[i], err))
+            return false;
+    return true;
+}
+
+/* A verdict that is the set's own names it where there are several. */
+static bool settle_of(struct landing *landing, const struct landing_set *set,
+                      enum land_verdict verdict, const char *reason,
+                      struct span why) {
+    CLEANUP(text_clear) struct text text = TEXT_INIT;
+    if (landing->set_count > 1)
+        text_addf(&text, "%s: ", set->order->id);
+    text_addspan(&text, why);
+    return settle(landing, verdict, reason, text_span(&text));
+}
+
+static bool merge(struct landing *landing, struct landing_set *set,
+                  struct err *err) {
+    landing->merge.order = set->order;
+    landing->merge.set = &set->blobs;
+    if (landing->set_count > 1)
+        printf("merging %s\n", set->order->id);
+    if (!merge_make(&landing->merge, err))
+        return false;
+    struct span why = text_span(&landing->merge.why);
+    if (landing->merge.result == MERGE_CONFLICT)
+        return settle_of(landing, set, LAND_CONFLICT, "", why);
+    if (landing->merge.result == MERGE_REFUSED)
+        return settle_of(landing, set, LAND_FAILED, "policy", why);
+    if (strcmp(landing->merge.tree, landing->merge.tip_tree) == 0)
+        printf("it changes nothing that the branch does not have\n");
+    return true;
+}
+
+static bool check(struct landing *landing, struct err *err) {
+    const char *tree = landing->merge.tree;
+    bool pass = true;
+    if (strcmp(landing->checked_tree, tree) == 0)
+        return true;
+    if (!checks_run(landing->order, &landing->git, tree, landing->stop, &pass,
+                    landing->status, err))
+        return false;
+    landing->settled = !pass;
+    memcpy(landing->checked_tree, tree, OID_BYTES);
+    return pass;
+}
+
+static bool commit(struct landing *landing, struct landing_set *set,
+                   struct err *err) {
+    const struct land_order *order = set->order;
+    const struct meta *meta = &set->blobs.check.meta;
+    struct wall now = clock_wall();
+    bool dated = meta->date.len > 0;
+    struct commit_draft draft = {
+        .tree = landing->merge.tree,
+        .parent = landing->merge.tip,
+        .author =
+            meta->author.len > 0 ? meta->author : span_of(order->submitter),
+        .authored = dated ? meta->date_wall : now,
+        .author_zone_min = dated ? date_zone_min(meta->date) : 0,
+        .committer = span_of(order->committer),
+        .committed = now,
+        .message = meta->message,
+        .csid = span_of(order->id),
+        .sum = span_of(order->sum),
+        .class = span_of(order->class),
+        .approved_by = order->approved_by,
+        .approved_count = order->approved_count};
+    CLEANUP(text_clear) struct text object = TEXT_INIT;
+    commit_format(&draft, &object);
+    return git_run_oid(&landing->git,
+                       GIT_ARGS("hash-object", "-t", "commit", "-w", "--stdin"),
+                       GIT_PLAIN, text_span(&object), set->oid, err);
+}
+
+/* *ret_lost: begin again. */
+static bool move(struct landing *landing, bool *ret_lost, struct err *err) {
+    enum ref_moved moved;
+    const char *oid = landing->sets[landing->set_count - 1].oid;
+    CLEANUP(text_clear) struct text message = TEXT_INIT;
+    text_adds(&message, "pointsman: land");
+    for (size_t i = 0; i < landing->set_count; i++)
+        text_addf(&message, " %s", landing->sets[i].order->id);
+    if (!ref_move(&landing->git, landing->work.parent, landing->order->branch,
+                  landing->tip, oid, text_string(&message), &moved, err))
+        return false;
+    *ret_lost = moved == REF_LOST;
+    if (moved == REF_STOPPED)
+        return settle(landing, LAND_STOPPED, "", SPAN(""));
+    if (moved == REF_LOST)
+        printf("somebody moved %s meanwhile\n", landing->order->branch);
+    else
+        printf("%s is now %s\n", landing->order->branch, oid);
+    return moved == REF_LOST || settle_landed(landing, LAND_DONE, oid);
+}
+
+/* All but the last become commits on top of each other without a check: what
+ * is checked is the tree the branch gets. */
+static bool merge_all(struct landing *landing, struct err *err) {
+    for (size_t i = 0; i < landing->set_count; i++) {
+        struct landing_set *set = &landing->sets[i];
+        struct merge *merging = &landing->merge;
+        if (!merge(landing, set, err) || !go_on(landing))
+            return false;
+        if (i + 1 == landing->set_count)
+            return true;
+        if (!commit(landing, set, err))
+            return false;
+        memcpy(merging->tip, set->oid, OID_BYTES);
+        memcpy(merging->tip_tree, merging->tree, OID_BYTES);
+    }
+    return true;
+}
+
+/* From looking at the branch to moving it. */
+static bool try_once(struct landing *landing, bool *ret_lost, struct err *err) {
+    printf("branch %s is at %s\n", landing->order->branch,
+           landing->tip[0] != '\0' ? landing->tip
+                                   : "nothing: this set begins it");
+    return merge_all(landing, err) && check(landing, err) && go_on(landing) &&
+           commit(landing, &landing->sets[landing->set_count - 1], err) &&
+           go_on(landing) && move(landing, ret_lost, err);
+}
+
+static bool land_on_git(struct landing *landing, struct err *err) {
+    const struct land_order *order = landing->order;
+    if (!git_open(order->git, order->work, landing->stop, &landing->git, err))
+        return false;
+    landing->merge.git = &landing->git;
+    landing->merge.order = order;
+    /* A set that has landed may have left locks too; but that it has is worth
+     * more than what stands in the way of others. */
+    struct err locked = {0};
+    bool free_to_move = ref_unlock_stale(&landing->git, landing->work.parent,
+                                         order->branch, &locked);
+    if (!probe(landing, err) || !refuse_checked_out(landing, err))
+        return false;
+    if (!free_to_move) {
+        *err = locked;
+        return false;
+    }
+    if (!go_on(landing) || !load_all(landing, err))
+        return false;
+    for (int i = 0; i < TRIES; i++) {
+        bool lost = false;
+        if (i > 0 && !probe(landing, err))
+            return false;
+        if (!try_once(landing, &lost, err))
+            return false;
+    }
+    return settle(landing, LAND_TEMPORARY, "",
+                  SPAN("others keep moving the branch"));
+}
+
+static bool land_by_command(struct landing *landing, struct err *err) {
+    CLEANUP(fd_close) int fd = -1;
+    /* Nobody but the command could tell. */
+    if (landing->order->probe)
+        return settle(landing, LAND_NOT_LANDED, "", SPAN(""));
+    if (!tarball_open(landing->order, &fd, err) ||
+        !target_command_run(landing->order, fd, landing->stop, landing->status,
+                            err))
+        return false;
+    landing->settled = true;
+    return false;
+}
+
+static bool land_in(struct landing *landing, struct err *err) {
+    return landing->order->command != NULL ? land_by_command(landing, err)
+                                           : land_on_git(landing, err);
+}
+
+static void sets_open(struct landing *landing) {
+    const struct land_order *first = landing->order;
+    landing->set_count = 1 + first->other_count;
+    landing->sets = mem_alloc(landing->set_count * sizeof *landing->sets);
+    for (size_t i = 0; i < landing->set_count; i++) {
+        struct landing_set *set = &landing->sets[i];
+        set->order = i == 0 ? first : &first->others[i - 1];
+        printf("landing %s (%s) on %s\n", set->order->id, set->order->class,
+               first->target);
+    }
+}
+
+void land_run(const struct land_order *order, struct stop *stop,
+              struct land_status *ret_status) {
+    struct landing landing = {
+        .order = order, .stop = stop, .status = ret_status};
+    struct err err = {0};
+    sets_open(&landing);
+    if (land_work_open(&landing.work, order->work, &err))
+        land_in(&landing, &err);
+    land_work_close(&landing.work);
+    if (!landing.settled)
+        settle_error(&landing, &err);
+    merge_clear(&landing.merge);
+    free(landing.sets);
+    git_close(&landing.git);
+    arena_clear(&landing.arena);
+}

@@ -1,0 +1,128 @@
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "landing/land.h"
+
+static const char *const verdict_words[] = {
+    [LAND_DONE] = "done",           [LAND_ALREADY] = "already-landed",
+    [LAND_LANDED] = "landed",       [LAND_NOT_LANDED] = "not-landed",
+    [LAND_CONFLICT] = "conflict",   [LAND_FAILED] = "failed",
+    [LAND_TEMPORARY] = "temporary", [LAND_PERMANENT] = "permanent",
+    [LAND_STOPPED] = "stopped",
+};
+
+void land_status_set(struct land_status *status, enum land_verdict verdict,
+                     const char *reason, struct span text) {
+    *status = (struct land_status){.verdict = verdict};
+    snprintf(status->reason, sizeof status->reason, "%s", reason);
+    CLEANUP(text_clear) struct text line = TEXT_INIT;
+    text_addescaped(&line, text);
+    size_t room = sizeof status->text - 1;
+    if (line.len > room) {
+        /* Not within a character, nor within an escape. */
+        line.len = room - 3;
+        while (line.len > 0 && line.p[line.len] != ' ')
+            line.len--;
+        text_adds(&line, "...");
+    }
+    memcpy(status->text, text_string(&line), line.len);
+}
+
+void land_status_of_error(struct land_status *status, const struct err *err,
+                          bool stopped) {
+    struct span text = span_of(err->text);
+    if (err->kind == ERR_INTERRUPTED || stopped)
+        land_status_set(status, LAND_STOPPED, "", SPAN(""));
+    else if (err->kind == ERR_REFUSED)
+        land_status_set(status, LAND_FAILED, "policy", text);
+    else if (err->kind == ERR_CONFIG || err->kind == ERR_INTERNAL ||
+             err->kind == ERR_DATA)
+        land_status_set(status, LAND_PERMANENT, "", text);
+    else
+        land_status_set(status, LAND_TEMPORARY, "", text);
+}
+
+void land_status_format(const struct land_status *status, struct text *out) {
+    text_adds(out, verdict_words[status->verdict]);
+    if (status->reason[0] != '\0')
+        text_addf(out, " %s", status->reason);
+    if (status->text[0] != '\0')
+        text_addf(out, " %s", status->text);
+}
+
+bool land_status_parse(struct span line, struct land_status *ret_status) {
+    struct span word;
+    line = span_trim(line);
+    span_cut(&line, ' ', &word);
+    for (size_t i = 0; i < COUNT(verdict_words); i++) {
+        if (!span_is(word, verdict_words[i]))
+            continue;
+        *ret_status = (struct land_status){.verdict = (enum land_verdict)i};
+        if (i == LAND_FAILED) {
+            if (!span_cut(&line, ' ', &word) || word.len >= LAND_REASON_BYTES)
+                return false;
+            memcpy(ret_status->reason, word.p, word.len);
+        }
+        size_t n =
+            line.len < LAND_STATUS_BYTES ? line.len : LAND_STATUS_BYTES - 1;
+        if (n > 0)
+            memcpy(ret_status->text, line.p, n);
+        return true;
+    }
+    return false;
+}
+
+int land_status_exit(const struct land_status *status) {
+    switch (status->verdict) {
+    case LAND_DONE:
+    case LAND_ALREADY:
+    case LAND_LANDED:
+    case LAND_NOT_LANDED:
+        return 0;
+    case LAND_CONFLICT:
+    case LAND_FAILED:
+        return 101;
+    case LAND_TEMPORARY:
+        return 111;
+    case LAND_STOPPED:
+        return 102;
+    case LAND_PERMANENT:
+        break;
+    }
+    return 100;
+}
+
+char **land_argv(int *argc, char **argv) {
+    bool bare = *argc > 0 && argv[0][0] == '-';
+    char **shifted = mem_alloc((size_t)(*argc + 2) * sizeof *shifted);
+    shifted[0] = argv[0];
+    memcpy(shifted + bare, argv, (size_t)*argc * sizeof *argv);
+    *argc += bare;
+    return shifted;
+}
+
+void free_words(char ***words) {
+    free(*words);
+}
+
+/* Our children must not hold it: its end of file tells the guard something. */
+int land_status_descriptor(void) {
+    const char *text = getenv("POINTSMAN_STATUS_FD");
+    int fd = text != NULL ? atoi(text) : -1;
+    if (fd > 2 && fcntl(fd, F_SETFD, FD_CLOEXEC) == 0)
+        return fd;
+    return -1;
+}
+
+void land_status_send(int fd, const struct land_status *status) {
+    CLEANUP(text_clear) struct text line = TEXT_INIT;
+    land_status_format(status, &line);
+    printf("%s\n", text_string(&line));
+    fflush(stdout);
+    text_addc(&line, '\n');
+    if (fd >= 0 && write(fd, line.p, line.len) < 0)
+        fprintf(stderr, "cannot write the status line\n");
+}

@@ -1,0 +1,345 @@
+#include "landing/pack.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "os/clock.h"
+#include "os/fd.h"
+#include "os/sum.h"
+#include "landing/pack_source.h"
+#include "wire/meta.h"
+#include "wire/tar.h"
+
+/* One call of pack_write. */
+struct pack {
+    const struct pack_order *order;
+    struct arena arena;
+    struct pack_source source;
+    struct meta meta;
+    struct set_name name;
+    struct text meta_text;
+    struct wall now;
+};
+
+static bool source_open(struct pack *pack, struct err *err) {
+    const struct pack_order *order = pack->order;
+    struct stat st;
+    if (order->rollback)
+        return true;
+    if (order->source == NULL)
+        return err_set(err, ERR_USAGE,
+                       "what is to be packed? name a directory or a range "
+                       "like main..fix");
+    if (stat(order->source, &st) == 0 && S_ISDIR(st.st_mode))
+        return pack_dir_open(order->repo, order->source, order->base_rev,
+                             &pack->source, err);
+    if (strstr(order->source, "..") == NULL)
+        return err_set(err, ERR_USAGE,
+                       "'%s' is neither a directory nor a range like "
+                       "main..fix",
+                       order->source);
+    return pack_range_open(order->repo, order->source, &pack->source, err) &&
+           (order->base_rev == NULL ||
+            pack_source_rebase(&pack->source, order->repo, order->base_rev,
+                               err));
+}
+
+static bool name_fill(struct pack *pack, struct err *err) {
+    const struct pack_order *order = pack->order;
+    struct set_name *name = &pack->name;
+    const char *class = order->rollback        ? "RB"
+                        : order->class != NULL ? order->class
+                                               : "DC";
+    if (!set_priority_parse(span_of(class), &name->class, &name->sub_priority))
+        return err_set(err, ERR_USAGE, "'%s' is no class; RB, EM, BF, DC are",
+                       class);
+    if (order->id != NULL && !csid_is_valid(span_of(order->id)))
+        return err_set(err, ERR_USAGE,
+                       "'%s' cannot be an id; letters, digits, dots and "
+                       "dashes can",
+                       order->id);
+    char made[ID_TEXT_BYTES];
+    uint64_t chance[2] = {clock_seed(), clock_seed()};
+    unsigned char ten[10];
+    memcpy(ten, chance, sizeof ten);
+    id_format(ten, made);
+    name->csid =
+        arena_span(&pack->arena, span_of(order->id != NULL ? order->id : made));
+    name->tai = pack->now;
+    name->pid = (uint64_t)getpid();
+    char host[256] = "";
+    gethostname(host, sizeof host - 1);
+    CLEANUP(text_clear) struct text clean = TEXT_INIT;
+    host_clean(span_of(host), &clean);
+    name->host = arena_span(&pack->arena, text_span(&clean));
+    CLEANUP(text_clear) struct text whole = TEXT_INIT;
+    if (!set_name_format(name, &whole))
+        return err_set(err, ERR_USAGE, "the set's name would be too long");
+    name->text = arena_span(&pack->arena, text_span(&whole));
+    return true;
+}
+
+static struct lines lines_of(struct arena *arena, const char *const *items,
+                             size_t count) {
+    struct lines lines = {arena_alloc(arena, (count + 1) * sizeof(struct span)),
+                          count};
+    for (size_t i = 0; i < count; i++)
+        lines.items[i] = span_of(items[i]);
+    return lines;
+}
+
+/* Paths of the source that stay, or go. */
+static struct lines lines_of_items(struct pack *pack, bool deleted) {
+    const struct pack_source *source = &pack->source;
+    size_t more = deleted ? pack->order->deletes_count : 0;
+    struct lines lines = {arena_alloc(&pack->arena, (source->count + more + 1) *
+                                                        sizeof(struct span)),
+                          0};
+    for (size_t i = 0; i < source->count; i++)
+        if ((source->items[i].mode == 0) == deleted)
+            lines.items[lines.count++] = source->items[i].path;
+    for (size_t i = 0; i < more; i++)
+        lines.items[lines.count++] = span_of(pack->order->deletes[i]);
+    return lines;
+}
+
+static struct span said_or(const char *said, struct span otherwise) {
+    return said != NULL ? span_of(said) : otherwise;
+}
+
+/* "NAME:COUNT" as meta has it: "NAME COUNT". */
+static struct span group_of(struct pack *pack) {
+    if (pack->order->group == NULL)
+        return (struct span){0};
+    char *group = arena_string(&pack->arena, span_of(pack->order->group));
+    char *colon = strchr(group, ':');
+    if (colon != NULL)
+        *colon = ' ';
+    return span_of(group);
+}
+
+/* A line of meta carries no white space at its end. */
+static bool can_be_lines(const struct lines *paths, struct err *err) {
+    for (size_t i = 0; i < paths->count; i++) {
+        struct span path = paths->items[i];
+        if (path.len > 0 && isspace((unsigned char)path.p[path.len - 1]))
+            return err_set(err, ERR_DATA,
+                           "'%.*s': a change set cannot carry a path that ends "
+                           "in white space",
+                           (int)path.len, path.p);
+    }
+    return true;
+}
+
+/* The meta text, read back by the rules every set is held to: what intake would
+ * refuse is refused here already. */
+static bool meta_fill(struct pack *pack, struct err *err) {
+    const struct pack_order *order = pack->order;
+    struct meta *meta = &pack->meta, check;
+    struct refusal why = {0};
+    if (order->target == NULL)
+        return err_set(err, ERR_USAGE, "for which target? give --target");
+    meta->movetype = pack->name.class;
+    meta->target = span_of(order->target);
+    meta->files = lines_of_items(pack, false);
+    meta->deleted = lines_of_items(pack, true);
+    meta->base = pack->source.base;
+    meta->dependencies =
+        lines_of(&pack->arena, order->depends, order->depends_count);
+    meta->supersedes = span_of(order->supersedes);
+    meta->group = group_of(pack);
+    meta->author = said_or(order->author, pack->source.author);
+    meta->date = pack->source.date;
+    meta->message = said_or(order->message, pack->source.message);
+    meta->rb_limit = order->rb_limit;
+    if (!order->rollback && meta->files.count + meta->deleted.count == 0)
+        return err_set(err, ERR_DATA, "nothing to pack: '%s' changes no file",
+                       order->source);
+    meta_format(meta, &pack->meta_text);
+    if (order->closure != NULL)
+        text_addf(&pack->meta_text, "##closure\n%s\n", order->closure);
+    /* So that its name outlives that of the file it travels in. */
+    text_addf(&pack->meta_text, "##set-name\n%.*s\n", (int)pack->name.text.len,
+              pack->name.text.p);
+    if (!meta_parse(text_span(&pack->meta_text), NULL, &pack->arena, &check,
+                    &why) ||
+        !meta_match_name(&check, &pack->name, &why))
+        return err_set(err, ERR_DATA, "it cannot be a change set: %s",
+                       why.text);
+    return can_be_lines(&meta->files, err) && can_be_lines(&meta->deleted, err);
+}
+
+/* ---- the archive -------------------------------------------------------- */
+
+static bool archive_fail(struct archive *archive, struct err *err) {
+    int sys = tar.error_number(archive);
+    return err_errno(err, sys > 0 ? sys : EIO, "cannot write the tarball");
+}
+
+static bool member_write(struct pack *pack, struct archive *archive,
+                         const char *name, unsigned mode, struct span content,
+                         struct err *err) {
+    bool link = mode == 0120000;
+    struct archive_entry *entry = tar.entry_new();
+    tar.entry_set_pathname(entry, name);
+    tar.entry_set_filetype(entry, link ? AE_IFLNK : AE_IFREG);
+    tar.entry_set_perm(entry, link ? 0777 : mode & 0777);
+    tar.entry_set_mtime(entry, wall_s(pack->now), 0);
+    if (link) {
+        CLEANUP(free_string) char *target = span_string(content);
+        tar.entry_set_symlink(entry, target);
+        tar.entry_set_size(entry, 0);
+        content = SPAN("");
+    } else {
+        tar.entry_set_size(entry, (int64_t)content.len);
+    }
+    bool ok =
+        tar.write_header(archive, entry) == ARCHIVE_OK &&
+        (content.len == 0 || tar.write_data(archive, content.p, content.len) ==
+                                 (la_ssize_t)content.len);
+    tar.entry_free(entry);
+    return ok || archive_fail(archive, err);
+}
+
+static bool members_write(struct pack *pack, struct archive *archive,
+                          struct err *err) {
+    if (!member_write(pack, archive, "meta", 0644, text_span(&pack->meta_text),
+                      err))
+        return false;
+    CLEANUP(text_clear) struct text name = TEXT_INIT;
+    CLEANUP(text_clear) struct text content = TEXT_INIT;
+    for (size_t i = 0; i < pack->source.count; i++) {
+        const struct pack_item *item = &pack->source.items[i];
+        if (item->mode == 0)
+            continue;
+        text_reset(&name);
+        text_reset(&content);
+        text_adds(&name, "lroot/");
+        text_addspan(&name, item->path);
+        if (!pack_item_read(&pack->source, item, &content, err) ||
+            !member_write(pack, archive, text_string(&name), item->mode,
+                          text_span(&content), err))
+            return false;
+    }
+    return true;
+}
+
+/* GNU tar takes any name and size and changes no byte of either; gzip without
+ * a time, so that the same content gives the same bytes. */
+static bool archive_write(struct pack *pack, int fd, struct err *err) {
+    if (!tar_load(err))
+        return false;
+    struct archive *archive = tar.write_new();
+    bool ok = tar.write_set_format_gnutar(archive) == ARCHIVE_OK &&
+              tar.write_add_filter_gzip(archive) == ARCHIVE_OK &&
+              tar.write_set_filter_option(archive, "gzip", "timestamp", NULL) ==
+                  ARCHIVE_OK &&
+              tar.write_set_bytes_in_last_block(archive, 1) == ARCHIVE_OK &&
+              tar.write_open_fd(archive, fd) == ARCHIVE_OK;
+    if (!ok)
+        archive_fail(archive, err);
+    ok = ok && members_write(pack, archive, err);
+    if (ok && tar.write_close(archive) != ARCHIVE_OK)
+        ok = archive_fail(archive, err);
+    tar.write_free(archive);
+    return ok;
+}
+
+/* ---- the file ----------------------------------------------------------- */
+
+static char *output_path(const struct pack *pack) {
+    const char *output =
+        pack->order->output != NULL ? pack->order->output : ".";
+    struct stat st;
+    size_t n = strlen(output);
+    if (!(stat(output, &st) == 0 && S_ISDIR(st.st_mode)) &&
+        !(n > 0 && output[n - 1] == '/'))
+        return mem_string(output);
+    struct text path = TEXT_INIT;
+    text_addf(&path, "%s%s%.*s", output,
+              n > 0 && output[n - 1] == '/' ? "" : "/",
+              (int)pack->name.text.len, pack->name.text.p);
+    return text_take(&path);
+}
+
+/* The name is durable once its directory is. */
+static bool parent_sync(const char *path, struct err *err) {
+    const char *slash = strrchr(path, '/');
+    CLEANUP(free_string)
+    char *parent = slash == NULL ? mem_string(".")
+                                 : mem_copy(path, (size_t)(slash - path + 1));
+    CLEANUP(fd_close)
+    int fd = open(parent, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    return (fd >= 0 && fsync(fd) == 0) ||
+           err_errno(err, errno, "cannot sync '%s'", parent);
+}
+
+static bool file_make(struct pack *pack, const char *path, struct err *err) {
+    CLEANUP(text_clear) struct text fresh = TEXT_INIT;
+    text_addf(&fresh, "%s.%d.new", path, getpid());
+    CLEANUP(fd_close)
+    int fd = open(text_string(&fresh), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC,
+                  0644);
+    if (fd < 0)
+        return err_errno(err, errno, "cannot write '%s'", path);
+    bool ok = archive_write(pack, fd, err);
+    if (ok && fsync(fd) != 0)
+        ok = err_errno(err, errno, "cannot sync '%s'", path);
+    if (ok && rename(text_string(&fresh), path) != 0)
+        ok = err_errno(err, errno, "cannot write '%s'", path);
+    if (!ok)
+        unlink(text_string(&fresh));
+    return ok && parent_sync(path, err);
+}
+
+static bool pack_out(struct pack *pack, struct packed *ret_packed,
+                     struct err *err) {
+    const char *output = pack->order->output;
+    if (output != NULL && strcmp(output, "-") == 0)
+        return archive_write(pack, STDOUT_FILENO, err);
+    ret_packed->path = output_path(pack);
+    return file_make(pack, ret_packed->path, err);
+}
+
+static void packed_fill(const struct pack *pack, struct packed *ret_packed) {
+    const struct set_name *name = &pack->name;
+    snprintf(ret_packed->id, sizeof ret_packed->id, "%.*s", (int)name->csid.len,
+             name->csid.p);
+    snprintf(ret_packed->name, sizeof ret_packed->name, "%.*s",
+             (int)name->text.len, name->text.p);
+    ret_packed->files = pack->meta.files.count;
+    ret_packed->deleted = pack->meta.deleted.count;
+}
+
+void packed_clear(struct packed *packed) {
+    free(packed->path);
+    *packed = (struct packed){0};
+}
+
+bool pack_write(const struct pack_order *order, struct packed *ret_packed,
+                struct err *err) {
+    struct pack pack = {
+        .order = order, .source = {.dir = -1}, .now = clock_wall()};
+    *ret_packed = (struct packed){0};
+    bool ok = source_open(&pack, err) && name_fill(&pack, err) &&
+              meta_fill(&pack, err);
+    if (ok) {
+        packed_fill(&pack, ret_packed);
+        ok = pack_out(&pack, ret_packed, err);
+    }
+    pack_source_close(&pack.source);
+    text_clear(&pack.meta_text);
+    arena_clear(&pack.arena);
+    if (!ok) {
+        packed_clear(ret_packed);
+        return err_wrap(err, "cannot pack");
+    }
+    return true;
+}

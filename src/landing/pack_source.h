@@ -1,0 +1,46 @@
+/* Where `change pack` takes files from: two trees of a repository, or a
+ * directory. */
+#ifndef POINTSMAN_LANDING_PACK_SOURCE_H
+#define POINTSMAN_LANDING_PACK_SOURCE_H
+
+#include <stdbool.h>
+
+#include "lib/arena.h"
+#include "lib/err.h"
+#include "lib/text.h"
+#include "landing/git.h"
+
+struct pack_item {
+    struct span path;
+    unsigned mode;       /* 0100644, 0100755, 0120000; 0 = deleted */
+    char oid[OID_BYTES]; /* in a repository */
+};
+
+struct pack_source {
+    struct arena arena;
+    struct pack_item *items; /* by path_compare */
+    size_t count, room;
+    struct span base, author, date, message; /* empty where not known */
+    bool has_git;
+    struct git git;
+    struct git_pipe objects;
+    int dir; /* -1 when it is a repository */
+};
+
+/* `repo` NULL: here. */
+bool pack_range_open(const char *repo, const char *range,
+                     struct pack_source *ret_source, struct err *err);
+/* `base_rev` (or NULL) is looked up in `repo`. */
+bool pack_dir_open(const char *repo, const char *dir, const char *base_rev,
+                   struct pack_source *ret_source, struct err *err);
+void pack_source_close(struct pack_source *source);
+
+/* Sets the base to what `rev` names. */
+bool pack_source_rebase(struct pack_source *source, const char *repo,
+                        const char *rev, struct err *err);
+
+/* Appends the content of a file, or the target of a link. */
+bool pack_item_read(struct pack_source *source, const struct pack_item *item,
+                    struct text *content, struct err *err);
+
+#endif

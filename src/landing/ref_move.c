@@ -1,0 +1,454 @@
+#include "landing/ref_move.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "os/clock.h"
+#include "os/fd.h"
+#include "os/process.h"
+
+/* A lock git made a moment after the note and never wrote into: whoever took
+ * it is dead once it has been so for this long. */
+#define EMPTY_LOCK_AGE_NS (3 * NS_PER_S)
+/* How long after the note git may still have taken it. */
+#define NOTE_REACH_NS (60 * NS_PER_S)
+
+enum { LOCK_BRANCH, LOCK_HEAD, LOCKS };
+enum { LOOK_MS = 50 }; /* between two looks at a lock */
+
+/* What identifies a lock file: not the inode alone, which is soon used again.
+ */
+struct lock_mark {
+    char path[PATH_MAX];
+    bool seen; /* the rest is known */
+    uintmax_t device, inode;
+    int64_t changed_ns;
+};
+
+struct note {
+    char path[PATH_MAX];
+    char to[OID_BYTES];
+    int64_t at_ns;
+    int pid; /* of the git that takes the locks; 0 = not known */
+    unsigned long long started; /* process_start of it */
+    struct lock_mark locks[LOCKS];
+};
+
+static int64_t stat_changed_ns(const struct stat *st) {
+    return st->st_ctim.tv_sec * NS_PER_S + st->st_ctim.tv_nsec;
+}
+
+/* One note for each branch of each repository. */
+static void note_init(struct note *note, const struct git *git,
+                      const char *notes, const char *branch) {
+    *note = (struct note){0};
+    struct stat st = {0};
+    stat(git->dir, &st);
+    CLEANUP(text_clear) struct text name = TEXT_INIT;
+    for (const char *p = branch; *p != '\0'; p++)
+        text_addc(&name, *p == '/' ? '%' : *p);
+    snprintf(note->path, sizeof note->path, "%s/move.%jx-%jx.%s", notes,
+             (uintmax_t)st.st_dev, (uintmax_t)st.st_ino, text_string(&name));
+    snprintf(note->locks[LOCK_BRANCH].path, PATH_MAX, "%s/refs/heads/%s.lock",
+             git->dir, branch);
+    snprintf(note->locks[LOCK_HEAD].path, PATH_MAX, "%s/HEAD.lock", git->dir);
+}
+
+static void note_format(const struct note *note, struct text *out) {
+    text_addf(out, "to %s\nat %" PRId64 "\npid %d %llu\n", note->to,
+              note->at_ns, note->pid, note->started);
+    for (int i = 0; i < LOCKS; i++)
+        if (note->locks[i].seen)
+            text_addf(out, "lock %d %ju %ju %" PRId64 "\n", i,
+                      note->locks[i].device, note->locks[i].inode,
+                      note->locks[i].changed_ns);
+}
+
+/* Written beside and renamed: a note is whole or not there. */
+static bool note_write(const struct note *note, bool durable, struct err *err) {
+    CLEANUP(text_clear) struct text bytes = TEXT_INIT;
+    CLEANUP(text_clear) struct text fresh = TEXT_INIT;
+    note_format(note, &bytes);
+    text_addf(&fresh, "%s.new", note->path);
+    CLEANUP(fd_close)
+    int fd = open(text_string(&fresh), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC,
+                  0600);
+    if (fd >= 0 && write(fd, bytes.p, bytes.len) == (ssize_t)bytes.len &&
+        (!durable || fsync(fd) == 0) &&
+        rename(text_string(&fresh), note->path) == 0)
+        return true;
+    return err_errno(err, errno, "cannot write the note '%s'", note->path);
+}
+
+static void note_line(struct note *note, const char *line) {
+    int n;
+    uintmax_t device, inode;
+    int64_t changed_ns;
+    if (sscanf(line, "to %64s", note->to) == 1 ||
+        sscanf(line, "at %" SCNd64, &note->at_ns) == 1 ||
+        sscanf(line, "pid %d %llu", &note->pid, &note->started) == 2)
+        return;
+    if (sscanf(line, "lock %d %ju %ju %" SCNd64, &n, &device, &inode,
+               &changed_ns) == 4 &&
+        n >= 0 && n < LOCKS) {
+        note->locks[n].seen = true;
+        note->locks[n].device = device;
+        note->locks[n].inode = inode;
+        note->locks[n].changed_ns = changed_ns;
+    }
+}
+
+/* False: there is none. */
+static bool note_read(struct note *note) {
+    FILE *file = fopen(note->path, "re");
+    if (file == NULL)
+        return false;
+    char line[256];
+    while (fgets(line, sizeof line, file) != NULL)
+        note_line(note, line);
+    fclose(file);
+    return true;
+}
+
+/* Is the git of the note still at work? Its number may be another's by now. */
+static bool note_git_lives(const struct note *note) {
+    return note->pid > 0 && process_lives(note->pid, note->started);
+}
+
+static bool lock_holds(const char *path, const char *to) {
+    char content[OID_BYTES + 1] = "";
+    CLEANUP(fd_close) int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+    if (fd < 0 || read(fd, content, sizeof content - 1) <= 0)
+        return false;
+    content[strcspn(content, "\n")] = '\0';
+    return to[0] != '\0' && strcmp(content, to) == 0;
+}
+
+static bool lock_is_marked(const struct lock_mark *lock,
+                           const struct stat *st) {
+    return lock->seen && st->st_dev == lock->device &&
+           st->st_ino == lock->inode && stat_changed_ns(st) == lock->changed_ns;
+}
+
+/* Taken when git was at it, and nothing written into it yet. A file's clock
+ * runs in ticks and may be a little behind ours. */
+static bool lock_may_be_ours(const struct note *note, const struct stat *st) {
+    int64_t changed_ns = stat_changed_ns(st);
+    return st->st_size == 0 && changed_ns >= note->at_ns - NS_PER_S / 10 &&
+           changed_ns <= note->at_ns + NOTE_REACH_NS;
+}
+
+static bool lock_is_ours(const struct note *note, const struct lock_mark *lock,
+                         const struct stat *st) {
+    if (lock_is_marked(lock, st) || lock_holds(lock->path, note->to))
+        return true;
+    return lock_may_be_ours(note, st) &&
+           clock_wall().ns - stat_changed_ns(st) > EMPTY_LOCK_AGE_NS;
+}
+
+/* HEAD.lock is empty and tells nothing of itself. But where HEAD names the
+ * branch git takes it before the branch's own, and keeps both until it is done:
+ * while that one stands and is ours, so is this. */
+static bool head_went_with(const struct git *git, const char *branch,
+                           const struct stat *st) {
+    CLEANUP(text_clear) struct text path = TEXT_INIT;
+    CLEANUP(text_clear) struct text want = TEXT_INIT;
+    char head[PATH_MAX] = "";
+    text_addf(&path, "%s/HEAD", git->dir);
+    text_addf(&want, "ref: refs/heads/%s", branch);
+    CLEANUP(fd_close)
+    int fd = open(text_string(&path), O_RDONLY | O_CLOEXEC);
+    if (st->st_size != 0 || fd < 0 || read(fd, head, sizeof head - 1) <= 0)
+        return false;
+    return span_equal(span_trim(span_of(head)), text_span(&want));
+}
+
+/* Landings of other lanes take turns, for each branch has one note. */
+struct turn {
+    char path[PATH_MAX];
+    int fd;
+};
+
+/* Who gives a turn back takes its file away, so that a lock may turn out to be
+ * that of a file which is no more. */
+static bool turn_take(struct turn *turn, const struct note *note,
+                      struct err *err) {
+    struct stat held, named;
+    snprintf(turn->path, sizeof turn->path, "%.*s.turn", PATH_MAX - 6,
+             note->path);
+    for (;;) {
+        CLEANUP(fd_close)
+        int fd = open(turn->path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+        if (fd < 0)
+            return err_errno(err, errno, "cannot open '%s'", turn->path);
+        while (flock(fd, LOCK_EX) != 0)
+            if (errno != EINTR)
+                return err_errno(err, errno, "cannot lock '%s'", turn->path);
+        if (fstat(fd, &held) == 0 && stat(turn->path, &named) == 0 &&
+            held.st_dev == named.st_dev && held.st_ino == named.st_ino) {
+            turn->fd = take_fd(&fd);
+            return true;
+        }
+    }
+}
+
+static void turn_give(struct turn *turn) {
+    if (turn->fd >= 0)
+        unlink(turn->path);
+    fd_close(&turn->fd);
+}
+
+/* A lock file as recovery finds it. */
+struct standing {
+    bool exists, ours;
+};
+
+/* True: one of them will be known for ours, or as another's, when it is
+ * older. */
+static bool locks_look(const struct git *git, const char *branch,
+                       const struct note *note,
+                       struct standing ret_standing[LOCKS]) {
+    bool too_young = false;
+    for (int i = 0; i < LOCKS; i++) {
+        const struct lock_mark *lock = &note->locks[i];
+        struct standing *it = &ret_standing[i];
+        struct stat st;
+        it->exists = lstat(lock->path, &st) == 0;
+        it->ours =
+            it->exists && (lock_is_ours(note, lock, &st) ||
+                           (i == LOCK_HEAD && ret_standing[LOCK_BRANCH].ours &&
+                            head_went_with(git, branch, &st)));
+        too_young |= it->exists && !it->ours && lock_may_be_ours(note, &st);
+    }
+    return too_young;
+}
+
+/* A lock that its owner has yet to write into looks like a dead git's; a moment
+ * is cheaper than an attempt. */
+static void locks_await(const struct git *git, const char *branch,
+                        const struct note *note,
+                        struct standing ret_standing[LOCKS]) {
+    struct mono until =
+        mono_add_ms(clock_mono(), EMPTY_LOCK_AGE_NS / NS_PER_MS + LOOK_MS);
+    while (locks_look(git, branch, note, ret_standing) &&
+           clock_mono().ns < until.ns)
+        if (stop_wait(git->stop, LOOK_MS) != 0)
+            return;
+}
+
+static bool unlock_stale(struct git *git, const char *notes, const char *branch,
+                         struct err *err) {
+    struct note note;
+    note_init(&note, git, notes, branch);
+    if (!note_read(&note))
+        return true;
+    if (note_git_lives(&note))
+        return err_set(err, ERR_TEMPORARY,
+                       "a git of an earlier attempt still runs");
+    struct standing standing[LOCKS];
+    locks_await(git, branch, &note, standing);
+    /* That of the branch last: it tells of the other. */
+    for (int i = LOCKS; i-- > 0;) {
+        const struct lock_mark *lock = &note.locks[i];
+        if (!standing[i].exists)
+            continue;
+        if (!standing[i].ours)
+            return err_set(err, ERR_TEMPORARY, "'%s' is locked: '%s' exists",
+                           branch, lock->path);
+        printf("removing a lock that a dead git of ours left: %s\n",
+               lock->path);
+        if (unlink(lock->path) != 0 && errno != ENOENT)
+            return err_errno(err, errno, "cannot remove '%s'", lock->path);
+    }
+    unlink(note.path);
+    return true;
+}
+
+bool ref_unlock_stale(struct git *git, const char *notes, const char *branch,
+                      struct err *err) {
+    struct note note;
+    CLEANUP(turn_give) struct turn turn = {.fd = -1};
+    note_init(&note, git, notes, branch);
+    return turn_take(&turn, &note, err) &&
+           unlock_stale(git, notes, branch, err);
+}
+
+static void note_locks(struct note *note) {
+    for (int i = 0; i < LOCKS; i++) {
+        struct lock_mark *lock = &note->locks[i];
+        struct stat st;
+        lock->seen = lstat(lock->path, &st) == 0;
+        if (!lock->seen)
+            continue;
+        lock->device = st.st_dev;
+        lock->inode = st.st_ino;
+        lock->changed_ns = stat_changed_ns(&st);
+    }
+}
+
+/* A failing disk may keep what git wanted to take away. */
+static bool locks_gone(const struct note *note) {
+    struct stat st;
+    for (int i = 0; i < LOCKS; i++)
+        if (lstat(note->locks[i].path, &st) == 0 &&
+            lock_is_marked(&note->locks[i], &st))
+            return false;
+    return true;
+}
+
+/* git fsyncs the file of the ref, not the directories its name stands in. */
+static bool ref_settle(const struct git *git, const char *branch,
+                       struct err *err) {
+    CLEANUP(text_clear) struct text path = TEXT_INIT;
+    text_addf(&path, "%s/refs/heads/%s", git->dir, branch);
+    size_t least = strlen(git->dir) + strlen("/refs/");
+    for (;;) {
+        char *slash = strrchr(path.p, '/');
+        if (slash == NULL || (size_t)(slash - path.p) < least)
+            return true;
+        *slash = '\0';
+        CLEANUP(fd_close)
+        int fd = open(path.p, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+        /* A ref that git keeps elsewhere (packed) has no directory here. */
+        if (fd >= 0 && fsync(fd) != 0)
+            return err_errno(err, errno, "cannot sync '%s'", path.p);
+    }
+}
+
+/* The name the ref holds now, "" = none. */
+static bool ref_read(struct git *git, const char *branch,
+                     char ret_oid[OID_BYTES], struct err *err) {
+    CLEANUP(text_clear) struct text ref = TEXT_INIT;
+    CLEANUP(text_clear) struct text out = TEXT_INIT;
+    int status = 0;
+    text_addf(&ref, "refs/heads/%s", branch);
+    ret_oid[0] = '\0';
+    if (!git_run(git,
+                 GIT_ARGS("rev-parse", "--verify", "-q", text_string(&ref)),
+                 GIT_SHIELDED, SPAN(""), &out, &status, err))
+        return false;
+    struct span oid = span_trim(text_span(&out));
+    if (status == 0 && oid_is_valid(oid))
+        snprintf(ret_oid, OID_BYTES, "%.*s", (int)oid.len, oid.p);
+    return true;
+}
+
+static bool answered(struct git_pipe *pipe, const char *want) {
+    char line[64];
+    return fgets(line, sizeof line, pipe->out) != NULL &&
+           strcmp(line, want) == 0;
+}
+
+/* git did not do it. What the ref holds tells why, better than its words. */
+static bool ref_explain(struct git_pipe *pipe, const char *branch,
+                        const char *old, const char *to,
+                        enum ref_moved *ret_moved, struct err *err) {
+    struct err why = {0}, unread = {0};
+    git_pipe_fail(pipe, &why);
+    char now[OID_BYTES];
+    if (!ref_read(pipe->git, branch, now, &unread)) {
+        if (err != NULL)
+            *err = unread;
+        return false;
+    }
+    *ret_moved = strcmp(now, to) == 0 ? REF_MOVED : REF_LOST;
+    if (strcmp(now, old) != 0)
+        return true;
+    if (err != NULL)
+        *err = why;
+    return false;
+}
+
+static bool ref_transact(struct git *git, struct git_pipe *pipe,
+                         struct note *note, const char *branch, const char *old,
+                         enum ref_moved *ret_moved, struct err *err) {
+    if (old[0] != '\0')
+        fprintf(pipe->in, "start\nupdate refs/heads/%s %s %s\nprepare\n",
+                branch, note->to, old);
+    else
+        fprintf(pipe->in, "start\ncreate refs/heads/%s %s\nprepare\n", branch,
+                note->to);
+    if (fflush(pipe->in) != 0 || !answered(pipe, "start: ok\n") ||
+        !answered(pipe, "prepare: ok\n"))
+        return ref_explain(pipe, branch, old, note->to, ret_moved, err);
+    note_locks(note);
+    note->pid = pipe->pid;
+    note->started = process_start(pipe->pid);
+    if (!note_write(note, false, err)) {
+        git_pipe_drop(pipe);
+        return false;
+    }
+    if (git->stop != NULL && stop_asked(git->stop) != 0) {
+        git_pipe_drop(pipe); /* end of input: git gives the locks back */
+        *ret_moved = REF_STOPPED;
+        return true;
+    }
+    fputs("commit\n", pipe->in);
+    if (fflush(pipe->in) != 0 || !answered(pipe, "commit: ok\n"))
+        return ref_explain(pipe, branch, old, note->to, ret_moved, err);
+    git_pipe_drop(pipe);
+    *ret_moved = REF_MOVED;
+    return true;
+}
+
+bool ref_move(struct git *git, const char *notes, const char *branch,
+              const char *old, const char *to, const char *message,
+              enum ref_moved *ret_moved, struct err *err) {
+    struct note note;
+    CLEANUP(turn_give) struct turn turn = {.fd = -1};
+    note_init(&note, git, notes, branch);
+    if (!turn_take(&turn, &note, err))
+        return false;
+    snprintf(note.to, sizeof note.to, "%s", to);
+    note.at_ns = clock_wall().ns;
+    if (!note_write(&note, true, err))
+        return false;
+    CLEANUP(git_pipe_drop) struct git_pipe pipe = {0};
+    bool ok = git_pipe_open(git,
+                            GIT_ARGS("update-ref", "--create-reflog", "-m",
+                                     message, "--stdin"),
+                            GIT_SHIELDED, &pipe, err) &&
+              ref_transact(git, &pipe, &note, branch, old, ret_moved, err);
+    if (ok && *ret_moved == REF_MOVED)
+        ok = ref_settle(git, branch, err);
+    git_pipe_drop(&pipe);
+    /* One that ended by itself took its locks along, if it could. After one
+     * that was killed the note alone tells whose they are: what it cannot tell
+     * yet, a later attempt will. */
+    if (pipe.end.how == CHILD_EXITED && locks_gone(&note))
+        unlink(note.path);
+    else
+        unlock_stale(git, notes, branch, NULL);
+    return ok;
+}
+
+bool ref_checked_out(struct git *git, const char *branch, struct text *why,
+                     struct err *err) {
+    CLEANUP(text_clear) struct text out = TEXT_INIT;
+    CLEANUP(text_clear) struct text mine = TEXT_INIT;
+    if (!git_run(git, GIT_ARGS("worktree", "list", "--porcelain"), GIT_PLAIN,
+                 SPAN(""), &out, NULL, err))
+        return false;
+    text_addf(&mine, "branch refs/heads/%s", branch);
+    struct span rest = text_span(&out), line, where = {NULL, 0};
+    while (span_cut(&rest, '\n', &line)) {
+        if (span_starts(line, "worktree "))
+            where = span_make(line.p + 9, line.len - 9);
+        if (!span_equal(line, text_span(&mine)))
+            continue;
+        text_addf(why,
+                  "branch '%s' is checked out in '%.*s'; use a bare "
+                  "repository",
+                  branch, (int)where.len, where.p);
+        return true;
+    }
+    return true;
+}

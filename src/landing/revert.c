@@ -1,0 +1,214 @@
+#include "landing/revert.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "os/clock.h"
+#include "landing/history.h"
+#include "landing/ref_move.h"
+#include "landing/revert_parts.h"
+
+/* TRIES: a branch others push to without end is left alone for a while.
+ * A rollback as a whole may take TIME_S (spec §8, step 9). */
+enum { TRIES = 5, TIME_S = 600 };
+
+const char *revert_result_word(enum revert_result result) {
+    static const char *const words[] = {
+        [REVERT_UNTRIED] = "untried",    [REVERT_MADE] = "reverted",
+        [REVERT_EMPTY] = "nothing-left", [REVERT_OUT] = "rolled-back",
+        [REVERT_CONFLICT] = "conflict",  [REVERT_ABSENT] = "absent",
+        [REVERT_FAILED] = "failed",
+    };
+    return words[result];
+}
+
+struct revert_step *revert_step_add(struct revert_steps *steps,
+                                    const struct revert_member *member,
+                                    enum revert_result result, const char *of) {
+    if (steps->count == steps->cap) {
+        steps->cap = steps->cap > 0 ? 2 * steps->cap : 16;
+        steps->p = mem_grow(steps->p, steps->cap, sizeof *steps->p);
+    }
+    struct revert_step *step = &steps->p[steps->count++];
+    *step = (struct revert_step){.member = member, .result = result};
+    snprintf(step->of, OID_BYTES, "%s", of);
+    return step;
+}
+
+void revert_steps_clear(struct revert_steps *steps) {
+    free(steps->p);
+    *steps = (struct revert_steps){0};
+}
+
+bool revert_settle(struct reverting *reverting, enum land_verdict verdict,
+                   const char *reason, struct span text) {
+    land_status_set(reverting->status, verdict, reason, text);
+    reverting->settled = true;
+    return false;
+}
+
+static bool asked(const struct reverting *reverting) {
+    return reverting->stop != NULL && stop_asked(reverting->stop) != 0;
+}
+
+bool revert_go_on(struct reverting *reverting) {
+    int64_t limit_s =
+        reverting->order->timeout_s > 0 ? reverting->order->timeout_s : TIME_S;
+    char text[80];
+    if (asked(reverting))
+        return revert_settle(reverting, LAND_STOPPED, "", SPAN(""));
+    if (mono_ms_since(clock_mono(), reverting->begun) < limit_s * 1000)
+        return true;
+    snprintf(text, sizeof text, "it took longer than %lld s",
+             (long long)limit_s);
+    return revert_settle(reverting, LAND_TEMPORARY, "", span_of(text));
+}
+
+static bool read_tip(struct reverting *reverting, struct err *err) {
+    CLEANUP(text_clear) struct text ref = TEXT_INIT;
+    bool found = false;
+    reverting->tip[0] = reverting->tip_tree[0] = '\0';
+    text_addf(&ref, "refs/heads/%s", reverting->order->branch);
+    if (!git_commit_read(&reverting->trees.objects, text_string(&ref),
+                         reverting->tip, reverting->tip_tree, &found, err))
+        return false;
+    memcpy(reverting->at, reverting->tip, OID_BYTES);
+    memcpy(reverting->at_tree, reverting->tip_tree, OID_BYTES);
+    return true;
+}
+
+/* Is this rollback on the branch? */
+static bool probe(struct reverting *reverting, struct err *err) {
+    const struct revert_order *order = reverting->order;
+    char oid[OID_BYTES] = "";
+    if (!read_tip(reverting, err))
+        return false;
+    if (!order->preview && reverting->tip[0] != '\0' &&
+        !history_find_set(&reverting->git, reverting->tip, span_of(order->id),
+                          span_of(order->sum), order->admitted, oid, err))
+        return false;
+    if (oid[0] != '\0')
+        return revert_settle(reverting,
+                             order->probe ? LAND_LANDED : LAND_ALREADY, "",
+                             span_of(oid));
+    return !order->probe ||
+           revert_settle(reverting, LAND_NOT_LANDED, "", SPAN(""));
+}
+
+static bool chain_make(struct reverting *reverting, struct err *err) {
+    fprintf(reverting->account, "branch %s is at %s\n",
+            reverting->order->branch, reverting->tip);
+    if (!revert_find(reverting, err))
+        return false;
+    for (size_t i = 0; i < reverting->steps->count; i++) {
+        if (reverting->steps->p[i].of[0] == '\0')
+            continue;
+        if (!revert_go_on(reverting) || !revert_one(reverting, i, err))
+            return false;
+    }
+    return true;
+}
+
+/* *ret_lost: begin again. */
+static bool move(struct reverting *reverting, bool *ret_lost, struct err *err) {
+    const struct revert_order *order = reverting->order;
+    enum ref_moved moved;
+    CLEANUP(text_clear) struct text message = TEXT_INIT;
+    if (strcmp(reverting->at, reverting->tip) == 0)
+        return revert_settle(reverting, LAND_DONE, "", SPAN(""));
+    if (order->preview)
+        return revert_settle(reverting, LAND_DONE, "", span_of(reverting->at));
+    text_addf(&message, "pointsman: roll back by %s", order->id);
+    if (!ref_move(&reverting->git, reverting->work.parent, order->branch,
+                  reverting->tip, reverting->at, text_string(&message), &moved,
+                  err))
+        return false;
+    *ret_lost = moved == REF_LOST;
+    if (moved == REF_STOPPED)
+        return revert_settle(reverting, LAND_STOPPED, "", SPAN(""));
+    if (moved == REF_LOST)
+        fprintf(reverting->account, "somebody moved %s meanwhile\n",
+                order->branch);
+    return moved == REF_LOST ||
+           revert_settle(reverting, LAND_DONE, "", span_of(reverting->at));
+}
+
+static bool refuse_checked_out(struct reverting *reverting, struct err *err) {
+    CLEANUP(text_clear) struct text why = TEXT_INIT;
+    if (!ref_checked_out(&reverting->git, reverting->order->branch, &why, err))
+        return false;
+    return why.len == 0 ||
+           revert_settle(reverting, LAND_FAILED, "rb-target", text_span(&why));
+}
+
+/* A preview leaves nothing in the repository, and needs no right to write. */
+static bool keep_objects_apart(struct reverting *reverting, struct err *err) {
+    CLEANUP(text_clear) struct text dir = TEXT_INIT;
+    if (!reverting->order->preview)
+        return true;
+    text_addf(&dir, "%s/objects", reverting->order->work);
+    if (mkdir(text_string(&dir), 0700) != 0)
+        return err_errno(err, errno, "cannot make '%s'", text_string(&dir));
+    git_objects_apart(&reverting->git, text_string(&dir));
+    return true;
+}
+
+static bool try_all(struct reverting *reverting, struct err *err) {
+    for (int i = 0; i < TRIES; i++) {
+        bool lost = false;
+        if (i > 0 && !probe(reverting, err))
+            return false;
+        if (!chain_make(reverting, err) || !revert_go_on(reverting) ||
+            !move(reverting, &lost, err))
+            return false;
+    }
+    return revert_settle(reverting, LAND_TEMPORARY, "",
+                         SPAN("others keep moving the branch"));
+}
+
+static bool revert_on_git(struct reverting *reverting, struct err *err) {
+    const struct revert_order *order = reverting->order;
+    struct err locked = {0};
+    if (!git_open(order->git, order->work, reverting->stop, &reverting->git,
+                  err) ||
+        !keep_objects_apart(reverting, err) ||
+        !trees_open(&reverting->git, &reverting->trees, err))
+        return false;
+    /* As in land.c: that it has happened is worth more than what stands in the
+     * way of others. */
+    bool free_to_move =
+        order->preview ||
+        ref_unlock_stale(&reverting->git, reverting->work.parent, order->branch,
+                         &locked);
+    if (!probe(reverting, err) || !refuse_checked_out(reverting, err))
+        return false;
+    if (!free_to_move) {
+        *err = locked;
+        return false;
+    }
+    return revert_go_on(reverting) && try_all(reverting, err);
+}
+
+void revert_run(const struct revert_order *order, struct stop *stop,
+                struct land_status *ret_status,
+                struct revert_steps *ret_steps) {
+    CLEANUP(revert_steps_clear) struct revert_steps own = {0};
+    struct reverting reverting = {
+        .order = order,
+        .stop = stop,
+        .status = ret_status,
+        .steps = ret_steps != NULL ? ret_steps : &own,
+        .account = order->account != NULL ? order->account : stdout,
+        .begun = clock_mono()};
+    struct err err = {0};
+    if (land_work_open(&reverting.work, order->work, &err))
+        (void)(order->command != NULL ? revert_by_command(&reverting, &err)
+                                      : revert_on_git(&reverting, &err));
+    trees_drop(&reverting.trees);
+    git_close(&reverting.git);
+    land_work_close(&reverting.work);
+    if (!reverting.settled)
+        land_status_of_error(ret_status, &err, asked(&reverting));
+}

@@ -1,0 +1,137 @@
+/* Taking landed sets back, as one attempt of a rollback (RB) and one small
+ * process: `pointsman revert`, started by the guard like `land`
+ * (spec/change-queue.md §8, steps 6 and 7). `rollback --preview` calls
+ * revert_run itself.
+ *
+ * On a git branch it finds each member's commits by their trailers, reverts
+ * them newest first, one commit each on top of the other, in the bare
+ * repository without a work tree, and moves the branch once, by
+ * compare-and-swap: all members are reverted or none is. On a target that is a
+ * command its `revert` command runs for each member in the order given.
+ *
+ * A commit of a rollback has CS-Id, CS-Sum and CS-Class of the RB, RB-Id (the
+ * same id), a line Reverts-CS for each set it puts out and a line Restores-CS
+ * for each it puts in again: reverting what rollback R1 did to C1 gives
+ * "Reverts-CS: R1" and "Restores-CS: C1"; reverting C1 alone once it is in
+ * again gives "Reverts-CS: C1". The lines stand in this order, each turned by
+ * the one above. The newest commit that names a set tells whether it is in
+ * effect, and is what a rollback of it reverts. So an RB of an RB is nothing
+ * special, at any depth.
+ *
+ * Its output is an account for people. What decides is one last line on the
+ * descriptor $POINTSMAN_STATUS_FD, `struct land_status` as text:
+ *
+ *     done COMMIT             the branch's new tip
+ *     done                    no member had anything left to be reverted; or
+ *                             the revert commands did it
+ *     already-landed COMMIT   this rollback is on the branch already
+ *     landed COMMIT           answers --probe: the newest of its commits
+ *     not-landed              answers --probe
+ *     failed rb-conflict TEXT a later set is in the way; TEXT names it
+ *     failed rb-target TEXT   no `revert` command; a checked-out branch
+ *     failed rb-absent TEXT   a member's commit is not on the branch any more
+ *     failed rb-command TEXT  a revert command failed; TEXT says for which
+ *                             member, and which were undone before it (what
+ *                             commands did cannot be all or nothing)
+ *     temporary TEXT          try again later (also: out of time)
+ *     permanent TEXT          cannot be executed
+ *     stopped                 by TERM or HUP; nothing was moved
+ *
+ * The point of no return is the move of the branch. Whoever was not told how
+ * it ended asks with --probe; that stands for the new tip written into a plan.
+ * A target that is a command cannot be asked (`not-landed`); an attempt after
+ * that goes on behind the members whose command had ended well. */
+#ifndef POINTSMAN_LANDING_REVERT_H
+#define POINTSMAN_LANDING_REVERT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include "lib/err.h"
+#include "lib/time.h"
+#include "landing/child.h"
+#include "landing/git.h"
+#include "landing/land.h"
+
+/* One landed set to be taken back. */
+struct revert_member {
+    const char *id, *sum;
+    const char *class;   /* "DC"; "RB" for a rollback */
+    const char *tarball; /* path; for revert commands only, else may be NULL */
+    struct wall admitted;
+    /* Of a target that is a command, where no commit tells it: the set is out,
+     * and is put in again by `command`, because the rollback that took it out
+     * is taken back. Oldest first; the rollback itself is not named. */
+    bool again;
+};
+
+/* What the caller asks for; nothing here is owned. */
+struct revert_order {
+    const char *id, *sum, *target; /* of the RB */
+    const char *git, *branch;      /* or: */
+    const char *command;           /* of a target that is one, with ... */
+    const char *revert;            /* ... this to undo it; NULL: it has none */
+    struct wall admitted;          /* of the RB */
+    /* Any order for a branch, which knows what is newer; newest first for a
+     * command. */
+    const struct revert_member *members;
+    size_t member_count;
+    const char *because; /* --because, NULL or "": none */
+    const char *committer, *submitter;
+    const char *user;  /* of revert commands; NULL = ours */
+    const char *work;  /* made, and removed with all in it; its parent stays */
+    bool symlinks;     /* of the target; for unpacking members */
+    int64_t timeout_s; /* of it all, 0 = 600; of a target that is a command: of
+                          each revert command, 0 = none */
+    const char *const *approved_by;
+    size_t approved_count;
+    bool probe;
+    bool preview;  /* all but moving the branch or running a command */
+    FILE *account; /* NULL = stdout */
+};
+
+enum revert_result {
+    REVERT_UNTRIED,  /* the attempt ended before it */
+    REVERT_MADE,     /* reverted; for a preview: can be */
+    REVERT_EMPTY,    /* reverting it changes nothing any more */
+    REVERT_OUT,      /* it is reverted already: nothing was done */
+    REVERT_CONFLICT, /* the one that is in conflict */
+    REVERT_ABSENT,   /* its commit is not on the branch */
+    REVERT_FAILED    /* its revert command failed */
+};
+
+/* What became, or would become, of one commit of a member; in the order in
+ * which they are reverted, newest first. A set has one commit, a rollback may
+ * have several or, when nothing was left to do, none (REVERT_EMPTY). */
+struct revert_step {
+    const struct revert_member *member;
+    enum revert_result result;
+    char of[OID_BYTES];     /* the commit that is reverted; "" = none */
+    char commit[OID_BYTES]; /* the commit that does it; "" = none */
+};
+
+struct revert_steps {
+    struct revert_step *p;
+    size_t count, cap;
+};
+
+const char *revert_result_word(enum revert_result result); /* "reverted" */
+
+/* One attempt. `stop` NULL: nobody asks to stop (a preview). `ret_steps` (may
+ * be NULL): what became of each member; clear it with revert_steps_clear. A
+ * preview needs a `work` directory as well; its verdict is `done` (COMMIT or
+ * nothing) when it would go well. */
+void revert_run(const struct revert_order *order, struct stop *stop,
+                struct land_status *ret_status, struct revert_steps *ret_steps);
+void revert_steps_clear(struct revert_steps *steps);
+
+/* The verb. Options: --id --sum --target --git --branch --command --revert
+ * --admitted --because --committer --submitter --user --work --symlinks
+ * --timeout --approved-by --probe --preview, and for each member
+ * --member (or --again) ID SUM CLASS ADMITTED_NS TARBALL ("-" = none).
+ * Returns the exit status, as land_main. */
+int revert_main(int argc, char **argv);
+
+#endif

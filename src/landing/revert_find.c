@@ -1,0 +1,145 @@
+/* Which commits put the members in (revert.h). The newest commit that speaks of
+ * a set decides: its own, or one that restored it, is reverted; after one that
+ * reverted it nothing is left to do. A rollback may have several commits; they
+ * follow each other, since one move of the branch brought them. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "landing/history.h"
+#include "landing/revert_parts.h"
+
+enum {
+    OLD_IN_A_ROW = 256, /* commits older than all members: enough */
+    SLACK_S = 3600      /* our own clock may have been set back */
+};
+
+enum looking { LOOKING, COLLECTING, FOUND, TAKEN_OUT };
+
+struct wanted {
+    const struct revert_member *member;
+    enum looking looking;
+    struct text by;       /* the set whose commits are collected, ... */
+    char next[OID_BYTES]; /* ... of which this one would be the next older */
+};
+
+struct search {
+    struct reverting *reverting;
+    struct wanted *wanted;
+    size_t count, open; /* those not FOUND or TAKEN_OUT */
+    size_t old;         /* commits in a row older than the oldest member */
+    struct wall oldest;
+};
+
+static bool is_own(const struct history_commit *commit,
+                   const struct revert_member *member) {
+    return span_is(commit->csid, member->id) &&
+           span_is(commit->sum, member->sum);
+}
+
+static bool names(const struct history_commit *commit, const char *trailer,
+                  const char *id) {
+    struct span rest = commit->trailers, value;
+    while (history_trailer(&rest, trailer, &value))
+        if (span_is(value, id))
+            return true;
+    return false;
+}
+
+static void finish(struct search *search, struct wanted *wanted,
+                   enum looking how) {
+    wanted->looking = how;
+    search->open--;
+}
+
+static void look(struct search *search, struct wanted *wanted,
+                 const struct history_commit *commit) {
+    const struct revert_member *member = wanted->member;
+    bool puts_in =
+        is_own(commit, member) || names(commit, "Restores-CS", member->id);
+    if (wanted->looking == COLLECTING) {
+        /* Commits of a branch that was merged may lie between. */
+        if (strcmp(commit->oid, wanted->next) != 0)
+            return;
+        if (!span_equal(commit->csid, text_span(&wanted->by)))
+            finish(search, wanted, FOUND);
+    }
+    if (wanted->looking == FOUND || wanted->looking == TAKEN_OUT)
+        return;
+    if (puts_in && wanted->looking == LOOKING) {
+        wanted->looking = COLLECTING;
+        text_addspan(&wanted->by, commit->csid);
+    } else if (wanted->looking == LOOKING &&
+               names(commit, "Reverts-CS", member->id)) {
+        finish(search, wanted, TAKEN_OUT);
+    }
+    if (wanted->looking == COLLECTING)
+        memcpy(wanted->next, commit->parent, OID_BYTES);
+    if (wanted->looking == COLLECTING && puts_in)
+        revert_step_add(search->reverting->steps, member, REVERT_UNTRIED,
+                        commit->oid);
+}
+
+static bool visit(void *ctx, const struct history_commit *commit) {
+    struct search *search = ctx;
+    for (size_t i = 0; i < search->count; i++)
+        look(search, &search->wanted[i], commit);
+    bool before = wall_s(commit->committed) < wall_s(search->oldest) - SLACK_S;
+    search->old = before ? search->old + 1 : 0;
+    return search->open > 0 && search->old < OLD_IN_A_ROW;
+}
+
+static bool is_rollback(const struct revert_member *member) {
+    return member->class != NULL && strcmp(member->class, "RB") == 0;
+}
+
+/* What is left to say of a member once the history was walked. */
+static bool conclude(struct reverting *reverting, struct wanted *wanted) {
+    const struct revert_member *member = wanted->member;
+    CLEANUP(text_clear) struct text why = TEXT_INIT;
+    switch (wanted->looking) {
+    case COLLECTING:
+    case FOUND:
+        return true;
+    case TAKEN_OUT:
+        fprintf(reverting->account, "%s is rolled back already\n", member->id);
+        revert_step_add(reverting->steps, member, REVERT_OUT, "");
+        return true;
+    case LOOKING:
+        break;
+    }
+    if (is_rollback(member)) {
+        fprintf(reverting->account, "%s had nothing to do\n", member->id);
+        revert_step_add(reverting->steps, member, REVERT_EMPTY, "");
+        return true;
+    }
+    revert_step_add(reverting->steps, member, REVERT_ABSENT, "");
+    text_addf(&why,
+              "the commit of %s is not on branch '%s' any more; was its "
+              "history rewritten?",
+              member->id, reverting->order->branch);
+    return revert_settle(reverting, LAND_FAILED, "rb-absent", text_span(&why));
+}
+
+bool revert_find(struct reverting *reverting, struct err *err) {
+    const struct revert_order *order = reverting->order;
+    struct search search = {.reverting = reverting,
+                            .count = order->member_count,
+                            .open = order->member_count,
+                            .oldest = WALL_NEVER};
+    search.wanted = mem_alloc((search.count + 1) * sizeof *search.wanted);
+    for (size_t i = 0; i < search.count; i++) {
+        search.wanted[i] = (struct wanted){.member = &order->members[i]};
+        if (order->members[i].admitted.ns < search.oldest.ns)
+            search.oldest = order->members[i].admitted;
+    }
+    reverting->steps->count = 0;
+    bool ok =
+        reverting->tip[0] == '\0' ||
+        history_walk(&reverting->git, reverting->tip, visit, &search, err);
+    for (size_t i = 0; i < search.count; i++) {
+        ok = ok && conclude(reverting, &search.wanted[i]);
+        text_clear(&search.wanted[i].by);
+    }
+    free(search.wanted);
+    return ok;
+}

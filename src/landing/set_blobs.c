@@ -1,0 +1,164 @@
+#include "landing/set_blobs.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "wire/path.h"
+
+struct set_limits set_limits_admitted(bool symlinks) {
+    struct set_limits limits = SET_LIMITS;
+    limits.unpacked_bytes = limits.members = limits.ratio = UINT64_MAX;
+    limits.ratio_from_bytes = UINT64_MAX;
+    limits.path.depth = 1024;
+    limits.symlinks = symlinks;
+    return limits;
+}
+
+bool set_check_admitted(const struct set_check *check, struct span sum,
+                        struct err *err) {
+    if (!span_is(sum, check->sha256))
+        return err_set(err, ERR_REFUSED,
+                       "the tarball is not the one that was admitted: its "
+                       "SHA-256 is %s",
+                       check->sha256);
+    if (check->why.kind != REFUSAL_NONE)
+        return err_set(err, ERR_REFUSED, "%s", check->why.text);
+    return true;
+}
+
+/* A tarball being read: fast-import wants sizes first, which a tar header
+ * gives, and a mark for each blob; the marks' file gives the names later. */
+struct load {
+    struct git_pipe importer;
+    struct arena *arena;
+    struct tree_edit *edits; /* in the archive's order */
+    size_t count, room;
+    uint64_t left_bytes; /* of the blob being written */
+};
+
+static bool load_begin(void *context, const struct set_member *member,
+                       struct err *err) {
+    struct load *load = context;
+    if (load->count == load->room) {
+        load->room = load->room == 0 ? 32 : load->room * 2;
+        load->edits = mem_grow(load->edits, load->room, sizeof *load->edits);
+    }
+    struct tree_edit *edit = &load->edits[load->count++];
+    *edit = (struct tree_edit){.path = arena_span(load->arena, member->path),
+                               .mode = member->symlink      ? 0120000
+                                       : member->executable ? 0100755
+                                                            : 0100644};
+    load->left_bytes = member->symlink ? 0 : member->size;
+    fprintf(load->importer.in, "blob\nmark :%zu\ndata %" PRIu64 "\n",
+            load->count,
+            member->symlink ? (uint64_t)member->link.len : member->size);
+    if (member->symlink)
+        fwrite(member->link.p, 1, member->link.len, load->importer.in);
+    return !ferror(load->importer.in) || git_pipe_fail(&load->importer, err);
+}
+
+static bool load_content(void *context, const void *p, size_t bytes,
+                         struct err *err) {
+    struct load *load = context;
+    if (bytes > load->left_bytes)
+        return err_set(err, ERR_REFUSED, "a member is longer than it says");
+    load->left_bytes -= bytes;
+    return fwrite(p, 1, bytes, load->importer.in) == bytes ||
+           git_pipe_fail(&load->importer, err);
+}
+
+static bool load_end(void *context, struct err *err) {
+    struct load *load = context;
+    if (load->left_bytes != 0)
+        return err_set(err, ERR_REFUSED, "a member is shorter than it says");
+    return fputc('\n', load->importer.in) != EOF ||
+           git_pipe_fail(&load->importer, err);
+}
+
+/* Lines ":MARK OID". */
+static bool load_marks(struct load *load, const char *path, struct err *err) {
+    FILE *file = fopen(path, "re");
+    if (file == NULL)
+        return err_errno(err, errno, "cannot read '%s'", path);
+    size_t mark, named = 0;
+    char oid[OID_BYTES];
+    while (fscanf(file, ":%zu %64s\n", &mark, oid) == 2)
+        if (mark >= 1 && mark <= load->count) {
+            snprintf(load->edits[mark - 1].oid, OID_BYTES, "%s", oid);
+            named++;
+        }
+    fclose(file);
+    if (named != load->count)
+        return err_set(err, ERR_TEMPORARY,
+                       "git fast-import named %zu of %zu files", named,
+                       load->count);
+    return true;
+}
+
+static int edit_compare(const void *a, const void *b) {
+    const struct tree_edit *left = a, *right = b;
+    return path_compare(left->path, right->path);
+}
+
+/* Files and deleted paths in one order. */
+static void edits_join(const struct load *load, const struct lines *deleted,
+                       struct arena *arena, struct set_blobs *ret_blobs) {
+    size_t count = load->count + deleted->count;
+    struct tree_edit *edits = arena_alloc(arena, (count + 1) * sizeof *edits);
+    if (load->count > 0)
+        memcpy(edits, load->edits, load->count * sizeof *edits);
+    for (size_t i = 0; i < deleted->count; i++)
+        edits[load->count + i].path = deleted->items[i];
+    qsort(edits, count, sizeof *edits, edit_compare);
+    ret_blobs->edits = edits;
+    ret_blobs->count = count;
+}
+
+static bool load_run(struct load *load, struct git *git, int fd, bool symlinks,
+                     struct set_check *check, struct err *err) {
+    CLEANUP(text_clear) struct text marks = TEXT_INIT;
+    CLEANUP(text_clear) struct text option = TEXT_INIT;
+    text_addf(&marks, "%s/marks", git->work);
+    text_addf(&option, "--export-marks=%s", text_string(&marks));
+    if (!git_pipe_open(
+            git,
+            GIT_ARGS("fast-import", "--quiet", "--done", text_string(&option)),
+            GIT_PLAIN, &load->importer, err))
+        return false;
+    struct set_limits limits = set_limits_admitted(symlinks);
+    struct set_visitor visitor = {load, load_begin, load_content, load_end};
+    if (!set_tar_walk(fd, &limits, &visitor, load->arena, check, err))
+        return false;
+    if (check->why.kind != REFUSAL_NONE)
+        return true;
+    fputs("done\n", load->importer.in);
+    return git_pipe_close(&load->importer, err) &&
+           load_marks(load, text_string(&marks), err);
+}
+
+/* Cut off, fast-import leaves a report of its end in the repository. */
+static void importer_drop(struct git *git, struct git_pipe *importer) {
+    if (importer->pid == 0)
+        return;
+    CLEANUP(text_clear) struct text report = TEXT_INIT;
+    text_addf(&report, "%s/fast_import_crash_%d", git->dir, importer->pid);
+    git_pipe_drop(importer);
+    unlink(text_string(&report));
+}
+
+bool set_blobs_load(struct git *git, int fd, struct span sum, bool symlinks,
+                    struct arena *arena, struct set_blobs *ret_blobs,
+                    struct err *err) {
+    struct load load = {.arena = arena};
+    *ret_blobs = (struct set_blobs){0};
+    bool ok = load_run(&load, git, fd, symlinks, &ret_blobs->check, err) &&
+              set_check_admitted(&ret_blobs->check, sum, err);
+    if (ok)
+        edits_join(&load, &ret_blobs->check.meta.deleted, arena, ret_blobs);
+    importer_drop(git, &load.importer);
+    free(load.edits);
+    return ok;
+}

@@ -1,0 +1,355 @@
+#include "landing/target_command.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "os/account.h"
+#include "os/clock.h"
+#include "os/dir.h"
+#include "os/fd.h"
+#include "os/process.h"
+#include "landing/set_blobs.h"
+#include "landing/set_unpack.h"
+#include "wire/status_line.h"
+#include "wire/words.h"
+
+/* Between TERM and KILL; the guard's own grace is longer. */
+enum { GRACE_MS = 5000, ORPHANS_MS = 10000, STATUS_MAX = 65536 };
+
+extern char **environ;
+
+/* One run of a command line. */
+struct run {
+    const struct land_order *order;
+    struct stop *stop;
+    const char *label;   /* "check 'unit'" */
+    const char *command; /* its line */
+    const char *dir;
+    int status_fd;                 /* -1: it gets none */
+    const struct account *account; /* NULL = ours */
+    struct child_end end;
+};
+
+static void env_add(struct text *env, const char *name, const char *value) {
+    if (value == NULL)
+        return;
+    text_addf(env, "%s=%s", name, value);
+    text_addc(env, '\0');
+}
+
+/* What they find: the way to programs, the language, what is said of the
+ * attempt and of the set; nothing else of ours. */
+static void run_environment(const struct run *run, struct text *env) {
+    const struct land_order *order = run->order;
+    static const char *const kept[] = {"PATH", "HOME", "LANG", "TZ",
+                                       "TRACEPARENT"};
+    const struct account *account = run->account;
+    for (size_t i = 0; i < COUNT(kept); i++)
+        if (account == NULL || strcmp(kept[i], "HOME") != 0)
+            env_add(env, kept[i], getenv(kept[i]));
+    if (account != NULL) {
+        env_add(env, "HOME", account->home);
+        env_add(env, "USER", account->name);
+        env_add(env, "LOGNAME", account->name);
+        env_add(env, "SHELL", account->shell);
+    }
+    for (char **entry = environ; *entry != NULL; entry++)
+        if (span_starts(span_of(*entry), "POINTSMAN_") &&
+            !span_starts(span_of(*entry), "POINTSMAN_STATUS_FD="))
+            text_add(env, *entry, strlen(*entry) + 1);
+    if (run->status_fd >= 0)
+        env_add(env, "POINTSMAN_STATUS_FD", "3");
+    env_add(env, "POINTSMAN_CSID", order->id);
+    CLEANUP(text_clear) struct text all = TEXT_INIT;
+    text_adds(&all, order->id);
+    for (size_t i = 0; i < order->other_count; i++)
+        text_addf(&all, " %s", order->others[i].id);
+    env_add(env, "POINTSMAN_CSIDS", text_string(&all));
+    env_add(env, "POINTSMAN_TARGET", order->target);
+    env_add(env, "POINTSMAN_CLASS", order->class);
+    env_add(env, "POINTSMAN_SET_DIR", order->work);
+    CLEANUP(text_clear) struct text scratch = TEXT_INIT;
+    text_addf(&scratch, "%s/tmp", order->work);
+    env_add(env, "TMPDIR", text_string(&scratch));
+}
+
+static char **env_split(struct text *env, struct arena *arena) {
+    size_t count = 0;
+    for (size_t i = 0; i < env->len; i++)
+        count += env->p[i] == '\0';
+    char **envp = arena_alloc(arena, (count + 1) * sizeof *envp);
+    char *at = env->p;
+    for (size_t i = 0; i < count; i++, at += strlen(at) + 1)
+        envp[i] = at;
+    return envp;
+}
+
+static int progress_fd(void) {
+    const char *text = getenv("POINTSMAN_PROGRESS_FD");
+    int fd = text != NULL ? atoi(text) : -1;
+    return fd > 2 && fcntl(fd, F_GETFD) >= 0 ? fd : -1;
+}
+
+static const char *ended_words(const struct run *run, char room[64]) {
+    switch (run->end.how) {
+    case CHILD_STOPPED:
+        return "was stopped";
+    case CHILD_LATE:
+        return "ran out of time";
+    case CHILD_SIGNALLED:
+        snprintf(room, 64, "was ended by signal %d", run->end.code);
+        return room;
+    case CHILD_EXITED:
+        break;
+    }
+    snprintf(room, 64, "ended with %d", run->end.code);
+    return room;
+}
+
+/* Whose they are; *ret_account NULL: ours. What lies at `names` in order->work,
+ * and the way there, is made his. */
+static bool give_to_user(const struct land_order *order,
+                         const char *const *names, struct arena *arena,
+                         const struct account **ret_account, struct err *err) {
+    struct account *account = arena_alloc(arena, sizeof *account);
+    *ret_account = NULL;
+    if (order->user == NULL)
+        return true;
+    if (!account_find(span_of(order->user), arena, account, err) ||
+        !account_may_be(account, err)) {
+        err->kind = ERR_CONFIG;
+        return false;
+    }
+    if (account_is_ours(account))
+        return true;
+    CLEANUP(fd_close)
+    int work = open(order->work, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (work < 0 || fchmod(work, 0711) < 0)
+        return err_errno(err, errno, "cannot open up '%s'", order->work);
+    for (; *names != NULL; names++)
+        if (!dir_give_tree(work, *names, account->uid, account->gid, err))
+            return false;
+    /* Or /dev/stdout could not be opened. */
+    (void)!fchown(STDOUT_FILENO, account->uid, account->gid);
+    (void)!fchown(STDERR_FILENO, account->uid, account->gid);
+    *ret_account = account;
+    return true;
+}
+
+/* Starts it and sees it through; run->end tells how it went. */
+static bool run_through(struct run *run, struct err *err) {
+    CLEANUP(arena_clear) struct arena arena = ARENA_INIT;
+    CLEANUP(text_clear) struct text env = TEXT_INIT;
+    union {
+        char **out;
+        const char *const *in;
+    } words;
+    size_t count;
+    if (!words_split(span_of(run->command), &arena, &words.out, &count, err))
+        return err_wrap(err, "cannot run %s", run->label);
+    if (count == 0)
+        return err_set(err, ERR_CONFIG, "%s is an empty command", run->label);
+    run_environment(run, &env);
+    struct child child = {.argv = words.in,
+                          .envp = env_split(&env, &arena),
+                          .dir = run->dir,
+                          .in = -1,
+                          .out = -1,
+                          .err = -1,
+                          .status = run->status_fd,
+                          .progress = progress_fd(),
+                          .account = run->account};
+    printf("== %s: %s\n", run->label, run->command);
+    fflush(stdout);
+    pid_t pid;
+    if (!child_start(&child, &pid, err))
+        return err_wrap(err, "cannot run %s", run->label);
+    struct mono begun = clock_mono();
+    run->end =
+        child_wait(pid, run->stop, run->order->timeout_s * 1000, GRACE_MS);
+    process_end_orphans(ORPHANS_MS);
+    char room[64];
+    printf("== %s %s after %.1f s\n", run->label, ended_words(run, room),
+           (double)mono_ms_since(clock_mono(), begun) / 1000);
+    return true;
+}
+
+static bool make_directory(const char *work, const char *name,
+                           struct text *ret_path, struct err *err) {
+    text_reset(ret_path);
+    text_addf(ret_path, "%s/%s", work, name);
+    if (mkdir(text_string(ret_path), 0700) != 0 && errno != EEXIST)
+        return err_errno(err, errno, "cannot make '%s'", text_string(ret_path));
+    return true;
+}
+
+static void status_say(struct land_status *status, enum land_verdict verdict,
+                       const char *reason, const struct run *run) {
+    char room[64];
+    CLEANUP(text_clear) struct text text = TEXT_INIT;
+    text_addf(&text, "%s %s", run->label, ended_words(run, room));
+    if (run->end.how == CHILD_LATE)
+        text_addf(&text, " (%lld s)", (long long)run->order->timeout_s);
+    land_status_set(status, verdict, reason, text_span(&text));
+}
+
+/* What the end of a check means. True: it passed. */
+static bool check_verdict(const struct run *run,
+                          struct land_status *ret_status) {
+    int code = run->end.code;
+    if (run->end.how == CHILD_EXITED && code == 0)
+        return true;
+    if (run->end.how == CHILD_STOPPED)
+        status_say(ret_status, LAND_STOPPED, "", run);
+    else if (run->end.how == CHILD_LATE)
+        status_say(ret_status, LAND_FAILED, "timeout", run);
+    else if (run->end.how == CHILD_EXITED && (code == 75 || code == 111))
+        status_say(ret_status, LAND_TEMPORARY, "", run);
+    else
+        status_say(ret_status, LAND_FAILED, "check-failed", run);
+    return false;
+}
+
+/* `read-tree` with an index of its own: what it writes is the tree's files and
+ * nothing in the repository. */
+static bool tree_check_out(const struct land_order *order, struct git *git,
+                           const char *tree, struct text *ret_dir,
+                           struct err *err) {
+    CLEANUP(text_clear) struct text out = TEXT_INIT;
+    return make_directory(order->work, "tmp", ret_dir, err) &&
+           make_directory(order->work, "tree", ret_dir, err) &&
+           git_run(git, GIT_ARGS("read-tree", "--reset", "-u", tree),
+                   GIT_TREE | GIT_CARELESS, SPAN(""), &out, NULL, err);
+}
+
+bool checks_run(const struct land_order *order, struct git *git,
+                const char *tree, struct stop *stop, bool *ret_pass,
+                struct land_status *ret_status, struct err *err) {
+    CLEANUP(text_clear) struct text dir = TEXT_INIT;
+    *ret_pass = true;
+    if (order->check_count == 0)
+        return true;
+    static const char *const names[] = {"tree", "tmp", NULL};
+    CLEANUP(arena_clear) struct arena arena = ARENA_INIT;
+    const struct account *account;
+    if (!tree_check_out(order, git, tree, &dir, err) ||
+        !give_to_user(order, names, &arena, &account, err))
+        return false;
+    for (size_t i = 0; *ret_pass && i < order->check_count; i++) {
+        const struct land_check *check = &order->checks[i];
+        CLEANUP(text_clear) struct text label = TEXT_INIT;
+        text_addf(&label, "check '%s'", check->name);
+        struct run run = {.order = order,
+                          .stop = stop,
+                          .label = text_string(&label),
+                          .command = check->command,
+                          .dir = text_string(&dir),
+                          .status_fd = -1,
+                          .account = account};
+        if (!run_through(&run, err))
+            return false;
+        *ret_pass = check_verdict(&run, ret_status);
+    }
+    return true;
+}
+
+/* The exit status of a target's command (DESIGN 5, "How it answers"). */
+static void command_verdict(const struct run *run,
+                            struct land_status *ret_status) {
+    int code = run->end.code;
+    char reason[LAND_REASON_BYTES];
+    if (run->end.how == CHILD_STOPPED)
+        status_say(ret_status, LAND_STOPPED, "", run);
+    else if (run->end.how == CHILD_LATE)
+        status_say(ret_status, LAND_FAILED, "timeout", run);
+    else if (run->end.how == CHILD_SIGNALLED) {
+        snprintf(reason, sizeof reason, "signal-%d", code);
+        status_say(ret_status, LAND_FAILED, reason, run);
+    } else if (code == 0)
+        land_status_set(ret_status, LAND_DONE, "", SPAN(""));
+    else if (code == 75 || code == 111)
+        status_say(ret_status, LAND_TEMPORARY, "", run);
+    else if (code == 100 || code == 126 || code == 127)
+        status_say(ret_status, LAND_PERMANENT, "", run);
+    else {
+        snprintf(reason, sizeof reason, "exit-%d", code);
+        status_say(ret_status, LAND_FAILED, reason, run);
+    }
+}
+
+/* The last line it wrote on its status descriptor, a file in memory: it can
+ * neither block nor be cut by its own children. */
+static struct span status_last_line(int fd, struct text *room) {
+    char piece[4096];
+    lseek(fd, 0, SEEK_SET);
+    for (ssize_t n;
+         room->len < STATUS_MAX && (n = read(fd, piece, sizeof piece)) > 0;)
+        text_add(room, piece, (size_t)n);
+    struct span rest = text_span(room), line, last = {NULL, 0};
+    while (span_cut(&rest, '\n', &line))
+        if (span_trim(line).len > 0)
+            last = span_trim(line);
+    return last;
+}
+
+static void status_translate(const struct status_line *said,
+                             struct land_status *ret_status) {
+    static const enum land_verdict verdicts[] = {
+        [STATUS_DONE] = LAND_DONE,
+        [STATUS_FAILED] = LAND_FAILED,
+        [STATUS_TEMPORARY] = LAND_TEMPORARY,
+        [STATUS_PERMANENT] = LAND_PERMANENT,
+        [STATUS_CONFLICT] = LAND_CONFLICT,
+        [STATUS_INCOMPLETE] = LAND_TEMPORARY,
+        [STATUS_INCOMPLETE_BACKOFF] = LAND_TEMPORARY,
+    };
+    enum land_verdict verdict = verdicts[said->word];
+    land_status_set(ret_status, verdict, verdict == LAND_FAILED ? "failed" : "",
+                    said->reason);
+}
+
+bool target_command_run(const struct land_order *order, int tarball_fd,
+                        struct stop *stop, struct land_status *ret_status,
+                        struct err *err) {
+    CLEANUP(text_clear) struct text dir = TEXT_INIT;
+    CLEANUP(text_clear) struct text room = TEXT_INIT;
+    CLEANUP(arena_clear) struct arena arena = ARENA_INIT;
+    static const char *const names[] = {"lroot", "meta", "tmp", NULL};
+    const struct account *account;
+    CLEANUP(fd_close) int status_fd = memfd_create("status", MFD_CLOEXEC);
+    if (status_fd < 0)
+        return err_errno(err, errno, "cannot make room for its status");
+    if (!set_unpack(tarball_fd, order->work, span_of(order->sum),
+                    order->symlinks, err) ||
+        !make_directory(order->work, "tmp", &dir, err) ||
+        !give_to_user(order, names, &arena, &account, err))
+        return false;
+    struct run run = {.order = order,
+                      .stop = stop,
+                      .label = "command",
+                      .command = order->command,
+                      .dir = order->work,
+                      .status_fd = status_fd,
+                      .account = account};
+    if (!run_through(&run, err))
+        return false;
+    command_verdict(&run, ret_status);
+    struct span line = status_last_line(status_fd, &room);
+    struct status_line said;
+    struct err unread = {0};
+    if (line.len == 0 || run.end.how == CHILD_STOPPED ||
+        run.end.how == CHILD_LATE)
+        return true;
+    if (status_line_parse(line, &arena, &said, &unread))
+        status_translate(&said, ret_status);
+    else
+        land_status_set(ret_status, LAND_FAILED, "failed",
+                        span_of(unread.text));
+    return true;
+}

@@ -1,0 +1,27 @@
+/* Command lines of a target's configuration, run on a change set: checks of
+ * the merged tree, and the command of a target that is no git branch. They run
+ * in our process group with a clean environment and a time limit; what they
+ * leave behind is killed. */
+#ifndef POINTSMAN_LANDING_TARGET_COMMAND_H
+#define POINTSMAN_LANDING_TARGET_COMMAND_H
+
+#include <stdbool.h>
+
+#include "lib/err.h"
+#include "landing/git.h"
+#include "landing/land.h"
+
+/* Checks `tree` out below order->work and runs every check there, in their
+ * order, in the same directory. *ret_pass false: ret_status says why not. */
+bool checks_run(const struct land_order *order, struct git *git,
+                const char *tree, struct stop *stop, bool *ret_pass,
+                struct land_status *ret_status, struct err *err);
+
+/* Unpacks the set (`meta`, lroot/) below order->work and runs the command of
+ * the target there; ret_status is its answer, by exit status or status line
+ * (DESIGN 5). */
+bool target_command_run(const struct land_order *order, int tarball_fd,
+                        struct stop *stop, struct land_status *ret_status,
+                        struct err *err);
+
+#endif

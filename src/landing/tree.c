@@ -1,0 +1,275 @@
+#include "landing/tree.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { MODE_TREE = 040000 };
+
+struct tree {
+    struct tree_entry *entries;
+    size_t count;
+};
+
+bool trees_open(struct git *git, struct trees *ret_trees, struct err *err) {
+    *ret_trees = (struct trees){.git = git};
+    return git_objects_open(git, &ret_trees->objects, err);
+}
+
+void trees_drop(struct trees *trees) {
+    git_pipe_drop(&trees->objects);
+    git_pipe_drop(&trees->maker);
+    arena_clear(&trees->arena);
+    map_clear(&trees->known);
+    trees->known = MAP_INIT;
+}
+
+bool trees_close(struct trees *trees, struct err *err) {
+    bool ok = trees->maker.pid == 0 || git_pipe_close(&trees->maker, err);
+    trees_drop(trees);
+    return ok;
+}
+
+static void oid_hex(const unsigned char *raw, size_t bytes,
+                    char ret[OID_BYTES]) {
+    static const char digits[] = "0123456789abcdef";
+    for (size_t i = 0; i < bytes; i++) {
+        ret[2 * i] = digits[raw[i] >> 4];
+        ret[2 * i + 1] = digits[raw[i] & 15];
+    }
+    ret[2 * bytes] = '\0';
+}
+
+static int entry_compare(const void *a, const void *b) {
+    const struct tree_entry *left = a, *right = b;
+    return span_compare(left->name, right->name);
+}
+
+/* A tree's bytes are records "MODE NAME\0" and the raw object name. */
+static bool tree_decode(struct span raw, size_t oid_bytes, struct arena *arena,
+                        struct tree *ret_tree) {
+    size_t room = 0;
+    while (raw.len > 0) {
+        const char *nul = memchr(raw.p, '\0', raw.len);
+        const char *blank = memchr(raw.p, ' ', raw.len);
+        if (nul == NULL || blank == NULL || blank > nul ||
+            (size_t)(raw.p + raw.len - nul - 1) < oid_bytes)
+            return false;
+        if (ret_tree->count == room) {
+            room = room == 0 ? 16 : room * 2;
+            struct tree_entry *more = arena_alloc(arena, room * sizeof *more);
+            if (ret_tree->count > 0)
+                memcpy(more, ret_tree->entries, ret_tree->count * sizeof *more);
+            ret_tree->entries = more;
+        }
+        struct tree_entry *entry = &ret_tree->entries[ret_tree->count++];
+        entry->mode = (unsigned)strtoul(raw.p, NULL, 8);
+        entry->name =
+            arena_span(arena, span_make(blank + 1, (size_t)(nul - blank - 1)));
+        oid_hex((const unsigned char *)nul + 1, oid_bytes, entry->oid);
+        const char *next = nul + 1 + oid_bytes;
+        raw = span_make(next, (size_t)(raw.p + raw.len - next));
+    }
+    /* By name alone, for bsearch; git's own order differs, mktree knows it. */
+    if (ret_tree->count > 1)
+        qsort(ret_tree->entries, ret_tree->count, sizeof *ret_tree->entries,
+              entry_compare);
+    return true;
+}
+
+static bool tree_read(struct trees *trees, const char *oid,
+                      const struct tree **ret_tree, struct err *err) {
+    static const struct tree empty = {0};
+    *ret_tree = &empty;
+    if (oid[0] == '\0')
+        return true;
+    struct tree *tree = map_get(&trees->known, span_of(oid));
+    if (tree == NULL) {
+        CLEANUP(text_clear) struct text raw = TEXT_INIT;
+        char name[OID_BYTES], type[16] = "";
+        bool found;
+        if (!git_object_read(&trees->objects, oid, name, type, &raw, &found,
+                             err))
+            return false;
+        tree = arena_alloc(&trees->arena, sizeof *tree);
+        if (!found || strcmp(type, "tree") != 0 ||
+            !tree_decode(text_span(&raw), strlen(oid) / 2, &trees->arena, tree))
+            return err_set(err, ERR_CANNOT,
+                           "the repository is damaged: no tree %s", oid);
+        map_put(&trees->known, span_of(oid), tree);
+    }
+    *ret_tree = tree;
+    return true;
+}
+
+static const struct tree_entry *tree_entry(const struct tree *tree,
+                                           struct span name) {
+    struct tree_entry key = {.name = name};
+    return tree->count == 0 ? NULL
+                            : bsearch(&key, tree->entries, tree->count,
+                                      sizeof key, entry_compare);
+}
+
+bool tree_find(struct trees *trees, const char *root, struct span path,
+               struct tree_entry *ret_entry, struct err *err) {
+    *ret_entry = (struct tree_entry){0};
+    char at[OID_BYTES];
+    snprintf(at, sizeof at, "%s", root);
+    struct span part;
+    while (span_cut(&path, '/', &part)) {
+        const struct tree *tree;
+        if (!tree_read(trees, at, &tree, err))
+            return false;
+        const struct tree_entry *entry = tree_entry(tree, part);
+        if (entry == NULL || (path.p != NULL && entry->mode != MODE_TREE))
+            return true;
+        if (path.p == NULL)
+            *ret_entry = *entry;
+        snprintf(at, sizeof at, "%s", entry->oid);
+    }
+    return true;
+}
+
+/* One run of tree_apply. */
+struct apply {
+    struct trees *trees;
+    const struct tree_edit *edits;
+    enum tree_clash *clashes;
+    bool missing_is_fine;
+    bool fits;
+};
+
+static void clash(struct apply *apply, size_t edit, enum tree_clash why) {
+    apply->clashes[edit] = why;
+    apply->fits = false;
+}
+
+/* The component of edit `i` at `depth_bytes`; *ret_leaf: its last one. */
+static struct span edit_part(const struct apply *apply, size_t i,
+                             size_t depth_bytes, bool *ret_leaf) {
+    struct span rest = apply->edits[i].path, part;
+    rest = span_make(rest.p + depth_bytes, rest.len - depth_bytes);
+    span_cut(&rest, '/', &part);
+    *ret_leaf = rest.p == NULL;
+    return part;
+}
+
+/* A record of `mktree -z`. */
+static void record_add(struct text *records, const struct tree_entry *entry) {
+    const char *type = entry->mode == MODE_TREE ? "tree"
+                       : entry->mode == 0160000 ? "commit"
+                                                : "blob";
+    text_addf(records, "%06o %s %s\t", entry->mode, type, entry->oid);
+    text_addspan(records, entry->name);
+    text_addc(records, '\0');
+}
+
+static bool tree_make(struct trees *trees, const struct text *records,
+                      char ret_oid[OID_BYTES], struct err *err) {
+    struct git_pipe *maker = &trees->maker;
+    if (maker->pid == 0 &&
+        !git_pipe_open(trees->git, GIT_ARGS("mktree", "-z", "--batch"),
+                       GIT_PLAIN, maker, err))
+        return false;
+    char line[OID_BYTES + 2];
+    fwrite(records->p, 1, records->len, maker->in);
+    fputc('\0', maker->in);
+    if (fflush(maker->in) != 0 || fgets(line, sizeof line, maker->out) == NULL)
+        return git_pipe_fail(maker, err);
+    line[strcspn(line, "\n")] = '\0';
+    if (!oid_is_valid(span_of(line)))
+        return err_set(err, ERR_INTERNAL, "git mktree printed no object name");
+    memcpy(ret_oid, line, strlen(line) + 1);
+    return true;
+}
+
+static bool apply_level(struct apply *apply, const char *oid, size_t from,
+                        size_t to, size_t depth_bytes, char ret_oid[OID_BYTES],
+                        struct err *err);
+
+/* All edits of one name in a directory: perhaps one for the name itself, then
+ * those below it. *ret_entry: what is there afterwards, mode 0 = nothing. */
+static bool apply_name(struct apply *apply, const struct tree_entry *old,
+                       size_t from, size_t to, size_t depth_bytes,
+                       struct tree_entry *ret_entry, struct err *err) {
+    bool leaf;
+    struct span name = edit_part(apply, from, depth_bytes, &leaf);
+    const struct tree_edit *edit = leaf ? &apply->edits[from] : NULL;
+    size_t below = leaf ? from + 1 : from;
+    bool was_tree = old != NULL && old->mode == MODE_TREE;
+    if (edit != NULL && edit->mode == 0 && (old == NULL || was_tree) &&
+        !(apply->missing_is_fine && old == NULL))
+        clash(apply, from, old == NULL ? TREE_MISSING : TREE_DIRECTORY);
+    if (old != NULL && !was_tree && edit == NULL)
+        for (size_t i = below; i < to; i++)
+            clash(apply, i, TREE_FILE);
+
+    *ret_entry = (struct tree_entry){.name = name};
+    bool file_stays = old != NULL && !was_tree && edit == NULL;
+    if (below < to && !file_stays) {
+        ret_entry->mode = MODE_TREE;
+        if (!apply_level(apply, was_tree ? old->oid : "", below, to,
+                         depth_bytes + name.len + 1, ret_entry->oid, err))
+            return false;
+        if (ret_entry->oid[0] == '\0')
+            ret_entry->mode = 0;
+    } else if (was_tree) {
+        *ret_entry = *old;
+    }
+    if (edit != NULL && edit->mode != 0) {
+        if (ret_entry->mode != 0)
+            clash(apply, from, TREE_DIRECTORY);
+        ret_entry->mode = edit->mode;
+        memcpy(ret_entry->oid, edit->oid, OID_BYTES);
+    }
+    return true;
+}
+
+/* The directory `oid` with edits [from, to), which lie in it. *ret_oid: ""
+ * when nothing is left. */
+static bool apply_level(struct apply *apply, const char *oid, size_t from,
+                        size_t to, size_t depth_bytes, char ret_oid[OID_BYTES],
+                        struct err *err) {
+    const struct tree *tree;
+    if (!tree_read(apply->trees, oid, &tree, err))
+        return false;
+    CLEANUP(text_clear) struct text records = TEXT_INIT;
+    CLEANUP(map_clear) struct map touched = MAP_INIT;
+    for (size_t i = from; i < to;) {
+        bool leaf;
+        struct span name = edit_part(apply, i, depth_bytes, &leaf);
+        size_t end = i + 1;
+        while (end < to &&
+               span_equal(edit_part(apply, end, depth_bytes, &leaf), name))
+            end++;
+        struct tree_entry entry;
+        if (!apply_name(apply, tree_entry(tree, name), i, end, depth_bytes,
+                        &entry, err))
+            return false;
+        if (entry.mode != 0)
+            record_add(&records, &entry);
+        map_put(&touched, name, apply);
+        i = end;
+    }
+    for (size_t i = 0; i < tree->count; i++)
+        if (map_get(&touched, tree->entries[i].name) == NULL)
+            record_add(&records, &tree->entries[i]);
+    ret_oid[0] = '\0';
+    if (!apply->fits || (records.len == 0 && depth_bytes > 0))
+        return true;
+    return tree_make(apply->trees, &records, ret_oid, err);
+}
+
+bool tree_apply(struct trees *trees, const char *root,
+                const struct tree_edit *edits, size_t count,
+                bool missing_is_fine, enum tree_clash *clashes,
+                char ret_oid[OID_BYTES], bool *ret_fits, struct err *err) {
+    struct apply apply = {.trees = trees,
+                          .edits = edits,
+                          .clashes = clashes,
+                          .missing_is_fine = missing_is_fine,
+                          .fits = true};
+    memset(clashes, 0, count * sizeof *clashes);
+    bool ok = apply_level(&apply, root, 0, count, 0, ret_oid, err);
+    *ret_fits = apply.fits;
+    return ok;
+}

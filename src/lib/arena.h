@@ -1,0 +1,24 @@
+/* Memory of one turn (a request, a tick, a parse): taken piece by piece, given
+ * back all at once. Memory is zeroed. Never fails (see text.h). */
+#ifndef POINTSMAN_LIB_ARENA_H
+#define POINTSMAN_LIB_ARENA_H
+
+#include <stddef.h>
+
+#include "lib/text.h"
+
+struct arena {
+    struct arena_block *first;
+    size_t used_bytes; /* of the first block */
+};
+
+#define ARENA_INIT ((struct arena){0})
+
+void arena_clear(struct arena *arena);  /* frees all */
+void *arena_alloc(struct arena *arena, size_t bytes);
+char *arena_string(struct arena *arena, struct span span); /* NUL behind */
+struct span arena_span(struct arena *arena, struct span span);
+char *arena_printf(struct arena *arena, const char *format, ...)
+    PRINTF_LIKE(2, 3);
+
+#endif

@@ -1,0 +1,28 @@
+/* 4-ary heap of pointers, smallest first by a comparison given at init; each
+ * element remembers its place, so it can be removed or re-sorted.
+ * The element holds `size_t place` at offset `place_at`, 0 = not in the heap
+ * (places count from 1). */
+#ifndef POINTSMAN_LIB_HEAP_H
+#define POINTSMAN_LIB_HEAP_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+struct heap {
+    void **items;
+    size_t count, cap;
+    size_t place_at;
+    int (*compare)(const void *a, const void *b);
+};
+
+void heap_init(struct heap *heap, size_t place_at,
+               int (*compare)(const void *a, const void *b));
+void heap_clear(struct heap *heap); /* frees the table, not the items */
+void heap_push(struct heap *heap, void *item);
+void *heap_first(const struct heap *heap); /* NULL when empty */
+void *heap_pop(struct heap *heap);         /* NULL when empty */
+void heap_remove(struct heap *heap, void *item); /* fine when not in it */
+void heap_changed(struct heap *heap, void *item); /* its key changed */
+bool heap_has(const struct heap *heap, const void *item);
+
+#endif

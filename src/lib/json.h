@@ -1,0 +1,73 @@
+/* JSON, both ways, without trees.
+ *
+ * Writing: a stream that puts commas and quotes right.
+ *     struct json j; json_open(&j, &text);
+ *     json_object(&j); json_key(&j, "id"); json_string(&j, id); json_end(&j);
+ * 64-bit ids are written as strings by the caller's choice (json_u64_string).
+ * Invalid UTF-8 becomes U+FFFD.
+ *
+ * Reading: a one-pass strict scanner (RFC 8259; UTF-8, no duplicate keys at
+ * one level of what is looked at, depth at most 64) that hands out values as
+ * spans of the input. Nothing is copied until asked for. */
+#ifndef POINTSMAN_LIB_JSON_H
+#define POINTSMAN_LIB_JSON_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "lib/arena.h"
+#include "lib/err.h"
+#include "lib/text.h"
+
+enum { JSON_DEPTH = 64 };
+
+struct json {
+    struct text *out;
+    uint64_t more; /* bit per level: something was written there */
+    uint64_t objects; /* bit per level: it is an object */
+    unsigned depth;
+    bool after_key;
+};
+
+void json_open(struct json *json, struct text *out);
+void json_object(struct json *json);
+void json_array(struct json *json);
+void json_end(struct json *json); /* of the innermost object or array */
+void json_key(struct json *json, const char *key);
+void json_string(struct json *json, const char *string); /* NULL: null */
+void json_span(struct json *json, struct span span);     /* as a string */
+void json_i64(struct json *json, int64_t value);
+void json_u64_string(struct json *json, uint64_t value); /* "123" */
+void json_bool(struct json *json, bool value);
+void json_null(struct json *json);
+void json_raw(struct json *json, struct span valid_json);
+
+enum json_type {
+    JSON_NULL, JSON_FALSE, JSON_TRUE, JSON_NUMBER, JSON_STRING,
+    JSON_ARRAY, JSON_OBJECT
+};
+
+struct json_value {
+    enum json_type type;
+    struct span raw; /* the bytes of the value, quotes and braces included */
+};
+
+/* Checks that `text` is exactly one value (blanks around it allowed).
+ * Error: ERR_DATA with the byte's position. */
+bool json_parse(struct span text, struct json_value *ret_value,
+                struct err *err);
+/* Walks members of a checked object or array: *cursor starts at 0. `ret_key`
+ * (NULL for arrays) is the decoded key, in the arena. False at the end. */
+bool json_next(struct json_value container, size_t *cursor,
+               struct arena *arena, struct span *ret_key,
+               struct json_value *ret_value);
+/* Member by key; false when absent (*ret is then JSON_NULL). */
+bool json_member(struct json_value object, const char *key,
+                 struct json_value *ret_value);
+/* Decoded string; false: not a string, or it holds \u0000. */
+bool json_get_string(struct json_value value, struct arena *arena,
+                     struct span *ret_string);
+bool json_get_i64(struct json_value value, int64_t *ret_value);
+bool json_get_bool(struct json_value value, bool *ret_value);
+
+#endif

@@ -1,0 +1,565 @@
+#include "lib/json.h"
+
+#include <stdlib.h>
+
+#include "lib/map.h"
+
+/* Reading. The checker is recursive descent over the bytes, its depth bounded;
+ * whatever it let through, the walkers below may trust. */
+
+struct scan {
+    const char *start, *p, *end;
+    unsigned depth;
+    struct key *keys; /* of all open objects, the innermost last */
+    size_t key_count, key_cap;
+    struct err *err;
+};
+
+struct key {
+    uint64_t hash; /* of the decoded key */
+    struct span raw;
+};
+
+static bool fail(struct scan *scan, const char *what) {
+    return err_set(scan->err, ERR_DATA, "bad JSON at byte %zu: %s",
+                   (size_t)(scan->p - scan->start), what);
+}
+
+static bool is_blank(char c) {
+    return c == ' ' || c == '\t' || c == '\n' || c == '\r';
+}
+
+static void skip_blanks(struct scan *scan) {
+    while (scan->p < scan->end && is_blank(*scan->p))
+        scan->p++;
+}
+
+static bool next_is(const struct scan *scan, char c) {
+    return scan->p < scan->end && *scan->p == c;
+}
+
+static bool eat(struct scan *scan, char c) {
+    if (!next_is(scan, c))
+        return false;
+    scan->p++;
+    return true;
+}
+
+static bool is_digit(const struct scan *scan) {
+    return scan->p < scan->end && *scan->p >= '0' && *scan->p <= '9';
+}
+
+static bool skip_digits(struct scan *scan) {
+    if (!is_digit(scan))
+        return fail(scan, "expected a digit");
+    while (is_digit(scan))
+        scan->p++;
+    return true;
+}
+
+static bool scan_number(struct scan *scan) {
+    eat(scan, '-');
+    if (eat(scan, '0')) {
+        if (is_digit(scan))
+            return fail(scan, "a number may not begin with 0");
+    } else if (!skip_digits(scan)) {
+        return false;
+    }
+    if (eat(scan, '.') && !skip_digits(scan))
+        return false;
+    if (eat(scan, 'e') || eat(scan, 'E')) {
+        if (!eat(scan, '+'))
+            eat(scan, '-');
+        return skip_digits(scan);
+    }
+    return true;
+}
+
+static int hex_digit(char c) {
+    if (c >= '0' && c <= '9')
+        return c - '0';
+    if ((c | 0x20) >= 'a' && (c | 0x20) <= 'f')
+        return (c | 0x20) - 'a' + 10;
+    return -1;
+}
+
+/* The four digits behind \u; -1 when they are not there. */
+static int hex_unit(const char *p, const char *end) {
+    int unit = 0;
+
+    if (end - p < 4)
+        return -1;
+    for (int i = 0; i < 4; i++) {
+        int digit = hex_digit(p[i]);
+
+        if (digit < 0)
+            return -1;
+        unit = unit * 16 + digit;
+    }
+    return unit;
+}
+
+static bool is_high(int unit) {
+    return unit >= 0xd800 && unit < 0xdc00;
+}
+
+static bool is_low(int unit) {
+    return unit >= 0xdc00 && unit < 0xe000;
+}
+
+/* Behind the backslash. */
+static bool scan_escape(struct scan *scan) {
+    int unit;
+
+    if (scan->p == scan->end)
+        return fail(scan, "the string does not end");
+    if (*scan->p != 'u') {
+        if (*scan->p == '\0' || strchr("\"\\/bfnrt", *scan->p) == NULL)
+            return fail(scan, "unknown escape");
+        scan->p++;
+        return true;
+    }
+    unit = hex_unit(scan->p + 1, scan->end);
+    if (unit < 0)
+        return fail(scan, "\\u needs four hexadecimal digits");
+    if (is_low(unit))
+        return fail(scan, "half of a surrogate pair");
+    scan->p += 5;
+    if (!is_high(unit))
+        return true;
+    if (scan->end - scan->p < 6 || scan->p[0] != '\\' || scan->p[1] != 'u' ||
+        !is_low(hex_unit(scan->p + 2, scan->end)))
+        return fail(scan, "half of a surrogate pair");
+    scan->p += 6;
+    return true;
+}
+
+/* Bytes of a string that stand for themselves. */
+static bool is_plain(char c) {
+    return c >= 0x20 && c < 0x7f && c != '"' && c != '\\';
+}
+
+/* Past the plain bytes at p, eight at a time while there are as many: strings
+ * are most of what is ever scanned. */
+static const char *skip_plain(const char *p, const char *end) {
+    const uint64_t ones = UINT64_C(0x0101010101010101), high = ones << 7;
+    uint64_t w, quote, back;
+
+    for (; end - p >= 8; p += 8) {
+        memcpy(&w, p, 8);
+        quote = w ^ (ones * '"');
+        back = w ^ (ones * '\\');
+        /* Some byte with its high bit set, 0x7f, below 0x20, or zero in one of
+         * the two: never missed, and when seen, looked at more closely. */
+        if (((w | (w + ones) | ((w - ones * 0x20) & ~w) |
+              ((quote - ones) & ~quote) | ((back - ones) & ~back)) &
+             high) != 0)
+            break;
+    }
+    while (p < end && is_plain(*p))
+        p++;
+    return p;
+}
+
+static bool scan_string(struct scan *scan) {
+    if (!eat(scan, '"'))
+        return fail(scan, "expected a string");
+    for (;;) {
+        const char *p = skip_plain(scan->p, scan->end), *end = scan->end;
+        unsigned char c;
+        size_t len = 1;
+
+        scan->p = p;
+        if (p == end)
+            return fail(scan, "the string does not end");
+        c = (unsigned char)*p;
+        if (c == '"') {
+            scan->p++;
+            return true;
+        }
+        if (c < 0x20)
+            return fail(scan, "control byte in a string");
+        if (c >= 0x80)
+            len = span_character(
+                span_make(scan->p, (size_t)(scan->end - scan->p)));
+        if (len == 0)
+            return fail(scan, "invalid UTF-8");
+        scan->p += len;
+        if (c == '\\' && !scan_escape(scan))
+            return false;
+    }
+}
+
+static void add_character(struct text *out, unsigned code) {
+    char bytes[4];
+    size_t len;
+
+    if (code < 0x80) {
+        text_addc(out, (char)code);
+        return;
+    }
+    len = code < 0x800 ? 2 : code < 0x10000 ? 3 : 4;
+    for (size_t i = len - 1; i > 0; i--, code >>= 6)
+        bytes[i] = (char)(0x80 | (code & 0x3f));
+    bytes[0] = (char)(0xf0 << (4 - len) | code);
+    text_add(out, bytes, len);
+}
+
+/* Of what scan_escape() let through. Returns what is behind it. */
+static const char *decode_escape(struct text *out, const char *p,
+                                 const char *end) {
+    static const char from[] = "bfnrt", to[] = "\b\f\n\r\t";
+    const char *at = memchr(from, *p, sizeof(from) - 1);
+    int unit;
+
+    if (*p != 'u') {
+        text_addc(out, at != NULL ? to[at - from] : *p);
+        return p + 1;
+    }
+    unit = hex_unit(p + 1, end);
+    p += 5;
+    if (is_high(unit)) {
+        unit =
+            0x10000 + ((unit - 0xd800) << 10) + (hex_unit(p + 2, end) - 0xdc00);
+        p += 6;
+    }
+    add_character(out, (unsigned)unit);
+    return p;
+}
+
+/* The characters of a checked string: the input itself when it has no escape,
+ * else decoded into `scratch`. */
+static struct span string_decode(struct span raw, struct text *scratch) {
+    const char *p = raw.p + 1, *end = raw.p + raw.len - 1;
+    size_t len = (size_t)(end - p);
+
+    if (len == 0 || memchr(p, '\\', len) == NULL)
+        return span_make(p, len);
+    text_reset(scratch);
+    while (p < end) {
+        const char *escape = memchr(p, '\\', (size_t)(end - p));
+
+        if (escape == NULL)
+            escape = end;
+        text_add(scratch, p, (size_t)(escape - p));
+        p = escape < end ? decode_escape(scratch, escape + 1, end) : end;
+    }
+    return text_span(scratch);
+}
+
+static void key_note(struct scan *scan, struct span raw) {
+    CLEANUP(text_clear) struct text scratch = TEXT_INIT;
+    struct span key = string_decode(raw, &scratch);
+
+    if (scan->key_count == scan->key_cap) {
+        scan->key_cap = scan->key_cap > 0 ? 2 * scan->key_cap : 16;
+        scan->keys = mem_grow(scan->keys, scan->key_cap, sizeof(*scan->keys));
+    }
+    scan->keys[scan->key_count++] =
+        (struct key){bytes_hash(key.p, key.len), raw};
+}
+
+static int key_order(const void *a, const void *b) {
+    CLEANUP(text_clear) struct text scratch_a = TEXT_INIT;
+    CLEANUP(text_clear) struct text scratch_b = TEXT_INIT;
+    const struct key *x = a, *y = b;
+
+    if (x->hash != y->hash)
+        return x->hash < y->hash ? -1 : 1;
+    return span_compare(string_decode(x->raw, &scratch_a),
+                        string_decode(y->raw, &scratch_b));
+}
+
+/* Brings equal hashes side by side. Ordinary objects have a handful of keys,
+ * most of them with hashes of their own: then there is nothing to sort. */
+static bool hashes_differ(struct key *keys, size_t count) {
+    enum { FEW = 16 };
+
+    if (count > FEW) {
+        qsort(keys, count, sizeof(*keys), key_order);
+        return false;
+    }
+    for (size_t i = 1; i < count; i++)
+        for (size_t k = 0; k < i; k++)
+            if (keys[k].hash == keys[i].hash) {
+                qsort(keys, count, sizeof(*keys), key_order);
+                return false;
+            }
+    return true;
+}
+
+/* The keys of the object that ends here are keys[first..]. */
+static bool keys_differ(struct scan *scan, size_t first) {
+    size_t count = scan->key_count - first;
+    struct key *keys;
+
+    scan->key_count = first;
+    if (count < 2)
+        return true;
+    keys = scan->keys + first;
+    if (hashes_differ(keys, count))
+        return true;
+    for (size_t i = 1; i < count; i++) {
+        if (key_order(&keys[i - 1], &keys[i]) == 0)
+            return err_set(scan->err, ERR_DATA,
+                           "bad JSON at byte %zu: key %.*s stands twice",
+                           (size_t)(scan->p - scan->start),
+                           (int)(keys[i].raw.len < 80 ? keys[i].raw.len : 80),
+                           keys[i].raw.p);
+    }
+    return true;
+}
+
+static bool scan_value(struct scan *scan, struct json_value *ret_value);
+
+static bool scan_member(struct scan *scan, bool object) {
+    const char *key = scan->p;
+
+    if (object) {
+        if (!scan_string(scan))
+            return false;
+        key_note(scan, span_make(key, (size_t)(scan->p - key)));
+        skip_blanks(scan);
+        if (!eat(scan, ':'))
+            return fail(scan, "expected ':'");
+        skip_blanks(scan);
+    }
+    return scan_value(scan, NULL);
+}
+
+static bool scan_members(struct scan *scan, bool object) {
+    char end = object ? '}' : ']';
+    size_t first_key = scan->key_count;
+
+    if (scan->depth == JSON_DEPTH)
+        return fail(scan, "nested too deeply");
+    scan->depth++;
+    scan->p++;
+    skip_blanks(scan);
+    if (!eat(scan, end)) {
+        do {
+            skip_blanks(scan);
+            if (!scan_member(scan, object))
+                return false;
+            skip_blanks(scan);
+        } while (eat(scan, ','));
+        if (!eat(scan, end))
+            return fail(scan,
+                        object ? "expected ',' or '}'" : "expected ',' or ']'");
+    }
+    scan->depth--;
+    return !object || keys_differ(scan, first_key);
+}
+
+static bool scan_word(struct scan *scan, const char *word) {
+    if (!span_starts(span_make(scan->p, (size_t)(scan->end - scan->p)), word))
+        return fail(scan, "expected a value");
+    scan->p += strlen(word);
+    return true;
+}
+
+static enum json_type type_of(char c) {
+    switch (c) {
+    case 'n':
+        return JSON_NULL;
+    case 'f':
+        return JSON_FALSE;
+    case 't':
+        return JSON_TRUE;
+    case '"':
+        return JSON_STRING;
+    case '[':
+        return JSON_ARRAY;
+    case '{':
+        return JSON_OBJECT;
+    default:
+        return JSON_NUMBER;
+    }
+}
+
+static bool scan_by_type(struct scan *scan, enum json_type type) {
+    switch (type) {
+    case JSON_NULL:
+        return scan_word(scan, "null");
+    case JSON_FALSE:
+        return scan_word(scan, "false");
+    case JSON_TRUE:
+        return scan_word(scan, "true");
+    case JSON_STRING:
+        return scan_string(scan);
+    case JSON_ARRAY:
+    case JSON_OBJECT:
+        return scan_members(scan, type == JSON_OBJECT);
+    case JSON_NUMBER:
+        if (!is_digit(scan) && !next_is(scan, '-'))
+            return fail(scan, "expected a value");
+        return scan_number(scan);
+    }
+    return false;
+}
+
+static bool scan_value(struct scan *scan, struct json_value *ret_value) {
+    const char *from = scan->p;
+    enum json_type type;
+
+    if (scan->p == scan->end)
+        return fail(scan, "expected a value, found the end");
+    type = type_of(*from);
+    if (!scan_by_type(scan, type))
+        return false;
+    if (ret_value != NULL)
+        *ret_value = (struct json_value){
+            type, span_make(from, (size_t)(scan->p - from))};
+    return true;
+}
+
+bool json_parse(struct span text, struct json_value *ret_value,
+                struct err *err) {
+    static const char nothing[] = "";
+    const char *p = text.p != NULL ? text.p : nothing;
+    struct scan scan = {.start = p, .p = p, .end = p + text.len, .err = err};
+    struct json_value value;
+    bool fine;
+
+    *ret_value = (struct json_value){JSON_NULL, SPAN("null")};
+    skip_blanks(&scan);
+    fine = scan_value(&scan, &value);
+    if (fine) {
+        skip_blanks(&scan);
+        if (scan.p < scan.end)
+            fine = fail(&scan, "more behind the value");
+        else
+            *ret_value = value;
+    }
+    free(scan.keys);
+    return fine;
+}
+
+/* Past the string that begins at p: its end is the first quote with an even
+ * number of backslashes in front. */
+static const char *skip_string(const char *p) {
+    const char *start = p + 1;
+
+    for (p = start;; p++) {
+        p = rawmemchr(p, '"');
+        const char *before = p;
+        while (before > start && before[-1] == '\\')
+            before--;
+        if ((p - before) % 2 == 0)
+            return p + 1;
+    }
+}
+
+/* Past the value that begins at p; the input is known to be well-formed. */
+static const char *skip_value(const char *p, const char *end) {
+    unsigned depth = 0;
+
+    do {
+        switch (*p) {
+        case '"':
+            p = skip_string(p);
+            continue;
+        case '[':
+        case '{':
+            depth++;
+            break;
+        case ']':
+        case '}':
+            depth--;
+            break;
+        default:
+            if (depth == 0) {
+                while (p < end && strchr(",]} \t\r\n", *p) == NULL)
+                    p++;
+                return p;
+            }
+        }
+        p++;
+    } while (depth > 0);
+    return p;
+}
+
+static const char *skip_to(const char *p, const char *end) {
+    while (p < end && (is_blank(*p) || *p == ',' || *p == ':'))
+        p++;
+    return p;
+}
+
+/* json_next() with the key as it stands in the input. */
+static bool member_next(struct json_value container, size_t *cursor,
+                        struct span *ret_raw_key,
+                        struct json_value *ret_value) {
+    const char *start = container.raw.p, *end = start + container.raw.len;
+    const char *p;
+
+    if (container.type != JSON_OBJECT && container.type != JSON_ARRAY)
+        return false;
+    p = skip_to(start + (*cursor > 0 ? *cursor : 1), end);
+    if (p >= end - 1) /* the closing brace */
+        return false;
+    if (container.type == JSON_OBJECT) {
+        const char *behind = skip_string(p);
+
+        *ret_raw_key = span_make(p, (size_t)(behind - p));
+        p = skip_to(behind, end);
+    }
+    ret_value->type = type_of(*p);
+    ret_value->raw.p = p;
+    p = skip_value(p, end);
+    ret_value->raw.len = (size_t)(p - ret_value->raw.p);
+    *cursor = (size_t)(p - start);
+    return true;
+}
+
+bool json_next(struct json_value container, size_t *cursor, struct arena *arena,
+               struct span *ret_key, struct json_value *ret_value) {
+    CLEANUP(text_clear) struct text scratch = TEXT_INIT;
+    struct span raw = {0};
+
+    if (!member_next(container, cursor, &raw, ret_value))
+        return false;
+    if (ret_key != NULL)
+        *ret_key = raw.p != NULL
+                       ? arena_span(arena, string_decode(raw, &scratch))
+                       : (struct span){0};
+    return true;
+}
+
+bool json_member(struct json_value object, const char *key,
+                 struct json_value *ret_value) {
+    CLEANUP(text_clear) struct text scratch = TEXT_INIT;
+    size_t cursor = 0;
+    struct span raw = {0};
+
+    while (object.type == JSON_OBJECT &&
+           member_next(object, &cursor, &raw, ret_value))
+        if (span_is(string_decode(raw, &scratch), key))
+            return true;
+    *ret_value = (struct json_value){JSON_NULL, SPAN("null")};
+    return false;
+}
+
+bool json_get_string(struct json_value value, struct arena *arena,
+                     struct span *ret_string) {
+    CLEANUP(text_clear) struct text scratch = TEXT_INIT;
+    struct span string;
+
+    *ret_string = (struct span){0};
+    if (value.type != JSON_STRING)
+        return false;
+    string = string_decode(value.raw, &scratch);
+    if (string.len > 0 && memchr(string.p, '\0', string.len) != NULL)
+        return false;
+    *ret_string = arena_span(arena, string);
+    return true;
+}
+
+bool json_get_i64(struct json_value value, int64_t *ret_value) {
+    *ret_value = 0;
+    return value.type == JSON_NUMBER && span_i64(value.raw, ret_value);
+}
+
+bool json_get_bool(struct json_value value, bool *ret_value) {
+    *ret_value = value.type == JSON_TRUE;
+    return value.type == JSON_TRUE || value.type == JSON_FALSE;
+}

@@ -1,0 +1,24 @@
+/* What roles tell the operator: one line each, "sentence job=... worker=...".
+ * base, core and wire never log. Lines go to stderr; under a journal
+ * (JOURNAL_STREAM set) with a <N> priority in front, on a terminal with local
+ * time. Control bytes are escaped. */
+#ifndef POINTSMAN_LIB_LOG_H
+#define POINTSMAN_LIB_LOG_H
+
+#include <stdbool.h>
+
+#include "lib/attr.h"
+
+enum log_level { LOG_ERROR = 3, LOG_WARNING = 4, LOG_INFO = 6, LOG_DEBUG = 7 };
+
+void log_init(const char *role, enum log_level least);
+bool log_wants(enum log_level level);
+void log_write(enum log_level level, const char *format, ...)
+    PRINTF_LIKE(2, 3);
+
+#define log_error(...) log_write(LOG_ERROR, __VA_ARGS__)
+#define log_warning(...) log_write(LOG_WARNING, __VA_ARGS__)
+#define log_info(...) log_write(LOG_INFO, __VA_ARGS__)
+#define log_debug(...) log_write(LOG_DEBUG, __VA_ARGS__)
+
+#endif

@@ -1,0 +1,20 @@
+/* A small deterministic generator (xoshiro256**): the same seed, the same
+ * draws, on every machine. Not for secrets. Real seeds come from os/clock. */
+#ifndef POINTSMAN_LIB_RANDOM_H
+#define POINTSMAN_LIB_RANDOM_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct random {
+    uint64_t s[4];
+};
+
+void random_init(struct random *random, uint64_t seed);
+uint64_t random_u64(struct random *random);
+/* 0 <= result < below; below > 0; without bias. */
+uint64_t random_below(struct random *random, uint64_t below);
+/* True in `percent` of the draws. */
+bool random_percent(struct random *random, unsigned percent);
+
+#endif

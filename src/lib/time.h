@@ -1,0 +1,48 @@
+/* Kinds of time that cannot be mixed: the wall's, which people read and which
+ * may jump, and the monotonic one, which only runs. Reading a clock is
+ * os/clock's work; here is arithmetic and text. */
+#ifndef POINTSMAN_LIB_TIME_H
+#define POINTSMAN_LIB_TIME_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "lib/text.h"
+
+struct wall {
+    int64_t ns; /* since 1970-01-01T00:00:00Z, leap seconds not counted */
+};
+struct mono {
+    int64_t ns; /* since some point in the past of this boot */
+};
+struct boot {
+    int64_t ns; /* since this boot, with the time the machine slept */
+};
+
+#define NS_PER_MS INT64_C(1000000)
+#define NS_PER_S INT64_C(1000000000)
+#define MONO_NEVER ((struct mono){INT64_MAX})
+#define WALL_NEVER ((struct wall){INT64_MAX})
+
+int64_t wall_s(struct wall wall); /* rounded down */
+struct wall wall_from_s(int64_t s);
+struct wall wall_add_ms(struct wall wall, int64_t ms); /* saturates */
+struct mono mono_add_ms(struct mono mono, int64_t ms); /* saturates */
+int64_t wall_ms_since(struct wall later, struct wall earlier);
+int64_t mono_ms_since(struct mono later, struct mono earlier);
+
+enum { WALL_TEXT_BYTES = 40, TAI_TEXT_BYTES = 26 };
+
+/* RFC 3339 in UTC with milliseconds: 2026-11-21T19:20:21.123Z. Returns ret. */
+char *wall_format(struct wall wall, char ret[WALL_TEXT_BYTES]);
+/* RFC 3339, any offset, any fraction. False: not one. */
+bool wall_parse(struct span span, struct wall *ret_wall);
+
+/* "@" + 24 hex: TAI64N label, 2^62 + 10 + Unix seconds (spec D7). */
+char *tai_format(struct wall wall, char ret[TAI_TEXT_BYTES]);
+bool tai_parse(struct span span, struct wall *ret_wall);
+
+/* "90", "90s", "15m", "2h", "7d" to ms. False: not a duration. */
+bool duration_parse(struct span span, int64_t *ret_ms);
+
+#endif

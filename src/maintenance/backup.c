@@ -1,0 +1,271 @@
+#include "maintenance/backup.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <libgen.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "os/dir.h"
+#include "os/lock.h"
+#include "os/sum.h"
+#include "maintenance/backup_parts.h"
+#include "wire/tar.h"
+
+enum { PIECE_BYTES = 256 * 1024, DEPTH = 8 };
+
+struct writing {
+    struct base *base;
+    struct archive *tar;
+    struct text manifest;
+    struct backup_report *report;
+    char *piece;
+};
+
+static bool tar_failed(struct writing *writing, struct err *err) {
+    int sys = tar.error_number(writing->tar);
+    const char *why = tar.error_string(writing->tar);
+    return err_errno(err, sys > 0 ? sys : EIO, "cannot write the backup (%s)",
+                     why ? why : "unknown");
+}
+
+/* ---- one file -------------------------------------------------------- */
+
+static bool begin_entry(struct writing *writing, const char *path,
+                        const struct stat *st, struct err *err) {
+    struct archive_entry *entry = tar.entry_new();
+    tar.entry_set_pathname(entry, path);
+    tar.entry_set_size(entry, st->st_size);
+    tar.entry_set_filetype(entry, AE_IFREG);
+    tar.entry_set_perm(entry, st->st_mode & 0777);
+    tar.entry_set_mtime(entry, st->st_mtim.tv_sec, 0);
+    int got = tar.write_header(writing->tar, entry);
+    tar.entry_free(entry);
+    return got == ARCHIVE_OK || tar_failed(writing, err);
+}
+
+/* What a file held when it was opened: it may grow meanwhile. */
+static bool add_content(struct writing *writing, int fd, off_t size,
+                        char ret_sum[SUM_TEXT_BYTES], struct err *err) {
+    struct sum *sum = sum_new();
+    bool ok = true;
+    for (off_t at = 0; ok && at < size;) {
+        size_t want =
+            size - at < PIECE_BYTES ? (size_t)(size - at) : (size_t)PIECE_BYTES;
+        ssize_t got = pread(fd, writing->piece, want, at);
+        if (got <= 0)
+            ok = err_errno(err, got < 0 ? errno : EIO, "cannot read it");
+        else if (tar.write_data(writing->tar, writing->piece, (size_t)got) !=
+                 got)
+            ok = tar_failed(writing, err);
+        else
+            sum_add(sum, span_make(writing->piece, (size_t)got));
+        at += got > 0 ? got : 0;
+    }
+    sum_end(sum, ret_sum);
+    return ok;
+}
+
+static bool add_fd(struct writing *writing, const char *path, int fd,
+                   struct err *err) {
+    char sum[SUM_TEXT_BYTES];
+    struct stat st;
+    if (fstat(fd, &st) < 0)
+        return err_errno(err, errno, "cannot look at '%s'", path);
+    if (!begin_entry(writing, path, &st, err))
+        return false;
+    if (!add_content(writing, fd, st.st_size, sum, err))
+        return err_wrap(err, "file '%s'", path);
+    text_addf(&writing->manifest, "%s %" PRIu64 " ", sum, (uint64_t)st.st_size);
+    text_addescaped(&writing->manifest, span_of(path));
+    text_addc(&writing->manifest, '\n');
+    writing->report->files++;
+    writing->report->bytes += (uint64_t)st.st_size;
+    return true;
+}
+
+/* One that went meanwhile was moved on, to where it is looked for later. */
+static bool add_file(struct writing *writing, int dir, const char *name,
+                     const char *path, struct err *err) {
+    CLEANUP(fd_close) int fd = -1;
+    struct err why = {0};
+    if (!dir_open_file(dir, name, O_RDONLY | O_NONBLOCK, 0, &fd, &why))
+        return why.sys == ENOENT || err_set(err, why.kind, "%s", why.text);
+    return add_fd(writing, path, fd, err);
+}
+
+static bool add_tree(struct writing *writing, int dir, const char *path,
+                     int depth, struct err *err) {
+    CLEANUP(arena_clear) struct arena arena = ARENA_INIT;
+    struct span *names;
+    size_t count;
+    if (!dir_list(dir, &arena, &names, &count, err))
+        return false;
+    for (size_t i = 0; i < count; i++) {
+        const char *name = names[i].p;
+        const char *below = arena_printf(&arena, "%s/%s", path, name);
+        CLEANUP(fd_close) int sub = -1;
+        struct stat st;
+        bool there, ok = true;
+        if (!dir_stat(dir, name, &st, &there, err))
+            return false;
+        if (there && S_ISDIR(st.st_mode) && depth < DEPTH)
+            ok = dir_open(dir, name, &sub, err) &&
+                 add_tree(writing, sub, below, depth + 1, err);
+        else if (there && S_ISREG(st.st_mode))
+            ok = add_file(writing, dir, name, below, err);
+        if (!ok)
+            return false;
+    }
+    return true;
+}
+
+static bool add_dir(struct writing *writing, enum base_dir dir,
+                    struct err *err) {
+    return add_tree(writing, writing->base->dirs[dir], base_dir_name(dir), 0,
+                    err);
+}
+
+/* ---- the whole ------------------------------------------------------- */
+
+static bool add_registry(struct writing *writing, const char *copy,
+                         struct err *err) {
+    CLEANUP(fd_close) int fd = -1;
+    (void)unlink(copy);
+    if (!store_backup(writing->base->store, copy, err))
+        return false;
+    fd = open(copy, O_RDONLY | O_CLOEXEC);
+    bool ok = fd >= 0 ? add_fd(writing, "registry.db", fd, err)
+                      : err_errno(err, errno, "cannot open '%s'", copy);
+    (void)unlink(copy);
+    return ok;
+}
+
+static bool add_config(struct writing *writing, struct err *err) {
+    CLEANUP(fd_close) int sub = -1;
+    int fd = writing->base->fd;
+    struct err why = {0};
+    if (!add_file(writing, fd, BASE_CONFIG, BASE_CONFIG, err))
+        return false;
+    if (!dir_open(fd, "conf.d", &sub, &why))
+        return why.sys == ENOENT || err_set(err, why.kind, "%s", why.text);
+    return add_tree(writing, sub, "conf.d", DEPTH, err);
+}
+
+static bool add_manifest(struct writing *writing, struct err *err) {
+    struct stat st = {.st_mode = 0640, .st_size = (off_t)writing->manifest.len};
+    return begin_entry(writing, "MANIFEST", &st, err) &&
+           (tar.write_data(writing->tar, text_string(&writing->manifest),
+                           writing->manifest.len) ==
+                (la_ssize_t)writing->manifest.len ||
+            tar_failed(writing, err));
+}
+
+/* What is on its way in comes before the registry, so that nobody admits it in
+ * between; what the registry speaks of comes after it. Tarballs before archive:
+ * they move in that direction. */
+static bool add_all(struct writing *writing, const char *copy,
+                    struct err *err) {
+    return add_config(writing, err) && add_dir(writing, BASE_PREQUEUE, err) &&
+           add_registry(writing, copy, err) &&
+           add_dir(writing, BASE_DATA, err) &&
+           add_dir(writing, BASE_ARCHIVE, err) &&
+           add_dir(writing, BASE_ATTEMPTS, err) &&
+           add_dir(writing, BASE_REJECT, err) && add_manifest(writing, err);
+}
+
+static bool write_tar(struct base *base, int fd, const char *copy,
+                      struct backup_report *report, struct err *err) {
+    if (!tar_load(err))
+        return false;
+    struct writing writing = {
+        .base = base,
+        .tar = tar.write_new(),
+        .report = report,
+        .piece = mem_alloc(PIECE_BYTES),
+    };
+    tar.write_set_format_pax_restricted(writing.tar);
+    tar.write_add_filter_none(writing.tar);
+    bool ok = tar.write_open_fd(writing.tar, fd) == ARCHIVE_OK ||
+              tar_failed(&writing, err);
+    ok = ok && add_all(&writing, copy, err);
+    if (ok && tar.write_close(writing.tar) != ARCHIVE_OK)
+        ok = tar_failed(&writing, err);
+    tar.write_free(writing.tar);
+    text_clear(&writing.manifest);
+    free(writing.piece);
+    if (ok && fsync(fd) < 0)
+        ok = err_errno(err, errno, "cannot sync the backup");
+    return ok;
+}
+
+static bool read_back(int fd, struct err *err) {
+    struct backup_report seen = {0};
+    if (lseek(fd, 0, SEEK_SET) < 0)
+        return err_errno(err, errno, "cannot read the backup");
+    if (!backup_read(fd, -1, &seen, err))
+        return err_wrap(err, "the backup just written is not good");
+    return true;
+}
+
+/* A directory and a name in it. */
+static bool place_open(const char *file, int *ret_dir, struct text *ret_name,
+                       struct err *err) {
+    CLEANUP(free_string) char *head = mem_string(file);
+    CLEANUP(free_string) char *tail = mem_string(file);
+    const char *dir = dirname(head);
+    *ret_dir = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (*ret_dir < 0)
+        return err_errno(err, errno, "cannot open directory '%s'", dir);
+    text_adds(ret_name, basename(tail));
+    return true;
+}
+
+/* FILE.part, held under lock: of one who died it is written over, another's
+ * is left alone. */
+static bool part_open(int dir, const char *part, int *ret_fd, struct err *err) {
+    if (!lock_take(dir, part, LOCK_EXCLUSIVE, true, false, ret_fd, err))
+        return err_wrap(err, "cannot create the backup");
+    if (*ret_fd < 0)
+        return err_set(err, ERR_BUSY,
+                       "another backup writes '%s': wait for it, or name "
+                       "another file",
+                       part);
+    if (fchmod(*ret_fd, 0600) < 0 || ftruncate(*ret_fd, 0) < 0)
+        return err_errno(err, errno, "cannot empty '%s'", part);
+    return true;
+}
+
+static bool publish(int dir, const char *part, const char *name,
+                    struct err *err) {
+    if (renameat2(dir, part, dir, name, RENAME_NOREPLACE) < 0)
+        return err_errno(err, errno, "cannot name the backup '%s'", name);
+    return dir_sync_now(dir, err);
+}
+
+bool backup_write(struct base *base, const char *file,
+                  struct backup_report *ret_report, struct err *err) {
+    CLEANUP(text_clear) struct text name = TEXT_INIT;
+    CLEANUP(text_clear) struct text part = TEXT_INIT;
+    CLEANUP(text_clear) struct text copy = TEXT_INIT;
+    CLEANUP(fd_close) int dir = -1;
+    CLEANUP(fd_close) int fd = -1;
+    *ret_report = (struct backup_report){0};
+    if (access(file, F_OK) == 0)
+        return err_set(err, ERR_CANNOT,
+                       "'%s' is there already: give another name", file);
+    if (!place_open(file, &dir, &name, err))
+        return err_wrap(err, "cannot create '%s'", file);
+    text_addf(&part, "%s.part", text_string(&name));
+    text_addf(&copy, "%s.registry", file);
+    if (!part_open(dir, part.p, &fd, err))
+        return false;
+    bool ok = write_tar(base, fd, copy.p, ret_report, err) &&
+              read_back(fd, err) && publish(dir, part.p, name.p, err);
+    if (!ok)
+        (void)unlinkat(dir, part.p, 0);
+    return ok;
+}

@@ -1,0 +1,245 @@
+#include "maintenance/fsck.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <sys/stat.h>
+#include <time.h>
+
+#include "lib/map.h"
+#include "os/dir.h"
+#include "os/sum.h"
+#include "maintenance/fsck_report.h"
+#include "changes/placement.h"
+#include "changes/prune.h"
+#include "changes/set_log.h"
+#include "wire/job_file.h"
+#include "wire/set_name.h"
+
+enum {
+    JOBS_AT_ONCE = 500,
+    EVENTS_AT_ONCE = 500,
+    LOOKS_AGAIN = 250, /* of a whole check */
+    LOOK_AGAIN_MS = 20
+};
+
+void fsck_problem(struct fsck_report *report, const char *format, ...) {
+    CLEANUP(text_clear) struct text text = TEXT_INIT;
+    va_list args;
+    va_start(args, format);
+    text_addv(&text, format, args);
+    va_end(args);
+    report->problems++;
+    if (report->problem)
+        report->problem(report->ctx, text_string(&text));
+}
+
+/* ---- one set --------------------------------------------------------- */
+
+static void check_place(struct base *base, const struct job *job,
+                        const char *id, const char *name,
+                        struct fsck_report *report) {
+    struct placement found;
+    struct err err = {0};
+    if (!placement_find(base, name, &found, &err)) {
+        fsck_problem(report, "set '%s': %s", id, err.text);
+        return;
+    }
+    if (!found.dirs && prune_has(base, name))
+        return;
+    if (!found.dirs)
+        fsck_problem(report,
+                     "set '%s' is %s, but its job file is in no directory "
+                     "(the next start makes it anew)",
+                     id, job_state_word(job->state));
+    for (int state = 0; state < JOB_STATES; state++)
+        if ((found.dirs & STATE_BIT(state)) && state != (int)job->state)
+            fsck_problem(report,
+                         "set '%s' is %s, but its job file lies in %s/ (the "
+                         "next start moves it)",
+                         id, job_state_word(job->state), job_state_dir(state));
+    if ((found.dirs & STATE_BIT(job->state)) &&
+        !placement_is_good(base, job->state, job))
+        fsck_problem(report, "set '%s': its job file in %s/ is damaged", id,
+                     job_state_dir(job->state));
+}
+
+static void check_data(struct base *base, const struct job *job, const char *id,
+                       const char *name, struct fsck_report *report) {
+    CLEANUP(fd_close) int fd = -1;
+    struct err err = {0};
+    char sum[SUM_TEXT_BYTES];
+    uint64_t bytes;
+    if (!dir_open_file(base->dirs[BASE_DATA], name, O_RDONLY | O_NONBLOCK, 0,
+                       &fd, &err) ||
+        !sum_file(fd, sum, &bytes, &err)) {
+        if (!job_state_is_final(job->state) || !prune_has(base, name))
+            fsck_problem(report, "set '%s': its tarball in data/: %s", id,
+                         err.text);
+    } else if (!span_is(job->sum, sum)) {
+        fsck_problem(report,
+                     "set '%s': its tarball in data/ is not the one that was "
+                     "admitted (its sum differs)",
+                     id);
+    }
+}
+
+static bool is_line_of(const struct store_event *line,
+                       const struct store_event *event) {
+    return line->seq == event->seq && line->kind == event->kind &&
+           line->from == event->from && line->to == event->to &&
+           line->attempt == event->attempt;
+}
+
+static bool check_log(struct base *base, const struct job *job, const char *id,
+                      struct arena *arena, struct fsck_report *report,
+                      struct err *err) {
+    struct store_event *events;
+    struct set_log log;
+    struct err why = {0};
+    uint64_t after = 0;
+    size_t count, at = 0;
+    bool known = set_log_read(base, job->id, arena, &log, &why);
+    if (!known)
+        fsck_problem(report, "set '%s': %s", id, why.text);
+    do {
+        if (!store_events(base->store, after, job->num, EVENTS_AT_ONCE, arena,
+                          &events, &count, err))
+            return false;
+        for (size_t i = 0; i < count; i++, at++) {
+            after = events[i].seq;
+            report->events++;
+            if (known &&
+                (at >= log.count || !is_line_of(&log.events[at], &events[i]))) {
+                fsck_problem(report,
+                             "set '%s': its log and the registry differ from "
+                             "event %llu on",
+                             id, (unsigned long long)events[i].seq);
+                known = false;
+            }
+        }
+    } while (count == EVENTS_AT_ONCE);
+    if (known && at < log.count)
+        fsck_problem(
+            report, "set '%s': its log tells more than the registry knows", id);
+    return true;
+}
+
+/* What moves while a job lives. One on its way is another process's work at
+ * this moment. */
+static bool check_moving(struct base *base, const struct job *job,
+                         struct fsck_report *report, struct err *err) {
+    CLEANUP(arena_clear) struct arena arena = ARENA_INIT;
+    const char *id = arena_string(&arena, job->id);
+    if (job->stale)
+        return true;
+    check_place(base, job, id, arena_string(&arena, job->name), report);
+    return check_log(base, job, id, &arena, report, err);
+}
+
+static bool somebody_works(const struct base *base) {
+    return base_role_is_held(base, "prequeue") ||
+           base_role_is_held(base, "queue") || base_role_is_held(base, "exec");
+}
+
+/* Between reading the row and looking at the files a role may have moved them:
+ * what it does not put right in a moment is a problem. `job` is then as it was
+ * when all was well. */
+static bool is_well_soon(struct base *base, struct job *job,
+                         struct arena *arena, unsigned *looks,
+                         struct fsck_report *report, bool *ret_well,
+                         struct err *err) {
+    static const struct timespec pause = {.tv_nsec = LOOK_AGAIN_MS * NS_PER_MS};
+    for (;;) {
+        struct fsck_report quiet = {0};
+        if (!check_moving(base, job, &quiet, err))
+            return false;
+        *ret_well = quiet.problems == 0;
+        if (*ret_well)
+            report->events += quiet.events;
+        if (*ret_well || *looks == LOOKS_AGAIN || !somebody_works(base))
+            return true;
+        nanosleep(&pause, NULL);
+        ++*looks;
+        if (!store_job(base->store, job->num, arena, job, err))
+            return false;
+    }
+}
+
+static bool check_set(struct base *base, const struct job *job, unsigned *looks,
+                      struct fsck_report *report, struct err *err) {
+    CLEANUP(arena_clear) struct arena arena = ARENA_INIT;
+    struct job now = *job;
+    bool well = false;
+    report->sets++;
+    if (!is_well_soon(base, &now, &arena, looks, report, &well, err) ||
+        (!well && !check_moving(base, &now, report, err)))
+        return false;
+    if (!now.stale)
+        check_data(base, &now, arena_string(&arena, now.id),
+                   arena_string(&arena, now.name), report);
+    return true;
+}
+
+static bool check_sets(struct base *base, struct fsck_report *report,
+                       struct err *err) {
+    CLEANUP(arena_clear) struct arena arena = ARENA_INIT;
+    struct store_list list = {.kinds = 1u << JOB_CHANGE, .limit = JOBS_AT_ONCE};
+    struct job *jobs;
+    size_t count;
+    unsigned looks = 0;
+    do {
+        if (!store_jobs(base->store, &list, &arena, &jobs, &count, err))
+            return false;
+        for (size_t i = 0; i < count; i++) {
+            if (!check_set(base, &jobs[i], &looks, report, err))
+                return false;
+            list.after_num = jobs[i].num;
+        }
+        arena_clear(&arena);
+    } while (count == JOBS_AT_ONCE);
+    return true;
+}
+
+/* ---- files of nobody ------------------------------------------------- */
+
+struct looking {
+    struct base *base;
+    struct fsck_report *report;
+    const char *dir;
+};
+
+static bool look_for_owner(void *ctx, struct span entry) {
+    CLEANUP(arena_clear) struct arena arena = ARENA_INIT;
+    struct looking *looking = ctx;
+    struct set_name name;
+    struct refusal why;
+    struct job job;
+    bool known = false;
+    if (set_name_parse(entry, &name, &why) &&
+        !store_lookup(looking->base->store, name.csid, &arena, &job, &known,
+                      NULL))
+        return true;
+    if (!known || !span_equal(job.name, entry))
+        fsck_problem(looking->report,
+                     "'%.*s' in %s/ is the job file of no set known here",
+                     (int)entry.len, entry.p, looking->dir);
+    return true;
+}
+
+bool fsck_check(struct base *base, struct fsck_report *report,
+                struct err *err) {
+    struct err why = {0};
+    if (!store_verify(base->store, &why)) {
+        if (why.kind != ERR_DATA)
+            return err_set(err, why.kind, "%s", why.text);
+        fsck_problem(report, "registry: %s", why.text);
+    }
+    if (!check_sets(base, report, err))
+        return false;
+    for (int state = 0; state < JOB_STATES; state++) {
+        struct looking looking = {base, report, job_state_dir(state)};
+        if (!dir_each(base->dirs[state], look_for_owner, &looking, err))
+            return false;
+    }
+    return true;
+}

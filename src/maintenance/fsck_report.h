@@ -1,0 +1,11 @@
+/* What both halves of fsck tell with. */
+#ifndef POINTSMAN_MAINTENANCE_FSCK_REPORT_H
+#define POINTSMAN_MAINTENANCE_FSCK_REPORT_H
+
+#include "lib/attr.h"
+#include "maintenance/fsck.h"
+
+void fsck_problem(struct fsck_report *report, const char *format, ...)
+    PRINTF_LIKE(2, 3);
+
+#endif

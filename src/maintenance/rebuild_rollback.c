@@ -1,0 +1,168 @@
+/* Rollbacks of a registry made anew. Logs tell which set went out of effect by
+ * whom, and who was abandoned; that is all there is to say of a rollback that
+ * is over. One that was under way may have reverted already, though no log
+ * knows it: its plan is made again as it was made at first, from relations, and
+ * the next start asks the target how it ended, as after any crash. */
+#include "core/rollback.h"
+#include "maintenance/rebuild_parts.h"
+#include "scheduler/survey.h"
+#include "scheduler/turning.h"
+
+static const struct found_set *find_set(const struct rebuild *rebuild,
+                                        struct span id) {
+    return map_get(&rebuild->sets, id);
+}
+
+/* What the end of a rollback marks becomes true together with its own last
+ * step. Where that one was lost, so are the marks. */
+static bool is_under_way(const struct rebuild *rebuild, struct span id) {
+    const struct found_set *set = find_set(rebuild, id);
+    return set && set->record.job.state == STATE_EXECUTING;
+}
+
+void rebuild_mark(struct rebuild *rebuild, struct found_set *set) {
+    struct span by, because;
+    for (size_t i = 0; i < set->log.count; i++)
+        if (turning_read_event(&set->log.events[i], &by, &because) &&
+            !is_under_way(rebuild, because))
+            set->record.job.rolled_back_by = by;
+}
+
+void rebuild_take(struct rebuild *rebuild, struct found_set *set) {
+    struct job *job = &set->record.job;
+    if (job->state != STATE_ABANDONED || set->logged == STATE_ABANDONED)
+        return;
+    for (size_t i = 0; i < rebuild->count; i++) {
+        const struct job *rb = &rebuild->order[i]->record.job;
+        if (rb->job_class != CLASS_RB || rb->state != STATE_EXECUTING ||
+            !span_equal(rb->target, job->target))
+            continue;
+        set->taken_by = rb->id;
+        job->reason = SPAN("rollback");
+        job->detail = rb->id;
+    }
+}
+
+/* ---- plans --------------------------------------------------------------- */
+
+struct plan {
+    const struct found_set *rb;
+    struct rollback_entry *entries;
+    size_t count;
+    struct wall begun;
+};
+
+/* Its part in the rollback: put out by it, or abandoned. */
+static bool find_part(const struct found_set *set, struct span rb,
+                      struct rollback_entry *ret_entry) {
+    bool has_part = set->taken_by.len > 0 && span_equal(set->taken_by, rb);
+    struct span by, because;
+    *ret_entry = (struct rollback_entry){.num = set->num, .was = set->logged};
+    for (size_t i = 0; i < set->log.count; i++) {
+        const struct store_event *event = &set->log.events[i];
+        bool taken = event->kind == EVENT_MOVE &&
+                     event->to == STATE_ABANDONED &&
+                     span_equal(event->detail, rb);
+        bool out =
+            turning_read_event(event, &by, &because) && span_equal(by, rb);
+        if (!taken && !out)
+            continue;
+        has_part = true;
+        ret_entry->was = out ? STATE_DONE : event->from;
+        ret_entry->reverted = out;
+    }
+    /* It may have been put back since. */
+    return has_part &&
+           (ret_entry->reverted || set->record.job.state == STATE_ABANDONED);
+}
+
+static void read_parts(const struct rebuild *rebuild, struct plan *plan,
+                       struct arena *arena) {
+    plan->entries =
+        arena_alloc(arena, (rebuild->count + 1) * sizeof(*plan->entries));
+    for (size_t i = 0; i < rebuild->count; i++)
+        if (find_part(rebuild->order[i], plan->rb->id,
+                      &plan->entries[plan->count]))
+            plan->count++;
+    for (size_t i = 0; i < plan->rb->log.count; i++) {
+        const struct store_event *event = &plan->rb->log.events[i];
+        if (event->kind == EVENT_MOVE && event->to == STATE_EXECUTING)
+            plan->begun = event->at;
+    }
+}
+
+static bool has_entry(const struct plan *plan, uint64_t num) {
+    for (size_t i = 0; i < plan->count; i++)
+        if (plan->entries[i].num == num)
+            return true;
+    return false;
+}
+
+/* What it takes besides: the landed ones, which no log tells of before the
+ * end. */
+static bool survey_anew(struct rebuild *rebuild, struct plan *plan,
+                        struct arena *arena, struct err *err) {
+    const struct base *base = rebuild->base;
+    struct survey_limits limits = {.files = base->config.queue.closure ==
+                                            CLOSURE_DEPS_FILES};
+    struct survey survey;
+    struct job rb;
+    for (size_t i = 0; i < plan->count; i++)
+        plan->entries[i].reverted = false;
+    if (!store_job(base->store, plan->rb->num, arena, &rb, err))
+        return false;
+    bool ok = survey_rollback(base->store, &rb, &limits, plan->entries,
+                              plan->count, &survey, err);
+    const struct rollback_decision *decision = &survey.decision;
+    struct rollback_entry *entries = arena_alloc(
+        arena, (plan->count + decision->count + 1) * sizeof(*entries));
+    memcpy(entries, plan->entries, plan->count * sizeof(*entries));
+    plan->entries = entries;
+    for (size_t i = 0; ok && i < decision->count; i++) {
+        const struct rollback_member *member = &decision->members[i];
+        if (member->fate <= ROLLBACK_STOP && !has_entry(plan, member->node.num))
+            entries[plan->count++] = (struct rollback_entry){
+                .num = member->node.num, .was = member->node.state};
+    }
+    survey_clear(&survey);
+    return ok;
+}
+
+static void write_plan(const struct plan *plan, enum rollback_phase phase,
+                       struct store_batch *batch) {
+    CLEANUP(text_clear) struct text members = TEXT_INIT;
+    for (size_t i = 0; i < plan->count; i++)
+        rollback_entry_format(&plan->entries[i], &members);
+    store_plan(batch, &(struct store_rollback){
+                          .num = plan->rb->num,
+                          .phase = span_of(rollback_phase_word(phase)),
+                          .begun = plan->begun,
+                          .members = text_span(&members),
+                      });
+}
+
+static bool rebuild_plan(struct rebuild *rebuild, const struct found_set *rb,
+                         struct store_batch *batch, struct err *err) {
+    CLEANUP(arena_clear) struct arena arena = ARENA_INIT;
+    struct plan plan = {.rb = rb};
+    bool under_way = rb->record.job.state == STATE_EXECUTING;
+    if (!under_way && rb->record.job.state != STATE_DONE)
+        return true; /* it took nothing */
+    read_parts(rebuild, &plan, &arena);
+    if (under_way && !survey_anew(rebuild, &plan, &arena, err))
+        return false;
+    write_plan(&plan, under_way ? ROLLBACK_STOPPING : ROLLBACK_OVER, batch);
+    return true;
+}
+
+bool rebuild_plans(struct rebuild *rebuild, struct err *err) {
+    struct store_batch *batch = store_batch_new(rebuild->base->store);
+    bool ok = true;
+    store_batch_actor(batch, rebuild->now, SPAN("daemon:fsck"));
+    for (size_t i = 0; ok && i < rebuild->count; i++)
+        if (rebuild->order[i]->record.job.job_class == CLASS_RB)
+            ok = rebuild_plan(rebuild, rebuild->order[i], batch, err);
+    ok = ok && (store_batch_count(batch) == 0 || store_write(batch, err));
+    store_batch_free(batch);
+    return ok || err_wrap(err, "cannot make plans of rollbacks anew");
+}

@@ -1,0 +1,90 @@
+/* Who runs attempts, as the scheduler sees it: the local worker over the guard,
+ * or the simulator's pretend machine. */
+#ifndef POINTSMAN_SCHEDULER_RUNNER_H
+#define POINTSMAN_SCHEDULER_RUNNER_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "lib/text.h"
+#include "lib/time.h"
+#include "core/job.h"
+
+/* A landed set that a rollback takes back (landing/revert.h). */
+struct run_member {
+    struct span id, sum, name;
+    enum job_class job_class;
+    struct wall admitted;
+    bool again; /* of a command target: put in again */
+};
+
+/* A set that lands together with others. */
+struct run_set {
+    const struct job *job;
+    const struct span *approved_by;
+    size_t approved_count;
+};
+
+struct run_order {
+    uint64_t handle;       /* the scheduler's name for it, never used twice */
+    const struct job *job; /* valid during the call only */
+    struct span node;      /* of an array's task; else empty */
+    uint64_t task;         /* its place in the array */
+    unsigned attempt;
+    bool probe; /* only ask whether the change is on its target already */
+    const struct span *approved_by; /* of a change; who approved it */
+    size_t approved_count;
+    const struct run_set *sets; /* all that land together, in this order */
+    size_t set_count;           /* 0: the job alone */
+    const struct run_member *members; /* of a rollback: newest first */
+    size_t member_count;
+    struct span because; /* of a rollback; may be empty */
+};
+
+enum run_stop {
+    RUN_STOP_TERM,
+    RUN_STOP_HUP, /* a rollback takes it */
+    RUN_STOP_KILL,
+    RUN_STOP_WITHDRAW /* only when it has not begun: it ends with result 104 */
+};
+
+/* How an attempt ended. */
+struct run_end {
+    uint64_t handle;
+    int result;    /* 0 it ran; 99 somebody has its lock; 100 cannot be
+                      executed; 111 not now */
+    int exit_code; /* -1: none */
+    int signal;    /* 0: none */
+    bool timed_out;
+    bool lost_output;
+    struct span status; /* last line of the status descriptor, or empty */
+    struct span detail; /* for result 100 and 111: a sentence */
+    struct span place;  /* of its output (os/output.h) */
+    uint64_t output_bytes;
+    struct wall started, ended;
+    uint64_t cpu_us, peak_kib;
+    struct span trace; /* wire/attempt_trace.h */
+};
+
+/* What is known of the running attempts of one job. */
+struct run_usage {
+    unsigned running;
+    struct span progress; /* newest line of the newest attempt; may be empty */
+    uint64_t cpu_us, memory_kib, procs; /* sums; 0: not known yet */
+};
+
+struct runner {
+    void *ctx;
+    /* Its end comes by scheduler_ended(), never from within this call. */
+    void (*start)(void *ctx, const struct run_order *order);
+    void (*stop)(void *ctx, uint64_t handle, enum run_stop how);
+    /* All starts of this turn were given. */
+    void (*flush)(void *ctx);
+    /* Writes the outputs of the ends told so far. The descriptor to be synced
+     * before these are committed, or -1. */
+    int (*settle)(void *ctx);
+    /* The end is recorded: whatever proves that it ran may go (its lock). */
+    void (*release)(void *ctx, uint64_t handle);
+};
+
+#endif

@@ -1,0 +1,462 @@
+#include "scheduler/scheduler.h"
+
+#include <inttypes.h>
+#include <limits.h>
+#include <stdlib.h>
+
+#include "lib/log.h"
+#include "scheduler/scheduler_inner.h"
+
+enum { AGAIN_AFTER_FAILURE_MS = 1000, AHEAD_MAX = 256, PAGE_RUNNING = 1000 };
+
+/* ---- life --------------------------------------------------------------- */
+
+static unsigned ahead_max(unsigned slots) {
+    unsigned twice = 2 * slots;
+    return twice < AHEAD_MAX ? AHEAD_MAX : twice;
+}
+
+static void apply_limits(struct scheduler *scheduler) {
+    const struct scheduler_options *options = &scheduler->options;
+    order_set_limits(
+        scheduler->order,
+        &(struct order_limits){.wait_for_dep_ms = options->wait_for_dep_ms});
+    schedule_set_limits(scheduler->schedule,
+                        &(struct schedule_limits){
+                            .slots = options->slots,
+                            .ahead_max = ahead_max(options->slots),
+                            .age_step_ms = options->age_step_ms,
+                        });
+    for (size_t i = 0; i < options->target_count; i++)
+        schedule_set_lanes(scheduler->schedule, options->targets[i].name,
+                           options->targets[i].lanes);
+}
+
+static void take_options(struct scheduler *scheduler,
+                         const struct scheduler_options *options) {
+    struct arena names = ARENA_INIT;
+    struct scheduler_target *targets =
+        arena_alloc(&names, (options->target_count + 1) * sizeof(*targets));
+    for (size_t i = 0; i < options->target_count; i++)
+        targets[i] = (struct scheduler_target){
+            .name = arena_span(&names, options->targets[i].name),
+            .lanes = options->targets[i].lanes,
+            .by_command = options->targets[i].by_command,
+        };
+    scheduler->options = *options;
+    scheduler->options.actor = arena_span(&names, options->actor);
+    scheduler->options.worker = arena_span(&names, options->worker);
+    scheduler->options.targets = targets;
+    arena_clear(&scheduler->names);
+    scheduler->names = names;
+}
+
+struct scheduler *scheduler_new(struct store *store,
+                                const struct scheduler_options *options,
+                                const struct runner *runner) {
+    struct scheduler *scheduler = mem_alloc(sizeof(*scheduler));
+    scheduler->store = store;
+    scheduler->runner = *runner;
+    take_options(scheduler, options);
+    scheduler->order = order_new(
+        &(struct order_limits){.wait_for_dep_ms = options->wait_for_dep_ms});
+    scheduler->schedule =
+        schedule_new(&(struct schedule_limits){.slots = options->slots});
+    scheduler->together = together_new();
+    random_init(&scheduler->random, options->seed);
+    list_init(&scheduler->waiting);
+    list_init(&scheduler->attempts);
+    list_init(&scheduler->ended);
+    list_init(&scheduler->arrays);
+    list_init(&scheduler->rollbacks);
+    schedule_close(scheduler->schedule, rollback_lane, UINT64_MAX);
+    apply_limits(scheduler);
+    return scheduler;
+}
+
+static void attempts_free(struct scheduler *scheduler, struct list *attempts) {
+    while (!list_empty(attempts))
+        attempt_free(scheduler, LIST_OF(attempts->next, struct attempt, link));
+}
+
+void scheduler_dismiss(struct scheduler *scheduler) {
+    scheduler->dismissed = true;
+    store_unlisten(scheduler->store, scheduler_on_event, scheduler);
+}
+
+void scheduler_free(struct scheduler *scheduler) {
+    if (!scheduler)
+        return;
+    store_unlisten(scheduler->store, scheduler_on_event, scheduler);
+    attempts_free(scheduler, &scheduler->attempts);
+    attempts_free(scheduler, &scheduler->ended);
+    cards_clear(scheduler);
+    rollback_clear(scheduler);
+    map_clear(&scheduler->by_handle);
+    order_free(scheduler->order);
+    together_free(scheduler->together);
+    schedule_free(scheduler->schedule);
+    arena_clear(&scheduler->names);
+    free(scheduler->plans);
+    free(scheduler);
+}
+
+void scheduler_configure(struct scheduler *scheduler,
+                         const struct scheduler_options *options) {
+    take_options(scheduler, options);
+    apply_limits(scheduler);
+    scheduler->settled = false;
+}
+
+/* ---- recovery ----------------------------------------------------------- */
+
+/* An attempt that the registry believes running becomes one that ended, in a
+ * way only we know of; the usual decisions follow. */
+static void recover_one(struct scheduler *scheduler, const struct job *job) {
+    struct card *card = card_keep(scheduler, job);
+    struct attempt *attempt = attempt_new(scheduler, card, job->attempt);
+    attempt->recovery = true;
+    attempt->is_started = attempt->is_ended = true;
+    attempt->end = (struct run_end){
+        .handle = attempt->handle, .exit_code = -1, .ended = scheduler->now};
+    if (!job_is_rollback(job))
+        schedule_assigned(scheduler->schedule, card->num, job->target);
+    if (job->cancel_asked)
+        card->killer = RETRY_OPERATOR;
+    if (job_is_rollback(job))
+        rollback_recover(scheduler, attempt);
+    list_remove(&attempt->link);
+    list_push(&scheduler->ended, &attempt->link);
+}
+
+/* The tasks of an array start anew, those that are done stay done. */
+static bool recover_tasks(struct scheduler *scheduler, const struct job *job,
+                          struct store_batch *batch, struct err *err) {
+    struct arena arena = ARENA_INIT;
+    struct store_attempt *rows;
+    struct store_task *tasks;
+    size_t count, task_count;
+    bool ok = store_attempts(scheduler->store, job->num, &arena, &rows, &count,
+                             err) &&
+              store_tasks(scheduler->store, job->num, &arena, &tasks,
+                          &task_count, err);
+    for (size_t i = 0; ok && i < count; i++) {
+        if (rows[i].ended.ns != 0)
+            continue;
+        struct store_attempt row = rows[i];
+        row.status = TASK_LOST;
+        row.ended = scheduler->now;
+        row.reason = SPAN("recovered");
+        store_end(batch, &row);
+    }
+    for (size_t i = 0; ok && i < task_count; i++)
+        if (tasks[i].status == TASK_RUNNING)
+            store_task_set(batch, job->num, tasks[i].node, TASK_UNSTARTED,
+                           (struct wall){0});
+    struct store_move move = {
+        .num = job->num,
+        .from = STATE_EXECUTING,
+        .to = job->cancel_asked ? STATE_TERMINATED : STATE_PENDING,
+        .reason = job->cancel_asked ? SPAN("operator") : SPAN("recovered"),
+    };
+    store_move(batch, &move);
+    arena_clear(&arena);
+    return ok;
+}
+
+static bool recover(struct scheduler *scheduler, struct err *err) {
+    struct store_list list = {.states = STATE_BIT(STATE_EXECUTING),
+                              .with_spec = true,
+                              .limit = PAGE_RUNNING};
+    for (;;) {
+        struct arena arena = ARENA_INIT;
+        struct job *jobs;
+        size_t count;
+        if (!store_jobs(scheduler->store, &list, &arena, &jobs, &count, err)) {
+            arena_clear(&arena);
+            return err_wrap(err, "cannot see what was executing");
+        }
+        struct store_batch *batch = store_batch_new(scheduler->store);
+        store_batch_actor(batch, scheduler->now, scheduler->options.actor);
+        bool ok = true;
+        for (size_t i = 0; ok && i < count; i++) {
+            struct arena tasks = ARENA_INIT;
+            struct store_task *rows;
+            size_t row_count = 0;
+            list.after_num = jobs[i].num;
+            ok = store_tasks(scheduler->store, jobs[i].num, &tasks, &rows,
+                             &row_count, err);
+            /* A single task has a row without a node. */
+            bool array = ok && row_count > 0 && rows[0].node.len > 0;
+            arena_clear(&tasks);
+            if (!ok)
+                break;
+            if (array)
+                ok = recover_tasks(scheduler, &jobs[i], batch, err);
+            else
+                recover_one(scheduler, &jobs[i]);
+        }
+        ok = ok && (store_batch_count(batch) == 0 || store_write(batch, err));
+        store_batch_free(batch);
+        arena_clear(&arena);
+        if (!ok || count < PAGE_RUNNING)
+            return ok;
+    }
+}
+
+bool scheduler_start(struct scheduler *scheduler, struct wall now,
+                     bool recover_running, struct err *err) {
+    scheduler->now = now;
+    if (!store_poll(scheduler->store, err))
+        return false;
+    store_listen(scheduler->store, scheduler_on_event, scheduler);
+    if (!scheduler_load(scheduler, err))
+        return false;
+    return !recover_running || recover(scheduler, err);
+}
+
+/* ---- a turn ------------------------------------------------------------- */
+
+struct plan *plan_add(struct scheduler *scheduler, enum plan_kind kind) {
+    if (scheduler->plan_count == scheduler->plan_cap) {
+        scheduler->plan_cap =
+            scheduler->plan_cap ? scheduler->plan_cap * 2 : 64;
+        scheduler->plans = mem_grow(scheduler->plans, scheduler->plan_cap,
+                                    sizeof(*scheduler->plans));
+    }
+    struct plan *plan = &scheduler->plans[scheduler->plan_count++];
+    *plan = (struct plan){.kind = kind};
+    return plan;
+}
+
+static void plan_effect(struct scheduler *scheduler,
+                        const struct order_effect *effect) {
+    struct store_batch *batch = scheduler->batch;
+    if (group_effect(scheduler, effect))
+        return;
+    bool record = effect->kind == ORDER_STAGE || effect->kind == ORDER_SPLICE;
+    struct plan *plan = plan_add(
+        scheduler, effect->kind == ORDER_RANK ? PLAN_RANK : PLAN_STAGE);
+    plan->num = effect->num;
+    if (effect->kind == ORDER_RANK) {
+        plan->op = store_rank(batch, effect->num, effect->rank);
+        return;
+    }
+    if (record && effect->kind == ORDER_STAGE)
+        store_record(batch, effect->num, effect->precursors,
+                     effect->precursor_count);
+    if (effect->kind == ORDER_SPLICE) {
+        plan->op = store_splice(batch, effect->num, effect->precursors,
+                                effect->precursor_count);
+        return;
+    }
+    static const enum job_state to[] = {
+        [ORDER_STAGE] = STATE_STAGED,     [ORDER_TO_PENDING_RB] = STATE_PENDING,
+        [ORDER_READY] = STATE_PENDING,    [ORDER_FAIL] = STATE_FAILED,
+        [ORDER_RECOMPUTE] = STATE_QUEUED,
+    };
+    struct store_move move = {
+        .num = effect->num,
+        .from = effect->from,
+        .to = to[effect->kind],
+        .reason = effect->reason,
+        .detail = effect->detail,
+    };
+    plan->op = store_move(batch, &move);
+}
+
+static void plan_stages(struct scheduler *scheduler) {
+    struct arena arena = ARENA_INIT;
+    struct order_effect *effects;
+    answer_unknown(scheduler);
+    plan_group_fails(scheduler);
+    size_t count =
+        order_scan(scheduler->order, scheduler->now, &arena, &effects);
+    for (size_t i = 0; i < count; i++)
+        plan_effect(scheduler, &effects[i]);
+    arena_clear(&arena);
+}
+
+static void stage_committed(struct scheduler *scheduler,
+                            const struct plan *plan, bool ok) {
+    if (!ok)
+        order_again(scheduler->order, plan->num);
+    else if (plan->kind == PLAN_RANK)
+        offer_num(scheduler, plan->num);
+}
+
+static void on_committed(void *ctx, struct store_batch *batch, bool ok,
+                         const struct err *err) {
+    struct scheduler *scheduler = ctx;
+    (void)batch;
+    scheduler->in_flight = false;
+    if (scheduler->dismissed)
+        return;
+    scheduler->settled = false;
+    if (!ok) {
+        log_error("cannot record what was decided, trying again: %s",
+                  err->text);
+        scheduler->failed = err->kind != ERR_TEMPORARY;
+        scheduler->store_err = *err;
+        scheduler->again_at =
+            wall_add_ms(scheduler->now, AGAIN_AFTER_FAILURE_MS);
+    }
+    /* Ends first: an array's last end drops what its starts would need. */
+    for (size_t i = 0; i < scheduler->plan_count; i++) {
+        const struct plan *plan = &scheduler->plans[i];
+        switch (plan->kind) {
+        case PLAN_END:
+            end_committed(scheduler, plan, ok);
+            break;
+        case PLAN_START:
+            start_committed(scheduler, plan, ok);
+            break;
+        case PLAN_BEGIN:
+            array_begun(scheduler, plan, ok);
+            break;
+        case PLAN_OVER:
+            over_committed(scheduler, plan, ok);
+            break;
+        case PLAN_TAKE:
+        case PLAN_MORE:
+        case PLAN_REVERT:
+            rollback_committed(scheduler, plan, ok);
+            break;
+        case PLAN_STAGE:
+        case PLAN_RANK:
+            stage_committed(scheduler, plan, ok);
+            break;
+        case PLAN_DUE:
+            due_committed(scheduler, ok);
+            break;
+        }
+    }
+    scheduler->plan_count = 0;
+    scheduler->batch = NULL;
+    scheduler->runner.flush(scheduler->runner.ctx);
+}
+
+static void plan_all(struct scheduler *scheduler) {
+    unsigned parts = scheduler->options.parts;
+    if (parts & SCHEDULER_STARTS && plan_rollback(scheduler))
+        return;
+    if (!scheduler->group_next && parts & SCHEDULER_STARTS) {
+        plan_overs(scheduler);
+        plan_ends(scheduler);
+    }
+    if (!scheduler->group_next && parts & SCHEDULER_STAGES)
+        plan_stages(scheduler);
+    if (!scheduler->group_next && parts & SCHEDULER_STARTS)
+        plan_starts(scheduler);
+    if (scheduler->group_next && store_batch_count(scheduler->batch) == 0)
+        plan_group_start(scheduler);
+}
+
+static void look(struct scheduler *scheduler) {
+    scheduler->batch = store_batch_new(scheduler->store);
+    store_batch_actor(scheduler->batch, scheduler->now,
+                      scheduler->options.actor);
+    plan_all(scheduler);
+    if (store_batch_count(scheduler->batch) == 0) {
+        store_batch_free(scheduler->batch);
+        scheduler->batch = NULL;
+        scheduler->settled = true;
+        return;
+    }
+    scheduler->in_flight = true;
+    store_submit(scheduler->batch, on_committed, scheduler);
+}
+
+static struct wall earlier(struct wall a, struct wall b) {
+    return a.ns < b.ns ? a : b;
+}
+
+static struct wall arrays_next(struct scheduler *scheduler) {
+    struct wall next = WALL_NEVER;
+    LIST_EACH (&scheduler->arrays, link) {
+        struct array *array = LIST_OF(link, struct array, link);
+        for (size_t i = array->first_open; i < array->count; i++)
+            if (!array->tasks[i].running &&
+                array->tasks[i].not_before.ns > scheduler->now.ns)
+                next = earlier(next, array->tasks[i].not_before);
+    }
+    return next;
+}
+
+bool scheduler_turn(struct scheduler *scheduler, struct wall now,
+                    struct wall *ret_next, struct err *err) {
+    scheduler->now = now;
+    if (scheduler->failed) {
+        *err = scheduler->store_err;
+        return err_wrap(err, "the registry does not take what was decided");
+    }
+    if (scheduler->again_at.ns > now.ns) {
+        *ret_next = scheduler->again_at;
+        return true;
+    }
+    struct wall next = withdraw_excess(scheduler);
+    if (!scheduler->in_flight)
+        look(scheduler);
+    next = earlier(next, probes_next(scheduler));
+    if (scheduler->options.parts & SCHEDULER_STAGES) {
+        next = earlier(next, order_next_time(scheduler->order));
+        next = earlier(next,
+                       together_next_time(scheduler->together,
+                                          scheduler->options.wait_for_dep_ms));
+    }
+    if (scheduler->options.parts & SCHEDULER_STARTS) {
+        next = earlier(next, schedule_next_time(scheduler->schedule));
+        next = earlier(next, due_next(scheduler));
+        next = earlier(next, arrays_next(scheduler));
+        next = earlier(next, rollback_next(scheduler));
+    }
+    *ret_next = next;
+    return true;
+}
+
+/* ---- ending ------------------------------------------------------------- */
+
+void scheduler_drain(struct scheduler *scheduler) {
+    scheduler->draining = true;
+    withdraw_ahead(scheduler, UINT_MAX);
+}
+
+void scheduler_return(struct scheduler *scheduler) {
+    scheduler->draining = scheduler->returning = true;
+    LIST_EACH (&scheduler->attempts, link) {
+        struct attempt *attempt = LIST_OF(link, struct attempt, link);
+        if (attempt->card->killer == RETRY_NOBODY)
+            attempt->card->killer = RETRY_STOP;
+        if (attempt->is_started)
+            scheduler->runner.stop(scheduler->runner.ctx, attempt->handle,
+                                   RUN_STOP_KILL);
+    }
+    LIST_EACH (&scheduler->arrays, link) {
+        struct array *array = LIST_OF(link, struct array, link);
+        if (array->card->killer == RETRY_NOBODY)
+            array->card->killer = RETRY_STOP;
+    }
+    scheduler->settled = false;
+    scheduler->runner.flush(scheduler->runner.ctx);
+}
+
+unsigned scheduler_running(const struct scheduler *scheduler) {
+    return (unsigned)scheduler->running;
+}
+
+static bool nothing_runs(const struct scheduler *scheduler) {
+    if (!list_empty(&scheduler->attempts))
+        return false;
+    return list_empty(&scheduler->ended) || scheduler->returning;
+}
+
+bool scheduler_idle(const struct scheduler *scheduler) {
+    return scheduler->settled && !scheduler->in_flight &&
+           nothing_runs(scheduler) && store_is_idle(scheduler->store);
+}
+
+bool scheduler_used_up(const struct scheduler *scheduler) {
+    uint64_t limit = scheduler->options.job_limit;
+    return limit > 0 && scheduler->started >= limit && !scheduler->in_flight &&
+           nothing_runs(scheduler);
+}

@@ -1,0 +1,671 @@
+/* How attempts ended, and what follows. */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "lib/log.h"
+#include "scheduler/scheduler_inner.h"
+#include "wire/batch_line.h"
+#include "wire/status_line.h"
+
+enum { PROBE_AGAIN_MS = 2000, TAKEN_AGAIN_MS = 2000, TEMP_MAX_H = 24 };
+
+/* ---- being told --------------------------------------------------------- */
+
+static struct span keep_span(char **at, struct span span) {
+    struct span copy = {*at, span.len};
+    if (span.len)
+        memcpy(*at, span.p, span.len);
+    *at += span.len;
+    return copy;
+}
+
+static void keep_end(struct attempt *attempt, const struct run_end *end) {
+    free(attempt->end_memory);
+    attempt->end = *end;
+    attempt->end_memory = mem_alloc(end->status.len + end->detail.len +
+                                    end->place.len + end->trace.len + 1);
+    char *at = attempt->end_memory;
+    attempt->end.status = keep_span(&at, end->status);
+    attempt->end.detail = keep_span(&at, end->detail);
+    attempt->end.place = keep_span(&at, end->place);
+    attempt->end.trace = keep_span(&at, end->trace);
+}
+
+static struct span first_word(struct span line, struct span *ret_rest) {
+    struct span rest = line, word;
+    if (!span_cut(&rest, ' ', &word))
+        word = line;
+    *ret_rest = span_trim(rest);
+    return word;
+}
+
+static void probe_ended(struct scheduler *scheduler, struct attempt *attempt,
+                        const struct run_end *end) {
+    struct span rest;
+    struct span word = first_word(end->status, &rest);
+    map_remove(&scheduler->by_handle, num_key(&attempt->probe_handle));
+    scheduler->runner.release(scheduler->runner.ctx, attempt->probe_handle);
+    attempt->probe_handle = 0;
+    if (span_is(word, "landed") || span_is(word, "not-landed")) {
+        attempt->probed = true;
+        attempt->probing = false;
+        attempt->landed = span_is(word, "landed");
+        return;
+    }
+    if (end->result == 100) {
+        /* The target is no longer configured: nobody can be asked. */
+        attempt->probed = true;
+        attempt->probing = false;
+        return;
+    }
+    log_warning("cannot see whether the change landed, asking again: %.*s "
+                "job=%.*s",
+                (int)end->detail.len, end->detail.len ? end->detail.p : "",
+                (int)attempt->card->job.id.len, attempt->card->job.id.p);
+    attempt->probe_again = wall_add_ms(scheduler->now, PROBE_AGAIN_MS);
+}
+
+void scheduler_ended(struct scheduler *scheduler, const struct run_end *end) {
+    struct attempt *attempt =
+        map_get(&scheduler->by_handle, num_key(&end->handle));
+    if (!attempt)
+        return;
+    scheduler->settled = false;
+    if (end->handle == attempt->probe_handle) {
+        probe_ended(scheduler, attempt, end);
+        return;
+    }
+    if (attempt->is_ended)
+        return;
+    attempt->is_ended = true;
+    scheduler->running--;
+    keep_end(attempt, end);
+    list_remove(&attempt->link);
+    list_push(&scheduler->ended, &attempt->link);
+}
+
+/* ---- probes ------------------------------------------------------------- */
+
+void probe_start(struct scheduler *scheduler, struct attempt *attempt) {
+    attempt->probing = true;
+    if (attempt->probe_handle || scheduler->now.ns < attempt->probe_again.ns)
+        return;
+    attempt->probe_handle = ++scheduler->next_handle;
+    map_put(&scheduler->by_handle, num_key(&attempt->probe_handle), attempt);
+    struct run_order order = {
+        .handle = attempt->probe_handle,
+        .job = &attempt->card->job,
+        .attempt = attempt->number,
+        .probe = true,
+    };
+    scheduler->runner.start(scheduler->runner.ctx, &order);
+}
+
+struct wall probes_next(const struct scheduler *scheduler) {
+    struct wall next = WALL_NEVER;
+    LIST_EACH (&((struct scheduler *)(uintptr_t)scheduler)->ended, link) {
+        struct attempt *attempt = LIST_OF(link, struct attempt, link);
+        if (attempt->probing && !attempt->probe_handle &&
+            attempt->probe_again.ns < next.ns)
+            next = attempt->probe_again;
+    }
+    return next;
+}
+
+/* Its own word is missing: only the target knows whether it landed. */
+static bool needs_probe(const struct attempt *attempt) {
+    const struct run_end *end = &attempt->end;
+    struct span rest;
+    if (attempt->probed || attempt->card->job.kind != JOB_CHANGE)
+        return false;
+    if (attempt->recovery)
+        return true;
+    return end->result == 0 &&
+           (end->status.len == 0 ||
+            span_is(first_word(end->status, &rest), "stopped"));
+}
+
+/* ---- deciding ----------------------------------------------------------- */
+
+static enum retry_result result_of(const struct attempt *attempt) {
+    if (attempt->recovery)
+        return RETRY_RECOVERED;
+    switch (attempt->end.result) {
+    case 0:
+        return RETRY_RAN;
+    case 99:
+        return RETRY_TAKEN;
+    case 100:
+        return RETRY_CANNOT;
+    case 104:
+        return RETRY_WITHDRAWN;
+    case 111:
+        return RETRY_NOT_NOW;
+    default:
+        return RETRY_CRASHED;
+    }
+}
+
+static enum retry_status status_of(struct span line, struct arena *arena,
+                                   struct span *ret_reason) {
+    struct status_line status;
+    struct err err;
+    if (line.len == 0)
+        return RETRY_STATUS_NONE;
+    if (!status_line_parse(line, arena, &status, &err)) {
+        *ret_reason = arena_span(arena, span_of(err.text));
+        return RETRY_STATUS_UNREADABLE;
+    }
+    *ret_reason = status.reason;
+    switch (status.word) {
+    case STATUS_DONE:
+        return RETRY_STATUS_DONE;
+    case STATUS_INCOMPLETE:
+        return RETRY_STATUS_INCOMPLETE;
+    case STATUS_INCOMPLETE_BACKOFF:
+        return RETRY_STATUS_INCOMPLETE_BACKOFF;
+    case STATUS_FAILED:
+        return RETRY_STATUS_BACKOFF;
+    case STATUS_PERMANENT:
+    case STATUS_CONFLICT:
+        return RETRY_STATUS_FAILED;
+    case STATUS_TEMPORARY:
+    default:
+        return RETRY_STATUS_NONE; /* said by an exit code of 75 instead */
+    }
+}
+
+/* 24 hours of temporary ends count from the first attempt. */
+static struct wall first_begun(struct scheduler *scheduler,
+                               const struct card *card) {
+    struct arena arena = ARENA_INIT;
+    struct store_attempt *rows;
+    size_t count;
+    struct err err;
+    struct wall first = {0};
+    if (card->job.temps > 0 &&
+        store_attempts(scheduler->store, card->num, &arena, &rows, &count,
+                       &err) &&
+        count > 0)
+        first = rows[0].assigned;
+    arena_clear(&arena);
+    return first;
+}
+
+/* Submissions are kept as we write them: a key that is not in the bytes is not
+ * there. Most are spared the parser by that. */
+static bool says(struct span spec, struct span key) {
+    return memmem(spec.p, spec.len, key.p, key.len) != NULL;
+}
+
+static void read_limits(struct card *card, struct arena *arena) {
+    struct submission sub;
+    struct err err;
+    struct span spec = card->job.spec;
+    card->knows_limits = true;
+    if (!says(spec, SPAN("\"retries\"")) &&
+        !says(spec, SPAN("\"at_most_once\"")))
+        return;
+    if (!submission_parse(spec, SUBMISSION_BODY, arena, &sub, &err)) {
+        log_error("cannot read the submission of '%.*s': %s",
+                  (int)card->job.id.len, card->job.id.p, err.text);
+        return;
+    }
+    card->retries = sub.retries;
+    card->at_most_once = sub.at_most_once;
+}
+
+static void command_limits(struct card *card, struct arena *arena,
+                           struct retry_limits *limits) {
+    if (!card->knows_limits)
+        read_limits(card, arena);
+    limits->retries = card->retries;
+    limits->at_most_once = card->at_most_once;
+    limits->temp_ends = span_is(card->job.cause, "run") && card->retries == 0;
+}
+
+static struct retry_counts *counts_of(struct attempt *attempt,
+                                      struct retry_counts *job_counts) {
+    const struct job *job = &attempt->card->job;
+    if (attempt->of_array)
+        return &attempt->card->array->tasks[attempt->task].counts;
+    job_counts->temps = job->temps;
+    job_counts->crashes = job->crashes;
+    job_counts->fails = job->fails;
+    return job_counts;
+}
+
+struct retry_verdict decide_end(struct scheduler *scheduler,
+                                struct attempt *attempt,
+                                const struct retry_end *end) {
+    enum { ROLLBACK_TEMPS = 3 };
+    struct arena arena = ARENA_INIT;
+    struct retry_limits limits = {
+        .max_temp = scheduler->options.max_temp,
+        .max_crash = scheduler->options.max_crash,
+        .temp_max_ms = INT64_C(3600000) * TEMP_MAX_H,
+    };
+    struct retry_counts job_counts = {0};
+    struct retry_counts *counts = counts_of(attempt, &job_counts);
+    if (job_is_rollback(&attempt->card->job))
+        limits.max_temp = ROLLBACK_TEMPS;
+    if (attempt->card->job.kind == JOB_COMMAND)
+        command_limits(attempt->card, &arena, &limits);
+    counts->first_begun = first_begun(scheduler, attempt->card);
+    struct retry_verdict verdict =
+        retry_after(end, counts, &limits, scheduler->now, &scheduler->random);
+    arena_clear(&arena);
+    return verdict;
+}
+
+static struct retry_verdict verdict_of(enum job_state to, const char *reason,
+                                       struct span detail) {
+    struct retry_verdict verdict = {
+        .to = to, .task = to == STATE_DONE ? TASK_DONE : TASK_FAILED};
+    snprintf(verdict.reason, sizeof(verdict.reason), "%s", reason);
+    snprintf(verdict.detail, sizeof(verdict.detail), "%.*s", (int)detail.len,
+             detail.len ? detail.p : "");
+    return verdict;
+}
+
+static struct retry_end retry_end_of(const struct attempt *attempt) {
+    const struct run_end *end = &attempt->end;
+    return (struct retry_end){
+        .result = result_of(attempt),
+        .exit_code = end->exit_code,
+        .signal = end->signal,
+        .timed_out = end->timed_out,
+        .killer = attempt_killer(attempt),
+        .landed = attempt->landed,
+        .error = end->detail,
+    };
+}
+
+static struct retry_verdict decide_command(struct scheduler *scheduler,
+                                           struct attempt *attempt) {
+    struct arena arena = ARENA_INIT;
+    struct retry_end end = retry_end_of(attempt);
+    struct span reason = {0}, rest;
+    end.status = status_of(attempt->end.status, &arena, &reason);
+    if (span_is(first_word(attempt->end.status, &rest), "temporary")) {
+        end.exit_code = 75;
+        end.signal = 0;
+    }
+    struct retry_verdict verdict = decide_end(scheduler, attempt, &end);
+    if (reason.len > 0 && verdict.to != STATE_DONE)
+        snprintf(verdict.detail, sizeof(verdict.detail), "%.*s",
+                 (int)reason.len, reason.p);
+    arena_clear(&arena);
+    return verdict;
+}
+
+/* It ended without having said what became of the set. */
+static bool landing_died(const struct attempt *attempt, struct span word) {
+    return attempt->end.result == 0 && !attempt->recovery &&
+           !attempt->end.timed_out && attempt_killer(attempt) == RETRY_NOBODY &&
+           (word.len == 0 || span_is(word, "stopped"));
+}
+
+/* That says something about the process, not about the set: an abnormal end,
+ * unless somebody sent the process itself a TERM (spec/change-queue.md §7.4).
+ * While we stop, so may do whoever stops us. */
+static struct retry_verdict decide_died(struct scheduler *scheduler,
+                                        struct attempt *attempt,
+                                        struct retry_end *end) {
+    enum { ENDED_BY_TERM = 102 };
+    char how[80];
+    if (end->exit_code == ENDED_BY_TERM && !scheduler->draining)
+        return verdict_of(STATE_TERMINATED, "operator",
+                          SPAN("its process was sent TERM"));
+    if (end->signal != 0)
+        snprintf(how, sizeof how, "the landing was ended by signal %d",
+                 end->signal);
+    else
+        snprintf(how, sizeof how, "the landing ended with %d, without a word",
+                 end->exit_code);
+    end->result = RETRY_CRASHED;
+    end->error = span_of(how);
+    return decide_end(scheduler, attempt, end);
+}
+
+/* A landing says what it did on its status descriptor (landing/land.h). */
+static struct retry_verdict decide_change(struct scheduler *scheduler,
+                                          struct attempt *attempt) {
+    struct retry_end end = retry_end_of(attempt);
+    struct span rest, more;
+    struct span word = first_word(attempt->end.status, &rest);
+    if (attempt->landed || span_is(word, "already-landed"))
+        return verdict_of(STATE_DONE, "already-landed", rest);
+    if (span_is(word, "done"))
+        return verdict_of(STATE_DONE, "ok", rest);
+    if (span_is(word, "conflict"))
+        return verdict_of(STATE_FAILED, "conflict", rest);
+    if (span_is(word, "permanent"))
+        return verdict_of(STATE_FAILED, "perm", rest);
+    if (span_is(word, "failed")) {
+        struct span reason = first_word(rest, &more);
+        char text[JOB_REASON_BYTES];
+        snprintf(text, sizeof(text), "%.*s", (int)reason.len, reason.p);
+        bool known = job_step_is_legal(STATE_EXECUTING, STATE_FAILED, reason);
+        return verdict_of(STATE_FAILED, known ? text : "failed",
+                          known ? more : rest);
+    }
+    if (landing_died(attempt, word))
+        return decide_died(scheduler, attempt, &end);
+    if (span_is(word, "temporary")) {
+        end.exit_code = 111;
+        end.signal = 0;
+        end.error = rest;
+    }
+    struct retry_verdict verdict = decide_end(scheduler, attempt, &end);
+    if (span_is(word, "temporary") && rest.len > 0)
+        snprintf(verdict.detail, sizeof(verdict.detail), "%.*s", (int)rest.len,
+                 rest.p);
+    return verdict;
+}
+
+/* ---- recording ---------------------------------------------------------- */
+
+static void plan_row(struct scheduler *scheduler, struct attempt *attempt,
+                     const struct card *card, unsigned number,
+                     const struct retry_verdict *verdict) {
+    const struct run_end *end = &attempt->end;
+    struct store_attempt row = {
+        .num = card->num,
+        .node = attempt->of_array ? card->array->tasks[attempt->task].node
+                                  : (struct span){0},
+        .attempt = number,
+        .status = verdict->task,
+        .assigned = attempt->assigned,
+        .started = end->started,
+        .ended = end->ended,
+        .exit_code = end->exit_code,
+        .signal = end->signal,
+        .reason = span_of(verdict->reason),
+        .detail = span_of(verdict->detail),
+        .worker = scheduler->options.worker,
+        .output = end->place,
+        .output_bytes = end->output_bytes,
+        .cpu_us = end->cpu_us,
+        .peak_kib = end->peak_kib,
+        .trace = end->trace,
+    };
+    store_end(scheduler->batch, &row);
+}
+
+static unsigned plan_move(struct scheduler *scheduler, struct card *card,
+                          const struct retry_verdict *verdict) {
+    struct store_move move = {
+        .num = card->num,
+        .from = STATE_EXECUTING,
+        .to = verdict->to,
+        .reason = span_of(verdict->reason),
+        .detail = span_of(verdict->detail),
+        .not_before = verdict->not_before,
+        .temps = verdict->temps,
+        .crashes = verdict->crashes,
+        .fails = verdict->fails,
+        .clear_counts = verdict->clear_counts,
+    };
+    if (verdict->alarm)
+        store_note(scheduler->batch, EVENT_ALARM, card->num, card->job.id,
+                   span_of(verdict->reason), span_of(verdict->detail));
+    return store_move(scheduler->batch, &move);
+}
+
+/* Nothing ran, or nobody knows what does: the attempt never was. */
+static void plan_uncount(struct scheduler *scheduler, struct attempt *attempt,
+                         struct retry_verdict *verdict) {
+    struct card *card = attempt->card;
+    store_unassign(scheduler->batch, card->num,
+                   attempt->of_array ? card->array->tasks[attempt->task].node
+                                     : (struct span){0},
+                   attempt->number);
+    verdict->to = STATE_PENDING;
+    snprintf(verdict->reason, sizeof(verdict->reason), "returned");
+    if (result_of(attempt) == RETRY_TAKEN)
+        verdict->not_before = wall_add_ms(scheduler->now, TAKEN_AGAIN_MS);
+}
+
+static bool array_is_over(const struct array *array, bool killed,
+                          size_t *ret_failed) {
+    *ret_failed = 0;
+    if (array->running > 0)
+        return false;
+    for (size_t i = 0; i < array->count; i++) {
+        enum task_status status = array->tasks[i].status;
+        if (status == TASK_FAILED)
+            ++*ret_failed;
+        else if (status != TASK_DONE && !killed)
+            return false;
+    }
+    return true;
+}
+
+/* The end of a whole array, from its tasks. */
+static struct retry_verdict array_verdict(const struct card *card,
+                                          size_t failed) {
+    char text[80];
+    if (card->killer == RETRY_OPERATOR)
+        return verdict_of(STATE_TERMINATED, "operator", (struct span){0});
+    if (card->killer == RETRY_STOP)
+        return verdict_of(STATE_PENDING, "returned", (struct span){0});
+    if (failed == 0)
+        return verdict_of(STATE_DONE, "ok", (struct span){0});
+    snprintf(text, sizeof(text), "%zu of %zu tasks failed", failed,
+             card->array->count);
+    return verdict_of(STATE_FAILED, "failed", span_of(text));
+}
+
+static void plan_task_end(struct scheduler *scheduler, struct attempt *attempt,
+                          struct retry_verdict *verdict, struct plan *plan) {
+    struct card *card = attempt->card;
+    struct array *array = card->array;
+    struct array_task *task = &array->tasks[attempt->task];
+    array->running--;
+    task->running = false;
+    task->counts.temps += verdict->temps;
+    task->counts.crashes += verdict->crashes;
+    task->counts.fails += verdict->fails;
+    task->not_before = verdict->not_before;
+    task->status =
+        verdict->action == RETRY_MOVE ? verdict->task : TASK_UNSTARTED;
+    if (verdict->action == RETRY_MOVE && verdict->to == STATE_TERMINATED &&
+        card->killer == RETRY_NOBODY)
+        task->status = TASK_FAILED;
+    if (attempt->task < array->first_open)
+        array->first_open = attempt->task;
+    if (verdict->action == RETRY_MOVE)
+        plan_row(scheduler, attempt, card, attempt->number, verdict);
+    else
+        plan_uncount(scheduler, attempt, verdict);
+    if (task->not_before.ns > 0 && task->status != TASK_FAILED)
+        store_task_set(scheduler->batch, card->num, task->node, task->status,
+                       task->not_before);
+    size_t failed;
+    plan->again = !array_is_over(array, card->killer != RETRY_NOBODY, &failed);
+    if (plan->again)
+        return;
+    struct retry_verdict whole = array_verdict(card, failed);
+    plan->back = whole.to == STATE_PENDING;
+    plan->op = plan_move(scheduler, card, &whole);
+}
+
+void plan_overs(struct scheduler *scheduler) {
+    LIST_EACH (&scheduler->arrays, link) {
+        struct array *array = LIST_OF(link, struct array, link);
+        size_t failed;
+        if (!array->begun ||
+            !array_is_over(array, array->card->killer != RETRY_NOBODY, &failed))
+            continue;
+        struct retry_verdict whole = array_verdict(array->card, failed);
+        struct plan *plan = plan_add(scheduler, PLAN_OVER);
+        plan->num = array->card->num;
+        plan->op = plan_move(scheduler, array->card, &whole);
+    }
+}
+
+void over_committed(struct scheduler *scheduler, const struct plan *plan,
+                    bool ok) {
+    struct card *card = card_get(scheduler, plan->num);
+    if (!ok || !card)
+        return;
+    card_drop(scheduler, card);
+    offer_num(scheduler, plan->num);
+}
+
+static int64_t ran_ms(const struct attempt *attempt) {
+    if (attempt->end.result != 0 || attempt->recovery)
+        return -1;
+    int64_t ms = wall_ms_since(attempt->end.ended, attempt->end.started);
+    return ms < 0 ? 0 : ms;
+}
+
+static struct retry_verdict verdict_on(struct scheduler *scheduler,
+                                       struct attempt *attempt) {
+    const struct takeback *takeback = &scheduler->takeback;
+    if (attempt == takeback->attempt && takeback->settled)
+        return takeback->verdict;
+    struct retry_verdict verdict = attempt->card->job.kind == JOB_CHANGE
+                                       ? decide_change(scheduler, attempt)
+                                       : decide_command(scheduler, attempt);
+    if (verdict.to == STATE_ABANDONED && takeback->attempt) {
+        struct span id = takeback->attempt->card->job.id;
+        snprintf(verdict.detail, sizeof(verdict.detail), "%.*s", (int)id.len,
+                 id.p);
+    }
+    return verdict;
+}
+
+/* What the landing said behind its verdict, whole. */
+static struct span said_detail(const struct attempt *attempt) {
+    struct span rest, more;
+    struct span word = first_word(attempt->end.status, &rest);
+    if (!span_is(word, "failed"))
+        return rest;
+    first_word(rest, &more);
+    return more;
+}
+
+static void plan_rider_end(struct scheduler *scheduler, struct attempt *attempt,
+                           const struct rider *rider,
+                           const struct retry_verdict *whole) {
+    struct retry_verdict own =
+        group_verdict(attempt, rider->card, whole, said_detail(attempt));
+    if (whole->action == RETRY_UNCOUNT)
+        store_unassign(scheduler->batch, rider->card->num, (struct span){0},
+                       rider->number);
+    else
+        plan_row(scheduler, attempt, rider->card, rider->number, &own);
+    plan_move(scheduler, rider->card, &own);
+}
+
+static void plan_end(struct scheduler *scheduler, struct attempt *attempt) {
+    struct retry_verdict verdict = verdict_on(scheduler, attempt);
+    struct plan *plan = plan_add(scheduler, PLAN_END);
+    plan->attempt = attempt;
+    schedule_ended(scheduler->schedule, attempt_slot(attempt), ran_ms(attempt));
+    if (verdict.action == RETRY_NOTHING)
+        verdict.action = RETRY_UNCOUNT; /* whoever has it is not of this base's
+                                           processes: look again soon */
+    if (attempt->of_array) {
+        plan_task_end(scheduler, attempt, &verdict, plan);
+        return;
+    }
+    if (verdict.action == RETRY_UNCOUNT)
+        plan_uncount(scheduler, attempt, &verdict);
+    for (size_t i = 0; i < attempt->rider_count; i++)
+        plan_rider_end(scheduler, attempt, &attempt->riders[i], &verdict);
+    struct retry_verdict own =
+        group_verdict(attempt, attempt->card, &verdict, said_detail(attempt));
+    if (verdict.action != RETRY_UNCOUNT)
+        plan_row(scheduler, attempt, attempt->card, attempt->number, &own);
+    plan->back = own.to == STATE_PENDING;
+    if (job_is_rollback(&attempt->card->job))
+        plan_rollback_end(scheduler, attempt, &verdict);
+    plan->op = plan_move(scheduler, attempt->card, &own);
+}
+
+void plan_ends(struct scheduler *scheduler) {
+    bool any = false;
+    LIST_EACH (&scheduler->ended, link) {
+        struct attempt *attempt = LIST_OF(link, struct attempt, link);
+        if (needs_probe(attempt)) {
+            /* A stopping daemon leaves it executing: the next one asks. */
+            if (!scheduler->returning)
+                probe_start(scheduler, attempt);
+            continue;
+        }
+        if (!any) {
+            int fd = scheduler->runner.settle(scheduler->runner.ctx);
+            if (fd >= 0)
+                store_sync_first(scheduler->batch, fd);
+            any = true;
+        }
+        plan_end(scheduler, attempt);
+    }
+    if (!any)
+        scheduler->runner.flush(scheduler->runner.ctx);
+}
+
+/* A failed batch leaves everything as it was: decided on again later. */
+static void end_undone(struct attempt *attempt) {
+    struct card *card = attempt->card;
+    if (!attempt->of_array)
+        return;
+    card->array->tasks[attempt->task].running = true;
+    card->array->tasks[attempt->task].status = TASK_RUNNING;
+    card->array->running++;
+}
+
+void end_committed(struct scheduler *scheduler, const struct plan *plan,
+                   bool ok) {
+    struct attempt *attempt = plan->attempt;
+    struct card *card = attempt->card;
+    if (!ok) {
+        end_undone(attempt);
+        return;
+    }
+    bool astray = !plan->again &&
+                  store_batch_result(scheduler->batch, plan->op) != STORE_DONE;
+    if (astray)
+        log_error("the end of an attempt found its job in another state "
+                  "job=%.*s attempt=%u",
+                  (int)card->job.id.len, card->job.id.p, attempt->number);
+    scheduler->runner.release(scheduler->runner.ctx, attempt->handle);
+    rollback_ended(scheduler, attempt);
+    struct rider *riders = attempt->riders;
+    size_t rider_count = attempt->rider_count;
+    for (size_t i = 0; i < rider_count; i++)
+        riders[i].card->attempts--;
+    attempt->riders = NULL;
+    attempt->rider_count = 0;
+    attempt_free(scheduler, attempt);
+    if (!plan->again && card->attempts == 0) {
+        uint64_t num = card->num;
+        card_drop(scheduler, card);
+        for (size_t i = 0; i < rider_count; i++)
+            card_drop(scheduler, riders[i].card);
+        if (plan->back || astray)
+            offer_num(scheduler, num);
+        group_offer(scheduler, num);
+    }
+    free(riders);
+}
+
+void stop_job(struct scheduler *scheduler, struct card *card,
+              enum run_stop how) {
+    LIST_EACH (&scheduler->attempts, link) {
+        struct attempt *attempt = LIST_OF(link, struct attempt, link);
+        if (attempt_carries(attempt, card) && attempt->is_started)
+            scheduler->runner.stop(scheduler->runner.ctx, attempt->handle, how);
+    }
+    scheduler->runner.flush(scheduler->runner.ctx);
+}
+
+enum run_stop stop_of(const struct card *card) {
+    if (card->killer == RETRY_ROLLBACK)
+        return RUN_STOP_HUP;
+    return card->kill ? RUN_STOP_KILL : RUN_STOP_TERM;
+}

@@ -1,0 +1,455 @@
+/* Sets that land together (##group), as the scheduler sees them: who and when
+ * is core/together's affair; here the order is told of the open ones as one
+ * entry, its proposals become steps of every member, and one attempt carries
+ * all that are ready. */
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "lib/log.h"
+#include "scheduler/scheduler_inner.h"
+#include "wire/set_spec.h"
+#include "scheduler/why.h"
+
+/* Holds the entry of a group in the order; no hold of life.def. */
+#define HOLD_OF_GROUP (1u << 31)
+
+/* ---- joining ------------------------------------------------------------- */
+
+static struct span group_of(const struct job_edge *edges, size_t count) {
+    for (size_t i = 0; i < count; i++)
+        if (edges[i].kind == EDGE_GROUP)
+            return edges[i].to;
+    return (struct span){0};
+}
+
+/* Members that ended without landing, before we looked. */
+static void tell_ended(struct scheduler *scheduler, struct span target,
+                       struct span group) {
+    struct arena arena = ARENA_INIT;
+    struct store_edge_to *edges;
+    size_t count;
+    struct err err;
+    if (!store_edges_to(scheduler->store, group, &arena, &edges, &count,
+                        &err)) {
+        log_error("cannot read who is in group '%.*s': %s", (int)group.len,
+                  group.p, err.text);
+        count = 0;
+    }
+    for (size_t i = 0; i < count; i++) {
+        struct job job;
+        if (edges[i].kind != EDGE_GROUP ||
+            !(STATE_BIT(edges[i].state) & STATES_FINAL) ||
+            edges[i].state == STATE_DONE)
+            continue;
+        if (store_job(scheduler->store, edges[i].num, &arena, &job, &err) &&
+            span_equal(job.target, target))
+            together_ended(scheduler->together, target, group, job.id,
+                           job.state_seq);
+    }
+    arena_clear(&arena);
+}
+
+static void join(struct scheduler *scheduler, const struct job *job,
+                 const struct job_edge *edges, size_t edge_count) {
+    struct arena arena = ARENA_INIT;
+    struct job full = *job;
+    struct err err;
+    struct span *needs = arena_alloc(&arena, (edge_count + 1) * sizeof(*needs));
+    size_t need_count = 0;
+    for (size_t i = 0; i < edge_count; i++)
+        if (edges[i].kind == EDGE_DEPENDENCY)
+            needs[need_count++] = edges[i].to;
+    if (!store_job(scheduler->store, job->num, &arena, &full, &err))
+        log_read_failure("the row", job->num, &err);
+    struct span group = group_of(edges, edge_count);
+    bool known = together_knows(scheduler->together, job->target, group);
+    struct together_member entry = {.num = job->num,
+                                    .id = job->id,
+                                    .target = job->target,
+                                    .group = group,
+                                    .want = set_spec_group_size(full.spec),
+                                    .state = job->state,
+                                    .holds = job->holds,
+                                    .admitted = job->admitted,
+                                    .admitted_seq = full.admitted_seq,
+                                    .key = job->key,
+                                    .needs = needs,
+                                    .need_count = need_count};
+    together_join(scheduler->together, &entry);
+    if (!known)
+        tell_ended(scheduler, job->target, group);
+    arena_clear(&arena);
+}
+
+/* ---- the entry in the order ---------------------------------------------- */
+
+/* What the open members are together. */
+struct whole {
+    struct arena arena;
+    struct order_entry entry;
+    struct job_edge *edges;
+    struct job_touch *touches;
+    size_t edge_cap, touch_cap;
+    struct span *ids; /* of all members */
+};
+
+static bool is_inside(const struct whole *whole, size_t count, struct span id) {
+    for (size_t i = 0; i < count; i++)
+        if (span_equal(whole->ids[i], id))
+            return true;
+    return false;
+}
+
+/* What a member supersedes is told by order_outside: its successor is the
+ * member, not the one that stands for all. */
+static void add_edges(struct whole *whole, const struct job_edge *edges,
+                      size_t count, size_t members) {
+    struct order_entry *entry = &whole->entry;
+    for (size_t i = 0; i < count; i++) {
+        if (edges[i].kind == EDGE_GROUP || edges[i].kind == EDGE_SUPERSEDES ||
+            is_inside(whole, members, edges[i].to))
+            continue;
+        if (entry->edge_count == whole->edge_cap) {
+            whole->edge_cap = 2 * whole->edge_cap + 16;
+            whole->edges =
+                mem_grow(whole->edges, whole->edge_cap, sizeof(*whole->edges));
+        }
+        whole->edges[entry->edge_count++] = edges[i];
+    }
+}
+
+static void add_touches(struct whole *whole, const struct job_touch *touches,
+                        size_t count) {
+    struct order_entry *entry = &whole->entry;
+    for (size_t i = 0; i < count; i++) {
+        if (entry->touch_count == whole->touch_cap) {
+            whole->touch_cap = 2 * whole->touch_cap + 16;
+            whole->touches = mem_grow(whole->touches, whole->touch_cap,
+                                      sizeof(*whole->touches));
+        }
+        whole->touches[entry->touch_count++] = touches[i];
+    }
+}
+
+/* The first to come gives the number; the most urgent the key. `as`: its state,
+ * or in limbo the one it may come back to. */
+static void add_job(struct whole *whole, const struct job *job,
+                    enum job_state as) {
+    struct order_entry *entry = &whole->entry;
+    if (entry->num == 0) {
+        entry->num = job->num;
+        entry->id = job->id;
+        entry->target = job->target;
+        entry->job_class = job->job_class;
+        entry->key = job->key;
+        entry->rank = job->rank;
+        entry->admitted = job->admitted;
+        entry->state = STATE_ABANDONED;
+        entry->was = as;
+    }
+    if (span_compare(job->key, entry->key) < 0) {
+        entry->key = job->key;
+        entry->job_class = job->job_class;
+    }
+    /* It is as far as the last of them, but for those in limbo; these make the
+     * others wait by a hold. */
+    if (as < entry->was)
+        entry->was = as;
+    if (job->state == STATE_QUEUED ||
+        (job->state == STATE_STAGED && entry->state == STATE_ABANDONED))
+        entry->state = job->state;
+    if (job->since.ns > entry->since.ns)
+        entry->since = job->since;
+    entry->holds |= job->holds;
+}
+
+static bool read_member(struct scheduler *scheduler, struct whole *whole,
+                        uint64_t num, size_t members, struct err *err) {
+    struct job job;
+    struct job_edge *edges;
+    struct job_touch *touches;
+    size_t edge_count, touch_count;
+    struct arena *arena = &whole->arena;
+    if (!store_job(scheduler->store, num, arena, &job, err) ||
+        !store_edges_from(scheduler->store, num, arena, &edges, &edge_count,
+                          err) ||
+        !store_touches(scheduler->store, num, arena, &touches, &touch_count,
+                       err))
+        return false;
+    add_job(whole, &job, limbo_state(scheduler, &job));
+    add_edges(whole, edges, edge_count, members);
+    add_touches(whole, touches, touch_count);
+    return true;
+}
+
+static void whole_clear(struct whole *whole) {
+    free(whole->edges);
+    free(whole->touches);
+    arena_clear(&whole->arena);
+}
+
+static bool read_ids(struct scheduler *scheduler, struct whole *whole,
+                     const uint64_t *nums, size_t count, struct err *err) {
+    whole->ids = arena_alloc(&whole->arena, (count + 1) * sizeof(struct span));
+    for (size_t i = 0; i < count; i++) {
+        struct job job;
+        if (!store_job(scheduler->store, nums[i], &whole->arena, &job, err))
+            return false;
+        whole->ids[i] = job.id;
+    }
+    return true;
+}
+
+static void stand(struct scheduler *scheduler, const uint64_t *nums,
+                  size_t count, uint64_t entry) {
+    for (size_t i = 0; i < count; i++)
+        together_enter(scheduler->together, nums[i], entry);
+}
+
+/* Tells the order anew of the open members of `num`'s group. They come to its
+ * end by that, like any newcomer. */
+static void tell_open(struct scheduler *scheduler, uint64_t num) {
+    struct together *together = scheduler->together;
+    struct whole whole = {0};
+    struct err err;
+    uint64_t *nums;
+    size_t count = together_open(together, num, &whole.arena, &nums);
+    for (size_t i = 0; i < count; i++)
+        if (together_entry(together, nums[i]) != 0)
+            order_forget(scheduler->order, together_entry(together, nums[i]));
+    bool ok = read_ids(scheduler, &whole, nums, count, &err);
+    for (size_t i = 0; ok && i < count; i++)
+        ok = read_member(scheduler, &whole, nums[i], count, &err);
+    if (!ok)
+        log_read_failure("its group", num, &err);
+    if (ok && count > 0) {
+        whole.entry.edges = whole.edges;
+        whole.entry.touches = whole.touches;
+        whole.entry.aliases = whole.ids + 1;
+        whole.entry.alias_count = count - 1;
+        if (!together_may_stage(together, num))
+            whole.entry.holds |= HOLD_OF_GROUP;
+        order_admit(scheduler->order, &whole.entry);
+        stand(scheduler, nums, count, nums[0]);
+    }
+    whole_clear(&whole);
+}
+
+bool group_take(struct scheduler *scheduler, const struct job *job,
+                const struct job_edge *edges, size_t edge_count) {
+    if (job->kind != JOB_CHANGE || group_of(edges, edge_count).len == 0)
+        return false;
+    if (together_has(scheduler->together, job->num))
+        return true;
+    join(scheduler, job, edges, edge_count);
+    if (job->state == STATE_QUEUED || job->state == STATE_STAGED ||
+        job->state == STATE_ABANDONED) {
+        tell_open(scheduler, job->num);
+        return true;
+    }
+    /* Who is ready waits for nobody, and stands by itself. */
+    together_enter(scheduler->together, job->num, job->num);
+    return false;
+}
+
+/* ---- steps ----------------------------------------------------------------
+ */
+
+static unsigned holds_of(const struct scheduler *scheduler, uint64_t num,
+                         uint64_t entry) {
+    const struct together *together = scheduler->together;
+    unsigned holds = together_holds(together, num, entry);
+    enum job_state state = together_state(together, num, entry);
+    bool open = state == STATE_QUEUED || state == STATE_STAGED;
+    return open && !together_may_stage(together, num) ? holds | HOLD_OF_GROUP
+                                                      : holds;
+}
+
+void group_offer(struct scheduler *scheduler, uint64_t num) {
+    uint64_t leader = together_leader(scheduler->together, num);
+    struct card *card = leader != 0 ? card_get(scheduler, leader) : NULL;
+    if (leader != 0 && !(card && card->executing))
+        offer_num(scheduler, leader);
+}
+
+/* One of several under an entry ended; or the only one. */
+static void member_left(struct scheduler *scheduler,
+                        const struct store_event *event, uint64_t entry,
+                        uint64_t other) {
+    struct together *together = scheduler->together;
+    uint64_t under = together_under(together, other, entry);
+    enum job_state state = together_state(together, other, entry);
+    if (under == 0)
+        order_move(scheduler->order, entry, event->to, event->at, false);
+    else if (state == STATE_QUEUED || state == STATE_STAGED)
+        tell_open(scheduler, under);
+}
+
+bool group_move(struct scheduler *scheduler, const struct store_event *event,
+                bool limbo) {
+    struct together *together = scheduler->together;
+    uint64_t num = event->num;
+    if (!together_has(together, num))
+        return false;
+    uint64_t entry = together_entry(together, num);
+    uint64_t other = together_other(together, num);
+    enum job_state before = together_state(together, num, entry);
+    together_move(together, num, event->to, event->seq, limbo);
+    if (!together_has(together, num)) {
+        member_left(scheduler, event, entry, other);
+        num = other;
+    } else {
+        enum job_state now = together_state(together, num, entry);
+        if (now == STATE_NONE) /* all of it is in limbo */
+            order_move(scheduler->order, entry, STATE_ABANDONED, event->at,
+                       true);
+        else if (now != before)
+            order_move(scheduler->order, entry, now, event->at, false);
+        order_hold(scheduler->order, entry, holds_of(scheduler, num, entry));
+    }
+    if (num != 0)
+        group_offer(scheduler, num);
+    return true;
+}
+
+bool group_hold(struct scheduler *scheduler, uint64_t num, unsigned holds) {
+    struct together *together = scheduler->together;
+    if (!together_hold(together, num, holds))
+        return false;
+    uint64_t entry = together_entry(together, num);
+    uint64_t leader = together_leader(together, num);
+    order_hold(scheduler->order, entry, holds_of(scheduler, num, entry));
+    if (leader != 0 && !group_may_offer(scheduler, leader))
+        schedule_forget(scheduler->schedule, leader);
+    group_offer(scheduler, num);
+    return true;
+}
+
+bool group_may_offer(struct scheduler *scheduler, uint64_t num) {
+    struct arena arena = ARENA_INIT;
+    uint64_t *nums;
+    if (!together_has(scheduler->together, num))
+        return true;
+    bool may = together_leader(scheduler->together, num) == num &&
+               together_landing(scheduler->together, num, &arena, &nums) > 0;
+    arena_clear(&arena);
+    return may;
+}
+
+/* ---- proposals ------------------------------------------------------------
+ */
+
+static void plan_member_move(struct scheduler *scheduler, uint64_t num,
+                             enum job_state from, enum job_state to,
+                             struct span reason, struct span detail) {
+    struct store_move move = {
+        .num = num, .from = from, .to = to, .reason = reason, .detail = detail};
+    struct plan *plan = plan_add(scheduler, PLAN_STAGE);
+    plan->num = num;
+    plan->op = store_move(scheduler->batch, &move);
+}
+
+/* The member's part of what was proposed for all. */
+static void plan_member(struct scheduler *scheduler, uint64_t num,
+                        const struct order_effect *effect) {
+    struct store_batch *batch = scheduler->batch;
+    enum job_state state = together_state_of(scheduler->together, num);
+    struct span none = {0};
+    switch (effect->kind) {
+    case ORDER_STAGE:
+        if (state == STATE_QUEUED) {
+            store_record(batch, num, effect->precursors,
+                         effect->precursor_count);
+            plan_member_move(scheduler, num, STATE_QUEUED, STATE_STAGED,
+                             effect->reason, none);
+            break;
+        } /* else it was staged before the others came */
+        store_splice(batch, num, effect->precursors, effect->precursor_count);
+        break;
+    case ORDER_SPLICE:
+        store_splice(batch, num, effect->precursors, effect->precursor_count);
+        break;
+    case ORDER_RANK:
+        store_rank(batch, num, effect->rank);
+        break;
+    case ORDER_READY:
+        plan_member_move(scheduler, num, STATE_STAGED, STATE_PENDING,
+                         effect->reason, none);
+        break;
+    case ORDER_RECOMPUTE:
+        if (state == STATE_STAGED)
+            plan_member_move(scheduler, num, STATE_STAGED, STATE_QUEUED,
+                             effect->reason, none);
+        break;
+    case ORDER_FAIL:
+    case ORDER_TO_PENDING_RB:
+    default:
+        break;
+    }
+}
+
+/* Who needs what cannot be had fails for that; the others with it, once it is
+ * recorded. A cycle is everybody's. */
+static void plan_group_fail(struct scheduler *scheduler,
+                            const struct order_effect *effect,
+                            const uint64_t *nums, size_t count) {
+    struct together *together = scheduler->together;
+    uint64_t whose =
+        effect->about.len > 0
+            ? together_who_needs(together, effect->num, effect->about)
+            : 0;
+    for (size_t i = 0; i < count; i++)
+        if (whose == 0 || nums[i] == whose) {
+            enum job_state from = together_state_of(together, nums[i]);
+            bool legal = job_step_is_legal(from, STATE_FAILED, effect->reason);
+            plan_member_move(scheduler, nums[i], from, STATE_FAILED,
+                             legal ? effect->reason : SPAN("group-failed"),
+                             effect->detail);
+        }
+}
+
+bool group_effect(struct scheduler *scheduler,
+                  const struct order_effect *effect) {
+    struct together *together = scheduler->together;
+    struct arena arena = ARENA_INIT;
+    uint64_t *nums;
+    if (together_entry(together, effect->num) != effect->num)
+        return false;
+    size_t count =
+        together_all_under(together, effect->num, effect->num, &arena, &nums);
+    struct plan *plan = plan_add(
+        scheduler, effect->kind == ORDER_RANK ? PLAN_RANK : PLAN_STAGE);
+    plan->num = effect->num;
+    if (effect->kind == ORDER_FAIL)
+        plan_group_fail(scheduler, effect, nums, count);
+    else
+        for (size_t i = 0; i < count; i++)
+            plan_member(scheduler, nums[i], effect);
+    arena_clear(&arena);
+    return true;
+}
+
+void plan_group_fails(struct scheduler *scheduler) {
+    struct arena arena = ARENA_INIT;
+    struct together_fail *fails;
+    size_t count =
+        together_scan(scheduler->together, scheduler->now,
+                      scheduler->options.wait_for_dep_ms, &arena, &fails);
+    for (size_t i = 0; i < count; i++) {
+        struct card *card = card_get(scheduler, fails[i].num);
+        if (!card || !card->executing)
+            plan_member_move(scheduler, fails[i].num, fails[i].from,
+                             STATE_FAILED, span_of(fails[i].reason),
+                             fails[i].detail);
+    }
+    arena_clear(&arena);
+}
+
+void group_why(struct scheduler *scheduler, const struct job *job,
+               struct why *why) {
+    struct span text =
+        together_why(scheduler->together, job->num,
+                     scheduler->options.wait_for_dep_ms, why->arena);
+    if (text.len > 0)
+        why_group(why, text);
+}

@@ -1,0 +1,584 @@
+/* Doing a rollback (spec/change-queue.md §8). One at a time, in phases that
+ * the registry knows before they are entered:
+ *
+ *   stopping    One transaction puts the RB into X, all waiting members into A
+ *               and the plan into its row: from then on nothing new starts on
+ *               the target. Running members get HUP, later KILL. Who depends
+ *               on a member and came before that is taken along; late comers
+ *               wait in the order.
+ *   reverting   A process reverts what had landed and moves the branch once.
+ *   over        RB in D; what was reverted is marked; A is final.
+ *   undone      RB in F, T or back in P; abandoned members are where they
+ *               were, those that ran are in P.
+ *
+ * A crash at any time leaves the RB in X. The next life asks the target, as it
+ * does for any set that was executing: on it already means over, else undone,
+ * and the RB begins anew. */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "lib/log.h"
+#include "scheduler/scheduler_inner.h"
+#include "scheduler/survey.h"
+
+enum { KILL_WAIT_MS = 5000, AGAIN_MS = 2000 };
+
+static const char lane_name[] = "\nrollback";
+const struct span rollback_lane = {lane_name, sizeof(lane_name) - 1};
+
+bool job_is_rollback(const struct job *job) {
+    return job->kind == JOB_CHANGE && job->job_class == CLASS_RB;
+}
+
+/* ---- those that wait ----------------------------------------------------- */
+
+void rollback_forget(struct scheduler *scheduler, uint64_t num) {
+    LIST_EACH (&scheduler->rollbacks, link) {
+        struct rollback_waiting *one =
+            LIST_OF(link, struct rollback_waiting, link);
+        if (one->num != num)
+            continue;
+        list_remove(link);
+        free(one);
+    }
+}
+
+static int compare_rank(const struct rollback_waiting *a, struct span rank,
+                        uint64_t num) {
+    int order = span_compare(span_make(a->rank, a->rank_bytes), rank);
+    return order != 0 ? order : (a->num > num) - (a->num < num);
+}
+
+void rollback_offer(struct scheduler *scheduler, const struct job *job) {
+    struct span rank = job->rank.len ? job->rank : job->key;
+    struct rollback_waiting *one = mem_alloc(sizeof(*one) + rank.len);
+    one->num = job->num;
+    one->not_before = job->not_before;
+    one->rank_bytes = rank.len;
+    memcpy(one->rank, rank.p, rank.len);
+    rollback_forget(scheduler, job->num);
+    LIST_EACH (&scheduler->rollbacks, link) {
+        if (compare_rank(LIST_OF(link, struct rollback_waiting, link), rank,
+                         job->num) < 0)
+            continue;
+        list_insert_before(link, &one->link);
+        return;
+    }
+    list_push(&scheduler->rollbacks, &one->link);
+}
+
+void rollback_clear(struct scheduler *scheduler) {
+    while (!list_empty(&scheduler->rollbacks))
+        rollback_forget(scheduler, LIST_OF(scheduler->rollbacks.next,
+                                           struct rollback_waiting, link)
+                                       ->num);
+    arena_clear(&scheduler->takeback.arena);
+    arena_clear(&scheduler->fence.arena);
+}
+
+static struct rollback_waiting *next_due(struct scheduler *scheduler) {
+    LIST_EACH (&scheduler->rollbacks, link) {
+        struct rollback_waiting *one =
+            LIST_OF(link, struct rollback_waiting, link);
+        if (one->not_before.ns <= scheduler->now.ns)
+            return one;
+    }
+    return NULL;
+}
+
+struct wall rollback_next(const struct scheduler *scheduler) {
+    const struct takeback *takeback = &scheduler->takeback;
+    struct wall next = WALL_NEVER;
+    if (takeback->attempt)
+        return takeback->attempt->is_started || takeback->settled
+                   ? WALL_NEVER
+                   : takeback->give_up;
+    LIST_EACH (&((struct scheduler *)(uintptr_t)scheduler)->rollbacks, link) {
+        const struct rollback_waiting *one =
+            LIST_OF(link, struct rollback_waiting, link);
+        if (one->not_before.ns > 0 && one->not_before.ns < next.ns)
+            next = one->not_before;
+    }
+    return next;
+}
+
+/* ---- the plan ------------------------------------------------------------ */
+
+static bool look_around(struct scheduler *scheduler, const struct job *rb,
+                        struct survey *survey) {
+    const struct takeback *takeback = &scheduler->takeback;
+    struct survey_limits limits = {
+        .sets_max = scheduler->options.rollback_max,
+        .files = scheduler->options.rollback_files,
+        .fence_seq = rb->state == STATE_EXECUTING ? rb->state_seq : 0,
+    };
+    struct err err;
+    if (survey_rollback(scheduler->store, rb, &limits, takeback->entries,
+                        takeback->count, survey, &err))
+        return true;
+    log_error("%s: job=%.*s", err.text, (int)rb->id.len, rb->id.p);
+    scheduler->again_at = wall_add_ms(scheduler->now, AGAIN_MS);
+    survey_clear(survey);
+    return false;
+}
+
+static struct rollback_entry *entry_of(struct takeback *takeback,
+                                       uint64_t num) {
+    for (size_t i = 0; i < takeback->count; i++)
+        if (takeback->entries[i].num == num)
+            return &takeback->entries[i];
+    return NULL;
+}
+
+/* All members of the decision, those known before as they were. */
+static void take_entries(struct takeback *takeback,
+                         const struct rollback_decision *decision) {
+    struct rollback_entry *entries =
+        arena_alloc(&takeback->arena,
+                    (takeback->count + decision->count + 1) * sizeof(*entries));
+    if (takeback->count > 0)
+        memcpy(entries, takeback->entries, takeback->count * sizeof(*entries));
+    takeback->entries = entries;
+    for (size_t i = 0; i < decision->count; i++) {
+        const struct rollback_member *member = &decision->members[i];
+        if (member->fate > ROLLBACK_STOP)
+            continue;
+        struct rollback_entry *old = entry_of(takeback, member->node.num);
+        /* One that ran may have landed, or come back to P. */
+        if (old)
+            old->was = member->node.state;
+        else
+            entries[takeback->count++] = (struct rollback_entry){
+                .num = member->node.num, .was = member->node.state};
+    }
+}
+
+static void plan_write(struct scheduler *scheduler, uint64_t num,
+                       enum rollback_phase phase) {
+    const struct takeback *takeback = &scheduler->takeback;
+    CLEANUP(text_clear) struct text members = TEXT_INIT;
+    for (size_t i = 0; i < takeback->count; i++)
+        rollback_entry_format(&takeback->entries[i], &members);
+    store_plan(scheduler->batch,
+               &(struct store_rollback){
+                   .num = num,
+                   .phase = span_of(rollback_phase_word(phase)),
+                   .begun = takeback->begun,
+                   .members = text_span(&members),
+               });
+}
+
+static bool is_abandoned(struct scheduler *scheduler, uint64_t num) {
+    CLEANUP(arena_clear) struct arena arena = ARENA_INIT;
+    struct job job;
+    struct err err;
+    return store_job(scheduler->store, num, &arena, &job, &err) &&
+           job.state == STATE_ABANDONED;
+}
+
+/* Moves of waiting members into A. */
+static size_t plan_abandons(struct scheduler *scheduler, struct span rb_id,
+                            const struct rollback_decision *decision) {
+    size_t moves = 0;
+    for (size_t i = 0; i < decision->count; i++) {
+        const struct rollback_member *member = &decision->members[i];
+        if (member->fate != ROLLBACK_ABANDON ||
+            is_abandoned(scheduler, member->node.num))
+            continue;
+        struct store_move move = {
+            .num = member->node.num,
+            .from = member->node.state,
+            .to = STATE_ABANDONED,
+            .reason = SPAN("rollback"),
+            .detail = rb_id,
+        };
+        store_move(scheduler->batch, &move);
+        moves++;
+    }
+    return moves;
+}
+
+/* Whoever was told to end for a rollback that is given up goes back to P. */
+static void spare_members(struct scheduler *scheduler) {
+    const struct takeback *takeback = &scheduler->takeback;
+    for (size_t i = 0; i < takeback->count; i++) {
+        struct card *card = card_get(scheduler, takeback->entries[i].num);
+        if (card && card->executing && card->killer == RETRY_ROLLBACK)
+            card->killer = RETRY_STOP;
+    }
+}
+
+/* It ends with this verdict, without a process of its own. A member whose end
+ * came in this very turn is decided on in the batch of ours. */
+static void settle(struct scheduler *scheduler, enum job_state to,
+                   const char *reason, struct span detail) {
+    struct takeback *takeback = &scheduler->takeback;
+    struct attempt *attempt = takeback->attempt;
+    struct retry_verdict *verdict = &takeback->verdict;
+    *verdict = (struct retry_verdict){
+        .to = to, .task = to == STATE_DONE ? TASK_DONE : TASK_FAILED};
+    snprintf(verdict->reason, sizeof(verdict->reason), "%s", reason);
+    snprintf(verdict->detail, sizeof(verdict->detail), "%.*s", (int)detail.len,
+             detail.len ? detail.p : "");
+    takeback->settled = true;
+    if (to != STATE_DONE)
+        spare_members(scheduler);
+    attempt->probed = attempt->is_ended = true;
+    attempt->end = (struct run_end){.handle = attempt->handle,
+                                    .result = 111,
+                                    .exit_code = -1,
+                                    .started = takeback->begun,
+                                    .ended = scheduler->now};
+    list_remove(&attempt->link);
+    list_push(&scheduler->ended, &attempt->link);
+}
+
+/* ---- beginning ----------------------------------------------------------- */
+
+static bool read_rollback(struct scheduler *scheduler, uint64_t num,
+                          struct arena *arena, struct job *ret_job) {
+    struct err err;
+    if (store_job(scheduler->store, num, arena, ret_job, &err))
+        return true;
+    log_read_failure("the row", num, &err);
+    return false;
+}
+
+static void plan_take(struct scheduler *scheduler, const struct job *rb,
+                      const struct rollback_decision *decision) {
+    struct store_batch *batch = scheduler->batch;
+    struct takeback *takeback = &scheduler->takeback;
+    struct store_move move = {
+        .num = rb->num,
+        .from = STATE_PENDING,
+        .to = STATE_EXECUTING,
+        .reason = SPAN("rollback"),
+        .begin_attempt = true,
+    };
+    struct store_attempt row = {
+        .num = rb->num,
+        .attempt = rb->attempt + 1,
+        .status = TASK_RUNNING,
+        .assigned = scheduler->now,
+        .exit_code = -1,
+        .worker = scheduler->options.worker,
+    };
+    store_batch_atomic(batch);
+    struct plan *plan = plan_add(scheduler, PLAN_TAKE);
+    plan->num = rb->num;
+    plan->op = store_move(batch, &move);
+    store_assign(batch, &row);
+    takeback->begun = scheduler->now;
+    if (decision->verdict == ROLLBACK_GO) {
+        take_entries(takeback, decision);
+        plan_abandons(scheduler, rb->id, decision);
+    }
+    plan_write(scheduler, rb->num, ROLLBACK_STOPPING);
+}
+
+static bool plan_next(struct scheduler *scheduler) {
+    CLEANUP(arena_clear) struct arena arena = ARENA_INIT;
+    struct rollback_waiting *next = next_due(scheduler);
+    struct survey survey;
+    struct job rb;
+    if (scheduler->draining || !next)
+        return false;
+    uint64_t num = next->num;
+    if (!read_rollback(scheduler, num, &arena, &rb))
+        return false;
+    if (rb.state != STATE_PENDING || rb.holds != 0) {
+        rollback_forget(scheduler, num); /* its events tell the rest */
+        return false;
+    }
+    arena_clear(&scheduler->takeback.arena);
+    scheduler->takeback = (struct takeback){0};
+    if (!look_around(scheduler, &rb, &survey))
+        return false;
+    plan_take(scheduler, &rb, &survey.decision);
+    survey_clear(&survey);
+    return true;
+}
+
+/* The verdict of a decision that is not to go on. */
+static void settle_decision(struct scheduler *scheduler,
+                            const struct rollback_decision *decision) {
+    settle(scheduler,
+           decision->verdict == ROLLBACK_NOTHING ? STATE_DONE : STATE_FAILED,
+           rollback_verdict_reason(decision->verdict), decision->detail);
+}
+
+/* Whatever was assigned on the target ahead of a free slot, and has not begun,
+ * goes back: it would only lose the race for the branch. */
+static void clear_ahead(struct scheduler *scheduler, struct span target) {
+    LIST_EACH (&scheduler->attempts, link) {
+        struct attempt *attempt = LIST_OF(link, struct attempt, link);
+        if (!attempt->is_started || attempt->is_lasting ||
+            attempt->is_withdrawn ||
+            !span_equal(attempt->card->job.target, target))
+            continue;
+        attempt->is_withdrawn = true;
+        scheduler->runner.stop(scheduler->runner.ctx, attempt->handle,
+                               RUN_STOP_WITHDRAW);
+    }
+    scheduler->runner.flush(scheduler->runner.ctx);
+}
+
+static void take_committed(struct scheduler *scheduler, uint64_t num) {
+    CLEANUP(arena_clear) struct arena arena = ARENA_INIT;
+    struct takeback *takeback = &scheduler->takeback;
+    struct job rb;
+    if (!read_rollback(scheduler, num, &arena, &rb))
+        return; /* the next life finds it executing */
+    struct card *card = card_keep(scheduler, &rb);
+    takeback->attempt = attempt_new(scheduler, card, rb.attempt);
+    takeback->give_up = wall_add_ms(
+        scheduler->now, scheduler->options.hup_grace_ms + KILL_WAIT_MS);
+    takeback->because = rollback_because(&rb, &takeback->arena);
+    rollback_forget(scheduler, num);
+    schedule_close(scheduler->schedule, card->job.target, num);
+    clear_ahead(scheduler, card->job.target);
+    scheduler->started++;
+}
+
+void rollback_recover(struct scheduler *scheduler, struct attempt *attempt) {
+    struct takeback *takeback = &scheduler->takeback;
+    takeback->attempt = attempt;
+    takeback->begun = takeback->give_up = scheduler->now;
+    schedule_close(scheduler->schedule, attempt->card->job.target,
+                   attempt->card->num);
+}
+
+/* ---- stopping ------------------------------------------------------------ */
+
+static void stop_member(struct scheduler *scheduler, uint64_t num) {
+    struct card *card = card_get(scheduler, num);
+    if (!card || !card->executing || card->killer != RETRY_NOBODY)
+        return;
+    card->killer = RETRY_ROLLBACK;
+    stop_job(scheduler, card, RUN_STOP_HUP);
+}
+
+static void stop_members(struct scheduler *scheduler,
+                         const struct rollback_decision *decision) {
+    for (size_t i = 0; i < decision->count; i++)
+        if (decision->members[i].fate == ROLLBACK_STOP)
+            stop_member(scheduler, decision->members[i].node.num);
+}
+
+static void give_up(struct scheduler *scheduler,
+                    const struct rollback_decision *decision) {
+    CLEANUP(text_clear) struct text detail = TEXT_INIT;
+    for (size_t i = 0; i < decision->count; i++) {
+        const struct rollback_member *member = &decision->members[i];
+        if (member->fate == ROLLBACK_STOP && detail.len == 0)
+            text_addf(&detail, "'%.*s' does not end", (int)member->node.id.len,
+                      member->node.id.p);
+    }
+    settle(scheduler, STATE_PENDING, "temp", text_span(&detail));
+    struct retry_end end = {
+        .result = RETRY_NOT_NOW, .exit_code = -1, .error = text_span(&detail)};
+    struct takeback *takeback = &scheduler->takeback;
+    takeback->verdict = decide_end(scheduler, takeback->attempt, &end);
+}
+
+/* Nothing of it runs any more. */
+static bool plan_revert(struct scheduler *scheduler, const struct job *rb,
+                        const struct rollback_decision *decision) {
+    if (!takeback_members(scheduler, rb, decision)) {
+        scheduler->again_at = wall_add_ms(scheduler->now, AGAIN_MS);
+        return false;
+    }
+    if (scheduler->takeback.revert_count == 0) {
+        settle(scheduler, STATE_DONE, "ok", SPAN("nothing of it had landed"));
+        return false;
+    }
+    take_entries(&scheduler->takeback, decision);
+    plan_add(scheduler, PLAN_REVERT)->num = rb->num;
+    plan_write(scheduler, rb->num, ROLLBACK_REVERTING);
+    return true;
+}
+
+static bool plan_more(struct scheduler *scheduler, const struct job *rb,
+                      const struct rollback_decision *decision) {
+    if (plan_abandons(scheduler, rb->id, decision) == 0)
+        return false;
+    store_batch_atomic(scheduler->batch);
+    take_entries(&scheduler->takeback, decision);
+    plan_add(scheduler, PLAN_MORE)->num = rb->num;
+    plan_write(scheduler, rb->num, ROLLBACK_STOPPING);
+    return true;
+}
+
+static bool plan_stopping(struct scheduler *scheduler) {
+    struct card *card = scheduler->takeback.attempt->card;
+    struct survey survey;
+    if (card->killer == RETRY_OPERATOR) {
+        settle(scheduler, STATE_TERMINATED, "operator", SPAN(""));
+        return false;
+    }
+    if (card->killer != RETRY_NOBODY) {
+        settle(scheduler, STATE_PENDING, "returned", SPAN(""));
+        return false;
+    }
+    if (!look_around(scheduler, &card->job, &survey))
+        return false;
+    const struct rollback_decision *decision = &survey.decision;
+    bool planned = false;
+    if (decision->verdict == ROLLBACK_NOTHING && scheduler->takeback.count > 0)
+        settle(scheduler, STATE_DONE, "ok", decision->detail);
+    else if (decision->verdict != ROLLBACK_GO)
+        settle_decision(scheduler, decision);
+    else if (plan_more(scheduler, &card->job, decision))
+        planned = true;
+    else if (decision->stops == 0)
+        planned = plan_revert(scheduler, &card->job, decision);
+    else if (scheduler->now.ns >= scheduler->takeback.give_up.ns)
+        give_up(scheduler, decision);
+    else
+        stop_members(scheduler, decision);
+    survey_clear(&survey);
+    return planned;
+}
+
+bool plan_rollback(struct scheduler *scheduler) {
+    const struct takeback *takeback = &scheduler->takeback;
+    if (!takeback->attempt)
+        return plan_next(scheduler);
+    if (takeback->attempt->is_started || takeback->settled)
+        return false;
+    return plan_stopping(scheduler);
+}
+
+/* ---- its process --------------------------------------------------------- */
+
+static void revert_committed(struct scheduler *scheduler) {
+    struct takeback *takeback = &scheduler->takeback;
+    struct attempt *attempt = takeback->attempt;
+    struct run_order order = {
+        .handle = attempt->handle,
+        .job = &attempt->card->job,
+        .attempt = attempt->number,
+        .members = takeback->reverts,
+        .member_count = takeback->revert_count,
+        .because = takeback->because,
+    };
+    attempt->is_started = attempt->is_lasting = true;
+    scheduler->running++;
+    struct arena arena = ARENA_INIT;
+    struct run_set set;
+    take_approvals(scheduler, &arena, order.job, &set);
+    order.approved_by = set.approved_by;
+    order.approved_count = set.approved_count;
+    scheduler->runner.start(scheduler->runner.ctx, &order);
+    arena_clear(&arena);
+    if (attempt->card->killer != RETRY_NOBODY)
+        scheduler->runner.stop(scheduler->runner.ctx, attempt->handle,
+                               stop_of(attempt->card));
+}
+
+void rollback_committed(struct scheduler *scheduler, const struct plan *plan,
+                        bool ok) {
+    if (!ok)
+        return; /* decided on again */
+    if (plan->kind == PLAN_REVERT)
+        revert_committed(scheduler);
+    else if (plan->kind == PLAN_TAKE &&
+             store_batch_result(scheduler->batch, plan->op) == STORE_DONE)
+        take_committed(scheduler, plan->num);
+}
+
+/* ---- the end ------------------------------------------------------------- */
+
+/* The plan as the registry has it: also for one of a former life. */
+static bool read_entries(struct scheduler *scheduler, uint64_t num,
+                         struct store_rollback *ret_plan) {
+    struct takeback *takeback = &scheduler->takeback;
+    struct err err = {0};
+    bool found = false;
+    if (store_rollback(scheduler->store, num, &takeback->arena, ret_plan,
+                       &found, &err) &&
+        found &&
+        rollback_entries_parse(ret_plan->members, &takeback->arena,
+                               &takeback->entries, &takeback->count))
+        return true;
+    log_error("the plan of a rollback cannot be read, its members stay where "
+              "they are: job=%" PRIu64 " %s",
+              num, err.text);
+    takeback->count = 0;
+    return false;
+}
+
+static bool member_state(struct scheduler *scheduler, uint64_t num,
+                         enum job_state *ret_state) {
+    CLEANUP(arena_clear) struct arena arena = ARENA_INIT;
+    struct job job;
+    struct err err;
+    if (!store_job(scheduler->store, num, &arena, &job, &err)) {
+        log_read_failure("the row", num, &err);
+        return false;
+    }
+    *ret_state = job.state;
+    return true;
+}
+
+static void plan_over(struct scheduler *scheduler, const struct job *rb) {
+    struct takeback *takeback = &scheduler->takeback;
+    struct err err;
+    for (size_t i = 0; i < takeback->count; i++) {
+        enum job_state state;
+        takeback->entries[i].reverted =
+            member_state(scheduler, takeback->entries[i].num, &state) &&
+            state == STATE_DONE;
+    }
+    if (!rollback_marks(scheduler->store, scheduler->batch, rb->id,
+                        takeback->entries, takeback->count, &err))
+        log_error("cannot mark all that was rolled back: %s job=%.*s", err.text,
+                  (int)rb->id.len, rb->id.p);
+    plan_write(scheduler, rb->num, ROLLBACK_OVER);
+}
+
+/* D34: back to where it was; one that ran waits for its next start. */
+static void plan_undone(struct scheduler *scheduler, const struct job *rb) {
+    const struct takeback *takeback = &scheduler->takeback;
+    for (size_t i = 0; i < takeback->count; i++) {
+        const struct rollback_entry *entry = &takeback->entries[i];
+        enum job_state state;
+        if (!member_state(scheduler, entry->num, &state) ||
+            state != STATE_ABANDONED)
+            continue;
+        bool ran = entry->was == STATE_EXECUTING || entry->was == STATE_DONE;
+        struct store_move move = {
+            .num = entry->num,
+            .from = STATE_ABANDONED,
+            .to = ran ? STATE_PENDING : entry->was,
+            .reason = SPAN("rb-undone"),
+            .detail = rb->id,
+        };
+        store_move(scheduler->batch, &move);
+    }
+    spare_members(scheduler);
+    plan_write(scheduler, rb->num, ROLLBACK_UNDONE);
+}
+
+void plan_rollback_end(struct scheduler *scheduler, struct attempt *attempt,
+                       const struct retry_verdict *verdict) {
+    const struct job *rb = &attempt->card->job;
+    struct store_rollback plan;
+    if (!read_entries(scheduler, rb->num, &plan))
+        return;
+    scheduler->takeback.begun = plan.begun;
+    if (verdict->to == STATE_DONE)
+        plan_over(scheduler, rb);
+    else
+        plan_undone(scheduler, rb);
+}
+
+void rollback_ended(struct scheduler *scheduler,
+                    const struct attempt *attempt) {
+    if (attempt != scheduler->takeback.attempt)
+        return;
+    schedule_close(scheduler->schedule, attempt->card->job.target, 0);
+    arena_clear(&scheduler->takeback.arena);
+    scheduler->takeback = (struct takeback){0};
+}

@@ -1,0 +1,192 @@
+#include "scheduler/why.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+static void why_add(struct why *why, const char *kind, struct span id,
+                    char *text) {
+    if (why->count == why->cap) {
+        size_t cap = why->cap ? why->cap * 2 : 8;
+        struct scheduler_reason *reasons =
+            arena_alloc(why->arena, cap * sizeof(*reasons));
+        if (why->count)
+            memcpy(reasons, why->reasons, why->count * sizeof(*reasons));
+        why->reasons = reasons;
+        why->cap = cap;
+    }
+    why->reasons[why->count++] = (struct scheduler_reason){
+        .kind = kind,
+        .id = arena_span(why->arena, id),
+        .text = span_of(text),
+    };
+}
+
+void why_add_text(struct why *why, const char *kind, struct span text) {
+    why_add(why, kind, SPAN(""),
+            arena_printf(why->arena, "%.*s", (int)text.len, text.p));
+}
+
+static char *since(struct why *why, struct wall at) {
+    char text[WALL_TEXT_BYTES];
+    return at.ns ? arena_printf(why->arena, " since %s", wall_format(at, text))
+                 : arena_printf(why->arena, "%s", "");
+}
+
+static char *holds_of(struct why *why, unsigned holds) {
+    struct text text = TEXT_INIT;
+    if (holds == 0)
+        return arena_printf(why->arena, "%s", "");
+    job_holds_format(holds, &text);
+    char *result = arena_printf(why->arena, ", held (%s)", text_string(&text));
+    text_clear(&text);
+    return result;
+}
+
+/* Whom the one it waits for waits for in turn. */
+static char *root_of(struct why *why, const struct order_reason *reason) {
+    if (reason->steps == 0 || reason->root.len == 0)
+        return arena_printf(why->arena, "%s", "");
+    return arena_printf(why->arena, "; at the front of that row: %.*s (%s%s)",
+                        (int)reason->root.len, reason->root.p,
+                        job_state_word(reason->root_state),
+                        holds_of(why, reason->root_holds));
+}
+
+static void why_waits(struct why *why, const struct order_reason *reason) {
+    int len = (int)reason->id.len;
+    const char *id = reason->id.p;
+    const char *state = job_state_word(reason->state);
+    char *when = since(why, reason->since),
+         *held = holds_of(why, reason->holds);
+    char *root = root_of(why, reason);
+    char until[WALL_TEXT_BYTES];
+    switch (reason->kind) {
+    case ORDER_WHY_PRECURSOR:
+        why_add(why, "precursor", reason->id,
+                arena_printf(why->arena,
+                             "precursor %.*s is %s%s%s: both touch '%.*s'%s",
+                             len, id, state, when, held, (int)reason->path.len,
+                             reason->path.len ? reason->path.p : "", root));
+        break;
+    case ORDER_WHY_HINT:
+        why_add(why, "precursor", reason->id,
+                arena_printf(why->arena,
+                             "precursor %.*s is %s%s%s: its submitter asked "
+                             "to wait for it%s",
+                             len, id, state, when, held, root));
+        break;
+    case ORDER_WHY_DEPENDENCY:
+        why_add(why, "dependency", reason->id,
+                arena_printf(why->arena, "dependency %.*s is %s%s%s%s", len, id,
+                             state, when, held, root));
+        break;
+    case ORDER_WHY_SUCCESSOR:
+        why_add(why, "dependency", reason->id,
+                arena_printf(why->arena,
+                             "dependency %.*s is %s; its successor %.*s must "
+                             "be done first%s",
+                             len, id, state, (int)reason->other.len,
+                             reason->other.p, root));
+        break;
+    case ORDER_WHY_UNKNOWN:
+        why_add(why, "dependency", reason->id,
+                arena_printf(why->arena,
+                             "dependency %.*s is not known here; waiting for "
+                             "it until %s",
+                             len, id, wall_format(reason->until, until)));
+        break;
+    case ORDER_WHY_ASKED:
+        why_add(why, "dependency", reason->id,
+                arena_printf(why->arena, "dependency %.*s is being looked up",
+                             len, id));
+        break;
+    case ORDER_WHY_FAILING:
+        why_add(why, "dependency", reason->id,
+                arena_printf(why->arena, "about to fail: %.*s",
+                             (int)reason->detail.len,
+                             reason->detail.len ? reason->detail.p : ""));
+        break;
+    case ORDER_WHY_UNSTAGED:
+        why_add(why, "record", (struct span){0},
+                arena_printf(why->arena,
+                             "its precursors are not computed yet (role "
+                             "queue)"));
+        break;
+    case ORDER_WHY_HOLD:
+    case ORDER_WHY_READY:
+    default:
+        break;
+    }
+}
+
+void why_order(struct why *why, const struct order *order, uint64_t num,
+               struct wall now) {
+    struct order_reason *reasons;
+    size_t all = 0;
+    size_t count =
+        order_why(order, num, now, WHY_REASONS, why->arena, &reasons, &all);
+    for (size_t i = 0; i < count; i++)
+        why_waits(why, &reasons[i]);
+    if (all > count)
+        why_add(why, "precursor", (struct span){0},
+                arena_printf(why->arena, "and %zu more", all - count));
+}
+
+void why_holds(struct why *why, const struct job *job) {
+#define JOB_HOLD(name, bit, word, lifter)                                  \
+    if (job->holds & HOLD_##name)                                          \
+        why_add(why, "hold", (struct span){0},                             \
+                arena_printf(why->arena, "held (%s); lifted by: %s", word, \
+                             lifter));
+#include "core/life.def"
+#undef JOB_HOLD
+}
+
+void why_lane(struct why *why, struct span target, struct span behind) {
+    why_add(why, "lane", behind,
+            arena_printf(why->arena, "lane of target %.*s, behind %.*s",
+                         (int)target.len, target.p, (int)behind.len,
+                         behind.len ? behind.p : "another set"));
+}
+
+void why_group(struct why *why, struct span sentence) {
+    why_add(why, "group", (struct span){0}, arena_string(why->arena, sentence));
+}
+
+void why_slot(struct why *why, unsigned busy, unsigned slots) {
+    why_add(why, "slot", (struct span){0},
+            arena_printf(why->arena,
+                         "slot: all %u are busy (%u running); see [queue] "
+                         "concurrency",
+                         slots, busy));
+}
+
+void why_time(struct why *why, const struct job *job, struct wall until) {
+    char text[WALL_TEXT_BYTES];
+    why_add(why, "time", (struct span){0},
+            arena_printf(why->arena, "not before %s (back-off after: %.*s)",
+                         wall_format(until, text), (int)job->reason.len,
+                         job->reason.len ? job->reason.p : ""));
+}
+
+void why_turn(struct why *why, struct span next) {
+    why_add(why, "slot", next,
+            arena_printf(why->arena, "its turn: %.*s comes first",
+                         (int)next.len, next.len ? next.p : "another job"));
+}
+
+void why_rollback(struct why *why, struct span under_way) {
+    why_add(why, "rollback", under_way,
+            arena_printf(why->arena,
+                         "rollback %.*s is under way, and there is one at a "
+                         "time",
+                         (int)under_way.len, under_way.p));
+}
+
+void why_no_role(struct why *why, const char *role) {
+    why_add(why, "slot", (struct span){0},
+            arena_printf(why->arena,
+                         "no %s role runs here; start `pointsman serve` or "
+                         "`pointsman daemon %s`",
+                         role, role));
+}

@@ -1,0 +1,202 @@
+#include "schedules/schedule_config.h"
+
+#include "lib/json.h"
+#include "lib/log.h"
+#include "os/clock.h"
+#include "schedules/schedule_rule.h"
+#include "store/schedules.h"
+
+enum { PAGE = 500 };
+
+/* ---- what one says ------------------------------------------------------- */
+
+static void key_text(struct json *json, const char *key, struct span value) {
+    if (value.len == 0)
+        return;
+    json_key(json, key);
+    json_span(json, value);
+}
+
+static void key_number(struct json *json, const char *key, int64_t value) {
+    if (value <= 0)
+        return;
+    json_key(json, key);
+    json_i64(json, value);
+}
+
+static void job_json(struct json *json, const struct config_schedule *schedule,
+                     const char *base_path, struct arena *arena) {
+    struct span dir = schedule->dir;
+    if (dir.len == 0)
+        dir = span_of(base_path);
+    else
+        dir = span_of(base_resolve(base_path, dir, arena));
+    json_key(json, "job");
+    json_object(json);
+    json_key(json, "command");
+    json_array(json);
+    for (size_t i = 0; i < schedule->run.count; i++)
+        json_string(json, schedule->run.words[i]);
+    json_end(json);
+    key_text(json, "dir", dir);
+    key_text(json, "class", schedule->class);
+    key_number(json, "retries", schedule->retries);
+    key_number(json, "timeout", schedule->timeout_s);
+    key_text(json, "user", schedule->user);
+    json_end(json);
+}
+
+/* The words are those of `cron add`, and so is whoever reads them. */
+static void schedule_json(const struct config_schedule *schedule,
+                          const char *base_path, struct arena *arena,
+                          struct text *out) {
+    struct json json;
+    json_open(&json, out);
+    json_object(&json);
+    key_text(&json, "item", schedule->item);
+    key_text(&json, "zone", schedule->zone);
+    json_key(&json, "overlap");
+    json_string(&json,
+                timed_overlap_word((enum timed_overlap)schedule->overlap));
+    json_key(&json, "missed");
+    json_string(&json, timed_missed_word((enum timed_missed)schedule->missed));
+    key_text(&json, "max_shift", schedule->max_shift);
+    key_text(&json, "offset", schedule->offset);
+    key_number(&json, "jitter", schedule->jitter_s);
+    key_number(&json, "deadline", schedule->deadline_s);
+    json_key(&json, "paused");
+    json_bool(&json, schedule->paused % 2 == 1); /* no yes off on false true */
+    job_json(&json, schedule, base_path, arena);
+    json_end(&json);
+}
+
+bool schedule_config_read(const struct config_schedule *schedule,
+                          const char *base_path, struct arena *arena,
+                          struct schedule_spec *ret_spec, struct err *err) {
+    CLEANUP(text_clear) struct text text = TEXT_INIT;
+    struct timed_rule rule;
+    schedule_json(schedule, base_path, arena, &text);
+    bool ok = schedule_spec_parse(arena_span(arena, text_span(&text)), arena,
+                                  ret_spec, err) &&
+              schedule_rule_make(ret_spec, schedule->name, 0, NULL, &rule, err);
+    if (ok) {
+        schedule_rule_clear(&rule);
+        return true;
+    }
+    if (err)
+        err->kind = ERR_CONFIG;
+    return err_wrap(err, "%s:%u: schedule '%.*s'", schedule->origin.file,
+                    schedule->origin.line, (int)schedule->name.len,
+                    schedule->name.p);
+}
+
+bool schedule_config_check(const struct base *base, struct err *err) {
+    for (size_t i = 0; i < base->config.schedule_count; i++) {
+        CLEANUP(arena_clear) struct arena arena = ARENA_INIT;
+        struct schedule_spec spec;
+        if (!schedule_config_read(&base->config.schedules[i], base->path,
+                                  &arena, &spec, err))
+            return false;
+    }
+    return true;
+}
+
+/* ---- into the registry --------------------------------------------------- */
+
+static struct store_schedule row_of(const struct base *base,
+                                    const struct config_schedule *schedule,
+                                    const struct schedule_spec *spec,
+                                    struct wall now, struct arena *arena) {
+    CLEANUP(text_clear) struct text text = TEXT_INIT;
+    struct store_schedule row = {
+        .name = schedule->name,
+        .origin = SPAN(SCHEDULE_OF_CONFIG),
+        .uid = base->uid,
+        .seed = clock_seed(),
+    };
+    schedule_spec_format(spec, &text);
+    row.spec = arena_span(arena, text_span(&text));
+    schedule_begin(spec, wall_s(now), &row.high_s, &row.offset_s);
+    return row;
+}
+
+/* A new pattern begins now; else it goes on where it stood. */
+static enum store_schedule_mode mode_of(const struct store_schedule *old,
+                                        const struct schedule_spec *spec,
+                                        struct arena *arena) {
+    struct schedule_spec before;
+    if (!schedule_spec_parse(old->spec, arena, &before, NULL) ||
+        !schedule_fires_alike(&before, spec))
+        return SCHEDULE_RENEW;
+    return SCHEDULE_REPLACE;
+}
+
+static bool put_one(struct base *base, struct store_batch *batch,
+                    const struct config_schedule *schedule, struct wall now,
+                    struct err *err) {
+    struct arena *arena = store_batch_arena(batch);
+    enum store_schedule_mode mode = SCHEDULE_ADD;
+    struct store_schedule old, row;
+    struct schedule_spec spec;
+    bool found;
+    if (!schedule_config_read(schedule, base->path, arena, &spec, err) ||
+        !store_schedule(base->store, schedule->name, arena, &old, &found, err))
+        return false;
+    row = row_of(base, schedule, &spec, now, arena);
+    if (found && !span_is(old.origin, SCHEDULE_OF_CONFIG)) {
+        log_error("schedule '%.*s' of %s:%u is left out: %.*s has added one "
+                  "of that name; `pointsman cron remove %.*s` makes room",
+                  (int)row.name.len, row.name.p, schedule->origin.file,
+                  schedule->origin.line, (int)old.origin.len, old.origin.p,
+                  (int)row.name.len, row.name.p);
+        return true;
+    }
+    if (found && span_equal(old.spec, row.spec) && old.uid == row.uid)
+        return true;
+    if (found)
+        mode = mode_of(&old, &spec, arena);
+    store_schedule_set(batch, &row, mode);
+    return true;
+}
+
+static bool is_configured(const struct base *base, struct span name) {
+    for (size_t i = 0; i < base->config.schedule_count; i++)
+        if (span_equal(base->config.schedules[i].name, name))
+            return true;
+    return false;
+}
+
+static bool remove_others(struct base *base, struct store_batch *batch,
+                          struct err *err) {
+    struct arena *kept = store_batch_arena(batch);
+    struct span after = SPAN("");
+    size_t count = PAGE;
+    while (count == PAGE) {
+        CLEANUP(arena_clear) struct arena arena = ARENA_INIT;
+        struct store_schedule *rows;
+        if (!store_schedules(base->store, after, PAGE, &arena, &rows, &count,
+                             err))
+            return false;
+        for (size_t i = 0; i < count; i++)
+            if (span_is(rows[i].origin, SCHEDULE_OF_CONFIG) &&
+                !is_configured(base, rows[i].name))
+                store_schedule_remove(batch, rows[i].name);
+        if (count > 0)
+            after = arena_span(kept, rows[count - 1].name);
+    }
+    return true;
+}
+
+bool schedule_config_store(struct base *base, struct wall now,
+                           struct err *err) {
+    struct store_batch *batch = store_batch_new(base->store);
+    bool ok = true;
+    store_batch_actor(batch, now, SPAN(SCHEDULE_OF_CONFIG));
+    for (size_t i = 0; i < base->config.schedule_count && ok; i++)
+        ok = put_one(base, batch, &base->config.schedules[i], now, err);
+    ok = ok && remove_others(base, batch, err);
+    if (ok && store_batch_count(batch) > 0)
+        ok = store_write(batch, err);
+    store_batch_free(batch);
+    return ok;
+}

@@ -1,0 +1,518 @@
+/* Schedules: what there are, new ones, and orders to one of them. */
+#include "schedules/schedule_request.h"
+
+#include "api/api_call.h"
+#include "os/clock.h"
+#include "commands/command_admit.h"
+#include "schedules/schedule_config.h"
+#include "schedules/schedule_rule.h"
+#include "store/schedules.h"
+#include "wire/words.h"
+
+enum { STRIP = 10 /* of its newest jobs, that many are shown */ };
+
+/* ---- one as JSON --------------------------------------------------------- */
+
+static void key_instant(struct api_call *call, struct json *json,
+                        const char *key, const struct cron_zone *zone,
+                        int64_t at) {
+    char text[CRON_INSTANT_BYTES];
+
+    json_key(json, key);
+    json_string(json, zone == NULL ? instant_text(&call->arena, at)
+                                   : cron_instant_format(zone, at, text));
+}
+
+static void key_command(struct json *json, const struct submission *job) {
+    CLEANUP(text_clear) struct text line = TEXT_INIT;
+
+    for (size_t i = 0; i < job->command.count; i++) {
+        if (i > 0)
+            text_addc(&line, ' ');
+        word_quote(job->command.items[i], &line);
+    }
+    json_key(json, "what");
+    json_span(json, text_span(&line));
+}
+
+/* "DDF": a letter for the state of each, the newest last. */
+static void key_strip(struct api_call *call, struct json *json,
+                      const struct store_schedule *row) {
+    size_t from = row->recent_count > STRIP ? row->recent_count - STRIP : 0;
+    char strip[STRIP + 1];
+    size_t len = 0;
+
+    json_key(json, "jobs");
+    json_array(json);
+    for (size_t i = from; i < row->recent_count; i++) {
+        struct job job;
+        if (!store_job(call->api->options.store, row->recent[i], &call->arena,
+                       &job, NULL))
+            continue;
+        strip[len++] = job_state_letter(job.state);
+        json_object(json);
+        json_key(json, "id");
+        json_span(json, job.id);
+        json_key(json, "state");
+        json_span(json, span_make(&strip[len - 1], 1));
+        json_end(json);
+    }
+    json_end(json);
+    json_key(json, "last");
+    json_span(json, span_make(strip, len));
+}
+
+static void spec_json(struct api_call *call, struct json *json,
+                      const struct schedule_spec *spec,
+                      const struct timed_rule *rule) {
+    CLEANUP(text_clear) struct text offset = TEXT_INIT;
+
+    json_key(json, "item");
+    json_span(json, spec->item);
+    json_key(json, "zone");
+    json_span(json, spec->zone);
+    key_command(json, &spec->job);
+    json_key(json, "overlap");
+    json_string(json, timed_overlap_word(spec->overlap));
+    json_key(json, "missed");
+    json_string(json, timed_missed_word(spec->missed));
+    json_key(json, "max_shift_s");
+    json_i64(json, rule->max_shift_s);
+    schedule_offset_format(spec, &offset);
+    json_key(json, "offset");
+    json_span(json, arena_span(&call->arena, text_span(&offset)));
+    json_key(json, "offset_s");
+    json_i64(json, rule->offset_s);
+    json_key(json, "jitter_s");
+    json_i64(json, spec->jitter_s);
+    json_key(json, "deadline_s");
+    json_i64(json, spec->deadline_s);
+}
+
+static void next_json(struct api_call *call, struct json *json,
+                      const struct timed_rule *rule, bool paused) {
+    int64_t due;
+    bool comes =
+        !paused && schedule_rule_next(rule, wall_s(api_now(call)), &due);
+
+    if (comes) {
+        key_instant(call, json, "next", NULL, due);
+        key_instant(call, json, "next_local", rule->zone, due);
+        return;
+    }
+    json_key(json, "next");
+    json_null(json);
+    json_key(json, "next_local");
+    json_null(json);
+}
+
+struct listing {
+    struct text after;
+    struct cron_zones *zones; /* each is read once */
+};
+
+static void row_json(struct api_call *call, const struct store_schedule *row) {
+    struct listing *listing = call->state;
+    struct schedule_spec spec;
+    struct timed_rule rule;
+    struct err err = {0};
+    struct json json;
+
+    json_open(&json, &call->out);
+    json_object(&json);
+    json_key(&json, "name");
+    json_span(&json, row->name);
+    if (schedule_spec_parse(row->spec, &call->arena, &spec, &err) &&
+        schedule_rule_make(&spec, row->name, row->seed, listing->zones, &rule,
+                           &err)) {
+        next_json(call, &json, &rule, row->paused || spec.paused);
+        spec_json(call, &json, &spec, &rule);
+        schedule_rule_clear(&rule);
+    } else {
+        json_key(&json, "error");
+        json_string(&json, err.text);
+    }
+    json_key(&json, "paused");
+    json_bool(&json, row->paused || spec.paused);
+    json_key(&json, "from");
+    json_span(&json, row->origin);
+    json_key(&json, "fired");
+    json_i64(&json, (int64_t)row->fired);
+    json_key(&json, "left_out");
+    json_i64(&json, (int64_t)row->missed);
+    key_strip(call, &json, row);
+    json_end(&json);
+    text_addc(&call->out, '\n');
+}
+
+/* ---- the list ------------------------------------------------------------ */
+
+static void listing_clear(struct api_call *call) {
+    struct listing *listing = call->state;
+
+    text_clear(&listing->after);
+    cron_zones_free(listing->zones);
+}
+
+static void listing_work(struct api_call *call) {
+    struct listing *listing = call->state;
+
+    while (call->out.len < API_OUT_BYTES && !call->ended) {
+        CLEANUP(arena_clear) struct arena arena = ARENA_INIT;
+        struct store_schedule *rows;
+        struct err err = {0};
+        size_t count;
+        if (!store_schedules(call->api->options.store,
+                             text_span(&listing->after), API_PAGE, &arena,
+                             &rows, &count, &err)) {
+            api_fail(call, &err);
+            return;
+        }
+        for (size_t i = 0; i < count; i++)
+            row_json(call, &rows[i]);
+        if (count < API_PAGE) {
+            api_end(call);
+            return;
+        }
+        text_reset(&listing->after);
+        text_addspan(&listing->after, rows[count - 1].name);
+    }
+}
+
+static bool is_kept(struct api_call *call, struct span name) {
+    struct store_schedule row;
+    bool found;
+
+    return store_schedule(call->api->options.store, name, &call->arena, &row,
+                          &found, NULL) &&
+           found;
+}
+
+/* Those of a file that no role "clock" has looked at yet. */
+static void list_unkept(struct api_call *call) {
+    const struct base *base = call->api->options.base;
+
+    for (size_t i = 0; base != NULL && i < base->config.schedule_count; i++) {
+        CLEANUP(text_clear) struct text text = TEXT_INIT;
+        struct schedule_spec spec;
+        struct store_schedule row = {
+            .name = base->config.schedules[i].name,
+            .origin = SPAN(SCHEDULE_OF_CONFIG),
+        };
+        if (is_kept(call, row.name) ||
+            !schedule_config_read(&base->config.schedules[i], base->path,
+                                  &call->arena, &spec, NULL))
+            continue;
+        schedule_spec_format(&spec, &text);
+        row.spec = text_span(&text);
+        row_json(call, &row);
+    }
+}
+
+void schedule_request_list(struct api_call *call) {
+    static const char *const keys[] = {NULL};
+    struct listing *listing = arena_alloc(&call->arena, sizeof *listing);
+
+    if (!api_query_check(call, keys))
+        return;
+    listing->zones = cron_zones_new(0);
+    call->state = listing;
+    call->clear = listing_clear;
+    call->work = listing_work;
+    api_reply(call, 200, api_lines);
+    list_unkept(call);
+}
+
+/* ---- finding ------------------------------------------------------------- */
+
+/* The role "clock" of this base may not have looked at its file yet. */
+static bool find_configured(struct api_call *call, struct span name,
+                            struct err *err) {
+    struct base *base = call->api->options.base;
+
+    for (size_t i = 0; base != NULL && i < base->config.schedule_count; i++)
+        if (span_equal(base->config.schedules[i].name, name))
+            return schedule_config_store(base, api_now(call), err);
+    return true;
+}
+
+static bool no_such(struct api_call *call, struct span name, struct err *err) {
+    struct store_schedule *rows;
+    size_t count = 0;
+    const char *near = NULL;
+
+    if (store_schedules(call->api->options.store, SPAN(""), 1000, &call->arena,
+                        &rows, &count, NULL)) {
+        const char **names =
+            arena_alloc(&call->arena, (count + 1) * sizeof *names);
+        for (size_t i = 0; i < count; i++)
+            names[i] = arena_string(&call->arena, rows[i].name);
+        near = text_nearest(arena_string(&call->arena, name), names, count);
+    }
+    return err_set(err, ERR_NO_JOB, "there is no schedule '%.*s'%s%s%s",
+                   (int)name.len, name.p, near ? ": did you mean '" : "",
+                   near ? near : "", near ? "'?" : "");
+}
+
+static bool find_row(struct api_call *call, struct store_schedule *ret_row) {
+    struct store *store = call->api->options.store;
+    struct span name = call->params[0];
+    struct err err = {0};
+    bool found = false;
+    bool ok = store_schedule(store, name, &call->arena, ret_row, &found, &err);
+
+    if (ok && !found)
+        ok = find_configured(call, name, &err) &&
+             store_schedule(store, name, &call->arena, ret_row, &found, &err);
+    if (ok && !found)
+        ok = no_such(call, name, &err);
+    if (!ok)
+        api_fail(call, &err);
+    return ok;
+}
+
+/* ---- orders -------------------------------------------------------------- */
+
+static struct store_batch *batch_of(struct api_call *call) {
+    struct store_batch *batch = store_batch_new(call->api->options.store);
+
+    store_batch_actor(batch, api_now(call), api_actor(call));
+    return batch;
+}
+
+static const char *refusal_of(enum store_result result) {
+    if (result == STORE_UNKNOWN)
+        return "there is no such schedule any more";
+    if (result == STORE_DUPLICATE)
+        return "there is one of that name already; --replace takes its place";
+    return "somebody changed it at this very moment; look again";
+}
+
+static void ordered(void *ctx, struct store_batch *batch, bool ok,
+                    const struct err *err) {
+    struct api_call *call = ctx;
+    struct err refused = {0};
+    struct json json;
+
+    if (!api_unhold(call))
+        return;
+    enum store_result result = STORE_DONE;
+    if (ok)
+        result = store_batch_result(batch, store_batch_count(batch) - 1);
+    bool well = result == STORE_DONE || result == STORE_SAME;
+    if (ok && !well)
+        err_set(&refused, ERR_REFUSED, "%s", refusal_of(result));
+    if (!ok || !well) {
+        api_fail(call, ok ? &refused : err);
+        api_poke(call);
+        return;
+    }
+    api_trigger(call->api);
+    api_reply(call, 200, api_json);
+    json_open(&json, &call->out);
+    json_object(&json);
+    json_key(&json, "again");
+    json_bool(&json, result == STORE_SAME);
+    if (call->state != NULL) {
+        json_key(&json, "id");
+        json_string(&json, call->state); /* of the job */
+    }
+    json_end(&json);
+    text_addc(&call->out, '\n');
+    api_end(call);
+    api_poke(call);
+}
+
+static void submit(struct api_call *call, struct store_batch *batch) {
+    api_hold(call);
+    store_submit(batch, ordered, call);
+}
+
+static bool of_config(struct api_call *call, const struct store_schedule *row,
+                      const char *what) {
+    struct err err = {0};
+
+    if (!span_is(row->origin, SCHEDULE_OF_CONFIG))
+        return false;
+    err_set(&err, ERR_REFUSED,
+            "schedule '%.*s' is %s in pointsman.conf or conf.d/; change it "
+            "there",
+            (int)row->name.len, row->name.p, what);
+    api_fail(call, &err);
+    return true;
+}
+
+static void set_paused(struct api_call *call, bool paused) {
+    struct store_schedule row;
+    struct schedule_spec spec;
+    int64_t high_s = 0;
+    int32_t offset_s = 0;
+
+    if (!find_row(call, &row))
+        return;
+    if (schedule_spec_parse(row.spec, &call->arena, &spec, NULL)) {
+        if (!paused && spec.paused && of_config(call, &row, "paused"))
+            return;
+        schedule_begin(&spec, wall_s(api_now(call)), &high_s, &offset_s);
+    }
+    struct store_batch *batch = batch_of(call);
+    store_schedule_pause(batch, row.name, paused, high_s, offset_s);
+    submit(call, batch);
+}
+
+void schedule_request_pause(struct api_call *call) {
+    set_paused(call, true);
+}
+
+void schedule_request_resume(struct api_call *call) {
+    set_paused(call, false);
+}
+
+void schedule_request_remove(struct api_call *call) {
+    struct store_schedule row;
+
+    if (!find_row(call, &row) || of_config(call, &row, "defined"))
+        return;
+    struct store_batch *batch = batch_of(call);
+    store_schedule_remove(batch, row.name);
+    submit(call, batch);
+}
+
+/* ---- now ----------------------------------------------------------------- */
+
+static bool add_run(struct api_call *call, struct store_batch *batch,
+                    const struct store_schedule *row, unsigned *ret_job,
+                    struct span *ret_id, struct err *err) {
+    struct arena *arena = store_batch_arena(batch);
+    struct api *api = call->api;
+    struct schedule_spec spec;
+
+    if (!schedule_spec_parse(row->spec, arena, &spec, err))
+        return false;
+    if (spec.overlap != OVERLAP_ALLOW)
+        submission_touch(
+            &spec.job, arena,
+            span_of(arena_printf(arena, "schedule/%.*s", (int)row->name.len,
+                                 row->name.p)));
+    struct origin origin = {
+        .now = api_now(call),
+        .uid = row->uid,
+        .actor = api_actor(call),
+        .cause = span_of(arena_printf(arena, "schedule %.*s, run by hand",
+                                      (int)row->name.len, row->name.p)),
+        .host = api->options.base == NULL ? SPAN("localhost")
+                                          : span_of(api->options.base->host),
+        .seed = api->options.seed + ++api->made * UINT64_C(0x9e3779b97f4a7c15),
+    };
+    return command_admit(batch, &spec.job, &origin, ret_job, ret_id, err);
+}
+
+void schedule_request_run(struct api_call *call) {
+    struct store_schedule row;
+    struct err err = {0};
+    struct span id;
+    unsigned job;
+
+    if (!find_row(call, &row))
+        return;
+    struct store_batch *batch = batch_of(call);
+    store_batch_atomic(batch);
+    if (!add_run(call, batch, &row, &job, &id, &err)) {
+        store_batch_free(batch);
+        api_fail(call, &err);
+        return;
+    }
+    call->state = arena_string(&call->arena, id);
+    store_schedule_mark(batch, &(struct schedule_mark){.name = row.name,
+                                                       .job = job,
+                                                       .reason = SPAN("run"),
+                                                       .detail = id});
+    submit(call, batch);
+}
+
+/* ---- new ones ------------------------------------------------------------ */
+
+static bool since_of(struct api_call *call, int64_t *ret_since_s) {
+    struct span text = api_query(call, "since");
+    char *word = arena_string(&call->arena, text);
+    struct err err = {0};
+
+    *ret_since_s = wall_s(api_now(call));
+    if (text.p == NULL || cron_instant_parse(word, ret_since_s))
+        return true;
+    err_set(&err, ERR_USAGE,
+            "'%s' is neither seconds since 1970 nor a time such as "
+            "2026-03-08T01:59:30-08:00",
+            word);
+    api_fail(call, &err);
+    return false;
+}
+
+static bool read_row(struct api_call *call, struct store_schedule *ret_row,
+                     struct schedule_spec *ret_spec, struct err *err) {
+    CLEANUP(text_clear) struct text text = TEXT_INIT;
+    struct span name = call->params[0];
+    struct timed_rule rule;
+
+    if (!schedule_name_check(name, err) ||
+        !schedule_spec_parse(text_span(&call->body), &call->arena, ret_spec,
+                             err) ||
+        !schedule_rule_make(ret_spec, name, 0, NULL, &rule, err))
+        return false;
+    schedule_rule_clear(&rule);
+    schedule_spec_format(ret_spec, &text);
+    *ret_row = (struct store_schedule){
+        .name = name,
+        .spec = arena_span(&call->arena, text_span(&text)),
+        .origin = api_actor(call),
+        .uid = call->request.actor.uid,
+        .seed = clock_seed(),
+    };
+    return true;
+}
+
+/* A new pattern begins now; a new command for the old one changes nothing
+ * about its times. */
+static enum store_schedule_mode mode_of(struct api_call *call,
+                                        const struct store_schedule *old,
+                                        const struct schedule_spec *spec) {
+    struct schedule_spec before;
+
+    if (!api_query_flag(call, "replace"))
+        return SCHEDULE_ADD;
+    if (api_query(call, "since").p != NULL ||
+        !schedule_spec_parse(old->spec, &call->arena, &before, NULL) ||
+        !schedule_fires_alike(&before, spec))
+        return SCHEDULE_RENEW;
+    return SCHEDULE_REPLACE;
+}
+
+/* ?replace: one of that name may be there. ?since=: instants from then on count
+ * as missed. Body: wire/schedule_spec.h. */
+void schedule_request_put(struct api_call *call) {
+    static const char *const keys[] = {"replace", "since", NULL};
+    enum store_schedule_mode mode = SCHEDULE_ADD;
+    struct store_schedule row, old;
+    struct schedule_spec spec;
+    struct err err = {0};
+    int64_t since_s;
+    bool found;
+
+    if (!api_query_check(call, keys) || !since_of(call, &since_s))
+        return;
+    if (!read_row(call, &row, &spec, &err) ||
+        !find_configured(call, row.name, &err) ||
+        !store_schedule(call->api->options.store, row.name, &call->arena, &old,
+                        &found, &err)) {
+        api_fail(call, &err);
+        return;
+    }
+    if (found && of_config(call, &old, "defined"))
+        return;
+    if (found)
+        mode = mode_of(call, &old, &spec);
+    schedule_begin(&spec, since_s, &row.high_s, &row.offset_s);
+    struct store_batch *batch = batch_of(call);
+    store_schedule_set(batch, &row, mode);
+    submit(call, batch);
+}

@@ -1,0 +1,14 @@
+/* Requests about schedules. Handlers named in routes.def. */
+#ifndef POINTSMAN_SCHEDULES_SCHEDULE_REQUEST_H
+#define POINTSMAN_SCHEDULES_SCHEDULE_REQUEST_H
+
+struct api_call;
+
+void schedule_request_list(struct api_call *call);
+void schedule_request_put(struct api_call *call);
+void schedule_request_run(struct api_call *call);
+void schedule_request_pause(struct api_call *call);
+void schedule_request_resume(struct api_call *call);
+void schedule_request_remove(struct api_call *call);
+
+#endif

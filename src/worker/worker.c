@@ -1,0 +1,464 @@
+#include "worker/worker.h"
+
+#include <inttypes.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "lib/list.h"
+#include "lib/log.h"
+#include "lib/map.h"
+#include "os/clock.h"
+#include "worker/log_packer.h"
+#include "worker/order_line.h"
+#include "worker/task_start.h"
+#include "wire/attempt_trace.h"
+
+enum { TRACE_MS = 100, HEARD_MS = 1000 };
+
+/* One attempt under way. */
+struct running {
+    struct list link;
+    uint64_t handle, num;
+    int64_t grace_ms; /* between TERM and KILL, see os/guard.h */
+    char *node;       /* NULL: not of an array */
+    char *progress;   /* newest line, or NULL */
+    struct guard_usage usage;
+    char place[OUTPUT_PLACE_BYTES]; /* of its file, should it need one */
+    bool locked;                    /* the guard holds its job file's lock */
+    bool in_our_group;              /* hears what the terminal sends */
+    bool term_waits;                /* for worker.patience */
+};
+
+/* An attempt that could not even be handed to the guard: told from the loop
+ * like any other end, never from inside the start. */
+struct stillborn {
+    struct list link;
+    uint64_t handle;
+    int result;
+    char *detail;
+};
+
+struct worker {
+    struct worker_options options;
+    const struct config *config;
+    struct guard *guard;
+    struct log_packer *packer;
+    struct list running; /* of struct running.link */
+    struct map by_handle, by_num;
+    struct order_memo memo;
+    struct list stillborn;
+    uv_async_t later;
+    uv_timer_t patience;
+    struct mono heard_until; /* our group was sent INT a moment ago */
+    bool closing;
+    void (*closed)(void *ctx);
+    void *closed_ctx;
+};
+
+static struct span handle_key(const uint64_t *handle) {
+    return span_make(handle, sizeof(*handle));
+}
+
+static void running_free(struct worker *worker, struct running *running) {
+    map_remove(&worker->by_handle, handle_key(&running->handle));
+    if (map_get(&worker->by_num, handle_key(&running->num)) == running)
+        map_remove(&worker->by_num, handle_key(&running->num));
+    list_remove(&running->link);
+    free(running->node);
+    free(running->progress);
+    free(running);
+}
+
+static void stillborn_add(struct worker *worker, uint64_t handle, int result,
+                          const char *detail) {
+    struct stillborn *it = mem_alloc(sizeof(*it));
+    it->handle = handle;
+    it->result = result;
+    it->detail = mem_string(detail);
+    list_push(&worker->stillborn, &it->link);
+    uv_async_send(&worker->later);
+}
+
+static void on_later(uv_async_t *async) {
+    struct worker *worker = async->data;
+    for (struct list *link; (link = list_pop(&worker->stillborn));) {
+        struct stillborn *it = LIST_OF(link, struct stillborn, link);
+        struct run_end end = {
+            .handle = it->handle,
+            .result = it->result,
+            .exit_code = -1,
+            .detail = span_of(it->detail),
+            .started = clock_wall(),
+        };
+        end.ended = end.started;
+        worker->options.ended(worker->options.ctx, &end);
+        free(it->detail);
+        free(it);
+    }
+}
+
+static void on_started(void *ctx, uint64_t id, pid_t pid, struct wall at) {
+    struct worker *worker = ctx;
+    (void)pid;
+    (void)at;
+    if (map_get(&worker->by_handle, handle_key(&id)))
+        worker->options.lasting(worker->options.ctx, id);
+}
+
+static void on_progress(void *ctx, uint64_t id, struct span line) {
+    struct worker *worker = ctx;
+    struct running *running = map_get(&worker->by_handle, handle_key(&id));
+    if (!running)
+        return;
+    free(running->progress);
+    running->progress = span_string(line);
+    if (worker->options.progress)
+        worker->options.progress(worker->options.ctx, running->num,
+                                 span_of(running->node), line);
+}
+
+static void on_usage(void *ctx, const struct guard_usage *usage) {
+    struct worker *worker = ctx;
+    struct running *running =
+        map_get(&worker->by_handle, handle_key(&usage->id));
+    if (running)
+        running->usage = *usage;
+}
+
+/* Small outputs go to the segment now, so that their place is known. */
+static void end_output(struct worker *worker, const struct guard_end *from,
+                       const struct running *running, struct run_end *end,
+                       char place[OUTPUT_PLACE_BYTES]) {
+    struct err err;
+    end->output_bytes = from->output_bytes;
+    end->lost_output = from->output_lost;
+    place[0] = '\0';
+    if (from->output_in_file) {
+        /* `running` is gone before the end is told. */
+        memcpy(place, running->place, OUTPUT_PLACE_BYTES);
+        end->place = span_of(place);
+        if (from->output_bytes >= LOG_PACK_BYTES)
+            log_packer_add(worker->packer, end->place);
+        return;
+    }
+    if (!output_add(worker->options.output, from->output, from->stamps, place,
+                    &err)) {
+        log_error("cannot keep the output of attempt %" PRIu64 ": %s",
+                  running->handle, err.text);
+        end->lost_output = true;
+        end->output_bytes = 0;
+    }
+    end->place = span_of(place);
+}
+
+static uint64_t larger(int64_t a, int64_t b) {
+    return (uint64_t)(a > b ? a : b);
+}
+
+/* Of those that lasted, or that ended in an odd way: the many short ones have
+ * nothing to tell that their end does not. */
+static void trace_end(const struct guard_end *end, struct text *out) {
+    bool odd = end->leftovers || end->survivors || end->has_status;
+    if (!odd && (end->exited_ns == 0 || end->run_ns < TRACE_MS * NS_PER_MS))
+        return;
+    struct attempt_trace trace = {
+        .exited_ms = end->exited_ns > 0 ? end->exited_ns / NS_PER_MS : -1,
+        .closed_ms = end->closed_ns > 0 ? end->closed_ns / NS_PER_MS : -1,
+        .gone_ms =
+            end->survivors || end->gone_ns == 0 ? -1 : end->gone_ns / NS_PER_MS,
+        .leftovers = end->leftovers,
+        .survivors = end->survivors,
+        .status = end->has_status,
+        .read_bytes = end->read_bytes,
+        .written_bytes = end->written_bytes,
+        .procs = end->procs_peak,
+    };
+    attempt_trace_format(&trace, out);
+}
+
+static void on_ended(void *ctx, const struct guard_end *from) {
+    struct worker *worker = ctx;
+    struct running *running =
+        map_get(&worker->by_handle, handle_key(&from->id));
+    if (!running) {
+        if (worker->options.foreign)
+            worker->options.foreign(worker->options.ctx, from);
+        return;
+    }
+    struct run_end end = {
+        .handle = from->id,
+        .result = (int)from->result,
+        .exit_code = from->exit_code,
+        .signal = from->signal,
+        .timed_out = from->timed_out,
+        .status = from->has_status ? from->status : (struct span){0},
+        .detail = from->error,
+        .started = from->started,
+        .ended = from->ended.ns != 0 ? from->ended : clock_wall(),
+        .cpu_us = larger(from->user_us + from->system_us, from->cpu_us),
+        .peak_kib = larger(from->max_rss_kib, from->peak_kib),
+    };
+    CLEANUP(text_clear) struct text trace = TEXT_INIT;
+    trace_end(from, &trace);
+    end.trace = text_span(&trace);
+    char place[OUTPUT_PLACE_BYTES];
+    end_output(worker, from, running, &end, place);
+    if (from->survivors)
+        log_warning("something of job %" PRIu64 " still lives after its end",
+                    running->num);
+    bool locked = running->locked;
+    if (!locked)
+        running_free(worker, running);
+    worker->options.ended(worker->options.ctx, &end);
+}
+
+static void on_lost(void *ctx, const char *why) {
+    struct worker *worker = ctx;
+    if (!worker->closing && worker->options.lost)
+        worker->options.lost(worker->options.ctx, why);
+}
+
+static void runner_start(void *ctx, const struct run_order *order) {
+    struct worker *worker = ctx;
+    struct arena arena = ARENA_INIT;
+    struct order_line line;
+    struct err err;
+    CLEANUP(text_clear) struct text path = TEXT_INIT;
+    char place[OUTPUT_PLACE_BYTES];
+    const char *base = worker->options.base_path;
+    if (!order_line_make(order, worker->config, base, &worker->memo, &arena,
+                         &line, &err) ||
+        !output_file(worker->options.output, order->job->num, order->task,
+                     order->attempt, &path, place, &err)) {
+        bool again = err_try_again(err.kind);
+        stillborn_add(worker, order->handle,
+                      again ? GUARD_TEMPORARY : GUARD_CANNOT, err.text);
+        arena_clear(&arena);
+        return;
+    }
+    if (line.lock_path && worker->options.settle_file &&
+        !worker->options.settle_file(worker->options.ctx, order->job, &err)) {
+        stillborn_add(worker, order->handle, GUARD_TEMPORARY, err.text);
+        arena_clear(&arena);
+        return;
+    }
+    struct running *running = mem_alloc(sizeof(*running));
+    running->handle = order->handle;
+    running->num = order->job->num;
+    running->node = order->node.len ? span_string(order->node) : NULL;
+    running->locked = line.lock_path != NULL;
+    memcpy(running->place, place, sizeof(place));
+    list_push(&worker->running, &running->link);
+    map_put(&worker->by_handle, handle_key(&running->handle), running);
+    map_put(&worker->by_num, handle_key(&running->num), running);
+    struct guard_start start = {
+        .id = order->handle,
+        .argv = line.argv,
+        .envp = line.envp,
+        .dir = line.dir,
+        .mask = line.mask,
+        .lock_path = line.lock_path,
+        .stdin_fd = -1,
+        .status_fd = true,
+        .progress_fd = true,
+        /* A rollback waits for nobody's end but those it takes. */
+        .outside_slots = order->probe || order->members,
+        .timeout_ms = line.timeout_ms,
+        .output_path = order->probe ? NULL : text_string(&path),
+        .streams = !order->probe,
+        .output_max = (uint64_t)worker->config->queue.log_limit_bytes,
+    };
+    struct task_start task = {
+        .options = &line.task,
+        .account = line.account,
+        .terminal = worker->options.terminal && order->job->kind == JOB_COMMAND,
+        .grace_ms = worker->config->queue.grace_s * 1000,
+    };
+    task_start_fill(&task, &arena, &start);
+    running->grace_ms = start.grace_ms;
+    running->in_our_group = start.keep_group;
+    guard_start(worker->guard, &start);
+    arena_clear(&arena);
+}
+
+static void on_patience(uv_timer_t *timer) {
+    struct worker *worker = timer->data;
+    LIST_EACH (&worker->running, link) {
+        struct running *running = LIST_OF(link, struct running, link);
+        if (running->term_waits)
+            guard_kill(worker->guard, running->handle, SIGTERM,
+                       running->grace_ms);
+        running->term_waits = false;
+    }
+}
+
+static void term(struct worker *worker, struct running *running) {
+    bool heard =
+        running->in_our_group && clock_mono().ns < worker->heard_until.ns;
+    /* It may be clearing up: it has the same time for that as after TERM. */
+    if (heard)
+        uv_timer_start(&worker->patience, on_patience,
+                       running->grace_ms > HEARD_MS
+                           ? (uint64_t)running->grace_ms
+                           : HEARD_MS,
+                       0);
+    else
+        guard_kill(worker->guard, running->handle, SIGTERM, running->grace_ms);
+    running->term_waits = heard;
+}
+
+static void runner_stop(void *ctx, uint64_t handle, enum run_stop how) {
+    struct worker *worker = ctx;
+    struct running *running = map_get(&worker->by_handle, handle_key(&handle));
+    if (how == RUN_STOP_WITHDRAW)
+        guard_withdraw(worker->guard, handle);
+    else if (running && how == RUN_STOP_TERM)
+        term(worker, running);
+    else if (running && how == RUN_STOP_HUP)
+        guard_kill(worker->guard, handle, SIGHUP,
+                   worker->config->queue.hup_grace_s * 1000);
+    else
+        guard_kill(worker->guard, handle, SIGKILL, 0);
+}
+
+static void runner_flush(void *ctx) {
+    struct worker *worker = ctx;
+    guard_flush(worker->guard);
+}
+
+static int runner_settle(void *ctx) {
+    struct worker *worker = ctx;
+    struct err err;
+    int fd;
+    if (output_flush(worker->options.output, &fd, &err))
+        return fd;
+    log_error("outputs are lost: %s", err.text);
+    return -1;
+}
+
+static void runner_release(void *ctx, uint64_t handle) {
+    struct worker *worker = ctx;
+    struct running *running = map_get(&worker->by_handle, handle_key(&handle));
+    if (!running)
+        return;
+    guard_release(worker->guard, handle);
+    running_free(worker, running);
+}
+
+bool worker_open(const struct worker_options *options,
+                 struct worker **ret_worker, struct err *err) {
+    struct worker *worker = mem_alloc(sizeof(*worker));
+    worker->options = *options;
+    worker->config = options->config;
+    list_init(&worker->running);
+    list_init(&worker->stillborn);
+    struct guard_options guard = {
+        .base_fd = options->base_fd,
+        .cgroup_root = options->no_cgroup ? "" : NULL,
+        .role = options->guard_role,
+        .life_path = options->guard_role ? NULL : "ctrl/tasks.lock",
+        .slots = options->slots,
+    };
+    static const struct guard_events events = {.started = on_started,
+                                               .progress = on_progress,
+                                               .usage = on_usage,
+                                               .ended = on_ended,
+                                               .lost = on_lost};
+    if (!guard_open(options->loop, &guard, &events, worker, &worker->guard,
+                    err)) {
+        free(worker);
+        return err_wrap(err, "cannot start the guard");
+    }
+    uv_async_init(options->loop, &worker->later, on_later);
+    uv_timer_init(options->loop, &worker->patience);
+    worker->later.data = worker->patience.data = worker;
+    worker->packer = log_packer_new(options->loop, options->output);
+    uv_unref((uv_handle_t *)&worker->later);
+    *ret_worker = worker;
+    return true;
+}
+
+void worker_runner(struct worker *worker, struct runner *ret_runner) {
+    *ret_runner = (struct runner){
+        .ctx = worker,
+        .start = runner_start,
+        .stop = runner_stop,
+        .flush = runner_flush,
+        .settle = runner_settle,
+        .release = runner_release,
+    };
+}
+
+void worker_configure(struct worker *worker, const struct config *config) {
+    worker->config = config;
+    guard_set_slots(worker->guard, (unsigned)config->queue.concurrency);
+}
+
+void worker_interrupted(struct worker *worker) {
+    worker->heard_until = mono_add_ms(clock_mono(), HEARD_MS);
+}
+
+struct guard *worker_guard(struct worker *worker) {
+    return worker->guard;
+}
+
+void worker_usage(struct worker *worker, uint64_t num,
+                  struct run_usage *ret_usage) {
+    *ret_usage = (struct run_usage){0};
+    if (!map_get(&worker->by_num, handle_key(&num)))
+        return;
+    LIST_EACH (&worker->running, link) {
+        const struct running *one = LIST_OF(link, struct running, link);
+        if (one->num != num)
+            continue;
+        ret_usage->running++;
+        if (one->progress)
+            ret_usage->progress = span_of(one->progress);
+        ret_usage->cpu_us += (uint64_t)one->usage.cpu_us;
+        ret_usage->memory_kib += (uint64_t)one->usage.memory_kib;
+        ret_usage->procs += (uint64_t)one->usage.procs;
+    }
+}
+
+static void on_later_closed(uv_handle_t *handle) {
+    struct worker *worker = handle->data;
+    for (struct list *link; (link = list_pop(&worker->stillborn));) {
+        struct stillborn *it = LIST_OF(link, struct stillborn, link);
+        free(it->detail);
+        free(it);
+    }
+    while (!list_empty(&worker->running))
+        running_free(worker,
+                     LIST_OF(worker->running.next, struct running, link));
+    map_clear(&worker->by_handle);
+    map_clear(&worker->by_num);
+    order_memo_clear(&worker->memo);
+    void (*closed)(void *) = worker->closed;
+    void *ctx = worker->closed_ctx;
+    free(worker);
+    if (closed)
+        closed(ctx);
+}
+
+static void on_patience_closed(uv_handle_t *handle) {
+    struct worker *worker = handle->data;
+    uv_close((uv_handle_t *)&worker->later, on_later_closed);
+}
+
+static void on_packer_closed(void *ctx) {
+    struct worker *worker = ctx;
+    uv_close((uv_handle_t *)&worker->patience, on_patience_closed);
+}
+
+static void on_guard_closed(void *ctx) {
+    struct worker *worker = ctx;
+    log_packer_close(worker->packer, on_packer_closed, worker);
+}
+
+void worker_close(struct worker *worker, void (*closed)(void *ctx), void *ctx) {
+    worker->closing = true;
+    worker->closed = closed;
+    worker->closed_ctx = ctx;
+    guard_close(worker->guard, on_guard_closed, worker);
+}

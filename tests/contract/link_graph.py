@@ -1,0 +1,130 @@
+"""The rules of the house that only the objects show; TAP on stdout.
+
+    python3 tests/contract/link_graph.py ROOT BUILD
+
+Reads with nm(1) what each object of the product defines and needs. Includes
+can be looked at without a build (house.py), but an include is not a use.
+"""
+import collections
+import pathlib
+import re
+import subprocess
+import sys
+
+from modules import MAY_USE
+
+ROOT, BUILD = (pathlib.Path(arg).resolve() for arg in sys.argv[1:3])
+CYCLE_MOST = 5       # files of a module that need each other
+SHARE_MOST = 20      # per cent of src/ in one module
+# Cycles that are known and have not been cut yet: module and files at most.
+CYCLES_LEFT = {"cli": 32, "scheduler": 11, "core": 6}
+
+
+def objects():
+    """The object files of the product by module/stem."""
+    found = {}
+    for path in BUILD.glob("src/*/*.p/*.o"):
+        stem = re.sub(r"(^meson-generated_\.\._)|(\.c\.o$)", "", path.name)
+        found[f"{path.relative_to(BUILD).parts[1]}/{stem}"] = path
+    return found
+
+
+def read_graph():
+    """Edges between objects with the symbols that make them."""
+    defined, needed = {}, {}
+    for name, path in objects().items():
+        needed[name] = set()
+        run = subprocess.run(["nm", path], capture_output=True, text=True,
+                             check=True)
+        for line in run.stdout.splitlines():
+            kind, symbol = line.split()[-2:]
+            if kind == "U":
+                needed[name].add(symbol)
+            elif kind in "TDBRCV":
+                defined.setdefault(symbol, name)
+    edges = collections.defaultdict(set)
+    for name, symbols in needed.items():
+        for symbol in symbols:
+            owner = defined.get(symbol, name)
+            if owner != name:
+                edges[name, owner].add(symbol)
+    return edges
+
+
+EDGES = read_graph()
+
+
+def module_of(name):
+    return name.split("/")[0]
+
+
+def objects_use_only_modules_below_theirs():
+    if not EDGES:
+        yield f"no objects below {BUILD}"
+    for (name, owner), symbols in sorted(EDGES.items()):
+        module, other = module_of(name), module_of(owner)
+        if module != other and other not in MAY_USE.get(module, set()):
+            yield f"{name} uses {', '.join(sorted(symbols))} of {owner}"
+
+
+def cycles(nodes, following):
+    """Strongly connected sets of more than one node (Tarjan)."""
+    index, low, stack, found = {}, {}, [], []
+
+    def visit(node):
+        index[node] = low[node] = len(index)
+        stack.append(node)
+        for other in following[node]:
+            if other not in index:
+                visit(other)
+            if other in stack:
+                low[node] = min(low[node], low[other])
+        if low[node] == index[node]:
+            members = []
+            while not members or members[-1] != node:
+                members.append(stack.pop())
+            if len(members) > 1:
+                found.append(sorted(members))
+
+    for node in sorted(nodes):
+        if node not in index:
+            visit(node)
+    return found
+
+
+def no_cycle_joins_more_than_five_files():
+    inside = collections.defaultdict(set)
+    for name, owner in EDGES:
+        if module_of(name) == module_of(owner):
+            inside[name].add(owner)
+    for members in cycles(list(inside), inside):
+        module = module_of(members[0])
+        if len(members) > CYCLES_LEFT.get(module, CYCLE_MOST):
+            yield (f"{module}: {len(members)} files need each other: "
+                   + " ".join(member.split("/")[1] for member in members))
+
+
+def no_module_holds_more_than_a_fifth():
+    lines = collections.Counter()
+    for path in (ROOT / "src").rglob("*"):
+        if path.suffix in (".c", ".h", ".def", ".sql"):
+            module = path.relative_to(ROOT / "src").parts[0]
+            lines[module] += path.read_text().count("\n")
+    for module, count in lines.items():
+        share = 100 * count / sum(lines.values())
+        if share > SHARE_MOST:
+            yield f"{module} holds {share:.1f} per cent of src/"
+
+
+TESTS = [
+    objects_use_only_modules_below_theirs,
+    no_cycle_joins_more_than_five_files,
+    no_module_holds_more_than_a_fifth,
+]
+
+print(f"1..{len(TESTS)}")
+for number, test in enumerate(TESTS, 1):
+    problems = list(test())
+    print("ok" if not problems else "not ok", number, "-", test.__name__)
+    for problem in problems:
+        print("#", problem)
