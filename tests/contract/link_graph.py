@@ -31,17 +31,17 @@ def objects():
 
 def read_graph():
     """Edges between objects with the symbols that make them."""
-    defined, needed = {}, {}
-    for name, path in objects().items():
-        needed[name] = set()
-        run = subprocess.run(["nm", path], capture_output=True, text=True,
-                             check=True)
-        for line in run.stdout.splitlines():
-            kind, symbol = line.split()[-2:]
-            if kind == "U":
-                needed[name].add(symbol)
-            elif kind in "TDBRCV":
-                defined.setdefault(symbol, name)
+    names = {str(path): name for name, path in objects().items()}
+    defined, needed = {}, collections.defaultdict(set)
+    run = subprocess.run(["nm", "-A", *names], capture_output=True, text=True,
+                         check=True)
+    for line in run.stdout.splitlines():
+        name = names[line.split(":")[0]]
+        kind, symbol = line.split()[-2:]
+        if kind == "U":
+            needed[name].add(symbol)
+        elif kind in "TDBRCV":
+            defined.setdefault(symbol, name)
     edges = collections.defaultdict(set)
     for name, symbols in needed.items():
         for symbol in symbols:
