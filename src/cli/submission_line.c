@@ -176,16 +176,11 @@ static bool read_class(const struct call *call, struct submission *submission,
 
 static bool read_node(const struct call *call, struct submission *submission,
                       struct err *err) {
-    const char *node = value_given(call, "node");
-
-    if (node == NULL)
+    submission->node = span_of(value_given(call, "node"));
+    if (submission_check_node(submission, err))
         return true;
-    if (strcmp(node, "local") != 0)
-        return err_set(err, ERR_USAGE,
-                       "there is no node '%s': this base has only 'local'",
-                       node);
-    submission->node = span_of(node);
-    return true;
+    err->kind = ERR_USAGE;
+    return false;
 }
 
 /* Keys are options with dashes. */

@@ -80,6 +80,7 @@ static void admit(struct api_call *call, struct store_batch *batch,
 
     answer->text = text;
     answer->refused = !read_submission(call, text, &submission, &answer->err) ||
+                      !submission_check_node(&submission, &answer->err) ||
                       !command_admit(batch, &submission, &origin,
                                      &answer->index, &answer->id, &answer->err);
 }

@@ -457,6 +457,7 @@ static bool read_row(struct api_call *call, struct store_schedule *ret_row,
     if (!schedule_name_check(name, err) ||
         !schedule_spec_parse(text_span(&call->body), &call->arena, ret_spec,
                              err) ||
+        !submission_check_node(&ret_spec->job, err) ||
         !schedule_rule_make(ret_spec, name, 0, NULL, &rule, err))
         return false;
     schedule_rule_clear(&rule);

@@ -360,6 +360,15 @@ bool submission_check(const struct submission *submission, struct err *err) {
     return task_options_check(&submission->task, err);
 }
 
+bool submission_check_node(const struct submission *submission,
+                           struct err *err) {
+    struct span node = submission->node;
+    return node.len == 0 || span_is(node, "local") ||
+           err_set(err, ERR_DATA,
+                   "there is no node '%.*s': this base has only 'local'",
+                   (int)(node.len < 200 ? node.len : 200), node.p);
+}
+
 static void put_list(struct json *json, const char *key,
                      const struct lines *list) {
     if (!list->count)

@@ -63,6 +63,10 @@ bool submission_parse(struct span text, enum submission_form form,
                       struct err *err);
 /* The same rules for one that was not parsed (from a command line). */
 bool submission_check(const struct submission *submission, struct err *err);
+/* The nodes that exist. Asked of a new submission only: a stored one may name
+ * a node of another base. Error ERR_DATA. */
+bool submission_check_node(const struct submission *submission,
+                           struct err *err);
 /* One more key that it touches, unless it does; what is in `touches` is not
  * written over. */
 void submission_touch(struct submission *submission, struct arena *arena,

@@ -16,8 +16,12 @@ $ echo '{"id":"","command":["true"]}' | pointsman submit --batch
 | error: '' is not an id (...
 ! pointsman: 1 of 1 lines were refused: see their answers
 = 65
+$ echo '{"command":["true"],"node":"elsewhere"}' | pointsman submit --batch
+| error: there is no node 'elsewhere': this base has only 'local'
+! pointsman: 1 of 1 lines were refused: see their answers
+= 65
 $ printf '' | pointsman submit --batch
-$ printf '{"id":"b4","command":["true"]}' | pointsman submit --batch
+$ printf '{"id":"b4","command":["true"],"node":"local"}' | pointsman submit --batch
 | b4
 $ pointsman daemon all --until-idle
 $ pointsman list --json state:done | wc -l
