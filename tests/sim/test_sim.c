@@ -19,6 +19,8 @@
 #include "lib/log.h"
 #include "sim/world.h"
 
+#define SEED_MOST (UINT64_MAX - 1) /* the loop ends behind it */
+
 static void run(uint64_t seed, const struct world_options *options) {
     struct world world;
     world_open(&world, seed, options);
@@ -38,6 +40,20 @@ static void run(uint64_t seed, const struct world_options *options) {
     world_close(&world);
 }
 
+/* The word behind an option, a number in that range, or it ends the program. */
+static uint64_t number(const char *option, const char *word, uint64_t least,
+                       uint64_t most) {
+    uint64_t value;
+    if (word != NULL && span_u64(span_of(word), &value) && value >= least &&
+        value <= most)
+        return value;
+    fprintf(stderr,
+            "test_sim: '%s' takes a number from %" PRIu64 " to %" PRIu64
+            ", not '%s'\n",
+            option, least, most, word == NULL ? "" : word);
+    exit(64);
+}
+
 int main(int argc, char **argv) {
     uint64_t from = 1, to = 1000;
     struct world_options options = {0};
@@ -51,15 +67,20 @@ int main(int argc, char **argv) {
             options.apart = true;
         else if (strcmp(argv[i], "--alone") == 0)
             options.alone = true;
-        else if (strcmp(argv[i], "--lanes") == 0 && i + 1 < argc)
-            options.lanes = (unsigned)strtoul(argv[++i], NULL, 10);
-        else if (strcmp(argv[i], "--rollbacks") == 0 && i + 1 < argc)
-            options.rollbacks = (unsigned)strtoul(argv[++i], NULL, 10);
-        else if (strcmp(argv[i], "--seed") == 0 && i + 1 < argc)
-            from = to = strtoull(argv[++i], NULL, 10);
-        else if (strcmp(argv[i], "--seeds") == 0 && i + 2 < argc) {
-            from = strtoull(argv[++i], NULL, 10);
-            to = strtoull(argv[++i], NULL, 10);
+        else if (strcmp(argv[i], "--lanes") == 0)
+            options.lanes =
+                (unsigned)number("--lanes", argv[++i], 1, UINT32_MAX);
+        else if (strcmp(argv[i], "--rollbacks") == 0)
+            options.rollbacks =
+                (unsigned)number("--rollbacks", argv[++i], 0, 100);
+        else if (strcmp(argv[i], "--seed") == 0)
+            from = to = number("--seed", argv[++i], 0, SEED_MOST);
+        else if (strcmp(argv[i], "--seeds") == 0) {
+            from = number("--seeds", argv[++i], 0, SEED_MOST);
+            to = number("--seeds", argv[++i], from, SEED_MOST);
+        } else {
+            fprintf(stderr, "test_sim: unknown option '%s'\n", argv[i]);
+            return 64;
         }
     }
     printf("TAP version 13\n1..1\n");
