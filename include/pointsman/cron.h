@@ -249,7 +249,9 @@ CRON_API void cron_watch_free(struct cron_watch *watch);
 CRON_API bool cron_watch_add(struct cron_watch *watch, const char *name,
                              struct cron_item *item, void *data,
                              struct cron_err *err);
-/* False: there is none of that name. */
+/* A thread of the watch hands out no event of the item any more; events that
+ * cron_watch_tick() or cron_thread_take() returned before have a name that is
+ * freed now. False: there is none of that name. */
 CRON_API bool cron_watch_remove(struct cron_watch *watch, const char *name);
 /* Counts from the next tick on. NULL is UTC, as at the beginning. */
 CRON_API void cron_watch_set_zone(struct cron_watch *watch,

@@ -36,26 +36,44 @@ struct cron_thread {
 
 /* ---- the queue ----------------------------------------------------------- */
 
-/* Waits for room. False: it is to stop. */
-static bool give(struct cron_thread *thread, const struct cron_event *event) {
+/* Events are put here with the lock of the watch, which is taken first: then
+ * an item that is being removed has none on their way. */
+static void put_events(struct cron_thread *thread,
+                       const struct cron_event *events, size_t count) {
+    pthread_mutex_lock(&thread->lock);
+    for (size_t i = 0; i < count; i++)
+        thread->queue[(thread->first + thread->count++) % thread->most] =
+            events[i];
+    if (count > 0)
+        pthread_cond_broadcast(&thread->filled);
+    pthread_mutex_unlock(&thread->lock);
+}
+
+/* The item is being removed: its events must not come out any more. */
+static void forget(void *ctx, const char *name) {
+    struct cron_thread *thread = ctx;
+    size_t kept = 0;
+
+    pthread_mutex_lock(&thread->lock);
+    for (size_t i = 0; i < thread->count; i++) {
+        struct cron_event event =
+            thread->queue[(thread->first + i) % thread->most];
+        if (event.name != name)
+            thread->queue[(thread->first + kept++) % thread->most] = event;
+    }
+    thread->count = kept;
+    pthread_cond_signal(&thread->emptied);
+    pthread_mutex_unlock(&thread->lock);
+}
+
+/* Waits until the queue has room, for how many events. 0: it is to stop. */
+static size_t wait_for_room(struct cron_thread *thread) {
     pthread_mutex_lock(&thread->lock);
     while (thread->count == thread->most && !thread->stopping)
         pthread_cond_wait(&thread->emptied, &thread->lock);
-    bool going = !thread->stopping;
-    if (going) {
-        thread->queue[(thread->first + thread->count++) % thread->most] =
-            *event;
-        pthread_cond_signal(&thread->filled);
-    }
+    size_t room = thread->stopping ? 0 : thread->most - thread->count;
     pthread_mutex_unlock(&thread->lock);
-    return going;
-}
-
-static bool is_stopping(struct cron_thread *thread) {
-    pthread_mutex_lock(&thread->lock);
-    bool stopping = thread->stopping;
-    pthread_mutex_unlock(&thread->lock);
-    return stopping;
+    return room;
 }
 
 static struct timespec deadline_of(int timeout_ms) {
@@ -112,17 +130,20 @@ static bool tick(struct cron_thread *thread) {
     struct cron_event events[PIECE];
     struct cron_tick told = {.more = true};
     int64_t monotonic_s = thread->clocks.monotonic_s(thread->clocks.ctx);
+    int64_t system_s = thread->clocks.system_s(thread->clocks.ctx);
 
     follow_zone(thread, monotonic_s);
     while (told.more) {
-        size_t count = cron_watch_tick(
-            thread->watch, thread->clocks.system_s(thread->clocks.ctx),
-            monotonic_s, events, PIECE, &told);
-        for (size_t i = 0; i < count; i++)
-            if (!give(thread, &events[i]))
-                return false;
+        size_t room = wait_for_room(thread);
+        if (room == 0)
+            return false;
+        pthread_mutex_lock(&thread->watch->lock);
+        size_t count = watch_tick(thread->watch, system_s, monotonic_s, events,
+                                  room < PIECE ? room : PIECE, &told);
+        put_events(thread, events, count);
+        pthread_mutex_unlock(&thread->watch->lock);
     }
-    return !is_stopping(thread);
+    return true;
 }
 
 /* What was counted does not matter, nor that the clock was set (ECANCELED). */
@@ -230,14 +251,14 @@ struct cron_thread *cron_thread_start(struct cron_watch *watch,
     errno = ENOMEM;
     status = prepare(thread, options) ? 0 : errno;
     if (status == 0) {
-        watch_on_wake(watch, wake, thread);
+        watch_attach(watch, wake, forget, thread);
         status = pthread_create(&thread->thread, NULL, run, thread);
     }
     if (status != 0) {
         char reason[128];
         fault_set(err, CRON_ERR_SYSTEM, "cannot start a thread: %s",
                   strerror_r(status, reason, sizeof(reason)));
-        watch_on_wake(watch, NULL, NULL);
+        watch_attach(watch, NULL, NULL, NULL);
         thread_free(thread);
         return NULL;
     }
@@ -247,7 +268,7 @@ struct cron_thread *cron_thread_start(struct cron_watch *watch,
 void cron_thread_stop(struct cron_thread *thread) {
     if (thread == NULL)
         return;
-    watch_on_wake(thread->watch, NULL, NULL);
+    watch_attach(thread->watch, NULL, NULL, NULL);
     pthread_mutex_lock(&thread->lock);
     thread->stopping = true;
     pthread_cond_broadcast(&thread->filled);

@@ -156,14 +156,15 @@ static void grow_names(struct cron_watch *watch) {
 
 static void wake(const struct cron_watch *watch) {
     if (watch->wake != NULL)
-        watch->wake(watch->wake_ctx);
+        watch->wake(watch->user_ctx);
 }
 
-void watch_on_wake(struct cron_watch *watch, void (*call)(void *ctx),
-                   void *ctx) {
+void watch_attach(struct cron_watch *watch, void (*call)(void *ctx),
+                  void (*forget)(void *ctx, const char *name), void *ctx) {
     pthread_mutex_lock(&watch->lock);
     watch->wake = call;
-    watch->wake_ctx = ctx;
+    watch->forget = forget;
+    watch->user_ctx = ctx;
     pthread_mutex_unlock(&watch->lock);
 }
 
@@ -256,6 +257,8 @@ static void take_out(struct cron_watch *watch, struct watched **slot) {
         put(watch, watched->place, last);
         watch_sift(watch, last);
     }
+    if (watch->forget != NULL)
+        watch->forget(watch->user_ctx, watched->name);
     watched_free(watched);
 }
 

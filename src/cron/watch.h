@@ -64,7 +64,10 @@ struct cron_watch {
     /* Called, with the lock, when something may be due sooner than the last
      * answer of cron_watch_next() said. NULL: nobody sleeps. */
     void (*wake)(void *ctx);
-    void *wake_ctx;
+    /* Called, with the lock, before the item with that name (the pointer that
+     * its events have) is freed. NULL: nobody keeps events. */
+    void (*forget)(void *ctx, const char *name);
+    void *user_ctx;
 
     struct tick tick;
 };
@@ -77,8 +80,12 @@ int64_t watch_search(const struct cron_watch *watch,
 /* To the right place of the heap after a change of `next`. */
 void watch_sift(struct cron_watch *watch, struct watched *watched);
 void watch_sift_all(struct cron_watch *watch);
-void watch_on_wake(struct cron_watch *watch, void (*wake)(void *ctx),
-                   void *ctx);
+void watch_attach(struct cron_watch *watch, void (*wake)(void *ctx),
+                  void (*forget)(void *ctx, const char *name), void *ctx);
+/* cron_watch_tick() for a caller that holds the lock. */
+size_t watch_tick(struct cron_watch *watch, int64_t system_s,
+                  int64_t monotonic_s, struct cron_event *events, size_t most,
+                  struct cron_tick *ret_tick);
 struct watched *watch_find(const struct cron_watch *watch, const char *name);
 
 #endif

@@ -221,15 +221,14 @@ static bool is_due(const struct cron_watch *watch) {
            watch->heap[0]->next != AT_NEVER;
 }
 
-size_t cron_watch_tick(struct cron_watch *watch, int64_t system_s,
-                       int64_t monotonic_s, struct cron_event *events,
-                       size_t most, struct cron_tick *ret_tick) {
+size_t watch_tick(struct cron_watch *watch, int64_t system_s,
+                  int64_t monotonic_s, struct cron_event *events, size_t most,
+                  struct cron_tick *ret_tick) {
     size_t count = 0;
 
     /* Beyond all that can be scheduled, and no difference overflows. */
     system_s = more_of(less_of(system_s, SYSTEM_MOST), -SYSTEM_MOST);
     monotonic_s = more_of(less_of(monotonic_s, SYSTEM_MOST), -SYSTEM_MOST);
-    pthread_mutex_lock(&watch->lock);
     if (!watch->busy)
         begin(watch, system_s, monotonic_s);
     while (count < most && is_due(watch))
@@ -239,6 +238,15 @@ size_t cron_watch_tick(struct cron_watch *watch, int64_t system_s,
         *ret_tick = watch->tick.told;
     if (!watch->tick.told.more)
         end(watch);
+    return count;
+}
+
+size_t cron_watch_tick(struct cron_watch *watch, int64_t system_s,
+                       int64_t monotonic_s, struct cron_event *events,
+                       size_t most, struct cron_tick *ret_tick) {
+    pthread_mutex_lock(&watch->lock);
+    size_t count =
+        watch_tick(watch, system_s, monotonic_s, events, most, ret_tick);
     pthread_mutex_unlock(&watch->lock);
     return count;
 }

@@ -112,7 +112,7 @@ static void who_sleeps_is_told_of_what_comes_sooner(void **state) {
     int calls = 0;
 
     (void)state;
-    watch_on_wake(watch, count_call, &calls);
+    watch_attach(watch, count_call, NULL, &calls);
     (void)cron_watch_tick(watch, START, 0, NULL, 0, NULL);
     assert_true(cron_watch_add(watch, "later", later, NULL, NULL));
     assert_int_equal(calls, 0);
@@ -120,7 +120,7 @@ static void who_sleeps_is_told_of_what_comes_sooner(void **state) {
     assert_int_equal(calls, 1);
     cron_watch_set_zone(watch, zone);
     assert_int_equal(calls, 2);
-    watch_on_wake(watch, NULL, NULL);
+    watch_attach(watch, NULL, NULL, NULL);
     cron_watch_set_zone(watch, NULL);
     assert_int_equal(calls, 2);
     cron_item_unref(sooner);
@@ -188,6 +188,35 @@ static void full_queue_loses_nothing_and_can_be_stopped(void **state) {
         last = event.at;
     }
     cron_thread_stop(thread);
+    cron_watch_free(watch);
+}
+
+/* Two items with equally many events: whenever one is removed the queue, which
+ * is as good as full all the time, holds some of its. */
+static void removed_item_has_no_more_events(void **state) {
+    struct cron_clocks clocks = {leaping_s, still_s, NULL};
+    struct cron_thread_options options = {.clocks = &clocks, .queue_most = 64};
+    struct cron_watch *watch = watch_of(each_second);
+    struct cron_thread *thread = cron_thread_start(watch, &options, NULL);
+    struct cron_item *item = item_of(each_second);
+    struct cron_event event;
+    int gone;
+
+    (void)state;
+    assert_non_null(thread);
+    for (int i = 0; i < 100; i++) {
+        assert_true(cron_watch_add(watch, "guest", item, &gone, NULL));
+        do
+            assert_true(cron_thread_take(thread, 120000, &event));
+        while (event.data != &gone);
+        assert_true(cron_watch_remove(watch, "guest"));
+        for (int k = 0; k < 200; k++) {
+            assert_true(cron_thread_take(thread, 120000, &event));
+            assert_null(event.data);
+        }
+    }
+    cron_thread_stop(thread);
+    cron_item_unref(item);
     cron_watch_free(watch);
 }
 
@@ -299,6 +328,7 @@ int main(void) {
         cmocka_unit_test(thread_hands_out_each_second_once),
         cmocka_unit_test(thread_follows_the_file_of_its_zone),
         cmocka_unit_test(full_queue_loses_nothing_and_can_be_stopped),
+        cmocka_unit_test(removed_item_has_no_more_events),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
