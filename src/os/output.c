@@ -21,6 +21,7 @@ struct output {
     uint64_t segment_bytes; /* written to it, and waiting to be */
     struct text waiting;
     uint64_t made_dir; /* files/<n> known to be there, + 1 */
+    bool filed;        /* since the last flush */
 };
 
 static bool dir_below(int fd, const char *name, bool make, int *ret_fd,
@@ -59,7 +60,7 @@ void output_close(struct output *output) {
     if (!output)
         return;
     if (output->waiting.len > 0)
-        (void)output_flush(output, &(int){0}, NULL);
+        (void)output_flush(output, &(struct output_sync){0}, NULL);
     if (output->fd >= 0)
         close(output->fd);
     if (output->segments_fd >= 0)
@@ -125,8 +126,17 @@ bool output_add(struct output *output, struct span bytes, struct span stamps,
     return true;
 }
 
-bool output_flush(struct output *output, int *ret_sync_fd, struct err *err) {
-    *ret_sync_fd = -1;
+void output_filed(struct output *output) {
+    output->filed = true;
+}
+
+bool output_flush(struct output *output, struct output_sync *ret_sync,
+                  struct err *err) {
+    *ret_sync = (struct output_sync){.fd = -1};
+    /* Also when the segment fails below: the other results still hold. */
+    if (output->filed)
+        *ret_sync = (struct output_sync){output->files_fd, true};
+    output->filed = false;
     size_t at = 0;
     while (at < output->waiting.len) {
         ssize_t n =
@@ -146,8 +156,8 @@ bool output_flush(struct output *output, int *ret_sync_fd, struct err *err) {
         }
         at += (size_t)n;
     }
-    if (at > 0)
-        *ret_sync_fd = output->fd;
+    if (at > 0 && !ret_sync->filesystem)
+        ret_sync->fd = output->fd;
     text_reset(&output->waiting);
     return true;
 }
@@ -343,12 +353,27 @@ ssize_t output_view_read(const struct output_view *view, uint64_t at,
                : pread(view->fd, block, bytes, view->first + (off_t)at);
 }
 
-/* Who reads looks for the plain one first: it goes last. */
+/* A name below files/ is durable when its directory is. */
+static bool sync_name(struct output *output, const char *name,
+                      struct err *err) {
+    struct span group, rest = span_of(name);
+    (void)span_cut(&rest, '/', &group);
+    CLEANUP(free_string) char *dir = span_string(group);
+    CLEANUP(fd_close)
+    int fd = openat(output->files_fd, dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    return (fd >= 0 && fsync(fd) == 0) ||
+           err_errno(err, errno, "cannot sync directory '%s'", dir);
+}
+
+/* Readers look for the plain one first, and a power cut must not leave
+ * neither: it goes last. */
 static bool replace(struct output *output, const char *plain,
                     const char *half_made, const char *packed,
                     struct err *err) {
     if (renameat(output->files_fd, half_made, output->files_fd, packed) < 0)
         return err_errno(err, errno, "cannot name '%s'", packed);
+    if (!sync_name(output, packed, err))
+        return false;
     if (unlinkat(output->files_fd, plain, 0) < 0 && errno != ENOENT)
         return err_errno(err, errno, "cannot remove '%s'", plain);
     return true;

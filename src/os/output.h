@@ -36,9 +36,16 @@ void output_close(struct output *output); /* flushes; NULL is fine */
  * ret_place at once, the bytes leave with output_flush. */
 bool output_add(struct output *output, struct span bytes, struct span stamps,
                 char ret_place[OUTPUT_PLACE_BYTES], struct err *err);
-/* Writes what was added. The descriptor to be synced before the results are
- * committed (store_sync_first), or -1 when nothing was written. */
-bool output_flush(struct output *output, int *ret_sync_fd, struct err *err);
+/* The guard has written the whole file of an attempt. */
+void output_filed(struct output *output);
+/* What must be synced before the results are committed (store_sync_first). */
+struct output_sync {
+    int fd;          /* -1: nothing was written */
+    bool filesystem; /* syncfs(fd): files, their stamps and their names */
+};
+/* Writes what was added. */
+bool output_flush(struct output *output, struct output_sync *ret_sync,
+                  struct err *err);
 
 /* The name below the base of the file of an attempt, for the guard:
  * attempts/files/<num / 1000>/<num>.<task>.<attempt>; its directory is made.

@@ -9,6 +9,7 @@
 #include "lib/text.h"
 #include "lib/time.h"
 #include "core/job.h"
+#include "os/output.h"
 
 /* A landed set that a rollback takes back (landing/revert.h). */
 struct run_member {
@@ -80,9 +81,9 @@ struct runner {
     void (*stop)(void *ctx, uint64_t handle, enum run_stop how);
     /* All starts of this turn were given. */
     void (*flush)(void *ctx);
-    /* Writes the outputs of the ends told so far. The descriptor to be synced
-     * before these are committed, or -1. */
-    int (*settle)(void *ctx);
+    /* Writes the outputs of the ends told so far. What must be synced before
+     * these are committed. */
+    struct output_sync (*settle)(void *ctx);
     /* The end is recorded: whatever proves that it ran may go (its lock). */
     void (*release)(void *ctx, uint64_t handle);
 };

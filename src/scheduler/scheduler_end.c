@@ -598,9 +598,10 @@ void plan_ends(struct scheduler *scheduler) {
             continue;
         }
         if (!any) {
-            int fd = scheduler->runner.settle(scheduler->runner.ctx);
-            if (fd >= 0)
-                store_sync_first(scheduler->batch, fd);
+            struct output_sync sync =
+                scheduler->runner.settle(scheduler->runner.ctx);
+            if (sync.fd >= 0)
+                store_sync_first(scheduler->batch, sync.fd, sync.filesystem);
             any = true;
         }
         plan_end(scheduler, attempt);

@@ -382,8 +382,9 @@ unsigned store_task_set(struct store_batch *batch, uint64_t num,
     return place(batch);
 }
 
-unsigned store_sync_first(struct store_batch *batch, int fd) {
-    batch_add(batch, OP_SYNC_FIRST, 0)->fd = fd;
+unsigned store_sync_first(struct store_batch *batch, int fd, bool filesystem) {
+    batch_add(batch, OP_SYNC_FIRST, 0)->sync =
+        (struct op_sync){.fd = fd, .filesystem = filesystem};
     batch->sync_count++;
     return place(batch);
 }

@@ -99,6 +99,11 @@ struct op_cancel {
     struct span detail;
 };
 
+struct op_sync {
+    int fd;
+    bool filesystem;
+};
+
 struct op {
     enum op_kind kind;
     enum store_result result;
@@ -123,7 +128,7 @@ struct op {
         struct op_lease *lease;
         struct op_schedule *schedule;
         struct schedule_mark *schedule_mark;
-        int fd;
+        struct op_sync sync;
     };
 };
 

@@ -40,10 +40,10 @@ static bool files_sync(struct store_batch *batch) {
     const struct op *last = NULL;
     for (unsigned i = 0; batch->sync_count > 0 && i < batch->count; i++) {
         const struct op *op = &batch->ops[i];
-        if (op->kind != OP_SYNC_FIRST || (last && op->fd == last->fd))
+        if (op->kind != OP_SYNC_FIRST || (last && op->sync.fd == last->sync.fd))
             continue;
         last = op;
-        if (fdatasync(op->fd) != 0)
+        if ((op->sync.filesystem ? syncfs : fdatasync)(op->sync.fd) != 0)
             return err_errno(&batch->err, errno, "cannot sync output file");
     }
     return true;

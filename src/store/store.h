@@ -236,10 +236,10 @@ unsigned store_unassign(struct store_batch *batch, uint64_t num,
 unsigned store_task_set(struct store_batch *batch, uint64_t num,
                         struct span node, enum task_status status,
                         struct wall not_before);
-/* fdatasync(fd) on the store thread before the commit: output that results
- * speak of. The file stays open until the completion; when it cannot be synced
- * this batch fails, alone. */
-unsigned store_sync_first(struct store_batch *batch, int fd);
+/* fdatasync(fd), or syncfs(fd), on the store thread before the commit: output
+ * that results speak of. The file stays open until the completion; when it
+ * cannot be synced this batch fails, alone. */
+unsigned store_sync_first(struct store_batch *batch, int fd, bool filesystem);
 /* Old final jobs: rows of attempts and tasks go, the job, its edges and its
  * events stay (ids are used for ever). No event. CONFLICT when it lives. */
 unsigned store_prune(struct store_batch *batch, uint64_t num);

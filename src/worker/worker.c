@@ -138,6 +138,7 @@ static void end_output(struct worker *worker, const struct guard_end *from,
         /* `running` is gone before the end is told. */
         memcpy(place, running->place, OUTPUT_PLACE_BYTES);
         end->place = span_of(place);
+        output_filed(worker->options.output);
         if (from->output_bytes >= LOG_PACK_BYTES)
             log_packer_add(worker->packer, end->place);
         return;
@@ -327,14 +328,13 @@ static void runner_flush(void *ctx) {
     guard_flush(worker->guard);
 }
 
-static int runner_settle(void *ctx) {
+static struct output_sync runner_settle(void *ctx) {
     struct worker *worker = ctx;
+    struct output_sync sync;
     struct err err;
-    int fd;
-    if (output_flush(worker->options.output, &fd, &err))
-        return fd;
-    log_error("outputs are lost: %s", err.text);
-    return -1;
+    if (!output_flush(worker->options.output, &sync, &err))
+        log_error("outputs are lost: %s", err.text);
+    return sync;
 }
 
 static void runner_release(void *ctx, uint64_t handle) {

@@ -413,9 +413,9 @@ static void output_that_cannot_be_synced_fails_its_batch_alone(void **state) {
     CLEANUP(free_string) char *path = rig_new_path();
     int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
     struct store_batch *good = rig_batch(rig), *bad = rig_batch(rig);
-    store_sync_first(good, fd);
+    store_sync_first(good, fd, true);
     store_admit(good, &one, NULL, 0, NULL, 0, NULL, 0);
-    store_sync_first(bad, -1);
+    store_sync_first(bad, -1, false);
     store_admit(bad, &two, NULL, 0, NULL, 0, NULL, 0);
     store_submit(good, NULL, NULL);
     assert_false(store_write(bad, &err));

@@ -1,7 +1,8 @@
 #!/bin/sh
-# done_means.sh PROGRAM: what the change queue promises, seen from outside.
+# done_means.sh PROGRAM FAULTY: what the change queue promises, seen from outside.
 # shellcheck source=tests/support/scenario.sh
 . "$(dirname "$0")/../support/scenario.sh"
+faulty=$(CDPATH="" cd "$(dirname "$2")" && pwd)/$(basename "$2")
 
 # ---- order -------------------------------------------------------------------
 
@@ -291,6 +292,32 @@ rebuild() {
     same 'commits of landed' "$(times_landed landed)" 1
 }
 scenario 'a lost registry comes back whole out of the directories' rebuild
+
+# ---- output ------------------------------------------------------------------
+
+# calls_of ID COMMAND...: the calls that change files while the job runs
+calls_of() {
+    id=$1
+    shift
+    pointsman submit --id "$id" -- "$@" >said
+    within "$faulty" --log calls -- pointsman daemon all --until-idle ||
+        [ $? -ne 125 ] || skip 'no process can be traced here'
+    same 'its state' "$(pointsman status --json "$id" | jq -r .state)" D
+    sed 's/^[0-9]* \([a-z0-9]*\) .*/\1/' calls >names
+}
+
+output_is_durable() {
+    pointsman -q init
+    calls_of small seq 1 3
+    ! grep -qx syncfs names || wrong 'a small output cost a syncfs'
+    calls_of large seq 1 20000
+    same 'file systems synced' "$(grep -cx syncfs names)" 1
+    sed '1,/^syncfs$/d' names | grep -qx fdatasync ||
+        wrong 'the output was synced behind the last commit'
+    same 'lines of it' "$(pointsman logs large | wc -l)" 20000
+}
+scenario 'an output in a file is on the disk before its job is done' \
+    output_is_durable
 
 # ---- daemons one by one ------------------------------------------------------
 

@@ -272,9 +272,9 @@ static void on_flush(void *ctx) {
     (void)ctx;
 }
 
-static int on_settle(void *ctx) {
+static struct output_sync on_settle(void *ctx) {
     (void)ctx;
-    return -1;
+    return (struct output_sync){.fd = -1};
 }
 
 static void on_release(void *ctx, uint64_t handle) {

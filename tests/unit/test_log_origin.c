@@ -24,7 +24,7 @@ static int set_up(void **state) {
     (void)state;
     struct stamps stamps = STAMPS_INIT;
     struct err err;
-    int sync_fd;
+    struct output_sync sync;
     base_fd = open(test_dir(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     assert_true(output_open(base_fd, true, &output, &err));
     for (int i = 0; i < LINES; i++) {
@@ -41,7 +41,7 @@ static int set_up(void **state) {
         output_add(output, SPAN("another"), (struct span){0}, other, &err));
     assert_true(output_add(output, text_span(&content),
                            text_span(&stamps.coded), place, &err));
-    assert_true(output_flush(output, &sync_fd, &err));
+    assert_true(output_flush(output, &sync, &err));
     stamps_clear(&stamps);
     return 0;
 }

@@ -44,19 +44,19 @@ static void small_outputs_share_a_segment(void **state) {
     (void)state;
     struct output *output;
     struct err err;
-    int sync_fd;
+    struct output_sync sync;
     char one[OUTPUT_PLACE_BYTES], two[OUTPUT_PLACE_BYTES];
     assert_true(output_open(base_fd, true, &output, &err));
     assert_true(
         output_add(output, SPAN("hello\n"), (struct span){0}, one, &err));
     assert_true(
         output_add(output, SPAN("world\n"), (struct span){0}, two, &err));
-    assert_true(output_flush(output, &sync_fd, &err));
-    assert_true(sync_fd >= 0);
+    assert_true(output_flush(output, &sync, &err));
+    assert_true(sync.fd >= 0 && !sync.filesystem);
     assert_place_holds(output, one, "hello\n");
     assert_place_holds(output, two, "world\n");
-    assert_true(output_flush(output, &sync_fd, &err));
-    assert_int_equal(sync_fd, -1);
+    assert_true(output_flush(output, &sync, &err));
+    assert_int_equal(sync.fd, -1);
     output_close(output);
 }
 
@@ -76,14 +76,14 @@ static void two_writers_never_share_a_segment(void **state) {
     (void)state;
     struct output *a, *b;
     struct err err;
-    int sync_fd;
+    struct output_sync sync;
     char one[OUTPUT_PLACE_BYTES], two[OUTPUT_PLACE_BYTES];
     assert_true(output_open(base_fd, true, &a, &err));
     assert_true(output_open(base_fd, true, &b, &err));
     assert_true(output_add(a, SPAN("from a"), (struct span){0}, one, &err));
     assert_true(output_add(b, SPAN("from b"), (struct span){0}, two, &err));
-    assert_true(output_flush(b, &sync_fd, &err));
-    assert_true(output_flush(a, &sync_fd, &err));
+    assert_true(output_flush(b, &sync, &err));
+    assert_true(output_flush(a, &sync, &err));
     assert_place_holds(b, one, "from a");
     assert_place_holds(a, two, "from b");
     output_close(a);
@@ -103,6 +103,14 @@ static void an_attempt_gets_a_file_of_its_own(void **state) {
     assert_int_equal(write(fd, "long", 4), 4);
     close(fd);
     assert_place_holds(output, place, "long");
+    struct output_sync sync;
+    assert_true(output_flush(output, &sync, &err));
+    assert_int_equal(sync.fd, -1);
+    output_filed(output);
+    assert_true(output_flush(output, &sync, &err));
+    assert_true(sync.fd >= 0 && sync.filesystem);
+    assert_true(output_flush(output, &sync, &err));
+    assert_int_equal(sync.fd, -1);
     assert_true(output_remove(output, span_of(place), &err));
     off_t offset;
     uint64_t bytes;
