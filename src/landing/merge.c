@@ -2,8 +2,10 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "landing/history.h"
+#include "landing/path_merge.h"
 #include "landing/tree.h"
 #include "wire/words.h"
 
@@ -69,10 +71,10 @@ static void conflicts_settle(struct conflicts *conflicts, struct merge *merge) {
     text_clear(&conflicts->reasons);
 }
 
-/* "was changed by C9", between two commits. */
-static bool changed_by(struct merge *merge, const char *from, struct span path,
-                       struct text *reason, struct err *err) {
-    text_adds(reason, "was changed");
+/* "was changed by C9", between two commits; `how` says "was changed". */
+static bool changed_by(struct merge *merge, const char *from, const char *how,
+                       struct span path, struct text *reason, struct err *err) {
+    text_adds(reason, how);
     CLEANUP(text_clear) struct text who = TEXT_INIT;
     if (!history_changer(merge->git, from, merge->tip, path, &who, err))
         return false;
@@ -96,20 +98,21 @@ static const char *clash_reason(enum tree_clash clash, bool in_base) {
     return "";
 }
 
-/* The set put onto `root`; clashes make a conflict. */
-static bool set_apply(struct merge *merge, struct trees *trees,
-                      const char *root, bool in_base, char ret_oid[OID_BYTES],
-                      struct err *err) {
-    const struct set_blobs *set = merge->set;
+/* Puts the edits onto `root`; clashes are a conflict. `ret_oid` NULL: only
+ * checks whether they fit the base. */
+static bool edits_apply(struct merge *merge, struct trees *trees,
+                        const char *root, const struct tree_edit *edits,
+                        size_t count, bool in_base, char *ret_oid,
+                        struct err *err) {
     bool fits = false;
-    enum tree_clash *clashes = mem_grow(NULL, set->count + 1, sizeof *clashes);
-    bool ok = tree_apply(trees, root, set->edits, set->count,
+    enum tree_clash *clashes = mem_grow(NULL, count + 1, sizeof *clashes);
+    bool ok = tree_apply(trees, root, edits, count,
                          merge->order->blind == BLIND_ALLOW && !in_base,
                          clashes, ret_oid, &fits, err);
     struct conflicts conflicts = {0};
-    for (size_t i = 0; ok && !fits && i < set->count; i++)
+    for (size_t i = 0; ok && !fits && i < count; i++)
         if (clashes[i] != TREE_FITS)
-            conflict_add(&conflicts, set->edits[i].path,
+            conflict_add(&conflicts, edits[i].path,
                          clash_reason(clashes[i], in_base));
     free(clashes);
     conflicts_settle(&conflicts, merge);
@@ -131,10 +134,10 @@ static bool blind_compare(struct merge *merge, struct trees *trees,
         if (!tree_find(trees, then_tree, path, &before, err) ||
             !tree_find(trees, merge->tip_tree, path, &now, err))
             return false;
-        if (before.mode == now.mode && strcmp(before.oid, now.oid) == 0)
+        if (path_entry_same(&before, &now))
             continue;
         CLEANUP(text_clear) struct text reason = TEXT_INIT;
-        if (!changed_by(merge, then, path, &reason, err))
+        if (!changed_by(merge, then, "was changed", path, &reason, err))
             return false;
         conflict_add(conflicts, path, text_string(&reason));
     }
@@ -181,90 +184,94 @@ static bool merge_blind(struct merge *merge, struct trees *trees,
         if (!ok || merge->result != MERGE_CLEAN)
             return ok;
     }
-    return set_apply(merge, trees, merge->tip_tree, false, merge->tree, err);
+    return edits_apply(merge, trees, merge->tip_tree, merge->set->edits,
+                       merge->set->count, false, merge->tree, err);
 }
 
-static bool commit_scratch(struct merge *merge, const char *tree,
-                           const char *parent, char ret_oid[OID_BYTES],
-                           struct err *err) {
-    const char *const *args =
-        parent[0] != '\0'
-            ? GIT_ARGS("commit-tree", tree, "-p", parent, "-m", "scratch")
-            : GIT_ARGS("commit-tree", tree, "-m", "scratch");
-    return git_run_oid(merge->git, args, GIT_CARELESS, SPAN(""), ret_oid, err);
+/* What happened to a path on the branch that the set changes as well. */
+static const char *conflict_how(enum path_merged result,
+                                const struct tree_entry *base,
+                                const struct tree_entry *ours) {
+    if (result == PATH_BINARY)
+        return "is binary and was changed";
+    if (S_ISDIR(ours->mode))
+        return "was made a directory";
+    if (ours->mode == 0)
+        return "was deleted";
+    return base->mode == 0 ? "was added" : "was changed";
 }
 
-/* Two commits whose merge base is the set's: git 2.39's merge-tree takes no
- * tree for a base. On a branch that contains the base the branch itself is one
- * of them. Nothing refers to these commits afterwards. */
-static bool merge_sides(struct merge *merge, const char *base,
-                        const char *base_tree, const char *theirs,
-                        char ret_ours[OID_BYTES], char ret_theirs[OID_BYTES],
-                        struct err *err) {
-    CLEANUP(text_clear) struct text out = TEXT_INIT;
-    char root[OID_BYTES];
-    int not_ancestor = 0;
-    if (!git_run(merge->git,
-                 GIT_ARGS("merge-base", "--is-ancestor", base, merge->tip),
-                 GIT_PLAIN, SPAN(""), &out, &not_ancestor, err))
+/* The edits that the branch gets: those of the set, each merged with what
+ * became of its path since `base`. */
+struct merging {
+    struct merge *merge;
+    struct trees *trees;
+    struct path_merge paths;
+    const char *base, *base_tree;
+    struct tree_edit *edits;
+    size_t count;
+    struct conflicts conflicts;
+};
+
+static bool merge_one(struct merging *merging, const struct tree_edit *edit,
+                      struct err *err) {
+    struct merge *merge = merging->merge;
+    struct tree_entry base, ours, merged, theirs = {.mode = edit->mode};
+    enum path_merged result;
+    memcpy(theirs.oid, edit->oid, OID_BYTES);
+    if (!tree_find(merging->trees, merging->base_tree, edit->path, &base,
+                   err) ||
+        !tree_find(merging->trees, merge->tip_tree, edit->path, &ours, err) ||
+        !path_merge(&merging->paths, &base, &ours, &theirs, &merged, &result,
+                    err))
         return false;
-    if (not_ancestor == 0) {
-        memcpy(ret_ours, merge->tip, OID_BYTES);
-        return commit_scratch(merge, theirs, base, ret_theirs, err);
-    }
-    return commit_scratch(merge, base_tree, "", root, err) &&
-           commit_scratch(merge, merge->tip_tree, root, ret_ours, err) &&
-           commit_scratch(merge, theirs, root, ret_theirs, err);
-}
-
-/* Output of merge-tree -z --name-only: the tree, the paths in conflict, an
- * empty string, messages of no interest here. */
-static bool merge_answer(struct merge *merge, const char *base,
-                         struct span answer, struct err *err) {
-    struct span part;
-    if (!span_cut(&answer, '\0', &part) || !oid_is_valid(part))
-        return err_set(err, ERR_INTERNAL,
-                       "git merge-tree printed no object name");
-    snprintf(merge->tree, OID_BYTES, "%.*s", (int)part.len, part.p);
-    struct conflicts conflicts = {0};
-    bool ok = true;
-    while (ok && span_cut(&answer, '\0', &part) && part.len > 0) {
+    if (result != PATH_CLEAN) {
         CLEANUP(text_clear) struct text reason = TEXT_INIT;
-        ok = changed_by(merge, base, part, &reason, err);
-        if (ok)
-            conflict_add(&conflicts, part, text_string(&reason));
+        if (!changed_by(merge, merging->base,
+                        conflict_how(result, &base, &ours), edit->path, &reason,
+                        err))
+            return false;
+        conflict_add(&merging->conflicts, edit->path, text_string(&reason));
+        return true;
     }
-    conflicts_settle(&conflicts, merge);
-    return ok;
+    if (path_entry_same(&merged, &ours))
+        return true;
+    struct tree_edit *out = &merging->edits[merging->count++];
+    *out = (struct tree_edit){.path = edit->path, .mode = merged.mode};
+    memcpy(out->oid, merged.oid, OID_BYTES);
+    return true;
 }
 
-static bool merge_three(struct merge *merge, const char *base,
-                        const char *base_tree, const char *theirs,
+/* Every path by itself: a set lands exactly what it lists. */
+static bool merge_three(struct merge *merge, struct trees *trees,
+                        const char *base, const char *base_tree,
                         struct err *err) {
-    char x[OID_BYTES], y[OID_BYTES];
-    CLEANUP(text_clear) struct text answer = TEXT_INIT;
-    int status = 0;
-    if (!merge_sides(merge, base, base_tree, theirs, x, y, err) ||
-        !git_run(merge->git,
-                 GIT_ARGS("merge-tree", "--write-tree", "-z", "--name-only",
-                          "--allow-unrelated-histories", x, y),
-                 GIT_PLAIN, SPAN(""), &answer, &status, err))
-        return false;
-    if (status > 1)
-        return err_set(err, ERR_TEMPORARY, "git merge-tree ended with %d",
-                       status);
-    if (!merge_answer(merge, base, text_span(&answer), err))
-        return false;
-    if (status == 1 && merge->result == MERGE_CLEAN)
-        return merge_refuse(merge, "git sees a conflict but names no path");
-    return true;
+    const struct set_blobs *set = merge->set;
+    struct merging merging = {
+        .merge = merge,
+        .trees = trees,
+        .paths = {.git = merge->git, .objects = &trees->objects},
+        .base = base,
+        .base_tree = base_tree,
+        .edits = mem_grow(NULL, set->count + 1, sizeof *merging.edits)};
+    bool ok = true;
+    for (size_t i = 0; ok && i < set->count; i++)
+        ok = merge_one(&merging, &set->edits[i], err);
+    conflicts_settle(&merging.conflicts, merge);
+    path_merge_clear(&merging.paths);
+    memcpy(merge->tree, merge->tip_tree, OID_BYTES);
+    if (ok && merge->result == MERGE_CLEAN && merging.count > 0)
+        ok = edits_apply(merge, trees, merge->tip_tree, merging.edits,
+                         merging.count, false, merge->tree, err);
+    free(merging.edits);
+    return ok;
 }
 
 static bool merge_based(struct merge *merge, struct trees *trees,
                         struct err *err) {
     struct span wanted = merge->set->check.meta.base;
     CLEANUP(text_clear) struct text name = TEXT_INIT;
-    char base[OID_BYTES], base_tree[OID_BYTES], theirs[OID_BYTES];
+    char base[OID_BYTES], base_tree[OID_BYTES];
     bool found;
     /* Other objects than commits are not found that way. */
     text_addf(&name, "%.*s^{commit}", (int)wanted.len, wanted.p);
@@ -277,14 +284,15 @@ static bool merge_based(struct merge *merge, struct trees *trees,
     if (merge->tip[0] == '\0')
         return merge_refuse(merge, "it has a ##base, but the branch does not "
                                    "exist");
-    if (!set_apply(merge, trees, base_tree, true, theirs, err) ||
-        merge->result != MERGE_CLEAN)
-        return merge->result != MERGE_CLEAN;
-    memcpy(merge->tree, theirs, OID_BYTES);
-    if (strcmp(base_tree, merge->tip_tree) == 0)
+    bool at_base = strcmp(base_tree, merge->tip_tree) == 0;
+    if (!edits_apply(merge, trees, base_tree, merge->set->edits,
+                     merge->set->count, true, at_base ? merge->tree : NULL,
+                     err))
+        return false;
+    if (at_base || merge->result != MERGE_CLEAN)
         return true;
     printf("merging with base %.12s\n", base);
-    return merge_three(merge, base, base_tree, theirs, err);
+    return merge_three(merge, trees, base, base_tree, err);
 }
 
 bool merge_make(struct merge *merge, struct err *err) {

@@ -1,6 +1,7 @@
 /* Which tree comes out when a set meets its branch (spec 7.6a-b, DESIGN 8.11).
- * With ##base the three-way merge of base, branch and base + set, by git's own
- * merge. Without, the set's files as they are, where the target allows it. */
+ * With ##base each path that the set lists is merged by itself from base,
+ * branch and set (landing/path_merge.h); no other path changes. Without, the
+ * set's files as they are, where the target allows it. */
 #ifndef POINTSMAN_LANDING_MERGE_H
 #define POINTSMAN_LANDING_MERGE_H
 

@@ -1,17 +1,13 @@
-/* Taking one commit out again, on top of what was taken out so far: the
- * three-way merge of that commit (base), the chain (ours) and its parent
- * (theirs).
- *
- * Where every path it changed is still as it left it, the merge is plain: those
- * paths become what they were before. Else git merges: its merge-tree takes no
- * base, but a commit of the parent's tree whose only parent is the commit to be
- * reverted has that one as merge base with any branch that holds it. */
+/* Reverting one commit on top of those reverted so far: each path it changed is
+ * merged by itself from that commit (base), the chain (ours) and its parent
+ * (theirs); see landing/path_merge.h. No other path changes. */
 #include <stdlib.h>
 #include <string.h>
 
 #include "os/clock.h"
 #include "landing/commit.h"
 #include "landing/history.h"
+#include "landing/path_merge.h"
 #include "landing/revert_parts.h"
 #include "wire/path.h"
 #include "wire/words.h"
@@ -62,84 +58,6 @@ static bool bad_read(struct reverting *reverting, const char *oid,
                    bad->commit.parent, oid);
 }
 
-/* ---- the plain way ------------------------------------------------------- */
-
-struct edits {
-    struct tree_edit *p;
-    size_t count, cap;
-};
-
-static int edit_compare(const void *a, const void *b) {
-    const struct tree_edit *x = a, *y = b;
-    return path_compare(x->path, y->path);
-}
-
-/* ":MODE MODE OID OID STATUS": before and after. */
-static bool entry_parse(struct span head, struct tree_entry *ret_before,
-                        struct tree_entry *ret_after) {
-    char line[256];
-    if (head.len >= sizeof line)
-        return false;
-    snprintf(line, sizeof line, "%.*s", (int)head.len, head.p);
-    return sscanf(line, ":%o %o %64s %64s", &ret_before->mode, &ret_after->mode,
-                  ret_before->oid, ret_after->oid) == 4;
-}
-
-static bool entry_is(const struct tree_entry *a, const struct tree_entry *b) {
-    return a->mode == b->mode && (a->mode == 0 || strcmp(a->oid, b->oid) == 0);
-}
-
-/* What the raw differences ask for; *ret_plain false: one of the paths is now
- * neither what the commit made of it nor what it was before. */
-static bool edits_make(struct reverting *reverting, struct span raw,
-                       struct edits *edits, bool *ret_plain, struct err *err) {
-    struct span head, path;
-    *ret_plain = true;
-    while (*ret_plain && span_cut(&raw, '\0', &head) && head.len > 0) {
-        struct tree_entry before = {0}, after = {0}, now;
-        if (!span_cut(&raw, '\0', &path) || !entry_parse(head, &before, &after))
-            return err_set(err, ERR_INTERNAL,
-                           "cannot read what git diff-tree prints");
-        if (!tree_find(&reverting->trees, reverting->at_tree, path, &now, err))
-            return false;
-        if (entry_is(&now, &before))
-            continue;
-        *ret_plain = entry_is(&now, &after);
-        if (edits->count == edits->cap) {
-            edits->cap = edits->cap > 0 ? 2 * edits->cap : 16;
-            edits->p = mem_grow(edits->p, edits->cap, sizeof *edits->p);
-        }
-        struct tree_edit *edit = &edits->p[edits->count++];
-        *edit = (struct tree_edit){.path = path, .mode = before.mode};
-        memcpy(edit->oid, before.oid, OID_BYTES);
-    }
-    return true;
-}
-
-/* *ret_plain false: git has to merge. */
-static bool take_out_plainly(struct reverting *reverting, const struct bad *bad,
-                             char ret_tree[OID_BYTES], bool *ret_plain,
-                             struct err *err) {
-    CLEANUP(text_clear) struct text raw = TEXT_INIT;
-    struct edits edits = {0};
-    bool ok =
-        git_run(&reverting->git,
-                GIT_ARGS("diff-tree", "-r", "-z", "--no-renames",
-                         "--full-index", bad->parent_tree, bad->commit.tree),
-                GIT_PLAIN, SPAN(""), &raw, NULL, err) &&
-        edits_make(reverting, text_span(&raw), &edits, ret_plain, err);
-    memcpy(ret_tree, reverting->at_tree, OID_BYTES);
-    if (ok && *ret_plain && edits.count > 0) {
-        enum tree_clash *clashes = mem_grow(NULL, edits.count, sizeof *clashes);
-        qsort(edits.p, edits.count, sizeof *edits.p, edit_compare);
-        ok = tree_apply(&reverting->trees, reverting->at_tree, edits.p,
-                        edits.count, false, clashes, ret_tree, ret_plain, err);
-        free(clashes);
-    }
-    free(edits.p);
-    return ok;
-}
-
 /* ---- conflicts ----------------------------------------------------------- */
 
 struct culprits {
@@ -179,7 +97,7 @@ static bool conflict_say(struct reverting *reverting, const char *of,
     text_adds(why, why->len > 0 ? "; " : "");
     word_quote(path, why);
     if (culprits.count == 0)
-        text_adds(why, " does not go back by itself, revert by hand");
+        text_adds(why, " cannot be merged, revert by hand");
     else
         text_addf(why, " was also changed by %s, ",
                   text_string(&culprits.said));
@@ -193,6 +111,7 @@ static bool conflict_say(struct reverting *reverting, const char *of,
     return ok;
 }
 
+/* `paths`: each with a NUL behind it. */
 static bool conflict(struct reverting *reverting, struct revert_step *step,
                      struct span paths, struct err *err) {
     CLEANUP(text_clear) struct text why = TEXT_INIT;
@@ -212,30 +131,113 @@ static bool conflict(struct reverting *reverting, struct revert_step *step,
                          text_span(&why));
 }
 
-static bool take_out_by_merge(struct reverting *reverting,
-                              struct revert_step *step, const struct bad *bad,
-                              char ret_tree[OID_BYTES], struct err *err) {
-    char theirs[OID_BYTES];
-    CLEANUP(text_clear) struct text answer = TEXT_INIT;
-    int status = 0;
-    if (!git_run_oid(&reverting->git,
-                     GIT_ARGS("commit-tree", bad->parent_tree, "-p", step->of,
-                              "-m", "scratch"),
-                     GIT_CARELESS, SPAN(""), theirs, err) ||
-        !git_run(&reverting->git,
-                 GIT_ARGS("merge-tree", "--write-tree", "-z", "--name-only",
-                          reverting->at, theirs),
-                 GIT_PLAIN, SPAN(""), &answer, &status, err))
+/* ---- the merge ----------------------------------------------------------- */
+
+/* What a commit's paths are to become. */
+struct edits {
+    struct tree_edit *p; /* their paths lie in the differences */
+    size_t count, cap;
+    struct text conflicts; /* paths, each with a NUL behind it */
+};
+
+static void edits_clear(struct edits *edits) {
+    free(edits->p);
+    text_clear(&edits->conflicts);
+}
+
+static int edit_compare(const void *a, const void *b) {
+    const struct tree_edit *x = a, *y = b;
+    return path_compare(x->path, y->path);
+}
+
+static void edit_add(struct edits *edits, struct span path,
+                     const struct tree_entry *entry) {
+    if (edits->count == edits->cap) {
+        edits->cap = edits->cap > 0 ? 2 * edits->cap : 16;
+        edits->p = mem_grow(edits->p, edits->cap, sizeof *edits->p);
+    }
+    struct tree_edit *edit = &edits->p[edits->count++];
+    *edit = (struct tree_edit){.path = path, .mode = entry->mode};
+    memcpy(edit->oid, entry->oid, OID_BYTES);
+}
+
+static void conflict_add(struct edits *edits, struct span path) {
+    text_addspan(&edits->conflicts, path);
+    text_addc(&edits->conflicts, '\0');
+}
+
+/* ":MODE MODE OID OID STATUS": before and after. */
+static bool entry_parse(struct span head, struct tree_entry *ret_before,
+                        struct tree_entry *ret_after) {
+    char line[256];
+    if (head.len >= sizeof line)
         return false;
-    if (status > 1)
-        return err_set(err, ERR_TEMPORARY, "git merge-tree ended with %d",
-                       status);
-    struct span rest = text_span(&answer), part;
-    if (!span_cut(&rest, '\0', &part) || !oid_is_valid(part))
-        return err_set(err, ERR_INTERNAL,
-                       "git merge-tree printed no object name");
-    snprintf(ret_tree, OID_BYTES, "%.*s", (int)part.len, part.p);
-    return status == 0 || conflict(reverting, step, rest, err);
+    snprintf(line, sizeof line, "%.*s", (int)head.len, head.p);
+    return sscanf(line, ":%o %o %64s %64s", &ret_before->mode, &ret_after->mode,
+                  ret_before->oid, ret_after->oid) == 4;
+}
+
+/* Merges each path of the raw differences. */
+static bool edits_make(struct reverting *reverting, struct span raw,
+                       struct edits *edits, struct err *err) {
+    struct path_merge merge = {.git = &reverting->git,
+                               .objects = &reverting->trees.objects};
+    struct span head, path;
+    bool ok = true;
+    while (ok && span_cut(&raw, '\0', &head) && head.len > 0) {
+        struct tree_entry before = {0}, after = {0}, now, merged;
+        enum path_merged result;
+        if (!span_cut(&raw, '\0', &path) || !entry_parse(head, &before, &after))
+            ok = err_set(err, ERR_INTERNAL,
+                         "cannot read what git diff-tree prints");
+        else if (!tree_find(&reverting->trees, reverting->at_tree, path, &now,
+                            err) ||
+                 !path_merge(&merge, &after, &now, &before, &merged, &result,
+                             err))
+            ok = false;
+        else if (result != PATH_CLEAN)
+            conflict_add(edits, path);
+        else if (!path_entry_same(&merged, &now))
+            edit_add(edits, path, &merged);
+    }
+    path_merge_clear(&merge);
+    return ok;
+}
+
+/* A path that does not fit the tree any more is a conflict too. */
+static bool edits_apply(struct reverting *reverting, struct edits *edits,
+                        char ret_tree[OID_BYTES], struct err *err) {
+    bool fits;
+    memcpy(ret_tree, reverting->at_tree, OID_BYTES);
+    if (edits->count == 0)
+        return true;
+    enum tree_clash *clashes = mem_grow(NULL, edits->count, sizeof *clashes);
+    qsort(edits->p, edits->count, sizeof *edits->p, edit_compare);
+    bool ok = tree_apply(&reverting->trees, reverting->at_tree, edits->p,
+                         edits->count, false, clashes, ret_tree, &fits, err);
+    for (size_t i = 0; ok && !fits && i < edits->count; i++)
+        if (clashes[i] != TREE_FITS)
+            conflict_add(edits, edits->p[i].path);
+    free(clashes);
+    return ok;
+}
+
+static bool take_out(struct reverting *reverting, struct revert_step *step,
+                     const struct bad *bad, char ret_tree[OID_BYTES],
+                     struct err *err) {
+    CLEANUP(text_clear) struct text raw = TEXT_INIT;
+    CLEANUP(edits_clear) struct edits edits = {0};
+    if (!git_run(&reverting->git,
+                 GIT_ARGS("diff-tree", "-r", "-z", "--no-renames",
+                          "--full-index", bad->parent_tree, bad->commit.tree),
+                 GIT_PLAIN, SPAN(""), &raw, NULL, err) ||
+        !edits_make(reverting, text_span(&raw), &edits, err))
+        return false;
+    if (edits.conflicts.len == 0 &&
+        !edits_apply(reverting, &edits, ret_tree, err))
+        return false;
+    return edits.conflicts.len == 0 ||
+           conflict(reverting, step, text_span(&edits.conflicts), err);
 }
 
 /* ---- its commit ---------------------------------------------------------- */
@@ -308,10 +310,8 @@ bool revert_one(struct reverting *reverting, size_t i, struct err *err) {
     struct revert_step *step = &reverting->steps->p[i];
     CLEANUP(bad_clear) struct bad bad = {0};
     char tree[OID_BYTES];
-    bool plain;
     if (!bad_read(reverting, step->of, &bad, err) ||
-        !take_out_plainly(reverting, &bad, tree, &plain, err) ||
-        (!plain && !take_out_by_merge(reverting, step, &bad, tree, err)))
+        !take_out(reverting, step, &bad, tree, err))
         return false;
     if (strcmp(tree, reverting->at_tree) == 0) {
         fprintf(reverting->account, "%s: nothing of %.12s is left\n",

@@ -135,6 +135,7 @@ struct apply {
     const struct tree_edit *edits;
     enum tree_clash *clashes;
     bool missing_is_fine;
+    bool only_check; /* writes nothing */
     bool fits;
 };
 
@@ -256,6 +257,10 @@ static bool apply_level(struct apply *apply, const char *oid, size_t from,
     ret_oid[0] = '\0';
     if (!apply->fits || (records.len == 0 && depth_bytes > 0))
         return true;
+    if (apply->only_check) {
+        memcpy(ret_oid, "?", sizeof "?"); /* the directory is not empty */
+        return true;
+    }
     return tree_make(apply->trees, &records, ret_oid, err);
 }
 
@@ -267,9 +272,12 @@ bool tree_apply(struct trees *trees, const char *root,
                           .edits = edits,
                           .clashes = clashes,
                           .missing_is_fine = missing_is_fine,
+                          .only_check = ret_oid == NULL,
                           .fits = true};
+    char unused[OID_BYTES];
     memset(clashes, 0, count * sizeof *clashes);
-    bool ok = apply_level(&apply, root, 0, count, 0, ret_oid, err);
+    bool ok = apply_level(&apply, root, 0, count, 0,
+                          ret_oid != NULL ? ret_oid : unused, err);
     *ret_fits = apply.fits;
     return ok;
 }

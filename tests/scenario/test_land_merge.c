@@ -125,6 +125,222 @@ static void what_is_deleted_must_be_in_the_base(void **state) {
     assert_unmoved(&outcome, before);
 }
 
+/* ---- each path by itself --------------------------------------------------
+ */
+
+/* The set was made from main as it is now; then `script` changes main. */
+static struct outcome land_after(struct set set, const char *script) {
+    char sections[128];
+    snprintf(sections, sizeof sections, "##base\n%s\n", tip());
+    set.sections = sections;
+    push(script);
+    return land(&(struct attempt){.set = &set, .symlinks = "allow"});
+}
+
+static void assert_conflict(const struct outcome *outcome, const char *start) {
+    assert_starts(outcome, start);
+    assert_int_equal(outcome->exit_code, 101);
+    assert_string_equal(sh("git -C target.git log -1 --format=%%s main"),
+                        "push");
+    assert_unmoved(outcome, tip());
+}
+
+/* The files of the newest commit on main. */
+static const char *changed(void) {
+    return sh("git -C target.git diff-tree -r --no-renames --name-only "
+              "--no-commit-id main | tr '\\n' ' '");
+}
+
+static const char *mode_of(const char *path) {
+    return sh("git -C target.git ls-tree main '%s' | cut -c1-6", path);
+}
+
+static const struct set edits_f = {
+    .id = "C1", .files = {{"f", "1\n2\n3\n4\n5\n6\nseven\n"}}};
+
+static void a_rename_on_the_branch_is_not_followed(void **state) {
+    (void)state;
+    landing_begin();
+    struct outcome outcome = land_after(edits_f, "mkdir sec; git mv f sec/f");
+    assert_conflict(&outcome, "conflict f (f was deleted by commit ");
+    assert_string_equal(content("sec/f"), "1\n2\n3\n4\n5\n6\n7");
+}
+
+static void a_renamed_directory_takes_no_new_file_along(void **state) {
+    (void)state;
+    landing_begin();
+    push("mkdir d; for i in a b c; do echo $i >d/$i; done");
+    const struct set set = {.id = "C1", .files = {{"d/n", "n\n"}}};
+    struct outcome outcome = land_after(set, "git mv d sec");
+    assert_landed(&outcome);
+    assert_string_equal(changed(), "d/n ");
+}
+
+static void a_set_that_renames_takes_only_what_it_lists(void **state) {
+    (void)state;
+    landing_begin();
+    const struct set set = {.id = "C1",
+                            .deleted = {"f"},
+                            .files = {{"moved", "1\n2\n3\n4\n5\n6\n7\n"}}};
+    struct outcome outcome = land_after(set, "sed -i s/1/one/ f");
+    assert_conflict(&outcome, "conflict f (f was changed by commit ");
+}
+
+static void modes_are_merged_beside_content(void **state) {
+    (void)state;
+    landing_begin();
+    struct outcome outcome = land_after(edits_f, "chmod +x f");
+    assert_landed(&outcome);
+    assert_string_equal(mode_of("f"), "100755");
+    assert_string_equal(content("f"), "1\n2\n3\n4\n5\n6\nseven");
+    const struct set set = {.id = "C2", .files = {{"g", "g\n", .mode = 0755}}};
+    outcome = land_after(set, "echo G >g");
+    assert_landed(&outcome);
+    assert_string_equal(mode_of("g"), "100755");
+    assert_string_equal(content("g"), "G");
+    assert_string_equal(changed(), "g ");
+}
+
+static void a_changed_type_is_a_conflict(void **state) {
+    (void)state;
+    landing_begin();
+    struct outcome outcome = land_after(edits_f, "ln -sf g f");
+    assert_conflict(&outcome, "conflict f (f was changed by commit ");
+
+    landing_begin();
+    outcome = land_after(edits_f, "rm f; mkdir f; echo x >f/x");
+    assert_conflict(&outcome, "conflict f (f was made a directory by commit ");
+
+    landing_begin();
+    const struct set link = {.id = "C1", .files = {{"f", .link = "g"}}};
+    outcome = land_after(link, "sed -i s/1/one/ f");
+    assert_conflict(&outcome, "conflict f (f was changed by commit ");
+
+    landing_begin();
+    const struct set directory = {
+        .id = "C1", .deleted = {"f"}, .files = {{"f/x", "x\n"}}};
+    outcome = land_after(directory, "sed -i s/1/one/ f");
+    assert_conflict(&outcome, "conflict f (f was changed by commit ");
+}
+
+static void a_type_that_only_the_set_changes_lands(void **state) {
+    (void)state;
+    landing_begin();
+    const struct set set = {.id = "C1",
+                            .deleted = {"f"},
+                            .files = {{"f/x", "x\n"}, {"g", .link = "f/x"}}};
+    struct outcome outcome = land_after(set, "echo n >n");
+    assert_landed(&outcome);
+    assert_string_equal(content("f/x"), "x");
+    assert_string_equal(mode_of("g"), "120000");
+    const struct set back = {
+        .id = "C2", .deleted = {"f/x"}, .files = {{"f", "f\n"}}};
+    outcome = land_after(back, "echo m >n");
+    assert_landed(&outcome);
+    assert_string_equal(mode_of("f"), "100644");
+    assert_string_equal(changed(), "f f/x ");
+}
+
+static void a_directory_with_a_new_file_in_it_is_not_replaced(void **state) {
+    (void)state;
+    landing_begin();
+    push("mkdir d; echo x >d/x");
+    const struct set set = {
+        .id = "C1", .deleted = {"d/x"}, .files = {{"d", "d\n"}}};
+    struct outcome outcome = land_after(set, "echo y >d/y");
+    assert_conflict(&outcome, "conflict d (d is a directory)");
+}
+
+static void a_file_below_a_new_file_is_a_conflict(void **state) {
+    (void)state;
+    landing_begin();
+    const struct set set = {.id = "C1", .files = {{"n/x", "x\n"}}};
+    struct outcome outcome = land_after(set, "echo n >n");
+    assert_conflict(&outcome, "conflict n/x (n/x lies below a file)");
+}
+
+static void a_file_added_by_both_must_be_the_same(void **state) {
+    (void)state;
+    landing_begin();
+    const struct set set = {.id = "C1", .files = {{"n", "1\n2\n3\n"}}};
+    struct outcome outcome = land_after(set, "printf '1\\n2\\n4\\n' >n");
+    assert_conflict(&outcome, "conflict n (n was added by commit ");
+
+    landing_begin();
+    outcome = land_after(set, "printf '1\\n2\\n3\\n' >n");
+    assert_landed(&outcome);
+    assert_says(&outcome, "it changes nothing");
+    assert_string_equal(changed(), "");
+}
+
+static void deleting_meets_changing_as_a_conflict(void **state) {
+    (void)state;
+    landing_begin();
+    struct outcome outcome = land_after(edits_f, "rm f");
+    assert_conflict(&outcome, "conflict f (f was deleted by commit ");
+
+    landing_begin();
+    const struct set deletes = {.id = "C1", .deleted = {"f"}};
+    outcome = land_after(deletes, "sed -i s/1/one/ f");
+    assert_conflict(&outcome, "conflict f (f was changed by commit ");
+
+    landing_begin();
+    const struct set both = {
+        .id = "C1", .deleted = {"f"}, .files = {{"n", "n\n"}}};
+    outcome = land_after(both, "rm f");
+    assert_landed(&outcome);
+    assert_string_equal(changed(), "n ");
+}
+
+static void binary_files_are_not_merged(void **state) {
+    (void)state;
+    landing_begin();
+    push("printf '1\\n\\0\\n3\\n4\\n5\\n6\\n7\\n' >b");
+    const struct set set = {.id = "C1", .files = {{"b", "text\n"}}};
+    struct outcome outcome =
+        land_after(set, "printf '1\\n\\0\\n3\\n4\\n5\\n6\\n8\\n' >b");
+    assert_conflict(&outcome, "conflict b (b is binary and was changed by ");
+
+    const struct set again = {.id = "C2", .files = {{"b", "text\n"}}};
+    outcome = land_after(again, "echo n >n");
+    assert_landed(&outcome);
+    assert_string_equal(content("b"), "text");
+}
+
+/* Each git that a landing starts writes its words into the file `gits`. */
+static void watch_gits(void) {
+    sh("rm -rf bin gits; mkdir bin; git=$(command -v git)\n"
+       "printf '#!/bin/sh\\necho \"$*\" >>%s/gits\\nexec %%s \"$@\"\\n' "
+       "\"$git\" >bin/git; chmod +x bin/git",
+       test_dir());
+}
+
+static void only_files_changed_on_both_sides_are_merged_by_git(void **state) {
+    (void)state;
+    landing_begin();
+    push("for i in a b c d; do seq 9 >$i; done");
+    char sections[128], path[512];
+    snprintf(sections, sizeof sections, "##base\n%s\n", tip());
+    const struct set set = {.id = "C1",
+                            .sections = sections,
+                            .deleted = {"g"},
+                            .files = {{"a", "1\n2\n3\n4\n5\n6\n7\n8\nA\n"},
+                                      {"b", "1\n2\n3\n4\n5\n6\n7\n8\nB\n"},
+                                      {"c", "c\n"},
+                                      {"d", "d\n"},
+                                      {"n", "n\n"}}};
+    push("sed -i s/1/one/ a b; echo d >d; echo m >m");
+    watch_gits();
+    snprintf(path, sizeof path, "%s/bin", test_dir());
+    struct outcome outcome = land(&(struct attempt){.set = &set, .path = path});
+    assert_landed(&outcome);
+    assert_string_equal(changed(), "a b c g n ");
+    assert_string_equal(content("a"), "one\n2\n3\n4\n5\n6\n7\n8\nA");
+    assert_string_equal(content("b"), "one\n2\n3\n4\n5\n6\n7\n8\nB");
+    assert_string_equal(sh("grep -c ' merge-file ' gits"), "2");
+    assert_string_equal(sh("grep -c -e --stdin-paths gits"), "1");
+}
+
 /* ---- without a base ----------------------------------------------------- */
 
 static const struct set blind = {.id = "C1", .files = {{"f", "mine\n"}}};
@@ -278,6 +494,18 @@ int main(void) {
         cmocka_unit_test(a_base_nobody_knows_is_refused),
         cmocka_unit_test(a_base_that_is_no_commit_is_refused),
         cmocka_unit_test(what_is_deleted_must_be_in_the_base),
+        cmocka_unit_test(a_rename_on_the_branch_is_not_followed),
+        cmocka_unit_test(a_renamed_directory_takes_no_new_file_along),
+        cmocka_unit_test(a_set_that_renames_takes_only_what_it_lists),
+        cmocka_unit_test(modes_are_merged_beside_content),
+        cmocka_unit_test(a_changed_type_is_a_conflict),
+        cmocka_unit_test(a_type_that_only_the_set_changes_lands),
+        cmocka_unit_test(a_directory_with_a_new_file_in_it_is_not_replaced),
+        cmocka_unit_test(a_file_below_a_new_file_is_a_conflict),
+        cmocka_unit_test(a_file_added_by_both_must_be_the_same),
+        cmocka_unit_test(deleting_meets_changing_as_a_conflict),
+        cmocka_unit_test(binary_files_are_not_merged),
+        cmocka_unit_test(only_files_changed_on_both_sides_are_merged_by_git),
         cmocka_unit_test(nothing_changed_so_a_blind_set_lands),
         cmocka_unit_test(a_file_somebody_pushed_since_is_not_overwritten),
         cmocka_unit_test(a_file_another_set_changed_since_is_not_overwritten),

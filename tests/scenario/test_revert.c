@@ -270,7 +270,7 @@ static void a_preview_changes_nothing(void **state) {
     assert_nothing_left();
 }
 
-static void files_that_came_went_and_moved_go_back(void **state) {
+static void files_that_came_and_went_go_back(void **state) {
     (void)state;
     landing_begin();
     sh("cd clone; mkdir d; for i in 1 2 3 4 5 6 7 8; do echo line $i; done "
@@ -285,16 +285,87 @@ static void files_that_came_went_and_moved_go_back(void **state) {
     assert_string_equal(sh("git -C target.git diff main main~2"), "");
     assert_string_equal(sh("git -C target.git ls-tree main d/x | cut -c1-6"),
                         "100755");
-    /* A change to a file that moved away since follows it there. */
-    put("C2", "d/x",
-        "line 1\nline 2\nline 3\nline 4\nline 5\nline 6\nline "
-        "7\nEIGHT\n");
-    sh("cd clone; git pull -q origin main; git mv d/x moved; git commit -qm "
-       "mv; git push -q origin main");
-    assert_begins(on_git("R2", "C2"), "done ");
-    assert_string_equal(sh("git -C target.git show main:moved | tail -1"),
-                        "line 8");
     assert_nothing_left();
+}
+
+static void by_hand(const char *script) {
+    sh("cd clone; git pull -q origin main\n%s\n"
+       "git add -A; git commit -qm push; git push -q origin main",
+       script);
+}
+
+static void a_rename_on_the_branch_is_not_followed_back(void **state) {
+    (void)state;
+    landing_begin();
+    put("C1", "f", "1\n2\n3\n4\n5\n6\nseven\n");
+    by_hand("mkdir sec; git mv f sec/f");
+    const char *before = tip();
+    const char *line = on_git("R1", "C1");
+    assert_begins(line, "failed rb-conflict C1 ");
+    assert_holds(line, "f was also changed by commit ");
+    assert_string_equal(tip(), before);
+    assert_nothing_left();
+}
+
+static void a_directory_renamed_since_gets_no_file_back(void **state) {
+    (void)state;
+    landing_begin();
+    by_hand("mkdir d; for i in a b c; do echo $i >d/$i; done");
+    const struct set set = {.id = "C1", .deleted = {"d/a"}};
+    struct outcome outcome = land(&(struct attempt){.set = &set});
+    assert_starts(&outcome, "done ");
+    by_hand("git mv d sec");
+    assert_begins(on_git("R1", "C1"), "done ");
+    assert_string_equal(sh("git -C target.git diff-tree -r --name-only "
+                           "--no-commit-id main"),
+                        "d/a");
+    assert_nothing_left();
+}
+
+static void mode_and_content_go_back_each_by_themselves(void **state) {
+    (void)state;
+    landing_begin();
+    const struct set set = {
+        .id = "C1", .files = {{"f", "ONE\n2\n3\n4\n5\n6\n7\n", .mode = 0755}}};
+    struct outcome outcome = land(&(struct attempt){.set = &set});
+    assert_starts(&outcome, "done ");
+    by_hand("sed -i s/7/seven/ f");
+    assert_begins(on_git("R1", "C1"), "done ");
+    assert_string_equal(content("f"), "1\n2\n3\n4\n5\n6\nseven");
+    assert_string_equal(sh("git -C target.git ls-tree main f | cut -c1-6"),
+                        "100644");
+    assert_nothing_left();
+}
+
+/* Each change by hand is in the way of C1, which made `f` and `n` what they
+ * are; `path` is named. */
+static void assert_in_the_way(const char *script, const char *path) {
+    landing_begin();
+    const struct set set = {
+        .id = "C1", .deleted = {"g"}, .files = {{"f", "one\n"}, {"n", "n\n"}}};
+    struct outcome outcome = land(&(struct attempt){.set = &set});
+    assert_starts(&outcome, "done ");
+    by_hand(script);
+    const char *before = tip();
+    const char *line = on_git("R1", "C1");
+    char words[64];
+    snprintf(words, sizeof words, "C1 cannot be taken back: %s was also ",
+             path);
+    assert_begins(line, "failed rb-conflict ");
+    assert_holds(line, words);
+    assert_string_equal(tip(), before);
+    assert_nothing_left();
+}
+
+static void what_cannot_be_merged_back_is_a_conflict(void **state) {
+    (void)state;
+    assert_in_the_way("ln -sf n f", "f");
+    assert_in_the_way("rm f; mkdir f; echo x >f/x", "f");
+    assert_in_the_way("rm f", "f");
+    assert_in_the_way("printf 'one\\0two' >f", "f");
+    assert_in_the_way("echo more >>n", "n");
+    assert_in_the_way("echo other >g", "g");
+    assert_in_the_way("mkdir g; echo x >g/x", "g");
 }
 
 static void the_first_commit_of_a_branch_goes_back_too(void **state) {
@@ -461,7 +532,11 @@ int main(void) {
         cmocka_unit_test(a_submitters_words_are_no_trailers_of_ours),
         cmocka_unit_test(it_happens_once),
         cmocka_unit_test(a_preview_changes_nothing),
-        cmocka_unit_test(files_that_came_went_and_moved_go_back),
+        cmocka_unit_test(files_that_came_and_went_go_back),
+        cmocka_unit_test(a_rename_on_the_branch_is_not_followed_back),
+        cmocka_unit_test(a_directory_renamed_since_gets_no_file_back),
+        cmocka_unit_test(mode_and_content_go_back_each_by_themselves),
+        cmocka_unit_test(what_cannot_be_merged_back_is_a_conflict),
         cmocka_unit_test(the_first_commit_of_a_branch_goes_back_too),
         cmocka_unit_test(a_sha256_repository_is_as_good),
         cmocka_unit_test(killed_anywhere_it_is_all_or_nothing),
