@@ -52,6 +52,17 @@ void schedule_close(struct schedule *schedule, struct span target,
     lane_changed(schedule, lane);
 }
 
+void schedule_pause(struct schedule *schedule, struct span target,
+                    struct wall until) {
+    struct lane *lane = lane_of(schedule, target);
+
+    list_remove(&lane->in_paused);
+    if (until.ns > 0)
+        list_push(&schedule->paused, &lane->in_paused);
+    lane->paused_until = until;
+    lane_changed(schedule, lane);
+}
+
 /* ---- life --------------------------------------------------------------- */
 
 struct schedule *schedule_new(const struct schedule_limits *limits) {
@@ -226,6 +237,9 @@ struct schedule_why schedule_why(const struct schedule *schedule,
     if (job->not_before.ns > now.ns) {
         why.reason = SCHEDULE_NOT_BEFORE;
         why.until = job->not_before;
+    } else if (lane != NULL && lane->paused_until.ns > now.ns) {
+        why.reason = SCHEDULE_NOT_BEFORE;
+        why.until = lane->paused_until;
     } else if (lane != NULL && lane_is_full(lane)) {
         why.reason = SCHEDULE_LANE;
         why.behind = lane->closed_by ? lane->closed_by : first_assigned(lane);

@@ -48,6 +48,10 @@ void schedule_set_lanes(struct schedule *schedule, struct span target,
 void schedule_close(struct schedule *schedule, struct span target,
                     uint64_t num);
 
+/* No job of the target is picked before `until` (0: lifts that). */
+void schedule_pause(struct schedule *schedule, struct span target,
+                    struct wall until);
+
 struct schedule_job {
     uint64_t num;
     struct span rank;         /* key it is scheduled with; its first byte is the

@@ -29,7 +29,9 @@ struct lane {
     struct span name; /* points into the key of schedule->lanes */
     unsigned limit;   /* 0: none */
     unsigned busy;
-    uint64_t closed_by; /* a rollback that has the target; 0: none */
+    uint64_t closed_by;       /* a rollback that has the target; 0: none */
+    struct wall paused_until; /* 0: it is not */
+    struct list in_paused;
     struct heap ready;
     size_t in_open;
     struct list assigned; /* oldest first */
@@ -59,6 +61,7 @@ struct schedule {
     bool more;           /* there are ready jobs beyond the bound */
     struct position bound;
     struct list hungry; /* folded lanes that run low */
+    struct list paused; /* lanes that are */
     enum refill refill;
     struct lane *refill_lane;
     struct position last; /* offered during this refill */
@@ -78,7 +81,7 @@ static inline struct span num_key(const uint64_t *num) {
 /* ---- schedule.c --------------------------------------------------------- */
 
 static inline bool lane_is_full(const struct lane *lane) {
-    return lane->closed_by > 0 ||
+    return lane->closed_by > 0 || lane->paused_until.ns > 0 ||
            (lane->limit > 0 && lane->busy >= lane->limit);
 }
 struct lane *lane_of(struct schedule *schedule, struct span target);

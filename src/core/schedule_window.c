@@ -80,6 +80,7 @@ void window_init(struct schedule *schedule) {
     heap_init(&schedule->ageing, offsetof(struct entry, in_ageing),
               compare_due);
     list_init(&schedule->hungry);
+    list_init(&schedule->paused);
     schedule->more = true;
 }
 
@@ -111,6 +112,7 @@ struct lane *lane_new(unsigned limit) {
     heap_init(&lane->ready, offsetof(struct entry, in_lane), compare_entries);
     list_init(&lane->assigned);
     list_init(&lane->hungry);
+    list_init(&lane->in_paused);
     return lane;
 }
 
@@ -306,9 +308,21 @@ void schedule_begin_anew(struct schedule *schedule) {
 
 /* ---- time --------------------------------------------------------------- */
 
+static void lanes_resume(struct schedule *schedule, struct wall now) {
+    LIST_EACH (&schedule->paused, link) {
+        struct lane *lane = LIST_OF(link, struct lane, in_paused);
+        if (lane->paused_until.ns > now.ns)
+            continue;
+        list_remove(&lane->in_paused);
+        lane->paused_until = (struct wall){0};
+        lane_changed(schedule, lane);
+    }
+}
+
 void window_tick(struct schedule *schedule, struct wall now) {
     struct entry *entry;
 
+    lanes_resume(schedule, now);
     while ((entry = heap_first(&schedule->later)) != NULL &&
            entry->due.ns <= now.ns) {
         heap_pop(&schedule->later);
@@ -338,6 +352,11 @@ struct wall schedule_next_time(const struct schedule *schedule) {
 
     if (later != NULL)
         next = later->due;
+    LIST_EACH (&((struct schedule *)(uintptr_t)schedule)->paused, link) {
+        const struct lane *lane = LIST_OF(link, struct lane, in_paused);
+        if (lane->paused_until.ns < next.ns)
+            next = lane->paused_until;
+    }
     if (ageing != NULL && ageing->due.ns < next.ns)
         next = ageing->due;
     if (probes(schedule) && schedule->next_probe.ns < next.ns)

@@ -554,6 +554,30 @@ static void why_names_slot_lane_time_and_turn(void **state) {
     assert_int_equal(why(k3).until.ns, rows[k3 - 1].not_before.ns);
 }
 
+static void a_paused_target_waits_and_the_others_do_not(void **state) {
+    (void)state;
+    uint64_t c1 = add(CLASS_DC, 1, "main"), c2 = add(CLASS_DC, 2, "main"),
+             other = add(CLASS_DC, 3, "other");
+    struct wall until = wall_add_ms(now, 1000);
+    refill();
+    assert_int_equal(pick(), c1);
+    schedule_ended(schedule, c1, -1);
+    schedule_pause(schedule, SPAN("main"), until);
+    assert_int_equal(why(c2).reason, SCHEDULE_NOT_BEFORE);
+    assert_int_equal(why(c2).until.ns, until.ns);
+    assert_int_equal(pick(), other);
+    assert_int_equal(pick(), 0);
+    assert_int_equal(schedule_next_time(schedule).ns, until.ns);
+    now = until;
+    assert_int_equal(pick(), c2);
+    schedule_ended(schedule, c2, -1);
+    uint64_t c3 = add(CLASS_DC, 4, "main");
+    schedule_pause(schedule, SPAN("main"), wall_add_ms(now, 1000));
+    assert_int_equal(pick(), 0);
+    schedule_pause(schedule, SPAN("main"), (struct wall){0});
+    assert_int_equal(pick(), c3);
+}
+
 /* Against a list that is searched from end to end. */
 static uint64_t naive_pick(const uint64_t *running, size_t running_count,
                            unsigned slots) {
@@ -657,6 +681,7 @@ int main(void) {
         T(why_counts_what_runs_not_what_was_assigned_ahead),
         T(lasting_attempt_leaves_the_other_slot),
         T(newcomers_of_a_busy_target_do_not_overtake),
+        T(a_paused_target_waits_and_the_others_do_not),
         T(why_names_slot_lane_time_and_turn),
         T(random_days_are_picked_as_by_a_naive_list),
     };
