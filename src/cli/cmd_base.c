@@ -35,7 +35,7 @@ static void tell_missing(const struct base_init *init) {
         CLEANUP(free_string) char *git = span_string(target->git);
         if (!git_is_repository(git))
             talk_say("target '%.*s': there is no git repository '%s' yet; sets "
-                     "for it fail until there is",
+                     "for it wait until there is",
                      (int)target->name.len, target->name.p, git);
     }
 }

@@ -299,6 +299,48 @@ static bool find_schedules(struct call *call, const struct base *base,
     return wrong == 0;
 }
 
+/* The newest set that found its target unavailable, and still waits for it. */
+static bool read_outage(struct call *call, const struct base *base,
+                        struct span target, struct job *ret_job,
+                        struct err *err) {
+    enum { PAGE = 1000 };
+    struct store_list list = {.states = STATE_BIT(STATE_PENDING),
+                              .kinds = 1u << JOB_CHANGE,
+                              .limit = PAGE};
+    size_t count = PAGE;
+    *ret_job = (struct job){0};
+    while (count == PAGE) {
+        struct job *jobs;
+        if (!store_jobs(base->store, &list, &call->arena, &jobs, &count, err))
+            return false;
+        for (size_t i = 0; i < count; i++) {
+            list.after_num = jobs[i].num;
+            if (span_equal(jobs[i].target, target) &&
+                span_is(jobs[i].reason, "unavailable") &&
+                jobs[i].since.ns > ret_job->since.ns)
+                *ret_job = jobs[i];
+        }
+    }
+    return true;
+}
+
+/* What is wrong with the target; NULL: nothing. */
+static const char *target_fault(struct call *call, const struct base *base,
+                                const struct config_target *target,
+                                const char *path) {
+    struct err err = {0};
+    struct job job;
+    if (!git_is_repository(path))
+        return "there is no git repository: its sets wait for one";
+    if (!read_outage(call, base, target->name, &job, &err))
+        return arena_printf(&call->arena, "%s", err.text);
+    if (job.num == 0)
+        return NULL;
+    return arena_printf(&call->arena, "unavailable, its sets wait: %.*s",
+                        (int)job.detail.len,
+                        job.detail.len ? job.detail.p : "");
+}
+
 static bool find_targets(struct call *call, const struct base *base,
                          bool as_json) {
     const struct config *config = &base->config;
@@ -309,13 +351,12 @@ static bool find_targets(struct call *call, const struct base *base,
         if (target->git.len == 0)
             continue;
         const char *path = base_resolve(base->path, target->git, &call->arena);
-        bool there = git_is_repository(path);
-        finding(as_json, "target", there,
+        const char *fault = target_fault(call, base, target, path);
+        finding(as_json, "target", fault == NULL,
                 arena_printf(&call->arena, "%.*s: %s", (int)target->name.len,
                              target->name.p, path),
-                there ? "there is a repository"
-                      : "there is no git repository: sets for it fail");
-        well &= there;
+                fault == NULL ? "repository found" : fault);
+        well &= fault == NULL;
     }
     return well;
 }

@@ -165,6 +165,16 @@ static struct retry_verdict crashed(const struct question *q) {
     return v;
 }
 
+/* It waits for its target, however long that takes; nothing is counted. When it
+ * starts again is decided for the target, not for each of its jobs. */
+static struct retry_verdict unavailable(const struct question *q) {
+    struct retry_verdict v =
+        verdict(STATE_PENDING, "unavailable", TASK_BACKOFF);
+
+    say_error(&v, q);
+    return v;
+}
+
 static struct retry_verdict recovered(const struct question *q) {
     if (q->limits->at_most_once)
         return ran_once();
@@ -308,6 +318,8 @@ struct retry_verdict retry_after(const struct retry_end *end,
         return withdrawn();
     case RETRY_NOT_NOW:
         return temporary(&q, false);
+    case RETRY_UNAVAILABLE:
+        return unavailable(&q);
     case RETRY_CRASHED:
         return crashed(&q);
     case RETRY_RECOVERED:

@@ -13,13 +13,14 @@
 #include "core/job.h"
 
 enum retry_result {
-    RETRY_RAN,       /* started, and ended somehow */
-    RETRY_TAKEN,     /* somebody else has it (99) */
-    RETRY_CANNOT,    /* cannot be executed (100) */
-    RETRY_WITHDRAWN, /* never started; nothing ran */
-    RETRY_NOT_NOW,   /* no memory, no processes, full disk (111) */
-    RETRY_CRASHED,   /* the wrapper around it ended abnormally */
-    RETRY_RECOVERED  /* found after our own restart, proven to be gone */
+    RETRY_RAN,         /* started, and ended somehow */
+    RETRY_TAKEN,       /* somebody else has it (99) */
+    RETRY_CANNOT,      /* cannot be executed (100) */
+    RETRY_WITHDRAWN,   /* never started; nothing ran */
+    RETRY_NOT_NOW,     /* no memory, no processes, full disk (111) */
+    RETRY_UNAVAILABLE, /* its target cannot be used: nothing the job did */
+    RETRY_CRASHED,     /* the wrapper around it ended abnormally */
+    RETRY_RECOVERED    /* found after our own restart, proven to be gone */
 };
 
 enum retry_killer { /* who asked for its end before it ended */

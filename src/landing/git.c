@@ -65,7 +65,8 @@ static bool git_find_dir(struct git *git, const char *dir, struct err *err) {
     struct stat st;
     if (stat(text_string(&inner), &st) != 0) {
         text_clear(&inner);
-        return err_set(err, ERR_CONFIG, "'%s' is not a git repository", dir);
+        return err_set(err, ERR_UNAVAILABLE, "there is no git repository '%s'",
+                       dir);
     }
     free(git->dir);
     git->dir = text_take(&inner);
@@ -164,17 +165,40 @@ static struct span stderr_line(struct span text) {
     return best;
 }
 
+static bool says_any(const char *said, const char *const *signs, size_t count) {
+    for (size_t i = 0; i < count; i++)
+        if (strstr(said, signs[i]) != NULL)
+            return true;
+    return false;
+}
+
 static bool is_temporary(const char *said) {
     static const char *const signs[] = {
         "No space left", "quota exceeded",          "annot allocate",
         "ut of memory",  "Too many open files",     "emporarily unavailable",
         "File exists",   "Input/output error",      "File too large",
-        "Interrupted",   "unable to create thread", "cannot lock ref",
+        "Interrupted",   "unable to create thread",
     };
-    for (size_t i = 0; i < COUNT(signs); i++)
-        if (strstr(said, signs[i]) != NULL)
-            return true;
-    return false;
+    return says_any(said, signs, COUNT(signs));
+}
+
+/* The repository itself is in no state to be used. */
+static bool is_unavailable(const char *said) {
+    static const char *const signs[] = {
+        "ead-only file system",
+        "ermission denied",
+        "nsufficient permission",
+        "dubious ownership",
+        "ot a git repository",
+        "cannot lock ref",
+        "corrupt",
+        "bad object",
+        "nable to read",
+        "bad tree",
+        "issing tree",
+        "issing blob",
+    };
+    return says_any(said, signs, COUNT(signs));
 }
 
 /* Why a git ended badly, as an error. What it said goes into the attempt's
@@ -193,9 +217,11 @@ static bool git_explain(struct git *git, const char *verb, struct child_end end,
     struct span line = stderr_line(text_span(&said));
     if (line.len == 0)
         line = SPAN("it gave no reason");
-    enum err_kind kind = is_temporary(text_string(&said)) || end.code == 141
-                             ? ERR_TEMPORARY
-                             : ERR_CANNOT;
+    enum err_kind kind = ERR_CANNOT;
+    if (is_unavailable(text_string(&said)))
+        kind = ERR_UNAVAILABLE;
+    else if (is_temporary(text_string(&said)) || end.code == 141)
+        kind = ERR_TEMPORARY;
     return err_set(err, kind, "git %s ended with %d: %.*s", verb, end.code,
                    (int)(line.len > 300 ? 300 : line.len), line.p);
 }

@@ -3,10 +3,10 @@
  * (DESIGN 8.13). Questions that return text are git_run; a git that answers
  * many is a git_pipe.
  *
- * Errors: ERR_CONFIG when it can never work (no git, no repository),
- * ERR_TEMPORARY when it may later (disk full, a lock, killed by a signal),
- * ERR_INTERRUPTED when somebody asked us to stop. The sentence carries git's
- * own last line. */
+ * Errors: ERR_CONFIG when it can never work (no git), ERR_UNAVAILABLE when the
+ * repository is missing, damaged, locked or may not be written, ERR_TEMPORARY
+ * when it may later (disk full, a lock, killed by a signal), ERR_INTERRUPTED
+ * when somebody asked us to stop. The sentence carries git's own last line. */
 #ifndef POINTSMAN_LANDING_GIT_H
 #define POINTSMAN_LANDING_GIT_H
 

@@ -13,6 +13,9 @@
  *     conflict PATHS...        then, in parentheses, who changed what
  *     failed REASON TEXT       check-failed, timeout, policy, exit-N, signal-N
  *     temporary TEXT           try again later
+ *     unavailable TEXT         the target cannot be used: its repository or
+ *                              branch is missing, damaged, locked or may not
+ *                              be written; the set has no part in that
  *     permanent TEXT           cannot be executed
  *     stopped                  by TERM or HUP; nothing landed
  *
@@ -44,6 +47,7 @@ enum land_verdict {
     LAND_CONFLICT,
     LAND_FAILED,
     LAND_TEMPORARY,
+    LAND_UNAVAILABLE,
     LAND_PERMANENT,
     LAND_STOPPED
 };
@@ -66,7 +70,8 @@ void land_status_of_error(struct land_status *status, const struct err *err,
 void land_status_format(const struct land_status *status, struct text *out);
 /* False: not such a line. */
 bool land_status_parse(struct span line, struct land_status *ret_status);
-/* 0; 101 conflict and failed; 100 permanent; 111 temporary; 102 stopped. */
+/* 0; 101 conflict and failed; 100 permanent; 111 temporary and unavailable; 102
+ * stopped. */
 int land_status_exit(const struct land_status *status);
 
 struct land_check {

@@ -10,8 +10,8 @@ static const char *const verdict_words[] = {
     [LAND_DONE] = "done",           [LAND_ALREADY] = "already-landed",
     [LAND_LANDED] = "landed",       [LAND_NOT_LANDED] = "not-landed",
     [LAND_CONFLICT] = "conflict",   [LAND_FAILED] = "failed",
-    [LAND_TEMPORARY] = "temporary", [LAND_PERMANENT] = "permanent",
-    [LAND_STOPPED] = "stopped",
+    [LAND_TEMPORARY] = "temporary", [LAND_UNAVAILABLE] = "unavailable",
+    [LAND_PERMANENT] = "permanent", [LAND_STOPPED] = "stopped",
 };
 
 void land_status_set(struct land_status *status, enum land_verdict verdict,
@@ -41,6 +41,8 @@ void land_status_of_error(struct land_status *status, const struct err *err,
     else if (err->kind == ERR_CONFIG || err->kind == ERR_INTERNAL ||
              err->kind == ERR_DATA)
         land_status_set(status, LAND_PERMANENT, "", text);
+    else if (err->kind == ERR_UNAVAILABLE)
+        land_status_set(status, LAND_UNAVAILABLE, "", text);
     else
         land_status_set(status, LAND_TEMPORARY, "", text);
 }
@@ -86,6 +88,7 @@ int land_status_exit(const struct land_status *status) {
     case LAND_FAILED:
         return 101;
     case LAND_TEMPORARY:
+    case LAND_UNAVAILABLE:
         return 111;
     case LAND_STOPPED:
         return 102;

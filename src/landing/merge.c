@@ -281,9 +281,6 @@ static bool merge_based(struct merge *merge, struct trees *trees,
     if (!found)
         return merge_refuse(merge, "its ##base commit is not in the target's "
                                    "repository");
-    if (merge->tip[0] == '\0')
-        return merge_refuse(merge, "it has a ##base, but the branch does not "
-                                   "exist");
     bool at_base = strcmp(base_tree, merge->tip_tree) == 0;
     if (!edits_apply(merge, trees, base_tree, merge->set->edits,
                      merge->set->count, true, at_base ? merge->tree : NULL,
@@ -295,9 +292,21 @@ static bool merge_based(struct merge *merge, struct trees *trees,
     return merge_three(merge, trees, base, base_tree, err);
 }
 
+/* The set was made for, or admitted to, a branch that existed. */
+static bool branch_is_gone(const struct merge *merge) {
+    const char *seen = merge->order->seen;
+    return merge->tip[0] == '\0' &&
+           (merge->set->check.meta.base.len > 0 ||
+            (seen != NULL && strcmp(seen, "none") != 0));
+}
+
 bool merge_make(struct merge *merge, struct err *err) {
     struct trees trees;
     merge->result = MERGE_CLEAN;
+    if (branch_is_gone(merge))
+        return err_set(err, ERR_UNAVAILABLE,
+                       "there is no branch '%s' in the repository '%s'",
+                       merge->order->branch, merge->git->dir);
     if (!trees_open(merge->git, &trees, err))
         return false;
     bool ok = merge->set->check.meta.base.len > 0

@@ -31,7 +31,8 @@ struct merge {
 
 /* Reads the branch into merge->tip and ->tip_tree. */
 bool merge_read_tip(struct merge *merge, struct err *err);
-/* Makes the tree. Says on stdout what people should know. */
+/* Makes the tree. Says on stdout what people should know. ERR_UNAVAILABLE: the
+ * branch existed when the set was made or admitted, and is gone. */
 bool merge_make(struct merge *merge, struct err *err);
 void merge_clear(struct merge *merge);
 

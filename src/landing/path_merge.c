@@ -71,7 +71,7 @@ static bool side_write(struct path_merge *merge, enum side side,
                          err))
         return false;
     if (!found || strcmp(type, "blob") != 0)
-        return err_set(err, ERR_CANNOT,
+        return err_set(err, ERR_UNAVAILABLE,
                        "the repository is damaged: blob %s is missing", oid);
     size_t look_bytes =
         content.len < BINARY_LOOK_BYTES ? content.len : BINARY_LOOK_BYTES;

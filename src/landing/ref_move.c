@@ -261,7 +261,7 @@ static bool unlock_stale(struct git *git, const char *notes, const char *branch,
         if (!standing[i].exists)
             continue;
         if (!standing[i].ours)
-            return err_set(err, ERR_TEMPORARY, "'%s' is locked: '%s' exists",
+            return err_set(err, ERR_UNAVAILABLE, "'%s' is locked: '%s' exists",
                            branch, lock->path);
         printf("removing a lock that a dead git of ours left: %s\n",
                lock->path);

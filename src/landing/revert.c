@@ -98,6 +98,10 @@ static bool probe(struct reverting *reverting, struct err *err) {
 }
 
 static bool chain_make(struct reverting *reverting, struct err *err) {
+    if (reverting->tip[0] == '\0')
+        return err_set(err, ERR_UNAVAILABLE,
+                       "there is no branch '%s' in the repository '%s'",
+                       reverting->order->branch, reverting->git.dir);
     fprintf(reverting->account, "branch %s is at %s\n",
             reverting->order->branch, reverting->tip);
     if (!revert_find(reverting, err))

@@ -34,6 +34,7 @@
  *                             member, and which were undone before it (what
  *                             commands did cannot be all or nothing)
  *     temporary TEXT          try again later (also: out of time)
+ *     unavailable TEXT        the target cannot be used (landing/land.h)
  *     permanent TEXT          cannot be executed
  *     stopped                 by TERM or HUP; nothing was moved
  *

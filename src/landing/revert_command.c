@@ -109,6 +109,7 @@ static bool run_one(struct reverting *reverting, struct revert_step *step,
         step->result = REVERT_MADE;
         return done_add(reverting, done, member->id, err);
     case LAND_TEMPORARY:
+    case LAND_UNAVAILABLE:
     case LAND_STOPPED:
         return revert_settle(reverting, said.verdict, "", span_of(said.text));
     case LAND_CONFLICT:

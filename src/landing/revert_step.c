@@ -54,7 +54,9 @@ static bool bad_read(struct reverting *reverting, const char *oid,
                          bad->parent_tree, &found, err))
         return false;
     return found ||
-           err_set(err, ERR_CANNOT, "commit %s, the parent of %s, is not there",
+           err_set(err, ERR_UNAVAILABLE,
+                   "the repository is damaged: commit %s, the parent of %s, "
+                   "is missing",
                    bad->commit.parent, oid);
 }
 

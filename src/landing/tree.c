@@ -93,8 +93,9 @@ static bool tree_read(struct trees *trees, const char *oid,
         tree = arena_alloc(&trees->arena, sizeof *tree);
         if (!found || strcmp(type, "tree") != 0 ||
             !tree_decode(text_span(&raw), strlen(oid) / 2, &trees->arena, tree))
-            return err_set(err, ERR_CANNOT,
-                           "the repository is damaged: no tree %s", oid);
+            return err_set(err, ERR_UNAVAILABLE,
+                           "the repository is damaged: tree %s is missing",
+                           oid);
         map_put(&trees->known, span_of(oid), tree);
     }
     *ret_tree = tree;

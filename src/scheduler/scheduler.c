@@ -92,6 +92,7 @@ void scheduler_free(struct scheduler *scheduler) {
     attempts_free(scheduler, &scheduler->ended);
     cards_clear(scheduler);
     rollback_clear(scheduler);
+    targets_clear(scheduler);
     map_clear(&scheduler->by_handle);
     order_free(scheduler->order);
     together_free(scheduler->together);
@@ -105,6 +106,7 @@ void scheduler_configure(struct scheduler *scheduler,
                          const struct scheduler_options *options) {
     take_options(scheduler, options);
     apply_limits(scheduler);
+    targets_try(scheduler);
     scheduler->settled = false;
 }
 

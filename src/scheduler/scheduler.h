@@ -98,7 +98,7 @@ void scheduler_ponder(struct scheduler *scheduler, struct wall now);
  * dependency, hold, lane, slot, time. None for a job that runs or ended. */
 struct scheduler_reason {
     const char *kind; /* "precursor" "dependency" "hold" "lane" "slot" "time"
-                         "record" */
+                         "record" "target" */
     struct span id;   /* of what it waits for; may be empty */
     struct span text;
 };

@@ -8,7 +8,7 @@
 #include "wire/batch_line.h"
 #include "wire/status_line.h"
 
-enum { PROBE_AGAIN_MS = 2000, TAKEN_AGAIN_MS = 2000, TEMP_MAX_H = 24 };
+enum { TAKEN_AGAIN_MS = 2000, TEMP_MAX_H = 24 };
 
 /* ---- being told --------------------------------------------------------- */
 
@@ -63,7 +63,9 @@ static void probe_ended(struct scheduler *scheduler, struct attempt *attempt,
                 "job=%.*s",
                 (int)end->detail.len, end->detail.len ? end->detail.p : "",
                 (int)attempt->card->job.id.len, attempt->card->job.id.p);
-    attempt->probe_again = wall_add_ms(scheduler->now, PROBE_AGAIN_MS);
+    attempt->probe_again =
+        wall_add_ms(scheduler->now,
+                    retry_delay_ms(++attempt->probe_count, &scheduler->random));
 }
 
 void scheduler_ended(struct scheduler *scheduler, const struct run_end *end) {
@@ -353,6 +355,10 @@ static struct retry_verdict decide_change(struct scheduler *scheduler,
     }
     if (landing_died(attempt, word))
         return decide_died(scheduler, attempt, &end);
+    if (span_is(word, "unavailable")) {
+        end.result = RETRY_UNAVAILABLE;
+        end.error = rest;
+    }
     if (span_is(word, "temporary")) {
         end.exit_code = 111;
         end.signal = 0;
@@ -561,8 +567,28 @@ static void plan_rider_end(struct scheduler *scheduler, struct attempt *attempt,
     plan_move(scheduler, rider->card, &own);
 }
 
+/* What the end says about the target. A rollback, which waits in no lane, is
+ * tried again together with it. */
+static void plan_target(struct scheduler *scheduler, struct attempt *attempt,
+                        struct retry_verdict *verdict) {
+    const struct job *job = &attempt->card->job;
+    struct span why;
+    struct span word = first_word(attempt->end.status, &why);
+    if (job->kind != JOB_CHANGE || attempt->end.result != 0)
+        return;
+    if (span_is(word, "unavailable")) {
+        target_unavailable(scheduler, job->target, why);
+        if (job_is_rollback(job) && verdict->to == STATE_PENDING)
+            verdict->not_before = target_again(scheduler, job->target);
+    } else if (span_is(word, "done") || span_is(word, "already-landed") ||
+               span_is(word, "conflict") || span_is(word, "failed")) {
+        target_usable(scheduler, job->target);
+    }
+}
+
 static void plan_end(struct scheduler *scheduler, struct attempt *attempt) {
     struct retry_verdict verdict = verdict_on(scheduler, attempt);
+    plan_target(scheduler, attempt, &verdict);
     struct plan *plan = plan_add(scheduler, PLAN_END);
     plan->attempt = attempt;
     schedule_ended(scheduler->schedule, attempt_slot(attempt), ran_ms(attempt));

@@ -276,6 +276,8 @@ static bool load_state(struct scheduler *scheduler, unsigned states,
         }
         for (size_t i = 0; i < count; i++) {
             order_take(scheduler, &jobs[i]);
+            if (scheduler->options.parts != SCHEDULER_STAGES)
+                target_recall(scheduler, &jobs[i]);
             if (jobs[i].state == STATE_EXECUTING && job_is_rollback(&jobs[i]))
                 scheduler->fence.num = jobs[i].num;
             list.after_num = jobs[i].num;

@@ -78,6 +78,7 @@ struct attempt {
     /* Changes whose end leaves it open whether they landed are probed. */
     bool probing, probed, landed;
     uint64_t probe_handle; /* 0: not under way */
+    unsigned probe_count; /* those that got no answer */
     struct wall probe_again;
     struct run_end end; /* its spans in end_memory */
     char *end_memory;
@@ -166,6 +167,8 @@ struct scheduler {
     struct plan *plans;
     size_t plan_count, plan_cap;
 
+    struct map outages; /* target -> struct outage */
+
     struct list rollbacks; /* of struct rollback_waiting */
     struct fence fence;
     struct takeback takeback;
@@ -183,6 +186,7 @@ struct scheduler {
 };
 
 struct span num_key(const uint64_t *num);
+struct why;
 
 /* cards (scheduler_card.c) */
 struct card *card_get(struct scheduler *scheduler, uint64_t num);
@@ -259,9 +263,25 @@ struct retry_verdict group_verdict(const struct attempt *attempt,
                                    const struct card *card,
                                    const struct retry_verdict *whole,
                                    struct span detail);
-struct why;
 void group_why(struct scheduler *scheduler, const struct job *job,
                struct why *why);
+
+/* targets that cannot be used (scheduler_target.c) */
+/* A landing found that; it is recorded and the target's queue held. */
+void target_unavailable(struct scheduler *scheduler, struct span target,
+                        struct span why);
+/* An attempt had its answer from the target. */
+void target_usable(struct scheduler *scheduler, struct span target);
+/* When the target is tried again; 0: it can be used. */
+struct wall target_again(const struct scheduler *scheduler, struct span target);
+/* Notes what a job that was loaded says of its target. */
+void target_recall(struct scheduler *scheduler, const struct job *job);
+/* Adds why the job waits for its target. False: it does not. */
+bool target_why(const struct scheduler *scheduler, const struct job *job,
+                struct why *why);
+/* Tries all of them at the next turn: what was wrong may have been mended. */
+void targets_try(struct scheduler *scheduler);
+void targets_clear(struct scheduler *scheduler);
 
 /* back-offs that are over (scheduler_due.c) */
 /* A job is not to start before that time (0: at once). */

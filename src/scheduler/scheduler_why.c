@@ -115,9 +115,12 @@ bool scheduler_why(struct scheduler *scheduler, const struct job *job,
     why_fenced(scheduler, &why);
     group_why(scheduler, job, &why);
     why_holds(&why, job);
-    if (job_is_rollback(job) && job->state == STATE_PENDING && !job->holds)
+    bool ready = job->state == STATE_PENDING && job->holds == 0;
+    if (ready && target_why(scheduler, job, &why))
+        (void)0; /* nothing else counts until it can be used */
+    else if (job_is_rollback(job) && ready)
         why_another(scheduler, job, now, &why);
-    else if (job->state == STATE_PENDING && job->holds == 0)
+    else if (ready)
         why_scheduled(scheduler, job, now, &why);
     *ret_reasons = why.reasons;
     *ret_count = why.count;

@@ -183,6 +183,20 @@ void why_rollback(struct why *why, struct span under_way) {
                          (int)under_way.len, under_way.p));
 }
 
+void why_unavailable(struct why *why, struct span target, struct wall since_at,
+                     struct span sentence, struct wall again) {
+    char text[WALL_TEXT_BYTES];
+    char *when = since(why, since_at);
+    char *next =
+        again.ns ? arena_printf(why->arena, "at %s", wall_format(again, text))
+                 : arena_printf(why->arena, "%s", "after a pause");
+    why_add(why, "target", target,
+            arena_printf(why->arena,
+                         "target %.*s is unavailable%s: %.*s; tried again %s",
+                         (int)target.len, target.p, when, (int)sentence.len,
+                         sentence.len ? sentence.p : "", next));
+}
+
 void why_no_role(struct why *why, const char *role) {
     why_add(why, "slot", (struct span){0},
             arena_printf(why->arena,

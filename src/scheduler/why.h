@@ -31,6 +31,9 @@ void why_turn(struct why *why, struct span next);
 void why_rollback(struct why *why, struct span under_way);
 /* A reason that only the kind of the job knows; the text is copied. */
 void why_add_text(struct why *why, const char *kind, struct span text);
+/* Its target cannot be used; `again` 0: that is not known. */
+void why_unavailable(struct why *why, struct span target, struct wall since,
+                     struct span sentence, struct wall again);
 /* Nobody is there to take it on: no role runs. */
 void why_no_role(struct why *why, const char *role);
 

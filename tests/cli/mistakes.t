@@ -21,10 +21,10 @@ $ pointsman change submti x
 = 64
 $ pointsman -q init
 $ pointsman init --target main=nosuch.git other
-! target 'main': there is no git repository 'nosuch.git' yet; sets for it fail until there is
+! target 'main': there is no git repository 'nosuch.git' yet; sets for it wait until there is
 ! made base 'other'; next: pointsman run -- echo hello
 $ pointsman --base other doctor | grep '^no .*target'
-| no   target         main: .../nosuch.git; there is no git repository: sets for it fail
+| no   target         main: .../nosuch.git; there is no git repository: its sets wait for one
 ! pointsman: not all is well with the base
 $ mkdir -p other/conf.d; printf '[serve]\nlisten = 99999\n' >other/conf.d/listen.conf; pointsman --base other config check >listed
 ! pointsman: cannot listen on '99999': write ADDRESS:PORT, such as 127.0.0.1:8750, or off

@@ -120,6 +120,117 @@ EOF
 }
 scenario 'a check is not run again on the tree it passed' same_tree_same_check
 
+# ---- a target that cannot be used ----------------------------------------------
+
+# One attempt a pass: each pass begins with an attempt at once.
+waits_for() {
+    for id in a b; do
+        in_one_place $id P
+    done
+    pointsman why b >why.said
+    says "target main is unavailable since " why.said
+    says "$1" why.said
+    pointsman why --json b | jq -e -s 'any(.kind == "target")'
+    ends 1 pointsman doctor
+    grep '^no .*target' out >doctor.said
+    says "$1" doctor.said
+}
+
+repository_missing() {
+    make_base 'max-temp = 1'
+    for id in a b; do
+        make_set $id DC $id "$id"
+        pointsman change submit "$made"
+    done
+    mv project.git away.git
+    within pointsman daemon all --until-idle
+    waits_for 'there is no git repository'
+    within pointsman daemon all --until-idle
+    waits_for 'there is no git repository'
+    pointsman events --json >events.said
+    same 'events of the target' \
+        "$(jq -r 'select(.kind == "target") | .id + " " + .reason' events.said)" \
+        'main unavailable'
+    same 'temporary ends' "$(jq -r 'select(.reason == "temp")' events.said)" ''
+    mv away.git project.git
+    within pointsman daemon all --until-idle
+    for id in a b; do
+        in_one_place $id D
+        same "commits of $id" "$(times_landed $id)" 1
+    done
+    pointsman events --json >events.said
+    same 'events of the target' \
+        "$(jq -r 'select(.kind == "target") | .reason' events.said)" \
+        "$(printf 'unavailable\nusable')"
+}
+scenario 'a missing repository holds its queue and fails nothing' \
+    repository_missing
+
+# Both are tried: one is in conflict, the other lands, when the branch is back.
+branch_missing() {
+    make_base 'max-temp = 1'
+    tip=$(git -C project.git rev-parse main)
+    make_set a DC README changed '##base' "$tip"
+    pointsman change submit "$made"
+    make_set b DC b b
+    pointsman change submit "$made"
+    pointsman --quiet daemon prequeue --once
+    git -C project.git update-ref -d refs/heads/main
+    within pointsman daemon all --until-idle
+    waits_for "there is no branch 'main'"
+    ends 1 git -C project.git rev-parse -q --verify refs/heads/main
+    git -C project.git update-ref refs/heads/main "$tip"
+    within pointsman daemon all --until-idle
+    in_one_place a D
+    in_one_place b D
+}
+scenario 'a missing branch holds its queue and is not created' branch_missing
+
+# A server runs all the time; nobody does anything but put the repository back.
+lands_by_itself() {
+    make_base
+    make_set a DC a a
+    mv project.git away.git
+    begin pointsman serve
+    daemon=$begun
+    pointsman change submit "$made"
+    await '"kind":"target".*"reason":"unavailable"'
+    pointsman why a >why.said
+    says 'tried again at ' why.said
+    mv away.git project.git
+    ends 0 within pointsman wait a
+    kill "$daemon"
+    over "$daemon" 0
+    in_one_place a D
+}
+scenario 'sets land by themselves when their repository is back' lands_by_itself
+
+# A rollback waits likewise; its members are where they were meanwhile.
+rollback_waits() {
+    make_base 'max-temp = 1'
+    make_set a DC a a
+    pointsman change submit "$made"
+    within pointsman daemon all --until-idle
+    in_one_place a D
+    mv project.git away.git
+    rb=$(pointsman --quiet rollback a)
+    for _ in 1 2 3 4; do
+        within pointsman daemon all --until-idle
+    done
+    same 'state of the rollback' \
+        "$(pointsman status --json "$rb" | jq -r .state)" P
+    pointsman why "$rb" >why.said
+    says 'target main is unavailable' why.said
+    mv away.git project.git
+    begin pointsman daemon all
+    daemon=$begun
+    ends 0 within pointsman wait "$rb"
+    kill "$daemon"
+    over "$daemon" 0
+    same 'file a' "$(git -C project.git ls-tree --name-only main a)" ''
+}
+scenario 'a rollback waits for its repository too' rollback_waits
+
 # Three sets, two lanes: the third waits and says for what.
 the_third_waits() {
     make_base 'concurrency = 4'

@@ -239,14 +239,86 @@ static void a_branch_somebody_has_checked_out_is_refused(void **state) {
     assert_unmoved(&outcome, before);
 }
 
-static void what_is_no_repository_is_said_so(void **state) {
+static void assert_unavailable(const struct outcome *outcome,
+                               const char *words) {
+    assert_starts(outcome, "unavailable ");
+    assert_says(outcome, words);
+    assert_int_equal(outcome->exit_code, 111);
+}
+
+static void a_missing_repository_is_unavailable(void **state) {
     (void)state;
     landing_begin();
-    struct outcome outcome =
-        land(&(struct attempt){.set = &plain, .git = "sets"});
-    assert_starts(&outcome, "permanent ");
-    assert_says(&outcome, "is not a git repository");
-    assert_int_equal(outcome.exit_code, 100);
+    struct attempt attempt = {.set = &plain, .git = "sets"};
+    struct outcome outcome = land(&attempt);
+    assert_unavailable(&outcome, "there is no git repository '");
+    attempt.git = "none";
+    attempt.probe = true;
+    outcome = land(&attempt);
+    assert_unavailable(&outcome, "there is no git repository '");
+}
+
+static void a_branch_that_is_gone_is_unavailable(void **state) {
+    (void)state;
+    landing_begin();
+    const char *at = tip();
+    char sections[128];
+    snprintf(sections, sizeof sections, "##base\n%s\n", at);
+    struct set based = plain;
+    based.sections = sections;
+    sh("git -C target.git update-ref -d refs/heads/main");
+    struct outcome outcome = land(&(struct attempt){.set = &based});
+    assert_unavailable(&outcome, "there is no branch 'main'");
+    outcome = land(&(struct attempt){.set = &plain, .seen = at});
+    assert_unavailable(&outcome, "there is no branch 'main'");
+    assert_string_equal(sh("git -C target.git for-each-ref refs/heads/main"),
+                        "");
+    sh("git -C target.git update-ref refs/heads/main %s", at);
+    outcome = land(&(struct attempt){.set = &based});
+    assert_landed(&outcome);
+}
+
+/* A git that cannot write, as on a file system mounted read-only. */
+static void a_repository_that_may_not_be_written_is_unavailable(void **state) {
+    (void)state;
+    static const char *const said[] = {
+        "error: unable to create temporary file: Read-only file system",
+        "error: insufficient permission for adding an object to repository "
+        "database objects",
+        "fatal: detected dubious ownership in repository",
+    };
+    landing_begin();
+    const char *before = tip();
+    char path[512];
+    snprintf(path, sizeof path, "%s/bin", test_dir());
+    for (size_t i = 0; i < COUNT(said); i++) {
+        sh("rm -rf bin; mkdir bin; git=$(command -v git)\n"
+           "printf '#!/bin/sh\\ncase \"$*\" in *\" hash-object \"*) echo "
+           "\"%s\" >&2; exit 128;; esac\\nexec %%s \"$@\"\\n' \"$git\" "
+           ">bin/git; chmod +x bin/git",
+           said[i]);
+        struct outcome outcome =
+            land(&(struct attempt){.set = &plain, .path = path});
+        assert_unavailable(&outcome, strchr(said[i], ' ') + 1);
+        assert_unmoved(&outcome, before);
+    }
+}
+
+static void a_damaged_repository_is_unavailable(void **state) {
+    (void)state;
+    landing_begin();
+    char path[80];
+    const char *tree = sh("git -C target.git rev-parse 'main^{tree}'");
+    snprintf(path, sizeof path, "target.git/objects/%.2s/%s", tree, tree + 2);
+    sh("cp %s kept; rm -f %s", path, path);
+    struct outcome outcome = land(&(struct attempt){.set = &plain});
+    assert_unavailable(&outcome, "the repository is damaged: tree ");
+    sh("echo junk >%s", path);
+    outcome = land(&(struct attempt){.set = &plain});
+    assert_starts(&outcome, "unavailable ");
+    sh("rm -f %s; mv kept %s", path, path);
+    outcome = land(&(struct attempt){.set = &plain});
+    assert_landed(&outcome);
 }
 
 static void a_changed_tarball_is_refused(void **state) {
@@ -320,7 +392,10 @@ int main(void) {
         cmocka_unit_test(the_first_set_begins_a_branch),
         cmocka_unit_test(a_sha256_repository_will_do),
         cmocka_unit_test(a_branch_somebody_has_checked_out_is_refused),
-        cmocka_unit_test(what_is_no_repository_is_said_so),
+        cmocka_unit_test(a_missing_repository_is_unavailable),
+        cmocka_unit_test(a_branch_that_is_gone_is_unavailable),
+        cmocka_unit_test(a_repository_that_may_not_be_written_is_unavailable),
+        cmocka_unit_test(a_damaged_repository_is_unavailable),
         cmocka_unit_test(a_changed_tarball_is_refused),
         cmocka_unit_test(a_second_attempt_finds_what_the_first_did),
         cmocka_unit_test(a_message_cannot_pass_for_another_set),

@@ -390,7 +390,7 @@ static void somebody_elses_lock_is_respected(void **state) {
     const char *before = tip();
     sh("touch target.git/refs/heads/main.lock");
     struct outcome outcome = land(&(struct attempt){.set = &plain});
-    assert_starts(&outcome, "temporary ");
+    assert_starts(&outcome, "unavailable ");
     assert_says(&outcome, "main.lock");
     assert_int_equal(outcome.exit_code, 111);
     sh("rm target.git/refs/heads/main.lock");

@@ -241,6 +241,20 @@ static void a_submitters_words_are_no_trailers_of_ours(void **state) {
     assert_string_equal(content("f"), "1\n2\n3\n4\n5\n6\n7");
 }
 
+static void without_its_branch_it_waits(void **state) {
+    (void)state;
+    landing_begin();
+    put("C1", "f", "one\n");
+    const char *at = tip();
+    sh("git -C target.git update-ref -d refs/heads/main");
+    assert_begins(on_git("R1", "C1"), "unavailable there is no branch 'main'");
+    sh("git -C target.git update-ref refs/heads/main %s", at);
+    assert_begins(on_git("R1", "C1"), "done ");
+    sh("mv target.git away.git");
+    assert_begins(on_git("R2", "C1"), "unavailable there is no git repository");
+    sh("mv away.git target.git");
+}
+
 static void it_happens_once(void **state) {
     (void)state;
     landing_begin();
@@ -530,6 +544,7 @@ int main(void) {
         cmocka_unit_test(what_is_out_already_is_noted),
         cmocka_unit_test(a_set_that_is_not_there_fails_it),
         cmocka_unit_test(a_submitters_words_are_no_trailers_of_ours),
+        cmocka_unit_test(without_its_branch_it_waits),
         cmocka_unit_test(it_happens_once),
         cmocka_unit_test(a_preview_changes_nothing),
         cmocka_unit_test(files_that_came_and_went_go_back),

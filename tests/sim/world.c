@@ -204,7 +204,9 @@ static struct span status_of(struct world *world,
                  process->sets[process->set_count - 1]->id);
         return span_of(said);
     case FATE_TEMPORARY:
-        return SPAN("temporary the repository is busy");
+        return process->handle % 2 == 0
+                   ? SPAN("temporary the repository is busy")
+                   : SPAN("unavailable there is no git repository");
     case FATE_SIGNAL:
     case FATE_FOR_EVER:
     case FATE_CANNOT:

@@ -106,7 +106,9 @@ struct span world_revert_says(const struct process *process) {
     case FATE_FAILS:
         return SPAN("failed rb-conflict src/a.c also changed by c9");
     case FATE_TEMPORARY:
-        return SPAN("temporary the repository is busy");
+        return process->handle % 2 == 0
+                   ? SPAN("temporary the repository is busy")
+                   : SPAN("unavailable there is no git repository");
     case FATE_DONE:
         return SPAN("already-landed abc");
     case FATE_SIGNAL:
