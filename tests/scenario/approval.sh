@@ -58,6 +58,33 @@ own_sets() {
 scenario 'a set that needs approval waits, and its submitter cannot give it' \
     own_sets
 
+# The set is made before main renames the file into the path of a policy.
+# Followed there, the change would land without approval.
+renamed_under_policy() {
+    with_policies
+    git clone -q project.git clone
+    seq 20 >clone/a
+    git -C clone add a
+    git -C clone commit -q -m 'Add a'
+    git -C clone push -q origin HEAD:main
+    base=$(git -C clone rev-parse HEAD)
+    make_set edits DC a "$(seq 19)" '##base' "$base"
+    edits=$made
+    mkdir clone/prod
+    git -C clone mv a prod/a
+    git -C clone commit -q -m 'Move a'
+    git -C clone push -q origin HEAD:main
+    before=$(git -C project.git rev-parse main)
+    pointsman change submit "$edits"
+    within pointsman daemon all --until-idle
+    in_one_place edits F
+    pointsman why edits >why
+    says 'a was deleted by commit ' why
+    same 'the branch' "$(git -C project.git rev-parse main)" "$before"
+}
+scenario 'a renamed file takes no change along into the path of a policy' \
+    renamed_under_policy
+
 others() {
     [ "$(id -u)" -eq 0 ] || skip 'only root can play two people'
     with_policies
