@@ -48,8 +48,10 @@ static bool bad_read(struct reverting *reverting, const char *oid,
     if (!history_walk(&reverting->git, oid, bad_keep, bad, err))
         return false;
     if (bad->commit.parent[0] == '\0')
-        return git_run_oid(&reverting->git, GIT_ARGS("mktree"), GIT_PLAIN,
-                           SPAN(""), bad->parent_tree, err);
+        return git_run_oid(
+            &reverting->git,
+            GIT_ARGS("hash-object", "-t", "tree", "-w", "--stdin"), GIT_PLAIN,
+            SPAN(""), bad->parent_tree, err);
     if (!git_commit_read(&reverting->trees.objects, bad->commit.parent, parent,
                          bad->parent_tree, &found, err))
         return false;

@@ -1,7 +1,12 @@
 #include "landing/tree.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "os/fd.h"
 
 enum { MODE_TREE = 040000 };
 
@@ -11,13 +16,15 @@ struct tree {
 };
 
 bool trees_open(struct git *git, struct trees *ret_trees, struct err *err) {
-    *ret_trees = (struct trees){.git = git};
+    *ret_trees = (struct trees){.git = git, .draft_fd = -1};
     return git_objects_open(git, &ret_trees->objects, err);
 }
 
 void trees_drop(struct trees *trees) {
     git_pipe_drop(&trees->objects);
     git_pipe_drop(&trees->maker);
+    if (trees->git != NULL)
+        fd_close(&trees->draft_fd);
     arena_clear(&trees->arena);
     map_clear(&trees->known);
     trees->known = MAP_INIT;
@@ -37,6 +44,13 @@ static void oid_hex(const unsigned char *raw, size_t bytes,
         ret[2 * i + 1] = digits[raw[i] & 15];
     }
     ret[2 * bytes] = '\0';
+}
+
+static void oid_raw(const char *oid, struct text *out) {
+    for (; oid[0] != '\0' && oid[1] != '\0'; oid += 2) {
+        const char digits[] = {oid[0], oid[1], '\0'};
+        text_addc(out, (char)strtoul(digits, NULL, 16));
+    }
 }
 
 static int entry_compare(const void *a, const void *b) {
@@ -69,7 +83,7 @@ static bool tree_decode(struct span raw, size_t oid_bytes, struct arena *arena,
         const char *next = nul + 1 + oid_bytes;
         raw = span_make(next, (size_t)(raw.p + raw.len - next));
     }
-    /* By name alone, for bsearch; git's own order differs, mktree knows it. */
+    /* By name alone, for bsearch; a tree's own order differs (entry_order). */
     if (ret_tree->count > 1)
         qsort(ret_tree->entries, ret_tree->count, sizeof *ret_tree->entries,
               entry_compare);
@@ -155,31 +169,95 @@ static struct span edit_part(const struct apply *apply, size_t i,
     return part;
 }
 
-/* A record of `mktree -z`. */
-static void record_add(struct text *records, const struct tree_entry *entry) {
-    const char *type = entry->mode == MODE_TREE ? "tree"
-                       : entry->mode == 0160000 ? "commit"
-                                                : "blob";
-    text_addf(records, "%06o %s %s\t", entry->mode, type, entry->oid);
-    text_addspan(records, entry->name);
-    text_addc(records, '\0');
+/* The entries of a tree that is being made. */
+struct draft {
+    struct tree_entry *entries;
+    size_t count, cap;
+};
+
+static void draft_clear(struct draft *draft) {
+    free(draft->entries);
 }
 
-static bool tree_make(struct trees *trees, const struct text *records,
+static void draft_add(struct draft *draft, const struct tree_entry *entry) {
+    if (draft->count == draft->cap) {
+        draft->cap = draft->cap > 0 ? 2 * draft->cap : 16;
+        draft->entries =
+            mem_grow(draft->entries, draft->cap, sizeof *draft->entries);
+    }
+    draft->entries[draft->count++] = *entry;
+}
+
+/* The byte at `i` of a name as trees are sorted: a directory's name ends with
+ * a slash. */
+static int order_byte(const struct tree_entry *entry, size_t i) {
+    if (i < entry->name.len)
+        return (unsigned char)entry->name.p[i];
+    return i == entry->name.len && entry->mode == MODE_TREE ? '/' : 0;
+}
+
+static int entry_order(const void *a, const void *b) {
+    const struct tree_entry *left = a, *right = b;
+    size_t least =
+        left->name.len < right->name.len ? left->name.len : right->name.len;
+    int order = least > 0 ? memcmp(left->name.p, right->name.p, least) : 0;
+    if (order == 0)
+        order = order_byte(left, least) - order_byte(right, least);
+    return order;
+}
+
+static void draft_encode(struct draft *draft, struct text *out) {
+    if (draft->count > 1)
+        qsort(draft->entries, draft->count, sizeof *draft->entries,
+              entry_order);
+    for (size_t i = 0; i < draft->count; i++) {
+        text_addf(out, "%o ", draft->entries[i].mode);
+        text_addspan(out, draft->entries[i].name);
+        text_addc(out, '\0');
+        oid_raw(draft->entries[i].oid, out);
+    }
+}
+
+/* Replaces what the draft file holds. */
+static bool draft_write(struct trees *trees, struct span bytes,
+                        struct err *err) {
+    int *fd = &trees->draft_fd;
+    if (*fd < 0)
+        *fd = memfd_create("tree", MFD_CLOEXEC);
+    if (*fd < 0 || ftruncate(*fd, 0) != 0)
+        return err_errno(err, errno, "cannot make a file in memory");
+    for (size_t at = 0; at < bytes.len;) {
+        ssize_t n = pwrite(*fd, bytes.p + at, bytes.len - at, (off_t)at);
+        if (n < 0)
+            return err_errno(err, errno, "cannot write a file in memory");
+        at += (size_t)n;
+    }
+    return true;
+}
+
+/* git's mktree would be simpler, but it ignores core.fsync: after a power cut
+ * the branch could name trees that are not on the disk. */
+static bool tree_make(struct trees *trees, struct draft *draft,
                       char ret_oid[OID_BYTES], struct err *err) {
     struct git_pipe *maker = &trees->maker;
+    CLEANUP(text_clear) struct text bytes = TEXT_INIT;
+    char line[OID_BYTES + 2];
+    draft_encode(draft, &bytes);
+    if (!draft_write(trees, text_span(&bytes), err))
+        return false;
     if (maker->pid == 0 &&
-        !git_pipe_open(trees->git, GIT_ARGS("mktree", "-z", "--batch"),
+        !git_pipe_open(trees->git,
+                       GIT_ARGS("hash-object", "-t", "tree", "-w",
+                                "--no-filters", "--stdin-paths"),
                        GIT_PLAIN, maker, err))
         return false;
-    char line[OID_BYTES + 2];
-    fwrite(records->p, 1, records->len, maker->in);
-    fputc('\0', maker->in);
+    fprintf(maker->in, "/proc/%d/fd/%d\n", (int)getpid(), trees->draft_fd);
     if (fflush(maker->in) != 0 || fgets(line, sizeof line, maker->out) == NULL)
         return git_pipe_fail(maker, err);
     line[strcspn(line, "\n")] = '\0';
     if (!oid_is_valid(span_of(line)))
-        return err_set(err, ERR_INTERNAL, "git mktree printed no object name");
+        return err_set(err, ERR_INTERNAL,
+                       "git hash-object printed no object name");
     memcpy(ret_oid, line, strlen(line) + 1);
     return true;
 }
@@ -234,7 +312,7 @@ static bool apply_level(struct apply *apply, const char *oid, size_t from,
     const struct tree *tree;
     if (!tree_read(apply->trees, oid, &tree, err))
         return false;
-    CLEANUP(text_clear) struct text records = TEXT_INIT;
+    CLEANUP(draft_clear) struct draft draft = {0};
     CLEANUP(map_clear) struct map touched = MAP_INIT;
     for (size_t i = from; i < to;) {
         bool leaf;
@@ -248,21 +326,21 @@ static bool apply_level(struct apply *apply, const char *oid, size_t from,
                         &entry, err))
             return false;
         if (entry.mode != 0)
-            record_add(&records, &entry);
+            draft_add(&draft, &entry);
         map_put(&touched, name, apply);
         i = end;
     }
     for (size_t i = 0; i < tree->count; i++)
         if (map_get(&touched, tree->entries[i].name) == NULL)
-            record_add(&records, &tree->entries[i]);
+            draft_add(&draft, &tree->entries[i]);
     ret_oid[0] = '\0';
-    if (!apply->fits || (records.len == 0 && depth_bytes > 0))
+    if (!apply->fits || (draft.count == 0 && depth_bytes > 0))
         return true;
     if (apply->only_check) {
         memcpy(ret_oid, "?", sizeof "?"); /* the directory is not empty */
         return true;
     }
-    return tree_make(apply->trees, &records, ret_oid, err);
+    return tree_make(apply->trees, &draft, ret_oid, err);
 }
 
 bool tree_apply(struct trees *trees, const char *root,

@@ -22,14 +22,15 @@ struct tree_entry {
 /* Trees already read, by object name. */
 struct trees {
     struct git_pipe objects; /* cat-file */
-    struct git_pipe maker;   /* mktree; opened when first needed */
+    struct git_pipe maker;   /* hash-object; opened when first needed */
+    int draft_fd;            /* memory: the tree it is to store */
     struct git *git;
     struct arena arena;
     struct map known; /* oid -> struct tree */
 };
 
 bool trees_open(struct git *git, struct trees *ret_trees, struct err *err);
-/* Ends both gits; what they made stays. False: mktree did not end well. */
+/* Ends both gits; what they made stays. False: hash-object did not end well. */
 bool trees_close(struct trees *trees, struct err *err);
 /* The same when it does not matter; also for one that is not open. */
 void trees_drop(struct trees *trees);

@@ -172,9 +172,9 @@ static void a_killed_fast_import_is_made_good(void **state) {
     sweep_git("fast-import");
 }
 
-static void a_killed_mktree_is_made_good(void **state) {
+static void a_killed_hash_object_is_made_good(void **state) {
     (void)state;
-    sweep_git("mktree");
+    sweep_git("hash-object");
 }
 
 static void a_killed_update_ref_is_made_good(void **state) {
@@ -187,7 +187,7 @@ int main(void) {
         cmocka_unit_test(landing_killed_anywhere_lands_once),
         cmocka_unit_test(sets_that_land_together_do_so_wherever_it_is_killed),
         cmocka_unit_test(a_killed_fast_import_is_made_good),
-        cmocka_unit_test(a_killed_mktree_is_made_good),
+        cmocka_unit_test(a_killed_hash_object_is_made_good),
         cmocka_unit_test(a_killed_update_ref_is_made_good),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,192 @@
+/* What a power cut leaves of a branch: whatever a landing or a rollback
+ * reported as done is readable afterwards. One half cuts a file system of its
+ * own, for which it must be root and needs a loop device; the other half reads
+ * from a trace that each object was synced before it got its name. */
+#include "support/landing.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sched.h>
+#include <sys/ioctl.h>
+#include <sys/mount.h>
+#include <unistd.h>
+
+/* Of ext4 and xfs: every call fails from now on, and what only memory knows,
+ * the journal included, does not reach the disk. */
+#define SHUTDOWN _IOR('X', 125, uint32_t)
+enum { SHUTDOWN_NO_FLUSH = 2 };
+
+static const struct set deep = {
+    .id = "C1",
+    .files = {{"f", "new\n"}, {"d/e/run", "#!/bin/sh\n", 0755}},
+    .deleted = {"g"}};
+
+/* Rolls back C1 as R1; its status line. */
+static const char *roll_back(const char *wrap) {
+    return sh(
+        "rm -f status; POINTSMAN_STATUS_FD=3 %s \"$LAND_PROGRAM\" revert "
+        "--id R1 --sum $(printf R1 | sha256sum | cut -c1-64) "
+        "--target main --work \"$PWD/tmp/revert.work\" --submitter "
+        "'Rob <rob@x>' --git \"$PWD/target.git\" --branch main "
+        "--member C1 $(sha256sum <sets/C1 | cut -c1-64) DC 0 $PWD/sets/C1 "
+        "3>status >account 2>&1 || :; cat status",
+        wrap);
+}
+
+static void assert_done(const char *line) {
+    if (strncmp(line, "done ", 5) != 0)
+        fail_msg("'%s': %s", line, sh("cat account"));
+}
+
+/* ---- a file system that is cut ------------------------------------------- */
+
+static void disk_mount(void) {
+    if (*sh("mount -o loop,commit=300 disk.img disk 2>/dev/null && echo yes "
+            "|| true") == '\0')
+        test_skip("no loop device can be mounted here");
+}
+
+/* A repository on a file system of its own; it is this process's alone, so
+ * that nothing of it stays whatever happens. */
+static void disk_begin(void) {
+    if (geteuid() != 0)
+        test_skip("only root can mount a file system");
+    if (unshare(CLONE_NEWNS) != 0 ||
+        mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL) != 0)
+        test_skip("no mount namespace can be made here");
+    sh("mkdir -p disk");
+    if (*sh("command -v mkfs.ext4 || true") == '\0')
+        test_skip("there is no mkfs.ext4");
+    sh("truncate -s 32M disk.img; mkfs.ext4 -q disk.img");
+    disk_mount();
+    landing_begin();
+    sh("mv target.git disk/target.git; ln -s disk/target.git target.git; sync");
+}
+
+static void disk_cut(void) {
+    char path[512];
+    uint32_t how = SHUTDOWN_NO_FLUSH;
+    snprintf(path, sizeof path, "%s/disk", test_dir());
+    int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    assert_true(fd >= 0);
+    int result = ioctl(fd, SHUTDOWN, &how), sys = errno;
+    close(fd);
+    if (result != 0) {
+        sh("umount disk");
+        print_message("# because: %s\n", strerror(sys));
+        test_skip("the file system cannot be cut");
+    }
+    sh("umount disk");
+    disk_mount();
+}
+
+static int disk_end(void **state) {
+    (void)state;
+    sh("umount -l disk 2>/dev/null || :; rm -rf target.git disk.img");
+    return 0;
+}
+
+static void a_landed_branch_survives_a_power_cut(void **state) {
+    (void)state;
+    disk_begin();
+    struct outcome outcome = land(&(struct attempt){.set = &deep});
+    assert_starts(&outcome, "done ");
+    disk_cut();
+    assert_string_equal(outcome.status.text, tip());
+    sh("git -C target.git fsck --strict --no-dangling >&2");
+    assert_string_equal(content("f"), "new");
+    assert_string_equal(content("d/e/run"), "#!/bin/sh");
+}
+
+static void a_rolled_back_branch_survives_a_power_cut(void **state) {
+    (void)state;
+    disk_begin();
+    struct outcome outcome = land(&(struct attempt){.set = &deep});
+    assert_starts(&outcome, "done ");
+    /* A tree that is not the one of before. */
+    const struct set later = {.id = "C2", .files = {{"d/h", "later\n"}}};
+    outcome = land(&(struct attempt){.set = &later});
+    assert_starts(&outcome, "done ");
+    sh("sync");
+    const char *line = roll_back("");
+    assert_done(line);
+    disk_cut();
+    assert_string_equal(line + 5, tip());
+    sh("git -C target.git fsck --strict --no-dangling >&2");
+    assert_string_equal(content("g"), "g");
+    assert_string_equal(content("d/h"), "later");
+}
+
+/* ---- a trace ------------------------------------------------------------- */
+
+#define STRACE         \
+    "strace -f -y -e " \
+    "trace=fsync,fdatasync,link,linkat,rename,renameat,renameat2"
+
+static void need_strace(void) {
+    if (*sh("command -v strace || true") == '\0')
+        test_skip("there is no strace");
+    if (*sh("strace -o /dev/null true 2>/dev/null && echo yes || true") == '\0')
+        test_skip("strace may not trace here");
+}
+
+/* Until the branch moves, each file that gets a name in objects/ has been
+ * synced under its temporary name. */
+static void assert_synced_first(const char *trace, unsigned objects) {
+    static const char program[] =
+        "/ (fsync|fdatasync)\\(/ {"
+        "  path = $0; sub(/^[^<]*</, \"\", path); sub(/>.*/, \"\", path);"
+        "  synced[path] = 1 }\n"
+        "/ (link|linkat|rename|renameat|renameat2)\\(/ {"
+        "  split($0, part, \"\\\"\"); from = part[2]; to = part[4];"
+        "  sub(/.*\\/objects\\//, \"\", from); "
+        "  if (to ~ /refs\\/heads\\/main$/) moved = 1;"
+        "  if (moved || to !~ /\\/objects\\// || to ~ /\\.lock$/) next;"
+        "  named++; ok = 0;"
+        "  for (path in synced)"
+        "    if (substr(path, length(path) - length(from) + 1) == from) ok = 1;"
+        "  if (!ok) print \"not synced: \" to }\n"
+        "END { if (!moved) print \"the branch did not move\";"
+        "  if (named != objects) print named + 0, \"objects\" }\n";
+    char path[512];
+    snprintf(path, sizeof path, "%s/synced.awk", test_dir());
+    FILE *file = fopen(path, "w");
+    assert_non_null(file);
+    fputs(program, file);
+    fclose(file);
+    assert_string_equal(
+        sh("awk -v objects=%u -f synced.awk '%s'", objects, trace), "");
+}
+
+static void every_object_is_synced_before_the_branch_moves(void **state) {
+    (void)state;
+    need_strace();
+    landing_begin();
+    char trace[512];
+    snprintf(trace, sizeof trace, "%s/trace", test_dir());
+    const char *const wrap[] = {
+        "env", "ASAN_OPTIONS=detect_leaks=0",      "sh",
+        "-c",  "exec " STRACE " -o \"$0\" \"$@\"", trace,
+        NULL};
+    struct outcome outcome =
+        land(&(struct attempt){.set = &deep, .wrap = wrap});
+    assert_landed(&outcome);
+    assert_synced_first("trace", 2 + 3 + 1); /* files, trees, the commit */
+    const struct set later = {.id = "C2", .files = {{"d/h", "later\n"}}};
+    outcome = land(&(struct attempt){.set = &later});
+    assert_landed(&outcome);
+    assert_done(roll_back("env ASAN_OPTIONS=detect_leaks=0 " STRACE
+                          " -o trace.revert"));
+    assert_synced_first("trace.revert", 2 + 1);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_object_is_synced_before_the_branch_moves),
+        cmocka_unit_test_teardown(a_landed_branch_survives_a_power_cut,
+                                  disk_end),
+        cmocka_unit_test_teardown(a_rolled_back_branch_survives_a_power_cut,
+                                  disk_end),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
