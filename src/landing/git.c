@@ -426,8 +426,8 @@ bool git_run_oid(struct git *git, const char *const *args,
 
 bool git_objects_open(struct git *git, struct git_pipe *ret_objects,
                       struct err *err) {
-    return git_pipe_open(git, GIT_ARGS("cat-file", "--batch"), GIT_PLAIN,
-                         ret_objects, err);
+    return git_pipe_open(git, GIT_ARGS("cat-file", "--batch-command"),
+                         GIT_PLAIN, ret_objects, err);
 }
 
 static bool object_content(struct git_pipe *objects, size_t bytes,
@@ -444,24 +444,86 @@ static bool object_content(struct git_pipe *objects, size_t bytes,
     return fgetc(objects->out) == '\n';
 }
 
+/* The first line of an answer. *ret_found false: there is no such object. */
+static bool object_head(struct git_pipe *objects, char ret_oid[OID_BYTES],
+                        char ret_type[16], size_t *ret_bytes, bool *ret_found,
+                        struct err *err) {
+    char line[4608];
+    if (fgets(line, sizeof line, objects->out) == NULL)
+        return git_pipe_fail(objects, err);
+    *ret_found =
+        sscanf(line, "%64s %15s %zu", ret_oid, ret_type, ret_bytes) == 3 &&
+        oid_is_valid(span_of(ret_oid));
+    return true;
+}
+
 bool git_object_read(struct git_pipe *objects, const char *name,
                      char ret_oid[OID_BYTES], char ret_type[16],
                      struct text *content, bool *ret_found, struct err *err) {
-    char line[4608], oid[OID_BYTES], type[16];
-    unsigned long long bytes;
-    fprintf(objects->in, "%s\n", name);
-    if (fflush(objects->in) != 0 ||
-        fgets(line, sizeof line, objects->out) == NULL)
+    char oid[OID_BYTES], type[16];
+    size_t bytes;
+    fprintf(objects->in, "contents %s\n", name);
+    if (fflush(objects->in) != 0)
         return git_pipe_fail(objects, err);
-    *ret_found = sscanf(line, "%64s %15s %llu", oid, type, &bytes) == 3 &&
-                 oid_is_valid(span_of(oid));
+    if (!object_head(objects, oid, type, &bytes, ret_found, err))
+        return false;
     if (!*ret_found)
         return true;
-    if (!object_content(objects, (size_t)bytes, content))
+    if (!object_content(objects, bytes, content))
         return git_pipe_fail(objects, err);
     snprintf(ret_oid, OID_BYTES, "%s", oid);
     if (ret_type != NULL)
         snprintf(ret_type, 16, "%s", type);
+    return true;
+}
+
+/* Few enough that neither pipe is full before the other is read. */
+enum { LOOKUPS_AT_ONCE = 128 };
+
+static bool lookups_ask(struct git_pipe *objects,
+                        const struct git_lookup *lookups, size_t count,
+                        struct err *err) {
+    for (size_t i = 0; i < count; i++)
+        fprintf(objects->in, "%s %s\n", lookups[i].whole ? "contents" : "info",
+                lookups[i].oid);
+    return fflush(objects->in) == 0 || git_pipe_fail(objects, err);
+}
+
+static bool lookup_answer(struct git_pipe *objects,
+                          const struct git_lookup *lookup, bool *ret_good,
+                          struct err *err) {
+    char oid[OID_BYTES], type[16];
+    size_t bytes;
+    bool found;
+    if (!object_head(objects, oid, type, &bytes, &found, err))
+        return false;
+    if (found && lookup->whole && !object_content(objects, bytes, NULL))
+        return git_pipe_fail(objects, err);
+    *ret_good = found && strcmp(type, lookup->type) == 0;
+    return true;
+}
+
+bool git_objects_verify(struct git_pipe *objects,
+                        const struct git_lookup *lookups, size_t count,
+                        size_t *ret_bad, struct err *err) {
+    size_t asked = 0;
+    *ret_bad = count;
+    for (size_t i = 0; i < count; i++) {
+        size_t more = count - asked;
+        bool good = false;
+        if (more > LOOKUPS_AT_ONCE)
+            more = LOOKUPS_AT_ONCE;
+        if (i == asked && !lookups_ask(objects, lookups + asked, more, err))
+            return false;
+        if (i == asked)
+            asked += more;
+        if (!lookup_answer(objects, &lookups[i], &good, err)) {
+            *ret_bad = i;
+            return false;
+        }
+        if (!good && *ret_bad == count)
+            *ret_bad = i;
+    }
     return true;
 }
 

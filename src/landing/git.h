@@ -79,7 +79,7 @@ void git_pipe_drop(struct git_pipe *pipe);
 /* It did not answer as it should: closes it and says why. Returns false. */
 bool git_pipe_fail(struct git_pipe *pipe, struct err *err);
 
-/* Reading objects: a pipe to `cat-file --batch`. */
+/* Reading objects: a pipe to `cat-file --batch-command`. */
 bool git_objects_open(struct git *git, struct git_pipe *ret_objects,
                       struct err *err);
 /* Any name git understands. *ret_found false: no such object. The content is
@@ -87,6 +87,18 @@ bool git_objects_open(struct git *git, struct git_pipe *ret_objects,
 bool git_object_read(struct git_pipe *objects, const char *name,
                      char ret_oid[OID_BYTES], char ret_type[16],
                      struct text *content, bool *ret_found, struct err *err);
+/* An object that must exist. */
+struct git_lookup {
+    const char *oid, *type; /* "blob", ... */
+    bool whole; /* its content is read too, so that damage is found */
+};
+
+/* Looks them all up. *ret_bad: the first that is missing, damaged or of another
+ * type, `count` if there is none. If git ends over an object, it is an error
+ * and *ret_bad is that object. */
+bool git_objects_verify(struct git_pipe *objects,
+                        const struct git_lookup *lookups, size_t count,
+                        size_t *ret_bad, struct err *err);
 /* The commit behind `name` and its tree. */
 bool git_commit_read(struct git_pipe *objects, const char *name,
                      char ret_oid[OID_BYTES], char ret_tree[OID_BYTES],

@@ -8,7 +8,7 @@
 
 #include "os/fd.h"
 
-enum { MODE_TREE = 040000 };
+enum { MODE_TREE = 040000, MODE_COMMIT = 0160000 };
 
 struct tree {
     struct tree_entry *entries;
@@ -173,6 +173,7 @@ static struct span edit_part(const struct apply *apply, size_t i,
 struct draft {
     struct tree_entry *entries;
     size_t count, cap;
+    size_t edited; /* the first ones; the others are as they were */
 };
 
 static void draft_clear(struct draft *draft) {
@@ -206,6 +207,46 @@ static int entry_order(const void *a, const void *b) {
     return order;
 }
 
+static bool damaged(const struct git_lookup *lookup, struct span dir,
+                    struct span name, struct err *err) {
+    return err_set(err, ERR_UNAVAILABLE,
+                   "the repository is damaged: %s %s of '%.*s%.*s' is missing "
+                   "or cannot be read",
+                   lookup->type, lookup->oid, (int)dir.len, dir.p,
+                   (int)name.len, name.p);
+}
+
+/* A tree names only what is there. The content of an edit is read whole; for
+ * the entries beside it the header must do, because more would cost as much as
+ * the repository is large. `dir` is for the message. */
+static bool draft_verify(struct trees *trees, const struct draft *draft,
+                         struct span dir, struct err *err) {
+    size_t count = 0, bad;
+    struct git_lookup *lookups =
+        mem_grow(NULL, draft->count + 1, sizeof *lookups);
+    struct span *names = mem_grow(NULL, draft->count + 1, sizeof *names);
+    for (size_t i = 0; i < draft->count; i++) {
+        const struct tree_entry *entry = &draft->entries[i];
+        bool is_tree = entry->mode == MODE_TREE;
+        if (entry->mode == MODE_COMMIT) /* of another repository */
+            continue;
+        names[count] = entry->name;
+        lookups[count++] =
+            (struct git_lookup){.oid = entry->oid,
+                                .type = is_tree ? "tree" : "blob",
+                                .whole = i < draft->edited && !is_tree};
+    }
+    struct err why = {0};
+    bool ok = git_objects_verify(&trees->objects, lookups, count, &bad, &why);
+    if (!ok && (bad == count || why.kind != ERR_CANNOT))
+        *err = why;
+    else if (bad < count)
+        ok = damaged(&lookups[bad], dir, names[bad], err);
+    free(names);
+    free(lookups);
+    return ok;
+}
+
 static void draft_encode(struct draft *draft, struct text *out) {
     if (draft->count > 1)
         qsort(draft->entries, draft->count, sizeof *draft->entries,
@@ -235,8 +276,8 @@ static bool draft_write(struct trees *trees, struct span bytes,
     return true;
 }
 
-/* git's mktree would be simpler, but it ignores core.fsync: after a power cut
- * the branch could name trees that are not on the disk. */
+/* git's mktree would be simpler, but that of 2.39 ignores core.fsync: after a
+ * power cut the branch could name trees that are not on the disk. */
 static bool tree_make(struct trees *trees, struct draft *draft,
                       char ret_oid[OID_BYTES], struct err *err) {
     struct git_pipe *maker = &trees->maker;
@@ -330,6 +371,7 @@ static bool apply_level(struct apply *apply, const char *oid, size_t from,
         map_put(&touched, name, apply);
         i = end;
     }
+    draft.edited = draft.count;
     for (size_t i = 0; i < tree->count; i++)
         if (map_get(&touched, tree->entries[i].name) == NULL)
             draft_add(&draft, &tree->entries[i]);
@@ -340,7 +382,10 @@ static bool apply_level(struct apply *apply, const char *oid, size_t from,
         memcpy(ret_oid, "?", sizeof "?"); /* the directory is not empty */
         return true;
     }
-    return tree_make(apply->trees, &draft, ret_oid, err);
+    struct span dir =
+        span_make(from < to ? apply->edits[from].path.p : "", depth_bytes);
+    return draft_verify(apply->trees, &draft, dir, err) &&
+           tree_make(apply->trees, &draft, ret_oid, err);
 }
 
 bool tree_apply(struct trees *trees, const char *root,

@@ -58,8 +58,9 @@ enum tree_clash {
 /* Makes the tree `root` with `edits` (in the order of path_compare, no path
  * twice). clashes[i] tells which do not fit; with any, *ret_oid is undefined
  * and *ret_fits false. A directory left empty goes. Edits that go away
- * although nothing is there fit when `missing_is_fine`. If `ret_oid` is NULL,
- * the edits are only checked and nothing is written. */
+ * although nothing is there fit when `missing_is_fine`. Every object that a new
+ * tree names is there; one that is missing or damaged is an error. If `ret_oid`
+ * is NULL, the edits are only checked and nothing is written. */
 bool tree_apply(struct trees *trees, const char *root,
                 const struct tree_edit *edits, size_t count,
                 bool missing_is_fine, enum tree_clash *clashes,
