@@ -36,6 +36,7 @@ enum base_dir {
 };
 
 #define BASE_REGISTRY "ctrl/registry.db"
+#define BASE_BRANCHES "ctrl/branches" /* landing/branch_note.h */
 #define BASE_CONFIG "pointsman.conf"
 /* In ctrl/. Roles: "prequeue", "queue", "exec", "clock": NAME.pid and
  * NAME_fifo. */

@@ -10,6 +10,7 @@
 
 #include "os/clock.h"
 #include "os/dir.h"
+#include "landing/branch_note.h"
 #include "landing/commit.h"
 #include "landing/git.h"
 #include "landing/history.h"
@@ -83,6 +84,25 @@ static bool settle_landed(struct landing *landing, enum land_verdict verdict,
     return settle(landing, verdict, "", text_span(&text));
 }
 
+/* A branch that existed is never created again: its history would begin with
+ * this set. */
+static bool branch_remember(struct landing *landing, struct err *err) {
+    const struct land_order *order = landing->order;
+    const char *git = landing->git.dir;
+    bool existed = false;
+    if (order->branches == NULL)
+        return true;
+    if (landing->tip[0] != '\0')
+        return branch_note_write(order->branches, git, order->branch, err);
+    return branch_note_exists(order->branches, git, order->branch, &existed,
+                              err) &&
+           (!existed ||
+            err_set(err, ERR_UNAVAILABLE,
+                    "branch '%s' is missing in the repository '%s' and existed "
+                    "before; restore it, it is not created again",
+                    order->branch, git));
+}
+
 /* Is the set on the branch? Of several all are, or none. */
 static bool probe(struct landing *landing, struct err *err) {
     const struct land_order *order = landing->order;
@@ -108,10 +128,11 @@ static bool probe(struct landing *landing, struct err *err) {
                              landing->sets[found - 1].oid);
     if (order->probe)
         return settle(landing, LAND_NOT_LANDED, "", SPAN(""));
-    return found == 0 ||
-           settle(landing, LAND_FAILED, "policy",
-                  SPAN("some of these sets are on the branch already and some "
-                       "are not; was its history rewritten?"));
+    if (found > 0)
+        return settle(landing, LAND_FAILED, "policy",
+                      SPAN("some of these sets are on the branch already and "
+                           "some are not; was its history rewritten?"));
+    return branch_remember(landing, err);
 }
 
 static bool tarball_open(const struct land_order *order, int *ret_fd,
@@ -228,11 +249,19 @@ static bool move(struct landing *landing, bool *ret_lost, struct err *err) {
     *ret_lost = moved == REF_LOST;
     if (moved == REF_STOPPED)
         return settle(landing, LAND_STOPPED, "", SPAN(""));
-    if (moved == REF_LOST)
+    if (moved == REF_LOST) {
         printf("somebody moved %s meanwhile\n", landing->order->branch);
-    else
-        printf("%s is now %s\n", landing->order->branch, oid);
-    return moved == REF_LOST || settle_landed(landing, LAND_DONE, oid);
+        return true;
+    }
+    printf("%s is now %s\n", landing->order->branch, oid);
+    if (landing->tip[0] == '\0') {
+        struct err unnoted = {0};
+        memcpy(landing->tip, oid, OID_BYTES);
+        /* It has landed; the next landing writes the note. */
+        if (!branch_remember(landing, &unnoted))
+            printf("%s\n", unnoted.text);
+    }
+    return settle_landed(landing, LAND_DONE, oid);
 }
 
 /* All but the last become commits on top of each other without a check: what

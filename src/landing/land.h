@@ -99,9 +99,10 @@ struct land_order {
                          exist; NULL: not known */
     bool symlinks;
     const char *committer, *submitter;
-    const char *user;  /* of checks and command; NULL = ours */
-    const char *work;  /* made, and removed with all in it */
-    int64_t timeout_s; /* of each check or the command; 0 = none */
+    const char *user;     /* of checks and command; NULL = ours */
+    const char *work;     /* made, and removed with all in it */
+    const char *branches; /* directory of landing/branch_note.h; NULL: no notes */
+    int64_t timeout_s;    /* of each check or the command; 0 = none */
     const char *const *approved_by;
     size_t approved_count;
     const struct land_check *checks;

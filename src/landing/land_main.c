@@ -37,6 +37,7 @@ enum land_option {
     OPT_SUBMITTER,
     OPT_USER,
     OPT_WORK,
+    OPT_BRANCHES,
     OPT_TIMEOUT,
     OPT_APPROVED_BY,
     OPT_CHECK,
@@ -62,6 +63,7 @@ static const struct option options[] = {
     {"submitter", required_argument, NULL, OPT_SUBMITTER},
     {"user", required_argument, NULL, OPT_USER},
     {"work", required_argument, NULL, OPT_WORK},
+    {"branches", required_argument, NULL, OPT_BRANCHES},
     {"timeout", required_argument, NULL, OPT_TIMEOUT},
     {"approved-by", required_argument, NULL, OPT_APPROVED_BY},
     {"check", required_argument, NULL, OPT_CHECK},
@@ -135,6 +137,9 @@ static bool option_take(struct words *words, int option, const char *name,
         return true;
     case OPT_WORK:
         order->work = optarg;
+        return true;
+    case OPT_BRANCHES:
+        order->branches = optarg;
         return true;
     case OPT_PROBE:
         order->probe = true;

@@ -144,15 +144,20 @@ static bool add_registry(struct writing *writing, const char *copy,
     return ok;
 }
 
-static bool add_config(struct writing *writing, struct err *err) {
+/* The files of a directory that need not exist. */
+static bool add_optional(struct writing *writing, const char *path,
+                         struct err *err) {
     CLEANUP(fd_close) int sub = -1;
-    int fd = writing->base->fd;
     struct err why = {0};
-    if (!add_file(writing, fd, BASE_CONFIG, BASE_CONFIG, err))
-        return false;
-    if (!dir_open(fd, "conf.d", &sub, &why))
+    if (!dir_open(writing->base->fd, path, &sub, &why))
         return why.sys == ENOENT || err_set(err, why.kind, "%s", why.text);
-    return add_tree(writing, sub, "conf.d", DEPTH, err);
+    return add_tree(writing, sub, path, DEPTH, err);
+}
+
+static bool add_config(struct writing *writing, struct err *err) {
+    return add_file(writing, writing->base->fd, BASE_CONFIG, BASE_CONFIG,
+                    err) &&
+           add_optional(writing, "conf.d", err);
 }
 
 static bool add_manifest(struct writing *writing, struct err *err) {
@@ -171,6 +176,7 @@ static bool add_all(struct writing *writing, const char *copy,
                     struct err *err) {
     return add_config(writing, err) && add_dir(writing, BASE_PREQUEUE, err) &&
            add_registry(writing, copy, err) &&
+           add_optional(writing, BASE_BRANCHES, err) &&
            add_dir(writing, BASE_DATA, err) &&
            add_dir(writing, BASE_ARCHIVE, err) &&
            add_dir(writing, BASE_ATTEMPTS, err) &&

@@ -34,8 +34,9 @@ static bool bad(struct reading *reading, struct err *err, const char *what) {
 }
 
 static bool is_allowed(struct span path) {
-    static const char *const dirs[] = {"conf.d/",  "prequeue/", "data/",
-                                       "archive/", "attempts/", "reject/"};
+    static const char *const dirs[] = {"conf.d/",        "prequeue/", "data/",
+                                       "archive/",       "attempts/", "reject/",
+                                       BASE_BRANCHES "/"};
     if (path.len > PATH_MOST)
         return false;
     if (span_is(path, BASE_CONFIG) || span_is(path, "registry.db"))

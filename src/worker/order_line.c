@@ -395,6 +395,8 @@ static void landing_options(struct vector *argv, const struct run_order *order,
     bool several = order->set_count > 0 && !order->probe;
     const struct run_set *sets = several ? order->sets : &alone;
     common_options(argv, order, "land", &sets[0], base_path);
+    vector_adds(argv, "--branches");
+    vector_add(argv, arena_printf(argv->arena, "%s/" BASE_BRANCHES, base_path));
     landed_set_options(argv, &sets[0], base_path);
     target_options(argv, target, base_path);
     for (size_t i = 1; several && i < order->set_count; i++) {

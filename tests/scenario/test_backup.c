@@ -1,4 +1,5 @@
 #include "maintenance/backup.h"
+#include "landing/branch_note.h"
 
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -13,6 +14,12 @@ static char *path_of(const char *name) {
     char *path = paths[at++ % 32];
     snprintf(path, sizeof(paths[0]), "%s/%s%u", test_dir(), name, count++);
     return path;
+}
+
+static char *notes_of(const struct base *base) {
+    CLEANUP(text_clear) struct text path = TEXT_INIT;
+    text_addf(&path, "%s/" BASE_BRANCHES, base->path);
+    return text_take(&path);
 }
 
 static void make(struct spool *spool) {
@@ -33,6 +40,8 @@ static void make(struct spool *spool) {
     int fd = openat(spool->base->dirs[BASE_ATTEMPTS], "segments/1",
                     O_WRONLY | O_CREAT, 0600);
     assert_true(file_write(fd, SPAN("output\n"), NULL));
+    CLEANUP(free_string) char *notes = notes_of(spool->base);
+    assert_true(branch_note_write(notes, "/srv/p.git", "main", NULL));
 }
 
 static char *backup(struct spool *spool) {
@@ -69,6 +78,10 @@ static void what_was_backed_up_comes_back(void **state) {
     spool_assert_projected(&other);
     assert_int_equal(faccessat(other.base->fd, "attempts/segments/1", R_OK, 0),
                      0);
+    CLEANUP(free_string) char *notes = notes_of(other.base);
+    bool noted = false;
+    assert_true(branch_note_exists(notes, "/srv/p.git", "main", &noted, &err));
+    assert_true(noted);
     assert_int_equal(spool_count(&other, BASE_REJECT), 2);
     spool_scan(&other);
     assert_true(spool_knows(&other, "NEW"));

@@ -115,6 +115,78 @@ static void a_directory_of_many_files_is_checked_whole(void **state) {
     assert_string_equal(sh("git -C target.git ls-tree main:d | wc -l"), "1001");
 }
 
+/* ---- without its branch -------------------------------------------------- */
+
+static const struct set later = {.id = "C2", .files = {{"f", "later\n"}}};
+
+/* Nothing lands while main is missing, and C2 does when it is back at `at`. */
+static void assert_not_created(const char *at) {
+    struct outcome outcome = land(&(struct attempt){.set = &later});
+    assert_held(&outcome, "branch 'main' is missing in the repository '");
+    assert_says(&outcome, "restore it, it is not created again");
+    assert_string_equal(sh("git -C target.git for-each-ref"), "");
+    sh("git -C target.git update-ref refs/heads/main %s", at);
+    outcome = land(&(struct attempt){.set = &later});
+    assert_landed(&outcome);
+}
+
+static void a_branch_that_a_set_landed_on_is_not_created_again(void **state) {
+    (void)state;
+    landing_begin();
+    struct outcome outcome = land(&(struct attempt){.set = &plain});
+    assert_landed(&outcome);
+    const char *at = tip();
+    sh("git -C target.git update-ref -d refs/heads/main");
+    assert_not_created(at);
+}
+
+static void nor_is_one_that_was_only_looked_at(void **state) {
+    (void)state;
+    landing_begin();
+    const struct set conflict = {.id = "C1", .deleted = {"absent"}};
+    struct outcome outcome = land(&(struct attempt){.set = &conflict});
+    assert_starts(&outcome, "conflict ");
+    const char *at = tip();
+    sh("git -C target.git update-ref -d refs/heads/main");
+    assert_not_created(at);
+}
+
+static void nor_is_one_that_a_set_created(void **state) {
+    (void)state;
+    landing_begin_empty("");
+    struct outcome outcome = land(&(struct attempt){.set = &plain});
+    assert_landed(&outcome);
+    const char *at = tip();
+    sh("git -C target.git update-ref -d refs/heads/main");
+    assert_not_created(at);
+}
+
+static void nor_is_one_that_vanishes_during_the_landing(void **state) {
+    (void)state;
+    landing_begin();
+    const char *at = tip();
+    const struct attempt attempt = {
+        .set = &later,
+        .checks = {"vanish", sh("echo \"git --git-dir=$PWD/target.git "
+                                "update-ref -d refs/heads/main\"")}};
+    struct outcome outcome = land(&attempt);
+    assert_held(&outcome, "branch 'main' is missing in the repository '");
+    assert_not_created(at);
+}
+
+/* The note is of that branch of that repository alone. */
+static void other_branches_and_repositories_are_created(void **state) {
+    (void)state;
+    landing_begin();
+    struct outcome outcome = land(&(struct attempt){.set = &plain});
+    assert_landed(&outcome);
+    outcome = land(&(struct attempt){.set = &plain, .branch = "other"});
+    assert_starts(&outcome, "done ");
+    sh("rm -rf new.git; git init -q --bare -b main new.git");
+    outcome = land(&(struct attempt){.set = &plain, .git = "new.git"});
+    assert_starts(&outcome, "done ");
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_missing_file_beside_a_listed_one_holds_the_set),
@@ -125,6 +197,11 @@ int main(void) {
             a_listed_file_that_the_target_has_damaged_holds_the_set),
         cmocka_unit_test(a_submodule_is_no_damage),
         cmocka_unit_test(a_directory_of_many_files_is_checked_whole),
+        cmocka_unit_test(a_branch_that_a_set_landed_on_is_not_created_again),
+        cmocka_unit_test(nor_is_one_that_was_only_looked_at),
+        cmocka_unit_test(nor_is_one_that_a_set_created),
+        cmocka_unit_test(nor_is_one_that_vanishes_during_the_landing),
+        cmocka_unit_test(other_branches_and_repositories_are_created),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -67,7 +67,8 @@ const char *sh(const char *format, ...) {
 }
 
 void landing_begin_empty(const char *options) {
-    sh("rm -rf target.git clone sets work tmp out.*; mkdir sets tmp\n"
+    sh("rm -rf target.git clone sets work tmp branches out.*\n"
+       "mkdir sets tmp\n"
        "git init -q --bare -b main %s target.git",
        options);
 }
@@ -182,6 +183,7 @@ static void argv_fill(struct argv *argv, const struct attempt *attempt) {
     argv_add(argv, "--target", "main");
     argv_add(argv, "--tarball", tarball);
     argv_add(argv, "--work", in_dir("tmp/land.work"));
+    argv_add(argv, "--branches", in_dir("branches"));
     argv_add(argv, "--since",
              number(attempt->since_ns != 0 ? attempt->since_ns : now_ns));
     argv_add(argv, "--admitted", number(now_ns - 60 * NS_PER_S));

@@ -196,6 +196,7 @@ static void a_change_is_landed_by_this_executable(void **state) {
     assert_string_equal(line.argv[0], "/proc/self/exe");
     assert_string_equal(line.argv[1], "land");
     assert_non_null(strstr(words, "|--git|/srv/base/../project.git|"));
+    assert_non_null(strstr(words, "|--branches|/srv/base/ctrl/branches|"));
     assert_non_null(strstr(words, "|--blind|deny|"));
     assert_non_null(strstr(words, "|--check|unit|make -k check"));
     assert_non_null(strstr(words, "|--check|lint|sh -c 'a && b'"));

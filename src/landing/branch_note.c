@@ -1,0 +1,59 @@
+#include "landing/branch_note.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "lib/text.h"
+#include "os/dir.h"
+#include "os/sum.h"
+
+static void note_format(const char *git, const char *branch, struct text *text,
+                        char ret_name[SUM_TEXT_BYTES]) {
+    text_addf(text, "%s\n%s\n", git, branch);
+    sum_bytes(text_span(text), ret_name);
+}
+
+bool branch_note_exists(const char *dir, const char *git, const char *branch,
+                        bool *ret_exists, struct err *err) {
+    CLEANUP(text_clear) struct text text = TEXT_INIT;
+    CLEANUP(text_clear) struct text path = TEXT_INIT;
+    char name[SUM_TEXT_BYTES];
+    note_format(git, branch, &text, name);
+    text_addf(&path, "%s/%s", dir, name);
+    *ret_exists = access(text_string(&path), F_OK) == 0;
+    return *ret_exists || errno == ENOENT ||
+           err_errno(err, errno, "cannot look for '%s'", text_string(&path));
+}
+
+/* Its name is on the disk too, before a note in it is. */
+static bool notes_make(const char *dir, struct err *err) {
+    CLEANUP(text_clear) struct text parent = TEXT_INIT;
+    CLEANUP(fd_close) int fd = -1;
+    if (mkdir(dir, 0700) != 0)
+        return errno == EEXIST ||
+               err_errno(err, errno, "cannot create '%s'", dir);
+    text_addf(&parent, "%s/..", dir);
+    fd = open(text_string(&parent), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    return (fd >= 0 && fsync(fd) == 0) ||
+           err_errno(err, errno, "cannot sync '%s'", text_string(&parent));
+}
+
+bool branch_note_write(const char *dir, const char *git, const char *branch,
+                       struct err *err) {
+    CLEANUP(text_clear) struct text text = TEXT_INIT;
+    CLEANUP(fd_close) int fd = -1;
+    char name[SUM_TEXT_BYTES];
+    bool exists;
+    if (!branch_note_exists(dir, git, branch, &exists, err) || exists)
+        return exists;
+    note_format(git, branch, &text, name);
+    if (!notes_make(dir, err))
+        return false;
+    fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (fd < 0)
+        return err_errno(err, errno, "cannot open '%s'", dir);
+    return dir_write(fd, fd, name, text_span(&text), 0600, DIR_DURABLE, err);
+}
