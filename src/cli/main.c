@@ -2,6 +2,9 @@
 #include "cli/help.h"
 #include "cli/talk.h"
 
+#include "lib/map.h"
+#include "os/clock.h"
+
 /* --help of any command; before anything of it is looked at. */
 static int tell_help(const struct call *call) {
     CLEANUP(text_clear) struct text text = TEXT_INIT;
@@ -19,6 +22,8 @@ int main(int argc, char **argv) {
     struct err err = {0};
     int status;
 
+    /* Nothing is in a map yet: what others send must not collide in one. */
+    map_seed(clock_seed());
     if (!call_parse(argc, argv, &call, &err))
         status = talk_error(&err);
     else if ((call.command->flags & COMMAND_RAW) != 0)

@@ -19,6 +19,7 @@ struct cron_watch *cron_watch_new(const struct cron_watch_options *options) {
         return NULL;
     }
     watch->name_slots = SLOTS_LEAST;
+    watch->secret = name_secret_draw();
     if (options != NULL)
         watch->options = *options;
     if (watch->options.poll_s <= 0)
@@ -107,18 +108,11 @@ void watch_sift_all(struct cron_watch *watch) {
 
 /* ---- names --------------------------------------------------------------- */
 
-static uint64_t hash_of(const char *name) {
-    uint64_t hash = UINT64_C(0xcbf29ce484222325);
-
-    for (; *name != '\0'; name++)
-        hash = (hash ^ (unsigned char)*name) * UINT64_C(0x100000001b3);
-    return hash;
-}
-
 static struct watched **slot_of(const struct cron_watch *watch,
                                 const char *name) {
     struct watched **slot =
-        &watch->names[hash_of(name) & (watch->name_slots - 1)];
+        &watch
+             ->names[name_hash(&watch->secret, name) & (watch->name_slots - 1)];
 
     while (*slot != NULL && strcmp((*slot)->name, name) != 0)
         slot = &(*slot)->chain;

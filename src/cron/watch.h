@@ -14,6 +14,7 @@
 
 #include <pthread.h>
 
+#include "cron/name_hash.h"
 #include "cron/search.h"
 
 /* No event. */
@@ -49,6 +50,7 @@ struct cron_watch {
     size_t count, room;
     struct watched **names;
     size_t name_slots;
+    struct name_secret secret;
     uint64_t orders;
 
     bool begun;     /* there was a tick, or a state to go on from */

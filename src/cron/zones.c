@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cron/name_hash.h"
 #include "cron/zone.h"
 #include "cron/zone_file.h"
 
@@ -25,18 +26,11 @@ struct entry {
 struct cron_zones {
     pthread_mutex_t lock;
     struct entry **slots;
+    struct name_secret secret;
     size_t slot_count, count, refused;
     int64_t interval_s, looked_s;
     bool looked;
 };
-
-static uint64_t hash_of(const char *name) {
-    uint64_t hash = UINT64_C(0xcbf29ce484222325);
-
-    for (; *name != '\0'; name++)
-        hash = (hash ^ (unsigned char)*name) * UINT64_C(0x100000001b3);
-    return hash;
-}
 
 static void entry_free(struct entry *entry) {
     cron_zone_unref(entry->zone);
@@ -56,6 +50,7 @@ struct cron_zones *cron_zones_new(int64_t interval_s) {
         return NULL;
     }
     zones->slot_count = SLOTS_LEAST;
+    zones->secret = name_secret_draw();
     zones->interval_s = interval_s <= 0 ? INTERVAL_S : interval_s;
     pthread_mutex_init(&zones->lock, NULL);
     return zones;
@@ -182,7 +177,7 @@ static bool find_new(struct cron_zones *zones, const char *name, uint64_t hash,
 bool cron_zones_find(struct cron_zones *zones, const char *name,
                      struct cron_zone **ret_zone, struct cron_err *err) {
     const char *wanted = name == NULL ? "" : name;
-    uint64_t hash = hash_of(wanted);
+    uint64_t hash = name_hash(&zones->secret, wanted);
     struct entry *entry;
     bool ok;
 

@@ -1,7 +1,8 @@
-/* Hash map from bytes to pointers; keys are copied. Seeded against flooding by
- * map_seed() once per process (0 in tests and the simulator). Order of
- * iteration is order of insertion while nothing was removed; after removals
- * it is still the same for the same sequence of calls. */
+/* Hash map from bytes to pointers; keys are copied. The program calls
+ * map_seed() once, before anything is in a map, so that nobody can send keys
+ * that collide; tests and the simulator keep the seed 0. Order of iteration is
+ * order of insertion while nothing was removed; after removals it is still the
+ * same for the same sequence of calls. */
 #ifndef POINTSMAN_LIB_MAP_H
 #define POINTSMAN_LIB_MAP_H
 

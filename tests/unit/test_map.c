@@ -1,6 +1,7 @@
 #include "lib/map.h"
 
 #include "lib/random.h"
+#include "support/collide.h"
 #include "support/test.h"
 
 enum { KEYS = 300, STEPS = 20000 };
@@ -123,6 +124,32 @@ static void seed_changes_hashes(void **state) {
     assert_true(bytes_hash("abd", 3) != plain);
 }
 
+/* Thousands of keys, all with one hash while the seed is known: with another
+ * seed they are as well spread as any. */
+static void colliding_keys_are_spread_by_a_seed(void **state) {
+    enum { COLLIDING = 2000, BUCKETS = 1024 };
+    static char keys[COLLIDING][COLLIDE_BYTES + 1];
+    static unsigned filled[BUCKETS];
+    uint64_t draw = 0;
+    unsigned most = 0;
+
+    (void)state;
+    for (int i = 0; i < COLLIDING; i++) {
+        collide_next(&draw, keys[i]);
+        assert_true(bytes_hash(keys[i], COLLIDE_BYTES) ==
+                    bytes_hash(keys[0], COLLIDE_BYTES));
+    }
+    map_seed(42);
+    for (int i = 0; i < COLLIDING; i++) {
+        unsigned *bucket =
+            &filled[bytes_hash(keys[i], COLLIDE_BYTES) % BUCKETS];
+        if (++*bucket > most)
+            most = *bucket;
+    }
+    map_seed(0);
+    assert_true(most < 16);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(map_agrees_with_a_plain_array),
@@ -130,6 +157,7 @@ int main(void) {
         cmocka_unit_test(entry_in_hand_may_be_removed),
         cmocka_unit_test(keys_are_bytes),
         cmocka_unit_test(seed_changes_hashes),
+        cmocka_unit_test(colliding_keys_are_spread_by_a_seed),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,15 @@
+/* Hashes of names for the tables of this library. Names come from outside:
+ * without the secret of the table nobody can choose many that collide. */
+#ifndef POINTSMAN_CRON_NAME_HASH_H
+#define POINTSMAN_CRON_NAME_HASH_H
+
+#include <stdint.h>
+
+struct name_secret {
+    uint64_t begin, factor;
+};
+
+struct name_secret name_secret_draw(void);
+uint64_t name_hash(const struct name_secret *secret, const char *name);
+
+#endif
