@@ -9,6 +9,7 @@
 #include "core/job.h"
 #include "wire/config_rows.h"
 #include "wire/ini.h"
+#include "wire/path.h"
 #include "wire/ref_name.h"
 #include "wire/schedule_spec.h"
 #include "wire/words.h"
@@ -546,14 +547,11 @@ static bool reach_finish(const struct config *config,
                       "target '%.*s': no such section [target \"%.*s\"]",
                       (int)approval->target.len, approval->target.p,
                       (int)approval->target.len, approval->target.p);
-    if (approval->path.len > 0 &&
-        (approval->path.p[0] == '/' ||
-         approval->path.p[approval->path.len - 1] == '/'))
-        return refuse(&path,
-                      "path '%.*s': paths of sets have no slash in front or "
-                      "behind; all below a directory is prod/**",
-                      (int)approval->path.len, approval->path.p);
-    return true;
+    const char *fault =
+        approval->path.len > 0 ? path_pattern_fault(approval->path) : NULL;
+    return fault == NULL ||
+           refuse(&path, "path '%.*s': %s", (int)approval->path.len,
+                  approval->path.p, fault);
 }
 
 static bool approval_finish(const struct config *config,

@@ -66,6 +66,30 @@ bool path_is_dot_git(struct span component) {
     return is_dot_git_on_hfs(component);
 }
 
+const char *path_pattern_fault(struct span pattern) {
+    struct span part;
+    if (pattern.len > 0 &&
+        (pattern.p[0] == '/' || pattern.p[pattern.len - 1] == '/'))
+        return "paths of sets have no slash in front or behind; all below a "
+               "directory is prod/**";
+    if (memchr(pattern.p, '\0', pattern.len) ||
+        memchr(pattern.p, '\n', pattern.len))
+        return "paths of sets have no NUL and no line feed";
+    for (struct span rest = pattern; span_cut(&rest, '/', &part);) {
+        if (part.len == 0)
+            return "paths of sets have no empty component; write a/b, or "
+                   "a/**/b "
+                   "for any depth";
+        if (span_is(part, ".") || span_is(part, ".."))
+            return "paths of sets have no component '.' or '..'; they begin at "
+                   "the top of the tree, as prod/** does";
+        if (!memchr(part.p, '*', part.len) && !memchr(part.p, '?', part.len) &&
+            path_is_dot_git(part))
+            return "sets cannot name anything in .git";
+    }
+    return NULL;
+}
+
 static bool refuse(struct refusal *why, enum refusal_kind kind,
                    struct span path, const char *what) {
     return refusal_set(why, kind, "path '%.*s' %s", (int)path.len,

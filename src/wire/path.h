@@ -25,6 +25,9 @@ bool path_check(struct span path, const struct path_limits *limits,
 bool path_link_check(struct span path, struct span target,
                      const struct path_limits *limits, struct refusal *why);
 bool path_is_dot_git(struct span component);
+/* Why a pattern (* and ? inside a component, ** across) can match no path that
+ * path_check accepts, with what to write instead; NULL: it may match one. */
+const char *path_pattern_fault(struct span pattern);
 
 /* Order of a walk through the tree: '/' sorts before every other byte, so
  * what lies below a path directly follows it. */

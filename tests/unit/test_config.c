@@ -205,6 +205,30 @@ static void policies_that_cannot_work_are_refused(void **state) {
                    "pointsman.conf:2: path '/prod/**': paths of sets have no "
                    "slash in front or behind; all below a directory is "
                    "prod/**");
+    assert_refused("[approval \"a\"]\npath = prod/\n",
+                   "pointsman.conf:2: path 'prod/': paths of sets have no "
+                   "slash in front or behind; all below a directory is "
+                   "prod/**");
+    static const char *const dots[] = {"./prod", "prod/../x", "..", "**/."};
+    for (size_t i = 0; i < COUNT(dots); i++) {
+        char text[128], refusal[256];
+        snprintf(text, sizeof(text), "[approval \"a\"]\npath = %s\n", dots[i]);
+        snprintf(refusal, sizeof(refusal),
+                 "pointsman.conf:2: path '%s': paths of sets have no component "
+                 "'.' or '..'; they begin at the top of the tree, as prod/** "
+                 "does",
+                 dots[i]);
+        assert_refused(text, refusal);
+    }
+    assert_refused("[approval \"a\"]\npath = prod//*.sql\n",
+                   "pointsman.conf:2: path 'prod//*.sql': paths of sets have "
+                   "no empty component; write a/b, or a/**/b for any depth");
+    assert_refused("[approval \"a\"]\npath = sub/.GIT/hooks/**\n",
+                   "pointsman.conf:2: path 'sub/.GIT/hooks/**': sets cannot "
+                   "name anything in .git");
+    config_init(&config);
+    assert_read(&config, "[approval \"b\"]\npath = .g?t/**/..*\n");
+    config_clear(&config);
     config_init(&config);
     assert_read(&config, "[approval \"a\"]\ntarget = m\npath = prod/**\n"
                          "role = operator, uid:7,user:bob@example.org\n"
