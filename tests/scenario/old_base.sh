@@ -1,0 +1,237 @@
+#!/bin/sh
+# old_base.sh PROGRAM: bases, a backup and logs made by an earlier program
+# (tests/fixtures) are opened, give the same answers and go on.
+# shellcheck source=tests/support/scenario.sh
+. "$(dirname "$0")/../support/scenario.sh"
+. "$(dirname "$0")/../support/fixture.sh"
+fixtures=$(CDPATH='' cd "$(dirname "$0")/../fixtures" && pwd)
+old=5b9ef56
+
+command -v xz >/dev/null || {
+    echo '1..0 # SKIP there is no xz (package xz-utils)'
+    exit 0
+}
+
+# ---- helpers -----------------------------------------------------------------
+
+unpack() {
+    xz -dc "$fixtures/$1-$old.tar.xz" | tar --no-same-owner -xf -
+}
+
+# as_recorded FILE FUNCTION: its answers are those of the earlier program
+as_recorded() {
+    $2 >answers
+    diff "$fixtures/$1" answers || wrong "$1 and the answers differ"
+}
+
+work() {
+    within pointsman daemon all --until-idle 2>>said
+}
+
+states() {
+    for id in "$@"; do
+        printf '%s ' "$(state_of "$id")"
+    done
+}
+
+reverts() {
+    git -C project.git log --format='%(trailers:key=Reverts-CS,valueonly)' \
+        main | grep -cx -e "$1" || :
+}
+
+new_set_lands() {
+    make_set newcomer DC src/new new '##dependencies' first
+    pointsman -q change submit "$made"
+    work
+    in_one_place newcomer D
+}
+
+# ---- a whole base ------------------------------------------------------------
+
+opens() {
+    unpack base
+    ends 0 pointsman fsck
+    as_recorded base-$old.expect facts
+    ends 0 pointsman config check
+}
+scenario 'a base gives the same answers as under the earlier program' opens
+
+waiting_sets_land() {
+    unpack base
+    ends 0 pointsman why asked
+    says "approval 'prod': 0 of 1" out
+    pointsman -q release held trio3 ambiguous
+    work
+    for id in held next ambiguous trio1 trio2 trio3; do
+        in_one_place $id D
+        same "commits of $id" "$(times_landed $id)" 1
+    done
+    in_one_place asked Q
+    new_set_lands
+    ends 0 pointsman fsck
+}
+scenario 'sets that were held land once released' waiting_sets_land
+
+# The first one is read back from its event: who, key, ticket and until when.
+second_approval_counts() {
+    in_one_place half D
+    git -C project.git log -1 --grep '^CS-Id: half$' main \
+        --format='%(trailers:key=CS-Approved-By,valueonly)' >out
+    says alice@example.org out
+    says root out
+}
+
+approval_counts() {
+    unpack base
+    [ "$(id -u)" -ne 65534 ] || skip 'the set was handed in by this account'
+    pointsman -q approve owing
+    same 'approval owed by owing' "$(state_of owing .owed)" null
+    [ "$(state_of late .owed)" = null ] || wrong 'late owes no approval'
+    pointsman -q approve asked half
+    work
+    in_one_place asked D
+    second_approval_counts
+    ends 0 pointsman fsck
+}
+scenario 'approvals that were pending or owed can be given' approval_counts
+
+commands_go_on() {
+    unpack base
+    same 'states at first' "$(states cmd-held cmd-next cmd-set cmd-array \
+        cmd-once mixed)" 'P S S P P F '
+    pointsman -q release cmd-held cmd-array cmd-once held
+    pointsman -q retry mixed
+    work
+    same 'states in the end' "$(states cmd-held cmd-next cmd-set cmd-array \
+        cmd-once mixed)" 'D D D D D D '
+    pointsman logs --node n2 cmd-array >out
+    says n2 out
+    pointsman logs --attempt 1 big | sha256sum >sum.is
+    seq 1 40000 | sha256sum | diff - sum.is
+    pointsman run --id new --touches db -- echo new >out
+    says new out
+    ends 0 pointsman fsck
+}
+scenario 'commands that were held, or failed, run' commands_go_on
+
+# A schedule of the configuration runs as the base's owner, which may be another
+# account here.
+facts_but_owner() {
+    facts | grep -v '"id":"century".*"reason":"changed"'
+}
+
+schedules_go_on() {
+    unpack base
+    within pointsman daemon clock --once
+    as_recorded base-$old.expect facts_but_owner # nothing fires twice
+    pointsman -q cron resume resting
+    job=$(pointsman -q cron run hourly)
+    work
+    same "state of $job" "$(state_of "$job")" D
+    pointsman -q cron remove fired
+    sed -i 's/new century/& of ours/' base/conf.d/schedule.conf
+    work
+    pointsman cron list --json century | jq -r .what >out
+    says 'new century of ours' out
+    ends 0 pointsman fsck
+}
+scenario 'schedules are there and fire' schedules_go_on
+
+rollbacks_go_on() {
+    unpack base
+    rb=$(state_of out1 .rolled_back_by)
+    again=$(pointsman -q rollback "$rb")
+    work
+    same "state of $again" "$(state_of "$again")" D
+    same 'mark of out1' "$(state_of out1 .rolled_back_by)" null
+    same 'mark of out2' "$(state_of out2 .rolled_back_by)" null
+    git -C project.git show main:out/b >out
+    says 2 out
+    same 'reverts of back1' "$(reverts back1)" 2
+    ends 0 pointsman fsck
+}
+scenario 'a rollback of the earlier program can be rolled back' rollbacks_go_on
+
+# ---- a base whose processes were killed --------------------------------------
+
+ended_well() {
+    rb=$(pointsman list --json --all class:RB | jq -r .id)
+    in_one_place "$rb" D
+    in_one_place landed D
+    same 'mark of landed' "$(state_of landed .rolled_back_by)" "$rb"
+    same 'reverts of landed' "$(reverts landed)" 1
+    same 'states of the others' "$(states apart running queued)" 'D A A '
+    same 'commits of running' "$(times_landed running)" 0
+    ends 0 pointsman fsck
+}
+
+killed_goes_on() {
+    unpack killed
+    as_recorded killed-$old.expect facts
+    begin pointsman daemon all 2>said
+    within pointsman wait long once array landed || [ $? -lt 124 ] ||
+        wrong 'the work does not end'
+    kill "$begun"
+    over "$begun" 0
+    work
+    same 'states of commands' "$(states long once array)" 'D F D '
+    same 'reason of once' "$(state_of once .reason)" at-most-once
+    same 'attempts of long' "$(state_of long .attempt)" 2
+    ended_well
+}
+scenario 'work and a rollback that were under way are brought to their end' \
+    killed_goes_on
+
+killed_and_lost() {
+    unpack killed
+    rm base/ctrl/registry.db*
+    ends 0 pointsman fsck --rebuild
+    as_recorded killed-$old.rebuilt facts_of_sets
+    work
+    ended_well
+}
+scenario 'so is the rollback after a rebuild' killed_and_lost
+
+# ---- a backup ----------------------------------------------------------------
+
+facts_but_restored() {
+    facts | grep -v '"kind":"restored"'
+}
+
+restores() {
+    unpack base
+    rm -r base
+    xz -dc "$fixtures/backup-$old.tar.xz" >backup.tar
+    ends 0 pointsman restore backup.tar
+    ends 0 pointsman fsck
+    as_recorded base-$old.expect facts_but_restored
+    pointsman -q release held
+    new_set_lands
+    in_one_place held D
+}
+scenario 'a backup is restored with everything in it' restores
+
+# ---- logs --------------------------------------------------------------------
+
+rebuilds() {
+    unpack log
+    ends 0 pointsman fsck --rebuild
+    as_recorded log-$old.expect facts_of_sets
+    ends 0 pointsman fsck
+    pointsman -q release held trio3 ambiguous
+    work
+    for id in held next ambiguous trio1 trio2 trio3; do
+        in_one_place $id D
+    done
+    ends 0 pointsman why half
+    says "approval 'two': 1 of 2" out
+    again=$(pointsman -q rollback "$(state_of out1 .rolled_back_by)")
+    work
+    same "state of $again" "$(state_of "$again")" D
+    same 'mark of out1' "$(state_of out1 .rolled_back_by)" null
+    new_set_lands
+    ends 0 pointsman fsck
+}
+scenario 'directories and logs are enough to rebuild the change sets' rebuilds
+
+finish

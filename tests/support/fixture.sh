@@ -1,0 +1,47 @@
+# What tests/fixtures/make.sh records of a base and tests/scenario/old_base.sh
+# compares with: answers of the command line, one line of JSON each. Keys are
+# named one by one, so that later programs may add some.
+
+state_of() {
+    pointsman status --json "$1" | jq -r "${2:-.state}"
+}
+
+fixture_ids() {
+    pointsman list --json --all "$@" | jq -r .id
+}
+
+# facts: everything a base knows that its user can see
+facts() {
+    pointsman list --json --all | jq -c '{id, kind, class, state, since, target,
+        reason, attempt, detail, what, holds, tasks, tasks_done, admitted,
+        not_before, actor, group, rolled_back_by, owed, num}'
+    for id in $(fixture_ids); do
+        pointsman status --json "$id" | jq -c '{id, name, cause, sum, size,
+            cancel_asked, relations, touches, cpu_us, peak_kib, exit_code,
+            submission}'
+    done
+    for id in $(fixture_ids kind:command); do
+        pointsman logs --attempts --json "$id" | jq -c '{job, node, attempt,
+            status, assigned, started, ended, exit_code, signal, reason, detail,
+            worker, output_bytes, cpu_us, peak_kib, events}'
+        pointsman logs "$id" 2>/dev/null | sha256sum | sed "s/-/$id/"
+    done
+    pointsman history --json | jq -c '{seq, at, kind, id, from, to, attempt,
+        actor, reason, detail}'
+    pointsman cron list --json | jq -c '{name, next, item, zone, what, overlap,
+        missed, max_shift_s, offset_s, jitter_s, deadline_s, paused, from,
+        fired, left_out, jobs, last}'
+    pointsman settings --json | jq -c 'select(.from != "default") |
+        {name, value, from}'
+}
+
+# facts_of_sets: what a rebuild brings back from directories, job files and logs
+facts_of_sets() {
+    for id in $(fixture_ids kind:change); do
+        pointsman status --json "$id" | jq -c '{id, name, class, state, reason,
+            detail, holds, owed, rolled_back_by, relations, touches, attempt,
+            admitted, actor, sum}'
+        pointsman history --json "$id" | jq -c '[.kind, .from, .to, .attempt,
+            .reason, .detail, .actor]'
+    done
+}
