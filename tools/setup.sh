@@ -5,7 +5,7 @@
 set -eu
 
 build="gcc libc6-dev meson ninja-build pkg-config libuv1-dev libmicrohttpd-dev \
-libjansson-dev libarchive-dev libsqlite3-dev nettle-dev libcmocka-dev git"
+libarchive-dev libsqlite3-dev nettle-dev libcmocka-dev git"
 check="clang libclang-rt-14-dev strace jq openssh-client tinycdb tzdata xz-utils \
 zstd"
 

@@ -219,10 +219,7 @@ static void show_member(struct span line, struct arena *arena) {
                     "", line_text(line, "id", arena),
                     state == STATE_NONE ? letter : job_state_word(state),
                     fate_text(line, arena),
-                    strstr(arena_string(arena, line), "\"by_file\":true") !=
-                            NULL
-                        ? " (same file)"
-                        : "");
+                    line_flag(line, "by_file") ? " (same file)" : "");
 }
 
 /* {"merges":"clean","detail":""}, or why they fail, as the line behind the

@@ -108,6 +108,12 @@ int64_t line_number(struct span line, const char *key) {
     return number;
 }
 
+bool line_flag(struct span line, const char *key) {
+    struct json_value value;
+
+    return line_member(line, key, &value) && value.type == JSON_TRUE;
+}
+
 void uri_begin(struct uri_text *uri, const char *path) {
     *uri = (struct uri_text){0};
     text_adds(&uri->text, path);

@@ -25,13 +25,14 @@ bool reach_not_empty(const struct call *call, size_t words, struct err *err);
 bool reach_words(const struct call *call, size_t least, size_t most,
                  struct err *err);
 
-/* Members of one answered line; "" and 0 when absent or null. */
+/* Members of one answered line; "", 0 and false when absent or null. */
 const char *line_text(struct span line, const char *key, struct arena *arena);
 /* The same as one line for eyes: what others wrote steers no terminal. */
 const char *line_shown(struct span line, const char *key, struct arena *arena);
 /* Any text so. */
 const char *shown(const char *text, struct arena *arena);
 int64_t line_number(struct span line, const char *key);
+bool line_flag(struct span line, const char *key);
 
 /* A query as it is put together: uri_begin, then any number of uri_add. */
 struct uri_text {

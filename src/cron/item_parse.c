@@ -242,8 +242,8 @@ static bool parse_fixes(struct draft *draft) {
 static bool lacks_fixes(struct draft *draft) {
     const struct reader *reader = &draft->reader;
     const char *open =
-        memchr(reader->text, '{', (size_t)(reader->end - reader->text));
-    const char *close = reader->p - 1;
+        memchr(reader->text, '{', (size_t)(reader->lexer.end - reader->text));
+    const char *close = reader->lexer.p - 1;
     bool often = draft->places[KEY_HOUR] == 0 || draft->places[KEY_MINUTE] == 0;
     const char *fixes = often ? "[\"skip\", \"repeat_use_both\"]"
                               : "[\"unskip\", \"repeat_use_only_early\"]";
@@ -473,9 +473,9 @@ static bool check_keys(struct draft *draft) {
     if (draft->places[KEY_MINUTE] == 0)
         return WRONG(
             draft,
-            (size_t)((const char *)memchr(
-                         draft->reader.text, '{',
-                         (size_t)(draft->reader.end - draft->reader.text)) -
+            (size_t)((const char *)memchr(draft->reader.text, '{',
+                                          (size_t)(draft->reader.lexer.end -
+                                                   draft->reader.text)) -
                      draft->reader.text),
             "key 'minute' is missing; {} is every minute");
     if (draft->places[KEY_DST_FIXES] == 0)

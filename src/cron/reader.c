@@ -2,40 +2,42 @@
 
 #include <string.h>
 
+#include "lib/utf8.h"
+
 void reader_init(struct reader *reader, const char *text, size_t bytes,
                  struct cron_err *err) {
-    reader->text = reader->p = text;
-    reader->end = text + bytes;
+    reader->lexer = (struct json_lexer){.p = text, .end = text + bytes};
+    reader->text = text;
     reader->err = err;
     reader->at = 0;
     reader->string[0] = '\0';
 }
 
-static bool broken(struct reader *reader, const char *p, const char *what) {
-    size_t at = (size_t)(p - reader->text);
+static bool broken(struct reader *reader, const char *what) {
+    const struct json_lexer *lexer = &reader->lexer;
+    size_t at = (size_t)(lexer->p - reader->text);
 
-    if (p == reader->end)
+    if (lexer->p == lexer->end)
         return fault_at(reader->err, CRON_ERR_SYNTAX, reader->text, at,
                         "the text ends too soon: %s", what);
     return fault_at(reader->err, CRON_ERR_SYNTAX, reader->text, at,
-                    "this is no JSON: %s", what);
+                    "this is not JSON: %s", what);
+}
+
+static bool lexed(struct reader *reader, bool fine) {
+    return fine || broken(reader, reader->lexer.wrong);
 }
 
 static void skip_blanks(struct reader *reader) {
-    const char *p = reader->p;
-
-    while (p < reader->end &&
-           (*p == ' ' || *p == '\t' || *p == '\n' || *p == '\r'))
-        p++;
-    reader->p = p;
-    reader->at = (size_t)(p - reader->text);
+    json_lexer_blanks(&reader->lexer);
+    reader->at = (size_t)(reader->lexer.p - reader->text);
 }
 
 enum reader_kind reader_peek(struct reader *reader) {
     skip_blanks(reader);
-    if (reader->p == reader->end)
+    if (reader->lexer.p == reader->lexer.end)
         return READER_END;
-    switch (*reader->p) {
+    switch (*reader->lexer.p) {
     case '{':
         return READER_OBJECT;
     case '[':
@@ -47,7 +49,8 @@ enum reader_kind reader_peek(struct reader *reader) {
     case 'n':
         return READER_WORD;
     default:
-        return *reader->p == '-' || (*reader->p >= '0' && *reader->p <= '9')
+        return *reader->lexer.p == '-' ||
+                       (*reader->lexer.p >= '0' && *reader->lexer.p <= '9')
                    ? READER_NUMBER
                    : READER_END;
     }
@@ -64,194 +67,77 @@ const char *reader_kind_name(enum reader_kind kind) {
 }
 
 bool reader_no_value(struct reader *reader) {
-    return broken(reader, reader->p, "a value is wanted here");
+    return broken(reader, "expected a value");
 }
 
 bool reader_finish(struct reader *reader) {
     skip_blanks(reader);
-    return reader->p == reader->end ||
-           broken(reader, reader->p, "something stands behind the value");
+    return reader->lexer.p == reader->lexer.end ||
+           broken(reader, "more behind the value");
 }
 
-/* ---- strings ------------------------------------------------------------- */
-
-size_t reader_character(const char *p, const char *end) {
-    const unsigned char *c = (const unsigned char *)p;
-    size_t bytes = c[0] < 0x80    ? 1
-                   : c[0] < 0xc2  ? 0
-                   : c[0] < 0xe0  ? 2
-                   : c[0] < 0xf0  ? 3
-                   : c[0] <= 0xf4 ? 4
-                                  : 0;
-
-    if (bytes > (size_t)(end - p))
-        return 0;
-    for (size_t i = 1; i < bytes; i++)
-        if ((c[i] & 0xc0) != 0x80)
-            return 0;
-    if (bytes > 2 &&
-        ((c[0] == 0xe0 && c[1] < 0xa0) || (c[0] == 0xed && c[1] > 0x9f) ||
-         (c[0] == 0xf0 && c[1] < 0x90) || (c[0] == 0xf4 && c[1] > 0x8f)))
-        return 0;
-    return bytes;
-}
-
-static bool read_hex(struct reader *reader, uint32_t *ret_value) {
-    uint32_t value = 0;
-
-    for (int i = 0; i < 4; i++, reader->p++) {
-        char c = reader->p < reader->end ? *reader->p : '\0';
-        if (c >= '0' && c <= '9')
-            value = value * 16 + (uint32_t)(c - '0');
-        else if ((c | 32) >= 'a' && (c | 32) <= 'f')
-            value = value * 16 + (uint32_t)((c | 32) - 'a') + 10;
-        else
-            return broken(reader, reader->p, "\\u wants four hex digits");
-    }
-    *ret_value = value;
-    return true;
-}
-
-static size_t encode(uint32_t c, char *ret) {
-    if (c < 0x80) {
-        ret[0] = (char)c;
-        return 1;
-    }
-    if (c < 0x800) {
-        ret[0] = (char)(0xc0 | c >> 6);
-        ret[1] = (char)(0x80 | (c & 63));
-        return 2;
-    }
-    if (c < 0x10000) {
-        ret[0] = (char)(0xe0 | c >> 12);
-        ret[1] = (char)(0x80 | (c >> 6 & 63));
-        ret[2] = (char)(0x80 | (c & 63));
-        return 3;
-    }
-    ret[0] = (char)(0xf0 | c >> 18);
-    ret[1] = (char)(0x80 | (c >> 12 & 63));
-    ret[2] = (char)(0x80 | (c >> 6 & 63));
-    ret[3] = (char)(0x80 | (c & 63));
-    return 4;
-}
-
-/* Behind \u; surrogates come in pairs. NUL becomes U+FFFD: no word of ours has
- * one, and strings end with it. */
-static bool read_unicode(struct reader *reader, char *ret, size_t *ret_bytes) {
-    uint32_t c, low;
-
-    if (!read_hex(reader, &c))
-        return false;
-    if (c >= 0xd800 && c < 0xdc00 && reader->end - reader->p >= 2 &&
-        reader->p[0] == '\\' && reader->p[1] == 'u') {
-        reader->p += 2;
-        if (!read_hex(reader, &low))
-            return false;
-        if (low < 0xdc00 || low > 0xdfff)
-            return broken(reader, reader->p, "half a pair of surrogates");
-        c = 0x10000 + ((c - 0xd800) << 10) + (low - 0xdc00);
-    } else if (c >= 0xd800 && c <= 0xdfff) {
-        return broken(reader, reader->p, "half a pair of surrogates");
-    }
-    *ret_bytes = encode(c == 0 ? 0xfffd : c, ret);
-    return true;
-}
-
-static bool read_escape(struct reader *reader, char *ret, size_t *ret_bytes) {
-    static const char from[] = "\"\\/bfnrt", to[] = "\"\\/\b\f\n\r\t";
-    char c = reader->p < reader->end ? *reader->p : '\0';
-    const char *found = c == '\0' ? NULL : strchr(from, c);
-
-    if (c == 'u') {
-        reader->p++;
-        return read_unicode(reader, ret, ret_bytes);
-    }
-    if (found == NULL)
-        return broken(reader, reader->p, "no such escape");
-    reader->p++;
-    ret[0] = to[found - from];
-    *ret_bytes = 1;
-    return true;
-}
-
-bool reader_string(struct reader *reader) {
+/* Keeps as much of the string as there is room for. NUL becomes U+FFFD: no
+ * word of ours has one, and strings end with it. */
+static void keep_string(struct reader *reader, const char *p, const char *end) {
     size_t len = 0;
 
-    skip_blanks(reader);
-    if (reader->p == reader->end || *reader->p != '"')
-        return broken(reader, reader->p, "a string in quotes is wanted here");
-    reader->p++;
-    for (;;) {
-        char c[4];
-        size_t bytes = 0;
+    while (p < end) {
+        char unescaped[4];
+        const char *from = p;
+        size_t bytes;
 
-        if (reader->p == reader->end)
-            return broken(reader, reader->p, "a string has no end");
-        c[0] = *reader->p;
-        if (c[0] == '"')
-            break;
-        if (c[0] == '\\') {
-            reader->p++;
-            if (!read_escape(reader, c, &bytes))
-                return false;
+        if (*p == '\\') {
+            p++;
+            bytes = json_lexer_unescape(&p, unescaped);
+            from = unescaped;
+            if (*from == '\0') {
+                from = "\xef\xbf\xbd";
+                bytes = 3;
+            }
         } else {
-            bytes = reader_character(reader->p, reader->end);
-            if (bytes == 0 || (unsigned char)c[0] < 0x20)
-                return broken(reader, reader->p,
-                              bytes == 0 ? "this is not UTF-8"
-                                         : "a control byte in a string");
-            memcpy(c, reader->p, bytes);
-            reader->p += bytes;
+            bytes = utf8_character(p, end);
+            p += bytes;
         }
         if (len + bytes < sizeof(reader->string)) {
-            memcpy(reader->string + len, c, bytes);
+            memcpy(reader->string + len, from, bytes);
             len += bytes;
         }
     }
-    reader->p++;
     reader->string[len] = '\0';
+}
+
+bool reader_string(struct reader *reader) {
+    skip_blanks(reader);
+    const char *start = reader->lexer.p;
+
+    if (!lexed(reader, json_lexer_string(&reader->lexer)))
+        return false;
+    keep_string(reader, start + 1, reader->lexer.p - 1);
     return true;
 }
 
-/* ---- numbers ------------------------------------------------------------- */
-
-static bool is_digit(const struct reader *reader) {
-    return reader->p < reader->end && *reader->p >= '0' && *reader->p <= '9';
-}
-
 static bool not_an_integer(struct reader *reader, const char *what) {
-    const char *p = reader->text + reader->at;
-    int len = 0;
+    int len = (int)(reader->lexer.p - reader->text - (ptrdiff_t)reader->at);
 
-    while (p + len < reader->end && len < 40 && p[len] != '\0' &&
-           strchr("+-.0123456789eE", p[len]) != NULL)
-        len++;
     return fault_at(reader->err, CRON_ERR_ITEM, reader->text, reader->at,
                     "%s is a whole number of at most 64 bits, not %.*s", what,
-                    len, p);
+                    len < 40 ? len : 40, reader->text + reader->at);
 }
 
 bool reader_integer(struct reader *reader, const char *what,
                     int64_t *ret_value) {
-    bool negative, ok = true;
     uint64_t value = 0;
 
     skip_blanks(reader);
-    negative = reader->p < reader->end && *reader->p == '-';
-    reader->p += negative;
-    if (!is_digit(reader))
-        return broken(reader, reader->p, "a number is wanted here");
-    if (*reader->p == '0' && reader->end - reader->p > 1 &&
-        reader->p[1] >= '0' && reader->p[1] <= '9')
-        return broken(reader, reader->p, "a number with a zero in front");
-    for (; is_digit(reader); reader->p++) {
-        uint64_t digit = (uint64_t)(*reader->p - '0');
-        ok = ok && value <= (UINT64_MAX - digit) / 10;
+    if (!lexed(reader, json_lexer_number(&reader->lexer)))
+        return false;
+    const char *p = reader->text + reader->at;
+    bool negative = *p == '-', ok = true;
+    for (p += negative; p < reader->lexer.p && ok; p++) {
+        uint64_t digit = (uint64_t)(*p - '0');
+        ok = digit <= 9 && value <= (UINT64_MAX - digit) / 10;
         value = value * 10 + digit;
     }
-    if (reader->p < reader->end && strchr(".eE", *reader->p) != NULL &&
-        *reader->p != '\0')
-        ok = false;
     if (!ok || value > (uint64_t)INT64_MAX + negative)
         return not_an_integer(reader, what);
     *ret_value = (int64_t)(negative ? 0 - value : value);
@@ -267,25 +153,17 @@ static bool step(struct reader *reader, char open, char close, bool *first,
     skip_blanks(reader);
     *first = false;
     if (was_first) {
-        if (reader->p == reader->end || *reader->p != open)
-            return broken(reader, reader->p,
-                          open == '{' ? "an object is wanted here"
-                                      : "a list is wanted here");
-        reader->p++;
+        if (!json_lexer_takes(&reader->lexer, open))
+            return broken(reader, open == '{' ? "expected an object"
+                                              : "expected a list");
         skip_blanks(reader);
     }
-    *ret_more = reader->p == reader->end || *reader->p != close;
-    if (!*ret_more) {
-        reader->p++;
+    *ret_more = !json_lexer_takes(&reader->lexer, close);
+    if (!*ret_more || was_first)
         return true;
-    }
-    if (was_first)
-        return true;
-    if (reader->p == reader->end || *reader->p != ',')
-        return broken(reader, reader->p,
-                      close == '}' ? "a comma or } is wanted here"
-                                   : "a comma or ] is wanted here");
-    reader->p++;
+    if (!json_lexer_takes(&reader->lexer, ','))
+        return broken(reader, close == '}' ? "expected ',' or '}'"
+                                           : "expected ',' or ']'");
     skip_blanks(reader);
     return true;
 }
@@ -305,9 +183,8 @@ bool reader_member(struct reader *reader, bool *first, bool *ret_more) {
     if (!reader_string(reader))
         return false;
     skip_blanks(reader);
-    if (reader->p == reader->end || *reader->p != ':')
-        return broken(reader, reader->p, "a colon is wanted here");
-    reader->p++;
+    if (!json_lexer_takes(&reader->lexer, ':'))
+        return broken(reader, "expected ':'");
     reader->at = at;
     return true;
 }

@@ -1,11 +1,13 @@
-/* Reads JSON (RFC 8259, strictly) from front to back, one value after the
- * other, and knows the place of each. Nothing is allocated.
+/* What an item or a state file has next: a walk through JSON from front to
+ * back that asks for what may stand there and knows the place of each value.
+ * The bytes themselves are read by lib/json_lexer.h. Nothing is allocated.
  *
  * A function that returns false has set the error and the reader is of no more
  * use. */
 #ifndef POINTSMAN_CRON_READER_H
 #define POINTSMAN_CRON_READER_H
 
+#include "lib/json_lexer.h"
 #include "cron/fault.h"
 
 enum reader_kind {
@@ -22,7 +24,8 @@ enum reader_kind {
 enum { READER_STRING_BYTES = 256 };
 
 struct reader {
-    const char *text, *end, *p;
+    struct json_lexer lexer;
+    const char *text;
     struct cron_err *err;
     size_t at; /* of the value, key or bracket that was read last */
     char string[READER_STRING_BYTES]; /* the string read last */
@@ -49,8 +52,5 @@ bool reader_integer(struct reader *reader, const char *what,
  * reader->string and its place in reader->at. */
 bool reader_element(struct reader *reader, bool *first, bool *ret_more);
 bool reader_member(struct reader *reader, bool *first, bool *ret_more);
-
-/* Bytes of the well-formed UTF-8 character in front; 0: there is none. */
-size_t reader_character(const char *p, const char *end);
 
 #endif

@@ -1,3 +1,4 @@
+#include "lib/utf8.h"
 #include "cron/watch.h"
 
 #include <stdio.h>
@@ -183,7 +184,7 @@ static bool is_name(const char *name) {
     if (name == end || end - name > 255)
         return false;
     while (name < end) {
-        size_t bytes = reader_character(name, end);
+        size_t bytes = utf8_character(name, end);
         if (bytes == 0 || (unsigned char)*name < 0x20)
             return false;
         name += bytes;

@@ -3,6 +3,8 @@
 #include <assert.h>
 #include <inttypes.h>
 
+#include "lib/utf8.h"
+
 /* Writing. */
 
 void json_open(struct json *json, struct text *out) {
@@ -71,7 +73,7 @@ static void add_quoted(struct text *out, struct span span) {
         size_t len = 1;
 
         if (c >= 0x80)
-            len = span_character(span_make(span.p + at, span.len - at));
+            len = utf8_character(span.p + at, span.p + span.len);
         else if (c < 0x20 || c == '"' || c == '\\')
             len = 0;
         if (len > 0) {

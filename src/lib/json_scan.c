@@ -2,13 +2,15 @@
 
 #include <stdlib.h>
 
+#include "lib/json_lexer.h"
 #include "lib/map.h"
 
 /* Reading. The checker is recursive descent over the bytes, its depth bounded;
  * whatever it let through, the walkers below may trust. */
 
 struct scan {
-    const char *start, *p, *end;
+    struct json_lexer lexer;
+    const char *start;
     unsigned depth;
     struct key *keys; /* of all open objects, the innermost last */
     size_t key_count, key_cap;
@@ -22,209 +24,11 @@ struct key {
 
 static bool fail(struct scan *scan, const char *what) {
     return err_set(scan->err, ERR_DATA, "bad JSON at byte %zu: %s",
-                   (size_t)(scan->p - scan->start), what);
+                   (size_t)(scan->lexer.p - scan->start), what);
 }
 
-static bool is_blank(char c) {
-    return c == ' ' || c == '\t' || c == '\n' || c == '\r';
-}
-
-static void skip_blanks(struct scan *scan) {
-    while (scan->p < scan->end && is_blank(*scan->p))
-        scan->p++;
-}
-
-static bool next_is(const struct scan *scan, char c) {
-    return scan->p < scan->end && *scan->p == c;
-}
-
-static bool eat(struct scan *scan, char c) {
-    if (!next_is(scan, c))
-        return false;
-    scan->p++;
-    return true;
-}
-
-static bool is_digit(const struct scan *scan) {
-    return scan->p < scan->end && *scan->p >= '0' && *scan->p <= '9';
-}
-
-static bool skip_digits(struct scan *scan) {
-    if (!is_digit(scan))
-        return fail(scan, "expected a digit");
-    while (is_digit(scan))
-        scan->p++;
-    return true;
-}
-
-static bool scan_number(struct scan *scan) {
-    eat(scan, '-');
-    if (eat(scan, '0')) {
-        if (is_digit(scan))
-            return fail(scan, "a number may not begin with 0");
-    } else if (!skip_digits(scan)) {
-        return false;
-    }
-    if (eat(scan, '.') && !skip_digits(scan))
-        return false;
-    if (eat(scan, 'e') || eat(scan, 'E')) {
-        if (!eat(scan, '+'))
-            eat(scan, '-');
-        return skip_digits(scan);
-    }
-    return true;
-}
-
-static int hex_digit(char c) {
-    if (c >= '0' && c <= '9')
-        return c - '0';
-    if ((c | 0x20) >= 'a' && (c | 0x20) <= 'f')
-        return (c | 0x20) - 'a' + 10;
-    return -1;
-}
-
-/* The four digits behind \u; -1 when they are not there. */
-static int hex_unit(const char *p, const char *end) {
-    int unit = 0;
-
-    if (end - p < 4)
-        return -1;
-    for (int i = 0; i < 4; i++) {
-        int digit = hex_digit(p[i]);
-
-        if (digit < 0)
-            return -1;
-        unit = unit * 16 + digit;
-    }
-    return unit;
-}
-
-static bool is_high(int unit) {
-    return unit >= 0xd800 && unit < 0xdc00;
-}
-
-static bool is_low(int unit) {
-    return unit >= 0xdc00 && unit < 0xe000;
-}
-
-/* Behind the backslash. */
-static bool scan_escape(struct scan *scan) {
-    int unit;
-
-    if (scan->p == scan->end)
-        return fail(scan, "the string does not end");
-    if (*scan->p != 'u') {
-        if (*scan->p == '\0' || strchr("\"\\/bfnrt", *scan->p) == NULL)
-            return fail(scan, "unknown escape");
-        scan->p++;
-        return true;
-    }
-    unit = hex_unit(scan->p + 1, scan->end);
-    if (unit < 0)
-        return fail(scan, "\\u needs four hexadecimal digits");
-    if (is_low(unit))
-        return fail(scan, "half of a surrogate pair");
-    scan->p += 5;
-    if (!is_high(unit))
-        return true;
-    if (scan->end - scan->p < 6 || scan->p[0] != '\\' || scan->p[1] != 'u' ||
-        !is_low(hex_unit(scan->p + 2, scan->end)))
-        return fail(scan, "half of a surrogate pair");
-    scan->p += 6;
-    return true;
-}
-
-/* Bytes of a string that stand for themselves. */
-static bool is_plain(char c) {
-    return c >= 0x20 && c < 0x7f && c != '"' && c != '\\';
-}
-
-/* Past the plain bytes at p, eight at a time while there are as many: strings
- * are most of what is ever scanned. */
-static const char *skip_plain(const char *p, const char *end) {
-    const uint64_t ones = UINT64_C(0x0101010101010101), high = ones << 7;
-    uint64_t w, quote, back;
-
-    for (; end - p >= 8; p += 8) {
-        memcpy(&w, p, 8);
-        quote = w ^ (ones * '"');
-        back = w ^ (ones * '\\');
-        /* Some byte with its high bit set, 0x7f, below 0x20, or zero in one of
-         * the two: never missed, and when seen, looked at more closely. */
-        if (((w | (w + ones) | ((w - ones * 0x20) & ~w) |
-              ((quote - ones) & ~quote) | ((back - ones) & ~back)) &
-             high) != 0)
-            break;
-    }
-    while (p < end && is_plain(*p))
-        p++;
-    return p;
-}
-
-static bool scan_string(struct scan *scan) {
-    if (!eat(scan, '"'))
-        return fail(scan, "expected a string");
-    for (;;) {
-        const char *p = skip_plain(scan->p, scan->end), *end = scan->end;
-        unsigned char c;
-        size_t len = 1;
-
-        scan->p = p;
-        if (p == end)
-            return fail(scan, "the string does not end");
-        c = (unsigned char)*p;
-        if (c == '"') {
-            scan->p++;
-            return true;
-        }
-        if (c < 0x20)
-            return fail(scan, "control byte in a string");
-        if (c >= 0x80)
-            len = span_character(
-                span_make(scan->p, (size_t)(scan->end - scan->p)));
-        if (len == 0)
-            return fail(scan, "invalid UTF-8");
-        scan->p += len;
-        if (c == '\\' && !scan_escape(scan))
-            return false;
-    }
-}
-
-static void add_character(struct text *out, unsigned code) {
-    char bytes[4];
-    size_t len;
-
-    if (code < 0x80) {
-        text_addc(out, (char)code);
-        return;
-    }
-    len = code < 0x800 ? 2 : code < 0x10000 ? 3 : 4;
-    for (size_t i = len - 1; i > 0; i--, code >>= 6)
-        bytes[i] = (char)(0x80 | (code & 0x3f));
-    bytes[0] = (char)(0xf0 << (4 - len) | code);
-    text_add(out, bytes, len);
-}
-
-/* Of what scan_escape() let through. Returns what is behind it. */
-static const char *decode_escape(struct text *out, const char *p,
-                                 const char *end) {
-    static const char from[] = "bfnrt", to[] = "\b\f\n\r\t";
-    const char *at = memchr(from, *p, sizeof(from) - 1);
-    int unit;
-
-    if (*p != 'u') {
-        text_addc(out, at != NULL ? to[at - from] : *p);
-        return p + 1;
-    }
-    unit = hex_unit(p + 1, end);
-    p += 5;
-    if (is_high(unit)) {
-        unit =
-            0x10000 + ((unit - 0xd800) << 10) + (hex_unit(p + 2, end) - 0xdc00);
-        p += 6;
-    }
-    add_character(out, (unsigned)unit);
-    return p;
+static bool lexed(struct scan *scan, bool fine) {
+    return fine || fail(scan, scan->lexer.wrong);
 }
 
 /* The characters of a checked string: the input itself when it has no escape,
@@ -242,7 +46,13 @@ static struct span string_decode(struct span raw, struct text *scratch) {
         if (escape == NULL)
             escape = end;
         text_add(scratch, p, (size_t)(escape - p));
-        p = escape < end ? decode_escape(scratch, escape + 1, end) : end;
+        p = escape;
+        if (p < end) {
+            char bytes[4];
+
+            p++;
+            text_add(scratch, bytes, json_lexer_unescape(&p, bytes));
+        }
     }
     return text_span(scratch);
 }
@@ -303,7 +113,7 @@ static bool keys_differ(struct scan *scan, size_t first) {
         if (key_order(&keys[i - 1], &keys[i]) == 0)
             return err_set(scan->err, ERR_DATA,
                            "bad JSON at byte %zu: key %.*s stands twice",
-                           (size_t)(scan->p - scan->start),
+                           (size_t)(scan->lexer.p - scan->start),
                            (int)(keys[i].raw.len < 80 ? keys[i].raw.len : 80),
                            keys[i].raw.p);
     }
@@ -313,16 +123,16 @@ static bool keys_differ(struct scan *scan, size_t first) {
 static bool scan_value(struct scan *scan, struct json_value *ret_value);
 
 static bool scan_member(struct scan *scan, bool object) {
-    const char *key = scan->p;
+    const char *key = scan->lexer.p;
 
     if (object) {
-        if (!scan_string(scan))
+        if (!lexed(scan, json_lexer_string(&scan->lexer)))
             return false;
-        key_note(scan, span_make(key, (size_t)(scan->p - key)));
-        skip_blanks(scan);
-        if (!eat(scan, ':'))
+        key_note(scan, span_make(key, (size_t)(scan->lexer.p - key)));
+        json_lexer_blanks(&scan->lexer);
+        if (!json_lexer_takes(&scan->lexer, ':'))
             return fail(scan, "expected ':'");
-        skip_blanks(scan);
+        json_lexer_blanks(&scan->lexer);
     }
     return scan_value(scan, NULL);
 }
@@ -334,16 +144,16 @@ static bool scan_members(struct scan *scan, bool object) {
     if (scan->depth == JSON_DEPTH)
         return fail(scan, "nested too deeply");
     scan->depth++;
-    scan->p++;
-    skip_blanks(scan);
-    if (!eat(scan, end)) {
+    scan->lexer.p++;
+    json_lexer_blanks(&scan->lexer);
+    if (!json_lexer_takes(&scan->lexer, end)) {
         do {
-            skip_blanks(scan);
+            json_lexer_blanks(&scan->lexer);
             if (!scan_member(scan, object))
                 return false;
-            skip_blanks(scan);
-        } while (eat(scan, ','));
-        if (!eat(scan, end))
+            json_lexer_blanks(&scan->lexer);
+        } while (json_lexer_takes(&scan->lexer, ','));
+        if (!json_lexer_takes(&scan->lexer, end))
             return fail(scan,
                         object ? "expected ',' or '}'" : "expected ',' or ']'");
     }
@@ -352,9 +162,11 @@ static bool scan_members(struct scan *scan, bool object) {
 }
 
 static bool scan_word(struct scan *scan, const char *word) {
-    if (!span_starts(span_make(scan->p, (size_t)(scan->end - scan->p)), word))
+    if (!span_starts(
+            span_make(scan->lexer.p, (size_t)(scan->lexer.end - scan->lexer.p)),
+            word))
         return fail(scan, "expected a value");
-    scan->p += strlen(word);
+    scan->lexer.p += strlen(word);
     return true;
 }
 
@@ -386,30 +198,28 @@ static bool scan_by_type(struct scan *scan, enum json_type type) {
     case JSON_TRUE:
         return scan_word(scan, "true");
     case JSON_STRING:
-        return scan_string(scan);
+        return lexed(scan, json_lexer_string(&scan->lexer));
     case JSON_ARRAY:
     case JSON_OBJECT:
         return scan_members(scan, type == JSON_OBJECT);
     case JSON_NUMBER:
-        if (!is_digit(scan) && !next_is(scan, '-'))
-            return fail(scan, "expected a value");
-        return scan_number(scan);
+        return lexed(scan, json_lexer_number(&scan->lexer));
     }
     return false;
 }
 
 static bool scan_value(struct scan *scan, struct json_value *ret_value) {
-    const char *from = scan->p;
+    const char *from = scan->lexer.p;
     enum json_type type;
 
-    if (scan->p == scan->end)
+    if (scan->lexer.p == scan->lexer.end)
         return fail(scan, "expected a value, found the end");
     type = type_of(*from);
     if (!scan_by_type(scan, type))
         return false;
     if (ret_value != NULL)
         *ret_value = (struct json_value){
-            type, span_make(from, (size_t)(scan->p - from))};
+            type, span_make(from, (size_t)(scan->lexer.p - from))};
     return true;
 }
 
@@ -417,16 +227,17 @@ bool json_parse(struct span text, struct json_value *ret_value,
                 struct err *err) {
     static const char nothing[] = "";
     const char *p = text.p != NULL ? text.p : nothing;
-    struct scan scan = {.start = p, .p = p, .end = p + text.len, .err = err};
+    struct scan scan = {
+        .lexer = {.p = p, .end = p + text.len}, .start = p, .err = err};
     struct json_value value;
     bool fine;
 
     *ret_value = (struct json_value){JSON_NULL, SPAN("null")};
-    skip_blanks(&scan);
+    json_lexer_blanks(&scan.lexer);
     fine = scan_value(&scan, &value);
     if (fine) {
-        skip_blanks(&scan);
-        if (scan.p < scan.end)
+        json_lexer_blanks(&scan.lexer);
+        if (scan.lexer.p < scan.lexer.end)
             fine = fail(&scan, "more behind the value");
         else
             *ret_value = value;
@@ -480,7 +291,7 @@ static const char *skip_value(const char *p, const char *end) {
 }
 
 static const char *skip_to(const char *p, const char *end) {
-    while (p < end && (is_blank(*p) || *p == ',' || *p == ':'))
+    while (p < end && (json_is_blank(*p) || *p == ',' || *p == ':'))
         p++;
     return p;
 }

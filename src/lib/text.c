@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "lib/utf8.h"
+
 static NORETURN void out_of_memory(void) {
     static const char line[] = "pointsman: out of memory\n";
 
@@ -149,7 +151,7 @@ static bool character_prints(const unsigned char *p, size_t len) {
 }
 
 size_t span_printable(struct span span) {
-    size_t len = span_character(span);
+    size_t len = utf8_character(span.p, span.p + span.len);
     bool prints =
         len > 0 && character_prints((const unsigned char *)span.p, len);
     return prints ? len : 0;
@@ -307,40 +309,9 @@ bool span_i64(struct span span, int64_t *ret_value) {
     return true;
 }
 
-size_t span_character(struct span span) {
-    const unsigned char *p = (const unsigned char *)span.p;
-    unsigned char low = 0x80, high = 0xbf;
-    size_t len;
-
-    if (span.len == 0)
-        return 0;
-    if (p[0] < 0x80)
-        return 1;
-    if (p[0] < 0xc2 || p[0] > 0xf4)
-        return 0;
-    len = p[0] < 0xe0 ? 2 : p[0] < 0xf0 ? 3 : 4;
-    if (span.len < len)
-        return 0;
-    /* No overlong forms, no surrogates, nothing behind U+10FFFF. */
-    if (p[0] == 0xe0)
-        low = 0xa0;
-    else if (p[0] == 0xed)
-        high = 0x9f;
-    else if (p[0] == 0xf0)
-        low = 0x90;
-    else if (p[0] == 0xf4)
-        high = 0x8f;
-    if (p[1] < low || p[1] > high)
-        return 0;
-    for (size_t i = 2; i < len; i++)
-        if ((p[i] & 0xc0) != 0x80)
-            return 0;
-    return len;
-}
-
 bool span_is_utf8(struct span span) {
     while (span.len > 0) {
-        size_t len = span_character(span);
+        size_t len = utf8_character(span.p, span.p + span.len);
 
         if (len == 0)
             return false;

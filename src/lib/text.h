@@ -73,10 +73,8 @@ bool span_cut(struct span *rest, char c, struct span *ret_part);
 bool span_u64(struct span span, uint64_t *ret_value);
 bool span_i64(struct span span, int64_t *ret_value);
 bool span_is_utf8(struct span span);
-/* Bytes of the well-formed UTF-8 character in front; 0: there is none. */
-size_t span_character(struct span span);
-/* The same, 0 too when text_addescaped would escape it (but for a backslash).
- */
+/* Bytes of the well-formed UTF-8 character in front; 0: there is none, or
+ * text_addescaped would escape it (but for a backslash). */
 size_t span_printable(struct span span);
 char *span_string(struct span span); /* copy; you free it */
 

@@ -53,7 +53,7 @@ COMPILERS = re.compile(
 # Loaded with the program since it is one executable; never what reads foreign
 # bytes or speaks to a network.
 MAY_LOAD = re.compile(
-    r"^(ld-linux.*|libc|libm|libpthread|libdl|librt|libuv|libjansson"
+    r"^(ld-linux.*|libc|libm|libpthread|libdl|librt|libuv"
     r"|libsqlite3|libnettle|libcrypt|libz|libzstd|libgcc_s|libasan|libubsan"
     r"|libclang_rt.*|libresolv|libstdc\+\+)[.-]")
 MAY_HOLD = re.compile(

@@ -41,8 +41,8 @@ static const struct {
     {"{\"minute\":{\"ned\":5}," FIXES, "did you mean 'end'?"},
     {"{\"minute\":{\"end\":5,\"end\":5}," FIXES, "'end' is given twice"},
     {"{\"minute\":{\"start\":9,\"end\":5}," FIXES, "ranges do not wrap"},
-    {"{\"minute\":01," FIXES, "zero in front"},
-    {"{\"minute\":[1,]," FIXES, "a value is wanted here"},
+    {"{\"minute\":01," FIXES, "may not begin with 0"},
+    {"{\"minute\":[1,]," FIXES, "expected a value"},
     {"{\"minute\":0,\"hour\":{\"period\":23}," FIXES, "from 1 to 22"},
     {"{\"minute\":0,\"month\":{\"period\":11}," FIXES, "from 1 to 10"},
     {"{\"minute\":0,\"day_of_week\":{\"period\":6}," FIXES, "from 1 to 5"},
@@ -81,7 +81,7 @@ static const struct {
      "contradicts 'repeat_use_both'"},
     {"{\"minute\":0,\"dst_fixes\":[\"skip\",\"repeat_use_earl\"]}",
      "did you mean"},
-    {"{\"minute\":0," FIXES " x", "something stands behind"},
+    {"{\"minute\":0," FIXES " x", "more behind the value"},
     {"{\"minute\":0,\"max_shift_seconds_for_unskip_and_do_not_repeat\":-"
      "1," FIXES,
      "goes from 0"},
@@ -103,8 +103,8 @@ static const struct {
      "\"03-01\",\"04-01\",\"05-01\",\"06-01\",\"07-01\",\"08-01\",\"09-01\","
      "\"10-01\",\"11-01\",\"12-01\"]," FIXES,
      "never happens"},
-    {"{\"min\xc3\", 3}", "not UTF-8"},
-    {"{\"\\ud800\":1}", "half a pair"},
+    {"{\"min\xc3\", 3}", "invalid UTF-8"},
+    {"{\"\\ud800\":1}", "half of a surrogate pair"},
 };
 
 static void what_is_wrong_is_refused_with_its_reason(void **state) {
