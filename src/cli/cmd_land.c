@@ -1,11 +1,12 @@
 #include "cli/command.h"
-#include "landing/land.h"
-#include "landing/revert.h"
+#include "landing/land_start.h"
 
 int cmd_land(struct call *call) {
-    return land_main(call->argc, call->argv);
+    (void)call;
+    return land_main(LAND_SETS);
 }
 
 int cmd_revert(struct call *call) {
-    return revert_main(call->argc, call->argv);
+    (void)call;
+    return land_main(LAND_REVERT);
 }

@@ -78,9 +78,6 @@ struct land_check {
     const char *name, *command; /* a command line (wire/words.h) */
 };
 
-/* The words of a verb with the verb in front, as getopt wants one. */
-char **land_argv(int *argc, char **argv);
-void free_words(char ***words);
 /* $POINTSMAN_STATUS_FD, or -1; children do not get it. */
 int land_status_descriptor(void);
 /* Writes the line to stdout and to `fd` (-1: none). */
@@ -114,8 +111,5 @@ struct land_order {
 
 void land_run(const struct land_order *order, struct stop *stop,
               struct land_status *ret_status);
-
-/* The verb. Returns the exit status. */
-int land_main(int argc, char **argv);
 
 #endif

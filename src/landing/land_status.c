@@ -98,19 +98,6 @@ int land_status_exit(const struct land_status *status) {
     return 100;
 }
 
-char **land_argv(int *argc, char **argv) {
-    bool bare = *argc > 0 && argv[0][0] == '-';
-    char **shifted = mem_alloc((size_t)(*argc + 2) * sizeof *shifted);
-    shifted[0] = argv[0];
-    memcpy(shifted + bare, argv, (size_t)*argc * sizeof *argv);
-    *argc += bare;
-    return shifted;
-}
-
-void free_words(char ***words) {
-    free(*words);
-}
-
 /* Our children must not hold it: its end of file tells the guard something. */
 int land_status_descriptor(void) {
     const char *text = getenv("POINTSMAN_STATUS_FD");

@@ -128,11 +128,4 @@ void revert_run(const struct revert_order *order, struct stop *stop,
                 struct land_status *ret_status, struct revert_steps *ret_steps);
 void revert_steps_clear(struct revert_steps *steps);
 
-/* The verb. Options: --id --sum --target --git --branch --command --revert
- * --admitted --because --committer --submitter --user --work --symlinks
- * --timeout --approved-by --probe --preview, and for each member
- * --member (or --again) ID SUM CLASS ADMITTED_NS TARBALL ("-" = none).
- * Returns the exit status, as land_main. */
-int revert_main(int argc, char **argv);
-
 #endif

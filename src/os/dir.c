@@ -8,6 +8,7 @@
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/mman.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -118,6 +119,22 @@ bool file_write(int fd, struct span bytes, struct err *err) {
         bytes.p += put;
         bytes.len -= (size_t)put;
     }
+    return true;
+}
+
+bool file_sealed(const char *name, struct span bytes, int *ret_fd,
+                 struct err *err) {
+    CLEANUP(fd_close)
+    int fd = memfd_create(name, MFD_CLOEXEC | MFD_ALLOW_SEALING);
+    if (fd < 0)
+        return err_errno(err, errno, "cannot make a file in memory");
+    if (!file_write(fd, bytes, err))
+        return false;
+    if (fcntl(fd, F_ADD_SEALS,
+              F_SEAL_SEAL | F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE) != 0 ||
+        lseek(fd, 0, SEEK_SET) != 0)
+        return err_errno(err, errno, "cannot seal a file in memory");
+    *ret_fd = take_fd(&fd);
     return true;
 }
 

@@ -27,6 +27,10 @@ bool dir_read(int dir, const char *name, uint64_t limit, struct text *out,
               struct err *err);
 /* All of it, with as many write calls as it takes. */
 bool file_write(int fd, struct span bytes, struct err *err);
+/* A file in memory with these bytes, which nobody can change any more; to be
+ * read from its beginning. `name` is for /proc only. */
+bool file_sealed(const char *name, struct span bytes, int *ret_fd,
+                 struct err *err);
 
 /* A name nobody else uses: "STEM.PID.N", STEM cut to fit. */
 void dir_fresh_name(struct span stem, char ret[256]);

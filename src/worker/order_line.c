@@ -8,6 +8,7 @@
 #include "lib/json.h"
 #include "os/guard.h"
 #include "base/base.h"
+#include "landing/land_start.h"
 #include "wire/set_spec.h"
 #include "wire/words.h"
 
@@ -264,65 +265,23 @@ static bool command_line(const struct run_order *order, struct order_memo *memo,
     return true;
 }
 
-static void option_span(struct vector *argv, const char *name,
-                        struct span value) {
-    vector_adds(argv, name);
-    vector_addspan(argv, value);
+static const char *string_of(struct span span, struct arena *arena) {
+    return span.len > 0 ? arena_string(arena, span) : NULL;
 }
 
-static void option_wall(struct vector *argv, const char *name,
-                        struct wall wall) {
-    vector_adds(argv, name);
-    vector_add(argv, arena_printf(argv->arena, "%" PRId64, wall.ns));
+static char *data_path(struct span name, struct arena *arena) {
+    return arena_printf(arena, "data/%.*s", (int)name.len, name.p);
 }
 
-static void option_path(struct vector *argv, const char *name,
-                        const char *base_path, struct span path) {
-    vector_adds(argv, name);
-    vector_add(argv, base_resolve(base_path, path, argv->arena));
-}
-
-/* Where the target is and how it is touched. */
-static void place_options(struct vector *argv,
-                          const struct config_target *target,
-                          const char *base_path) {
-    if (target->command.count > 0) {
-        option_span(argv, "--command", target->command.text);
-    } else {
-        option_path(argv, "--git", base_path, target->git);
-        option_span(argv, "--branch", target->branch);
-        option_span(argv, "--committer", target->committer);
-    }
-    if (target->user.len > 0)
-        option_span(argv, "--user", target->user);
-    option_span(argv, "--symlinks",
-                span_of(target->symlinks == SYMLINKS_ALLOW ? "allow" : "deny"));
-}
-
-static void timeout_option(struct vector *argv,
-                           const struct config_target *target) {
-    vector_adds(argv, "--timeout");
-    vector_add(argv, arena_printf(argv->arena, "%" PRId64, target->timeout_s));
-}
-
-static void target_options(struct vector *argv,
-                           const struct config_target *target,
-                           const char *base_path) {
-    place_options(argv, target, base_path);
-    if (target->command.count == 0)
-        option_span(argv, "--blind",
-                    config_blind_word((enum config_blind)target->blind));
-    timeout_option(argv, target);
-    for (size_t i = 0; i < target->check_count; i++) {
-        option_span(argv, "--check", target->checks[i].name);
-        vector_addspan(argv, target->checks[i].command.text);
-    }
-}
-
-static char *data_path(struct arena *arena, const char *base_path,
-                       struct span name) {
-    return arena_printf(arena, "%s/data/%.*s", base_path, (int)name.len,
-                        name.p);
+static const struct land_check *checks_of(const struct config_target *target,
+                                          struct arena *arena) {
+    struct land_check *checks =
+        arena_alloc(arena, target->check_count * sizeof *checks + 1);
+    for (size_t i = 0; i < target->check_count; i++)
+        checks[i] = (struct land_check){
+            arena_string(arena, target->checks[i].name),
+            arena_string(arena, target->checks[i].command.text)};
+    return checks;
 }
 
 /* The TAI time in the name, or the admission when that is later (§8.11). */
@@ -337,49 +296,41 @@ static struct wall blind_since(const struct job *job) {
 
 /* What it is compared with when it has no ##base: the branch as it was at its
  * admission, unless the time in its name is later. */
-static void seen_option(struct vector *argv, const struct job *job,
-                        struct arena *arena) {
+static const char *seen_of(const struct job *job, struct arena *arena) {
     struct span seen = set_spec_seen(job->spec, arena);
-    if (seen.len > 0 && blind_since(job).ns == job->admitted.ns)
-        option_span(argv, "--seen", seen);
+    return blind_since(job).ns == job->admitted.ns ? string_of(seen, arena)
+                                                   : NULL;
 }
 
-/* What is told of a set, and of a rollback. */
-static void set_options(struct vector *argv, const struct run_set *set) {
+static const char *const *names_of(const struct span *spans, size_t count,
+                                   struct arena *arena) {
+    const char **names = arena_alloc(arena, count * sizeof *names + 1);
+    for (size_t i = 0; i < count; i++)
+        names[i] = arena_string(arena, spans[i]);
+    return names;
+}
+
+static char *work_path(const struct run_order *order, const char *verb,
+                       struct arena *arena) {
+    struct span id = order->job->id;
+    return arena_printf(arena, "tmp/%s.%.*s.%u", verb, (int)id.len, id.p,
+                        order->attempt);
+}
+
+static struct land_order landed_set(const struct run_set *set,
+                                    struct arena *arena) {
     const struct job *job = set->job;
-    option_span(argv, "--id", job->id);
-    option_span(argv, "--sum", job->sum);
-    option_wall(argv, "--admitted", job->admitted);
-    option_span(argv, "--submitter", job->actor);
-    for (size_t i = 0; i < set->approved_count; i++)
-        option_span(argv, "--approved-by", set->approved_by[i]);
-}
-
-/* What a landing and a rollback are both told. */
-static void common_options(struct vector *argv, const struct run_order *order,
-                           const char *verb, const struct run_set *set,
-                           const char *base_path) {
-    const struct job *job = order->job;
-    vector_adds(argv, "/proc/self/exe");
-    vector_adds(argv, verb);
-    if (order->probe)
-        vector_adds(argv, "--probe");
-    set_options(argv, set);
-    option_span(argv, "--target", job->target);
-    vector_adds(argv, "--work");
-    vector_add(argv,
-               arena_printf(argv->arena, "%s/tmp/%s.%.*s.%u", base_path, verb,
-                            (int)job->id.len, job->id.p, order->attempt));
-}
-
-static void landed_set_options(struct vector *argv, const struct run_set *set,
-                               const char *base_path) {
-    const struct job *job = set->job;
-    option_span(argv, "--class", span_of(job_class_word(job->job_class)));
-    vector_adds(argv, "--tarball");
-    vector_add(argv, data_path(argv->arena, base_path, job->name));
-    option_wall(argv, "--since", blind_since(job));
-    seen_option(argv, job, argv->arena);
+    return (struct land_order){
+        .id = arena_string(arena, job->id),
+        .sum = arena_string(arena, job->sum),
+        .class = job_class_word(job->job_class),
+        .tarball = data_path(job->name, arena),
+        .since = blind_since(job),
+        .admitted = job->admitted,
+        .seen = seen_of(job, arena),
+        .submitter = string_of(job->actor, arena),
+        .approved_by = names_of(set->approved_by, set->approved_count, arena),
+        .approved_count = set->approved_count};
 }
 
 static struct run_set set_of(const struct run_order *order) {
@@ -388,51 +339,87 @@ static struct run_set set_of(const struct run_order *order) {
                             .approved_count = order->approved_count};
 }
 
-static void landing_options(struct vector *argv, const struct run_order *order,
-                            const struct config_target *target,
-                            const char *base_path) {
+static void landing_start(const struct run_order *order,
+                          const struct config_target *target,
+                          struct arena *arena, struct text *out) {
     struct run_set alone = set_of(order);
     bool several = order->set_count > 0 && !order->probe;
     const struct run_set *sets = several ? order->sets : &alone;
-    common_options(argv, order, "land", &sets[0], base_path);
-    vector_adds(argv, "--branches");
-    vector_add(argv, arena_printf(argv->arena, "%s/" BASE_BRANCHES, base_path));
-    landed_set_options(argv, &sets[0], base_path);
-    target_options(argv, target, base_path);
-    for (size_t i = 1; several && i < order->set_count; i++) {
-        vector_adds(argv, "--also");
-        set_options(argv, &sets[i]);
-        landed_set_options(argv, &sets[i], base_path);
+    size_t others = several ? order->set_count - 1 : 0;
+    bool command = target->command.count > 0;
+    struct land_order landing = landed_set(&sets[0], arena);
+    landing.probe = order->probe;
+    landing.target = string_of(order->job->target, arena);
+    landing.work = work_path(order, "land", arena);
+    landing.user = string_of(target->user, arena);
+    landing.symlinks = target->symlinks == SYMLINKS_ALLOW;
+    landing.timeout_s = target->timeout_s;
+    landing.checks = checks_of(target, arena);
+    landing.check_count = target->check_count;
+    if (command) {
+        landing.command = arena_string(arena, target->command.text);
+    } else {
+        landing.git = string_of(target->git, arena);
+        landing.branch = string_of(target->branch, arena);
+        landing.branches = BASE_BRANCHES;
+        landing.committer = string_of(target->committer, arena);
+        landing.blind = (enum config_blind)target->blind;
     }
+    struct land_order *rest = arena_alloc(arena, others * sizeof *rest + 1);
+    for (size_t i = 0; i < others; i++)
+        rest[i] = landed_set(&sets[i + 1], arena);
+    landing.others = rest;
+    landing.other_count = others;
+    land_start_format(&landing, out);
 }
 
-static void member_options(struct vector *argv, const struct run_member *member,
-                           const char *base_path) {
-    option_span(argv, member->again ? "--again" : "--member", member->id);
-    vector_addspan(argv, member->sum);
-    vector_adds(argv, job_class_word(member->job_class));
-    vector_add(argv,
-               arena_printf(argv->arena, "%" PRId64, member->admitted.ns));
-    vector_add(argv, data_path(argv->arena, base_path, member->name));
+static void rollback_start(const struct run_order *order,
+                           const struct config_target *target,
+                           struct arena *arena, struct text *out) {
+    const struct job *job = order->job;
+    struct revert_member *members =
+        arena_alloc(arena, order->member_count * sizeof *members + 1);
+    for (size_t i = 0; i < order->member_count; i++) {
+        const struct run_member *member = &order->members[i];
+        members[i] =
+            (struct revert_member){.id = arena_string(arena, member->id),
+                                   .sum = arena_string(arena, member->sum),
+                                   .class = job_class_word(member->job_class),
+                                   .tarball = data_path(member->name, arena),
+                                   .admitted = member->admitted,
+                                   .again = member->again};
+    }
+    struct revert_order rollback = {
+        .id = arena_string(arena, job->id),
+        .sum = arena_string(arena, job->sum),
+        .target = string_of(job->target, arena),
+        .admitted = job->admitted,
+        .submitter = string_of(job->actor, arena),
+        .approved_by =
+            names_of(order->approved_by, order->approved_count, arena),
+        .approved_count = order->approved_count,
+        .members = members,
+        .member_count = order->member_count,
+        .because = string_of(order->because, arena),
+        .user = string_of(target->user, arena),
+        .work = work_path(order, "revert", arena),
+        .symlinks = target->symlinks == SYMLINKS_ALLOW,
+        .probe = order->probe};
+    if (target->command.count > 0) {
+        rollback.command = arena_string(arena, target->command.text);
+        rollback.timeout_s = target->timeout_s;
+        if (target->revert.count > 0)
+            rollback.revert = arena_string(arena, target->revert.text);
+    } else {
+        rollback.git = string_of(target->git, arena);
+        rollback.branch = string_of(target->branch, arena);
+        rollback.committer = string_of(target->committer, arena);
+    }
+    revert_start_format(&rollback, out);
 }
 
-static void rollback_options(struct vector *argv, const struct run_order *order,
-                             const struct config_target *target,
-                             const char *base_path) {
-    struct run_set rollback = set_of(order);
-    common_options(argv, order, "revert", &rollback, base_path);
-    if (order->because.len > 0)
-        option_span(argv, "--because", order->because);
-    place_options(argv, target, base_path);
-    if (target->command.count > 0 && target->revert.count > 0)
-        option_span(argv, "--revert", target->revert.text);
-    if (target->command.count > 0)
-        timeout_option(argv, target);
-    for (size_t i = 0; i < order->member_count; i++)
-        member_options(argv, &order->members[i], base_path);
-}
-
-/* A landing is a process of its own: this executable under another verb. */
+/* A landing is a process of its own: this executable under another verb. The
+ * id is there for who looks at a list of processes; it is not read. */
 static bool change_line(const struct run_order *order,
                         const struct config *config, const char *base_path,
                         struct arena *arena, struct order_line *line,
@@ -446,10 +433,16 @@ static bool change_line(const struct run_order *order,
                        (int)job->id.len, job->id.p, (int)job->target.len,
                        job->target.p);
     struct vector argv = {.arena = arena}, env = {.arena = arena};
-    if (job->job_class == CLASS_RB)
-        rollback_options(&argv, order, target, base_path);
+    CLEANUP(text_clear) struct text start = TEXT_INIT;
+    bool rollback = job->job_class == CLASS_RB;
+    if (rollback)
+        rollback_start(order, target, arena, &start);
     else
-        landing_options(&argv, order, target, base_path);
+        landing_start(order, target, arena, &start);
+    line->start = arena_span(arena, text_span(&start));
+    vector_adds(&argv, "/proc/self/exe");
+    vector_adds(&argv, rollback ? "revert" : "land");
+    vector_addspan(&argv, job->id);
     vector_adds(&env, "PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:"
                       "/usr/bin:/sbin:/bin");
     vector_adds(&env, "LANG=C.UTF-8");

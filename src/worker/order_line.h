@@ -20,6 +20,7 @@ struct order_line {
     char **argv; /* NULL at the end; in the arena */
     char **envp;
     const char *dir;
+    struct span start; /* of a change: for its standard input; else empty */
     mode_t mask;
     const char *lock_path; /* below the base, or NULL */
     int64_t timeout_ms;    /* 0 = none */

@@ -9,6 +9,7 @@
 #include "lib/log.h"
 #include "lib/map.h"
 #include "os/clock.h"
+#include "os/dir.h"
 #include "worker/log_packer.h"
 #include "worker/order_line.h"
 #include "worker/task_start.h"
@@ -228,8 +229,11 @@ static void runner_start(void *ctx, const struct run_order *order) {
     CLEANUP(text_clear) struct text path = TEXT_INIT;
     char place[OUTPUT_PLACE_BYTES];
     const char *base = worker->options.base_path;
+    CLEANUP(fd_close) int input_fd = -1;
     if (!order_line_make(order, worker->config, base, &worker->memo, &arena,
                          &line, &err) ||
+        (line.start.len > 0 &&
+         !file_sealed("start", line.start, &input_fd, &err)) ||
         !output_file(worker->options.output, order->job->num, order->task,
                      order->attempt, &path, place, &err)) {
         bool again = err_try_again(err.kind);
@@ -260,7 +264,7 @@ static void runner_start(void *ctx, const struct run_order *order) {
         .dir = line.dir,
         .mask = line.mask,
         .lock_path = line.lock_path,
-        .stdin_fd = -1,
+        .stdin_fd = input_fd,
         .status_fd = true,
         .progress_fd = true,
         /* A rollback waits for nobody's end but those it takes. */

@@ -47,7 +47,7 @@ scenario 'everything killed at once loses nothing' killed 8 --kill all
 scenario 'the process that calls killed alone loses nothing' \
     killed 5 --kill one
 scenario 'a landing killed alone loses nothing' \
-    killed 4 --kill one --only 'land --id'
+    killed 4 --kill one --only 'exe land '
 scenario 'a git killed alone loses nothing' killed 4 --kill one --only '^git '
 scenario 'the guard killed alone loses nothing' \
     killed 3 --kill one --only 'pointsman guard'

@@ -95,7 +95,7 @@ scenario 'everything killed at once: all is reverted once' killed 12 --kill all
 scenario 'the daemon killed alone: all is reverted once' \
     killed 6 --kill one --only 'pointsman daemon'
 scenario 'the process that reverts killed alone: all is reverted once' \
-    killed 6 --kill one --only 'revert --id'
+    killed 6 --kill one --only 'exe revert '
 
 # Logs may not know yet that somebody let the rollback go.
 lose_registry() {

@@ -1,5 +1,6 @@
 #include "worker/order_line.h"
 
+#include "landing/land_start.h"
 #include "support/test.h"
 
 #include <pwd.h>
@@ -188,23 +189,34 @@ static struct job change(const char *target) {
     };
 }
 
+static struct land_order landing_of(const struct order_line *line) {
+    struct land_order start;
+    struct err err;
+    if (!land_start_parse(line->start, line->dir, &arena, &start, &err))
+        fail_msg("%s", err.text);
+    return start;
+}
+
 static void a_change_is_landed_by_this_executable(void **state) {
     (void)state;
     struct job job = change("main");
     struct order_line line = made(&job, NULL);
-    const char *words = words_of(line.argv);
-    assert_string_equal(line.argv[0], "/proc/self/exe");
-    assert_string_equal(line.argv[1], "land");
-    assert_non_null(strstr(words, "|--git|/srv/base/../project.git|"));
-    assert_non_null(strstr(words, "|--branches|/srv/base/ctrl/branches|"));
-    assert_non_null(strstr(words, "|--blind|deny|"));
-    assert_non_null(strstr(words, "|--check|unit|make -k check"));
-    assert_non_null(strstr(words, "|--check|lint|sh -c 'a && b'"));
-    assert_non_null(strstr(words, "|--tarball|/srv/base/data/C7_@"));
+    struct land_order start = landing_of(&line);
+    assert_string_equal(words_of(line.argv), "/proc/self/exe|land|C7");
+    assert_string_equal(start.git, "/srv/base/../project.git");
+    assert_string_equal(start.branches, "/srv/base/ctrl/branches");
+    assert_int_equal(start.blind, BLIND_DENY);
+    assert_int_equal(start.check_count, 2);
+    assert_string_equal(start.checks[0].name, "unit");
+    assert_string_equal(start.checks[0].command, "make -k check");
+    assert_string_equal(start.checks[1].command, "sh -c 'a && b'");
+    assert_string_equal(start.tarball, "/srv/base/data/C7_@40000000"
+                                       "5f5e10a50a000000_4711_build3_BF");
+    assert_string_equal(start.work, "/srv/base/tmp/land.C7.2");
     assert_string_equal(line.lock_path,
                         "run/C7_@400000005f5e10a50a000000_4711_build3_BF");
     /* Made before it was admitted at 1 ns: the name's time is the later. */
-    assert_non_null(strstr(words, "|--since|16"));
+    assert_true(start.since.ns > INT64_C(1600000000) * NS_PER_S);
 }
 
 static void what_the_branch_was_at_its_admission_is_told(void **state) {
@@ -212,11 +224,14 @@ static void what_the_branch_was_at_its_admission_is_told(void **state) {
     struct job job = change("main");
     job.spec = SPAN("{\"title\":\"x\",\"seen\":\"1234\",\"meta\":\"\"}");
     /* Its name has the later time: what was seen then is of no use. */
-    assert_null(strstr(words_of(made(&job, NULL).argv), "--seen"));
+    struct order_line line = made(&job, NULL);
+    assert_null(landing_of(&line).seen);
     job.admitted.ns = 1700000000 * NS_PER_S;
-    assert_non_null(strstr(words_of(made(&job, NULL).argv), "|--seen|1234"));
+    line = made(&job, NULL);
+    assert_string_equal(landing_of(&line).seen, "1234");
     job.spec = SPAN("{\"title\":\"x\",\"meta\":\"\"}");
-    assert_null(strstr(words_of(made(&job, NULL).argv), "--seen"));
+    line = made(&job, NULL);
+    assert_null(landing_of(&line).seen);
 }
 
 static void who_approved_it_is_told(void **state) {
@@ -229,8 +244,83 @@ static void who_approved_it_is_told(void **state) {
     struct err err;
     assert_true(order_line_make(&order, &config, "/srv/base", NULL, &arena,
                                 &line, &err));
-    assert_non_null(strstr(words_of(line.argv),
-                           "|--approved-by|uid:7|--approved-by|Olga <o@p>"));
+    struct land_order start = landing_of(&line);
+    assert_int_equal(start.approved_count, 2);
+    assert_string_equal(start.approved_by[0], "uid:7");
+    assert_string_equal(start.approved_by[1], "Olga <o@p>");
+}
+
+/* More than execve takes: 128 KiB an argument, and 2 MiB in all. */
+static void a_start_has_no_limit_by_arguments(void **state) {
+    enum { MANY = 20000 };
+    (void)state;
+    struct job *jobs = arena_alloc(&arena, MANY * sizeof *jobs);
+    struct run_set *sets = arena_alloc(&arena, MANY * sizeof *sets);
+    for (size_t i = 0; i < MANY; i++) {
+        jobs[i] = change("main");
+        jobs[i].id = span_of(arena_printf(&arena, "C%zu", i));
+        sets[i] = (struct run_set){.job = &jobs[i]};
+    }
+    struct run_order order = {
+        .job = &jobs[0], .attempt = 1, .sets = sets, .set_count = MANY};
+    struct order_line line;
+    struct err err;
+    assert_true(order_line_make(&order, &config, "/srv/base", NULL, &arena,
+                                &line, &err));
+    struct land_order start = landing_of(&line);
+    assert_true(line.start.len > 2 << 20);
+    assert_int_equal(start.other_count, MANY - 1);
+    assert_string_equal(start.others[MANY - 2].id, "C19999");
+    assert_string_equal(start.others[MANY - 2].git, start.git);
+    struct revert_member *members = arena_alloc(&arena, MANY * sizeof *members);
+    for (size_t i = 0; i < MANY; i++)
+        members[i] = (struct revert_member){jobs[i].id.p, "0", "DC"};
+    char *because = arena_alloc(&arena, 1 << 20);
+    memset(because, 'x', (1 << 20) - 1);
+    struct revert_order rollback = {.id = "R1",
+                                    .sum = "0",
+                                    .command = "apply",
+                                    .work = "/w",
+                                    .because = because,
+                                    .members = members,
+                                    .member_count = MANY};
+    CLEANUP(text_clear) struct text text = TEXT_INIT;
+    revert_start_format(&rollback, &text);
+    assert_true(
+        revert_start_parse(text_span(&text), "/", &arena, &rollback, &err));
+    assert_int_equal(rollback.member_count, MANY);
+    assert_int_equal(strlen(rollback.because), (1 << 20) - 1);
+}
+
+static void a_wrong_start_is_refused(void **state) {
+    static const struct {
+        const char *text, *said;
+    } cases[] = {
+        {"{", "bad JSON"},
+        {"[]", "a start is a JSON object"},
+        {"{\"id\":1}", "wrong value for 'id'"},
+        {"{\"ids\":\"C1\"}", "unknown key 'ids'"},
+        {"{\"id\":\"C1\",\"sum\":\"0\"}", "'work' is missing"},
+        {"{\"id\":\"C1\",\"sum\":\"0\",\"work\":\"w\"}",
+         "'git' with 'branch', or 'command', is missing"},
+        {"{\"id\":\"C1\",\"sum\":\"0\",\"work\":\"w\",\"command\":\"c\"}",
+         "'tarball' is missing"},
+        {"{\"timeout_s\":-1}", "wrong value for 'timeout_s'"},
+        {"{\"blind\":\"maybe\"}", "wrong value for 'blind'"},
+        {"{\"others\":[{\"id\":\"C2\"}]}", "others: 'sum' is missing"},
+        {"{\"others\":[7]}", "wrong value for 'others'"},
+        {"{\"checks\":{}}", "wrong value for 'checks'"},
+    };
+    (void)state;
+    for (size_t i = 0; i < COUNT(cases); i++) {
+        struct land_order start;
+        struct err err = {0};
+        assert_false(land_start_parse(span_of(cases[i].text), "/", &arena,
+                                      &start, &err));
+        assert_int_equal(err.kind, ERR_DATA);
+        if (!strstr(err.text, cases[i].said))
+            fail_msg("%s says '%s'", cases[i].text, err.text);
+    }
 }
 
 static void a_rollback_is_told_its_members(void **state) {
@@ -257,21 +347,26 @@ static void a_rollback_is_told_its_members(void **state) {
     struct err err;
     assert_true(order_line_make(&order, &config, "/srv/base", NULL, &arena,
                                 &line, &err));
-    assert_string_equal(line.argv[1], "revert");
-    const char *words = words_of(line.argv);
-    assert_non_null(strstr(words, "|--because|it broke|"));
-    assert_non_null(strstr(words, "|--git|/srv/base/../project.git|--branch|"));
-    assert_non_null(strstr(words, "|--member|C3|33|DC|7|/srv/base/data/C3_@1"
-                                  "|--again|C2|22|RB|5|/srv/base/data/C2_@1"));
-    assert_null(strstr(words, "--check"));
+    struct revert_order start;
+    assert_string_equal(words_of(line.argv), "/proc/self/exe|revert|C7");
+    assert_true(revert_start_parse(line.start, line.dir, &arena, &start, &err));
+    assert_string_equal(start.because, "it broke");
+    assert_string_equal(start.git, "/srv/base/../project.git");
+    assert_int_equal(start.member_count, 2);
+    assert_string_equal(start.members[0].id, "C3");
+    assert_string_equal(start.members[0].tarball, "/srv/base/data/C3_@1");
+    assert_true(start.members[0].admitted.ns == 7 && !start.members[0].again);
+    assert_string_equal(start.members[1].class, "RB");
+    assert_true(start.members[1].again);
 }
 
 static void a_command_target_has_no_repository(void **state) {
     (void)state;
     struct job job = change("site");
-    const char *words = words_of(made(&job, NULL).argv);
-    assert_non_null(strstr(words, "|--command|/bin/apply --now"));
-    assert_null(strstr(words, "--git"));
+    struct order_line line = made(&job, NULL);
+    struct land_order start = landing_of(&line);
+    assert_string_equal(start.command, "/bin/apply --now");
+    assert_null(start.git);
 }
 
 static void a_target_no_longer_configured_is_named(void **state) {
@@ -312,6 +407,8 @@ int main(void) {
         T(a_change_is_landed_by_this_executable),
         T(what_the_branch_was_at_its_admission_is_told),
         T(who_approved_it_is_told),
+        T(a_start_has_no_limit_by_arguments),
+        T(a_wrong_start_is_refused),
         T(a_rollback_is_told_its_members),
         T(a_command_target_has_no_repository),
         T(a_target_no_longer_configured_is_named),

@@ -1,0 +1,45 @@
+/* What a landing or a rollback is started with: what can be read is written to
+ * be read as the same. */
+#include <assert.h>
+
+#include "landing/land_start.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes);
+
+static void landing(struct span text, struct arena *arena) {
+    CLEANUP(text_clear) struct text once = TEXT_INIT;
+    CLEANUP(text_clear) struct text twice = TEXT_INIT;
+    struct land_order order;
+    struct err err = {0};
+    if (!land_start_parse(text, "/base", arena, &order, &err)) {
+        assert(err.kind == ERR_DATA && err.text[0] != '\0');
+        return;
+    }
+    land_start_format(&order, &once);
+    assert(land_start_parse(text_span(&once), "/other", arena, &order, &err));
+    land_start_format(&order, &twice);
+    assert(span_equal(text_span(&once), text_span(&twice)));
+}
+
+static void rollback(struct span text, struct arena *arena) {
+    CLEANUP(text_clear) struct text once = TEXT_INIT;
+    CLEANUP(text_clear) struct text twice = TEXT_INIT;
+    struct revert_order order;
+    struct err err = {0};
+    if (!revert_start_parse(text, "/base", arena, &order, &err)) {
+        assert(err.kind == ERR_DATA && err.text[0] != '\0');
+        return;
+    }
+    revert_start_format(&order, &once);
+    assert(revert_start_parse(text_span(&once), "/other", arena, &order, &err));
+    revert_start_format(&order, &twice);
+    assert(span_equal(text_span(&once), text_span(&twice)));
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes) {
+    CLEANUP(arena_clear) struct arena arena = ARENA_INIT;
+    struct span text = span_make((const char *)data, bytes);
+    landing(text, &arena);
+    rollback(text, &arena);
+    return 0;
+}
