@@ -189,7 +189,7 @@ static void approve_signed(struct api_call *call, struct span bytes) {
     if (!drop(call, approving->job.id, bytes, approving->name))
         return;
     if (roles == NULL || roles->checker == NULL) {
-        if (!prequeue_pass_alone(base, api_now(call), &err))
+        if (!prequeue_pass_alone(base, NULL, api_now(call), &err))
             log_warning("an approval is kept, but not looked into yet: %s",
                         err.text);
     } else {

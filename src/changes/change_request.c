@@ -50,7 +50,7 @@ static void changes_admit(struct api_call *call) {
 
     if (handing->checker == NULL)
         base_trigger(base, "prequeue");
-    else if (!prequeue_pass_alone(base, api_now(call), &err))
+    else if (!prequeue_pass_alone(base, handing->checker, api_now(call), &err))
         log_warning("the set is taken in, but not admitted yet: %s", err.text);
 }
 

@@ -33,9 +33,15 @@ void checker_free(struct checker *checker);
 typedef void checker_done(void *ctx, bool ok, const struct set_check *check,
                           const struct err *err);
 /* Reads fd from its beginning; it may be closed afterwards. At most a few
- * children run at once, others wait their turn. */
+ * children run at once, others wait their turn. A verdict that is remembered
+ * comes before this returns. */
 void checker_check(struct checker *checker, int fd, checker_done *done,
                    void *ctx);
+/* `check` is about the file fd as it is now, which somebody is about to check
+ * once more: unless it has changed until then, that check needs no child. For
+ * one time only, and not for ever; what is forgotten is read again. */
+void checker_remember(struct checker *checker, int fd,
+                      const struct set_check *check);
 /* The guard's owner hands every end over; true: it was one of ours. */
 bool checker_ended(struct checker *checker, const struct guard_end *end);
 /* What runs its children; for other short ones. */

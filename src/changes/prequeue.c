@@ -328,7 +328,8 @@ static bool pass_alone(struct prequeue *prequeue, struct wall now,
     return ok && projection_settle(prequeue->projection, now, err);
 }
 
-bool prequeue_pass_alone(struct base *base, struct wall now, struct err *err) {
+bool prequeue_pass_alone(struct base *base, struct checker *lent,
+                         struct wall now, struct err *err) {
     struct err why = {0};
     int role = -1;
     if (!base_take_role(base, "prequeue", &role, &why)) {
@@ -338,12 +339,13 @@ bool prequeue_pass_alone(struct base *base, struct wall now, struct err *err) {
         return true;
     }
     struct projection *projection = projection_of_some(base);
-    struct checker *checker = checker_new(base, NULL, NULL);
+    struct checker *own = lent ? NULL : checker_new(base, NULL, NULL);
+    struct checker *checker = lent ? lent : own;
     struct prequeue *prequeue = prequeue_new(base, checker, projection);
     prequeue->quiet = true; /* whoever handed something in is told */
     bool ok = pass_alone(prequeue, now, err);
     prequeue_free(prequeue);
-    checker_free(checker);
+    checker_free(own);
     projection_close(projection);
     base_give_role(base, "prequeue", &role);
     return ok;

@@ -30,9 +30,12 @@ bool prequeue_scan(struct prequeue *prequeue, struct wall now,
 bool prequeue_is_due(const struct prequeue *prequeue);
 /* No check runs and only time or new entries can change anything. */
 bool prequeue_is_idle(const struct prequeue *prequeue);
-/* Where no process has the role: takes it for one pass, so that what was just
- * handed in is known at once. Another's role is as good (it was triggered). */
-bool prequeue_pass_alone(struct base *base, struct wall now, struct err *err);
+/* If no process has the role, takes it for one pass, so that what was just
+ * handed in is known at once. If another process has it, it was triggered and
+ * nothing is done here. `lent` is a checker without a guard; NULL: the pass
+ * makes one. */
+bool prequeue_pass_alone(struct base *base, struct checker *lent,
+                         struct wall now, struct err *err);
 
 /* What became of entries since it was made. */
 struct prequeue_tally {

@@ -16,6 +16,7 @@
 
 struct upload {
     struct base *base;
+    struct checker *checker;
     struct arena arena;
     char tmp_name[256];
     int fd;
@@ -180,7 +181,8 @@ static bool is_known(struct upload *upload, const struct candidate *candidate,
     return true;
 }
 
-static void take_in(struct upload *upload, struct candidate *candidate) {
+static void take_in(struct upload *upload, const struct set_check *check,
+                    struct candidate *candidate) {
     struct base *base = upload->base;
     const struct config_target *target;
     struct upload_result result = {.ok = true};
@@ -213,6 +215,8 @@ static void take_in(struct upload *upload, struct candidate *candidate) {
         answer_err(upload, &err);
         return;
     }
+    /* For the marker: the tarball need not be read again to be admitted. */
+    checker_remember(upload->checker, upload->fd, check);
     fd_close(&upload->fd);
     result.name = upload->name;
     answer(upload, &result);
@@ -249,12 +253,13 @@ static void on_checked(void *ctx, bool ok, const struct set_check *check,
         make_name(upload, check, &candidate);
     else
         (void)set_name_parse(upload->name, &candidate.name, NULL);
-    take_in(upload, &candidate);
+    take_in(upload, check, &candidate);
 }
 
 void upload_finish(struct upload *upload, struct checker *checker,
                    upload_done *done, void *ctx) {
     struct err err = {0};
+    upload->checker = checker;
     upload->done = done;
     upload->ctx = ctx;
     if (!drop_seal(upload->fd, &err)) {

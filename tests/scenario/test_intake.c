@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "support/landing.h"
 #include "support/spool.h"
 
 enum { MINUTE_MS = 60 * 1000 };
@@ -337,6 +338,53 @@ static struct told upload(struct spool *spool, const char *name, const char *id,
     return told;
 }
 
+/* Replaces the checker by one that notes each child in the file "checks". */
+static void note_checks(struct spool *spool) {
+    char ours[4096];
+    ssize_t len = readlink("/proc/self/exe", ours, sizeof ours);
+    assert_true(len > 0 && len < (ssize_t)sizeof ours);
+    sh("rm -f checks; cat >noting <<'EOF'\n#!/bin/sh\necho >>'%s/checks'\n"
+       "exec '%.*s' \"$@\"\nEOF\nchmod +x noting",
+       test_dir(), (int)len, ours);
+    CLEANUP(text_clear) struct text program = TEXT_INIT;
+    text_addf(&program, "%s/noting", test_dir());
+    prequeue_free(spool->prequeue);
+    checker_free(spool->checker);
+    spool->checker = checker_new(spool->base, NULL, text_string(&program));
+    spool->prequeue =
+        prequeue_new(spool->base, spool->checker, spool->projection);
+}
+
+static void a_set_sent_is_read_once_unless_it_changes(void **state) {
+    CLEANUP(text_clear) struct text tar = TEXT_INIT;
+    struct spool spool;
+    (void)state;
+    spool_begin(&spool);
+    note_checks(&spool);
+    spool_tar(&tar, "BF", "", "f");
+    assert_true(upload(&spool, "", "C1", text_span(&tar)).ok);
+    spool_scan(&spool);
+    assert_true(spool_knows(&spool, "C1"));
+    assert_string_equal(sh("wc -l <checks"), "1");
+    /* The same bytes, but another file. */
+    struct told told = upload(&spool, "", "C2", text_span(&tar));
+    sh("cd '%s/data'; cp '%s' new; mv -f new '%s'", spool.path, told.name,
+       told.name);
+    spool_scan(&spool);
+    assert_true(spool_knows(&spool, "C2"));
+    assert_string_equal(sh("wc -l <checks"), "3");
+    /* The same file with other bytes, as many and dated as before. */
+    told = upload(&spool, "", "C3", text_span(&tar));
+    sh("cd '%s/data'; touch -r '%s' date; chmod u+w '%s'; "
+       "printf garbage | dd of='%s' conv=notrunc status=none; "
+       "chmod u-w '%s'; touch -r date '%s'; rm date",
+       spool.path, told.name, told.name, told.name, told.name, told.name);
+    spool_scan(&spool);
+    assert_false(spool_knows(&spool, "C3"));
+    assert_string_equal(sh("wc -l <checks"), "5");
+    spool_end(&spool);
+}
+
 static void a_set_sent_is_durable_and_admitted_by_the_next_scan(void **state) {
     CLEANUP(text_clear) struct text tar = TEXT_INIT;
     struct spool spool;
@@ -560,10 +608,10 @@ static void where_no_role_runs_a_pass_is_made_alone(void **state) {
     spool_begin(&spool);
     spool_put_set(&spool, "C1", "DC", "", "f");
     assert_true(base_take_role(spool.base, "prequeue", &role, &err));
-    assert_true(prequeue_pass_alone(spool.base, spool.now, &err));
+    assert_true(prequeue_pass_alone(spool.base, NULL, spool.now, &err));
     assert_false(spool_knows(&spool, "C1")); /* another's affair */
     base_give_role(spool.base, "prequeue", &role);
-    assert_true(prequeue_pass_alone(spool.base, spool.now, &err));
+    assert_true(prequeue_pass_alone(spool.base, NULL, spool.now, &err));
     assert_true(spool_knows(&spool, "C1"));
     assert_int_equal(spool_count(&spool, BASE_PREQUEUE), 0);
     spool_settle(&spool);
@@ -587,6 +635,7 @@ int main(int argc, char **argv) {
         cmocka_unit_test(an_unknown_target_and_a_wrong_class_are_refused),
         cmocka_unit_test(a_refusal_is_an_event),
         cmocka_unit_test(a_set_sent_is_durable_and_admitted_by_the_next_scan),
+        cmocka_unit_test(a_set_sent_is_read_once_unless_it_changes),
         cmocka_unit_test(a_set_sent_is_of_the_caller_not_of_the_server),
         cmocka_unit_test(a_note_about_another_set_is_not_believed),
         cmocka_unit_test(without_an_id_the_content_makes_it),
