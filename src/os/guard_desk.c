@@ -81,9 +81,8 @@ static struct task *table_find(struct desk *desk, uint64_t id, bool held) {
 
 /* A line that came while a launcher had the task, or with its last breath. */
 static void tell_progress(struct desk *desk, struct task *task) {
-    struct guard_news news = {.id = task->id,
-                              .pid = task->end.pid,
-                              .line = text_span(&task->progress.line)};
+    struct guard_news news = {
+        .id = task->id, .pid = task->end.pid, .line = task->progress.line};
     if (task->progress.fresh)
         guard_news_encode(&desk->out, GUARD_FRAME_PROGRESS, &news);
 }

@@ -3,7 +3,6 @@
 #include <errno.h>
 #include <poll.h>
 #include <signal.h>
-#include <stdlib.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -48,14 +47,17 @@ static size_t strings_bytes(const struct guard_order *order) {
            order->lock_path.len + order->output_path.len;
 }
 
-/* One piece of memory: struct, pointers, limits, groups, strings, in order of
- * their alignment. */
+/* One piece: struct, pointers, limits, groups, strings, in order of their
+ * alignment. */
 struct task *task_new(const struct guard_order *order, int output_fd,
                       int stdin_fd) {
+    struct arena arena = ARENA_INIT;
     size_t pointers = (size_t)order->argc + order->envc + 3;
-    struct task *task =
-        mem_alloc(sizeof *task + pointers * sizeof(char *) + order->limits.len +
-                  order->groups.len + strings_bytes(order));
+    struct task *task = arena_alloc(
+        &arena, sizeof *task + pointers * sizeof(char *) + order->limits.len +
+                    order->groups.len + strings_bytes(order));
+    task->arena = arena;
+    task->status.arena = task->progress.arena = &task->arena;
     char **argv = (char **)(void *)(task + 1);
     char *at = (char *)(argv + pointers);
     task->limits = (const void *)put(&at, order->limits);
@@ -110,22 +112,15 @@ static void close_ends(struct pipe_ends *ends) {
     close_fd(&ends->theirs);
 }
 
-static void clear_lines(struct line_pipe *pipe) {
-    close_ends(&pipe->ends);
-    text_clear(&pipe->line);
-    text_clear(&pipe->part);
-}
-
 void task_shrink(struct task *task) {
     close_fd(&task->stdin_fd);
     close_fd(&task->pidfd);
     close_ends(&task->out[STAMP_OUT]);
     close_ends(&task->out[STAMP_ERR]);
     close_fd(&task->canary_fd);
-    clear_lines(&task->status);
-    clear_lines(&task->progress);
+    close_ends(&task->status.ends);
+    close_ends(&task->progress.ends);
     capture_clear(&task->capture);
-    text_clear(&task->error);
 }
 
 void task_free(struct task *task) {
@@ -133,7 +128,8 @@ void task_free(struct task *task) {
         return;
     task_shrink(task);
     close_fd(&task->lock_fd);
-    free(task);
+    struct arena arena = task->arena; /* it lies in there */
+    arena_clear(&arena);
 }
 
 void task_loosen(struct task *task) {
@@ -177,21 +173,33 @@ enum task_pipe task_read_out(struct task *task, enum stamp_stream stream,
 }
 
 static void take_line(struct line_pipe *pipe) {
-    if (pipe->part.len == 0)
+    if (pipe->part_bytes == 0)
         return;
-    struct text old = pipe->line;
-    pipe->line = pipe->part;
-    pipe->part = old;
-    text_reset(&pipe->part);
+    pipe->line = span_make(pipe->buffers[pipe->filling], pipe->part_bytes);
+    pipe->filling = !pipe->filling;
+    pipe->part_bytes = 0;
     pipe->has_line = pipe->fresh = true;
+}
+
+/* What does not fit is cut off. */
+static void add_part(struct line_pipe *pipe, const char *p, size_t bytes) {
+    size_t room = TASK_LINE_MAX - pipe->part_bytes;
+    char **buffer = &pipe->buffers[pipe->filling];
+    if (bytes > room)
+        bytes = room;
+    if (bytes == 0)
+        return;
+    if (*buffer == NULL)
+        *buffer = arena_alloc(pipe->arena, TASK_LINE_MAX);
+    memcpy(*buffer + pipe->part_bytes, p, bytes);
+    pipe->part_bytes += bytes;
 }
 
 static void add_lines(struct line_pipe *pipe, const char *p, size_t bytes) {
     while (bytes > 0) {
         const char *feed = memchr(p, '\n', bytes);
         size_t part = feed == NULL ? bytes : (size_t)(feed - p);
-        size_t room = TASK_LINE_MAX - pipe->part.len;
-        text_add(&pipe->part, p, part < room ? part : room);
+        add_part(pipe, p, part);
         if (feed == NULL)
             return;
         take_line(pipe);
@@ -395,21 +403,21 @@ void task_finish(struct task *task) {
     end->output_total = task->capture.total;
     end->output_lost = task->capture.lost;
     end->has_status = task->status.has_line;
-    end->status = text_span(&task->status.line);
-    end->error = text_span(&task->error);
+    end->status = task->status.line;
 }
 
 bool task_fail(struct task *task, enum guard_result result, int sys,
                const char *format, ...) {
+    CLEANUP(text_clear) struct text error = TEXT_INIT;
     va_list args;
     va_start(args, format);
-    text_reset(&task->error);
-    text_addv(&task->error, format, args);
+    text_addv(&error, format, args);
     va_end(args);
     if (sys != 0) {
-        text_adds(&task->error, ": ");
-        text_adds(&task->error, strerrordesc_np(sys));
+        text_adds(&error, ": ");
+        text_adds(&error, strerrordesc_np(sys));
     }
+    task->end.error = arena_span(&task->arena, text_span(&error));
     task->end.result = result;
     return false;
 }

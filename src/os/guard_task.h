@@ -15,6 +15,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "lib/arena.h"
 #include "lib/list.h"
 #include "lib/text.h"
 #include "lib/time.h"
@@ -45,13 +46,17 @@ struct pipe_ends {
     bool kept;
 };
 
-/* A pipe of lines of which the last one counts. */
+/* A pipe of lines of which the last one counts. Two buffers in the task's arena
+ * take turns: one has the last whole line, the other what came since. */
 struct line_pipe {
     struct pipe_ends ends;
+    struct arena *arena;
     bool has_line;
-    bool fresh;       /* a line came since it was last cleared */
-    struct text line; /* the last whole one */
-    struct text part; /* what came since */
+    bool fresh;        /* a line came since it was last cleared */
+    struct span line;  /* the last whole one */
+    char *buffers[2];  /* of TASK_LINE_MAX; NULL: nothing came yet */
+    unsigned filling;  /* the one that is filled, ... */
+    size_t part_bytes; /* ... and how far */
 };
 
 /* What the client asked for and nobody has done yet. */
@@ -75,7 +80,11 @@ struct task {
     bool held; /* over and told, only the lock is left; main's */
     struct task_wish wish;
 
-    /* As ordered. The strings lie behind the struct. */
+    /* All that the task owns lies here, itself included; only what it writes
+     * has memory of its own, in `capture`. */
+    struct arena arena;
+
+    /* As ordered. */
     unsigned flags; /* enum guard_order_flag */
     mode_t mask;
     int64_t timeout_ms, grace_ms;
@@ -104,7 +113,6 @@ struct task {
     struct wall started; /* at the same moment */
     bool exited;         /* the process is a zombie, or reaped */
     bool reaped;
-    struct text error;
     struct guard_end end;
 
     /* Main's. */
@@ -126,7 +134,7 @@ struct task *task_new(const struct guard_order *order, int output_fd,
                       int stdin_fd);
 /* Closes all that is open and frees. The leaf is the caller's affair. */
 void task_free(struct task *task);
-/* The same for all that the end does not need, when only the lock is held. */
+/* Closes all but the lock, and frees what was written: the end was reported. */
 void task_shrink(struct task *task);
 
 enum task_pipe { TASK_PIPE_OPEN, TASK_PIPE_EMPTY, TASK_PIPE_ENDED };

@@ -268,9 +268,8 @@ static void read_progress(struct watch *watch, struct task *task) {
         return;
     task->progress.fresh = false;
     tell_started(watch, task);
-    struct guard_news news = {.id = task->id,
-                              .pid = task->end.pid,
-                              .line = text_span(&task->progress.line)};
+    struct guard_news news = {
+        .id = task->id, .pid = task->end.pid, .line = task->progress.line};
     guard_news_encode(watch->out, GUARD_FRAME_PROGRESS, &news);
 }
 

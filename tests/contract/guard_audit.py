@@ -45,7 +45,7 @@ MAY_CALL = set("""
     __cmsg_nxthdr bcmp strpbrk
 """.split())
 OURS = re.compile(
-    r"^(capture|cgroup|clock|desk|err|guard|heap|launcher|list|mem|mono|process"
+    r"^(arena|capture|cgroup|clock|desk|err|guard|heap|launcher|list|mem|mono|process"
     r"|rights|span|spawn|stamp|stamps|task|text|wall|watch|pace)_")
 COMPILERS = re.compile(
     r"^(__asan|__ubsan|__sanitizer|__lsan|__gcov|llvm_gcov|__stack_chk|_GLOBAL_"
