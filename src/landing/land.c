@@ -1,5 +1,6 @@
 #include "landing/land.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -30,13 +31,20 @@ struct landing_set {
     char oid[OID_BYTES]; /* its commit */
 };
 
-/* One attempt. A step answers true to go on; false ends the attempt, with
- * `status` set or, when `settled` is false, with `err` saying why. */
+/* What a step of an attempt comes to. A function that can only fail is a step,
+ * too: see step_of(). */
+enum step {
+    STEP_FAILED,  /* `err` says why; no step made a verdict of it */
+    STEP_GO_ON,   /* to the next one */
+    STEP_AGAIN,   /* the branch was moved: begin again with looking at it */
+    STEP_FINISHED /* `status` has the verdict */
+};
+
+/* One attempt. */
 struct landing {
     const struct land_order *order;
     struct stop *stop;
     struct land_status *status;
-    bool settled;
     struct git git;
     struct land_work work;
     struct arena arena;
@@ -47,41 +55,40 @@ struct landing {
     char checked_tree[OID_BYTES]; /* passed the checks */
 };
 
-static bool settle(struct landing *landing, enum land_verdict verdict,
-                   const char *reason, struct span text) {
+static enum step step_of(bool ok) {
+    return ok ? STEP_GO_ON : STEP_FAILED;
+}
+
+static enum step finish(struct landing *landing, enum land_verdict verdict,
+                        const char *reason, struct span text) {
     land_status_set(landing->status, verdict, reason, text);
-    landing->settled = true;
-    return false;
+    return STEP_FINISHED;
 }
 
-/* An error that no step made a verdict of. */
-static void settle_error(struct landing *landing, const struct err *err) {
-    land_status_of_error(landing->status, err, stop_asked(landing->stop) != 0);
-    landing->settled = true;
+static enum step stop_if_asked(struct landing *landing) {
+    return stop_asked(landing->stop) == 0
+               ? STEP_GO_ON
+               : finish(landing, LAND_STOPPED, "", SPAN(""));
 }
 
-static bool go_on(struct landing *landing) {
-    return stop_asked(landing->stop) == 0 ||
-           settle(landing, LAND_STOPPED, "", SPAN(""));
-}
-
-static bool refuse_checked_out(struct landing *landing, struct err *err) {
+static enum step refuse_checked_out(struct landing *landing, struct err *err) {
     CLEANUP(text_clear) struct text why = TEXT_INIT;
     if (!ref_checked_out(&landing->git, landing->order->branch, &why, err))
-        return false;
-    return why.len == 0 ||
-           settle(landing, LAND_FAILED, "policy", text_span(&why));
+        return STEP_FAILED;
+    return why.len == 0
+               ? STEP_GO_ON
+               : finish(landing, LAND_FAILED, "policy", text_span(&why));
 }
 
 /* "COMMIT", or of several sets "TIP ID:COMMIT ID:COMMIT". */
-static bool settle_landed(struct landing *landing, enum land_verdict verdict,
-                          const char *tip) {
+static enum step finish_landed(struct landing *landing,
+                               enum land_verdict verdict, const char *tip) {
     CLEANUP(text_clear) struct text text = TEXT_INIT;
     text_adds(&text, tip);
     for (size_t i = 0; landing->set_count > 1 && i < landing->set_count; i++)
         text_addf(&text, " %s:%s", landing->sets[i].order->id,
                   landing->sets[i].oid);
-    return settle(landing, verdict, "", text_span(&text));
+    return finish(landing, verdict, "", text_span(&text));
 }
 
 /* A branch that existed is never created again: its history would begin with
@@ -104,19 +111,19 @@ static bool branch_remember(struct landing *landing, struct err *err) {
 }
 
 /* Is the set on the branch? Of several all are, or none. */
-static bool probe(struct landing *landing, struct err *err) {
+static enum step probe(struct landing *landing, struct err *err) {
     const struct land_order *order = landing->order;
     struct merge *merge = &landing->merge;
     size_t found = 0;
     if (!merge_read_tip(merge, err))
-        return false;
+        return STEP_FAILED;
     memcpy(landing->tip, merge->tip, OID_BYTES);
     for (size_t i = 0; merge->tip[0] != '\0' && i < landing->set_count; i++) {
         struct landing_set *set = &landing->sets[i];
         if (!history_find_set(&landing->git, merge->tip,
                               span_of(set->order->id), span_of(set->order->sum),
                               set->order->admitted, set->oid, err))
-            return false;
+            return STEP_FAILED;
         if (set->oid[0] == '\0')
             continue;
         printf("%s is on %s already: %s\n", set->order->id, order->branch,
@@ -124,15 +131,15 @@ static bool probe(struct landing *landing, struct err *err) {
         found++;
     }
     if (found > 0 && found == landing->set_count)
-        return settle_landed(landing, order->probe ? LAND_LANDED : LAND_ALREADY,
+        return finish_landed(landing, order->probe ? LAND_LANDED : LAND_ALREADY,
                              landing->sets[found - 1].oid);
     if (order->probe)
-        return settle(landing, LAND_NOT_LANDED, "", SPAN(""));
+        return finish(landing, LAND_NOT_LANDED, "", SPAN(""));
     if (found > 0)
-        return settle(landing, LAND_FAILED, "policy",
+        return finish(landing, LAND_FAILED, "policy",
                       SPAN("some of these sets are on the branch already and "
                            "some are not; was its history rewritten?"));
-    return branch_remember(landing, err);
+    return branch_remember(landing, err) ? STEP_GO_ON : STEP_FAILED;
 }
 
 static bool tarball_open(const struct land_order *order, int *ret_fd,
@@ -158,53 +165,56 @@ static bool load(struct landing *landing, struct landing_set *set,
     return true;
 }
 
-static bool load_all(struct landing *landing, struct err *err) {
-    for (size_t i = 0; i < landing->set_count; i++)
-        if (!go_on(landing) || !load(landing, &landing->sets[i], err))
-            return false;
-    return true;
+static enum step load_all(struct landing *landing, struct err *err) {
+    enum step step = STEP_GO_ON;
+    for (size_t i = 0; i < landing->set_count && step == STEP_GO_ON; i++) {
+        step = stop_if_asked(landing);
+        if (step == STEP_GO_ON)
+            step = step_of(load(landing, &landing->sets[i], err));
+    }
+    return step;
 }
 
 /* A verdict that is the set's own names it where there are several. */
-static bool settle_of(struct landing *landing, const struct landing_set *set,
-                      enum land_verdict verdict, const char *reason,
-                      struct span why) {
+static enum step finish_for(struct landing *landing,
+                            const struct landing_set *set,
+                            enum land_verdict verdict, const char *reason,
+                            struct span why) {
     CLEANUP(text_clear) struct text text = TEXT_INIT;
     if (landing->set_count > 1)
         text_addf(&text, "%s: ", set->order->id);
     text_addspan(&text, why);
-    return settle(landing, verdict, reason, text_span(&text));
+    return finish(landing, verdict, reason, text_span(&text));
 }
 
-static bool merge(struct landing *landing, struct landing_set *set,
-                  struct err *err) {
+static enum step merge(struct landing *landing, struct landing_set *set,
+                       struct err *err) {
     landing->merge.order = set->order;
     landing->merge.set = &set->blobs;
     if (landing->set_count > 1)
         printf("merging %s\n", set->order->id);
     if (!merge_make(&landing->merge, err))
-        return false;
+        return STEP_FAILED;
     struct span why = text_span(&landing->merge.why);
     if (landing->merge.result == MERGE_CONFLICT)
-        return settle_of(landing, set, LAND_CONFLICT, "", why);
+        return finish_for(landing, set, LAND_CONFLICT, "", why);
     if (landing->merge.result == MERGE_REFUSED)
-        return settle_of(landing, set, LAND_FAILED, "policy", why);
+        return finish_for(landing, set, LAND_FAILED, "policy", why);
     if (strcmp(landing->merge.tree, landing->merge.tip_tree) == 0)
         printf("it changes nothing that the branch does not have\n");
-    return true;
+    return STEP_GO_ON;
 }
 
-static bool check(struct landing *landing, struct err *err) {
+static enum step check(struct landing *landing, struct err *err) {
     const char *tree = landing->merge.tree;
     bool pass = true;
     if (strcmp(landing->checked_tree, tree) == 0)
-        return true;
+        return STEP_GO_ON;
     if (!checks_run(landing->order, &landing->git, tree, landing->stop, &pass,
                     landing->status, err))
-        return false;
-    landing->settled = !pass;
+        return STEP_FAILED;
     memcpy(landing->checked_tree, tree, OID_BYTES);
-    return pass;
+    return pass ? STEP_GO_ON : STEP_FINISHED;
 }
 
 static bool commit(struct landing *landing, struct landing_set *set,
@@ -235,8 +245,7 @@ static bool commit(struct landing *landing, struct landing_set *set,
                        GIT_PLAIN, text_span(&object), set->oid, err);
 }
 
-/* *ret_lost: begin again. */
-static bool move(struct landing *landing, bool *ret_lost, struct err *err) {
+static enum step move(struct landing *landing, struct err *err) {
     enum ref_moved moved;
     const char *oid = landing->sets[landing->set_count - 1].oid;
     CLEANUP(text_clear) struct text message = TEXT_INIT;
@@ -245,13 +254,12 @@ static bool move(struct landing *landing, bool *ret_lost, struct err *err) {
         text_addf(&message, " %s", landing->sets[i].order->id);
     if (!ref_move(&landing->git, landing->work.parent, landing->order->branch,
                   landing->tip, oid, text_string(&message), &moved, err))
-        return false;
-    *ret_lost = moved == REF_LOST;
+        return STEP_FAILED;
     if (moved == REF_STOPPED)
-        return settle(landing, LAND_STOPPED, "", SPAN(""));
+        return finish(landing, LAND_STOPPED, "", SPAN(""));
     if (moved == REF_LOST) {
         printf("somebody moved %s meanwhile\n", landing->order->branch);
-        return true;
+        return STEP_AGAIN;
     }
     printf("%s is now %s\n", landing->order->branch, oid);
     if (landing->tip[0] == '\0') {
@@ -261,41 +269,64 @@ static bool move(struct landing *landing, bool *ret_lost, struct err *err) {
         if (!branch_remember(landing, &unnoted))
             printf("%s\n", unnoted.text);
     }
-    return settle_landed(landing, LAND_DONE, oid);
+    return finish_landed(landing, LAND_DONE, oid);
 }
 
 /* All but the last become commits on top of each other without a check: what
  * is checked is the tree the branch gets. */
-static bool merge_all(struct landing *landing, struct err *err) {
+static enum step merge_all(struct landing *landing, struct err *err) {
     for (size_t i = 0; i < landing->set_count; i++) {
         struct landing_set *set = &landing->sets[i];
         struct merge *merging = &landing->merge;
-        if (!merge(landing, set, err) || !go_on(landing))
-            return false;
+        enum step step = merge(landing, set, err);
+        if (step == STEP_GO_ON)
+            step = stop_if_asked(landing);
+        if (step != STEP_GO_ON)
+            return step;
         if (i + 1 == landing->set_count)
-            return true;
+            break;
         if (!commit(landing, set, err))
-            return false;
+            return STEP_FAILED;
         memcpy(merging->tip, set->oid, OID_BYTES);
         memcpy(merging->tip_tree, merging->tree, OID_BYTES);
     }
-    return true;
+    return STEP_GO_ON;
 }
 
 /* From looking at the branch to moving it. */
-static bool try_once(struct landing *landing, bool *ret_lost, struct err *err) {
+static enum step try_once(struct landing *landing, struct err *err) {
+    struct landing_set *last = &landing->sets[landing->set_count - 1];
     printf("branch %s is at %s\n", landing->order->branch,
            landing->tip[0] != '\0' ? landing->tip
                                    : "nothing: this set begins it");
-    return merge_all(landing, err) && check(landing, err) && go_on(landing) &&
-           commit(landing, &landing->sets[landing->set_count - 1], err) &&
-           go_on(landing) && move(landing, ret_lost, err);
+    enum step step = merge_all(landing, err);
+    if (step == STEP_GO_ON)
+        step = check(landing, err);
+    if (step == STEP_GO_ON)
+        step = stop_if_asked(landing);
+    if (step == STEP_GO_ON)
+        step = step_of(commit(landing, last, err));
+    if (step == STEP_GO_ON)
+        step = stop_if_asked(landing);
+    return step == STEP_GO_ON ? move(landing, err) : step;
 }
 
-static bool land_on_git(struct landing *landing, struct err *err) {
+static enum step try_on(struct landing *landing, struct err *err) {
+    enum step step = try_once(landing, err);
+    for (int i = 1; i < TRIES && step == STEP_AGAIN; i++) {
+        step = probe(landing, err);
+        if (step == STEP_GO_ON)
+            step = try_once(landing, err);
+    }
+    return step != STEP_AGAIN ? step
+                              : finish(landing, LAND_TEMPORARY, "",
+                                       SPAN("others keep moving the branch"));
+}
+
+static enum step land_on_git(struct landing *landing, struct err *err) {
     const struct land_order *order = landing->order;
     if (!git_open(order->git, order->work, landing->stop, &landing->git, err))
-        return false;
+        return STEP_FAILED;
     landing->merge.git = &landing->git;
     landing->merge.order = order;
     /* A set that has landed may have left locks too; but that it has is worth
@@ -303,39 +334,33 @@ static bool land_on_git(struct landing *landing, struct err *err) {
     struct err locked = {0};
     bool free_to_move = ref_unlock_stale(&landing->git, landing->work.parent,
                                          order->branch, &locked);
-    if (!probe(landing, err) || !refuse_checked_out(landing, err))
-        return false;
-    if (!free_to_move) {
+    enum step step = probe(landing, err);
+    if (step == STEP_GO_ON)
+        step = refuse_checked_out(landing, err);
+    if (step == STEP_GO_ON && !free_to_move) {
         *err = locked;
-        return false;
+        step = STEP_FAILED;
     }
-    if (!go_on(landing) || !load_all(landing, err))
-        return false;
-    for (int i = 0; i < TRIES; i++) {
-        bool lost = false;
-        if (i > 0 && !probe(landing, err))
-            return false;
-        if (!try_once(landing, &lost, err))
-            return false;
-    }
-    return settle(landing, LAND_TEMPORARY, "",
-                  SPAN("others keep moving the branch"));
+    if (step == STEP_GO_ON)
+        step = load_all(landing, err);
+    return step == STEP_GO_ON ? try_on(landing, err) : step;
 }
 
-static bool land_by_command(struct landing *landing, struct err *err) {
+static enum step land_by_command(struct landing *landing, struct err *err) {
     CLEANUP(fd_close) int fd = -1;
     /* Nobody but the command could tell. */
     if (landing->order->probe)
-        return settle(landing, LAND_NOT_LANDED, "", SPAN(""));
-    if (!tarball_open(landing->order, &fd, err) ||
-        !target_command_run(landing->order, fd, landing->stop, landing->status,
-                            err))
-        return false;
-    landing->settled = true;
-    return false;
+        return finish(landing, LAND_NOT_LANDED, "", SPAN(""));
+    return tarball_open(landing->order, &fd, err) &&
+                   target_command_run(landing->order, fd, landing->stop,
+                                      landing->status, err)
+               ? STEP_FINISHED
+               : STEP_FAILED;
 }
 
-static bool land_in(struct landing *landing, struct err *err) {
+static enum step land_in(struct landing *landing, struct err *err) {
+    if (!land_work_open(&landing->work, landing->order->work, err))
+        return STEP_FAILED;
     return landing->order->command != NULL ? land_by_command(landing, err)
                                            : land_on_git(landing, err);
 }
@@ -358,11 +383,11 @@ void land_run(const struct land_order *order, struct stop *stop,
         .order = order, .stop = stop, .status = ret_status};
     struct err err = {0};
     sets_open(&landing);
-    if (land_work_open(&landing.work, order->work, &err))
-        land_in(&landing, &err);
+    enum step step = land_in(&landing, &err);
+    assert(step == STEP_FINISHED || step == STEP_FAILED);
     land_work_close(&landing.work);
-    if (!landing.settled)
-        settle_error(&landing, &err);
+    if (step == STEP_FAILED)
+        land_status_of_error(ret_status, &err, stop_asked(stop) != 0);
     merge_clear(&landing.merge);
     free(landing.sets);
     git_close(&landing.git);
