@@ -172,25 +172,6 @@ def every_fuzz_target_has_a_corpus():
             yield f"{short(path)}: no inputs in {short(corpus)}"
 
 
-def every_decoder_of_wire_has_a_fuzz_target():
-    """A target includes its header, or reaches it through other codecs."""
-    include = re.compile(r'#\s*include\s+"(wire/\w+)\.h"')
-    reached, todo = set(), []
-    for path in files("tests/fuzz/fuzz_*.c"):
-        todo += include.findall(path.read_text())
-    while todo:
-        name = todo.pop()
-        if name not in reached:
-            reached.add(name)
-            for path in files(f"src/{name}.[ch]"):
-                todo += include.findall(path.read_text())
-    decodes = re.compile(r"\bbool \w+_(?:parse|decode|read|step)\w*\(")
-    for path in files("src/wire/*.h"):
-        if decodes.search(path.read_text()) and \
-                f"wire/{path.stem}" not in reached:
-            yield f"{short(path)} decodes, and no tests/fuzz/fuzz_*.c uses it"
-
-
 def paths_named_in_documents_exist():
     named = re.compile(r"`((?:src|tests|tools|doc|dist|\.ci)/[\w./*-]*)`")
     for path in files("*.md", "doc/*.md"):
@@ -250,7 +231,6 @@ TESTS = [
     no_file_has_grown_past_a_second_noun,
     every_file_is_built_and_built_once,
     every_fuzz_target_has_a_corpus,
-    every_decoder_of_wire_has_a_fuzz_target,
     paths_named_in_documents_exist,
     origins_name_tests_that_exist,
     scripts_are_posix,

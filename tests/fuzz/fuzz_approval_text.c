@@ -17,6 +17,26 @@ static void try_note(struct span all) {
     assert(span_equal(text_span(&text), text_span(&again)));
 }
 
+/* What an answer of the server holds: the text alone, without a signature. */
+static void try_text(struct span all) {
+    CLEANUP(text_clear) struct text out = TEXT_INIT;
+    struct approval_text approval;
+    struct err err = {0};
+    if (!approval_text_parse(all, &approval, &err))
+        return;
+    approval_text_format(&approval, &out);
+    assert(span_equal(text_span(&out), all));
+}
+
+static void try_expires(struct span all) {
+    struct wall now = wall_from_s(1700000000), expires;
+    struct err err = {0};
+    if (!approval_expires_parse(all, now, &expires, &err))
+        assert(err.kind == ERR_USAGE);
+    else
+        assert(all.len == 0 ? expires.ns == 0 : expires.ns > 0);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes) {
     CLEANUP(text_clear) struct text out = TEXT_INIT;
     struct span all = span_make(data, bytes), csid;
@@ -33,5 +53,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes) {
     if (approval_entry_parse(all, &csid))
         assert(csid.len > 0);
     try_note(all);
+    try_text(all);
+    try_expires(all);
     return 0;
 }

@@ -22,6 +22,13 @@ static void words_check(struct span line) {
         assert(!strcmp(words[i], again[i]));
 }
 
+static void blind_check(struct span word) {
+    enum config_blind blind;
+
+    if (config_blind_parse(word, &blind))
+        assert(span_equal(config_blind_word(blind), word));
+}
+
 static void target_check(struct config *config, size_t i) {
     CLEANUP(config_clear) struct config again;
     CLEANUP(text_clear) struct text out = TEXT_INIT;
@@ -40,6 +47,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes) {
     struct err err = {0};
 
     words_check(span_make(data, bytes));
+    blind_check(span_make(data, bytes));
     config_init(&config);
     if (!config_read(&config, span_make(data, bytes), "x.conf", &err) ||
         !config_finish(&config, &err)) {

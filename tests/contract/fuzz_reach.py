@@ -1,0 +1,80 @@
+"""Every decoder of src/wire is called by a fuzz target; TAP on stdout.
+
+    python3 tests/contract/fuzz_reach.py SOURCE_ROOT WIRE_LIBRARY FUZZ_PROGRAM...
+
+What counts is the link graph, not an #include: the object of a fuzz target
+refers to the decoder, or to an object of src/wire that refers to it in turn.
+"""
+import pathlib
+import re
+import subprocess
+import sys
+
+ROOT = pathlib.Path(sys.argv[1])
+LIBRARY, PROGRAMS = sys.argv[2], sys.argv[3:]
+
+# A declaration begins its line; an object that only writes has none of these.
+DECODER = re.compile(
+    r"^\w[\w ]*[ *](\w+_(?:parse|decode|read|step|feed|split|packed|unpacked))\(",
+    re.M)
+OBJECT = re.compile(r".*[:/](\w+)\.c\.o:\s*[0-9a-f]*\s+(\w) (\S+)$")
+
+
+def names_of(path):
+    """Object -> (names it defines, names it needs), of an object or library."""
+    out = subprocess.run(["nm", "-A", path], capture_output=True, text=True,
+                         check=True).stdout
+    objects = {}
+    for line in out.splitlines():
+        found = OBJECT.match(line)
+        if found:
+            defines, needs = objects.setdefault(found[1], (set(), set()))
+            (needs if found[2] == "U" else defines).add(found[3])
+    return objects
+
+
+def targets():
+    """Name of a target -> names that its own object needs."""
+    for program in map(pathlib.Path, PROGRAMS):
+        noun = program.name[len("fuzz-"):]
+        path = program.with_name(program.name + ".p") / \
+            f"fuzz_fuzz_{noun}.c.o"
+        for _, needs in names_of(path).values():
+            yield noun, needs
+
+
+def reached(wire):
+    """Names that some target needs, directly or through objects of wire."""
+    home = {name: stem for stem, (defines, _) in wire.items()
+            for name in defines}
+    names = set().union(*(needs for _, needs in targets()))
+    todo = list(names)
+    while todo:
+        stem = home.get(todo.pop())
+        if stem:
+            new = wire[stem][1] - names
+            names |= new
+            todo += new
+    return names
+
+
+def every_decoder_of_wire_is_called_by_a_fuzz_target():
+    wire = names_of(LIBRARY)
+    names = reached(wire)
+    for path in sorted((ROOT / "src/wire").glob("*.h")):
+        decoders = DECODER.findall(path.read_text())
+        if decoders and path.stem not in wire:
+            yield f"{path.name}: no object {path.stem}.c.o in {LIBRARY}"
+        for decoder in decoders:
+            if decoder not in names:
+                yield f"{path.name}: no fuzz target calls {decoder}()"
+
+
+TESTS = [every_decoder_of_wire_is_called_by_a_fuzz_target]
+
+print(f"1..{len(TESTS)}")
+for number, test in enumerate(TESTS, 1):
+    problems = list(test())
+    print("ok" if not problems else "not ok", number, "-", test.__name__)
+    for problem in problems:
+        print("#", problem)
