@@ -1,8 +1,9 @@
 """tally.py NAME BUILD_DIR TALLIES: what `meson test` wrote, counted in points.
 
 A test program of ours prints one TAP line per test inside it; those are
-counted, not programs. Prints a line a suite, the reason of each skip and the
-log of each program that failed; appends "PASSED FAILED SKIPPED" to TALLIES.
+counted, not programs. Prints a line a suite, the reason of each skip, the log
+of each program that failed and where the time went, beside the budget of each
+suite; appends "PASSED FAILED SKIPPED" to TALLIES.
 """
 import collections
 import json
@@ -13,11 +14,29 @@ import sys
 POINT = re.compile(
     r"^(not )?ok\b *\d*[ -]*(.*?)(?: *# *(SKIP)\S* *(.*))?$", re.IGNORECASE)
 LOG_LINES = 200
+SLOWEST = 3
+
+# Seconds of test time (the sum over the programs of a suite, on a quiet
+# machine with two cores) that a suite may take in each half of ./check. A
+# suite over its budget is marked and does not fail, because a busy machine is
+# no bug. Raise a budget on purpose, in the commit that needs it.
+BUDGETS_S = {
+    "gcc": {
+        "unit": 60, "scenario": 240, "cli": 60, "contract": 30, "cron": 40,
+        "fuzz": 30, "sim": 40,
+    },
+    "clang, sanitizers": {
+        "unit": 90, "scenario": 200, "cli": 90, "contract": 40, "cron": 40,
+        "fuzz": 60, "sim": 60,
+    },
+}
 
 
 class Count:
     def __init__(self):
         self.passed = self.failed = self.skipped = 0
+        self.programs = []  # seconds and name of each
+        self.seconds = 0.0
 
 
 def count_program(test, count, skips):
@@ -71,6 +90,28 @@ def reports(build_dir, count):
             print("    " + line)
 
 
+def show_times(name, suites):
+    """Where the time of this half went. No test depends on it."""
+    budgets = BUDGETS_S.get(name, {})
+    total = sum(count.seconds for count in suites.values())
+    print(f"{name}: {'suite':<10}{'seconds':>9}{'share':>7}{'budget':>8}")
+    for suite, count in sorted(suites.items(), key=lambda item:
+                               -item[1].seconds):
+        if not count.programs:
+            continue
+        budget = budgets.get(suite)
+        line = (f"{name}: {suite:<10}{count.seconds:>9.1f}"
+                f"{100 * count.seconds / (total or 1):>5.0f} %"
+                f"{'none' if budget is None else budget:>8}")
+        if budget is not None and count.seconds > budget:
+            slowest = ", ".join(f"{test} {seconds:.0f} s" for seconds, test in
+                                sorted(count.programs, reverse=True)[:SLOWEST])
+            line += f"  OVER BUDGET; slowest: {slowest}"
+        print(line)
+    print(f"{name}: {'all':<10}{total:>9.1f}{100:>5} %"
+          f"{sum(budgets.values()):>8}")
+
+
 def unheard(build_dir, heard):
     """Tests that are set up but of which meson wrote nothing: it died, or two
     have one name."""
@@ -94,6 +135,9 @@ def main():
         # "pointsman:unit / json"
         suite = test["name"].split(" / ")[0].split(":")[-1]
         count = suites.setdefault(suite, Count())
+        count.seconds += test.get("duration", 0)
+        count.programs.append((test.get("duration", 0),
+                               test["name"].split(" / ")[-1]))
         if count_program(test, count, skips):
             failures.append(test)
     for test in failures:
@@ -110,6 +154,7 @@ def main():
     for suite, count in suites.items():
         print(f"{name}: {suite}: {count.passed} passed, "
               f"{count.failed} failed, {count.skipped} skipped")
+    show_times(name, suites)
     with open(tallies, "a", encoding="ascii") as out:
         total = [sum(getattr(count, part) for count in suites.values())
                  for part in ("passed", "failed", "skipped")]

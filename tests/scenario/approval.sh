@@ -3,8 +3,9 @@
 # shellcheck source=tests/support/scenario.sh
 . "$(dirname "$0")/../support/scenario.sh"
 
+# with_policies [LINE]...: the lines follow [queue]
 with_policies() {
-    make_base
+    make_base "$@"
     cat >base/conf.d/approval.conf <<'EOF'
 [target "main"]
 blind = allow
@@ -110,7 +111,7 @@ scenario 'somebody else approves, and it lands with his name' others
 # Held by another hold, it waits while its approval grows old.
 expiry() {
     [ "$(id -u)" -eq 0 ] || skip 'only root can play two people'
-    with_policies
+    with_policies 'poll = 1' # polling notices that time has passed
     printf 'expires = 1\n' >expires
     sed -i '/^path = prod/r expires' base/conf.d/approval.conf
     make_set theirs DC prod/a theirs
@@ -184,7 +185,7 @@ scenario 'an emergency goes at once, its approval is owed and seen everywhere' \
 
 overdue() {
     [ "$(id -u)" -eq 0 ] || skip 'only root can play two people'
-    with_policies
+    with_policies 'poll = 1' # polling notices that time has passed
     printf 'within = 1\n' >>base/conf.d/approval.conf
     make_set now EM late/a now
     drop_set_of 65534 "$made"
@@ -341,7 +342,7 @@ scenario 'a rollback by who is no operator waits for one' rollback_of_others
 # Whoever approves may say how long that counts.
 until_then() {
     [ "$(id -u)" -eq 0 ] || skip 'only root can play two people'
-    with_policies
+    with_policies 'poll = 1' # polling notices that time has passed
     make_set theirs DC prod/a theirs
     drop_set_of 65534 "$made"
     within pointsman daemon prequeue --until-idle

@@ -1,9 +1,8 @@
 #!/bin/sh
 # crash.sh PROGRAM FAULTY: the whole program meets misfortune at its mutating
 # system calls (tests/support/faulty.c), is started again without, and must have
-# lost nothing and done nothing twice. A spread sample, another one with
-# POINTSMAN_SEED=N; with POINTSMAN_SWEEP=full every call there is, until a run is
-# clean.
+# lost nothing and done nothing twice. Which calls are tried:
+# tests/support/points.sh.
 # shellcheck source=tests/support/scenario.sh
 . "$(dirname "$0")/../support/scenario.sh"
 . "$(dirname "$0")/../support/crash.sh"

@@ -1,13 +1,13 @@
 #!/bin/sh
 # crash_base.sh PROGRAM FAULTY: whoever makes, remakes, saves or restores a whole
 # base is killed at its mutating system calls (tests/support/faulty.c). What is
-# left is nothing or whole, and saying it again finishes it. A spread sample,
-# another one with POINTSMAN_SEED=N; with POINTSMAN_SWEEP=full every call.
+# left is nothing or whole, and saying it again finishes it. Which calls
+# are tried: tests/support/points.sh.
 # shellcheck source=tests/support/scenario.sh
 . "$(dirname "$0")/../support/scenario.sh"
 faulty=$(CDPATH="" cd "$(dirname "$2")" && pwd)/$(basename "$2")
-sweep=${POINTSMAN_SWEEP:-}
-seed=${POINTSMAN_SEED:-0}
+# shellcheck source=tests/support/points.sh
+. "$(dirname "$0")/../support/points.sh"
 export ASAN_OPTIONS="${ASAN_OPTIONS:+$ASAN_OPTIONS:}detect_leaks=0"
 
 # ---- the sweep ---------------------------------------------------------------
@@ -30,13 +30,10 @@ sweep() {
     misfortune=$fault
     run_faulty "$@"
     same 'without misfortune' "$came" 0
-    total=$(sed -n 's/^total //p' calls)
-    [ "$total" -gt 4 ] || wrong "only $total calls"
-    step=$(((total - 1) / count + 1))
-    at=$((seed % step))
-    [ -z "$sweep" ] || { step=1 at=0; }
-    bad=0
-    while [ $((at += step)) -le "$total" ]; do
+    calls=$(sed -n 's/^total //p' calls)
+    [ "$calls" -gt 4 ] || wrong "only $calls calls"
+    points_begin "$calls" "$count"
+    while points_next; do
         $begin
         misfortune="$fault --at $at"
         run_faulty "$@"
@@ -48,15 +45,18 @@ sweep() {
         ) >judged 2>&1
         judged=$?
         set -e
-        [ $judged -ne 0 ] || continue
-        bad=$((bad + 1))
+        if [ $judged -eq 0 ]; then
+            point_result ok
+            continue
+        fi
+        point_result FAILED
         cat judged
         echo "--- $misfortune: $came"
         grep HERE calls | head -n 3
         cat said
-        [ -n "$sweep" ] || exit 1
+        [ "$sweep" = full ] || exit 1
     done
-    [ $bad -eq 0 ]
+    points_end
 }
 
 # finished COMMAND...: it ends well now, or says that all is there already
@@ -110,17 +110,32 @@ scenario 'init on a full disk is finished by saying it again' \
 
 # ---- a base with some history ------------------------------------------------
 
+# each VERB ID...: its JSON for each id, the id on each line
+each() {
+    verb=$1
+    shift
+    for id in "$@"; do
+        printf '"%s"\n' "$id"
+        pointsman "$verb" --json "$id"
+    done | jq -cS -n 'foreach inputs as $line ({};
+        if ($line | type) == "string" then {of: $line} else .line = $line end;
+        select(.line))'
+}
+
+# One jq for all sets: starting it takes longer than asking the registry.
 memory_of() {
-    for id in $(pointsman list --all --json kind:change | jq -r .id | sort); do
-        pointsman status --json "$id" | jq -cS '
+    ids=$(pointsman list --all --json kind:change | jq -r .id | sort)
+    # shellcheck disable=SC2086 # a list of ids
+    {
+        pointsman status --json $ids | jq -cS '
             {id, class, state, target, reason, attempt, detail, holds,
              admitted, since, sum, size, name, touches}'
-        pointsman history --json "$id" | jq -cS '
+        each history $ids | jq -cS '.line |
             {id, kind, from, to, attempt, actor, reason, detail, at}' |
             grep -v rebuilt
-        pointsman depends --json "$id" | jq -cS . | sort
-        pointsman dependents --json "$id" | jq -cS . | sort
-    done
+        each depends $ids | sort
+        each dependents $ids | sort
+    }
 }
 
 with_history() {

@@ -1,11 +1,11 @@
 # What sweeps share: a day in a base that meets misfortune at a mutating system
 # call (tests/support/faulty.c), recovery, judgement. Who sources this sets $day,
 # the command, $everything, the ids, and makes master/, what every day begins
-# with; $before_recovery is called behind the misfortune. A spread
-# sample, another one with POINTSMAN_SEED=N; with POINTSMAN_SWEEP=full every call.
+# with; $before_recovery is called behind the misfortune. Which calls are tried:
+# tests/support/points.sh.
 faulty=$(CDPATH="" cd "$(dirname "$2")" && pwd)/$(basename "$2")
-sweep=${POINTSMAN_SWEEP:-}
-seed=${POINTSMAN_SEED:-0}
+# shellcheck source=tests/support/points.sh
+. "$(dirname "$0")/../support/points.sh"
 export ASAN_OPTIONS="${ASAN_OPTIONS:+$ASAN_OPTIONS:}detect_leaks=0"
 
 begin_trial() {
@@ -103,30 +103,29 @@ settle() {
     ) >judged 2>&1
     settled=$?
     set -e
-    [ $settled -eq 0 ] && return
-    bad=$((bad + 1))
+    if [ $settled -eq 0 ]; then
+        point_result ok
+        return
+    fi
+    point_result FAILED
     cat judged
     tell_trial "$@"
-    [ -n "$sweep" ] || exit 1
+    [ "$sweep" = full ] || exit 1
 }
 
-# points COUNT OPTION...: so many, spread over a run; all, when sweeping
+# points COUNT OPTION...: so many at most, spread over a run
 points() {
     count=$1
     shift
-    bad=0
     begin_trial
     run_faulty "$@"
-    total=$(sed -n 's/^total //p' calls)
-    [ "$total" -gt 10 ] || wrong "only $total calls"
-    at=0
-    step=$(((total - 1) / count + 1))
-    [ -n "$sweep" ] && step=${POINTSMAN_STEP:-1} || at=$((seed % step))
-    while [ $at -lt $total ] || [ "${came:-0}" -eq 137 -a -n "$sweep" ]; do
-        at=$((at + step))
+    calls=$(sed -n 's/^total //p' calls)
+    [ "$calls" -gt 10 ] || wrong "only $calls calls"
+    points_begin "$calls" "$count"
+    while points_next; do
         trial --at $at "$@"
     done
-    [ $bad -eq 0 ]
+    points_end
 }
 
 killed() {
@@ -139,17 +138,17 @@ killed() {
 # What runs after the first kill is killed too, at another call.
 twice() {
     $prepare
-    bad=0
-    count=$1
     begin_trial
     run_faulty --kill all
-    total=$(sed -n 's/^total //p' calls)
-    [ -z "$sweep" ] || count=$((total / 10))
-    for n in $(seq 1 "$count"); do
+    calls=$(sed -n 's/^total //p' calls)
+    points_begin "$calls" "$1"
+    while points_next; do
         begin_trial
-        run_faulty --at $((n * total / (count + 1) + seed % 7)) --kill all
-        run_faulty --at $((7 + (n * 31 + seed) % 60)) --kill all
-        settle twice "$n"
+        run_faulty --at $at --kill all
+        first=$came
+        run_faulty --at $((7 + (at * 31 + seed) % 60)) --kill all
+        settle "killed at $at, then again"
+        came=$first
     done
-    [ $bad -eq 0 ]
+    points_end
 }

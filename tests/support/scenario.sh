@@ -35,11 +35,16 @@ trap 'exit 143' TERM HUP
 # ---- telling -----------------------------------------------------------------
 
 # scenario 'a sentence' FUNCTION [ARGUMENT]...: in a subshell and an own
-# directory, $here; the first command that fails ends it.
+# directory, $here; the first command that fails ends it. With SCENARIO_ONLY
+# only those whose sentence contains it.
 scenario() {
-    told=$((told + 1))
     sentence=$1
     shift
+    case $sentence in
+    *"${SCENARIO_ONLY:-}"*) ;;
+    *) return ;;
+    esac
+    told=$((told + 1))
     here=$top/$told
     mkdir "$here"
     (
@@ -51,6 +56,7 @@ scenario() {
         "$@"
     ) >"$top/said.$told" 2>&1
     result=$?
+    [ ! -e "$here/remarks" ] || sed "s/^/# $sentence: /" "$here/remarks"
     if [ $result -eq 0 ]; then
         echo "ok $told - $sentence"
     elif [ $result -eq 77 ] && [ -e "$here/skip" ]; then
@@ -77,7 +83,16 @@ skip() {
     exit 77
 }
 
+# remark TEXT: shown with the result, also of a scenario that passes
+remark() {
+    echo "$*" >>"$here/remarks"
+}
+
 finish() {
+    [ "$told" -gt 0 ] || {
+        echo "no scenario contains '${SCENARIO_ONLY:-}'" >&2
+        exit 66
+    }
     echo "1..$told"
     [ "$failed" -eq 0 ]
     exit

@@ -1,0 +1,76 @@
+# Which points of a sweep are tried: a crash sweep runs one command with a fault
+# at a system call, recovers and judges, and could do so for every call there
+# is. A script sources this after tests/support/scenario.sh.
+#
+#   POINTSMAN_SWEEP=      a sample: points that lie as far apart as possible,
+#                         until the time of the sweep is used up
+#   POINTSMAN_SWEEP=once  one point of each sweep
+#   POINTSMAN_SWEEP=full  every point (tools/campaign)
+#   POINTSMAN_SEED=N      another sample (default: 0)
+#   POINTSMAN_POINTS=N    exactly N points in each sweep, whatever time it takes
+#   POINTSMAN_FROM=N      the first point of a full sweep (default: 1)
+#   POINTSMAN_STEP=N      every N-th point of a full sweep (default: 1)
+#   POINTSMAN_RESULTS=F   appends a line for each point to F
+#
+# What was tried stands in the output of the script, with what repeats it.
+sweep=${POINTSMAN_SWEEP:-}
+seed=${POINTSMAN_SEED:-0}
+: "${POINT_MS:=2000}" # of sample time for each point that a sweep asks for
+
+# now_ms: monotonic, without starting a process; the result is in $now
+now_ms() {
+    read -r now rest </proc/uptime
+    now=${now%.*}${now#*.}0
+}
+
+# points_begin TOTAL MOST: a sweep of TOTAL points; a sample has MOST at most
+points_begin() {
+    total=$1
+    most=$2
+    tried=0
+    bad=0
+    at=0
+    now_ms
+    began=$now
+    [ "$most" -le "$total" ] || most=$total
+    case $sweep in
+    once) most=1 ;;
+    full) at=$((${POINTSMAN_FROM:-1} - ${POINTSMAN_STEP:-1})) ;;
+    esac
+    most_ms=$((most * POINT_MS))
+    [ -z "${POINTSMAN_POINTS:-}" ] || most=$POINTSMAN_POINTS most_ms=
+}
+
+# points_next: the number of the next point in $at; false if there is none. A
+# run may make more calls than the one that was counted, so a full sweep goes on
+# for as long as its fault still comes ($came is 137).
+points_next() {
+    if [ "$sweep" = full ]; then
+        at=$((at + ${POINTSMAN_STEP:-1}))
+        tried=$((tried + 1))
+        [ "$at" -le "$total" ] || [ "${came:-0}" -eq 137 ]
+        return
+    fi
+    [ "$tried" -lt "$most" ] || return
+    now_ms
+    # The next point costs about as much as the mean of those before it.
+    [ "$tried" -eq 0 ] || [ -z "$most_ms" ] ||
+        [ $(((now - began) * (tried + 1) / tried)) -le "$most_ms" ] || return
+    tried=$((tried + 1))
+    # Steps of the golden ratio: however many there are, they are spread evenly.
+    at=$(((seed + total * tried * 618 / 1000) % total + 1))
+}
+
+# point_result WORD: a line for the point that was tried
+point_result() {
+    [ "$1" = ok ] || bad=$((bad + 1))
+    [ -z "${POINTSMAN_RESULTS:-}" ] ||
+        echo "$sentence: point $at of $total: $1" >>"$POINTSMAN_RESULTS"
+}
+
+# points_end: true if no point was bad
+points_end() {
+    [ "$sweep" = full ] ||
+        remark "$tried of $total points (POINTSMAN_SEED=$seed POINTSMAN_POINTS=$tried)"
+    [ $bad -eq 0 ]
+}
