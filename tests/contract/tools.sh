@@ -2,6 +2,7 @@
 # tools.sh SOURCE_ROOT: the scripts that say whether all is well must not be
 # wrong about it. TAP on stdout.
 cd "$1" || exit 1
+unset POINTSMAN_SWEEP POINTSMAN_SEED POINTSMAN_POINTS POINTSMAN_FROM POINTSMAN_STEP
 work=$(mktemp -d) || exit 1
 trap 'rm -rf "$work"' EXIT
 count=0
@@ -18,7 +19,7 @@ ok() {
     fi
 }
 
-echo 1..9
+echo 1..15
 
 cat >"$work/program" <<'END'
 #!/bin/sh
@@ -67,6 +68,67 @@ python3 tools/tally.py gcc "$work/build" "$work/tallies" >"$work/out"
 grep -qx '4 4 1' "$work/tallies" &&
     grep -qx 'gcc: no result of pointsman:cli / plain' "$work/out"
 ok tests_that_left_no_result_are_failures
+
+cat >"$work/build/meson-info/intro-tests.json" <<'END'
+[{"name": "quick", "suite": ["pointsman:cli"]},
+ {"name": "crash", "suite": ["pointsman:scenario"]}]
+END
+cat >"$work/build/meson-logs/testlog.json" <<'END'
+{"name": "pointsman:cli / quick", "result": "OK", "returncode": 0, "duration": 1.0}
+{"name": "pointsman:scenario / crash", "result": "OK", "returncode": 0, "duration": 99999.0}
+END
+: >"$work/tallies"
+python3 tools/tally.py gcc "$work/build" "$work/tallies" >"$work/out"
+grep -qx '2 0 0' "$work/tallies" &&
+    grep -q '^gcc: scenario  *99999.0  *100 % .*OVER BUDGET.*crash' \
+        "$work/out" && grep -q '^gcc: cli  *1.0  *0 %  *[0-9]*$' "$work/out"
+ok suite_over_its_budget_is_marked_and_does_not_fail
+: >"$work/out"
+for suite in $(sed -n "s/.*suite : '\([a-z]*\)'.*/\1/p" tests/meson.build \
+    tests/*/meson.build | sort -u); do
+    [ "$(grep -c "\"$suite\": [0-9]" tools/tally.py)" -ge 1 ] ||
+        echo "no budget: $suite" >>"$work/out"
+done
+[ ! -s "$work/out" ]
+ok every_suite_has_a_budget
+
+# points TOTAL MOST [NAME=VALUE]...: the points that a sweep tries
+points() {
+    total=$1 most=$2
+    shift 2
+    env "$@" sh -c 'set -eu
+        remark() { :; }
+        . tests/support/points.sh
+        points_begin "$0" "$1"
+        while points_next; do echo $at; done
+        points_end' "$total" "$most"
+}
+points 1000 8 POINT_MS=60000 >"$work/out"
+points 1000 5 POINTSMAN_POINTS=8 POINT_MS=0 >"$work/again"
+[ "$(sort -un "$work/out" | wc -l)" -eq 8 ] &&
+    [ "$(awk '$1 > 500' "$work/out" | wc -l)" -eq 4 ] &&
+    cmp "$work/out" "$work/again"
+ok sample_of_a_sweep_is_spread_and_can_be_repeated
+points 1000 8 POINT_MS=0 >"$work/out"
+points 1000 8 POINTSMAN_SWEEP=once >"$work/again"
+[ "$(wc -l <"$work/out")" -eq 1 ] && cmp "$work/out" "$work/again"
+ok sweep_without_time_tries_one_point
+points 9 2 POINTSMAN_SWEEP=full >"$work/out"
+points 9 2 POINTSMAN_SWEEP=full POINTSMAN_FROM=4 POINTSMAN_STEP=3 \
+    >>"$work/out"
+[ "$(tr '\n' ' ' <"$work/out")" = '1 2 3 4 5 6 7 8 9 4 7 ' ]
+ok full_sweep_tries_every_point_and_can_be_resumed
+
+tools/campaign nothing >"$work/out" 2>&1
+status=$?
+tools/campaign --list >"$work/list" && for script in $(grep -l \
+    -e 'support/crash.sh' -e 'support/points.sh' tests/scenario/*.sh); do
+    name=$(basename "$script" .sh)
+    grep -q "^$name " "$work/list" || echo "not in --list: $name"
+done >"$work/out"
+[ $status -eq 64 ] && [ ! -s "$work/out" ]
+ok campaign_runs_every_sweep_whole
+
 echo 'heap-use-after-free' >"$work/build/reports/san.1"
 rm "$work/build/meson-logs/testlog.json"
 echo '[]' >"$work/build/meson-info/intro-tests.json"

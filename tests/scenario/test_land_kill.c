@@ -85,7 +85,7 @@ static void landing_killed_anywhere_lands_once(void **state) {
     (void)state;
     begin();
     unsigned point = 1;
-    for (; point < POINTS_MAX; point++) {
+    for (; point < POINTS_MAX; point += test_sweep_stride(1)) {
         char inject[256];
         snprintf(inject, sizeof inject, "inject=" CALLS ":signal=KILL:when=%u",
                  point);
@@ -110,7 +110,7 @@ static void sets_that_land_together_do_so_wherever_it_is_killed(void **state) {
     const struct set with = {.id = "C2", .files = {{"h", "with\n"}}};
     struct attempt attempt = {.set = &sets[0], .others = {&with}};
     unsigned point = 1;
-    for (; point < POINTS_MAX; point++) {
+    for (; point < POINTS_MAX; point += test_sweep_stride(1)) {
         char inject[256];
         snprintf(inject, sizeof inject, "inject=" CALLS ":signal=KILL:when=%u",
                  point);
@@ -152,7 +152,7 @@ static const char *killing_git(const char *verb, unsigned point) {
 static void sweep_git(const char *verb) {
     begin();
     unsigned point = 1;
-    for (; point < POINTS_MAX; point++) {
+    for (; point < POINTS_MAX; point += test_sweep_stride(1)) {
         begin_again();
         struct outcome first = land_and_end(&(struct attempt){
             .set = &sets[0], .path = killing_git(verb, point)});

@@ -688,7 +688,7 @@ static void sweep_all(enum trouble how, const char *kind, bool twice,
         sweep.step = &steps[i];
         sweep.template = make_template(sweep.step, &sweep.now);
         unsigned k = 1, tries = 0;
-        for (bool more = true; more; k += stride) {
+        for (bool more = true; more; k += test_sweep_stride(stride)) {
             more = try(&sweep, k, twice ? seconds[tries % COUNT(seconds)] : 0);
             tries++;
             assert_true(k < 500);

@@ -55,7 +55,7 @@ points_next() {
     now_ms
     # The next point costs about as much as the mean of those before it.
     [ "$tried" -eq 0 ] || [ -z "$most_ms" ] ||
-        [ $(((now - began) * (tried + 1) / tried)) -le "$most_ms" ] || return
+        [ $(((now - began) * (tried + 1) / tried)) -lt "$most_ms" ] || return
     tried=$((tried + 1))
     # Steps of the golden ratio: however many there are, they are spread evenly.
     at=$(((seed + total * tried * 618 / 1000) % total + 1))

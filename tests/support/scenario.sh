@@ -260,7 +260,9 @@ serve_end() {
 
 # in_one_place ID LETTER: of the registry, of one directory, and no other
 in_one_place() {
-    state=$(pointsman status --json "$1" | jq -r .state)
+    state=$(pointsman status --json "$1")
+    state=${state#*\"state\":\"} # without jq, as this is called very often
+    state=${state%%\"*}
     same "state of $1" "$state" "$2"
     places=
     for dir in queue staging pending run 'done' fail term abandon; do

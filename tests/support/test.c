@@ -59,3 +59,12 @@ void test_skip(const char *reason) {
     skip();
     abort(); /* skip() jumps out of the test */
 }
+
+unsigned test_sweep_stride(unsigned usual) {
+    const char *sweep = getenv("POINTSMAN_SWEEP");
+
+    if (sweep != NULL && strcmp(sweep, "full") == 0)
+        return 1;
+    /* A prime, so that points of many kinds of call are among them. */
+    return sweep != NULL && strcmp(sweep, "once") == 0 ? 7 * usual : usual;
+}

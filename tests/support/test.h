@@ -22,4 +22,9 @@ char *test_dir(void);
 /* Ends this test as skipped; `reason` is one line that the report shows. */
 void test_skip(const char *reason) __attribute__((noreturn));
 
+/* The distance between two points of a sweep for which `usual` is enough in an
+ * ordinary run: 1 with POINTSMAN_SWEEP=full, several times `usual` with
+ * POINTSMAN_SWEEP=once (tests/support/points.sh). */
+unsigned test_sweep_stride(unsigned usual);
+
 #endif
