@@ -163,7 +163,7 @@ static void need_database(void) {
 }
 
 static void next_and_prev_agree_with_the_walker(void **state) {
-    int64_t cases = number_of("CRON_ORACLE_CASES", CASES);
+    int64_t cases = number_of("CRON_ORACLE_CASES", test_cases(CASES));
 
     (void)state;
     need_database();

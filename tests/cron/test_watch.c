@@ -317,7 +317,7 @@ static void walk(uint64_t seed) {
 
 static void long_walks_stay_beside_the_naive_one(void **state) {
     const char *given = getenv("CRON_WATCH_WALKS");
-    uint64_t walks = given == NULL ? 60 : strtoull(given, NULL, 10);
+    uint64_t walks = given == NULL ? test_cases(60) : strtoull(given, NULL, 10);
 
     (void)state;
     for (uint64_t seed = 1; seed <= walks; seed++)

@@ -17,6 +17,7 @@
 #include "schedules/clockwork.h"
 #include "schedules/schedule_rule.h"
 #include "store/schedules.h"
+#include "support/test.h"
 
 enum { SCHEDULES = 5, JOBS_MOST = 1 << 16 };
 
@@ -460,7 +461,7 @@ static void run(uint64_t seed, bool trace) {
 }
 
 int main(int argc, char **argv) {
-    uint64_t from = 1, to = 100;
+    uint64_t from = 1, to = test_cases(100);
     bool trace = false;
     log_init("sim", LOG_ERROR);
     for (int i = 1; i < argc; i++) {

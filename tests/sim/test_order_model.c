@@ -739,7 +739,7 @@ static uint64_t number_of(const char *name, uint64_t otherwise) {
 static void random_histories_break_no_rule(void **state) {
     (void)state;
     uint64_t first = number_of("POINTSMAN_SEED", 0),
-             count = number_of("POINTSMAN_HISTORIES", HISTORIES);
+             count = number_of("POINTSMAN_HISTORIES", test_cases(HISTORIES));
 
     memset(&seen, 0, sizeof(seen));
     for (uint64_t i = 0; i < count; i++)

@@ -1,8 +1,9 @@
 /* The first simulator: the scheduler's own code over a pretend world.
  *
- *     test_sim                       as a test: seeds 1 to 1000
+ *     test_sim                       as a test: --cases 1000
  *     test_sim --seed N [--trace]    one seed again
  *     test_sim --seeds FROM TO       a campaign
+ *     test_sim --cases N             as a test: seeds 1 to N (test_cases)
  *
  * and in other worlds than the fullest one:
  *
@@ -18,6 +19,7 @@
 
 #include "lib/log.h"
 #include "sim/world.h"
+#include "support/test.h"
 
 #define SEED_MOST (UINT64_MAX - 1) /* the loop ends behind it */
 
@@ -55,7 +57,7 @@ static uint64_t number(const char *option, const char *word, uint64_t least,
 }
 
 int main(int argc, char **argv) {
-    uint64_t from = 1, to = 1000;
+    uint64_t from = 1, to = test_cases(1000);
     struct world_options options = {0};
     log_init("sim", LOG_ERROR);
     for (int i = 1; i < argc; i++) {
@@ -75,6 +77,9 @@ int main(int argc, char **argv) {
                 (unsigned)number("--rollbacks", argv[++i], 0, 100);
         else if (strcmp(argv[i], "--seed") == 0)
             from = to = number("--seed", argv[++i], 0, SEED_MOST);
+        else if (strcmp(argv[i], "--cases") == 0)
+            to = test_cases(
+                (unsigned)number("--cases", argv[++i], 1, UINT32_MAX));
         else if (strcmp(argv[i], "--seeds") == 0) {
             from = number("--seeds", argv[++i], 0, SEED_MOST);
             to = number("--seeds", argv[++i], from, SEED_MOST);

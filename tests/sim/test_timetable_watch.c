@@ -10,6 +10,7 @@
 
 #include "lib/random.h"
 #include "core/timetable.h"
+#include "support/test.h"
 
 enum { TICKS = 40, FIRED = 1 << 16 };
 
@@ -185,7 +186,7 @@ static void run(struct world *world, uint64_t seed) {
 
 int main(int argc, char **argv) {
     struct world *world = mem_alloc(sizeof(*world));
-    uint64_t from = 1, to = 3000;
+    uint64_t from = 1, to = test_cases(3000);
     for (int i = 1; i < argc; i++) {
         if (strcmp(argv[i], "--trace") == 0)
             world->trace = true;

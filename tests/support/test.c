@@ -60,11 +60,19 @@ void test_skip(const char *reason) {
     abort(); /* skip() jumps out of the test */
 }
 
-unsigned test_sweep_stride(unsigned usual) {
+static bool sweep_is(const char *word) {
     const char *sweep = getenv("POINTSMAN_SWEEP");
 
-    if (sweep != NULL && strcmp(sweep, "full") == 0)
+    return sweep != NULL && strcmp(sweep, word) == 0;
+}
+
+unsigned test_sweep_stride(unsigned usual) {
+    if (sweep_is("full"))
         return 1;
     /* A prime, so that points of many kinds of call are among them. */
-    return sweep != NULL && strcmp(sweep, "once") == 0 ? 7 * usual : usual;
+    return sweep_is("once") ? 7 * usual : usual;
+}
+
+unsigned test_cases(unsigned usual) {
+    return sweep_is("once") ? usual / 5 : usual;
 }

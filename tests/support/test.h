@@ -26,5 +26,8 @@ void test_skip(const char *reason) __attribute__((noreturn));
  * ordinary run: 1 with POINTSMAN_SWEEP=full, several times `usual` with
  * POINTSMAN_SWEEP=once (tests/support/points.sh). */
 unsigned test_sweep_stride(unsigned usual);
+/* How many random cases a test draws: `usual`, or a fifth of it with
+ * POINTSMAN_SWEEP=once. */
+unsigned test_cases(unsigned usual);
 
 #endif
