@@ -19,8 +19,8 @@ bool prune_has(const struct base *base, const char *name) {
     return dir_stat(base->dirs[BASE_ARCHIVE], name, &st, &there, NULL) && there;
 }
 
-/* The tarball first: as long as the job file lies in its place, a crash leaves
- * something that is looked at again. */
+/* The tarball first, and durably: as long as the job file lies in its place, a
+ * crash or a power cut leaves something that is looked at again. */
 static bool archive(struct base *base, const struct job *job,
                     struct prune_report *report, struct err *err) {
     CLEANUP(arena_clear) struct arena arena = ARENA_INIT;
@@ -33,7 +33,7 @@ static bool archive(struct base *base, const struct job *job,
     if (!there)
         return true;
     if (!dir_move(base->dirs[BASE_DATA], name, base->dirs[BASE_ARCHIVE],
-                  arena_printf(&arena, "%s.tar", name), DIR_LAZY, &moved,
+                  arena_printf(&arena, "%s.tar", name), DIR_DURABLE, &moved,
                   err) ||
         !dir_move(base->dirs[job->state], name, base->dirs[BASE_ARCHIVE], name,
                   DIR_LAZY, &moved, err))
