@@ -426,7 +426,8 @@ bool git_run_oid(struct git *git, const char *const *args,
 
 bool git_objects_open(struct git *git, struct git_pipe *ret_objects,
                       struct err *err) {
-    return git_pipe_open(git, GIT_ARGS("cat-file", "--batch-command"),
+    return git_pipe_open(git,
+                         GIT_ARGS("cat-file", "--batch-command", "--buffer"),
                          GIT_PLAIN, ret_objects, err);
 }
 
@@ -462,7 +463,7 @@ bool git_object_read(struct git_pipe *objects, const char *name,
                      struct text *content, bool *ret_found, struct err *err) {
     char oid[OID_BYTES], type[16];
     size_t bytes;
-    fprintf(objects->in, "contents %s\n", name);
+    fprintf(objects->in, "contents %s\nflush\n", name);
     if (fflush(objects->in) != 0)
         return git_pipe_fail(objects, err);
     if (!object_head(objects, oid, type, &bytes, ret_found, err))
@@ -486,6 +487,7 @@ static bool lookups_ask(struct git_pipe *objects,
     for (size_t i = 0; i < count; i++)
         fprintf(objects->in, "%s %s\n", lookups[i].whole ? "contents" : "info",
                 lookups[i].oid);
+    fputs("flush\n", objects->in);
     return fflush(objects->in) == 0 || git_pipe_fail(objects, err);
 }
 

@@ -79,7 +79,8 @@ void git_pipe_drop(struct git_pipe *pipe);
 /* It did not answer as it should: closes it and says why. Returns false. */
 bool git_pipe_fail(struct git_pipe *pipe, struct err *err);
 
-/* Reading objects: a pipe to `cat-file --batch-command`. */
+/* Reading objects: a pipe to `cat-file --batch-command --buffer`, which answers
+ * all at once after `flush`. */
 bool git_objects_open(struct git *git, struct git_pipe *ret_objects,
                       struct err *err);
 /* Any name git understands. *ret_found false: no such object. The content is
