@@ -9,7 +9,6 @@
 #include "lib/text.h"
 #include "lib/time.h"
 #include "core/job.h"
-#include "os/output.h"
 
 /* A landed set that a rollback takes back (landing/revert.h). */
 struct run_member {
@@ -74,6 +73,12 @@ struct run_usage {
     uint64_t cpu_us, memory_kib, procs; /* sums; 0: not known yet */
 };
 
+/* What must be synced before ends are committed (store_sync_first). */
+struct run_sync {
+    int fd;          /* -1: nothing was written */
+    bool filesystem; /* syncfs(fd) instead of fdatasync(fd) */
+};
+
 struct runner {
     void *ctx;
     /* Its end comes by scheduler_ended(), never from within this call. */
@@ -83,7 +88,7 @@ struct runner {
     void (*flush)(void *ctx);
     /* Writes the outputs of the ends told so far. What must be synced before
      * these are committed. */
-    struct output_sync (*settle)(void *ctx);
+    struct run_sync (*settle)(void *ctx);
     /* The end is recorded: whatever proves that it ran may go (its lock). */
     void (*release)(void *ctx, uint64_t handle);
 };

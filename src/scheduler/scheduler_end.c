@@ -624,7 +624,7 @@ void plan_ends(struct scheduler *scheduler) {
             continue;
         }
         if (!any) {
-            struct output_sync sync =
+            struct run_sync sync =
                 scheduler->runner.settle(scheduler->runner.ctx);
             if (sync.fd >= 0)
                 store_sync_first(scheduler->batch, sync.fd, sync.filesystem);

@@ -78,7 +78,7 @@ struct attempt {
     /* Changes whose end leaves it open whether they landed are probed. */
     bool probing, probed, landed;
     uint64_t probe_handle; /* 0: not under way */
-    unsigned probe_count; /* those that got no answer */
+    unsigned probe_count;  /* those that got no answer */
     struct wall probe_again;
     struct run_end end; /* its spans in end_memory */
     char *end_memory;

@@ -332,13 +332,13 @@ static void runner_flush(void *ctx) {
     guard_flush(worker->guard);
 }
 
-static struct output_sync runner_settle(void *ctx) {
+static struct run_sync runner_settle(void *ctx) {
     struct worker *worker = ctx;
     struct output_sync sync;
     struct err err;
     if (!output_flush(worker->options.output, &sync, &err))
         log_error("outputs are lost: %s", err.text);
-    return sync;
+    return (struct run_sync){sync.fd, sync.filesystem};
 }
 
 static void runner_release(void *ctx, uint64_t handle) {

@@ -44,9 +44,9 @@ static void machine_flush(void *ctx) {
     (void)ctx;
 }
 
-static struct output_sync machine_settle(void *ctx) {
+static struct run_sync machine_settle(void *ctx) {
     (void)ctx;
-    return (struct output_sync){.fd = -1};
+    return (struct run_sync){.fd = -1};
 }
 
 static void machine_release(void *ctx, uint64_t handle) {

@@ -24,6 +24,8 @@ def objects():
     """The object files of the product by module/stem."""
     found = {}
     for path in BUILD.glob("src/*/*.p/*.o"):
+        if path.name.startswith(".._"):
+            continue  # of lib, compiled into the cron library once more
         stem = re.sub(r"(^meson-generated_\.\._)|(\.c\.o$)", "", path.name)
         found[f"{path.relative_to(BUILD).parts[1]}/{stem}"] = path
     return found

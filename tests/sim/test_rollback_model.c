@@ -272,9 +272,9 @@ static void on_flush(void *ctx) {
     (void)ctx;
 }
 
-static struct output_sync on_settle(void *ctx) {
+static struct run_sync on_settle(void *ctx) {
     (void)ctx;
-    return (struct output_sync){.fd = -1};
+    return (struct run_sync){.fd = -1};
 }
 
 static void on_release(void *ctx, uint64_t handle) {

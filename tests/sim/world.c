@@ -168,9 +168,9 @@ static void runner_flush(void *ctx) {
     (void)ctx;
 }
 
-static struct output_sync runner_settle(void *ctx) {
+static struct run_sync runner_settle(void *ctx) {
     (void)ctx;
-    return (struct output_sync){.fd = -1};
+    return (struct run_sync){.fd = -1};
 }
 
 static void runner_release(void *ctx, uint64_t handle) {
