@@ -154,6 +154,10 @@ bool db_open(struct db *db, const char *path, int flags, unsigned busy_ms,
 void db_close(struct db *db) {
     for (size_t i = 0; i < STATEMENTS; i++)
         sqlite3_finalize(db->statements[i]);
+    for (size_t i = 0; i < LIST_STATEMENTS; i++) {
+        sqlite3_finalize(db->lists[i].stmt);
+        free(db->lists[i].sql);
+    }
     int rc = sqlite3_close(db->sqlite);
     assert(rc == SQLITE_OK); /* else a statement was not ended */
     free(db->path);
@@ -171,6 +175,25 @@ sqlite3_stmt *db_statement(struct db *db, enum statement which,
                            SQLITE_PREPARE_PERSISTENT, stmt, NULL) != SQLITE_OK)
         db_fail(db, "read", err);
     return *stmt;
+}
+
+sqlite3_stmt *db_list_statement(struct db *db, const char *sql,
+                                struct err *err) {
+    for (size_t i = 0; i < LIST_STATEMENTS; i++)
+        if (db->lists[i].sql && strcmp(db->lists[i].sql, sql) == 0)
+            return db->lists[i].stmt;
+    sqlite3_stmt *stmt = NULL;
+    if (sqlite3_prepare_v3(db->sqlite, sql, -1, SQLITE_PREPARE_PERSISTENT,
+                           &stmt, NULL) != SQLITE_OK) {
+        db_fail(db, "read", err);
+        return NULL;
+    }
+    unsigned place = db->next_list++ % LIST_STATEMENTS;
+    sqlite3_finalize(db->lists[place].stmt);
+    free(db->lists[place].sql);
+    db->lists[place].stmt = stmt;
+    db->lists[place].sql = mem_string(sql);
+    return stmt;
 }
 
 void stmt_end(sqlite3_stmt **stmt) {

@@ -26,11 +26,19 @@ enum statement {
     STATEMENTS
 };
 
+enum { LIST_STATEMENTS = 32 };
+
 struct db {
     sqlite3 *sqlite;
     char *path;
     unsigned busy_ms;
     sqlite3_stmt *statements[STATEMENTS];
+    /* Lists whose text depends on what is asked for; the oldest makes room. */
+    struct {
+        char *sql;
+        sqlite3_stmt *stmt;
+    } lists[LIST_STATEMENTS];
+    unsigned next_list;
     /* Events of the open transaction that are not a row yet. */
     struct {
         struct text lines;
@@ -59,6 +67,9 @@ bool db_is_busy(const struct db *db);
  * with stmt_end (CLEANUP): an open one would hold its snapshot. */
 sqlite3_stmt *db_statement(struct db *db, enum statement which,
                            struct err *err);
+/* The same for a statement whose text was put together at run time. */
+sqlite3_stmt *db_list_statement(struct db *db, const char *sql,
+                                struct err *err);
 void stmt_end(sqlite3_stmt **stmt);
 /* One row more? */
 bool db_step(struct db *db, sqlite3_stmt *stmt, bool *ret_row, struct err *err);

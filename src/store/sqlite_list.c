@@ -300,16 +300,14 @@ bool sqlite_jobs(struct store *store, const struct store_list *list,
     if (!db_head(db, &head, err))
         return false;
     list_sql(&sql, list, head.tally.count[STATE_PENDING]);
-    sqlite3_stmt *stmt = NULL;
-    if (sqlite3_prepare_v2(db->sqlite, text_string(&sql), -1, &stmt, NULL) !=
-        SQLITE_OK)
-        return db_fail(db, "read", err);
+    CLEANUP(stmt_end)
+    sqlite3_stmt *stmt = db_list_statement(db, text_string(&sql), err);
+    if (!stmt)
+        return false;
     bind_u64(stmt, 1, list->after_num);
     bind_limit(stmt, 2, list->limit);
     bind_wall(stmt, 3, list->until);
-    bool well = found_read(&found, db, stmt, arena, err);
-    sqlite3_finalize(stmt);
-    if (!well)
+    if (!found_read(&found, db, stmt, arena, err))
         return false;
     found_give(&found, arena, ret_jobs, ret_count);
     return true;
