@@ -43,32 +43,66 @@ static bool strange(struct db *db, const char *what, struct err *err) {
                    db->path, what);
 }
 
+/* Reads the row at hand; *ret_row is zero. */
+typedef bool row_reader(struct db *db, sqlite3_stmt *stmt, struct arena *arena,
+                        void *ret_row, struct err *err);
+
+static bool rows_read(struct rows_found *found, struct db *db,
+                      sqlite3_stmt *stmt, row_reader *reader,
+                      struct arena *arena, struct err *err) {
+    for (;;) {
+        bool row;
+        if (!db_step(db, stmt, &row, err))
+            return false;
+        if (!row)
+            return true;
+        if (!reader(db, stmt, arena, rows_more(found), err))
+            return false;
+    }
+}
+
+/* All rows of a statement, `each` bytes one; NULL: err says why. */
+static void *rows_list(struct db *db, sqlite3_stmt *stmt, row_reader *reader,
+                       size_t each, struct arena *arena, size_t *ret_count,
+                       struct err *err) {
+    CLEANUP(rows_found_clear) struct rows_found found = {.each = each};
+    return rows_read(&found, db, stmt, reader, arena, err)
+               ? rows_give(&found, arena, ret_count)
+               : NULL;
+}
+
 /* ---- relations ---------------------------------------------------------- */
+
+static bool read_edge(struct db *db, sqlite3_stmt *stmt, struct arena *arena,
+                      void *ret_row, struct err *err) {
+    struct job_edge *edge = ret_row;
+    edge->to = column_span(stmt, 1, arena);
+    return edge_kind_parse(column_peek(stmt, 0), &edge->kind) ||
+           strange(db, "an edge", err);
+}
 
 bool sqlite_edges_from(struct store *store, uint64_t num, struct arena *arena,
                        struct job_edge **ret_edges, size_t *ret_count,
                        struct err *err) {
     struct db *db = reader_of(store);
-    CLEANUP(rows_found_clear)
-    struct rows_found found = {.each = sizeof(struct job_edge)};
     CLEANUP(stmt_end)
     sqlite3_stmt *stmt = db_statement(db, SQL_EDGES_FROM, err);
-    bool row;
     if (!stmt)
         return false;
     bind_u64(stmt, 1, num);
-    while (true) {
-        if (!db_step(db, stmt, &row, err))
-            return false;
-        if (!row)
-            break;
-        struct job_edge *edge = rows_more(&found);
-        if (!edge_kind_parse(column_peek(stmt, 0), &edge->kind))
-            return strange(db, "an edge", err);
-        edge->to = column_span(stmt, 1, arena);
-    }
-    *ret_edges = rows_give(&found, arena, ret_count);
-    return true;
+    *ret_edges = rows_list(db, stmt, read_edge, sizeof(**ret_edges), arena,
+                           ret_count, err);
+    return *ret_edges != NULL;
+}
+
+static bool read_edge_to(struct db *db, sqlite3_stmt *stmt, struct arena *arena,
+                         void *ret_row, struct err *err) {
+    struct store_edge_to *edge = ret_row;
+    edge->num = column_u64(stmt, 0);
+    edge->id = column_span(stmt, 2, arena);
+    edge->state = column_state(stmt, 3);
+    return edge_kind_parse(column_peek(stmt, 1), &edge->kind) ||
+           strange(db, "an edge", err);
 }
 
 bool sqlite_edges_to(struct store *store, struct span id, uint64_t after_num,
@@ -76,28 +110,23 @@ bool sqlite_edges_to(struct store *store, struct span id, uint64_t after_num,
                      struct store_edge_to **ret_edges, size_t *ret_count,
                      struct err *err) {
     struct db *db = reader_of(store);
-    CLEANUP(rows_found_clear)
-    struct rows_found found = {.each = sizeof(struct store_edge_to)};
     CLEANUP(stmt_end) sqlite3_stmt *stmt = db_statement(db, SQL_EDGES_TO, err);
-    bool row;
     if (!stmt)
         return false;
     bind_span(stmt, 1, id);
     bind_u64(stmt, 2, after_num);
     bind_limit(stmt, 3, limit);
-    while (true) {
-        if (!db_step(db, stmt, &row, err))
-            return false;
-        if (!row)
-            break;
-        struct store_edge_to *edge = rows_more(&found);
-        edge->num = column_u64(stmt, 0);
-        if (!edge_kind_parse(column_peek(stmt, 1), &edge->kind))
-            return strange(db, "an edge", err);
-        edge->id = column_span(stmt, 2, arena);
-        edge->state = column_state(stmt, 3);
-    }
-    *ret_edges = rows_give(&found, arena, ret_count);
+    *ret_edges = rows_list(db, stmt, read_edge_to, sizeof(**ret_edges), arena,
+                           ret_count, err);
+    return *ret_edges != NULL;
+}
+
+static bool read_touch(struct db *db, sqlite3_stmt *stmt, struct arena *arena,
+                       void *ret_row, struct err *err) {
+    struct job_touch *touch = ret_row;
+    (void)db, (void)err;
+    touch->path = column_span(stmt, 0, arena);
+    touch->deleted = column_unsigned(stmt, 1) != 0;
     return true;
 }
 
@@ -105,33 +134,22 @@ bool sqlite_touches(struct store *store, uint64_t num, struct arena *arena,
                     struct job_touch **ret_touches, size_t *ret_count,
                     struct err *err) {
     struct db *db = reader_of(store);
-    CLEANUP(rows_found_clear)
-    struct rows_found found = {.each = sizeof(struct job_touch)};
     CLEANUP(stmt_end) sqlite3_stmt *stmt = db_statement(db, SQL_TOUCHES, err);
-    bool row;
     if (!stmt)
         return false;
     bind_u64(stmt, 1, num);
-    while (true) {
-        if (!db_step(db, stmt, &row, err))
-            return false;
-        if (!row)
-            break;
-        struct job_touch *touch = rows_more(&found);
-        touch->path = column_span(stmt, 0, arena);
-        touch->deleted = column_unsigned(stmt, 1) != 0;
-    }
-    *ret_touches = rows_give(&found, arena, ret_count);
-    return true;
+    *ret_touches = rows_list(db, stmt, read_touch, sizeof(**ret_touches), arena,
+                             ret_count, err);
+    return *ret_touches != NULL;
 }
 
 /* ---- tasks and attempts ------------------------------------------------- */
 
-static bool column_attempt(struct db *db, sqlite3_stmt *stmt,
-                           struct arena *arena, uint64_t num,
-                           struct store_attempt *ret_attempt, struct err *err) {
-    *ret_attempt = (struct store_attempt){
-        .num = num,
+/* Without the number of its job. */
+static bool read_attempt(struct db *db, sqlite3_stmt *stmt, struct arena *arena,
+                         void *ret_row, struct err *err) {
+    struct store_attempt *attempt = ret_row;
+    *attempt = (struct store_attempt){
         .node = column_span(stmt, 0, arena),
         .attempt = column_unsigned(stmt, 1),
         .assigned = column_wall(stmt, 3),
@@ -148,7 +166,7 @@ static bool column_attempt(struct db *db, sqlite3_stmt *stmt,
         .peak_kib = column_u64(stmt, 14),
         .trace = column_span(stmt, 15, arena),
     };
-    return task_status_parse(column_peek(stmt, 2), &ret_attempt->status) ||
+    return task_status_parse(column_peek(stmt, 2), &attempt->status) ||
            strange(db, "the status of an attempt", err);
 }
 
@@ -199,18 +217,15 @@ static bool ended_attempts(struct db *db, uint64_t num,
                            struct rows_found *found, struct arena *arena,
                            struct err *err) {
     CLEANUP(stmt_end) sqlite3_stmt *stmt = db_statement(db, SQL_ATTEMPTS, err);
-    bool row;
     if (!stmt)
         return false;
     bind_u64(stmt, 1, num);
-    while (true) {
-        if (!db_step(db, stmt, &row, err))
-            return false;
-        if (!row)
-            return true;
-        if (!column_attempt(db, stmt, arena, num, rows_more(found), err))
-            return false;
-    }
+    if (!rows_read(found, db, stmt, read_attempt, arena, err))
+        return false;
+    struct store_attempt *attempts = (struct store_attempt *)(void *)found->p;
+    for (size_t i = 0; i < found->count; i++)
+        attempts[i].num = num;
+    return true;
 }
 
 bool sqlite_attempts(struct store *store, uint64_t num, struct arena *arena,
@@ -234,32 +249,28 @@ bool sqlite_attempts(struct store *store, uint64_t num, struct arena *arena,
     return true;
 }
 
+static bool read_task(struct db *db, sqlite3_stmt *stmt, struct arena *arena,
+                      void *ret_row, struct err *err) {
+    struct store_task *task = ret_row;
+    task->node = column_span(stmt, 0, arena);
+    task->at = column_u64(stmt, 1);
+    task->attempt = column_unsigned(stmt, 3);
+    task->not_before = column_wall(stmt, 4);
+    return task_status_parse(column_peek(stmt, 2), &task->status) ||
+           strange(db, "the status of a task", err);
+}
+
 bool sqlite_tasks(struct store *store, uint64_t num, struct arena *arena,
                   struct store_task **ret_tasks, size_t *ret_count,
                   struct err *err) {
     struct db *db = reader_of(store);
-    CLEANUP(rows_found_clear)
-    struct rows_found found = {.each = sizeof(struct store_task)};
     CLEANUP(stmt_end) sqlite3_stmt *stmt = db_statement(db, SQL_TASKS, err);
-    bool row;
     if (!stmt)
         return false;
     bind_u64(stmt, 1, num);
-    while (true) {
-        if (!db_step(db, stmt, &row, err))
-            return false;
-        if (!row)
-            break;
-        struct store_task *task = rows_more(&found);
-        task->node = column_span(stmt, 0, arena);
-        task->at = column_u64(stmt, 1);
-        if (!task_status_parse(column_peek(stmt, 2), &task->status))
-            return strange(db, "the status of a task", err);
-        task->attempt = column_unsigned(stmt, 3);
-        task->not_before = column_wall(stmt, 4);
-    }
-    *ret_tasks = rows_give(&found, arena, ret_count);
-    return true;
+    *ret_tasks = rows_list(db, stmt, read_task, sizeof(**ret_tasks), arena,
+                           ret_count, err);
+    return *ret_tasks != NULL;
 }
 
 /* ---- settings ----------------------------------------------------------- */
@@ -270,41 +281,53 @@ bool sqlite_setting(struct store *store, struct span name, struct arena *arena,
                                    name, arena, ret_value, err);
 }
 
+struct setting {
+    struct span name, value;
+};
+
+static bool read_setting(struct db *db, sqlite3_stmt *stmt, struct arena *arena,
+                         void *ret_row, struct err *err) {
+    struct setting *setting = ret_row;
+    (void)db, (void)err;
+    setting->name = column_span(stmt, 0, arena);
+    setting->value = column_span(stmt, 1, arena);
+    return true;
+}
+
 bool sqlite_settings(struct store *store, struct arena *arena,
                      struct span **ret_names, struct span **ret_values,
                      size_t *ret_count, struct err *err) {
     struct db *db = reader_of(store);
-    CLEANUP(rows_found_clear)
-    struct rows_found names = {.each = sizeof(struct span)};
-    CLEANUP(rows_found_clear)
-    struct rows_found values = {.each = sizeof(struct span)};
     CLEANUP(stmt_end) sqlite3_stmt *stmt = db_statement(db, SQL_SETTINGS, err);
-    bool row;
     if (!stmt)
         return false;
-    while (true) {
-        if (!db_step(db, stmt, &row, err))
-            return false;
-        if (!row)
-            break;
-        *(struct span *)rows_more(&names) = column_span(stmt, 0, arena);
-        *(struct span *)rows_more(&values) = column_span(stmt, 1, arena);
+    struct setting *settings = rows_list(
+        db, stmt, read_setting, sizeof(*settings), arena, ret_count, err);
+    if (!settings)
+        return false;
+    *ret_names = arena_alloc(arena, (*ret_count + 1) * sizeof(**ret_names));
+    *ret_values = arena_alloc(arena, (*ret_count + 1) * sizeof(**ret_values));
+    for (size_t i = 0; i < *ret_count; i++) {
+        (*ret_names)[i] = settings[i].name;
+        (*ret_values)[i] = settings[i].value;
     }
-    *ret_names = rows_give(&names, arena, ret_count);
-    *ret_values = rows_give(&values, arena, ret_count);
     return true;
 }
 
 /* ---- ids ---------------------------------------------------------------- */
 
+static bool read_id(struct db *db, sqlite3_stmt *stmt, struct arena *arena,
+                    void *ret_row, struct err *err) {
+    (void)db, (void)err;
+    *(struct span *)ret_row = column_span(stmt, 0, arena);
+    return true;
+}
+
 bool sqlite_ids(struct store *store, struct span prefix, size_t limit,
                 struct arena *arena, struct span **ret_ids, size_t *ret_count,
                 struct err *err) {
     struct db *db = reader_of(store);
-    CLEANUP(rows_found_clear)
-    struct rows_found found = {.each = sizeof(struct span)};
     CLEANUP(stmt_end) sqlite3_stmt *stmt = db_statement(db, SQL_IDS, err);
-    bool row;
     if (!stmt)
         return false;
     /* Ids are ASCII: all that begin so are before the prefix with a byte that
@@ -314,13 +337,7 @@ bool sqlite_ids(struct store *store, struct span prefix, size_t limit,
     bind_span(stmt, 1, prefix);
     bind_span(stmt, 2, end);
     bind_limit(stmt, 3, limit);
-    while (true) {
-        if (!db_step(db, stmt, &row, err))
-            return false;
-        if (!row)
-            break;
-        *(struct span *)rows_more(&found) = column_span(stmt, 0, arena);
-    }
-    *ret_ids = rows_give(&found, arena, ret_count);
-    return true;
+    *ret_ids =
+        rows_list(db, stmt, read_id, sizeof(**ret_ids), arena, ret_count, err);
+    return *ret_ids != NULL;
 }
