@@ -14,6 +14,9 @@ struct store_backend {
     /* The next batch that has an answer, in the order of the commits. */
     struct store_batch *(*take)(struct store *store);
     bool (*is_idle)(struct store *store);
+    /* Of a store in memory: store_memory_overtake, store_memory_crash. */
+    void (*overtake)(struct store *store);
+    void (*crash)(struct store *store);
     /* Did anybody else commit since the last time this said yes? */
     bool (*changed)(struct store *store, bool *ret_changed, struct err *err);
     /* Of the first event that this process wrote, or is about to commit, and
@@ -99,6 +102,8 @@ struct store {
 
 void store_init(struct store *store, const struct store_backend *backend,
                 uint64_t seq);
+/* The last batch of the list becomes the first. */
+void store_overtake(struct list *queued);
 /* As if just opened: no listener, everything up to seq delivered. */
 void store_forget(struct store *store, uint64_t seq);
 

@@ -109,12 +109,25 @@ static void backend_close(struct store *store) {
     free(memory);
 }
 
+static void backend_overtake(struct store *store) {
+    store_overtake(&memory_of(store)->queued);
+}
+
+static void backend_crash(struct store *store) {
+    struct memory *memory = memory_of(store);
+    drop_all(memory, &memory->queued);
+    drop_all(memory, &memory->answered);
+    store_forget(store, memory->head.seq);
+}
+
 static const struct store_backend memory_backend = {
     .close = backend_close,
     .submit = backend_submit,
     .commit = backend_commit,
     .take = backend_take,
     .is_idle = backend_is_idle,
+    .overtake = backend_overtake,
+    .crash = backend_crash,
     .changed = backend_changed,
     .own_first_seq = backend_own_first_seq,
     .last_seq = backend_last_seq,
@@ -151,24 +164,4 @@ struct store *store_new_memory(void) {
     list_init(&memory->live);
     apply_init(&memory->apply, &memory_rows, (struct rows *)(void *)memory);
     return &memory->store;
-}
-
-void store_memory_commit(struct store *store) {
-    backend_commit(store, false);
-}
-
-void store_memory_overtake(struct store *store) {
-    struct memory *memory = memory_of(store);
-    struct list *last = memory->queued.prev;
-    if (list_empty(&memory->queued) || last == memory->queued.next)
-        return;
-    list_remove(last);
-    list_insert_before(memory->queued.next, last);
-}
-
-void store_memory_crash(struct store *store) {
-    struct memory *memory = memory_of(store);
-    drop_all(memory, &memory->queued);
-    drop_all(memory, &memory->answered);
-    store_forget(store, memory->head.seq);
 }

@@ -17,10 +17,6 @@
 
 enum { BUSY_MS = 10000 };
 
-static struct sqlite *sqlite_of(struct store *store) {
-    return (struct sqlite *)(void *)store;
-}
-
 /* ---- one transaction ---------------------------------------------------- */
 
 static void batch_fail(struct store_batch *batch, const struct err *err) {
@@ -115,7 +111,7 @@ void sqlite_commit(struct sqlite *sqlite, struct list *batches) {
     if (sqlite->read_only) {
         err_set(&err, ERR_DENIED,
                 "cannot write to registry '%s': it was opened for reading",
-                sqlite->reader.path);
+                sqlite->reader->path);
         fail_all(batches, &err);
         return;
     }
@@ -244,7 +240,7 @@ static bool backend_changed(struct store *store, bool *ret_changed,
                             struct err *err) {
     struct sqlite *sqlite = sqlite_of(store);
     int64_t version;
-    if (!data_version(&sqlite->reader, &version, err))
+    if (!data_version(sqlite->reader, &version, err))
         return false;
     *ret_changed = version != sqlite->seen_version;
     sqlite->seen_version = version;
@@ -254,7 +250,7 @@ static bool backend_changed(struct store *store, bool *ret_changed,
 static bool backend_last_seq(struct store *store, uint64_t *ret_seq,
                              struct err *err) {
     struct head head;
-    if (!db_head(&sqlite_of(store)->reader, &head, err))
+    if (!db_head(sqlite_reader(store), &head, err))
         return false;
     *ret_seq = head.seq;
     return true;
@@ -263,7 +259,7 @@ static bool backend_last_seq(struct store *store, uint64_t *ret_seq,
 static bool backend_count(struct store *store, struct store_tally *ret_tally,
                           struct err *err) {
     struct head head;
-    if (!db_head(&sqlite_of(store)->reader, &head, err))
+    if (!db_head(sqlite_reader(store), &head, err))
         return false;
     *ret_tally = head.tally;
     return true;
@@ -276,22 +272,44 @@ static int backend_version(struct store *store) {
 
 /* ---- open and close ----------------------------------------------------- */
 
+static struct sqlite *sqlite_new(void) {
+    struct sqlite *sqlite = mem_alloc(sizeof(*sqlite));
+    sqlite->reader = &sqlite->own_reader;
+    pthread_mutex_init(&sqlite->lock, NULL);
+    pthread_cond_init(&sqlite->work, NULL);
+    pthread_cond_init(&sqlite->answer, NULL);
+    list_init(&sqlite->queued);
+    list_init(&sqlite->answered);
+    apply_init(&sqlite->apply, &sqlite_rows,
+               (struct rows *)(void *)&sqlite->writer);
+    store_init(&sqlite->store, &sqlite_backend, 0);
+    return sqlite;
+}
+
 static void sqlite_free(struct sqlite *sqlite) {
     /* After a failed sync nothing more may be written, by a last checkpoint
      * least of all. */
     if (sqlite->fatal) {
         sqlite3_db_config(sqlite->writer.sqlite,
                           SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, NULL);
-        sqlite3_db_config(sqlite->reader.sqlite,
+        sqlite3_db_config(sqlite->reader->sqlite,
                           SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, NULL);
     }
-    db_close(&sqlite->reader);
+    db_close(&sqlite->own_reader);
     db_close(&sqlite->writer);
     apply_clear(&sqlite->apply);
     pthread_mutex_destroy(&sqlite->lock);
     pthread_cond_destroy(&sqlite->work);
     pthread_cond_destroy(&sqlite->answer);
     free(sqlite);
+}
+
+static void drop_all(struct sqlite *sqlite, struct list *batches) {
+    struct list *link;
+    while ((link = list_pop(batches)) != NULL) {
+        store_batch_free(LIST_OF(link, struct store_batch, link));
+        sqlite->under_way--;
+    }
 }
 
 static void backend_close(struct store *store) {
@@ -305,9 +323,7 @@ static void backend_close(struct store *store) {
     } else {
         backend_commit(store, true);
     }
-    struct store_batch *batch;
-    while ((batch = backend_take(store)) != NULL)
-        store_batch_free(batch);
+    drop_all(sqlite, &sqlite->answered);
     sqlite_free(sqlite);
 }
 
@@ -324,7 +340,7 @@ static bool open_reader(struct sqlite *sqlite, const char *path,
                         unsigned busy_ms, struct err *err) {
     int flags =
         sqlite->read_only ? SQLITE_OPEN_READONLY : SQLITE_OPEN_READWRITE;
-    struct db *db = &sqlite->reader;
+    struct db *db = sqlite->reader;
     return db_open(db, path, flags, busy_ms, err) &&
            db_run(db, "PRAGMA query_only = ON", err) &&
            db_migrate(db, true, err);
@@ -347,19 +363,11 @@ bool store_open_sqlite(const char *path, const struct store_options *options,
     bool create = o->create && !o->read_only;
     if (!create && !file_is_there(path, o->read_only, err))
         return false;
-    struct sqlite *sqlite = mem_alloc(sizeof(*sqlite));
-    pthread_mutex_init(&sqlite->lock, NULL);
-    pthread_cond_init(&sqlite->work, NULL);
-    pthread_cond_init(&sqlite->answer, NULL);
-    list_init(&sqlite->queued);
-    list_init(&sqlite->answered);
+    struct sqlite *sqlite = sqlite_new();
     sqlite->read_only = o->read_only;
     sqlite->wake = o->wake;
     sqlite->wake_ctx = o->wake_ctx;
-    apply_init(&sqlite->apply, &sqlite_rows,
-               (struct rows *)(void *)&sqlite->writer);
     uint64_t seq = 0;
-    store_init(&sqlite->store, &sqlite_backend, 0);
     bool well =
         (o->read_only || open_writer(sqlite, path, create, busy_ms, err)) &&
         open_reader(sqlite, path, busy_ms, err) &&
@@ -375,12 +383,45 @@ bool store_open_sqlite(const char *path, const struct store_options *options,
     return true;
 }
 
+/* ---- in memory ---------------------------------------------------------- */
+
+/* One connection serves both: two would not see the same database. */
+struct store *store_new_sqlite(void) {
+    enum { FLAGS = SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE };
+    struct sqlite *sqlite = sqlite_new();
+    struct db *db = sqlite->reader = &sqlite->writer;
+    struct err err;
+    bool well = db_open(db, ":memory:", FLAGS, BUSY_MS, &err) &&
+                db_migrate(db, false, &err);
+    assert(well); /* there is no file that could be wrong */
+    return &sqlite->store;
+}
+
+static void backend_overtake(struct store *store) {
+    struct sqlite *sqlite = sqlite_of(store);
+    assert(!sqlite->own_thread);
+    store_overtake(&sqlite->queued);
+}
+
+static void backend_crash(struct store *store) {
+    struct sqlite *sqlite = sqlite_of(store);
+    uint64_t seq = 0;
+    assert(!sqlite->own_thread);
+    drop_all(sqlite, &sqlite->queued);
+    drop_all(sqlite, &sqlite->answered);
+    bool well = backend_last_seq(store, &seq, NULL);
+    assert(well);
+    store_forget(store, seq);
+}
+
 const struct store_backend sqlite_backend = {
     .close = backend_close,
     .submit = backend_submit,
     .commit = backend_commit,
     .take = backend_take,
     .is_idle = backend_is_idle,
+    .overtake = backend_overtake,
+    .crash = backend_crash,
     .changed = backend_changed,
     .own_first_seq = backend_own_first_seq,
     .last_seq = backend_last_seq,

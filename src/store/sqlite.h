@@ -1,4 +1,5 @@
-/* The SQLite backend from the inside: two connections, one thread. */
+/* The SQLite backend from the inside: two connections, one thread; in memory
+ * one connection and no thread. */
 #ifndef POINTSMAN_STORE_SQLITE_H
 #define POINTSMAN_STORE_SQLITE_H
 
@@ -9,7 +10,8 @@
 
 struct sqlite {
     struct store store; /* first */
-    struct db reader;   /* the owner's */
+    struct db *reader;  /* the owner's; in memory the writer */
+    struct db own_reader;
     int64_t seen_version;
     bool read_only, own_thread;
     void (*wake)(void *ctx);
@@ -31,6 +33,14 @@ struct sqlite {
     uint64_t committing_seq; /* first event of the open transaction, or 0 */
     bool stop;
 };
+
+static inline struct sqlite *sqlite_of(struct store *store) {
+    return (struct sqlite *)(void *)store;
+}
+
+static inline struct db *sqlite_reader(struct store *store) {
+    return sqlite_of(store)->reader;
+}
 
 /* Commits all of the list, which is not empty, as one transaction; each batch
  * gets its answer. */

@@ -10,10 +10,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-static struct db *reader_of(struct store *store) {
-    return &((struct sqlite *)(void *)store)->reader;
-}
-
 /* ---- verify ------------------------------------------------------------- */
 
 /* The first row of a PRAGMA that reports what is wrong; none, or `fine`, is
@@ -79,7 +75,7 @@ static bool verify_pack(const struct pack *pack, struct err *err) {
 }
 
 static bool verify_chain(struct store *store, struct err *err) {
-    struct db *db = reader_of(store);
+    struct db *db = sqlite_reader(store);
     CLEANUP(pack_clear) struct pack pack;
     struct head head;
     bool more = true;
@@ -135,7 +131,7 @@ static bool verify_tally(struct db *db, struct err *err) {
 }
 
 bool sqlite_verify(struct store *store, struct err *err) {
-    struct db *db = reader_of(store);
+    struct db *db = sqlite_reader(store);
     if (!report(db, "PRAGMA integrity_check(1)", "ok", "the file is damaged",
                 err) ||
         !report(db, "PRAGMA foreign_key_check", "",
@@ -217,7 +213,7 @@ static void copy_remove(const char *path) {
 }
 
 bool sqlite_backup(struct store *store, const char *path, struct err *err) {
-    struct db *db = reader_of(store);
+    struct db *db = sqlite_reader(store);
     struct arena arena = ARENA_INIT;
     if (same_file(db->path, path))
         return err_set(err, ERR_CANNOT,

@@ -7,10 +7,6 @@
 
 #include "store/event_pack.h"
 
-static struct db *reader_of(struct store *store) {
-    return &((struct sqlite *)(void *)store)->reader;
-}
-
 static bool strange(struct db *db, const char *what, struct err *err) {
     return err_set(err, ERR_DATA,
                    "registry '%s' has %s that this program does not know",
@@ -210,7 +206,7 @@ bool sqlite_events(struct store *store, uint64_t after_seq, uint64_t num,
                    size_t limit, struct arena *arena,
                    struct store_event **ret_events, size_t *ret_count,
                    struct err *err) {
-    struct db *db = reader_of(store);
+    struct db *db = sqlite_reader(store);
     CLEANUP(found_clear) struct found found = {0};
     CLEANUP(pack_clear) struct pack pack;
     pack_init(&pack);

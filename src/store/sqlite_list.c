@@ -3,10 +3,6 @@
 
 #include <stdlib.h>
 
-static struct db *reader_of(struct store *store) {
-    return &((struct sqlite *)(void *)store)->reader;
-}
-
 /* ---- one job ------------------------------------------------------------ */
 
 static bool one_job(struct db *db, sqlite3_stmt *stmt, struct arena *arena,
@@ -17,7 +13,7 @@ static bool one_job(struct db *db, sqlite3_stmt *stmt, struct arena *arena,
 
 bool sqlite_by_num(struct store *store, uint64_t num, struct arena *arena,
                    struct job *ret_job, bool *ret_found, struct err *err) {
-    struct db *db = reader_of(store);
+    struct db *db = sqlite_reader(store);
     CLEANUP(stmt_end)
     sqlite3_stmt *stmt = db_statement(db, SQL_JOB_BY_NUM, err);
     if (!stmt)
@@ -28,7 +24,7 @@ bool sqlite_by_num(struct store *store, uint64_t num, struct arena *arena,
 
 bool sqlite_by_id(struct store *store, struct span id, struct arena *arena,
                   struct job *ret_job, bool *ret_found, struct err *err) {
-    struct db *db = reader_of(store);
+    struct db *db = sqlite_reader(store);
     CLEANUP(stmt_end)
     sqlite3_stmt *stmt = db_statement(db, SQL_JOB_BY_ID, err);
     if (!stmt)
@@ -39,7 +35,7 @@ bool sqlite_by_id(struct store *store, struct span id, struct arena *arena,
 
 bool sqlite_last(struct store *store, struct arena *arena, struct job *ret_job,
                  bool *ret_found, struct err *err) {
-    struct db *db = reader_of(store);
+    struct db *db = sqlite_reader(store);
     CLEANUP(stmt_end)
     sqlite3_stmt *stmt = db_statement(db, SQL_JOB_LAST, err);
     return stmt && one_job(db, stmt, arena, ret_job, ret_found, err);
@@ -129,7 +125,7 @@ static void merge(const struct found *a, const struct found *b, size_t limit,
 bool sqlite_ready(struct store *store, struct wall now, struct span after_rank,
                   uint64_t after_num, size_t limit, struct arena *arena,
                   struct job **ret_jobs, size_t *ret_count, struct err *err) {
-    struct db *db = reader_of(store);
+    struct db *db = sqlite_reader(store);
     CLEANUP(found_clear) struct found at_once = {0};
     CLEANUP(found_clear) struct found due = {0};
     CLEANUP(found_clear) struct found both = {0};
@@ -152,7 +148,7 @@ bool sqlite_ready(struct store *store, struct wall now, struct span after_rank,
 bool sqlite_touching(struct store *store, struct span path, size_t limit,
                      struct arena *arena, struct job **ret_jobs,
                      size_t *ret_count, struct err *err) {
-    struct db *db = reader_of(store);
+    struct db *db = sqlite_reader(store);
     CLEANUP(found_clear) struct found found = {0};
     CLEANUP(stmt_end) sqlite3_stmt *stmt = db_statement(db, SQL_TOUCHING, err);
     if (!stmt)
@@ -293,7 +289,7 @@ static void list_sql(struct text *sql, const struct store_list *list,
 bool sqlite_jobs(struct store *store, const struct store_list *list,
                  struct arena *arena, struct job **ret_jobs, size_t *ret_count,
                  struct err *err) {
-    struct db *db = reader_of(store);
+    struct db *db = sqlite_reader(store);
     CLEANUP(text_clear) struct text sql = TEXT_INIT;
     CLEANUP(found_clear) struct found found = {0};
     struct head head;
@@ -316,7 +312,7 @@ bool sqlite_jobs(struct store *store, const struct store_list *list,
 bool sqlite_schedule_jobs(struct store *store, struct span name,
                           struct arena *arena, struct job **ret_jobs,
                           size_t *ret_count, struct err *err) {
-    struct db *db = reader_of(store);
+    struct db *db = sqlite_reader(store);
     CLEANUP(found_clear) struct found found = {0};
     CLEANUP(stmt_end)
     sqlite3_stmt *stmt = db_statement(db, SQL_SCHEDULE_JOBS, err);

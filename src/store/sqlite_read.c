@@ -3,10 +3,6 @@
 
 #include <stdlib.h>
 
-static struct db *reader_of(struct store *store) {
-    return &((struct sqlite *)(void *)store)->reader;
-}
-
 /* Rows of any one kind, gathered before they go to the arena. */
 struct rows_found {
     char *p;
@@ -84,7 +80,7 @@ static bool read_edge(struct db *db, sqlite3_stmt *stmt, struct arena *arena,
 bool sqlite_edges_from(struct store *store, uint64_t num, struct arena *arena,
                        struct job_edge **ret_edges, size_t *ret_count,
                        struct err *err) {
-    struct db *db = reader_of(store);
+    struct db *db = sqlite_reader(store);
     CLEANUP(stmt_end)
     sqlite3_stmt *stmt = db_statement(db, SQL_EDGES_FROM, err);
     if (!stmt)
@@ -109,7 +105,7 @@ bool sqlite_edges_to(struct store *store, struct span id, uint64_t after_num,
                      size_t limit, struct arena *arena,
                      struct store_edge_to **ret_edges, size_t *ret_count,
                      struct err *err) {
-    struct db *db = reader_of(store);
+    struct db *db = sqlite_reader(store);
     CLEANUP(stmt_end) sqlite3_stmt *stmt = db_statement(db, SQL_EDGES_TO, err);
     if (!stmt)
         return false;
@@ -133,7 +129,7 @@ static bool read_touch(struct db *db, sqlite3_stmt *stmt, struct arena *arena,
 bool sqlite_touches(struct store *store, uint64_t num, struct arena *arena,
                     struct job_touch **ret_touches, size_t *ret_count,
                     struct err *err) {
-    struct db *db = reader_of(store);
+    struct db *db = sqlite_reader(store);
     CLEANUP(stmt_end) sqlite3_stmt *stmt = db_statement(db, SQL_TOUCHES, err);
     if (!stmt)
         return false;
@@ -231,7 +227,7 @@ static bool ended_attempts(struct db *db, uint64_t num,
 bool sqlite_attempts(struct store *store, uint64_t num, struct arena *arena,
                      struct store_attempt **ret_attempts, size_t *ret_count,
                      struct err *err) {
-    struct db *db = reader_of(store);
+    struct db *db = sqlite_reader(store);
     CLEANUP(rows_found_clear)
     struct rows_found found = {.each = sizeof(struct store_attempt)};
     struct store_attempt running;
@@ -263,7 +259,7 @@ static bool read_task(struct db *db, sqlite3_stmt *stmt, struct arena *arena,
 bool sqlite_tasks(struct store *store, uint64_t num, struct arena *arena,
                   struct store_task **ret_tasks, size_t *ret_count,
                   struct err *err) {
-    struct db *db = reader_of(store);
+    struct db *db = sqlite_reader(store);
     CLEANUP(stmt_end) sqlite3_stmt *stmt = db_statement(db, SQL_TASKS, err);
     if (!stmt)
         return false;
@@ -277,7 +273,7 @@ bool sqlite_tasks(struct store *store, uint64_t num, struct arena *arena,
 
 bool sqlite_setting(struct store *store, struct span name, struct arena *arena,
                     struct span *ret_value, struct err *err) {
-    return sqlite_rows.setting_get((struct rows *)(void *)reader_of(store),
+    return sqlite_rows.setting_get((struct rows *)(void *)sqlite_reader(store),
                                    name, arena, ret_value, err);
 }
 
@@ -297,7 +293,7 @@ static bool read_setting(struct db *db, sqlite3_stmt *stmt, struct arena *arena,
 bool sqlite_settings(struct store *store, struct arena *arena,
                      struct span **ret_names, struct span **ret_values,
                      size_t *ret_count, struct err *err) {
-    struct db *db = reader_of(store);
+    struct db *db = sqlite_reader(store);
     CLEANUP(stmt_end) sqlite3_stmt *stmt = db_statement(db, SQL_SETTINGS, err);
     if (!stmt)
         return false;
@@ -326,7 +322,7 @@ static bool read_id(struct db *db, sqlite3_stmt *stmt, struct arena *arena,
 bool sqlite_ids(struct store *store, struct span prefix, size_t limit,
                 struct arena *arena, struct span **ret_ids, size_t *ret_count,
                 struct err *err) {
-    struct db *db = reader_of(store);
+    struct db *db = sqlite_reader(store);
     CLEANUP(stmt_end) sqlite3_stmt *stmt = db_statement(db, SQL_IDS, err);
     if (!stmt)
         return false;

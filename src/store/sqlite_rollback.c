@@ -72,7 +72,7 @@ bool sqlite_plan_put(struct rows *rows, const struct store_rollback *plan,
 bool sqlite_rollback(struct store *store, uint64_t num, struct arena *arena,
                      struct store_rollback *ret_rollback, bool *ret_found,
                      struct err *err) {
-    struct db *db = &((struct sqlite *)(void *)store)->reader;
+    struct db *db = sqlite_reader(store);
     CLEANUP(stmt_end)
     sqlite3_stmt *stmt = db_statement(db, SQL_ROLLBACK_GET, err);
     if (!stmt)

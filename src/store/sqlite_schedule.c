@@ -9,7 +9,7 @@ static struct db *db_of(struct rows *rows) {
 }
 
 static struct rows *reader_of(struct store *store) {
-    return (struct rows *)(void *)&((struct sqlite *)(void *)store)->reader;
+    return (struct rows *)(void *)sqlite_reader(store);
 }
 
 /* "12 15 99" */

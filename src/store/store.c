@@ -39,6 +39,26 @@ void store_forget(struct store *store, uint64_t seq) {
     store->seq = seq;
 }
 
+void store_overtake(struct list *queued) {
+    struct list *last = queued->prev;
+    if (list_empty(queued) || last == queued->next)
+        return;
+    list_remove(last);
+    list_insert_before(queued->next, last);
+}
+
+void store_memory_commit(struct store *store) {
+    store->backend->commit(store, false);
+}
+
+void store_memory_overtake(struct store *store) {
+    store->backend->overtake(store);
+}
+
+void store_memory_crash(struct store *store) {
+    store->backend->crash(store);
+}
+
 void store_close(struct store *store) {
     if (!store)
         return;

@@ -16,8 +16,9 @@
  * completion of the batch that wrote it.
  *
  * Two backends pass one contract suite: SQLite (WAL, synchronous=FULL, STRICT
- * tables, BEGIN IMMEDIATE on one store thread) and memory (for the simulator;
- * it commits in store_turn). SQL is what PostgreSQL runs too.
+ * tables, BEGIN IMMEDIATE on one store thread; or in memory, without a thread)
+ * and memory (for the simulator; it commits in store_turn). SQL is what
+ * PostgreSQL runs too.
  *
  * Not thread-safe: one owner thread calls everything here. */
 #ifndef POINTSMAN_STORE_STORE_H
@@ -48,16 +49,20 @@ struct store_options {
  * program), ERR_TEMPORARY (locked). */
 bool store_open_sqlite(const char *path, const struct store_options *options,
                        struct store **ret_store, struct err *err);
+/* Two stores in memory, without a thread. The first one is fast (simulator,
+ * unit tests), the second runs the statements of the file's backend. See
+ * doc/decisions/memory-backend.md. */
 struct store *store_new_memory(void);
-/* The memory store only. Commits what was submitted, as store_turn would, but
- * delivers nothing yet: so that a crash can fall in between. */
+struct store *store_new_sqlite(void);
+/* Only for stores in memory. Commits what was submitted, as store_turn would,
+ * but delivers nothing yet, so that a crash can happen in between. */
 void store_memory_commit(struct store *store);
-/* The memory store only. What was submitted last is committed before all that
- * still waits for its commit, as if another process had been faster. */
+/* Only for stores in memory. The batch submitted last is committed before all
+ * others that wait for their commit, as if another process had been faster. */
 void store_memory_overtake(struct store *store);
-/* The memory store only: forget everything not committed, as a crash would;
- * events and completions not delivered yet are dropped, and so are the
- * listeners. Not from within one. */
+/* Only for stores in memory. Drops everything that is not committed, as a
+ * crash would, with all events and completions not delivered yet and all
+ * listeners. Must not be called by a listener. */
 void store_memory_crash(struct store *store);
 /* Waits for batches under way, then closes. NULL is fine. */
 void store_close(struct store *store);

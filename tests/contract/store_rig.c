@@ -25,6 +25,8 @@ static int rig_setup(void **state, enum rig_backend backend) {
     rig->now = wall_from_s(1000);
     if (backend == RIG_MEMORY) {
         rig->store = store_new_memory();
+    } else if (backend == RIG_SQLITE_MEMORY) {
+        rig->store = store_new_sqlite();
     } else {
         rig->path = rig_new_path();
         rig->store = rig_open(rig->path, backend == RIG_SQLITE_THREAD);
@@ -37,6 +39,10 @@ int rig_setup_memory(void **state) {
     return rig_setup(state, RIG_MEMORY);
 }
 
+int rig_setup_sqlite_memory(void **state) {
+    return rig_setup(state, RIG_SQLITE_MEMORY);
+}
+
 int rig_setup_sqlite(void **state) {
     return rig_setup(state, RIG_SQLITE);
 }
@@ -46,7 +52,7 @@ int rig_setup_thread(void **state) {
 }
 
 void rig_reopen(struct rig *rig) {
-    if (rig->backend == RIG_MEMORY)
+    if (!rig->path)
         return;
     store_close(rig->store);
     rig->store = rig_open(rig->path, rig->backend == RIG_SQLITE_THREAD);

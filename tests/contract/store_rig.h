@@ -7,7 +7,13 @@
 
 #include "store/store.h"
 
-enum rig_backend { RIG_MEMORY, RIG_SQLITE, RIG_SQLITE_THREAD, RIG_BACKENDS };
+enum rig_backend {
+    RIG_MEMORY,
+    RIG_SQLITE_MEMORY,
+    RIG_SQLITE,
+    RIG_SQLITE_THREAD,
+    RIG_BACKENDS
+};
 
 struct rig {
     enum rig_backend backend;
@@ -20,20 +26,21 @@ struct rig {
 
 /* One test for each backend; use with RIG_TESTS in the list of main. */
 int rig_setup_memory(void **state);
+int rig_setup_sqlite_memory(void **state);
 int rig_setup_sqlite(void **state);
 int rig_setup_thread(void **state);
 int rig_teardown(void **state);
-#define RIG_TEST(test, name, backend)                                  \
-    {name " (" #backend ")", test, rig_setup_##backend, rig_teardown, NULL}
-#define RIG_TESTS(test)                                                \
-    RIG_TEST(test, #test, memory), RIG_TEST(test, #test, sqlite),      \
-        RIG_TEST(test, #test, thread)
-#define RIG_SQLITE_TESTS(test)                                         \
+#define RIG_TEST(test, name, backend) \
+    { name " (" #backend ")", test, rig_setup_##backend, rig_teardown, NULL }
+#define RIG_TESTS(test) RIG_MEMORY_TESTS(test), RIG_SQLITE_TESTS(test)
+#define RIG_MEMORY_TESTS(test) \
+    RIG_TEST(test, #test, memory), RIG_TEST(test, #test, sqlite_memory)
+#define RIG_SQLITE_TESTS(test) \
     RIG_TEST(test, #test, sqlite), RIG_TEST(test, #test, thread)
 
 char *rig_new_path(void);
 struct store *rig_open(const char *path, bool own_thread);
-/* Closes and opens again; nothing for the memory store. */
+/* Closes and opens again; nothing for stores in memory. */
 void rig_reopen(struct rig *rig);
 
 struct store_batch *rig_batch(struct rig *rig);
@@ -58,7 +65,7 @@ const char *rig_list(struct rig *rig, struct store_list list);
 const char *rig_events(struct rig *rig, uint64_t after);
 void rig_verify(struct rig *rig);
 
-#define assert_span(span, string)                                      \
+#define assert_span(span, string) \
     assert_string_equal(arena_string(&rig->arena, span), string)
 
 #endif

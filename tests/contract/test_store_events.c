@@ -229,7 +229,7 @@ static void events_of_one_large_transaction_read_back_one_by_one(void **state) {
     assert_true(store_verify(rig->store, NULL));
 }
 
-/* ---- the crash of the memory store -------------------------------------- */
+/* ---- the crash of a store in memory ------------------------------------- */
 
 static void a_crash_forgets_what_was_not_committed(void **state) {
     struct rig *rig = *state;
@@ -262,8 +262,7 @@ int main(void) {
         RIG_TESTS(refused_operations_write_no_event),
         RIG_TESTS(events_read_back_with_their_chain),
         RIG_TESTS(events_of_one_large_transaction_read_back_one_by_one),
-        RIG_TEST(a_crash_forgets_what_was_not_committed,
-                 "a_crash_forgets_what_was_not_committed", memory),
+        RIG_MEMORY_TESTS(a_crash_forgets_what_was_not_committed),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -10,6 +10,7 @@
  *     --lanes N      so many on the target, whatever the seed
  *     --ungrouped    every set lands by itself
  *     --apart        those that stage and those that start are two processes
+ *     --sqlite       the registry is SQLite's in memory; same traces, slower
  *     --alone        nobody writes while a decision is under way
  *     --rollbacks N  percent of deeds that are rollbacks, besides the others */
 #include <inttypes.h>
@@ -65,6 +66,8 @@ int main(int argc, char **argv) {
             options.trace = true;
         else if (strcmp(argv[i], "--ungrouped") == 0)
             options.ungrouped = true;
+        else if (strcmp(argv[i], "--sqlite") == 0)
+            options.sqlite = true;
         else if (strcmp(argv[i], "--apart") == 0)
             options.apart = true;
         else if (strcmp(argv[i], "--alone") == 0)

@@ -340,7 +340,7 @@ void world_open(struct world *world, uint64_t seed,
     };
     random_init(&world->random, seed);
     world->now = wall_from_s(1000000);
-    world->store = store_new_memory();
+    world->store = options->sqlite ? store_new_sqlite() : store_new_memory();
     list_init(&world->processes);
     open_scheduler(world, false);
 }
@@ -753,17 +753,22 @@ void world_pass(struct world *world, int64_t most_ms) {
     world_settle(world);
 }
 
-static bool anything_lives(struct world *world) {
+static struct store_tally count_jobs(struct world *world) {
     struct store_tally tally;
     struct err err;
     if (!store_count(world->store, &tally, &err))
         world_fail(world, "cannot count: %s", err.text);
+    return tally;
+}
+
+static bool anything_lives(struct world *world) {
+    struct store_tally tally = count_jobs(world);
     return tally.count[STATE_QUEUED] + tally.count[STATE_STAGED] +
                tally.count[STATE_PENDING] + tally.count[STATE_EXECUTING] >
            0;
 }
 
-static void calm_down(struct world *world) {
+static void lift_holds(struct world *world) {
     struct arena arena = ARENA_INIT;
     struct store_list list = {.states = STATES_LIVE, .limit = 100000};
     struct job *jobs;
@@ -774,6 +779,12 @@ static void calm_down(struct world *world) {
     for (size_t i = 0; i < count; i++)
         if (jobs[i].holds)
             hold_or_release(world, &jobs[i]);
+    arena_clear(&arena);
+}
+
+static void calm_down(struct world *world) {
+    if (count_jobs(world).held > 0)
+        lift_holds(world);
     LIST_EACH (&world->processes, link) {
         struct process *process = LIST_OF(link, struct process, link);
         if (process->fate != FATE_FOR_EVER)
@@ -783,7 +794,6 @@ static void calm_down(struct world *world) {
         if (process->change)
             process->lands = process->ends;
     }
-    arena_clear(&arena);
 }
 
 bool world_drain(struct world *world) {

@@ -92,6 +92,7 @@ struct world_options {
     bool ungrouped; /* every set lands by itself */
     bool apart;     /* `daemon queue` and `daemon exec` beside each other */
     unsigned rollbacks; /* percent of deeds that are one, besides the others */
+    bool sqlite;        /* a registry of real statements, in memory */
     bool trace;
 };
 
