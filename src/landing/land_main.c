@@ -2,36 +2,36 @@
 
 #include "landing/land_start.h"
 
-static bool attempt(enum land_verb verb, struct land_start *start,
+static bool attempt(enum land_verb verb, struct land_input *input,
                     struct stop *stop, struct land_status *ret_status,
                     struct err *err) {
-    struct span text = text_span(&start->text);
+    struct span text = text_span(&input->text);
     struct land_order landing;
     struct revert_order revert;
     if (verb == LAND_SETS) {
-        if (!land_start_parse(text, start->dir, &start->arena, &landing, err))
+        if (!land_start_parse(text, input->dir, &input->arena, &landing, err))
             return false;
         land_run(&landing, stop, ret_status);
         return true;
     }
-    if (!revert_start_parse(text, start->dir, &start->arena, &revert, err))
+    if (!revert_start_parse(text, input->dir, &input->arena, &revert, err))
         return false;
     revert_run(&revert, stop, ret_status, NULL);
     return true;
 }
 
 int land_main(enum land_verb verb) {
-    struct land_start start;
+    struct land_input input;
     struct err err = {0};
     struct stop stop;
     struct land_status status;
     int fd = land_status_descriptor();
     stop_init(&stop);
     setvbuf(stdout, NULL, _IOLBF, 0);
-    if (!land_start_read(&start, &err) ||
-        !attempt(verb, &start, &stop, &status, &err))
+    if (!land_input_read(&input, &err) ||
+        !attempt(verb, &input, &stop, &status, &err))
         land_status_set(&status, LAND_PERMANENT, "", span_of(err.text));
-    land_start_clear(&start);
+    land_input_clear(&input);
     land_status_send(fd, &status);
     if (status.verdict == LAND_STOPPED && stop.signal == SIGHUP)
         return 103;

@@ -434,20 +434,20 @@ bool revert_start_parse(struct span text, const char *dir, struct arena *arena,
 
 /* ---- the child ----------------------------------------------------------- */
 
-bool land_start_read(struct land_start *ret_start, struct err *err) {
+bool land_input_read(struct land_input *ret_input, struct err *err) {
     struct stat st;
-    *ret_start = (struct land_start){.text = TEXT_INIT};
+    *ret_input = (struct land_input){.text = TEXT_INIT};
     if (fstat(STDIN_FILENO, &st) != 0 || !S_ISREG(st.st_mode))
         return err_set(err, ERR_USAGE,
                        "this command is started by the program itself; to land "
                        "a change set, submit it (man pointsman-changes)");
-    if (getcwd(ret_start->dir, sizeof ret_start->dir) == NULL)
+    if (getcwd(ret_input->dir, sizeof ret_input->dir) == NULL)
         return err_errno(err, errno, "cannot find the working directory");
-    return file_read(STDIN_FILENO, START_BYTES, &ret_start->text, err) ||
+    return file_read(STDIN_FILENO, START_BYTES, &ret_input->text, err) ||
            err_wrap(err, "cannot read what to land");
 }
 
-void land_start_clear(struct land_start *start) {
-    text_clear(&start->text);
-    arena_clear(&start->arena);
+void land_input_clear(struct land_input *input) {
+    text_clear(&input->text);
+    arena_clear(&input->arena);
 }

@@ -29,7 +29,7 @@ bool revert_start_parse(struct span text, const char *dir, struct arena *arena,
                         struct revert_order *ret_order, struct err *err);
 
 /* The child's end. */
-struct land_start {
+struct land_input {
     struct text text;   /* the object */
     struct arena arena; /* for what is parsed from it */
     char dir[PATH_MAX]; /* the working directory */
@@ -37,8 +37,8 @@ struct land_start {
 
 /* Reads standard input to its end. Error: ERR_USAGE if that is not a file, as
  * when somebody types the command. Clear it in any case. */
-bool land_start_read(struct land_start *ret_start, struct err *err);
-void land_start_clear(struct land_start *start);
+bool land_input_read(struct land_input *ret_input, struct err *err);
+void land_input_clear(struct land_input *input);
 
 enum land_verb { LAND_SETS, LAND_REVERT };
 
