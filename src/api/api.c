@@ -6,7 +6,7 @@
 
 #include "os/clock.h"
 #include "base/base.h"
-#include "wire/batch_line.h"
+#include "wire/submission.h"
 #include "wire/uri.h"
 
 const char api_json[] = "application/json";
@@ -251,7 +251,7 @@ static size_t body_limit(const struct api_route *route) {
     case API_NO_BODY:
     case API_STREAM:
         return 0;
-    case API_ORDER:
+    case API_OBJECT:
         return API_BODY_BYTES;
     case API_JOB:
         return SUBMISSION_BYTES;

@@ -49,11 +49,11 @@ enum api_permission {
 
 enum api_body {
     API_NO_BODY,
-    API_ORDER, /* kept whole, at most API_BODY_BYTES */
-    API_JOB,   /* kept whole, at most SUBMISSION_BYTES */
-    API_LINES, /* kept whole, at most API_LINES_BYTES */
-    API_STREAM /* given to `take` piece by piece: the handler is called before
-                  the first, `work` after the last */
+    API_OBJECT, /* kept whole, at most API_BODY_BYTES */
+    API_JOB,    /* kept whole, at most SUBMISSION_BYTES */
+    API_LINES,  /* kept whole, at most API_LINES_BYTES */
+    API_STREAM  /* given to `take` piece by piece: the handler is called before
+                   the first, `work` after the last */
 };
 
 /* A row of the table of routes. */

@@ -2,7 +2,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
-#include "api/api_order.h"
+#include "api/api_command.h"
 #include "api/api_handlers.h"
 #include "api/job_match.h"
 
@@ -13,7 +13,7 @@ enum { BULK_MOST = 1000000, BULK_BATCH = 500 };
  * caller thinks they are; when there are more or less by now, nothing is done.
  */
 struct bulk {
-    struct api_order order;
+    struct api_command command;
     uint64_t *nums;
     size_t count, cap;
     size_t at; /* next to be ordered */
@@ -28,20 +28,20 @@ static void bulk_clear(struct api_call *call) {
 
 /* Those the verb means at all: a filter that names no state must not make
  * "retry" an error of each job that is still waiting. */
-static unsigned verb_states(enum verb verb) {
+static unsigned verb_states(enum api_verb verb) {
     if (verb == VERB_RETRY)
         return STATE_BIT(STATE_FAILED) | STATE_BIT(STATE_TERMINATED);
     return STATES_LIVE;
 }
 
 static bool bulk_fits(const struct bulk *bulk, const struct job *job) {
-    if (bulk->order.verb == VERB_RETRY)
+    if (bulk->command.verb == VERB_RETRY)
         return job->kind != JOB_CHANGE;
-    if (bulk->order.verb == VERB_RELEASE)
+    if (bulk->command.verb == VERB_RELEASE)
         return (job->holds & (HOLD_OPERATOR | HOLD_AMBIGUOUS)) != 0;
-    if (bulk->order.verb == VERB_HOLD)
+    if (bulk->command.verb == VERB_HOLD)
         return (job->holds & HOLD_OPERATOR) == 0;
-    return !job->cancel_asked || bulk->order.kill;
+    return !job->cancel_asked || bulk->command.kill;
 }
 
 static bool bulk_gather(struct api_call *call, struct bulk *bulk,
@@ -53,7 +53,7 @@ static bool bulk_gather(struct api_call *call, struct bulk *bulk,
 
     if (!job_match_parse(filter, &call->arena, &match, err))
         return false;
-    list.states = match.states & verb_states(bulk->order.verb);
+    list.states = match.states & verb_states(bulk->command.verb);
     while (list.states != 0 && count == API_PAGE) {
         CLEANUP(arena_clear) struct arena arena = ARENA_INIT;
         struct job *jobs;
@@ -90,7 +90,7 @@ static void bulk_answer(struct api_call *call, bool dry) {
     json_open(&json, &call->out);
     json_object(&json);
     json_key(&json, "verb");
-    json_string(&json, order_words[bulk->order.verb]);
+    json_string(&json, api_command_words[bulk->command.verb]);
     json_key(&json, "count");
     json_i64(&json, (int64_t)bulk->count);
     json_key(&json, "done");
@@ -139,8 +139,8 @@ static void bulk_next(struct api_call *call) {
     for (; bulk->at < bulk->count && bulk->in_batch < BULK_BATCH; bulk->at++) {
         struct err err = {0};
         if (store_job(store, bulk->nums[bulk->at], store_batch_arena(batch),
-                      &bulk->order.job, &err) &&
-            order_add(call, batch, &bulk->order, &err))
+                      &bulk->command.job, &err) &&
+            api_command_add(call, batch, &bulk->command, &err))
             bulk->in_batch++;
         else
             bulk->passed++;
@@ -168,14 +168,14 @@ void api_bulk(struct api_call *call) {
     if (!api_body_object(call, keys, &body) ||
         !api_body_string(call, body, "verb", &verb) ||
         !api_body_string(call, body, "filter", &filter) ||
-        !api_body_string(call, body, "reason", &bulk->order.because) ||
+        !api_body_string(call, body, "reason", &bulk->command.because) ||
         !api_body_flag(call, body, "dry_run", &dry) ||
-        !api_body_flag(call, body, "kill", &bulk->order.kill))
+        !api_body_flag(call, body, "kill", &bulk->command.kill))
         return;
     unsigned i = 0;
-    while (i < VERBS && !span_is(verb, order_words[i]))
+    while (i < VERBS && !span_is(verb, api_command_words[i]))
         i++;
-    bulk->order.verb = (enum verb)i;
+    bulk->command.verb = (enum api_verb)i;
     int64_t expected = -1;
     if (i == VERBS)
         err_set(&err, ERR_DATA,

@@ -6,7 +6,7 @@
 
 #include "os/clock.h"
 #include "api/job_json.h"
-#include "scheduler/limbo.h"
+#include "scheduler/rollback_status.h"
 
 /* ---- events -------------------------------------------------------------- */
 
@@ -24,9 +24,9 @@ static void event_line(struct api_call *call, const struct stream *stream,
 
     if (stream->sse)
         text_addf(&call->out, "id: %" PRIu64 "\nevent: %s\ndata: ", event->seq,
-                  event_kind_word(event->kind));
+                  job_event_kind_word(event->kind));
     json_open(&json, &call->out);
-    event_json(&json, event);
+    job_event_json(&json, event);
     text_adds(&call->out, stream->sse ? "\n\n" : "\n");
 }
 
@@ -165,7 +165,7 @@ static void wait_too_long(struct api_call *call, const struct job *job,
     api_fail(call, &err);
 }
 
-/* In limbo only the rollback moves, should it succeed. */
+/* An undecided set is moved by the rollback only, if it succeeds. */
 static void wait_on(struct api_call *call, const struct job *job,
                     const struct job *rollback) {
     struct mono now = clock_mono();
@@ -191,7 +191,7 @@ static void wait_work(struct api_call *call) {
         bool ended;
         struct err err = {0};
         if (!store_job(store, waiting->nums[waiting->at], &arena, &job, &err) ||
-            !limbo_look(store, &job, &arena, &ended, &rollback, &err)) {
+            !rollback_status_of(store, &job, &arena, &ended, &rollback, &err)) {
             api_fail(call, &err);
             return;
         }

@@ -3,7 +3,7 @@
 
 #include "api/job_json.h"
 #include "api/job_match.h"
-#include "scheduler/limbo.h"
+#include "scheduler/rollback_status.h"
 #include "scheduler/runner.h"
 
 /* ---- lists --------------------------------------------------------------- */
@@ -151,7 +151,7 @@ static void edges_json(struct json *json, const struct job_edge *edges,
     for (size_t i = 0; i < count; i++) {
         json_object(json);
         json_key(json, "relation");
-        json_string(json, edge_kind_word(edges[i].kind));
+        json_string(json, job_edge_kind_word(edges[i].kind));
         json_key(json, "id");
         json_span(json, edges[i].to);
         json_end(json);
@@ -230,7 +230,7 @@ void api_job_show(struct api_call *call) {
 
     if (!api_query_check(call, keys) || !api_job(call, &job))
         return;
-    if (!limbo_look(store, &job, &call->arena, &ended, NULL, &err) ||
+    if (!rollback_status_of(store, &job, &call->arena, &ended, NULL, &err) ||
         !store_edges_from(store, job.num, &call->arena, &edges, &edge_count,
                           &err) ||
         !store_touches(store, job.num, &call->arena, &touches, &touch_count,

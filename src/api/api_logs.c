@@ -12,7 +12,7 @@
 #include "lib/map.h"
 #include "os/fd.h"
 #include "os/output.h"
-#include "scheduler/limbo.h"
+#include "scheduler/rollback_status.h"
 #include "api/log_filter.h"
 #include "api/log_origin.h"
 #include "scheduler/runner.h"
@@ -335,7 +335,7 @@ static bool job_ended(struct api_call *call, struct log *log) {
     bool ended;
 
     if (!store_job(store, log->num, &arena, &job, NULL) ||
-        !limbo_look(store, &job, &arena, &ended, &rollback, NULL))
+        !rollback_status_of(store, &job, &arena, &ended, &rollback, NULL))
         return true;
     uint64_t num = rollback.num != 0 ? rollback.num : log->num;
     if (log->follows && call->watched != num)
@@ -360,7 +360,7 @@ static bool log_next(struct log *log) {
 /* Where in the output to begin. False: it takes another turn to find out. */
 static bool log_place(struct api_call *call, struct log *log) {
     struct log_name name = {log->num, log->now.task, log->now.attempt};
-    struct line_place place;
+    struct order_line_place place;
 
     if (log->tail != UINT64_MAX && log->filter.one_stream) {
         if (!log_tail_find(&log->origin_tail, &log->origin, &log->view,
@@ -398,7 +398,7 @@ static bool log_send(struct api_call *call, struct log *log, struct err *err) {
 
 /* Where this process runs it: what it says of its progress, when that is new.
  */
-static void tell_progress(struct api_call *call, struct log *log) {
+static void send_progress(struct api_call *call, struct log *log) {
     const struct api_roles *roles = call->api->options.roles;
     struct run_usage usage = {0};
 
@@ -418,7 +418,7 @@ static void log_work(struct api_call *call) {
     struct log *log = call->state;
     struct err err = {0};
 
-    tell_progress(call, log);
+    send_progress(call, log);
     for (;;) {
         bool over = job_ended(call, log);
         if (log->now.attempt != 0 && log_send(call, log, &err)) {

@@ -32,7 +32,7 @@ static bool relation_json(struct api_call *call, struct span id,
     json_key(&json, "job");
     json_span(&json, id);
     json_key(&json, "relation");
-    json_string(&json, edge_kind_word(neighbour->kind));
+    json_string(&json, job_edge_kind_word(neighbour->kind));
     json_key(&json, "id");
     json_span(&json, neighbour->id);
     json_key(&json, "state");
@@ -67,7 +67,8 @@ static void around_work(struct api_call *call) {
     api_steps(call, around_step);
 }
 
-static void tell_around(struct api_call *call, const struct job *job, bool up) {
+static void answer_around(struct api_call *call, const struct job *job,
+                          bool up) {
     struct neighbours *around = arena_alloc(&call->arena, sizeof(*around));
     neighbours_open(call->api->options.store, job->num, job->id, up, around);
     call->state = around;
@@ -186,7 +187,7 @@ static void climb_work(struct api_call *call) {
     api_steps(call, climb_step);
 }
 
-static void tell_tree(struct api_call *call, const struct job *job, bool up) {
+static void answer_tree(struct api_call *call, const struct job *job, bool up) {
     struct climb *climb = arena_alloc(&call->arena, sizeof(*climb));
     *climb = (struct climb){.up = up, .root = job->id};
     call->state = climb;
@@ -203,9 +204,9 @@ static void tell(struct api_call *call, bool up) {
     if (!api_query_check(call, keys) || !api_job(call, &job))
         return;
     if (api_query_flag(call, "tree"))
-        tell_tree(call, &job, up);
+        answer_tree(call, &job, up);
     else
-        tell_around(call, &job, up);
+        answer_around(call, &job, up);
     api_reply(call, 200, api_lines);
 }
 

@@ -73,14 +73,14 @@ static void groups_json(struct json *json, const struct report_group *group) {
     for (unsigned state = 0; state < JOB_STATES; state++) {
         const char *word = job_state_group((enum job_state)state);
         size_t count = 0;
-        bool told = false;
+        bool seen = false;
         for (unsigned i = 0; i < JOB_STATES; i++) {
             if (strcmp(job_state_group((enum job_state)i), word) != 0)
                 continue;
-            told |= i < state;
+            seen |= i < state;
             count += group->count[i];
         }
-        if (told)
+        if (seen)
             continue;
         json_key(json, word);
         json_i64(

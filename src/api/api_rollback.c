@@ -5,7 +5,7 @@
 #include <stdlib.h>
 
 #include "base/base.h"
-#include "scheduler/survey.h"
+#include "scheduler/rollback_plan.h"
 
 enum { IDS_MAX = 1000, SETS_DEFAULT = 50 };
 
@@ -110,8 +110,9 @@ static bool tree_json(struct api_call *call, const struct tree *tree,
     return true;
 }
 
-static void summary_json(struct api_call *call, const struct survey *survey) {
-    const struct rollback_decision *decision = &survey->decision;
+static void summary_json(struct api_call *call,
+                         const struct rollback_plan *plan) {
+    const struct rollback_decision *decision = &plan->decision;
     const char *reason = rollback_verdict_reason(decision->verdict);
     struct json json;
 
@@ -136,7 +137,8 @@ static void summary_json(struct api_call *call, const struct survey *survey) {
     text_addc(&call->out, '\n');
 }
 
-static bool limits_of(struct api_call *call, struct survey_limits *ret_limits) {
+static bool limits_of(struct api_call *call,
+                      struct rollback_plan_limits *ret_limits) {
     const struct base *base = call->api->options.base;
     struct span closure = api_query(call, "closure");
     struct err err = {0};
@@ -160,10 +162,10 @@ static bool limits_of(struct api_call *call, struct survey_limits *ret_limits) {
 /* ?ids= (with commas) &closure= &limit= : a summary, then a line a member. */
 void api_rollback(struct api_call *call) {
     static const char *const keys[] = {"ids", "closure", "limit", NULL};
-    struct survey_limits limits = {0};
+    struct rollback_plan_limits limits = {0};
     struct span ids[IDS_MAX], rest;
     size_t count = 0;
-    struct survey survey;
+    struct rollback_plan plan;
     struct tree tree;
     struct err err = {0};
 
@@ -178,15 +180,15 @@ void api_rollback(struct api_call *call) {
         api_fail(call, &err);
         return;
     }
-    bool ok = survey_preview(call->api->options.store, ids, count, &limits,
-                             &survey, &err);
+    bool ok = rollback_plan_preview(call->api->options.store, ids, count,
+                                    &limits, &plan, &err);
     if (ok) {
         api_reply(call, 200, api_lines);
-        summary_json(call, &survey);
-        tree_make(&survey.decision, &call->arena, &tree);
+        summary_json(call, &plan);
+        tree_make(&plan.decision, &call->arena, &tree);
         ok = tree_json(call, &tree, &err);
     }
-    survey_clear(&survey);
+    rollback_plan_clear(&plan);
     if (ok)
         api_end(call);
     else

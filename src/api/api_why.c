@@ -6,7 +6,7 @@
 #include "base/base.h"
 #include "scheduler/estimate.h"
 #include "api/job_json.h"
-#include "scheduler/limbo.h"
+#include "scheduler/rollback_status.h"
 #include "scheduler/why.h"
 
 /* ---- without roles ------------------------------------------------------- */
@@ -46,7 +46,7 @@ static bool from_registry(struct api_call *call, const struct job *job,
     const struct base *base = call->api->options.base;
     bool ok = scheduler_start(scheduler, now, false, err);
     if (ok)
-        scheduler_ponder(scheduler, now);
+        scheduler_prepare_why(scheduler, now);
     ok = ok && scheduler_why(scheduler, job, now, &call->arena, &why->reasons,
                              &why->count, err);
 
@@ -67,9 +67,10 @@ static void add_run(struct api_call *call, const struct job *job,
     text_addf(text, ", attempt %u%s", job->attempt,
               job->cancel_asked ? ", to be cancelled" : "");
     if (job->job_class == CLASS_RB)
-        (void)limbo_tell(store, job, &call->arena, text, NULL);
+        (void)rollback_status_describe(store, job, &call->arena, text, NULL);
     else
-        (void)limbo_stopped_by(store, job, &call->arena, &rollback, NULL);
+        (void)rollback_status_stopped_by(store, job, &call->arena, &rollback,
+                                         NULL);
     if (rollback.num != 0)
         text_addf(text, ", stopped by rollback %.*s", (int)rollback.id.len,
                   rollback.id.p);
@@ -83,8 +84,8 @@ static struct scheduler_reason present(struct api_call *call,
     bool runs = job->state == STATE_EXECUTING, ended = true;
     struct job rollback = {0};
 
-    (void)limbo_look(call->api->options.store, job, arena, &ended, &rollback,
-                     NULL);
+    (void)rollback_status_of(call->api->options.store, job, arena, &ended,
+                             &rollback, NULL);
     text_addf(&text, "%s since %s", job_state_word(job->state),
               wall_format(job->since, since));
     if (runs)

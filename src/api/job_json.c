@@ -181,8 +181,8 @@ static void attempt_events(struct json *json,
     key_i64(json, "procs_peak", trace.procs);
 }
 
-void attempt_json(struct json *json, const struct job *job,
-                  const struct store_attempt *attempt) {
+void job_attempt_json(struct json *json, const struct job *job,
+                      const struct store_attempt *attempt) {
     json_object(json);
     key_span(json, "job", job->id);
     json_key(json, "node");
@@ -192,7 +192,7 @@ void attempt_json(struct json *json, const struct job *job,
         json_null(json);
     key_i64(json, "attempt", attempt->attempt);
     json_key(json, "status");
-    json_string(json, task_status_word(attempt->status));
+    json_string(json, job_task_status_word(attempt->status));
     key_wall(json, "assigned", attempt->assigned);
     key_wall(json, "started", attempt->started);
     key_wall(json, "ended", attempt->ended);
@@ -216,13 +216,13 @@ void attempt_json(struct json *json, const struct job *job,
     json_end(json);
 }
 
-void event_json(struct json *json, const struct store_event *event) {
+void job_event_json(struct json *json, const struct store_event *event) {
     json_object(json);
     json_key(json, "seq");
     json_u64_string(json, event->seq);
     key_wall(json, "at", event->at);
     json_key(json, "kind");
-    json_string(json, event_kind_word(event->kind));
+    json_string(json, job_event_kind_word(event->kind));
     key_span(json, "id", event->id);
     key_state(json, "from", event->from);
     key_state(json, "to", event->to);

@@ -15,9 +15,9 @@ void job_json(struct json *json, const struct job *job, struct arena *arena);
 /* The same members inside an object already open. */
 void job_json_members(struct json *json, const struct job *job,
                       struct arena *arena);
-void attempt_json(struct json *json, const struct job *job,
-                  const struct store_attempt *attempt);
-void event_json(struct json *json, const struct store_event *event);
+void job_attempt_json(struct json *json, const struct job *job,
+                      const struct store_attempt *attempt);
+void job_event_json(struct json *json, const struct store_event *event);
 
 /* What it does, in one line: the command as one would type it, or the first
  * line of a change's message. */

@@ -301,7 +301,7 @@ static bool open_store(struct base *base, const struct base_open *how,
                            path.p);
         options.create = true;
     }
-    if (!store_open_sqlite(path.p, &options, &base->store, err))
+    if (!store_sqlite_open(path.p, &options, &base->store, err))
         return err_wrap(err, "cannot open the registry of '%s'", base->path);
     return true;
 }
@@ -312,7 +312,7 @@ static void find_host(char ret[64]) {
     char host[HOST_NAME_MAX + 1] = "";
     CLEANUP(text_clear) struct text clean = TEXT_INIT;
     (void)gethostname(host, sizeof(host) - 1);
-    host_clean(span_of(host), &clean);
+    set_host_clean(span_of(host), &clean);
     snprintf(ret, 64, "%s", text_string(&clean));
 }
 
@@ -364,7 +364,7 @@ bool base_take_role(struct base *base, const char *role, int *ret_fd,
                     struct err *err) {
     char name[64];
     snprintf(name, sizeof(name), "%s.pid", role);
-    if (!pid_file_take(base->dirs[BASE_CTRL], name, ret_fd, err))
+    if (!lock_take_pid_file(base->dirs[BASE_CTRL], name, ret_fd, err))
         return err_wrap(err, "role '%s' in base '%s'", role, base->path);
     return true;
 }
@@ -372,7 +372,7 @@ bool base_take_role(struct base *base, const char *role, int *ret_fd,
 void base_give_role(struct base *base, const char *role, int *fd) {
     char name[64];
     snprintf(name, sizeof(name), "%s.pid", role);
-    pid_file_give(base->dirs[BASE_CTRL], name, fd);
+    lock_give_pid_file(base->dirs[BASE_CTRL], name, fd);
 }
 
 void base_trigger(const struct base *base, const char *role) {
@@ -385,7 +385,7 @@ bool base_role_is_held(const struct base *base, const char *role) {
     char name[64];
     pid_t holder = 0;
     snprintf(name, sizeof(name), "%s.pid", role);
-    return pid_file_holder(base->dirs[BASE_CTRL], name, &holder, NULL) &&
+    return lock_pid_file_holder(base->dirs[BASE_CTRL], name, &holder, NULL) &&
            holder != 0;
 }
 

@@ -33,7 +33,7 @@ static bool is_ours(const char *path, const struct stat *st, struct err *err) {
 
 /* *ret_path stays NULL when there is none upwards. */
 static bool find_upwards(char **ret_path, struct err *err) {
-    CLEANUP(free_string) char *at = absolute(".");
+    CLEANUP(text_free_string) char *at = absolute(".");
     size_t len = strlen(at);
     if (len > 2 && strcmp(at + len - 2, "/.") == 0)
         at[len - 2] = '\0';

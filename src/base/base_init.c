@@ -37,7 +37,7 @@ bool base_target_parse(const char *text, struct base_target *ret_target,
 
 /* Relative to the caller's directory, whatever the base's is. */
 static void add_absolute(struct text *out, struct span path) {
-    CLEANUP(free_string) char *string = span_string(path);
+    CLEANUP(text_free_string) char *string = span_string(path);
     char *real = realpath(string, NULL);
     char *cwd = !real && string[0] != '/' ? getcwd(NULL, 0) : NULL;
     if (real)
@@ -115,7 +115,7 @@ static bool write_config(const struct base_init *init, struct text *out,
 }
 
 static bool make_path(const char *path, mode_t mode, struct err *err) {
-    CLEANUP(free_string) char *part = mem_string(path);
+    CLEANUP(text_free_string) char *part = mem_string(path);
     for (char *slash = strchr(part + 1, '/'); slash;
          slash = strchr(slash + 1, '/')) {
         *slash = '\0';
@@ -203,7 +203,7 @@ static bool make_registry(const char *path, int ctrl, gid_t gid,
     struct store_options options = {.create = true};
     struct store *store;
     text_addf(&file, "%s/" BASE_REGISTRY, path);
-    if (!store_open_sqlite(file.p, &options, &store, err))
+    if (!store_sqlite_open(file.p, &options, &store, err))
         return false;
     store_close(store);
     for (size_t i = 0; i < COUNT(names); i++) {
@@ -270,7 +270,7 @@ static bool make_config(const struct base_init *init, int fd, gid_t gid,
 
 /* The registry's own library knows no longer paths. */
 static bool path_fits(const char *path, struct err *err) {
-    CLEANUP(free_string) char *whole = realpath(path, NULL);
+    CLEANUP(text_free_string) char *whole = realpath(path, NULL);
     size_t bytes = strlen(whole ? whole : path);
     return bytes <= BASE_PATH_BYTES ||
            err_set(err, ERR_CANNOT,

@@ -17,11 +17,12 @@ bool instance_make(int tmp, int ctrl, struct err *err) {
     unsigned char ten[10];
     enum dir_moved moved;
     memcpy(ten, seeds, sizeof(ten));
-    id_format(ten, id);
+    sum_format_id(ten, id);
     dir_fresh_name(SPAN(INSTANCE_FILE), fresh);
     if (!dir_open_file(tmp, fresh, O_WRONLY | O_CREAT | O_EXCL, 0444, &fd,
                        err) ||
-        !file_write(fd, span_of(id), err) || !file_write(fd, SPAN("\n"), err))
+        !dir_write_file(fd, span_of(id), err) ||
+        !dir_write_file(fd, SPAN("\n"), err))
         return err_wrap(err, "cannot give the base a name");
     if (disk->fchmod(fd, 0444) < 0 || disk->fsync(fd) < 0)
         return err_errno(err, errno, "cannot give the base a name");
@@ -43,7 +44,7 @@ bool instance_read(const struct base *base, struct arena *arena,
             return false;
     }
     *ret_instance = arena_span(arena, span_trim(text_span(&text)));
-    return csid_is_valid(*ret_instance) ||
+    return set_csid_is_valid(*ret_instance) ||
            err_set(err, ERR_DATA,
                    "'ctrl/" INSTANCE_FILE
                    "' of the base does not hold its name");

@@ -322,7 +322,7 @@ static bool why_approval(struct api_call *call, const struct job *job,
     }
     if (state.verdict.policy == NULL)
         return true;
-    approval_tell(&state.verdict, &text);
+    approval_describe(&state.verdict, &text);
     why_add_text(why, "approval", text_span(&text));
     return true;
 }
@@ -343,7 +343,7 @@ static bool why_owed(struct api_call *call, const struct job *job,
         return false;
     }
     if (state.verdict.policy)
-        approval_tell(&state.verdict, &text);
+        approval_describe(&state.verdict, &text);
     else
         text_adds(&text, "an approval");
     text_addf(&text, ", owed until %s%s", wall_format(job->owed, until),

@@ -119,8 +119,8 @@ bool approvals_refuse(const struct base *base,
                        candidate->given_count, now);
     if (verdict.outcome != APPROVAL_REFUSE)
         return false;
-    approval_tell(&verdict, &text);
-    ruling_set(why, "unapproved", "%s", text_string(&text));
+    approval_describe(&verdict, &text);
+    set_ruling(why, "unapproved", "%s", text_string(&text));
     return true;
 }
 
@@ -202,7 +202,7 @@ void approvals_admit(const struct base *base, struct set_record *record,
     if (verdict.outcome < APPROVAL_LATE)
         return;
     if (verdict.outcome > APPROVAL_LATE) {
-        approval_tell(&verdict, &text);
+        approval_describe(&verdict, &text);
         job->holds |= HOLD_APPROVAL;
     }
     if (verdict.owed) {
@@ -278,8 +278,8 @@ bool approvals_read(const struct base *base, struct store *store,
         return true;
     ret_state->own = approval_is_own(&subject, more);
     ret_state->may = approval_may(policies, count, &subject, more, now);
-    ret_state->said = approval_said(policies, count, &subject, given,
-                                    given_count - 1, more, now);
+    ret_state->said = approval_is_repeat(policies, count, &subject, given,
+                                         given_count - 1, more, now);
     return true;
 }
 
@@ -365,7 +365,7 @@ bool approvals_text_of(const struct base *base,
 
 static bool differs(struct ruling_why *why, const char *word, const char *what,
                     struct span ours, struct span theirs) {
-    ruling_set(why, word, "it is about %s %.*s, not %.*s", what,
+    set_ruling(why, word, "it is about %s %.*s, not %.*s", what,
                (int)theirs.len, theirs.p, (int)ours.len, ours.p);
     return false;
 }
@@ -392,10 +392,10 @@ bool approvals_in_time(const struct approval_text *given, struct wall now,
                        struct ruling_why *why) {
     char when[WALL_TEXT_BYTES];
     if (given->expires.ns > 0 && now.ns >= given->expires.ns)
-        ruling_set(why, "expired", "it counted until %s",
+        set_ruling(why, "expired", "it counted until %s",
                    wall_format(given->expires, when));
     else if (wall_ms_since(given->made, now) > FUTURE_MS)
-        ruling_set(why, "future", "it says it was made at %s",
+        set_ruling(why, "future", "it says it was made at %s",
                    wall_format(given->made, when));
     else
         return true;
@@ -420,12 +420,12 @@ enum { AGAIN_MS = 600 * 1000 };
  * let go, since nobody else would. */
 static bool expire_one(const struct base *base, const struct job *job,
                        struct wall now, struct store_batch *batch,
-                       struct arena *arena, struct tending *tending,
+                       struct arena *arena, struct approvals_review *review,
                        struct wall *next, struct err *err) {
     struct approval_state state;
     struct job full;
     bool held = job->holds & HOLD_APPROVAL;
-    if (held ? !tending->policies : base->config.approval_count == 0)
+    if (held ? !review->policies : base->config.approval_count == 0)
         return true;
     if (!store_job(base->store, job->num, arena, &full, err) ||
         !approvals_read(base, base->store, &full, NULL, now, arena, &state,
@@ -442,47 +442,47 @@ static bool expire_one(const struct base *base, const struct job *job,
 
 static bool expire(const struct base *base, struct wall now,
                    struct store_batch *batch, struct arena *arena,
-                   struct tending *tending, struct err *err) {
+                   struct approvals_review *review, struct err *err) {
     struct store_list list = {.states = STATES_WAITING,
                               .kinds = 1u << JOB_CHANGE};
     struct job *jobs;
     struct wall next = wall_add_ms(now, AGAIN_MS); /* policies may change */
     size_t count = 0;
-    if (!tending->anew &&
-        (base->config.approval_count == 0 || now.ns < tending->next.ns))
+    if (!review->anew &&
+        (base->config.approval_count == 0 || now.ns < review->next.ns))
         return true;
     if (!store_jobs(base->store, &list, arena, &jobs, &count, err))
         return false;
     for (size_t i = 0; i < count; i++)
-        if (!expire_one(base, &jobs[i], now, batch, arena, tending, &next, err))
+        if (!expire_one(base, &jobs[i], now, batch, arena, review, &next, err))
             return false;
-    tending->anew = tending->policies = false;
-    tending->next = next;
+    review->anew = review->policies = false;
+    review->next = next;
     return true;
 }
 
 /* ---- what is owed -------------------------------------------------------- */
 
-static bool was_told(struct store *store, uint64_t num, struct arena *arena,
-                     bool *ret_told, struct err *err) {
+static bool was_reported(struct store *store, uint64_t num, struct arena *arena,
+                         bool *ret_reported, struct err *err) {
     struct store_event *events;
     size_t count;
-    *ret_told = false;
+    *ret_reported = false;
     if (!store_events(store, 0, num, 0, arena, &events, &count, err))
         return false;
     for (size_t i = 0; i < count; i++)
-        *ret_told |= events[i].kind == EVENT_OWED &&
-                     span_is(events[i].reason, "overdue");
+        *ret_reported |= events[i].kind == EVENT_OWED &&
+                         span_is(events[i].reason, "overdue");
     return true;
 }
 
-static void settle(struct store_batch *batch, const struct job *job,
+static void finish(struct store_batch *batch, const struct job *job,
                    struct span why) {
     store_owe(batch, job->num, (struct wall){0}, SPAN("settled"), why);
 }
 
-static void tell_overdue(struct store_batch *batch, const struct job *job,
-                         const struct approval_verdict *verdict) {
+static void report_overdue(struct store_batch *batch, const struct job *job,
+                           const struct approval_verdict *verdict) {
     CLEANUP(text_clear) struct text text = TEXT_INIT;
     char since[WALL_TEXT_BYTES];
     text_addf(&text, "approval '%.*s' was due at %s",
@@ -499,26 +499,26 @@ static bool dun(const struct base *base, const struct job *job, struct wall now,
                 struct err *err) {
     struct approval_state state;
     struct job full;
-    bool told;
+    bool reported;
     if (job_state_is_final(job->state) && job->state != STATE_DONE &&
         job->state != STATE_ABANDONED) {
-        settle(batch, job, SPAN("it never landed"));
+        finish(batch, job, SPAN("it never landed"));
         return true;
     }
     if (now.ns < job->owed.ns)
         return true;
-    if (!was_told(base->store, job->num, arena, &told, err))
+    if (!was_reported(base->store, job->num, arena, &reported, err))
         return false;
-    if (told)
+    if (reported)
         return true;
     if (!store_job(base->store, job->num, arena, &full, err) ||
         !approvals_read(base, base->store, &full, NULL, now, arena, &state,
                         err))
         return false;
     if (state.verdict.owed)
-        tell_overdue(batch, job, &state.verdict);
+        report_overdue(batch, job, &state.verdict);
     else
-        settle(batch, job, SPAN("no policy asks for it any more"));
+        finish(batch, job, SPAN("no policy asks for it any more"));
     return true;
 }
 
@@ -536,13 +536,13 @@ static bool dun_all(const struct base *base, struct wall now,
     return true;
 }
 
-bool approvals_tend(const struct base *base, struct wall now,
-                    struct tending *tending, struct err *err) {
+bool approvals_review(const struct base *base, struct wall now,
+                      struct approvals_review *review, struct err *err) {
     CLEANUP(arena_clear) struct arena arena = ARENA_INIT;
     struct store_batch *batch = store_batch_new(base->store);
     store_batch_actor(batch, now, SPAN("daemon:prequeue"));
     /* An approval may end by its policy, or say itself when. */
-    bool ok = expire(base, now, batch, &arena, tending, err) &&
+    bool ok = expire(base, now, batch, &arena, review, err) &&
               dun_all(base, now, batch, &arena, err);
     ok = ok && (store_batch_count(batch) == 0 || store_write(batch, err));
     store_batch_free(batch);

@@ -73,13 +73,13 @@ bool approvals_in_time(const struct approval_text *given, struct wall now,
  * held that lack nothing by the policies of now are let go. What is owed too
  * long becomes an alarm, once; what is owed for a set that never landed is owed
  * no more. */
-struct tending {
+struct approvals_review {
     bool anew;        /* an approval was given since the last time */
     bool policies;    /* the configuration was read since; anew too */
     struct wall next; /* when one ends; before that nothing is read */
 };
-bool approvals_tend(const struct base *base, struct wall now,
-                    struct tending *tending, struct err *err);
+bool approvals_review(const struct base *base, struct wall now,
+                      struct approvals_review *review, struct err *err);
 
 /* What is owed after this event of a set, `owed` being so before it: a registry
  * made anew knows it from nothing else. */

@@ -9,7 +9,7 @@
 
 #include "lib/list.h"
 #include "os/sandbox.h"
-#include "changes/errand.h"
+#include "changes/subprocess.h"
 #include "wire/set_check.h"
 #include "wire/tar.h"
 
@@ -115,7 +115,7 @@ struct known {
 
 struct checker {
     struct base *base;
-    struct errands *errands;
+    struct subprocesses *subprocesses;
     struct list checks;
     struct list known; /* oldest first */
     size_t known_count, known_bytes;
@@ -125,7 +125,7 @@ struct checker *checker_new(struct base *base, struct guard *guard,
                             const char *executable) {
     struct checker *checker = mem_alloc(sizeof(*checker));
     checker->base = base;
-    checker->errands = errands_new(base, guard, executable);
+    checker->subprocesses = subprocesses_new(base, guard, executable);
     list_init(&checker->checks);
     list_init(&checker->known);
     return checker;
@@ -147,7 +147,7 @@ static void check_free(struct check *check) {
 void checker_free(struct checker *checker) {
     if (!checker)
         return;
-    errands_free(checker->errands);
+    subprocesses_free(checker->subprocesses);
     LIST_EACH (&checker->checks, link)
         check_free(LIST_OF(link, struct check, link));
     LIST_EACH (&checker->known, link)
@@ -155,16 +155,16 @@ void checker_free(struct checker *checker) {
     free(checker);
 }
 
-struct errands *checker_errands(struct checker *checker) {
-    return checker->errands;
+struct subprocesses *checker_subprocesses(struct checker *checker) {
+    return checker->subprocesses;
 }
 
 unsigned checker_waiting(const struct checker *checker) {
-    return errands_waiting(checker->errands);
+    return subprocesses_waiting(checker->subprocesses);
 }
 
-static void tell_nobody(void *ctx, bool ok, const struct set_check *check,
-                        const struct err *err) {
+static void ignore_result(void *ctx, bool ok, const struct set_check *check,
+                          const struct err *err) {
     (void)ctx, (void)ok, (void)check, (void)err;
 }
 
@@ -172,47 +172,47 @@ void checker_forget(struct checker *checker, void *ctx) {
     LIST_EACH (&checker->checks, link) {
         struct check *check = LIST_OF(link, struct check, link);
         if (check->ctx == ctx)
-            check->done = tell_nobody;
+            check->done = ignore_result;
     }
 }
 
-static void tell_crash(const struct check *check, const char *how) {
+static void report_crash(const struct check *check, const char *how) {
     struct set_check verdict = {0};
     refusal_set(&verdict.why, REFUSAL_INVALID,
                 "whatever reads the tarball %s over it", how);
     check->done(check->ctx, true, &verdict, NULL);
 }
 
-static void tell_not_now(const struct check *check, const char *why) {
+static void report_not_now(const struct check *check, const char *why) {
     struct err err;
     err_set(&err, ERR_TEMPORARY, "cannot look through the tarball now: %s",
             why);
     check->done(check->ctx, false, NULL, &err);
 }
 
-static void tell_verdict(const struct check *check, struct span bytes) {
+static void report_verdict(const struct check *check, struct span bytes) {
     CLEANUP(arena_clear) struct arena arena = ARENA_INIT;
     struct set_check verdict;
     struct err err = {0};
     if (set_check_decode(bytes, &check->limits, &arena, &verdict, &err))
         check->done(check->ctx, true, &verdict, NULL);
     else
-        tell_crash(check, "answered nonsense");
+        report_crash(check, "answered nonsense");
 }
 
-static void on_end(void *ctx, const struct errand_end *end) {
+static void on_end(void *ctx, const struct subprocess_end *end) {
     struct check *check = ctx;
-    bool not_now = end->how == ERRAND_EXITED &&
+    bool not_now = end->how == SUBPROCESS_EXITED &&
                    end->exit_code == err_exit_status(ERR_TEMPORARY);
-    if (end->how == ERRAND_NOT_NOW || not_now)
-        tell_not_now(check,
-                     not_now ? "the checker could not read it" : end->why);
-    else if (end->how == ERRAND_FAILED)
-        tell_crash(check, end->why);
+    if (end->how == SUBPROCESS_NOT_NOW || not_now)
+        report_not_now(check,
+                       not_now ? "the checker could not read it" : end->why);
+    else if (end->how == SUBPROCESS_FAILED)
+        report_crash(check, end->why);
     else if (end->exit_code != 0)
-        tell_crash(check, "failed");
+        report_crash(check, "failed");
     else
-        tell_verdict(check, end->answer);
+        report_verdict(check, end->answer);
     check_free(check);
 }
 
@@ -294,12 +294,12 @@ static void run_check(struct check *check, int fd) {
                  values[i].value);
         words[i + 1] = options[i];
     }
-    struct errand errand = {.words = words,
-                            .word_count = COUNT(words),
-                            .stdin_fd = fd,
-                            .timeout_ms = wall_ms(checker),
-                            .answer_max = set_check_bytes_max(limits)};
-    errands_run(checker->errands, &errand, on_end, check);
+    struct subprocess subprocess = {.words = words,
+                                    .word_count = COUNT(words),
+                                    .stdin_fd = fd,
+                                    .timeout_ms = wall_ms(checker),
+                                    .answer_max = set_check_bytes_max(limits)};
+    subprocesses_run(checker->subprocesses, &subprocess, on_end, check);
 }
 
 void checker_check(struct checker *checker, int fd, checker_done *done,
@@ -319,5 +319,5 @@ void checker_check(struct checker *checker, int fd, checker_done *done,
 }
 
 bool checker_ended(struct checker *checker, const struct guard_end *end) {
-    return errands_ended(checker->errands, end);
+    return subprocesses_ended(checker->subprocesses, end);
 }

@@ -18,7 +18,7 @@
 int checker_main(int argc, char **argv);
 
 struct checker;
-struct errands; /* changes/errand.h */
+struct subprocesses; /* changes/subprocess.h */
 
 /* `guard` NULL: children are started by posix_spawn and waited for; `done` is
  * then called before checker_check returns. `executable` NULL: this program. */
@@ -45,7 +45,7 @@ void checker_remember(struct checker *checker, int fd,
 /* The guard's owner hands every end over; true: it was one of ours. */
 bool checker_ended(struct checker *checker, const struct guard_end *end);
 /* What runs its children; for other short ones. */
-struct errands *checker_errands(struct checker *checker);
+struct subprocesses *checker_subprocesses(struct checker *checker);
 /* Children whose end is still to come. */
 unsigned checker_waiting(const struct checker *checker);
 /* The verdicts for this ctx are never told. */

@@ -92,7 +92,7 @@ bool drop_approval(struct base *base, struct span csid, struct span bytes,
     snprintf(ret_name, 256, "%s", text_string(&name));
     text_clear(&name);
     bool ok =
-        drop_open(base, tmp_name, &fd, err) && file_write(fd, bytes, err) &&
+        drop_open(base, tmp_name, &fd, err) && dir_write_file(fd, bytes, err) &&
         drop_seal(fd, err) &&
         dir_move(base->dirs[BASE_TMP], tmp_name, base->dirs[BASE_PREQUEUE],
                  ret_name, DIR_DURABLE, &moved, err);
@@ -140,7 +140,7 @@ static bool note_read(struct base *base, const char *called, struct text *text,
                          &fd, err) &&
            fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && st.st_nlink == 1 &&
            (st.st_uid == base->uid || st.st_uid == 0) &&
-           file_read(fd, NOTE_BYTES, text, err);
+           dir_read_file(fd, NOTE_BYTES, text, err);
 }
 
 uid_t drop_caller(struct base *base, const char *name,

@@ -55,9 +55,9 @@ static bool clear_others(const struct base *base, const char *name,
     return true;
 }
 
-bool placement_settle(const struct base *base, const char *name,
-                      enum job_state to, unsigned from, enum placed *ret_placed,
-                      struct err *err) {
+bool placement_move(const struct base *base, const char *name,
+                    enum job_state to, unsigned from, enum placed *ret_placed,
+                    struct err *err) {
     struct placement found;
     enum dir_moved moved;
     if (!placement_find(base, name, &found, err))

@@ -27,9 +27,9 @@ enum placed {
 };
 /* To the directory of `to`, from one of `from` (bits of states). Second names
  * go; a second file of the same name goes to reject/. */
-bool placement_settle(const struct base *base, const char *name,
-                      enum job_state to, unsigned from, enum placed *ret_placed,
-                      struct err *err);
+bool placement_move(const struct base *base, const char *name,
+                    enum job_state to, unsigned from, enum placed *ret_placed,
+                    struct err *err);
 
 /* Is this the job file of that set: whole, of its name and sum? */
 bool placement_is_good(const struct base *base, enum job_state state,

@@ -15,18 +15,18 @@
 enum {
     ADMIT_AT_ONCE = 256,
     CHECKER_BUSY_MS = 500,
-    TEND_MS = 5000,
+    REVIEW_MS = 5000,
     PATIENCE_MS = 10000
 };
 
 static void on_event(void *ctx, const struct store_event *event) {
     struct prequeue *prequeue = ctx;
-    prequeue->tending.anew |= event->kind == EVENT_APPROVED;
+    prequeue->review.anew |= event->kind == EVENT_APPROVED;
 }
 
 void prequeue_configure(struct prequeue *prequeue) {
-    prequeue->tending.anew = prequeue->tending.policies = true;
-    prequeue->tended = (struct wall){0};
+    prequeue->review.anew = prequeue->review.policies = true;
+    prequeue->reviewed = (struct wall){0};
 }
 
 struct prequeue *prequeue_new(struct base *base, struct checker *checker,
@@ -40,7 +40,7 @@ struct prequeue *prequeue_new(struct base *base, struct checker *checker,
     return prequeue;
 }
 
-static void entry_free(struct entry *entry) {
+static void entry_free(struct prequeue_entry *entry) {
     arena_clear(&entry->arena);
     free(entry->name);
     free(entry);
@@ -53,7 +53,7 @@ void prequeue_free(struct prequeue *prequeue) {
     if (!prequeue)
         return;
     while (map_next(&prequeue->entries, &cursor, &key, &value)) {
-        struct entry *entry = value;
+        struct prequeue_entry *entry = value;
         /* The checker may still call back; it is freed after us, without a
          * word, but its guard may be faster. */
         if (entry->state == ENTRY_CHECKING)
@@ -73,7 +73,8 @@ struct prequeue_tally prequeue_tally(const struct prequeue *prequeue) {
 
 /* ---- admission ------------------------------------------------------- */
 
-static bool has_changed(struct prequeue *prequeue, struct entry *entry) {
+static bool has_changed(struct prequeue *prequeue,
+                        struct prequeue_entry *entry) {
     struct stat st;
     bool there;
     return !dir_stat(prequeue->base->dirs[BASE_PREQUEUE], entry->name, &st,
@@ -83,7 +84,8 @@ static bool has_changed(struct prequeue *prequeue, struct entry *entry) {
 }
 
 static unsigned add_admission(struct prequeue *prequeue,
-                              struct store_batch *batch, struct entry *entry) {
+                              struct store_batch *batch,
+                              struct prequeue_entry *entry) {
     struct set_record *record = &entry->record;
     struct job *job = &record->job;
     job->uid = drop_caller(prequeue->base, entry->name, &entry->st);
@@ -97,7 +99,8 @@ static unsigned add_admission(struct prequeue *prequeue,
                        record->touches, record->touch_count, NULL, 0);
 }
 
-static bool settle_admission(struct prequeue *prequeue, struct entry *entry,
+static bool finish_admission(struct prequeue *prequeue,
+                             struct prequeue_entry *entry,
                              enum store_result result, struct err *err) {
     if (result != STORE_DONE) { /* judged again, it is known now */
         entry->state = ENTRY_NEW;
@@ -113,7 +116,7 @@ static bool settle_admission(struct prequeue *prequeue, struct entry *entry,
                       err);
 }
 
-static bool admit(struct prequeue *prequeue, struct entry **entries,
+static bool admit(struct prequeue *prequeue, struct prequeue_entry **entries,
                   size_t count, struct err *err) {
     unsigned index[ADMIT_AT_ONCE];
     struct store_batch *batch = store_batch_new(prequeue->base->store);
@@ -125,7 +128,7 @@ static bool admit(struct prequeue *prequeue, struct entry **entries,
     if (ok && prequeue->projection)
         ok = projection_pass(prequeue->projection, prequeue->now, err);
     for (size_t i = 0; ok && i < count; i++)
-        ok = settle_admission(prequeue, entries[i],
+        ok = finish_admission(prequeue, entries[i],
                               store_batch_result(batch, index[i]), err);
     store_batch_free(batch);
     return ok;
@@ -134,8 +137,8 @@ static bool admit(struct prequeue *prequeue, struct entry **entries,
 /* ---- a scan ---------------------------------------------------------- */
 
 static bool find_entries(struct prequeue *prequeue, struct arena *arena,
-                         struct entry ***ret_entries, size_t *ret_count,
-                         struct err *err) {
+                         struct prequeue_entry ***ret_entries,
+                         size_t *ret_count, struct err *err) {
     struct span *names;
     if (!dir_list(prequeue->base->dirs[BASE_PREQUEUE], arena, &names, ret_count,
                   err))
@@ -143,7 +146,7 @@ static bool find_entries(struct prequeue *prequeue, struct arena *arena,
     *ret_entries = arena_alloc(arena, (*ret_count + 1) * sizeof(void *));
     prequeue->any_approvals = false;
     for (size_t i = 0; i < *ret_count; i++) {
-        struct entry *entry = map_get(&prequeue->entries, names[i]);
+        struct prequeue_entry *entry = map_get(&prequeue->entries, names[i]);
         if (!entry) {
             entry = mem_alloc(sizeof(*entry));
             entry->name = span_string(names[i]);
@@ -151,7 +154,7 @@ static bool find_entries(struct prequeue *prequeue, struct arena *arena,
             map_put(&prequeue->entries, names[i], entry);
         }
         entry->here = true;
-        prequeue->any_approvals |= approval_entry_is(entry);
+        prequeue->any_approvals |= prequeue_approval_is(entry);
         (*ret_entries)[i] = entry;
     }
     return true;
@@ -164,33 +167,34 @@ static void keep_first(struct err *first, bool ok, const struct err *err) {
 }
 
 /* Approvals before the sets they may come with. */
-static void look_at_new(struct prequeue *prequeue, struct entry **entries,
-                        size_t count, bool approvals, struct err *first) {
+static void look_at_new(struct prequeue *prequeue,
+                        struct prequeue_entry **entries, size_t count,
+                        bool approvals, struct err *first) {
     for (size_t i = 0; i < count; i++) {
         struct err err = {0};
-        struct entry *entry = entries[i];
-        if (approval_entry_is(entry) != approvals)
+        struct prequeue_entry *entry = entries[i];
+        if (prequeue_approval_is(entry) != approvals)
             continue;
         if (entry->state == ENTRY_NEW || entry->state == ENTRY_WAITING)
-            keep_first(first, entry_look(prequeue, entry, &err), &err);
+            keep_first(first, prequeue_entry_look(prequeue, entry, &err), &err);
     }
 }
 
-static bool is_good(const struct entry *entry) {
+static bool is_good(const struct prequeue_entry *entry) {
     return entry->state == ENTRY_CHECKED && !entry->not_now &&
-           entry->refusal.kind == REFUSAL_NONE && !approval_entry_is(entry);
+           entry->refusal.kind == REFUSAL_NONE && !prequeue_approval_is(entry);
 }
 
 /* What lies here together comes in together: the queue puts it in order, and
  * that must not depend on whose check was done first. A tarball that takes long
  * keeps the others waiting for a while only. */
-static bool may_come_in(const struct prequeue *prequeue, struct entry **entries,
-                        size_t count) {
+static bool may_come_in(const struct prequeue *prequeue,
+                        struct prequeue_entry **entries, size_t count) {
     bool busy = false, late = false;
     for (size_t i = 0; i < count; i++) {
-        struct entry *entry = entries[i];
+        struct prequeue_entry *entry = entries[i];
         int64_t since_ms;
-        if (!entry->here || approval_entry_is(entry))
+        if (!entry->here || prequeue_approval_is(entry))
             continue;
         busy |= entry->state == ENTRY_NEW || entry->state == ENTRY_CHECKING;
         if (!is_good(entry))
@@ -203,31 +207,33 @@ static bool may_come_in(const struct prequeue *prequeue, struct entry **entries,
     return !busy || late;
 }
 
-static void judge(struct prequeue *prequeue, struct entry **entries,
+static void judge(struct prequeue *prequeue, struct prequeue_entry **entries,
                   size_t count, bool approvals, struct err *first) {
     bool all = approvals || may_come_in(prequeue, entries, count);
     for (size_t i = 0; i < count; i++) {
         struct err err = {0};
-        struct entry *entry = entries[i];
-        if (approval_entry_is(entry) != approvals || !entry->here ||
+        struct prequeue_entry *entry = entries[i];
+        if (prequeue_approval_is(entry) != approvals || !entry->here ||
             entry->state != ENTRY_CHECKED || (!all && is_good(entry)))
             continue;
         bool ok = has_changed(prequeue, entry)
-                      ? entry_look(prequeue, entry, &err)
-                      : entry_judge(prequeue, entry, &err);
+                      ? prequeue_entry_look(prequeue, entry, &err)
+                      : prequeue_entry_judge(prequeue, entry, &err);
         keep_first(first, ok, &err);
     }
 }
 
-static void look_and_judge(struct prequeue *prequeue, struct entry **entries,
-                           size_t count, bool approvals, struct err *first) {
+static void look_and_judge(struct prequeue *prequeue,
+                           struct prequeue_entry **entries, size_t count,
+                           bool approvals, struct err *first) {
     look_at_new(prequeue, entries, count, approvals, first);
     judge(prequeue, entries, count, approvals, first);
 }
 
-static void admit_ready(struct prequeue *prequeue, struct entry **entries,
-                        size_t count, struct err *first) {
-    struct entry *ready[ADMIT_AT_ONCE];
+static void admit_ready(struct prequeue *prequeue,
+                        struct prequeue_entry **entries, size_t count,
+                        struct err *first) {
+    struct prequeue_entry *ready[ADMIT_AT_ONCE];
     size_t ready_count = 0;
     for (size_t i = 0; i <= count; i++) {
         struct err err = {0};
@@ -249,7 +255,7 @@ static void clear_up(struct prequeue *prequeue, struct wall *ret_next) {
     prequeue->tally.waiting = 0;
     *ret_next = WALL_NEVER;
     while (map_next(&prequeue->entries, &cursor, &key, &value)) {
-        struct entry *entry = value;
+        struct prequeue_entry *entry = value;
         bool here = entry->here;
         entry->here = false;
         if (!here && entry->state != ENTRY_CHECKING) {
@@ -270,19 +276,19 @@ static void clear_up(struct prequeue *prequeue, struct wall *ret_next) {
 }
 
 /* Now and then: scans may follow each other closely. */
-static bool tend(struct prequeue *prequeue, struct err *err) {
-    int64_t since_ms = wall_ms_since(prequeue->now, prequeue->tended);
-    if (since_ms >= 0 && since_ms < TEND_MS)
+static bool review(struct prequeue *prequeue, struct err *err) {
+    int64_t since_ms = wall_ms_since(prequeue->now, prequeue->reviewed);
+    if (since_ms >= 0 && since_ms < REVIEW_MS)
         return true;
-    prequeue->tended = prequeue->now;
-    return approvals_tend(prequeue->base, prequeue->now, &prequeue->tending,
-                          err);
+    prequeue->reviewed = prequeue->now;
+    return approvals_review(prequeue->base, prequeue->now, &prequeue->review,
+                            err);
 }
 
 bool prequeue_scan(struct prequeue *prequeue, struct wall now,
                    struct wall *ret_next, struct err *err) {
     CLEANUP(arena_clear) struct arena arena = ARENA_INIT;
-    struct entry **entries;
+    struct prequeue_entry **entries;
     struct err first = {0};
     size_t count;
     *ret_next = WALL_NEVER;
@@ -295,7 +301,7 @@ bool prequeue_scan(struct prequeue *prequeue, struct wall now,
     prequeue->due = false; /* verdicts that came meanwhile were judged */
     admit_ready(prequeue, entries, count, &first);
     clear_up(prequeue, ret_next);
-    if (first.kind == ERR_NONE && !tend(prequeue, &first))
+    if (first.kind == ERR_NONE && !review(prequeue, &first))
         log_error("cannot look for approvals that are due: %s", first.text);
     if (first.kind == ERR_NONE)
         return true;
@@ -311,7 +317,7 @@ bool prequeue_is_idle(const struct prequeue *prequeue) {
     struct span key;
     void *value;
     while (map_next(&prequeue->entries, &cursor, &key, &value)) {
-        const struct entry *entry = value;
+        const struct prequeue_entry *entry = value;
         if (entry->state != ENTRY_WAITING && entry->state != ENTRY_STUCK)
             return false;
     }
@@ -325,7 +331,7 @@ static bool pass_alone(struct prequeue *prequeue, struct wall now,
     do
         ok = prequeue_scan(prequeue, now, &next, err);
     while (ok && prequeue_is_due(prequeue));
-    return ok && projection_settle(prequeue->projection, now, err);
+    return ok && projection_finish(prequeue->projection, now, err);
 }
 
 bool prequeue_pass_alone(struct base *base, struct checker *lent,

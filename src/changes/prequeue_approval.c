@@ -13,12 +13,12 @@
 
 enum { CHECKS_ASKED = 2 };
 
-bool approval_entry_is(const struct entry *entry) {
+bool prequeue_approval_is(const struct prequeue_entry *entry) {
     struct span csid;
     return approval_entry_parse(span_of(entry->name), &csid);
 }
 
-static struct span csid_of(const struct entry *entry) {
+static struct span csid_of(const struct prequeue_entry *entry) {
     struct span csid = {0};
     (void)approval_entry_parse(span_of(entry->name), &csid);
     return csid;
@@ -32,7 +32,7 @@ static bool is_unchanged(const struct stat *before, const struct stat *now) {
            before->st_mtim.tv_nsec == now->st_mtim.tv_nsec;
 }
 
-static bool know_set(struct prequeue *prequeue, struct entry *entry,
+static bool know_set(struct prequeue *prequeue, struct prequeue_entry *entry,
                      struct err *err) {
     CLEANUP(arena_clear) struct arena arena = ARENA_INIT;
     struct job job;
@@ -46,9 +46,10 @@ static bool know_set(struct prequeue *prequeue, struct entry *entry,
 
 /* Without a signature it is the word of whoever owns the file. The service and
  * root own files that others filled, and have a command for it. */
-static bool take_owner(const struct prequeue *prequeue, struct entry *entry) {
+static bool take_owner(const struct prequeue *prequeue,
+                       struct prequeue_entry *entry) {
     const struct base *base = prequeue->base;
-    struct entry_approval *approval = entry->approval;
+    struct prequeue_approval *approval = entry->approval;
     struct span by = approval->file.approval.by;
     uid_t owner = entry->st.st_uid;
     const char *name =
@@ -61,8 +62,8 @@ static bool take_owner(const struct prequeue *prequeue, struct entry *entry) {
     return true;
 }
 
-static void take_signer(struct entry *entry) {
-    struct entry_approval *approval = entry->approval;
+static void take_signer(struct prequeue_entry *entry) {
+    struct prequeue_approval *approval = entry->approval;
     struct span by = approval->file.approval.by;
     approval->word.who =
         span_of(arena_printf(&entry->arena, "user:%.*s", (int)by.len, by.p));
@@ -71,8 +72,8 @@ static void take_signer(struct entry *entry) {
 }
 
 static void on_signature(void *ctx, const struct signature_verdict *verdict) {
-    struct entry *entry = ctx;
-    struct entry_approval *approval = entry->approval;
+    struct prequeue_entry *entry = ctx;
+    struct prequeue_approval *approval = entry->approval;
     approval->check = NULL;
     approval->verified = verdict->how == SIGNATURE_GOOD;
     if (verdict->why)
@@ -83,7 +84,8 @@ static void on_signature(void *ctx, const struct signature_verdict *verdict) {
     entry->prequeue->due = true;
 }
 
-static void read_word(const struct prequeue *prequeue, struct entry *entry) {
+static void read_word(const struct prequeue *prequeue,
+                      struct prequeue_entry *entry) {
     const struct approval_text *text = &entry->approval->file.approval;
     struct approval_given *word = &entry->approval->word;
     word->at = text->made.ns < prequeue->now.ns ? text->made : prequeue->now;
@@ -92,24 +94,27 @@ static void read_word(const struct prequeue *prequeue, struct entry *entry) {
 }
 
 /* What needs no look at its signature. */
-static bool look_at_text(struct prequeue *prequeue, struct entry *entry, int fd,
+static bool look_at_text(struct prequeue *prequeue,
+                         struct prequeue_entry *entry, int fd,
                          struct err *err) {
-    struct entry_approval *approval = entry->approval;
+    struct prequeue_approval *approval = entry->approval;
     struct approval_text *text = &approval->file.approval;
     struct ruling_why why;
     if (!span_equal(text->csid, csid_of(entry)))
-        return entry_reject(prequeue, entry, "other-set",
-                            "its name says another set than its text", err);
+        return prequeue_entry_reject(prequeue, entry, "other-set",
+                                     "its name says another set than its text",
+                                     err);
     if (!approvals_in_time(text, prequeue->now, &why))
-        return entry_reject(prequeue, entry, why.word, why.text, err);
+        return prequeue_entry_reject(prequeue, entry, why.word, why.text, err);
     read_word(prequeue, entry);
     if (approval->file.signature.len == 0) {
         if (!take_owner(prequeue, entry))
-            return entry_reject(prequeue, entry, "unsigned",
-                                "it has no signature, and is not that of the "
-                                "file's owner either (by uid:N); root and the "
-                                "base's owner use `pointsman approve`",
-                                err);
+            return prequeue_entry_reject(
+                prequeue, entry, "unsigned",
+                "it has no signature, and is not that of the "
+                "file's owner either (by uid:N); root and the "
+                "base's owner use `pointsman approve`",
+                err);
         entry->state = ENTRY_CHECKED;
         prequeue->due = true;
         return true;
@@ -117,15 +122,15 @@ static bool look_at_text(struct prequeue *prequeue, struct entry *entry, int fd,
     take_signer(entry);
     entry->state = ENTRY_CHECKING;
     struct signature_check *check =
-        signature_check(prequeue->base, checker_errands(prequeue->checker), fd,
-                        text->by, prequeue->now, on_signature, entry);
+        signature_check(prequeue->base, checker_subprocesses(prequeue->checker),
+                        fd, text->by, prequeue->now, on_signature, entry);
     if (entry->state == ENTRY_CHECKING)
         approval->check = check;
     return true;
 }
 
-static bool read_approval(struct prequeue *prequeue, struct entry *entry,
-                          struct err *err) {
+static bool read_approval(struct prequeue *prequeue,
+                          struct prequeue_entry *entry, struct err *err) {
     CLEANUP(text_clear) struct text bytes = TEXT_INIT;
     CLEANUP(fd_close) int fd = -1;
     struct err why = {0};
@@ -133,21 +138,25 @@ static bool read_approval(struct prequeue *prequeue, struct entry *entry,
     if (!dir_open_file(prequeue->base->dirs[BASE_PREQUEUE], entry->name,
                        O_RDONLY | O_NONBLOCK, 0, &fd, &why) ||
         fstat(fd, &st) < 0 || st.st_ino != entry->st.st_ino)
-        return entry_wait(prequeue, entry, "bad-approval",
-                          why.kind ? why.text : "it is changing", err);
-    if (!file_read(fd, APPROVAL_FILE_BYTES, &bytes, &why))
+        return prequeue_entry_wait(prequeue, entry, "bad-approval",
+                                   why.kind ? why.text : "it is changing", err);
+    if (!dir_read_file(fd, APPROVAL_FILE_BYTES, &bytes, &why))
         return why.kind == ERR_DATA
-                   ? entry_reject(prequeue, entry, "too-big",
-                                  "an approval has at most 65536 bytes", err)
-                   : entry_wait(prequeue, entry, "bad-approval", why.text, err);
+                   ? prequeue_entry_reject(
+                         prequeue, entry, "too-big",
+                         "an approval has at most 65536 bytes", err)
+                   : prequeue_entry_wait(prequeue, entry, "bad-approval",
+                                         why.text, err);
     struct span all = arena_span(&entry->arena, text_span(&bytes));
     if (!approval_file_parse(all, &entry->approval->file, &why))
-        return entry_reject(prequeue, entry, "bad-approval", why.text, err);
+        return prequeue_entry_reject(prequeue, entry, "bad-approval", why.text,
+                                     err);
     return look_at_text(prequeue, entry, fd, err);
 }
 
-bool approval_entry_look(struct prequeue *prequeue, struct entry *entry,
-                         const struct stat *before, struct err *err) {
+bool prequeue_approval_look(struct prequeue *prequeue,
+                            struct prequeue_entry *entry,
+                            const struct stat *before, struct err *err) {
     bool known = entry->approval && entry->approval->verified;
     if (known && is_unchanged(before, &entry->st)) {
         entry->state = ENTRY_CHECKED;
@@ -160,27 +169,27 @@ bool approval_entry_look(struct prequeue *prequeue, struct entry *entry,
     if (!know_set(prequeue, entry, err))
         return false;
     if (!S_ISREG(entry->st.st_mode))
-        return entry_reject(prequeue, entry, "not-a-file",
-                            "only files can be handed in", err);
+        return prequeue_entry_reject(prequeue, entry, "not-a-file",
+                                     "only files can be handed in", err);
     if (checker_waiting(prequeue->checker) >= CHECKS_ASKED)
         return true; /* still new: its turn comes */
     return read_approval(prequeue, entry, err);
 }
 
 /* It may go well later, until its time is up. */
-static bool wait_for_check(struct prequeue *prequeue, struct entry *entry,
-                           struct err *err) {
+static bool wait_for_check(struct prequeue *prequeue,
+                           struct prequeue_entry *entry, struct err *err) {
     const char *why = entry->approval->bad;
-    if (!entry->is_told)
+    if (!entry->is_reported)
         log_warning("approval '%s' waits: it cannot be checked now: %s",
                     entry->name, why);
-    entry->is_told = true;
-    return entry_wait(prequeue, entry, "cannot-check", why, err);
+    entry->is_reported = true;
+    return prequeue_entry_wait(prequeue, entry, "cannot-check", why, err);
 }
 
 /* ---- the verdict --------------------------------------------------------- */
 
-static bool done_with(struct prequeue *prequeue, struct entry *entry,
+static bool done_with(struct prequeue *prequeue, struct prequeue_entry *entry,
                       struct err *err) {
     entry->here = false;
     return dir_remove(prequeue->base->dirs[BASE_PREQUEUE], entry->name, NULL,
@@ -196,10 +205,10 @@ static const char *refusal_of(const struct job *job,
     return state->own ? "own-set" : "no-role";
 }
 
-static bool give(struct prequeue *prequeue, struct entry *entry,
+static bool give(struct prequeue *prequeue, struct prequeue_entry *entry,
                  const struct job *job, struct err *err) {
     struct base *base = prequeue->base;
-    struct entry_approval *approval = entry->approval;
+    struct prequeue_approval *approval = entry->approval;
     struct approval_state state;
     struct err why = {0};
     if (!approvals_read(base, base->store, job, &approval->word, prequeue->now,
@@ -209,8 +218,8 @@ static bool give(struct prequeue *prequeue, struct entry *entry,
     if (state.said)
         return done_with(prequeue, entry, err);
     if (!approvals_may(job, &approval->word, &state, &why))
-        return entry_reject(prequeue, entry, refusal_of(job, &state), why.text,
-                            err);
+        return prequeue_entry_reject(prequeue, entry, refusal_of(job, &state),
+                                     why.text, err);
     struct store_batch *batch = store_batch_new(base->store);
     store_batch_actor(batch, prequeue->now, approval->word.who);
     approvals_give(batch, job, &approval->word, &state, SPAN(""));
@@ -224,10 +233,10 @@ static bool give(struct prequeue *prequeue, struct entry *entry,
     return done_with(prequeue, entry, err);
 }
 
-bool approval_entry_judge(struct prequeue *prequeue, struct entry *entry,
-                          struct err *err) {
+bool prequeue_approval_judge(struct prequeue *prequeue,
+                             struct prequeue_entry *entry, struct err *err) {
     CLEANUP(arena_clear) struct arena arena = ARENA_INIT;
-    struct entry_approval *approval = entry->approval;
+    struct prequeue_approval *approval = entry->approval;
     struct approval_text ours;
     struct ruling_why why;
     struct job job;
@@ -235,30 +244,31 @@ bool approval_entry_judge(struct prequeue *prequeue, struct entry *entry,
     if (entry->not_now)
         return wait_for_check(prequeue, entry, err);
     if (!approval->verified)
-        return entry_reject(prequeue, entry, "bad-signature", approval->bad,
-                            err);
+        return prequeue_entry_reject(prequeue, entry, "bad-signature",
+                                     approval->bad, err);
     if (!store_lookup(prequeue->base->store, csid_of(entry), &arena, &job,
                       &known, err))
         return false;
     if (!known)
-        return entry_wait(prequeue, entry, "unknown-set",
-                          "there is no set of this id", err);
+        return prequeue_entry_wait(prequeue, entry, "unknown-set",
+                                   "there is no set of this id", err);
     entry->about = job.num;
     if (job.kind != JOB_CHANGE)
-        return entry_reject(prequeue, entry, "not-asked",
-                            "only change sets are approved", err);
+        return prequeue_entry_reject(prequeue, entry, "not-asked",
+                                     "only change sets are approved", err);
     if (!approvals_text(prequeue->base, &job, &arena, &ours, err))
         return false;
     if (!approvals_match(&ours, &approval->file.approval, &why) ||
         !approvals_in_time(&approval->file.approval, prequeue->now, &why))
-        return entry_reject(prequeue, entry, why.word, why.text, err);
+        return prequeue_entry_reject(prequeue, entry, why.word, why.text, err);
     return give(prequeue, entry, &job, err);
 }
 
 /* ---- for the set beside it ----------------------------------------------- */
 
-static bool is_about(const struct prequeue *prequeue, struct entry *set,
-                     const struct entry *entry) {
+static bool is_about(const struct prequeue *prequeue,
+                     struct prequeue_entry *set,
+                     const struct prequeue_entry *entry) {
     CLEANUP(arena_clear) struct arena arena = ARENA_INIT;
     const struct config_target *target =
         set_target(&prequeue->base->config, set->candidate.meta.target);
@@ -270,7 +280,8 @@ static bool is_about(const struct prequeue *prequeue, struct entry *set,
            approvals_match(&ours, &entry->approval->file.approval, &why);
 }
 
-bool approval_entries_of(struct prequeue *prequeue, struct entry *set) {
+bool prequeue_approval_entries_of(struct prequeue *prequeue,
+                                  struct prequeue_entry *set) {
     size_t cursor = 0, count = 0;
     struct span key, csid, wanted = set->candidate.name.csid;
     struct approval_given *given = NULL;
@@ -278,7 +289,7 @@ bool approval_entries_of(struct prequeue *prequeue, struct entry *set) {
     set->hindered = false;
     while (prequeue->any_approvals &&
            map_next(&prequeue->entries, &cursor, &key, &value)) {
-        struct entry *entry = value;
+        struct prequeue_entry *entry = value;
         if (!entry->here || !approval_entry_parse(key, &csid) ||
             !span_equal(csid, wanted))
             continue;

@@ -18,9 +18,9 @@ enum { CHECKS_ASKED = 2, RETRY_MS = 5000 };
 
 /* ---- refusing -------------------------------------------------------- */
 
-static bool note_reject(struct prequeue *prequeue, const struct entry *entry,
-                        const char *word, const char *sentence,
-                        struct err *err) {
+static bool note_reject(struct prequeue *prequeue,
+                        const struct prequeue_entry *entry, const char *word,
+                        const char *sentence, struct err *err) {
     struct store_batch *batch = store_batch_new(prequeue->base->store);
     CLEANUP(text_clear) struct text id = TEXT_INIT;
     text_addescaped(&id, span_of(entry->name));
@@ -35,8 +35,9 @@ static bool note_reject(struct prequeue *prequeue, const struct entry *entry,
 }
 
 /* Is data/NAME this entry's, and not that of a set admitted under the name? */
-static bool owns_data(struct prequeue *prequeue, const struct entry *entry,
-                      bool *ret_owns, struct err *err) {
+static bool owns_data(struct prequeue *prequeue,
+                      const struct prequeue_entry *entry, bool *ret_owns,
+                      struct err *err) {
     CLEANUP(arena_clear) struct arena arena = ARENA_INIT;
     struct base *base = prequeue->base;
     struct set_name name;
@@ -56,7 +57,7 @@ static bool owns_data(struct prequeue *prequeue, const struct entry *entry,
 
 /* The tarball goes to reject/; a mere marker then has nothing left to say.
  * Entries with content of their own go there too. */
-static bool put_aside(struct prequeue *prequeue, struct entry *entry,
+static bool put_aside(struct prequeue *prequeue, struct prequeue_entry *entry,
                       const char *word, const char *sentence, struct err *err) {
     struct base *base = prequeue->base;
     bool owns;
@@ -72,8 +73,9 @@ static bool put_aside(struct prequeue *prequeue, struct entry *entry,
                             sentence, err);
 }
 
-bool entry_reject(struct prequeue *prequeue, struct entry *entry,
-                  const char *word, const char *sentence, struct err *err) {
+bool prequeue_entry_reject(struct prequeue *prequeue,
+                           struct prequeue_entry *entry, const char *word,
+                           const char *sentence, struct err *err) {
     struct err why = {0};
     if (!put_aside(prequeue, entry, word, sentence, &why)) {
         if (why.kind == ERR_TEMPORARY || why.sys == EIO) {
@@ -100,33 +102,35 @@ bool entry_reject(struct prequeue *prequeue, struct entry *entry,
 /* From first sight, which a restart must not forget: arriving by rename or link
  * sets the time of the inode. */
 static struct wall deadline(const struct prequeue *prequeue,
-                            const struct entry *entry) {
+                            const struct prequeue_entry *entry) {
     struct wall seen = {entry->st.st_ctim.tv_sec * NS_PER_S +
                         entry->st.st_ctim.tv_nsec};
     return wall_add_ms(seen,
                        prequeue->base->config.queue.wait_for_job_s * 1000);
 }
 
-bool entry_wait(struct prequeue *prequeue, struct entry *entry,
-                const char *word, const char *sentence, struct err *err) {
+bool prequeue_entry_wait(struct prequeue *prequeue,
+                         struct prequeue_entry *entry, const char *word,
+                         const char *sentence, struct err *err) {
     struct wall end = deadline(prequeue, entry);
     if (prequeue->now.ns >= end.ns)
-        return entry_reject(prequeue, entry, word, sentence, err);
+        return prequeue_entry_reject(prequeue, entry, word, sentence, err);
     entry->state = ENTRY_WAITING;
     entry->next = end;
     return true;
 }
 
 /* Its tarball went to reject/ and the marker was left by a crash. */
-static bool is_leftover(struct prequeue *prequeue, const struct entry *entry) {
+static bool is_leftover(struct prequeue *prequeue,
+                        const struct prequeue_entry *entry) {
     CLEANUP(text_clear) struct text why = TEXT_INIT;
     struct base *base = prequeue->base;
     struct stat file, line;
-    bool there = false, told = false;
+    bool there = false, explained = false;
     text_addf(&why, "%s.why", entry->name);
     (void)dir_stat(base->dirs[BASE_REJECT], entry->name, &file, &there, NULL);
-    (void)dir_stat(base->dirs[BASE_REJECT], why.p, &line, &told, NULL);
-    return there && told &&
+    (void)dir_stat(base->dirs[BASE_REJECT], why.p, &line, &explained, NULL);
+    return there && explained &&
            (line.st_ctim.tv_sec > entry->st.st_ctim.tv_sec ||
             (line.st_ctim.tv_sec == entry->st.st_ctim.tv_sec &&
              line.st_ctim.tv_nsec >= entry->st.st_ctim.tv_nsec));
@@ -136,7 +140,7 @@ static bool is_leftover(struct prequeue *prequeue, const struct entry *entry) {
 
 static void on_checked(void *ctx, bool ok, const struct set_check *check,
                        const struct err *err) {
-    struct entry *entry = ctx;
+    struct prequeue_entry *entry = ctx;
     (void)err;
     entry->prequeue->due = true;
     entry->state = ENTRY_CHECKED;
@@ -161,16 +165,16 @@ static void on_checked(void *ctx, bool ok, const struct set_check *check,
 
 /* As the service refuses it: reading terabytes to the end, for the sum that is
  * in no reason, would take its minute of CPU. */
-static bool reject_huge(struct prequeue *prequeue, struct entry *entry,
+static bool reject_huge(struct prequeue *prequeue, struct prequeue_entry *entry,
                         struct err *err) {
     char why[128];
     snprintf(why, sizeof(why),
              "a tarball of more than %" PRId64 " bytes ([queue] max-unpacked)",
              prequeue->base->config.queue.max_unpacked_bytes);
-    return entry_reject(prequeue, entry, "too-big", why, err);
+    return prequeue_entry_reject(prequeue, entry, "too-big", why, err);
 }
 
-static bool start_check(struct prequeue *prequeue, struct entry *entry,
+static bool start_check(struct prequeue *prequeue, struct prequeue_entry *entry,
                         struct err *err) {
     CLEANUP(fd_close) int fd = -1;
     struct base *base = prequeue->base;
@@ -186,17 +190,18 @@ static bool start_check(struct prequeue *prequeue, struct entry *entry,
                               err);
         }
         if (why.sys == ELOOP)
-            return entry_reject(prequeue, entry, "bad-data",
-                                "what lies in data/ is a symbolic link", err);
-        return entry_wait(
+            return prequeue_entry_reject(
+                prequeue, entry, "bad-data",
+                "what lies in data/ is a symbolic link", err);
+        return prequeue_entry_wait(
             prequeue, entry, why.sys == ENOENT ? "no-data" : "bad-data",
             why.sys == ENOENT ? "there is no data of this name in data/"
                               : why.text,
             err);
     }
     if (fstat(fd, &st) < 0 || !S_ISREG(st.st_mode))
-        return entry_reject(prequeue, entry, "bad-data",
-                            "what lies in data/ is not a file", err);
+        return prequeue_entry_reject(prequeue, entry, "bad-data",
+                                     "what lies in data/ is not a file", err);
     if (st.st_size > base->config.queue.max_unpacked_bytes)
         return reject_huge(prequeue, entry, err);
     entry->state = ENTRY_CHECKING;
@@ -205,8 +210,9 @@ static bool start_check(struct prequeue *prequeue, struct entry *entry,
 }
 
 /* A job file: only its name and sum are believed, the rest is found anew. */
-static bool read_job_file(struct prequeue *prequeue, struct entry *entry,
-                          bool *ret_good, struct err *err) {
+static bool read_job_file(struct prequeue *prequeue,
+                          struct prequeue_entry *entry, bool *ret_good,
+                          struct err *err) {
     CLEANUP(text_clear) struct text text = TEXT_INIT;
     struct refusal why = {0};
     struct err read_err = {0};
@@ -215,27 +221,29 @@ static bool read_job_file(struct prequeue *prequeue, struct entry *entry,
     if (!dir_read(prequeue->base->dirs[BASE_PREQUEUE], entry->name,
                   JOB_FILE_BYTES, &text, &read_err)) {
         if (read_err.kind == ERR_DATA)
-            return entry_reject(prequeue, entry, "job-file", read_err.text,
-                                err);
-        return entry_wait(prequeue, entry, "job-file", read_err.text, err);
+            return prequeue_entry_reject(prequeue, entry, "job-file",
+                                         read_err.text, err);
+        return prequeue_entry_wait(prequeue, entry, "job-file", read_err.text,
+                                   err);
     }
     struct span all = arena_span(&entry->arena, text_span(&text));
     if (!span_starts(all, "##") && !span_is(all, "#"))
-        return entry_reject(
+        return prequeue_entry_reject(
             prequeue, entry, "job-file",
             "it has content, but is no job file: a marker is empty", err);
     if (!job_file_parse(all, &entry->arena, &file, &why))
-        return entry_wait(prequeue, entry, "job-file", why.text, err);
+        return prequeue_entry_wait(prequeue, entry, "job-file", why.text, err);
     if (!span_is(file.name.text, entry->name))
-        return entry_reject(prequeue, entry, "job-file",
-                            "the job file is that of another set", err);
+        return prequeue_entry_reject(prequeue, entry, "job-file",
+                                     "the job file is that of another set",
+                                     err);
     entry->said_sum = file.sha256;
     *ret_good = true;
     return true;
 }
 
-bool entry_look(struct prequeue *prequeue, struct entry *entry,
-                struct err *err) {
+bool prequeue_entry_look(struct prequeue *prequeue,
+                         struct prequeue_entry *entry, struct err *err) {
     struct set_name name;
     struct refusal why = {0};
     bool good = true, there;
@@ -247,22 +255,22 @@ bool entry_look(struct prequeue *prequeue, struct entry *entry,
         entry->here = false;
         return true;
     }
-    if (approval_entry_is(entry))
-        return approval_entry_look(prequeue, entry, &before, err);
+    if (prequeue_approval_is(entry))
+        return prequeue_approval_look(prequeue, entry, &before, err);
     entry->state = ENTRY_NEW;
     entry->checked = (struct wall){0};
     arena_clear(&entry->arena);
     entry->said_sum = (struct span){0};
     if (!S_ISREG(entry->st.st_mode))
-        return entry_reject(prequeue, entry, "not-a-file",
-                            "only files can be handed in", err);
+        return prequeue_entry_reject(prequeue, entry, "not-a-file",
+                                     "only files can be handed in", err);
     if (!set_name_parse(span_of(entry->name), &name, &why))
-        return entry_reject(prequeue, entry, refusal_word(why.kind), why.text,
-                            err);
+        return prequeue_entry_reject(prequeue, entry, refusal_word(why.kind),
+                                     why.text, err);
     if (set_is_future(&name, prequeue->now))
-        return entry_wait(prequeue, entry, "future",
-                          "its name says a time more than 300 s in the future",
-                          err);
+        return prequeue_entry_wait(
+            prequeue, entry, "future",
+            "its name says a time more than 300 s in the future", err);
     if (entry->st.st_size > 0 && !read_job_file(prequeue, entry, &good, err))
         return false;
     return !good || start_check(prequeue, entry, err);
@@ -270,8 +278,8 @@ bool entry_look(struct prequeue *prequeue, struct entry *entry,
 
 /* ---- the verdict ----------------------------------------------------- */
 
-static bool finish_again(struct prequeue *prequeue, struct entry *entry,
-                         struct err *err) {
+static bool finish_again(struct prequeue *prequeue,
+                         struct prequeue_entry *entry, struct err *err) {
     log_info("'%s' is admitted already", entry->name);
     prequeue->tally.again++;
     entry->here = false;
@@ -294,27 +302,28 @@ static struct span branch_seen(const struct base *base,
     return oid[0] != '\0' ? arena_span(arena, span_of(oid)) : SPAN("none");
 }
 
-bool entry_judge(struct prequeue *prequeue, struct entry *entry,
-                 struct err *err) {
+bool prequeue_entry_judge(struct prequeue *prequeue,
+                          struct prequeue_entry *entry, struct err *err) {
     const struct config_target *target;
     struct candidate *candidate = &entry->candidate;
     struct ruling_why why = {0};
     enum ruling ruling;
-    if (approval_entry_is(entry))
-        return approval_entry_judge(prequeue, entry, err);
+    if (prequeue_approval_is(entry))
+        return prequeue_approval_judge(prequeue, entry, err);
     if (entry->not_now) {
         entry->state = ENTRY_WAITING;
         entry->next = wall_add_ms(prequeue->now, RETRY_MS);
         return true;
     }
     if (entry->refusal.kind != REFUSAL_NONE)
-        return entry_reject(prequeue, entry, refusal_word(entry->refusal.kind),
-                            entry->refusal.text, err);
+        return prequeue_entry_reject(prequeue, entry,
+                                     refusal_word(entry->refusal.kind),
+                                     entry->refusal.text, err);
     if (entry->said_sum.len > 0 && !span_equal(entry->said_sum, candidate->sum))
-        return entry_reject(prequeue, entry, "job-file",
-                            "the job file names another sum than its data has",
-                            err);
-    if (!approval_entries_of(prequeue, entry))
+        return prequeue_entry_reject(
+            prequeue, entry, "job-file",
+            "the job file names another sum than its data has", err);
+    if (!prequeue_approval_entries_of(prequeue, entry))
         return true; /* judged once they are looked into */
     if (!set_rule(prequeue->base, candidate, prequeue->now, &ruling, &target,
                   &why, err))
@@ -323,11 +332,12 @@ bool entry_judge(struct prequeue *prequeue, struct entry *entry,
     case RULING_AGAIN:
         return finish_again(prequeue, entry, err);
     case RULING_WAIT:
-        return entry_wait(prequeue, entry, why.word, why.text, err);
+        return prequeue_entry_wait(prequeue, entry, why.word, why.text, err);
     case RULING_REFUSE:
         if (entry->hindered && strcmp(why.word, "unapproved") == 0)
-            return entry_wait(prequeue, entry, why.word, why.text, err);
-        return entry_reject(prequeue, entry, why.word, why.text, err);
+            return prequeue_entry_wait(prequeue, entry, why.word, why.text,
+                                       err);
+        return prequeue_entry_reject(prequeue, entry, why.word, why.text, err);
     case RULING_ADMIT:
         break;
     }

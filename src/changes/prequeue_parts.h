@@ -13,7 +13,7 @@
 #include "changes/signature.h"
 #include "wire/approval_text.h"
 
-enum entry_state {
+enum prequeue_entry_state {
     ENTRY_NEW,      /* to be looked at */
     ENTRY_WAITING,  /* until `next`, or until something changes */
     ENTRY_CHECKING, /* a child reads its tarball */
@@ -23,7 +23,7 @@ enum entry_state {
 };
 
 /* What a file approve_CSID is found to be. */
-struct entry_approval {
+struct prequeue_approval {
     struct approval_file file;
     struct signature_check *check; /* under way */
     bool verified;
@@ -31,9 +31,9 @@ struct entry_approval {
     struct approval_given word;
 };
 
-struct entry {
+struct prequeue_entry {
     char *name;
-    enum entry_state state;
+    enum prequeue_entry_state state;
     struct stat st; /* as it was when it was looked at */
     struct wall next;
     bool here; /* seen in this scan */
@@ -45,11 +45,11 @@ struct entry {
     struct candidate candidate;
     struct span said_sum; /* by a job file; empty for markers */
     struct set_record record;
-    bool awaited;                    /* approvals lie beside it, ... */
-    bool hindered;                   /* ... that cannot be checked now */
-    struct entry_approval *approval; /* NULL: it is a set */
-    uint64_t about; /* the set an approval is about, if known */
-    bool is_told;   /* that nobody can check it now */
+    bool awaited;                       /* approvals lie beside it, ... */
+    bool hindered;                      /* ... that cannot be checked now */
+    struct prequeue_approval *approval; /* NULL: it is a set */
+    uint64_t about;   /* the set an approval is about, if known */
+    bool is_reported; /* that nobody can check it now */
 };
 
 struct prequeue {
@@ -60,34 +60,38 @@ struct prequeue {
     struct prequeue_tally tally;
     struct wall now;
     bool due;
-    struct wall tended; /* approvals were looked after */
-    struct tending tending;
+    struct wall reviewed; /* approvals were looked after */
+    struct approvals_review review;
     bool quiet;         /* refusals are events, but no lines of the log */
     bool any_approvals; /* lie there in this scan */
 };
 
 /* First look, or one more: starts a check, waits, or refuses. False: disk or
  * registry do not work. */
-bool entry_look(struct prequeue *prequeue, struct entry *entry,
-                struct err *err);
+bool prequeue_entry_look(struct prequeue *prequeue,
+                         struct prequeue_entry *entry, struct err *err);
 /* The verdict is there: ENTRY_READY, or waits, or refuses. */
-bool entry_judge(struct prequeue *prequeue, struct entry *entry,
-                 struct err *err);
+bool prequeue_entry_judge(struct prequeue *prequeue,
+                          struct prequeue_entry *entry, struct err *err);
 /* It goes to reject/, with why; or when its time is up. */
-bool entry_reject(struct prequeue *prequeue, struct entry *entry,
-                  const char *word, const char *sentence, struct err *err);
-bool entry_wait(struct prequeue *prequeue, struct entry *entry,
-                const char *word, const char *sentence, struct err *err);
+bool prequeue_entry_reject(struct prequeue *prequeue,
+                           struct prequeue_entry *entry, const char *word,
+                           const char *sentence, struct err *err);
+bool prequeue_entry_wait(struct prequeue *prequeue,
+                         struct prequeue_entry *entry, const char *word,
+                         const char *sentence, struct err *err);
 
 /* The same for files that approve a set: is it one of those? */
-bool approval_entry_is(const struct entry *entry);
+bool prequeue_approval_is(const struct prequeue_entry *entry);
 /* entry->st is that of now, `before` that of the last look. */
-bool approval_entry_look(struct prequeue *prequeue, struct entry *entry,
-                         const struct stat *before, struct err *err);
-bool approval_entry_judge(struct prequeue *prequeue, struct entry *entry,
-                          struct err *err);
+bool prequeue_approval_look(struct prequeue *prequeue,
+                            struct prequeue_entry *entry,
+                            const struct stat *before, struct err *err);
+bool prequeue_approval_judge(struct prequeue *prequeue,
+                             struct prequeue_entry *entry, struct err *err);
 /* Gives the set those that lie beside it and are good. False: some are not
  * looked into yet, it has to wait for them. */
-bool approval_entries_of(struct prequeue *prequeue, struct entry *set);
+bool prequeue_approval_entries_of(struct prequeue *prequeue,
+                                  struct prequeue_entry *set);
 
 #endif

@@ -218,19 +218,19 @@ static bool rewrite_record(struct projection *projection, const struct job *job,
 }
 
 /* What another process did since is in the registry, though its events did not
- * come by here yet: only what they too leave open is a riddle. */
-static bool settle_place(struct projection *projection, const struct job *job,
+ * come by here yet: only what they too leave open is ambiguous. */
+static bool finish_place(struct projection *projection, const struct job *job,
                          const char *name, unsigned from, struct mark *mark,
                          enum placed *ret_placed, struct err *err) {
     struct base *base = projection->base;
-    if (!placement_settle(base, name, job->state, from, ret_placed, err))
+    if (!placement_move(base, name, job->state, from, ret_placed, err))
         return false;
     if (*ret_placed != PLACED_ELSEWHERE)
         return true;
     if (!add_past(projection, job, mark, err))
         return false;
-    return placement_settle(base, name, job->state, from | mark->from,
-                            ret_placed, err);
+    return placement_move(base, name, job->state, from | mark->from, ret_placed,
+                          err);
 }
 
 static bool place(struct projection *projection, const struct job *job,
@@ -246,7 +246,7 @@ static bool place(struct projection *projection, const struct job *job,
     *ret_settled = true;
     if (mark->rewrite && !mark->fresh && !rewrite_record(projection, job, err))
         return false;
-    if (!settle_place(projection, job, name, from, mark, &placed, err))
+    if (!finish_place(projection, job, name, from, mark, &placed, err))
         return false;
     if (placed == PLACED_ELSEWHERE) {
         *ret_settled = false;
@@ -438,10 +438,10 @@ bool projection_pass(struct projection *projection, struct wall now,
 
 bool projection_wait(struct projection *projection, struct err *err) {
     return projection->under_way == 0 ||
-           store_settle(projection->base->store, err);
+           store_drain(projection->base->store, err);
 }
 
-bool projection_settle(struct projection *projection, struct wall now,
+bool projection_finish(struct projection *projection, struct wall now,
                        struct err *err) {
     bool ok = true;
     projection->settling = true;

@@ -47,7 +47,7 @@ bool projection_pass(struct projection *projection, struct wall now,
 
 /* Passes until nothing is left to do and the registry knows it: for one-shot
  * verbs, which have no loop. */
-bool projection_settle(struct projection *projection, struct wall now,
+bool projection_finish(struct projection *projection, struct wall now,
                        struct err *err);
 
 /* Looks for job files moved by hand: queue, staging, pending -> term is a

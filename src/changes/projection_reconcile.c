@@ -80,8 +80,8 @@ static bool undo(struct projection *projection, const struct job *job,
                  const char *name, enum job_state found, struct err *err) {
     enum placed placed;
     char detail[128];
-    if (!placement_settle(projection->base, name, job->state, STATES_ALL,
-                          &placed, err))
+    if (!placement_move(projection->base, name, job->state, STATES_ALL, &placed,
+                        err))
         return false;
     snprintf(detail, sizeof(detail), "moved by hand from %s/ to %s/; undone",
              job_state_dir(job->state), job_state_dir(found));
@@ -94,8 +94,8 @@ static bool undo(struct projection *projection, const struct job *job,
 
 /* Not ours to move: it may be all that is left of a set whose registry was
  * restored from an older backup. */
-static void tell_stranger(struct projection *projection, const char *name,
-                          enum job_state found) {
+static void report_stranger(struct projection *projection, const char *name,
+                            enum job_state found) {
     if (map_put(&projection->strangers, span_of(name), projection))
         return;
     log_warning("'%s' in %s/ is the job file of no set known here; it stays "
@@ -117,7 +117,7 @@ static bool look_at(struct projection *projection, struct span entry,
         !store_lookup(base->store, name.csid, &arena, &job, &known, err))
         return false;
     if (!known || !span_equal(job.name, entry)) {
-        tell_stranger(projection, file, found);
+        report_stranger(projection, file, found);
         return true;
     }
     if (job.stale || job.state == found)

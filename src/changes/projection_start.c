@@ -122,7 +122,7 @@ bool projection_recover(struct projection *projection, struct wall now,
 bool projection_remake(struct projection *projection, struct wall now,
                        struct err *err) {
     return load(projection, STATES_ALL, LOAD_REMAKE, err) &&
-           projection_settle(projection, now, err);
+           projection_finish(projection, now, err);
 }
 
 static bool load_stale(struct projection *projection, struct err *err) {
@@ -143,7 +143,7 @@ bool projection_catch_up(struct base *base, struct wall now, struct err *err) {
         return true;
     struct projection *projection = projection_of_some(base);
     bool ok =
-        load_stale(projection, err) && projection_settle(projection, now, err);
+        load_stale(projection, err) && projection_finish(projection, now, err);
     projection_close(projection);
     return ok;
 }

@@ -17,7 +17,7 @@ static const char between[] = " -- ";
 static void write_line(const struct store_event *event, struct text *out) {
     CLEANUP(text_clear) struct text reason = TEXT_INIT;
     if (event->kind != EVENT_MOVE)
-        text_addf(&reason, "%s:", event_kind_word(event->kind));
+        text_addf(&reason, "%s:", job_event_kind_word(event->kind));
     text_addspan(&reason, event->reason);
     if (event->detail.len > 0) {
         text_adds(&reason, between);
@@ -44,7 +44,7 @@ static void read_reason(struct span text, struct store_event *event) {
     struct span rest = text, word;
     event->kind = EVENT_MOVE;
     if (span_cut(&rest, ':', &word) && rest.p &&
-        event_kind_parse(word, &event->kind))
+        job_event_kind_parse(word, &event->kind))
         text = rest;
     const char *cut =
         text.len ? memmem(text.p, text.len, between, sizeof(between) - 1)
@@ -168,7 +168,7 @@ bool set_log_catch_up(struct base *base, const struct job *job,
         write_head(base, job, &arena, &out);
     if (!append_events(base, job, last, &arena, &out, err))
         return false;
-    if (!file_write(fd, text_span(&out), err))
+    if (!dir_write_file(fd, text_span(&out), err))
         return err_wrap(err, "log of set '%s'", name);
     return true;
 }

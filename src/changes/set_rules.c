@@ -4,7 +4,7 @@
 
 #include <stdio.h>
 
-void ruling_set(struct ruling_why *why, const char *word, const char *format,
+void set_ruling(struct ruling_why *why, const char *word, const char *format,
                 ...) {
     va_list args;
     va_start(args, format);
@@ -41,16 +41,16 @@ static bool target_allows(const struct base *base,
     const struct config_target *target = set_target(&base->config, name);
     *ret_target = target;
     if (!target)
-        ruling_set(why, "unknown-target",
+        set_ruling(why, "unknown-target",
                    "no target '%.*s' is configured in " BASE_CONFIG,
                    (int)name.len, name.p);
     else if (candidate->meta.group.len > 0 && target->git.len == 0)
-        ruling_set(why, "group-target",
+        set_ruling(why, "group-target",
                    "target '%.*s' is a command, which takes one set at a "
                    "time: sets can land together (##group) on a branch only",
                    (int)target->name.len, target->name.p);
     else if (candidate->has_symlinks && target->symlinks == SYMLINKS_DENY)
-        ruling_set(why, refusal_word(REFUSAL_SYMLINK),
+        set_ruling(why, refusal_word(REFUSAL_SYMLINK),
                    "it holds a symbolic link, which target '%.*s' denies "
                    "(symlinks = deny)",
                    (int)target->name.len, target->name.p);
@@ -74,9 +74,9 @@ static bool can_be_done(const struct candidate *candidate,
                               (span_is(closure->lines.items[0], "deps") ||
                                span_is(closure->lines.items[0], "deps+files")));
     if (!known)
-        ruling_set(why, "policy", "##closure is deps or deps+files");
+        set_ruling(why, "policy", "##closure is deps or deps+files");
     else if (has_signature(&candidate->meta))
-        ruling_set(why, "policy",
+        set_ruling(why, "policy",
                    "##approval holds a signature, which cannot be of the "
                    "tarball it lies in: hand it in beside it (`change submit "
                    "--approval`)");
@@ -101,7 +101,7 @@ static bool may_supersede(const struct base *base,
     *ret_may =
         known && job_state_is_final(job.state) && job.state != STATE_DONE;
     if (!*ret_may)
-        ruling_set(why, "bad-supersedes", "it supersedes '%.*s', which is %s",
+        set_ruling(why, "bad-supersedes", "it supersedes '%.*s', which is %s",
                    (int)old.len, old.p,
                    known ? job_state_word(job.state) : "not known here");
     return true;
@@ -127,7 +127,7 @@ static bool is_new(const struct base *base, const struct candidate *candidate,
         return true;
     }
     *ret_ruling = RULING_REFUSE;
-    ruling_set(why, "duplicate-csid",
+    set_ruling(why, "duplicate-csid",
                "the id '%.*s' is taken by a %s admitted before (%s), and ids "
                "are never used again: %s",
                (int)id.len, id.p, job_kind_word(job.kind),
@@ -150,7 +150,7 @@ bool set_rule(const struct base *base, const struct candidate *candidate,
         return true;
     *ret_ruling = RULING_REFUSE;
     if (!meta_match_name(&candidate->meta, &candidate->name, &refusal)) {
-        ruling_set(why, refusal_word(refusal.kind), "%s", refusal.text);
+        set_ruling(why, refusal_word(refusal.kind), "%s", refusal.text);
         return true;
     }
     if (!can_be_done(candidate, why) ||
@@ -165,7 +165,7 @@ bool set_rule(const struct base *base, const struct candidate *candidate,
     *ret_ruling = RULING_ADMIT;
     if (set_is_future(&candidate->name, now)) {
         *ret_ruling = RULING_WAIT;
-        ruling_set(why, "future",
+        set_ruling(why, "future",
                    "its name says a time more than %d s in the future",
                    FUTURE_MS / 1000);
     }

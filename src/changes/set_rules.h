@@ -39,7 +39,7 @@ struct ruling_why {
     const char *word;
     char text[ERR_TEXT_BYTES];
 };
-void ruling_set(struct ruling_why *why, const char *word, const char *format,
+void set_ruling(struct ruling_why *why, const char *word, const char *format,
                 ...) PRINTF_LIKE(3, 4);
 
 /* False: the registry could not be asked. */

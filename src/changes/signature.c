@@ -31,7 +31,7 @@ static bool put_apart(struct span bytes, int *ret_fd, struct err *err) {
     if (fd < 0)
         return err_errno(err, errno, "cannot hold an approval in memory");
     *ret_fd = fd;
-    return file_write(fd, bytes, err) && lseek(fd, 0, SEEK_SET) == 0;
+    return dir_write_file(fd, bytes, err) && lseek(fd, 0, SEEK_SET) == 0;
 }
 
 static bool prepare(char ret_signature[40], struct err *err) {
@@ -40,7 +40,7 @@ static bool prepare(char ret_signature[40], struct err *err) {
     CLEANUP(text_clear) struct text bytes = TEXT_INIT;
     struct approval_file file;
     int text = -1, signature = -1;
-    if (!file_read(STDIN_FILENO, APPROVAL_FILE_BYTES, &bytes, err) ||
+    if (!dir_read_file(STDIN_FILENO, APPROVAL_FILE_BYTES, &bytes, err) ||
         !approval_file_parse(text_span(&bytes), &file, err) ||
         !put_apart(file.text, &text, err) ||
         !put_apart(file.signature, &signature, err))
@@ -153,7 +153,7 @@ static const char *reason_of(struct span answer) {
 /* ---- the caller ---------------------------------------------------------- */
 
 struct signature_check {
-    struct errands *errands;
+    struct subprocesses *subprocesses;
     const struct base *base;
     int fd;
     char *signers, *revoked, *by;
@@ -172,13 +172,13 @@ static void check_free(struct signature_check *check) {
     free(check);
 }
 
-static void tell_nobody(void *ctx, const struct signature_verdict *verdict) {
+static void ignore_result(void *ctx, const struct signature_verdict *verdict) {
     (void)ctx, (void)verdict;
 }
 
 void signature_forget(struct signature_check *check) {
     if (check)
-        check->done = tell_nobody;
+        check->done = ignore_result;
 }
 
 static void tell(struct signature_check *check, enum signature_how how,
@@ -210,13 +210,13 @@ static void judge(struct signature_check *check, struct span answer) {
     tell(check, SIGNATURE_BAD, (struct span){0}, text_string(&why));
 }
 
-static void on_end(void *ctx, const struct errand_end *end) {
+static void on_end(void *ctx, const struct subprocess_end *end) {
     struct signature_check *check = ctx;
     CLEANUP(text_clear) struct text why = TEXT_INIT;
     struct span none = {0};
-    if (end->how == ERRAND_NOT_NOW) {
+    if (end->how == SUBPROCESS_NOT_NOW) {
         tell(check, SIGNATURE_NOT_NOW, none, end->why);
-    } else if (end->how == ERRAND_FAILED) {
+    } else if (end->how == SUBPROCESS_FAILED) {
         text_addf(&why, "ssh-keygen %s over its signature", end->why);
         tell(check, SIGNATURE_BAD, none, text_string(&why));
     } else if (end->exit_code == err_exit_status(ERR_TEMPORARY)) {
@@ -239,13 +239,13 @@ static void run(struct signature_check *check) {
     const char *words[] = {"check-signature", check->signers,
                            check->again ? "-" : check->revoked, check->by,
                            check->time};
-    struct errand errand = {.words = words,
-                            .word_count = COUNT(words),
-                            .stdin_fd = check->fd,
-                            .timeout_ms = WALL_MS,
-                            .answer_max = ANSWER_BYTES};
+    struct subprocess subprocess = {.words = words,
+                                    .word_count = COUNT(words),
+                                    .stdin_fd = check->fd,
+                                    .timeout_ms = WALL_MS,
+                                    .answer_max = ANSWER_BYTES};
     (void)lseek(check->fd, 0, SEEK_SET);
-    errands_run(check->errands, &errand, on_end, check);
+    subprocesses_run(check->subprocesses, &subprocess, on_end, check);
 }
 
 /* "-" is none. */
@@ -256,15 +256,15 @@ static char *path_of(const struct base *base, struct span path) {
 }
 
 struct signature_check *signature_check(const struct base *base,
-                                        struct errands *errands, int fd,
-                                        struct span by, struct wall now,
+                                        struct subprocesses *subprocesses,
+                                        int fd, struct span by, struct wall now,
                                         signature_done *done, void *ctx) {
     struct signature_check *check = mem_alloc(sizeof(*check));
     time_t seconds = (time_t)wall_s(now);
     bool over = false;
     struct tm utc;
     check->over = &over;
-    check->errands = errands;
+    check->subprocesses = subprocesses;
     check->base = base;
     check->signers = path_of(base, base->config.queue.allowed_signers);
     check->revoked = path_of(base, base->config.queue.revoked_keys);

@@ -6,7 +6,7 @@
 
 #include "lib/time.h"
 #include "base/base.h"
-#include "changes/errand.h"
+#include "changes/subprocess.h"
 
 /* The child: `pointsman check-signature SIGNERS REVOKED|- NAME TIME`, an
  * approval (wire/approval_text.h) on stdin; becomes ssh-keygen. Returns only
@@ -32,8 +32,8 @@ struct signature_check;
  * for a time are judged by it. Without a guard `done` is called before it
  * returns (and then NULL is returned). */
 struct signature_check *signature_check(const struct base *base,
-                                        struct errands *errands, int fd,
-                                        struct span by, struct wall now,
+                                        struct subprocesses *subprocesses,
+                                        int fd, struct span by, struct wall now,
                                         signature_done *done, void *ctx);
 /* `done` will not be called any more; NULL is fine. */
 void signature_forget(struct signature_check *check);

@@ -42,7 +42,7 @@ bool upload_open(struct base *base, struct span name, struct span id,
                  struct err *err) {
     struct set_name parsed;
     struct refusal why;
-    if (id.len > 0 && !csid_is_valid(id))
+    if (id.len > 0 && !set_csid_is_valid(id))
         return err_set(err, ERR_DATA,
                        "'%.*s' is no id: a letter or digit, then letters, "
                        "digits, dots and dashes, 64 at most",
@@ -72,7 +72,7 @@ bool upload_write(struct upload *upload, struct span bytes, struct err *err) {
                        "too-big: a tarball of more than %" PRIu64
                        " bytes ([queue] max-unpacked)",
                        most);
-    if (!file_write(upload->fd, bytes, err))
+    if (!dir_write_file(upload->fd, bytes, err))
         return err_wrap(err, "cannot take the set in");
     return true;
 }
@@ -121,7 +121,7 @@ static void make_name(struct upload *upload, const struct set_check *check,
         char pair[3] = {check->sha256[2 * i], check->sha256[2 * i + 1], 0};
         ten[i] = (unsigned char)strtoul(pair, NULL, 16);
     }
-    id_format(ten, id);
+    sum_format_id(ten, id);
     struct set_name made = {
         .csid = upload->id.len ? upload->id : span_of(id),
         .tai = upload->now,
@@ -272,7 +272,7 @@ void upload_finish(struct upload *upload, struct checker *checker,
 /* ---- by files -------------------------------------------------------- */
 
 static bool copy(int from, int to, struct sum *sum, struct err *err) {
-    CLEANUP(free_string) char *bytes = mem_alloc(128 * 1024);
+    CLEANUP(text_free_string) char *bytes = mem_alloc(128 * 1024);
     for (;;) {
         ssize_t got = read(from, bytes, 128 * 1024);
         if (got < 0 && errno == EINTR)
@@ -283,7 +283,7 @@ static bool copy(int from, int to, struct sum *sum, struct err *err) {
             return true;
         struct span piece = span_make(bytes, (size_t)got);
         sum_add(sum, piece);
-        if (!file_write(to, piece, err))
+        if (!dir_write_file(to, piece, err))
             return false;
     }
 }
@@ -295,7 +295,7 @@ bool upload_put(struct base *base, int fd, struct span name, struct err *err) {
     char tmp_name[256], sum_text[SUM_TEXT_BYTES];
     if (!set_name_parse(name, &parsed, &why))
         return err_set(err, ERR_REFUSED, "bad-name: %s", why.text);
-    CLEANUP(free_string) char *to = span_string(name);
+    CLEANUP(text_free_string) char *to = span_string(name);
     if (!drop_open(base, tmp_name, &out, err))
         return false;
     struct sum *sum = sum_new();

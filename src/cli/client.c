@@ -42,7 +42,7 @@ static bool parse_url(struct client *client, const char *url, struct err *err) {
 
 /* Does a server answer on the base's socket? */
 static bool look_for_server(struct client *client, struct err *err) {
-    CLEANUP(free_string) char *ctrl = NULL;
+    CLEANUP(text_free_string) char *ctrl = NULL;
     struct text path = TEXT_INIT;
 
     text_addf(&path, "%s/ctrl", client->base_path);

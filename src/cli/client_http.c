@@ -21,7 +21,7 @@ void client_http_close(struct client *client) {
 static bool connect_unix(struct client *client, struct err *err) {
     const char *path = client->unix_path;
     const char *slash = strrchr(path, '/');
-    CLEANUP(free_string)
+    CLEANUP(text_free_string)
     char *dir_path = slash == NULL ? mem_string(".")
                                    : mem_copy(path, (size_t)(slash - path) + 1);
     CLEANUP(fd_close)
@@ -37,7 +37,7 @@ static bool connect_unix(struct client *client, struct err *err) {
 
 static bool connect_tcp(struct client *client, struct err *err) {
     const char *colon = strrchr(client->tcp_address, ':');
-    CLEANUP(free_string)
+    CLEANUP(text_free_string)
     char *host = colon == NULL
                      ? mem_string(client->tcp_address)
                      : mem_copy(client->tcp_address,

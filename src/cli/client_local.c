@@ -18,7 +18,7 @@
 enum { LOCAL_PIECE_BYTES = 64 << 10, LOCAL_NET_MS = 1000 };
 
 /* Where no role runs nobody else moves the job files of what was changed. */
-static void settle_files(struct client *client) {
+static void finish_files(struct client *client) {
     struct err err = {0};
 
     if (client->hosted == NULL && client->base != NULL && client->writes &&
@@ -27,7 +27,7 @@ static void settle_files(struct client *client) {
 }
 
 void client_local_close(struct client *client) {
-    settle_files(client);
+    finish_files(client);
     if (client->hosted == NULL)
         api_free(client->api);
     client->api = NULL;

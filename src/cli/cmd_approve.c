@@ -1,7 +1,7 @@
 /* approve: one's word for change sets, or one's signature. */
-#include "cli/paper.h"
-#include "cli/reach.h"
-#include "cli/talk.h"
+#include "cli/approval_file.h"
+#include "cli/call_connect.h"
+#include "cli/console.h"
 
 static void add(struct json *json, const char *key, const char *value) {
     if (value == NULL)
@@ -20,25 +20,25 @@ static bool send_word(struct call *call, struct client *client, const char *id,
 
 static bool approve_one(struct call *call, struct client *client,
                         const char *id, const void *ctx, struct err *err) {
-    CLEANUP(text_clear) struct text paper = TEXT_INIT, body = TEXT_INIT;
+    CLEANUP(text_clear) struct text approval = TEXT_INIT, body = TEXT_INIT;
     const char *key = call_value(call, "sign-with");
     const char *file = call_value(call, "signature");
     struct json json;
 
     (void)ctx;
     if (file != NULL) {
-        if (!paper_read(file, &paper, err))
+        if (!approval_file_read(file, &approval, err))
             return false;
     } else if (key != NULL || call_has(call, "print")) {
-        if (!paper_of_set(call, client, id, &paper, err))
+        if (!approval_file_of_set(call, client, id, &approval, err))
             return false;
-        if (key != NULL && !paper_sign(&paper, key, err))
+        if (key != NULL && !approval_file_sign(&approval, key, err))
             return false;
     }
     if (call_has(call, "print"))
-        return talk_out(text_span(&paper));
+        return console_write(text_span(&approval));
     if (file != NULL || key != NULL) {
-        paper_body(text_span(&paper), &body);
+        approval_file_body(text_span(&approval), &body);
     } else {
         json_open(&json, &body);
         json_object(&json);
@@ -52,16 +52,16 @@ static bool approve_one(struct call *call, struct client *client,
 
 /* A set that is not there yet: its approval is only written. */
 static int approve_tarball(struct call *call, const char *file) {
-    CLEANUP(text_clear) struct text paper = TEXT_INIT;
+    CLEANUP(text_clear) struct text approval = TEXT_INIT;
     const char *key = call_value(call, "sign-with");
     struct err err = {0};
 
-    if (!reach_words(call, 0, 0, &err) ||
-        !paper_of_tarball(call, file, &paper, &err) ||
-        (key != NULL && !paper_sign(&paper, key, &err)))
-        return talk_error(&err);
-    (void)talk_out(text_span(&paper));
-    return talk_end(0);
+    if (!call_operands(call, 0, 0, &err) ||
+        !approval_file_of_tarball(call, file, &approval, &err) ||
+        (key != NULL && !approval_file_sign(&approval, key, &err)))
+        return console_error(&err);
+    (void)console_write(text_span(&approval));
+    return console_finish(0);
 }
 
 int cmd_approve(struct call *call) {
@@ -73,9 +73,9 @@ int cmd_approve(struct call *call) {
         err_set(&err, ERR_USAGE,
                 "--signature hands in what is signed already; it goes with "
                 "none of --print, --sign-with and --tarball");
-        return talk_error(&err);
+        return console_error(&err);
     }
     if (tarball != NULL)
         return approve_tarball(call, tarball);
-    return reach_one_by_one(call, approve_one, NULL);
+    return call_for_each(call, approve_one, NULL);
 }

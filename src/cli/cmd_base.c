@@ -1,6 +1,6 @@
 /* Verbs about the base itself: making, serving, checking, saving it. */
-#include "cli/reach.h"
-#include "cli/talk.h"
+#include "cli/call_connect.h"
+#include "cli/console.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -29,14 +29,15 @@ static bool targets_given(struct call *call, struct base_init *init,
 }
 
 /* A word mistyped here would show when the first set fails. */
-static void tell_missing(const struct base_init *init) {
+static void report_missing(const struct base_init *init) {
     for (size_t i = 0; i < init->target_count; i++) {
         const struct base_target *target = &init->targets[i];
-        CLEANUP(free_string) char *git = span_string(target->git);
+        CLEANUP(text_free_string) char *git = span_string(target->git);
         if (!git_is_repository(git))
-            talk_say("target '%.*s': there is no git repository '%s' yet; sets "
-                     "for it wait until there is",
-                     (int)target->name.len, target->name.p, git);
+            console_note(
+                "target '%.*s': there is no git repository '%s' yet; sets "
+                "for it wait until there is",
+                (int)target->name.len, target->name.p, git);
     }
 }
 
@@ -45,11 +46,11 @@ int cmd_init(struct call *call) {
     const char *base = call_value(call, "base");
     struct err err = {0};
 
-    if (!reach_words(call, 0, 1, &err) || !targets_given(call, &init, &err))
-        return talk_error(&err);
+    if (!call_operands(call, 0, 1, &err) || !targets_given(call, &init, &err))
+        return console_error(&err);
     if (base != NULL && call->word_count > 0) {
         err_set(&err, ERR_USAGE, "give --base or DIR, not both");
-        return talk_error(&err);
+        return console_error(&err);
     }
     const char *env = getenv("POINTSMAN_BASE");
     init.path = call->word_count > 0            ? call->words[0]
@@ -57,10 +58,11 @@ int cmd_init(struct call *call) {
                 : env != NULL && env[0] != '\0' ? env
                                                 : ".pointsman";
     if (!base_init(&init, &err))
-        return talk_error(&err);
-    tell_missing(&init);
-    talk_say("made base '%s'; next: pointsman run -- echo hello", init.path);
-    return talk_end(0);
+        return console_error(&err);
+    report_missing(&init);
+    console_note("made base '%s'; next: pointsman run -- echo hello",
+                 init.path);
+    return console_finish(0);
 }
 
 /* ---- serve and daemon -----------------------------------------------------
@@ -74,9 +76,9 @@ int cmd_serve(struct call *call) {
     };
     struct err err = {0};
 
-    if (!reach_words(call, 0, 0, &err) ||
-        !reach_base(call, &options.base_path, &err))
-        return talk_error(&err);
+    if (!call_operands(call, 0, 0, &err) ||
+        !call_base(call, &options.base_path, &err))
+        return console_error(&err);
     return daemon_run(&options);
 }
 
@@ -105,16 +107,16 @@ int cmd_daemon(struct call *call) {
     long long jobs = 0;
     struct err err = {0};
 
-    if (!reach_words(call, 1, 1, &err) ||
+    if (!call_operands(call, 1, 1, &err) ||
         !role_of(call->words[0], &options.roles, &err) ||
         !call_number(call, "jobs", 1, INT64_MAX, &jobs, &err))
-        return talk_error(&err);
+        return console_error(&err);
     if (once && idle) {
         err_set(&err, ERR_USAGE, "give --once or --until-idle, not both");
-        return talk_error(&err);
+        return console_error(&err);
     }
-    if (!reach_base(call, &options.base_path, &err))
-        return talk_error(&err);
+    if (!call_base(call, &options.base_path, &err))
+        return console_error(&err);
     options.until = once   ? DAEMON_ONCE
                     : idle ? DAEMON_UNTIL_IDLE
                            : DAEMON_FOR_EVER;
@@ -130,7 +132,7 @@ static void told_problem(void *ctx, const char *sentence) {
     struct json json;
 
     if (!*as_json) {
-        (void)talk_outf("%s\n", sentence);
+        (void)console_printf("%s\n", sentence);
         return;
     }
     json_open(&json, &line);
@@ -139,7 +141,7 @@ static void told_problem(void *ctx, const char *sentence) {
     json_string(&json, sentence);
     json_end(&json);
     text_addc(&line, '\n');
-    (void)talk_out(text_span(&line));
+    (void)console_write(text_span(&line));
 }
 
 int cmd_fsck(struct call *call) {
@@ -150,19 +152,19 @@ int cmd_fsck(struct call *call) {
     const char *path;
     struct err err = {0};
 
-    if (!reach_words(call, 0, 0, &err) || !reach_base(call, &path, &err))
-        return talk_error(&err);
-    bool ok = rebuild ? fsck_rebuild(path, clock_wall(), &report, &err)
+    if (!call_operands(call, 0, 0, &err) || !call_base(call, &path, &err))
+        return console_error(&err);
+    bool ok = rebuild ? rebuild_registry(path, clock_wall(), &report, &err)
                       : base_open(path, &how, &base, &err) &&
                             fsck_check(base, &report, &err);
     base_close(base);
     if (!ok)
-        return talk_error(&err);
-    talk_say("%s%" PRIu64 " change sets, %" PRIu64 " events, %" PRIu64
-             " problems",
-             report.problems > 0 ? "pointsman: " : "", report.sets,
-             report.events, report.problems);
-    return talk_end(report.problems > 0 ? 1 : 0);
+        return console_error(&err);
+    console_note("%s%" PRIu64 " change sets, %" PRIu64 " events, %" PRIu64
+                 " problems",
+                 report.problems > 0 ? "pointsman: " : "", report.sets,
+                 report.events, report.problems);
+    return console_finish(report.problems > 0 ? 1 : 0);
 }
 
 /* ---- backup and restore ---------------------------------------------------
@@ -175,16 +177,16 @@ int cmd_backup(struct call *call) {
     const char *path;
     struct err err = {0};
 
-    if (!reach_words(call, 1, 1, &err) || !reach_base(call, &path, &err) ||
+    if (!call_operands(call, 1, 1, &err) || !call_base(call, &path, &err) ||
         !base_open(path, &how, &base, &err))
-        return talk_error(&err);
+        return console_error(&err);
     bool ok = backup_write(base, call->words[0], &report, &err);
     base_close(base);
     if (!ok)
-        return talk_error(&err);
-    talk_say("%" PRIu64 " files, %" PRIu64 " bytes in '%s'", report.files,
-             report.bytes, call->words[0]);
-    return talk_end(0);
+        return console_error(&err);
+    console_note("%" PRIu64 " files, %" PRIu64 " bytes in '%s'", report.files,
+                 report.bytes, call->words[0]);
+    return console_finish(0);
 }
 
 int cmd_restore(struct call *call) {
@@ -192,15 +194,15 @@ int cmd_restore(struct call *call) {
     const char *path;
     struct err err = {0};
 
-    if (!reach_words(call, 1, 1, &err))
-        return talk_error(&err);
+    if (!call_operands(call, 1, 1, &err))
+        return console_error(&err);
     if (call_has(call, "base"))
         path = call_value(call, "base");
-    else if (!reach_base(call, &path, &err))
-        return talk_error(&err);
+    else if (!call_base(call, &path, &err))
+        return console_error(&err);
     if (!backup_restore(call->words[0], path, clock_wall(), &report, &err))
-        return talk_error(&err);
-    talk_say("%" PRIu64 " files, %" PRIu64 " bytes; the base is '%s'",
-             report.files, report.bytes, path);
-    return talk_end(0);
+        return console_error(&err);
+    console_note("%" PRIu64 " files, %" PRIu64 " bytes; the base is '%s'",
+                 report.files, report.bytes, path);
+    return console_finish(0);
 }

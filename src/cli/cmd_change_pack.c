@@ -3,8 +3,8 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "cli/reach.h"
-#include "cli/talk.h"
+#include "cli/call_connect.h"
+#include "cli/console.h"
 #include "os/fd.h"
 #include "landing/pack.h"
 
@@ -21,11 +21,11 @@ static const char *const *all_given(struct call *call, const char *option,
     return values;
 }
 
-static bool order_of_call(struct call *call, struct pack_order *ret_order,
-                          struct err *err) {
-    if (!reach_words(call, 1, 1, err))
+static bool options_of_call(struct call *call, struct pack_options *ret_order,
+                            struct err *err) {
+    if (!call_operands(call, 1, 1, err))
         return false;
-    *ret_order = (struct pack_order){
+    *ret_order = (struct pack_options){
         .source = call->words[0],
         .repo = call_value(call, "repo"),
         .target = call_value(call, "target"),
@@ -49,27 +49,27 @@ static bool order_of_call(struct call *call, struct pack_order *ret_order,
 }
 
 /* Into a directory of its own, under the set's name, from there to the base. */
-static bool pack_and_submit(struct call *call, struct pack_order *order,
-                            struct packed *ret_packed, struct err *err) {
+static bool pack_and_submit(struct call *call, struct pack_options *options,
+                            struct pack_result *ret_packed, struct err *err) {
     CLEANUP(text_clear) struct text reply = TEXT_INIT;
     const char *tmp = getenv("TMPDIR");
     char *dir = arena_printf(&call->arena, "%s/pointsman-XXXXXX",
                              tmp == NULL || tmp[0] == '\0' ? "/tmp" : tmp);
     struct client *client = NULL;
-    struct uri_text uri;
+    struct call_uri uri;
 
-    if (!reach_client(call, &client, err))
+    if (!call_client(call, &client, err))
         return false;
     if (mkdtemp(dir) == NULL) {
         client_close(client);
         return err_errno(err, errno, "cannot make a directory like '%s'", dir);
     }
-    order->output = dir;
-    bool ok = pack_write(order, ret_packed, err);
+    options->output = dir;
+    bool ok = pack_write(options, ret_packed, err);
     if (ok) {
         CLEANUP(fd_close) int fd = open(ret_packed->path, O_RDONLY | O_CLOEXEC);
-        uri_begin(&uri, "/api/v1/changes");
-        uri_add(&uri, "name", ret_packed->name);
+        call_uri_begin(&uri, "/api/v1/changes");
+        call_uri_add(&uri, "name", ret_packed->name);
         ok = fd >= 0
                  ? client_send_file(client, text_string(&uri.text), fd, &reply,
                                     err)
@@ -83,22 +83,22 @@ static bool pack_and_submit(struct call *call, struct pack_order *order,
 }
 
 int cmd_change_pack(struct call *call) {
-    struct pack_order order;
-    struct packed packed = {0};
+    struct pack_options options;
+    struct pack_result result = {0};
     struct err err = {0};
 
-    if (!order_of_call(call, &order, &err))
-        return talk_error(&err);
+    if (!options_of_call(call, &options, &err))
+        return console_error(&err);
     bool submits = call_has(call, "submit");
-    bool ok = submits ? pack_and_submit(call, &order, &packed, &err)
-                      : pack_write(&order, &packed, &err);
+    bool ok = submits ? pack_and_submit(call, &options, &result, &err)
+                      : pack_write(&options, &result, &err);
     if (ok && submits)
-        (void)talk_outf("%s\n", packed.id);
-    else if (ok && packed.path != NULL)
-        (void)talk_outf("%s\n", packed.path);
+        (void)console_printf("%s\n", result.id);
+    else if (ok && result.path != NULL)
+        (void)console_printf("%s\n", result.path);
     if (ok)
-        talk_say("set %s: %zu files, %zu deleted", packed.id, packed.files,
-                 packed.deleted);
-    packed_clear(&packed);
-    return ok ? talk_end(0) : talk_error(&err);
+        console_note("set %s: %zu files, %zu deleted", result.id, result.files,
+                     result.deleted);
+    pack_result_clear(&result);
+    return ok ? console_finish(0) : console_error(&err);
 }

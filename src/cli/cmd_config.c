@@ -1,7 +1,7 @@
 /* Configuration, settings, and what machine and base are fit for. */
-#include "cli/reach.h"
+#include "cli/call_connect.h"
 #include "cli/table.h"
-#include "cli/talk.h"
+#include "cli/console.h"
 
 #include <fcntl.h>
 #include <inttypes.h>
@@ -27,7 +27,7 @@ static bool open_base(struct call *call, bool no_store, struct base **ret_base,
     struct base_open how = {.read_only = true, .no_store = no_store};
     const char *path;
 
-    return reach_words(call, 0, 0, err) && reach_base(call, &path, err) &&
+    return call_operands(call, 0, 0, err) && call_base(call, &path, err) &&
            base_open(path, &how, ret_base, err);
 }
 
@@ -56,7 +56,7 @@ static void entry_line(const struct config_entry *entry, bool as_json) {
     json_i64(&json, entry->origin.line);
     json_end(&json);
     text_addc(&line, '\n');
-    (void)talk_out(text_span(&line));
+    (void)console_write(text_span(&line));
 }
 
 /* The same listing for both: show everything, check that it can be read. */
@@ -67,17 +67,17 @@ static int config_list(struct call *call) {
     size_t cursor = 0;
 
     if (!open_base(call, true, &base, &err))
-        return talk_error(&err);
+        return console_error(&err);
     if (call_has(call, "json")) {
         while (config_next(&base->config, &cursor, &entry))
             entry_line(&entry, true);
     } else {
         CLEANUP(text_clear) struct text text = TEXT_INIT;
         config_format(&base->config, &text);
-        (void)talk_out(text_span(&text));
+        (void)console_write(text_span(&text));
     }
     base_close(base);
-    return talk_end(0);
+    return console_finish(0);
 }
 
 /* What is said beyond words: a schedule's item and zone, that it fires; where
@@ -87,14 +87,14 @@ static int check_meaning(struct call *call) {
     struct err err = {0};
 
     if (!open_base(call, true, &base, &err))
-        return talk_error(&err);
+        return console_error(&err);
     struct span listen = base->config.serve.listen;
     bool ok =
         schedule_config_check(base, &err) &&
         (listen.len == 0 || span_is(listen, "off") ||
          http_server_address_check(arena_string(&call->arena, listen), &err));
     base_close(base);
-    return ok ? 0 : talk_error(&err);
+    return ok ? 0 : console_error(&err);
 }
 
 int cmd_config_check(struct call *call) {
@@ -103,7 +103,7 @@ int cmd_config_check(struct call *call) {
     if (status == 0)
         status = check_meaning(call);
     if (status == 0)
-        talk_say("the configuration is well");
+        console_note("the configuration is well");
     return status;
 }
 
@@ -114,22 +114,23 @@ int cmd_config_show(struct call *call) {
 /* ---- settings ------------------------------------------------------------ */
 
 static void show_setting(struct span line, struct arena *arena) {
-    (void)talk_outf("%-22s %-12s %-20s %s\n", line_text(line, "name", arena),
-                    line_text(line, "value", arena),
-                    line_text(line, "from", arena),
-                    line_text(line, "meaning", arena));
+    (void)console_printf("%-22s %-12s %-20s %s\n",
+                         call_line_text(line, "name", arena),
+                         call_line_text(line, "value", arena),
+                         call_line_text(line, "from", arena),
+                         call_line_text(line, "meaning", arena));
 }
 
 int cmd_settings(struct call *call) {
     struct client *client = NULL;
     struct err err = {0};
 
-    if (!reach_words(call, 0, 0, &err) || !reach_client(call, &client, &err))
-        return talk_error(&err);
-    bool ok = reach_lines(client, "/api/v1/settings", call_has(call, "json"),
-                          show_setting, &err);
+    if (!call_operands(call, 0, 0, &err) || !call_client(call, &client, &err))
+        return console_error(&err);
+    bool ok = call_show_lines(client, "/api/v1/settings",
+                              call_has(call, "json"), show_setting, &err);
     client_close(client);
-    return ok ? talk_end(0) : talk_error(&err);
+    return ok ? console_finish(0) : console_error(&err);
 }
 
 int cmd_set(struct call *call) {
@@ -137,15 +138,15 @@ int cmd_set(struct call *call) {
     struct client *client = NULL;
     struct err err = {0};
 
-    if (!reach_words(call, 1, 2, &err) || !reach_client(call, &client, &err))
-        return talk_error(&err);
+    if (!call_operands(call, 1, 2, &err) || !call_client(call, &client, &err))
+        return console_error(&err);
     const char *uri = arena_printf(&call->arena, "/api/v1/settings/%s",
                                    client_word(&call->arena, call->words[0]));
     bool ok = client_call(client, API_PUT, uri,
                           span_of(call->word_count > 1 ? call->words[1] : NULL),
                           &reply, &err);
     client_close(client);
-    return ok ? talk_end(0) : talk_error(&err);
+    return ok ? console_finish(0) : console_error(&err);
 }
 
 /* ---- doctor -------------------------------------------------------------- */
@@ -156,10 +157,11 @@ static void finding(bool as_json, const char *name, bool well,
     struct json json;
 
     if (!as_json) {
-        (void)talk_outf("%s%-4s%s %-14s %s%s%s\n",
-                        talk_colour(well ? TALK_GOOD : TALK_WARM),
-                        well ? "ok" : "no", talk_colour(TALK_PLAIN), name,
-                        detail, detail[0] == '\0' ? "" : "; ", meaning);
+        (void)console_printf("%s%-4s%s %-14s %s%s%s\n",
+                             console_colour(well ? CONSOLE_GOOD : CONSOLE_WARM),
+                             well ? "ok" : "no", console_colour(CONSOLE_PLAIN),
+                             name, detail, detail[0] == '\0' ? "" : "; ",
+                             meaning);
         return;
     }
     json_open(&json, &line);
@@ -174,7 +176,7 @@ static void finding(bool as_json, const char *name, bool well,
     json_string(&json, meaning);
     json_end(&json);
     text_addc(&line, '\n');
-    (void)talk_out(text_span(&line));
+    (void)console_write(text_span(&line));
 }
 
 static void find_features(bool as_json) {
@@ -257,7 +259,7 @@ static bool find_signatures(struct call *call, const struct base *base,
 static const char *schedule_fault(struct call *call, struct cron_zones *zones,
                                   const struct store_schedule *row) {
     struct schedule_spec spec;
-    struct timed_rule rule;
+    struct schedule_rule rule;
     struct err err = {0};
     int64_t due;
 
@@ -366,12 +368,12 @@ int cmd_doctor(struct call *call) {
     struct base *base = NULL;
     struct err err = {0};
 
-    if (!reach_words(call, 0, 0, &err))
-        return talk_error(&err);
+    if (!call_operands(call, 0, 0, &err))
+        return console_error(&err);
     find_features(json);
     if (!open_base(call, false, &base, &err)) {
         finding(json, "base", false, "", err.text);
-        return talk_end(talk_error(&err));
+        return console_finish(console_error(&err));
     }
     finding(json, "base", true, base->path, "can be opened");
     well &= find_registry(call, base, json);
@@ -382,6 +384,6 @@ int cmd_doctor(struct call *call) {
     well &= find_targets(call, base, json);
     base_close(base);
     if (!well)
-        talk_say("pointsman: not all is well with the base");
-    return talk_end(well ? 0 : 1);
+        console_note("pointsman: not all is well with the base");
+    return console_finish(well ? 0 : 1);
 }

@@ -1,8 +1,8 @@
 /* When next? The verbs that need no base. */
-#include "cli/cron_asked.h"
+#include "cli/cron_query.h"
 #include "cli/cron_check.h"
-#include "cli/reach.h"
-#include "cli/talk.h"
+#include "cli/call_connect.h"
+#include "cli/console.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -15,34 +15,35 @@ static void show(const struct call *call, const struct cron_zone *zone,
 
     cron_instant_format(zone, at, text);
     if (call_has(call, "json"))
-        (void)talk_outf("{\"epoch\":%" PRId64 ",\"at\":\"%s\"}\n", at, text);
+        (void)console_printf("{\"epoch\":%" PRId64 ",\"at\":\"%s\"}\n", at,
+                             text);
     else if (call_has(call, "epoch"))
-        (void)talk_outf("%" PRId64 "\n", at);
+        (void)console_printf("%" PRId64 "\n", at);
     else
-        (void)talk_outf("%s\n", text);
+        (void)console_printf("%s\n", text);
 }
 
 static void show_none(const struct call *call) {
-    (void)talk_outf(call_has(call, "json") ? "{\"epoch\":null,\"at\":null}\n"
-                                           : "none\n");
+    (void)console_printf(
+        call_has(call, "json") ? "{\"epoch\":null,\"at\":null}\n" : "none\n");
 }
 
-typedef enum cron_found search(const struct cron_asked *asked,
+typedef enum cron_found search(const struct cron_query *query,
                                const struct cron_zone *zone, int64_t from,
                                int64_t *ret_at, struct err *err);
 
 /* Up to --count answers, each one `by` seconds behind the one before. */
 static bool show_answers(struct call *call, search *find, int64_t by,
-                         const struct cron_asked *asked,
+                         const struct cron_query *query,
                          const struct cron_zone *zone, struct err *err) {
     long long count = 1;
     int64_t from, at = 0;
 
     if (!call_number(call, "count", 1, COUNT_MOST, &count, err) ||
-        !cron_asked_from(call, &from, err))
+        !cron_query_from(call, &from, err))
         return false;
     for (long long i = 0; i < count; i++) {
-        enum cron_found found = find(asked, zone, from, &at, err);
+        enum cron_found found = find(query, zone, from, &at, err);
         if (found == CRON_FAILED)
             return false;
         if (found == CRON_NONE && i == 0)
@@ -58,25 +59,25 @@ static bool show_answers(struct call *call, search *find, int64_t by,
 }
 
 static int answer(struct call *call, search *find, int64_t by) {
-    struct cron_asked asked = {0};
+    struct cron_query query = {0};
     struct cron_zone *zone = NULL;
     struct err err = {0};
-    bool ok = cron_asked_item(call, &asked, &err) &&
-              cron_asked_zone(call, &zone, &err) &&
-              show_answers(call, find, by, &asked, zone, &err);
+    bool ok = cron_query_item(call, &query, &err) &&
+              cron_query_zone(call, &zone, &err) &&
+              show_answers(call, find, by, &query, zone, &err);
 
-    cron_asked_clear(&asked);
+    cron_query_clear(&query);
     cron_zone_unref(zone);
-    return ok ? talk_end(0) : talk_error(&err);
+    return ok ? console_finish(0) : console_error(&err);
 }
 
 int cmd_cron_next(struct call *call) {
     return call_has(call, "batch") ? cron_batch(call)
-                                   : answer(call, cron_asked_next, 1);
+                                   : answer(call, cron_query_next, 1);
 }
 
 int cmd_cron_prev(struct call *call) {
-    return answer(call, cron_asked_prev, -1);
+    return answer(call, cron_query_prev, -1);
 }
 
 /* ---- explain ------------------------------------------------------------- */
@@ -84,11 +85,11 @@ int cmd_cron_prev(struct call *call) {
 static void explain_one(const struct call *call, const struct cron_item *item,
                         const char *json_text) {
     size_t len = cron_item_explain(item, NULL, 0);
-    CLEANUP(free_string) char *words = mem_alloc(len + 1);
+    CLEANUP(text_free_string) char *words = mem_alloc(len + 1);
 
     (void)cron_item_explain(item, words, len + 1);
     if (!call_has(call, "json")) {
-        (void)talk_outf("%s\n", words);
+        (void)console_printf("%s\n", words);
         return;
     }
     CLEANUP(text_clear) struct text line = TEXT_INIT;
@@ -101,23 +102,23 @@ static void explain_one(const struct call *call, const struct cron_item *item,
     json_raw(&json, span_of(json_text));
     json_end(&json);
     text_addc(&line, '\n');
-    (void)talk_out(text_span(&line));
+    (void)console_write(text_span(&line));
 }
 
 int cmd_cron_explain(struct call *call) {
-    struct cron_asked asked = {0};
+    struct cron_query query = {0};
     struct err err = {0};
 
-    if (!cron_asked_item(call, &asked, &err))
-        return talk_error(&err);
-    if (asked.texts[0][0] == '{' && call->words[0][0] != '{' &&
+    if (!cron_query_item(call, &query, &err))
+        return console_error(&err);
+    if (query.texts[0][0] == '{' && call->words[0][0] != '{' &&
         strcmp(call->words[0], "-") != 0 && !call_has(call, "json"))
-        for (size_t i = 0; i < asked.count; i++)
-            (void)talk_outf("%s\n", asked.texts[i]);
-    for (size_t i = 0; i < asked.count; i++)
-        explain_one(call, asked.items[i], asked.texts[i]);
-    cron_asked_clear(&asked);
-    return talk_end(0);
+        for (size_t i = 0; i < query.count; i++)
+            (void)console_printf("%s\n", query.texts[i]);
+    for (size_t i = 0; i < query.count; i++)
+        explain_one(call, query.items[i], query.texts[i]);
+    cron_query_clear(&query);
+    return console_finish(0);
 }
 
 /* ---- check --------------------------------------------------------------- */
@@ -129,9 +130,9 @@ static void show_finding(void *ctx, const char *name, bool bad,
     struct json json;
 
     if (!call_has(call, "json")) {
-        (void)talk_outf(
-            "%s%s%s: %s\n", talk_colour(bad ? TALK_WARM : TALK_PLAIN),
-            bad ? "warning" : "note", talk_colour(TALK_PLAIN), sentence);
+        (void)console_printf(
+            "%s%s%s: %s\n", console_colour(bad ? CONSOLE_WARM : CONSOLE_PLAIN),
+            bad ? "warning" : "note", console_colour(CONSOLE_PLAIN), sentence);
         return;
     }
     json_open(&json, &line);
@@ -144,21 +145,21 @@ static void show_finding(void *ctx, const char *name, bool bad,
     json_string(&json, sentence);
     json_end(&json);
     text_addc(&line, '\n');
-    (void)talk_out(text_span(&line));
+    (void)console_write(text_span(&line));
 }
 
 int cmd_cron_check(struct call *call) {
-    struct cron_asked asked = {0};
+    struct cron_query query = {0};
     struct cron_zone *zone = NULL;
     struct err err = {0};
     int64_t from;
     bool well = true;
-    bool ok = cron_asked_item(call, &asked, &err) &&
-              cron_asked_zone(call, &zone, &err) &&
-              cron_asked_from(call, &from, &err) &&
-              cron_check(&asked, zone, from, show_finding, call, &well, &err);
+    bool ok = cron_query_item(call, &query, &err) &&
+              cron_query_zone(call, &zone, &err) &&
+              cron_query_from(call, &from, &err) &&
+              cron_check(&query, zone, from, show_finding, call, &well, &err);
 
-    cron_asked_clear(&asked);
+    cron_query_clear(&query);
     cron_zone_unref(zone);
-    return ok ? talk_end(well ? 0 : 1) : talk_error(&err);
+    return ok ? console_finish(well ? 0 : 1) : console_error(&err);
 }

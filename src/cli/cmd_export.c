@@ -1,6 +1,6 @@
 /* export-cdb: who depends on whom, for programs that read no registry. */
-#include "cli/reach.h"
-#include "cli/talk.h"
+#include "cli/call_connect.h"
+#include "cli/console.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -174,11 +174,11 @@ static void export_clear(struct export *export) {
 static bool collect(struct call *call, struct export *export, struct err *err) {
     struct client_lines lines = {.line = take_line, .ctx = export};
     struct client *client = NULL;
-    struct uri_text uri;
-    if (!reach_client(call, &client, err))
+    struct call_uri uri;
+    if (!call_client(call, &client, err))
         return false;
-    uri_begin(&uri, "/api/v1/edges");
-    uri_add(&uri, "since", call_value(call, "since"));
+    call_uri_begin(&uri, "/api/v1/edges");
+    call_uri_add(&uri, "since", call_value(call, "since"));
     bool ok = client_stream(client, API_GET, text_string(&uri.text), SPAN(""),
                             client_take_lines, &lines, err);
     if (ok)
@@ -193,11 +193,11 @@ static bool collect(struct call *call, struct export *export, struct err *err) {
 int cmd_export_cdb(struct call *call) {
     struct export export = {0};
     struct err err = {0};
-    bool ok = reach_words(call, 1, 1, &err) && collect(call, &export, &err) &&
+    bool ok = call_operands(call, 1, 1, &err) && collect(call, &export, &err) &&
               write_all(&export, call->words[0], &err);
     if (ok)
-        talk_say("%zu change sets of %zu targets", export.sets,
-                 map_count(&export.targets));
+        console_note("%zu change sets of %zu targets", export.sets,
+                     map_count(&export.targets));
     export_clear(&export);
-    return ok ? talk_end(0) : talk_error(&err);
+    return ok ? console_finish(0) : console_error(&err);
 }

@@ -1,25 +1,25 @@
 #include "cli/help.h"
-#include "cli/reach.h"
-#include "cli/talk.h"
+#include "cli/call_connect.h"
+#include "cli/console.h"
 
 int cmd_version(struct call *call) {
     struct err err = {0};
 
-    if (!reach_words(call, 0, 0, &err))
-        return talk_error(&err);
+    if (!call_operands(call, 0, 0, &err))
+        return console_error(&err);
     if (call_has(call, "json"))
-        (void)talk_outf("{\"name\":\"pointsman\",\"version\":\"%s\"}\n",
-                        POINTSMAN_VERSION);
+        (void)console_printf("{\"name\":\"pointsman\",\"version\":\"%s\"}\n",
+                             POINTSMAN_VERSION);
     else
-        (void)talk_outf("pointsman %s\n", POINTSMAN_VERSION);
-    return talk_end(0);
+        (void)console_printf("pointsman %s\n", POINTSMAN_VERSION);
+    return console_finish(0);
 }
 
 /* "change pack" may be given as two words. */
 static const struct command *named(struct call *call, struct text *name) {
     for (size_t i = 0; i < call->word_count; i++)
         text_addf(name, "%s%s", i == 0 ? "" : " ", call->words[i]);
-    return command_find(text_string(name));
+    return call_find_command(text_string(name));
 }
 
 /* `help change`: all commands that begin so. */
@@ -70,7 +70,7 @@ int cmd_help(struct call *call) {
     else if (!family(text_string(&name), &out))
         ok = help_topic(text_string(&name), &out, &err);
     if (!ok)
-        return talk_error(&err);
-    (void)talk_out(text_span(&out));
-    return talk_end(0);
+        return console_error(&err);
+    (void)console_write(text_span(&out));
+    return console_finish(0);
 }

@@ -1,4 +1,4 @@
-#include "cli/command.h"
+#include "cli/call.h"
 #include "landing/land_start.h"
 
 int cmd_land(struct call *call) {

@@ -1,7 +1,7 @@
 /* report: what became of jobs, in figures. */
-#include "cli/reach.h"
+#include "cli/call_connect.h"
 #include "cli/table.h"
-#include "cli/talk.h"
+#include "cli/console.h"
 
 #include <inttypes.h>
 
@@ -13,14 +13,14 @@ static struct table table;
 
 static const char *count_of(struct span line, const char *key,
                             struct arena *arena) {
-    return arena_printf(arena, "%" PRId64, line_number(line, key));
+    return arena_printf(arena, "%" PRId64, call_line_number(line, key));
 }
 
 /* "350 ms", "12.3 s", "4.0 min"; nothing when there is none. */
 static const char *time_of(struct span line, const char *key,
                            struct arena *arena) {
-    const char *text = line_text(line, key, arena);
-    double ms = (double)line_number(line, key);
+    const char *text = call_line_text(line, key, arena);
+    double ms = (double)call_line_number(line, key);
     if (text[0] == '\0')
         return "";
     if (ms < 1000)
@@ -32,7 +32,7 @@ static const char *time_of(struct span line, const char *key,
 
 /* "2", "2, 1 overdue" */
 static const char *owed_of(struct span line, struct arena *arena) {
-    int64_t overdue = line_number(line, "overdue");
+    int64_t overdue = call_line_number(line, "overdue");
     const char *owed = count_of(line, "owed", arena);
     return overdue == 0
                ? owed
@@ -48,7 +48,7 @@ static void groups_of(struct span line, struct arena *arena) {
                json_member(object, "groups", &groups);
     for (size_t i = 0; i < COUNT(words); i++)
         table_cell(&table, any ? count_of(groups.raw, words[i], arena) : "",
-                   TALK_PLAIN);
+                   CONSOLE_PLAIN);
 }
 
 static const char *failures_of(struct span line, struct arena *arena) {
@@ -71,35 +71,35 @@ static void row(struct span line, struct arena *arena) {
     static const char *const times[] = {"wait_p50_ms", "wait_p95_ms",
                                         "run_p50_ms", "run_p95_ms"};
     for (size_t i = 0; i < COUNT(words); i++) {
-        const char *word = line_text(line, words[i], arena);
-        table_cell(&table, word[0] ? word : "-", TALK_PLAIN);
+        const char *word = call_line_text(line, words[i], arena);
+        table_cell(&table, word[0] ? word : "-", CONSOLE_PLAIN);
     }
-    table_cell(&table, count_of(line, "jobs", arena), TALK_PLAIN);
+    table_cell(&table, count_of(line, "jobs", arena), CONSOLE_PLAIN);
     groups_of(line, arena);
-    table_cell(&table, count_of(line, "rolled_back", arena), TALK_PLAIN);
-    table_cell(&table, owed_of(line, arena), TALK_PLAIN);
+    table_cell(&table, count_of(line, "rolled_back", arena), CONSOLE_PLAIN);
+    table_cell(&table, owed_of(line, arena), CONSOLE_PLAIN);
     for (size_t i = 0; i < COUNT(times); i++)
-        table_cell(&table, time_of(line, times[i], arena), TALK_PLAIN);
-    table_cell(&table, count_of(line, "inversions", arena), TALK_PLAIN);
-    table_cell(&table, failures_of(line, arena), TALK_PLAIN);
+        table_cell(&table, time_of(line, times[i], arena), CONSOLE_PLAIN);
+    table_cell(&table, count_of(line, "inversions", arena), CONSOLE_PLAIN);
+    table_cell(&table, failures_of(line, arena), CONSOLE_PLAIN);
 }
 
 int cmd_report(struct call *call) {
     struct client *client = NULL;
-    struct uri_text uri;
+    struct call_uri uri;
     struct err err = {0};
     bool json = call_has(call, "json");
-    if (!reach_words(call, 0, 0, &err) || !reach_client(call, &client, &err))
-        return talk_error(&err);
-    uri_begin(&uri, "/api/v1/report");
-    uri_add(&uri, "since", call_value(call, "since"));
-    uri_add(&uri, "by", call_value(call, "by"));
+    if (!call_operands(call, 0, 0, &err) || !call_client(call, &client, &err))
+        return console_error(&err);
+    call_uri_begin(&uri, "/api/v1/report");
+    call_uri_add(&uri, "since", call_value(call, "since"));
+    call_uri_add(&uri, "by", call_value(call, "by"));
     if (!json)
         table_init(&table, titles, COUNT(titles));
-    bool ok = reach_lines(client, text_string(&uri.text), json, row, &err);
+    bool ok = call_show_lines(client, text_string(&uri.text), json, row, &err);
     if (!json)
         table_print(&table, false);
     text_clear(&uri.text);
     client_close(client);
-    return ok ? talk_end(0) : talk_error(&err);
+    return ok ? console_finish(0) : console_error(&err);
 }

@@ -1,6 +1,6 @@
 /* rollback: what would go, and the set that makes it go. */
-#include "cli/reach.h"
-#include "cli/talk.h"
+#include "cli/call_connect.h"
+#include "cli/console.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -49,21 +49,21 @@ static bool full_id(struct call *call, struct client *client, const char *word,
                     client_word(&call->arena, word)))
         return false;
     text_addf(out, "%s%s", out->len > 0 ? "," : "",
-              line_text(text_span(&reply), "id", &call->arena));
+              call_line_text(text_span(&reply), "id", &call->arena));
     return true;
 }
 
 static bool ask(struct call *call, struct client *client, struct text *ids,
                 struct preview *preview, struct err *err) {
     struct client_lines lines = {.line = take_line, .ctx = preview};
-    struct uri_text uri;
+    struct call_uri uri;
     for (size_t i = 0; i < call->word_count; i++)
         if (!full_id(call, client, call->words[i], ids, err))
             return false;
-    uri_begin(&uri, "/api/v1/rollback");
-    uri_add(&uri, "ids", text_string(ids));
-    uri_add(&uri, "closure", call_value(call, "closure"));
-    uri_add(&uri, "limit", call_value(call, "limit"));
+    call_uri_begin(&uri, "/api/v1/rollback");
+    call_uri_add(&uri, "ids", text_string(ids));
+    call_uri_add(&uri, "closure", call_value(call, "closure"));
+    call_uri_add(&uri, "limit", call_value(call, "limit"));
     bool ok = client_stream(client, API_GET, text_string(&uri.text), SPAN(""),
                             client_take_lines, &lines, err);
     if (ok)
@@ -87,16 +87,16 @@ static struct revert_member *landed_members(struct call *call,
     for (size_t i = 0; i < preview->count; i++) {
         struct span line = preview->lines[i];
         struct wall admitted = {0};
-        if (strcmp(line_text(line, "fate", arena), "revert") != 0)
+        if (strcmp(call_line_text(line, "fate", arena), "revert") != 0)
             continue;
-        (void)span_i64(span_of(line_text(line, "admitted_ns", arena)),
+        (void)span_i64(span_of(call_line_text(line, "admitted_ns", arena)),
                        &admitted.ns);
         members[(*ret_count)++] = (struct revert_member){
-            .id = line_text(line, "id", arena),
-            .sum = line_text(line, "sum", arena),
-            .class = line_text(line, "class", arena),
+            .id = call_line_text(line, "id", arena),
+            .sum = call_line_text(line, "sum", arena),
+            .class = call_line_text(line, "class", arena),
             .tarball = arena_printf(arena, "%s/data/%s", base_path,
-                                    line_text(line, "name", arena)),
+                                    call_line_text(line, "name", arena)),
             .admitted = admitted,
         };
     }
@@ -112,20 +112,20 @@ static const char *path_in(struct arena *arena, const char *base_path,
 }
 
 /* A place of its own for git, that goes again. */
-static bool try_in(struct call *call, struct revert_order *order,
+static bool try_in(struct call *call, struct revert_start *options,
                    struct land_status *ret_status, struct err *err) {
     const char *tmp = getenv("TMPDIR");
-    struct stop stop;
+    struct child_stop stop;
     char *dir = arena_printf(&call->arena, "%s/pointsman-XXXXXX",
                              tmp == NULL || tmp[0] == '\0' ? "/tmp" : tmp);
     if (mkdtemp(dir) == NULL)
         return err_errno(err, errno, "cannot make a directory like '%s'", dir);
-    order->work = arena_printf(&call->arena, "%s/work", dir);
-    order->account = fopen("/dev/null", "w");
-    stop_init(&stop);
-    revert_run(order, &stop, ret_status, NULL);
-    if (order->account != NULL)
-        fclose(order->account);
+    options->work = arena_printf(&call->arena, "%s/work", dir);
+    options->account = fopen("/dev/null", "w");
+    child_stop_init(&stop);
+    revert_run(options, &stop, ret_status, NULL);
+    if (options->account != NULL)
+        fclose(options->account);
     (void)rmdir(dir);
     return true;
 }
@@ -162,12 +162,13 @@ static bool try_merges(struct call *call, struct client *client,
     struct base *base = NULL;
     size_t count;
     *ret_tried = false;
-    if (path == NULL || line_number(preview->summary, "reverts") == 0)
+    if (path == NULL || call_line_number(preview->summary, "reverts") == 0)
         return true;
     if (!base_open(path, &how, &base, err))
         return false;
     const struct config_target *target = config_target(
-        &base->config, span_of(line_text(preview->summary, "target", arena)));
+        &base->config,
+        span_of(call_line_text(preview->summary, "target", arena)));
     bool ok = true;
     struct revert_member *members = landed_members(call, preview, path, &count);
     if (target != NULL && target->command.count > 0) {
@@ -175,7 +176,7 @@ static bool try_merges(struct call *call, struct client *client,
         if (*ret_tried)
             say_lacks(target, ret_status);
     } else if (target != NULL) {
-        struct revert_order order = {
+        struct revert_start options = {
             .id = "preview",
             .sum = "preview",
             .target = arena_string(arena, target->name),
@@ -185,9 +186,9 @@ static bool try_merges(struct call *call, struct client *client,
             .submitter = "preview",
             .preview = true,
         };
-        order.members = members;
-        order.member_count = count;
-        ok = try_in(call, &order, ret_status, err);
+        options.members = members;
+        options.member_count = count;
+        ok = try_in(call, &options, ret_status, err);
         *ret_tried = ok;
     }
     base_close(base);
@@ -197,8 +198,8 @@ static bool try_merges(struct call *call, struct client *client,
 /* ---- showing ------------------------------------------------------------- */
 
 static const char *fate_text(struct span line, struct arena *arena) {
-    const char *fate = line_text(line, "fate", arena);
-    const char *by = line_text(line, "rolled_back_by", arena);
+    const char *fate = call_line_text(line, "fate", arena);
+    const char *by = call_line_text(line, "rolled_back_by", arena);
     if (strcmp(fate, "revert") == 0)
         return "is reverted";
     if (strcmp(fate, "abandon") == 0)
@@ -213,13 +214,14 @@ static const char *fate_text(struct span line, struct arena *arena) {
 
 static void show_member(struct span line, struct arena *arena) {
     enum job_state state = STATE_NONE;
-    const char *letter = line_text(line, "state", arena);
+    const char *letter = call_line_text(line, "state", arena);
     (void)job_state_of_letter(letter[0], &state);
-    (void)talk_outf("%*s%s  %s, %s%s\n", 2 * (int)line_number(line, "depth"),
-                    "", line_text(line, "id", arena),
-                    state == STATE_NONE ? letter : job_state_word(state),
-                    fate_text(line, arena),
-                    line_flag(line, "by_file") ? " (same file)" : "");
+    (void)console_printf("%*s%s  %s, %s%s\n",
+                         2 * (int)call_line_number(line, "depth"), "",
+                         call_line_text(line, "id", arena),
+                         state == STATE_NONE ? letter : job_state_word(state),
+                         fate_text(line, arena),
+                         line_flag(line, "by_file") ? " (same file)" : "");
 }
 
 /* {"merges":"clean","detail":""}, or why they fail, as the line behind the
@@ -237,44 +239,48 @@ static void merges_json(const struct land_status *status) {
     json_span(&json,
               status->verdict == LAND_DONE ? SPAN("") : span_of(status->text));
     json_end(&json);
-    (void)talk_outf("%s\n", text_string(&out));
+    (void)console_printf("%s\n", text_string(&out));
 }
 
 static void show_merges(struct call *call, const struct land_status *status) {
     if (call_has(call, "json"))
         merges_json(status);
     else if (status->verdict == LAND_DONE)
-        (void)talk_outf("the reverse merges are clean\n");
+        (void)console_printf("the reverse merges are clean\n");
     else
-        (void)talk_outf("the reverse merges fail: %s%s%s\n", status->reason,
-                        status->reason[0] != '\0' ? ": " : "",
-                        shown(status->text, &call->arena));
+        (void)console_printf("the reverse merges fail: %s%s%s\n",
+                             status->reason,
+                             status->reason[0] != '\0' ? ": " : "",
+                             call_printable(status->text, &call->arena));
 }
 
 static void show(struct call *call, const struct preview *preview) {
     struct arena *arena = &call->arena;
     if (call_has(call, "json")) {
-        (void)talk_outf("%s\n", arena_string(arena, preview->summary));
+        (void)console_printf("%s\n", arena_string(arena, preview->summary));
         for (size_t i = 0; i < preview->count; i++)
-            (void)talk_outf("%s\n", arena_string(arena, preview->lines[i]));
+            (void)console_printf("%s\n",
+                                 arena_string(arena, preview->lines[i]));
         return;
     }
     for (size_t i = 0; i < preview->count; i++)
         show_member(preview->lines[i], arena);
-    (void)talk_outf("%" PRId64 " reverted, %" PRId64 " abandoned, %" PRId64
-                    " stopped, %" PRId64 " files\n",
-                    line_number(preview->summary, "reverts"),
-                    line_number(preview->summary, "abandons"),
-                    line_number(preview->summary, "stops"),
-                    line_number(preview->summary, "files"));
+    (void)console_printf("%" PRId64 " reverted, %" PRId64 " abandoned, %" PRId64
+                         " stopped, %" PRId64 " files\n",
+                         call_line_number(preview->summary, "reverts"),
+                         call_line_number(preview->summary, "abandons"),
+                         call_line_number(preview->summary, "stops"),
+                         call_line_number(preview->summary, "files"));
 }
 
 /* ---- the deed ------------------------------------------------------------ */
 
 static bool verdict_is_good(struct call *call, const struct preview *preview,
                             struct err *err) {
-    const char *verdict = line_text(preview->summary, "verdict", &call->arena);
-    const char *detail = line_text(preview->summary, "detail", &call->arena);
+    const char *verdict =
+        call_line_text(preview->summary, "verdict", &call->arena);
+    const char *detail =
+        call_line_text(preview->summary, "detail", &call->arena);
     if (strcmp(verdict, "go") == 0)
         return true;
     return err_set(
@@ -293,15 +299,15 @@ static const char *const *split_ids(struct call *call, struct text *ids,
     return items;
 }
 
-static bool send_set(struct client *client, struct packed *packed,
+static bool send_set(struct client *client, struct pack_result *result,
                      struct err *err) {
     CLEANUP(text_clear) struct text reply = TEXT_INIT;
-    CLEANUP(fd_close) int fd = open(packed->path, O_RDONLY | O_CLOEXEC);
-    struct uri_text uri;
+    CLEANUP(fd_close) int fd = open(result->path, O_RDONLY | O_CLOEXEC);
+    struct call_uri uri;
     if (fd < 0)
-        return err_errno(err, errno, "cannot open '%s'", packed->path);
-    uri_begin(&uri, "/api/v1/changes");
-    uri_add(&uri, "name", packed->name);
+        return err_errno(err, errno, "cannot open '%s'", result->path);
+    call_uri_begin(&uri, "/api/v1/changes");
+    call_uri_add(&uri, "name", result->name);
     bool ok = client_send_file(client, text_string(&uri.text), fd, &reply, err);
     text_clear(&uri.text);
     return ok;
@@ -309,25 +315,25 @@ static bool send_set(struct client *client, struct packed *packed,
 
 static bool hand_in(struct call *call, struct client *client,
                     const struct preview *preview, struct text *ids,
-                    struct packed *ret_packed, struct err *err) {
+                    struct pack_result *ret_packed, struct err *err) {
     const char *tmp = getenv("TMPDIR");
     char *dir = arena_printf(&call->arena, "%s/pointsman-XXXXXX",
                              tmp == NULL || tmp[0] == '\0' ? "/tmp" : tmp);
     long long limit = 0;
-    struct pack_order order = {
+    struct pack_options options = {
         .rollback = true,
-        .target = line_text(preview->summary, "target", &call->arena),
+        .target = call_line_text(preview->summary, "target", &call->arena),
         .closure = call_value(call, "closure"),
         .message = call_value(call, "because"),
     };
     if (!call_number(call, "limit", 1, 1000000, &limit, err))
         return false;
-    order.rb_limit = (uint64_t)limit;
-    order.depends = split_ids(call, ids, &order.depends_count);
+    options.rb_limit = (uint64_t)limit;
+    options.depends = split_ids(call, ids, &options.depends_count);
     if (mkdtemp(dir) == NULL)
         return err_errno(err, errno, "cannot make a directory like '%s'", dir);
-    order.output = dir;
-    bool ok = pack_write(&order, ret_packed, err) &&
+    options.output = dir;
+    bool ok = pack_write(&options, ret_packed, err) &&
               send_set(client, ret_packed, err);
     if (ret_packed->path != NULL)
         (void)unlink(ret_packed->path);
@@ -341,42 +347,42 @@ static int only_preview(struct call *call, struct client *client,
     bool tried = false;
     show(call, preview);
     if (!verdict_is_good(call, preview, err))
-        return talk_error(err);
+        return console_error(err);
     if (!try_merges(call, client, preview, &status, &tried, err))
-        return talk_error(err);
+        return console_error(err);
     if (tried)
         show_merges(call, &status);
-    return talk_end(tried && status.verdict != LAND_DONE ? 1 : 0);
+    return console_finish(tried && status.verdict != LAND_DONE ? 1 : 0);
 }
 
 int cmd_rollback(struct call *call) {
     CLEANUP(text_clear) struct text ids = TEXT_INIT;
     struct preview preview = {.arena = &call->arena};
-    struct packed packed = {0};
+    struct pack_result result = {0};
     struct client *client = NULL;
     struct err err = {0};
     int status;
 
-    if (!reach_words(call, 1, SIZE_MAX, &err) ||
-        !reach_client(call, &client, &err))
-        return talk_error(&err);
+    if (!call_operands(call, 1, SIZE_MAX, &err) ||
+        !call_client(call, &client, &err))
+        return console_error(&err);
     if (!ask(call, client, &ids, &preview, &err)) {
-        status = talk_error(&err);
+        status = console_error(&err);
     } else if (call_has(call, "preview")) {
         status = only_preview(call, client, &preview, &err);
     } else if (!verdict_is_good(call, &preview, &err) ||
-               !hand_in(call, client, &preview, &ids, &packed, &err)) {
-        status = talk_error(&err);
+               !hand_in(call, client, &preview, &ids, &result, &err)) {
+        status = console_error(&err);
     } else {
-        (void)talk_outf("%s\n", packed.id);
-        talk_say("rollback %s: %" PRId64 " reverted, %" PRId64
-                 " abandoned, %" PRId64 " stopped",
-                 packed.id, line_number(preview.summary, "reverts"),
-                 line_number(preview.summary, "abandons"),
-                 line_number(preview.summary, "stops"));
-        status = talk_end(0);
+        (void)console_printf("%s\n", result.id);
+        console_note("rollback %s: %" PRId64 " reverted, %" PRId64
+                     " abandoned, %" PRId64 " stopped",
+                     result.id, call_line_number(preview.summary, "reverts"),
+                     call_line_number(preview.summary, "abandons"),
+                     call_line_number(preview.summary, "stops"));
+        status = console_finish(0);
     }
-    packed_clear(&packed);
+    pack_result_clear(&result);
     client_close(client);
     return status;
 }

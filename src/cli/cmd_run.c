@@ -2,10 +2,10 @@
  * the work; without one this process hosts the roles until the job has ended;
  * when another `run` hosts them already, this one joins it. */
 #include "cli/interrupt.h"
-#include "cli/reach.h"
-#include "cli/streams.h"
+#include "cli/call_connect.h"
+#include "cli/job_output.h"
 #include "cli/submission_line.h"
-#include "cli/talk.h"
+#include "cli/console.h"
 
 #include <inttypes.h>
 #include <fcntl.h>
@@ -73,21 +73,22 @@ static bool host_if_free(struct run *run, struct err *err) {
 }
 
 /* What others submitted runs here too. */
-static void tell_of_others(struct run *run) {
+static void report_others(struct run *run) {
     CLEANUP(text_clear) struct text reply = TEXT_INIT;
 
     if (run->host == NULL ||
         !client_get(run->client, &reply, NULL, "/api/v1/counts"))
         return;
-    int64_t others = line_number(text_span(&reply), "executing");
+    int64_t others = call_line_number(text_span(&reply), "executing");
     if (others > 0)
-        talk_say("pointsman: letting %" PRId64 " other job%s end; Ctrl-C gives "
-                 "%s back to the queue",
-                 others, others == 1 ? "" : "s", others == 1 ? "it" : "them");
+        console_note(
+            "pointsman: letting %" PRId64 " other job%s end; Ctrl-C gives "
+            "%s back to the queue",
+            others, others == 1 ? "" : "s", others == 1 ? "it" : "them");
 }
 
 static void run_close(struct run *run) {
-    tell_of_others(run);
+    report_others(run);
     client_close(run->client);
     host_close(run->host, run->interrupts > 0);
     interrupt_wake(NULL, NULL);
@@ -126,7 +127,8 @@ static bool answer_interrupt(struct run *run, struct err *err) {
     if (!cancel(run, body, err))
         return false;
     if (run->interrupts == 1)
-        talk_say("pointsman: cancelling %s; Ctrl-C again kills it", run->id);
+        console_note("pointsman: cancelling %s; Ctrl-C again kills it",
+                     run->id);
     return true;
 }
 
@@ -161,26 +163,26 @@ static bool go_on(struct run *run, struct err *err) {
  * stream; it goes on where it was, but attempts that ended before are not shown
  * again. */
 static bool follow(struct run *run, struct err *err) {
-    CLEANUP(streams_clear) struct streams streams = STREAMS_INIT;
+    CLEANUP(job_output_clear) struct job_output output = JOB_OUTPUT_INIT;
 
     for (;;) {
         struct err why = {0};
         const char *uri = arena_printf(
             &run->call->arena,
             "/api/v1/jobs/%s/logs?follow=1&frames=1&offset=%" PRIu64, run->id,
-            streams.passed);
+            output.passed);
         if (client_stream(run->client, API_GET, uri, (struct span){0},
-                          streams_take, &streams, &why))
-            return !talk_unread() ||
+                          job_output_take, &output, &why))
+            return !console_reader_gone() ||
                    cancel(run, SPAN("{\"reason\":\"nobody reads it\"}"), err);
         if (why.kind != ERR_INTERRUPTED) {
             *err = why;
             return false;
         }
-        progress_hide(&streams.progress);
+        progress_hide(&output.progress);
         if (!go_on(run, err))
             return false;
-        streams_resume(&streams);
+        job_output_resume(&output);
     }
 }
 
@@ -211,12 +213,12 @@ static bool wait_for_end(struct run *run, int *ret_status, struct err *err) {
     }
     client_lines_end(&lines);
     struct span line = text_span(&last);
-    *ret_status = (int)line_number(line, "exit_code");
-    const char *reason = line_text(line, "reason", arena);
-    const char *detail = line_shown(line, "detail", arena);
+    *ret_status = (int)call_line_number(line, "exit_code");
+    const char *reason = call_line_text(line, "reason", arena);
+    const char *detail = call_line_printable(line, "detail", arena);
     if (*ret_status != 0 && strncmp(reason, "exit-", 5) != 0)
-        talk_say("pointsman: %s: %s%s%s", run->id, reason,
-                 detail[0] == '\0' ? "" : ": ", detail);
+        console_note("pointsman: %s: %s%s%s", run->id, reason,
+                     detail[0] == '\0' ? "" : ": ", detail);
     return true;
 }
 
@@ -228,7 +230,8 @@ static bool submit(struct run *run, const struct submission *submission,
     if (!client_call(run->client, API_POST, "/api/v1/jobs?cause=run",
                      text_span(&body), &reply, err))
         return false;
-    run->id = mem_string(line_text(text_span(&reply), "id", &run->call->arena));
+    run->id =
+        mem_string(call_line_text(text_span(&reply), "id", &run->call->arena));
     return true;
 }
 
@@ -239,18 +242,19 @@ int cmd_run(struct call *call) {
     int status = 0;
 
     if (!submission_of_call(call, &submission, &err))
-        return talk_error(&err);
+        return console_error(&err);
     interrupt_catch(NULL, NULL);
-    bool ok = reach_ticking(call, host_is_gone, &run, &run.client, &err) &&
-              host_if_free(&run, &err) && submit(&run, &submission, &err) &&
-              follow(&run, &err) && wait_for_end(&run, &status, &err);
+    bool ok =
+        call_client_ticking(call, host_is_gone, &run, &run.client, &err) &&
+        host_if_free(&run, &err) && submit(&run, &submission, &err) &&
+        follow(&run, &err) && wait_for_end(&run, &status, &err);
     if (!ok && run.id != NULL && err.kind == ERR_UNAVAILABLE)
         err_wrap(&err, "'%s' stays in the queue (pointsman wait %s)", run.id,
                  run.id);
     if (!ok)
-        status = talk_error(&err);
+        status = console_error(&err);
     run_close(&run);
-    status = talk_end(status);
+    status = console_finish(status);
     /* The job died of Ctrl-C, so do we: a shell's loop ends with it. */
     if (run.in_terminal && status == 128 + SIGINT && interrupt_last() == SIGINT)
         interrupt_die();

@@ -1,8 +1,8 @@
 /* Schedules: cron add, list, run, pause, resume, remove. */
-#include "cli/reach.h"
-#include "cli/schedule_line.h"
+#include "cli/call_connect.h"
+#include "cli/cmd_schedule.h"
 #include "cli/table.h"
-#include "cli/talk.h"
+#include "cli/console.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -18,12 +18,13 @@ static bool add_rules(const struct call *call, struct schedule_spec *spec,
     long long shift_ms = -1000, jitter_ms = 0, deadline_ms = 0;
 
     if (overlap != NULL &&
-        !timed_overlap_parse(span_of(overlap), &spec->overlap))
+        !schedule_overlap_parse(span_of(overlap), &spec->overlap))
         return err_set(err, ERR_USAGE,
                        "'--overlap' takes forbid, allow, replace or queue, "
                        "not '%s'",
                        overlap);
-    if (missed != NULL && !timed_missed_parse(span_of(missed), &spec->missed))
+    if (missed != NULL &&
+        !schedule_missed_parse(span_of(missed), &spec->missed))
         return err_set(err, ERR_USAGE, "'--missed' takes run or skip, not '%s'",
                        missed);
     if (offset != NULL && !schedule_offset_parse(span_of(offset), spec))
@@ -64,17 +65,18 @@ static bool added_spec(struct call *call, struct schedule_spec *spec,
     return ok;
 }
 
-bool schedule_send(struct call *call, struct client *client, const char *name,
-                   const struct schedule_spec *spec, struct err *err) {
+bool cmd_schedule_send(struct call *call, struct client *client,
+                       const char *name, const struct schedule_spec *spec,
+                       struct err *err) {
     CLEANUP(text_clear) struct text body = TEXT_INIT;
     CLEANUP(text_clear) struct text reply = TEXT_INIT;
-    struct uri_text uri;
+    struct call_uri uri;
 
-    uri_begin(&uri, arena_printf(&call->arena, "/api/v1/schedules/%s",
-                                 client_word(&call->arena, name)));
+    call_uri_begin(&uri, arena_printf(&call->arena, "/api/v1/schedules/%s",
+                                      client_word(&call->arena, name)));
     if (call_has(call, "replace"))
-        uri_add(&uri, "replace", "1");
-    uri_add(&uri, "since", call_value(call, "since"));
+        call_uri_add(&uri, "replace", "1");
+    call_uri_add(&uri, "since", call_value(call, "since"));
     schedule_spec_format(spec, &body);
     bool ok = client_call(client, API_PUT, text_string(&uri.text),
                           text_span(&body), &reply, err);
@@ -87,11 +89,11 @@ int cmd_cron_add(struct call *call) {
     struct client *client = NULL;
     struct err err = {0};
 
-    if (!added_spec(call, &spec, &err) || !reach_client(call, &client, &err))
-        return talk_error(&err);
-    bool ok = schedule_send(call, client, call->words[0], &spec, &err);
+    if (!added_spec(call, &spec, &err) || !call_client(call, &client, &err))
+        return console_error(&err);
+    bool ok = cmd_schedule_send(call, client, call->words[0], &spec, &err);
     client_close(client);
-    return ok ? talk_end(0) : talk_error(&err);
+    return ok ? console_finish(0) : console_error(&err);
 }
 
 /* ---- list ---------------------------------------------------------------- */
@@ -112,9 +114,9 @@ static bool is_true(struct span line, const char *key) {
 }
 
 static const char *next_of(struct span line, struct arena *arena) {
-    const char *next = line_text(line, "next_local", arena);
+    const char *next = call_line_text(line, "next_local", arena);
 
-    if (line_text(line, "error", arena)[0] != '\0')
+    if (call_line_text(line, "error", arena)[0] != '\0')
         return "broken";
     if (is_true(line, "paused"))
         return "paused";
@@ -123,37 +125,37 @@ static const char *next_of(struct span line, struct arena *arena) {
 
 static void list_row(struct span line, struct arena *arena) {
     const char *next = next_of(line, arena);
-    const char *zone = line_text(line, "zone", arena);
-    const char *item = line_text(line, "item", arena);
-    const char *broken = line_text(line, "error", arena);
-    const char *left_out = line_text(line, "left_out", arena);
+    const char *zone = call_line_text(line, "zone", arena);
+    const char *item = call_line_text(line, "item", arena);
+    const char *broken = call_line_text(line, "error", arena);
+    const char *left_out = call_line_text(line, "left_out", arena);
 
-    table_cell(&list_table, line_text(line, "name", arena), TALK_BOLD);
+    table_cell(&list_table, call_line_text(line, "name", arena), CONSOLE_BOLD);
     table_cell(&list_table, next,
-               next[0] >= '0' && next[0] <= '9' ? TALK_PLAIN : TALK_WARM);
-    table_cell(&list_table, line_text(line, "last", arena), TALK_PLAIN);
+               next[0] >= '0' && next[0] <= '9' ? CONSOLE_PLAIN : CONSOLE_WARM);
+    table_cell(&list_table, call_line_text(line, "last", arena), CONSOLE_PLAIN);
     table_cell(&list_table, strcmp(left_out, "0") == 0 ? "" : left_out,
-               TALK_WARM);
+               CONSOLE_WARM);
     table_cell(&list_table,
                zone[0] == '\0' ? item
                                : arena_printf(arena, "%s %s", item, zone),
-               TALK_PLAIN);
+               CONSOLE_PLAIN);
     table_cell(&list_table,
-               broken[0] == '\0' ? line_text(line, "what", arena) : broken,
-               broken[0] == '\0' ? TALK_PLAIN : TALK_BAD);
+               broken[0] == '\0' ? call_line_text(line, "what", arena) : broken,
+               broken[0] == '\0' ? CONSOLE_PLAIN : CONSOLE_BAD);
 }
 
 static bool list_line(void *ctx, struct span line) {
     const struct call *call = ctx;
     struct arena arena = ARENA_INIT;
-    bool asked = list_name == NULL ||
-                 strcmp(line_text(line, "name", &arena), list_name) == 0;
+    bool query = list_name == NULL ||
+                 strcmp(call_line_text(line, "name", &arena), list_name) == 0;
 
-    list_known |= asked;
-    if (asked && call_has(call, "json")) {
-        (void)talk_out(line);
-        (void)talk_outf("\n");
-    } else if (asked) {
+    list_known |= query;
+    if (query && call_has(call, "json")) {
+        (void)console_write(line);
+        (void)console_printf("\n");
+    } else if (query) {
         list_row(line, &arena);
     }
     arena_clear(&arena);
@@ -165,8 +167,8 @@ int cmd_cron_list(struct call *call) {
     struct client_lines lines = {.line = list_line, .ctx = call};
     struct err err = {0};
 
-    if (!reach_words(call, 0, 1, &err) || !reach_client(call, &client, &err))
-        return talk_error(&err);
+    if (!call_operands(call, 0, 1, &err) || !call_client(call, &client, &err))
+        return console_error(&err);
     list_name = call->word_count > 0 ? call->words[0] : NULL;
     table_init(&list_table, titles, COUNT(titles));
     bool ok = client_stream(client, API_GET, "/api/v1/schedules",
@@ -176,13 +178,13 @@ int cmd_cron_list(struct call *call) {
     client_close(client);
     if (ok && list_name != NULL && !list_known)
         ok = err_set(&err, ERR_NO_JOB, "there is no schedule '%s'", list_name);
-    return ok ? talk_end(0) : talk_error(&err);
+    return ok ? console_finish(0) : console_error(&err);
 }
 
 /* ---- orders -------------------------------------------------------------- */
 
-static bool order_one(struct call *call, struct client *client,
-                      const char *name, const void *verb, struct err *err) {
+static bool send_control(struct call *call, struct client *client,
+                         const char *name, const void *verb, struct err *err) {
     CLEANUP(text_clear) struct text reply = TEXT_INIT;
     const char *uri =
         arena_printf(&call->arena, "/api/v1/schedules/%s/%s",
@@ -190,24 +192,24 @@ static bool order_one(struct call *call, struct client *client,
 
     if (!client_call(client, API_POST, uri, (struct span){0}, &reply, err))
         return false;
-    const char *id = line_text(text_span(&reply), "id", &call->arena);
+    const char *id = call_line_text(text_span(&reply), "id", &call->arena);
     if (id[0] != '\0')
-        (void)talk_outf("%s\n", id);
+        (void)console_printf("%s\n", id);
     return true;
 }
 
 int cmd_cron_run(struct call *call) {
-    return reach_one_by_one(call, order_one, "run");
+    return call_for_each(call, send_control, "run");
 }
 
 int cmd_cron_pause(struct call *call) {
-    return reach_one_by_one(call, order_one, "pause");
+    return call_for_each(call, send_control, "pause");
 }
 
 int cmd_cron_resume(struct call *call) {
-    return reach_one_by_one(call, order_one, "resume");
+    return call_for_each(call, send_control, "resume");
 }
 
 int cmd_cron_remove(struct call *call) {
-    return reach_one_by_one(call, order_one, "remove");
+    return call_for_each(call, send_control, "remove");
 }

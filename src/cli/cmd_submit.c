@@ -1,6 +1,6 @@
-#include "cli/reach.h"
+#include "cli/call_connect.h"
 #include "cli/submission_line.h"
-#include "cli/talk.h"
+#include "cli/console.h"
 
 #include <errno.h>
 #include <poll.h>
@@ -24,17 +24,18 @@ static int submit_one(struct call *call) {
     struct err err = {0};
 
     if (!submission_of_call(call, &submission, &err))
-        return talk_error(&err);
+        return console_error(&err);
     submission.hold = call_has(call, "hold");
     submission_format(&submission, &body);
-    bool ok = reach_client(call, &client, &err) &&
+    bool ok = call_client(call, &client, &err) &&
               client_call(client, API_POST, "/api/v1/jobs", text_span(&body),
                           &reply, &err);
     client_close(client);
     if (!ok)
-        return talk_error(&err);
-    (void)talk_outf("%s\n", line_text(text_span(&reply), "id", &call->arena));
-    return talk_end(0);
+        return console_error(&err);
+    (void)console_printf("%s\n",
+                         call_line_text(text_span(&reply), "id", &call->arena));
+    return console_finish(0);
 }
 
 /* ---- a batch ------------------------------------------------------------- */
@@ -62,7 +63,7 @@ static void batch_refuse(struct batch *batch, char *why) {
 
 /* Each line is filled with what is so here; one that cannot be read is answered
  * here, in its place. */
-static void batch_add(struct batch *batch, struct span line) {
+static void store_batch_add_op(struct batch *batch, struct span line) {
     struct arena arena = ARENA_INIT;
     struct submission submission;
     struct err err = {0};
@@ -86,7 +87,7 @@ static void batch_answer_own(struct batch *batch) {
            batch->refused[batch->answered] != NULL) {
         char *why = batch->refused[batch->answered++];
         batch->failed++;
-        (void)talk_outf("error: %s\n", why);
+        (void)console_printf("error: %s\n", why);
         free(why);
     }
 }
@@ -94,15 +95,16 @@ static void batch_answer_own(struct batch *batch) {
 static bool batch_answer(void *ctx, struct span line) {
     struct batch *batch = ctx;
     struct arena arena = ARENA_INIT;
-    const char *id = line_text(line, "id", &arena);
+    const char *id = call_line_text(line, "id", &arena);
 
     batch_answer_own(batch);
     batch->answered++;
     if (id[0] != '\0') {
-        (void)talk_outf("%s\n", id);
+        (void)console_printf("%s\n", id);
     } else {
         batch->failed++;
-        (void)talk_outf("error: %s\n", line_text(line, "error", &arena));
+        (void)console_printf("error: %s\n",
+                             call_line_text(line, "error", &arena));
     }
     arena_clear(&arena);
     return true;
@@ -122,7 +124,7 @@ static bool batch_send(struct batch *batch, struct err *err) {
         free(batch->refused[batch->answered++]);
     text_reset(&batch->body);
     batch->lines = batch->answered = 0;
-    return ok && talk_flush();
+    return ok && console_flush();
 }
 
 /* Whole lines out of what was read; the rest stays for the next piece. */
@@ -137,7 +139,7 @@ static bool batch_take(struct batch *batch, struct err *err) {
             span_make(rest.p, end == NULL ? rest.len : (size_t)(end - rest.p));
         size_t taken = line.len + (end != NULL);
         rest = span_make(rest.p + taken, rest.len - taken);
-        batch_add(batch, line);
+        store_batch_add_op(batch, line);
         if ((batch->lines == BATCH_LINES || batch->body.len > BATCH_BYTES) &&
             !batch_send(batch, err))
             return false;
@@ -189,27 +191,27 @@ static bool only_batch(const struct call *call, struct err *err) {
                            "lines",
                            option->name);
     }
-    return reach_words(call, 0, 0, err);
+    return call_operands(call, 0, 0, err);
 }
 
 static int submit_batch(struct call *call) {
     struct batch batch = {0};
     struct err err = {0};
 
-    if (!only_batch(call, &err) || !reach_client(call, &batch.client, &err))
-        return talk_error(&err);
+    if (!only_batch(call, &err) || !call_client(call, &batch.client, &err))
+        return console_error(&err);
     bool ok = batch_read(&batch, &err);
     client_close(batch.client);
     text_clear(&batch.in);
     text_clear(&batch.body);
     free(batch.refused);
     if (!ok)
-        return err.kind == ERR_NONE ? talk_end(0) : talk_error(&err);
+        return err.kind == ERR_NONE ? console_finish(0) : console_error(&err);
     if (batch.failed == 0)
-        return talk_end(0);
+        return console_finish(0);
     err_set(&err, ERR_DATA, "%zu of %zu lines were refused: see their answers",
             batch.failed, batch.line);
-    return talk_end(talk_error(&err));
+    return console_finish(console_error(&err));
 }
 
 int cmd_submit(struct call *call) {

@@ -1,6 +1,6 @@
-#include "cli/reach.h"
+#include "cli/call_connect.h"
 #include "cli/table.h"
-#include "cli/talk.h"
+#include "cli/console.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -18,38 +18,39 @@ struct waited {
 
 static bool one_ended(void *ctx, struct span line) {
     struct waited *waited = ctx;
-    int code = (int)line_number(line, "exit_code");
+    int code = (int)call_line_number(line, "exit_code");
 
     waited->count++;
     if (waited->status == 0)
         waited->status = code;
     if (waited->json) {
-        (void)talk_out(line);
-        (void)talk_outf("\n");
+        (void)console_write(line);
+        (void)console_printf("\n");
         return true;
     }
     struct arena arena = ARENA_INIT;
-    const char *detail = line_shown(line, "detail", &arena);
+    const char *detail = call_line_printable(line, "detail", &arena);
     if (code != 0)
-        talk_say("%s: %s%s%s, exit code %d", line_text(line, "id", &arena),
-                 line_text(line, "reason", &arena),
-                 detail[0] == '\0' ? "" : ": ", detail, code);
+        console_note("%s: %s%s%s, exit code %d",
+                     call_line_text(line, "id", &arena),
+                     call_line_text(line, "reason", &arena),
+                     detail[0] == '\0' ? "" : ": ", detail, code);
     arena_clear(&arena);
     return true;
 }
 
 static char *wait_uri(const struct call *call, struct mono until) {
-    struct uri_text uri;
+    struct call_uri uri;
 
-    uri_begin(&uri, "/api/v1/wait");
+    call_uri_begin(&uri, "/api/v1/wait");
     for (size_t i = 0; i < call->word_count; i++)
-        uri_add(&uri, "id", call->words[i]);
+        call_uri_add(&uri, "id", call->words[i]);
     if (until.ns != MONO_NEVER.ns) {
         int64_t left = mono_ms_since(until, clock_mono());
         char timeout[32];
         snprintf(timeout, sizeof(timeout), "%" PRId64,
                  left > 0 ? (left + 999) / 1000 : 0);
-        uri_add(&uri, "timeout", timeout);
+        call_uri_add(&uri, "timeout", timeout);
     }
     return text_take(&uri.text);
 }
@@ -60,7 +61,7 @@ static bool wait_for_all(struct call *call, struct client *client,
                          struct mono until, struct waited *waited,
                          struct err *err) {
     for (;;) {
-        CLEANUP(free_string) char *uri = wait_uri(call, until);
+        CLEANUP(text_free_string) char *uri = wait_uri(call, until);
         struct client_lines lines = {.line = one_ended, .ctx = waited};
         bool ok = client_stream(client, API_GET, uri, (struct span){0},
                                 client_take_lines, &lines, err);
@@ -68,7 +69,7 @@ static bool wait_for_all(struct call *call, struct client *client,
         if (ok || err->kind != ERR_UNAVAILABLE || waited->count > 0 ||
             !client_look_again(client))
             return ok;
-        talk_say("pointsman: %s; waiting on", err->text);
+        console_note("pointsman: %s; waiting on", err->text);
         err_clear(err);
     }
 }
@@ -80,22 +81,22 @@ int cmd_wait(struct call *call) {
     struct err err = {0};
     long long ms = -1;
 
-    if (!reach_words(call, 1, SIZE_MAX, &err) ||
+    if (!call_operands(call, 1, SIZE_MAX, &err) ||
         !call_duration(call, "timeout", &ms, &err) ||
-        !reach_client(call, &client, &err))
-        return talk_error(&err);
+        !call_client(call, &client, &err))
+        return console_error(&err);
     if (ms >= 0)
         until = mono_add_ms(clock_mono(), ms);
     bool ok = wait_for_all(call, client, until, &waited, &err);
     client_close(client);
-    return ok ? talk_end(waited.status) : talk_error(&err);
+    return ok ? console_finish(waited.status) : console_error(&err);
 }
 
 /* ---- logs ---------------------------------------------------------------- */
 
 static bool to_stdout(void *ctx, struct span bytes) {
     (void)ctx;
-    return talk_out(bytes) && talk_flush();
+    return console_write(bytes) && console_flush();
 }
 
 /* With --json each line of the output is an object. */
@@ -132,7 +133,7 @@ static bool log_line(void *ctx, struct span line) {
     json_span(&json, line);
     json_end(&json);
     text_addc(&text, '\n');
-    bool more = talk_out(text_span(&text));
+    bool more = console_write(text_span(&text));
     text_clear(&text);
     return more;
 }
@@ -150,7 +151,7 @@ static const char *member_text(struct json_value object, const char *key,
 /* What happened when, of those whose end does not tell it all. */
 static void show_events(struct span line, struct arena *arena) {
     struct json_value object, list, event;
-    const char *ended = line_text(line, "ended", arena);
+    const char *ended = call_line_text(line, "ended", arena);
     CLEANUP(text_clear) struct text events = TEXT_INIT;
     size_t cursor = 0;
     bool plain = true;
@@ -165,29 +166,31 @@ static void show_events(struct span line, struct arena *arena) {
         plain &= strcmp(at, ended) == 0 || strcmp(what, "running") == 0;
     }
     if (!plain)
-        (void)talk_out(text_span(&events));
+        (void)console_write(text_span(&events));
     struct json_value leftovers;
     if (json_member(object, "leftovers", &leftovers) &&
         leftovers.type == JSON_TRUE)
-        (void)talk_outf("    others of it had to be killed\n");
+        (void)console_printf("    others of it had to be killed\n");
 }
 
 static void show_attempt(struct span line, struct arena *arena) {
-    const char *code = line_text(line, "exit_code", arena);
-    const char *signal = line_text(line, "signal", arena);
-    const char *node = line_shown(line, "node", arena);
-    const char *detail = line_shown(line, "detail", arena);
+    const char *code = call_line_text(line, "exit_code", arena);
+    const char *signal = call_line_text(line, "signal", arena);
+    const char *node = call_line_printable(line, "node", arena);
+    const char *detail = call_line_printable(line, "detail", arena);
 
-    (void)talk_outf(
-        "attempt %s%s%s  %s  started %s  ended %s%s%s%s%s  %s "
-        "bytes\n",
-        line_text(line, "attempt", arena), node[0] == '\0' ? "" : " on ", node,
-        line_text(line, "status", arena), line_text(line, "started", arena),
-        line_text(line, "ended", arena), code[0] == '\0' ? "" : "  exit code ",
-        code, signal[0] == '\0' ? "" : "  signal ", signal,
-        line_text(line, "output_bytes", arena));
+    (void)console_printf("attempt %s%s%s  %s  started %s  ended %s%s%s%s%s  %s "
+                         "bytes\n",
+                         call_line_text(line, "attempt", arena),
+                         node[0] == '\0' ? "" : " on ", node,
+                         call_line_text(line, "status", arena),
+                         call_line_text(line, "started", arena),
+                         call_line_text(line, "ended", arena),
+                         code[0] == '\0' ? "" : "  exit code ", code,
+                         signal[0] == '\0' ? "" : "  signal ", signal,
+                         call_line_text(line, "output_bytes", arena));
     if (detail[0] != '\0')
-        (void)talk_outf("    %s\n", detail);
+        (void)console_printf("    %s\n", detail);
     show_events(line, arena);
 }
 
@@ -197,25 +200,26 @@ int cmd_logs(struct call *call) {
     struct client *client = NULL;
     struct log_lines numbered = {.times = call_has(call, "times")};
     struct client_lines lines = {.line = log_line, .ctx = &numbered};
-    struct uri_text uri;
+    struct call_uri uri;
     struct err err = {0};
     bool json = call_has(call, "json");
     long long attempt = 0;
 
-    if (!reach_words(call, 1, 1, &err) ||
+    if (!call_operands(call, 1, 1, &err) ||
         !call_number(call, "attempt", 1, UINT32_MAX, &attempt, &err))
-        return talk_error(&err);
+        return console_error(&err);
     if (call_has(call, "attempts"))
-        return reach_each(call, "/api/v1/jobs/%/attempts", show_attempt);
-    if (!reach_client(call, &client, &err))
-        return talk_error(&err);
-    uri_begin(&uri, arena_printf(&call->arena, "/api/v1/jobs/%s/logs",
-                                 client_word(&call->arena, call->words[0])));
+        return call_show_each(call, "/api/v1/jobs/%/attempts", show_attempt);
+    if (!call_client(call, &client, &err))
+        return console_error(&err);
+    call_uri_begin(&uri,
+                   arena_printf(&call->arena, "/api/v1/jobs/%s/logs",
+                                client_word(&call->arena, call->words[0])));
     for (size_t i = 0; i < COUNT(passed); i++)
-        uri_add(&uri, passed[i], call_value(call, passed[i]));
-    uri_add(&uri, "follow", call_has(call, "follow") ? "1" : NULL);
-    uri_add(&uri, "times", numbered.times ? "1" : NULL);
-    uri_add(&uri, "fold", call_has(call, "ignore-case") ? "1" : NULL);
+        call_uri_add(&uri, passed[i], call_value(call, passed[i]));
+    call_uri_add(&uri, "follow", call_has(call, "follow") ? "1" : NULL);
+    call_uri_add(&uri, "times", numbered.times ? "1" : NULL);
+    call_uri_add(&uri, "fold", call_has(call, "ignore-case") ? "1" : NULL);
     bool ok =
         client_stream(client, API_GET, text_string(&uri.text), (struct span){0},
                       json ? client_take_lines : to_stdout,
@@ -223,5 +227,5 @@ int cmd_logs(struct call *call) {
     client_lines_end(&lines);
     text_clear(&uri.text);
     client_close(client);
-    return ok ? talk_end(0) : talk_error(&err);
+    return ok ? console_finish(0) : console_error(&err);
 }

@@ -18,13 +18,13 @@ static void add_first_words(struct text *out, const char *separator) {
     for (size_t i = 0; i < COMMANDS; i++) {
         struct span rest = span_of(commands[i].name), word, before_word;
         (void)span_cut(&rest, ' ', &word);
-        bool told = false;
-        for (size_t k = 0; k < i && !told; k++) {
+        bool seen = false;
+        for (size_t k = 0; k < i && !seen; k++) {
             struct span before = span_of(commands[k].name);
             (void)span_cut(&before, ' ', &before_word);
-            told = span_equal(before_word, word);
+            seen = span_equal(before_word, word);
         }
-        if (told || !is_shown(&commands[i]))
+        if (seen || !is_shown(&commands[i]))
             continue;
         if (any)
             text_adds(out, separator);

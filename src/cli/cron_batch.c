@@ -5,9 +5,9 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "cli/cron_asked.h"
-#include "cli/reach.h"
-#include "cli/talk.h"
+#include "cli/cron_query.h"
+#include "cli/call_connect.h"
+#include "cli/console.h"
 #include "os/clock.h"
 
 enum { PIECE_BYTES = 1 << 16, LINE_BYTES_MOST = 1 << 20 };
@@ -101,7 +101,7 @@ static bool take_zone(struct batch *batch, const struct question *question,
         return err_set(err, ERR_DATA, "'zone' holds a NUL");
     if (!cron_zones_find(batch->zones, arena_string(&batch->arena, name), &zone,
                          &cron_err))
-        return cron_err_set(err, &cron_err);
+        return cron_query_err_set(err, &cron_err);
     cron_zone_unref(batch->zone);
     batch->zone = zone;
     text_reset(&batch->zone_name);
@@ -112,7 +112,7 @@ static bool take_zone(struct batch *batch, const struct question *question,
 static enum cron_found answer(struct batch *batch, struct span line,
                               int64_t *ret_at, struct err *err) {
     struct question question;
-    struct cron_asked asked = {0};
+    struct cron_query query = {0};
     struct span text;
     int64_t from;
     enum cron_found found;
@@ -126,15 +126,15 @@ static enum cron_found answer(struct batch *batch, struct span line,
         err_set(err, ERR_DATA, "'item' holds a NUL");
         return CRON_FAILED;
     }
-    if (!cron_asked_parse(&asked, text, err)) {
-        cron_asked_clear(&asked);
+    if (!cron_query_parse(&query, text, err)) {
+        cron_query_clear(&query);
         return CRON_FAILED;
     }
     /* An epoch item has no use for a zone, but a wrong one is a mistake. */
     found = take_zone(batch, &question, err)
-                ? cron_asked_next(&asked, batch->zone, from, ret_at, err)
+                ? cron_query_next(&query, batch->zone, from, ret_at, err)
                 : CRON_FAILED;
-    cron_asked_clear(&asked);
+    cron_query_clear(&query);
     return found;
 }
 
@@ -218,7 +218,7 @@ static bool batch_read(struct batch *batch, struct err *err) {
         batch->over = got == 0;
         refresh_zones(batch);
         answer_lines(batch);
-        if (!talk_out(text_span(&batch->out)))
+        if (!console_write(text_span(&batch->out)))
             return true;
         text_reset(&batch->out);
     }
@@ -230,12 +230,12 @@ int cron_batch(struct call *call) {
     struct err err = {0};
     bool ok;
 
-    if (!reach_words(call, 0, 0, &err))
-        return talk_error(&err);
+    if (!call_operands(call, 0, 0, &err))
+        return console_error(&err);
     batch.zones = cron_zones_new(0);
     if (batch.zones == NULL) {
         err_set(&err, ERR_CANNOT, "out of memory");
-        return talk_error(&err);
+        return console_error(&err);
     }
     ok = batch_read(&batch, &err);
     cron_zone_unref(batch.zone);
@@ -244,5 +244,5 @@ int cron_batch(struct call *call) {
     text_clear(&batch.in);
     text_clear(&batch.out);
     arena_clear(&batch.arena);
-    return ok ? talk_end(0) : talk_error(&err);
+    return ok ? console_finish(0) : console_error(&err);
 }

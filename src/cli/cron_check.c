@@ -13,7 +13,7 @@ enum {
 };
 
 struct check {
-    const struct cron_asked *asked;
+    const struct cron_query *query;
     const struct cron_zone *zone;
     int64_t from;
     cron_finding *finding;
@@ -39,7 +39,7 @@ static void find(struct check *check, const char *name, bool bad,
 /* ---- the zone ------------------------------------------------------------ */
 
 /* What the zone was asked by; that of the system may be a rule in $TZ. */
-static const char *asked_name(const struct check *check) {
+static const char *query_name(const struct check *check) {
     const char *name = cron_zone_name(check->zone), *system = getenv("TZ");
 
     return name[0] == '\0' && system != NULL ? system : name;
@@ -48,7 +48,7 @@ static const char *asked_name(const struct check *check) {
 /* "MST-07" is seven hours east, whatever its writer thought; and "Etc/GMT-7" is
  * a file that says the same. */
 static void check_zone(struct check *check) {
-    const char *name = asked_name(check), *word = name;
+    const char *name = query_name(check), *word = name;
     int32_t offset = cron_zone_offset_s(check->zone, check->from);
     size_t letters = 0;
 
@@ -79,16 +79,16 @@ static uint64_t labels_between(const struct check *check, int64_t from,
                                int64_t until) {
     uint64_t count = 0, one;
 
-    for (size_t i = 0; i < check->asked->count; i++)
-        if (cron_item_is_timezone_dependent(check->asked->items[i]) &&
-            cron_count(check->asked->items[i], NULL, from, until, &one, NULL))
+    for (size_t i = 0; i < check->query->count; i++)
+        if (cron_item_is_timezone_dependent(check->query->items[i]) &&
+            cron_count(check->query->items[i], NULL, from, until, &one, NULL))
             count += one;
     return count;
 }
 
 static bool fires_at(const struct check *check, int64_t at) {
-    for (size_t i = 0; i < check->asked->count; i++)
-        if (cron_matches(check->asked->items[i], check->zone, at))
+    for (size_t i = 0; i < check->query->count; i++)
+        if (cron_matches(check->query->items[i], check->zone, at))
             return true;
     return false;
 }
@@ -121,9 +121,9 @@ static void check_repeat(struct check *check, int64_t at, int32_t before,
 
     if (twice == 0)
         return;
-    for (size_t i = 0; i < check->asked->count; i++) {
+    for (size_t i = 0; i < check->query->count; i++) {
         uint64_t one;
-        if (cron_count(check->asked->items[i], check->zone,
+        if (cron_count(check->query->items[i], check->zone,
                        at - (before - after), at + (before - after), &one,
                        NULL))
             fired += one;
@@ -158,7 +158,7 @@ static void check_bursts(struct check *check, int64_t first) {
     uint64_t run = 1;
 
     for (int i = 0; i < EVENTS; i++) {
-        if (cron_asked_next(check->asked, check->zone, last + 1, &at, NULL) !=
+        if (cron_query_next(check->query, check->zone, last + 1, &at, NULL) !=
             CRON_FOUND)
             return;
         if (run >= BURST_LEAST && at - last >= 10 * gap) {
@@ -180,7 +180,7 @@ static bool check_events(struct check *check, struct err *err) {
     char text[CRON_INSTANT_BYTES];
     int64_t at;
     enum cron_found found =
-        cron_asked_next(check->asked, check->zone, check->from, &at, err);
+        cron_query_next(check->query, check->zone, check->from, &at, err);
 
     if (found == CRON_FAILED)
         return false;
@@ -197,10 +197,10 @@ static bool check_events(struct check *check, struct err *err) {
     return true;
 }
 
-bool cron_check(const struct cron_asked *asked, const struct cron_zone *zone,
+bool cron_check(const struct cron_query *query, const struct cron_zone *zone,
                 int64_t from, cron_finding *finding, void *ctx, bool *ret_well,
                 struct err *err) {
-    struct check check = {asked, zone, from, finding, ctx, true};
+    struct check check = {query, zone, from, finding, ctx, true};
 
     check_zone(&check);
     if (!check_events(&check, err))

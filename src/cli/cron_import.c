@@ -12,10 +12,10 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "cli/cron_asked.h"
-#include "cli/reach.h"
-#include "cli/schedule_line.h"
-#include "cli/talk.h"
+#include "cli/cron_query.h"
+#include "cli/call_connect.h"
+#include "cli/cmd_schedule.h"
+#include "cli/console.h"
 #include "os/dir.h"
 #include "os/fd.h"
 #include "schedules/schedule_rule.h"
@@ -38,10 +38,10 @@ struct import {
 
 static void complain(struct import *import, unsigned line,
                      const struct err *err) {
-    struct err told = {0};
+    struct err wrapped = {0};
 
-    err_set(&told, err->kind, "%s:%u: %s", import->file, line, err->text);
-    import->status = talk_error(&told);
+    err_set(&wrapped, err->kind, "%s:%u: %s", import->file, line, err->text);
+    import->status = console_error(&wrapped);
 }
 
 /* ---- settings ------------------------------------------------------------ */
@@ -229,22 +229,22 @@ static bool make_job(struct import *import, struct span rest,
 
 static void show(const struct import *import, const char *name,
                  const struct schedule_spec *spec,
-                 const struct timed_rule *rule) {
+                 const struct schedule_rule *rule) {
     char text[CRON_INSTANT_BYTES];
     int64_t at;
     const char *next = schedule_rule_next(rule, import->from_s, &at)
                            ? cron_instant_format(rule->zone, at, text)
                            : "never";
 
-    (void)talk_outf("%s\t%s\t%.*s\n", name, next, (int)spec->item.len,
-                    spec->item.p);
+    (void)console_printf("%s\t%s\t%.*s\n", name, next, (int)spec->item.len,
+                         spec->item.p);
 }
 
 static bool take_times(struct import *import, struct span line,
                        const char *rest, struct err *err) {
     struct arena *arena = &import->call->arena;
     struct schedule_spec spec;
-    struct timed_rule rule;
+    struct schedule_rule rule;
     struct span command;
 
     schedule_spec_init(&spec);
@@ -254,7 +254,7 @@ static bool take_times(struct import *import, struct span line,
     if (spec.zone.len == 0 && zone != NULL)
         spec.zone = span_of(zone);
     const char *missed = call_value(import->call, "missed");
-    if (missed != NULL && !timed_missed_parse(span_of(missed), &spec.missed))
+    if (missed != NULL && !schedule_missed_parse(span_of(missed), &spec.missed))
         return err_set(err, ERR_USAGE, "'--missed' takes run or skip, not '%s'",
                        missed);
     spec.overlap = OVERLAP_ALLOW; /* as cron does */
@@ -266,7 +266,7 @@ static bool take_times(struct import *import, struct span line,
         !schedule_rule_make(&spec, span_of(name), 0, NULL, &rule, err))
         return false;
     bool ok = import->client == NULL ||
-              schedule_send(import->call, import->client, name, &spec, err);
+              cmd_schedule_send(import->call, import->client, name, &spec, err);
     if (ok)
         show(import, name, &spec, &rule);
     schedule_rule_clear(&rule);
@@ -307,7 +307,7 @@ static bool read_file(const char *file, struct text *text, struct err *err) {
 
     if (fd < 0)
         return err_errno(err, errno, "cannot open '%s'", file);
-    return file_read(fd, CRONTAB_BYTES, text, err) ||
+    return dir_read_file(fd, CRONTAB_BYTES, text, err) ||
            err_wrap(err, "cannot read '%s'", file);
 }
 
@@ -323,19 +323,18 @@ int cmd_cron_import(struct call *call) {
     unsigned number = 0;
 
     import->call = call;
-    if (!reach_words(call, 1, 1, &err) ||
-        !cron_asked_from(call, &import->from_s, &err) ||
+    if (!call_operands(call, 1, 1, &err) ||
+        !cron_query_from(call, &import->from_s, &err) ||
         !read_file(call->words[0], &text, &err))
-        return talk_error(&err);
+        return console_error(&err);
     import->file = call->words[0];
     import->users = has_users(call, import->file);
     import->prefix = prefix_of(import);
-    if (!call_has(call, "dry-run") &&
-        !reach_client(call, &import->client, &err))
-        return talk_error(&err);
+    if (!call_has(call, "dry-run") && !call_client(call, &import->client, &err))
+        return console_error(&err);
     struct span rest = text_span(&text), line;
     while (rest.len > 0 && span_cut(&rest, '\n', &line))
         take_line(import, span_trim(line), ++number);
     client_close(import->client);
-    return talk_end(import->status);
+    return console_finish(import->status);
 }

@@ -1,9 +1,9 @@
 /* cron simulate: a pattern lives through disturbances of the clock that
  * somebody writes down. Each line is one step; what stands on one line happens
  * before the watch looks at its clocks again. */
-#include "cli/cron_asked.h"
-#include "cli/reach.h"
-#include "cli/talk.h"
+#include "cli/cron_query.h"
+#include "cli/call_connect.h"
+#include "cli/console.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -16,7 +16,7 @@ enum { EVENTS = 64, POLL_S = 60, STATE_BYTES = 65536 };
 
 struct world {
     const struct call *call;
-    struct cron_asked *asked;
+    struct cron_query *query;
     struct cron_watch *watch;
     struct cron_zone *zone;
     int64_t system_s, monotonic_s;
@@ -60,7 +60,7 @@ static void show_json(const struct world *world,
     json_i64(&json, event->shift_s);
     json_end(&json);
     text_addc(&line, '\n');
-    (void)talk_out(text_span(&line));
+    (void)console_write(text_span(&line));
 }
 
 /* How many there are from the first one on; of two patterns, as many as both
@@ -83,9 +83,9 @@ static void show_skipped(const struct world *world,
 
     cron_instant_format(world->zone, event->at, at);
     if (count <= 1)
-        (void)talk_outf("  %s  is skipped\n", at);
+        (void)console_printf("  %s  is skipped\n", at);
     else
-        (void)talk_outf(
+        (void)console_printf(
             "  %s  is skipped, with all until %s: %" PRIu64 " events\n", at,
             cron_instant_format(world->zone, event->until, until), count);
 }
@@ -97,20 +97,20 @@ static void show_text(const struct world *world,
     cron_instant_format(world->zone, event->at, at);
     switch (event->kind) {
     case CRON_ON_TIME:
-        (void)talk_outf("  %s  fires\n", at);
+        (void)console_printf("  %s  fires\n", at);
         break;
     case CRON_LATE:
-        (void)talk_outf("  %s  fires late, by %" PRId64 " s\n", at,
-                        event->shift_s);
+        (void)console_printf("  %s  fires late, by %" PRId64 " s\n", at,
+                             event->shift_s);
         break;
     case CRON_TZ_UNSKIPPED:
-        (void)talk_outf("  %s  fires, since the zone moved over it\n", at);
+        (void)console_printf("  %s  fires, since the zone moved over it\n", at);
         break;
     case CRON_SKIPPED:
         show_skipped(world, event);
         break;
     case CRON_SUPPRESSED_REPEAT:
-        (void)talk_outf("  %s  does not fire again\n", at);
+        (void)console_printf("  %s  does not fire again\n", at);
         break;
     }
 }
@@ -127,27 +127,28 @@ static void show(struct world *world, const struct cron_event *event) {
         show_text(world, event);
 }
 
-static void show_told(const struct world *world, const struct cron_tick *told) {
+static void show_tick(const struct world *world,
+                      const struct cron_tick *outcome) {
     if (call_has(world->call, "json"))
         return;
-    if (told->clock_shift_s != 0)
-        (void)talk_outf("  the clock was set by %+" PRId64 " s\n",
-                        told->clock_shift_s);
-    if (told->zone_shift_s != 0 || told->rule_shift_s != 0)
-        (void)talk_outf("  the zone moved the time by %+" PRId64 " s\n",
-                        told->zone_shift_s);
+    if (outcome->clock_shift_s != 0)
+        (void)console_printf("  the clock was set by %+" PRId64 " s\n",
+                             outcome->clock_shift_s);
+    if (outcome->zone_shift_s != 0 || outcome->rule_shift_s != 0)
+        (void)console_printf("  the zone moved the time by %+" PRId64 " s\n",
+                             outcome->zone_shift_s);
 }
 
 static void tick(struct world *world) {
     struct cron_event events[EVENTS];
-    struct cron_tick told = {.more = true};
+    struct cron_tick outcome = {.more = true};
 
-    for (bool first = true; told.more; first = false) {
+    for (bool first = true; outcome.more; first = false) {
         size_t count =
             cron_watch_tick(world->watch, world->system_s, world->monotonic_s,
-                            events, EVENTS, &told);
+                            events, EVENTS, &outcome);
         if (first)
-            show_told(world, &told);
+            show_tick(world, &outcome);
         for (size_t i = 0; i < count; i++)
             show(world, &events[i]);
     }
@@ -168,24 +169,24 @@ static bool open_watch(struct world *world, struct err *err) {
     if (world->watch == NULL)
         return err_set(err, ERR_CANNOT, "out of memory");
     cron_watch_set_zone(world->watch, world->zone);
-    for (size_t i = 0; i < world->asked->count; i++)
-        if (!cron_watch_add(world->watch, names[i], world->asked->items[i],
-                            world->asked->items[i], &cron_err))
-            return cron_err_set(err, &cron_err);
+    for (size_t i = 0; i < world->query->count; i++)
+        if (!cron_watch_add(world->watch, names[i], world->query->items[i],
+                            world->query->items[i], &cron_err))
+            return cron_query_err_set(err, &cron_err);
     return true;
 }
 
 /* As a process that ends and is started again. */
 static bool reopen_watch(struct world *world, struct err *err) {
     size_t len = cron_watch_save(world->watch, NULL, 0);
-    CLEANUP(free_string) char *state = mem_alloc(len + 1);
+    CLEANUP(text_free_string) char *state = mem_alloc(len + 1);
     struct cron_err cron_err;
 
     (void)cron_watch_save(world->watch, state, len + 1);
     cron_watch_free(world->watch);
     return open_watch(world, err) &&
            (cron_watch_restore(world->watch, state, len, &cron_err) ||
-            cron_err_set(err, &cron_err));
+            cron_query_err_set(err, &cron_err));
 }
 
 /* ---- steps --------------------------------------------------------------- */
@@ -241,7 +242,7 @@ static bool step_suspend(struct world *world, struct span word,
 }
 
 static bool step_set(struct world *world, struct span word, struct err *err) {
-    CLEANUP(free_string) char *text = span_string(word);
+    CLEANUP(text_free_string) char *text = span_string(word);
     int64_t by = 0;
 
     if (text[0] == '+' || text[0] == '-') {
@@ -259,12 +260,12 @@ static bool step_set(struct world *world, struct span word, struct err *err) {
 }
 
 static bool step_zone(struct world *world, struct span word, struct err *err) {
-    CLEANUP(free_string) char *name = span_string(word);
+    CLEANUP(text_free_string) char *name = span_string(word);
     struct cron_zone *zone;
     struct cron_err cron_err;
 
     if (!cron_zone_open(name, &zone, &cron_err))
-        return cron_err_set(err, &cron_err);
+        return cron_query_err_set(err, &cron_err);
     cron_zone_unref(world->zone);
     world->zone = zone;
     cron_watch_set_zone(world->watch, zone);
@@ -296,7 +297,7 @@ static const struct {
 enum { STEPS = sizeof(steps) / sizeof(*steps) };
 
 static bool unknown_step(struct span word, struct err *err) {
-    CLEANUP(free_string) char *text = span_string(word);
+    CLEANUP(text_free_string) char *text = span_string(word);
     const char *names[STEPS], *meant;
 
     for (size_t i = 0; i < STEPS; i++)
@@ -330,9 +331,10 @@ static bool do_line(struct world *world, struct span line, struct err *err) {
 
     world->step++;
     if (!call_has(world->call, "json"))
-        (void)talk_outf("%s  %.*s\n",
-                        cron_instant_format(world->zone, world->system_s, now),
-                        (int)line.len, line.p);
+        (void)console_printf(
+            "%s  %.*s\n",
+            cron_instant_format(world->zone, world->system_s, now),
+            (int)line.len, line.p);
     while (span_cut(&rest, ',', &part))
         if (!do_step(world, span_trim(part), err))
             return err_wrap(err, "step %" PRIu64, world->step);
@@ -367,61 +369,61 @@ static bool do_all(struct world *world, struct err *err) {
         return err_set(err, ERR_USAGE,
                        "standard input cannot be item and steps; give the "
                        "steps with --step");
-    return cron_asked_input(&text, err) &&
+    return cron_query_input(&text, err) &&
            do_lines(world, text_span(&text), err);
 }
 
 /* ---- the command --------------------------------------------------------- */
 
 /* Crontab lines cannot say how far they go along with disturbances. */
-static bool add_max_shift(const struct call *call, struct cron_asked *asked,
+static bool add_max_shift(const struct call *call, struct cron_query *query,
                           struct err *err) {
     long long max_shift_s = 0;
 
     if (!call_number(call, "max-shift", 0, SPAN_MOST_S, &max_shift_s, err))
         return false;
-    for (size_t i = 0; i < asked->count; i++) {
+    for (size_t i = 0; i < query->count; i++) {
         CLEANUP(text_clear) struct text text = TEXT_INIT;
         struct cron_err cron_err;
-        const char *close = strrchr(asked->texts[i], '}');
-        if (cron_item_max_shift_s(asked->items[i]) >= 0)
+        const char *close = strrchr(query->texts[i], '}');
+        if (cron_item_max_shift_s(query->items[i]) >= 0)
             continue;
         if (!call_has(call, "max-shift"))
             return err_set(err, ERR_USAGE,
                            "the item does not say "
                            "max_shift_seconds_for_unskip_and_do_not_repeat; "
                            "give it with --max-shift");
-        text_add(&text, asked->texts[i], (size_t)(close - asked->texts[i]));
+        text_add(&text, query->texts[i], (size_t)(close - query->texts[i]));
         text_addf(&text,
                   ", \"max_shift_seconds_for_unskip_and_do_not_repeat\": "
                   "%lld}",
                   max_shift_s);
-        cron_item_unref(asked->items[i]);
-        asked->items[i] = NULL;
-        if (!cron_item_parse(text_string(&text), text.len, &asked->items[i],
+        cron_item_unref(query->items[i]);
+        query->items[i] = NULL;
+        if (!cron_item_parse(text_string(&text), text.len, &query->items[i],
                              &cron_err))
-            return cron_err_set(err, &cron_err);
+            return cron_query_err_set(err, &cron_err);
     }
     return true;
 }
 
 int cmd_cron_simulate(struct call *call) {
-    struct cron_asked asked = {0};
+    struct cron_query query = {0};
     struct world world = {.call = call,
-                          .asked = &asked,
+                          .query = &query,
                           .poll_s = POLL_S,
                           .last = {.at = INT64_MIN}};
     struct err err = {0};
-    bool ok = cron_asked_item(call, &asked, &err) &&
-              add_max_shift(call, &asked, &err) &&
+    bool ok = cron_query_item(call, &query, &err) &&
+              add_max_shift(call, &query, &err) &&
               call_number(call, "poll", 1, 86400, &world.poll_s, &err) &&
-              cron_asked_zone(call, &world.zone, &err) &&
-              cron_asked_from(call, &world.system_s, &err) &&
+              cron_query_zone(call, &world.zone, &err) &&
+              cron_query_from(call, &world.system_s, &err) &&
               is_within(&world, &err) && open_watch(&world, &err) &&
               do_all(&world, &err);
 
     cron_watch_free(world.watch);
     cron_zone_unref(world.zone);
-    cron_asked_clear(&asked);
-    return ok ? talk_end(0) : talk_error(&err);
+    cron_query_clear(&query);
+    return ok ? console_finish(0) : console_error(&err);
 }

@@ -52,7 +52,7 @@ static void add_paragraphs(struct text *out, const char *help) {
             text_addc(out, '\n');
             continue;
         }
-        CLEANUP(free_string) char *paragraph = span_string(line);
+        CLEANUP(text_free_string) char *paragraph = span_string(line);
         add_wrapped(out, paragraph, 0, 0);
     }
 }

@@ -7,7 +7,7 @@
 
 #include "lib/err.h"
 #include "lib/text.h"
-#include "cli/command.h"
+#include "cli/call.h"
 
 void help_overview(struct text *out);
 void help_command(const struct command *command, struct text *out);

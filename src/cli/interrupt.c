@@ -55,7 +55,7 @@ int interrupt_fd(void) {
     return ends[0];
 }
 
-bool interrupt_asked(void *ctx) {
+bool interrupt_pending(void *ctx) {
     (void)ctx;
     return atomic_load(&pending) != 0;
 }

@@ -14,7 +14,7 @@ void interrupt_catch_hangup(void);
 /* Readable once a signal came; -1 before interrupt_catch. */
 int interrupt_fd(void);
 /* For client_options: true when one came that nobody has answered yet. */
-bool interrupt_asked(void *ctx);
+bool interrupt_pending(void *ctx);
 /* Takes what came: how many signals since the last call. */
 unsigned interrupt_take(void);
 /* The signal that came last; 0: none came. */

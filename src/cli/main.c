@@ -1,20 +1,20 @@
-#include "cli/command.h"
+#include "cli/call.h"
 #include "cli/help.h"
-#include "cli/talk.h"
+#include "cli/console.h"
 
 #include "lib/map.h"
 #include "os/clock.h"
 
 /* --help of any command; before anything of it is looked at. */
-static int tell_help(const struct call *call) {
+static int show_help(const struct call *call) {
     CLEANUP(text_clear) struct text text = TEXT_INIT;
 
     if (call->command == NULL || call->command->id == COMMAND_HELP)
         help_overview(&text);
     else
         help_command(call->command, &text);
-    (void)talk_out(text_span(&text));
-    return talk_end(0);
+    (void)console_write(text_span(&text));
+    return console_finish(0);
 }
 
 int main(int argc, char **argv) {
@@ -25,13 +25,13 @@ int main(int argc, char **argv) {
     /* Nothing is in a map yet: what others send must not collide in one. */
     map_seed(clock_seed());
     if (!call_parse(argc, argv, &call, &err))
-        status = talk_error(&err);
+        status = console_error(&err);
     else if ((call.command->flags & COMMAND_RAW) != 0)
         status = call.command->run(&call);
-    else if (!talk_init(&call, &err))
-        status = talk_error(&err);
+    else if (!console_init(&call, &err))
+        status = console_error(&err);
     else if (call_has(&call, "help"))
-        status = tell_help(&call);
+        status = show_help(&call);
     else
         status = call.command->run(&call);
     call_clear(&call);

@@ -23,7 +23,7 @@ static void add_paragraphs(struct text *out, const char *help) {
     for (const char *c = help; *c != '\0';) {
         const char *end = strchr(c, '\n');
         size_t len = end == NULL ? strlen(c) : (size_t)(end - c);
-        CLEANUP(free_string) char *line = span_string(span_make(c, len));
+        CLEANUP(text_free_string) char *line = span_string(span_make(c, len));
         if (len == 0)
             text_adds(out, ".PP\n");
         else {
@@ -163,7 +163,7 @@ bool man_family(const char *name, struct text *out) {
 }
 
 void man_command(const struct command *command, struct text *out) {
-    CLEANUP(free_string) char *page = page_name(command);
+    CLEANUP(text_free_string) char *page = page_name(command);
     const struct family *family =
         family_of(command->name, strcspn(command->name, " "));
     bool any = false;
@@ -209,7 +209,7 @@ void man_overview(struct text *out) {
             if ((unsigned)commands[i].group != group ||
                 (commands[i].flags & COMMAND_HIDDEN) != 0)
                 continue;
-            CLEANUP(free_string) char *page = page_name(&commands[i]);
+            CLEANUP(text_free_string) char *page = page_name(&commands[i]);
             text_adds(out, ".TP\n\\fB");
             add_roff(out, page);
             text_adds(out, "\\fR(1)\n");
@@ -266,8 +266,8 @@ void man_config(struct text *out) {
             text_addf(out, ".SH [%s]\n", entry.section);
         section = entry.section;
         text_adds(out, ".TP\n\\fB");
-        CLEANUP(free_string) char *key = span_string(entry.key);
-        CLEANUP(free_string) char *value = span_string(entry.value);
+        CLEANUP(text_free_string) char *key = span_string(entry.key);
+        CLEANUP(text_free_string) char *value = span_string(entry.value);
         add_roff(out, key);
         text_adds(out, "\\fR = ");
         add_roff(out, value);

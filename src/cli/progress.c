@@ -4,11 +4,11 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "cli/talk.h"
+#include "cli/console.h"
 #include "os/terminal.h"
 
 static bool is_wanted(void) {
-    return !talk_quiet() &&
+    return !console_quiet() &&
            terminal_wants_colour(STDERR_FILENO, TERMINAL_COLOUR_AUTO);
 }
 

@@ -103,7 +103,7 @@ bool submission_fill(struct submission *submission, struct arena *arena,
     static const char *const kept[] = {"PATH", "HOME", "LANG", "TZ"};
 
     if (submission->dir.len == 0) {
-        CLEANUP(free_string) char *here = getcwd(NULL, 0);
+        CLEANUP(text_free_string) char *here = getcwd(NULL, 0);
         if (here == NULL)
             return err_errno(err, errno, "cannot tell the current directory");
         submission->dir = arena_span(arena, span_of(here));
@@ -142,7 +142,7 @@ static bool read_array(struct call *call, struct submission *submission,
                                     : open(file, O_RDONLY | O_CLOEXEC);
     if (fd < 0)
         return err_errno(err, errno, "cannot open '%s'", file);
-    if (!file_read(fd, ARRAY_BYTES, &text, err))
+    if (!dir_read_file(fd, ARRAY_BYTES, &text, err))
         return err_wrap(err, "cannot read '%s'", file);
     struct span rest = arena_span(&call->arena, text_span(&text)), line;
     size_t most = 1;

@@ -5,8 +5,8 @@
 
 #include "lib/err.h"
 #include "lib/text.h"
-#include "cli/command.h"
-#include "wire/batch_line.h"
+#include "cli/call.h"
+#include "wire/submission.h"
 
 /* Everything in the call's arena. */
 bool submission_of_call(struct call *call, struct submission *ret_submission,

@@ -41,7 +41,7 @@ static size_t point_of(const char *text, uint32_t *ret_point) {
     return len;
 }
 
-size_t text_columns(const char *text) {
+size_t table_text_columns(const char *text) {
     size_t columns = 0;
     uint32_t point;
 
@@ -56,11 +56,11 @@ void table_init(struct table *table, const char *const *titles,
                 size_t columns) {
     *table = (struct table){.columns = columns};
     for (size_t i = 0; i < columns; i++)
-        table_cell(table, titles[i], TALK_DIM);
+        table_cell(table, titles[i], CONSOLE_DIM);
 }
 
 void table_cell(struct table *table, const char *text,
-                enum talk_colour colour) {
+                enum console_colour colour) {
     struct text cell = TEXT_INIT;
 
     if (table->count == table->cap) {
@@ -69,7 +69,7 @@ void table_cell(struct table *table, const char *text,
         table->colours =
             mem_grow(table->colours, table->cap, sizeof *table->colours);
     }
-    text_addshown(&cell, span_of(text));
+    text_add_printable(&cell, span_of(text));
     table->colours[table->count] = colour;
     table->cells[table->count++] = text_take(&cell);
 }
@@ -80,8 +80,8 @@ static void print_cut(const char *text, size_t room) {
     const char *end = text;
     uint32_t point;
 
-    if (text_columns(text) <= room) {
-        (void)talk_out(span_of(text));
+    if (table_text_columns(text) <= room) {
+        (void)console_write(span_of(text));
         return;
     }
     while (*end != '\0') {
@@ -91,8 +91,8 @@ static void print_cut(const char *text, size_t room) {
         columns += columns_of(point);
         end += len;
     }
-    (void)talk_out(span_make(text, (size_t)(end - text)));
-    (void)talk_outf("…");
+    (void)console_write(span_make(text, (size_t)(end - text)));
+    (void)console_printf("…");
 }
 
 static void print_row(const struct table *table, size_t row,
@@ -101,22 +101,22 @@ static void print_row(const struct table *table, size_t row,
 
     for (size_t i = 0; i < table->columns; i++) {
         const char *cell = table->cells[row * table->columns + i];
-        enum talk_colour colour = table->colours[row * table->columns + i];
+        enum console_colour colour = table->colours[row * table->columns + i];
         bool last = i + 1 == table->columns;
-        if (colour != TALK_PLAIN)
-            (void)talk_outf("%s", talk_colour(colour));
+        if (colour != CONSOLE_PLAIN)
+            (void)console_printf("%s", console_colour(colour));
         if (last && room > 0)
             print_cut(cell, room > used + 10 ? room - used : 10);
         else
-            (void)talk_outf("%s", cell);
-        if (colour != TALK_PLAIN)
-            (void)talk_outf("%s", talk_colour(TALK_PLAIN));
+            (void)console_printf("%s", cell);
+        if (colour != CONSOLE_PLAIN)
+            (void)console_printf("%s", console_colour(CONSOLE_PLAIN));
         if (!last)
-            (void)talk_outf("%*s", (int)(widths[i] - text_columns(cell) + 2),
-                            "");
+            (void)console_printf(
+                "%*s", (int)(widths[i] - table_text_columns(cell) + 2), "");
         used += widths[i] + 2;
     }
-    (void)talk_outf("\n");
+    (void)console_printf("\n");
 }
 
 void table_print(struct table *table, bool reversed) {
@@ -126,7 +126,7 @@ void table_print(struct table *table, bool reversed) {
         terminal_is(STDOUT_FILENO) ? terminal_width(STDOUT_FILENO) : 0;
 
     for (size_t i = 0; i < table->count; i++) {
-        size_t width = text_columns(table->cells[i]);
+        size_t width = table_text_columns(table->cells[i]);
         if (width > widths[i % table->columns])
             widths[i % table->columns] = width;
     }

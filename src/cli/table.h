@@ -6,26 +6,27 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "cli/talk.h"
+#include "cli/console.h"
 
 enum { TABLE_COLUMNS = 20 };
 
 struct table {
     size_t columns;
     char **cells; /* rows x columns */
-    enum talk_colour *colours;
+    enum console_colour *colours;
     size_t count, cap; /* cells */
 };
 
 /* `titles`: one a column. */
 void table_init(struct table *table, const char *const *titles, size_t columns);
 /* Copied; control bytes become visible. */
-void table_cell(struct table *table, const char *text, enum talk_colour colour);
+void table_cell(struct table *table, const char *text,
+                enum console_colour colour);
 /* Prints it, newest row first when `reversed`, and frees all. Nothing at all
  * when there are no rows. */
 void table_print(struct table *table, bool reversed);
 
 /* Columns a text takes on the terminal. */
-size_t text_columns(const char *text);
+size_t table_text_columns(const char *text);
 
 #endif

@@ -28,7 +28,7 @@ static void make_id(uint64_t seed, char ret[ID_TEXT_BYTES]) {
     random_init(&random, seed);
     for (int i = 0; i < 10; i++)
         ten[i] = (unsigned char)random_below(&random, 256);
-    id_format(ten, ret);
+    sum_format_id(ten, ret);
 }
 
 static struct span make_key(struct span id, enum set_class set_class,

@@ -5,7 +5,7 @@
 #include "lib/err.h"
 #include "base/origin.h"
 #include "store/store.h"
-#include "wire/batch_line.h"
+#include "wire/submission.h"
 
 /* Adds the admission of a command to the batch, complete with key, spec,
  * relations and state (P when nothing holds it, else Q). *ret_index is the

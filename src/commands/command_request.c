@@ -7,7 +7,7 @@
 #include "base/base.h"
 #include "commands/command_admit.h"
 #include "api/job_json.h"
-#include "wire/batch_line.h"
+#include "wire/submission.h"
 
 /* One submission, or all those of a batch: where its answer comes from. */
 struct answer {
@@ -54,7 +54,7 @@ static struct span id_of_key(struct api_call *call) {
         char pair[3] = {sum[2 * i], sum[2 * i + 1], '\0'};
         ten[i] = (unsigned char)strtoul(pair, NULL, 16);
     }
-    id_format(ten, id);
+    sum_format_id(ten, id);
     return span_of(arena_string(&call->arena, span_of(id)));
 }
 

@@ -8,7 +8,7 @@ static struct span behind(struct span span, size_t count) {
 
 /* Goes back to the last star only: with two kinds of star, to the last of each
  * kind; so the cost is at most the product of the lengths. */
-bool path_matches(struct span pattern, struct span path) {
+bool approval_path_matches(struct span pattern, struct span path) {
     struct span star = {NULL, 0}, star_at = {NULL, 0};
     struct span deep = {NULL, 0}, deep_at = {NULL, 0};
     while (true) {
@@ -47,7 +47,7 @@ static bool any_path(const struct approval_policy *policy,
     if (policy->path.len == 0 || subject->touch_count == 0)
         return true;
     for (size_t i = 0; i < subject->touch_count; i++)
-        if (path_matches(policy->path, subject->touches[i].path))
+        if (approval_path_matches(policy->path, subject->touches[i].path))
             return true;
     return false;
 }
@@ -126,11 +126,11 @@ static bool has_ticket(const struct approval_policy *policy,
     if (policy->ticket.len == 0)
         return true;
     for (size_t i = 0; i < subject->ticket_count; i++)
-        if (path_matches(policy->ticket, subject->tickets[i]))
+        if (approval_path_matches(policy->ticket, subject->tickets[i]))
             return true;
     for (size_t i = 0; i < count; i++)
         if (given[i].ticket.len > 0 && !has_expired(policy, &given[i], now) &&
-            path_matches(policy->ticket, given[i].ticket))
+            approval_path_matches(policy->ticket, given[i].ticket))
             return true;
     return false;
 }
@@ -174,10 +174,11 @@ struct approval_verdict approval_judge(const struct approval_policy *policies,
     return hardest;
 }
 
-bool approval_said(const struct approval_policy *policies, size_t policy_count,
-                   const struct approval_subject *subject,
-                   const struct approval_given *given, size_t given_count,
-                   const struct approval_given *more, struct wall now) {
+bool approval_is_repeat(const struct approval_policy *policies,
+                        size_t policy_count,
+                        const struct approval_subject *subject,
+                        const struct approval_given *given, size_t given_count,
+                        const struct approval_given *more, struct wall now) {
     for (size_t i = 0; i < given_count; i++) {
         bool as_good = is_same_person(&given[i], more) &&
                        span_equal(given[i].ticket, more->ticket);
@@ -222,7 +223,8 @@ struct wall approval_ends(const struct approval_policy *policies,
     return ends;
 }
 
-void approval_tell(const struct approval_verdict *verdict, struct text *out) {
+void approval_describe(const struct approval_verdict *verdict,
+                       struct text *out) {
     const struct approval_policy *policy = verdict->policy;
     text_addf(out, "approval '%.*s': %u of %u", (int)policy->name.len,
               policy->name.p, verdict->have, policy->count);

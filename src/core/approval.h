@@ -83,10 +83,11 @@ struct approval_verdict approval_judge(const struct approval_policy *policies,
 bool approval_is_own(const struct approval_subject *subject,
                      const struct approval_given *given);
 /* Did the same person say the same before, so that it counts still? */
-bool approval_said(const struct approval_policy *policies, size_t policy_count,
-                   const struct approval_subject *subject,
-                   const struct approval_given *given, size_t given_count,
-                   const struct approval_given *more, struct wall now);
+bool approval_is_repeat(const struct approval_policy *policies,
+                        size_t policy_count,
+                        const struct approval_subject *subject,
+                        const struct approval_given *given, size_t given_count,
+                        const struct approval_given *more, struct wall now);
 /* Would this person's word count for any policy that applies? */
 bool approval_may(const struct approval_policy *policies, size_t policy_count,
                   const struct approval_subject *subject,
@@ -97,10 +98,11 @@ struct wall approval_ends(const struct approval_policy *policies,
                           const struct approval_given *given,
                           size_t given_count, struct wall now);
 /* "approval 'prod': 1 of 2, by an operator, with a ticket like OPS-*" */
-void approval_tell(const struct approval_verdict *verdict, struct text *out);
+void approval_describe(const struct approval_verdict *verdict,
+                       struct text *out);
 
 /* `*` stands for anything but slashes, `**` for anything, `?` for one byte but
  * a slash. */
-bool path_matches(struct span pattern, struct span path);
+bool approval_path_matches(struct span pattern, struct span path);
 
 #endif

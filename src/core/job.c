@@ -136,11 +136,11 @@ bool job_state_is_final(enum job_state state) {
     return state < JOB_STATES && (STATE_BIT(state) & STATES_FINAL) != 0;
 }
 
-const char *task_status_word(enum task_status status) {
+const char *job_task_status_word(enum task_status status) {
     return status < TASK_STATUSES ? status_words[status] : "unknown";
 }
 
-bool task_status_parse(struct span word, enum task_status *ret_status) {
+bool job_task_status_parse(struct span word, enum task_status *ret_status) {
     size_t i = word_find(status_words, COUNT(status_words), word);
     if (i == COUNT(status_words))
         return false;
@@ -148,11 +148,11 @@ bool task_status_parse(struct span word, enum task_status *ret_status) {
     return true;
 }
 
-const char *edge_kind_word(enum edge_kind kind) {
+const char *job_edge_kind_word(enum edge_kind kind) {
     return kind < EDGE_KINDS ? edge_words[kind] : "unknown";
 }
 
-bool edge_kind_parse(struct span word, enum edge_kind *ret_kind) {
+bool job_edge_kind_parse(struct span word, enum edge_kind *ret_kind) {
     size_t i = word_find(edge_words, COUNT(edge_words), word);
     if (i == COUNT(edge_words))
         return false;
@@ -160,11 +160,11 @@ bool edge_kind_parse(struct span word, enum edge_kind *ret_kind) {
     return true;
 }
 
-const char *event_kind_word(enum event_kind kind) {
+const char *job_event_kind_word(enum event_kind kind) {
     return kind < EVENT_KINDS ? event_words[kind] : "unknown";
 }
 
-bool event_kind_parse(struct span word, enum event_kind *ret_kind) {
+bool job_event_kind_parse(struct span word, enum event_kind *ret_kind) {
     size_t i = word_find(event_words, COUNT(event_words), word);
     if (i == COUNT(event_words))
         return false;

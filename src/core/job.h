@@ -82,12 +82,12 @@ const char *job_state_group(enum job_state state); /* "submitted" */
 bool job_state_of_letter(char letter, enum job_state *ret_state);
 bool job_state_parse(struct span word, enum job_state *ret_state); /* either */
 bool job_state_is_final(enum job_state state);
-const char *task_status_word(enum task_status status);
-bool task_status_parse(struct span word, enum task_status *ret_status);
-const char *edge_kind_word(enum edge_kind kind);
-bool edge_kind_parse(struct span word, enum edge_kind *ret_kind);
-const char *event_kind_word(enum event_kind kind);
-bool event_kind_parse(struct span word, enum event_kind *ret_kind);
+const char *job_task_status_word(enum task_status status);
+bool job_task_status_parse(struct span word, enum task_status *ret_status);
+const char *job_edge_kind_word(enum edge_kind kind);
+bool job_edge_kind_parse(struct span word, enum edge_kind *ret_kind);
+const char *job_event_kind_word(enum event_kind kind);
+bool job_event_kind_parse(struct span word, enum event_kind *ret_kind);
 const char *job_hold_word(enum job_hold one_bit);
 /* "operator, approval": the words of all bits set. */
 void job_holds_format(unsigned holds, struct text *out);

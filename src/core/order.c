@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-void pointers_push(struct pointers *pointers, void *p) {
+void order_pointers_push(struct order_pointers *pointers, void *p) {
     if (pointers->count == pointers->cap) {
         pointers->cap = pointers->cap > 0 ? 2 * pointers->cap : 16;
         pointers->p =
@@ -13,16 +13,16 @@ void pointers_push(struct pointers *pointers, void *p) {
     pointers->p[pointers->count++] = p;
 }
 
-void pointers_clear(struct pointers *pointers) {
+void order_pointers_clear(struct order_pointers *pointers) {
     free(pointers->p);
-    *pointers = (struct pointers){0};
+    *pointers = (struct order_pointers){0};
 }
 
-static struct node *node_find(const struct order *order, uint64_t num) {
+static struct order_node *node_find(const struct order *order, uint64_t num) {
     return map_get(&order->nodes, span_make(&num, sizeof(num)));
 }
 
-void node_touch(struct order *order, struct node *node) {
+void order_node_touch(struct order *order, struct order_node *node) {
     list_remove(&node->dirty);
     list_push(&order->dirty, &node->dirty);
 }
@@ -30,7 +30,7 @@ void node_touch(struct order *order, struct node *node) {
 /* ---- life --------------------------------------------------------------- */
 
 static int compare_deadlines(const void *a, const void *b) {
-    const struct node *x = a, *y = b;
+    const struct order_node *x = a, *y = b;
 
     if (x->admitted.ns != y->admitted.ns)
         return x->admitted.ns < y->admitted.ns ? -1 : 1;
@@ -46,17 +46,18 @@ struct order *order_new(const struct order_limits *limits) {
     list_init(&order->line);
     list_init(&order->to_ask);
     list_init(&order->rank_items);
-    list_init(&order->told_dirty);
-    heap_init(&order->deadlines, offsetof(struct node, in_deadlines),
+    list_init(&order->rank_unrecorded);
+    heap_init(&order->deadlines, offsetof(struct order_node, in_deadlines),
               compare_deadlines);
-    heap_init(&order->ranks, offsetof(struct node, in_ranks), rank_compare);
+    heap_init(&order->ranks, offsetof(struct order_node, in_ranks),
+              order_rank_compare);
     return order;
 }
 
-static void node_free(struct node *node) {
+static void node_free(struct order_node *node) {
     order_key_unref(node->key);
     order_key_unref(node->rank);
-    order_key_unref(node->told);
+    order_key_unref(node->recorded);
     free(node->aliases);
     free(node->edges);
     free(node->uses);
@@ -68,10 +69,10 @@ static void places_free(struct order *order) {
     void *value;
 
     while (map_next(&order->places, &at, NULL, &value)) {
-        struct place *place = value;
+        struct order_place *place = value;
 
         LIST_EACH (&place->groups, it) {
-            free(LIST_OF(it, struct group, in_place));
+            free(LIST_OF(it, struct order_group, in_place));
         }
         free((void *)(uintptr_t)place->name.p);
         free(place);
@@ -89,16 +90,16 @@ void order_free(struct order *order) {
         node_free(value);
     places_free(order);
     for (at = 0; map_next(&order->items, &at, NULL, &value);)
-        item_free(value);
+        order_item_free(value);
     map_clear(&order->nodes);
     map_clear(&order->items);
     heap_clear(&order->deadlines);
     heap_clear(&order->ranks);
-    pointers_clear(&order->late);
-    pointers_clear(&order->up);
-    pointers_clear(&order->down);
-    pointers_clear(&order->stack);
-    pointers_clear(&order->tangles);
+    order_pointers_clear(&order->late);
+    order_pointers_clear(&order->up);
+    order_pointers_clear(&order->down);
+    order_pointers_clear(&order->stack);
+    order_pointers_clear(&order->tangles);
     free(order->preds.p);
     free(order->effects);
     text_clear(&order->scratch);
@@ -121,7 +122,7 @@ size_t order_count(const struct order *order) {
 
 static const struct {
     enum edge_kind kind;
-    enum edge_use use;
+    enum order_edge_use use;
 } edge_uses[] = {
     /* The record last: it goes when the job is placed. */
     {EDGE_SUPERSEDES, USE_SUPERSEDES},
@@ -130,27 +131,27 @@ static const struct {
     {EDGE_PRECURSOR, USE_RECORD},
 };
 
-static void edges_open(struct order *order, struct node *node,
+static void edges_open(struct order *order, struct order_node *node,
                        const struct order_entry *entry) {
     node->edges = mem_alloc((entry->edge_count + 1) * sizeof(*node->edges));
     for (size_t u = 0; u < COUNT(edge_uses); u++)
         for (size_t i = 0; i < entry->edge_count; i++) {
-            struct edge *edge = &node->edges[node->edge_count];
-            struct item *to;
+            struct order_edge *edge = &node->edges[node->edge_count];
+            struct order_item *to;
 
             if (entry->edges[i].kind != edge_uses[u].kind)
                 continue;
             node->edge_count++;
-            to = item_ref(order, entry->edges[i].to);
-            edge_open(order, edge, node, to, edge_uses[u].use);
+            to = order_item_ref(order, entry->edges[i].to);
+            order_edge_open(order, edge, node, to, edge_uses[u].use);
             if (edge->use == USE_SUPERSEDES)
-                item_link(order, to, node->item);
+                order_item_link(order, to, node->item);
         }
 }
 
-static struct node *node_new(struct order *order, struct item *item,
-                             const struct order_entry *entry) {
-    struct node *node = mem_alloc(sizeof(*node));
+static struct order_node *node_new(struct order *order, struct order_item *item,
+                                   const struct order_entry *entry) {
+    struct order_node *node = mem_alloc(sizeof(*node));
 
     node->num = entry->num;
     node->item = item;
@@ -164,12 +165,12 @@ static struct node *node_new(struct order *order, struct item *item,
     node->since = entry->since;
     node->key = order_key_new(entry->key);
     node->rank = order_key_ref(node->key);
-    node->told = entry->rank.len > 0 ? order_key_new(entry->rank)
-                                     : order_key_ref(node->key);
+    node->recorded = entry->rank.len > 0 ? order_key_new(entry->rank)
+                                         : order_key_ref(node->key);
     list_init(&node->dirty);
     list_init(&node->fresh);
     list_init(&node->in_line);
-    list_init(&node->told_dirty);
+    list_init(&node->rank_unrecorded);
     map_put(&order->nodes, span_make(&node->num, sizeof(node->num)), node);
     return node;
 }
@@ -179,25 +180,25 @@ static bool may_live_here(enum job_state state) {
            ((STATES_LIVE | STATE_BIT(STATE_ABANDONED)) & STATE_BIT(state)) != 0;
 }
 
-static void node_take(struct order *order, struct node *node,
-                      struct item *item) {
+static void node_take(struct order *order, struct order_node *node,
+                      struct order_item *item) {
     item->node = node;
     list_remove(&item->to_ask);
     order_key_set(&item->key, NULL);
-    order_key_set(&item->told, NULL);
-    rank_item_changed(order, item);
+    order_key_set(&item->recorded, NULL);
+    order_rank_item_changed(order, item);
 }
 
-static void aliases_open(struct order *order, struct node *node,
+static void aliases_open(struct order *order, struct order_node *node,
                          const struct order_entry *entry) {
     if (entry->alias_count == 0)
         return;
-    node->aliases = mem_alloc(entry->alias_count * sizeof(struct item *));
+    node->aliases = mem_alloc(entry->alias_count * sizeof(struct order_item *));
     for (size_t i = 0; i < entry->alias_count; i++) {
-        struct item *item = item_ref(order, entry->aliases[i]);
+        struct order_item *item = order_item_ref(order, entry->aliases[i]);
 
         if (item->node != NULL) {
-            item_unref(order, item);
+            order_item_unref(order, item);
             continue;
         }
         node_take(order, node, item);
@@ -205,20 +206,20 @@ static void aliases_open(struct order *order, struct node *node,
     }
 }
 
-static void items_changed(struct order *order, struct node *node) {
+static void items_changed(struct order *order, struct order_node *node) {
     for (size_t i = 0; i <= node->alias_count; i++)
-        item_changed(order, node_item(node, i));
+        order_item_changed(order, order_node_item(node, i));
 }
 
 void order_admit(struct order *order, const struct order_entry *entry) {
-    struct item *item;
-    struct node *node;
+    struct order_item *item;
+    struct order_node *node;
 
     if (order_has(order, entry->num) || !may_live_here(entry->state))
         return;
-    item = item_ref(order, entry->id);
+    item = order_item_ref(order, entry->id);
     if (item->node != NULL) {
-        item_unref(order, item);
+        order_item_unref(order, item);
         return;
     }
     node = node_new(order, item, entry);
@@ -226,78 +227,78 @@ void order_admit(struct order *order, const struct order_entry *entry) {
     aliases_open(order, node, entry);
     if (!node->rb) {
         edges_open(order, node, entry);
-        path_uses_open(order, node, entry);
+        order_path_uses_open(order, node, entry);
         list_push(&order->fresh, &node->fresh);
     }
     items_changed(order, node);
-    node_touch(order, node);
+    order_node_touch(order, node);
 }
 
 /* ---- steps -------------------------------------------------------------- */
 
-static void node_leave(struct order *order, struct node *node,
+static void node_leave(struct order *order, struct order_node *node,
                        enum job_state to, struct wall since) {
     uint64_t num = node->num;
 
-    line_leave(order, node);
+    order_line_leave(order, node);
     for (size_t i = 0; i < node->edge_count; i++)
-        edge_close(order, &node->edges[i]);
+        order_edge_close(order, &node->edges[i]);
     for (size_t i = 0; i <= node->alias_count; i++) {
-        struct item *item = node_item(node, i);
+        struct order_item *item = order_node_item(node, i);
 
         item->node = NULL;
         item->known = true;
         item->state = to;
         item->rolled_back = false;
         item->since = since;
-        item_changed(order, item);
+        order_item_changed(order, item);
     }
-    path_uses_close(order, node);
+    order_path_uses_close(order, node);
     list_remove(&node->dirty);
-    list_remove(&node->told_dirty);
+    list_remove(&node->rank_unrecorded);
     heap_remove(&order->deadlines, node);
     heap_remove(&order->ranks, node);
     map_remove(&order->nodes, span_make(&num, sizeof(num)));
     for (size_t i = 0; i <= node->alias_count; i++)
-        item_unref(order, node_item(node, i));
+        order_item_unref(order, order_node_item(node, i));
     node_free(node);
 }
 
 /* It lives on, whatever was proposed for it. */
-static void node_stays(struct order *order, struct node *node) {
+static void node_stays(struct order *order, struct order_node *node) {
     node->asked = 0;
-    if (node->doomed) {
-        node->doomed = false;
+    if (node->failing) {
+        node->failing = false;
         items_changed(order, node);
     }
     if (node->seq == 0 && !node->rb && list_empty(&node->fresh))
         list_push(&order->fresh, &node->fresh);
-    node_touch(order, node);
+    order_node_touch(order, node);
 }
 
-/* What it depends on came while it was in limbo, and stands behind it: then it
+/* What it depends on came while it was undecided, and stands behind it: then it
  * has to move. */
-static void come_back(struct order *order, struct node *node) {
+static void come_back(struct order *order, struct order_node *node) {
     for (size_t i = 0; i < node->edge_count; i++) {
-        const struct edge *edge = &node->edges[i];
+        const struct order_edge *edge = &node->edges[i];
 
         if (edge->use != USE_DEPENDENCY || edge->item->verdict != VERDICT_WAIT)
             continue;
-        chain_down(order, edge->item);
+        order_chain_down(order, edge->item);
         for (size_t k = 0; k < order->down.count; k++) {
-            struct item *on = order->down.p[k];
+            struct order_item *on = order->down.p[k];
 
             if (on->node == NULL || on->node->seq < node->seq)
                 continue;
             on->refs++;
-            pointers_push(&order->late, on);
+            order_pointers_push(&order->late, on);
         }
     }
 }
 
 bool order_move(struct order *order, uint64_t num, enum job_state to,
                 struct wall since, bool rollback_open) {
-    struct node *node = node_find(order, num);
+    struct order_node *node = node_find(order, num);
     bool waits_again;
 
     if (node == NULL || to >= JOB_STATES)
@@ -308,15 +309,15 @@ bool order_move(struct order *order, uint64_t num, enum job_state to,
     }
     if (to == STATE_QUEUED)
         node->goes_back = node->splice = false;
-    if (node_is_waiting(node) && to != STATE_QUEUED && to != STATE_STAGED)
-        rank_leaving(order, node);
-    waits_again = !node_is_waiting(node);
+    if (order_node_is_waiting(node) && to != STATE_QUEUED && to != STATE_STAGED)
+        order_rank_leaving(order, node);
+    waits_again = !order_node_is_waiting(node);
     if (to == STATE_ABANDONED && node->state != STATE_ABANDONED)
         node->was = node->state;
     node->state = to;
     node->since = since;
-    if (waits_again && node_is_waiting(node)) {
-        rank_waits_again(order, node);
+    if (waits_again && order_node_is_waiting(node)) {
+        order_rank_waits_again(order, node);
         come_back(order, node);
     }
     node_stays(order, node);
@@ -325,27 +326,27 @@ bool order_move(struct order *order, uint64_t num, enum job_state to,
 
 /* It lives on, but no longer in front of them: who was right behind it gets a
  * record without it. */
-static void behind_splice(struct order *order, struct node *node) {
+static void behind_splice(struct order *order, struct order_node *node) {
     for (size_t i = 0; node->seq != 0 && i < node->use_count; i++) {
-        struct group *behind = group_behind(&node->uses[i]);
+        struct order_group *behind = order_path_group_behind(&node->uses[i]);
 
         if (behind != NULL)
-            group_inherits(order, behind);
+            order_path_group_inherits(order, behind);
     }
     for (size_t i = 0; i <= node->alias_count; i++) {
-        LIST_EACH (&node_item(node, i)->edges, it) {
-            struct edge *edge = LIST_OF(it, struct edge, in_item);
+        LIST_EACH (&order_node_item(node, i)->edges, it) {
+            struct order_edge *edge = LIST_OF(it, struct order_edge, in_item);
 
             if (!edge->waits)
                 continue;
             edge->node->splice = true;
-            node_touch(order, edge->node);
+            order_node_touch(order, edge->node);
         }
     }
 }
 
 bool order_forget(struct order *order, uint64_t num) {
-    struct node *node = node_find(order, num);
+    struct order_node *node = node_find(order, num);
 
     if (node == NULL)
         return false;
@@ -355,12 +356,12 @@ bool order_forget(struct order *order, uint64_t num) {
 }
 
 bool order_hold(struct order *order, uint64_t num, unsigned holds) {
-    struct node *node = node_find(order, num);
+    struct order_node *node = node_find(order, num);
 
     if (node == NULL)
         return false;
     node->holds = holds;
-    node_touch(order, node);
+    order_node_touch(order, node);
     return true;
 }
 
@@ -370,24 +371,24 @@ static bool outside_again(struct order *order, uint64_t num) {
     void *value;
 
     while (map_next(&order->items, &at, NULL, &value)) {
-        struct item *item = value;
+        struct order_item *item = value;
 
         if (item->node != NULL || item->key == NULL || item->num != num)
             continue;
-        order_key_set(&item->told, NULL);
-        rank_item_changed(order, item);
+        order_key_set(&item->recorded, NULL);
+        order_rank_item_changed(order, item);
         return true;
     }
     return false;
 }
 
 bool order_again(struct order *order, uint64_t num) {
-    struct node *node = node_find(order, num);
+    struct order_node *node = node_find(order, num);
 
     if (node == NULL)
         return outside_again(order, num);
     node->splice = node->splice || node->state == STATE_STAGED;
-    order_key_set(&node->told, NULL);
+    order_key_set(&node->recorded, NULL);
     node_stays(order, node);
     return true;
 }
@@ -395,7 +396,7 @@ bool order_again(struct order *order, uint64_t num) {
 /* ---- ids outside -------------------------------------------------------- */
 
 void order_outside(struct order *order, const struct order_other *other) {
-    struct item *item = item_find(order, other->id);
+    struct order_item *item = order_item_find(order, other->id);
 
     if (item == NULL)
         return;
@@ -407,24 +408,25 @@ void order_outside(struct order *order, const struct order_other *other) {
         item->rolled_back = other->rolled_back;
         item->since = other->since;
         item->num = other->num;
-        if (!item_is_live(item) || other->key.len == 0) {
+        if (!order_item_is_live(item) || other->key.len == 0) {
             order_key_set(&item->key, NULL);
-            order_key_set(&item->told, NULL);
+            order_key_set(&item->recorded, NULL);
         } else if (item->key == NULL) {
             item->key = order_key_new(other->key);
-            item->told = other->rank.len > 0 ? order_key_new(other->rank)
-                                             : order_key_ref(item->key);
+            item->recorded = other->rank.len > 0 ? order_key_new(other->rank)
+                                                 : order_key_ref(item->key);
         }
     }
     for (size_t i = 0; i < other->successor_count; i++) {
-        struct item *successor = item_ref(order, other->successors[i]);
+        struct order_item *successor =
+            order_item_ref(order, other->successors[i]);
 
-        item_link(order, item, successor);
-        item_unref(order, successor);
+        order_item_link(order, item, successor);
+        order_item_unref(order, successor);
     }
-    item_changed(order, item);
-    rank_item_changed(order, item);
-    item_unref(order, item);
+    order_item_changed(order, item);
+    order_rank_item_changed(order, item);
+    order_item_unref(order, item);
 }
 
 bool order_next_unknown(struct order *order, struct span *ret_id) {
@@ -432,12 +434,12 @@ bool order_next_unknown(struct order *order, struct span *ret_id) {
 
     if (link == NULL)
         return false;
-    *ret_id = LIST_OF(link, struct item, to_ask)->id;
+    *ret_id = LIST_OF(link, struct order_item, to_ask)->id;
     return true;
 }
 
 bool order_watches(const struct order *order, struct span id) {
-    const struct item *item = item_find(order, id);
+    const struct order_item *item = order_item_find(order, id);
 
     /* Also when nobody depends on it at this moment: what is remembered must
      * not grow old; and while it lives here, for its successors. */
@@ -446,9 +448,10 @@ bool order_watches(const struct order *order, struct span id) {
 
 /* ---- effects ------------------------------------------------------------ */
 
-struct order_effect *effect_add(struct order *order, struct node *node,
-                                enum order_effect_kind kind,
-                                const char *reason) {
+struct order_effect *order_effect_add(struct order *order,
+                                      struct order_node *node,
+                                      enum order_effect_kind kind,
+                                      const char *reason) {
     struct order_effect *effect;
 
     if (order->effect_count == order->effect_cap) {
@@ -467,23 +470,25 @@ struct order_effect *effect_add(struct order *order, struct node *node,
     return effect;
 }
 
-void node_doom(struct order *order, struct node *node, const char *reason,
-               const char *detail) {
-    struct order_effect *effect = effect_add(order, node, ORDER_FAIL, reason);
+void order_node_fail(struct order *order, struct order_node *node,
+                     const char *reason, const char *detail) {
+    struct order_effect *effect =
+        order_effect_add(order, node, ORDER_FAIL, reason);
 
     effect->detail = arena_span(order->arena, span_of(detail));
-    node->doomed = true;
+    node->failing = true;
     node->doom = reason;
     items_changed(order, node);
 }
 
 /* ---- judging ------------------------------------------------------------ */
 
-struct wall node_deadline(const struct order *order, const struct node *node) {
+struct wall order_node_deadline(const struct order *order,
+                                const struct order_node *node) {
     return wall_add_ms(node->admitted, order->limits.wait_for_dep_ms);
 }
 
-void node_deadline_changed(struct order *order, struct node *node) {
+void order_node_deadline_changed(struct order *order, struct order_node *node) {
     bool wanted = node->counts[VERDICT_UNKNOWN] > 0;
 
     if (wanted == heap_has(&order->deadlines, node))
@@ -495,15 +500,15 @@ void node_deadline_changed(struct order *order, struct node *node) {
 }
 
 struct wall order_next_time(const struct order *order) {
-    const struct node *node = heap_first(&order->deadlines);
+    const struct order_node *node = heap_first(&order->deadlines);
 
-    return node != NULL ? node_deadline(order, node) : WALL_NEVER;
+    return node != NULL ? order_node_deadline(order, node) : WALL_NEVER;
 }
 
-static const struct item *first_of(const struct node *node,
-                                   enum verdict verdict) {
+static const struct order_item *first_of(const struct order_node *node,
+                                         enum order_verdict verdict) {
     for (size_t i = 0; i < node->edge_count; i++) {
-        const struct edge *edge = &node->edges[i];
+        const struct order_edge *edge = &node->edges[i];
 
         if (edge->use == USE_DEPENDENCY && edge->item->verdict == verdict)
             return edge->item;
@@ -511,8 +516,8 @@ static const struct item *first_of(const struct node *node,
     return NULL;
 }
 
-static const char *ended(const struct item *item) {
-    switch (item_state(item)) {
+static const char *ended(const struct order_item *item) {
+    switch (order_item_state(item)) {
     case STATE_TERMINATED:
         return "was terminated";
     case STATE_ABANDONED:
@@ -530,13 +535,13 @@ static const char *ended(const struct item *item) {
 }
 
 /* Of the failure proposed last. */
-static void doom_about(struct order *order, const struct item *item) {
+static void doom_about(struct order *order, const struct order_item *item) {
     order->effects[order->effect_count - 1].about =
         arena_span(order->arena, item->id);
 }
 
-static void doom_failed(struct order *order, struct node *node) {
-    const struct item *item = first_of(node, VERDICT_FAILED);
+static void doom_failed(struct order *order, struct order_node *node) {
+    const struct order_item *item = first_of(node, VERDICT_FAILED);
 
     text_reset(&order->scratch);
     text_adds(&order->scratch, "dependency ");
@@ -544,36 +549,37 @@ static void doom_failed(struct order *order, struct node *node) {
     text_addf(&order->scratch, " %s", ended(item));
     if (item->successor_count > 0)
         text_adds(&order->scratch, ", and what superseded it");
-    node_doom(order, node, "dep-failed", text_string(&order->scratch));
+    order_node_fail(order, node, "dep-failed", text_string(&order->scratch));
     doom_about(order, item);
 }
 
-static void doom_rolled_back(struct order *order, struct node *node) {
-    const struct item *item = first_of(node, VERDICT_ROLLED_BACK);
+static void doom_rolled_back(struct order *order, struct order_node *node) {
+    const struct order_item *item = first_of(node, VERDICT_ROLLED_BACK);
 
     text_reset(&order->scratch);
     text_adds(&order->scratch, "dependency ");
     text_addspan(&order->scratch, item->id);
     text_adds(&order->scratch, " was rolled back");
-    node_doom(order, node, "dep-rolled-back", text_string(&order->scratch));
+    order_node_fail(order, node, "dep-rolled-back",
+                    text_string(&order->scratch));
     doom_about(order, item);
 }
 
-static void doom_unknown(struct order *order, struct node *node) {
-    const struct item *item = first_of(node, VERDICT_UNKNOWN);
+static void doom_unknown(struct order *order, struct order_node *node) {
+    const struct order_item *item = first_of(node, VERDICT_UNKNOWN);
 
     text_reset(&order->scratch);
     text_adds(&order->scratch, "dependency ");
     text_addspan(&order->scratch, item->id);
     text_addf(&order->scratch, " did not arrive within %lld s",
               (long long)(order->limits.wait_for_dep_ms / 1000));
-    node_doom(order, node, "dep-unknown", text_string(&order->scratch));
+    order_node_fail(order, node, "dep-unknown", text_string(&order->scratch));
     doom_about(order, item);
 }
 
 /* Can it never run? Then its failure is proposed. */
-static bool is_doomed(struct order *order, struct node *node) {
-    if (node->doomed)
+static bool is_doomed(struct order *order, struct order_node *node) {
+    if (node->failing)
         return true;
     /* On its way back to Q it is judged again there. */
     if (node->holds != 0 || node->asked == ORDER_RECOMPUTE + 1)
@@ -583,19 +589,19 @@ static bool is_doomed(struct order *order, struct node *node) {
     else if (node->counts[VERDICT_ROLLED_BACK] > 0)
         doom_rolled_back(order, node);
     else if (node->counts[VERDICT_UNKNOWN] > 0 &&
-             node_deadline(order, node).ns <= order->now.ns)
+             order_node_deadline(order, node).ns <= order->now.ns)
         doom_unknown(order, node);
-    return node->doomed;
+    return node->failing;
 }
 
-static bool is_free(const struct node *node) {
+static bool is_free(const struct order_node *node) {
     return node->seq != 0 && node->blocked == 0 && node->hints == 0 &&
            node->counts[VERDICT_WAIT] == 0 &&
            node->counts[VERDICT_ASKED] == 0 &&
            node->counts[VERDICT_UNKNOWN] == 0;
 }
 
-static void propose(struct order *order, struct node *node,
+static void propose(struct order *order, struct order_node *node,
                     enum order_effect_kind kind, const char *reason) {
     struct order_effect *effect;
     const struct span *ids;
@@ -604,59 +610,59 @@ static void propose(struct order *order, struct node *node,
     if (node->asked == kind + 1)
         return;
     if (kind != ORDER_STAGE && kind != ORDER_SPLICE) {
-        effect_add(order, node, kind, reason);
+        order_effect_add(order, node, kind, reason);
         return;
     }
-    count = preds_ids(order, node, &ids);
-    effect = effect_add(order, node, kind, reason);
+    count = order_preds_ids(order, node, &ids);
+    effect = order_effect_add(order, node, kind, reason);
     effect->precursors = ids;
     effect->precursor_count = count;
     node->splice = node->goes_back = false;
 }
 
-static void judge_queued(struct order *order, struct node *node) {
-    if (node->doomed || node->holds != 0)
+static void judge_queued(struct order *order, struct order_node *node) {
+    if (node->failing || node->holds != 0)
         return;
     if (node->rb) {
         propose(order, node, ORDER_TO_PENDING_RB, "rb");
-        rank_again(order, node);
+        order_rank_again(order, node);
     } else if (node->seq != 0) {
         propose(order, node, ORDER_STAGE, "staged");
     }
 }
 
-static void judge_staged(struct order *order, struct node *node) {
-    if (node->doomed || node->seq == 0)
+static void judge_staged(struct order *order, struct order_node *node) {
+    if (node->failing || node->seq == 0)
         return;
     if (node->holds == 0 && node->goes_back) {
         propose(order, node, ORDER_RECOMPUTE, "recompute");
     } else if (node->holds == 0 && is_free(node)) {
         propose(order, node, ORDER_READY, "ready");
-        list_remove(&node->told_dirty);
-        list_push(&order->told_dirty, &node->told_dirty);
+        list_remove(&node->rank_unrecorded);
+        list_push(&order->rank_unrecorded, &node->rank_unrecorded);
     } else if (node->splice) {
         propose(order, node, ORDER_SPLICE, "");
     }
 }
 
-static void judge(struct order *order, struct node *node) {
+static void judge(struct order *order, struct order_node *node) {
     if (node->state == STATE_QUEUED) {
         judge_queued(order, node);
     } else if (node->state == STATE_STAGED) {
         judge_staged(order, node);
     } else if (node->state == STATE_PENDING) {
-        list_remove(&node->told_dirty);
-        list_push(&order->told_dirty, &node->told_dirty);
+        list_remove(&node->rank_unrecorded);
+        list_push(&order->rank_unrecorded, &node->rank_unrecorded);
     }
 }
 
 static void deadlines_touch(struct order *order) {
-    struct node *node;
+    struct order_node *node;
 
     while ((node = heap_first(&order->deadlines)) != NULL &&
-           node_deadline(order, node).ns <= order->now.ns) {
+           order_node_deadline(order, node).ns <= order->now.ns) {
         heap_pop(&order->deadlines);
-        node_touch(order, node);
+        order_node_touch(order, node);
     }
 }
 
@@ -668,17 +674,17 @@ size_t order_scan(struct order *order, struct wall now, struct arena *arena,
     order->arena = arena;
     order->effect_count = 0;
     deadlines_touch(order);
-    line_place(order);
+    order_line_place(order);
     /* First who fails, and who fails with them; then the others. */
     list_init(&rest);
     while ((link = list_pop(&order->dirty)) != NULL) {
-        struct node *node = LIST_OF(link, struct node, dirty);
+        struct order_node *node = LIST_OF(link, struct order_node, dirty);
         if (node->state != STATE_STAGED || !is_doomed(order, node))
             list_push(&rest, link);
     }
     while ((link = list_pop(&rest)) != NULL)
-        judge(order, LIST_OF(link, struct node, dirty));
-    rank_settle(order);
+        judge(order, LIST_OF(link, struct order_node, dirty));
+    order_rank_finish(order);
     order->arena = NULL;
     *ret_effects =
         arena_alloc(arena, (order->effect_count + 1) * sizeof(*order->effects));

@@ -89,10 +89,10 @@ struct order_entry {
 void order_admit(struct order *order, const struct order_entry *entry);
 
 /* A step that was committed: to D, F, T it leaves, whoever waited inherits
- * what it waited for. To A: `rollback_open` keeps it in its place (limbo, not
- * "left"), so that it can come back there, behind what it depends on that came
- * meanwhile; told again with false it is final and leaves. Unknown nums are
- * ignored: false. */
+ * what it waited for. To A: `rollback_open` keeps it in its place (undecided,
+ * not "left"), so that it can come back there, behind what it depends on that
+ * came meanwhile; told again with false it is final and leaves. Unknown nums
+ * are ignored: false. */
 bool order_move(struct order *order, uint64_t num, enum job_state to,
                 struct wall since, bool rollback_open);
 /* It will be told anew, or parts of it: who depends on its ids goes on waiting.

@@ -29,16 +29,16 @@ void order_key_set(struct order_key **slot, struct order_key *key);
 int order_key_compare(const struct order_key *a, const struct order_key *b);
 
 /* A growing array of pointers; emptied by count = 0. */
-struct pointers {
+struct order_pointers {
     void **p;
     size_t count, cap;
 };
 
-void pointers_push(struct pointers *pointers, void *p);
-void pointers_clear(struct pointers *pointers);
+void order_pointers_push(struct order_pointers *pointers, void *p);
+void order_pointers_clear(struct order_pointers *pointers);
 
 /* What a dependency on an id amounts to at present. */
-enum verdict {
+enum order_verdict {
     VERDICT_ASKED,   /* it is being looked up */
     VERDICT_UNKNOWN, /* nobody knows it; it may be on its way */
     VERDICT_WAIT,    /* it, or a successor, lives */
@@ -50,72 +50,73 @@ enum verdict {
 
 /* An id that lives here or that somebody here refers to. Lives as long as
  * `refs`: its node, edges to it, items it is a successor of. */
-struct item {
+struct order_item {
     size_t refs;
-    struct span id;    /* own memory */
-    struct node *node; /* lives here; NULL: all that follows counts */
-    bool asked;        /* it was to be looked up */
-    bool known;        /* we were told about it */
+    struct span id;          /* own memory */
+    struct order_node *node; /* lives here; NULL: all that follows counts */
+    bool asked;              /* it was to be looked up */
+    bool known;              /* we were told about it */
     enum job_state state;
     bool rolled_back;
     struct wall since;
     uint64_t num;
-    struct order_key *key, *told; /* live and outside: for inheritance */
-    bool lent;                    /* told is not key; keeps a reference */
-    struct list edges;            /* struct edge.in_item */
-    struct item **successors;     /* referenced */
-    struct item **olds;           /* of which it is a successor */
+    struct order_key *key, *recorded; /* live and outside: for inheritance */
+    bool lent;                        /* told is not key; keeps a reference */
+    struct list edges;                /* struct order_edge.in_item */
+    struct order_item **successors;   /* referenced */
+    struct order_item **olds;         /* of which it is a successor */
     size_t successor_count, old_count;
-    enum verdict verdict; /* for those who depend on it, with successors */
+    enum order_verdict
+        verdict; /* for those who depend on it, with successors */
     struct list to_ask;
     struct list rank_dirty;
     uint64_t up_mark, down_mark, set_mark, closure_mark;
 };
 
-enum edge_use {
+enum order_edge_use {
     USE_DEPENDENCY,
     USE_HINT,
     USE_RECORD,    /* only until the first placing */
     USE_SUPERSEDES /* keeps the item and its link */
 };
 
-struct edge {
-    struct node *node;
-    struct item *item;
+struct order_edge {
+    struct order_node *node;
+    struct order_item *item;
     struct list in_item;
-    enum edge_use use;
+    enum order_edge_use use;
     bool waits; /* USE_HINT: counted in node->hints */
 };
 
 /* One job's use of one path. */
-struct use {
-    struct node *node;
-    struct place *place;
-    struct group *group; /* NULL while the job is not in L */
+struct order_use {
+    struct order_node *node;
+    struct order_place *place;
+    struct order_group *group; /* NULL while the job is not in L */
     struct list in_group;
     bool file; /* else as a directory */
 };
 
-struct group {
-    struct place *place;
+struct order_group {
+    struct order_place *place;
     struct list in_place;
     struct list uses;
     size_t count;
     bool file;
 };
 
-struct place {
+struct order_place {
     struct span name; /* "pTARGET\0PATH" or "kKEY", own memory */
     struct list groups;
-    size_t refs;            /* uses */
-    struct node *last_node; /* while uses are collected: is there one, */
-    size_t last_use;        /* and which */
+    size_t refs;                  /* uses */
+    struct order_node *last_node; /* while uses are collected: is there one, */
+    size_t last_use;              /* and which */
 };
 
-struct node {
+struct order_node {
     uint64_t num;
-    struct item *item;
-    struct item **aliases; /* further ones that live by this node */
+    struct order_item *item;
+    struct order_item **aliases; /* further ones that live by this node */
     size_t alias_count;
     enum job_class job_class;
     enum job_state state;
@@ -123,10 +124,10 @@ struct node {
     unsigned holds;
     bool rb;
     struct wall admitted, since;
-    struct order_key *key, *rank, *told;
-    struct edge *edges;
+    struct order_key *key, *rank, *recorded;
+    struct order_edge *edges;
     size_t edge_count;
-    struct use *uses;
+    struct order_use *uses;
     size_t use_count;
 
     uint64_t seq;            /* place in L; 0: not placed */
@@ -135,14 +136,14 @@ struct node {
     size_t blocked;          /* uses that are not in the first group */
     size_t counts[VERDICTS]; /* of its dependencies */
     size_t hints;            /* hints it waits for */
-    bool doomed;             /* its failure is proposed */
+    bool failing;            /* its failure is proposed */
     bool goes_back;          /* its record must be made anew */
     bool splice;             /* its record lacks somebody */
     bool was_recorded;       /* in a former life; not compared with L yet */
     unsigned asked;          /* kind + 1 of the proposal under way */
     const char *doom;        /* why, for order_why; static */
 
-    struct list dirty, fresh, told_dirty;
+    struct list dirty, fresh, rank_unrecorded;
     size_t in_deadlines, in_ranks;
     /* while being placed */
     size_t hard, soft, in_heap;
@@ -153,14 +154,14 @@ struct node {
 };
 
 /* Somebody a job waits for. */
-struct pred {
-    struct item *item;
-    struct place *place; /* because of this path, or NULL */
+struct order_pred {
+    struct order_item *item;
+    struct order_place *place; /* because of this path, or NULL */
     bool hint;
 };
 
-struct preds {
-    struct pred *p;
+struct order_preds {
+    struct order_pred *p;
     size_t count, cap;
 };
 
@@ -170,18 +171,18 @@ struct order {
     struct map items;  /* id -> item */
     struct map places; /* name -> place */
     uint64_t seq, mark;
-    struct list line;      /* L */
-    struct node *inserted; /* the last one in the midst of L, or NULL */
-    struct list dirty;     /* to be judged */
-    struct list fresh;     /* to be placed */
-    struct list to_ask;    /* ids to be looked up */
-    struct list rank_items, told_dirty;
-    struct heap deadlines;    /* of nodes with unknown dependencies */
-    struct heap ranks;        /* to be computed anew, last in L first */
-    struct pointers late;     /* items that became successors; referenced */
-    struct pointers up, down; /* chains of successors, see below */
-    struct pointers stack, tangles;
-    struct preds preds;
+    struct list line;            /* L */
+    struct order_node *inserted; /* the last one in the midst of L, or NULL */
+    struct list dirty;           /* to be judged */
+    struct list fresh;           /* to be placed */
+    struct list to_ask;          /* ids to be looked up */
+    struct list rank_items, rank_unrecorded;
+    struct heap deadlines;      /* of nodes with unknown dependencies */
+    struct heap ranks;          /* to be computed anew, last in L first */
+    struct order_pointers late; /* items that became successors; referenced */
+    struct order_pointers up, down; /* chains of successors, see below */
+    struct order_pointers stack, tangles;
+    struct order_preds preds;
     struct text scratch;
     /* during a scan */
     struct arena *arena;
@@ -193,112 +194,124 @@ struct order {
 /* ---- order.c ------------------------------------------------------------ */
 
 /* Its items: 0 is its own, then the aliases. */
-static inline struct item *node_item(const struct node *node, size_t i) {
+static inline struct order_item *order_node_item(const struct order_node *node,
+                                                 size_t i) {
     return i == 0 ? node->item : node->aliases[i - 1];
 }
-static inline bool node_is_waiting(const struct node *node) {
+static inline bool order_node_is_waiting(const struct order_node *node) {
     return node->state == STATE_QUEUED || node->state == STATE_STAGED;
 }
-/* Where it stands in L: in limbo it keeps the place it may come back to. */
-static inline enum job_state node_stands_as(const struct node *node) {
+/* Where it stands in L: an undecided one keeps the place it may come back to.
+ */
+static inline enum job_state
+order_node_stands_as(const struct order_node *node) {
     return node->state == STATE_ABANDONED ? node->was : node->state;
 }
-static inline bool node_stands_waiting(const struct node *node) {
-    enum job_state state = node_stands_as(node);
+static inline bool order_node_stands_waiting(const struct order_node *node) {
+    enum job_state state = order_node_stands_as(node);
 
     return state == STATE_QUEUED || state == STATE_STAGED;
 }
-void node_touch(struct order *order, struct node *node); /* judge it again */
-struct order_effect *effect_add(struct order *order, struct node *node,
-                                enum order_effect_kind kind,
-                                const char *reason);
-void node_doom(struct order *order, struct node *node, const char *reason,
-               const char *detail);
-struct wall node_deadline(const struct order *order, const struct node *node);
+void order_node_touch(struct order *order,
+                      struct order_node *node); /* judge it again */
+struct order_effect *order_effect_add(struct order *order,
+                                      struct order_node *node,
+                                      enum order_effect_kind kind,
+                                      const char *reason);
+void order_node_fail(struct order *order, struct order_node *node,
+                     const char *reason, const char *detail);
+struct wall order_node_deadline(const struct order *order,
+                                const struct order_node *node);
 /* Its counts changed: is it in order->deadlines as it should? */
-void node_deadline_changed(struct order *order, struct node *node);
+void order_node_deadline_changed(struct order *order, struct order_node *node);
 
 /* ---- order_item.c ------------------------------------------------------- */
 
-struct item *item_find(const struct order *order, struct span id);
-struct item *item_ref(struct order *order, struct span id);
-void item_unref(struct order *order, struct item *item);
-/* The verdict of `old` is for the caller to renew (item_changed). */
-void item_link(struct order *order, struct item *old, struct item *successor);
-void item_free(struct item *item);
+struct order_item *order_item_find(const struct order *order, struct span id);
+struct order_item *order_item_ref(struct order *order, struct span id);
+void order_item_unref(struct order *order, struct order_item *item);
+/* The verdict of `old` is for the caller to renew (order_item_changed). */
+void order_item_link(struct order *order, struct order_item *old,
+                     struct order_item *successor);
+void order_item_free(struct order_item *item);
 /* Its own facts changed: verdicts of it and of what it stands in for. */
-void item_changed(struct order *order, struct item *item);
-void item_ask(struct order *order, struct item *item);
+void order_item_changed(struct order *order, struct order_item *item);
+void order_item_look_up(struct order *order, struct order_item *item);
 /* order->down: the item and all its successors at any depth. */
-void chain_down(struct order *order, struct item *item);
+void order_chain_down(struct order *order, struct order_item *item);
 /* order->up: the item and everything it stands in for, at any depth. */
-void chain_up(struct order *order, struct item *item);
-void edge_open(struct order *order, struct edge *edge, struct node *node,
-               struct item *item, enum edge_use use);
-void edge_close(struct order *order, struct edge *edge);
-void edge_hint_update(struct order *order, struct edge *edge);
+void order_chain_up(struct order *order, struct order_item *item);
+void order_edge_open(struct order *order, struct order_edge *edge,
+                     struct order_node *node, struct order_item *item,
+                     enum order_edge_use use);
+void order_edge_close(struct order *order, struct order_edge *edge);
+void order_edge_hint_update(struct order *order, struct order_edge *edge);
 /* Live, here or outside? */
-bool item_is_live(const struct item *item);
-enum job_state item_state(const struct item *item);
+bool order_item_is_live(const struct order_item *item);
+enum job_state order_item_state(const struct order_item *item);
 
 /* ---- order_path.c ------------------------------------------------------- */
 
-void path_uses_open(struct order *order, struct node *node,
-                    const struct order_entry *entry);
-void path_uses_close(struct order *order, struct node *node);
-void path_append(struct order *order, struct use *use); /* at the end */
+void order_path_uses_open(struct order *order, struct order_node *node,
+                          const struct order_entry *entry);
+void order_path_uses_close(struct order *order, struct order_node *node);
+void order_path_append(struct order *order,
+                       struct order_use *use); /* at the end */
 /* `splice`: those who inherit get a new record. */
-void path_remove(struct order *order, struct use *use, bool splice);
+void order_path_remove(struct order *order, struct order_use *use, bool splice);
 /* As a group of its own in front of another; both are files. */
-void path_insert(struct order *order, struct use *use, struct group *before);
+void order_path_insert(struct order *order, struct order_use *use,
+                       struct order_group *before);
 /* Its members get a new record. */
-void group_inherits(struct order *order, struct group *group);
-struct group *group_before(const struct use *use); /* NULL: it is first */
-struct group *group_in_front(const struct group *group);
-struct group *group_last(const struct place *place);
-struct group *group_behind(const struct use *use);
-struct span place_path(const struct place *place);
+void order_path_group_inherits(struct order *order, struct order_group *group);
+struct order_group *
+order_path_group_before(const struct order_use *use); /* NULL: it is first */
+struct order_group *order_path_group_in_front(const struct order_group *group);
+struct order_group *order_path_group_last(const struct order_place *place);
+struct order_group *order_path_group_behind(const struct order_use *use);
+struct span order_place_path(const struct order_place *place);
 
 /* ---- order_line.c ------------------------------------------------------- */
 
 /* Places all fresh nodes. */
-void line_place(struct order *order);
+void order_line_place(struct order *order);
 /* Takes it out of L. */
-void line_leave(struct order *order, struct node *node);
+void order_line_leave(struct order *order, struct order_node *node);
 /* order->preds: all it waits for directly; one may appear more than once. */
-void preds_collect(struct order *order, const struct node *node);
-void preds_push(struct preds *preds, struct item *item, struct place *place,
-                bool hint);
+void order_preds_collect(struct order *order, const struct order_node *node);
+void order_preds_push(struct order_preds *preds, struct order_item *item,
+                      struct order_place *place, bool hint);
 /* Their ids, each once, in the arena of the scan. */
-size_t preds_ids(struct order *order, const struct node *node,
-                 const struct span **ret_ids);
+size_t order_preds_ids(struct order *order, const struct order_node *node,
+                       const struct span **ret_ids);
 
 /* Forgets the record of a former life. */
-void record_close(struct order *order, struct node *node);
+void order_record_close(struct order *order, struct order_node *node);
 
 /* ---- order_insert.c ----------------------------------------------------- */
 
 /* Its label and place at the end of L, or none any more. */
-void label_last(struct order *order, struct node *node);
-void label_clear(struct order *order, struct node *node);
+void order_label_last(struct order *order, struct order_node *node);
+void order_label_clear(struct order *order, struct order_node *node);
 /* What its coming tangles. */
-void insert_placed(struct order *order, struct node *node);
+void order_insert_placed(struct order *order, struct order_node *node);
 /* It became a successor of what others depend on. */
-void insert_late(struct order *order, struct node *node);
+void order_insert_late(struct order *order, struct order_node *node);
 /* When one newcomer alone is to be placed, and may stand in front of those who
  * depend on it without anybody else seeing a difference: places it there. */
-bool insert_alone(struct order *order);
+bool order_insert_alone(struct order *order);
 
 /* ---- order_rank.c ------------------------------------------------------- */
 
-int rank_compare(const void *a, const void *b); /* of order->ranks */
-void rank_joined(struct order *order, struct node *node);
-void rank_leaving(struct order *order, struct node *node);
-void rank_waits_again(struct order *order, struct node *node);
-void rank_item_changed(struct order *order, struct item *item);
-void rank_again(struct order *order, struct node *node);
-void rank_settle(struct order *order); /* the end of a scan */
+int order_rank_compare(const void *a, const void *b); /* of order->ranks */
+void order_rank_joined(struct order *order, struct order_node *node);
+void order_rank_leaving(struct order *order, struct order_node *node);
+void order_rank_waits_again(struct order *order, struct order_node *node);
+void order_rank_item_changed(struct order *order, struct order_item *item);
+void order_rank_again(struct order *order, struct order_node *node);
+void order_rank_finish(struct order *order); /* the end of a scan */
 /* The key it should have by its waiters now. */
-struct order_key *rank_of(struct order *order, const struct node *node);
+struct order_key *order_rank_of(struct order *order,
+                                const struct order_node *node);
 
 #endif

@@ -3,10 +3,10 @@
 #include <assert.h>
 
 /* A set that depends on one nobody knows yet is placed all the same. When that
- * one arrives, line_place moves the set behind it, and with it all that depend
- * on the set: for a chain of n that arrives last one first, n moves for each
- * arrival. Most of these moves change nothing anybody can see, for the moved
- * ones keep their order and share no path with those they pass. Then the
+ * one arrives, order_line_place moves the set behind it, and with it all that
+ * depend on the set: for a chain of n that arrives last one first, n moves for
+ * each arrival. Most of these moves change nothing anybody can see, for the
+ * moved ones keep their order and share no path with those they pass. Then the
  * newcomer goes in front of the first of them instead, and only those who
  * depend on it directly get a new record.
  *
@@ -20,31 +20,33 @@
 
 /* ---- tangles ------------------------------------------------------------ */
 
-static void tangle_push(struct order *order, struct node *node) {
+static void tangle_push(struct order *order, struct order_node *node) {
     if (node == NULL || node->tangled)
         return;
     node->tangled = true;
-    pointers_push(&order->tangles, node);
+    order_pointers_push(&order->tangles, node);
 }
 
 /* It, and all it depends on. */
-static void tangle(struct order *order, struct node *node) {
+static void tangle(struct order *order, struct order_node *node) {
     order->tangles.count = 0;
     tangle_push(order, node);
     while (order->tangles.count > 0) {
-        const struct node *at = order->tangles.p[--order->tangles.count];
+        const struct order_node *at = order->tangles.p[--order->tangles.count];
 
         for (size_t i = 0; i < at->edge_count; i++) {
             if (at->edges[i].use != USE_DEPENDENCY)
                 continue;
-            chain_down(order, at->edges[i].item);
+            order_chain_down(order, at->edges[i].item);
             for (size_t k = 0; k < order->down.count; k++)
-                tangle_push(order, ((struct item *)order->down.p[k])->node);
+                tangle_push(order,
+                            ((struct order_item *)order->down.p[k])->node);
         }
     }
 }
 
-static bool depends_on(const struct node *node, const struct node *on) {
+static bool depends_on(const struct order_node *node,
+                       const struct order_node *on) {
     for (size_t i = 0; i < node->edge_count; i++)
         if (node->edges[i].use == USE_DEPENDENCY &&
             node->edges[i].item == on->item)
@@ -52,26 +54,26 @@ static bool depends_on(const struct node *node, const struct node *on) {
     return false;
 }
 
-static void tangle_before(struct order *order, const struct use *use) {
-    struct group *before = group_before(use);
+static void tangle_before(struct order *order, const struct order_use *use) {
+    struct order_group *before = order_path_group_before(use);
 
     if (before == NULL)
         return;
     LIST_EACH (&before->uses, it) {
-        struct node *node = LIST_OF(it, struct use, in_group)->node;
+        struct order_node *node = LIST_OF(it, struct order_use, in_group)->node;
         if (!node->tangled && !depends_on(use->node, node))
             tangle(order, node);
     }
 }
 
-static void tangle_hints(struct order *order, struct node *node) {
+static void tangle_hints(struct order *order, struct order_node *node) {
     for (size_t i = 0; i < node->edge_count; i++)
         if (node->edges[i].use == USE_HINT) {
             tangle(order, node);
             tangle(order, node->edges[i].item->node);
         }
     LIST_EACH (&node->item->edges, it) {
-        const struct edge *edge = LIST_OF(it, struct edge, in_item);
+        const struct order_edge *edge = LIST_OF(it, struct order_edge, in_item);
         if (edge->use == USE_HINT) {
             tangle(order, node);
             tangle(order, edge->node);
@@ -79,7 +81,7 @@ static void tangle_hints(struct order *order, struct node *node) {
     }
 }
 
-void insert_placed(struct order *order, struct node *node) {
+void order_insert_placed(struct order *order, struct order_node *node) {
     for (size_t i = 0; i < node->use_count; i++)
         tangle_before(order, &node->uses[i]);
     tangle_hints(order, node);
@@ -88,7 +90,7 @@ void insert_placed(struct order *order, struct node *node) {
         tangle(order, node);
 }
 
-void insert_late(struct order *order, struct node *node) {
+void order_insert_late(struct order *order, struct order_node *node) {
     if (node != NULL)
         tangle(order, node);
 }
@@ -98,10 +100,10 @@ void insert_late(struct order *order, struct node *node) {
 static void labels_renew(struct order *order) {
     order->seq = 0;
     LIST_EACH (&order->line, it)
-        LIST_OF(it, struct node, in_line)->seq = order->seq += LABEL_STEP;
+        LIST_OF(it, struct order_node, in_line)->seq = order->seq += LABEL_STEP;
 }
 
-void label_last(struct order *order, struct node *node) {
+void order_label_last(struct order *order, struct order_node *node) {
     if (order->seq > UINT64_MAX - LABEL_STEP)
         labels_renew(order);
     node->seq = order->seq += LABEL_STEP;
@@ -109,15 +111,15 @@ void label_last(struct order *order, struct node *node) {
 }
 
 static uint64_t label_before(const struct order *order,
-                             const struct node *node) {
+                             const struct order_node *node) {
     return node->in_line.prev == &order->line
                ? 0
-               : LIST_OF(node->in_line.prev, struct node, in_line)->seq;
+               : LIST_OF(node->in_line.prev, struct order_node, in_line)->seq;
 }
 
 /* Chains grow at one end: the room is kept for that side. */
-static void label_in_front(struct order *order, struct node *node,
-                           struct node *of) {
+static void label_in_front(struct order *order, struct order_node *node,
+                           struct order_node *of) {
     uint64_t low = label_before(order, of);
 
     if (of->seq - low < 2) {
@@ -134,7 +136,7 @@ static void label_in_front(struct order *order, struct node *node,
     order->inserted = node;
 }
 
-void label_clear(struct order *order, struct node *node) {
+void order_label_clear(struct order *order, struct order_node *node) {
     list_remove(&node->in_line);
     node->seq = 0;
     node->tangled = false;
@@ -144,17 +146,17 @@ void label_clear(struct order *order, struct node *node) {
 
 /* ---- may it? ------------------------------------------------------------ */
 
-static bool is_waiter(const struct edge *edge) {
-    return edge->use == USE_DEPENDENCY && node_is_waiting(edge->node) &&
+static bool is_waiter(const struct order_edge *edge) {
+    return edge->use == USE_DEPENDENCY && order_node_is_waiting(edge->node) &&
            edge->node->seq != 0;
 }
 
 /* The first in L of those who depend on it; NULL: none, or a tangle. */
-static struct node *first_waiter(const struct node *node) {
-    struct node *first = NULL;
+static struct order_node *first_waiter(const struct order_node *node) {
+    struct order_node *first = NULL;
 
     LIST_EACH (&node->item->edges, it) {
-        const struct edge *edge = LIST_OF(it, struct edge, in_item);
+        const struct order_edge *edge = LIST_OF(it, struct order_edge, in_item);
 
         if (edge->use == USE_HINT)
             return NULL;
@@ -169,18 +171,19 @@ static struct node *first_waiter(const struct node *node) {
 }
 
 /* All it needs stands in front of `first` already. */
-static bool needs_stand(struct order *order, const struct node *node,
-                        const struct node *first) {
+static bool needs_stand(struct order *order, const struct order_node *node,
+                        const struct order_node *first) {
     for (size_t i = 0; i < node->edge_count; i++) {
-        const struct edge *edge = &node->edges[i];
+        const struct order_edge *edge = &node->edges[i];
 
         if (edge->use == USE_HINT)
             return false;
         if (edge->use != USE_DEPENDENCY || edge->item->verdict != VERDICT_WAIT)
             continue;
-        chain_down(order, edge->item);
+        order_chain_down(order, edge->item);
         for (size_t k = 0; k < order->down.count; k++) {
-            const struct node *on = ((struct item *)order->down.p[k])->node;
+            const struct order_node *on =
+                ((struct order_item *)order->down.p[k])->node;
             if (on != NULL && !on->rb &&
                 (on->seq == 0 || on->seq >= first->seq))
                 return false;
@@ -189,39 +192,42 @@ static bool needs_stand(struct order *order, const struct node *node,
     return true;
 }
 
-static bool group_is_in_front(const struct group *group,
-                              const struct node *of) {
+static bool group_is_in_front(const struct order_group *group,
+                              const struct order_node *of) {
     LIST_EACH (&group->uses, it) {
-        if (LIST_OF(it, struct use, in_group)->node->seq >= of->seq)
+        if (LIST_OF(it, struct order_use, in_group)->node->seq >= of->seq)
             return false;
     }
     return true;
 }
 
 /* Those of a directory do not meet: only the file in front of them matters. */
-static const struct group *meets(const struct use *use) {
-    const struct group *last = group_last(use->place);
+static const struct order_group *meets(const struct order_use *use) {
+    const struct order_group *last = order_path_group_last(use->place);
 
-    return last != NULL && !last->file && !use->file ? group_in_front(last)
-                                                     : last;
+    return last != NULL && !last->file && !use->file
+               ? order_path_group_in_front(last)
+               : last;
 }
 
 /* The use of the same file by `node`, or NULL. */
-static struct use *use_of(const struct node *node, const struct place *place) {
+static struct order_use *use_of(const struct order_node *node,
+                                const struct order_place *place) {
     for (size_t i = 0; i < node->use_count; i++)
         if (node->uses[i].place == place && node->uses[i].file)
             return &node->uses[i];
     return NULL;
 }
 
-static bool may_stand(const struct node *node, const struct node *first) {
+static bool may_stand(const struct order_node *node,
+                      const struct order_node *first) {
     enum { LOOKS = 4096 };
 
     if (node->use_count * first->use_count > LOOKS)
         return false;
     for (size_t i = 0; i < node->use_count; i++) {
-        const struct use *use = &node->uses[i];
-        const struct group *last = meets(use);
+        const struct order_use *use = &node->uses[i];
+        const struct order_group *last = meets(use);
 
         if (last != NULL &&
             !(last->count <= LOOKS && group_is_in_front(last, first)) &&
@@ -233,45 +239,47 @@ static bool may_stand(const struct node *node, const struct node *first) {
 
 /* ---- doing it ----------------------------------------------------------- */
 
-static void waiters_go_back(struct order *order, const struct node *node) {
+static void waiters_go_back(struct order *order,
+                            const struct order_node *node) {
     LIST_EACH (&node->item->edges, it) {
-        const struct edge *edge = LIST_OF(it, struct edge, in_item);
+        const struct order_edge *edge = LIST_OF(it, struct order_edge, in_item);
 
         if (!is_waiter(edge))
             continue;
         edge->node->goes_back = true;
-        node_touch(order, edge->node);
+        order_node_touch(order, edge->node);
     }
 }
 
-static void insert(struct order *order, struct node *node, struct node *first) {
+static void insert(struct order *order, struct order_node *node,
+                   struct order_node *first) {
     heap_remove(&order->ranks, node);
     list_remove(&node->fresh);
     label_in_front(order, node, first);
     for (size_t i = 0; i < node->use_count; i++) {
-        struct use *use = &node->uses[i];
-        struct use *at = use->file ? use_of(first, use->place) : NULL;
+        struct order_use *use = &node->uses[i];
+        struct order_use *at = use->file ? use_of(first, use->place) : NULL;
 
         if (at != NULL)
-            path_insert(order, use, at->group);
+            order_path_insert(order, use, at->group);
         else
-            path_append(order, use);
+            order_path_append(order, use);
     }
-    insert_placed(order, node);
-    rank_joined(order, node);
-    rank_again(order, node);
-    node_touch(order, node);
+    order_insert_placed(order, node);
+    order_rank_joined(order, node);
+    order_rank_again(order, node);
+    order_node_touch(order, node);
     waiters_go_back(order, node);
 }
 
-bool insert_alone(struct order *order) {
-    struct node *node, *first;
+bool order_insert_alone(struct order *order) {
+    struct order_node *node, *first;
 
     if (list_empty(&order->fresh) || order->late.count > 0 ||
         order->fresh.next != order->fresh.prev)
         return false;
-    node = LIST_OF(order->fresh.next, struct node, fresh);
-    if (node->state != STATE_QUEUED || node->rb || node->doomed ||
+    node = LIST_OF(order->fresh.next, struct order_node, fresh);
+    if (node->state != STATE_QUEUED || node->rb || node->failing ||
         node->item->old_count > 0 || node->alias_count > 0)
         return false;
     first = first_waiter(node);
@@ -280,6 +288,6 @@ bool insert_alone(struct order *order) {
         return false;
     insert(order, node, first);
     node->was_recorded = false;
-    record_close(order, node);
+    order_record_close(order, node);
     return true;
 }

@@ -7,12 +7,12 @@
  * verdict per id, shared by all who depend on it; nodes only count verdicts,
  * so that a change costs one step per dependent and nothing else. */
 
-struct item *item_find(const struct order *order, struct span id) {
+struct order_item *order_item_find(const struct order *order, struct span id) {
     return map_get(&order->items, id);
 }
 
-struct item *item_ref(struct order *order, struct span id) {
-    struct item *item = item_find(order, id);
+struct order_item *order_item_ref(struct order *order, struct span id) {
+    struct order_item *item = order_item_find(order, id);
 
     if (item == NULL) {
         item = mem_alloc(sizeof(*item));
@@ -28,18 +28,19 @@ struct item *item_ref(struct order *order, struct span id) {
     return item;
 }
 
-void item_free(struct item *item) {
+void order_item_free(struct order_item *item) {
     list_remove(&item->to_ask);
     list_remove(&item->rank_dirty);
     order_key_unref(item->key);
-    order_key_unref(item->told);
+    order_key_unref(item->recorded);
     free(item->successors);
     free(item->olds);
     free((void *)(uintptr_t)item->id.p);
     free(item);
 }
 
-static void item_forget_old(struct item *item, const struct item *old) {
+static void item_forget_old(struct order_item *item,
+                            const struct order_item *old) {
     for (size_t i = 0; i < item->old_count; i++)
         if (item->olds[i] == old) {
             item->olds[i] = item->olds[--item->old_count];
@@ -47,30 +48,31 @@ static void item_forget_old(struct item *item, const struct item *old) {
         }
 }
 
-void item_unref(struct order *order, struct item *item) {
+void order_item_unref(struct order *order, struct order_item *item) {
     assert(item->refs > 0);
     /* A loop, not a recursion: chains of successors may be long. */
     while (--item->refs == 0) {
-        struct item *next = NULL;
+        struct order_item *next = NULL;
 
         for (size_t i = 0; i < item->successor_count; i++) {
-            struct item *successor = item->successors[i];
+            struct order_item *successor = item->successors[i];
 
             item_forget_old(successor, item);
             if (successor->refs > 1 || next != NULL)
-                item_unref(order, successor);
+                order_item_unref(order, successor);
             else
                 next = successor;
         }
         map_remove(&order->items, item->id);
-        item_free(item);
+        order_item_free(item);
         if (next == NULL)
             return;
         item = next;
     }
 }
 
-void item_link(struct order *order, struct item *old, struct item *successor) {
+void order_item_link(struct order *order, struct order_item *old,
+                     struct order_item *successor) {
     size_t count = old->successor_count;
 
     for (size_t i = 0; i < count; i++)
@@ -86,75 +88,75 @@ void item_link(struct order *order, struct item *old, struct item *successor) {
     successor->olds = mem_grow(successor->olds, successor->old_count + 1,
                                sizeof(*successor->olds));
     successor->olds[successor->old_count++] = old;
-    item_ask(order, successor);
+    order_item_look_up(order, successor);
     /* One more that lives: in front of those who depend on `old`. */
     successor->refs++;
-    pointers_push(&order->late, successor);
+    order_pointers_push(&order->late, successor);
 }
 
 /* ---- chains ------------------------------------------------------------- */
 
-void chain_down(struct order *order, struct item *item) {
-    struct pointers *down = &order->down;
+void order_chain_down(struct order *order, struct order_item *item) {
+    struct order_pointers *down = &order->down;
     uint64_t mark = ++order->mark;
 
     down->count = 0;
     item->down_mark = mark;
-    pointers_push(down, item);
+    order_pointers_push(down, item);
     for (size_t i = 0; i < down->count; i++) {
-        struct item *at = down->p[i];
+        struct order_item *at = down->p[i];
 
         for (size_t k = 0; k < at->successor_count; k++) {
-            struct item *next = at->successors[k];
+            struct order_item *next = at->successors[k];
 
             if (next->down_mark == mark)
                 continue;
             next->down_mark = mark;
-            pointers_push(down, next);
+            order_pointers_push(down, next);
         }
     }
 }
 
-void chain_up(struct order *order, struct item *item) {
-    struct pointers *up = &order->up;
+void order_chain_up(struct order *order, struct order_item *item) {
+    struct order_pointers *up = &order->up;
     uint64_t mark = ++order->mark;
 
     up->count = 0;
     item->up_mark = mark;
-    pointers_push(up, item);
+    order_pointers_push(up, item);
     for (size_t i = 0; i < up->count; i++) {
-        struct item *at = up->p[i];
+        struct order_item *at = up->p[i];
 
         for (size_t k = 0; k < at->old_count; k++) {
-            struct item *next = at->olds[k];
+            struct order_item *next = at->olds[k];
 
             if (next->up_mark == mark)
                 continue;
             next->up_mark = mark;
-            pointers_push(up, next);
+            order_pointers_push(up, next);
         }
     }
 }
 
 /* ---- verdicts ----------------------------------------------------------- */
 
-bool item_is_live(const struct item *item) {
+bool order_item_is_live(const struct order_item *item) {
     return item->node != NULL || (item->known && item->state < JOB_STATES &&
                                   (STATES_LIVE & STATE_BIT(item->state)) != 0);
 }
 
-enum job_state item_state(const struct item *item) {
+enum job_state order_item_state(const struct order_item *item) {
     return item->node != NULL ? item->node->state : item->state;
 }
 
-static enum verdict own_verdict(const struct item *item) {
+static enum order_verdict own_verdict(const struct order_item *item) {
     if (item->node != NULL)
-        return item->node->doomed ? VERDICT_FAILED : VERDICT_WAIT;
+        return item->node->failing ? VERDICT_FAILED : VERDICT_WAIT;
     if (!item->known)
         return VERDICT_ASKED;
     if (item->state >= JOB_STATES)
         return VERDICT_UNKNOWN;
-    if (item_is_live(item))
+    if (order_item_is_live(item))
         return VERDICT_WAIT;
     if (item->state != STATE_DONE)
         return VERDICT_FAILED;
@@ -163,16 +165,17 @@ static enum verdict own_verdict(const struct item *item) {
 
 /* D8: what failed is served by any successor in its chain that is done, and
  * waited for as long as one lives. */
-static enum verdict chain_verdict(struct order *order, struct item *item) {
-    enum verdict own = own_verdict(item);
+static enum order_verdict chain_verdict(struct order *order,
+                                        struct order_item *item) {
+    enum order_verdict own = own_verdict(item);
     bool waits = false;
 
     if (item->successor_count == 0 ||
         (own != VERDICT_FAILED && own != VERDICT_ROLLED_BACK))
         return own;
-    chain_down(order, item);
+    order_chain_down(order, item);
     for (size_t i = 1; i < order->down.count; i++) {
-        enum verdict verdict = own_verdict(order->down.p[i]);
+        enum order_verdict verdict = own_verdict(order->down.p[i]);
 
         if (verdict == VERDICT_SERVED)
             return VERDICT_SERVED;
@@ -181,40 +184,40 @@ static enum verdict chain_verdict(struct order *order, struct item *item) {
     return waits ? VERDICT_WAIT : own;
 }
 
-static void edge_count(struct order *order, struct edge *edge,
-                       enum verdict verdict, bool more) {
-    struct node *node = edge->node;
+static void edge_count(struct order *order, struct order_edge *edge,
+                       enum order_verdict verdict, bool more) {
+    struct order_node *node = edge->node;
 
     if (more)
         node->counts[verdict]++;
     else
         node->counts[verdict]--;
     if (verdict == VERDICT_UNKNOWN)
-        node_deadline_changed(order, node);
+        order_node_deadline_changed(order, node);
 }
 
 /* The verdict became, or ceased to be, WAIT: what those who are waited for
  * inherit changes, and they have to stand in front in L. */
-static void chain_judge(struct order *order, struct item *item) {
-    chain_down(order, item);
+static void chain_judge(struct order *order, struct order_item *item) {
+    order_chain_down(order, item);
     for (size_t i = 0; i < order->down.count; i++) {
-        struct item *at = order->down.p[i];
+        struct order_item *at = order->down.p[i];
 
         if (at->node == NULL) {
-            if (item_is_live(at))
-                rank_item_changed(order, at);
+            if (order_item_is_live(at))
+                order_rank_item_changed(order, at);
             continue;
         }
-        rank_again(order, at->node);
+        order_rank_again(order, at->node);
         if (i > 0 && item->verdict == VERDICT_WAIT) {
             at->refs++;
-            pointers_push(&order->late, at);
+            order_pointers_push(&order->late, at);
         }
     }
 }
 
-static void verdict_update(struct order *order, struct item *item) {
-    enum verdict old = item->verdict, new = chain_verdict(order, item);
+static void verdict_update(struct order *order, struct order_item *item) {
+    enum order_verdict old = item->verdict, new = chain_verdict(order, item);
 
     if (old != new) {
         item->verdict = new;
@@ -222,10 +225,10 @@ static void verdict_update(struct order *order, struct item *item) {
             chain_judge(order, item);
     }
     LIST_EACH (&item->edges, it) {
-        struct edge *edge = LIST_OF(it, struct edge, in_item);
+        struct order_edge *edge = LIST_OF(it, struct order_edge, in_item);
 
         if (edge->use == USE_HINT) {
-            edge_hint_update(order, edge);
+            order_edge_hint_update(order, edge);
         } else if (edge->use == USE_DEPENDENCY && old != new) {
             edge_count(order, edge, old, false);
             edge_count(order, edge, new, true);
@@ -234,22 +237,22 @@ static void verdict_update(struct order *order, struct item *item) {
             if ((new == VERDICT_WAIT && item->node == NULL) ||
                 (old == VERDICT_WAIT && item->successor_count > 0))
                 edge->node->splice = true;
-            node_touch(order, edge->node);
+            order_node_touch(order, edge->node);
         }
     }
 }
 
-void item_changed(struct order *order, struct item *item) {
+void order_item_changed(struct order *order, struct order_item *item) {
     if (item->old_count == 0) {
         verdict_update(order, item);
         return;
     }
-    chain_up(order, item);
+    order_chain_up(order, item);
     for (size_t i = 0; i < order->up.count; i++)
         verdict_update(order, order->up.p[i]);
 }
 
-void item_ask(struct order *order, struct item *item) {
+void order_item_look_up(struct order *order, struct order_item *item) {
     if (item->node != NULL || item->known || item->asked)
         return;
     item->asked = true;
@@ -260,17 +263,17 @@ void item_ask(struct order *order, struct item *item) {
 
 /* A hint counts while whom it names lives and stands in front (D14): a set
  * that arrived later, or that waits for us, is no precursor. */
-static bool hint_waits(const struct edge *edge) {
-    const struct node *to = edge->item->node;
+static bool hint_waits(const struct order_edge *edge) {
+    const struct order_node *to = edge->item->node;
 
     if (edge->node->rb || to == edge->node)
         return false;
     if (to != NULL)
         return to->seq != 0 && edge->node->seq > to->seq;
-    return item_is_live(edge->item) || !edge->item->known;
+    return order_item_is_live(edge->item) || !edge->item->known;
 }
 
-void edge_hint_update(struct order *order, struct edge *edge) {
+void order_edge_hint_update(struct order *order, struct order_edge *edge) {
     bool waits = hint_waits(edge);
 
     if (waits == edge->waits)
@@ -281,30 +284,31 @@ void edge_hint_update(struct order *order, struct edge *edge) {
     else
         edge->node->hints--;
     if (edge->item->node != NULL) {
-        rank_again(order, edge->item->node);
+        order_rank_again(order, edge->item->node);
     } else {
-        rank_item_changed(order, edge->item);
+        order_rank_item_changed(order, edge->item);
         /* A plain command that arrived: the record lacks it. */
         edge->node->splice = edge->node->splice || waits;
     }
-    node_touch(order, edge->node);
+    order_node_touch(order, edge->node);
 }
 
-void edge_open(struct order *order, struct edge *edge, struct node *node,
-               struct item *item, enum edge_use use) {
+void order_edge_open(struct order *order, struct order_edge *edge,
+                     struct order_node *node, struct order_item *item,
+                     enum order_edge_use use) {
     edge->node = node;
     edge->item = item;
     edge->use = use;
     list_push(&item->edges, &edge->in_item);
     if (use == USE_DEPENDENCY || use == USE_HINT)
-        item_ask(order, item);
+        order_item_look_up(order, item);
     if (use == USE_DEPENDENCY)
         edge_count(order, edge, item->verdict, true);
     if (use == USE_HINT)
-        edge_hint_update(order, edge);
+        order_edge_hint_update(order, edge);
 }
 
-void edge_close(struct order *order, struct edge *edge) {
+void order_edge_close(struct order *order, struct order_edge *edge) {
     if (edge->item == NULL)
         return;
     if (edge->use == USE_DEPENDENCY)
@@ -313,6 +317,6 @@ void edge_close(struct order *order, struct edge *edge) {
         edge->node->hints--;
     edge->waits = false;
     list_remove(&edge->in_item);
-    item_unref(order, edge->item);
+    order_item_unref(order, edge->item);
     edge->item = NULL;
 }

@@ -14,56 +14,57 @@
 
 /* ---- whom somebody waits for -------------------------------------------- */
 
-void preds_push(struct preds *preds, struct item *item, struct place *place,
-                bool hint) {
+void order_preds_push(struct order_preds *preds, struct order_item *item,
+                      struct order_place *place, bool hint) {
     if (preds->count == preds->cap) {
         preds->cap = preds->cap > 0 ? 2 * preds->cap : 16;
         preds->p = mem_grow(preds->p, preds->cap, sizeof(*preds->p));
     }
-    preds->p[preds->count++] = (struct pred){item, place, hint};
+    preds->p[preds->count++] = (struct order_pred){item, place, hint};
 }
 
-static void preds_of_edge(struct order *order, const struct edge *edge) {
-    if (edge->use == USE_HINT && edge->waits && item_is_live(edge->item))
-        preds_push(&order->preds, edge->item, NULL, true);
+static void preds_of_edge(struct order *order, const struct order_edge *edge) {
+    if (edge->use == USE_HINT && edge->waits && order_item_is_live(edge->item))
+        order_preds_push(&order->preds, edge->item, NULL, true);
     if (edge->use != USE_DEPENDENCY || edge->item->verdict != VERDICT_WAIT)
         return;
-    chain_down(order, edge->item);
+    order_chain_down(order, edge->item);
     for (size_t i = 0; i < order->down.count; i++)
-        if (item_is_live(order->down.p[i]))
-            preds_push(&order->preds, order->down.p[i], NULL, false);
+        if (order_item_is_live(order->down.p[i]))
+            order_preds_push(&order->preds, order->down.p[i], NULL, false);
 }
 
-void preds_collect(struct order *order, const struct node *node) {
+void order_preds_collect(struct order *order, const struct order_node *node) {
     order->preds.count = 0;
     for (size_t i = 0; i < node->edge_count; i++)
         preds_of_edge(order, &node->edges[i]);
     if (node->seq == 0)
         return;
     for (size_t i = 0; i < node->use_count; i++) {
-        struct group *before = group_before(&node->uses[i]);
+        struct order_group *before = order_path_group_before(&node->uses[i]);
 
         if (before == NULL)
             continue;
         LIST_EACH (&before->uses, it) {
-            preds_push(&order->preds,
-                       LIST_OF(it, struct use, in_group)->node->item,
-                       before->place, false);
+            order_preds_push(
+                &order->preds,
+                LIST_OF(it, struct order_use, in_group)->node->item,
+                before->place, false);
         }
     }
 }
 
-size_t preds_ids(struct order *order, const struct node *node,
-                 const struct span **ret_ids) {
+size_t order_preds_ids(struct order *order, const struct order_node *node,
+                       const struct span **ret_ids) {
     uint64_t mark;
     struct span *ids;
     size_t count = 0;
 
-    preds_collect(order, node);
+    order_preds_collect(order, node);
     mark = ++order->mark;
     ids = arena_alloc(order->arena, (order->preds.count + 1) * sizeof(*ids));
     for (size_t i = 0; i < order->preds.count; i++) {
-        struct item *item = order->preds.p[i].item;
+        struct order_item *item = order->preds.p[i].item;
 
         if (item->set_mark == mark)
             continue;
@@ -76,19 +77,19 @@ size_t preds_ids(struct order *order, const struct node *node,
 
 /* Equal for equal sets of precursors, whatever their order. Who is not placed
  * yet is on no record either. */
-static uint64_t preds_sum(struct order *order, const struct node *node) {
+static uint64_t preds_sum(struct order *order, const struct order_node *node) {
     uint64_t mark, sum = 0;
 
-    preds_collect(order, node);
+    order_preds_collect(order, node);
     mark = ++order->mark;
     for (size_t i = 0; i < order->preds.count; i++) {
-        struct item *item = order->preds.p[i].item;
+        struct order_item *item = order->preds.p[i].item;
 
         if (item->set_mark == mark ||
             (item->node != NULL && item->node->seq == 0))
             continue;
         item->set_mark = mark;
-        sum += bytes_hash(item->id.p, item->id.len) | 1;
+        sum += map_hash_bytes(item->id.p, item->id.len) | 1;
     }
     return sum;
 }
@@ -97,86 +98,89 @@ static uint64_t preds_sum(struct order *order, const struct node *node) {
 
 /* All placed nodes that depend on the item, directly or by what it stands in
  * for, and stand in front of `seq` (0: anywhere), go to `moving`. */
-static void moving_add(struct order *order, struct item *item, uint64_t seq,
-                       struct pointers *moving) {
-    chain_up(order, item);
+static void moving_add(struct order *order, struct order_item *item,
+                       uint64_t seq, struct order_pointers *moving) {
+    order_chain_up(order, item);
     for (size_t i = 0; i < order->up.count; i++) {
-        struct item *at = order->up.p[i];
+        struct order_item *at = order->up.p[i];
 
         LIST_EACH (&at->edges, it) {
-            struct edge *edge = LIST_OF(it, struct edge, in_item);
-            struct node *node = edge->node;
+            struct order_edge *edge = LIST_OF(it, struct order_edge, in_item);
+            struct order_node *node = edge->node;
 
-            if (edge->use != USE_DEPENDENCY || !node_is_waiting(node) ||
+            if (edge->use != USE_DEPENDENCY || !order_node_is_waiting(node) ||
                 node->seq == 0 || node->moving || at->verdict != VERDICT_WAIT)
                 continue;
             if (seq != 0 && node->seq > seq)
                 continue;
             node->moving = true;
-            pointers_push(moving, node);
+            order_pointers_push(moving, node);
         }
     }
 }
 
-static void moving_collect(struct order *order, struct pointers *moving) {
+static void moving_collect(struct order *order, struct order_pointers *moving) {
     LIST_EACH (&order->fresh, it) {
-        struct node *node = LIST_OF(it, struct node, fresh);
+        struct order_node *node = LIST_OF(it, struct order_node, fresh);
         for (size_t i = 0; i <= node->alias_count; i++)
-            moving_add(order, node_item(node, i), 0, moving);
+            moving_add(order, order_node_item(node, i), 0, moving);
     }
     for (size_t i = 0; i < order->late.count; i++) {
-        struct item *item = order->late.p[i];
+        struct order_item *item = order->late.p[i];
 
-        insert_late(order, item->node);
+        order_insert_late(order, item->node);
         if (item->node != NULL && item->node->seq != 0)
             moving_add(order, item, item->node->seq, moving);
-        item_unref(order, item);
+        order_item_unref(order, item);
     }
     order->late.count = 0;
     /* Whoever depends on one that moves has to stand behind it again. */
     for (size_t i = 0; i < moving->count; i++) {
-        struct node *node = moving->p[i];
+        struct order_node *node = moving->p[i];
         for (size_t k = 0; k <= node->alias_count; k++)
-            moving_add(order, node_item(node, k), 0, moving);
+            moving_add(order, order_node_item(node, k), 0, moving);
     }
 }
 
-static void affected_add(struct order *order, struct node *node,
-                         struct pointers *affected) {
+static void affected_add(struct order *order, struct order_node *node,
+                         struct order_pointers *affected) {
     if (node->walk_mark == UINT64_MAX)
         return;
     node->walk_mark = UINT64_MAX;
     node->sum = preds_sum(order, node);
-    pointers_push(affected, node);
+    order_pointers_push(affected, node);
 }
 
-static void affected_add_group(struct order *order, struct group *group,
-                               struct pointers *affected) {
+static void affected_add_group(struct order *order, struct order_group *group,
+                               struct order_pointers *affected) {
     LIST_EACH (&group->uses, it) {
-        affected_add(order, LIST_OF(it, struct use, in_group)->node, affected);
+        affected_add(order, LIST_OF(it, struct order_use, in_group)->node,
+                     affected);
     }
 }
 
 /* Those right behind a use that goes; and when these use a directory, those
  * behind them, for they may come to stand behind a larger group. */
-static void affected_add_behind(struct order *order, const struct use *use,
-                                struct pointers *affected) {
-    struct group *behind = group_behind(use);
+static void affected_add_behind(struct order *order,
+                                const struct order_use *use,
+                                struct order_pointers *affected) {
+    struct order_group *behind = order_path_group_behind(use);
 
     if (behind == NULL)
         return;
     affected_add_group(order, behind, affected);
     if (behind->file || behind->in_place.next == &behind->place->groups)
         return;
-    affected_add_group(order,
-                       LIST_OF(behind->in_place.next, struct group, in_place),
-                       affected);
+    affected_add_group(
+        order, LIST_OF(behind->in_place.next, struct order_group, in_place),
+        affected);
 }
 
-static void affected_add_hinting(struct order *order, const struct item *item,
-                                 struct pointers *affected) {
+static void affected_add_hinting(struct order *order,
+                                 const struct order_item *item,
+                                 struct order_pointers *affected) {
     LIST_EACH (&item->edges, it) {
-        struct edge *edge = LIST_OF(it, struct edge, in_item);
+        struct order_edge *edge = LIST_OF(it, struct order_edge, in_item);
 
         if (edge->use == USE_HINT && edge->waits)
             affected_add(order, edge->node, affected);
@@ -184,53 +188,55 @@ static void affected_add_hinting(struct order *order, const struct item *item,
 }
 
 /* Whose records may differ when these move. */
-static void affected_collect(struct order *order, const struct pointers *moving,
-                             struct pointers *affected) {
+static void affected_collect(struct order *order,
+                             const struct order_pointers *moving,
+                             struct order_pointers *affected) {
     for (size_t i = 0; i < moving->count; i++) {
-        struct node *node = moving->p[i];
+        struct order_node *node = moving->p[i];
 
         affected_add(order, node, affected);
         for (size_t k = 0; k < node->use_count; k++)
             affected_add_behind(order, &node->uses[k], affected);
         for (size_t k = 0; k <= node->alias_count; k++)
-            affected_add_hinting(order, node_item(node, k), affected);
+            affected_add_hinting(order, order_node_item(node, k), affected);
     }
 }
 
-static void hints_update(struct order *order, struct node *node) {
+static void hints_update(struct order *order, struct order_node *node) {
     for (size_t i = 0; i < node->edge_count; i++)
         if (node->edges[i].use == USE_HINT)
-            edge_hint_update(order, &node->edges[i]);
+            order_edge_hint_update(order, &node->edges[i]);
     for (size_t i = 0; i <= node->alias_count; i++) {
-        LIST_EACH (&node_item(node, i)->edges, it) {
-            struct edge *edge = LIST_OF(it, struct edge, in_item);
+        LIST_EACH (&order_node_item(node, i)->edges, it) {
+            struct order_edge *edge = LIST_OF(it, struct order_edge, in_item);
 
             if (edge->use == USE_HINT)
-                edge_hint_update(order, edge);
+                order_edge_hint_update(order, edge);
         }
     }
 }
 
-static void line_take_out(struct order *order, struct node *node, bool splice) {
+static void line_take_out(struct order *order, struct order_node *node,
+                          bool splice) {
     if (node->seq == 0)
         return;
-    rank_leaving(order, node);
+    order_rank_leaving(order, node);
     for (size_t i = 0; i < node->use_count; i++)
-        path_remove(order, &node->uses[i], splice);
+        order_path_remove(order, &node->uses[i], splice);
     assert(node->blocked == 0);
     heap_remove(&order->ranks, node); /* which is sorted by seq */
-    label_clear(order, node);
+    order_label_clear(order, node);
 }
 
-void line_leave(struct order *order, struct node *node) {
+void order_line_leave(struct order *order, struct order_node *node) {
     line_take_out(order, node, true);
     list_remove(&node->fresh);
 }
 
 /* Takes those out that must move; they become fresh. */
-static void move_out(struct order *order, const struct pointers *moving) {
+static void move_out(struct order *order, const struct order_pointers *moving) {
     for (size_t i = 0; i < moving->count; i++) {
-        struct node *node = moving->p[i];
+        struct order_node *node = moving->p[i];
 
         node->old_seq = node->seq;
         line_take_out(order, node, false);
@@ -240,31 +246,31 @@ static void move_out(struct order *order, const struct pointers *moving) {
 }
 
 static void affected_judge(struct order *order,
-                           const struct pointers *affected) {
+                           const struct order_pointers *affected) {
     for (size_t i = 0; i < affected->count; i++) {
-        struct node *node = affected->p[i];
+        struct order_node *node = affected->p[i];
 
         node->walk_mark = 0;
         /* One that found no place is compared with nothing. */
         if (node->seq != 0 && preds_sum(order, node) == node->sum)
             continue;
         node->goes_back = true;
-        node_touch(order, node);
+        order_node_touch(order, node);
     }
 }
 
 /* ---- placing ------------------------------------------------------------ */
 
-static unsigned standing(const struct node *node) {
-    enum job_state state = node_stands_as(node);
+static unsigned standing(const struct order_node *node) {
+    enum job_state state = order_node_stands_as(node);
 
-    if (!node_stands_waiting(node))
+    if (!order_node_stands_waiting(node))
         return 0; /* runs, or is about to: waits for nobody */
     return state == STATE_STAGED || node->moving ? 1 : 2;
 }
 
 static int compare_standing(const void *a, const void *b) {
-    const struct node *x = a, *y = b;
+    const struct order_node *x = a, *y = b;
     unsigned p = standing(x), q = standing(y);
     int order;
 
@@ -279,25 +285,25 @@ static int compare_standing(const void *a, const void *b) {
 struct placing {
     struct heap ready;  /* may be taken */
     struct heap wishes; /* would have to ignore a record or a hint */
-    struct pointers all;
+    struct order_pointers all;
 };
 
-static bool binds(const struct item *item) {
-    const struct node *node = item->node;
+static bool binds(const struct order_item *item) {
+    const struct order_node *node = item->node;
 
-    return node != NULL && node->seq == 0 && !node->rb && !node->doomed;
+    return node != NULL && node->seq == 0 && !node->rb && !node->failing;
 }
 
-static void degrees_count(struct order *order, struct node *node) {
+static void degrees_count(struct order *order, struct order_node *node) {
     node->hard = node->soft = 0;
-    if (!node_stands_waiting(node))
+    if (!order_node_stands_waiting(node))
         return;
     for (size_t i = 0; i < node->edge_count; i++) {
-        struct edge *edge = &node->edges[i];
+        struct order_edge *edge = &node->edges[i];
 
         if (edge->use == USE_DEPENDENCY &&
             edge->item->verdict == VERDICT_WAIT) {
-            chain_down(order, edge->item);
+            order_chain_down(order, edge->item);
             for (size_t k = 0; k < order->down.count; k++)
                 node->hard += binds(order->down.p[k]);
         } else if ((edge->use == USE_HINT || edge->use == USE_RECORD) &&
@@ -307,7 +313,7 @@ static void degrees_count(struct order *order, struct node *node) {
     }
 }
 
-static void placing_offer(struct placing *placing, struct node *node) {
+static void placing_offer(struct placing *placing, struct order_node *node) {
     if (node->hard > 0)
         return;
     if (node->soft > 0)
@@ -316,14 +322,14 @@ static void placing_offer(struct placing *placing, struct node *node) {
         heap_push(&placing->ready, node);
 }
 
-static bool is_unplaced(const struct node *node) {
-    return node->seq == 0 && !node->doomed && !list_empty(&node->fresh) &&
-           node_stands_waiting(node);
+static bool is_unplaced(const struct order_node *node) {
+    return node->seq == 0 && !node->failing && !list_empty(&node->fresh) &&
+           order_node_stands_waiting(node);
 }
 
-static void release_edge(struct placing *placing, const struct item *at,
-                         struct edge *edge, bool own) {
-    struct node *node = edge->node;
+static void release_edge(struct placing *placing, const struct order_item *at,
+                         struct order_edge *edge, bool own) {
+    struct order_node *node = edge->node;
 
     if (!is_unplaced(node))
         return;
@@ -341,13 +347,13 @@ static void release_edge(struct placing *placing, const struct item *at,
 
 /* One that others waited for to be placed is placed, or never will be. */
 static void release(struct order *order, struct placing *placing,
-                    struct item *item) {
-    chain_up(order, item);
+                    struct order_item *item) {
+    order_chain_up(order, item);
     for (size_t i = 0; i < order->up.count; i++) {
-        struct item *at = order->up.p[i];
+        struct order_item *at = order->up.p[i];
 
         LIST_EACH (&at->edges, it) {
-            struct edge *edge = LIST_OF(it, struct edge, in_item);
+            struct order_edge *edge = LIST_OF(it, struct order_edge, in_item);
 
             if (edge->node != item->node)
                 release_edge(placing, at, edge, at == item);
@@ -356,34 +362,34 @@ static void release(struct order *order, struct placing *placing,
 }
 
 static void place(struct order *order, struct placing *placing,
-                  struct node *node) {
+                  struct order_node *node) {
     heap_remove(&order->ranks, node);
-    label_last(order, node);
+    order_label_last(order, node);
     list_remove(&node->fresh);
     node->moving = false;
     for (size_t i = 0; i < node->use_count; i++)
-        path_append(order, &node->uses[i]);
-    insert_placed(order, node);
+        order_path_append(order, &node->uses[i]);
+    order_insert_placed(order, node);
     hints_update(order, node);
-    rank_joined(order, node);
-    node_touch(order, node);
+    order_rank_joined(order, node);
+    order_node_touch(order, node);
     for (size_t i = 0; i <= node->alias_count; i++)
-        release(order, placing, node_item(node, i));
+        release(order, placing, order_node_item(node, i));
 }
 
 /* ---- cycles ------------------------------------------------------------- */
 
 /* The first one it depends on that is not placed either. */
-static struct node *next_unplaced(struct order *order,
-                                  const struct node *node) {
+static struct order_node *next_unplaced(struct order *order,
+                                        const struct order_node *node) {
     for (size_t i = 0; i < node->edge_count; i++) {
-        struct edge *edge = &node->edges[i];
+        struct order_edge *edge = &node->edges[i];
 
         if (edge->use != USE_DEPENDENCY || edge->item->verdict != VERDICT_WAIT)
             continue;
-        chain_down(order, edge->item);
+        order_chain_down(order, edge->item);
         for (size_t k = 0; k < order->down.count; k++) {
-            struct item *item = order->down.p[k];
+            struct order_item *item = order->down.p[k];
             if (binds(item))
                 return item->node;
         }
@@ -392,16 +398,16 @@ static struct node *next_unplaced(struct order *order,
 }
 
 /* The cycle that `from` is in or leads to; in order->stack. */
-static void cycle_find(struct order *order, struct node *from) {
-    struct pointers *path = &order->stack;
+static void cycle_find(struct order *order, struct order_node *from) {
+    struct order_pointers *path = &order->stack;
     uint64_t mark = ++order->mark;
-    struct node *at = from;
+    struct order_node *at = from;
     size_t begin = 0;
 
     path->count = 0;
     while (at != NULL && at->walk_mark != mark) {
         at->walk_mark = mark;
-        pointers_push(path, at);
+        order_pointers_push(path, at);
         at = next_unplaced(order, at);
     }
     while (at != NULL && path->p[begin] != at)
@@ -411,11 +417,11 @@ static void cycle_find(struct order *order, struct node *from) {
 }
 
 /* D24: who closed it: the last to come of those still in Q; else in S. */
-static size_t cycle_closer(const struct pointers *path) {
+static size_t cycle_closer(const struct order_pointers *path) {
     size_t closer = 0;
 
     for (size_t i = 1; i < path->count; i++) {
-        const struct node *node = path->p[i], *best = path->p[closer];
+        const struct order_node *node = path->p[i], *best = path->p[closer];
 
         if (node->state != best->state ? node->state < best->state
                                        : node->num > best->num)
@@ -426,12 +432,12 @@ static size_t cycle_closer(const struct pointers *path) {
 
 static const char *cycle_text(struct order *order, size_t closer) {
     enum { SHOWN = 20 };
-    const struct pointers *path = &order->stack;
+    const struct order_pointers *path = &order->stack;
     struct text *text = &order->scratch;
 
     text_reset(text);
     for (size_t i = 0; i <= path->count; i++) {
-        const struct node *node = path->p[(closer + i) % path->count];
+        const struct order_node *node = path->p[(closer + i) % path->count];
 
         if (i >= SHOWN && i < path->count) {
             text_addf(text, " → (%zu more)", path->count - i);
@@ -445,12 +451,12 @@ static const char *cycle_text(struct order *order, size_t closer) {
 }
 
 /* Breaks the cycle. False: its last member is not in Q, which only a damaged
- * registry can bring about; it goes back there first. From limbo nobody goes
+ * registry can bring about; it goes back there first. An undecided one goes
  * anywhere. */
 static bool cycle_break(struct order *order, struct placing *placing,
-                        struct node *from) {
+                        struct order_node *from) {
     size_t closer;
-    struct node *node;
+    struct order_node *node;
 
     cycle_find(order, from);
     assert(order->stack.count > 0);
@@ -458,14 +464,14 @@ static bool cycle_break(struct order *order, struct placing *placing,
     node = order->stack.p[closer];
     if (node->state != STATE_QUEUED) {
         if (node->state == STATE_STAGED && node->asked != ORDER_RECOMPUTE + 1)
-            effect_add(order, node, ORDER_RECOMPUTE, "recompute");
+            order_effect_add(order, node, ORDER_RECOMPUTE, "recompute");
         return false;
     }
     list_remove(&node->fresh);
     node->moving = false;
     for (size_t i = 0; i <= node->alias_count; i++)
-        release(order, placing, node_item(node, i));
-    node_doom(order, node, "dep-cycle", cycle_text(order, closer));
+        release(order, placing, order_node_item(node, i));
+    order_node_fail(order, node, "dep-cycle", cycle_text(order, closer));
     return true;
 }
 
@@ -473,48 +479,49 @@ static bool cycle_break(struct order *order, struct placing *placing,
 
 /* After a start: does what is recorded agree with L? It does not when we died
  * between a step and the splicing that followed from it. */
-static void record_judge(struct order *order, struct node *node) {
+static void record_judge(struct order *order, struct order_node *node) {
     uint64_t recorded, waited;
 
-    preds_collect(order, node);
+    order_preds_collect(order, node);
     recorded = ++order->mark;
     waited = ++order->mark;
     for (size_t i = 0; i < node->edge_count; i++)
         if (node->edges[i].use == USE_RECORD)
             node->edges[i].item->set_mark = recorded;
     for (size_t i = 0; i < order->preds.count; i++) {
-        struct item *item = order->preds.p[i].item;
+        struct order_item *item = order->preds.p[i].item;
 
         if (item->set_mark != recorded && item->set_mark != waited)
             node->splice = true;
         item->set_mark = waited;
     }
     for (size_t i = 0; i < node->edge_count; i++) {
-        const struct item *item = node->edges[i].item;
+        const struct order_item *item = node->edges[i].item;
 
-        if (node->edges[i].use == USE_RECORD && item_is_live(item) &&
+        if (node->edges[i].use == USE_RECORD && order_item_is_live(item) &&
             item->set_mark != waited)
             node->splice = true;
     }
 }
 
 /* The record stands at the end of the edges. */
-void record_close(struct order *order, struct node *node) {
+void order_record_close(struct order *order, struct order_node *node) {
     while (node->edge_count > 0 &&
            node->edges[node->edge_count - 1].use == USE_RECORD)
-        edge_close(order, &node->edges[--node->edge_count]);
+        order_edge_close(order, &node->edges[--node->edge_count]);
 }
 
 /* ---- all together ------------------------------------------------------- */
 
 static void placing_open(struct order *order, struct placing *placing) {
-    heap_init(&placing->ready, offsetof(struct node, in_heap),
+    heap_init(&placing->ready, offsetof(struct order_node, in_heap),
               compare_standing);
-    heap_init(&placing->wishes, offsetof(struct node, in_heap),
+    heap_init(&placing->wishes, offsetof(struct order_node, in_heap),
               compare_standing);
-    placing->all = (struct pointers){0};
+    placing->all = (struct order_pointers){0};
     LIST_EACH (&order->fresh, it) {
-        pointers_push(&placing->all, LIST_OF(it, struct node, fresh));
+        order_pointers_push(&placing->all,
+                            LIST_OF(it, struct order_node, fresh));
     }
     for (size_t i = 0; i < placing->all.count; i++)
         degrees_count(order, placing->all.p[i]);
@@ -526,7 +533,7 @@ static void placing_run(struct order *order, struct placing *placing) {
     size_t at = 0;
 
     for (;;) {
-        struct node *node = heap_pop(&placing->ready);
+        struct order_node *node = heap_pop(&placing->ready);
 
         if (node == NULL)
             node = heap_pop(&placing->wishes);
@@ -544,27 +551,27 @@ static void placing_run(struct order *order, struct placing *placing) {
 
 static void placing_close(struct order *order, struct placing *placing) {
     for (size_t i = 0; i < placing->all.count; i++) {
-        struct node *node = placing->all.p[i];
+        struct order_node *node = placing->all.p[i];
 
         if (node->seq == 0 || !node->was_recorded)
             continue;
         node->was_recorded = false;
-        if (node_stands_as(node) == STATE_STAGED)
+        if (order_node_stands_as(node) == STATE_STAGED)
             record_judge(order, node);
-        record_close(order, node);
+        order_record_close(order, node);
     }
-    pointers_clear(&placing->all);
+    order_pointers_clear(&placing->all);
     heap_clear(&placing->ready);
     heap_clear(&placing->wishes);
 }
 
-void line_place(struct order *order) {
-    struct pointers moving = {0}, affected = {0};
+void order_line_place(struct order *order) {
+    struct order_pointers moving = {0}, affected = {0};
     struct placing placing;
 
     if (list_empty(&order->fresh) && order->late.count == 0)
         return;
-    if (insert_alone(order))
+    if (order_insert_alone(order))
         return;
     moving_collect(order, &moving);
     affected_collect(order, &moving, &affected);
@@ -573,6 +580,6 @@ void line_place(struct order *order) {
     placing_run(order, &placing);
     placing_close(order, &placing);
     affected_judge(order, &affected);
-    pointers_clear(&moving);
-    pointers_clear(&affected);
+    order_pointers_clear(&moving);
+    order_pointers_clear(&affected);
 }

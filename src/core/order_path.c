@@ -9,8 +9,8 @@
 
 /* ---- places and uses ---------------------------------------------------- */
 
-static struct place *place_ref(struct order *order, struct span name) {
-    struct place *place = map_get(&order->places, name);
+static struct order_place *place_ref(struct order *order, struct span name) {
+    struct order_place *place = map_get(&order->places, name);
 
     if (place == NULL) {
         place = mem_alloc(sizeof(*place));
@@ -21,7 +21,7 @@ static struct place *place_ref(struct order *order, struct span name) {
     return place;
 }
 
-static void place_unref(struct order *order, struct place *place) {
+static void place_unref(struct order *order, struct order_place *place) {
     if (--place->refs > 0)
         return;
     assert(list_empty(&place->groups));
@@ -30,7 +30,7 @@ static void place_unref(struct order *order, struct place *place) {
     free(place);
 }
 
-struct span place_path(const struct place *place) {
+struct span order_place_path(const struct order_place *place) {
     const char *nul;
 
     if (place->name.p[0] == 'k')
@@ -41,10 +41,10 @@ struct span place_path(const struct place *place) {
                      place->name.len - (size_t)(nul + 1 - place->name.p));
 }
 
-static void use_add(struct order *order, struct node *node, size_t *cap,
+static void use_add(struct order *order, struct order_node *node, size_t *cap,
                     struct span name, bool file) {
-    struct place *place = place_ref(order, name);
-    struct use *use;
+    struct order_place *place = place_ref(order, name);
+    struct order_use *use;
 
     if (place->last_node == node) {
         use = &node->uses[place->last_use];
@@ -59,12 +59,12 @@ static void use_add(struct order *order, struct node *node, size_t *cap,
     place->last_use = node->use_count;
     place->refs++;
     use = &node->uses[node->use_count++];
-    *use = (struct use){.node = node, .place = place, .file = file};
+    *use = (struct order_use){.node = node, .place = place, .file = file};
 }
 
 /* D22: the path itself as a file, each proper parent as a directory. Keys of
  * commands have no parents. */
-static void touch_add(struct order *order, struct node *node, size_t *cap,
+static void touch_add(struct order *order, struct order_node *node, size_t *cap,
                       struct span target, struct span path) {
     struct text *name = &order->scratch;
     size_t begin;
@@ -87,8 +87,8 @@ static void touch_add(struct order *order, struct node *node, size_t *cap,
             use_add(order, node, cap, span_make(name->p, i), false);
 }
 
-void path_uses_open(struct order *order, struct node *node,
-                    const struct order_entry *entry) {
+void order_path_uses_open(struct order *order, struct order_node *node,
+                          const struct order_entry *entry) {
     size_t cap = 0;
 
     for (size_t i = 0; i < entry->touch_count; i++)
@@ -99,7 +99,7 @@ void path_uses_open(struct order *order, struct node *node,
     }
 }
 
-void path_uses_close(struct order *order, struct node *node) {
+void order_path_uses_close(struct order *order, struct order_node *node) {
     for (size_t i = 0; i < node->use_count; i++) {
         assert(node->uses[i].group == NULL);
         place_unref(order, node->uses[i].place);
@@ -111,31 +111,32 @@ void path_uses_close(struct order *order, struct node *node) {
 
 /* ---- rows of groups ----------------------------------------------------- */
 
-static struct group *group_at(const struct place *place, struct list *link) {
+static struct order_group *group_at(const struct order_place *place,
+                                    struct list *link) {
     return link == &place->groups ? NULL
-                                  : LIST_OF(link, struct group, in_place);
+                                  : LIST_OF(link, struct order_group, in_place);
 }
 
-struct group *group_before(const struct use *use) {
+struct order_group *order_path_group_before(const struct order_use *use) {
     return group_at(use->place, use->group->in_place.prev);
 }
 
-struct group *group_behind(const struct use *use) {
+struct order_group *order_path_group_behind(const struct order_use *use) {
     return group_at(use->place, use->group->in_place.next);
 }
 
-struct group *group_in_front(const struct group *group) {
+struct order_group *order_path_group_in_front(const struct order_group *group) {
     return group_at(group->place, group->in_place.prev);
 }
 
-struct group *group_last(const struct place *place) {
+struct order_group *order_path_group_last(const struct order_place *place) {
     return group_at(place, place->groups.prev);
 }
 
 /* A new one in front of what `behind` links. */
-static struct group *group_new(struct place *place, bool file,
-                               struct list *behind) {
-    struct group *group = mem_alloc(sizeof(*group));
+static struct order_group *group_new(struct order_place *place, bool file,
+                                     struct list *behind) {
+    struct order_group *group = mem_alloc(sizeof(*group));
 
     group->place = place;
     group->file = file;
@@ -144,16 +145,16 @@ static struct group *group_new(struct place *place, bool file,
     return group;
 }
 
-static void group_join(struct group *group, struct use *use) {
+static void group_join(struct order_group *group, struct order_use *use) {
     use->group = group;
     list_push(&group->uses, &use->in_group);
     group->count++;
-    if (group_before(use) != NULL)
+    if (order_path_group_before(use) != NULL)
         use->node->blocked++;
 }
 
-void path_append(struct order *order, struct use *use) {
-    struct group *group = group_last(use->place);
+void order_path_append(struct order *order, struct order_use *use) {
+    struct order_group *group = order_path_group_last(use->place);
 
     (void)order;
     assert(use->group == NULL);
@@ -162,52 +163,54 @@ void path_append(struct order *order, struct use *use) {
     group_join(group, use);
 }
 
-void path_insert(struct order *order, struct use *use, struct group *before) {
-    bool was_first = group_in_front(before) == NULL;
+void order_path_insert(struct order *order, struct order_use *use,
+                       struct order_group *before) {
+    bool was_first = order_path_group_in_front(before) == NULL;
 
     (void)order;
     assert(use->group == NULL && use->file && before->file);
     group_join(group_new(use->place, true, &before->in_place), use);
     LIST_EACH (&before->uses, it) {
-        LIST_OF(it, struct use, in_group)->node->blocked += was_first;
+        LIST_OF(it, struct order_use, in_group)->node->blocked += was_first;
     }
 }
 
-static void group_is_first_now(struct order *order, struct group *group) {
+static void group_is_first_now(struct order *order, struct order_group *group) {
     LIST_EACH (&group->uses, it) {
-        struct node *node = LIST_OF(it, struct use, in_group)->node;
+        struct order_node *node = LIST_OF(it, struct order_use, in_group)->node;
 
         if (--node->blocked == 0)
-            node_touch(order, node);
+            order_node_touch(order, node);
     }
 }
 
-void group_inherits(struct order *order, struct group *group) {
+void order_path_group_inherits(struct order *order, struct order_group *group) {
     LIST_EACH (&group->uses, it) {
-        struct node *node = LIST_OF(it, struct use, in_group)->node;
+        struct order_node *node = LIST_OF(it, struct order_use, in_group)->node;
 
         node->splice = true;
-        node_touch(order, node);
+        order_node_touch(order, node);
     }
 }
 
-static void group_free(struct group *group) {
+static void group_free(struct order_group *group) {
     list_remove(&group->in_place);
     free(group);
 }
 
 /* Two groups of directory uses that became neighbours. The smaller one moves,
  * so that no use moves more than log n times. Returns what they became. */
-static struct group *groups_merge(struct group *front, struct group *behind) {
+static struct order_group *groups_merge(struct order_group *front,
+                                        struct order_group *behind) {
     bool forward = behind->count <= front->count;
-    struct group *from = forward ? behind : front,
-                 *to = forward ? front : behind;
+    struct order_group *from = forward ? behind : front,
+                       *to = forward ? front : behind;
 
     while (!list_empty(&from->uses)) {
         /* From the far end, in front or behind: the row keeps its order. */
         struct list *link = forward ? from->uses.next : from->uses.prev;
 
-        LIST_OF(link, struct use, in_group)->group = to;
+        LIST_OF(link, struct order_use, in_group)->group = to;
         list_remove(link);
         if (forward)
             list_push(&to->uses, link);
@@ -219,9 +222,11 @@ static struct group *groups_merge(struct group *front, struct group *behind) {
     return to;
 }
 
-void path_remove(struct order *order, struct use *use, bool splice) {
-    struct group *group = use->group, *before = group_before(use),
-                 *behind = group_behind(use);
+void order_path_remove(struct order *order, struct order_use *use,
+                       bool splice) {
+    struct order_group *group = use->group,
+                       *before = order_path_group_before(use),
+                       *behind = order_path_group_behind(use);
 
     if (before != NULL)
         use->node->blocked--;
@@ -238,13 +243,13 @@ void path_remove(struct order *order, struct use *use, bool splice) {
         if (group_at(before->place, before->in_place.prev) == NULL)
             group_is_first_now(order, behind);
         else if (splice)
-            group_inherits(order, behind);
+            order_path_group_inherits(order, behind);
         /* Who stands behind them waits for more than before. */
         behind = groups_merge(before, behind);
         behind = group_at(behind->place, behind->in_place.next);
         if (splice && behind != NULL)
-            group_inherits(order, behind);
+            order_path_group_inherits(order, behind);
     } else if (splice) {
-        group_inherits(order, behind);
+        order_path_group_inherits(order, behind);
     }
 }

@@ -50,114 +50,117 @@ static bool key_is(const struct order_key *a, const struct order_key *b) {
 
 /* ---- pushing ------------------------------------------------------------ */
 
-int rank_compare(const void *a, const void *b) {
-    const struct node *x = a, *y = b;
+int order_rank_compare(const void *a, const void *b) {
+    const struct order_node *x = a, *y = b;
 
     if (x->seq != y->seq)
         return x->seq > y->seq ? -1 : 1;
     return (x->num > y->num) - (x->num < y->num);
 }
 
-static void told_touch(struct order *order, struct node *node) {
-    if (list_empty(&node->told_dirty))
-        list_push(&order->told_dirty, &node->told_dirty);
+static void unrecorded_touch(struct order *order, struct order_node *node) {
+    if (list_empty(&node->rank_unrecorded))
+        list_push(&order->rank_unrecorded, &node->rank_unrecorded);
 }
 
-void rank_item_changed(struct order *order, struct item *item) {
+void order_rank_item_changed(struct order *order, struct order_item *item) {
     if (list_empty(&item->rank_dirty))
         list_push(&order->rank_items, &item->rank_dirty);
 }
 
 /* One that is not placed gets it from those who move behind it once it is. */
-static bool inherits(const struct node *node) {
+static bool inherits(const struct order_node *node) {
     return node->seq != 0 || node->rb;
 }
 
-void rank_again(struct order *order, struct node *node) {
+void order_rank_again(struct order *order, struct order_node *node) {
     if (inherits(node) && !heap_has(&order->ranks, node))
         heap_push(&order->ranks, node);
 }
 
-static void push_to(struct order *order, const struct node *from,
-                    struct item *item) {
-    struct node *node = item->node;
+static void push_to(struct order *order, const struct order_node *from,
+                    struct order_item *item) {
+    struct order_node *node = item->node;
 
     if (node == NULL) {
-        rank_item_changed(order, item);
+        order_rank_item_changed(order, item);
     } else if (!inherits(node)) {
         return;
     } else if (order_key_compare(from->rank, node->rank) < 0) {
         order_key_set(&node->rank, from->rank);
-        told_touch(order, node);
-        pointers_push(&order->stack, node);
+        unrecorded_touch(order, node);
+        order_pointers_push(&order->stack, node);
     }
 }
 
 /* Its rank to all in front, as far as it is the most urgent there. */
-static void push(struct order *order, struct node *node) {
-    struct pointers *stack = &order->stack;
+static void push(struct order *order, struct order_node *node) {
+    struct order_pointers *stack = &order->stack;
 
     stack->count = 0;
-    pointers_push(stack, node);
+    order_pointers_push(stack, node);
     while (stack->count > 0) {
-        struct node *at = stack->p[--stack->count];
+        struct order_node *at = stack->p[--stack->count];
 
-        if (!node_is_waiting(at))
+        if (!order_node_is_waiting(at))
             continue;
-        preds_collect(order, at);
+        order_preds_collect(order, at);
         for (size_t i = 0; i < order->preds.count; i++)
             push_to(order, at, order->preds.p[i].item);
     }
 }
 
-void rank_joined(struct order *order, struct node *node) {
+void order_rank_joined(struct order *order, struct order_node *node) {
     order_key_set(&node->rank, node->key);
-    told_touch(order, node);
+    unrecorded_touch(order, node);
     push(order, node);
 }
 
 /* Those it may have lent `rank` to. */
-static void lent(struct order *order, const struct node *node,
+static void lent(struct order *order, const struct order_node *node,
                  const struct order_key *rank) {
-    preds_collect(order, node);
+    order_preds_collect(order, node);
     for (size_t i = 0; i < order->preds.count; i++) {
-        struct item *item = order->preds.p[i].item;
-        struct node *pred = item->node;
+        struct order_item *item = order->preds.p[i].item;
+        struct order_node *pred = item->node;
 
         if (pred == NULL)
-            rank_item_changed(order, item);
+            order_rank_item_changed(order, item);
         else if (key_is(pred->rank, rank) && !key_is(pred->key, rank))
-            rank_again(order, pred);
+            order_rank_again(order, pred);
     }
 }
 
-void rank_waits_again(struct order *order, struct node *node) {
+void order_rank_waits_again(struct order *order, struct order_node *node) {
     push(order, node);
 }
 
-void rank_leaving(struct order *order, struct node *node) {
+void order_rank_leaving(struct order *order, struct order_node *node) {
     lent(order, node, node->rank);
 }
 
 /* ---- computing ---------------------------------------------------------- */
 
-static void take_better(struct order_key **best, const struct edge *edge) {
-    const struct node *node = edge->node;
+static void take_better(struct order_key **best,
+                        const struct order_edge *edge) {
+    const struct order_node *node = edge->node;
 
-    if (node->seq != 0 && node_is_waiting(node) &&
+    if (node->seq != 0 && order_node_is_waiting(node) &&
         order_key_compare(node->rank, *best) < 0)
         *best = node->rank;
 }
 
 /* Of those who wait for the item because of its id. */
-static struct order_key *best_of_edges(struct order *order, struct item *item,
+static struct order_key *best_of_edges(struct order *order,
+                                       struct order_item *item,
                                        struct order_key *best) {
-    chain_up(order, item);
+    order_chain_up(order, item);
     for (size_t i = 0; i < order->up.count; i++) {
-        struct item *at = order->up.p[i];
+        struct order_item *at = order->up.p[i];
 
         LIST_EACH (&at->edges, it) {
-            const struct edge *edge = LIST_OF(it, struct edge, in_item);
+            const struct order_edge *edge =
+                LIST_OF(it, struct order_edge, in_item);
 
             if (edge->use == USE_DEPENDENCY && at->verdict == VERDICT_WAIT)
                 take_better(&best, edge);
@@ -168,19 +171,21 @@ static struct order_key *best_of_edges(struct order *order, struct item *item,
     return best;
 }
 
-struct order_key *rank_of(struct order *order, const struct node *node) {
+struct order_key *order_rank_of(struct order *order,
+                                const struct order_node *node) {
     struct order_key *best = node->key;
 
     for (size_t i = 0; i <= node->alias_count; i++)
-        best = best_of_edges(order, node_item(node, i), best);
+        best = best_of_edges(order, order_node_item(node, i), best);
     for (size_t i = 0; node->seq != 0 && i < node->use_count; i++) {
-        struct group *behind = group_behind(&node->uses[i]);
+        struct order_group *behind = order_path_group_behind(&node->uses[i]);
 
         if (behind == NULL)
             continue;
         LIST_EACH (&behind->uses, it) {
-            const struct node *waiter = LIST_OF(it, struct use, in_group)->node;
-            if (node_is_waiting(waiter) &&
+            const struct order_node *waiter =
+                LIST_OF(it, struct order_use, in_group)->node;
+            if (order_node_is_waiting(waiter) &&
                 order_key_compare(waiter->rank, best) < 0)
                 best = waiter->rank;
         }
@@ -188,15 +193,15 @@ struct order_key *rank_of(struct order *order, const struct node *node) {
     return best;
 }
 
-static void compute(struct order *order, struct node *node) {
+static void compute(struct order *order, struct order_node *node) {
     struct order_key *old = order_key_ref(node->rank);
-    struct order_key *now = rank_of(order, node);
+    struct order_key *now = order_rank_of(order, node);
 
     int change = order_key_compare(now, old);
 
     if (change != 0) {
         order_key_set(&node->rank, now);
-        told_touch(order, node);
+        unrecorded_touch(order, node);
     }
     if (change < 0)
         push(order, node);
@@ -209,7 +214,7 @@ static void compute(struct order *order, struct node *node) {
 
 static void tell(struct order *order, uint64_t num, enum job_state from,
                  const struct order_key *rank) {
-    struct order_effect *effect = effect_add(order, NULL, ORDER_RANK, "");
+    struct order_effect *effect = order_effect_add(order, NULL, ORDER_RANK, "");
 
     effect->num = num;
     effect->from = from;
@@ -218,51 +223,52 @@ static void tell(struct order *order, uint64_t num, enum job_state from,
 
 /* As long as it has another's key in the registry it is remembered, even when
  * nobody refers to it any more: it has to get its own back. */
-static void item_lent(struct order *order, struct item *item, bool lent) {
+static void item_lent(struct order *order, struct order_item *item, bool lent) {
     if (lent == item->lent)
         return;
     item->lent = lent;
     if (lent)
         item->refs++;
     else
-        item_unref(order, item);
+        order_item_unref(order, item);
 }
 
-static void tell_item(struct order *order, struct item *item) {
+static void propose_item_rank(struct order *order, struct order_item *item) {
     struct order_key *best;
 
-    if (item->node != NULL || item->key == NULL || !item_is_live(item)) {
+    if (item->node != NULL || item->key == NULL || !order_item_is_live(item)) {
         item_lent(order, item, false);
         return;
     }
     best = best_of_edges(order, item, item->key);
-    if (!key_is(best, item->told)) {
-        order_key_set(&item->told, best);
+    if (!key_is(best, item->recorded)) {
+        order_key_set(&item->recorded, best);
         tell(order, item->num, item->state, best);
     }
     item_lent(order, item, !key_is(best, item->key));
 }
 
-static void tell_node(struct order *order, struct node *node) {
+static void propose_node_rank(struct order *order, struct order_node *node) {
     bool leaves = node->asked == ORDER_READY + 1 ||
                   node->asked == ORDER_TO_PENDING_RB + 1;
 
     if (node->state != STATE_PENDING && !leaves)
         return;
-    if (key_is(node->rank, node->told))
+    if (key_is(node->rank, node->recorded))
         return;
-    order_key_set(&node->told, node->rank);
+    order_key_set(&node->recorded, node->rank);
     tell(order, node->num, node->state, node->rank);
 }
 
-void rank_settle(struct order *order) {
-    struct node *node;
+void order_rank_finish(struct order *order) {
+    struct order_node *node;
     struct list *link;
 
     while ((node = heap_pop(&order->ranks)) != NULL)
         compute(order, node);
     while ((link = list_pop(&order->rank_items)) != NULL)
-        tell_item(order, LIST_OF(link, struct item, rank_dirty));
-    while ((link = list_pop(&order->told_dirty)) != NULL)
-        tell_node(order, LIST_OF(link, struct node, told_dirty));
+        propose_item_rank(order, LIST_OF(link, struct order_item, rank_dirty));
+    while ((link = list_pop(&order->rank_unrecorded)) != NULL)
+        propose_node_rank(order,
+                          LIST_OF(link, struct order_node, rank_unrecorded));
 }

@@ -10,7 +10,7 @@ static struct order *scratch_of(const struct order *order) {
     return (struct order *)(uintptr_t)order;
 }
 
-static struct node *node_of(const struct order *order, uint64_t num) {
+static struct order_node *node_of(const struct order *order, uint64_t num) {
     return map_get(&order->nodes, span_make(&num, sizeof(num)));
 }
 
@@ -24,7 +24,7 @@ struct reasons {
 
 static struct order_reason *reason_add(struct reasons *reasons,
                                        enum order_reason_kind kind,
-                                       const struct item *item) {
+                                       const struct order_item *item) {
     struct order_reason *reason = reasons->count < reasons->limit
                                       ? &reasons->p[reasons->count]
                                       : &reasons->spare;
@@ -34,7 +34,7 @@ static struct order_reason *reason_add(struct reasons *reasons,
         .kind = kind, .state = STATE_NONE, .root_state = STATE_NONE};
     if (item != NULL) {
         reason->id = arena_span(reasons->arena, item->id);
-        reason->state = item_state(item);
+        reason->state = order_item_state(item);
         reason->since = item->node != NULL ? item->node->since : item->since;
         reason->holds = item->node != NULL ? item->node->holds : 0;
     }
@@ -42,8 +42,9 @@ static struct order_reason *reason_add(struct reasons *reasons,
 }
 
 /* Somebody it waits for who lives in the order, else NULL. */
-static struct node *first_pred(struct order *order, const struct node *node) {
-    preds_collect(order, node);
+static struct order_node *first_pred(struct order *order,
+                                     const struct order_node *node) {
+    order_preds_collect(order, node);
     for (size_t i = 0; i < order->preds.count; i++)
         if (order->preds.p[i].item->node != NULL)
             return order->preds.p[i].item->node;
@@ -53,8 +54,8 @@ static struct node *first_pred(struct order *order, const struct node *node) {
 /* From `item` on, who waits for whom, to the one who waits for nobody. L has
  * no rings; unplaced ones may be in one, so no step is taken from them. */
 static void root_find(struct reasons *reasons, struct order_reason *reason,
-                      struct item *item) {
-    struct node *node = item->node, *next;
+                      struct order_item *item) {
+    struct order_node *node = item->node, *next;
 
     if (reason == &reasons->spare)
         return;
@@ -62,7 +63,7 @@ static void root_find(struct reasons *reasons, struct order_reason *reason,
     reason->root_state = reason->state;
     reason->root_since = reason->since;
     reason->root_holds = reason->holds;
-    while (node != NULL && node->seq != 0 && node_is_waiting(node) &&
+    while (node != NULL && node->seq != 0 && order_node_is_waiting(node) &&
            (next = first_pred(reasons->order, node)) != NULL) {
         node = next;
         reason->steps++;
@@ -77,37 +78,40 @@ static void root_find(struct reasons *reasons, struct order_reason *reason,
 
 /* ---- kinds of reasons --------------------------------------------------- */
 
-static void why_path(struct reasons *reasons, const struct use *use) {
-    struct group *before = group_before(use);
+static void why_path(struct reasons *reasons, const struct order_use *use) {
+    struct order_group *before = order_path_group_before(use);
 
     if (before == NULL)
         return;
     LIST_EACH (&before->uses, it) {
-        struct item *item = LIST_OF(it, struct use, in_group)->node->item;
+        struct order_item *item =
+            LIST_OF(it, struct order_use, in_group)->node->item;
         struct order_reason *reason;
 
         if (item->set_mark == reasons->order->mark)
             continue;
         item->set_mark = reasons->order->mark;
         reason = reason_add(reasons, ORDER_WHY_PRECURSOR, item);
-        reason->path = arena_span(reasons->arena, place_path(use->place));
+        reason->path = arena_span(reasons->arena, order_place_path(use->place));
     }
 }
 
 /* The successor that is waited for: the last of the chain that lives. */
-static struct item *living_successor(struct order *order, struct item *item) {
-    chain_down(order, item);
+static struct order_item *living_successor(struct order *order,
+                                           struct order_item *item) {
+    order_chain_down(order, item);
     for (size_t i = order->down.count; i-- > 1;) {
-        struct item *successor = order->down.p[i];
-        if (item_is_live(successor) || !successor->known)
+        struct order_item *successor = order->down.p[i];
+        if (order_item_is_live(successor) || !successor->known)
             return successor;
     }
     return NULL;
 }
 
-static void why_waited(struct reasons *reasons, struct item *item) {
-    struct item *successor =
-        item_is_live(item) ? NULL : living_successor(reasons->order, item);
+static void why_waited(struct reasons *reasons, struct order_item *item) {
+    struct order_item *successor = order_item_is_live(item)
+                                       ? NULL
+                                       : living_successor(reasons->order, item);
     struct order_reason *reason;
 
     if (successor == NULL) {
@@ -118,8 +122,9 @@ static void why_waited(struct reasons *reasons, struct item *item) {
     reason->other = arena_span(reasons->arena, successor->id);
 }
 
-static void why_dependency(struct reasons *reasons, const struct node *node,
-                           const struct edge *edge) {
+static void why_dependency(struct reasons *reasons,
+                           const struct order_node *node,
+                           const struct order_edge *edge) {
     struct order_reason *reason;
 
     switch (edge->item->verdict) {
@@ -131,7 +136,7 @@ static void why_dependency(struct reasons *reasons, const struct node *node,
         return;
     case VERDICT_UNKNOWN:
         reason = reason_add(reasons, ORDER_WHY_UNKNOWN, edge->item);
-        reason->until = node_deadline(reasons->order, node);
+        reason->until = order_node_deadline(reasons->order, node);
         return;
     case VERDICT_WAIT:
         why_waited(reasons, edge->item);
@@ -144,9 +149,9 @@ static void why_dependency(struct reasons *reasons, const struct node *node,
     }
 }
 
-static void why_edges(struct reasons *reasons, const struct node *node) {
+static void why_edges(struct reasons *reasons, const struct order_node *node) {
     for (size_t i = 0; i < node->edge_count; i++) {
-        const struct edge *edge = &node->edges[i];
+        const struct order_edge *edge = &node->edges[i];
 
         if (edge->use == USE_DEPENDENCY)
             why_dependency(reasons, node, edge);
@@ -155,7 +160,8 @@ static void why_edges(struct reasons *reasons, const struct node *node) {
     }
 }
 
-static void why_waiting(struct reasons *reasons, const struct node *node) {
+static void why_waiting(struct reasons *reasons,
+                        const struct order_node *node) {
     why_edges(reasons, node);
     if (node->seq == 0)
         return;
@@ -170,9 +176,10 @@ static void roots_find(struct reasons *reasons) {
 
     for (size_t i = 0; i < count; i++) {
         struct order_reason *reason = &reasons->p[i];
-        struct item *item = reason->other.len > 0
-                                ? item_find(reasons->order, reason->other)
-                                : item_find(reasons->order, reason->id);
+        struct order_item *item =
+            reason->other.len > 0
+                ? order_item_find(reasons->order, reason->other)
+                : order_item_find(reasons->order, reason->id);
 
         if (item != NULL)
             root_find(reasons, reason, item);
@@ -182,7 +189,7 @@ static void roots_find(struct reasons *reasons) {
 size_t order_why(const struct order *order, uint64_t num, struct wall now,
                  size_t limit, struct arena *arena,
                  struct order_reason **ret_reasons, size_t *ret_count) {
-    const struct node *node = node_of(order, num);
+    const struct order_node *node = node_of(order, num);
     struct reasons reasons = {
         .order = scratch_of(order), .arena = arena, .limit = limit};
 
@@ -193,12 +200,12 @@ size_t order_why(const struct order *order, uint64_t num, struct wall now,
     reasons.p = arena_alloc(arena, (limit + 1) * sizeof(*reasons.p));
     if (node->holds != 0)
         reason_add(&reasons, ORDER_WHY_HOLD, NULL)->holds = node->holds;
-    if (node->doomed)
+    if (node->failing)
         reason_add(&reasons, ORDER_WHY_FAILING, NULL)->detail =
             span_of(node->doom);
-    else if (node_is_waiting(node) && !node->rb)
+    else if (order_node_is_waiting(node) && !node->rb)
         why_waiting(&reasons, node);
-    if (node->state == STATE_QUEUED && node->seq == 0 && !node->doomed &&
+    if (node->state == STATE_QUEUED && node->seq == 0 && !node->failing &&
         !node->rb)
         reason_add(&reasons, ORDER_WHY_UNSTAGED, NULL);
     if (reasons.count == 0)
@@ -212,8 +219,8 @@ size_t order_why(const struct order *order, uint64_t num, struct wall now,
 size_t order_closure(const struct order *order, uint64_t num, size_t limit,
                      struct arena *arena, struct span **ret_ids) {
     struct order *scratch = scratch_of(order);
-    struct pointers found = {0};
-    const struct node *node = node_of(order, num);
+    struct order_pointers found = {0};
+    const struct order_node *node = node_of(order, num);
     uint64_t mark;
     size_t count;
 
@@ -224,41 +231,44 @@ size_t order_closure(const struct order *order, uint64_t num, size_t limit,
     mark = ++scratch->mark;
     node->item->closure_mark = mark;
     for (size_t at = 0; node != NULL && found.count <= limit;) {
-        preds_collect(scratch, node);
+        order_preds_collect(scratch, node);
         for (size_t i = 0; i < scratch->preds.count; i++) {
-            struct item *item = scratch->preds.p[i].item;
+            struct order_item *item = scratch->preds.p[i].item;
 
             if (item->closure_mark == mark)
                 continue;
             item->closure_mark = mark;
-            pointers_push(&found, item);
+            order_pointers_push(&found, item);
         }
         node = NULL;
         while (at < found.count && node == NULL)
-            node = ((struct item *)found.p[at++])->node;
+            node = ((struct order_item *)found.p[at++])->node;
     }
     count = found.count < limit ? found.count : limit;
     *ret_ids = arena_alloc(arena, (count + 1) * sizeof(**ret_ids));
     for (size_t i = 0; i < count; i++)
-        (*ret_ids)[i] = arena_span(arena, ((struct item *)found.p[i])->id);
-    pointers_clear(&found);
+        (*ret_ids)[i] =
+            arena_span(arena, ((struct order_item *)found.p[i])->id);
+    order_pointers_clear(&found);
     return count;
 }
 
 /* ---- the check ---------------------------------------------------------- */
 
-static void check_row(const struct place *place) {
-    const struct group *last = NULL;
+static void check_row(const struct order_place *place) {
+    const struct order_group *last = NULL;
     uint64_t last_seq = 0;
 
     LIST_EACH (&place->groups, g) {
-        const struct group *group = LIST_OF(g, struct group, in_place);
+        const struct order_group *group =
+            LIST_OF(g, struct order_group, in_place);
         size_t count = 0;
         uint64_t most = last_seq;
 
         assert(last == NULL || last->file || group->file);
         LIST_EACH (&group->uses, it) {
-            const struct use *use = LIST_OF(it, struct use, in_group);
+            const struct order_use *use =
+                LIST_OF(it, struct order_use, in_group);
 
             assert(use->group == group && use->place == place);
             assert(use->file == group->file);
@@ -274,17 +284,17 @@ static void check_row(const struct place *place) {
     }
 }
 
-static void check_node(struct order *order, const struct node *node) {
+static void check_node(struct order *order, const struct order_node *node) {
     size_t blocked = 0, hints = 0, counts[VERDICTS] = {0};
 
     for (size_t i = 0; i < node->use_count; i++) {
-        const struct use *use = &node->uses[i];
+        const struct order_use *use = &node->uses[i];
 
         assert((use->group != NULL) == (node->seq != 0));
-        blocked += use->group != NULL && group_before(use) != NULL;
+        blocked += use->group != NULL && order_path_group_before(use) != NULL;
     }
     for (size_t i = 0; i < node->edge_count; i++) {
-        const struct edge *edge = &node->edges[i];
+        const struct order_edge *edge = &node->edges[i];
 
         if (edge->use == USE_DEPENDENCY)
             counts[edge->item->verdict]++;
@@ -294,13 +304,13 @@ static void check_node(struct order *order, const struct node *node) {
     assert(memcmp(counts, node->counts, sizeof(counts)) == 0);
     if (node->seq == 0 || heap_has(&order->ranks, node) || node->rb)
         return;
-    assert(order_key_compare(rank_of(order, node), node->rank) == 0);
-    if (!node_is_waiting(node))
+    assert(order_key_compare(order_rank_of(order, node), node->rank) == 0);
+    if (!order_node_is_waiting(node))
         return;
     /* L respects what waits. */
-    preds_collect(order, node);
+    order_preds_collect(order, node);
     for (size_t i = 0; i < order->preds.count; i++) {
-        const struct node *pred = order->preds.p[i].item->node;
+        const struct order_node *pred = order->preds.p[i].item->node;
         if (pred != NULL && pred->seq != 0 && list_empty(&order->fresh) &&
             order->late.count == 0)
             assert(pred->seq < node->seq);

@@ -57,7 +57,7 @@ bool repeat_parse(struct repeat *ret_repeat, struct span text,
             ret_repeat->max_shift_s =
                 cron_item_max_shift_s(ret_repeat->items[0]);
     } else {
-        CLEANUP(free_string) char *line = span_string(trimmed);
+        CLEANUP(text_free_string) char *line = span_string(trimmed);
         ret_repeat->is_crontab = true;
         ok = add_crontab(ret_repeat, line, hash_name, err);
     }

@@ -5,7 +5,7 @@
 #include "core/walk.h"
 
 struct rollback {
-    const struct rollback_order *order;
+    const struct rollback_request *request;
     struct walk walk; /* its steps are the members, place by place */
     struct rollback_member *members;
     size_t cap;
@@ -16,9 +16,9 @@ struct rollback {
     struct span lacking, lacked; /* who would come in without whom */
 };
 
-struct rollback *rollback_new(const struct rollback_order *order) {
+struct rollback *rollback_new(const struct rollback_request *request) {
     struct rollback *rollback = mem_alloc(sizeof(*rollback));
-    rollback->order = order;
+    rollback->request = request;
     return rollback;
 }
 
@@ -74,13 +74,13 @@ static bool next_member(struct rollback *rollback) {
     return false;
 }
 
-bool rollback_asks(struct rollback *rollback,
-                   struct rollback_question *ret_question) {
-    const struct rollback_order *order = rollback->order;
-    if (rollback->primary < order->primary_count) {
+bool rollback_next_question(struct rollback *rollback,
+                            struct rollback_question *ret_question) {
+    const struct rollback_request *request = rollback->request;
+    if (rollback->primary < request->primary_count) {
         *ret_question = (struct rollback_question){
             .asked = ROLLBACK_ASK_PRIMARY,
-            .id = order->primaries[rollback->primary]};
+            .id = request->primaries[rollback->primary]};
         return true;
     }
     if (!rollback->is_asking && !next_member(rollback))
@@ -101,10 +101,10 @@ bool rollback_knows(const struct rollback *rollback, uint64_t num) {
 
 void rollback_answer(struct rollback *rollback,
                      const struct rollback_node *nodes, size_t count) {
-    const struct rollback_order *order = rollback->order;
-    if (rollback->primary < order->primary_count) {
+    const struct rollback_request *request = rollback->request;
+    if (rollback->primary < request->primary_count) {
         if (count == 0 && rollback->unknown.p == NULL)
-            rollback->unknown = order->primaries[rollback->primary];
+            rollback->unknown = request->primaries[rollback->primary];
         for (size_t i = 0; i < count; i++)
             member_add(rollback, &nodes[i], WALK_START, false);
         rollback->primary++;
@@ -114,12 +114,12 @@ void rollback_answer(struct rollback *rollback,
         member_add(rollback, &nodes[i], rollback->asking, rollback->later);
     /* Only what landed can have been built on by others. */
     bool landed = rollback->members[rollback->asking].fate == ROLLBACK_REVERT;
-    rollback->later = order->files && landed && !rollback->later;
+    rollback->later = request->files && landed && !rollback->later;
     rollback->is_asking = rollback->later;
 }
 
-void rollback_lacks(struct rollback *rollback, struct span id,
-                    struct span needs) {
+void rollback_add_lack(struct rollback *rollback, struct span id,
+                       struct span needs) {
     rollback->lacking = id;
     rollback->lacked = needs;
 }
@@ -156,8 +156,8 @@ find_stranger(const struct rollback *rollback, size_t count,
     return NULL;
 }
 
-static void tell_stranger(const struct rollback_member *stranger,
-                          struct span target, struct text *detail) {
+static void report_stranger(const struct rollback_member *stranger,
+                            struct span target, struct text *detail) {
     const struct rollback_node *node = &stranger->node;
     if (node->kind != JOB_CHANGE)
         text_addf(detail, "'%.*s' is a %s: only change sets can be rolled back",
@@ -176,8 +176,8 @@ static void tell_stranger(const struct rollback_member *stranger,
                   node->target.p);
 }
 
-static void tell_nothing(const struct rollback *rollback, size_t count,
-                         struct text *detail) {
+static void report_nothing(const struct rollback *rollback, size_t count,
+                           struct text *detail) {
     text_adds(detail, "nothing to take back:");
     for (size_t i = 0; i < count && i < 5; i++) {
         const struct rollback_node *node = &rollback->members[i].node;
@@ -193,16 +193,16 @@ static void tell_nothing(const struct rollback *rollback, size_t count,
     }
 }
 
-static void tell_too_large(const struct rollback_order *order,
-                           const struct rollback_decision *decision,
-                           struct text *detail) {
+static void report_too_large(const struct rollback_request *request,
+                             const struct rollback_decision *decision,
+                             struct text *detail) {
     enum { NAMED = 20 };
     size_t sets = decision->reverts + decision->abandons + decision->stops;
     size_t named = 0;
     text_addf(detail,
               "%zu sets with %zu files would go, at most %zu with %zu may "
               "(--limit):",
-              sets, decision->files, order->sets_max, order->files_max);
+              sets, decision->files, request->sets_max, request->files_max);
     for (size_t i = 0; i < decision->count && named < NAMED; i++) {
         const struct rollback_member *member = &decision->members[i];
         if (member->fate > ROLLBACK_STOP)
@@ -214,21 +214,21 @@ static void tell_too_large(const struct rollback_order *order,
         text_addf(detail, " and %zu more", sets - named);
 }
 
-static bool is_too_large(const struct rollback_order *order,
+static bool is_too_large(const struct rollback_request *request,
                          const struct rollback_decision *decision) {
     size_t sets = decision->reverts + decision->abandons + decision->stops;
-    return (order->sets_max > 0 && sets > order->sets_max) ||
-           (order->files_max > 0 && decision->files > order->files_max);
+    return (request->sets_max > 0 && sets > request->sets_max) ||
+           (request->files_max > 0 && decision->files > request->files_max);
 }
 
 void rollback_decide(struct rollback *rollback, struct arena *arena,
                      struct rollback_decision *ret_decision) {
-    const struct rollback_order *order = rollback->order;
+    const struct rollback_request *request = rollback->request;
     CLEANUP(text_clear) struct text detail = TEXT_INIT;
     struct rollback_decision *decision = ret_decision;
     *decision = (struct rollback_decision){.members = rollback->members,
                                            .count = rollback->walk.count};
-    struct span target = order->target;
+    struct span target = request->target;
     if (target.len == 0 && decision->count > 0)
         target = rollback->members[0].node.target;
     count_members(rollback, decision);
@@ -240,13 +240,13 @@ void rollback_decide(struct rollback *rollback, struct arena *arena,
                   rollback->unknown.p);
     } else if (stranger) {
         decision->verdict = ROLLBACK_TARGET;
-        tell_stranger(stranger, target, &detail);
+        report_stranger(stranger, target, &detail);
     } else if (decision->reverts + decision->abandons + decision->stops == 0) {
         decision->verdict = ROLLBACK_NOTHING;
-        tell_nothing(rollback, decision->count, &detail);
-    } else if (is_too_large(order, decision)) {
+        report_nothing(rollback, decision->count, &detail);
+    } else if (is_too_large(request, decision)) {
         decision->verdict = ROLLBACK_TOO_LARGE;
-        tell_too_large(order, decision, &detail);
+        report_too_large(request, decision, &detail);
     } else if (rollback->lacking.len > 0) {
         decision->verdict = ROLLBACK_LACKS;
         text_addf(&detail,

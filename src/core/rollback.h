@@ -6,7 +6,7 @@
  * work is in proportion to what is taken:
  *
  *     rollback = rollback_new(&order);
- *     while (rollback_asks(rollback, &question))
+ *     while (rollback_next_question(rollback, &question))
  *         rollback_answer(rollback, nodes, count);   // what the registry says
  *     rollback_decide(rollback, &decision);
  *
@@ -27,7 +27,7 @@
 
 struct rollback;
 
-struct rollback_order {
+struct rollback_request {
     struct span id;     /* of the RB; empty for a preview */
     struct span target; /* of the RB; empty: that of the first primary */
     const struct span *primaries;
@@ -49,7 +49,7 @@ struct rollback_node {
     uint64_t state_seq;         /* of a D set: when it landed */
 };
 
-enum rollback_asked {
+enum rollback_question_kind {
     ROLLBACK_ASK_PRIMARY,    /* the job of this id: one node, or none */
     ROLLBACK_ASK_DEPENDENTS, /* who depends on it, also through a set that it
                                 supersedes */
@@ -58,7 +58,7 @@ enum rollback_asked {
 };
 
 struct rollback_question {
-    enum rollback_asked asked;
+    enum rollback_question_kind asked;
     struct span id;
     uint64_t num; /* 0 for PRIMARY */
 };
@@ -99,11 +99,11 @@ struct rollback_decision {
 };
 
 /* Copies nothing: the order must live as long. */
-struct rollback *rollback_new(const struct rollback_order *order);
+struct rollback *rollback_new(const struct rollback_request *request);
 void rollback_free(struct rollback *rollback); /* NULL is fine */
 /* The next question; the same until it is answered. False: all is known. */
-bool rollback_asks(struct rollback *rollback,
-                   struct rollback_question *ret_question);
+bool rollback_next_question(struct rollback *rollback,
+                            struct rollback_question *ret_question);
 /* It was met already: facts about it need not be given again. */
 bool rollback_knows(const struct rollback *rollback, uint64_t num);
 void rollback_answer(struct rollback *rollback,
@@ -111,8 +111,8 @@ void rollback_answer(struct rollback *rollback,
 /* `id`, which a rollback among the members had taken out, would come in again
  * without `needs`: told when all is known, the decision is another then. The
  * spans live as long as the rollback. */
-void rollback_lacks(struct rollback *rollback, struct span id,
-                    struct span needs);
+void rollback_add_lack(struct rollback *rollback, struct span id,
+                       struct span needs);
 /* Spans of detail live in the arena; members as long as the rollback. */
 void rollback_decide(struct rollback *rollback, struct arena *arena,
                      struct rollback_decision *ret_decision);

@@ -67,7 +67,7 @@ static int32_t year_next(const struct cron_item *item, int32_t year) {
             year = (year + 3) & ~3;
             year += is_leap(year) ? 0 : 4;
         }
-        if (!series_next(&item->years, year, &found))
+        if (!item_series_next(&item->years, year, &found))
             return 0;
         if (!item->leap_only || is_leap((int32_t)found))
             return (int32_t)found;

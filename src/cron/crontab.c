@@ -264,7 +264,7 @@ static const char *nearest_at(const char *from, size_t len) {
         names[i + 1] = words_for[i].name;
     memcpy(word, from, len);
     word[len] = '\0';
-    return nearest_word(word, names, sizeof(names) / sizeof(*names));
+    return fault_nearest_word(word, names, sizeof(names) / sizeof(*names));
 }
 
 static bool parse_word(struct line *line, struct cron_crontab *ret) {

@@ -75,7 +75,7 @@ static bool find_step_key(struct reader *reader, bool given[STEP_KEYS],
         *ret_key = key;
         return true;
     }
-    meant = nearest_word(reader->string, step_keys, STEP_KEYS);
+    meant = fault_nearest_word(reader->string, step_keys, STEP_KEYS);
     return fault_at(reader->err, CRON_ERR_ITEM, reader->text, reader->at,
                     "unknown key '%s'; %s", reader->string,
                     meant == NULL           ? "there are start, period and end"
@@ -124,8 +124,8 @@ static bool read_step(struct reader *reader, struct step *step,
     }
 }
 
-bool step_parse(struct cron_item *item, enum step_kind kind, int32_t scale,
-                struct reader *reader) {
+bool date_step_parse(struct cron_item *item, enum step_kind kind, int32_t scale,
+                     struct reader *reader) {
     struct step step = {.kind = kind, .end = INT32_MAX, .period = 1};
     bool given[STEP_KEYS] = {false};
     enum reader_kind found = reader_peek(reader);
@@ -239,7 +239,7 @@ static void join(struct cron_item *item) {
     item->except_count = kept;
 }
 
-bool except_parse(struct cron_item *item, struct reader *reader) {
+bool date_except_parse(struct cron_item *item, struct reader *reader) {
     bool first = true, more;
 
     if (reader_peek(reader) != READER_ARRAY)

@@ -7,9 +7,9 @@
 
 /* {"start": "2026-01-06", "period": 2, "end": "2026-12-31"}, one more step of
  * the item; `scale` multiplies the period. */
-bool step_parse(struct cron_item *item, enum step_kind kind, int32_t scale,
-                struct reader *reader);
+bool date_step_parse(struct cron_item *item, enum step_kind kind, int32_t scale,
+                     struct reader *reader);
 /* A date, "12-25" for each year, {"start": ..., "end": ...}, or a list. */
-bool except_parse(struct cron_item *item, struct reader *reader);
+bool date_except_parse(struct cron_item *item, struct reader *reader);
 
 #endif

@@ -85,7 +85,7 @@ static unsigned least(unsigned a, unsigned b) {
     return a < b ? a : b;
 }
 
-unsigned word_distance(const char *a, const char *b) {
+unsigned fault_word_distance(const char *a, const char *b) {
     size_t a_len = strlen(a), b_len = strlen(b);
     unsigned rows[3][WORD_MOST];
     unsigned *before = rows[0], *last = rows[1], *now = rows[2];
@@ -120,8 +120,8 @@ static bool begins(const char *word, const char *beginning) {
     return len >= 3 && strncasecmp(word, beginning, len) == 0;
 }
 
-const char *nearest_word(const char *word, const char *const *candidates,
-                         size_t count) {
+const char *fault_nearest_word(const char *word, const char *const *candidates,
+                               size_t count) {
     unsigned best = 99, limit = (unsigned)(strlen(word) + 2) / 3;
     const char *found = NULL;
 
@@ -129,7 +129,7 @@ const char *nearest_word(const char *word, const char *const *candidates,
         if (begins(candidates[i], word) || begins(word, candidates[i]))
             return candidates[i];
     for (size_t i = 0; i < count; i++) {
-        unsigned distance = word_distance(word, candidates[i]);
+        unsigned distance = fault_word_distance(word, candidates[i]);
         if (distance < best) {
             best = distance;
             found = candidates[i];

@@ -20,10 +20,10 @@ bool fault_memory(struct cron_err *err);
 
 /* The candidate that was perhaps meant by `word`, else NULL: one it begins or
  * is begun by, else the one with the least edit distance. */
-const char *nearest_word(const char *word, const char *const *candidates,
-                         size_t count);
+const char *fault_nearest_word(const char *word, const char *const *candidates,
+                               size_t count);
 /* Letters to change, insert, leave out or swap, case aside; 99 when one word
  * is longer than 63 bytes. */
-unsigned word_distance(const char *a, const char *b);
+unsigned fault_word_distance(const char *a, const char *b);
 
 #endif

@@ -108,7 +108,7 @@ bool cron_instant_parse(const char *text, int64_t *ret_at) {
     if (!parse_date(&p, &day) || (*p != 'T' && *p != 't' && *p != ' '))
         return false;
     p++;
-    if (!parse_time(&p, &s) || !offset_parse(p, &offset))
+    if (!parse_time(&p, &s) || !zone_offset_parse(p, &offset))
         return false;
     /* RFC 3339: Z, or hours and minutes with a colon. */
     if (p[1] != '\0' && (strlen(p) != 6 || p[3] != ':'))

@@ -42,8 +42,8 @@ static size_t list_find(const struct series *series, int64_t value) {
     return low;
 }
 
-bool series_next(const struct series *series, int64_t value,
-                 int64_t *ret_value) {
+bool item_series_next(const struct series *series, int64_t value,
+                      int64_t *ret_value) {
     uint64_t above, period = (uint64_t)series->period, rest;
 
     if (series->list != NULL) {
@@ -73,8 +73,8 @@ bool series_next(const struct series *series, int64_t value,
     return true;
 }
 
-bool series_prev(const struct series *series, int64_t value,
-                 int64_t *ret_value) {
+bool item_series_prev(const struct series *series, int64_t value,
+                      int64_t *ret_value) {
     uint64_t above;
 
     if (series->list != NULL) {
@@ -95,12 +95,12 @@ bool series_prev(const struct series *series, int64_t value,
     return true;
 }
 
-uint64_t series_count_below(const struct series *series, int64_t value) {
+uint64_t item_series_count_below(const struct series *series, int64_t value) {
     int64_t last;
 
     if (series->list != NULL)
         return list_find(series, value);
-    if (value <= series->start || !series_prev(series, value - 1, &last))
+    if (value <= series->start || !item_series_prev(series, value - 1, &last))
         return 0;
     return ((uint64_t)last - (uint64_t)series->start) /
                (uint64_t)series->period +

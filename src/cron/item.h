@@ -64,11 +64,11 @@ struct cron_item {
 };
 
 /* The least number of the series at or above `value`. */
-bool series_next(const struct series *series, int64_t value,
-                 int64_t *ret_value);
-bool series_prev(const struct series *series, int64_t value,
-                 int64_t *ret_value);
+bool item_series_next(const struct series *series, int64_t value,
+                      int64_t *ret_value);
+bool item_series_prev(const struct series *series, int64_t value,
+                      int64_t *ret_value);
 /* Members below `value`. */
-uint64_t series_count_below(const struct series *series, int64_t value);
+uint64_t item_series_count_below(const struct series *series, int64_t value);
 
 #endif

@@ -101,7 +101,7 @@ static bool find_key(struct draft *draft, enum key *ret_key) {
         if (strcasecmp(word, key_alias[i].word) == 0)
             meant = key_names[key_alias[i].key];
     if (meant == NULL)
-        meant = nearest_word(word, key_names, KEYS);
+        meant = fault_nearest_word(word, key_names, KEYS);
     if (meant != NULL)
         return WRONG(draft, at, "unknown key '%s'; did you mean '%s'?", word,
                      meant);
@@ -164,7 +164,7 @@ static const char *const fix_names[FIXES] = {
 
 static bool find_fix(struct draft *draft, unsigned *fixes) {
     const char *word = draft->reader.string;
-    const char *meant = nearest_word(word, fix_names, FIXES);
+    const char *meant = fault_nearest_word(word, fix_names, FIXES);
     size_t at = draft->reader.at;
 
     for (unsigned fix = 0; fix < FIXES; fix++) {
@@ -407,15 +407,15 @@ static bool parse_key(struct draft *draft, enum key key) {
     case KEY_NTH_WEEKDAY:
         return parse_nths(draft);
     case KEY_STEP_MONTH:
-        return step_parse(item, STEP_MONTH, 1, &draft->reader);
+        return date_step_parse(item, STEP_MONTH, 1, &draft->reader);
     case KEY_STEP_WEEK:
-        return step_parse(item, STEP_WEEK, 1, &draft->reader);
+        return date_step_parse(item, STEP_WEEK, 1, &draft->reader);
     case KEY_STEP_WEEKDAY:
-        return step_parse(item, STEP_DAY, 7, &draft->reader);
+        return date_step_parse(item, STEP_DAY, 7, &draft->reader);
     case KEY_STEP_DAY:
-        return step_parse(item, STEP_DAY, 1, &draft->reader);
+        return date_step_parse(item, STEP_DAY, 1, &draft->reader);
     case KEY_EXCEPT:
-        return except_parse(item, &draft->reader);
+        return date_except_parse(item, &draft->reader);
     case KEY_DST_FIXES:
         return parse_fixes(draft);
     case KEY_MAX_SHIFT:

@@ -171,7 +171,7 @@ static bool next_in_zone(const struct cron_item *item,
 bool search_next(const struct cron_item *item, const struct cron_zone *zone,
                  int64_t from, struct stretch *stretch, int64_t *ret_at) {
     if (item->is_epoch)
-        return series_next(&item->epoch, from, ret_at);
+        return item_series_next(&item->epoch, from, ret_at);
     return next_in_zone(item, zone, from, stretch, ret_at);
 }
 
@@ -196,7 +196,8 @@ enum cron_found cron_next(const struct cron_item *item,
     struct stretch stretch;
 
     if (item->is_epoch)
-        return series_next(&item->epoch, from, ret_at) ? CRON_FOUND : CRON_NONE;
+        return item_series_next(&item->epoch, from, ret_at) ? CRON_FOUND
+                                                            : CRON_NONE;
     if (!check(item, from, err))
         return CRON_FAILED;
     zone = zone_or_utc(zone);
@@ -241,7 +242,8 @@ enum cron_found cron_prev(const struct cron_item *item,
     int64_t low = from, high = from, step = 64, best;
 
     if (item->is_epoch)
-        return series_prev(&item->epoch, from, ret_at) ? CRON_FOUND : CRON_NONE;
+        return item_series_prev(&item->epoch, from, ret_at) ? CRON_FOUND
+                                                            : CRON_NONE;
     if (!check(item, from, err))
         return CRON_FAILED;
     while (cron_next(item, zone, low, &best, NULL) != CRON_FOUND ||
@@ -325,8 +327,8 @@ bool cron_count(const struct cron_item *item, const struct cron_zone *zone,
     if (from >= until)
         *ret_count = 0;
     else if (item->is_epoch)
-        *ret_count = series_count_below(&item->epoch, until) -
-                     series_count_below(&item->epoch, from);
+        *ret_count = item_series_count_below(&item->epoch, until) -
+                     item_series_count_below(&item->epoch, from);
     else
         *ret_count = count_in_zone(item, zone_or_utc(zone), from, until);
     return true;

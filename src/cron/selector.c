@@ -51,7 +51,7 @@ static bool name_value(const struct field *field, struct reader *reader,
                             "'%s' is too short for a name of %s; write at "
                             "least three letters, '%.3s'",
                             word, field->name, field->names[i]);
-    meant = nearest_word(word, field->names, count);
+    meant = fault_nearest_word(word, field->names, count);
     /* "Sept.", "Weds": the beginning tells. */
     for (size_t i = 0; i < count && meant == NULL && len > 0; i++)
         if (strncasecmp(field->names[i], word, NAME_LETTERS_LEAST) == 0)
@@ -200,7 +200,7 @@ static bool find_range_key(const struct field *field, struct reader *reader,
         if (strcasecmp(reader->string, range_alias[i].word) == 0)
             meant = range_keys[range_alias[i].key];
     if (meant == NULL)
-        meant = nearest_word(reader->string, range_keys, RANGE_KEYS);
+        meant = fault_nearest_word(reader->string, range_keys, RANGE_KEYS);
     if (meant != NULL)
         return fault_at(reader->err, CRON_ERR_ITEM, reader->text, reader->at,
                         "unknown key '%s' in the range of %s; did you mean "

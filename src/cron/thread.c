@@ -128,18 +128,18 @@ static void follow_zone(struct cron_thread *thread, int64_t monotonic_s) {
 
 static bool tick(struct cron_thread *thread) {
     struct cron_event events[PIECE];
-    struct cron_tick told = {.more = true};
+    struct cron_tick outcome = {.more = true};
     int64_t monotonic_s = thread->clocks.monotonic_s(thread->clocks.ctx);
     int64_t system_s = thread->clocks.system_s(thread->clocks.ctx);
 
     follow_zone(thread, monotonic_s);
-    while (told.more) {
+    while (outcome.more) {
         size_t room = wait_for_room(thread);
         if (room == 0)
             return false;
         pthread_mutex_lock(&thread->watch->lock);
         size_t count = watch_tick(thread->watch, system_s, monotonic_s, events,
-                                  room < PIECE ? room : PIECE, &told);
+                                  room < PIECE ? room : PIECE, &outcome);
         put_events(thread, events, count);
         pthread_mutex_unlock(&thread->watch->lock);
     }

@@ -359,7 +359,7 @@ static bool two_digits(const char **p, int32_t *ret_value) {
     return true;
 }
 
-bool offset_parse(const char *text, int32_t *ret_offset_s) {
+bool zone_offset_parse(const char *text, int32_t *ret_offset_s) {
     int32_t h, m = 0, s = 0;
     const char *p = text + 1;
 
@@ -392,7 +392,7 @@ bool cron_zone_parse(const char *text, struct cron_zone **ret_zone,
     struct tz_rule rule = {0};
     struct cron_zone *zone;
 
-    if (!offset_parse(text, &rule.standard_s) &&
+    if (!zone_offset_parse(text, &rule.standard_s) &&
         !tz_rule_parse(text, strlen(text), &rule, err))
         return false;
     if (!zone_make(&draft, &rule, &zone, err))

@@ -75,6 +75,6 @@ bool zone_set_name(struct cron_zone *zone, const char *name,
                    struct cron_err *err);
 
 /* "Z", "+02", "+02:00", "+0200", "-03:30:15". */
-bool offset_parse(const char *text, int32_t *ret_offset_s);
+bool zone_offset_parse(const char *text, int32_t *ret_offset_s);
 
 #endif

@@ -160,11 +160,11 @@ struct guess {
 
 static void look_at(struct guess *guess, const char *name) {
     const char *city = strrchr(name, '/');
-    unsigned distance = word_distance(guess->word, name);
+    unsigned distance = fault_word_distance(guess->word, name);
 
     if (city != NULL && strchr(guess->word, '/') == NULL &&
-        word_distance(guess->word, city + 1) < distance)
-        distance = word_distance(guess->word, city + 1);
+        fault_word_distance(guess->word, city + 1) < distance)
+        distance = fault_word_distance(guess->word, city + 1);
     if (distance < guess->distance) {
         guess->distance = distance;
         snprintf(guess->best, sizeof(guess->best), "%s", name);

@@ -42,7 +42,7 @@ static bool open_tcp(struct http *http, const struct http_options *options,
 
     if (options->listen.len == 0 || span_is(options->listen, "off"))
         return true;
-    CLEANUP(free_string) char *where = span_string(options->listen);
+    CLEANUP(text_free_string) char *where = span_string(options->listen);
     CLEANUP(text_clear) struct text address = TEXT_INIT;
     if (!http_server_listen_tcp(where, &tcp.fd, &address, err) ||
         !http_server_open(&tcp, &http->tcp, err))

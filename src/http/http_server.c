@@ -1,7 +1,7 @@
 /* The transport of api.h over libmicrohttpd.
  *
  * One connection at a time in this order: the request's line is told first
- * (uri_told), then the handler is called with its head, then once for each
+ * (on_uri), then the handler is called with its head, then once for each
  * piece of the body, then at its end, then again each time it is resumed.
  * libmicrohttpd works with an epoll descriptor of its own, which the loop
  * watches; after everything that may give it work (the descriptor, its own
@@ -182,8 +182,8 @@ static enum MHD_Result answer(struct exchange *exchange) {
 
 /* ---- the question -------------------------------------------------------- */
 
-static void *uri_told(void *ctx, const char *uri,
-                      struct MHD_Connection *connection) {
+static void *on_uri(void *ctx, const char *uri,
+                    struct MHD_Connection *connection) {
     struct http_server *server = ctx;
     struct exchange *exchange = mem_alloc(sizeof *exchange);
 
@@ -409,7 +409,7 @@ static bool daemon_start(struct http_server *server, struct err *err) {
     server->daemon = mhd.start_daemon(
         flags, 0, NULL, NULL, handle, server, MHD_OPTION_EXTERNAL_LOGGER,
         say_nothing, NULL, MHD_OPTION_LISTEN_SOCKET, options->fd,
-        MHD_OPTION_URI_LOG_CALLBACK, uri_told, server,
+        MHD_OPTION_URI_LOG_CALLBACK, on_uri, server,
         MHD_OPTION_NOTIFY_COMPLETED, completed, server,
         MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)HTTP_MEMORY_BYTES,
         MHD_OPTION_CONNECTION_LIMIT,

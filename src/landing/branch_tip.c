@@ -56,14 +56,14 @@ static bool refs_directory(const char *git, struct text *ret_dir) {
         join(git, line + strlen("gitdir: "), ret_dir);
     if (!has(text_string(ret_dir), "HEAD"))
         return false;
-    CLEANUP(free_string) char *own = mem_string(text_string(ret_dir));
+    CLEANUP(text_free_string) char *own = mem_string(text_string(ret_dir));
     if (read_line(own, "commondir", line, &missing))
         join(own, line, ret_dir);
     return !has(text_string(ret_dir), "reftable");
 }
 
 static bool take_oid(struct span oid, char ret_oid[OID_BYTES]) {
-    if (!oid_is_valid(oid))
+    if (!git_oid_is_valid(oid))
         return false;
     snprintf(ret_oid, OID_BYTES, "%.*s", (int)oid.len, oid.p);
     return true;

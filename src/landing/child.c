@@ -28,7 +28,7 @@ static sigset_t stop_signals(void) {
     return set;
 }
 
-void stop_init(struct stop *stop) {
+void child_stop_init(struct child_stop *stop) {
     sigset_t set = stop_signals();
     sigaddset(&set, SIGCHLD);
     sigprocmask(SIG_BLOCK, &set, NULL);
@@ -38,12 +38,12 @@ void stop_init(struct stop *stop) {
     stop->signal = 0;
 }
 
-static void stop_note(struct stop *stop, int signal) {
+static void stop_note(struct child_stop *stop, int signal) {
     if (stop->signal == 0 && signal != SIGCHLD)
         stop->signal = signal == SIGHUP ? SIGHUP : SIGTERM;
 }
 
-int stop_asked(struct stop *stop) {
+int child_stop_requested(struct child_stop *stop) {
     sigset_t set = stop_signals();
     struct timespec now = {0};
     int signal;
@@ -52,7 +52,7 @@ int stop_asked(struct stop *stop) {
     return stop->signal;
 }
 
-int stop_wait(struct stop *stop, int64_t ms) {
+int child_stop_wait(struct child_stop *stop, int64_t ms) {
     sigset_t set = stop_signals();
     struct timespec span = {ms / 1000, ms % 1000 * NS_PER_MS};
     if (stop == NULL) {
@@ -257,7 +257,7 @@ static void children_signal(int signal) {
 }
 
 /* Waits for a signal at most until `deadline`. False: it has passed. */
-static bool wait_until(struct mono deadline, struct stop *stop) {
+static bool wait_until(struct mono deadline, struct child_stop *stop) {
     sigset_t set;
     sigemptyset(&set);
     sigaddset(&set, SIGCHLD);
@@ -281,8 +281,8 @@ static struct mono deadline_in(int64_t ms) {
     return ms == 0 ? MONO_NEVER : mono_add_ms(clock_mono(), ms);
 }
 
-struct child_end child_wait(pid_t pid, struct stop *stop, int64_t timeout_ms,
-                            int64_t grace_ms) {
+struct child_end child_wait(pid_t pid, struct child_stop *stop,
+                            int64_t timeout_ms, int64_t grace_ms) {
     struct mono deadline = deadline_in(timeout_ms);
     struct child_end end = {CHILD_EXITED, 0};
     bool ending = false, plain = stop == NULL && timeout_ms == 0;
@@ -297,7 +297,8 @@ struct child_end child_wait(pid_t pid, struct stop *stop, int64_t timeout_ms,
             end.code =
                 WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status);
             /* A group's TERM ends child and us: it was not its own doing. */
-            if (stop != NULL && end.how == CHILD_SIGNALLED && stop_asked(stop))
+            if (stop != NULL && end.how == CHILD_SIGNALLED &&
+                child_stop_requested(stop))
                 end.how = CHILD_STOPPED;
             return end;
         }

@@ -34,7 +34,7 @@ static struct span account_name(struct span text, char *room, size_t bytes) {
     return span_of(room);
 }
 
-void ident_format(struct span text, struct text *out) {
+void commit_ident_format(struct span text, struct text *out) {
     text = span_trim(text);
     const char *open = text.len > 0 ? memchr(text.p, '<', text.len) : NULL;
     if (open != NULL) {
@@ -78,7 +78,7 @@ static void ident_line(struct text *out, const char *role, struct span ident,
     int64_t seconds = wall_s(at) < 0 ? 0 : wall_s(at);
     int minutes = zone_min < 0 ? -zone_min : zone_min;
     text_addf(out, "%s ", role);
-    ident_format(ident, out);
+    commit_ident_format(ident, out);
     text_addf(out, " %" PRId64 " %c%02d%02d\n", seconds,
               zone_min < 0 ? '-' : '+', minutes / 60, minutes % 60);
 }
@@ -118,7 +118,7 @@ static struct span last_paragraph(struct span message, bool *ret_first) {
                : span_make(start, (size_t)(message.p + message.len - start));
 }
 
-bool message_has_trailers(struct span message) {
+bool commit_message_has_trailers(struct span message) {
     bool first;
     struct span line, block = last_paragraph(message, &first);
     if (first)
@@ -163,7 +163,7 @@ static void message_add(struct text *out, const struct commit_draft *draft) {
     if (message.len == 0)
         message = draft->csid;
     text_addspan(out, message);
-    bool joins = message_has_trailers(message) && !says_ours(message);
+    bool joins = commit_message_has_trailers(message) && !says_ours(message);
     text_adds(out, joins ? "\n" : "\n\n");
 }
 
@@ -181,13 +181,13 @@ void commit_format(const struct commit_draft *draft, struct text *out) {
     text_addf(out, "CS-Class: %.*s\n", (int)draft->class.len, draft->class.p);
     for (size_t i = 0; i < draft->approved_count; i++) {
         text_adds(out, "CS-Approved-By: ");
-        ident_format(span_of(draft->approved_by[i]), out);
+        commit_ident_format(span_of(draft->approved_by[i]), out);
         text_addc(out, '\n');
     }
     text_addspan(out, draft->more);
 }
 
-int date_zone_min(struct span date) {
+int commit_date_zone_min(struct span date) {
     date = span_trim(date);
     if (date.len < 6)
         return 0;

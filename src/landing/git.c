@@ -91,7 +91,7 @@ bool git_is_repository(const char *dir) {
 }
 
 char *git_discover(const char *dir) {
-    CLEANUP(free_string) char *at = absolute(dir);
+    CLEANUP(text_free_string) char *at = absolute(dir);
     for (;;) {
         CLEANUP(text_clear) struct text inner = TEXT_INIT;
         text_addf(&inner, "%s/.git", at);
@@ -104,7 +104,7 @@ char *git_discover(const char *dir) {
     }
 }
 
-bool git_open(const char *dir, const char *work, struct stop *stop,
+bool git_open(const char *dir, const char *work, struct child_stop *stop,
               struct git *ret_git, struct err *err) {
     *ret_git = (struct git){.work = mem_string(work), .stop = stop};
     git_environment(ret_git);
@@ -209,7 +209,7 @@ static bool git_explain(struct git *git, const char *verb, struct child_end end,
     git_stderr_take(git, &said);
     if (said.len > 0 && git->stop != NULL)
         fprintf(stderr, "%s", text_string(&said));
-    if (git->stop != NULL && stop_asked(git->stop) != 0)
+    if (git->stop != NULL && child_stop_requested(git->stop) != 0)
         return err_set(err, ERR_INTERRUPTED, "git %s was stopped", verb);
     if (end.how != CHILD_EXITED)
         return err_set(err, ERR_TEMPORARY, "git %s was ended by signal %d",
@@ -417,7 +417,7 @@ bool git_run_oid(struct git *git, const char *const *args,
     if (!git_run(git, args, manner, input, &out, NULL, err))
         return false;
     struct span oid = span_trim(text_span(&out));
-    if (!oid_is_valid(oid))
+    if (!git_oid_is_valid(oid))
         return err_set(err, ERR_INTERNAL, "git %s printed no object name",
                        args[0]);
     snprintf(ret_oid, OID_BYTES, "%.*s", (int)oid.len, oid.p);
@@ -454,7 +454,7 @@ static bool object_head(struct git_pipe *objects, char ret_oid[OID_BYTES],
         return git_pipe_fail(objects, err);
     *ret_found =
         sscanf(line, "%64s %15s %zu", ret_oid, ret_type, ret_bytes) == 3 &&
-        oid_is_valid(span_of(ret_oid));
+        git_oid_is_valid(span_of(ret_oid));
     return true;
 }
 
@@ -547,7 +547,7 @@ bool git_commit_read(struct git_pipe *objects, const char *name,
     return true;
 }
 
-bool oid_is_valid(struct span oid) {
+bool git_oid_is_valid(struct span oid) {
     if (oid.len != 40 && oid.len != 64)
         return false;
     for (size_t i = 0; i < oid.len; i++)

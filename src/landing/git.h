@@ -21,10 +21,10 @@
 enum { OID_BYTES = 65 }; /* SHA-1 or SHA-256 in hex, and NUL */
 
 struct git {
-    char *dir;         /* absolute path of the git directory */
-    char *work;        /* scratch directory, or NULL */
-    struct stop *stop; /* NULL: nobody asks us to stop, and what git says is
-                          for the error alone, not for stderr too */
+    char *dir;               /* absolute path of the git directory */
+    char *work;              /* scratch directory, or NULL */
+    struct child_stop *stop; /* NULL: nobody asks us to stop, and what git says
+                          is for the error alone, not for stderr too */
     char **envp;
     int stderr_fd; /* memory: what the last git said */
 };
@@ -34,7 +34,7 @@ bool git_is_repository(const char *dir);
 /* The repository `dir` lies in; NULL: in none. You free it. */
 char *git_discover(const char *dir);
 /* `dir`: a git directory, or a work tree with .git inside. */
-bool git_open(const char *dir, const char *work, struct stop *stop,
+bool git_open(const char *dir, const char *work, struct child_stop *stop,
               struct git *ret_git, struct err *err);
 void git_close(struct git *git);
 /* From here on objects are written to DIR (made by the caller) and read from
@@ -106,6 +106,6 @@ bool git_commit_read(struct git_pipe *objects, const char *name,
                      bool *ret_found, struct err *err);
 
 /* Is it the name of an object, written out? */
-bool oid_is_valid(struct span oid);
+bool git_oid_is_valid(struct span oid);
 
 #endif

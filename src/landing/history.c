@@ -25,7 +25,7 @@ static struct span after(struct span line, const char *prefix) {
 static void oid_take(struct span line, const char *prefix,
                      char ret_oid[OID_BYTES]) {
     struct span oid = after(line, prefix);
-    if (oid_is_valid(oid))
+    if (git_oid_is_valid(oid))
         snprintf(ret_oid, OID_BYTES, "%.*s", (int)oid.len, oid.p);
 }
 
@@ -35,7 +35,7 @@ static bool commit_parse(struct span record,
                          struct history_commit *ret_commit) {
     *ret_commit = (struct history_commit){0};
     struct span line;
-    if (!span_cut(&record, '\n', &line) || !oid_is_valid(line))
+    if (!span_cut(&record, '\n', &line) || !git_oid_is_valid(line))
         return false;
     oid_take(line, "", ret_commit->oid);
     while (span_cut(&record, '\n', &line)) {
@@ -96,7 +96,7 @@ bool history_trailer(struct span *rest, const char *name,
     return false;
 }
 
-bool history_turn(struct span *rest, bool *ret_in, struct span *ret_id) {
+bool history_effect(struct span *rest, bool *ret_in, struct span *ret_id) {
     struct span line;
     while (span_cut(rest, '\n', &line)) {
         struct span text = line;
@@ -111,7 +111,7 @@ bool history_turn(struct span *rest, bool *ret_in, struct span *ret_id) {
 static bool walk(struct git *git, const char *const *args, history_visit *visit,
                  void *ctx, struct err *err) {
     CLEANUP(git_pipe_drop) struct git_pipe pipe = {0};
-    CLEANUP(free_string) char *buffer = NULL;
+    CLEANUP(text_free_string) char *buffer = NULL;
     size_t room = 0;
     struct history_commit commit;
     bool more = true;
@@ -136,7 +136,7 @@ bool history_find_set(struct git *git, const char *tip, struct span csid,
                       char ret_oid[OID_BYTES], struct err *err) {
     ret_oid[0] = '\0';
     CLEANUP(git_pipe_drop) struct git_pipe pipe = {0};
-    CLEANUP(free_string) char *buffer = NULL;
+    CLEANUP(text_free_string) char *buffer = NULL;
     size_t room = 0, old = 0;
     struct history_commit commit;
     bool more = true;
@@ -186,7 +186,7 @@ static bool history_not_later(struct git *git, const char *start,
                               struct err *err) {
     ret_oid[0] = '\0';
     CLEANUP(git_pipe_drop) struct git_pipe pipe = {0};
-    CLEANUP(free_string) char *buffer = NULL;
+    CLEANUP(text_free_string) char *buffer = NULL;
     size_t room = 0, row = 0;
     struct history_commit commit;
     bool more = true;
@@ -229,7 +229,7 @@ static bool reflog_at(struct git *git, const char *branch, struct wall when,
                  GIT_QUIET, SPAN(""), &out, &status, err))
         return false;
     struct span oid = span_trim(text_span(&out));
-    if (status == 0 && oid_is_valid(oid))
+    if (status == 0 && git_oid_is_valid(oid))
         snprintf(ret_oid, OID_BYTES, "%.*s", (int)oid.len, oid.p);
     return true;
 }
@@ -254,7 +254,7 @@ void history_who(const struct history_commit *commit, struct text *out) {
 bool history_changers(struct git *git, const char *from, const char *to,
                       struct span path, history_visit *visit, void *ctx,
                       struct err *err) {
-    CLEANUP(free_string) char *name = span_string(path);
+    CLEANUP(text_free_string) char *name = span_string(path);
     char range[OID_BYTES + 1];
     snprintf(range, sizeof range, "^%s", from);
     return walk(git, GIT_ARGS("rev-list", "--header", to, range, "--", name),
@@ -263,7 +263,7 @@ bool history_changers(struct git *git, const char *from, const char *to,
 
 bool history_changer(struct git *git, const char *from, const char *to,
                      struct span path, struct text *out, struct err *err) {
-    CLEANUP(free_string) char *name = span_string(path);
+    CLEANUP(text_free_string) char *name = span_string(path);
     char range[OID_BYTES + 1];
     snprintf(range, sizeof range, "^%s", from);
     CLEANUP(text_clear) struct text raw = TEXT_INIT;

@@ -32,7 +32,7 @@ bool history_trailer(struct span *rest, const char *name,
  * the set went out of effect, or came in again. A commit's lines are a stack,
  * each was turned by the one above; the first by the set that made the commit.
  */
-bool history_turn(struct span *rest, bool *ret_in, struct span *ret_id);
+bool history_effect(struct span *rest, bool *ret_in, struct span *ret_id);
 
 /* Shows `visit` the commits of `tip`, newest first, until it answers false. */
 typedef bool history_visit(void *ctx, const struct history_commit *commit);

@@ -26,7 +26,7 @@ enum { TRIES = 5 };
 
 /* One of those that land. */
 struct landing_set {
-    const struct land_order *order;
+    const struct land_start *start;
     struct set_blobs blobs;
     char oid[OID_BYTES]; /* its commit */
 };
@@ -42,8 +42,8 @@ enum step {
 
 /* One attempt. */
 struct landing {
-    const struct land_order *order;
-    struct stop *stop;
+    const struct land_start *start;
+    struct child_stop *stop;
     struct land_status *status;
     struct git git;
     struct land_work work;
@@ -66,14 +66,14 @@ static enum step finish(struct landing *landing, enum land_verdict verdict,
 }
 
 static enum step stop_if_asked(struct landing *landing) {
-    return stop_asked(landing->stop) == 0
+    return child_stop_requested(landing->stop) == 0
                ? STEP_GO_ON
                : finish(landing, LAND_STOPPED, "", SPAN(""));
 }
 
 static enum step refuse_checked_out(struct landing *landing, struct err *err) {
     CLEANUP(text_clear) struct text why = TEXT_INIT;
-    if (!ref_checked_out(&landing->git, landing->order->branch, &why, err))
+    if (!ref_checked_out(&landing->git, landing->start->branch, &why, err))
         return STEP_FAILED;
     return why.len == 0
                ? STEP_GO_ON
@@ -86,7 +86,7 @@ static enum step finish_landed(struct landing *landing,
     CLEANUP(text_clear) struct text text = TEXT_INIT;
     text_adds(&text, tip);
     for (size_t i = 0; landing->set_count > 1 && i < landing->set_count; i++)
-        text_addf(&text, " %s:%s", landing->sets[i].order->id,
+        text_addf(&text, " %s:%s", landing->sets[i].start->id,
                   landing->sets[i].oid);
     return finish(landing, verdict, "", text_span(&text));
 }
@@ -94,25 +94,25 @@ static enum step finish_landed(struct landing *landing,
 /* A branch that existed is never created again: its history would begin with
  * this set. */
 static bool branch_remember(struct landing *landing, struct err *err) {
-    const struct land_order *order = landing->order;
+    const struct land_start *start = landing->start;
     const char *git = landing->git.dir;
     bool existed = false;
-    if (order->branches == NULL)
+    if (start->branches == NULL)
         return true;
     if (landing->tip[0] != '\0')
-        return branch_note_write(order->branches, git, order->branch, err);
-    return branch_note_exists(order->branches, git, order->branch, &existed,
+        return branch_note_write(start->branches, git, start->branch, err);
+    return branch_note_exists(start->branches, git, start->branch, &existed,
                               err) &&
            (!existed ||
             err_set(err, ERR_UNAVAILABLE,
                     "branch '%s' is missing in the repository '%s' and existed "
                     "before; restore it, it is not created again",
-                    order->branch, git));
+                    start->branch, git));
 }
 
 /* Is the set on the branch? Of several all are, or none. */
 static enum step probe(struct landing *landing, struct err *err) {
-    const struct land_order *order = landing->order;
+    const struct land_start *start = landing->start;
     struct merge *merge = &landing->merge;
     size_t found = 0;
     if (!merge_read_tip(merge, err))
@@ -121,19 +121,19 @@ static enum step probe(struct landing *landing, struct err *err) {
     for (size_t i = 0; merge->tip[0] != '\0' && i < landing->set_count; i++) {
         struct landing_set *set = &landing->sets[i];
         if (!history_find_set(&landing->git, merge->tip,
-                              span_of(set->order->id), span_of(set->order->sum),
-                              set->order->admitted, set->oid, err))
+                              span_of(set->start->id), span_of(set->start->sum),
+                              set->start->admitted, set->oid, err))
             return STEP_FAILED;
         if (set->oid[0] == '\0')
             continue;
-        printf("%s is on %s already: %s\n", set->order->id, order->branch,
+        printf("%s is on %s already: %s\n", set->start->id, start->branch,
                set->oid);
         found++;
     }
     if (found > 0 && found == landing->set_count)
-        return finish_landed(landing, order->probe ? LAND_LANDED : LAND_ALREADY,
+        return finish_landed(landing, start->probe ? LAND_LANDED : LAND_ALREADY,
                              landing->sets[found - 1].oid);
-    if (order->probe)
+    if (start->probe)
         return finish(landing, LAND_NOT_LANDED, "", SPAN(""));
     if (found > 0)
         return finish(landing, LAND_FAILED, "policy",
@@ -142,25 +142,25 @@ static enum step probe(struct landing *landing, struct err *err) {
     return branch_remember(landing, err) ? STEP_GO_ON : STEP_FAILED;
 }
 
-static bool tarball_open(const struct land_order *order, int *ret_fd,
+static bool tarball_open(const struct land_start *start, int *ret_fd,
                          struct err *err) {
     *ret_fd =
-        open(order->tarball, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+        open(start->tarball, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
     return *ret_fd >= 0 || err_errno(err, errno, "cannot read the tarball '%s'",
-                                     order->tarball);
+                                     start->tarball);
 }
 
 static bool load(struct landing *landing, struct landing_set *set,
                  struct err *err) {
-    const struct land_order *order = set->order;
+    const struct land_start *start = set->start;
     CLEANUP(fd_close) int fd = -1;
-    if (!tarball_open(order, &fd, err) ||
-        !set_blobs_load(&landing->git, fd, span_of(order->sum), order->symlinks,
+    if (!tarball_open(start, &fd, err) ||
+        !set_blobs_load(&landing->git, fd, span_of(start->sum), start->symlinks,
                         &landing->arena, &set->blobs, err))
         return false;
     size_t members = set->blobs.check.member_count;
     if (landing->set_count > 1)
-        printf("%s: ", order->id);
+        printf("%s: ", start->id);
     printf("%zu files, %zu deleted\n", members, set->blobs.count - members);
     return true;
 }
@@ -182,17 +182,17 @@ static enum step finish_for(struct landing *landing,
                             struct span why) {
     CLEANUP(text_clear) struct text text = TEXT_INIT;
     if (landing->set_count > 1)
-        text_addf(&text, "%s: ", set->order->id);
+        text_addf(&text, "%s: ", set->start->id);
     text_addspan(&text, why);
     return finish(landing, verdict, reason, text_span(&text));
 }
 
 static enum step merge(struct landing *landing, struct landing_set *set,
                        struct err *err) {
-    landing->merge.order = set->order;
+    landing->merge.start = set->start;
     landing->merge.set = &set->blobs;
     if (landing->set_count > 1)
-        printf("merging %s\n", set->order->id);
+        printf("merging %s\n", set->start->id);
     if (!merge_make(&landing->merge, err))
         return STEP_FAILED;
     struct span why = text_span(&landing->merge.why);
@@ -210,8 +210,8 @@ static enum step check(struct landing *landing, struct err *err) {
     bool pass = true;
     if (strcmp(landing->checked_tree, tree) == 0)
         return STEP_GO_ON;
-    if (!checks_run(landing->order, &landing->git, tree, landing->stop, &pass,
-                    landing->status, err))
+    if (!target_checks_run(landing->start, &landing->git, tree, landing->stop,
+                           &pass, landing->status, err))
         return STEP_FAILED;
     memcpy(landing->checked_tree, tree, OID_BYTES);
     return pass ? STEP_GO_ON : STEP_FINISHED;
@@ -219,7 +219,7 @@ static enum step check(struct landing *landing, struct err *err) {
 
 static bool commit(struct landing *landing, struct landing_set *set,
                    struct err *err) {
-    const struct land_order *order = set->order;
+    const struct land_start *start = set->start;
     const struct meta *meta = &set->blobs.check.meta;
     struct wall now = clock_wall();
     bool dated = meta->date.len > 0;
@@ -227,17 +227,17 @@ static bool commit(struct landing *landing, struct landing_set *set,
         .tree = landing->merge.tree,
         .parent = landing->merge.tip,
         .author =
-            meta->author.len > 0 ? meta->author : span_of(order->submitter),
+            meta->author.len > 0 ? meta->author : span_of(start->submitter),
         .authored = dated ? meta->date_wall : now,
-        .author_zone_min = dated ? date_zone_min(meta->date) : 0,
-        .committer = span_of(order->committer),
+        .author_zone_min = dated ? commit_date_zone_min(meta->date) : 0,
+        .committer = span_of(start->committer),
         .committed = now,
         .message = meta->message,
-        .csid = span_of(order->id),
-        .sum = span_of(order->sum),
-        .class = span_of(order->class),
-        .approved_by = order->approved_by,
-        .approved_count = order->approved_count};
+        .csid = span_of(start->id),
+        .sum = span_of(start->sum),
+        .class = span_of(start->class),
+        .approved_by = start->approved_by,
+        .approved_count = start->approved_count};
     CLEANUP(text_clear) struct text object = TEXT_INIT;
     commit_format(&draft, &object);
     return git_run_oid(&landing->git,
@@ -251,17 +251,17 @@ static enum step move(struct landing *landing, struct err *err) {
     CLEANUP(text_clear) struct text message = TEXT_INIT;
     text_adds(&message, "pointsman: land");
     for (size_t i = 0; i < landing->set_count; i++)
-        text_addf(&message, " %s", landing->sets[i].order->id);
-    if (!ref_move(&landing->git, landing->work.parent, landing->order->branch,
+        text_addf(&message, " %s", landing->sets[i].start->id);
+    if (!ref_move(&landing->git, landing->work.parent, landing->start->branch,
                   landing->tip, oid, text_string(&message), &moved, err))
         return STEP_FAILED;
     if (moved == REF_STOPPED)
         return finish(landing, LAND_STOPPED, "", SPAN(""));
     if (moved == REF_LOST) {
-        printf("somebody moved %s meanwhile\n", landing->order->branch);
+        printf("somebody moved %s meanwhile\n", landing->start->branch);
         return STEP_AGAIN;
     }
-    printf("%s is now %s\n", landing->order->branch, oid);
+    printf("%s is now %s\n", landing->start->branch, oid);
     if (landing->tip[0] == '\0') {
         struct err unnoted = {0};
         memcpy(landing->tip, oid, OID_BYTES);
@@ -296,7 +296,7 @@ static enum step merge_all(struct landing *landing, struct err *err) {
 /* From looking at the branch to moving it. */
 static enum step try_once(struct landing *landing, struct err *err) {
     struct landing_set *last = &landing->sets[landing->set_count - 1];
-    printf("branch %s is at %s\n", landing->order->branch,
+    printf("branch %s is at %s\n", landing->start->branch,
            landing->tip[0] != '\0' ? landing->tip
                                    : "nothing: this set begins it");
     enum step step = merge_all(landing, err);
@@ -324,16 +324,16 @@ static enum step try_on(struct landing *landing, struct err *err) {
 }
 
 static enum step land_on_git(struct landing *landing, struct err *err) {
-    const struct land_order *order = landing->order;
-    if (!git_open(order->git, order->work, landing->stop, &landing->git, err))
+    const struct land_start *start = landing->start;
+    if (!git_open(start->git, start->work, landing->stop, &landing->git, err))
         return STEP_FAILED;
     landing->merge.git = &landing->git;
-    landing->merge.order = order;
+    landing->merge.start = start;
     /* A set that has landed may have left locks too; but that it has is worth
      * more than what stands in the way of others. */
     struct err locked = {0};
     bool free_to_move = ref_unlock_stale(&landing->git, landing->work.parent,
-                                         order->branch, &locked);
+                                         start->branch, &locked);
     enum step step = probe(landing, err);
     if (step == STEP_GO_ON)
         step = refuse_checked_out(landing, err);
@@ -349,45 +349,45 @@ static enum step land_on_git(struct landing *landing, struct err *err) {
 static enum step land_by_command(struct landing *landing, struct err *err) {
     CLEANUP(fd_close) int fd = -1;
     /* Nobody but the command could tell. */
-    if (landing->order->probe)
+    if (landing->start->probe)
         return finish(landing, LAND_NOT_LANDED, "", SPAN(""));
-    return tarball_open(landing->order, &fd, err) &&
-                   target_command_run(landing->order, fd, landing->stop,
+    return tarball_open(landing->start, &fd, err) &&
+                   target_command_run(landing->start, fd, landing->stop,
                                       landing->status, err)
                ? STEP_FINISHED
                : STEP_FAILED;
 }
 
 static enum step land_in(struct landing *landing, struct err *err) {
-    if (!land_work_open(&landing->work, landing->order->work, err))
+    if (!land_work_open(&landing->work, landing->start->work, err))
         return STEP_FAILED;
-    return landing->order->command != NULL ? land_by_command(landing, err)
+    return landing->start->command != NULL ? land_by_command(landing, err)
                                            : land_on_git(landing, err);
 }
 
 static void sets_open(struct landing *landing) {
-    const struct land_order *first = landing->order;
+    const struct land_start *first = landing->start;
     landing->set_count = 1 + first->other_count;
     landing->sets = mem_alloc(landing->set_count * sizeof *landing->sets);
     for (size_t i = 0; i < landing->set_count; i++) {
         struct landing_set *set = &landing->sets[i];
-        set->order = i == 0 ? first : &first->others[i - 1];
-        printf("landing %s (%s) on %s\n", set->order->id, set->order->class,
+        set->start = i == 0 ? first : &first->others[i - 1];
+        printf("landing %s (%s) on %s\n", set->start->id, set->start->class,
                first->target);
     }
 }
 
-void land_run(const struct land_order *order, struct stop *stop,
+void land_run(const struct land_start *start, struct child_stop *stop,
               struct land_status *ret_status) {
     struct landing landing = {
-        .order = order, .stop = stop, .status = ret_status};
+        .start = start, .stop = stop, .status = ret_status};
     struct err err = {0};
     sets_open(&landing);
     enum step step = land_in(&landing, &err);
     assert(step == STEP_FINISHED || step == STEP_FAILED);
     land_work_close(&landing.work);
     if (step == STEP_FAILED)
-        land_status_of_error(ret_status, &err, stop_asked(stop) != 0);
+        land_status_of_error(ret_status, &err, child_stop_requested(stop) != 0);
     merge_clear(&landing.merge);
     free(landing.sets);
     git_close(&landing.git);

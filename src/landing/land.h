@@ -86,7 +86,7 @@ void land_status_send(int fd, const struct land_status *status);
 /* What the caller asked for; nothing here is owned. Of `others` only the set
  * itself counts (id, sum, class, tarball, since, admitted, seen, submitter,
  * approvals); they land behind it, in their order. */
-struct land_order {
+struct land_start {
     const char *id, *sum, *class, *target, *tarball;
     const char *git, *branch; /* or: */
     const char *command;      /* of a target that is one */
@@ -105,11 +105,11 @@ struct land_order {
     const struct land_check *checks;
     size_t check_count;
     bool probe;
-    const struct land_order *others;
+    const struct land_start *others;
     size_t other_count;
 };
 
-void land_run(const struct land_order *order, struct stop *stop,
+void land_run(const struct land_start *start, struct child_stop *stop,
               struct land_status *ret_status);
 
 #endif

@@ -3,11 +3,11 @@
 #include "landing/land_start.h"
 
 static bool attempt(enum land_verb verb, struct land_input *input,
-                    struct stop *stop, struct land_status *ret_status,
+                    struct child_stop *stop, struct land_status *ret_status,
                     struct err *err) {
     struct span text = text_span(&input->text);
-    struct land_order landing;
-    struct revert_order revert;
+    struct land_start landing;
+    struct revert_start revert;
     if (verb == LAND_SETS) {
         if (!land_start_parse(text, input->dir, &input->arena, &landing, err))
             return false;
@@ -23,10 +23,10 @@ static bool attempt(enum land_verb verb, struct land_input *input,
 int land_main(enum land_verb verb) {
     struct land_input input;
     struct err err = {0};
-    struct stop stop;
+    struct child_stop stop;
     struct land_status status;
     int fd = land_status_descriptor();
-    stop_init(&stop);
+    child_stop_init(&stop);
     setvbuf(stdout, NULL, _IOLBF, 0);
     if (!land_input_read(&input, &err) ||
         !attempt(verb, &input, &stop, &status, &err))

@@ -51,11 +51,11 @@ struct record {
      offsetof(struct type, approved_count)}
 
 #define OF_LANDED_SET                                                         \
-    OF_SET(land_order),                                                       \
-    {"class",      FIELD_STRING,  false, offsetof(struct land_order, class)}, \
-    {"tarball",    FIELD_PATH,    false, offsetof(struct land_order, tarball)}, \
-    {"since",      FIELD_INSTANT, false, offsetof(struct land_order, since)}, \
-    {"seen",       FIELD_STRING,  false, offsetof(struct land_order, seen)}
+    OF_SET(land_start),                                                       \
+    {"class",      FIELD_STRING,  false, offsetof(struct land_start, class)}, \
+    {"tarball",    FIELD_PATH,    false, offsetof(struct land_start, tarball)}, \
+    {"since",      FIELD_INSTANT, false, offsetof(struct land_start, since)}, \
+    {"seen",       FIELD_STRING,  false, offsetof(struct land_start, seen)}
 
 #define OF_TARGET(type)                                                       \
     {"target",     FIELD_STRING,  false, offsetof(struct type, target)},      \
@@ -76,19 +76,19 @@ static const struct field check_fields[] = {
 static const struct record check_record = RECORD(land_check, check_fields);
 
 static const struct field other_fields[] = {OF_LANDED_SET};
-static const struct record other_record = RECORD(land_order, other_fields);
+static const struct record other_record = RECORD(land_start, other_fields);
 
 static const struct field land_fields[] = {
     OF_LANDED_SET,
-    OF_TARGET(land_order),
-    {"blind",      FIELD_BLIND,   false, offsetof(struct land_order, blind)},
-    {"branches",   FIELD_PATH,    false, offsetof(struct land_order, branches)},
-    {"checks",     FIELD_RECORDS, false, offsetof(struct land_order, checks),
-     offsetof(struct land_order, check_count), &check_record},
-    {"others",     FIELD_RECORDS, false, offsetof(struct land_order, others),
-     offsetof(struct land_order, other_count), &other_record},
+    OF_TARGET(land_start),
+    {"blind",      FIELD_BLIND,   false, offsetof(struct land_start, blind)},
+    {"branches",   FIELD_PATH,    false, offsetof(struct land_start, branches)},
+    {"checks",     FIELD_RECORDS, false, offsetof(struct land_start, checks),
+     offsetof(struct land_start, check_count), &check_record},
+    {"others",     FIELD_RECORDS, false, offsetof(struct land_start, others),
+     offsetof(struct land_start, other_count), &other_record},
 };
-static const struct record land_record = RECORD(land_order, land_fields);
+static const struct record land_record = RECORD(land_start, land_fields);
 
 static const struct field member_fields[] = {
     {"id",         FIELD_STRING,  true,  offsetof(struct revert_member, id)},
@@ -104,17 +104,17 @@ static const struct record member_record =
     RECORD(revert_member, member_fields);
 
 static const struct field revert_fields[] = {
-    OF_SET(revert_order),
-    OF_TARGET(revert_order),
-    {"revert",     FIELD_STRING,  false, offsetof(struct revert_order, revert)},
-    {"preview",    FIELD_FLAG,    false, offsetof(struct revert_order, preview)},
+    OF_SET(revert_start),
+    OF_TARGET(revert_start),
+    {"revert",     FIELD_STRING,  false, offsetof(struct revert_start, revert)},
+    {"preview",    FIELD_FLAG,    false, offsetof(struct revert_start, preview)},
     {"because",    FIELD_STRING,  false,
-     offsetof(struct revert_order, because)},
+     offsetof(struct revert_start, because)},
     {"members",    FIELD_RECORDS, false,
-     offsetof(struct revert_order, members),
-     offsetof(struct revert_order, member_count), &member_record},
+     offsetof(struct revert_start, members),
+     offsetof(struct revert_start, member_count), &member_record},
 };
-static const struct record revert_record = RECORD(revert_order, revert_fields);
+static const struct record revert_record = RECORD(revert_start, revert_fields);
 /* clang-format on */
 
 /* ---- writing ------------------------------------------------------------- */
@@ -214,12 +214,12 @@ static void start_format(const struct record *record, const void *self,
     write_record(&json, record, self);
 }
 
-void land_start_format(const struct land_order *order, struct text *out) {
-    start_format(&land_record, order, out);
+void land_start_format(const struct land_start *start, struct text *out) {
+    start_format(&land_record, start, out);
 }
 
-void revert_start_format(const struct revert_order *order, struct text *out) {
-    start_format(&revert_record, order, out);
+void revert_start_format(const struct revert_start *start, struct text *out) {
+    start_format(&revert_record, start, out);
 }
 
 /* ---- reading ------------------------------------------------------------- */
@@ -368,9 +368,9 @@ static const char unknown[] = "unknown";
 static const char ourselves[] = "Pointsman <pointsman@localhost>";
 
 /* What is common to all. */
-static void set_complete(struct land_order *set,
-                         const struct land_order *first) {
-    struct land_order own = *set;
+static void set_complete(struct land_start *set,
+                         const struct land_start *first) {
+    struct land_start own = *set;
     *set = *first;
     set->id = own.id;
     set->sum = own.sum;
@@ -386,7 +386,7 @@ static void set_complete(struct land_order *set,
     set->other_count = 0;
 }
 
-static bool set_check(struct land_order *set, struct err *err) {
+static bool set_check(struct land_start *set, struct err *err) {
     set->class = or_else(set->class, "DC");
     set->submitter = or_else(set->submitter, unknown);
     return set->probe || set->tarball != NULL ||
@@ -394,41 +394,41 @@ static bool set_check(struct land_order *set, struct err *err) {
 }
 
 bool land_start_parse(struct span text, const char *dir, struct arena *arena,
-                      struct land_order *ret_order, struct err *err) {
-    struct land_order *order = ret_order;
-    *order = (struct land_order){0};
-    if (!start_parse(text, dir, &land_record, arena, order, err) ||
-        !target_check(order->git, order->branch, order->command, err) ||
-        !set_check(order, err))
+                      struct land_start *ret_start, struct err *err) {
+    struct land_start *start = ret_start;
+    *start = (struct land_start){0};
+    if (!start_parse(text, dir, &land_record, arena, start, err) ||
+        !target_check(start->git, start->branch, start->command, err) ||
+        !set_check(start, err))
         return false;
-    order->committer = or_else(order->committer, ourselves);
-    order->target =
-        or_else(order->target, or_else(order->branch, order->command));
-    if (order->command != NULL && order->other_count > 0)
+    start->committer = or_else(start->committer, ourselves);
+    start->target =
+        or_else(start->target, or_else(start->branch, start->command));
+    if (start->command != NULL && start->other_count > 0)
         return err_set(err, ERR_DATA, "a command takes one set alone");
-    struct land_order *others =
-        arena_alloc(arena, order->other_count * sizeof *others + 1);
-    for (size_t i = 0; i < order->other_count; i++) {
-        others[i] = order->others[i];
+    struct land_start *others =
+        arena_alloc(arena, start->other_count * sizeof *others + 1);
+    for (size_t i = 0; i < start->other_count; i++) {
+        others[i] = start->others[i];
         if (!set_check(&others[i], err))
             return err_wrap(err, "others");
-        set_complete(&others[i], order);
+        set_complete(&others[i], start);
     }
-    order->others = others;
+    start->others = others;
     return true;
 }
 
 bool revert_start_parse(struct span text, const char *dir, struct arena *arena,
-                        struct revert_order *ret_order, struct err *err) {
-    struct revert_order *order = ret_order;
-    *order = (struct revert_order){0};
-    if (!start_parse(text, dir, &revert_record, arena, order, err) ||
-        !target_check(order->git, order->branch, order->command, err))
+                        struct revert_start *ret_start, struct err *err) {
+    struct revert_start *start = ret_start;
+    *start = (struct revert_start){0};
+    if (!start_parse(text, dir, &revert_record, arena, start, err) ||
+        !target_check(start->git, start->branch, start->command, err))
         return false;
-    order->committer = or_else(order->committer, ourselves);
-    order->submitter = or_else(order->submitter, unknown);
-    order->target =
-        or_else(order->target, or_else(order->branch, order->command));
+    start->committer = or_else(start->committer, ourselves);
+    start->submitter = or_else(start->submitter, unknown);
+    start->target =
+        or_else(start->target, or_else(start->branch, start->command));
     return true;
 }
 
@@ -443,7 +443,7 @@ bool land_input_read(struct land_input *ret_input, struct err *err) {
                        "a change set, submit it (man pointsman-changes)");
     if (getcwd(ret_input->dir, sizeof ret_input->dir) == NULL)
         return err_errno(err, errno, "cannot find the working directory");
-    return file_read(STDIN_FILENO, START_BYTES, &ret_input->text, err) ||
+    return dir_read_file(STDIN_FILENO, START_BYTES, &ret_input->text, err) ||
            err_wrap(err, "cannot read what to land");
 }
 

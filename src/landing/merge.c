@@ -14,7 +14,7 @@ enum { PATHS_NAMED = 20 }; /* conflicts listed in full */
 bool merge_read_tip(struct merge *merge, struct err *err) {
     struct git_pipe objects;
     CLEANUP(text_clear) struct text ref = TEXT_INIT;
-    text_addf(&ref, "refs/heads/%s", merge->order->branch);
+    text_addf(&ref, "refs/heads/%s", merge->start->branch);
     merge->tip[0] = merge->tip_tree[0] = '\0';
     bool found = false;
     if (!git_objects_open(merge->git, &objects, err))
@@ -107,7 +107,7 @@ static bool edits_apply(struct merge *merge, struct trees *trees,
     bool fits = false;
     enum tree_clash *clashes = mem_grow(NULL, count + 1, sizeof *clashes);
     bool ok = tree_apply(trees, root, edits, count,
-                         merge->order->blind == BLIND_ALLOW && !in_base,
+                         merge->start->blind == BLIND_ALLOW && !in_base,
                          clashes, ret_oid, &fits, err);
     struct conflicts conflicts = {0};
     for (size_t i = 0; ok && !fits && i < count; i++)
@@ -147,22 +147,22 @@ static bool blind_compare(struct merge *merge, struct trees *trees,
 /* What the author had in front of him, as well as it can be told. */
 static bool blind_then(struct merge *merge, struct trees *trees,
                        char ret_then[OID_BYTES], struct err *err) {
-    const struct land_order *order = merge->order;
+    const struct land_start *start = merge->start;
     bool found = false;
     char tree[OID_BYTES];
     ret_then[0] = '\0';
-    if (order->seen != NULL && strcmp(order->seen, "none") == 0)
+    if (start->seen != NULL && strcmp(start->seen, "none") == 0)
         return true;
-    if (order->seen != NULL && !git_commit_read(&trees->objects, order->seen,
+    if (start->seen != NULL && !git_commit_read(&trees->objects, start->seen,
                                                 ret_then, tree, &found, err))
         return false;
-    return found || history_tip_at(merge->git, order->branch, merge->tip,
-                                   order->since, ret_then, err);
+    return found || history_tip_at(merge->git, start->branch, merge->tip,
+                                   start->since, ret_then, err);
 }
 
 static bool merge_blind(struct merge *merge, struct trees *trees,
                         struct err *err) {
-    enum config_blind blind = merge->order->blind;
+    enum config_blind blind = merge->start->blind;
     /* A branch that does not exist yet has nothing to be overwritten. */
     if (merge->tip[0] != '\0' && blind == BLIND_DENY)
         return merge_refuse(merge, "the target takes only sets with ##base "
@@ -294,7 +294,7 @@ static bool merge_based(struct merge *merge, struct trees *trees,
 
 /* The set was made for, or admitted to, a branch that existed. */
 static bool branch_is_gone(const struct merge *merge) {
-    const char *seen = merge->order->seen;
+    const char *seen = merge->start->seen;
     return merge->tip[0] == '\0' &&
            (merge->set->check.meta.base.len > 0 ||
             (seen != NULL && strcmp(seen, "none") != 0));
@@ -306,7 +306,7 @@ bool merge_make(struct merge *merge, struct err *err) {
     if (branch_is_gone(merge))
         return err_set(err, ERR_UNAVAILABLE,
                        "there is no branch '%s' in the repository '%s'",
-                       merge->order->branch, merge->git->dir);
+                       merge->start->branch, merge->git->dir);
     if (!trees_open(merge->git, &trees, err))
         return false;
     bool ok = merge->set->check.meta.base.len > 0

@@ -20,7 +20,7 @@ enum merge_result {
 
 struct merge {
     struct git *git;
-    const struct land_order *order;
+    const struct land_start *start;
     const struct set_blobs *set;
     char tip[OID_BYTES];      /* "" = the branch does not exist */
     char tip_tree[OID_BYTES]; /* "" likewise */

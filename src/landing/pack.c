@@ -18,8 +18,8 @@
 #include "wire/tar.h"
 
 /* One call of pack_write. */
-struct pack {
-    const struct pack_order *order;
+struct sqlite_event_row {
+    const struct pack_options *options;
     struct arena arena;
     struct pack_source source;
     struct meta meta;
@@ -28,56 +28,57 @@ struct pack {
     struct wall now;
 };
 
-static bool source_open(struct pack *pack, struct err *err) {
-    const struct pack_order *order = pack->order;
+static bool source_open(struct sqlite_event_row *pack, struct err *err) {
+    const struct pack_options *options = pack->options;
     struct stat st;
-    if (order->rollback)
+    if (options->rollback)
         return true;
-    if (order->source == NULL)
+    if (options->source == NULL)
         return err_set(err, ERR_USAGE,
                        "what is to be packed? name a directory or a range "
                        "like main..fix");
-    if (stat(order->source, &st) == 0 && S_ISDIR(st.st_mode))
-        return pack_dir_open(order->repo, order->source, order->base_rev,
+    if (stat(options->source, &st) == 0 && S_ISDIR(st.st_mode))
+        return pack_dir_open(options->repo, options->source, options->base_rev,
                              &pack->source, err);
-    if (strstr(order->source, "..") == NULL)
+    if (strstr(options->source, "..") == NULL)
         return err_set(err, ERR_USAGE,
                        "'%s' is neither a directory nor a range like "
                        "main..fix",
-                       order->source);
-    return pack_range_open(order->repo, order->source, &pack->source, err) &&
-           (order->base_rev == NULL ||
-            pack_source_rebase(&pack->source, order->repo, order->base_rev,
+                       options->source);
+    return pack_range_open(options->repo, options->source, &pack->source,
+                           err) &&
+           (options->base_rev == NULL ||
+            pack_source_rebase(&pack->source, options->repo, options->base_rev,
                                err));
 }
 
-static bool name_fill(struct pack *pack, struct err *err) {
-    const struct pack_order *order = pack->order;
+static bool name_fill(struct sqlite_event_row *pack, struct err *err) {
+    const struct pack_options *options = pack->options;
     struct set_name *name = &pack->name;
-    const char *class = order->rollback        ? "RB"
-                        : order->class != NULL ? order->class
-                                               : "DC";
+    const char *class = options->rollback        ? "RB"
+                        : options->class != NULL ? options->class
+                                                 : "DC";
     if (!set_priority_parse(span_of(class), &name->class, &name->sub_priority))
         return err_set(err, ERR_USAGE, "'%s' is no class; RB, EM, BF, DC are",
                        class);
-    if (order->id != NULL && !csid_is_valid(span_of(order->id)))
+    if (options->id != NULL && !set_csid_is_valid(span_of(options->id)))
         return err_set(err, ERR_USAGE,
                        "'%s' cannot be an id; letters, digits, dots and "
                        "dashes can",
-                       order->id);
+                       options->id);
     char made[ID_TEXT_BYTES];
     uint64_t chance[2] = {clock_seed(), clock_seed()};
     unsigned char ten[10];
     memcpy(ten, chance, sizeof ten);
-    id_format(ten, made);
-    name->csid =
-        arena_span(&pack->arena, span_of(order->id != NULL ? order->id : made));
+    sum_format_id(ten, made);
+    name->csid = arena_span(&pack->arena,
+                            span_of(options->id != NULL ? options->id : made));
     name->tai = pack->now;
     name->pid = (uint64_t)getpid();
     char host[256] = "";
     gethostname(host, sizeof host - 1);
     CLEANUP(text_clear) struct text clean = TEXT_INIT;
-    host_clean(span_of(host), &clean);
+    set_host_clean(span_of(host), &clean);
     name->host = arena_span(&pack->arena, text_span(&clean));
     CLEANUP(text_clear) struct text whole = TEXT_INIT;
     if (!set_name_format(name, &whole))
@@ -96,9 +97,10 @@ static struct lines lines_of(struct arena *arena, const char *const *items,
 }
 
 /* Paths of the source that stay, or go. */
-static struct lines lines_of_items(struct pack *pack, bool deleted) {
+static struct lines lines_of_items(struct sqlite_event_row *pack,
+                                   bool deleted) {
     const struct pack_source *source = &pack->source;
-    size_t more = deleted ? pack->order->deletes_count : 0;
+    size_t more = deleted ? pack->options->deletes_count : 0;
     struct lines lines = {arena_alloc(&pack->arena, (source->count + more + 1) *
                                                         sizeof(struct span)),
                           0};
@@ -106,7 +108,7 @@ static struct lines lines_of_items(struct pack *pack, bool deleted) {
         if ((source->items[i].mode == 0) == deleted)
             lines.items[lines.count++] = source->items[i].path;
     for (size_t i = 0; i < more; i++)
-        lines.items[lines.count++] = span_of(pack->order->deletes[i]);
+        lines.items[lines.count++] = span_of(pack->options->deletes[i]);
     return lines;
 }
 
@@ -115,10 +117,10 @@ static struct span said_or(const char *said, struct span otherwise) {
 }
 
 /* "NAME:COUNT" as meta has it: "NAME COUNT". */
-static struct span group_of(struct pack *pack) {
-    if (pack->order->group == NULL)
+static struct span group_of(struct sqlite_event_row *pack) {
+    if (pack->options->group == NULL)
         return (struct span){0};
-    char *group = arena_string(&pack->arena, span_of(pack->order->group));
+    char *group = arena_string(&pack->arena, span_of(pack->options->group));
     char *colon = strchr(group, ':');
     if (colon != NULL)
         *colon = ' ';
@@ -140,31 +142,31 @@ static bool can_be_lines(const struct lines *paths, struct err *err) {
 
 /* The meta text, read back by the rules every set is held to: what intake would
  * refuse is refused here already. */
-static bool meta_fill(struct pack *pack, struct err *err) {
-    const struct pack_order *order = pack->order;
+static bool meta_fill(struct sqlite_event_row *pack, struct err *err) {
+    const struct pack_options *options = pack->options;
     struct meta *meta = &pack->meta, check;
     struct refusal why = {0};
-    if (order->target == NULL)
+    if (options->target == NULL)
         return err_set(err, ERR_USAGE, "for which target? give --target");
     meta->movetype = pack->name.class;
-    meta->target = span_of(order->target);
+    meta->target = span_of(options->target);
     meta->files = lines_of_items(pack, false);
     meta->deleted = lines_of_items(pack, true);
     meta->base = pack->source.base;
     meta->dependencies =
-        lines_of(&pack->arena, order->depends, order->depends_count);
-    meta->supersedes = span_of(order->supersedes);
+        lines_of(&pack->arena, options->depends, options->depends_count);
+    meta->supersedes = span_of(options->supersedes);
     meta->group = group_of(pack);
-    meta->author = said_or(order->author, pack->source.author);
+    meta->author = said_or(options->author, pack->source.author);
     meta->date = pack->source.date;
-    meta->message = said_or(order->message, pack->source.message);
-    meta->rb_limit = order->rb_limit;
-    if (!order->rollback && meta->files.count + meta->deleted.count == 0)
+    meta->message = said_or(options->message, pack->source.message);
+    meta->rb_limit = options->rb_limit;
+    if (!options->rollback && meta->files.count + meta->deleted.count == 0)
         return err_set(err, ERR_DATA, "nothing to pack: '%s' changes no file",
-                       order->source);
+                       options->source);
     meta_format(meta, &pack->meta_text);
-    if (order->closure != NULL)
-        text_addf(&pack->meta_text, "##closure\n%s\n", order->closure);
+    if (options->closure != NULL)
+        text_addf(&pack->meta_text, "##closure\n%s\n", options->closure);
     /* So that its name outlives that of the file it travels in. */
     text_addf(&pack->meta_text, "##set-name\n%.*s\n", (int)pack->name.text.len,
               pack->name.text.p);
@@ -183,7 +185,7 @@ static bool archive_fail(struct archive *archive, struct err *err) {
     return err_errno(err, sys > 0 ? sys : EIO, "cannot write the tarball");
 }
 
-static bool member_write(struct pack *pack, struct archive *archive,
+static bool member_write(struct sqlite_event_row *pack, struct archive *archive,
                          const char *name, unsigned mode, struct span content,
                          struct err *err) {
     bool link = mode == 0120000;
@@ -193,7 +195,7 @@ static bool member_write(struct pack *pack, struct archive *archive,
     tar.entry_set_perm(entry, link ? 0777 : mode & 0777);
     tar.entry_set_mtime(entry, wall_s(pack->now), 0);
     if (link) {
-        CLEANUP(free_string) char *target = span_string(content);
+        CLEANUP(text_free_string) char *target = span_string(content);
         tar.entry_set_symlink(entry, target);
         tar.entry_set_size(entry, 0);
         content = SPAN("");
@@ -208,8 +210,8 @@ static bool member_write(struct pack *pack, struct archive *archive,
     return ok || archive_fail(archive, err);
 }
 
-static bool members_write(struct pack *pack, struct archive *archive,
-                          struct err *err) {
+static bool members_write(struct sqlite_event_row *pack,
+                          struct archive *archive, struct err *err) {
     if (!member_write(pack, archive, "meta", 0644, text_span(&pack->meta_text),
                       err))
         return false;
@@ -233,7 +235,8 @@ static bool members_write(struct pack *pack, struct archive *archive,
 
 /* GNU tar takes any name and size and changes no byte of either; gzip without
  * a time, so that the same content gives the same bytes. */
-static bool archive_write(struct pack *pack, int fd, struct err *err) {
+static bool archive_write(struct sqlite_event_row *pack, int fd,
+                          struct err *err) {
     if (!tar_load(err))
         return false;
     struct archive *archive = tar.write_new();
@@ -254,9 +257,9 @@ static bool archive_write(struct pack *pack, int fd, struct err *err) {
 
 /* ---- the file ----------------------------------------------------------- */
 
-static char *output_path(const struct pack *pack) {
+static char *output_path(const struct sqlite_event_row *pack) {
     const char *output =
-        pack->order->output != NULL ? pack->order->output : ".";
+        pack->options->output != NULL ? pack->options->output : ".";
     struct stat st;
     size_t n = strlen(output);
     if (!(stat(output, &st) == 0 && S_ISDIR(st.st_mode)) &&
@@ -272,7 +275,7 @@ static char *output_path(const struct pack *pack) {
 /* The name is durable once its directory is. */
 static bool parent_sync(const char *path, struct err *err) {
     const char *slash = strrchr(path, '/');
-    CLEANUP(free_string)
+    CLEANUP(text_free_string)
     char *parent = slash == NULL ? mem_string(".")
                                  : mem_copy(path, (size_t)(slash - path + 1));
     CLEANUP(fd_close)
@@ -281,7 +284,8 @@ static bool parent_sync(const char *path, struct err *err) {
            err_errno(err, errno, "cannot sync '%s'", parent);
 }
 
-static bool file_make(struct pack *pack, const char *path, struct err *err) {
+static bool file_make(struct sqlite_event_row *pack, const char *path,
+                      struct err *err) {
     CLEANUP(text_clear) struct text fresh = TEXT_INIT;
     text_addf(&fresh, "%s.%d.new", path, getpid());
     CLEANUP(fd_close)
@@ -299,16 +303,17 @@ static bool file_make(struct pack *pack, const char *path, struct err *err) {
     return ok && parent_sync(path, err);
 }
 
-static bool pack_out(struct pack *pack, struct packed *ret_packed,
-                     struct err *err) {
-    const char *output = pack->order->output;
+static bool pack_out(struct sqlite_event_row *pack,
+                     struct pack_result *ret_packed, struct err *err) {
+    const char *output = pack->options->output;
     if (output != NULL && strcmp(output, "-") == 0)
         return archive_write(pack, STDOUT_FILENO, err);
     ret_packed->path = output_path(pack);
     return file_make(pack, ret_packed->path, err);
 }
 
-static void packed_fill(const struct pack *pack, struct packed *ret_packed) {
+static void packed_fill(const struct sqlite_event_row *pack,
+                        struct pack_result *ret_packed) {
     const struct set_name *name = &pack->name;
     snprintf(ret_packed->id, sizeof ret_packed->id, "%.*s", (int)name->csid.len,
              name->csid.p);
@@ -318,16 +323,16 @@ static void packed_fill(const struct pack *pack, struct packed *ret_packed) {
     ret_packed->deleted = pack->meta.deleted.count;
 }
 
-void packed_clear(struct packed *packed) {
-    free(packed->path);
-    *packed = (struct packed){0};
+void pack_result_clear(struct pack_result *result) {
+    free(result->path);
+    *result = (struct pack_result){0};
 }
 
-bool pack_write(const struct pack_order *order, struct packed *ret_packed,
-                struct err *err) {
-    struct pack pack = {
-        .order = order, .source = {.dir = -1}, .now = clock_wall()};
-    *ret_packed = (struct packed){0};
+bool pack_write(const struct pack_options *options,
+                struct pack_result *ret_packed, struct err *err) {
+    struct sqlite_event_row pack = {
+        .options = options, .source = {.dir = -1}, .now = clock_wall()};
+    *ret_packed = (struct pack_result){0};
     bool ok = source_open(&pack, err) && name_fill(&pack, err) &&
               meta_fill(&pack, err);
     if (ok) {
@@ -338,7 +343,7 @@ bool pack_write(const struct pack_order *order, struct packed *ret_packed,
     text_clear(&pack.meta_text);
     arena_clear(&pack.arena);
     if (!ok) {
-        packed_clear(ret_packed);
+        pack_result_clear(ret_packed);
         return err_wrap(err, "cannot pack");
     }
     return true;

@@ -16,7 +16,7 @@
 #include "wire/set_name.h"
 
 /* NULL and 0 where nothing was said. */
-struct pack_order {
+struct pack_options {
     const char *source; /* "A..B" (also "A..", "..B"), or a directory */
     const char *repo;   /* where the revisions are; NULL = here */
     const char *target;
@@ -39,7 +39,7 @@ struct pack_order {
                            "-" = standard output; NULL = here */
 };
 
-struct packed {
+struct pack_result {
     char id[SET_ID_BYTES + 1];
     char name[SET_NAME_BYTES + 1]; /* of the set */
     char *path;                    /* of the tarball; NULL = standard output */
@@ -48,8 +48,8 @@ struct packed {
 
 /* Writes it whole or not at all. Errors: ERR_USAGE (the call), ERR_DATA (what
  * is to be packed cannot be a change set). */
-bool pack_write(const struct pack_order *order, struct packed *ret_packed,
-                struct err *err);
-void packed_clear(struct packed *packed);
+bool pack_write(const struct pack_options *options,
+                struct pack_result *ret_packed, struct err *err);
+void pack_result_clear(struct pack_result *result);
 
 #endif

@@ -56,7 +56,7 @@ static bool source_git(struct pack_source *source, const char *repo,
     if (source->has_git)
         return true;
     const char *where = repo != NULL ? repo : ".";
-    CLEANUP(free_string) char *found = git_discover(where);
+    CLEANUP(text_free_string) char *found = git_discover(where);
     if (found == NULL)
         return err_set(err, ERR_USAGE, "'%s' lies in no git repository", where);
     source->has_git = git_open(found, NULL, NULL, &source->git, err);
@@ -85,7 +85,7 @@ static bool resolve(struct pack_source *source, const char *rev,
              GIT_ARGS("rev-parse", "--verify", "-q", "--end-of-options", name),
              &oid, &status, err))
         return false;
-    if (status != 0 || !oid_is_valid(oid))
+    if (status != 0 || !git_oid_is_valid(oid))
         return err_set(err, ERR_USAGE, "there is no commit '%s'", rev);
     *ret_oid = arena_string(&source->arena, oid);
     return true;
@@ -120,7 +120,7 @@ static bool diff_record(struct pack_source *source, struct span head,
                         struct span path, struct err *err) {
     unsigned mode;
     char oid[OID_BYTES], letter;
-    CLEANUP(free_string) char *line = span_string(head);
+    CLEANUP(text_free_string) char *line = span_string(head);
     if (sscanf(line, ":%*o %o %*s %64s %c", &mode, oid, &letter) != 3)
         return err_set(err, ERR_INTERNAL,
                        "cannot read what git diff-tree prints");
@@ -189,7 +189,7 @@ static bool range_read(struct pack_source *source, const char *repo,
         !ask(source, GIT_ARGS("merge-base", from_oid, to_oid), &base, &status,
              err))
         return false;
-    if (status != 0 || !oid_is_valid(base))
+    if (status != 0 || !git_oid_is_valid(base))
         return err_set(err, ERR_USAGE, "'%s' and '%s' have no common history",
                        from, to);
     source->base = base;
@@ -290,13 +290,13 @@ static bool dir_item_read(struct pack_source *source, const char *path,
     CLEANUP(fd_close) int fd = -1;
     return dir_open_file(source->dir, path, O_RDONLY | O_NONBLOCK, 0, &fd,
                          err) &&
-           file_read(fd, FILE_BYTES_MAX, content, err);
+           dir_read_file(fd, FILE_BYTES_MAX, content, err);
 }
 
 bool pack_item_read(struct pack_source *source, const struct pack_item *item,
                     struct text *content, struct err *err) {
     if (source->dir >= 0) {
-        CLEANUP(free_string) char *path = span_string(item->path);
+        CLEANUP(text_free_string) char *path = span_string(item->path);
         return dir_item_read(source, path, item->mode, content, err);
     }
     char oid[OID_BYTES];

@@ -99,7 +99,7 @@ static bool merged_store(struct path_merge *merge, char ret_oid[OID_BYTES],
         fgets(line, sizeof line, hasher->out) == NULL)
         return git_pipe_fail(hasher, err);
     line[strcspn(line, "\n")] = '\0';
-    if (!oid_is_valid(span_of(line)))
+    if (!git_oid_is_valid(span_of(line)))
         return err_set(err, ERR_INTERNAL,
                        "git hash-object printed no object name");
     memcpy(ret_oid, line, strlen(line) + 1);

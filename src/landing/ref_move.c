@@ -172,14 +172,14 @@ static bool head_went_with(const struct git *git, const char *branch,
 }
 
 /* Landings of other lanes take turns, for each branch has one note. */
-struct turn {
+struct rollback_effect {
     char path[PATH_MAX];
     int fd;
 };
 
 /* Who gives a turn back takes its file away, so that a lock may turn out to be
  * that of a file which is no more. */
-static bool turn_take(struct turn *turn, const struct note *note,
+static bool turn_take(struct rollback_effect *turn, const struct note *note,
                       struct err *err) {
     struct stat held, named;
     snprintf(turn->path, sizeof turn->path, "%.*s.turn", PATH_MAX - 6,
@@ -200,7 +200,7 @@ static bool turn_take(struct turn *turn, const struct note *note,
     }
 }
 
-static void turn_give(struct turn *turn) {
+static void turn_give(struct rollback_effect *turn) {
     if (turn->fd >= 0)
         unlink(turn->path);
     fd_close(&turn->fd);
@@ -240,7 +240,7 @@ static void locks_await(const struct git *git, const char *branch,
         mono_add_ms(clock_mono(), EMPTY_LOCK_AGE_NS / NS_PER_MS + LOOK_MS);
     while (locks_look(git, branch, note, ret_standing) &&
            clock_mono().ns < until.ns)
-        if (stop_wait(git->stop, LOOK_MS) != 0)
+        if (child_stop_wait(git->stop, LOOK_MS) != 0)
             return;
 }
 
@@ -275,7 +275,7 @@ static bool unlock_stale(struct git *git, const char *notes, const char *branch,
 bool ref_unlock_stale(struct git *git, const char *notes, const char *branch,
                       struct err *err) {
     struct note note;
-    CLEANUP(turn_give) struct turn turn = {.fd = -1};
+    CLEANUP(turn_give) struct rollback_effect turn = {.fd = -1};
     note_init(&note, git, notes, branch);
     return turn_take(&turn, &note, err) &&
            unlock_stale(git, notes, branch, err);
@@ -336,7 +336,7 @@ static bool ref_read(struct git *git, const char *branch,
                  GIT_SHIELDED, SPAN(""), &out, &status, err))
         return false;
     struct span oid = span_trim(text_span(&out));
-    if (status == 0 && oid_is_valid(oid))
+    if (status == 0 && git_oid_is_valid(oid))
         snprintf(ret_oid, OID_BYTES, "%.*s", (int)oid.len, oid.p);
     return true;
 }
@@ -386,7 +386,7 @@ static bool ref_transact(struct git *git, struct git_pipe *pipe,
         git_pipe_drop(pipe);
         return false;
     }
-    if (git->stop != NULL && stop_asked(git->stop) != 0) {
+    if (git->stop != NULL && child_stop_requested(git->stop) != 0) {
         git_pipe_drop(pipe); /* end of input: git gives the locks back */
         *ret_moved = REF_STOPPED;
         return true;
@@ -403,7 +403,7 @@ bool ref_move(struct git *git, const char *notes, const char *branch,
               const char *old, const char *to, const char *message,
               enum ref_moved *ret_moved, struct err *err) {
     struct note note;
-    CLEANUP(turn_give) struct turn turn = {.fd = -1};
+    CLEANUP(turn_give) struct rollback_effect turn = {.fd = -1};
     note_init(&note, git, notes, branch);
     if (!turn_take(&turn, &note, err))
         return false;

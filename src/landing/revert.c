@@ -42,35 +42,36 @@ void revert_steps_clear(struct revert_steps *steps) {
     *steps = (struct revert_steps){0};
 }
 
-bool revert_settle(struct reverting *reverting, enum land_verdict verdict,
+bool revert_finish(struct reverting *reverting, enum land_verdict verdict,
                    const char *reason, struct span text) {
     land_status_set(reverting->status, verdict, reason, text);
-    reverting->settled = true;
+    reverting->finished = true;
     return false;
 }
 
 static bool asked(const struct reverting *reverting) {
-    return reverting->stop != NULL && stop_asked(reverting->stop) != 0;
+    return reverting->stop != NULL &&
+           child_stop_requested(reverting->stop) != 0;
 }
 
 bool revert_go_on(struct reverting *reverting) {
     int64_t limit_s =
-        reverting->order->timeout_s > 0 ? reverting->order->timeout_s : TIME_S;
+        reverting->start->timeout_s > 0 ? reverting->start->timeout_s : TIME_S;
     char text[80];
     if (asked(reverting))
-        return revert_settle(reverting, LAND_STOPPED, "", SPAN(""));
+        return revert_finish(reverting, LAND_STOPPED, "", SPAN(""));
     if (mono_ms_since(clock_mono(), reverting->begun) < limit_s * 1000)
         return true;
     snprintf(text, sizeof text, "it took longer than %lld s",
              (long long)limit_s);
-    return revert_settle(reverting, LAND_TEMPORARY, "", span_of(text));
+    return revert_finish(reverting, LAND_TEMPORARY, "", span_of(text));
 }
 
 static bool read_tip(struct reverting *reverting, struct err *err) {
     CLEANUP(text_clear) struct text ref = TEXT_INIT;
     bool found = false;
     reverting->tip[0] = reverting->tip_tree[0] = '\0';
-    text_addf(&ref, "refs/heads/%s", reverting->order->branch);
+    text_addf(&ref, "refs/heads/%s", reverting->start->branch);
     if (!git_commit_read(&reverting->trees.objects, text_string(&ref),
                          reverting->tip, reverting->tip_tree, &found, err))
         return false;
@@ -81,29 +82,29 @@ static bool read_tip(struct reverting *reverting, struct err *err) {
 
 /* Is this rollback on the branch? */
 static bool probe(struct reverting *reverting, struct err *err) {
-    const struct revert_order *order = reverting->order;
+    const struct revert_start *start = reverting->start;
     char oid[OID_BYTES] = "";
     if (!read_tip(reverting, err))
         return false;
-    if (!order->preview && reverting->tip[0] != '\0' &&
-        !history_find_set(&reverting->git, reverting->tip, span_of(order->id),
-                          span_of(order->sum), order->admitted, oid, err))
+    if (!start->preview && reverting->tip[0] != '\0' &&
+        !history_find_set(&reverting->git, reverting->tip, span_of(start->id),
+                          span_of(start->sum), start->admitted, oid, err))
         return false;
     if (oid[0] != '\0')
-        return revert_settle(reverting,
-                             order->probe ? LAND_LANDED : LAND_ALREADY, "",
+        return revert_finish(reverting,
+                             start->probe ? LAND_LANDED : LAND_ALREADY, "",
                              span_of(oid));
-    return !order->probe ||
-           revert_settle(reverting, LAND_NOT_LANDED, "", SPAN(""));
+    return !start->probe ||
+           revert_finish(reverting, LAND_NOT_LANDED, "", SPAN(""));
 }
 
 static bool chain_make(struct reverting *reverting, struct err *err) {
     if (reverting->tip[0] == '\0')
         return err_set(err, ERR_UNAVAILABLE,
                        "there is no branch '%s' in the repository '%s'",
-                       reverting->order->branch, reverting->git.dir);
+                       reverting->start->branch, reverting->git.dir);
     fprintf(reverting->account, "branch %s is at %s\n",
-            reverting->order->branch, reverting->tip);
+            reverting->start->branch, reverting->tip);
     if (!revert_find(reverting, err))
         return false;
     for (size_t i = 0; i < reverting->steps->count; i++) {
@@ -117,42 +118,42 @@ static bool chain_make(struct reverting *reverting, struct err *err) {
 
 /* *ret_lost: begin again. */
 static bool move(struct reverting *reverting, bool *ret_lost, struct err *err) {
-    const struct revert_order *order = reverting->order;
+    const struct revert_start *start = reverting->start;
     enum ref_moved moved;
     CLEANUP(text_clear) struct text message = TEXT_INIT;
     if (strcmp(reverting->at, reverting->tip) == 0)
-        return revert_settle(reverting, LAND_DONE, "", SPAN(""));
-    if (order->preview)
-        return revert_settle(reverting, LAND_DONE, "", span_of(reverting->at));
-    text_addf(&message, "pointsman: roll back by %s", order->id);
-    if (!ref_move(&reverting->git, reverting->work.parent, order->branch,
+        return revert_finish(reverting, LAND_DONE, "", SPAN(""));
+    if (start->preview)
+        return revert_finish(reverting, LAND_DONE, "", span_of(reverting->at));
+    text_addf(&message, "pointsman: roll back by %s", start->id);
+    if (!ref_move(&reverting->git, reverting->work.parent, start->branch,
                   reverting->tip, reverting->at, text_string(&message), &moved,
                   err))
         return false;
     *ret_lost = moved == REF_LOST;
     if (moved == REF_STOPPED)
-        return revert_settle(reverting, LAND_STOPPED, "", SPAN(""));
+        return revert_finish(reverting, LAND_STOPPED, "", SPAN(""));
     if (moved == REF_LOST)
         fprintf(reverting->account, "somebody moved %s meanwhile\n",
-                order->branch);
+                start->branch);
     return moved == REF_LOST ||
-           revert_settle(reverting, LAND_DONE, "", span_of(reverting->at));
+           revert_finish(reverting, LAND_DONE, "", span_of(reverting->at));
 }
 
 static bool refuse_checked_out(struct reverting *reverting, struct err *err) {
     CLEANUP(text_clear) struct text why = TEXT_INIT;
-    if (!ref_checked_out(&reverting->git, reverting->order->branch, &why, err))
+    if (!ref_checked_out(&reverting->git, reverting->start->branch, &why, err))
         return false;
     return why.len == 0 ||
-           revert_settle(reverting, LAND_FAILED, "rb-target", text_span(&why));
+           revert_finish(reverting, LAND_FAILED, "rb-target", text_span(&why));
 }
 
 /* A preview leaves nothing in the repository, and needs no right to write. */
 static bool keep_objects_apart(struct reverting *reverting, struct err *err) {
     CLEANUP(text_clear) struct text dir = TEXT_INIT;
-    if (!reverting->order->preview)
+    if (!reverting->start->preview)
         return true;
-    text_addf(&dir, "%s/objects", reverting->order->work);
+    text_addf(&dir, "%s/objects", reverting->start->work);
     if (mkdir(text_string(&dir), 0700) != 0)
         return err_errno(err, errno, "cannot make '%s'", text_string(&dir));
     git_objects_apart(&reverting->git, text_string(&dir));
@@ -168,14 +169,14 @@ static bool try_all(struct reverting *reverting, struct err *err) {
             !move(reverting, &lost, err))
             return false;
     }
-    return revert_settle(reverting, LAND_TEMPORARY, "",
+    return revert_finish(reverting, LAND_TEMPORARY, "",
                          SPAN("others keep moving the branch"));
 }
 
 static bool revert_on_git(struct reverting *reverting, struct err *err) {
-    const struct revert_order *order = reverting->order;
+    const struct revert_start *start = reverting->start;
     struct err locked = {0};
-    if (!git_open(order->git, order->work, reverting->stop, &reverting->git,
+    if (!git_open(start->git, start->work, reverting->stop, &reverting->git,
                   err) ||
         !keep_objects_apart(reverting, err) ||
         !trees_open(&reverting->git, &reverting->trees, err))
@@ -183,8 +184,8 @@ static bool revert_on_git(struct reverting *reverting, struct err *err) {
     /* As in land.c: that it has happened is worth more than what stands in the
      * way of others. */
     bool free_to_move =
-        order->preview ||
-        ref_unlock_stale(&reverting->git, reverting->work.parent, order->branch,
+        start->preview ||
+        ref_unlock_stale(&reverting->git, reverting->work.parent, start->branch,
                          &locked);
     if (!probe(reverting, err) || !refuse_checked_out(reverting, err))
         return false;
@@ -195,24 +196,24 @@ static bool revert_on_git(struct reverting *reverting, struct err *err) {
     return revert_go_on(reverting) && try_all(reverting, err);
 }
 
-void revert_run(const struct revert_order *order, struct stop *stop,
+void revert_run(const struct revert_start *start, struct child_stop *stop,
                 struct land_status *ret_status,
                 struct revert_steps *ret_steps) {
     CLEANUP(revert_steps_clear) struct revert_steps own = {0};
     struct reverting reverting = {
-        .order = order,
+        .start = start,
         .stop = stop,
         .status = ret_status,
         .steps = ret_steps != NULL ? ret_steps : &own,
-        .account = order->account != NULL ? order->account : stdout,
+        .account = start->account != NULL ? start->account : stdout,
         .begun = clock_mono()};
     struct err err = {0};
-    if (land_work_open(&reverting.work, order->work, &err))
-        (void)(order->command != NULL ? revert_by_command(&reverting, &err)
+    if (land_work_open(&reverting.work, start->work, &err))
+        (void)(start->command != NULL ? revert_by_command(&reverting, &err)
                                       : revert_on_git(&reverting, &err));
     trees_drop(&reverting.trees);
     git_close(&reverting.git);
     land_work_close(&reverting.work);
-    if (!reverting.settled)
+    if (!reverting.finished)
         land_status_of_error(ret_status, &err, asked(&reverting));
 }

@@ -69,7 +69,7 @@ struct revert_member {
 };
 
 /* What the caller asks for; nothing here is owned. */
-struct revert_order {
+struct revert_start {
     const char *id, *sum, *target; /* of the RB */
     const char *git, *branch;      /* or: */
     const char *command;           /* of a target that is one, with ... */
@@ -124,7 +124,7 @@ const char *revert_result_word(enum revert_result result); /* "reverted" */
  * be NULL): what became of each member; clear it with revert_steps_clear. A
  * preview needs a `work` directory as well; its verdict is `done` (COMMIT or
  * nothing) when it would go well. */
-void revert_run(const struct revert_order *order, struct stop *stop,
+void revert_run(const struct revert_start *start, struct child_stop *stop,
                 struct land_status *ret_status, struct revert_steps *ret_steps);
 void revert_steps_clear(struct revert_steps *steps);
 

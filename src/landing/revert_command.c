@@ -24,7 +24,7 @@ static bool done_read(struct reverting *reverting, struct done_list *done,
                       struct err *err) {
     struct err why = {0};
     snprintf(done->name, sizeof done->name, "revert.%.64s",
-             reverting->order->id);
+             reverting->start->id);
     if (dir_read(reverting->work.parent_fd, done->name, 1 << 20, &done->ids,
                  &why) ||
         why.sys == ENOENT)
@@ -76,24 +76,24 @@ static bool fail(struct reverting *reverting, struct revert_step *step,
               said->reason[0] != '\0' ? " " : "", said->text);
     say_done(done, &why);
     (void)dir_remove(reverting->work.parent_fd, done->name, NULL, NULL);
-    return revert_settle(reverting, LAND_FAILED, "rb-command", text_span(&why));
+    return revert_finish(reverting, LAND_FAILED, "rb-command", text_span(&why));
 }
 
 static bool run_one(struct reverting *reverting, struct revert_step *step,
                     const char *work, struct done_list *done, struct err *err) {
-    const struct revert_order *order = reverting->order;
+    const struct revert_start *start = reverting->start;
     const struct revert_member *member = step->member;
     struct land_status said = {0};
-    struct land_order one = {.id = member->id,
+    struct land_start one = {.id = member->id,
                              .sum = member->sum,
                              .class = member->class,
-                             .target = order->target,
+                             .target = start->target,
                              .command =
-                                 member->again ? order->command : order->revert,
-                             .symlinks = order->symlinks,
-                             .user = order->user,
+                                 member->again ? start->command : start->revert,
+                             .symlinks = start->symlinks,
+                             .user = start->user,
                              .work = work,
-                             .timeout_s = order->timeout_s};
+                             .timeout_s = start->timeout_s};
     CLEANUP(fd_close)
     int fd = member->tarball != NULL
                  ? open(member->tarball,
@@ -111,7 +111,7 @@ static bool run_one(struct reverting *reverting, struct revert_step *step,
     case LAND_TEMPORARY:
     case LAND_UNAVAILABLE:
     case LAND_STOPPED:
-        return revert_settle(reverting, said.verdict, "", span_of(said.text));
+        return revert_finish(reverting, said.verdict, "", span_of(said.text));
     case LAND_CONFLICT:
     case LAND_FAILED:
     case LAND_PERMANENT:
@@ -125,7 +125,7 @@ static bool run_one(struct reverting *reverting, struct revert_step *step,
 
 static bool run_in_turn(struct reverting *reverting, struct done_list *done,
                         struct err *err) {
-    for (size_t i = 0; i < reverting->order->member_count; i++) {
+    for (size_t i = 0; i < reverting->start->member_count; i++) {
         struct revert_step *step = &reverting->steps->p[i];
         CLEANUP(text_clear) struct text work = TEXT_INIT;
         if (done_has(done, step->member->id)) {
@@ -134,45 +134,45 @@ static bool run_in_turn(struct reverting *reverting, struct done_list *done,
             step->result = REVERT_OUT;
             continue;
         }
-        if (stop_asked(reverting->stop) != 0)
-            return revert_settle(reverting, LAND_STOPPED, "", SPAN(""));
-        text_addf(&work, "%s/%zu", reverting->order->work, i);
+        if (child_stop_requested(reverting->stop) != 0)
+            return revert_finish(reverting, LAND_STOPPED, "", SPAN(""));
+        text_addf(&work, "%s/%zu", reverting->start->work, i);
         CLEANUP(land_work_close) struct land_work own = {0};
         if (!land_work_open(&own, text_string(&work), err) ||
             !run_one(reverting, step, text_string(&work), done, err))
             return false;
     }
     (void)dir_remove(reverting->work.parent_fd, done->name, NULL, NULL);
-    return revert_settle(reverting, LAND_DONE, "", SPAN(""));
+    return revert_finish(reverting, LAND_DONE, "", SPAN(""));
 }
 
-static bool must_revert(const struct revert_order *order) {
-    for (size_t i = 0; i < order->member_count; i++)
-        if (!order->members[i].again)
+static bool must_revert(const struct revert_start *start) {
+    for (size_t i = 0; i < start->member_count; i++)
+        if (!start->members[i].again)
             return true;
     return false;
 }
 
 bool revert_by_command(struct reverting *reverting, struct err *err) {
-    const struct revert_order *order = reverting->order;
-    if (order->probe)
-        return revert_settle(reverting, LAND_NOT_LANDED, "", SPAN(""));
-    for (size_t i = 0; i < order->member_count; i++)
-        revert_step_add(reverting->steps, &order->members[i], REVERT_UNTRIED,
+    const struct revert_start *start = reverting->start;
+    if (start->probe)
+        return revert_finish(reverting, LAND_NOT_LANDED, "", SPAN(""));
+    for (size_t i = 0; i < start->member_count; i++)
+        revert_step_add(reverting->steps, &start->members[i], REVERT_UNTRIED,
                         "");
-    if (order->revert == NULL && must_revert(order)) {
+    if (start->revert == NULL && must_revert(start)) {
         CLEANUP(text_clear) struct text why = TEXT_INIT;
         text_addf(&why,
                   "target '%s' has no revert command; write revert = COMMAND "
                   "into its section",
-                  order->target);
-        return revert_settle(reverting, LAND_FAILED, "rb-target",
+                  start->target);
+        return revert_finish(reverting, LAND_FAILED, "rb-target",
                              text_span(&why));
     }
-    if (order->preview) {
+    if (start->preview) {
         for (size_t i = 0; i < reverting->steps->count; i++)
             reverting->steps->p[i].result = REVERT_MADE;
-        return revert_settle(reverting, LAND_DONE, "", SPAN(""));
+        return revert_finish(reverting, LAND_DONE, "", SPAN(""));
     }
     struct done_list done = {.ids = TEXT_INIT};
     bool ok =

@@ -116,21 +116,21 @@ static bool conclude(struct reverting *reverting, struct wanted *wanted) {
     text_addf(&why,
               "the commit of %s is not on branch '%s' any more; was its "
               "history rewritten?",
-              member->id, reverting->order->branch);
-    return revert_settle(reverting, LAND_FAILED, "rb-absent", text_span(&why));
+              member->id, reverting->start->branch);
+    return revert_finish(reverting, LAND_FAILED, "rb-absent", text_span(&why));
 }
 
 bool revert_find(struct reverting *reverting, struct err *err) {
-    const struct revert_order *order = reverting->order;
+    const struct revert_start *start = reverting->start;
     struct search search = {.reverting = reverting,
-                            .count = order->member_count,
-                            .open = order->member_count,
+                            .count = start->member_count,
+                            .open = start->member_count,
                             .oldest = WALL_NEVER};
     search.wanted = mem_alloc((search.count + 1) * sizeof *search.wanted);
     for (size_t i = 0; i < search.count; i++) {
-        search.wanted[i] = (struct wanted){.member = &order->members[i]};
-        if (order->members[i].admitted.ns < search.oldest.ns)
-            search.oldest = order->members[i].admitted;
+        search.wanted[i] = (struct wanted){.member = &start->members[i]};
+        if (start->members[i].admitted.ns < search.oldest.ns)
+            search.oldest = start->members[i].admitted;
     }
     reverting->steps->count = 0;
     bool ok =

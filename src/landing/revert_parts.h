@@ -9,10 +9,10 @@
 /* One attempt. A step answers true to go on; false ends the attempt, with
  * `status` set or, when `settled` is false, with `err` saying why. */
 struct reverting {
-    const struct revert_order *order;
-    struct stop *stop;
+    const struct revert_start *start;
+    struct child_stop *stop;
     struct land_status *status;
-    bool settled;
+    bool finished;
     struct revert_steps *steps;
     FILE *account;
     struct mono begun;
@@ -23,7 +23,7 @@ struct reverting {
     char at[OID_BYTES], at_tree[OID_BYTES];   /* the chain on top of it */
 };
 
-bool revert_settle(struct reverting *reverting, enum land_verdict verdict,
+bool revert_finish(struct reverting *reverting, enum land_verdict verdict,
                    const char *reason, struct span text);
 /* False when somebody asked to stop, or the time is over. */
 bool revert_go_on(struct reverting *reverting);

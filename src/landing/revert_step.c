@@ -131,7 +131,7 @@ static bool conflict(struct reverting *reverting, struct revert_step *step,
               text_string(&said));
     if (count > PATHS_NAMED)
         text_addf(&why, "; and %zu more paths", count - PATHS_NAMED);
-    return revert_settle(reverting, LAND_FAILED, "rb-conflict",
+    return revert_finish(reverting, LAND_FAILED, "rb-conflict",
                          text_span(&why));
 }
 
@@ -249,7 +249,7 @@ static bool take_out(struct reverting *reverting, struct revert_step *step,
 static void message_make(const struct reverting *reverting,
                          const struct bad *bad, struct text *out) {
     struct span subject = bad->commit.subject;
-    const char *because = reverting->order->because;
+    const char *because = reverting->start->because;
     if (span_starts(subject, "Revert \""))
         text_addf(out, "Reapply %.*s", (int)subject.len - 7, subject.p + 7);
     else if (span_starts(subject, "Reapply \""))
@@ -271,9 +271,9 @@ static void trailers_make(const struct reverting *reverting,
     const struct history_commit *commit = &bad->commit;
     struct span rest = commit->trailers, id;
     bool below = span_is(commit->csid, step->member->id), in;
-    text_addf(out, "RB-Id: %s\nReverts-CS: %s\n", reverting->order->id,
+    text_addf(out, "RB-Id: %s\nReverts-CS: %s\n", reverting->start->id,
               step->member->id);
-    while (history_turn(&rest, &in, &id)) {
+    while (history_effect(&rest, &in, &id)) {
         if (below)
             text_addf(out, "%s-CS: %.*s\n", in ? "Reverts" : "Restores",
                       (int)id.len, id.p);
@@ -284,7 +284,7 @@ static void trailers_make(const struct reverting *reverting,
 static bool commit_make(struct reverting *reverting, struct revert_step *step,
                         const struct bad *bad, const char *tree,
                         struct err *err) {
-    const struct revert_order *order = reverting->order;
+    const struct revert_start *start = reverting->start;
     CLEANUP(text_clear) struct text message = TEXT_INIT;
     CLEANUP(text_clear) struct text more = TEXT_INIT;
     CLEANUP(text_clear) struct text object = TEXT_INIT;
@@ -293,16 +293,16 @@ static bool commit_make(struct reverting *reverting, struct revert_step *step,
     trailers_make(reverting, step, bad, &more);
     struct commit_draft draft = {.tree = tree,
                                  .parent = reverting->at,
-                                 .author = span_of(order->submitter),
+                                 .author = span_of(start->submitter),
                                  .authored = now,
-                                 .committer = span_of(order->committer),
+                                 .committer = span_of(start->committer),
                                  .committed = now,
                                  .message = text_span(&message),
-                                 .csid = span_of(order->id),
-                                 .sum = span_of(order->sum),
+                                 .csid = span_of(start->id),
+                                 .sum = span_of(start->sum),
                                  .class = SPAN("RB"),
-                                 .approved_by = order->approved_by,
-                                 .approved_count = order->approved_count,
+                                 .approved_by = start->approved_by,
+                                 .approved_count = start->approved_count,
                                  .more = text_span(&more)};
     commit_format(&draft, &object);
     return git_run_oid(&reverting->git,

@@ -53,7 +53,7 @@ static bool unpack_begin(void *context, const struct set_member *member,
 static bool unpack_content(void *context, const void *p, size_t bytes,
                            struct err *err) {
     struct unpack *unpack = context;
-    return file_write(unpack->file, span_make(p, bytes), err);
+    return dir_write_file(unpack->file, span_make(p, bytes), err);
 }
 
 static bool unpack_end(void *context, struct err *err) {
@@ -67,7 +67,7 @@ static bool meta_write(int dir, struct span meta, struct err *err) {
     CLEANUP(fd_close) int fd = -1;
     return dir_open_file(dir, "meta", O_WRONLY | O_CREAT | O_EXCL, 0600, &fd,
                          err) &&
-           file_write(fd, meta, err);
+           dir_write_file(fd, meta, err);
 }
 
 bool set_unpack(int tarball_fd, const char *dir, struct span sum, bool symlinks,

@@ -26,8 +26,8 @@ extern char **environ;
 
 /* One run of a command line. */
 struct run {
-    const struct land_order *order;
-    struct stop *stop;
+    const struct land_start *start;
+    struct child_stop *stop;
     const char *label;   /* "check 'unit'" */
     const char *command; /* its line */
     const char *dir;
@@ -46,7 +46,7 @@ static void env_add(struct text *env, const char *name, const char *value) {
 /* What they find: the way to programs, the language, what is said of the
  * attempt and of the set; nothing else of ours. */
 static void run_environment(const struct run *run, struct text *env) {
-    const struct land_order *order = run->order;
+    const struct land_start *start = run->start;
     static const char *const kept[] = {"PATH", "HOME", "LANG", "TZ",
                                        "TRACEPARENT"};
     const struct account *account = run->account;
@@ -65,17 +65,17 @@ static void run_environment(const struct run *run, struct text *env) {
             text_add(env, *entry, strlen(*entry) + 1);
     if (run->status_fd >= 0)
         env_add(env, "POINTSMAN_STATUS_FD", "3");
-    env_add(env, "POINTSMAN_CSID", order->id);
+    env_add(env, "POINTSMAN_CSID", start->id);
     CLEANUP(text_clear) struct text all = TEXT_INIT;
-    text_adds(&all, order->id);
-    for (size_t i = 0; i < order->other_count; i++)
-        text_addf(&all, " %s", order->others[i].id);
+    text_adds(&all, start->id);
+    for (size_t i = 0; i < start->other_count; i++)
+        text_addf(&all, " %s", start->others[i].id);
     env_add(env, "POINTSMAN_CSIDS", text_string(&all));
-    env_add(env, "POINTSMAN_TARGET", order->target);
-    env_add(env, "POINTSMAN_CLASS", order->class);
-    env_add(env, "POINTSMAN_SET_DIR", order->work);
+    env_add(env, "POINTSMAN_TARGET", start->target);
+    env_add(env, "POINTSMAN_CLASS", start->class);
+    env_add(env, "POINTSMAN_SET_DIR", start->work);
     CLEANUP(text_clear) struct text scratch = TEXT_INIT;
-    text_addf(&scratch, "%s/tmp", order->work);
+    text_addf(&scratch, "%s/tmp", start->work);
     env_add(env, "TMPDIR", text_string(&scratch));
 }
 
@@ -114,14 +114,14 @@ static const char *ended_words(const struct run *run, char room[64]) {
 
 /* Whose they are; *ret_account NULL: ours. What lies at `names` in order->work,
  * and the way there, is made his. */
-static bool give_to_user(const struct land_order *order,
+static bool give_to_user(const struct land_start *start,
                          const char *const *names, struct arena *arena,
                          const struct account **ret_account, struct err *err) {
     struct account *account = arena_alloc(arena, sizeof *account);
     *ret_account = NULL;
-    if (order->user == NULL)
+    if (start->user == NULL)
         return true;
-    if (!account_find(span_of(order->user), arena, account, err) ||
+    if (!account_find(span_of(start->user), arena, account, err) ||
         !account_may_be(account, err)) {
         err->kind = ERR_CONFIG;
         return false;
@@ -129,9 +129,9 @@ static bool give_to_user(const struct land_order *order,
     if (account_is_ours(account))
         return true;
     CLEANUP(fd_close)
-    int work = open(order->work, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    int work = open(start->work, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (work < 0 || fchmod(work, 0711) < 0)
-        return err_errno(err, errno, "cannot open up '%s'", order->work);
+        return err_errno(err, errno, "cannot open up '%s'", start->work);
     for (; *names != NULL; names++)
         if (!dir_give_tree(work, *names, account->uid, account->gid, err))
             return false;
@@ -172,7 +172,7 @@ static bool run_through(struct run *run, struct err *err) {
         return err_wrap(err, "cannot run %s", run->label);
     struct mono begun = clock_mono();
     run->end =
-        child_wait(pid, run->stop, run->order->timeout_s * 1000, GRACE_MS);
+        child_wait(pid, run->stop, run->start->timeout_s * 1000, GRACE_MS);
     process_end_orphans(ORPHANS_MS);
     char room[64];
     printf("== %s %s after %.1f s\n", run->label, ended_words(run, room),
@@ -195,7 +195,7 @@ static void status_say(struct land_status *status, enum land_verdict verdict,
     CLEANUP(text_clear) struct text text = TEXT_INIT;
     text_addf(&text, "%s %s", run->label, ended_words(run, room));
     if (run->end.how == CHILD_LATE)
-        text_addf(&text, " (%lld s)", (long long)run->order->timeout_s);
+        text_addf(&text, " (%lld s)", (long long)run->start->timeout_s);
     land_status_set(status, verdict, reason, text_span(&text));
 }
 
@@ -218,34 +218,35 @@ static bool check_verdict(const struct run *run,
 
 /* `read-tree` with an index of its own: what it writes is the tree's files and
  * nothing in the repository. */
-static bool tree_check_out(const struct land_order *order, struct git *git,
+static bool tree_check_out(const struct land_start *start, struct git *git,
                            const char *tree, struct text *ret_dir,
                            struct err *err) {
     CLEANUP(text_clear) struct text out = TEXT_INIT;
-    return make_directory(order->work, "tmp", ret_dir, err) &&
-           make_directory(order->work, "tree", ret_dir, err) &&
+    return make_directory(start->work, "tmp", ret_dir, err) &&
+           make_directory(start->work, "tree", ret_dir, err) &&
            git_run(git, GIT_ARGS("read-tree", "--reset", "-u", tree),
                    GIT_TREE | GIT_CARELESS, SPAN(""), &out, NULL, err);
 }
 
-bool checks_run(const struct land_order *order, struct git *git,
-                const char *tree, struct stop *stop, bool *ret_pass,
-                struct land_status *ret_status, struct err *err) {
+bool target_checks_run(const struct land_start *start, struct git *git,
+                       const char *tree, struct child_stop *stop,
+                       bool *ret_pass, struct land_status *ret_status,
+                       struct err *err) {
     CLEANUP(text_clear) struct text dir = TEXT_INIT;
     *ret_pass = true;
-    if (order->check_count == 0)
+    if (start->check_count == 0)
         return true;
     static const char *const names[] = {"tree", "tmp", NULL};
     CLEANUP(arena_clear) struct arena arena = ARENA_INIT;
     const struct account *account;
-    if (!tree_check_out(order, git, tree, &dir, err) ||
-        !give_to_user(order, names, &arena, &account, err))
+    if (!tree_check_out(start, git, tree, &dir, err) ||
+        !give_to_user(start, names, &arena, &account, err))
         return false;
-    for (size_t i = 0; *ret_pass && i < order->check_count; i++) {
-        const struct land_check *check = &order->checks[i];
+    for (size_t i = 0; *ret_pass && i < start->check_count; i++) {
+        const struct land_check *check = &start->checks[i];
         CLEANUP(text_clear) struct text label = TEXT_INIT;
         text_addf(&label, "check '%s'", check->name);
-        struct run run = {.order = order,
+        struct run run = {.start = start,
                           .stop = stop,
                           .label = text_string(&label),
                           .command = check->command,
@@ -314,8 +315,8 @@ static void status_translate(const struct status_line *said,
                     said->reason);
 }
 
-bool target_command_run(const struct land_order *order, int tarball_fd,
-                        struct stop *stop, struct land_status *ret_status,
+bool target_command_run(const struct land_start *start, int tarball_fd,
+                        struct child_stop *stop, struct land_status *ret_status,
                         struct err *err) {
     CLEANUP(text_clear) struct text dir = TEXT_INIT;
     CLEANUP(text_clear) struct text room = TEXT_INIT;
@@ -325,16 +326,16 @@ bool target_command_run(const struct land_order *order, int tarball_fd,
     CLEANUP(fd_close) int status_fd = memfd_create("status", MFD_CLOEXEC);
     if (status_fd < 0)
         return err_errno(err, errno, "cannot make room for its status");
-    if (!set_unpack(tarball_fd, order->work, span_of(order->sum),
-                    order->symlinks, err) ||
-        !make_directory(order->work, "tmp", &dir, err) ||
-        !give_to_user(order, names, &arena, &account, err))
+    if (!set_unpack(tarball_fd, start->work, span_of(start->sum),
+                    start->symlinks, err) ||
+        !make_directory(start->work, "tmp", &dir, err) ||
+        !give_to_user(start, names, &arena, &account, err))
         return false;
-    struct run run = {.order = order,
+    struct run run = {.start = start,
                       .stop = stop,
                       .label = "command",
-                      .command = order->command,
-                      .dir = order->work,
+                      .command = start->command,
+                      .dir = start->work,
                       .status_fd = status_fd,
                       .account = account};
     if (!run_through(&run, err))

@@ -13,15 +13,16 @@
 
 /* Checks `tree` out below order->work and runs every check there, in their
  * order, in the same directory. *ret_pass false: ret_status says why not. */
-bool checks_run(const struct land_order *order, struct git *git,
-                const char *tree, struct stop *stop, bool *ret_pass,
-                struct land_status *ret_status, struct err *err);
+bool target_checks_run(const struct land_start *start, struct git *git,
+                       const char *tree, struct child_stop *stop,
+                       bool *ret_pass, struct land_status *ret_status,
+                       struct err *err);
 
 /* Unpacks the set (`meta`, lroot/) below order->work and runs the command of
  * the target there; ret_status is its answer, by exit status or status line
  * (DESIGN 5). */
-bool target_command_run(const struct land_order *order, int tarball_fd,
-                        struct stop *stop, struct land_status *ret_status,
+bool target_command_run(const struct land_start *start, int tarball_fd,
+                        struct child_stop *stop, struct land_status *ret_status,
                         struct err *err);
 
 #endif

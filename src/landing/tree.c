@@ -296,7 +296,7 @@ static bool tree_make(struct trees *trees, struct draft *draft,
     if (fflush(maker->in) != 0 || fgets(line, sizeof line, maker->out) == NULL)
         return git_pipe_fail(maker, err);
     line[strcspn(line, "\n")] = '\0';
-    if (!oid_is_valid(span_of(line)))
+    if (!git_oid_is_valid(span_of(line)))
         return err_set(err, ERR_INTERNAL,
                        "git hash-object printed no object name");
     memcpy(ret_oid, line, strlen(line) + 1);

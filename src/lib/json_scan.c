@@ -66,7 +66,7 @@ static void key_note(struct scan *scan, struct span raw) {
         scan->keys = mem_grow(scan->keys, scan->key_cap, sizeof(*scan->keys));
     }
     scan->keys[scan->key_count++] =
-        (struct key){bytes_hash(key.p, key.len), raw};
+        (struct key){map_hash_bytes(key.p, key.len), raw};
 }
 
 static int key_order(const void *a, const void *b) {

@@ -67,7 +67,7 @@ static uint64_t hash_word(const unsigned char *p, size_t bytes) {
     return word;
 }
 
-uint64_t bytes_hash(const void *bytes_at, size_t bytes) {
+uint64_t map_hash_bytes(const void *bytes_at, size_t bytes) {
     const uint64_t k0 = UINT64_C(0xa0761d6478bd642f);
     const uint64_t k1 = UINT64_C(0xe7037ed1a0b428db);
     const unsigned char *p = bytes_at;
@@ -161,12 +161,12 @@ void *map_get(const struct map *map, struct span key) {
 
     if (map->live == 0)
         return NULL;
-    slot = &map->slots[slot_find(map, key, bytes_hash(key.p, key.len))];
+    slot = &map->slots[slot_find(map, key, map_hash_bytes(key.p, key.len))];
     return slot->entry != 0 ? map->entries[slot->entry - 1].value : NULL;
 }
 
 void *map_put(struct map *map, struct span key, void *value) {
-    uint64_t hash = bytes_hash(key.p, key.len);
+    uint64_t hash = map_hash_bytes(key.p, key.len);
     size_t at = 0;
 
     if (map->slot_count > 0) {
@@ -214,7 +214,7 @@ void *map_remove(struct map *map, struct span key) {
 
     if (map->live == 0)
         return NULL;
-    at = slot_find(map, key, bytes_hash(key.p, key.len));
+    at = slot_find(map, key, map_hash_bytes(key.p, key.len));
     if (map->slots[at].entry == 0)
         return NULL;
     entry = &map->entries[map->slots[at].entry - 1];

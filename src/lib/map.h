@@ -34,6 +34,6 @@ void *map_remove(struct map *map, struct span key);
  * walk is not allowed, but removing the entry just returned is. */
 bool map_next(const struct map *map, size_t *cursor, struct span *ret_key,
               void **ret_value);
-uint64_t bytes_hash(const void *p, size_t bytes); /* seeded as above */
+uint64_t map_hash_bytes(const void *p, size_t bytes); /* seeded as above */
 
 #endif

@@ -59,7 +59,7 @@ void text_clear(struct text *text) {
     *text = TEXT_INIT;
 }
 
-void free_string(char **string) {
+void text_free_string(char **string) {
     free(*string);
     *string = NULL;
 }
@@ -193,7 +193,7 @@ void text_addescaped(struct text *text, struct span span) {
     add_one_line(text, span, true);
 }
 
-void text_addshown(struct text *text, struct span span) {
+void text_add_printable(struct text *text, struct span span) {
     add_one_line(text, span, false);
 }
 

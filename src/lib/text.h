@@ -36,8 +36,8 @@ char *mem_copy(const void *p, size_t bytes); /* with a NUL behind */
 char *mem_string(const char *string);        /* NULL stays NULL */
 
 /* CLEANUP functions. */
-void text_clear(struct text *text); /* frees; may be used again */
-void free_string(char **string);    /* CLEANUP(free_string) char *s */
+void text_clear(struct text *text);   /* frees; may be used again */
+void text_free_string(char **string); /* CLEANUP(text_free_string) char *s */
 
 void text_reset(struct text *text); /* empty, keeps the memory */
 void text_reserve(struct text *text, size_t more_bytes);
@@ -53,7 +53,7 @@ void text_addv(struct text *text, const char *format, va_list args)
  * short forms). */
 void text_addescaped(struct text *text, struct span span);
 /* The same for eyes only: a backslash stays as it is. */
-void text_addshown(struct text *text, struct span span);
+void text_add_printable(struct text *text, struct span span);
 const char *text_string(const struct text *text); /* never NULL */
 char *text_take(struct text *text);               /* you free it; never NULL */
 struct span text_span(const struct text *text);

@@ -220,8 +220,8 @@ static bool read_back(int fd, struct err *err) {
 /* A directory and a name in it. */
 static bool place_open(const char *file, int *ret_dir, struct text *ret_name,
                        struct err *err) {
-    CLEANUP(free_string) char *head = mem_string(file);
-    CLEANUP(free_string) char *tail = mem_string(file);
+    CLEANUP(text_free_string) char *head = mem_string(file);
+    CLEANUP(text_free_string) char *tail = mem_string(file);
     const char *dir = dirname(head);
     *ret_dir = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (*ret_dir < 0)

@@ -23,7 +23,7 @@ bool fsck_check(struct base *base, struct fsck_report *report, struct err *err);
  * is one, is kept as ctrl/registry.db.before-rebuild-TIME. Takes base.lock:
  * ERR_RUNNING while anybody has the base open. ERR_REFUSED: the old one is
  * whole and holds what only it can tell (commands, settings, schedules). */
-bool fsck_rebuild(const char *path, struct wall now, struct fsck_report *report,
-                  struct err *err);
+bool rebuild_registry(const char *path, struct wall now,
+                      struct fsck_report *report, struct err *err);
 
 #endif

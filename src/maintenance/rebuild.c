@@ -375,15 +375,15 @@ static bool keep_old(struct base *base, struct wall now, struct err *err) {
     return true;
 }
 
-static bool settle_files(struct rebuild *rebuild, struct err *err) {
+static bool finish_files(struct rebuild *rebuild, struct err *err) {
     struct base *base = rebuild->base;
     for (size_t i = 0; i < rebuild->count; i++) {
         const struct found_set *set = rebuild->order[i];
         enum placed placed;
         if (set->state != STATE_NONE &&
-            !placement_settle(
-                base, arena_string(&rebuild->arena, set->record.job.name),
-                set->state, 0, &placed, err))
+            !placement_move(base,
+                            arena_string(&rebuild->arena, set->record.job.name),
+                            set->state, 0, &placed, err))
             return false;
     }
     return true;
@@ -409,7 +409,7 @@ static bool put_in_place(struct rebuild *rebuild, uint64_t seq,
     enum dir_moved moved;
     return dir_open_file(ctrl, NEW_REGISTRY, O_RDONLY, 0, &fd, err) &&
            base_give_file(base, fd, err) && is_whole(base, err) &&
-           settle_files(rebuild, err) && keep_old(base, rebuild->now, err) &&
+           finish_files(rebuild, err) && keep_old(base, rebuild->now, err) &&
            projection_set_safe_seq(base, seq, err) &&
            dir_move(ctrl, NEW_REGISTRY, ctrl, "registry.db", DIR_DURABLE,
                     &moved, err) &&
@@ -422,7 +422,7 @@ static bool make_registry(struct rebuild *rebuild, struct err *err) {
     struct store_options options = {.create = true};
     text_addf(&path, "%s/ctrl/" NEW_REGISTRY, base->path);
     if (!remove_new(base, err) ||
-        !store_open_sqlite(path.p, &options, &base->store, err))
+        !store_sqlite_open(path.p, &options, &base->store, err))
         return false;
     bool ok = write_all(rebuild, err) && store_verify(base->store, err);
     uint64_t seq = store_seq(base->store);
@@ -458,7 +458,7 @@ static bool refuse_to_forget(struct base *base, struct err *err) {
     struct store_options options = {.read_only = true};
     struct store *store;
     text_addf(&path, "%s/" BASE_REGISTRY, base->path);
-    if (!store_open_sqlite(path.p, &options, &store, NULL))
+    if (!store_sqlite_open(path.p, &options, &store, NULL))
         return true;
     bool more = store_verify(store, NULL) && tells_more(store, &arena);
     store_close(store);
@@ -470,8 +470,8 @@ static bool refuse_to_forget(struct base *base, struct err *err) {
                    path.p);
 }
 
-bool fsck_rebuild(const char *path, struct wall now, struct fsck_report *report,
-                  struct err *err) {
+bool rebuild_registry(const char *path, struct wall now,
+                      struct fsck_report *report, struct err *err) {
     struct base_open how = {.no_store = true, .exclusive = true};
     struct rebuild rebuild = {.report = report, .now = now};
     if (!base_open(path, &how, &rebuild.base, err))

@@ -32,7 +32,7 @@ struct rebuild {
 };
 
 /* What branches tell of rollbacks that are over and logs do not, is added to
- * the logs (rebuild_witness.c). After the states of all sets are known; before
+ * the logs (rebuild_evidence.c). After the states of all sets are known; before
  * anything else is read from logs. */
 void rebuild_ask_branches(struct rebuild *rebuild);
 /* Rollbacks, as logs tell of them (rebuild_rollback.c). Whose mark a set bears;

@@ -5,8 +5,8 @@
  * the next start asks the target how it ended, as after any crash. */
 #include "core/rollback.h"
 #include "maintenance/rebuild_parts.h"
-#include "scheduler/survey.h"
-#include "scheduler/turning.h"
+#include "scheduler/rollback_plan.h"
+#include "scheduler/rollback_effects.h"
 
 static const struct found_set *find_set(const struct rebuild *rebuild,
                                         struct span id) {
@@ -23,7 +23,7 @@ static bool is_under_way(const struct rebuild *rebuild, struct span id) {
 void rebuild_mark(struct rebuild *rebuild, struct found_set *set) {
     struct span by, because;
     for (size_t i = 0; i < set->log.count; i++)
-        if (turning_read_event(&set->log.events[i], &by, &because) &&
+        if (rollback_effects_read_event(&set->log.events[i], &by, &because) &&
             !is_under_way(rebuild, because))
             set->record.job.rolled_back_by = by;
 }
@@ -63,8 +63,8 @@ static bool find_part(const struct found_set *set, struct span rb,
         bool taken = event->kind == EVENT_MOVE &&
                      event->to == STATE_ABANDONED &&
                      span_equal(event->detail, rb);
-        bool out =
-            turning_read_event(event, &by, &because) && span_equal(by, rb);
+        bool out = rollback_effects_read_event(event, &by, &because) &&
+                   span_equal(by, rb);
         if (!taken && !out)
             continue;
         has_part = true;
@@ -100,20 +100,20 @@ static bool has_entry(const struct plan *plan, uint64_t num) {
 
 /* What it takes besides: the landed ones, which no log tells of before the
  * end. */
-static bool survey_anew(struct rebuild *rebuild, struct plan *plan,
-                        struct arena *arena, struct err *err) {
+static bool plan_again(struct rebuild *rebuild, struct plan *plan,
+                       struct arena *arena, struct err *err) {
     const struct base *base = rebuild->base;
-    struct survey_limits limits = {.files = base->config.queue.closure ==
-                                            CLOSURE_DEPS_FILES};
-    struct survey survey;
+    struct rollback_plan_limits limits = {.files = base->config.queue.closure ==
+                                                   CLOSURE_DEPS_FILES};
+    struct rollback_plan found;
     struct job rb;
     for (size_t i = 0; i < plan->count; i++)
         plan->entries[i].reverted = false;
     if (!store_job(base->store, plan->rb->num, arena, &rb, err))
         return false;
-    bool ok = survey_rollback(base->store, &rb, &limits, plan->entries,
-                              plan->count, &survey, err);
-    const struct rollback_decision *decision = &survey.decision;
+    bool ok = rollback_plan_make(base->store, &rb, &limits, plan->entries,
+                                 plan->count, &found, err);
+    const struct rollback_decision *decision = &found.decision;
     struct rollback_entry *entries = arena_alloc(
         arena, (plan->count + decision->count + 1) * sizeof(*entries));
     memcpy(entries, plan->entries, plan->count * sizeof(*entries));
@@ -124,7 +124,7 @@ static bool survey_anew(struct rebuild *rebuild, struct plan *plan,
             entries[plan->count++] = (struct rollback_entry){
                 .num = member->node.num, .was = member->node.state};
     }
-    survey_clear(&survey);
+    rollback_plan_clear(&found);
     return ok;
 }
 
@@ -149,7 +149,7 @@ static bool rebuild_plan(struct rebuild *rebuild, const struct found_set *rb,
     if (!under_way && rb->record.job.state != STATE_DONE)
         return true; /* it took nothing */
     read_parts(rebuild, &plan, &arena);
-    if (under_way && !survey_anew(rebuild, &plan, &arena, err))
+    if (under_way && !plan_again(rebuild, &plan, &arena, err))
         return false;
     write_plan(&plan, under_way ? ROLLBACK_STOPPING : ROLLBACK_OVER, batch);
     return true;

@@ -28,7 +28,7 @@ static int open_stepwise(int dir, const char *path, int flags) {
         return -1;
     }
     while (span_cut(&rest, '/', &part)) {
-        CLEANUP(free_string) char *name = span_string(part);
+        CLEANUP(text_free_string) char *name = span_string(part);
         bool last = !rest.p;
         if (strcmp(name, "..") == 0) {
             errno = EXDEV;
@@ -79,7 +79,7 @@ bool dir_open(int dir, const char *path, int *ret_fd, struct err *err) {
     return true;
 }
 
-bool file_read(int fd, uint64_t limit, struct text *out, struct err *err) {
+bool dir_read_file(int fd, uint64_t limit, struct text *out, struct err *err) {
     size_t begin = out->len;
     for (;;) {
         text_reserve(out, READ_BYTES);
@@ -104,12 +104,12 @@ bool dir_read(int dir, const char *name, uint64_t limit, struct text *out,
     CLEANUP(fd_close) int fd = -1;
     if (!dir_open_file(dir, name, O_RDONLY | O_NONBLOCK, 0, &fd, err))
         return false;
-    if (!file_read(fd, limit, out, err))
+    if (!dir_read_file(fd, limit, out, err))
         return err_wrap(err, "file '%s'", name);
     return true;
 }
 
-bool file_write(int fd, struct span bytes, struct err *err) {
+bool dir_write_file(int fd, struct span bytes, struct err *err) {
     while (bytes.len > 0) {
         ssize_t put = disk->write(fd, bytes.p, bytes.len);
         if (put < 0 && errno == EINTR)
@@ -128,7 +128,7 @@ bool file_sealed(const char *name, struct span bytes, int *ret_fd,
     int fd = memfd_create(name, MFD_CLOEXEC | MFD_ALLOW_SEALING);
     if (fd < 0)
         return err_errno(err, errno, "cannot make a file in memory");
-    if (!file_write(fd, bytes, err))
+    if (!dir_write_file(fd, bytes, err))
         return false;
     if (fcntl(fd, F_ADD_SEALS,
               F_SEAL_SEAL | F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE) != 0 ||
@@ -156,7 +156,7 @@ static bool write_new(int tmp, const char *name, struct span bytes, mode_t mode,
     CLEANUP(fd_close) int fd = -1;
     if (!dir_open_file(tmp, name, O_WRONLY | O_CREAT | O_EXCL, mode, &fd, err))
         return false;
-    if (!file_write(fd, bytes, err))
+    if (!dir_write_file(fd, bytes, err))
         return err_wrap(err, "file '%s'", name);
     if (sync == DIR_DURABLE && disk->fsync(fd) < 0)
         return err_errno(err, errno, "cannot sync '%s'", name);

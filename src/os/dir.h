@@ -22,11 +22,11 @@ bool dir_open_file(int dir, const char *path, int flags, mode_t mode,
 bool dir_open(int dir, const char *path, int *ret_fd, struct err *err);
 
 /* All of a file, at most `limit` bytes (else ERR_DATA). Added to *out. */
-bool file_read(int fd, uint64_t limit, struct text *out, struct err *err);
+bool dir_read_file(int fd, uint64_t limit, struct text *out, struct err *err);
 bool dir_read(int dir, const char *name, uint64_t limit, struct text *out,
               struct err *err);
 /* All of it, with as many write calls as it takes. */
-bool file_write(int fd, struct span bytes, struct err *err);
+bool dir_write_file(int fd, struct span bytes, struct err *err);
 /* A file in memory with these bytes, which nobody can change any more; to be
  * read from its beginning. `name` is for /proc only. */
 bool file_sealed(const char *name, struct span bytes, int *ret_fd,

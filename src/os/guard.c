@@ -214,10 +214,10 @@ static void lose(struct guard *guard, const char *why) {
         guard->events.lost(guard->ctx, why);
 }
 
-static bool tell_news(struct guard *guard, enum guard_frame_kind kind,
-                      struct span body) {
-    struct guard_news news;
-    if (!guard_news_decode(body, &news))
+static bool report_news(struct guard *guard, enum guard_frame_kind kind,
+                        struct span body) {
+    struct guard_report news;
+    if (!guard_report_decode(body, &news))
         return false;
     if (kind == GUARD_FRAME_STARTED && guard->events.started != NULL)
         guard->events.started(guard->ctx, news.id, news.pid, news.at);
@@ -226,7 +226,7 @@ static bool tell_news(struct guard *guard, enum guard_frame_kind kind,
     return true;
 }
 
-static bool tell_usage(struct guard *guard, struct span body) {
+static bool report_usage(struct guard *guard, struct span body) {
     struct guard_usage usage;
     if (!guard_usage_decode(body, &usage))
         return false;
@@ -239,9 +239,9 @@ static bool tell(struct guard *guard, enum guard_frame_kind kind,
                  struct span body) {
     struct guard_end end;
     if (kind == GUARD_FRAME_USAGE)
-        return tell_usage(guard, body);
+        return report_usage(guard, body);
     if (kind != GUARD_FRAME_ENDED)
-        return tell_news(guard, kind, body);
+        return report_news(guard, kind, body);
     if (!guard_end_decode(body, &end))
         return false;
     if (guard->events.ended != NULL)
@@ -249,7 +249,7 @@ static bool tell(struct guard *guard, enum guard_frame_kind kind,
     return true;
 }
 
-static void tell_frames(struct guard *guard) {
+static void report_frames(struct guard *guard) {
     struct span rest = text_span(&guard->in);
     enum guard_frame_kind kind;
     struct span body;
@@ -301,7 +301,7 @@ static void on_poll(uv_poll_t *poll, int status, int events) {
     if (status < 0 || (events & UV_READABLE) != 0) {
         int n = read_some(guard);
         if (n > 0)
-            tell_frames(guard);
+            report_frames(guard);
         else if (n < 0)
             lose(guard, "the guard died");
     }
@@ -402,7 +402,7 @@ static bool send_with_fd(struct guard *guard, const struct text *frame,
 static void start_with_stdin(struct guard *guard,
                              const struct guard_start *start) {
     CLEANUP(text_clear) struct text frame = TEXT_INIT;
-    if (!guard_order_encode(&frame, start))
+    if (!guard_start_encode(&frame, start))
         return;
     while (guard->sent < guard->out.len && !guard->lost) {
         size_t n = send_plain(guard, guard->out.len - guard->sent);
@@ -429,7 +429,7 @@ void guard_start(struct guard *guard, const struct guard_start *start) {
         return;
     size_t before = guard->out.len;
     if (start->argv == NULL || start->argv[0] == NULL ||
-        !guard_order_encode(&guard->out, start)) {
+        !guard_start_encode(&guard->out, start)) {
         refuse_start(guard, start->id);
         return;
     }
@@ -441,9 +441,9 @@ void guard_start(struct guard *guard, const struct guard_start *start) {
 
 static void say(struct guard *guard, enum guard_frame_kind kind, uint64_t id,
                 int64_t number, int64_t grace_ms) {
-    struct guard_word word = {id, number, grace_ms};
+    struct guard_command word = {id, number, grace_ms};
     if (!guard->lost && !guard->closing)
-        guard_word_encode(&guard->out, kind, &word);
+        guard_command_encode(&guard->out, kind, &word);
 }
 
 void guard_kill(struct guard *guard, uint64_t id, int signal,

@@ -13,44 +13,45 @@ enum {
     LOOK_BYTES = 1 << 20
 };
 
-void capture_init(struct capture *capture, int dir_fd, const char *path,
-                  uint32_t inline_max, uint64_t limit) {
+void guard_capture_init(struct guard_capture *capture, int dir_fd,
+                        const char *path, uint32_t inline_max, uint64_t limit) {
     if (inline_max == 0)
-        inline_max = CAPTURE_INLINE_BYTES;
-    if (inline_max > CAPTURE_INLINE_MAX)
-        inline_max = CAPTURE_INLINE_MAX;
+        inline_max = GUARD_CAPTURE_INLINE_BYTES;
+    if (inline_max > GUARD_CAPTURE_INLINE_MAX)
+        inline_max = GUARD_CAPTURE_INLINE_MAX;
     if (limit == 0)
-        limit = CAPTURE_LIMIT_BYTES;
-    uint64_t tail =
-        limit / 2 < CAPTURE_TAIL_BYTES ? limit / 2 : CAPTURE_TAIL_BYTES;
-    *capture = (struct capture){.dir_fd = dir_fd,
-                                .path = path,
-                                .fd = -1,
-                                .stamps_fd = -1,
-                                .inline_max = inline_max,
-                                .head_max = limit - tail,
-                                .tail_max = tail};
+        limit = GUARD_CAPTURE_LIMIT_BYTES;
+    uint64_t tail = limit / 2 < GUARD_CAPTURE_TAIL_BYTES
+                        ? limit / 2
+                        : GUARD_CAPTURE_TAIL_BYTES;
+    *capture = (struct guard_capture){.dir_fd = dir_fd,
+                                      .path = path,
+                                      .fd = -1,
+                                      .stamps_fd = -1,
+                                      .inline_max = inline_max,
+                                      .head_max = limit - tail,
+                                      .tail_max = tail};
 }
 
-void capture_stamp(struct capture *capture) {
+void guard_capture_stamp(struct guard_capture *capture) {
     capture->stamped = capture->path != NULL;
 }
 
-static void close_stamps(struct capture *capture) {
+static void close_stamps(struct guard_capture *capture) {
     if (capture->stamps_fd >= 0)
         close(capture->stamps_fd);
     capture->stamps_fd = -1;
 }
 
 /* What comes from now on is of unknown origin. */
-static void stop_stamping(struct capture *capture) {
+static void stop_stamping(struct guard_capture *capture) {
     close_stamps(capture);
     stamps_clear(&capture->stamps);
     stamps_clear(&capture->ring_stamps);
     capture->stamped = false;
 }
 
-void capture_clear(struct capture *capture) {
+void guard_capture_clear(struct guard_capture *capture) {
     text_clear(&capture->memory);
     stop_stamping(capture);
     if (capture->fd >= 0)
@@ -58,19 +59,19 @@ void capture_clear(struct capture *capture) {
     capture->fd = -1;
 }
 
-static void stamp(struct capture *capture, uint64_t bytes) {
+static void stamp(struct guard_capture *capture, uint64_t bytes) {
     if (capture->stamped)
         stamps_add(&capture->stamps, capture->stream, capture->ms, bytes);
 }
 
-static void keep_refused(struct capture *capture, size_t bytes, int sys) {
+static void keep_refused(struct guard_capture *capture, size_t bytes, int sys) {
     capture->lost = true;
     capture->gone += bytes;
     capture->sys = sys;
 }
 
 /* The rest that could not be written. */
-static size_t write_bytes(struct capture *capture, const char *p,
+static size_t write_bytes(struct guard_capture *capture, const char *p,
                           size_t bytes) {
     while (bytes > 0) {
         ssize_t n = write(capture->fd, p, bytes);
@@ -87,7 +88,7 @@ static size_t write_bytes(struct capture *capture, const char *p,
 }
 
 /* Our own words. The rest that could not be written. */
-static size_t write_mark(struct capture *capture, const char *mark,
+static size_t write_mark(struct guard_capture *capture, const char *mark,
                          size_t bytes) {
     enum stamp_stream stream = capture->stream;
     capture->stream = STAMP_OURS;
@@ -97,7 +98,7 @@ static size_t write_mark(struct capture *capture, const char *mark,
 }
 
 /* Says in the file what is missing there, as soon as there is room. */
-static bool write_gone(struct capture *capture) {
+static bool write_gone(struct guard_capture *capture) {
     char mark[128];
     if (capture->gone == 0)
         return true;
@@ -113,7 +114,7 @@ static bool write_gone(struct capture *capture) {
 /* Outputs lie beside the registry: a task that fills the disk must not take
  * what it needs to record how the task ended. We look again after a part of
  * what was free, for others write too. */
-static bool has_room(struct capture *capture, size_t bytes) {
+static bool has_room(struct guard_capture *capture, size_t bytes) {
     struct statvfs disk;
     if (bytes <= capture->room) {
         capture->room -= bytes;
@@ -133,7 +134,8 @@ static bool has_room(struct capture *capture, size_t bytes) {
     return true;
 }
 
-static void write_file(struct capture *capture, const char *p, size_t bytes) {
+static void write_file(struct guard_capture *capture, const char *p,
+                       size_t bytes) {
     if (!has_room(capture, bytes)) {
         keep_refused(capture, bytes, ENOSPC);
         return;
@@ -148,7 +150,7 @@ static void write_file(struct capture *capture, const char *p, size_t bytes) {
 }
 
 /* A ring of `max` bytes in memory: grows until it is full, then turns. */
-static void ring_add(struct capture *capture, size_t max, const char *p,
+static void ring_add(struct guard_capture *capture, size_t max, const char *p,
                      size_t bytes) {
     struct text *ring = &capture->memory;
     if (bytes > max) {
@@ -172,14 +174,14 @@ static void ring_add(struct capture *capture, size_t max, const char *p,
 }
 
 /* Another line of ours: lost like any other when the disk is full. */
-static void say(struct capture *capture, const char *mark, int bytes) {
+static void say(struct guard_capture *capture, const char *mark, int bytes) {
     enum stamp_stream stream = capture->stream;
     capture->stream = STAMP_OURS;
     write_file(capture, mark, (size_t)bytes);
     capture->stream = stream;
 }
 
-static void enter_ring(struct capture *capture) {
+static void enter_ring(struct guard_capture *capture) {
     char mark[128];
     int n = snprintf(mark, sizeof mark,
                      "\n[pointsman: limit reached; of what follows only the "
@@ -192,9 +194,10 @@ static void enter_ring(struct capture *capture) {
 
 /* Calls `add` for the bytes of each run; for the first `skip` bytes of the
  * runs there are none any more. Bytes behind the last run go without. */
-typedef void add_piece(struct capture *capture, const char *p, size_t bytes);
+typedef void add_piece(struct guard_capture *capture, const char *p,
+                       size_t bytes);
 
-static void replay(struct capture *capture, struct span bytes,
+static void replay(struct guard_capture *capture, struct span bytes,
                    struct span coded, uint64_t skip, add_piece *add) {
     enum stamp_stream stream = capture->stream;
     int64_t ms = capture->ms;
@@ -218,7 +221,7 @@ static void replay(struct capture *capture, struct span bytes,
 }
 
 /* Forgets the runs of bytes that the ring has lost. */
-static void trim_ring_stamps(struct capture *capture) {
+static void trim_ring_stamps(struct guard_capture *capture) {
     struct stamps *stamps = &capture->ring_stamps;
     struct stamps kept = STAMPS_INIT;
     struct stamp_walk walk = {0};
@@ -237,7 +240,7 @@ static void trim_ring_stamps(struct capture *capture) {
     capture->ring_stamps_trim = 2 * kept.coded.len + TRIM_BYTES;
 }
 
-static void stamp_ring(struct capture *capture, size_t bytes) {
+static void stamp_ring(struct guard_capture *capture, size_t bytes) {
     struct stamps *stamps = &capture->ring_stamps;
     if (!capture->stamped)
         return;
@@ -247,7 +250,8 @@ static void stamp_ring(struct capture *capture, size_t bytes) {
         trim_ring_stamps(capture);
 }
 
-static void add_file(struct capture *capture, const char *p, size_t bytes) {
+static void add_file(struct guard_capture *capture, const char *p,
+                     size_t bytes) {
     if (!capture->ring) {
         uint64_t room = capture->bytes < capture->head_max
                             ? capture->head_max - capture->bytes
@@ -267,7 +271,7 @@ static void add_file(struct capture *capture, const char *p, size_t bytes) {
 }
 
 /* Before the file: who finds that finds these. */
-static void open_stamps(struct capture *capture) {
+static void open_stamps(struct guard_capture *capture) {
     char path[PATH_MAX];
     if (!capture->stamped)
         return;
@@ -281,7 +285,7 @@ static void open_stamps(struct capture *capture) {
         stop_stamping(capture);
 }
 
-void capture_spill(struct capture *capture) {
+void guard_capture_spill(struct guard_capture *capture) {
     capture->eager = true;
     if (capture->path == NULL || capture->fd >= 0 || capture->total == 0)
         return;
@@ -309,12 +313,12 @@ void capture_spill(struct capture *capture) {
     stamps_clear(&stamps);
 }
 
-void capture_add(struct capture *capture, enum stamp_stream stream, int64_t ms,
-                 const char *p, size_t bytes) {
+void guard_capture_add(struct guard_capture *capture, enum stamp_stream stream,
+                       int64_t ms, const char *p, size_t bytes) {
     capture->total += bytes;
     if (capture->fd < 0 && capture->path != NULL &&
         (capture->eager || capture->memory.len + bytes > capture->inline_max))
-        capture_spill(capture);
+        guard_capture_spill(capture);
     capture->stream = stream;
     capture->ms = ms;
     if (capture->fd >= 0) {
@@ -326,7 +330,7 @@ void capture_add(struct capture *capture, enum stamp_stream stream, int64_t ms,
 }
 
 /* A disk that is full costs the stamps first. */
-void capture_settle(struct capture *capture) {
+void guard_capture_flush(struct guard_capture *capture) {
     struct text *coded = &capture->stamps.coded;
     if (!capture->stamped || capture->stamps_fd < 0)
         return;
@@ -346,7 +350,7 @@ void capture_settle(struct capture *capture) {
 }
 
 /* The ring's bytes in their order. */
-static void ring_straighten(struct capture *capture) {
+static void ring_straighten(struct guard_capture *capture) {
     struct text *ring = &capture->memory;
     if (capture->ring_at == 0)
         return;
@@ -359,7 +363,7 @@ static void ring_straighten(struct capture *capture) {
     capture->ring_at = 0;
 }
 
-static void write_tail(struct capture *capture) {
+static void write_tail(struct guard_capture *capture) {
     char mark[128];
     uint64_t kept = capture->memory.len;
     int n =
@@ -374,7 +378,7 @@ static void write_tail(struct capture *capture) {
     text_reset(&capture->memory);
 }
 
-void capture_finish(struct capture *capture) {
+void guard_capture_finish(struct guard_capture *capture) {
     ring_straighten(capture);
     stamps_close(&capture->stamps);
     if (capture->fd < 0)
@@ -382,21 +386,21 @@ void capture_finish(struct capture *capture) {
     if (capture->ring)
         write_tail(capture);
     write_gone(capture);
-    capture_settle(capture);
+    guard_capture_flush(capture);
     close_stamps(capture);
     close(capture->fd);
     capture->fd = -1;
 }
 
-bool capture_in_file(const struct capture *capture) {
+bool guard_capture_in_file(const struct guard_capture *capture) {
     return capture->filed;
 }
 
-struct span capture_inline(const struct capture *capture) {
+struct span guard_capture_inline(const struct guard_capture *capture) {
     return text_span(&capture->memory);
 }
 
-struct span capture_stamps(const struct capture *capture) {
+struct span guard_capture_stamps(const struct guard_capture *capture) {
     return capture->filed ? (struct span){0}
                           : text_span(&capture->stamps.coded);
 }

@@ -17,13 +17,13 @@
 #include "os/stamp.h"
 
 enum {
-    CAPTURE_INLINE_BYTES = 8 << 10, /* default */
-    CAPTURE_INLINE_MAX = 64 << 10,  /* at most */
-    CAPTURE_LIMIT_BYTES = 64 << 20, /* default */
-    CAPTURE_TAIL_BYTES = 1 << 20
+    GUARD_CAPTURE_INLINE_BYTES = 8 << 10, /* default */
+    GUARD_CAPTURE_INLINE_MAX = 64 << 10,  /* at most */
+    GUARD_CAPTURE_LIMIT_BYTES = 64 << 20, /* default */
+    GUARD_CAPTURE_TAIL_BYTES = 1 << 20
 };
 
-struct capture {
+struct guard_capture {
     struct text memory; /* what is not in the file; or the ring */
     int dir_fd;
     const char *path; /* NULL: there can be no file */
@@ -53,24 +53,24 @@ struct capture {
 };
 
 /* `path` must live as long as the capture; 0 = the default. */
-void capture_init(struct capture *capture, int dir_fd, const char *path,
-                  uint32_t inline_max, uint64_t limit);
+void guard_capture_init(struct guard_capture *capture, int dir_fd,
+                        const char *path, uint32_t inline_max, uint64_t limit);
 /* Before anything is added. Without a path there is nothing to stamp. */
-void capture_stamp(struct capture *capture);
-void capture_clear(struct capture *capture);
+void guard_capture_stamp(struct guard_capture *capture);
+void guard_capture_clear(struct guard_capture *capture);
 /* `stream` and `ms` (since 1970) count for those that are stamped only. */
-void capture_add(struct capture *capture, enum stamp_stream stream, int64_t ms,
-                 const char *p, size_t bytes);
+void guard_capture_add(struct guard_capture *capture, enum stamp_stream stream,
+                       int64_t ms, const char *p, size_t bytes);
 /* What was added can be read by now; so can its stamps. */
-void capture_settle(struct capture *capture);
+void guard_capture_flush(struct guard_capture *capture);
 /* From now on what comes goes to the file at once. */
-void capture_spill(struct capture *capture);
+void guard_capture_spill(struct guard_capture *capture);
 /* Nothing more comes: writes the tail, closes the file. Afterwards what is in
- * memory is the inline output, unless capture_in_file. */
-void capture_finish(struct capture *capture);
-bool capture_in_file(const struct capture *capture);
-struct span capture_inline(const struct capture *capture);
-/* Of the inline output, after capture_finish. */
-struct span capture_stamps(const struct capture *capture);
+ * memory is the inline output, unless guard_capture_in_file. */
+void guard_capture_finish(struct guard_capture *capture);
+bool guard_capture_in_file(const struct guard_capture *capture);
+struct span guard_capture_inline(const struct guard_capture *capture);
+/* Of the inline output, after guard_capture_finish. */
+struct span guard_capture_stamps(const struct guard_capture *capture);
 
 #endif

@@ -14,7 +14,7 @@ struct hello_part {
     uint32_t role_bytes, root_bytes, life_bytes;
 };
 
-struct order_part {
+struct start_part {
     uint64_t id, output_max;
     int64_t timeout_ms, grace_ms;
     uint32_t flags, mask, inline_max, argc, envc;
@@ -58,7 +58,7 @@ struct end_part {
 
 _Static_assert(sizeof(struct head) == GUARD_FRAME_HEAD, "no padding");
 _Static_assert(sizeof(struct hello_part) == 28, "no padding");
-_Static_assert(sizeof(struct order_part) == 96, "no padding");
+_Static_assert(sizeof(struct start_part) == 96, "no padding");
 _Static_assert(sizeof(struct guard_limit) == 16, "no padding");
 _Static_assert(sizeof(struct guard_usage) == 32, "no padding");
 _Static_assert(sizeof(struct ready_part) == 20, "no padding");
@@ -185,30 +185,30 @@ static size_t put_path(struct text *out, const char *path) {
     return bytes;
 }
 
-static uint32_t order_flags(const struct guard_start *start) {
-    static const unsigned to[] = {[GUARD_TO_CHILD] = GUARD_ORDER_TO_CHILD,
-                                  [GUARD_TO_CGROUP] = GUARD_ORDER_TO_CGROUP};
+static uint32_t start_flags(const struct guard_start *start) {
+    static const unsigned to[] = {[GUARD_TO_CHILD] = GUARD_START_TO_CHILD,
+                                  [GUARD_TO_CGROUP] = GUARD_START_TO_CGROUP};
     static const unsigned death[] = {
-        [GUARD_DEATH_TERM] = GUARD_ORDER_DEATH_TERM,
-        [GUARD_DEATH_NONE] = GUARD_ORDER_DEATH_NONE};
+        [GUARD_DEATH_TERM] = GUARD_START_DEATH_TERM,
+        [GUARD_DEATH_NONE] = GUARD_START_DEATH_NONE};
     unsigned flags = 0;
     if (start->stdin_fd >= 0)
-        flags |= GUARD_ORDER_STDIN;
+        flags |= GUARD_START_STDIN;
     if (start->status_fd)
-        flags |= GUARD_ORDER_STATUS;
+        flags |= GUARD_START_STATUS;
     if (start->progress_fd)
-        flags |= GUARD_ORDER_PROGRESS;
+        flags |= GUARD_START_PROGRESS;
     if (start->keep_group)
-        flags |= GUARD_ORDER_NO_GROUP;
+        flags |= GUARD_START_NO_GROUP;
     if (start->user != NULL)
-        flags |= GUARD_ORDER_USER;
+        flags |= GUARD_START_USER;
     if (start->canary)
-        flags |= GUARD_ORDER_CANARY;
+        flags |= GUARD_START_CANARY;
     flags |= to[start->kill_to] | death[start->death];
     if (start->outside_slots)
-        flags |= GUARD_ORDER_OUTSIDE;
+        flags |= GUARD_START_OUTSIDE;
     if (start->streams)
-        flags |= GUARD_ORDER_STREAMS;
+        flags |= GUARD_START_STREAMS;
     return flags;
 }
 
@@ -220,7 +220,7 @@ static uint32_t count_nuls(struct span block) {
 }
 
 static void put_rights(struct text *out, const struct guard_start *start,
-                       struct order_part *part) {
+                       struct start_part *part) {
     part->limit_count = start->limit_count;
     if (start->limit_count > 0)
         text_add(out, start->limits,
@@ -237,14 +237,14 @@ static void put_rights(struct text *out, const struct guard_start *start,
 
 /* Lengths are known only once the bytes are there: head and fixed part are
  * reserved first and filled in last. */
-bool guard_order_encode(struct text *out, const struct guard_start *start) {
-    struct order_part part = {
+bool guard_start_encode(struct text *out, const struct guard_start *start) {
+    struct start_part part = {
         .id = start->id,
         .output_max = start->output_max,
         .output_lines = start->output_lines,
         .timeout_ms = start->timeout_ms,
         .grace_ms = start->grace_ms,
-        .flags = order_flags(start),
+        .flags = start_flags(start),
         .mask = (uint32_t)start->mask,
         .inline_max = start->inline_max,
     };
@@ -279,12 +279,12 @@ bool guard_order_encode(struct text *out, const struct guard_start *start) {
     return true;
 }
 
-bool guard_order_decode(struct span body, struct guard_order *ret_order) {
-    struct order_part part;
+bool guard_start_decode(struct span body, struct guard_start_frame *ret_start) {
+    struct start_part part;
     if (!cut_part(&body, &part, sizeof part) || part.argc == 0 ||
         part.limit_count > GUARD_LIMITS_MAX || part.group_count > NGROUPS_MAX)
         return false;
-    *ret_order = (struct guard_order){
+    *ret_start = (struct guard_start_frame){
         .id = part.id,
         .output_max = part.output_max,
         .timeout_ms = part.timeout_ms,
@@ -303,22 +303,22 @@ bool guard_order_decode(struct span body, struct guard_order *ret_order) {
     uint32_t limit_bytes =
         part.limit_count * (uint32_t)sizeof(struct guard_limit);
     uint32_t group_bytes = part.group_count * (uint32_t)sizeof(gid_t);
-    return cut_strings(&body, part.argv_bytes, part.argc, &ret_order->argv) &&
-           cut_strings(&body, part.env_bytes, part.envc, &ret_order->env) &&
-           cut_path(&body, part.dir_bytes, &ret_order->dir) &&
-           cut_path(&body, part.lock_bytes, &ret_order->lock_path) &&
-           cut_path(&body, part.output_bytes, &ret_order->output_path) &&
-           cut_bytes(&body, limit_bytes, &ret_order->limits) &&
-           cut_bytes(&body, group_bytes, &ret_order->groups) && body.len == 0;
+    return cut_strings(&body, part.argv_bytes, part.argc, &ret_start->argv) &&
+           cut_strings(&body, part.env_bytes, part.envc, &ret_start->env) &&
+           cut_path(&body, part.dir_bytes, &ret_start->dir) &&
+           cut_path(&body, part.lock_bytes, &ret_start->lock_path) &&
+           cut_path(&body, part.output_bytes, &ret_start->output_path) &&
+           cut_bytes(&body, limit_bytes, &ret_start->limits) &&
+           cut_bytes(&body, group_bytes, &ret_start->groups) && body.len == 0;
 }
 
-void guard_word_encode(struct text *out, enum guard_frame_kind kind,
-                       const struct guard_word *word) {
+void guard_command_encode(struct text *out, enum guard_frame_kind kind,
+                          const struct guard_command *word) {
     put_head(out, kind, sizeof *word);
     text_add(out, word, sizeof *word);
 }
 
-bool guard_word_decode(struct span body, struct guard_word *ret_word) {
+bool guard_command_decode(struct span body, struct guard_command *ret_word) {
     return cut_part(&body, ret_word, sizeof *ret_word) && body.len == 0;
 }
 
@@ -352,8 +352,8 @@ bool guard_ready_decode(struct span body, struct guard_ready *ret_ready) {
            body.len == 0;
 }
 
-void guard_news_encode(struct text *out, enum guard_frame_kind kind,
-                       const struct guard_news *news) {
+void guard_report_encode(struct text *out, enum guard_frame_kind kind,
+                         const struct guard_report *news) {
     struct news_part part = {
         .id = news->id,
         .at_ns = news->at.ns,
@@ -365,7 +365,7 @@ void guard_news_encode(struct text *out, enum guard_frame_kind kind,
     text_addspan(out, news->line);
 }
 
-bool guard_news_decode(struct span body, struct guard_news *ret_news) {
+bool guard_report_decode(struct span body, struct guard_report *ret_news) {
     struct news_part part;
     if (!cut_part(&body, &part, sizeof part))
         return false;

@@ -62,23 +62,23 @@ struct guard_hello {
 void guard_hello_encode(struct text *out, const struct guard_hello *hello);
 bool guard_hello_decode(struct span body, struct guard_hello *ret_hello);
 
-enum guard_order_flag {
-    GUARD_ORDER_STDIN = 1 << 0, /* takes the next descriptor sent along */
-    GUARD_ORDER_STATUS = 1 << 1,
-    GUARD_ORDER_PROGRESS = 1 << 2,
-    GUARD_ORDER_NO_GROUP = 1 << 3,
-    GUARD_ORDER_OUTSIDE = 1 << 4,
-    GUARD_ORDER_CANARY = 1 << 5,
-    GUARD_ORDER_TO_CHILD = 1 << 6,
-    GUARD_ORDER_TO_CGROUP = 1 << 7,
-    GUARD_ORDER_DEATH_TERM = 1 << 8,
-    GUARD_ORDER_DEATH_NONE = 1 << 9,
-    GUARD_ORDER_USER = 1 << 10,
-    GUARD_ORDER_STREAMS = 1 << 11
+enum guard_start_flag {
+    GUARD_START_STDIN = 1 << 0, /* takes the next descriptor sent along */
+    GUARD_START_STATUS = 1 << 1,
+    GUARD_START_PROGRESS = 1 << 2,
+    GUARD_START_NO_GROUP = 1 << 3,
+    GUARD_START_OUTSIDE = 1 << 4,
+    GUARD_START_CANARY = 1 << 5,
+    GUARD_START_TO_CHILD = 1 << 6,
+    GUARD_START_TO_CGROUP = 1 << 7,
+    GUARD_START_DEATH_TERM = 1 << 8,
+    GUARD_START_DEATH_NONE = 1 << 9,
+    GUARD_START_USER = 1 << 10,
+    GUARD_START_STREAMS = 1 << 11
 };
 
 /* A guard_start as it arrives. */
-struct guard_order {
+struct guard_start_frame {
     uint64_t id, output_max;
     int64_t timeout_ms, grace_ms;
     uint32_t flags, mask, inline_max, argc, envc;
@@ -89,19 +89,19 @@ struct guard_order {
 };
 
 /* False: too large for a frame; nothing was appended. */
-bool guard_order_encode(struct text *out, const struct guard_start *start);
-bool guard_order_decode(struct span body, struct guard_order *ret_order);
+bool guard_start_encode(struct text *out, const struct guard_start *start);
+bool guard_start_decode(struct span body, struct guard_start_frame *ret_order);
 
 /* KILL, PAUSE, CONTINUE, RELEASE, SLOTS, LEASE: an id and two numbers. */
-struct guard_word {
+struct guard_command {
     uint64_t id;
     int64_t number; /* signal, slots, end of the lease */
     int64_t grace_ms;
 };
 
-void guard_word_encode(struct text *out, enum guard_frame_kind kind,
-                       const struct guard_word *word);
-bool guard_word_decode(struct span body, struct guard_word *ret_word);
+void guard_command_encode(struct text *out, enum guard_frame_kind kind,
+                          const struct guard_command *word);
+bool guard_command_decode(struct span body, struct guard_command *ret_word);
 
 /* READY: has a cgroup?, pid of the guard, mode text, path of the tree.
  * FAILED: the sentence in mode. */
@@ -118,16 +118,16 @@ void guard_ready_encode(struct text *out, enum guard_frame_kind kind,
 bool guard_ready_decode(struct span body, struct guard_ready *ret_ready);
 
 /* STARTED and PROGRESS: id, pid and time, or a line. */
-struct guard_news {
+struct guard_report {
     uint64_t id;
     pid_t pid;
     struct wall at;
     struct span line;
 };
 
-void guard_news_encode(struct text *out, enum guard_frame_kind kind,
-                       const struct guard_news *news);
-bool guard_news_decode(struct span body, struct guard_news *ret_news);
+void guard_report_encode(struct text *out, enum guard_frame_kind kind,
+                         const struct guard_report *news);
+bool guard_report_decode(struct span body, struct guard_report *ret_news);
 
 void guard_usage_encode(struct text *out, const struct guard_usage *usage);
 bool guard_usage_decode(struct span body, struct guard_usage *ret_usage);

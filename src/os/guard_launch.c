@@ -32,7 +32,7 @@ enum child_step {
  * ours until exec. */
 struct child {
     const struct guard_life *life;
-    struct task *task;
+    struct guard_task *task;
     int join_fd; /* cgroup.procs to write to; -1: born there */
     int canary_fd;
     char *path; /* PATH_MAX bytes to build names in */
@@ -49,7 +49,7 @@ static int child_fail(struct child *child, enum child_step step) {
 
 /* As execvp: a file without "#!" that is no program goes to the shell. The
  * slot in front of argv is there for this. */
-static void exec_file(struct task *task, const char *file) {
+static void exec_file(struct guard_task *task, const char *file) {
     execve(file, task->argv, task->envp);
     if (errno != ENOEXEC)
         return;
@@ -69,7 +69,7 @@ static bool look_further(int sys) {
 }
 
 static void exec_search(struct child *child) {
-    struct task *task = child->task;
+    struct guard_task *task = child->task;
     const char *name = task->argv[0];
     if (strchr(name, '/') != NULL || *name == '\0') {
         exec_file(task, name);
@@ -96,13 +96,13 @@ static void exec_search(struct child *child) {
 /* What stays ours gets all our rights back with its exec; it may need some of
  * them to come that far. */
 static void child_rights(const struct child *child) {
-    if (child->life->lowered && (child->task->flags & GUARD_ORDER_USER) == 0)
+    if (child->life->lowered && (child->task->flags & GUARD_START_USER) == 0)
         rights_raise();
 }
 
 /* Still with our rights: they may raise what is ours. */
 static bool child_limits(struct child *child) {
-    const struct task *task = child->task;
+    const struct guard_task *task = child->task;
     for (child->limit = 0; child->limit < task->limit_count; child->limit++) {
         const struct guard_limit *limit = &task->limits[child->limit];
         if (limit->what >= GUARD_MEMORY)
@@ -116,9 +116,9 @@ static bool child_limits(struct child *child) {
 
 /* The system calls themselves: what the C library puts around them is for all
  * threads of a process, and we are a guest in the guard's memory. */
-static bool child_user(const struct task *task) {
+static bool child_user(const struct guard_task *task) {
     const struct guard_user *user = &task->user;
-    if ((task->flags & GUARD_ORDER_USER) == 0)
+    if ((task->flags & GUARD_START_USER) == 0)
         return true;
     return syscall(SYS_setgroups, (size_t)user->group_count, user->groups) ==
                0 &&
@@ -131,9 +131,9 @@ static bool child_user(const struct task *task) {
  * its other descriptors close themselves. */
 static int child_main(void *arg) {
     struct child *child = arg;
-    struct task *task = child->task;
+    struct guard_task *task = child->task;
     const struct guard_life *life = child->life;
-    if ((task->flags & GUARD_ORDER_NO_GROUP) == 0)
+    if ((task->flags & GUARD_START_NO_GROUP) == 0)
         setpgid(0, 0);
     if (child->join_fd >= 0 && write(child->join_fd, "0", 1) != 1)
         return child_fail(child, STEP_CGROUP);
@@ -161,9 +161,9 @@ static int child_main(void *arg) {
     if (!child_user(task))
         return child_fail(child, STEP_USER);
     /* Only now: a change of user would take it back. */
-    if ((task->flags & GUARD_ORDER_DEATH_NONE) == 0)
+    if ((task->flags & GUARD_START_DEATH_NONE) == 0)
         prctl(PR_SET_PDEATHSIG,
-              (task->flags & GUARD_ORDER_DEATH_TERM) != 0 ? SIGTERM : SIGKILL);
+              (task->flags & GUARD_START_DEATH_TERM) != 0 ? SIGTERM : SIGKILL);
     if (getppid() != life->pid)
         return 127;
     if (chdir(task->dir != NULL ? task->dir : "/") < 0)
@@ -187,7 +187,7 @@ static enum guard_result result_of(int sys) {
 
 /* D6: the lock is the inode's. Whoever gets it late, after the job has moved
  * on, sees that the path names another inode, or none. */
-static bool take_lock(struct guard_life *life, struct task *task) {
+static bool take_lock(struct guard_life *life, struct guard_task *task) {
     const char *path = task->lock_path;
     if (path == NULL)
         return true;
@@ -195,28 +195,28 @@ static bool take_lock(struct guard_life *life, struct task *task) {
         openat(life->base_fd, path,
                O_RDONLY | O_NOFOLLOW | O_NOCTTY | O_NONBLOCK | O_CLOEXEC);
     if (task->lock_fd < 0 && errno == ENOENT)
-        return task_fail(task, GUARD_TAKEN, 0, "'%s' has moved on", path);
+        return guard_task_fail(task, GUARD_TAKEN, 0, "'%s' has moved on", path);
     if (task->lock_fd < 0)
-        return task_fail(task, result_of(errno), errno, "cannot open '%s'",
-                         path);
+        return guard_task_fail(task, result_of(errno), errno,
+                               "cannot open '%s'", path);
     if (flock(task->lock_fd, LOCK_EX | LOCK_NB) < 0)
         return errno == EWOULDBLOCK
-                   ? task_fail(task, GUARD_TAKEN, 0,
-                               "'%s' is locked by somebody else", path)
-                   : task_fail(task, result_of(errno), errno,
-                               "cannot lock '%s'", path);
+                   ? guard_task_fail(task, GUARD_TAKEN, 0,
+                                     "'%s' is locked by somebody else", path)
+                   : guard_task_fail(task, result_of(errno), errno,
+                                     "cannot lock '%s'", path);
     struct stat locked, named;
     if (fstat(task->lock_fd, &locked) == 0 &&
         fstatat(life->base_fd, path, &named, AT_SYMLINK_NOFOLLOW) == 0 &&
         locked.st_ino == named.st_ino && locked.st_dev == named.st_dev)
         return true;
-    return task_fail(task, GUARD_TAKEN, 0, "'%s' has moved on", path);
+    return guard_task_fail(task, GUARD_TAKEN, 0, "'%s' has moved on", path);
 }
 
 /* The pipe is its user's, or it could not open /dev/stdout. The system calls
  * themselves: only this thread makes files as somebody else. */
-static int make_pipe(const struct task *task, int fds[2]) {
-    bool other = (task->flags & GUARD_ORDER_USER) != 0;
+static int make_pipe(const struct guard_task *task, int fds[2]) {
+    bool other = (task->flags & GUARD_START_USER) != 0;
     if (other) {
         syscall(SYS_setfsgid, task->user.gid);
         syscall(SYS_setfsuid, task->user.uid);
@@ -230,10 +230,10 @@ static int make_pipe(const struct task *task, int fds[2]) {
 }
 
 /* Our end does not wait; theirs is an ordinary pipe. */
-static bool open_pipe(struct task *task, int *ret_ours, int *ret_theirs) {
+static bool open_pipe(struct guard_task *task, int *ret_ours, int *ret_theirs) {
     int fds[2], sys = make_pipe(task, fds);
     if (sys != 0)
-        return task_fail(task, result_of(sys), sys, "cannot make a pipe");
+        return guard_task_fail(task, result_of(sys), sys, "cannot make a pipe");
     fcntl(fds[0], F_SETFL, O_NONBLOCK);
     *ret_ours = fds[0];
     *ret_theirs = fds[1];
@@ -241,7 +241,7 @@ static bool open_pipe(struct task *task, int *ret_ours, int *ret_theirs) {
 }
 
 static void close_theirs(struct child *child) {
-    struct task *task = child->task;
+    struct guard_task *task = child->task;
     struct pipe_ends *all[] = {&task->out[STAMP_OUT], &task->out[STAMP_ERR],
                                &task->status.ends, &task->progress.ends};
     for (size_t i = 0; i < COUNT(all); i++)
@@ -255,12 +255,12 @@ static void close_theirs(struct child *child) {
         close(child->canary_fd);
 }
 
-static bool open_ends(struct guard_life *life, struct task *task, bool wanted,
-                      struct pipe_ends *ends) {
+static bool open_ends(struct guard_life *life, struct guard_task *task,
+                      bool wanted, struct pipe_ends *ends) {
     if (!wanted)
         return true;
     /* A pipe that others had cannot be opened by name (/dev/fd/3). */
-    bool keeps = life->has_cgroup && (task->flags & GUARD_ORDER_USER) == 0;
+    bool keeps = life->has_cgroup && (task->flags & GUARD_START_USER) == 0;
     pthread_mutex_lock(&life->lock);
     if (keeps && life->spare_count > 0)
         *ends = life->spares[--life->spare_count];
@@ -273,7 +273,7 @@ static bool open_ends(struct guard_life *life, struct task *task, bool wanted,
 
 /* Who reads at a pace holds little: what fits into the pipe is written ahead of
  * it. Such pipes are nobody else's afterwards. */
-static bool open_out(struct guard_life *life, struct task *task,
+static bool open_out(struct guard_life *life, struct guard_task *task,
                      struct pipe_ends *ends) {
     if (task->pace.line_ns == 0)
         return open_ends(life, task, true, ends);
@@ -283,20 +283,20 @@ static bool open_out(struct guard_life *life, struct task *task,
     return true;
 }
 
-static bool open_pipes(struct guard_life *life, struct task *task,
+static bool open_pipes(struct guard_life *life, struct guard_task *task,
                        struct child *child) {
-    bool canary = (task->flags & GUARD_ORDER_CANARY) != 0 && !life->has_cgroup;
-    bool streams = (task->flags & GUARD_ORDER_STREAMS) != 0;
+    bool canary = (task->flags & GUARD_START_CANARY) != 0 && !life->has_cgroup;
+    bool streams = (task->flags & GUARD_START_STREAMS) != 0;
     return open_out(life, task, &task->out[STAMP_OUT]) &&
            (!streams || open_out(life, task, &task->out[STAMP_ERR])) &&
            (!canary || open_pipe(task, &task->canary_fd, &child->canary_fd)) &&
-           open_ends(life, task, (task->flags & GUARD_ORDER_STATUS) != 0,
+           open_ends(life, task, (task->flags & GUARD_START_STATUS) != 0,
                      &task->status.ends) &&
-           open_ends(life, task, (task->flags & GUARD_ORDER_PROGRESS) != 0,
+           open_ends(life, task, (task->flags & GUARD_START_PROGRESS) != 0,
                      &task->progress.ends);
 }
 
-static bool limit_whole(struct guard_life *life, struct task *task,
+static bool limit_whole(struct guard_life *life, struct guard_task *task,
                         const struct guard_limit *limit) {
     static const struct {
         enum cgroup_controller controller;
@@ -312,16 +312,17 @@ static bool limit_whole(struct guard_life *life, struct task *task,
         limit->what == GUARD_CPU_WEIGHT)
         return true;
     if (task->leaf == NULL || errno == ENOTSUP)
-        return task_fail(task, GUARD_CANNOT, 0,
-                         "cannot limit %s: there is no cgroup controller '%s' "
-                         "for us here; pointsman doctor tells more",
-                         wholes[i].what, wholes[i].name);
-    return task_fail(task, result_of(errno), errno, "cannot limit %s",
-                     wholes[i].what);
+        return guard_task_fail(
+            task, GUARD_CANNOT, 0,
+            "cannot limit %s: there is no cgroup controller '%s' "
+            "for us here; pointsman doctor tells more",
+            wholes[i].what, wholes[i].name);
+    return guard_task_fail(task, result_of(errno), errno, "cannot limit %s",
+                           wholes[i].what);
 }
 
 /* Before the task is born into its leaf. */
-static bool limit_leaf(struct guard_life *life, struct task *task) {
+static bool limit_leaf(struct guard_life *life, struct guard_task *task) {
     for (uint32_t i = 0; i < task->limit_count; i++)
         if (task->limits[i].what >= GUARD_MEMORY &&
             !limit_whole(life, task, &task->limits[i]))
@@ -329,7 +330,7 @@ static bool limit_leaf(struct guard_life *life, struct task *task) {
     return true;
 }
 
-static bool take_leaf(struct guard_life *life, struct task *task,
+static bool take_leaf(struct guard_life *life, struct guard_task *task,
                       struct child *child) {
     if (!life->has_cgroup)
         return limit_leaf(life, task);
@@ -338,18 +339,19 @@ static bool take_leaf(struct guard_life *life, struct task *task,
     int sys = errno;
     pthread_mutex_unlock(&life->lock);
     if (task->leaf == NULL)
-        return task_fail(task, result_of(sys), sys, "cannot make a cgroup");
+        return guard_task_fail(task, result_of(sys), sys,
+                               "cannot make a cgroup");
     if (!limit_leaf(life, task))
         return false;
     if (life->can_clone3)
         return true;
     child->join_fd =
         openat(task->leaf->dir_fd, "cgroup.procs", O_WRONLY | O_CLOEXEC);
-    return child->join_fd >= 0 ||
-           task_fail(task, result_of(errno), errno, "cannot enter a cgroup");
+    return child->join_fd >= 0 || guard_task_fail(task, result_of(errno), errno,
+                                                  "cannot enter a cgroup");
 }
 
-static void give_leaf(struct guard_life *life, struct task *task) {
+static void give_leaf(struct guard_life *life, struct guard_task *task) {
     if (task->leaf == NULL)
         return;
     pthread_mutex_lock(&life->lock);
@@ -359,7 +361,7 @@ static void give_leaf(struct guard_life *life, struct task *task) {
 }
 
 static bool is_there(const struct child *child) {
-    const struct task *task = child->task;
+    const struct guard_task *task = child->task;
     const char *name = task->argv[0];
     if (strchr(name, '/') == NULL)
         return false;
@@ -369,38 +371,41 @@ static bool is_there(const struct child *child) {
 }
 
 /* What people forget most: there is no shell unless they ask for one. */
-static bool is_shell_line(const struct task *task) {
+static bool is_shell_line(const struct guard_task *task) {
     return task->argv[1] == NULL && strpbrk(task->argv[0], " ;|&<>") != NULL;
 }
 
 /* ENOENT of a file that is there: its interpreter is not. The status is what
  * shells, env(1) and nohup(1) end with. */
-static bool exec_failed(struct task *task, const struct child *child) {
+static bool exec_failed(struct guard_task *task, const struct child *child) {
     const char *name = task->argv[0];
     int sys = child->sys;
     if (!is_temporary(sys))
         task->end.exit_code =
             sys == ENOENT ? GUARD_NOT_FOUND : GUARD_NOT_EXECUTABLE;
     if (sys == ENOENT && is_there(child))
-        return task_fail(task, GUARD_CANNOT, 0,
-                         "cannot execute '%s': the interpreter it names is "
-                         "missing",
-                         name);
+        return guard_task_fail(
+            task, GUARD_CANNOT, 0,
+            "cannot execute '%s': the interpreter it names is "
+            "missing",
+            name);
     if (sys == ENOENT)
-        return task_fail(task, GUARD_CANNOT, 0,
-                         "cannot execute '%s': no such program%s", name,
-                         is_shell_line(task)
-                             ? "; a line for a shell goes in sh -c 'LINE'"
-                             : "");
+        return guard_task_fail(task, GUARD_CANNOT, 0,
+                               "cannot execute '%s': no such program%s", name,
+                               is_shell_line(task)
+                                   ? "; a line for a shell goes in sh -c 'LINE'"
+                                   : "");
     if (sys == EACCES)
-        return task_fail(task, GUARD_CANNOT, 0,
-                         "cannot execute '%s': not executable", name);
+        return guard_task_fail(task, GUARD_CANNOT, 0,
+                               "cannot execute '%s': not executable", name);
     if (sys == E2BIG)
-        return task_fail(task, GUARD_CANNOT, 0,
-                         "cannot execute '%s': arguments and environment are "
-                         "too long",
-                         name);
-    return task_fail(task, result_of(sys), sys, "cannot execute '%s'", name);
+        return guard_task_fail(
+            task, GUARD_CANNOT, 0,
+            "cannot execute '%s': arguments and environment are "
+            "too long",
+            name);
+    return guard_task_fail(task, result_of(sys), sys, "cannot execute '%s'",
+                           name);
 }
 
 /* As they are asked for, in a job. */
@@ -414,17 +419,17 @@ static const char *limit_name(uint32_t what) {
     return what < COUNT(names) && names[what] != NULL ? names[what] : "?";
 }
 
-static bool limit_failed(struct task *task, const struct child *child) {
+static bool limit_failed(struct guard_task *task, const struct child *child) {
     const struct guard_limit *limit = &task->limits[child->limit];
     char value[24] = "unlimited";
     if (limit->value != RLIM_INFINITY)
         snprintf(value, sizeof value, "%llu", (unsigned long long)limit->value);
-    return task_fail(task, result_of(child->sys), child->sys,
-                     "cannot set limit '%s' to %s", limit_name(limit->what),
-                     value);
+    return guard_task_fail(task, result_of(child->sys), child->sys,
+                           "cannot set limit '%s' to %s",
+                           limit_name(limit->what), value);
 }
 
-static bool child_failed(struct guard_life *life, struct task *task,
+static bool child_failed(struct guard_life *life, struct guard_task *task,
                          const struct child *child) {
     siginfo_t info;
     while (waitid(P_PIDFD, (id_t)task->pidfd, &info, WEXITED) < 0 &&
@@ -435,16 +440,17 @@ static bool child_failed(struct guard_life *life, struct task *task,
     give_leaf(life, task);
     switch (child->step) {
     case STEP_CGROUP:
-        return task_fail(task, result_of(child->sys), child->sys,
-                         "cannot enter the task's cgroup");
+        return guard_task_fail(task, result_of(child->sys), child->sys,
+                               "cannot enter the task's cgroup");
     case STEP_LIMIT:
         return limit_failed(task, child);
     case STEP_USER:
-        return task_fail(task, result_of(child->sys), child->sys,
-                         "cannot become user %u", (unsigned)task->user.uid);
+        return guard_task_fail(task, result_of(child->sys), child->sys,
+                               "cannot become user %u",
+                               (unsigned)task->user.uid);
     case STEP_DIR:
-        return task_fail(task, result_of(child->sys), child->sys,
-                         "cannot enter directory '%s'", task->dir);
+        return guard_task_fail(task, result_of(child->sys), child->sys,
+                               "cannot enter directory '%s'", task->dir);
     case STEP_EXEC:
     case STEP_NONE:
         break;
@@ -452,8 +458,9 @@ static bool child_failed(struct guard_life *life, struct task *task,
     return exec_failed(task, child);
 }
 
-static bool clone_child(struct guard_life *life, struct launcher *launcher,
-                        struct task *task, struct child *child) {
+static bool clone_child(struct guard_life *life,
+                        struct guard_launcher *launcher,
+                        struct guard_task *task, struct child *child) {
     int cgroup_fd =
         task->leaf != NULL && life->can_clone3 ? task->leaf->dir_fd : -1;
     pid_t pid = spawn_child(child_main, child, launcher->stack,
@@ -461,14 +468,15 @@ static bool clone_child(struct guard_life *life, struct launcher *launcher,
     if (pid < 0) {
         int sys = errno;
         give_leaf(life, task);
-        return task_fail(task, result_of(sys), sys, "cannot start a process");
+        return guard_task_fail(task, result_of(sys), sys,
+                               "cannot start a process");
     }
     task->end.pid = pid;
     return true;
 }
 
-bool guard_launch(struct guard_life *life, struct launcher *launcher,
-                  struct task *task) {
+bool guard_launch(struct guard_life *life, struct guard_launcher *launcher,
+                  struct guard_task *task) {
     struct child child = {.life = life,
                           .task = task,
                           .join_fd = -1,

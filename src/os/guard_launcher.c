@@ -39,7 +39,7 @@ void guard_life_wake(struct guard_life *life) {
     raise_event(life->wake_fd);
 }
 
-void guard_life_rouse(struct guard_life *life) {
+void guard_life_wake_launchers(struct guard_life *life) {
     if (!guard_life_startable(life))
         return;
     if (life->idle > 0)
@@ -69,7 +69,7 @@ static void give_spare(struct guard_life *life, struct pipe_ends *ends) {
     ends->ours = ends->theirs = -1;
 }
 
-static void give_spares(struct guard_life *life, struct task *task) {
+static void give_spares(struct guard_life *life, struct guard_task *task) {
     if (task->end.survivors)
         return;
     give_spare(life, &task->status.ends);
@@ -82,10 +82,10 @@ static void give_spares(struct guard_life *life, struct task *task) {
 
 /* Main is woken for the first end, for a full batch, and when the client's turn
  * has come to send more: between these it gathers them. */
-void guard_life_over(struct guard_life *life, struct task *task) {
-    task->state = TASK_OVER;
+void guard_life_over(struct guard_life *life, struct guard_task *task) {
+    task->state = GUARD_TASK_OVER;
     life->unfinished--;
-    if ((task->flags & GUARD_ORDER_OUTSIDE) == 0)
+    if ((task->flags & GUARD_START_OUTSIDE) == 0)
         life->running--;
     give_spares(life, task);
     if (task->leaf != NULL)
@@ -97,7 +97,7 @@ void guard_life_over(struct guard_life *life, struct task *task) {
         guard_life_wake(life);
 }
 
-static struct task *take_startable(struct guard_life *life) {
+static struct guard_task *take_startable(struct guard_life *life) {
     struct list *from = !list_empty(&life->outside)  ? &life->outside
                         : guard_life_startable(life) ? &life->waiting
                                                      : NULL;
@@ -105,10 +105,10 @@ static struct task *take_startable(struct guard_life *life) {
         return NULL;
     struct list *link = list_pop(from);
     life->waiting_count -= from == &life->waiting;
-    struct task *task = LIST_OF(link, struct task, link);
-    task->state = TASK_LAUNCHING;
+    struct guard_task *task = LIST_OF(link, struct guard_task, link);
+    task->state = GUARD_TASK_LAUNCHING;
     life->unfinished++;
-    if ((task->flags & GUARD_ORDER_OUTSIDE) == 0)
+    if ((task->flags & GUARD_START_OUTSIDE) == 0)
         life->running++;
     return task;
 }
@@ -120,26 +120,31 @@ static void wait_for_end(int fd) {
     poll(&wait, 1, EOF_WAIT_MS);
 }
 
-static bool lines_to_end(struct launcher *launcher, struct line_pipe *pipe) {
+static bool lines_to_end(struct guard_launcher *launcher,
+                         struct line_pipe *pipe) {
     if (pipe->ends.ours < 0 || pipe->ends.kept)
         return true;
-    if (task_read_lines(pipe, launcher->buffer) != TASK_PIPE_ENDED) {
+    if (guard_task_read_lines(pipe, launcher->buffer) !=
+        GUARD_TASK_PIPE_ENDED) {
         wait_for_end(pipe->ends.ours);
-        if (task_read_lines(pipe, launcher->buffer) != TASK_PIPE_ENDED)
+        if (guard_task_read_lines(pipe, launcher->buffer) !=
+            GUARD_TASK_PIPE_ENDED)
             return false;
     }
-    task_end_lines(pipe, launcher->buffer);
+    guard_task_end_lines(pipe, launcher->buffer);
     return true;
 }
 
-static bool out_to_end(struct launcher *launcher, struct task *task,
+static bool out_to_end(struct guard_launcher *launcher, struct guard_task *task,
                        enum stamp_stream stream) {
     struct pipe_ends *ends = &task->out[stream];
     if (ends->ours < 0 || ends->kept)
         return true;
-    if (task_read_out(task, stream, launcher->buffer) != TASK_PIPE_ENDED) {
+    if (guard_task_read_out(task, stream, launcher->buffer) !=
+        GUARD_TASK_PIPE_ENDED) {
         wait_for_end(ends->ours);
-        if (task_read_out(task, stream, launcher->buffer) != TASK_PIPE_ENDED)
+        if (guard_task_read_out(task, stream, launcher->buffer) !=
+            GUARD_TASK_PIPE_ENDED)
             return false;
     }
     close(ends->ours);
@@ -147,7 +152,8 @@ static bool out_to_end(struct launcher *launcher, struct task *task,
     return true;
 }
 
-static bool read_to_end(struct launcher *launcher, struct task *task) {
+static bool read_to_end(struct guard_launcher *launcher,
+                        struct guard_task *task) {
     if (!out_to_end(launcher, task, STAMP_OUT) ||
         !out_to_end(launcher, task, STAMP_ERR))
         return false;
@@ -158,31 +164,33 @@ static bool read_to_end(struct launcher *launcher, struct task *task) {
 }
 
 /* Nobody of it lives any more. False: that is more than one turn's worth. */
-static bool read_kept(struct launcher *launcher, struct task *task) {
+static bool read_kept(struct guard_launcher *launcher,
+                      struct guard_task *task) {
     for (enum stamp_stream i = STAMP_OUT; i <= STAMP_ERR; i++)
         if (task->out[i].kept && task->out[i].ours >= 0 &&
-            task_read_out(task, i, launcher->buffer) != TASK_PIPE_EMPTY)
+            guard_task_read_out(task, i, launcher->buffer) !=
+                GUARD_TASK_PIPE_EMPTY)
             return false;
-    task_end_lines(&task->status, launcher->buffer);
-    task_end_lines(&task->progress, launcher->buffer);
+    guard_task_end_lines(&task->status, launcher->buffer);
+    guard_task_end_lines(&task->progress, launcher->buffer);
     return true;
 }
 
 /* Its process is dead. False: something of it is left, main shall see. Of kept
  * pipes the empty leaf is the end; while it is not, nothing is reaped: others
  * of the task have a moment to end by themselves. */
-static bool end_here(struct launcher *launcher, struct task *task) {
+static bool end_here(struct guard_launcher *launcher, struct guard_task *task) {
     bool kept = task->out[STAMP_OUT].kept;
     if (kept && cgroup_leaf_populated(task->leaf))
         return false;
     if (!read_to_end(launcher, task))
         return false;
     if (task->leaf == NULL)
-        task_signal(task, SIGKILL); /* whoever is left in its group */
-    if (!task_reap(task) || (!kept && !task_gone(task)) ||
+        guard_task_signal(task, SIGKILL); /* whoever is left in its group */
+    if (!guard_task_reap(task) || (!kept && !guard_task_gone(task)) ||
         !read_kept(launcher, task))
         return false;
-    task_finish(task);
+    guard_task_finish(task);
     close(task->pidfd);
     task->pidfd = -1;
     return true;
@@ -190,14 +198,16 @@ static bool end_here(struct launcher *launcher, struct task *task) {
 
 /* What it wrote to standard error, and before that to standard output: that
  * there is something on one of two pipes is all they tell of their order. */
-static void read_both(struct launcher *launcher, struct task *task) {
-    task_read_out(task, STAMP_OUT, launcher->buffer);
-    task_read_out(task, STAMP_ERR, launcher->buffer);
+static void read_both(struct guard_launcher *launcher,
+                      struct guard_task *task) {
+    guard_task_read_out(task, STAMP_OUT, launcher->buffer);
+    guard_task_read_out(task, STAMP_ERR, launcher->buffer);
 }
 
 /* Until it ends, a moment is over, or there is something else to do. True: its
  * process is dead. */
-static bool await_end(struct launcher *launcher, struct task *task) {
+static bool await_end(struct guard_launcher *launcher,
+                      struct guard_task *task) {
     struct pollfd fds[3] = {
         {.fd = task->pidfd, .events = POLLIN},
         {.fd = launcher->life->nudge_fd, .events = POLLIN},
@@ -227,11 +237,11 @@ static void name_killer(struct guard_life *life, struct guard_end *end) {
 }
 
 /* Stays with the child for a moment, unless there is something else to do. */
-static bool linger(struct launcher *launcher, struct task *task) {
+static bool linger(struct guard_launcher *launcher, struct guard_task *task) {
     struct guard_life *life = launcher->life;
     pthread_mutex_lock(&life->lock);
-    bool busy =
-        guard_life_startable(life) || task->wish.signal != 0 || task->wish.stop;
+    bool busy = guard_life_startable(life) || task->request.signal != 0 ||
+                task->request.stop;
     if (!busy)
         life->lingering++;
     pthread_mutex_unlock(&life->lock);
@@ -246,8 +256,8 @@ static bool linger(struct launcher *launcher, struct task *task) {
     return over;
 }
 
-static void hand_over(struct guard_life *life, struct task *task) {
-    task_loosen(task);
+static void hand_over(struct guard_life *life, struct guard_task *task) {
+    guard_task_loosen(task);
     list_push(&life->handed, &task->link);
     guard_life_wake(life);
 }
@@ -260,14 +270,14 @@ static void remove_tree(struct guard_life *life) {
 }
 
 static void *launcher_main(void *arg) {
-    struct launcher *launcher = arg;
+    struct guard_launcher *launcher = arg;
     struct guard_life *life = launcher->life;
     if (life->lowered)
         rights_lower(life->rights, UINT64_MAX);
     pthread_mutex_lock(&life->lock);
     for (;;) {
         clear_nudge(life);
-        struct task *task = take_startable(life);
+        struct guard_task *task = take_startable(life);
         if (task == NULL && life->closing)
             break;
         if (task == NULL) {
@@ -279,7 +289,7 @@ static void *launcher_main(void *arg) {
         pthread_mutex_unlock(&life->lock);
         bool runs = guard_launch(life, launcher, task);
         if (!runs)
-            task_finish(task);
+            guard_task_finish(task);
         bool over = !runs || linger(launcher, task);
         pthread_mutex_lock(&life->lock);
         if (over)
@@ -293,10 +303,10 @@ static void *launcher_main(void *arg) {
     return NULL;
 }
 
-bool launcher_start(struct launcher *launcher, struct guard_life *life,
-                    struct err *err) {
+bool guard_launcher_start(struct guard_launcher *launcher,
+                          struct guard_life *life, struct err *err) {
     launcher->life = life;
-    launcher->buffer = mem_alloc(TASK_READ_BYTES);
+    launcher->buffer = mem_alloc(GUARD_TASK_READ_BYTES);
     launcher->stack = mmap(NULL, LAUNCHER_STACK_BYTES, PROT_READ | PROT_WRITE,
                            MAP_PRIVATE | MAP_ANONYMOUS | MAP_STACK, -1, 0);
     if (launcher->stack == MAP_FAILED)
@@ -305,7 +315,7 @@ bool launcher_start(struct launcher *launcher, struct guard_life *life,
     return sys == 0 || err_errno(err, sys, "cannot start a thread");
 }
 
-void launcher_join(struct launcher *launcher) {
+void guard_launcher_join(struct guard_launcher *launcher) {
     pthread_join(launcher->thread, NULL);
     munmap(launcher->stack, LAUNCHER_STACK_BYTES);
     free(launcher->buffer);

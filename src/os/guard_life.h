@@ -57,39 +57,39 @@ struct guard_life {
     bool nudged; /* nudge_fd is up */
     bool woken;  /* main has been told and not yet looked */
     bool closing;
-    bool lapsed; /* no lease: nothing is started */
+    bool expired; /* no lease: nothing is started */
 };
 
 enum { LAUNCHER_STACK_BYTES = 128 << 10 };
 
 /* One thread that starts children. */
-struct launcher {
+struct guard_launcher {
     struct guard_life *life;
     bool is_last; /* removes our cgroups */
     pthread_t thread;
-    char *buffer; /* TASK_READ_BYTES, and for building paths */
+    char *buffer; /* GUARD_TASK_READ_BYTES, and for building paths */
     char *stack;
 };
 
-bool launcher_start(struct launcher *launcher, struct guard_life *life,
-                    struct err *err);
+bool guard_launcher_start(struct guard_launcher *launcher,
+                          struct guard_life *life, struct err *err);
 /* After life->closing, when no task is left; waits for the thread. */
-void launcher_join(struct launcher *launcher);
+void guard_launcher_join(struct guard_launcher *launcher);
 
 /* Locks, opens, forks, executes. False: it does not run, `end` says why. */
-bool guard_launch(struct guard_life *life, struct launcher *launcher,
-                  struct task *task);
+bool guard_launch(struct guard_life *life, struct guard_launcher *launcher,
+                  struct guard_task *task);
 
 /* Under the lock. */
 /* Ends may wait for each other: more is left to start than they are. */
 bool guard_life_gathers(const struct guard_life *life);
 bool guard_life_startable(const struct guard_life *life);
 /* There may be something to start now. */
-void guard_life_rouse(struct guard_life *life);
+void guard_life_wake_launchers(struct guard_life *life);
 /* Launchers that linger are to hand over what they have. */
 void guard_life_nudge(struct guard_life *life);
 /* The task's end is complete. */
-void guard_life_over(struct guard_life *life, struct task *task);
+void guard_life_over(struct guard_life *life, struct guard_task *task);
 void guard_life_wake(struct guard_life *life);
 
 #endif

@@ -20,7 +20,7 @@
 
 #include "lib/err.h"
 #include "os/clock.h"
-#include "os/guard_desk.h"
+#include "os/guard_server.h"
 #include "os/process.h"
 #include "os/rights.h"
 #include "os/spawn.h"
@@ -40,10 +40,10 @@ enum { EVENT_CONTROL = 0, EVENT_WAKE = 1, EVENT_LEASE = 2 };
 /* The guard as its first thread sees it. */
 struct post {
     struct guard_life life;
-    struct watch watch;
-    struct desk desk;
+    struct guard_watch watch;
+    struct guard_server server;
     int control_fd, epoll_fd, held_life_fd;
-    struct launcher *launchers;
+    struct guard_launcher *launchers;
     unsigned launcher_count;
     char mode[PATH_MAX + 256];
     struct mono gather_until; /* ends are sent by then */
@@ -232,7 +232,7 @@ static bool start_launchers(struct post *post, const struct guard_hello *hello,
     post->launchers = mem_alloc(count * sizeof *post->launchers);
     for (unsigned i = 0; i < count; i++) {
         post->launchers[i].is_last = i == 0;
-        if (!launcher_start(&post->launchers[i], &post->life, err))
+        if (!guard_launcher_start(&post->launchers[i], &post->life, err))
             return false;
         post->launcher_count++;
     }
@@ -256,7 +256,7 @@ static bool open_events(struct post *post, struct err *err) {
 
 static bool open_lease(struct post *post, struct err *err) {
     struct guard_life *life = &post->life;
-    life->lapsed = true; /* until there is one */
+    life->expired = true; /* until there is one */
     life->lease.harmless = life->lowered;
     if (!guard_lease_open(&life->lease, &life->tree, err))
         return false;
@@ -337,9 +337,9 @@ static bool open_post(struct post *post, struct err *err) {
     describe(post, &why);
     if (!open_events(post, err))
         return false;
-    watch_init(&post->watch, life, post->epoll_fd, &post->desk.out);
-    desk_init(&post->desk, life, &post->watch, post->control_fd,
-              post->epoll_fd);
+    guard_watch_init(&post->watch, life, post->epoll_fd, &post->server.out);
+    guard_server_init(&post->server, life, &post->watch, post->control_fd,
+                      post->epoll_fd);
     decide_rights(life);
     if ((hello.leased && !open_lease(post, err)) ||
         !start_launchers(post, &hello, err))
@@ -358,8 +358,8 @@ static void greet(struct post *post) {
         .pid = getpid(),
         .mode = span_of(post->mode),
         .tree = span_make(tree, tree == NULL ? 0 : strlen(tree) + 1)};
-    guard_ready_encode(&post->desk.out, GUARD_FRAME_READY, &ready);
-    desk_send(&post->desk);
+    guard_ready_encode(&post->server.out, GUARD_FRAME_READY, &ready);
+    guard_server_send(&post->server);
 }
 
 static void refuse(struct post *post, const struct err *err) {
@@ -378,13 +378,13 @@ static void take_handed(struct post *post) {
         pthread_mutex_unlock(&life->lock);
         if (link == NULL)
             return;
-        watch_take(&post->watch, LIST_OF(link, struct task, link));
+        guard_watch_take(&post->watch, LIST_OF(link, struct guard_task, link));
     }
 }
 
 /* While more is waiting to start, ends are gathered: fewer wake-ups and commits
  * of the client for the same work. */
-static void tell_over(struct post *post) {
+static void report_over(struct post *post) {
     struct guard_life *life = &post->life;
     struct mono now = clock_mono();
     struct list over;
@@ -405,11 +405,11 @@ static void tell_over(struct post *post) {
         return;
     post->gather_until = MONO_NEVER;
     post->reap_at = mono_add_ms(now, REAP_MS);
-    desk_tell(&post->desk, &over);
+    guard_server_report(&post->server, &over);
 }
 
 static int wait_ms(const struct post *post) {
-    int64_t next = watch_next(&post->watch).ns;
+    int64_t next = guard_watch_next(&post->watch).ns;
     if (post->gather_until.ns < next)
         next = post->gather_until.ns;
     if (post->reap_at.ns < next)
@@ -445,8 +445,8 @@ static void sweep_due(struct post *post) {
         over && none ? MONO_NEVER : mono_add_ms(clock_mono(), SWEEP_MS);
 }
 
-static void lapse(struct post *post) {
-    desk_lapse(&post->desk);
+static void expire(struct post *post) {
+    guard_server_lease_expired(&post->server);
     if (!post->life.has_cgroup)
         post->sweep_at = clock_mono();
 }
@@ -455,13 +455,14 @@ static void do_event(struct post *post, const struct epoll_event *event) {
     uint64_t what = event->data.u64;
     if (what == EVENT_CONTROL) {
         if ((event->events & ~(unsigned)EPOLLOUT) != 0)
-            desk_read(&post->desk);
+            guard_server_read(&post->server);
     } else if (what == EVENT_WAKE) {
         clear_wake(&post->life);
     } else if (what != EVENT_LEASE) {
         uint64_t low = what & (WATCH_WHATS - 1);
-        watch_event(&post->watch, (struct task *)(uintptr_t)(what - low),
-                    (enum watch_what)low);
+        guard_watch_event(&post->watch,
+                          (struct guard_task *)(uintptr_t)(what - low),
+                          (enum guard_watch_kind)low);
     }
 }
 
@@ -479,14 +480,14 @@ static void turn(struct post *post) {
     int n = epoll_wait(post->epoll_fd, events, EVENTS, wait_ms(post));
     /* First: it kills before it says so, and whoever it killed is to know. */
     if (guard_lease_take_passed(&post->life.lease))
-        lapse(post);
+        expire(post);
     for (int i = 0; i < n; i++)
         do_event(post, &events[i]);
-    watch_grant(&post->watch);
-    watch_due(&post->watch);
+    guard_watch_grant(&post->watch);
+    guard_watch_due(&post->watch);
     take_handed(post);
-    tell_over(post);
-    desk_send(&post->desk);
+    report_over(post);
+    guard_server_send(&post->server);
     sweep_due(post);
     reap_due(post);
 }
@@ -503,7 +504,7 @@ static bool all_over(struct guard_life *life) {
 static void close_post(struct post *post) {
     struct guard_life *life = &post->life;
     epoll_ctl(post->epoll_fd, EPOLL_CTL_DEL, post->control_fd, NULL);
-    desk_end_all(&post->desk);
+    guard_server_end_all(&post->server);
     while (!all_over(life))
         turn(post);
     guard_lease_close(&life->lease);
@@ -512,16 +513,16 @@ static void close_post(struct post *post) {
     pthread_cond_broadcast(&life->work);
     pthread_mutex_unlock(&life->lock);
     for (unsigned i = 0; i < post->launcher_count; i++)
-        launcher_join(&post->launchers[i]);
+        guard_launcher_join(&post->launchers[i]);
     free(post->launchers);
     while (life->spare_count > 0) {
         struct pipe_ends spare = life->spares[--life->spare_count];
         close(spare.ours);
         close(spare.theirs);
     }
-    tell_over(post);
-    desk_clear(&post->desk);
-    watch_clear(&post->watch);
+    report_over(post);
+    guard_server_clear(&post->server);
+    guard_watch_clear(&post->watch);
 }
 
 static int parse_fd(int argc, char **argv) {
@@ -554,7 +555,7 @@ int guard_main(int argc, char **argv) {
         return err_exit_status(err.kind == ERR_NONE ? ERR_CANNOT : err.kind);
     }
     greet(post);
-    while (!post->desk.gone)
+    while (!post->server.gone)
         turn(post);
     close_post(post);
     free(post);

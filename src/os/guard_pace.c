@@ -2,8 +2,8 @@
 
 enum { LONG_LINE_BITS = 16 };
 
-void pace_init(struct pace *pace, uint32_t lines) {
-    *pace = (struct pace){.line_ns = lines == 0 ? 0 : NS_PER_S / lines};
+void guard_pace_init(struct guard_pace *pace, uint32_t lines) {
+    *pace = (struct guard_pace){.line_ns = lines == 0 ? 0 : NS_PER_S / lines};
 }
 
 static int64_t count_lines(struct span bytes) {
@@ -16,7 +16,8 @@ static int64_t count_lines(struct span bytes) {
     return lines;
 }
 
-struct mono pace_pay(struct pace *pace, struct span bytes, struct mono now) {
+struct mono guard_pace_charge(struct guard_pace *pace, struct span bytes,
+                              struct mono now) {
     if (pace->line_ns == 0 || bytes.len == 0)
         return pace->paid;
     int64_t oldest = now.ns - NS_PER_S;

@@ -10,16 +10,17 @@
 #include "lib/text.h"
 #include "lib/time.h"
 
-struct pace {
+struct guard_pace {
     int64_t line_ns;  /* what a line costs; 0 = no limit */
     struct mono paid; /* all is paid for at this moment */
 };
 
 /* Lines a second; 0 = no limit. */
-void pace_init(struct pace *pace, uint32_t lines);
+void guard_pace_init(struct guard_pace *pace, uint32_t lines);
 /* These bytes were read now. The moment from which on more may be read: `now`
  * or before it when nothing is owed. A line counts at its LF, and every 64 KiB
  * without one. */
-struct mono pace_pay(struct pace *pace, struct span bytes, struct mono now);
+struct mono guard_pace_charge(struct guard_pace *pace, struct span bytes,
+                              struct mono now);
 
 #endif

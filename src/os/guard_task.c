@@ -42,53 +42,53 @@ static char *put(char **at, struct span span) {
     return p;
 }
 
-static size_t strings_bytes(const struct guard_order *order) {
-    return order->argv.len + order->env.len + order->dir.len +
-           order->lock_path.len + order->output_path.len;
+static size_t strings_bytes(const struct guard_start_frame *start) {
+    return start->argv.len + start->env.len + start->dir.len +
+           start->lock_path.len + start->output_path.len;
 }
 
 /* One piece: struct, pointers, limits, groups, strings, in order of their
  * alignment. */
-struct task *task_new(const struct guard_order *order, int output_fd,
-                      int stdin_fd) {
+struct guard_task *guard_task_new(const struct guard_start_frame *start,
+                                  int output_fd, int stdin_fd) {
     struct arena arena = ARENA_INIT;
-    size_t pointers = (size_t)order->argc + order->envc + 3;
-    struct task *task = arena_alloc(
-        &arena, sizeof *task + pointers * sizeof(char *) + order->limits.len +
-                    order->groups.len + strings_bytes(order));
+    size_t pointers = (size_t)start->argc + start->envc + 3;
+    struct guard_task *task = arena_alloc(
+        &arena, sizeof *task + pointers * sizeof(char *) + start->limits.len +
+                    start->groups.len + strings_bytes(start));
     task->arena = arena;
     task->status.arena = task->progress.arena = &task->arena;
     char **argv = (char **)(void *)(task + 1);
     char *at = (char *)(argv + pointers);
-    task->limits = (const void *)put(&at, order->limits);
-    task->limit_count = order->limit_count;
+    task->limits = (const void *)put(&at, start->limits);
+    task->limit_count = start->limit_count;
     task->user =
-        (struct guard_user){.uid = order->uid,
-                            .gid = order->gid,
-                            .groups = (const void *)put(&at, order->groups),
-                            .group_count = order->group_count};
+        (struct guard_user){.uid = start->uid,
+                            .gid = start->gid,
+                            .groups = (const void *)put(&at, start->groups),
+                            .group_count = start->group_count};
     list_init(&task->link);
-    task->id = task->end.id = order->id;
-    task->flags = order->flags;
-    task->mask = (mode_t)order->mask & 0777;
-    task->timeout_ms = order->timeout_ms;
-    task->grace_ms = order->grace_ms;
-    task->wish.kill_at = MONO_NEVER;
+    task->id = task->end.id = start->id;
+    task->flags = start->flags;
+    task->mask = (mode_t)start->mask & 0777;
+    task->timeout_ms = start->timeout_ms;
+    task->grace_ms = start->grace_ms;
+    task->request.kill_at = MONO_NEVER;
     task->argv = argv + 1;
-    task->envp = argv + 1 + order->argc + 1;
-    char *strings = put(&at, order->argv);
-    point_at(task->argv, order->argc, strings);
-    strings = put(&at, order->env);
-    point_at(task->envp, order->envc, strings);
+    task->envp = argv + 1 + start->argc + 1;
+    char *strings = put(&at, start->argv);
+    point_at(task->argv, start->argc, strings);
+    strings = put(&at, start->env);
+    point_at(task->envp, start->envc, strings);
     task->search = search_path(task->envp);
-    task->dir = put(&at, order->dir);
-    task->lock_path = put(&at, order->lock_path);
-    const char *output_path = put(&at, order->output_path);
-    capture_init(&task->capture, output_fd, output_path, order->inline_max,
-                 order->output_max);
-    if ((order->flags & GUARD_ORDER_STREAMS) != 0)
-        capture_stamp(&task->capture);
-    pace_init(&task->pace, order->output_lines);
+    task->dir = put(&at, start->dir);
+    task->lock_path = put(&at, start->lock_path);
+    const char *output_path = put(&at, start->output_path);
+    guard_capture_init(&task->capture, output_fd, output_path,
+                       start->inline_max, start->output_max);
+    if ((start->flags & GUARD_START_STREAMS) != 0)
+        guard_capture_stamp(&task->capture);
+    guard_pace_init(&task->pace, start->output_lines);
     task->stdin_fd = stdin_fd;
     task->lock_fd = task->pidfd = task->canary_fd = -1;
     task->out[STAMP_OUT] = task->out[STAMP_ERR] = no_pipe;
@@ -96,7 +96,7 @@ struct task *task_new(const struct guard_order *order, int output_fd,
     task->end.exit_code = -1;
     task->due = task->timeout_at = task->kill_at = MONO_NEVER;
     task->spill_at = task->courtesy_at = task->give_up_at = MONO_NEVER;
-    task->ask_at = task->settle_at = task->sample_at = task->tell_at =
+    task->ask_at = task->flush_at = task->sample_at = task->report_at =
         MONO_NEVER;
     return task;
 }
@@ -112,7 +112,7 @@ static void close_ends(struct pipe_ends *ends) {
     close_fd(&ends->theirs);
 }
 
-void task_shrink(struct task *task) {
+void guard_task_shrink(struct guard_task *task) {
     close_fd(&task->stdin_fd);
     close_fd(&task->pidfd);
     close_ends(&task->out[STAMP_OUT]);
@@ -120,19 +120,19 @@ void task_shrink(struct task *task) {
     close_fd(&task->canary_fd);
     close_ends(&task->status.ends);
     close_ends(&task->progress.ends);
-    capture_clear(&task->capture);
+    guard_capture_clear(&task->capture);
 }
 
-void task_free(struct task *task) {
+void guard_task_free(struct guard_task *task) {
     if (task == NULL)
         return;
-    task_shrink(task);
+    guard_task_shrink(task);
     close_fd(&task->lock_fd);
     struct arena arena = task->arena; /* it lies in there */
     arena_clear(&arena);
 }
 
-void task_loosen(struct task *task) {
+void guard_task_loosen(struct guard_task *task) {
     for (int i = STAMP_OUT; i <= STAMP_ERR; i++) {
         close_fd(&task->out[i].theirs);
         task->out[i].kept = false;
@@ -140,36 +140,38 @@ void task_loosen(struct task *task) {
 }
 
 /* By the wall's clock as it was when the task began: stamps never go back. */
-static int64_t stamp_ms(const struct task *task, struct mono now) {
+static int64_t stamp_ms(const struct guard_task *task, struct mono now) {
     return (task->started.ns + now.ns - task->began.ns) / NS_PER_MS;
 }
 
 /* Owes for lines now? */
-static bool pay(struct task *task, struct span bytes, struct mono now) {
+static bool pay(struct guard_task *task, struct span bytes, struct mono now) {
     if (task->pace.line_ns == 0 || task->exited)
         return false;
-    task->read_at = pace_pay(&task->pace, bytes, now);
+    task->read_at = guard_pace_charge(&task->pace, bytes, now);
     return task->read_at.ns > now.ns;
 }
 
-enum task_pipe task_read_out(struct task *task, enum stamp_stream stream,
-                             char *buffer) {
+enum guard_task_pipe guard_task_read_out(struct guard_task *task,
+                                         enum stamp_stream stream,
+                                         char *buffer) {
     int fd = task->out[stream].ours;
     for (int turn = 0; turn < READS_A_TURN; turn++) {
-        ssize_t n = read(fd, buffer, TASK_READ_BYTES);
+        ssize_t n = read(fd, buffer, GUARD_TASK_READ_BYTES);
         if (n == 0)
-            return TASK_PIPE_ENDED;
+            return GUARD_TASK_PIPE_ENDED;
         if (n < 0 && errno == EINTR)
             continue;
         if (n < 0)
-            return errno == EAGAIN ? TASK_PIPE_EMPTY : TASK_PIPE_ENDED;
+            return errno == EAGAIN ? GUARD_TASK_PIPE_EMPTY
+                                   : GUARD_TASK_PIPE_ENDED;
         struct mono now = clock_mono();
-        capture_add(&task->capture, stream, stamp_ms(task, now), buffer,
-                    (size_t)n);
+        guard_capture_add(&task->capture, stream, stamp_ms(task, now), buffer,
+                          (size_t)n);
         if (pay(task, span_make(buffer, (size_t)n), now))
             break;
     }
-    return TASK_PIPE_OPEN;
+    return GUARD_TASK_PIPE_OPEN;
 }
 
 static void take_line(struct line_pipe *pipe) {
@@ -183,14 +185,14 @@ static void take_line(struct line_pipe *pipe) {
 
 /* What does not fit is cut off. */
 static void add_part(struct line_pipe *pipe, const char *p, size_t bytes) {
-    size_t room = TASK_LINE_MAX - pipe->part_bytes;
+    size_t room = GUARD_TASK_LINE_MAX - pipe->part_bytes;
     char **buffer = &pipe->buffers[pipe->filling];
     if (bytes > room)
         bytes = room;
     if (bytes == 0)
         return;
     if (*buffer == NULL)
-        *buffer = arena_alloc(pipe->arena, TASK_LINE_MAX);
+        *buffer = arena_alloc(pipe->arena, GUARD_TASK_LINE_MAX);
     memcpy(*buffer + pipe->part_bytes, p, bytes);
     pipe->part_bytes += bytes;
 }
@@ -208,30 +210,32 @@ static void add_lines(struct line_pipe *pipe, const char *p, size_t bytes) {
     }
 }
 
-enum task_pipe task_read_lines(struct line_pipe *pipe, char *buffer) {
+enum guard_task_pipe guard_task_read_lines(struct line_pipe *pipe,
+                                           char *buffer) {
     for (int turn = 0; turn < READS_A_TURN; turn++) {
-        ssize_t n = read(pipe->ends.ours, buffer, TASK_READ_BYTES);
+        ssize_t n = read(pipe->ends.ours, buffer, GUARD_TASK_READ_BYTES);
         if (n == 0)
-            return TASK_PIPE_ENDED;
+            return GUARD_TASK_PIPE_ENDED;
         if (n < 0 && errno == EINTR)
             continue;
         if (n < 0)
-            return errno == EAGAIN ? TASK_PIPE_EMPTY : TASK_PIPE_ENDED;
+            return errno == EAGAIN ? GUARD_TASK_PIPE_EMPTY
+                                   : GUARD_TASK_PIPE_ENDED;
         add_lines(pipe, buffer, (size_t)n);
     }
-    return TASK_PIPE_OPEN;
+    return GUARD_TASK_PIPE_OPEN;
 }
 
-void task_end_lines(struct line_pipe *pipe, char *buffer) {
+void guard_task_end_lines(struct line_pipe *pipe, char *buffer) {
     if (pipe->ends.ours < 0)
         return;
-    task_read_lines(pipe, buffer);
+    guard_task_read_lines(pipe, buffer);
     take_line(pipe);
     if (!pipe->ends.kept)
         close_fd(&pipe->ends.ours);
 }
 
-bool task_pipes_closed(const struct task *task) {
+bool guard_task_pipes_closed(const struct guard_task *task) {
     return task->out[STAMP_OUT].ours < 0 && task->out[STAMP_ERR].ours < 0 &&
            (task->status.ends.ours < 0 || task->status.ends.kept) &&
            (task->progress.ends.ours < 0 || task->progress.ends.kept);
@@ -239,11 +243,11 @@ bool task_pipes_closed(const struct task *task) {
 
 /* Its number cannot be anybody else's while it is not reaped: even a zombie
  * keeps it, for itself and as the number of its group. */
-void task_signal(const struct task *task, int signal) {
+void guard_task_signal(const struct guard_task *task, int signal) {
     pid_t pid = task->end.pid;
     if (task->reaped || pid <= 0)
         return;
-    bool own_group = (task->flags & GUARD_ORDER_NO_GROUP) == 0;
+    bool own_group = (task->flags & GUARD_START_NO_GROUP) == 0;
     if (own_group)
         kill(-pid, signal);
     /* It may have left its group, as shells with job control do. */
@@ -251,43 +255,43 @@ void task_signal(const struct task *task, int signal) {
         syscall(SYS_pidfd_send_signal, task->pidfd, signal, NULL, 0);
 }
 
-static void signal_child(const struct task *task, int signal) {
+static void signal_child(const struct guard_task *task, int signal) {
     if (!task->reaped && task->pidfd >= 0)
         syscall(SYS_pidfd_send_signal, task->pidfd, signal, NULL, 0);
 }
 
-static void ask(const struct task *task, int signal) {
-    if ((task->flags & GUARD_ORDER_TO_CHILD) != 0)
+static void ask(const struct guard_task *task, int signal) {
+    if ((task->flags & GUARD_START_TO_CHILD) != 0)
         signal_child(task, signal);
-    else if ((task->flags & GUARD_ORDER_TO_CGROUP) != 0 && task->leaf != NULL)
+    else if ((task->flags & GUARD_START_TO_CGROUP) != 0 && task->leaf != NULL)
         cgroup_leaf_signal(task->leaf, signal);
     else
-        task_signal(task, signal);
+        guard_task_signal(task, signal);
 }
 
-void task_ask(const struct task *task, int signal) {
+void guard_task_signal_all(const struct guard_task *task, int signal) {
     ask(task, signal);
     ask(task, SIGCONT);
 }
 
-void task_wish_add(struct task_wish *wish, int signal, int64_t grace_ms,
-                   struct mono now) {
+void guard_task_request_add(struct guard_task_request *request, int signal,
+                            int64_t grace_ms, struct mono now) {
     if (signal == SIGKILL || grace_ms == 0) {
-        wish->signal = SIGKILL;
-        wish->kill_at = MONO_NEVER;
+        request->signal = SIGKILL;
+        request->kill_at = MONO_NEVER;
     }
-    if (wish->signal == SIGKILL)
+    if (request->signal == SIGKILL)
         return;
-    wish->signal = signal;
+    request->signal = signal;
     if (grace_ms < 0)
         return;
     struct mono at = mono_add_ms(now, grace_ms);
-    if (at.ns < wish->kill_at.ns)
-        wish->kill_at = at;
+    if (at.ns < request->kill_at.ns)
+        request->kill_at = at;
 }
 
-void task_kill(const struct task *task) {
-    task_signal(task, SIGKILL);
+void guard_task_kill(const struct guard_task *task) {
+    guard_task_signal(task, SIGKILL);
     if (task->leaf != NULL)
         cgroup_leaf_kill(task->leaf);
 }
@@ -297,7 +301,7 @@ static int64_t timeval_us(struct timeval time) {
 }
 
 /* waitid itself, since only the system call gives usage too. */
-bool task_reap(struct task *task) {
+bool guard_task_reap(struct guard_task *task) {
     siginfo_t info = {0};
     struct rusage usage;
     struct guard_end *end = &task->end;
@@ -335,22 +339,22 @@ static bool group_gone(pid_t group) {
 }
 
 /* Somebody has the other end of the canary. */
-static bool is_held(const struct task *task) {
+static bool is_held(const struct guard_task *task) {
     struct pollfd canary = {.fd = task->canary_fd, .events = POLLIN};
     return task->canary_fd >= 0 &&
            (poll(&canary, 1, 0) == 0 || (canary.revents & POLLHUP) == 0);
 }
 
-bool task_gone(const struct task *task) {
+bool guard_task_gone(const struct guard_task *task) {
     if (!task->reaped)
         return false;
     if (task->leaf != NULL)
         return !cgroup_leaf_populated(task->leaf);
-    bool own_group = (task->flags & GUARD_ORDER_NO_GROUP) == 0;
+    bool own_group = (task->flags & GUARD_START_NO_GROUP) == 0;
     return (!own_group || group_gone(task->end.pid)) && !is_held(task);
 }
 
-void task_kill_strays(const struct task *task) {
+void guard_task_kill_strays(const struct guard_task *task) {
     struct stat canary;
     if (is_held(task) && fstat(task->canary_fd, &canary) == 0)
         process_kill_holders(&canary, PROCESS_WRITERS);
@@ -361,7 +365,8 @@ static void raise_to(int64_t *peak, uint64_t value) {
         *peak = (int64_t)value;
 }
 
-void task_sample_first(struct task *task, const struct cgroup_tree *tree) {
+void guard_task_sample_first(struct guard_task *task,
+                             const struct cgroup_tree *tree) {
     struct cgroup_usage leaf;
     uint64_t own_us, memory_kib, procs;
     task->sampled = true;
@@ -372,8 +377,8 @@ void task_sample_first(struct task *task, const struct cgroup_tree *tree) {
     task->cpu_before_us = leaf.cpu_us > own_us ? leaf.cpu_us - own_us : 0;
 }
 
-void task_sample(struct task *task, const struct cgroup_tree *tree,
-                 struct guard_usage *ret_usage) {
+void guard_task_sample(struct guard_task *task, const struct cgroup_tree *tree,
+                       struct guard_usage *ret_usage) {
     struct guard_end *end = &task->end;
     struct cgroup_usage usage = {0};
     if (task->leaf != NULL)
@@ -392,12 +397,12 @@ void task_sample(struct task *task, const struct cgroup_tree *tree,
                                       .procs = (int64_t)usage.procs};
 }
 
-void task_finish(struct task *task) {
+void guard_task_finish(struct guard_task *task) {
     struct guard_end *end = &task->end;
-    capture_finish(&task->capture);
-    end->output_in_file = capture_in_file(&task->capture);
-    end->output = capture_inline(&task->capture);
-    end->stamps = capture_stamps(&task->capture);
+    guard_capture_finish(&task->capture);
+    end->output_in_file = guard_capture_in_file(&task->capture);
+    end->output = guard_capture_inline(&task->capture);
+    end->stamps = guard_capture_stamps(&task->capture);
     end->output_bytes =
         end->output_in_file ? task->capture.bytes : end->output.len;
     end->output_total = task->capture.total;
@@ -406,8 +411,8 @@ void task_finish(struct task *task) {
     end->status = task->status.line;
 }
 
-bool task_fail(struct task *task, enum guard_result result, int sys,
-               const char *format, ...) {
+bool guard_task_fail(struct guard_task *task, enum guard_result result, int sys,
+                     const char *format, ...) {
     CLEANUP(text_clear) struct text error = TEXT_INIT;
     va_list args;
     va_start(args, format);

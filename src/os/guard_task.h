@@ -26,15 +26,15 @@
 #include "os/guard_pace.h"
 
 enum {
-    TASK_READ_BYTES = 64 << 10, /* of a reader's buffer */
-    TASK_LINE_MAX = 8 << 10     /* of a status or progress line */
+    GUARD_TASK_READ_BYTES = 64 << 10, /* of a reader's buffer */
+    GUARD_TASK_LINE_MAX = 8 << 10     /* of a status or progress line */
 };
 
-enum task_state {
-    TASK_WAITING,
-    TASK_LAUNCHING, /* a launcher's */
-    TASK_WATCHED,   /* main's */
-    TASK_OVER       /* its end is to be told, or was */
+enum guard_task_state {
+    GUARD_TASK_WAITING,
+    GUARD_TASK_LAUNCHING, /* a launcher's */
+    GUARD_TASK_WATCHED,   /* main's */
+    GUARD_TASK_OVER       /* its end is to be told, or was */
 };
 
 /* Making and freeing a pipe costs two microseconds, so a task with a leaf gets
@@ -54,38 +54,38 @@ struct line_pipe {
     bool has_line;
     bool fresh;        /* a line came since it was last cleared */
     struct span line;  /* the last whole one */
-    char *buffers[2];  /* of TASK_LINE_MAX; NULL: nothing came yet */
+    char *buffers[2];  /* of GUARD_TASK_LINE_MAX; NULL: nothing came yet */
     unsigned filling;  /* the one that is filled, ... */
     size_t part_bytes; /* ... and how far */
 };
 
 /* What the client asked for and nobody has done yet. */
-struct task_wish {
+struct guard_task_request {
     int signal;          /* 0 = none */
     struct mono kill_at; /* MONO_NEVER: no KILL but by `signal` */
     bool stop;
-    bool lapsed; /* it is the lease that ends it */
+    bool expired; /* it is the lease that ends it */
 };
 
 /* One more kill: KILL beats every other signal, else the last one counts; of
  * the times for KILL the earliest; a KILL at once needs none later. */
-void task_wish_add(struct task_wish *wish, int signal, int64_t grace_ms,
-                   struct mono now);
+void guard_task_request_add(struct guard_task_request *request, int signal,
+                            int64_t grace_ms, struct mono now);
 
-struct task {
+struct guard_task {
     struct list link;
-    struct task *same_slot; /* of the table of ids */
+    struct guard_task *same_slot; /* of the table of ids */
     uint64_t id;
-    enum task_state state;
+    enum guard_task_state state;
     bool held; /* over and told, only the lock is left; main's */
-    struct task_wish wish;
+    struct guard_task_request request;
 
     /* All that the task owns lies here, itself included; only what it writes
      * has memory of its own, in `capture`. */
     struct arena arena;
 
     /* As ordered. */
-    unsigned flags; /* enum guard_order_flag */
+    unsigned flags; /* enum guard_start_flag */
     mode_t mask;
     int64_t timeout_ms, grace_ms;
     char **argv; /* one more element may be put in front */
@@ -95,7 +95,7 @@ struct task {
     int stdin_fd; /* -1: /dev/null */
     const struct guard_limit *limits;
     uint32_t limit_count;
-    struct guard_user user; /* with GUARD_ORDER_USER */
+    struct guard_user user; /* with GUARD_START_USER */
 
     /* While it runs. */
     int lock_fd, pidfd;
@@ -106,8 +106,8 @@ struct task {
     int canary_fd; /* at its end of file nobody has the task's any more */
     struct line_pipe status, progress;
     struct cgroup_leaf *leaf;
-    struct capture capture;
-    struct pace pace;
+    struct guard_capture capture;
+    struct guard_pace pace;
     struct mono read_at; /* owes for lines: not read before */
     struct mono began;
     struct wall started; /* at the same moment */
@@ -122,61 +122,68 @@ struct task {
     bool killed; /* by KILL */
     struct mono due, timeout_at, kill_at, spill_at, courtesy_at, give_up_at;
     struct mono ask_at;
-    struct mono sample_at, tell_at;
-    struct mono settle_at;  /* stamps go to their file */
-    bool sampled, told;     /* told: the client, that it runs */
+    struct mono sample_at, report_at;
+    struct mono flush_at;   /* stamps go to their file */
+    bool sampled, reported; /* told: the client, that it runs */
     uint64_t cpu_before_us; /* of others in its leaf */
     size_t heap_place;
 };
 
 /* `stdin_fd` is the task's now. */
-struct task *task_new(const struct guard_order *order, int output_fd,
-                      int stdin_fd);
+struct guard_task *guard_task_new(const struct guard_start_frame *start,
+                                  int output_fd, int stdin_fd);
 /* Closes all that is open and frees. The leaf is the caller's affair. */
-void task_free(struct task *task);
+void guard_task_free(struct guard_task *task);
 /* Closes all but the lock, and frees what was written: the end was reported. */
-void task_shrink(struct task *task);
+void guard_task_shrink(struct guard_task *task);
 
-enum task_pipe { TASK_PIPE_OPEN, TASK_PIPE_EMPTY, TASK_PIPE_ENDED };
+enum guard_task_pipe {
+    GUARD_TASK_PIPE_OPEN,
+    GUARD_TASK_PIPE_EMPTY,
+    GUARD_TASK_PIPE_ENDED
+};
 
 /* Closes the other ends of `out`: from now on they end as pipes do. */
-void task_loosen(struct task *task);
+void guard_task_loosen(struct guard_task *task);
 /* Read what is there, without waiting, up to a share that leaves others their
  * turn. EMPTY: it was all;
  * ENDED: nobody holds the other end; the descriptor is still open. */
-enum task_pipe task_read_out(struct task *task, enum stamp_stream stream,
-                             char *buffer);
-enum task_pipe task_read_lines(struct line_pipe *pipe, char *buffer);
+enum guard_task_pipe guard_task_read_out(struct guard_task *task,
+                                         enum stamp_stream stream,
+                                         char *buffer);
+enum guard_task_pipe guard_task_read_lines(struct line_pipe *pipe,
+                                           char *buffer);
 /* Nobody writes any more: reads the rest; a last line without line feed counts
  * too. Closes it, unless it is kept. */
-void task_end_lines(struct line_pipe *pipe, char *buffer);
+void guard_task_end_lines(struct line_pipe *pipe, char *buffer);
 /* Those that are not kept. */
-bool task_pipes_closed(const struct task *task);
+bool guard_task_pipes_closed(const struct guard_task *task);
 
 /* To the group, or to the process alone where it has none of its own.
  * Nothing once it is reaped: the number could be somebody else's. */
-void task_signal(const struct task *task, int signal);
+void guard_task_signal(const struct guard_task *task, int signal);
 /* To whom the order says, and a CONT: a stopped one could not hear it. */
-void task_ask(const struct task *task, int signal);
+void guard_task_signal_all(const struct guard_task *task, int signal);
 /* KILL to the group and to everybody in the leaf. */
-void task_kill(const struct task *task);
+void guard_task_kill(const struct guard_task *task);
 /* Takes the zombie's result. False: it is not dead. */
-bool task_reap(struct task *task);
+bool guard_task_reap(struct guard_task *task);
 /* Reaped, and nobody is left in its leaf, or without one in its group and with
  * its canary. */
-bool task_gone(const struct task *task);
+bool guard_task_gone(const struct guard_task *task);
 /* KILL to those who left the group and still hold the canary. */
-void task_kill_strays(const struct task *task);
+void guard_task_kill_strays(const struct guard_task *task);
 /* Before the others: what former tasks used in its leaf, which is all but what
  * its first process did. It must not be reaped. */
-void task_sample_first(struct task *task, const struct cgroup_tree *tree);
+void guard_task_sample_first(struct guard_task *task,
+                             const struct cgroup_tree *tree);
 /* What it uses now; peaks go to `end`. */
-void task_sample(struct task *task, const struct cgroup_tree *tree,
-                 struct guard_usage *ret_usage);
+void guard_task_sample(struct guard_task *task, const struct cgroup_tree *tree,
+                       struct guard_usage *ret_usage);
 /* Nothing more comes: fills in the rest of `end`. */
-void task_finish(struct task *task);
+void guard_task_finish(struct guard_task *task);
 /* It never ran. Returns false. */
-bool task_fail(struct task *task, enum guard_result result, int sys,
-               const char *format, ...) PRINTF_LIKE(4, 5);
+bool guard_task_fail(struct guard_task *task, enum guard_result result, int sys,
+                     const char *format, ...) PRINTF_LIKE(4, 5);
 
 #endif

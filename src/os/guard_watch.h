@@ -16,27 +16,27 @@
 #include "os/guard_life.h"
 
 enum {
-    WATCH_SPILL_MS = 200,    /* slow output goes to its file */
-    WATCH_SETTLE_MS = 10,    /* stamps go to theirs */
-    WATCH_COURTESY_MS = 100, /* for those who outlive the process */
-    WATCH_GIVE_UP_MS = 2000,
-    WATCH_ASK_MS = 2, /* whether a group is empty */
-    WATCH_BLIND_MS = 50,
-    WATCH_FIRST_SAMPLE_MS = 100,
-    WATCH_SAMPLE_MS = 2000 /* what it uses */
+    GUARD_WATCH_SPILL_MS = 200,    /* slow output goes to its file */
+    GUARD_WATCH_FLUSH_MS = 10,     /* stamps go to theirs */
+    GUARD_WATCH_COURTESY_MS = 100, /* for those who outlive the process */
+    GUARD_WATCH_GIVE_UP_MS = 2000,
+    GUARD_WATCH_ASK_MS = 2, /* whether a group is empty */
+    GUARD_WATCH_BLIND_MS = 50,
+    GUARD_WATCH_FIRST_SAMPLE_MS = 100,
+    GUARD_WATCH_SAMPLE_MS = 2000 /* what it uses */
 };
 
-struct watch {
+struct guard_watch {
     struct guard_life *life;
     int epoll_fd;
-    struct heap due;     /* tasks by their next deadline */
-    struct list wishing; /* tasks with a wish */
-    struct text *out;    /* frames for the client */
-    char *buffer;        /* TASK_READ_BYTES */
+    struct heap due;       /* tasks by their next deadline */
+    struct list requested; /* tasks with a wish */
+    struct text *out;      /* frames for the client */
+    char *buffer;          /* GUARD_TASK_READ_BYTES */
 };
 
 /* Low bits of what epoll says about a task; tasks are aligned to 16. */
-enum watch_what {
+enum guard_watch_kind {
     WATCH_PROCESS,
     WATCH_OUT,
     WATCH_ERR,
@@ -46,26 +46,27 @@ enum watch_what {
     WATCH_WHATS = 8
 };
 
-void watch_init(struct watch *watch, struct guard_life *life, int epoll_fd,
-                struct text *out);
-void watch_clear(struct watch *watch);
+void guard_watch_init(struct guard_watch *watch, struct guard_life *life,
+                      int epoll_fd, struct text *out);
+void guard_watch_clear(struct guard_watch *watch);
 
 /* The task is ours now. */
-void watch_take(struct watch *watch, struct task *task);
+void guard_watch_take(struct guard_watch *watch, struct guard_task *task);
 /* epoll said so; fine when the task is over by now. */
-void watch_event(struct watch *watch, struct task *task, enum watch_what what);
+void guard_watch_event(struct guard_watch *watch, struct guard_task *task,
+                       enum guard_watch_kind what);
 /* Does what is due. */
-void watch_due(struct watch *watch);
+void guard_watch_due(struct guard_watch *watch);
 /* The next deadline. */
-struct mono watch_next(const struct watch *watch);
+struct mono guard_watch_next(const struct guard_watch *watch);
 
 /* Signal, then KILL after grace_ms. The first asker is remembered. */
-void watch_kill(struct watch *watch, struct task *task, int signal,
-                int64_t grace_ms, enum guard_killer killer);
+void guard_watch_kill(struct guard_watch *watch, struct guard_task *task,
+                      int signal, int64_t grace_ms, enum guard_killer killer);
 /* The same for the client, together with what else it asks for until
- * watch_grant, which does it. */
-void watch_wish(struct watch *watch, struct task *task, int signal,
-                int64_t grace_ms);
-void watch_grant(struct watch *watch);
+ * guard_watch_grant, which does it. */
+void guard_watch_request(struct guard_watch *watch, struct guard_task *task,
+                         int signal, int64_t grace_ms);
+void guard_watch_grant(struct guard_watch *watch);
 
 #endif

@@ -97,7 +97,8 @@ static bool take_patiently(int dir, const char *name, int *ret_fd,
     return true;
 }
 
-bool pid_file_take(int dir, const char *name, int *ret_fd, struct err *err) {
+bool lock_take_pid_file(int dir, const char *name, int *ret_fd,
+                        struct err *err) {
     CLEANUP(fd_close) int fd = -1;
     char number[32];
     if (!take_patiently(dir, name, &fd, err))
@@ -117,20 +118,20 @@ bool pid_file_take(int dir, const char *name, int *ret_fd, struct err *err) {
     int len = snprintf(number, sizeof(number), "%ld\n", (long)getpid());
     if (disk->ftruncate(fd, 0) < 0)
         return err_errno(err, errno, "cannot write '%s'", name);
-    if (!file_write(fd, span_make(number, (size_t)len), err))
+    if (!dir_write_file(fd, span_make(number, (size_t)len), err))
         return err_wrap(err, "file '%s'", name);
     *ret_fd = take_fd(&fd);
     return true;
 }
 
-void pid_file_give(int dir, const char *name, int *fd) {
+void lock_give_pid_file(int dir, const char *name, int *fd) {
     if (*fd >= 0)
         (void)dir_remove(dir, name, NULL, NULL);
     fd_close(fd);
 }
 
-bool pid_file_holder(int dir, const char *name, pid_t *ret_pid,
-                     struct err *err) {
+bool lock_pid_file_holder(int dir, const char *name, pid_t *ret_pid,
+                          struct err *err) {
     bool held;
     *ret_pid = 0;
     if (!lock_is_held(dir, name, &held, err))

@@ -21,11 +21,12 @@ bool lock_is_held(int dir, const char *name, bool *ret_held, struct err *err);
 
 /* A role's pid file, held under lock for its life. ERR_RUNNING when another
  * process has it ("role 'prequeue' runs already as process 17"). */
-bool pid_file_take(int dir, const char *name, int *ret_fd, struct err *err);
+bool lock_take_pid_file(int dir, const char *name, int *ret_fd,
+                        struct err *err);
 /* Removes it while still locked, then closes. -1 is fine. */
-void pid_file_give(int dir, const char *name, int *fd);
+void lock_give_pid_file(int dir, const char *name, int *fd);
 /* Who holds it? 0: nobody; -1: somebody, who wrote no number. */
-bool pid_file_holder(int dir, const char *name, pid_t *ret_pid,
-                     struct err *err);
+bool lock_pid_file_holder(int dir, const char *name, pid_t *ret_pid,
+                          struct err *err);
 
 #endif

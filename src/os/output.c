@@ -249,7 +249,7 @@ bool output_find(struct output *output, struct span place, int *ret_fd,
     if (place.len < 2 || place.p[0] != 'f' || !file_name_is_ours(rest))
         return err_set(err, ERR_DATA, "'%.*s' is not a place of an output",
                        (int)place.len, place.p ? place.p : "");
-    CLEANUP(free_string) char *name = span_string(rest);
+    CLEANUP(text_free_string) char *name = span_string(rest);
     int fd = openat(output->files_fd, name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
     if (fd < 0 && (errno == ENOENT || output->files_fd < 0))
         return err_set(err, ERR_NO_JOB, "this output was pruned");
@@ -358,7 +358,7 @@ static bool sync_name(struct output *output, const char *name,
                       struct err *err) {
     struct span group, rest = span_of(name);
     (void)span_cut(&rest, '/', &group);
-    CLEANUP(free_string) char *dir = span_string(group);
+    CLEANUP(text_free_string) char *dir = span_string(group);
     CLEANUP(fd_close)
     int fd = openat(output->files_fd, dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     return (fd >= 0 && fsync(fd) == 0) ||

@@ -63,7 +63,7 @@ struct output_view {
     int fd; /* -1: nothing is open */
     off_t first;
     uint64_t bytes;
-    struct packed *packed; /* NULL: as it is */
+    struct pack_result *packed; /* NULL: as it is */
 };
 #define OUTPUT_VIEW_INIT ((struct output_view){.fd = -1})
 

@@ -17,17 +17,17 @@ enum { PACKED_FRAME_BYTES = 256 << 10 };
  * for a thread of its own. ERR_UNAVAILABLE: there is no libzstd here. */
 bool packed_write(int from_fd, int to_fd, struct err *err);
 
-struct packed;
+struct pack_result;
 
 /* The descriptor stays the caller's and must stay open. ERR_DATA: not such a
  * file, or a damaged one. */
-bool packed_open(int fd, struct packed **ret_packed, struct err *err);
-void packed_close(struct packed *packed); /* NULL is fine */
+bool packed_open(int fd, struct pack_result **ret_packed, struct err *err);
+void packed_close(struct pack_result *packed); /* NULL is fine */
 /* As it was before. */
-uint64_t packed_bytes(const struct packed *packed);
+uint64_t packed_bytes(const struct pack_result *packed);
 /* Like pread: up to the end of a frame at a time, 0 at the end, -1 with errno
  * set (EIO: it is damaged). */
-ssize_t packed_read(struct packed *packed, uint64_t at, char *block,
+ssize_t packed_read(struct pack_result *packed, uint64_t at, char *block,
                     size_t bytes);
 
 #endif

@@ -66,7 +66,7 @@ bool sum_file(int fd, char ret[SUM_TEXT_BYTES], uint64_t *ret_bytes,
     return got == 0 || err_errno(err, sys, "cannot read");
 }
 
-void id_format(const unsigned char ten[10], char ret[ID_TEXT_BYTES]) {
+void sum_format_id(const unsigned char ten[10], char ret[ID_TEXT_BYTES]) {
     static const char digits[] = "abcdefghijklmnopqrstuvwxyz234567";
     unsigned bits = 0, have = 0;
     size_t out = 0;

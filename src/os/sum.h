@@ -24,6 +24,6 @@ bool sum_file(int fd, char ret[SUM_TEXT_BYTES], uint64_t *ret_bytes,
 
 /* "j" + base32 of ten bytes: an id made here (DESIGN §8.16). */
 enum { ID_TEXT_BYTES = 18 };
-void id_format(const unsigned char ten[10], char ret[ID_TEXT_BYTES]);
+void sum_format_id(const unsigned char ten[10], char ret[ID_TEXT_BYTES]);
 
 #endif

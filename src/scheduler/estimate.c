@@ -49,7 +49,7 @@ static bool median_ms(struct store *store, struct span target, int64_t *ret_ms,
     return true;
 }
 
-static struct span rank_of(const struct job *job) {
+static struct span order_rank_of(const struct job *job) {
     return job->rank.len > 0 ? job->rank : job->key;
 }
 
@@ -68,7 +68,7 @@ bool estimate_make(struct store *store, const struct job *job, struct wall now,
             jobs[i].num != job->num && jobs[i].holds == 0 &&
             span_equal(jobs[i].target, job->target) &&
             (jobs[i].state == STATE_EXECUTING ||
-             span_compare(rank_of(&jobs[i]), rank_of(job)) < 0);
+             span_compare(order_rank_of(&jobs[i]), order_rank_of(job)) < 0);
     if (ret_estimate->each_ms >= 0)
         ret_estimate->start = wall_add_ms(now, (int64_t)ret_estimate->ahead *
                                                    ret_estimate->each_ms);

@@ -25,7 +25,7 @@ struct run_set {
     size_t approved_count;
 };
 
-struct run_order {
+struct run_start {
     uint64_t handle;       /* the scheduler's name for it, never used twice */
     const struct job *job; /* valid during the call only */
     struct span node;      /* of an array's task; else empty */
@@ -82,13 +82,13 @@ struct run_sync {
 struct runner {
     void *ctx;
     /* Its end comes by scheduler_ended(), never from within this call. */
-    void (*start)(void *ctx, const struct run_order *order);
+    void (*start)(void *ctx, const struct run_start *start);
     void (*stop)(void *ctx, uint64_t handle, enum run_stop how);
     /* All starts of this turn were given. */
     void (*flush)(void *ctx);
     /* Writes the outputs of the ends told so far. What must be synced before
      * these are committed. */
-    struct run_sync (*settle)(void *ctx);
+    struct run_sync (*write_outputs)(void *ctx);
     /* The end is recorded: whatever proves that it ran may go (its lock). */
     void (*release)(void *ctx, uint64_t handle);
 };

@@ -21,15 +21,15 @@ static void apply_limits(struct scheduler *scheduler) {
     order_set_limits(
         scheduler->order,
         &(struct order_limits){.wait_for_dep_ms = options->wait_for_dep_ms});
-    schedule_set_limits(scheduler->schedule,
-                        &(struct schedule_limits){
-                            .slots = options->slots,
-                            .ahead_max = ahead_max(options->slots),
-                            .age_step_ms = options->age_step_ms,
-                        });
+    picker_set_limits(scheduler->picker,
+                      &(struct picker_limits){
+                          .slots = options->slots,
+                          .ahead_max = ahead_max(options->slots),
+                          .age_step_ms = options->age_step_ms,
+                      });
     for (size_t i = 0; i < options->target_count; i++)
-        schedule_set_lanes(scheduler->schedule, options->targets[i].name,
-                           options->targets[i].lanes);
+        picker_set_lanes(scheduler->picker, options->targets[i].name,
+                         options->targets[i].lanes);
 }
 
 static void take_options(struct scheduler *scheduler,
@@ -60,23 +60,24 @@ struct scheduler *scheduler_new(struct store *store,
     take_options(scheduler, options);
     scheduler->order = order_new(
         &(struct order_limits){.wait_for_dep_ms = options->wait_for_dep_ms});
-    scheduler->schedule =
-        schedule_new(&(struct schedule_limits){.slots = options->slots});
-    scheduler->together = together_new();
+    scheduler->picker =
+        picker_new(&(struct picker_limits){.slots = options->slots});
+    scheduler->groups = groups_new();
     random_init(&scheduler->random, options->seed);
     list_init(&scheduler->waiting);
     list_init(&scheduler->attempts);
     list_init(&scheduler->ended);
     list_init(&scheduler->arrays);
     list_init(&scheduler->rollbacks);
-    schedule_close(scheduler->schedule, rollback_lane, UINT64_MAX);
+    picker_close(scheduler->picker, scheduler_rollback_lane, UINT64_MAX);
     apply_limits(scheduler);
     return scheduler;
 }
 
 static void attempts_free(struct scheduler *scheduler, struct list *attempts) {
     while (!list_empty(attempts))
-        attempt_free(scheduler, LIST_OF(attempts->next, struct attempt, link));
+        scheduler_attempt_free(scheduler,
+                               LIST_OF(attempts->next, struct attempt, link));
 }
 
 void scheduler_dismiss(struct scheduler *scheduler) {
@@ -90,13 +91,13 @@ void scheduler_free(struct scheduler *scheduler) {
     store_unlisten(scheduler->store, scheduler_on_event, scheduler);
     attempts_free(scheduler, &scheduler->attempts);
     attempts_free(scheduler, &scheduler->ended);
-    cards_clear(scheduler);
-    rollback_clear(scheduler);
+    scheduler_jobs_clear(scheduler);
+    scheduler_rollback_clear(scheduler);
     targets_clear(scheduler);
     map_clear(&scheduler->by_handle);
     order_free(scheduler->order);
-    together_free(scheduler->together);
-    schedule_free(scheduler->schedule);
+    groups_free(scheduler->groups);
+    picker_free(scheduler->picker);
     arena_clear(&scheduler->names);
     free(scheduler->plans);
     free(scheduler);
@@ -107,7 +108,7 @@ void scheduler_configure(struct scheduler *scheduler,
     take_options(scheduler, options);
     apply_limits(scheduler);
     targets_try(scheduler);
-    scheduler->settled = false;
+    scheduler->idle = false;
 }
 
 /* ---- recovery ----------------------------------------------------------- */
@@ -115,18 +116,19 @@ void scheduler_configure(struct scheduler *scheduler,
 /* An attempt that the registry believes running becomes one that ended, in a
  * way only we know of; the usual decisions follow. */
 static void recover_one(struct scheduler *scheduler, const struct job *job) {
-    struct card *card = card_keep(scheduler, job);
-    struct attempt *attempt = attempt_new(scheduler, card, job->attempt);
+    struct tracked_job *tracked = scheduler_job_keep(scheduler, job);
+    struct attempt *attempt =
+        scheduler_attempt_new(scheduler, tracked, job->attempt);
     attempt->recovery = true;
     attempt->is_started = attempt->is_ended = true;
     attempt->end = (struct run_end){
         .handle = attempt->handle, .exit_code = -1, .ended = scheduler->now};
-    if (!job_is_rollback(job))
-        schedule_assigned(scheduler->schedule, card->num, job->target);
+    if (!scheduler_is_rollback(job))
+        picker_assigned(scheduler->picker, tracked->num, job->target);
     if (job->cancel_asked)
-        card->killer = RETRY_OPERATOR;
-    if (job_is_rollback(job))
-        rollback_recover(scheduler, attempt);
+        tracked->killer = RETRY_OPERATOR;
+    if (scheduler_is_rollback(job))
+        scheduler_rollback_recover(scheduler, attempt);
     list_remove(&attempt->link);
     list_push(&scheduler->ended, &attempt->link);
 }
@@ -219,7 +221,8 @@ bool scheduler_start(struct scheduler *scheduler, struct wall now,
 
 /* ---- a turn ------------------------------------------------------------- */
 
-struct plan *plan_add(struct scheduler *scheduler, enum plan_kind kind) {
+struct plan *scheduler_plan_add(struct scheduler *scheduler,
+                                enum plan_kind kind) {
     if (scheduler->plan_count == scheduler->plan_cap) {
         scheduler->plan_cap =
             scheduler->plan_cap ? scheduler->plan_cap * 2 : 64;
@@ -234,10 +237,10 @@ struct plan *plan_add(struct scheduler *scheduler, enum plan_kind kind) {
 static void plan_effect(struct scheduler *scheduler,
                         const struct order_effect *effect) {
     struct store_batch *batch = scheduler->batch;
-    if (group_effect(scheduler, effect))
+    if (scheduler_group_effect(scheduler, effect))
         return;
     bool record = effect->kind == ORDER_STAGE || effect->kind == ORDER_SPLICE;
-    struct plan *plan = plan_add(
+    struct plan *plan = scheduler_plan_add(
         scheduler, effect->kind == ORDER_RANK ? PLAN_RANK : PLAN_STAGE);
     plan->num = effect->num;
     if (effect->kind == ORDER_RANK) {
@@ -270,8 +273,8 @@ static void plan_effect(struct scheduler *scheduler,
 static void plan_stages(struct scheduler *scheduler) {
     struct arena arena = ARENA_INIT;
     struct order_effect *effects;
-    answer_unknown(scheduler);
-    plan_group_fails(scheduler);
+    scheduler_order_answer(scheduler);
+    scheduler_group_plan_fails(scheduler);
     size_t count =
         order_scan(scheduler->order, scheduler->now, &arena, &effects);
     for (size_t i = 0; i < count; i++)
@@ -284,7 +287,7 @@ static void stage_committed(struct scheduler *scheduler,
     if (!ok)
         order_again(scheduler->order, plan->num);
     else if (plan->kind == PLAN_RANK)
-        offer_num(scheduler, plan->num);
+        scheduler_offer_num(scheduler, plan->num);
 }
 
 static void on_committed(void *ctx, struct store_batch *batch, bool ok,
@@ -294,7 +297,7 @@ static void on_committed(void *ctx, struct store_batch *batch, bool ok,
     scheduler->in_flight = false;
     if (scheduler->dismissed)
         return;
-    scheduler->settled = false;
+    scheduler->idle = false;
     if (!ok) {
         log_error("cannot record what was decided, trying again: %s",
                   err->text);
@@ -308,28 +311,28 @@ static void on_committed(void *ctx, struct store_batch *batch, bool ok,
         const struct plan *plan = &scheduler->plans[i];
         switch (plan->kind) {
         case PLAN_END:
-            end_committed(scheduler, plan, ok);
+            scheduler_end_committed(scheduler, plan, ok);
             break;
         case PLAN_START:
-            start_committed(scheduler, plan, ok);
+            scheduler_start_committed(scheduler, plan, ok);
             break;
         case PLAN_BEGIN:
-            array_begun(scheduler, plan, ok);
+            scheduler_array_begun(scheduler, plan, ok);
             break;
-        case PLAN_OVER:
-            over_committed(scheduler, plan, ok);
+        case PLAN_ARRAY_END:
+            scheduler_array_end_committed(scheduler, plan, ok);
             break;
         case PLAN_TAKE:
         case PLAN_MORE:
         case PLAN_REVERT:
-            rollback_committed(scheduler, plan, ok);
+            scheduler_rollback_committed(scheduler, plan, ok);
             break;
         case PLAN_STAGE:
         case PLAN_RANK:
             stage_committed(scheduler, plan, ok);
             break;
-        case PLAN_DUE:
-            due_committed(scheduler, ok);
+        case PLAN_BACKOFF:
+            scheduler_backoff_committed(scheduler, ok);
             break;
         }
     }
@@ -340,18 +343,18 @@ static void on_committed(void *ctx, struct store_batch *batch, bool ok,
 
 static void plan_all(struct scheduler *scheduler) {
     unsigned parts = scheduler->options.parts;
-    if (parts & SCHEDULER_STARTS && plan_rollback(scheduler))
+    if (parts & SCHEDULER_STARTS && scheduler_rollback_plan(scheduler))
         return;
     if (!scheduler->group_next && parts & SCHEDULER_STARTS) {
-        plan_overs(scheduler);
-        plan_ends(scheduler);
+        scheduler_plan_array_ends(scheduler);
+        scheduler_plan_ends(scheduler);
     }
     if (!scheduler->group_next && parts & SCHEDULER_STAGES)
         plan_stages(scheduler);
     if (!scheduler->group_next && parts & SCHEDULER_STARTS)
-        plan_starts(scheduler);
+        scheduler_plan_starts(scheduler);
     if (scheduler->group_next && store_batch_count(scheduler->batch) == 0)
-        plan_group_start(scheduler);
+        scheduler_group_plan_start(scheduler);
 }
 
 static void look(struct scheduler *scheduler) {
@@ -362,7 +365,7 @@ static void look(struct scheduler *scheduler) {
     if (store_batch_count(scheduler->batch) == 0) {
         store_batch_free(scheduler->batch);
         scheduler->batch = NULL;
-        scheduler->settled = true;
+        scheduler->idle = true;
         return;
     }
     scheduler->in_flight = true;
@@ -396,21 +399,21 @@ bool scheduler_turn(struct scheduler *scheduler, struct wall now,
         *ret_next = scheduler->again_at;
         return true;
     }
-    struct wall next = withdraw_excess(scheduler);
+    struct wall next = scheduler_withdraw_excess(scheduler);
     if (!scheduler->in_flight)
         look(scheduler);
-    next = earlier(next, probes_next(scheduler));
+    next = earlier(next, scheduler_probes_next(scheduler));
     if (scheduler->options.parts & SCHEDULER_STAGES) {
         next = earlier(next, order_next_time(scheduler->order));
-        next = earlier(next,
-                       together_next_time(scheduler->together,
-                                          scheduler->options.wait_for_dep_ms));
+        next =
+            earlier(next, groups_next_time(scheduler->groups,
+                                           scheduler->options.wait_for_dep_ms));
     }
     if (scheduler->options.parts & SCHEDULER_STARTS) {
-        next = earlier(next, schedule_next_time(scheduler->schedule));
-        next = earlier(next, due_next(scheduler));
+        next = earlier(next, picker_next_time(scheduler->picker));
+        next = earlier(next, scheduler_backoff_next(scheduler));
         next = earlier(next, arrays_next(scheduler));
-        next = earlier(next, rollback_next(scheduler));
+        next = earlier(next, scheduler_rollback_next(scheduler));
     }
     *ret_next = next;
     return true;
@@ -420,25 +423,25 @@ bool scheduler_turn(struct scheduler *scheduler, struct wall now,
 
 void scheduler_drain(struct scheduler *scheduler) {
     scheduler->draining = true;
-    withdraw_ahead(scheduler, UINT_MAX);
+    scheduler_withdraw_ahead(scheduler, UINT_MAX);
 }
 
 void scheduler_return(struct scheduler *scheduler) {
     scheduler->draining = scheduler->returning = true;
     LIST_EACH (&scheduler->attempts, link) {
         struct attempt *attempt = LIST_OF(link, struct attempt, link);
-        if (attempt->card->killer == RETRY_NOBODY)
-            attempt->card->killer = RETRY_STOP;
+        if (attempt->tracked->killer == RETRY_NOBODY)
+            attempt->tracked->killer = RETRY_STOP;
         if (attempt->is_started)
             scheduler->runner.stop(scheduler->runner.ctx, attempt->handle,
                                    RUN_STOP_KILL);
     }
     LIST_EACH (&scheduler->arrays, link) {
         struct array *array = LIST_OF(link, struct array, link);
-        if (array->card->killer == RETRY_NOBODY)
-            array->card->killer = RETRY_STOP;
+        if (array->tracked->killer == RETRY_NOBODY)
+            array->tracked->killer = RETRY_STOP;
     }
-    scheduler->settled = false;
+    scheduler->idle = false;
     scheduler->runner.flush(scheduler->runner.ctx);
 }
 
@@ -453,7 +456,7 @@ static bool nothing_runs(const struct scheduler *scheduler) {
 }
 
 bool scheduler_idle(const struct scheduler *scheduler) {
-    return scheduler->settled && !scheduler->in_flight &&
+    return scheduler->idle && !scheduler->in_flight &&
            nothing_runs(scheduler) && store_is_idle(scheduler->store);
 }
 

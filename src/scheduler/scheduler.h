@@ -54,7 +54,7 @@ struct scheduler *scheduler_new(struct store *store,
                                 const struct scheduler_options *options,
                                 const struct runner *runner);
 /* From here on nothing is decided or started. What was submitted may still be
- * recorded: store_settle before scheduler_free. */
+ * recorded: store_drain before scheduler_free. */
 void scheduler_dismiss(struct scheduler *scheduler);
 void scheduler_free(struct scheduler *scheduler);
 
@@ -92,7 +92,7 @@ bool scheduler_used_up(const struct scheduler *scheduler);
 /* For one that was started only to be asked why and is freed then: counts what
  * others execute, puts what it loaded into its order, and forgets what it would
  * have done. */
-void scheduler_ponder(struct scheduler *scheduler, struct wall now);
+void scheduler_prepare_why(struct scheduler *scheduler, struct wall now);
 
 /* Each thing that holds the job back, a sentence each, by name: precursor,
  * dependency, hold, lane, slot, time. None for a job that runs or ended. */

@@ -5,7 +5,7 @@
 
 #include "lib/log.h"
 #include "scheduler/scheduler_inner.h"
-#include "wire/batch_line.h"
+#include "wire/submission.h"
 #include "wire/status_line.h"
 
 enum { TAKEN_AGAIN_MS = 2000, TEMP_MAX_H = 24 };
@@ -44,7 +44,8 @@ static void probe_ended(struct scheduler *scheduler, struct attempt *attempt,
                         const struct run_end *end) {
     struct span rest;
     struct span word = first_word(end->status, &rest);
-    map_remove(&scheduler->by_handle, num_key(&attempt->probe_handle));
+    map_remove(&scheduler->by_handle,
+               scheduler_num_key(&attempt->probe_handle));
     scheduler->runner.release(scheduler->runner.ctx, attempt->probe_handle);
     attempt->probe_handle = 0;
     if (span_is(word, "landed") || span_is(word, "not-landed")) {
@@ -62,7 +63,7 @@ static void probe_ended(struct scheduler *scheduler, struct attempt *attempt,
     log_warning("cannot see whether the change landed, asking again: %.*s "
                 "job=%.*s",
                 (int)end->detail.len, end->detail.len ? end->detail.p : "",
-                (int)attempt->card->job.id.len, attempt->card->job.id.p);
+                (int)attempt->tracked->job.id.len, attempt->tracked->job.id.p);
     attempt->probe_again =
         wall_add_ms(scheduler->now,
                     retry_delay_ms(++attempt->probe_count, &scheduler->random));
@@ -70,10 +71,10 @@ static void probe_ended(struct scheduler *scheduler, struct attempt *attempt,
 
 void scheduler_ended(struct scheduler *scheduler, const struct run_end *end) {
     struct attempt *attempt =
-        map_get(&scheduler->by_handle, num_key(&end->handle));
+        map_get(&scheduler->by_handle, scheduler_num_key(&end->handle));
     if (!attempt)
         return;
-    scheduler->settled = false;
+    scheduler->idle = false;
     if (end->handle == attempt->probe_handle) {
         probe_ended(scheduler, attempt, end);
         return;
@@ -89,22 +90,24 @@ void scheduler_ended(struct scheduler *scheduler, const struct run_end *end) {
 
 /* ---- probes ------------------------------------------------------------- */
 
-void probe_start(struct scheduler *scheduler, struct attempt *attempt) {
+void scheduler_probe_start(struct scheduler *scheduler,
+                           struct attempt *attempt) {
     attempt->probing = true;
     if (attempt->probe_handle || scheduler->now.ns < attempt->probe_again.ns)
         return;
     attempt->probe_handle = ++scheduler->next_handle;
-    map_put(&scheduler->by_handle, num_key(&attempt->probe_handle), attempt);
-    struct run_order order = {
+    map_put(&scheduler->by_handle, scheduler_num_key(&attempt->probe_handle),
+            attempt);
+    struct run_start order = {
         .handle = attempt->probe_handle,
-        .job = &attempt->card->job,
+        .job = &attempt->tracked->job,
         .attempt = attempt->number,
         .probe = true,
     };
     scheduler->runner.start(scheduler->runner.ctx, &order);
 }
 
-struct wall probes_next(const struct scheduler *scheduler) {
+struct wall scheduler_probes_next(const struct scheduler *scheduler) {
     struct wall next = WALL_NEVER;
     LIST_EACH (&((struct scheduler *)(uintptr_t)scheduler)->ended, link) {
         struct attempt *attempt = LIST_OF(link, struct attempt, link);
@@ -119,7 +122,7 @@ struct wall probes_next(const struct scheduler *scheduler) {
 static bool needs_probe(const struct attempt *attempt) {
     const struct run_end *end = &attempt->end;
     struct span rest;
-    if (attempt->probed || attempt->card->job.kind != JOB_CHANGE)
+    if (attempt->probed || attempt->tracked->job.kind != JOB_CHANGE)
         return false;
     if (attempt->recovery)
         return true;
@@ -180,14 +183,14 @@ static enum retry_status status_of(struct span line, struct arena *arena,
 
 /* 24 hours of temporary ends count from the first attempt. */
 static struct wall first_begun(struct scheduler *scheduler,
-                               const struct card *card) {
+                               const struct tracked_job *tracked) {
     struct arena arena = ARENA_INIT;
     struct store_attempt *rows;
     size_t count;
     struct err err;
     struct wall first = {0};
-    if (card->job.temps > 0 &&
-        store_attempts(scheduler->store, card->num, &arena, &rows, &count,
+    if (tracked->job.temps > 0 &&
+        store_attempts(scheduler->store, tracked->num, &arena, &rows, &count,
                        &err) &&
         count > 0)
         first = rows[0].assigned;
@@ -201,46 +204,47 @@ static bool says(struct span spec, struct span key) {
     return memmem(spec.p, spec.len, key.p, key.len) != NULL;
 }
 
-static void read_limits(struct card *card, struct arena *arena) {
+static void read_limits(struct tracked_job *tracked, struct arena *arena) {
     struct submission sub;
     struct err err;
-    struct span spec = card->job.spec;
-    card->knows_limits = true;
+    struct span spec = tracked->job.spec;
+    tracked->knows_limits = true;
     if (!says(spec, SPAN("\"retries\"")) &&
         !says(spec, SPAN("\"at_most_once\"")))
         return;
     if (!submission_parse(spec, SUBMISSION_BODY, arena, &sub, &err)) {
         log_error("cannot read the submission of '%.*s': %s",
-                  (int)card->job.id.len, card->job.id.p, err.text);
+                  (int)tracked->job.id.len, tracked->job.id.p, err.text);
         return;
     }
-    card->retries = sub.retries;
-    card->at_most_once = sub.at_most_once;
+    tracked->retries = sub.retries;
+    tracked->at_most_once = sub.at_most_once;
 }
 
-static void command_limits(struct card *card, struct arena *arena,
+static void command_limits(struct tracked_job *tracked, struct arena *arena,
                            struct retry_limits *limits) {
-    if (!card->knows_limits)
-        read_limits(card, arena);
-    limits->retries = card->retries;
-    limits->at_most_once = card->at_most_once;
-    limits->temp_ends = span_is(card->job.cause, "run") && card->retries == 0;
+    if (!tracked->knows_limits)
+        read_limits(tracked, arena);
+    limits->retries = tracked->retries;
+    limits->at_most_once = tracked->at_most_once;
+    limits->temp_ends =
+        span_is(tracked->job.cause, "run") && tracked->retries == 0;
 }
 
 static struct retry_counts *counts_of(struct attempt *attempt,
                                       struct retry_counts *job_counts) {
-    const struct job *job = &attempt->card->job;
+    const struct job *job = &attempt->tracked->job;
     if (attempt->of_array)
-        return &attempt->card->array->tasks[attempt->task].counts;
+        return &attempt->tracked->array->tasks[attempt->task].counts;
     job_counts->temps = job->temps;
     job_counts->crashes = job->crashes;
     job_counts->fails = job->fails;
     return job_counts;
 }
 
-struct retry_verdict decide_end(struct scheduler *scheduler,
-                                struct attempt *attempt,
-                                const struct retry_end *end) {
+struct retry_verdict scheduler_decide_end(struct scheduler *scheduler,
+                                          struct attempt *attempt,
+                                          const struct retry_end *end) {
     enum { ROLLBACK_TEMPS = 3 };
     struct arena arena = ARENA_INIT;
     struct retry_limits limits = {
@@ -250,11 +254,11 @@ struct retry_verdict decide_end(struct scheduler *scheduler,
     };
     struct retry_counts job_counts = {0};
     struct retry_counts *counts = counts_of(attempt, &job_counts);
-    if (job_is_rollback(&attempt->card->job))
+    if (scheduler_is_rollback(&attempt->tracked->job))
         limits.max_temp = ROLLBACK_TEMPS;
-    if (attempt->card->job.kind == JOB_COMMAND)
-        command_limits(attempt->card, &arena, &limits);
-    counts->first_begun = first_begun(scheduler, attempt->card);
+    if (attempt->tracked->job.kind == JOB_COMMAND)
+        command_limits(attempt->tracked, &arena, &limits);
+    counts->first_begun = first_begun(scheduler, attempt->tracked);
     struct retry_verdict verdict =
         retry_after(end, counts, &limits, scheduler->now, &scheduler->random);
     arena_clear(&arena);
@@ -278,7 +282,7 @@ static struct retry_end retry_end_of(const struct attempt *attempt) {
         .exit_code = end->exit_code,
         .signal = end->signal,
         .timed_out = end->timed_out,
-        .killer = attempt_killer(attempt),
+        .killer = scheduler_attempt_killer(attempt),
         .landed = attempt->landed,
         .error = end->detail,
     };
@@ -294,7 +298,8 @@ static struct retry_verdict decide_command(struct scheduler *scheduler,
         end.exit_code = 75;
         end.signal = 0;
     }
-    struct retry_verdict verdict = decide_end(scheduler, attempt, &end);
+    struct retry_verdict verdict =
+        scheduler_decide_end(scheduler, attempt, &end);
     if (reason.len > 0 && verdict.to != STATE_DONE)
         snprintf(verdict.detail, sizeof(verdict.detail), "%.*s",
                  (int)reason.len, reason.p);
@@ -305,7 +310,8 @@ static struct retry_verdict decide_command(struct scheduler *scheduler,
 /* It ended without having said what became of the set. */
 static bool landing_died(const struct attempt *attempt, struct span word) {
     return attempt->end.result == 0 && !attempt->recovery &&
-           !attempt->end.timed_out && attempt_killer(attempt) == RETRY_NOBODY &&
+           !attempt->end.timed_out &&
+           scheduler_attempt_killer(attempt) == RETRY_NOBODY &&
            (word.len == 0 || span_is(word, "stopped"));
 }
 
@@ -328,7 +334,7 @@ static struct retry_verdict decide_died(struct scheduler *scheduler,
                  end->exit_code);
     end->result = RETRY_CRASHED;
     end->error = span_of(how);
-    return decide_end(scheduler, attempt, end);
+    return scheduler_decide_end(scheduler, attempt, end);
 }
 
 /* A landing says what it did on its status descriptor (landing/land.h). */
@@ -364,7 +370,8 @@ static struct retry_verdict decide_change(struct scheduler *scheduler,
         end.signal = 0;
         end.error = rest;
     }
-    struct retry_verdict verdict = decide_end(scheduler, attempt, &end);
+    struct retry_verdict verdict =
+        scheduler_decide_end(scheduler, attempt, &end);
     if (span_is(word, "temporary") && rest.len > 0)
         snprintf(verdict.detail, sizeof(verdict.detail), "%.*s", (int)rest.len,
                  rest.p);
@@ -374,12 +381,12 @@ static struct retry_verdict decide_change(struct scheduler *scheduler,
 /* ---- recording ---------------------------------------------------------- */
 
 static void plan_row(struct scheduler *scheduler, struct attempt *attempt,
-                     const struct card *card, unsigned number,
+                     const struct tracked_job *tracked, unsigned number,
                      const struct retry_verdict *verdict) {
     const struct run_end *end = &attempt->end;
     struct store_attempt row = {
-        .num = card->num,
-        .node = attempt->of_array ? card->array->tasks[attempt->task].node
+        .num = tracked->num,
+        .node = attempt->of_array ? tracked->array->tasks[attempt->task].node
                                   : (struct span){0},
         .attempt = number,
         .status = verdict->task,
@@ -400,10 +407,11 @@ static void plan_row(struct scheduler *scheduler, struct attempt *attempt,
     store_end(scheduler->batch, &row);
 }
 
-static unsigned plan_move(struct scheduler *scheduler, struct card *card,
+static unsigned plan_move(struct scheduler *scheduler,
+                          struct tracked_job *tracked,
                           const struct retry_verdict *verdict) {
     struct store_move move = {
-        .num = card->num,
+        .num = tracked->num,
         .from = STATE_EXECUTING,
         .to = verdict->to,
         .reason = span_of(verdict->reason),
@@ -415,7 +423,7 @@ static unsigned plan_move(struct scheduler *scheduler, struct card *card,
         .clear_counts = verdict->clear_counts,
     };
     if (verdict->alarm)
-        store_note(scheduler->batch, EVENT_ALARM, card->num, card->job.id,
+        store_note(scheduler->batch, EVENT_ALARM, tracked->num, tracked->job.id,
                    span_of(verdict->reason), span_of(verdict->detail));
     return store_move(scheduler->batch, &move);
 }
@@ -423,9 +431,9 @@ static unsigned plan_move(struct scheduler *scheduler, struct card *card,
 /* Nothing ran, or nobody knows what does: the attempt never was. */
 static void plan_uncount(struct scheduler *scheduler, struct attempt *attempt,
                          struct retry_verdict *verdict) {
-    struct card *card = attempt->card;
-    store_unassign(scheduler->batch, card->num,
-                   attempt->of_array ? card->array->tasks[attempt->task].node
+    struct tracked_job *tracked = attempt->tracked;
+    store_unassign(scheduler->batch, tracked->num,
+                   attempt->of_array ? tracked->array->tasks[attempt->task].node
                                      : (struct span){0},
                    attempt->number);
     verdict->to = STATE_PENDING;
@@ -450,24 +458,24 @@ static bool array_is_over(const struct array *array, bool killed,
 }
 
 /* The end of a whole array, from its tasks. */
-static struct retry_verdict array_verdict(const struct card *card,
+static struct retry_verdict array_verdict(const struct tracked_job *tracked,
                                           size_t failed) {
     char text[80];
-    if (card->killer == RETRY_OPERATOR)
+    if (tracked->killer == RETRY_OPERATOR)
         return verdict_of(STATE_TERMINATED, "operator", (struct span){0});
-    if (card->killer == RETRY_STOP)
+    if (tracked->killer == RETRY_STOP)
         return verdict_of(STATE_PENDING, "returned", (struct span){0});
     if (failed == 0)
         return verdict_of(STATE_DONE, "ok", (struct span){0});
     snprintf(text, sizeof(text), "%zu of %zu tasks failed", failed,
-             card->array->count);
+             tracked->array->count);
     return verdict_of(STATE_FAILED, "failed", span_of(text));
 }
 
 static void plan_task_end(struct scheduler *scheduler, struct attempt *attempt,
                           struct retry_verdict *verdict, struct plan *plan) {
-    struct card *card = attempt->card;
-    struct array *array = card->array;
+    struct tracked_job *tracked = attempt->tracked;
+    struct array *array = tracked->array;
     struct array_task *task = &array->tasks[attempt->task];
     array->running--;
     task->running = false;
@@ -478,47 +486,49 @@ static void plan_task_end(struct scheduler *scheduler, struct attempt *attempt,
     task->status =
         verdict->action == RETRY_MOVE ? verdict->task : TASK_UNSTARTED;
     if (verdict->action == RETRY_MOVE && verdict->to == STATE_TERMINATED &&
-        card->killer == RETRY_NOBODY)
+        tracked->killer == RETRY_NOBODY)
         task->status = TASK_FAILED;
     if (attempt->task < array->first_open)
         array->first_open = attempt->task;
     if (verdict->action == RETRY_MOVE)
-        plan_row(scheduler, attempt, card, attempt->number, verdict);
+        plan_row(scheduler, attempt, tracked, attempt->number, verdict);
     else
         plan_uncount(scheduler, attempt, verdict);
     if (task->not_before.ns > 0 && task->status != TASK_FAILED)
-        store_task_set(scheduler->batch, card->num, task->node, task->status,
+        store_task_set(scheduler->batch, tracked->num, task->node, task->status,
                        task->not_before);
     size_t failed;
-    plan->again = !array_is_over(array, card->killer != RETRY_NOBODY, &failed);
+    plan->again =
+        !array_is_over(array, tracked->killer != RETRY_NOBODY, &failed);
     if (plan->again)
         return;
-    struct retry_verdict whole = array_verdict(card, failed);
+    struct retry_verdict whole = array_verdict(tracked, failed);
     plan->back = whole.to == STATE_PENDING;
-    plan->op = plan_move(scheduler, card, &whole);
+    plan->op = plan_move(scheduler, tracked, &whole);
 }
 
-void plan_overs(struct scheduler *scheduler) {
+void scheduler_plan_array_ends(struct scheduler *scheduler) {
     LIST_EACH (&scheduler->arrays, link) {
         struct array *array = LIST_OF(link, struct array, link);
         size_t failed;
         if (!array->begun ||
-            !array_is_over(array, array->card->killer != RETRY_NOBODY, &failed))
+            !array_is_over(array, array->tracked->killer != RETRY_NOBODY,
+                           &failed))
             continue;
-        struct retry_verdict whole = array_verdict(array->card, failed);
-        struct plan *plan = plan_add(scheduler, PLAN_OVER);
-        plan->num = array->card->num;
-        plan->op = plan_move(scheduler, array->card, &whole);
+        struct retry_verdict whole = array_verdict(array->tracked, failed);
+        struct plan *plan = scheduler_plan_add(scheduler, PLAN_ARRAY_END);
+        plan->num = array->tracked->num;
+        plan->op = plan_move(scheduler, array->tracked, &whole);
     }
 }
 
-void over_committed(struct scheduler *scheduler, const struct plan *plan,
-                    bool ok) {
-    struct card *card = card_get(scheduler, plan->num);
-    if (!ok || !card)
+void scheduler_array_end_committed(struct scheduler *scheduler,
+                                   const struct plan *plan, bool ok) {
+    struct tracked_job *tracked = scheduler_job_get(scheduler, plan->num);
+    if (!ok || !tracked)
         return;
-    card_drop(scheduler, card);
-    offer_num(scheduler, plan->num);
+    scheduler_job_drop(scheduler, tracked);
+    scheduler_offer_num(scheduler, plan->num);
 }
 
 static int64_t ran_ms(const struct attempt *attempt) {
@@ -530,14 +540,14 @@ static int64_t ran_ms(const struct attempt *attempt) {
 
 static struct retry_verdict verdict_on(struct scheduler *scheduler,
                                        struct attempt *attempt) {
-    const struct takeback *takeback = &scheduler->takeback;
-    if (attempt == takeback->attempt && takeback->settled)
-        return takeback->verdict;
-    struct retry_verdict verdict = attempt->card->job.kind == JOB_CHANGE
+    const struct rollback_run *rollback_run = &scheduler->rollback_run;
+    if (attempt == rollback_run->attempt && rollback_run->verdict_known)
+        return rollback_run->verdict;
+    struct retry_verdict verdict = attempt->tracked->job.kind == JOB_CHANGE
                                        ? decide_change(scheduler, attempt)
                                        : decide_command(scheduler, attempt);
-    if (verdict.to == STATE_ABANDONED && takeback->attempt) {
-        struct span id = takeback->attempt->card->job.id;
+    if (verdict.to == STATE_ABANDONED && rollback_run->attempt) {
+        struct span id = rollback_run->attempt->tracked->job.id;
         snprintf(verdict.detail, sizeof(verdict.detail), "%.*s", (int)id.len,
                  id.p);
     }
@@ -554,31 +564,33 @@ static struct span said_detail(const struct attempt *attempt) {
     return more;
 }
 
-static void plan_rider_end(struct scheduler *scheduler, struct attempt *attempt,
-                           const struct rider *rider,
-                           const struct retry_verdict *whole) {
-    struct retry_verdict own =
-        group_verdict(attempt, rider->card, whole, said_detail(attempt));
+static void plan_companion_end(struct scheduler *scheduler,
+                               struct attempt *attempt,
+                               const struct companion *companion,
+                               const struct retry_verdict *whole) {
+    struct retry_verdict own = scheduler_group_verdict(
+        attempt, companion->tracked, whole, said_detail(attempt));
     if (whole->action == RETRY_UNCOUNT)
-        store_unassign(scheduler->batch, rider->card->num, (struct span){0},
-                       rider->number);
+        store_unassign(scheduler->batch, companion->tracked->num,
+                       (struct span){0}, companion->number);
     else
-        plan_row(scheduler, attempt, rider->card, rider->number, &own);
-    plan_move(scheduler, rider->card, &own);
+        plan_row(scheduler, attempt, companion->tracked, companion->number,
+                 &own);
+    plan_move(scheduler, companion->tracked, &own);
 }
 
 /* What the end says about the target. A rollback, which waits in no lane, is
  * tried again together with it. */
 static void plan_target(struct scheduler *scheduler, struct attempt *attempt,
                         struct retry_verdict *verdict) {
-    const struct job *job = &attempt->card->job;
+    const struct job *job = &attempt->tracked->job;
     struct span why;
     struct span word = first_word(attempt->end.status, &why);
     if (job->kind != JOB_CHANGE || attempt->end.result != 0)
         return;
     if (span_is(word, "unavailable")) {
         target_unavailable(scheduler, job->target, why);
-        if (job_is_rollback(job) && verdict->to == STATE_PENDING)
+        if (scheduler_is_rollback(job) && verdict->to == STATE_PENDING)
             verdict->not_before = target_again(scheduler, job->target);
     } else if (span_is(word, "done") || span_is(word, "already-landed") ||
                span_is(word, "conflict") || span_is(word, "failed")) {
@@ -589,9 +601,10 @@ static void plan_target(struct scheduler *scheduler, struct attempt *attempt,
 static void plan_end(struct scheduler *scheduler, struct attempt *attempt) {
     struct retry_verdict verdict = verdict_on(scheduler, attempt);
     plan_target(scheduler, attempt, &verdict);
-    struct plan *plan = plan_add(scheduler, PLAN_END);
+    struct plan *plan = scheduler_plan_add(scheduler, PLAN_END);
     plan->attempt = attempt;
-    schedule_ended(scheduler->schedule, attempt_slot(attempt), ran_ms(attempt));
+    picker_ended(scheduler->picker, scheduler_attempt_slot(attempt),
+                 ran_ms(attempt));
     if (verdict.action == RETRY_NOTHING)
         verdict.action = RETRY_UNCOUNT; /* whoever has it is not of this base's
                                            processes: look again soon */
@@ -601,31 +614,32 @@ static void plan_end(struct scheduler *scheduler, struct attempt *attempt) {
     }
     if (verdict.action == RETRY_UNCOUNT)
         plan_uncount(scheduler, attempt, &verdict);
-    for (size_t i = 0; i < attempt->rider_count; i++)
-        plan_rider_end(scheduler, attempt, &attempt->riders[i], &verdict);
-    struct retry_verdict own =
-        group_verdict(attempt, attempt->card, &verdict, said_detail(attempt));
+    for (size_t i = 0; i < attempt->companion_count; i++)
+        plan_companion_end(scheduler, attempt, &attempt->companions[i],
+                           &verdict);
+    struct retry_verdict own = scheduler_group_verdict(
+        attempt, attempt->tracked, &verdict, said_detail(attempt));
     if (verdict.action != RETRY_UNCOUNT)
-        plan_row(scheduler, attempt, attempt->card, attempt->number, &own);
+        plan_row(scheduler, attempt, attempt->tracked, attempt->number, &own);
     plan->back = own.to == STATE_PENDING;
-    if (job_is_rollback(&attempt->card->job))
-        plan_rollback_end(scheduler, attempt, &verdict);
-    plan->op = plan_move(scheduler, attempt->card, &own);
+    if (scheduler_is_rollback(&attempt->tracked->job))
+        scheduler_rollback_plan_end(scheduler, attempt, &verdict);
+    plan->op = plan_move(scheduler, attempt->tracked, &own);
 }
 
-void plan_ends(struct scheduler *scheduler) {
+void scheduler_plan_ends(struct scheduler *scheduler) {
     bool any = false;
     LIST_EACH (&scheduler->ended, link) {
         struct attempt *attempt = LIST_OF(link, struct attempt, link);
         if (needs_probe(attempt)) {
             /* A stopping daemon leaves it executing: the next one asks. */
             if (!scheduler->returning)
-                probe_start(scheduler, attempt);
+                scheduler_probe_start(scheduler, attempt);
             continue;
         }
         if (!any) {
             struct run_sync sync =
-                scheduler->runner.settle(scheduler->runner.ctx);
+                scheduler->runner.write_outputs(scheduler->runner.ctx);
             if (sync.fd >= 0)
                 store_sync_first(scheduler->batch, sync.fd, sync.filesystem);
             any = true;
@@ -638,18 +652,18 @@ void plan_ends(struct scheduler *scheduler) {
 
 /* A failed batch leaves everything as it was: decided on again later. */
 static void end_undone(struct attempt *attempt) {
-    struct card *card = attempt->card;
+    struct tracked_job *tracked = attempt->tracked;
     if (!attempt->of_array)
         return;
-    card->array->tasks[attempt->task].running = true;
-    card->array->tasks[attempt->task].status = TASK_RUNNING;
-    card->array->running++;
+    tracked->array->tasks[attempt->task].running = true;
+    tracked->array->tasks[attempt->task].status = TASK_RUNNING;
+    tracked->array->running++;
 }
 
-void end_committed(struct scheduler *scheduler, const struct plan *plan,
-                   bool ok) {
+void scheduler_end_committed(struct scheduler *scheduler,
+                             const struct plan *plan, bool ok) {
     struct attempt *attempt = plan->attempt;
-    struct card *card = attempt->card;
+    struct tracked_job *tracked = attempt->tracked;
     if (!ok) {
         end_undone(attempt);
         return;
@@ -659,40 +673,40 @@ void end_committed(struct scheduler *scheduler, const struct plan *plan,
     if (astray)
         log_error("the end of an attempt found its job in another state "
                   "job=%.*s attempt=%u",
-                  (int)card->job.id.len, card->job.id.p, attempt->number);
+                  (int)tracked->job.id.len, tracked->job.id.p, attempt->number);
     scheduler->runner.release(scheduler->runner.ctx, attempt->handle);
-    rollback_ended(scheduler, attempt);
-    struct rider *riders = attempt->riders;
-    size_t rider_count = attempt->rider_count;
-    for (size_t i = 0; i < rider_count; i++)
-        riders[i].card->attempts--;
-    attempt->riders = NULL;
-    attempt->rider_count = 0;
-    attempt_free(scheduler, attempt);
-    if (!plan->again && card->attempts == 0) {
-        uint64_t num = card->num;
-        card_drop(scheduler, card);
-        for (size_t i = 0; i < rider_count; i++)
-            card_drop(scheduler, riders[i].card);
+    scheduler_rollback_ended(scheduler, attempt);
+    struct companion *companions = attempt->companions;
+    size_t companion_count = attempt->companion_count;
+    for (size_t i = 0; i < companion_count; i++)
+        companions[i].tracked->attempts--;
+    attempt->companions = NULL;
+    attempt->companion_count = 0;
+    scheduler_attempt_free(scheduler, attempt);
+    if (!plan->again && tracked->attempts == 0) {
+        uint64_t num = tracked->num;
+        scheduler_job_drop(scheduler, tracked);
+        for (size_t i = 0; i < companion_count; i++)
+            scheduler_job_drop(scheduler, companions[i].tracked);
         if (plan->back || astray)
-            offer_num(scheduler, num);
-        group_offer(scheduler, num);
+            scheduler_offer_num(scheduler, num);
+        scheduler_group_offer(scheduler, num);
     }
-    free(riders);
+    free(companions);
 }
 
-void stop_job(struct scheduler *scheduler, struct card *card,
-              enum run_stop how) {
+void scheduler_stop_job(struct scheduler *scheduler,
+                        struct tracked_job *tracked, enum run_stop how) {
     LIST_EACH (&scheduler->attempts, link) {
         struct attempt *attempt = LIST_OF(link, struct attempt, link);
-        if (attempt_carries(attempt, card) && attempt->is_started)
+        if (scheduler_attempt_carries(attempt, tracked) && attempt->is_started)
             scheduler->runner.stop(scheduler->runner.ctx, attempt->handle, how);
     }
     scheduler->runner.flush(scheduler->runner.ctx);
 }
 
-enum run_stop stop_of(const struct card *card) {
-    if (card->killer == RETRY_ROLLBACK)
+enum run_stop scheduler_stop_kind(const struct tracked_job *tracked) {
+    if (tracked->killer == RETRY_ROLLBACK)
         return RUN_STOP_HUP;
-    return card->kill ? RUN_STOP_KILL : RUN_STOP_TERM;
+    return tracked->kill ? RUN_STOP_KILL : RUN_STOP_TERM;
 }

@@ -7,17 +7,17 @@
 
 enum { PAGE_JOBS = 1000 };
 
-enum job_state limbo_state(const struct scheduler *scheduler,
-                           const struct job *job) {
+enum job_state scheduler_state_before(const struct scheduler *scheduler,
+                                      const struct job *job) {
     enum job_state was = job->state == STATE_ABANDONED
-                             ? fence_covers(scheduler, job->num)
+                             ? scheduler_scope_covers(scheduler, job->num)
                              : job->state;
     /* What ran waits for its next start when it comes back. */
     return (STATES_WAITING & STATE_BIT(was)) ? was : STATE_PENDING;
 }
 
 /* A job with relations enters the order, with its edges and touches. */
-void order_take(struct scheduler *scheduler, const struct job *job) {
+void scheduler_order_admit(struct scheduler *scheduler, const struct job *job) {
     struct arena arena = ARENA_INIT;
     struct err err;
     struct job_edge *edges;
@@ -26,11 +26,11 @@ void order_take(struct scheduler *scheduler, const struct job *job) {
     struct store *store = scheduler->store;
     if (!store_edges_from(store, job->num, &arena, &edges, &edge_count, &err) ||
         !store_touches(store, job->num, &arena, &touches, &touch_count, &err)) {
-        log_read_failure("the relations", job->num, &err);
+        scheduler_log_read_failure("the relations", job->num, &err);
         arena_clear(&arena);
         return;
     }
-    if (group_take(scheduler, job, edges, edge_count)) {
+    if (scheduler_group_take(scheduler, job, edges, edge_count)) {
         arena_clear(&arena);
         return;
     }
@@ -39,7 +39,7 @@ void order_take(struct scheduler *scheduler, const struct job *job) {
         .id = job->id,
         .job_class = job->job_class,
         .state = job->state,
-        .was = limbo_state(scheduler, job),
+        .was = scheduler_state_before(scheduler, job),
         .key = job->key,
         .rank = job->rank,
         .target = job->target,
@@ -56,7 +56,7 @@ void order_take(struct scheduler *scheduler, const struct job *job) {
     arena_clear(&arena);
 }
 
-static void tell_successors(struct scheduler *scheduler, struct span id,
+static void fill_successors(struct scheduler *scheduler, struct span id,
                             struct order_other *other, struct arena *arena) {
     struct store_edge_to *edges;
     size_t count;
@@ -76,16 +76,16 @@ static void tell_successors(struct scheduler *scheduler, struct span id,
 }
 
 /* A landed set that is being rolled back is not done for whoever waits. */
-static void tell_done(struct scheduler *scheduler, const struct job *job,
+static void fill_done(struct scheduler *scheduler, const struct job *job,
                       struct order_other *other) {
     other->rolled_back = job->rolled_back_by.len > 0;
-    if (fence_covers(scheduler, job->num) == STATE_NONE)
+    if (scheduler_scope_covers(scheduler, job->num) == STATE_NONE)
         return;
     other->state = STATE_EXECUTING;
     other->key = (struct span){0};
 }
 
-void tell_outside(struct scheduler *scheduler, struct span id) {
+void scheduler_order_outside(struct scheduler *scheduler, struct span id) {
     struct arena arena = ARENA_INIT;
     struct job job;
     struct err err;
@@ -104,23 +104,23 @@ void tell_outside(struct scheduler *scheduler, struct span id) {
         other.rank = job.rank;
     }
     if (found && job.state == STATE_DONE)
-        tell_done(scheduler, &job, &other);
-    tell_successors(scheduler, id, &other, &arena);
+        fill_done(scheduler, &job, &other);
+    fill_successors(scheduler, id, &other, &arena);
     order_outside(scheduler->order, &other);
     arena_clear(&arena);
 }
 
-void answer_unknown(struct scheduler *scheduler) {
+void scheduler_order_answer(struct scheduler *scheduler) {
     struct span id;
     while (order_next_unknown(scheduler->order, &id)) {
         struct arena arena = ARENA_INIT;
-        tell_outside(scheduler, arena_span(&arena, id));
+        scheduler_order_outside(scheduler, arena_span(&arena, id));
         arena_clear(&arena);
     }
 }
 
 /* A newcomer that supersedes others is news for whoever waits for those. */
-static void tell_superseded(struct scheduler *scheduler, uint64_t num) {
+static void report_superseded(struct scheduler *scheduler, uint64_t num) {
     struct arena arena = ARENA_INIT;
     struct job_edge *edges;
     size_t count;
@@ -129,7 +129,7 @@ static void tell_superseded(struct scheduler *scheduler, uint64_t num) {
         for (size_t i = 0; i < count; i++)
             if (edges[i].kind == EDGE_SUPERSEDES &&
                 order_watches(scheduler->order, edges[i].to))
-                tell_outside(scheduler, edges[i].to);
+                scheduler_order_outside(scheduler, edges[i].to);
     arena_clear(&arena);
 }
 
@@ -141,20 +141,20 @@ static void on_admitted(struct scheduler *scheduler,
     const struct job *job = event->job;
     if (!job) {
         if (!store_job(scheduler->store, event->num, &arena, &row, &err)) {
-            log_read_failure("the row", event->num, &err);
+            scheduler_log_read_failure("the row", event->num, &err);
             arena_clear(&arena);
             return;
         }
         job = &row;
     }
     if (job->has_relations && !job_state_is_final(job->state)) {
-        order_take(scheduler, job);
-        tell_superseded(scheduler, job->num);
+        scheduler_order_admit(scheduler, job);
+        report_superseded(scheduler, job->num);
     } else if (order_watches(scheduler->order, job->id)) {
-        tell_outside(scheduler, job->id);
+        scheduler_order_outside(scheduler, job->id);
     }
     if (job->state == STATE_PENDING)
-        offer_job(scheduler, job);
+        scheduler_offer(scheduler, job);
     arena_clear(&arena);
 }
 
@@ -164,24 +164,24 @@ static void on_retried(struct scheduler *scheduler,
     struct job job;
     struct err err;
     if (!store_job(scheduler->store, event->num, &arena, &job, &err))
-        log_read_failure("the row", event->num, &err);
+        scheduler_log_read_failure("the row", event->num, &err);
     else if (job.has_relations && !job_state_is_final(job.state))
-        order_take(scheduler, &job);
+        scheduler_order_admit(scheduler, &job);
     arena_clear(&arena);
 }
 
 /* Rollbacks begin, take more and end by moves with reasons of their own. */
 static void on_rollback(struct scheduler *scheduler,
                         const struct store_event *event) {
-    const struct fence *fence = &scheduler->fence;
+    const struct rollback_scope *scope = &scheduler->scope;
     bool by_one = span_is(event->reason, "rollback");
     if (event->to == STATE_EXECUTING && by_one)
-        fence_open(scheduler, event->num);
-    else if (event->to == STATE_ABANDONED && by_one && fence->num != 0 &&
-             fence_covers(scheduler, event->num) == STATE_NONE)
-        fence_open(scheduler, fence->num);
-    else if (fence->num == event->num && event->from == STATE_EXECUTING)
-        fence_close(scheduler, event->at);
+        scheduler_scope_open(scheduler, event->num);
+    else if (event->to == STATE_ABANDONED && by_one && scope->num != 0 &&
+             scheduler_scope_covers(scheduler, event->num) == STATE_NONE)
+        scheduler_scope_open(scheduler, scope->num);
+    else if (scope->num == event->num && event->from == STATE_EXECUTING)
+        scheduler_scope_close(scheduler, event->at);
 }
 
 static void on_move(struct scheduler *scheduler,
@@ -191,29 +191,31 @@ static void on_move(struct scheduler *scheduler,
         return;
     }
     on_rollback(scheduler, event);
-    bool limbo = fence_covers(scheduler, event->num) != STATE_NONE;
-    if (group_move(scheduler, event, limbo))
+    bool undecided =
+        scheduler_scope_covers(scheduler, event->num) != STATE_NONE;
+    if (scheduler_group_move(scheduler, event, undecided))
         (void)0; /* the entry of its group moved with it */
     else if (job_state_is_final(event->from) &&
              !order_has(scheduler->order, event->num))
         on_retried(scheduler, event);
     else if (order_has(scheduler->order, event->num))
-        order_move(scheduler->order, event->num, event->to, event->at, limbo);
+        order_move(scheduler->order, event->num, event->to, event->at,
+                   undecided);
     if (!order_has(scheduler->order, event->num) &&
         order_watches(scheduler->order, event->id))
-        tell_outside(scheduler, event->id);
+        scheduler_order_outside(scheduler, event->id);
     if (event->from == STATE_PENDING) {
-        schedule_forget(scheduler->schedule, event->num);
-        rollback_forget(scheduler, event->num);
-        struct card *card = card_get(scheduler, event->num);
-        if (card && !card->executing && event->to != STATE_EXECUTING)
-            card_drop(scheduler, card);
+        picker_forget(scheduler->picker, event->num);
+        scheduler_rollback_forget(scheduler, event->num);
+        struct tracked_job *tracked = scheduler_job_get(scheduler, event->num);
+        if (tracked && !tracked->executing && event->to != STATE_EXECUTING)
+            scheduler_job_drop(scheduler, tracked);
     }
     if (event->to == STATE_PENDING &&
         (scheduler->options.parts & SCHEDULER_STARTS)) {
-        struct card *card = card_get(scheduler, event->num);
-        if (!card || !card->executing)
-            offer_num(scheduler, event->num);
+        struct tracked_job *tracked = scheduler_job_get(scheduler, event->num);
+        if (!tracked || !tracked->executing)
+            scheduler_offer_num(scheduler, event->num);
         /* else: when the end of its last attempt is recorded */
     }
 }
@@ -223,41 +225,41 @@ static void on_hold(struct scheduler *scheduler, uint64_t num) {
     struct job job;
     struct err err;
     if (!store_job(scheduler->store, num, &arena, &job, &err)) {
-        log_read_failure("the row", num, &err);
+        scheduler_log_read_failure("the row", num, &err);
         arena_clear(&arena);
         return;
     }
-    if (!group_hold(scheduler, num, job.holds))
+    if (!scheduler_group_hold(scheduler, num, job.holds))
         order_hold(scheduler->order, num, job.holds);
     if (job.state == STATE_PENDING && job.holds != 0)
-        schedule_forget(scheduler->schedule, num);
+        picker_forget(scheduler->picker, num);
     else if (job.state == STATE_PENDING)
-        offer_job(scheduler, &job);
+        scheduler_offer(scheduler, &job);
     arena_clear(&arena);
 }
 
 static void on_cancel(struct scheduler *scheduler,
                       const struct store_event *event) {
-    struct card *card = card_get(scheduler, event->num);
-    if (!card || !card->executing)
+    struct tracked_job *tracked = scheduler_job_get(scheduler, event->num);
+    if (!tracked || !tracked->executing)
         return;
     /* Also of one that is ended for a rollback, or goes back for another
      * reason: asked to be cancelled it could not start again. */
-    card->killer = RETRY_OPERATOR;
-    card->kill |= span_is(event->reason, "kill");
-    stop_job(scheduler, card, stop_of(card));
+    tracked->killer = RETRY_OPERATOR;
+    tracked->kill |= span_is(event->reason, "kill");
+    scheduler_stop_job(scheduler, tracked, scheduler_stop_kind(tracked));
 }
 
 void scheduler_on_event(void *ctx, const struct store_event *event) {
     struct scheduler *scheduler = ctx;
-    scheduler->settled = false;
+    scheduler->idle = false;
     if (event->kind == EVENT_MOVE)
         on_move(scheduler, event);
     else if (event->kind == EVENT_HOLD || event->kind == EVENT_RELEASE)
         on_hold(scheduler, event->num);
     else if (event->kind == EVENT_ROLLED_BACK &&
              order_watches(scheduler->order, event->id))
-        tell_outside(scheduler, event->id);
+        scheduler_order_outside(scheduler, event->id);
     else if (event->kind == EVENT_CANCEL)
         on_cancel(scheduler, event);
 }
@@ -275,11 +277,12 @@ static bool load_state(struct scheduler *scheduler, unsigned states,
             return err_wrap(err, "cannot load the jobs that live");
         }
         for (size_t i = 0; i < count; i++) {
-            order_take(scheduler, &jobs[i]);
+            scheduler_order_admit(scheduler, &jobs[i]);
             if (scheduler->options.parts != SCHEDULER_STAGES)
                 target_recall(scheduler, &jobs[i]);
-            if (jobs[i].state == STATE_EXECUTING && job_is_rollback(&jobs[i]))
-                scheduler->fence.num = jobs[i].num;
+            if (jobs[i].state == STATE_EXECUTING &&
+                scheduler_is_rollback(&jobs[i]))
+                scheduler->scope.num = jobs[i].num;
             list.after_num = jobs[i].num;
         }
         arena_clear(&arena);
@@ -289,19 +292,19 @@ static bool load_state(struct scheduler *scheduler, unsigned states,
 }
 
 /* What an open rollback has abandoned keeps its place: it may come back. */
-static bool load_fence(struct scheduler *scheduler, struct err *err) {
-    const struct fence *fence = &scheduler->fence;
+static bool load_scope(struct scheduler *scheduler, struct err *err) {
+    const struct rollback_scope *scope = &scheduler->scope;
     bool ok = true;
-    if (fence->num == 0)
+    if (scope->num == 0)
         return true;
-    fence_open(scheduler, fence->num);
-    for (size_t i = 0; ok && i < fence->count; i++) {
+    scheduler_scope_open(scheduler, scope->num);
+    for (size_t i = 0; ok && i < scope->count; i++) {
         struct arena arena = ARENA_INIT;
         struct job job;
-        ok = store_job(scheduler->store, fence->entries[i].num, &arena, &job,
+        ok = store_job(scheduler->store, scope->entries[i].num, &arena, &job,
                        err);
         if (ok && job.state == STATE_ABANDONED)
-            order_take(scheduler, &job);
+            scheduler_order_admit(scheduler, &job);
         arena_clear(&arena);
     }
     return ok;
@@ -312,7 +315,7 @@ bool scheduler_load(struct scheduler *scheduler, struct err *err) {
     return load_state(scheduler,
                       STATE_BIT(STATE_EXECUTING) | STATE_BIT(STATE_PENDING),
                       err) &&
-           load_fence(scheduler, err) &&
+           load_scope(scheduler, err) &&
            load_state(scheduler, STATE_BIT(STATE_STAGED), err) &&
            load_state(scheduler, STATE_BIT(STATE_QUEUED), err);
 }

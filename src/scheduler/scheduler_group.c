@@ -43,8 +43,8 @@ static void tell_ended(struct scheduler *scheduler, struct span target,
             continue;
         if (store_job(scheduler->store, edges[i].num, &arena, &job, &err) &&
             span_equal(job.target, target))
-            together_ended(scheduler->together, target, group, job.id,
-                           job.state_seq);
+            groups_ended(scheduler->groups, target, group, job.id,
+                         job.state_seq);
     }
     arena_clear(&arena);
 }
@@ -60,22 +60,22 @@ static void join(struct scheduler *scheduler, const struct job *job,
         if (edges[i].kind == EDGE_DEPENDENCY)
             needs[need_count++] = edges[i].to;
     if (!store_job(scheduler->store, job->num, &arena, &full, &err))
-        log_read_failure("the row", job->num, &err);
+        scheduler_log_read_failure("the row", job->num, &err);
     struct span group = group_of(edges, edge_count);
-    bool known = together_knows(scheduler->together, job->target, group);
-    struct together_member entry = {.num = job->num,
-                                    .id = job->id,
-                                    .target = job->target,
-                                    .group = group,
-                                    .want = set_spec_group_size(full.spec),
-                                    .state = job->state,
-                                    .holds = job->holds,
-                                    .admitted = job->admitted,
-                                    .admitted_seq = full.admitted_seq,
-                                    .key = job->key,
-                                    .needs = needs,
-                                    .need_count = need_count};
-    together_join(scheduler->together, &entry);
+    bool known = groups_knows(scheduler->groups, job->target, group);
+    struct group_member entry = {.num = job->num,
+                                 .id = job->id,
+                                 .target = job->target,
+                                 .group = group,
+                                 .want = set_spec_group_size(full.spec),
+                                 .state = job->state,
+                                 .holds = job->holds,
+                                 .admitted = job->admitted,
+                                 .admitted_seq = full.admitted_seq,
+                                 .key = job->key,
+                                 .needs = needs,
+                                 .need_count = need_count};
+    groups_join(scheduler->groups, &entry);
     if (!known)
         tell_ended(scheduler, job->target, group);
     arena_clear(&arena);
@@ -132,7 +132,7 @@ static void add_touches(struct whole *whole, const struct job_touch *touches,
 }
 
 /* The first to come gives the number; the most urgent the key. `as`: its state,
- * or in limbo the one it may come back to. */
+ * or of an undecided one the state it may come back to. */
 static void add_job(struct whole *whole, const struct job *job,
                     enum job_state as) {
     struct order_entry *entry = &whole->entry;
@@ -151,8 +151,8 @@ static void add_job(struct whole *whole, const struct job *job,
         entry->key = job->key;
         entry->job_class = job->job_class;
     }
-    /* It is as far as the last of them, but for those in limbo; these make the
-     * others wait by a hold. */
+    /* It is as far as the last of them, but for the undecided ones; these make
+     * the others wait by a hold. */
     if (as < entry->was)
         entry->was = as;
     if (job->state == STATE_QUEUED ||
@@ -176,7 +176,7 @@ static bool read_member(struct scheduler *scheduler, struct whole *whole,
         !store_touches(scheduler->store, num, arena, &touches, &touch_count,
                        err))
         return false;
-    add_job(whole, &job, limbo_state(scheduler, &job));
+    add_job(whole, &job, scheduler_state_before(scheduler, &job));
     add_edges(whole, edges, edge_count, members);
     add_touches(whole, touches, touch_count);
     return true;
@@ -203,31 +203,31 @@ static bool read_ids(struct scheduler *scheduler, struct whole *whole,
 static void stand(struct scheduler *scheduler, const uint64_t *nums,
                   size_t count, uint64_t entry) {
     for (size_t i = 0; i < count; i++)
-        together_enter(scheduler->together, nums[i], entry);
+        groups_enter(scheduler->groups, nums[i], entry);
 }
 
 /* Tells the order anew of the open members of `num`'s group. They come to its
  * end by that, like any newcomer. */
-static void tell_open(struct scheduler *scheduler, uint64_t num) {
-    struct together *together = scheduler->together;
+static void report_open(struct scheduler *scheduler, uint64_t num) {
+    struct groups *groups = scheduler->groups;
     struct whole whole = {0};
     struct err err;
     uint64_t *nums;
-    size_t count = together_open(together, num, &whole.arena, &nums);
+    size_t count = groups_open(groups, num, &whole.arena, &nums);
     for (size_t i = 0; i < count; i++)
-        if (together_entry(together, nums[i]) != 0)
-            order_forget(scheduler->order, together_entry(together, nums[i]));
+        if (groups_entry(groups, nums[i]) != 0)
+            order_forget(scheduler->order, groups_entry(groups, nums[i]));
     bool ok = read_ids(scheduler, &whole, nums, count, &err);
     for (size_t i = 0; ok && i < count; i++)
         ok = read_member(scheduler, &whole, nums[i], count, &err);
     if (!ok)
-        log_read_failure("its group", num, &err);
+        scheduler_log_read_failure("its group", num, &err);
     if (ok && count > 0) {
         whole.entry.edges = whole.edges;
         whole.entry.touches = whole.touches;
         whole.entry.aliases = whole.ids + 1;
         whole.entry.alias_count = count - 1;
-        if (!together_may_stage(together, num))
+        if (!groups_may_stage(groups, num))
             whole.entry.holds |= HOLD_OF_GROUP;
         order_admit(scheduler->order, &whole.entry);
         stand(scheduler, nums, count, nums[0]);
@@ -235,20 +235,20 @@ static void tell_open(struct scheduler *scheduler, uint64_t num) {
     whole_clear(&whole);
 }
 
-bool group_take(struct scheduler *scheduler, const struct job *job,
-                const struct job_edge *edges, size_t edge_count) {
+bool scheduler_group_take(struct scheduler *scheduler, const struct job *job,
+                          const struct job_edge *edges, size_t edge_count) {
     if (job->kind != JOB_CHANGE || group_of(edges, edge_count).len == 0)
         return false;
-    if (together_has(scheduler->together, job->num))
+    if (groups_has(scheduler->groups, job->num))
         return true;
     join(scheduler, job, edges, edge_count);
     if (job->state == STATE_QUEUED || job->state == STATE_STAGED ||
         job->state == STATE_ABANDONED) {
-        tell_open(scheduler, job->num);
+        report_open(scheduler, job->num);
         return true;
     }
     /* Who is ready waits for nobody, and stands by itself. */
-    together_enter(scheduler->together, job->num, job->num);
+    groups_enter(scheduler->groups, job->num, job->num);
     return false;
 }
 
@@ -257,50 +257,51 @@ bool group_take(struct scheduler *scheduler, const struct job *job,
 
 static unsigned holds_of(const struct scheduler *scheduler, uint64_t num,
                          uint64_t entry) {
-    const struct together *together = scheduler->together;
-    unsigned holds = together_holds(together, num, entry);
-    enum job_state state = together_state(together, num, entry);
+    const struct groups *groups = scheduler->groups;
+    unsigned holds = groups_holds(groups, num, entry);
+    enum job_state state = groups_state(groups, num, entry);
     bool open = state == STATE_QUEUED || state == STATE_STAGED;
-    return open && !together_may_stage(together, num) ? holds | HOLD_OF_GROUP
-                                                      : holds;
+    return open && !groups_may_stage(groups, num) ? holds | HOLD_OF_GROUP
+                                                  : holds;
 }
 
-void group_offer(struct scheduler *scheduler, uint64_t num) {
-    uint64_t leader = together_leader(scheduler->together, num);
-    struct card *card = leader != 0 ? card_get(scheduler, leader) : NULL;
-    if (leader != 0 && !(card && card->executing))
-        offer_num(scheduler, leader);
+void scheduler_group_offer(struct scheduler *scheduler, uint64_t num) {
+    uint64_t leader = groups_leader(scheduler->groups, num);
+    struct tracked_job *tracked =
+        leader != 0 ? scheduler_job_get(scheduler, leader) : NULL;
+    if (leader != 0 && !(tracked && tracked->executing))
+        scheduler_offer_num(scheduler, leader);
 }
 
 /* One of several under an entry ended; or the only one. */
 static void member_left(struct scheduler *scheduler,
                         const struct store_event *event, uint64_t entry,
                         uint64_t other) {
-    struct together *together = scheduler->together;
-    uint64_t under = together_under(together, other, entry);
-    enum job_state state = together_state(together, other, entry);
+    struct groups *groups = scheduler->groups;
+    uint64_t under = groups_under(groups, other, entry);
+    enum job_state state = groups_state(groups, other, entry);
     if (under == 0)
         order_move(scheduler->order, entry, event->to, event->at, false);
     else if (state == STATE_QUEUED || state == STATE_STAGED)
-        tell_open(scheduler, under);
+        report_open(scheduler, under);
 }
 
-bool group_move(struct scheduler *scheduler, const struct store_event *event,
-                bool limbo) {
-    struct together *together = scheduler->together;
+bool scheduler_group_move(struct scheduler *scheduler,
+                          const struct store_event *event, bool undecided) {
+    struct groups *groups = scheduler->groups;
     uint64_t num = event->num;
-    if (!together_has(together, num))
+    if (!groups_has(groups, num))
         return false;
-    uint64_t entry = together_entry(together, num);
-    uint64_t other = together_other(together, num);
-    enum job_state before = together_state(together, num, entry);
-    together_move(together, num, event->to, event->seq, limbo);
-    if (!together_has(together, num)) {
+    uint64_t entry = groups_entry(groups, num);
+    uint64_t other = groups_other_member(groups, num);
+    enum job_state before = groups_state(groups, num, entry);
+    groups_move(groups, num, event->to, event->seq, undecided);
+    if (!groups_has(groups, num)) {
         member_left(scheduler, event, entry, other);
         num = other;
     } else {
-        enum job_state now = together_state(together, num, entry);
-        if (now == STATE_NONE) /* all of it is in limbo */
+        enum job_state now = groups_state(groups, num, entry);
+        if (now == STATE_NONE) /* all of it is undecided */
             order_move(scheduler->order, entry, STATE_ABANDONED, event->at,
                        true);
         else if (now != before)
@@ -308,30 +309,31 @@ bool group_move(struct scheduler *scheduler, const struct store_event *event,
         order_hold(scheduler->order, entry, holds_of(scheduler, num, entry));
     }
     if (num != 0)
-        group_offer(scheduler, num);
+        scheduler_group_offer(scheduler, num);
     return true;
 }
 
-bool group_hold(struct scheduler *scheduler, uint64_t num, unsigned holds) {
-    struct together *together = scheduler->together;
-    if (!together_hold(together, num, holds))
+bool scheduler_group_hold(struct scheduler *scheduler, uint64_t num,
+                          unsigned holds) {
+    struct groups *groups = scheduler->groups;
+    if (!groups_hold(groups, num, holds))
         return false;
-    uint64_t entry = together_entry(together, num);
-    uint64_t leader = together_leader(together, num);
+    uint64_t entry = groups_entry(groups, num);
+    uint64_t leader = groups_leader(groups, num);
     order_hold(scheduler->order, entry, holds_of(scheduler, num, entry));
-    if (leader != 0 && !group_may_offer(scheduler, leader))
-        schedule_forget(scheduler->schedule, leader);
-    group_offer(scheduler, num);
+    if (leader != 0 && !scheduler_group_may_offer(scheduler, leader))
+        picker_forget(scheduler->picker, leader);
+    scheduler_group_offer(scheduler, num);
     return true;
 }
 
-bool group_may_offer(struct scheduler *scheduler, uint64_t num) {
+bool scheduler_group_may_offer(struct scheduler *scheduler, uint64_t num) {
     struct arena arena = ARENA_INIT;
     uint64_t *nums;
-    if (!together_has(scheduler->together, num))
+    if (!groups_has(scheduler->groups, num))
         return true;
-    bool may = together_leader(scheduler->together, num) == num &&
-               together_landing(scheduler->together, num, &arena, &nums) > 0;
+    bool may = groups_leader(scheduler->groups, num) == num &&
+               groups_landing(scheduler->groups, num, &arena, &nums) > 0;
     arena_clear(&arena);
     return may;
 }
@@ -344,7 +346,7 @@ static void plan_member_move(struct scheduler *scheduler, uint64_t num,
                              struct span reason, struct span detail) {
     struct store_move move = {
         .num = num, .from = from, .to = to, .reason = reason, .detail = detail};
-    struct plan *plan = plan_add(scheduler, PLAN_STAGE);
+    struct plan *plan = scheduler_plan_add(scheduler, PLAN_STAGE);
     plan->num = num;
     plan->op = store_move(scheduler->batch, &move);
 }
@@ -353,7 +355,7 @@ static void plan_member_move(struct scheduler *scheduler, uint64_t num,
 static void plan_member(struct scheduler *scheduler, uint64_t num,
                         const struct order_effect *effect) {
     struct store_batch *batch = scheduler->batch;
-    enum job_state state = together_state_of(scheduler->together, num);
+    enum job_state state = groups_member_state(scheduler->groups, num);
     struct span none = {0};
     switch (effect->kind) {
     case ORDER_STAGE:
@@ -393,14 +395,14 @@ static void plan_member(struct scheduler *scheduler, uint64_t num,
 static void plan_group_fail(struct scheduler *scheduler,
                             const struct order_effect *effect,
                             const uint64_t *nums, size_t count) {
-    struct together *together = scheduler->together;
+    struct groups *groups = scheduler->groups;
     uint64_t whose =
         effect->about.len > 0
-            ? together_who_needs(together, effect->num, effect->about)
+            ? groups_member_needing(groups, effect->num, effect->about)
             : 0;
     for (size_t i = 0; i < count; i++)
         if (whose == 0 || nums[i] == whose) {
-            enum job_state from = together_state_of(together, nums[i]);
+            enum job_state from = groups_member_state(groups, nums[i]);
             bool legal = job_step_is_legal(from, STATE_FAILED, effect->reason);
             plan_member_move(scheduler, nums[i], from, STATE_FAILED,
                              legal ? effect->reason : SPAN("group-failed"),
@@ -408,16 +410,16 @@ static void plan_group_fail(struct scheduler *scheduler,
         }
 }
 
-bool group_effect(struct scheduler *scheduler,
-                  const struct order_effect *effect) {
-    struct together *together = scheduler->together;
+bool scheduler_group_effect(struct scheduler *scheduler,
+                            const struct order_effect *effect) {
+    struct groups *groups = scheduler->groups;
     struct arena arena = ARENA_INIT;
     uint64_t *nums;
-    if (together_entry(together, effect->num) != effect->num)
+    if (groups_entry(groups, effect->num) != effect->num)
         return false;
     size_t count =
-        together_all_under(together, effect->num, effect->num, &arena, &nums);
-    struct plan *plan = plan_add(
+        groups_members_under(groups, effect->num, effect->num, &arena, &nums);
+    struct plan *plan = scheduler_plan_add(
         scheduler, effect->kind == ORDER_RANK ? PLAN_RANK : PLAN_STAGE);
     plan->num = effect->num;
     if (effect->kind == ORDER_FAIL)
@@ -429,15 +431,16 @@ bool group_effect(struct scheduler *scheduler,
     return true;
 }
 
-void plan_group_fails(struct scheduler *scheduler) {
+void scheduler_group_plan_fails(struct scheduler *scheduler) {
     struct arena arena = ARENA_INIT;
-    struct together_fail *fails;
+    struct group_fail *fails;
     size_t count =
-        together_scan(scheduler->together, scheduler->now,
-                      scheduler->options.wait_for_dep_ms, &arena, &fails);
+        groups_scan(scheduler->groups, scheduler->now,
+                    scheduler->options.wait_for_dep_ms, &arena, &fails);
     for (size_t i = 0; i < count; i++) {
-        struct card *card = card_get(scheduler, fails[i].num);
-        if (!card || !card->executing)
+        struct tracked_job *tracked =
+            scheduler_job_get(scheduler, fails[i].num);
+        if (!tracked || !tracked->executing)
             plan_member_move(scheduler, fails[i].num, fails[i].from,
                              STATE_FAILED, span_of(fails[i].reason),
                              fails[i].detail);
@@ -445,11 +448,11 @@ void plan_group_fails(struct scheduler *scheduler) {
     arena_clear(&arena);
 }
 
-void group_why(struct scheduler *scheduler, const struct job *job,
-               struct why *why) {
+void scheduler_group_why(struct scheduler *scheduler, const struct job *job,
+                         struct why *why) {
     struct span text =
-        together_why(scheduler->together, job->num,
-                     scheduler->options.wait_for_dep_ms, why->arena);
+        groups_why(scheduler->groups, job->num,
+                   scheduler->options.wait_for_dep_ms, why->arena);
     if (text.len > 0)
         why_group(why, text);
 }

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 
 #include "scheduler/scheduler_inner.h"
-#include "scheduler/turning.h"
+#include "scheduler/rollback_effects.h"
 
 static struct run_member member_of(const struct job *job, bool again) {
     return (struct run_member){.id = job->id,
@@ -23,17 +23,17 @@ static int newest_first(const void *a, const void *b) {
 /* For a branch: the members as they are. */
 static bool members_of_branch(struct scheduler *scheduler, const uint64_t *nums,
                               size_t count, struct err *err) {
-    struct takeback *takeback = &scheduler->takeback;
+    struct rollback_run *rollback_run = &scheduler->rollback_run;
     struct job *jobs =
-        arena_alloc(&takeback->arena, (count + 1) * sizeof(*jobs));
+        arena_alloc(&rollback_run->arena, (count + 1) * sizeof(*jobs));
     for (size_t i = 0; i < count; i++)
-        if (!store_job(scheduler->store, nums[i], &takeback->arena, &jobs[i],
-                       err))
+        if (!store_job(scheduler->store, nums[i], &rollback_run->arena,
+                       &jobs[i], err))
             return false;
     qsort(jobs, count, sizeof(*jobs), newest_first);
     for (size_t i = 0; i < count; i++)
-        takeback->reverts[i] = member_of(&jobs[i], false);
-    takeback->revert_count = count;
+        rollback_run->reverts[i] = member_of(&jobs[i], false);
+    rollback_run->revert_count = count;
     return true;
 }
 
@@ -41,21 +41,23 @@ static bool members_of_branch(struct scheduler *scheduler, const uint64_t *nums,
 static bool members_of_command(struct scheduler *scheduler,
                                const struct job *rb, const uint64_t *nums,
                                size_t count, struct err *err) {
-    CLEANUP(turning_clear) struct turning turning = {0};
-    struct takeback *takeback = &scheduler->takeback;
-    if (!turning_make(scheduler->store, rb->id, nums, count, &turning, err))
+    CLEANUP(rollback_effects_clear) struct rollback_effects effects = {0};
+    struct rollback_run *rollback_run = &scheduler->rollback_run;
+    if (!rollback_effects_make(scheduler->store, rb->id, nums, count, &effects,
+                               err))
         return false;
-    takeback->reverts = arena_alloc(
-        &takeback->arena, (turning.count + 1) * sizeof(*takeback->reverts));
-    for (size_t i = 0; i < turning.count; i++) {
-        const struct turn *turn = turning.turns[i];
+    rollback_run->reverts =
+        arena_alloc(&rollback_run->arena,
+                    (effects.count + 1) * sizeof(*rollback_run->reverts));
+    for (size_t i = 0; i < effects.count; i++) {
+        const struct rollback_effect *turn = effects.turns[i];
         struct job job;
-        if (job_is_rollback(&turn->job))
+        if (scheduler_is_rollback(&turn->job))
             continue;
-        if (!store_job(scheduler->store, turn->job.num, &takeback->arena, &job,
-                       err))
+        if (!store_job(scheduler->store, turn->job.num, &rollback_run->arena,
+                       &job, err))
             return false;
-        takeback->reverts[takeback->revert_count++] =
+        rollback_run->reverts[rollback_run->revert_count++] =
             member_of(&job, turn->now.len == 0);
     }
     return true;
@@ -69,23 +71,24 @@ static bool is_by_command(const struct scheduler *scheduler,
     return false;
 }
 
-bool takeback_members(struct scheduler *scheduler, const struct job *rb,
-                      const struct rollback_decision *decision) {
-    struct takeback *takeback = &scheduler->takeback;
-    size_t bytes = (decision->count + 1) * sizeof(*takeback->reverts);
-    uint64_t *nums =
-        arena_alloc(&takeback->arena, (decision->count + 1) * sizeof(*nums));
+bool scheduler_rollback_members(struct scheduler *scheduler,
+                                const struct job *rb,
+                                const struct rollback_decision *decision) {
+    struct rollback_run *rollback_run = &scheduler->rollback_run;
+    size_t bytes = (decision->count + 1) * sizeof(*rollback_run->reverts);
+    uint64_t *nums = arena_alloc(&rollback_run->arena,
+                                 (decision->count + 1) * sizeof(*nums));
     struct err err;
     size_t count = 0;
     for (size_t i = 0; i < decision->count; i++)
         if (decision->members[i].fate == ROLLBACK_REVERT)
             nums[count++] = decision->members[i].node.num;
-    takeback->reverts = arena_alloc(&takeback->arena, bytes);
-    takeback->revert_count = 0;
+    rollback_run->reverts = arena_alloc(&rollback_run->arena, bytes);
+    rollback_run->revert_count = 0;
     bool ok = is_by_command(scheduler, rb->target)
                   ? members_of_command(scheduler, rb, nums, count, &err)
                   : members_of_branch(scheduler, nums, count, &err);
     if (!ok)
-        log_read_failure("the members", rb->num, &err);
+        scheduler_log_read_failure("the members", rb->num, &err);
     return ok;
 }

@@ -20,20 +20,20 @@
 
 #include "lib/log.h"
 #include "scheduler/scheduler_inner.h"
-#include "scheduler/survey.h"
+#include "scheduler/rollback_plan.h"
 
 enum { KILL_WAIT_MS = 5000, AGAIN_MS = 2000 };
 
 static const char lane_name[] = "\nrollback";
-const struct span rollback_lane = {lane_name, sizeof(lane_name) - 1};
+const struct span scheduler_rollback_lane = {lane_name, sizeof(lane_name) - 1};
 
-bool job_is_rollback(const struct job *job) {
+bool scheduler_is_rollback(const struct job *job) {
     return job->kind == JOB_CHANGE && job->job_class == CLASS_RB;
 }
 
 /* ---- those that wait ----------------------------------------------------- */
 
-void rollback_forget(struct scheduler *scheduler, uint64_t num) {
+void scheduler_rollback_forget(struct scheduler *scheduler, uint64_t num) {
     LIST_EACH (&scheduler->rollbacks, link) {
         struct rollback_waiting *one =
             LIST_OF(link, struct rollback_waiting, link);
@@ -50,14 +50,15 @@ static int compare_rank(const struct rollback_waiting *a, struct span rank,
     return order != 0 ? order : (a->num > num) - (a->num < num);
 }
 
-void rollback_offer(struct scheduler *scheduler, const struct job *job) {
+void scheduler_rollback_offer(struct scheduler *scheduler,
+                              const struct job *job) {
     struct span rank = job->rank.len ? job->rank : job->key;
     struct rollback_waiting *one = mem_alloc(sizeof(*one) + rank.len);
     one->num = job->num;
     one->not_before = job->not_before;
     one->rank_bytes = rank.len;
     memcpy(one->rank, rank.p, rank.len);
-    rollback_forget(scheduler, job->num);
+    scheduler_rollback_forget(scheduler, job->num);
     LIST_EACH (&scheduler->rollbacks, link) {
         if (compare_rank(LIST_OF(link, struct rollback_waiting, link), rank,
                          job->num) < 0)
@@ -68,13 +69,14 @@ void rollback_offer(struct scheduler *scheduler, const struct job *job) {
     list_push(&scheduler->rollbacks, &one->link);
 }
 
-void rollback_clear(struct scheduler *scheduler) {
+void scheduler_rollback_clear(struct scheduler *scheduler) {
     while (!list_empty(&scheduler->rollbacks))
-        rollback_forget(scheduler, LIST_OF(scheduler->rollbacks.next,
-                                           struct rollback_waiting, link)
-                                       ->num);
-    arena_clear(&scheduler->takeback.arena);
-    arena_clear(&scheduler->fence.arena);
+        scheduler_rollback_forget(
+            scheduler,
+            LIST_OF(scheduler->rollbacks.next, struct rollback_waiting, link)
+                ->num);
+    arena_clear(&scheduler->rollback_run.arena);
+    arena_clear(&scheduler->scope.arena);
 }
 
 static struct rollback_waiting *next_due(struct scheduler *scheduler) {
@@ -87,13 +89,13 @@ static struct rollback_waiting *next_due(struct scheduler *scheduler) {
     return NULL;
 }
 
-struct wall rollback_next(const struct scheduler *scheduler) {
-    const struct takeback *takeback = &scheduler->takeback;
+struct wall scheduler_rollback_next(const struct scheduler *scheduler) {
+    const struct rollback_run *rollback_run = &scheduler->rollback_run;
     struct wall next = WALL_NEVER;
-    if (takeback->attempt)
-        return takeback->attempt->is_started || takeback->settled
+    if (rollback_run->attempt)
+        return rollback_run->attempt->is_started || rollback_run->verdict_known
                    ? WALL_NEVER
-                   : takeback->give_up;
+                   : rollback_run->give_up;
     LIST_EACH (&((struct scheduler *)(uintptr_t)scheduler)->rollbacks, link) {
         const struct rollback_waiting *one =
             LIST_OF(link, struct rollback_waiting, link);
@@ -106,65 +108,66 @@ struct wall rollback_next(const struct scheduler *scheduler) {
 /* ---- the plan ------------------------------------------------------------ */
 
 static bool look_around(struct scheduler *scheduler, const struct job *rb,
-                        struct survey *survey) {
-    const struct takeback *takeback = &scheduler->takeback;
-    struct survey_limits limits = {
+                        struct rollback_plan *rollback_plan) {
+    const struct rollback_run *rollback_run = &scheduler->rollback_run;
+    struct rollback_plan_limits limits = {
         .sets_max = scheduler->options.rollback_max,
         .files = scheduler->options.rollback_files,
-        .fence_seq = rb->state == STATE_EXECUTING ? rb->state_seq : 0,
+        .since_seq = rb->state == STATE_EXECUTING ? rb->state_seq : 0,
     };
     struct err err;
-    if (survey_rollback(scheduler->store, rb, &limits, takeback->entries,
-                        takeback->count, survey, &err))
+    if (rollback_plan_make(scheduler->store, rb, &limits, rollback_run->entries,
+                           rollback_run->count, rollback_plan, &err))
         return true;
     log_error("%s: job=%.*s", err.text, (int)rb->id.len, rb->id.p);
     scheduler->again_at = wall_add_ms(scheduler->now, AGAIN_MS);
-    survey_clear(survey);
+    rollback_plan_clear(rollback_plan);
     return false;
 }
 
-static struct rollback_entry *entry_of(struct takeback *takeback,
+static struct rollback_entry *entry_of(struct rollback_run *rollback_run,
                                        uint64_t num) {
-    for (size_t i = 0; i < takeback->count; i++)
-        if (takeback->entries[i].num == num)
-            return &takeback->entries[i];
+    for (size_t i = 0; i < rollback_run->count; i++)
+        if (rollback_run->entries[i].num == num)
+            return &rollback_run->entries[i];
     return NULL;
 }
 
 /* All members of the decision, those known before as they were. */
-static void take_entries(struct takeback *takeback,
+static void take_entries(struct rollback_run *rollback_run,
                          const struct rollback_decision *decision) {
-    struct rollback_entry *entries =
-        arena_alloc(&takeback->arena,
-                    (takeback->count + decision->count + 1) * sizeof(*entries));
-    if (takeback->count > 0)
-        memcpy(entries, takeback->entries, takeback->count * sizeof(*entries));
-    takeback->entries = entries;
+    struct rollback_entry *entries = arena_alloc(
+        &rollback_run->arena,
+        (rollback_run->count + decision->count + 1) * sizeof(*entries));
+    if (rollback_run->count > 0)
+        memcpy(entries, rollback_run->entries,
+               rollback_run->count * sizeof(*entries));
+    rollback_run->entries = entries;
     for (size_t i = 0; i < decision->count; i++) {
         const struct rollback_member *member = &decision->members[i];
         if (member->fate > ROLLBACK_STOP)
             continue;
-        struct rollback_entry *old = entry_of(takeback, member->node.num);
+        struct rollback_entry *old = entry_of(rollback_run, member->node.num);
         /* One that ran may have landed, or come back to P. */
         if (old)
             old->was = member->node.state;
         else
-            entries[takeback->count++] = (struct rollback_entry){
+            entries[rollback_run->count++] = (struct rollback_entry){
                 .num = member->node.num, .was = member->node.state};
     }
 }
 
 static void plan_write(struct scheduler *scheduler, uint64_t num,
                        enum rollback_phase phase) {
-    const struct takeback *takeback = &scheduler->takeback;
+    const struct rollback_run *rollback_run = &scheduler->rollback_run;
     CLEANUP(text_clear) struct text members = TEXT_INIT;
-    for (size_t i = 0; i < takeback->count; i++)
-        rollback_entry_format(&takeback->entries[i], &members);
+    for (size_t i = 0; i < rollback_run->count; i++)
+        rollback_entry_format(&rollback_run->entries[i], &members);
     store_plan(scheduler->batch,
                &(struct store_rollback){
                    .num = num,
                    .phase = span_of(rollback_phase_word(phase)),
-                   .begun = takeback->begun,
+                   .begun = rollback_run->begun,
                    .members = text_span(&members),
                });
 }
@@ -201,11 +204,12 @@ static size_t plan_abandons(struct scheduler *scheduler, struct span rb_id,
 
 /* Whoever was told to end for a rollback that is given up goes back to P. */
 static void spare_members(struct scheduler *scheduler) {
-    const struct takeback *takeback = &scheduler->takeback;
-    for (size_t i = 0; i < takeback->count; i++) {
-        struct card *card = card_get(scheduler, takeback->entries[i].num);
-        if (card && card->executing && card->killer == RETRY_ROLLBACK)
-            card->killer = RETRY_STOP;
+    const struct rollback_run *rollback_run = &scheduler->rollback_run;
+    for (size_t i = 0; i < rollback_run->count; i++) {
+        struct tracked_job *tracked =
+            scheduler_job_get(scheduler, rollback_run->entries[i].num);
+        if (tracked && tracked->executing && tracked->killer == RETRY_ROLLBACK)
+            tracked->killer = RETRY_STOP;
     }
 }
 
@@ -213,22 +217,22 @@ static void spare_members(struct scheduler *scheduler) {
  * came in this very turn is decided on in the batch of ours. */
 static void settle(struct scheduler *scheduler, enum job_state to,
                    const char *reason, struct span detail) {
-    struct takeback *takeback = &scheduler->takeback;
-    struct attempt *attempt = takeback->attempt;
-    struct retry_verdict *verdict = &takeback->verdict;
+    struct rollback_run *rollback_run = &scheduler->rollback_run;
+    struct attempt *attempt = rollback_run->attempt;
+    struct retry_verdict *verdict = &rollback_run->verdict;
     *verdict = (struct retry_verdict){
         .to = to, .task = to == STATE_DONE ? TASK_DONE : TASK_FAILED};
     snprintf(verdict->reason, sizeof(verdict->reason), "%s", reason);
     snprintf(verdict->detail, sizeof(verdict->detail), "%.*s", (int)detail.len,
              detail.len ? detail.p : "");
-    takeback->settled = true;
+    rollback_run->verdict_known = true;
     if (to != STATE_DONE)
         spare_members(scheduler);
     attempt->probed = attempt->is_ended = true;
     attempt->end = (struct run_end){.handle = attempt->handle,
                                     .result = 111,
                                     .exit_code = -1,
-                                    .started = takeback->begun,
+                                    .started = rollback_run->begun,
                                     .ended = scheduler->now};
     list_remove(&attempt->link);
     list_push(&scheduler->ended, &attempt->link);
@@ -241,14 +245,14 @@ static bool read_rollback(struct scheduler *scheduler, uint64_t num,
     struct err err;
     if (store_job(scheduler->store, num, arena, ret_job, &err))
         return true;
-    log_read_failure("the row", num, &err);
+    scheduler_log_read_failure("the row", num, &err);
     return false;
 }
 
 static void plan_take(struct scheduler *scheduler, const struct job *rb,
                       const struct rollback_decision *decision) {
     struct store_batch *batch = scheduler->batch;
-    struct takeback *takeback = &scheduler->takeback;
+    struct rollback_run *rollback_run = &scheduler->rollback_run;
     struct store_move move = {
         .num = rb->num,
         .from = STATE_PENDING,
@@ -265,13 +269,13 @@ static void plan_take(struct scheduler *scheduler, const struct job *rb,
         .worker = scheduler->options.worker,
     };
     store_batch_atomic(batch);
-    struct plan *plan = plan_add(scheduler, PLAN_TAKE);
+    struct plan *plan = scheduler_plan_add(scheduler, PLAN_TAKE);
     plan->num = rb->num;
     plan->op = store_move(batch, &move);
     store_assign(batch, &row);
-    takeback->begun = scheduler->now;
+    rollback_run->begun = scheduler->now;
     if (decision->verdict == ROLLBACK_GO) {
-        take_entries(takeback, decision);
+        take_entries(rollback_run, decision);
         plan_abandons(scheduler, rb->id, decision);
     }
     plan_write(scheduler, rb->num, ROLLBACK_STOPPING);
@@ -280,7 +284,7 @@ static void plan_take(struct scheduler *scheduler, const struct job *rb,
 static bool plan_next(struct scheduler *scheduler) {
     CLEANUP(arena_clear) struct arena arena = ARENA_INIT;
     struct rollback_waiting *next = next_due(scheduler);
-    struct survey survey;
+    struct rollback_plan rollback_plan;
     struct job rb;
     if (scheduler->draining || !next)
         return false;
@@ -288,21 +292,22 @@ static bool plan_next(struct scheduler *scheduler) {
     if (!read_rollback(scheduler, num, &arena, &rb))
         return false;
     if (rb.state != STATE_PENDING || rb.holds != 0) {
-        rollback_forget(scheduler, num); /* its events tell the rest */
+        scheduler_rollback_forget(scheduler,
+                                  num); /* its events tell the rest */
         return false;
     }
-    arena_clear(&scheduler->takeback.arena);
-    scheduler->takeback = (struct takeback){0};
-    if (!look_around(scheduler, &rb, &survey))
+    arena_clear(&scheduler->rollback_run.arena);
+    scheduler->rollback_run = (struct rollback_run){0};
+    if (!look_around(scheduler, &rb, &rollback_plan))
         return false;
-    plan_take(scheduler, &rb, &survey.decision);
-    survey_clear(&survey);
+    plan_take(scheduler, &rb, &rollback_plan.decision);
+    rollback_plan_clear(&rollback_plan);
     return true;
 }
 
 /* The verdict of a decision that is not to go on. */
-static void settle_decision(struct scheduler *scheduler,
-                            const struct rollback_decision *decision) {
+static void end_without_process(struct scheduler *scheduler,
+                                const struct rollback_decision *decision) {
     settle(scheduler,
            decision->verdict == ROLLBACK_NOTHING ? STATE_DONE : STATE_FAILED,
            rollback_verdict_reason(decision->verdict), decision->detail);
@@ -315,7 +320,7 @@ static void clear_ahead(struct scheduler *scheduler, struct span target) {
         struct attempt *attempt = LIST_OF(link, struct attempt, link);
         if (!attempt->is_started || attempt->is_lasting ||
             attempt->is_withdrawn ||
-            !span_equal(attempt->card->job.target, target))
+            !span_equal(attempt->tracked->job.target, target))
             continue;
         attempt->is_withdrawn = true;
         scheduler->runner.stop(scheduler->runner.ctx, attempt->handle,
@@ -326,37 +331,39 @@ static void clear_ahead(struct scheduler *scheduler, struct span target) {
 
 static void take_committed(struct scheduler *scheduler, uint64_t num) {
     CLEANUP(arena_clear) struct arena arena = ARENA_INIT;
-    struct takeback *takeback = &scheduler->takeback;
+    struct rollback_run *rollback_run = &scheduler->rollback_run;
     struct job rb;
     if (!read_rollback(scheduler, num, &arena, &rb))
         return; /* the next life finds it executing */
-    struct card *card = card_keep(scheduler, &rb);
-    takeback->attempt = attempt_new(scheduler, card, rb.attempt);
-    takeback->give_up = wall_add_ms(
+    struct tracked_job *tracked = scheduler_job_keep(scheduler, &rb);
+    rollback_run->attempt =
+        scheduler_attempt_new(scheduler, tracked, rb.attempt);
+    rollback_run->give_up = wall_add_ms(
         scheduler->now, scheduler->options.hup_grace_ms + KILL_WAIT_MS);
-    takeback->because = rollback_because(&rb, &takeback->arena);
-    rollback_forget(scheduler, num);
-    schedule_close(scheduler->schedule, card->job.target, num);
-    clear_ahead(scheduler, card->job.target);
+    rollback_run->because = rollback_because(&rb, &rollback_run->arena);
+    scheduler_rollback_forget(scheduler, num);
+    picker_close(scheduler->picker, tracked->job.target, num);
+    clear_ahead(scheduler, tracked->job.target);
     scheduler->started++;
 }
 
-void rollback_recover(struct scheduler *scheduler, struct attempt *attempt) {
-    struct takeback *takeback = &scheduler->takeback;
-    takeback->attempt = attempt;
-    takeback->begun = takeback->give_up = scheduler->now;
-    schedule_close(scheduler->schedule, attempt->card->job.target,
-                   attempt->card->num);
+void scheduler_rollback_recover(struct scheduler *scheduler,
+                                struct attempt *attempt) {
+    struct rollback_run *rollback_run = &scheduler->rollback_run;
+    rollback_run->attempt = attempt;
+    rollback_run->begun = rollback_run->give_up = scheduler->now;
+    picker_close(scheduler->picker, attempt->tracked->job.target,
+                 attempt->tracked->num);
 }
 
 /* ---- stopping ------------------------------------------------------------ */
 
 static void stop_member(struct scheduler *scheduler, uint64_t num) {
-    struct card *card = card_get(scheduler, num);
-    if (!card || !card->executing || card->killer != RETRY_NOBODY)
+    struct tracked_job *tracked = scheduler_job_get(scheduler, num);
+    if (!tracked || !tracked->executing || tracked->killer != RETRY_NOBODY)
         return;
-    card->killer = RETRY_ROLLBACK;
-    stop_job(scheduler, card, RUN_STOP_HUP);
+    tracked->killer = RETRY_ROLLBACK;
+    scheduler_stop_job(scheduler, tracked, RUN_STOP_HUP);
 }
 
 static void stop_members(struct scheduler *scheduler,
@@ -378,23 +385,24 @@ static void give_up(struct scheduler *scheduler,
     settle(scheduler, STATE_PENDING, "temp", text_span(&detail));
     struct retry_end end = {
         .result = RETRY_NOT_NOW, .exit_code = -1, .error = text_span(&detail)};
-    struct takeback *takeback = &scheduler->takeback;
-    takeback->verdict = decide_end(scheduler, takeback->attempt, &end);
+    struct rollback_run *rollback_run = &scheduler->rollback_run;
+    rollback_run->verdict =
+        scheduler_decide_end(scheduler, rollback_run->attempt, &end);
 }
 
 /* Nothing of it runs any more. */
 static bool plan_revert(struct scheduler *scheduler, const struct job *rb,
                         const struct rollback_decision *decision) {
-    if (!takeback_members(scheduler, rb, decision)) {
+    if (!scheduler_rollback_members(scheduler, rb, decision)) {
         scheduler->again_at = wall_add_ms(scheduler->now, AGAIN_MS);
         return false;
     }
-    if (scheduler->takeback.revert_count == 0) {
+    if (scheduler->rollback_run.revert_count == 0) {
         settle(scheduler, STATE_DONE, "ok", SPAN("nothing of it had landed"));
         return false;
     }
-    take_entries(&scheduler->takeback, decision);
-    plan_add(scheduler, PLAN_REVERT)->num = rb->num;
+    take_entries(&scheduler->rollback_run, decision);
+    scheduler_plan_add(scheduler, PLAN_REVERT)->num = rb->num;
     plan_write(scheduler, rb->num, ROLLBACK_REVERTING);
     return true;
 }
@@ -404,48 +412,49 @@ static bool plan_more(struct scheduler *scheduler, const struct job *rb,
     if (plan_abandons(scheduler, rb->id, decision) == 0)
         return false;
     store_batch_atomic(scheduler->batch);
-    take_entries(&scheduler->takeback, decision);
-    plan_add(scheduler, PLAN_MORE)->num = rb->num;
+    take_entries(&scheduler->rollback_run, decision);
+    scheduler_plan_add(scheduler, PLAN_MORE)->num = rb->num;
     plan_write(scheduler, rb->num, ROLLBACK_STOPPING);
     return true;
 }
 
 static bool plan_stopping(struct scheduler *scheduler) {
-    struct card *card = scheduler->takeback.attempt->card;
-    struct survey survey;
-    if (card->killer == RETRY_OPERATOR) {
+    struct tracked_job *tracked = scheduler->rollback_run.attempt->tracked;
+    struct rollback_plan rollback_plan;
+    if (tracked->killer == RETRY_OPERATOR) {
         settle(scheduler, STATE_TERMINATED, "operator", SPAN(""));
         return false;
     }
-    if (card->killer != RETRY_NOBODY) {
+    if (tracked->killer != RETRY_NOBODY) {
         settle(scheduler, STATE_PENDING, "returned", SPAN(""));
         return false;
     }
-    if (!look_around(scheduler, &card->job, &survey))
+    if (!look_around(scheduler, &tracked->job, &rollback_plan))
         return false;
-    const struct rollback_decision *decision = &survey.decision;
+    const struct rollback_decision *decision = &rollback_plan.decision;
     bool planned = false;
-    if (decision->verdict == ROLLBACK_NOTHING && scheduler->takeback.count > 0)
+    if (decision->verdict == ROLLBACK_NOTHING &&
+        scheduler->rollback_run.count > 0)
         settle(scheduler, STATE_DONE, "ok", decision->detail);
     else if (decision->verdict != ROLLBACK_GO)
-        settle_decision(scheduler, decision);
-    else if (plan_more(scheduler, &card->job, decision))
+        end_without_process(scheduler, decision);
+    else if (plan_more(scheduler, &tracked->job, decision))
         planned = true;
     else if (decision->stops == 0)
-        planned = plan_revert(scheduler, &card->job, decision);
-    else if (scheduler->now.ns >= scheduler->takeback.give_up.ns)
+        planned = plan_revert(scheduler, &tracked->job, decision);
+    else if (scheduler->now.ns >= scheduler->rollback_run.give_up.ns)
         give_up(scheduler, decision);
     else
         stop_members(scheduler, decision);
-    survey_clear(&survey);
+    rollback_plan_clear(&rollback_plan);
     return planned;
 }
 
-bool plan_rollback(struct scheduler *scheduler) {
-    const struct takeback *takeback = &scheduler->takeback;
-    if (!takeback->attempt)
+bool scheduler_rollback_plan(struct scheduler *scheduler) {
+    const struct rollback_run *rollback_run = &scheduler->rollback_run;
+    if (!rollback_run->attempt)
         return plan_next(scheduler);
-    if (takeback->attempt->is_started || takeback->settled)
+    if (rollback_run->attempt->is_started || rollback_run->verdict_known)
         return false;
     return plan_stopping(scheduler);
 }
@@ -453,32 +462,32 @@ bool plan_rollback(struct scheduler *scheduler) {
 /* ---- its process --------------------------------------------------------- */
 
 static void revert_committed(struct scheduler *scheduler) {
-    struct takeback *takeback = &scheduler->takeback;
-    struct attempt *attempt = takeback->attempt;
-    struct run_order order = {
+    struct rollback_run *rollback_run = &scheduler->rollback_run;
+    struct attempt *attempt = rollback_run->attempt;
+    struct run_start order = {
         .handle = attempt->handle,
-        .job = &attempt->card->job,
+        .job = &attempt->tracked->job,
         .attempt = attempt->number,
-        .members = takeback->reverts,
-        .member_count = takeback->revert_count,
-        .because = takeback->because,
+        .members = rollback_run->reverts,
+        .member_count = rollback_run->revert_count,
+        .because = rollback_run->because,
     };
     attempt->is_started = attempt->is_lasting = true;
     scheduler->running++;
     struct arena arena = ARENA_INIT;
     struct run_set set;
-    take_approvals(scheduler, &arena, order.job, &set);
+    scheduler_read_approvals(scheduler, &arena, order.job, &set);
     order.approved_by = set.approved_by;
     order.approved_count = set.approved_count;
     scheduler->runner.start(scheduler->runner.ctx, &order);
     arena_clear(&arena);
-    if (attempt->card->killer != RETRY_NOBODY)
+    if (attempt->tracked->killer != RETRY_NOBODY)
         scheduler->runner.stop(scheduler->runner.ctx, attempt->handle,
-                               stop_of(attempt->card));
+                               scheduler_stop_kind(attempt->tracked));
 }
 
-void rollback_committed(struct scheduler *scheduler, const struct plan *plan,
-                        bool ok) {
+void scheduler_rollback_committed(struct scheduler *scheduler,
+                                  const struct plan *plan, bool ok) {
     if (!ok)
         return; /* decided on again */
     if (plan->kind == PLAN_REVERT)
@@ -493,19 +502,19 @@ void rollback_committed(struct scheduler *scheduler, const struct plan *plan,
 /* The plan as the registry has it: also for one of a former life. */
 static bool read_entries(struct scheduler *scheduler, uint64_t num,
                          struct store_rollback *ret_plan) {
-    struct takeback *takeback = &scheduler->takeback;
+    struct rollback_run *rollback_run = &scheduler->rollback_run;
     struct err err = {0};
     bool found = false;
-    if (store_rollback(scheduler->store, num, &takeback->arena, ret_plan,
+    if (store_rollback(scheduler->store, num, &rollback_run->arena, ret_plan,
                        &found, &err) &&
         found &&
-        rollback_entries_parse(ret_plan->members, &takeback->arena,
-                               &takeback->entries, &takeback->count))
+        rollback_entries_parse(ret_plan->members, &rollback_run->arena,
+                               &rollback_run->entries, &rollback_run->count))
         return true;
     log_error("the plan of a rollback cannot be read, its members stay where "
               "they are: job=%" PRIu64 " %s",
               num, err.text);
-    takeback->count = 0;
+    rollback_run->count = 0;
     return false;
 }
 
@@ -515,7 +524,7 @@ static bool member_state(struct scheduler *scheduler, uint64_t num,
     struct job job;
     struct err err;
     if (!store_job(scheduler->store, num, &arena, &job, &err)) {
-        log_read_failure("the row", num, &err);
+        scheduler_log_read_failure("the row", num, &err);
         return false;
     }
     *ret_state = job.state;
@@ -523,16 +532,16 @@ static bool member_state(struct scheduler *scheduler, uint64_t num,
 }
 
 static void plan_over(struct scheduler *scheduler, const struct job *rb) {
-    struct takeback *takeback = &scheduler->takeback;
+    struct rollback_run *rollback_run = &scheduler->rollback_run;
     struct err err;
-    for (size_t i = 0; i < takeback->count; i++) {
+    for (size_t i = 0; i < rollback_run->count; i++) {
         enum job_state state;
-        takeback->entries[i].reverted =
-            member_state(scheduler, takeback->entries[i].num, &state) &&
+        rollback_run->entries[i].reverted =
+            member_state(scheduler, rollback_run->entries[i].num, &state) &&
             state == STATE_DONE;
     }
     if (!rollback_marks(scheduler->store, scheduler->batch, rb->id,
-                        takeback->entries, takeback->count, &err))
+                        rollback_run->entries, rollback_run->count, &err))
         log_error("cannot mark all that was rolled back: %s job=%.*s", err.text,
                   (int)rb->id.len, rb->id.p);
     plan_write(scheduler, rb->num, ROLLBACK_OVER);
@@ -540,9 +549,9 @@ static void plan_over(struct scheduler *scheduler, const struct job *rb) {
 
 /* D34: back to where it was; one that ran waits for its next start. */
 static void plan_undone(struct scheduler *scheduler, const struct job *rb) {
-    const struct takeback *takeback = &scheduler->takeback;
-    for (size_t i = 0; i < takeback->count; i++) {
-        const struct rollback_entry *entry = &takeback->entries[i];
+    const struct rollback_run *rollback_run = &scheduler->rollback_run;
+    for (size_t i = 0; i < rollback_run->count; i++) {
+        const struct rollback_entry *entry = &rollback_run->entries[i];
         enum job_state state;
         if (!member_state(scheduler, entry->num, &state) ||
             state != STATE_ABANDONED)
@@ -561,24 +570,25 @@ static void plan_undone(struct scheduler *scheduler, const struct job *rb) {
     plan_write(scheduler, rb->num, ROLLBACK_UNDONE);
 }
 
-void plan_rollback_end(struct scheduler *scheduler, struct attempt *attempt,
-                       const struct retry_verdict *verdict) {
-    const struct job *rb = &attempt->card->job;
+void scheduler_rollback_plan_end(struct scheduler *scheduler,
+                                 struct attempt *attempt,
+                                 const struct retry_verdict *verdict) {
+    const struct job *rb = &attempt->tracked->job;
     struct store_rollback plan;
     if (!read_entries(scheduler, rb->num, &plan))
         return;
-    scheduler->takeback.begun = plan.begun;
+    scheduler->rollback_run.begun = plan.begun;
     if (verdict->to == STATE_DONE)
         plan_over(scheduler, rb);
     else
         plan_undone(scheduler, rb);
 }
 
-void rollback_ended(struct scheduler *scheduler,
-                    const struct attempt *attempt) {
-    if (attempt != scheduler->takeback.attempt)
+void scheduler_rollback_ended(struct scheduler *scheduler,
+                              const struct attempt *attempt) {
+    if (attempt != scheduler->rollback_run.attempt)
         return;
-    schedule_close(scheduler->schedule, attempt->card->job.target, 0);
-    arena_clear(&scheduler->takeback.arena);
-    scheduler->takeback = (struct takeback){0};
+    picker_close(scheduler->picker, attempt->tracked->job.target, 0);
+    arena_clear(&scheduler->rollback_run.arena);
+    scheduler->rollback_run = (struct rollback_run){0};
 }

@@ -1,6 +1,6 @@
 /* Picking and starting. An assignment is durable before its start leaves
- * (DESIGN §8.8): plan_starts adds it to the batch, start_committed hands it to
- * the runner. */
+ * (DESIGN §8.8): scheduler_plan_starts adds it to the batch,
+ * scheduler_start_committed hands it to the runner. */
 #include <inttypes.h>
 #include <stdlib.h>
 
@@ -13,40 +13,44 @@ enum { PATIENCE_MS = 50 };
 /* Numbers of attempts, for the schedule, beside those of jobs. */
 #define SLOT_OF_ATTEMPT (UINT64_C(1) << 63)
 
-uint64_t attempt_slot(const struct attempt *attempt) {
+uint64_t scheduler_attempt_slot(const struct attempt *attempt) {
     return attempt->of_array ? SLOT_OF_ATTEMPT | attempt->handle
-                             : attempt->card->num;
+                             : attempt->tracked->num;
 }
 
-struct attempt *attempt_new(struct scheduler *scheduler, struct card *card,
-                            unsigned number) {
+struct attempt *scheduler_attempt_new(struct scheduler *scheduler,
+                                      struct tracked_job *tracked,
+                                      unsigned number) {
     struct attempt *attempt = mem_alloc(sizeof(*attempt));
     attempt->handle = ++scheduler->next_handle;
-    attempt->card = card;
+    attempt->tracked = tracked;
     attempt->number = number;
     attempt->assigned = scheduler->now;
     list_push(&scheduler->attempts, &attempt->link);
-    map_put(&scheduler->by_handle, num_key(&attempt->handle), attempt);
-    card->attempts++;
-    card_execute(scheduler, card);
+    map_put(&scheduler->by_handle, scheduler_num_key(&attempt->handle),
+            attempt);
+    tracked->attempts++;
+    scheduler_job_execute(scheduler, tracked);
     return attempt;
 }
 
-void attempt_free(struct scheduler *scheduler, struct attempt *attempt) {
-    map_remove(&scheduler->by_handle, num_key(&attempt->handle));
+void scheduler_attempt_free(struct scheduler *scheduler,
+                            struct attempt *attempt) {
+    map_remove(&scheduler->by_handle, scheduler_num_key(&attempt->handle));
     if (attempt->probe_handle)
-        map_remove(&scheduler->by_handle, num_key(&attempt->probe_handle));
+        map_remove(&scheduler->by_handle,
+                   scheduler_num_key(&attempt->probe_handle));
     list_remove(&attempt->link);
-    attempt->card->attempts--;
-    for (size_t i = 0; i < attempt->rider_count; i++)
-        attempt->riders[i].card->attempts--;
-    free(attempt->riders);
+    attempt->tracked->attempts--;
+    for (size_t i = 0; i < attempt->companion_count; i++)
+        attempt->companions[i].tracked->attempts--;
+    free(attempt->companions);
     free(attempt->landing);
     free(attempt->end_memory);
     free(attempt);
 }
 
-void array_free(struct array *array) {
+void scheduler_array_free(struct array *array) {
     if (!array)
         return;
     list_remove(&array->link);
@@ -72,12 +76,12 @@ static bool array_load(struct scheduler *scheduler, const struct job *job,
     struct err err;
     if (!store_tasks(scheduler->store, job->num, &array->arena, &tasks,
                      &array->count, &err)) {
-        log_read_failure("the tasks", job->num, &err);
-        array_free(array);
+        scheduler_log_read_failure("the tasks", job->num, &err);
+        scheduler_array_free(array);
         return false;
     }
     if (array->count == 0 || tasks[0].node.len == 0) {
-        array_free(array);
+        scheduler_array_free(array);
         return true;
     }
     array->tasks =
@@ -110,7 +114,7 @@ static size_t array_next(struct array *array, struct wall now) {
     return array->count;
 }
 
-static struct span rank_of(const struct job *job) {
+static struct span order_rank_of(const struct job *job) {
     return job->rank.len ? job->rank : job->key;
 }
 
@@ -118,7 +122,7 @@ static struct span rank_of(const struct job *job) {
 static struct array *best_array(struct scheduler *scheduler, size_t *ret_task) {
     LIST_EACH (&scheduler->arrays, link) {
         struct array *array = LIST_OF(link, struct array, link);
-        if (!array->begun || array->card->killer != RETRY_NOBODY)
+        if (!array->begun || array->tracked->killer != RETRY_NOBODY)
             continue;
         *ret_task = array_next(array, scheduler->now);
         if (*ret_task < array->count)
@@ -130,8 +134,8 @@ static struct array *best_array(struct scheduler *scheduler, size_t *ret_task) {
 static void array_insert(struct scheduler *scheduler, struct array *array) {
     LIST_EACH (&scheduler->arrays, link) {
         struct array *other = LIST_OF(link, struct array, link);
-        if (span_compare(rank_of(&array->card->job),
-                         rank_of(&other->card->job)) < 0) {
+        if (span_compare(order_rank_of(&array->tracked->job),
+                         order_rank_of(&other->tracked->job)) < 0) {
             list_insert_before(link, &array->link);
             return;
         }
@@ -141,17 +145,18 @@ static void array_insert(struct scheduler *scheduler, struct array *array) {
 
 static void plan_task(struct scheduler *scheduler, struct array *array,
                       size_t at) {
-    struct card *card = array->card;
+    struct tracked_job *tracked = array->tracked;
     struct array_task *task = &array->tasks[at];
-    struct attempt *attempt = attempt_new(scheduler, card, task->attempt + 1);
+    struct attempt *attempt =
+        scheduler_attempt_new(scheduler, tracked, task->attempt + 1);
     attempt->of_array = true;
     attempt->task = at;
     task->running = true;
     array->running++;
-    schedule_assigned(scheduler->schedule, attempt_slot(attempt),
-                      (struct span){0});
+    picker_assigned(scheduler->picker, scheduler_attempt_slot(attempt),
+                    (struct span){0});
     struct store_attempt row = {
-        .num = card->num,
+        .num = tracked->num,
         .node = task->node,
         .attempt = attempt->number,
         .status = TASK_RUNNING,
@@ -159,16 +164,17 @@ static void plan_task(struct scheduler *scheduler, struct array *array,
         .exit_code = -1,
         .worker = scheduler->options.worker,
     };
-    struct plan *plan = plan_add(scheduler, PLAN_START);
+    struct plan *plan = scheduler_plan_add(scheduler, PLAN_START);
     plan->attempt = attempt;
     plan->op = store_assign(scheduler->batch, &row);
 }
 
 /* ---- jobs --------------------------------------------------------------- */
 
-static unsigned plan_begin(struct scheduler *scheduler, struct card *card) {
+static unsigned plan_begin(struct scheduler *scheduler,
+                           struct tracked_job *tracked) {
     struct store_move move = {
-        .num = card->num,
+        .num = tracked->num,
         .from = STATE_PENDING,
         .to = STATE_EXECUTING,
         .reason = SPAN("start"),
@@ -177,53 +183,53 @@ static unsigned plan_begin(struct scheduler *scheduler, struct card *card) {
     return store_move(scheduler->batch, &move);
 }
 
-static void plan_job(struct scheduler *scheduler, struct card *card) {
+static void plan_job(struct scheduler *scheduler, struct tracked_job *tracked) {
     struct attempt *attempt =
-        attempt_new(scheduler, card, card->job.attempt + 1);
+        scheduler_attempt_new(scheduler, tracked, tracked->job.attempt + 1);
     struct store_attempt row = {
-        .num = card->num,
+        .num = tracked->num,
         .attempt = attempt->number,
         .status = TASK_RUNNING,
         .assigned = scheduler->now,
         .exit_code = -1,
         .worker = scheduler->options.worker,
     };
-    struct plan *plan = plan_add(scheduler, PLAN_START);
+    struct plan *plan = scheduler_plan_add(scheduler, PLAN_START);
     plan->attempt = attempt;
-    plan->op = plan_begin(scheduler, card);
+    plan->op = plan_begin(scheduler, tracked);
     store_assign(scheduler->batch, &row);
 }
 
 /* An array executes from here on; its tasks are picked beside other jobs. */
-static void plan_array(struct scheduler *scheduler, struct card *card,
+static void plan_array(struct scheduler *scheduler, struct tracked_job *tracked,
                        struct array *array) {
-    schedule_ended(scheduler->schedule, card->num, -1);
-    card_execute(scheduler, card);
-    card->array = array;
-    array->card = card;
+    picker_ended(scheduler->picker, tracked->num, -1);
+    scheduler_job_execute(scheduler, tracked);
+    tracked->array = array;
+    array->tracked = tracked;
     array_insert(scheduler, array);
-    struct plan *plan = plan_add(scheduler, PLAN_BEGIN);
-    plan->num = card->num;
-    plan->op = plan_begin(scheduler, card);
+    struct plan *plan = scheduler_plan_add(scheduler, PLAN_BEGIN);
+    plan->num = tracked->num;
+    plan->op = plan_begin(scheduler, tracked);
 }
 
-void array_begun(struct scheduler *scheduler, const struct plan *plan,
-                 bool ok) {
-    struct card *card = card_get(scheduler, plan->num);
+void scheduler_array_begun(struct scheduler *scheduler, const struct plan *plan,
+                           bool ok) {
+    struct tracked_job *tracked = scheduler_job_get(scheduler, plan->num);
     if (ok && store_batch_result(scheduler->batch, plan->op) == STORE_DONE) {
-        card->array->begun = true;
+        tracked->array->begun = true;
         return;
     }
-    card_drop(scheduler, card);
-    offer_num(scheduler, plan->num);
+    scheduler_job_drop(scheduler, tracked);
+    scheduler_offer_num(scheduler, plan->num);
 }
 
 static void refill(struct scheduler *scheduler) {
     struct span after_rank;
     uint64_t after_num;
     size_t limit, count;
-    while (schedule_needs_refill(scheduler->schedule, scheduler->now,
-                                 &after_rank, &after_num, &limit)) {
+    while (picker_needs_refill(scheduler->picker, scheduler->now, &after_rank,
+                               &after_num, &limit)) {
         struct arena arena = ARENA_INIT;
         struct job *jobs;
         struct err err;
@@ -234,19 +240,20 @@ static void refill(struct scheduler *scheduler) {
             return;
         }
         for (size_t i = 0; i < count; i++) {
-            struct card *card = card_get(scheduler, jobs[i].num);
-            if (!card || !card->executing)
-                offer_job(scheduler, &jobs[i]);
+            struct tracked_job *tracked =
+                scheduler_job_get(scheduler, jobs[i].num);
+            if (!tracked || !tracked->executing)
+                scheduler_offer(scheduler, &jobs[i]);
         }
-        schedule_refilled(scheduler->schedule, count);
+        picker_refilled(scheduler->picker, count);
         arena_clear(&arena);
     }
 }
 
-static void put_back(struct scheduler *scheduler, struct card *card) {
-    schedule_ended(scheduler->schedule, card->num, -1);
-    struct job job = card->job;
-    offer_job(scheduler, &job);
+static void put_back(struct scheduler *scheduler, struct tracked_job *tracked) {
+    picker_ended(scheduler->picker, tracked->num, -1);
+    struct job job = tracked->job;
+    scheduler_offer(scheduler, &job);
 }
 
 static bool may_start(const struct scheduler *scheduler) {
@@ -259,40 +266,41 @@ static bool plan_one(struct scheduler *scheduler) {
     size_t task;
     uint64_t num;
     struct array *array = best_array(scheduler, &task);
-    struct card *card = NULL;
-    if (schedule_pick(scheduler->schedule, scheduler->now, &num)) {
-        card = card_pending(scheduler, num);
-        if (!card) { /* it changed under us: its events tell the rest */
-            schedule_ended(scheduler->schedule, num, -1);
+    struct tracked_job *tracked = NULL;
+    if (picker_next(scheduler->picker, scheduler->now, &num)) {
+        tracked = scheduler_job_pending(scheduler, num);
+        if (!tracked) { /* it changed under us: its events tell the rest */
+            picker_ended(scheduler->picker, num, -1);
             return true;
         }
     }
-    if (array && card &&
-        span_compare(rank_of(&array->card->job), rank_of(&card->job)) <= 0) {
-        put_back(scheduler, card);
-        card = NULL;
+    if (array && tracked &&
+        span_compare(order_rank_of(&array->tracked->job),
+                     order_rank_of(&tracked->job)) <= 0) {
+        put_back(scheduler, tracked);
+        tracked = NULL;
     }
-    if (card && together_has(scheduler->together, num)) {
-        if (!group_may_offer(scheduler, num)) {
-            schedule_ended(scheduler->schedule, num, -1);
+    if (tracked && groups_has(scheduler->groups, num)) {
+        if (!scheduler_group_may_offer(scheduler, num)) {
+            picker_ended(scheduler->picker, num, -1);
             return true;
         }
         scheduler->started++;
-        scheduler->group_next = card;
-        card_execute(scheduler, card);
+        scheduler->group_next = tracked;
+        scheduler_job_execute(scheduler, tracked);
         return false; /* its start is a batch of its own */
     }
-    if (card) {
+    if (tracked) {
         struct array *loaded;
         scheduler->started++;
-        if (!array_load(scheduler, &card->job, &loaded)) {
-            schedule_ended(scheduler->schedule, num, -1);
+        if (!array_load(scheduler, &tracked->job, &loaded)) {
+            picker_ended(scheduler->picker, num, -1);
             return false;
         }
         if (loaded)
-            plan_array(scheduler, card, loaded);
+            plan_array(scheduler, tracked, loaded);
         else
-            plan_job(scheduler, card);
+            plan_job(scheduler, tracked);
         return true;
     }
     if (!array)
@@ -303,7 +311,7 @@ static bool plan_one(struct scheduler *scheduler) {
 
 static void start_all(struct scheduler *scheduler) {
     refill(scheduler);
-    while (schedule_room(scheduler->schedule) > 0) {
+    while (picker_room(scheduler->picker) > 0) {
         size_t task;
         if (!may_start(scheduler)) {
             /* The tasks of what has begun are still its own to start. */
@@ -320,13 +328,13 @@ static void start_all(struct scheduler *scheduler) {
     }
 }
 
-void plan_starts(struct scheduler *scheduler) {
-    due_offer(scheduler);
+void scheduler_plan_starts(struct scheduler *scheduler) {
+    scheduler_backoff_offer(scheduler);
     start_all(scheduler);
-    due_clear(scheduler);
+    scheduler_backoff_clear(scheduler);
 }
 
-void withdraw_ahead(struct scheduler *scheduler, unsigned count) {
+void scheduler_withdraw_ahead(struct scheduler *scheduler, unsigned count) {
     struct list *head = &scheduler->attempts;
     bool any = false;
     for (struct list *at = head->prev; at != head && count > 0; at = at->prev) {
@@ -344,8 +352,8 @@ void withdraw_ahead(struct scheduler *scheduler, unsigned count) {
         scheduler->runner.flush(scheduler->runner.ctx);
 }
 
-struct wall withdraw_excess(struct scheduler *scheduler) {
-    unsigned excess = schedule_excess(scheduler->schedule);
+struct wall scheduler_withdraw_excess(struct scheduler *scheduler) {
+    unsigned excess = picker_excess(scheduler->picker);
     struct wall now = scheduler->now, *since = &scheduler->excess_since;
     if (excess == 0) {
         *since = (struct wall){0};
@@ -356,41 +364,42 @@ struct wall withdraw_excess(struct scheduler *scheduler) {
     struct wall due = wall_add_ms(*since, PATIENCE_MS);
     if (due.ns > now.ns)
         return due;
-    withdraw_ahead(scheduler, excess);
+    scheduler_withdraw_ahead(scheduler, excess);
     return WALL_NEVER;
 }
 
 bool scheduler_lasting(struct scheduler *scheduler, uint64_t handle) {
-    struct attempt *attempt = map_get(&scheduler->by_handle, num_key(&handle));
+    struct attempt *attempt =
+        map_get(&scheduler->by_handle, scheduler_num_key(&handle));
     if (!attempt || attempt->is_ended || handle != attempt->handle)
         return false;
     attempt->is_lasting = true;
-    schedule_lasting(scheduler->schedule, attempt_slot(attempt));
-    return schedule_excess(scheduler->schedule) > 0;
+    picker_lasting(scheduler->picker, scheduler_attempt_slot(attempt));
+    return picker_excess(scheduler->picker) > 0;
 }
 
 /* ---- after the commit --------------------------------------------------- */
 
 static void start_failed(struct scheduler *scheduler, struct attempt *attempt) {
     if (attempt->landing) {
-        group_start_failed(scheduler, attempt);
+        scheduler_group_start_failed(scheduler, attempt);
         return;
     }
-    struct card *card = attempt->card;
-    struct array *array = card->array;
-    schedule_ended(scheduler->schedule, attempt_slot(attempt), -1);
+    struct tracked_job *tracked = attempt->tracked;
+    struct array *array = tracked->array;
+    picker_ended(scheduler->picker, scheduler_attempt_slot(attempt), -1);
     if (attempt->of_array) {
         array->tasks[attempt->task].running = false;
         array->running--;
         if (attempt->task < array->first_open)
             array->first_open = attempt->task;
-        attempt_free(scheduler, attempt);
+        scheduler_attempt_free(scheduler, attempt);
         return;
     }
-    uint64_t num = card->num;
-    attempt_free(scheduler, attempt);
-    card_drop(scheduler, card);
-    offer_num(scheduler, num);
+    uint64_t num = tracked->num;
+    scheduler_attempt_free(scheduler, attempt);
+    scheduler_job_drop(scheduler, tracked);
+    scheduler_offer_num(scheduler, num);
 }
 
 static bool is_among(struct span name, const struct span *names, size_t count) {
@@ -401,8 +410,8 @@ static bool is_among(struct span name, const struct span *names, size_t count) {
 }
 
 /* Who approved a change, for its trailers: from its events, each once. */
-void take_approvals(struct scheduler *scheduler, struct arena *arena,
-                    const struct job *job, struct run_set *set) {
+void scheduler_read_approvals(struct scheduler *scheduler, struct arena *arena,
+                              const struct job *job, struct run_set *set) {
     struct store_event *events;
     size_t count, kept = 0;
     struct err err;
@@ -411,7 +420,7 @@ void take_approvals(struct scheduler *scheduler, struct arena *arena,
         return;
     if (!store_events(scheduler->store, 0, job->num, 0, arena, &events, &count,
                       &err)) {
-        log_read_failure("the approvals", job->num, &err);
+        scheduler_log_read_failure("the approvals", job->num, &err);
         return;
     }
     struct span *names = arena_alloc(arena, (count + 1) * sizeof(*names));
@@ -425,39 +434,40 @@ void take_approvals(struct scheduler *scheduler, struct arena *arena,
 
 /* Those that land together, each with who approved it. */
 static void take_sets(struct scheduler *scheduler, struct attempt *attempt,
-                      struct arena *arena, struct run_order *order) {
-    size_t count = attempt->landing ? attempt->rider_count + 1 : 0;
+                      struct arena *arena, struct run_start *start) {
+    size_t count = attempt->landing ? attempt->companion_count + 1 : 0;
     struct run_set *sets = arena_alloc(arena, (count + 1) * sizeof(*sets));
-    take_approvals(scheduler, arena, order->job, &sets[0]);
-    order->approved_by = sets[0].approved_by;
-    order->approved_count = sets[0].approved_count;
-    for (size_t i = 0; i < attempt->rider_count; i++)
-        attempt->riders[i].card->job.attempt = attempt->riders[i].number;
+    scheduler_read_approvals(scheduler, arena, start->job, &sets[0]);
+    start->approved_by = sets[0].approved_by;
+    start->approved_count = sets[0].approved_count;
+    for (size_t i = 0; i < attempt->companion_count; i++)
+        attempt->companions[i].tracked->job.attempt =
+            attempt->companions[i].number;
     for (size_t i = 0; i < count; i++)
-        take_approvals(scheduler, arena,
-                       &card_get(scheduler, attempt->landing[i])->job,
-                       &sets[i]);
-    order->sets = sets;
-    order->set_count = count;
+        scheduler_read_approvals(
+            scheduler, arena,
+            &scheduler_job_get(scheduler, attempt->landing[i])->job, &sets[i]);
+    start->sets = sets;
+    start->set_count = count;
 }
 
-void start_committed(struct scheduler *scheduler, const struct plan *plan,
-                     bool ok) {
+void scheduler_start_committed(struct scheduler *scheduler,
+                               const struct plan *plan, bool ok) {
     struct attempt *attempt = plan->attempt;
     if (!ok || store_batch_result(scheduler->batch, plan->op) != STORE_DONE) {
         start_failed(scheduler, attempt);
         return;
     }
-    struct card *card = attempt->card;
+    struct tracked_job *tracked = attempt->tracked;
     struct array_task *task =
-        attempt->of_array ? &card->array->tasks[attempt->task] : NULL;
+        attempt->of_array ? &tracked->array->tasks[attempt->task] : NULL;
     if (task)
         task->attempt = attempt->number;
     else
-        card->job.attempt = attempt->number;
-    struct run_order order = {
+        tracked->job.attempt = attempt->number;
+    struct run_start start = {
         .handle = attempt->handle,
-        .job = &card->job,
+        .job = &tracked->job,
         .node = task ? task->node : (struct span){0},
         .task = attempt->task,
         .attempt = attempt->number,
@@ -465,11 +475,11 @@ void start_committed(struct scheduler *scheduler, const struct plan *plan,
     attempt->is_started = true;
     scheduler->running++;
     struct arena arena = ARENA_INIT;
-    take_sets(scheduler, attempt, &arena, &order);
-    scheduler->runner.start(scheduler->runner.ctx, &order);
+    take_sets(scheduler, attempt, &arena, &start);
+    scheduler->runner.start(scheduler->runner.ctx, &start);
     arena_clear(&arena);
-    if (attempt_killer(attempt) !=
+    if (scheduler_attempt_killer(attempt) !=
         RETRY_NOBODY) /* cancelled while it was assigned */
         scheduler->runner.stop(scheduler->runner.ctx, attempt->handle,
-                               stop_of(card));
+                               scheduler_stop_kind(tracked));
 }

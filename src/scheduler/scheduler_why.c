@@ -10,7 +10,7 @@ enum { EXECUTING_MAX = 8192 };
 
 static void why_scheduled(struct scheduler *scheduler, const struct job *job,
                           struct wall now, struct why *why) {
-    struct schedule_job offer = {
+    struct picker_job offer = {
         .num = job->num,
         .rank = job->rank.len ? job->rank : job->key,
         .job_class = job->job_class,
@@ -18,26 +18,26 @@ static void why_scheduled(struct scheduler *scheduler, const struct job *job,
         .admitted = job->admitted,
         .not_before = job->not_before,
     };
-    struct schedule_why reason = schedule_why(scheduler->schedule, &offer, now);
+    struct picker_why reason = picker_why(scheduler->picker, &offer, now);
     struct job behind = {0};
     struct err err;
     if (reason.behind &&
         !store_job(scheduler->store, reason.behind, why->arena, &behind, &err))
         behind = (struct job){0};
     switch (reason.reason) {
-    case SCHEDULE_LANE:
+    case PICKER_LANE:
         why_lane(why, job->target, behind.id);
         break;
-    case SCHEDULE_SLOT:
+    case PICKER_SLOT:
         why_slot(why, reason.busy, reason.slots);
         break;
-    case SCHEDULE_NOT_BEFORE:
+    case PICKER_NOT_BEFORE:
         why_time(why, job, reason.until);
         break;
-    case SCHEDULE_TURN:
+    case PICKER_BEHIND:
         why_turn(why, behind.id);
         break;
-    case SCHEDULE_NEXT:
+    case PICKER_NEXT:
     default:
         break;
     }
@@ -54,17 +54,17 @@ static void count_executing(struct scheduler *scheduler) {
     if (!store_jobs(scheduler->store, &list, &arena, &jobs, &count, &err))
         log_error("cannot see what is executing: %s", err.text);
     for (size_t i = 0; i < count; i++)
-        schedule_assigned(scheduler->schedule, jobs[i].num, jobs[i].target);
+        picker_assigned(scheduler->picker, jobs[i].num, jobs[i].target);
     arena_clear(&arena);
 }
 
-void scheduler_ponder(struct scheduler *scheduler, struct wall now) {
+void scheduler_prepare_why(struct scheduler *scheduler, struct wall now) {
     struct arena arena = ARENA_INIT;
     struct order_effect *effects;
     count_executing(scheduler);
-    answer_unknown(scheduler);
+    scheduler_order_answer(scheduler);
     (void)order_scan(scheduler->order, now, &arena, &effects);
-    answer_unknown(scheduler);
+    scheduler_order_answer(scheduler);
     arena_clear(&arena);
 }
 
@@ -75,28 +75,28 @@ static void why_another(struct scheduler *scheduler, const struct job *job,
     struct err err;
     if (job->not_before.ns > now.ns)
         why_time(why, job, job->not_before);
-    else if (scheduler->fence.num != 0 &&
-             store_job(scheduler->store, scheduler->fence.num, why->arena,
+    else if (scheduler->scope.num != 0 &&
+             store_job(scheduler->store, scheduler->scope.num, why->arena,
                        &other, &err))
         why_rollback(why, other.id);
 }
 
 /* What it needs landed, or waited, before a rollback took it. */
-static void why_fenced(struct scheduler *scheduler, struct why *why) {
-    const struct fence *fence = &scheduler->fence;
+static void why_rollback_scope(struct scheduler *scheduler, struct why *why) {
+    const struct rollback_scope *scope = &scheduler->scope;
     struct job rb;
     struct err err;
-    if (fence->num == 0 ||
-        !store_job(scheduler->store, fence->num, why->arena, &rb, &err))
+    if (scope->num == 0 ||
+        !store_job(scheduler->store, scope->num, why->arena, &rb, &err))
         return;
     for (size_t i = 0; i < why->count; i++)
-        for (size_t k = 0; k < fence->count; k++)
+        for (size_t k = 0; k < scope->count; k++)
             if (strcmp(why->reasons[i].kind, "dependency") == 0 &&
-                span_equal(why->reasons[i].id, fence->ids[k]))
+                span_equal(why->reasons[i].id, scope->ids[k]))
                 why->reasons[i].text = span_of(arena_printf(
                     why->arena,
                     "dependency %.*s is taken back by %.*s, which is not over",
-                    (int)fence->ids[k].len, fence->ids[k].p, (int)rb.id.len,
+                    (int)scope->ids[k].len, scope->ids[k].p, (int)rb.id.len,
                     rb.id.p));
 }
 
@@ -106,19 +106,19 @@ bool scheduler_why(struct scheduler *scheduler, const struct job *job,
                    struct err *err) {
     struct why why = {.arena = arena};
     (void)err;
-    answer_unknown(scheduler);
-    uint64_t entry = together_entry(scheduler->together, job->num);
+    scheduler_order_answer(scheduler);
+    uint64_t entry = groups_entry(scheduler->groups, job->num);
     if (entry == 0)
         entry = job->num;
     if (job->state != STATE_PENDING && order_has(scheduler->order, entry))
         why_order(&why, scheduler->order, entry, now);
-    why_fenced(scheduler, &why);
-    group_why(scheduler, job, &why);
+    why_rollback_scope(scheduler, &why);
+    scheduler_group_why(scheduler, job, &why);
     why_holds(&why, job);
     bool ready = job->state == STATE_PENDING && job->holds == 0;
     if (ready && target_why(scheduler, job, &why))
         (void)0; /* nothing else counts until it can be used */
-    else if (job_is_rollback(job) && ready)
+    else if (scheduler_is_rollback(job) && ready)
         why_another(scheduler, job, now, &why);
     else if (ready)
         why_scheduled(scheduler, job, now, &why);

@@ -56,10 +56,11 @@ static void schedule_json(const struct config_schedule *schedule,
     key_text(&json, "item", schedule->item);
     key_text(&json, "zone", schedule->zone);
     json_key(&json, "overlap");
-    json_string(&json,
-                timed_overlap_word((enum timed_overlap)schedule->overlap));
+    json_string(
+        &json, schedule_overlap_word((enum schedule_overlap)schedule->overlap));
     json_key(&json, "missed");
-    json_string(&json, timed_missed_word((enum timed_missed)schedule->missed));
+    json_string(&json,
+                schedule_missed_word((enum schedule_missed)schedule->missed));
     key_text(&json, "max_shift", schedule->max_shift);
     key_text(&json, "offset", schedule->offset);
     key_number(&json, "jitter", schedule->jitter_s);
@@ -74,7 +75,7 @@ bool schedule_config_read(const struct config_schedule *schedule,
                           const char *base_path, struct arena *arena,
                           struct schedule_spec *ret_spec, struct err *err) {
     CLEANUP(text_clear) struct text text = TEXT_INIT;
-    struct timed_rule rule;
+    struct schedule_rule rule;
     schedule_json(schedule, base_path, arena, &text);
     bool ok = schedule_spec_parse(arena_span(arena, text_span(&text)), arena,
                                   ret_spec, err) &&

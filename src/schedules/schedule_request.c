@@ -19,7 +19,7 @@ static void key_instant(struct api_call *call, struct json *json,
     char text[CRON_INSTANT_BYTES];
 
     json_key(json, key);
-    json_string(json, zone == NULL ? instant_text(&call->arena, at)
+    json_string(json, zone == NULL ? schedule_instant_text(&call->arena, at)
                                    : cron_instant_format(zone, at, text));
 }
 
@@ -64,7 +64,7 @@ static void key_strip(struct api_call *call, struct json *json,
 
 static void spec_json(struct api_call *call, struct json *json,
                       const struct schedule_spec *spec,
-                      const struct timed_rule *rule) {
+                      const struct schedule_rule *rule) {
     CLEANUP(text_clear) struct text offset = TEXT_INIT;
 
     json_key(json, "item");
@@ -73,9 +73,9 @@ static void spec_json(struct api_call *call, struct json *json,
     json_span(json, spec->zone);
     key_command(json, &spec->job);
     json_key(json, "overlap");
-    json_string(json, timed_overlap_word(spec->overlap));
+    json_string(json, schedule_overlap_word(spec->overlap));
     json_key(json, "missed");
-    json_string(json, timed_missed_word(spec->missed));
+    json_string(json, schedule_missed_word(spec->missed));
     json_key(json, "max_shift_s");
     json_i64(json, rule->max_shift_s);
     schedule_offset_format(spec, &offset);
@@ -90,7 +90,7 @@ static void spec_json(struct api_call *call, struct json *json,
 }
 
 static void next_json(struct api_call *call, struct json *json,
-                      const struct timed_rule *rule, bool paused) {
+                      const struct schedule_rule *rule, bool paused) {
     int64_t due;
     bool comes =
         !paused && schedule_rule_next(rule, wall_s(api_now(call)), &due);
@@ -114,7 +114,7 @@ struct listing {
 static void row_json(struct api_call *call, const struct store_schedule *row) {
     struct listing *listing = call->state;
     struct schedule_spec spec;
-    struct timed_rule rule;
+    struct schedule_rule rule;
     struct err err = {0};
     struct json json;
 
@@ -452,7 +452,7 @@ static bool read_row(struct api_call *call, struct store_schedule *ret_row,
                      struct schedule_spec *ret_spec, struct err *err) {
     CLEANUP(text_clear) struct text text = TEXT_INIT;
     struct span name = call->params[0];
-    struct timed_rule rule;
+    struct schedule_rule rule;
 
     if (!schedule_name_check(name, err) ||
         !schedule_spec_parse(text_span(&call->body), &call->arena, ret_spec,

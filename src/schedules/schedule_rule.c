@@ -1,7 +1,7 @@
 #include "schedules/schedule_rule.h"
 
 static bool find_shift(const struct schedule_spec *spec,
-                       struct timed_rule *rule, struct err *err) {
+                       struct schedule_rule *rule, struct err *err) {
     rule->max_shift_s = spec->max_shift_s;
     if (rule->max_shift_s < 0)
         rule->max_shift_s = rule->repeat.max_shift_s;
@@ -18,9 +18,9 @@ static bool find_shift(const struct schedule_spec *spec,
 }
 
 static bool find_zone(const struct schedule_spec *spec,
-                      struct cron_zones *zones, struct timed_rule *rule,
+                      struct cron_zones *zones, struct schedule_rule *rule,
                       struct err *err) {
-    CLEANUP(free_string) char *name = span_string(spec->zone);
+    CLEANUP(text_free_string) char *name = span_string(spec->zone);
     struct cron_err cron_err;
     bool ok = zones ? cron_zones_find(zones, name, &rule->zone, &cron_err)
                     : cron_zone_open(name, &rule->zone, &cron_err);
@@ -28,8 +28,8 @@ static bool find_zone(const struct schedule_spec *spec,
 }
 
 static int64_t hashed(const struct schedule_spec *spec, struct span name,
-                      uint64_t seed, const struct timed_rule *rule) {
-    CLEANUP(free_string) char *string = span_string(name);
+                      uint64_t seed, const struct schedule_rule *rule) {
+    CLEANUP(text_free_string) char *string = span_string(name);
     int64_t span_s = spec->offset_s;
     if (span_s == 0) {
         int64_t gap_s = repeat_gap_s(&rule->repeat, rule->zone);
@@ -40,9 +40,9 @@ static int64_t hashed(const struct schedule_spec *spec, struct span name,
 
 bool schedule_rule_make(const struct schedule_spec *spec, struct span name,
                         uint64_t seed, struct cron_zones *zones,
-                        struct timed_rule *ret_rule, struct err *err) {
-    CLEANUP(free_string) char *string = span_string(name);
-    *ret_rule = (struct timed_rule){
+                        struct schedule_rule *ret_rule, struct err *err) {
+    CLEANUP(text_free_string) char *string = span_string(name);
+    *ret_rule = (struct schedule_rule){
         .overlap = spec->overlap,
         .missed = spec->missed,
         .jitter_s = spec->jitter_s,
@@ -61,7 +61,7 @@ bool schedule_rule_make(const struct schedule_spec *spec, struct span name,
     return true;
 }
 
-void schedule_rule_clear(struct timed_rule *rule) {
+void schedule_rule_clear(struct schedule_rule *rule) {
     repeat_clear(&rule->repeat);
     cron_zone_unref(rule->zone);
     rule->zone = NULL;
@@ -74,7 +74,7 @@ bool schedule_fires_alike(const struct schedule_spec *a,
 
 void schedule_begin(const struct schedule_spec *spec, int64_t at_s,
                     int64_t *ret_high_s, int32_t *ret_offset_s) {
-    CLEANUP(free_string) char *name = span_string(spec->zone);
+    CLEANUP(text_free_string) char *name = span_string(spec->zone);
     struct cron_zone *zone = NULL;
     *ret_high_s = at_s;
     *ret_offset_s =
@@ -82,11 +82,11 @@ void schedule_begin(const struct schedule_spec *spec, int64_t at_s,
     cron_zone_unref(zone);
 }
 
-bool schedule_rule_next(const struct timed_rule *rule, int64_t now_s,
+bool schedule_rule_next(const struct schedule_rule *rule, int64_t now_s,
                         int64_t *ret_due_s) {
     int64_t at, from = now_s - rule->offset_s - rule->jitter_s;
     while (repeat_next(&rule->repeat, rule->zone, from + 1, &at)) {
-        *ret_due_s = timed_due(rule, at);
+        *ret_due_s = schedule_due(rule, at);
         if (*ret_due_s > now_s)
             return true;
         from = at;
@@ -96,7 +96,7 @@ bool schedule_rule_next(const struct timed_rule *rule, int64_t now_s,
 
 /* ---- in writing ---------------------------------------------------------- */
 
-char *instant_text(struct arena *arena, int64_t at) {
+char *schedule_instant_text(struct arena *arena, int64_t at) {
     char text[CRON_INSTANT_BYTES];
     struct span written = span_of(cron_instant_format(NULL, at, text));
     if (span_ends(written, "+00:00")) {
@@ -106,9 +106,9 @@ char *instant_text(struct arena *arena, int64_t at) {
     return arena_string(arena, span_of(text));
 }
 
-char *firing_id(struct arena *arena, struct span name, int64_t at,
-                unsigned round) {
-    char *bare = instant_text(arena, at);
+char *schedule_firing_id(struct arena *arena, struct span name, int64_t at,
+                         unsigned round) {
+    char *bare = schedule_instant_text(arena, at);
     size_t len = 0;
     for (const char *c = bare; *c != '\0'; c++)
         if (*c != '-' && *c != ':')

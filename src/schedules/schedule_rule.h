@@ -1,10 +1,10 @@
 /* From what a schedule says (wire/schedule_spec.h) to what is decided by
- * (core/timetable.h): its pattern is read, its zone opened. Everything that can
+ * (core/schedules.h): its pattern is read, its zone opened. Everything that can
  * be wrong with a schedule is found here or in schedule_spec_check. */
 #ifndef POINTSMAN_SCHEDULES_SCHEDULE_RULE_H
 #define POINTSMAN_SCHEDULES_SCHEDULE_RULE_H
 
-#include "core/timetable.h"
+#include "core/schedules.h"
 #include "wire/schedule_spec.h"
 
 /* Vixie's limit: a clock set by less than three hours is gone along with. */
@@ -15,8 +15,8 @@ enum { CRONTAB_MAX_SHIFT_S = 3 * 3600, HASH_SPAN_S = 3600 };
  * it. */
 bool schedule_rule_make(const struct schedule_spec *spec, struct span name,
                         uint64_t seed, struct cron_zones *zones,
-                        struct timed_rule *ret_rule, struct err *err);
-void schedule_rule_clear(struct timed_rule *rule);
+                        struct schedule_rule *ret_rule, struct err *err);
+void schedule_rule_clear(struct schedule_rule *rule);
 /* The same item in the same zone? */
 bool schedule_fires_alike(const struct schedule_spec *a,
                           const struct schedule_spec *b);
@@ -25,13 +25,13 @@ void schedule_begin(const struct schedule_spec *spec, int64_t at_s,
                     int64_t *ret_high_s, int32_t *ret_offset_s);
 /* The first time it fires after `now_s`, offset and jitter included. False:
  * never. */
-bool schedule_rule_next(const struct timed_rule *rule, int64_t now_s,
+bool schedule_rule_next(const struct schedule_rule *rule, int64_t now_s,
                         int64_t *ret_due_s);
 /* The id of the job of that firing: NAME.20261122T023000Z, and .rN in a later
  * round. */
-char *firing_id(struct arena *arena, struct span name, int64_t at,
-                unsigned round);
+char *schedule_firing_id(struct arena *arena, struct span name, int64_t at,
+                         unsigned round);
 /* "2026-11-22T02:30:00Z" */
-char *instant_text(struct arena *arena, int64_t at);
+char *schedule_instant_text(struct arena *arena, int64_t at);
 
 #endif

@@ -6,12 +6,12 @@
 #include "lib/log.h"
 #include "os/alarm.h"
 #include "os/clock.h"
-#include "schedules/clockwork.h"
+#include "schedules/schedule_driver.h"
 #include "schedules/schedule_config.h"
 
 struct clock_role {
     struct base *base;
-    struct clockwork *clockwork;
+    struct schedule_driver *driver;
     int fd; /* of the timer */
     uv_poll_t poll;
     void (*wake)(void *ctx);
@@ -28,13 +28,14 @@ static void on_alarm(uv_poll_t *poll, int status, int events) {
 }
 
 static bool start(struct clock_role *role, struct err *err) {
-    struct clockwork_options options = {.host = span_of(role->base->host)};
+    struct schedule_driver_options options = {.host =
+                                                  span_of(role->base->host)};
     struct wall now = clock_wall();
     if (!schedule_config_store(role->base, now, err))
         return false;
-    role->clockwork =
-        clockwork_new(role->base->store, &options, now, clock_boot());
-    return clockwork_start(role->clockwork, err);
+    role->driver =
+        schedule_driver_new(role->base->store, &options, now, clock_boot());
+    return schedule_driver_start(role->driver, err);
 }
 
 bool clock_role_open(uv_loop_t *loop, struct base *base,
@@ -49,7 +50,7 @@ bool clock_role_open(uv_loop_t *loop, struct base *base,
         return false;
     }
     if (!start(role, err)) {
-        clockwork_free(role->clockwork);
+        schedule_driver_free(role->driver);
         close(role->fd);
         free(role);
         return false;
@@ -69,18 +70,18 @@ void clock_role_reload(struct clock_role *role, struct wall now) {
 
 void clock_role_turn(struct clock_role *role, struct wall now, bool once) {
     struct wall next;
-    clockwork_turn(role->clockwork, now, clock_boot(), &next);
+    schedule_driver_turn(role->driver, now, clock_boot(), &next);
     if (once && next.ns > now.ns)
         next = WALL_NEVER;
     alarm_set(role->fd, next);
 }
 
 bool clock_role_idle(const struct clock_role *role) {
-    return clockwork_idle(role->clockwork);
+    return schedule_driver_idle(role->driver);
 }
 
 void clock_role_drain(struct clock_role *role) {
-    clockwork_drain(role->clockwork);
+    schedule_driver_drain(role->driver);
 }
 
 static void on_closed(uv_handle_t *handle) {
@@ -94,8 +95,8 @@ static void on_closed(uv_handle_t *handle) {
 
 void clock_role_close(struct clock_role *role, void (*closed)(void *ctx),
                       void *ctx) {
-    clockwork_free(role->clockwork);
-    role->clockwork = NULL;
+    schedule_driver_free(role->driver);
+    role->driver = NULL;
     role->closed = closed;
     role->ctx = ctx;
     uv_close((uv_handle_t *)&role->poll, on_closed);

@@ -1,6 +1,6 @@
-/* The clockwork in a loop: the times it is given are those of this machine, and
- * a timer of the clock people set gives it a turn when something is due, or
- * when somebody sets that clock. */
+/* The schedule driver in a loop: the times it is given are those of this
+ * machine, and a timer of the clock people set gives it a turn when something
+ * is due, or when somebody sets that clock. */
 #ifndef POINTSMAN_SERVE_CLOCK_ROLE_H
 #define POINTSMAN_SERVE_CLOCK_ROLE_H
 
@@ -21,8 +21,8 @@ bool clock_role_open(uv_loop_t *loop, struct base *base,
 void clock_role_reload(struct clock_role *role, struct wall now);
 /* Does what is due. `once`: what comes later gives no turn. */
 void clock_role_turn(struct clock_role *role, struct wall now, bool once);
-bool clock_role_idle(const struct clock_role *role); /* clockwork_idle */
-void clock_role_drain(struct clock_role *role);      /* clockwork_drain */
+bool clock_role_idle(const struct clock_role *role); /* schedule_driver_idle */
+void clock_role_drain(struct clock_role *role);      /* schedule_driver_drain */
 /* Frees it and calls closed(ctx) from the loop. */
 void clock_role_close(struct clock_role *role, void (*closed)(void *ctx),
                       void *ctx);

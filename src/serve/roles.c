@@ -34,7 +34,7 @@ static bool has_role(const struct roles *roles, int i) {
     return roles->options.roles & (1u << i);
 }
 
-void roles_tell(struct roles *roles) {
+void roles_notify(struct roles *roles) {
     bool news = roles->news;
     roles->news = false;
     for (int i = 0; news && i < ROLE_COUNT; i++)
@@ -82,7 +82,7 @@ static void on_guard_lost(void *ctx, const char *why) {
     roles_lost(ctx, why);
 }
 
-static bool on_settle_file(void *ctx, const struct job *job, struct err *err) {
+static bool on_place_file(void *ctx, const struct job *job, struct err *err) {
     struct roles *roles = ctx;
     (void)job;
     return projection_pass(roles->projection, clock_wall(), err);
@@ -184,7 +184,7 @@ static bool start_worker(struct roles *roles, uv_loop_t *loop,
         .lasting = on_lasting,
         .ended = on_ended,
         .foreign = on_foreign,
-        .settle_file = on_settle_file,
+        .place_file = on_place_file,
         .ctx = roles,
     };
     if (!worker_open(&options, &roles->worker, err))
@@ -386,7 +386,7 @@ static void free_roles(struct roles *roles) {
     void (*closed)(void *) = roles->closed;
     void *ctx = roles->closed_ctx;
     roles->news = true; /* what was settled at the end was seen by nobody */
-    roles_tell(roles);
+    roles_notify(roles);
     output_close(roles->output);
     give_roles(roles);
     free(roles);
@@ -427,7 +427,7 @@ static void on_worker_closed(void *ctx) {
 static void part_with_scheduler(struct roles *roles) {
     struct err err;
     scheduler_dismiss(roles->scheduler);
-    if (!store_settle(roles->base->store, &err))
+    if (!store_drain(roles->base->store, &err))
         log_error("the last decisions may not be recorded: %s", err.text);
     scheduler_free(roles->scheduler);
 }

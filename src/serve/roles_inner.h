@@ -55,7 +55,7 @@ void roles_turn(struct roles *roles);
 /* Pulls the triggers of roles that other processes may have, when something was
  * written here: one wake-up rule for all (DESIGN §8.7). The prequeue daemon is
  * left in peace, it waits for files alone. */
-void roles_tell(struct roles *roles);
+void roles_notify(struct roles *roles);
 /* The service cannot go on: `why` is logged and told to whoever runs us. */
 void roles_lost(struct roles *roles, const char *why);
 

@@ -133,7 +133,7 @@ void roles_turn(struct roles *roles) {
         return;
     }
     project(roles, now);
-    roles_tell(roles);
+    roles_notify(roles);
     if (roles->prequeue && roles->prequeue_next.ns < next.ns)
         next = roles->prequeue_next;
     stop_step(roles);

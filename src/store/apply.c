@@ -38,8 +38,9 @@ bool apply_flush(struct apply *apply, struct err *err) {
     return true;
 }
 
-bool apply_settle(struct apply *apply, struct err *err) {
-    return apply_flush(apply, err) && apply->ops->settle(apply->rows, err);
+bool apply_write(struct apply *apply, struct err *err) {
+    return apply_flush(apply, err) &&
+           apply->ops->write_gathered(apply->rows, err);
 }
 
 void apply_dirty(struct apply *apply, struct row *row, unsigned parts) {
@@ -91,7 +92,7 @@ bool apply_event(struct apply *apply, struct op *op, struct row *row,
     head->seq = op->seq = event.seq;
     if (row)
         row->event_seq = event.seq;
-    batch_event(apply->batch, &event);
+    store_batch_event(apply->batch, &event);
     return true;
 }
 
@@ -258,7 +259,7 @@ static bool apply_atomic(struct apply *apply, struct store_batch *batch,
                          struct err *err) {
     struct head before = apply->head;
     bool well = true;
-    if (!apply_settle(apply, err) || !apply->ops->save(apply->rows, err))
+    if (!apply_write(apply, err) || !apply->ops->save(apply->rows, err))
         return false;
     for (unsigned i = 0; i < batch->count; i++) {
         if (!apply_op(apply, &batch->ops[i], err))
@@ -266,14 +267,13 @@ static bool apply_atomic(struct apply *apply, struct store_batch *batch,
         well = well && is_well(&batch->ops[i]);
     }
     if (well)
-        return apply_settle(apply, err) &&
-               apply->ops->release(apply->rows, err);
+        return apply_write(apply, err) && apply->ops->release(apply->rows, err);
     for (unsigned i = 0; i < batch->count; i++)
         if (is_well(&batch->ops[i]))
             batch->ops[i].result = STORE_CONFLICT;
     apply->head = before;
     apply_forget(apply);
-    batch_forget(batch);
+    store_batch_forget(batch);
     return apply->ops->restore(apply->rows, err);
 }
 

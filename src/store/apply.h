@@ -35,7 +35,7 @@ void apply_forget(struct apply *apply);
 /* Writes what is still dirty. */
 bool apply_flush(struct apply *apply, struct err *err);
 /* And what the backend gathered: before the commit. */
-bool apply_settle(struct apply *apply, struct err *err);
+bool apply_write(struct apply *apply, struct err *err);
 /* All operations of the batch. False: the transaction must be given up. */
 bool apply_batch(struct apply *apply, struct store_batch *batch,
                  struct err *err);

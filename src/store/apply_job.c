@@ -300,7 +300,8 @@ bool apply_hold(struct apply *apply, struct op *op, struct err *err) {
     if (after == before)
         return answer(op, STORE_SAME);
     row->holds = after;
-    /* Its log tells it too; but a riddle is told by those who look at files. */
+    /* Its log tells it too; but an ambiguous one is reported by those who look
+     * at files. */
     row->stale |= row->kind == JOB_CHANGE && bit != HOLD_AMBIGUOUS;
     apply_dirty(apply, row, ROW_REST | ROW_MARKS);
     tally_change(apply, row->state, before, row->state, after);

@@ -20,7 +20,7 @@ static bool task_step(struct apply *apply, struct op *op, struct row *row,
         .from = row->state,
         .to = row->state,
         .attempt = task->attempt,
-        .reason = span_of(task_status_word(status)),
+        .reason = span_of(job_task_status_word(status)),
         .detail = task->node,
     };
     apply_dirty(apply, row, ROW_REST);

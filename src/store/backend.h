@@ -2,7 +2,7 @@
 #ifndef POINTSMAN_STORE_BACKEND_H
 #define POINTSMAN_STORE_BACKEND_H
 
-#include "store/batch.h"
+#include "store/store_batch.h"
 
 struct store_backend {
     void (*close)(struct store *store);

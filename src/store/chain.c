@@ -32,7 +32,7 @@ static unsigned char *put_span(unsigned char *at, struct span span) {
 void chain_next(struct chain *chain, const unsigned char prev[CHAIN_BYTES],
                 const struct store_event *event,
                 unsigned char ret_hash[CHAIN_BYTES]) {
-    struct span kind = span_of(event_kind_word(event->kind));
+    struct span kind = span_of(job_event_kind_word(event->kind));
     size_t most = CHAIN_BYTES + 10 * sizeof(uint64_t) + 2 + kind.len +
                   event->id.len + event->actor.len + event->reason.len +
                   event->detail.len;

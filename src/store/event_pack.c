@@ -40,7 +40,7 @@ void event_pack_add(struct text *lines, const struct store_event *event,
                      job_state_letter(event->to), '\t'};
     add_number(lines, event->seq);
     add_number(lines, (uint64_t)event->at.ns);
-    text_adds(lines, event_kind_word(event->kind));
+    text_adds(lines, job_event_kind_word(event->kind));
     text_addc(lines, '\t');
     add_number(lines, event->num);
     add_number(lines, prev);
@@ -70,7 +70,7 @@ static bool take_state(struct span *line, enum job_state *ret) {
 
 static bool take_kind(struct span *line, enum event_kind *ret) {
     struct span field;
-    return span_cut(line, '\t', &field) && event_kind_parse(field, ret);
+    return span_cut(line, '\t', &field) && job_event_kind_parse(field, ret);
 }
 
 static bool unescape(struct span field, struct arena *arena, struct span *ret) {

@@ -156,7 +156,7 @@ static const struct store_backend memory_backend = {
     .version = backend_version,
 };
 
-struct store *store_new_memory(void) {
+struct store *store_memory_new(void) {
     struct memory *memory = mem_alloc(sizeof(*memory));
     store_init(&memory->store, &memory_backend, 0);
     list_init(&memory->queued);

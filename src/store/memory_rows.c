@@ -447,7 +447,7 @@ static bool event_insert(struct rows *rows, const struct store_event *event,
     return true;
 }
 
-static bool settle(struct rows *rows, struct err *err) {
+static bool write_gathered(struct rows *rows, struct err *err) {
     (void)rows, (void)err;
     return true;
 }
@@ -586,7 +586,7 @@ const struct rows_ops memory_rows = {
     .attempt_remove = attempt_remove,
     .prune = prune,
     .event_insert = event_insert,
-    .settle = settle,
+    .write_gathered = write_gathered,
     .setting_get = setting_get,
     .setting_put = setting_put,
     .lease_get = lease_get,

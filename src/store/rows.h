@@ -5,7 +5,7 @@
 #ifndef POINTSMAN_STORE_ROWS_H
 #define POINTSMAN_STORE_ROWS_H
 
-#include "store/batch.h"
+#include "store/store_batch.h"
 #include "store/chain.h"
 
 /* How far numbers and log have come; jobs per state. */
@@ -95,7 +95,7 @@ struct rows_ops {
                          uint64_t prev, const unsigned char hash[CHAIN_BYTES],
                          struct err *err);
     /* Writes what was gathered: before a commit, and around atomic batches. */
-    bool (*settle)(struct rows *rows, struct err *err);
+    bool (*write_gathered)(struct rows *rows, struct err *err);
     bool (*setting_get)(struct rows *rows, struct span name,
                         struct arena *arena, struct span *ret_value,
                         struct err *err);

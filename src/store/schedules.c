@@ -21,14 +21,14 @@ unsigned store_schedule_set(struct store_batch *batch,
     own->schedule.spec = arena_span(arena, schedule->spec);
     own->schedule.origin = arena_span(arena, schedule->origin);
     own->mode = mode;
-    batch_add(batch, OP_SCHEDULE_SET, 0)->schedule = own;
+    store_batch_add_op(batch, OP_SCHEDULE_SET, 0)->schedule = own;
     return place(batch);
 }
 
 unsigned store_schedule_remove(struct store_batch *batch, struct span name) {
     struct op_schedule *own = arena_alloc(&batch->arena, sizeof(*own));
     own->schedule.name = arena_span(&batch->arena, name);
-    batch_add(batch, OP_SCHEDULE_REMOVE, 0)->schedule = own;
+    store_batch_add_op(batch, OP_SCHEDULE_REMOVE, 0)->schedule = own;
     return place(batch);
 }
 
@@ -39,7 +39,7 @@ unsigned store_schedule_pause(struct store_batch *batch, struct span name,
     own->schedule.paused = paused;
     own->schedule.high_s = high_s;
     own->schedule.offset_s = offset_s;
-    batch_add(batch, OP_SCHEDULE_PAUSE, 0)->schedule = own;
+    store_batch_add_op(batch, OP_SCHEDULE_PAUSE, 0)->schedule = own;
     return place(batch);
 }
 
@@ -51,7 +51,7 @@ unsigned store_schedule_mark(struct store_batch *batch,
     own->name = arena_span(&batch->arena, mark->name);
     own->reason = arena_span(&batch->arena, mark->reason);
     own->detail = arena_span(&batch->arena, mark->detail);
-    batch_add(batch, OP_SCHEDULE_MARK, 0)->schedule_mark = own;
+    store_batch_add_op(batch, OP_SCHEDULE_MARK, 0)->schedule_mark = own;
     return place(batch);
 }
 

@@ -22,7 +22,7 @@ enum { BUSY_MS = 10000 };
 static void batch_fail(struct store_batch *batch, const struct err *err) {
     batch->ok = false;
     batch->err = *err;
-    batch_forget(batch);
+    store_batch_forget(batch);
 }
 
 static void fail_all(struct list *batches, const struct err *err) {
@@ -52,11 +52,12 @@ static void set_committing(struct sqlite *sqlite, uint64_t seq) {
 }
 
 /* Changes when another connection commits, in whatever process. */
-static bool data_version(struct db *db, int64_t *ret_version, struct err *err) {
-    CLEANUP(stmt_end)
-    sqlite3_stmt *stmt = db_statement(db, SQL_DATA_VERSION, err);
+static bool data_version(struct sqlite_db *db, int64_t *ret_version,
+                         struct err *err) {
+    CLEANUP(sqlite_stmt_end)
+    sqlite3_stmt *stmt = sqlite_db_statement(db, SQL_DATA_VERSION, err);
     bool row;
-    if (!stmt || !db_step(db, stmt, &row, err))
+    if (!stmt || !sqlite_db_step(db, stmt, &row, err))
         return false;
     *ret_version = row ? sqlite3_column_int64(stmt, 0) : 0;
     return true;
@@ -64,12 +65,12 @@ static bool data_version(struct db *db, int64_t *ret_version, struct err *err) {
 
 static bool transact(struct sqlite *sqlite, struct list *batches,
                      struct err *err) {
-    struct db *db = &sqlite->writer;
+    struct sqlite_db *db = &sqlite->writer;
     struct apply *apply = &sqlite->apply;
     struct head head;
     int64_t version;
-    if (!db_plain(db, SQL_BEGIN, err) || !db_head(db, &head, err) ||
-        !data_version(db, &version, err))
+    if (!sqlite_db_plain(db, SQL_BEGIN, err) ||
+        !sqlite_db_head(db, &head, err) || !data_version(db, &version, err))
         return false;
     if (version != sqlite->written_version)
         apply_forget(apply);
@@ -81,20 +82,20 @@ static bool transact(struct sqlite *sqlite, struct list *batches,
         if (batch->ok && !apply_batch(apply, batch, err))
             return false;
     }
-    if (!apply_settle(apply, err))
+    if (!apply_write(apply, err))
         return false;
     if (memcmp(&apply->head, &head, sizeof(head)) != 0 &&
-        !db_head_put(db, &apply->head, err))
+        !sqlite_db_head_put(db, &apply->head, err))
         return false;
-    return db_plain(db, SQL_COMMIT, err);
+    return sqlite_db_plain(db, SQL_COMMIT, err);
 }
 
 /* After a failure: what is it, and may the store live on? */
 static void give_up(struct sqlite *sqlite, const struct err *err) {
-    struct db *db = &sqlite->writer;
-    bool passes = db_is_busy(db) || db_is_full(db);
+    struct sqlite_db *db = &sqlite->writer;
+    bool passes = sqlite_db_is_busy(db) || sqlite_db_is_full(db);
     apply_forget(&sqlite->apply);
-    db_events_forget(db);
+    sqlite_rows_forget_events(db);
     if (!sqlite3_get_autocommit(db->sqlite) &&
         sqlite3_exec(db->sqlite, "ROLLBACK", NULL, NULL, NULL) != SQLITE_OK)
         passes = false;
@@ -250,7 +251,7 @@ static bool backend_changed(struct store *store, bool *ret_changed,
 static bool backend_last_seq(struct store *store, uint64_t *ret_seq,
                              struct err *err) {
     struct head head;
-    if (!db_head(sqlite_reader(store), &head, err))
+    if (!sqlite_db_head(sqlite_reader(store), &head, err))
         return false;
     *ret_seq = head.seq;
     return true;
@@ -259,7 +260,7 @@ static bool backend_last_seq(struct store *store, uint64_t *ret_seq,
 static bool backend_count(struct store *store, struct store_tally *ret_tally,
                           struct err *err) {
     struct head head;
-    if (!db_head(sqlite_reader(store), &head, err))
+    if (!sqlite_db_head(sqlite_reader(store), &head, err))
         return false;
     *ret_tally = head.tally;
     return true;
@@ -295,8 +296,8 @@ static void sqlite_free(struct sqlite *sqlite) {
         sqlite3_db_config(sqlite->reader->sqlite,
                           SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, NULL);
     }
-    db_close(&sqlite->own_reader);
-    db_close(&sqlite->writer);
+    sqlite_db_close(&sqlite->own_reader);
+    sqlite_db_close(&sqlite->writer);
     apply_clear(&sqlite->apply);
     pthread_mutex_destroy(&sqlite->lock);
     pthread_cond_destroy(&sqlite->work);
@@ -330,20 +331,20 @@ static void backend_close(struct store *store) {
 static bool open_writer(struct sqlite *sqlite, const char *path, bool create,
                         unsigned busy_ms, struct err *err) {
     int flags = SQLITE_OPEN_READWRITE | (create ? SQLITE_OPEN_CREATE : 0);
-    struct db *db = &sqlite->writer;
-    return db_open(db, path, flags, busy_ms, err) &&
-           db_run(db, "PRAGMA journal_mode = WAL", err) &&
-           db_migrate(db, false, err);
+    struct sqlite_db *db = &sqlite->writer;
+    return sqlite_db_open(db, path, flags, busy_ms, err) &&
+           sqlite_db_run(db, "PRAGMA journal_mode = WAL", err) &&
+           sqlite_migrate(db, false, err);
 }
 
 static bool open_reader(struct sqlite *sqlite, const char *path,
                         unsigned busy_ms, struct err *err) {
     int flags =
         sqlite->read_only ? SQLITE_OPEN_READONLY : SQLITE_OPEN_READWRITE;
-    struct db *db = sqlite->reader;
-    return db_open(db, path, flags, busy_ms, err) &&
-           db_run(db, "PRAGMA query_only = ON", err) &&
-           db_migrate(db, true, err);
+    struct sqlite_db *db = sqlite->reader;
+    return sqlite_db_open(db, path, flags, busy_ms, err) &&
+           sqlite_db_run(db, "PRAGMA query_only = ON", err) &&
+           sqlite_migrate(db, true, err);
 }
 
 static bool file_is_there(const char *path, bool read_only, struct err *err) {
@@ -355,7 +356,7 @@ static bool file_is_there(const char *path, bool read_only, struct err *err) {
     return err_errno(err, errno, "cannot open registry '%s'", path);
 }
 
-bool store_open_sqlite(const char *path, const struct store_options *options,
+bool store_sqlite_open(const char *path, const struct store_options *options,
                        struct store **ret_store, struct err *err) {
     static const struct store_options usual = {0};
     const struct store_options *o = options ? options : &usual;
@@ -389,10 +390,10 @@ bool store_open_sqlite(const char *path, const struct store_options *options,
 struct store *store_new_sqlite(void) {
     enum { FLAGS = SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE };
     struct sqlite *sqlite = sqlite_new();
-    struct db *db = sqlite->reader = &sqlite->writer;
+    struct sqlite_db *db = sqlite->reader = &sqlite->writer;
     struct err err;
-    bool well = db_open(db, ":memory:", FLAGS, BUSY_MS, &err) &&
-                db_migrate(db, false, &err);
+    bool well = sqlite_db_open(db, ":memory:", FLAGS, BUSY_MS, &err) &&
+                sqlite_migrate(db, false, &err);
     assert(well); /* there is no file that could be wrong */
     return &sqlite->store;
 }

@@ -9,16 +9,16 @@
 #include "store/sqlite_db.h"
 
 struct sqlite {
-    struct store store; /* first */
-    struct db *reader;  /* the owner's; in memory the writer */
-    struct db own_reader;
+    struct store store;       /* first */
+    struct sqlite_db *reader; /* the owner's; in memory the writer */
+    struct sqlite_db own_reader;
     int64_t seen_version;
     bool read_only, own_thread;
     void (*wake)(void *ctx);
     void *wake_ctx;
 
     /* The writer: of the store thread; without one, the owner's. */
-    struct db writer;
+    struct sqlite_db writer;
     struct apply apply;
     int64_t written_version; /* PRAGMA data_version at the last transaction */
     bool fatal;              /* every later batch fails with this */
@@ -38,7 +38,7 @@ static inline struct sqlite *sqlite_of(struct store *store) {
     return (struct sqlite *)(void *)store;
 }
 
-static inline struct db *sqlite_reader(struct store *store) {
+static inline struct sqlite_db *sqlite_reader(struct store *store) {
     return sqlite_of(store)->reader;
 }
 
@@ -106,7 +106,7 @@ bool sqlite_schedule_jobs(struct store *store, struct span name,
                           struct arena *arena, struct job **ret_jobs,
                           size_t *ret_count, struct err *err);
 /* sqlite_event.c: one row of the log, taken apart. */
-struct pack {
+struct sqlite_event_row {
     struct arena arena; /* of what follows */
     struct chain chain;
     uint64_t seq; /* of the last event */
@@ -116,12 +116,13 @@ struct pack {
     unsigned char hash[CHAIN_BYTES]; /* as it stands there */
     bool fits;                       /* with what the events make */
 };
-void pack_init(struct pack *pack);
-void pack_clear(struct pack *pack);
+void sqlite_event_row_init(struct sqlite_event_row *event_row);
+void sqlite_event_row_clear(struct sqlite_event_row *event_row);
 /* The row in which the first event beyond after_seq lies. */
-bool pack_read(struct pack *pack, struct db *db, uint64_t after_seq,
-               bool *ret_found, struct err *err);
-/* sqlite_care.c */
+bool sqlite_event_row_read(struct sqlite_event_row *event_row,
+                           struct sqlite_db *db, uint64_t after_seq,
+                           bool *ret_found, struct err *err);
+/* sqlite_verify.c */
 bool sqlite_verify(struct store *store, struct err *err);
 bool sqlite_backup(struct store *store, const char *path, struct err *err);
 

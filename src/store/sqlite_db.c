@@ -14,7 +14,7 @@ static const char *const statement_texts[] = {
 
 /* ---- errors ------------------------------------------------------------- */
 
-bool db_is_full(const struct db *db) {
+bool sqlite_db_is_full(const struct sqlite_db *db) {
     int code = sqlite3_extended_errcode(db->sqlite);
     if ((code & 0xff) == SQLITE_FULL)
         return true;
@@ -23,12 +23,12 @@ bool db_is_full(const struct db *db) {
            code != SQLITE_IOERR_DIR_FSYNC && (sys == ENOSPC || sys == EDQUOT);
 }
 
-bool db_is_busy(const struct db *db) {
+bool sqlite_db_is_busy(const struct sqlite_db *db) {
     int code = sqlite3_errcode(db->sqlite) & 0xff;
     return code == SQLITE_BUSY || code == SQLITE_LOCKED;
 }
 
-static enum err_kind kind_of(const struct db *db) {
+static enum err_kind kind_of(const struct sqlite_db *db) {
     int sys = sqlite3_system_errno(db->sqlite);
     switch (sqlite3_errcode(db->sqlite) & 0xff) {
     case SQLITE_BUSY:
@@ -62,14 +62,14 @@ static const char *advice(enum err_kind kind, bool busy, bool full) {
                             : "";
 }
 
-bool db_fail(struct db *db, const char *what, struct err *err) {
+bool sqlite_db_fail(struct sqlite_db *db, const char *what, struct err *err) {
     enum err_kind kind = kind_of(db);
     int sys = sqlite3_system_errno(db->sqlite);
     /* Text before err_set: its format may not look into err itself. */
     err_set(err, kind, "cannot %s registry '%s': %s%s%s%s%s", what, db->path,
             sqlite3_errmsg(db->sqlite), sys ? " (" : "",
             sys ? strerror(sys) : "", sys ? ")" : "",
-            advice(kind, db_is_busy(db), db_is_full(db)));
+            advice(kind, sqlite_db_is_busy(db), sqlite_db_is_full(db)));
     if (err)
         err->sys = sys;
     return false;
@@ -81,7 +81,7 @@ bool db_fail(struct db *db, const char *what, struct err *err) {
  * as long as it was asked for, so the sum is bounded. */
 static int wait_for_lock(void *ctx, int tries) {
     static const unsigned waits_ms[] = {1, 2, 5, 10, 15, 20, 25, 50};
-    const struct db *db = ctx;
+    const struct sqlite_db *db = ctx;
     unsigned waited_ms = 0;
     for (int i = 0; i < tries; i++) {
         size_t at =
@@ -97,22 +97,22 @@ static int wait_for_lock(void *ctx, int tries) {
     return 1;
 }
 
-bool db_run(struct db *db, const char *sql, struct err *err) {
+bool sqlite_db_run(struct sqlite_db *db, const char *sql, struct err *err) {
     if (sqlite3_exec(db->sqlite, sql, NULL, NULL, NULL) == SQLITE_OK)
         return true;
-    return db_fail(db, "use", err);
+    return sqlite_db_fail(db, "use", err);
 }
 
-bool db_number(struct db *db, const char *sql, int64_t *ret_number,
-               struct err *err) {
-    CLEANUP(stmt_end) sqlite3_stmt *stmt = NULL;
+bool sqlite_db_number(struct sqlite_db *db, const char *sql,
+                      int64_t *ret_number, struct err *err) {
+    CLEANUP(sqlite_stmt_end) sqlite3_stmt *stmt = NULL;
     bool well =
         sqlite3_prepare_v2(db->sqlite, sql, -1, &stmt, NULL) == SQLITE_OK &&
         sqlite3_step(stmt) == SQLITE_ROW;
     if (well)
         *ret_number = sqlite3_column_int64(stmt, 0);
     else
-        db_fail(db, "read", err);
+        sqlite_db_fail(db, "read", err);
     sqlite3_finalize(stmt);
     stmt = NULL;
     return well;
@@ -127,31 +127,31 @@ static void configure(void) {
 
 static pthread_once_t configured = PTHREAD_ONCE_INIT;
 
-bool db_open(struct db *db, const char *path, int flags, unsigned busy_ms,
-             struct err *err) {
-    *db = (struct db){.path = mem_string(path), .busy_ms = busy_ms};
+bool sqlite_db_open(struct sqlite_db *db, const char *path, int flags,
+                    unsigned busy_ms, struct err *err) {
+    *db = (struct sqlite_db){.path = mem_string(path), .busy_ms = busy_ms};
     pthread_once(&configured, configure);
     if (sqlite3_open_v2(path, &db->sqlite, flags | SQLITE_OPEN_NOMUTEX, NULL) !=
         SQLITE_OK)
-        return db_fail(db, "open", err);
+        return sqlite_db_fail(db, "open", err);
     sqlite3_extended_result_codes(db->sqlite, 1);
     sqlite3_busy_handler(db->sqlite, wait_for_lock, db);
     /* The log file stays when the last one leaves: who may only read can then
      * open the registry although nobody else has it open. */
     int keep = 1;
     sqlite3_file_control(db->sqlite, "main", SQLITE_FCNTL_PERSIST_WAL, &keep);
-    return db_run(db,
-                  "PRAGMA synchronous = FULL;"
-                  "PRAGMA cache_size = -32768;"
-                  "PRAGMA temp_store = MEMORY;"
-                  "PRAGMA secure_delete = OFF;"
-                  "PRAGMA wal_autocheckpoint = 4000;"
-                  "PRAGMA journal_size_limit = 67108864;"
-                  "PRAGMA trusted_schema = OFF",
-                  err);
+    return sqlite_db_run(db,
+                         "PRAGMA synchronous = FULL;"
+                         "PRAGMA cache_size = -32768;"
+                         "PRAGMA temp_store = MEMORY;"
+                         "PRAGMA secure_delete = OFF;"
+                         "PRAGMA wal_autocheckpoint = 4000;"
+                         "PRAGMA journal_size_limit = 67108864;"
+                         "PRAGMA trusted_schema = OFF",
+                         err);
 }
 
-void db_close(struct db *db) {
+void sqlite_db_close(struct sqlite_db *db) {
     for (size_t i = 0; i < STATEMENTS; i++)
         sqlite3_finalize(db->statements[i]);
     for (size_t i = 0; i < LIST_STATEMENTS; i++) {
@@ -162,22 +162,22 @@ void db_close(struct db *db) {
     assert(rc == SQLITE_OK); /* else a statement was not ended */
     free(db->path);
     text_clear(&db->events.lines);
-    *db = (struct db){0};
+    *db = (struct sqlite_db){0};
 }
 
 /* ---- statements --------------------------------------------------------- */
 
-sqlite3_stmt *db_statement(struct db *db, enum statement which,
-                           struct err *err) {
+sqlite3_stmt *sqlite_db_statement(struct sqlite_db *db, enum statement which,
+                                  struct err *err) {
     sqlite3_stmt **stmt = &db->statements[which];
     if (!*stmt &&
         sqlite3_prepare_v3(db->sqlite, statement_texts[which], -1,
                            SQLITE_PREPARE_PERSISTENT, stmt, NULL) != SQLITE_OK)
-        db_fail(db, "read", err);
+        sqlite_db_fail(db, "read", err);
     return *stmt;
 }
 
-sqlite3_stmt *db_list_statement(struct db *db, const char *sql,
+sqlite3_stmt *db_list_statement(struct sqlite_db *db, const char *sql,
                                 struct err *err) {
     for (size_t i = 0; i < LIST_STATEMENTS; i++)
         if (db->lists[i].sql && strcmp(db->lists[i].sql, sql) == 0)
@@ -185,7 +185,7 @@ sqlite3_stmt *db_list_statement(struct db *db, const char *sql,
     sqlite3_stmt *stmt = NULL;
     if (sqlite3_prepare_v3(db->sqlite, sql, -1, SQLITE_PREPARE_PERSISTENT,
                            &stmt, NULL) != SQLITE_OK) {
-        db_fail(db, "read", err);
+        sqlite_db_fail(db, "read", err);
         return NULL;
     }
     unsigned place = db->next_list++ % LIST_STATEMENTS;
@@ -196,97 +196,101 @@ sqlite3_stmt *db_list_statement(struct db *db, const char *sql,
     return stmt;
 }
 
-void stmt_end(sqlite3_stmt **stmt) {
+void sqlite_stmt_end(sqlite3_stmt **stmt) {
     if (*stmt)
         sqlite3_reset(*stmt);
 }
 
-bool db_step(struct db *db, sqlite3_stmt *stmt, bool *ret_row,
-             struct err *err) {
+bool sqlite_db_step(struct sqlite_db *db, sqlite3_stmt *stmt, bool *ret_row,
+                    struct err *err) {
     int rc = sqlite3_step(stmt);
     *ret_row = rc == SQLITE_ROW;
-    return rc == SQLITE_ROW || rc == SQLITE_DONE || db_fail(db, "read", err);
+    return rc == SQLITE_ROW || rc == SQLITE_DONE ||
+           sqlite_db_fail(db, "read", err);
 }
 
-bool db_do(struct db *db, sqlite3_stmt *stmt, struct err *err) {
+bool sqlite_db_do(struct sqlite_db *db, sqlite3_stmt *stmt, struct err *err) {
     int rc = sqlite3_step(stmt);
     assert(rc != SQLITE_ROW);
-    return rc == SQLITE_DONE || db_fail(db, "write to", err);
+    return rc == SQLITE_DONE || sqlite_db_fail(db, "write to", err);
 }
 
-bool db_plain(struct db *db, enum statement which, struct err *err) {
-    CLEANUP(stmt_end) sqlite3_stmt *stmt = db_statement(db, which, err);
-    return stmt && db_do(db, stmt, err);
+bool sqlite_db_plain(struct sqlite_db *db, enum statement which,
+                     struct err *err) {
+    CLEANUP(sqlite_stmt_end)
+    sqlite3_stmt *stmt = sqlite_db_statement(db, which, err);
+    return stmt && sqlite_db_do(db, stmt, err);
 }
 
-bool db_read_begin(struct db *db, struct err *err) {
-    return db_plain(db, SQL_READ, err);
+bool sqlite_db_read_begin(struct sqlite_db *db, struct err *err) {
+    return sqlite_db_plain(db, SQL_READ, err);
 }
 
-void db_read_end(struct db *db) {
-    db_plain(db, SQL_COMMIT, NULL);
+void sqlite_db_read_end(struct sqlite_db *db) {
+    sqlite_db_plain(db, SQL_COMMIT, NULL);
 }
 
 /* ---- values ------------------------------------------------------------- */
 
-void bind_span(sqlite3_stmt *stmt, int place, struct span span) {
+void sqlite_bind_span(sqlite3_stmt *stmt, int place, struct span span) {
     sqlite3_bind_text64(stmt, place, span.p ? span.p : "", span.len,
                         SQLITE_STATIC, SQLITE_UTF8);
 }
 
-void bind_bytes(sqlite3_stmt *stmt, int place, struct span span) {
+void sqlite_bind_bytes(sqlite3_stmt *stmt, int place, struct span span) {
     sqlite3_bind_blob64(stmt, place, span.p ? span.p : "", span.len,
                         SQLITE_STATIC);
 }
 
-void bind_word(sqlite3_stmt *stmt, int place, const char *word) {
-    bind_span(stmt, place, span_of(word));
+void sqlite_bind_word(sqlite3_stmt *stmt, int place, const char *word) {
+    sqlite_bind_span(stmt, place, span_of(word));
 }
 
-void bind_state(sqlite3_stmt *stmt, int place, enum job_state state) {
+void sqlite_bind_state(sqlite3_stmt *stmt, int place, enum job_state state) {
     static const char letters[] = "QSPXDFTA-";
     const char *at = strchr(letters, job_state_letter(state));
     assert(at);
-    bind_span(stmt, place, span_make(at, 1));
+    sqlite_bind_span(stmt, place, span_make(at, 1));
 }
 
-void bind_u64(sqlite3_stmt *stmt, int place, uint64_t value) {
+void sqlite_bind_u64(sqlite3_stmt *stmt, int place, uint64_t value) {
     sqlite3_bind_int64(stmt, place, (sqlite3_int64)value);
 }
 
-void bind_limit(sqlite3_stmt *stmt, int place, size_t limit) {
+void sqlite_bind_limit(sqlite3_stmt *stmt, int place, size_t limit) {
     sqlite3_bind_int64(stmt, place, limit ? (sqlite3_int64)limit : INT64_MAX);
 }
 
-void bind_wall(sqlite3_stmt *stmt, int place, struct wall wall) {
+void sqlite_bind_wall(sqlite3_stmt *stmt, int place, struct wall wall) {
     sqlite3_bind_int64(stmt, place, wall.ns);
 }
 
-struct span column_peek(sqlite3_stmt *stmt, int column) {
+struct span sqlite_column_peek(sqlite3_stmt *stmt, int column) {
     const void *p = sqlite3_column_blob(stmt, column);
     int bytes = sqlite3_column_bytes(stmt, column);
     return p ? span_make(p, (size_t)bytes) : SPAN("");
 }
 
-struct span column_span(sqlite3_stmt *stmt, int column, struct arena *arena) {
-    struct span span = column_peek(stmt, column);
+struct span sqlite_column_span(sqlite3_stmt *stmt, int column,
+                               struct arena *arena) {
+    struct span span = sqlite_column_peek(stmt, column);
     return span.len ? arena_span(arena, span) : SPAN("");
 }
 
-uint64_t column_u64(sqlite3_stmt *stmt, int column) {
+uint64_t sqlite_column_u64(sqlite3_stmt *stmt, int column) {
     return (uint64_t)sqlite3_column_int64(stmt, column);
 }
 
-unsigned column_unsigned(sqlite3_stmt *stmt, int column) {
+unsigned sqlite_column_unsigned(sqlite3_stmt *stmt, int column) {
     return (unsigned)sqlite3_column_int64(stmt, column);
 }
 
-struct wall column_wall(sqlite3_stmt *stmt, int column) {
+struct wall sqlite_column_wall(sqlite3_stmt *stmt, int column) {
     return (struct wall){sqlite3_column_int64(stmt, column)};
 }
 
-enum job_state column_state(sqlite3_stmt *stmt, int column) {
-    struct span letter = column_peek(stmt, column);
+enum job_state sqlite_column_state(sqlite3_stmt *stmt, int column) {
+    struct span letter = sqlite_column_peek(stmt, column);
     enum job_state state = STATE_NONE;
     if (letter.len == 1)
         job_state_of_letter(letter.p[0], &state);
@@ -294,9 +298,9 @@ enum job_state column_state(sqlite3_stmt *stmt, int column) {
 }
 
 static bool column_words(sqlite3_stmt *stmt, struct job *job, struct err *err) {
-    job->state = column_state(stmt, 4);
-    if (job_kind_parse(column_peek(stmt, 2), &job->kind) &&
-        job_class_parse(column_peek(stmt, 3), &job->job_class) &&
+    job->state = sqlite_column_state(stmt, 4);
+    if (job_kind_parse(sqlite_column_peek(stmt, 2), &job->kind) &&
+        job_class_parse(sqlite_column_peek(stmt, 3), &job->job_class) &&
         job->state != STATE_NONE)
         return true;
     return err_set(err, ERR_DATA,
@@ -305,77 +309,81 @@ static bool column_words(sqlite3_stmt *stmt, struct job *job, struct err *err) {
                    (int)job->id.len, job->id.p);
 }
 
-bool column_job(sqlite3_stmt *stmt, struct arena *arena, struct job *ret_job,
-                struct err *err) {
+bool sqlite_column_job(sqlite3_stmt *stmt, struct arena *arena,
+                       struct job *ret_job, struct err *err) {
     struct job *job = ret_job;
     *job = (struct job){
-        .num = column_u64(stmt, 0),
-        .id = column_span(stmt, 1, arena),
-        .rank = column_span(stmt, 5, arena),
-        .reason = column_span(stmt, 6, arena),
-        .detail = column_span(stmt, 7, arena),
-        .holds = column_unsigned(stmt, 8),
-        .attempt = column_unsigned(stmt, 9),
-        .temps = column_unsigned(stmt, 10),
-        .crashes = column_unsigned(stmt, 11),
-        .fails = column_unsigned(stmt, 12),
-        .tasks = column_unsigned(stmt, 13),
-        .tasks_done = column_unsigned(stmt, 14),
-        .since = column_wall(stmt, 15),
-        .not_before = column_wall(stmt, 16),
-        .state_seq = column_u64(stmt, 17),
-        .record_seq = column_u64(stmt, 18),
-        .has_relations = column_unsigned(stmt, 19) != 0,
-        .cancel_asked = column_unsigned(stmt, 20) != 0,
-        .stale = column_unsigned(stmt, 21) != 0,
-        .target = column_span(stmt, 23, arena),
-        .name = column_span(stmt, 24, arena),
-        .actor = column_span(stmt, 25, arena),
-        .cause = column_span(stmt, 26, arena),
-        .sum = column_span(stmt, 27, arena),
-        .size_bytes = column_u64(stmt, 28),
-        .uid = (uint32_t)column_u64(stmt, 29),
-        .admitted = column_wall(stmt, 30),
-        .admitted_seq = column_u64(stmt, 31),
-        .rolled_back_by = column_span(stmt, 32, arena),
-        .owed = column_wall(stmt, 33),
-        .spec = column_span(stmt, JOB_SPEC_COLUMN, arena),
+        .num = sqlite_column_u64(stmt, 0),
+        .id = sqlite_column_span(stmt, 1, arena),
+        .rank = sqlite_column_span(stmt, 5, arena),
+        .reason = sqlite_column_span(stmt, 6, arena),
+        .detail = sqlite_column_span(stmt, 7, arena),
+        .holds = sqlite_column_unsigned(stmt, 8),
+        .attempt = sqlite_column_unsigned(stmt, 9),
+        .temps = sqlite_column_unsigned(stmt, 10),
+        .crashes = sqlite_column_unsigned(stmt, 11),
+        .fails = sqlite_column_unsigned(stmt, 12),
+        .tasks = sqlite_column_unsigned(stmt, 13),
+        .tasks_done = sqlite_column_unsigned(stmt, 14),
+        .since = sqlite_column_wall(stmt, 15),
+        .not_before = sqlite_column_wall(stmt, 16),
+        .state_seq = sqlite_column_u64(stmt, 17),
+        .record_seq = sqlite_column_u64(stmt, 18),
+        .has_relations = sqlite_column_unsigned(stmt, 19) != 0,
+        .cancel_asked = sqlite_column_unsigned(stmt, 20) != 0,
+        .stale = sqlite_column_unsigned(stmt, 21) != 0,
+        .target = sqlite_column_span(stmt, 23, arena),
+        .name = sqlite_column_span(stmt, 24, arena),
+        .actor = sqlite_column_span(stmt, 25, arena),
+        .cause = sqlite_column_span(stmt, 26, arena),
+        .sum = sqlite_column_span(stmt, 27, arena),
+        .size_bytes = sqlite_column_u64(stmt, 28),
+        .uid = (uint32_t)sqlite_column_u64(stmt, 29),
+        .admitted = sqlite_column_wall(stmt, 30),
+        .admitted_seq = sqlite_column_u64(stmt, 31),
+        .rolled_back_by = sqlite_column_span(stmt, 32, arena),
+        .owed = sqlite_column_wall(stmt, 33),
+        .spec = sqlite_column_span(stmt, JOB_SPEC_COLUMN, arena),
     };
     job->key = sqlite3_column_type(stmt, 22) == SQLITE_NULL
                    ? job->rank
-                   : column_span(stmt, 22, arena);
+                   : sqlite_column_span(stmt, 22, arena);
     return column_words(stmt, job, err);
 }
 
 /* ---- the head ----------------------------------------------------------- */
 
-bool db_head(struct db *db, struct head *ret_head, struct err *err) {
-    CLEANUP(stmt_end) sqlite3_stmt *stmt = db_statement(db, SQL_HEAD, err);
+bool sqlite_db_head(struct sqlite_db *db, struct head *ret_head,
+                    struct err *err) {
+    CLEANUP(sqlite_stmt_end)
+    sqlite3_stmt *stmt = sqlite_db_statement(db, SQL_HEAD, err);
     bool found;
-    if (!stmt || !db_step(db, stmt, &found, err))
+    if (!stmt || !sqlite_db_step(db, stmt, &found, err))
         return false;
-    struct span hash = found ? column_peek(stmt, 2) : SPAN("");
+    struct span hash = found ? sqlite_column_peek(stmt, 2) : SPAN("");
     if (hash.len != CHAIN_BYTES)
         return err_set(err, ERR_DATA, "registry '%s' has lost its head row",
                        db->path);
-    ret_head->seq = column_u64(stmt, 0);
-    ret_head->num = column_u64(stmt, 1);
+    ret_head->seq = sqlite_column_u64(stmt, 0);
+    ret_head->num = sqlite_column_u64(stmt, 1);
     memcpy(ret_head->hash, hash.p, CHAIN_BYTES);
     for (int i = 0; i < JOB_STATES; i++)
-        ret_head->tally.count[i] = column_u64(stmt, 3 + i);
-    ret_head->tally.held = column_u64(stmt, 3 + JOB_STATES);
+        ret_head->tally.count[i] = sqlite_column_u64(stmt, 3 + i);
+    ret_head->tally.held = sqlite_column_u64(stmt, 3 + JOB_STATES);
     return true;
 }
 
-bool db_head_put(struct db *db, const struct head *head, struct err *err) {
-    CLEANUP(stmt_end) sqlite3_stmt *stmt = db_statement(db, SQL_HEAD_PUT, err);
+bool sqlite_db_head_put(struct sqlite_db *db, const struct head *head,
+                        struct err *err) {
+    CLEANUP(sqlite_stmt_end)
+    sqlite3_stmt *stmt = sqlite_db_statement(db, SQL_HEAD_PUT, err);
     if (!stmt)
         return false;
-    bind_u64(stmt, 1, head->seq);
-    bind_u64(stmt, 2, head->num);
-    bind_bytes(stmt, 3, span_make(head->hash, CHAIN_BYTES));
+    sqlite_bind_u64(stmt, 1, head->seq);
+    sqlite_bind_u64(stmt, 2, head->num);
+    sqlite_bind_bytes(stmt, 3, span_make(head->hash, CHAIN_BYTES));
     for (int i = 0; i < JOB_STATES; i++)
-        bind_u64(stmt, 4 + i, head->tally.count[i]);
-    bind_u64(stmt, 4 + JOB_STATES, head->tally.held);
-    return db_do(db, stmt, err);
+        sqlite_bind_u64(stmt, 4 + i, head->tally.count[i]);
+    sqlite_bind_u64(stmt, 4 + JOB_STATES, head->tally.held);
+    return sqlite_db_do(db, stmt, err);
 }

@@ -5,39 +5,40 @@
 
 /* ---- one job ------------------------------------------------------------ */
 
-static bool one_job(struct db *db, sqlite3_stmt *stmt, struct arena *arena,
-                    struct job *ret_job, bool *ret_found, struct err *err) {
-    return db_step(db, stmt, ret_found, err) &&
-           (!*ret_found || column_job(stmt, arena, ret_job, err));
+static bool one_job(struct sqlite_db *db, sqlite3_stmt *stmt,
+                    struct arena *arena, struct job *ret_job, bool *ret_found,
+                    struct err *err) {
+    return sqlite_db_step(db, stmt, ret_found, err) &&
+           (!*ret_found || sqlite_column_job(stmt, arena, ret_job, err));
 }
 
 bool sqlite_by_num(struct store *store, uint64_t num, struct arena *arena,
                    struct job *ret_job, bool *ret_found, struct err *err) {
-    struct db *db = sqlite_reader(store);
-    CLEANUP(stmt_end)
-    sqlite3_stmt *stmt = db_statement(db, SQL_JOB_BY_NUM, err);
+    struct sqlite_db *db = sqlite_reader(store);
+    CLEANUP(sqlite_stmt_end)
+    sqlite3_stmt *stmt = sqlite_db_statement(db, SQL_JOB_BY_NUM, err);
     if (!stmt)
         return false;
-    bind_u64(stmt, 1, num);
+    sqlite_bind_u64(stmt, 1, num);
     return one_job(db, stmt, arena, ret_job, ret_found, err);
 }
 
 bool sqlite_by_id(struct store *store, struct span id, struct arena *arena,
                   struct job *ret_job, bool *ret_found, struct err *err) {
-    struct db *db = sqlite_reader(store);
-    CLEANUP(stmt_end)
-    sqlite3_stmt *stmt = db_statement(db, SQL_JOB_BY_ID, err);
+    struct sqlite_db *db = sqlite_reader(store);
+    CLEANUP(sqlite_stmt_end)
+    sqlite3_stmt *stmt = sqlite_db_statement(db, SQL_JOB_BY_ID, err);
     if (!stmt)
         return false;
-    bind_span(stmt, 1, id);
+    sqlite_bind_span(stmt, 1, id);
     return one_job(db, stmt, arena, ret_job, ret_found, err);
 }
 
 bool sqlite_last(struct store *store, struct arena *arena, struct job *ret_job,
                  bool *ret_found, struct err *err) {
-    struct db *db = sqlite_reader(store);
-    CLEANUP(stmt_end)
-    sqlite3_stmt *stmt = db_statement(db, SQL_JOB_LAST, err);
+    struct sqlite_db *db = sqlite_reader(store);
+    CLEANUP(sqlite_stmt_end)
+    sqlite3_stmt *stmt = sqlite_db_statement(db, SQL_JOB_LAST, err);
     return stmt && one_job(db, stmt, arena, ret_job, ret_found, err);
 }
 
@@ -69,16 +70,17 @@ static void found_give(const struct found *found, struct arena *arena,
     *ret_count = found->count;
 }
 
-static bool found_read(struct found *found, struct db *db, sqlite3_stmt *stmt,
-                       struct arena *arena, struct err *err) {
+static bool found_read(struct found *found, struct sqlite_db *db,
+                       sqlite3_stmt *stmt, struct arena *arena,
+                       struct err *err) {
     for (;;) {
         struct job job;
         bool row;
-        if (!db_step(db, stmt, &row, err))
+        if (!sqlite_db_step(db, stmt, &row, err))
             return false;
         if (!row)
             return true;
-        if (!column_job(stmt, arena, &job, err))
+        if (!sqlite_column_job(stmt, arena, &job, err))
             return false;
         found_add(found, &job);
     }
@@ -86,22 +88,23 @@ static bool found_read(struct found *found, struct db *db, sqlite3_stmt *stmt,
 
 /* ---- what may start ----------------------------------------------------- */
 
-static bool ready_read(struct db *db, enum statement which, struct wall now,
-                       struct span after_rank, uint64_t after_num, size_t limit,
-                       struct found *found, struct arena *arena,
-                       struct err *err) {
-    CLEANUP(stmt_end) sqlite3_stmt *stmt = db_statement(db, which, err);
+static bool ready_read(struct sqlite_db *db, enum statement which,
+                       struct wall now, struct span after_rank,
+                       uint64_t after_num, size_t limit, struct found *found,
+                       struct arena *arena, struct err *err) {
+    CLEANUP(sqlite_stmt_end)
+    sqlite3_stmt *stmt = sqlite_db_statement(db, which, err);
     if (!stmt)
         return false;
-    bind_span(stmt, 1, after_rank);
-    bind_u64(stmt, 2, after_num);
-    bind_limit(stmt, 3, limit);
+    sqlite_bind_span(stmt, 1, after_rank);
+    sqlite_bind_u64(stmt, 2, after_num);
+    sqlite_bind_limit(stmt, 3, limit);
     if (which == SQL_READY_DUE)
-        bind_wall(stmt, 4, now);
+        sqlite_bind_wall(stmt, 4, now);
     return found_read(found, db, stmt, arena, err);
 }
 
-static int rank_compare(const struct job *a, const struct job *b) {
+static int order_rank_compare(const struct job *a, const struct job *b) {
     int order = span_compare(a->rank, b->rank);
     return order ? order : (a->num > b->num) - (a->num < b->num);
 }
@@ -114,7 +117,7 @@ static void merge(const struct found *a, const struct found *b, size_t limit,
            (i < a->count || k < b->count)) {
         bool first =
             k == b->count ||
-            (i < a->count && rank_compare(&a->jobs[i], &b->jobs[k]) < 0);
+            (i < a->count && order_rank_compare(&a->jobs[i], &b->jobs[k]) < 0);
         found_add(ret_both, first ? &a->jobs[i++] : &b->jobs[k++]);
     }
 }
@@ -125,19 +128,19 @@ static void merge(const struct found *a, const struct found *b, size_t limit,
 bool sqlite_ready(struct store *store, struct wall now, struct span after_rank,
                   uint64_t after_num, size_t limit, struct arena *arena,
                   struct job **ret_jobs, size_t *ret_count, struct err *err) {
-    struct db *db = sqlite_reader(store);
+    struct sqlite_db *db = sqlite_reader(store);
     CLEANUP(found_clear) struct found at_once = {0};
     CLEANUP(found_clear) struct found due = {0};
     CLEANUP(found_clear) struct found both = {0};
     if (after_num == 0)
         after_rank = SPAN("");
-    if (!db_read_begin(db, err))
+    if (!sqlite_db_read_begin(db, err))
         return false;
     bool well = ready_read(db, SQL_READY, now, after_rank, after_num, limit,
                            &at_once, arena, err) &&
                 ready_read(db, SQL_READY_DUE, now, after_rank, after_num, limit,
                            &due, arena, err);
-    db_read_end(db);
+    sqlite_db_read_end(db);
     if (!well)
         return false;
     merge(&at_once, &due, limit, &both);
@@ -148,13 +151,14 @@ bool sqlite_ready(struct store *store, struct wall now, struct span after_rank,
 bool sqlite_touching(struct store *store, struct span path, size_t limit,
                      struct arena *arena, struct job **ret_jobs,
                      size_t *ret_count, struct err *err) {
-    struct db *db = sqlite_reader(store);
+    struct sqlite_db *db = sqlite_reader(store);
     CLEANUP(found_clear) struct found found = {0};
-    CLEANUP(stmt_end) sqlite3_stmt *stmt = db_statement(db, SQL_TOUCHING, err);
+    CLEANUP(sqlite_stmt_end)
+    sqlite3_stmt *stmt = sqlite_db_statement(db, SQL_TOUCHING, err);
     if (!stmt)
         return false;
-    bind_bytes(stmt, 1, path);
-    bind_limit(stmt, 2, limit);
+    sqlite_bind_bytes(stmt, 1, path);
+    sqlite_bind_limit(stmt, 2, limit);
     if (!found_read(&found, db, stmt, arena, err))
         return false;
     found_give(&found, arena, ret_jobs, ret_count);
@@ -289,20 +293,20 @@ static void list_sql(struct text *sql, const struct store_list *list,
 bool sqlite_jobs(struct store *store, const struct store_list *list,
                  struct arena *arena, struct job **ret_jobs, size_t *ret_count,
                  struct err *err) {
-    struct db *db = sqlite_reader(store);
+    struct sqlite_db *db = sqlite_reader(store);
     CLEANUP(text_clear) struct text sql = TEXT_INIT;
     CLEANUP(found_clear) struct found found = {0};
     struct head head;
-    if (!db_head(db, &head, err))
+    if (!sqlite_db_head(db, &head, err))
         return false;
     list_sql(&sql, list, head.tally.count[STATE_PENDING]);
-    CLEANUP(stmt_end)
+    CLEANUP(sqlite_stmt_end)
     sqlite3_stmt *stmt = db_list_statement(db, text_string(&sql), err);
     if (!stmt)
         return false;
-    bind_u64(stmt, 1, list->after_num);
-    bind_limit(stmt, 2, list->limit);
-    bind_wall(stmt, 3, list->until);
+    sqlite_bind_u64(stmt, 1, list->after_num);
+    sqlite_bind_limit(stmt, 2, list->limit);
+    sqlite_bind_wall(stmt, 3, list->until);
     if (!found_read(&found, db, stmt, arena, err))
         return false;
     found_give(&found, arena, ret_jobs, ret_count);
@@ -312,13 +316,13 @@ bool sqlite_jobs(struct store *store, const struct store_list *list,
 bool sqlite_schedule_jobs(struct store *store, struct span name,
                           struct arena *arena, struct job **ret_jobs,
                           size_t *ret_count, struct err *err) {
-    struct db *db = sqlite_reader(store);
+    struct sqlite_db *db = sqlite_reader(store);
     CLEANUP(found_clear) struct found found = {0};
-    CLEANUP(stmt_end)
-    sqlite3_stmt *stmt = db_statement(db, SQL_SCHEDULE_JOBS, err);
+    CLEANUP(sqlite_stmt_end)
+    sqlite3_stmt *stmt = sqlite_db_statement(db, SQL_SCHEDULE_JOBS, err);
     if (!stmt)
         return false;
-    bind_span(stmt, 1, name);
+    sqlite_bind_span(stmt, 1, name);
     if (!found_read(&found, db, stmt, arena, err))
         return false;
     found_give(&found, arena, ret_jobs, ret_count);

@@ -33,22 +33,22 @@ static void *rows_give(const struct rows_found *found, struct arena *arena,
     return given;
 }
 
-static bool strange(struct db *db, const char *what, struct err *err) {
+static bool strange(struct sqlite_db *db, const char *what, struct err *err) {
     return err_set(err, ERR_DATA,
                    "registry '%s' has %s that this program does not know",
                    db->path, what);
 }
 
 /* Reads the row at hand; *ret_row is zero. */
-typedef bool row_reader(struct db *db, sqlite3_stmt *stmt, struct arena *arena,
-                        void *ret_row, struct err *err);
+typedef bool row_reader(struct sqlite_db *db, sqlite3_stmt *stmt,
+                        struct arena *arena, void *ret_row, struct err *err);
 
-static bool rows_read(struct rows_found *found, struct db *db,
+static bool rows_read(struct rows_found *found, struct sqlite_db *db,
                       sqlite3_stmt *stmt, row_reader *reader,
                       struct arena *arena, struct err *err) {
     for (;;) {
         bool row;
-        if (!db_step(db, stmt, &row, err))
+        if (!sqlite_db_step(db, stmt, &row, err))
             return false;
         if (!row)
             return true;
@@ -58,9 +58,9 @@ static bool rows_read(struct rows_found *found, struct db *db,
 }
 
 /* All rows of a statement, `each` bytes one; NULL: err says why. */
-static void *rows_list(struct db *db, sqlite3_stmt *stmt, row_reader *reader,
-                       size_t each, struct arena *arena, size_t *ret_count,
-                       struct err *err) {
+static void *rows_list(struct sqlite_db *db, sqlite3_stmt *stmt,
+                       row_reader *reader, size_t each, struct arena *arena,
+                       size_t *ret_count, struct err *err) {
     CLEANUP(rows_found_clear) struct rows_found found = {.each = each};
     return rows_read(&found, db, stmt, reader, arena, err)
                ? rows_give(&found, arena, ret_count)
@@ -69,35 +69,35 @@ static void *rows_list(struct db *db, sqlite3_stmt *stmt, row_reader *reader,
 
 /* ---- relations ---------------------------------------------------------- */
 
-static bool read_edge(struct db *db, sqlite3_stmt *stmt, struct arena *arena,
-                      void *ret_row, struct err *err) {
+static bool read_edge(struct sqlite_db *db, sqlite3_stmt *stmt,
+                      struct arena *arena, void *ret_row, struct err *err) {
     struct job_edge *edge = ret_row;
-    edge->to = column_span(stmt, 1, arena);
-    return edge_kind_parse(column_peek(stmt, 0), &edge->kind) ||
+    edge->to = sqlite_column_span(stmt, 1, arena);
+    return job_edge_kind_parse(sqlite_column_peek(stmt, 0), &edge->kind) ||
            strange(db, "an edge", err);
 }
 
 bool sqlite_edges_from(struct store *store, uint64_t num, struct arena *arena,
                        struct job_edge **ret_edges, size_t *ret_count,
                        struct err *err) {
-    struct db *db = sqlite_reader(store);
-    CLEANUP(stmt_end)
-    sqlite3_stmt *stmt = db_statement(db, SQL_EDGES_FROM, err);
+    struct sqlite_db *db = sqlite_reader(store);
+    CLEANUP(sqlite_stmt_end)
+    sqlite3_stmt *stmt = sqlite_db_statement(db, SQL_EDGES_FROM, err);
     if (!stmt)
         return false;
-    bind_u64(stmt, 1, num);
+    sqlite_bind_u64(stmt, 1, num);
     *ret_edges = rows_list(db, stmt, read_edge, sizeof(**ret_edges), arena,
                            ret_count, err);
     return *ret_edges != NULL;
 }
 
-static bool read_edge_to(struct db *db, sqlite3_stmt *stmt, struct arena *arena,
-                         void *ret_row, struct err *err) {
+static bool read_edge_to(struct sqlite_db *db, sqlite3_stmt *stmt,
+                         struct arena *arena, void *ret_row, struct err *err) {
     struct store_edge_to *edge = ret_row;
-    edge->num = column_u64(stmt, 0);
-    edge->id = column_span(stmt, 2, arena);
-    edge->state = column_state(stmt, 3);
-    return edge_kind_parse(column_peek(stmt, 1), &edge->kind) ||
+    edge->num = sqlite_column_u64(stmt, 0);
+    edge->id = sqlite_column_span(stmt, 2, arena);
+    edge->state = sqlite_column_state(stmt, 3);
+    return job_edge_kind_parse(sqlite_column_peek(stmt, 1), &edge->kind) ||
            strange(db, "an edge", err);
 }
 
@@ -105,35 +105,37 @@ bool sqlite_edges_to(struct store *store, struct span id, uint64_t after_num,
                      size_t limit, struct arena *arena,
                      struct store_edge_to **ret_edges, size_t *ret_count,
                      struct err *err) {
-    struct db *db = sqlite_reader(store);
-    CLEANUP(stmt_end) sqlite3_stmt *stmt = db_statement(db, SQL_EDGES_TO, err);
+    struct sqlite_db *db = sqlite_reader(store);
+    CLEANUP(sqlite_stmt_end)
+    sqlite3_stmt *stmt = sqlite_db_statement(db, SQL_EDGES_TO, err);
     if (!stmt)
         return false;
-    bind_span(stmt, 1, id);
-    bind_u64(stmt, 2, after_num);
-    bind_limit(stmt, 3, limit);
+    sqlite_bind_span(stmt, 1, id);
+    sqlite_bind_u64(stmt, 2, after_num);
+    sqlite_bind_limit(stmt, 3, limit);
     *ret_edges = rows_list(db, stmt, read_edge_to, sizeof(**ret_edges), arena,
                            ret_count, err);
     return *ret_edges != NULL;
 }
 
-static bool read_touch(struct db *db, sqlite3_stmt *stmt, struct arena *arena,
-                       void *ret_row, struct err *err) {
+static bool read_touch(struct sqlite_db *db, sqlite3_stmt *stmt,
+                       struct arena *arena, void *ret_row, struct err *err) {
     struct job_touch *touch = ret_row;
     (void)db, (void)err;
-    touch->path = column_span(stmt, 0, arena);
-    touch->deleted = column_unsigned(stmt, 1) != 0;
+    touch->path = sqlite_column_span(stmt, 0, arena);
+    touch->deleted = sqlite_column_unsigned(stmt, 1) != 0;
     return true;
 }
 
 bool sqlite_touches(struct store *store, uint64_t num, struct arena *arena,
                     struct job_touch **ret_touches, size_t *ret_count,
                     struct err *err) {
-    struct db *db = sqlite_reader(store);
-    CLEANUP(stmt_end) sqlite3_stmt *stmt = db_statement(db, SQL_TOUCHES, err);
+    struct sqlite_db *db = sqlite_reader(store);
+    CLEANUP(sqlite_stmt_end)
+    sqlite3_stmt *stmt = sqlite_db_statement(db, SQL_TOUCHES, err);
     if (!stmt)
         return false;
-    bind_u64(stmt, 1, num);
+    sqlite_bind_u64(stmt, 1, num);
     *ret_touches = rows_list(db, stmt, read_touch, sizeof(**ret_touches), arena,
                              ret_count, err);
     return *ret_touches != NULL;
@@ -142,52 +144,54 @@ bool sqlite_touches(struct store *store, uint64_t num, struct arena *arena,
 /* ---- tasks and attempts ------------------------------------------------- */
 
 /* Without the number of its job. */
-static bool read_attempt(struct db *db, sqlite3_stmt *stmt, struct arena *arena,
-                         void *ret_row, struct err *err) {
+static bool read_attempt(struct sqlite_db *db, sqlite3_stmt *stmt,
+                         struct arena *arena, void *ret_row, struct err *err) {
     struct store_attempt *attempt = ret_row;
     *attempt = (struct store_attempt){
-        .node = column_span(stmt, 0, arena),
-        .attempt = column_unsigned(stmt, 1),
-        .assigned = column_wall(stmt, 3),
-        .started = column_wall(stmt, 4),
-        .ended = column_wall(stmt, 5),
+        .node = sqlite_column_span(stmt, 0, arena),
+        .attempt = sqlite_column_unsigned(stmt, 1),
+        .assigned = sqlite_column_wall(stmt, 3),
+        .started = sqlite_column_wall(stmt, 4),
+        .ended = sqlite_column_wall(stmt, 5),
         .exit_code = sqlite3_column_int(stmt, 6),
         .signal = sqlite3_column_int(stmt, 7),
-        .reason = column_span(stmt, 8, arena),
-        .detail = column_span(stmt, 9, arena),
-        .worker = column_span(stmt, 10, arena),
-        .output = column_span(stmt, 11, arena),
-        .output_bytes = column_u64(stmt, 12),
-        .cpu_us = column_u64(stmt, 13),
-        .peak_kib = column_u64(stmt, 14),
-        .trace = column_span(stmt, 15, arena),
+        .reason = sqlite_column_span(stmt, 8, arena),
+        .detail = sqlite_column_span(stmt, 9, arena),
+        .worker = sqlite_column_span(stmt, 10, arena),
+        .output = sqlite_column_span(stmt, 11, arena),
+        .output_bytes = sqlite_column_u64(stmt, 12),
+        .cpu_us = sqlite_column_u64(stmt, 13),
+        .peak_kib = sqlite_column_u64(stmt, 14),
+        .trace = sqlite_column_span(stmt, 15, arena),
     };
-    return task_status_parse(column_peek(stmt, 2), &attempt->status) ||
+    return job_task_status_parse(sqlite_column_peek(stmt, 2),
+                                 &attempt->status) ||
            strange(db, "the status of an attempt", err);
 }
 
 /* The one that runs, which is kept with its job. */
-static bool running_attempt(struct db *db, uint64_t num, struct arena *arena,
+static bool running_attempt(struct sqlite_db *db, uint64_t num,
+                            struct arena *arena,
                             struct store_attempt *ret_attempt, bool *ret_found,
                             struct err *err) {
-    CLEANUP(stmt_end)
-    sqlite3_stmt *stmt = db_statement(db, SQL_ATTEMPT_RUNNING, err);
+    CLEANUP(sqlite_stmt_end)
+    sqlite3_stmt *stmt = sqlite_db_statement(db, SQL_ATTEMPT_RUNNING, err);
     if (!stmt)
         return false;
-    bind_u64(stmt, 1, num);
-    if (!db_step(db, stmt, ret_found, err))
+    sqlite_bind_u64(stmt, 1, num);
+    if (!sqlite_db_step(db, stmt, ret_found, err))
         return false;
     if (*ret_found)
         *ret_attempt = (struct store_attempt){
             .num = num,
             .node = SPAN(""),
-            .attempt = column_unsigned(stmt, 0),
+            .attempt = sqlite_column_unsigned(stmt, 0),
             .status = TASK_RUNNING,
-            .assigned = column_wall(stmt, 1),
+            .assigned = sqlite_column_wall(stmt, 1),
             .exit_code = -1,
             .reason = SPAN(""),
             .detail = SPAN(""),
-            .worker = column_span(stmt, 2, arena),
+            .worker = sqlite_column_span(stmt, 2, arena),
             .output = SPAN(""),
             .trace = SPAN(""),
         };
@@ -209,13 +213,14 @@ static void put_running(struct rows_found *found,
     attempts[last] = *running;
 }
 
-static bool ended_attempts(struct db *db, uint64_t num,
+static bool ended_attempts(struct sqlite_db *db, uint64_t num,
                            struct rows_found *found, struct arena *arena,
                            struct err *err) {
-    CLEANUP(stmt_end) sqlite3_stmt *stmt = db_statement(db, SQL_ATTEMPTS, err);
+    CLEANUP(sqlite_stmt_end)
+    sqlite3_stmt *stmt = sqlite_db_statement(db, SQL_ATTEMPTS, err);
     if (!stmt)
         return false;
-    bind_u64(stmt, 1, num);
+    sqlite_bind_u64(stmt, 1, num);
     if (!rows_read(found, db, stmt, read_attempt, arena, err))
         return false;
     struct store_attempt *attempts = (struct store_attempt *)(void *)found->p;
@@ -227,16 +232,17 @@ static bool ended_attempts(struct db *db, uint64_t num,
 bool sqlite_attempts(struct store *store, uint64_t num, struct arena *arena,
                      struct store_attempt **ret_attempts, size_t *ret_count,
                      struct err *err) {
-    struct db *db = sqlite_reader(store);
+    struct sqlite_db *db = sqlite_reader(store);
     CLEANUP(rows_found_clear)
     struct rows_found found = {.each = sizeof(struct store_attempt)};
     struct store_attempt running;
     bool runs = false;
-    if (!db_read_begin(db, err)) /* both from one state of the registry */
+    if (!sqlite_db_read_begin(db,
+                              err)) /* both from one state of the registry */
         return false;
     bool well = ended_attempts(db, num, &found, arena, err) &&
                 running_attempt(db, num, arena, &running, &runs, err);
-    db_read_end(db);
+    sqlite_db_read_end(db);
     if (!well)
         return false;
     if (runs)
@@ -245,25 +251,26 @@ bool sqlite_attempts(struct store *store, uint64_t num, struct arena *arena,
     return true;
 }
 
-static bool read_task(struct db *db, sqlite3_stmt *stmt, struct arena *arena,
-                      void *ret_row, struct err *err) {
+static bool read_task(struct sqlite_db *db, sqlite3_stmt *stmt,
+                      struct arena *arena, void *ret_row, struct err *err) {
     struct store_task *task = ret_row;
-    task->node = column_span(stmt, 0, arena);
-    task->at = column_u64(stmt, 1);
-    task->attempt = column_unsigned(stmt, 3);
-    task->not_before = column_wall(stmt, 4);
-    return task_status_parse(column_peek(stmt, 2), &task->status) ||
+    task->node = sqlite_column_span(stmt, 0, arena);
+    task->at = sqlite_column_u64(stmt, 1);
+    task->attempt = sqlite_column_unsigned(stmt, 3);
+    task->not_before = sqlite_column_wall(stmt, 4);
+    return job_task_status_parse(sqlite_column_peek(stmt, 2), &task->status) ||
            strange(db, "the status of a task", err);
 }
 
 bool sqlite_tasks(struct store *store, uint64_t num, struct arena *arena,
                   struct store_task **ret_tasks, size_t *ret_count,
                   struct err *err) {
-    struct db *db = sqlite_reader(store);
-    CLEANUP(stmt_end) sqlite3_stmt *stmt = db_statement(db, SQL_TASKS, err);
+    struct sqlite_db *db = sqlite_reader(store);
+    CLEANUP(sqlite_stmt_end)
+    sqlite3_stmt *stmt = sqlite_db_statement(db, SQL_TASKS, err);
     if (!stmt)
         return false;
-    bind_u64(stmt, 1, num);
+    sqlite_bind_u64(stmt, 1, num);
     *ret_tasks = rows_list(db, stmt, read_task, sizeof(**ret_tasks), arena,
                            ret_count, err);
     return *ret_tasks != NULL;
@@ -281,20 +288,21 @@ struct setting {
     struct span name, value;
 };
 
-static bool read_setting(struct db *db, sqlite3_stmt *stmt, struct arena *arena,
-                         void *ret_row, struct err *err) {
+static bool read_setting(struct sqlite_db *db, sqlite3_stmt *stmt,
+                         struct arena *arena, void *ret_row, struct err *err) {
     struct setting *setting = ret_row;
     (void)db, (void)err;
-    setting->name = column_span(stmt, 0, arena);
-    setting->value = column_span(stmt, 1, arena);
+    setting->name = sqlite_column_span(stmt, 0, arena);
+    setting->value = sqlite_column_span(stmt, 1, arena);
     return true;
 }
 
 bool sqlite_settings(struct store *store, struct arena *arena,
                      struct span **ret_names, struct span **ret_values,
                      size_t *ret_count, struct err *err) {
-    struct db *db = sqlite_reader(store);
-    CLEANUP(stmt_end) sqlite3_stmt *stmt = db_statement(db, SQL_SETTINGS, err);
+    struct sqlite_db *db = sqlite_reader(store);
+    CLEANUP(sqlite_stmt_end)
+    sqlite3_stmt *stmt = sqlite_db_statement(db, SQL_SETTINGS, err);
     if (!stmt)
         return false;
     struct setting *settings = rows_list(
@@ -312,27 +320,28 @@ bool sqlite_settings(struct store *store, struct arena *arena,
 
 /* ---- ids ---------------------------------------------------------------- */
 
-static bool read_id(struct db *db, sqlite3_stmt *stmt, struct arena *arena,
-                    void *ret_row, struct err *err) {
+static bool read_id(struct sqlite_db *db, sqlite3_stmt *stmt,
+                    struct arena *arena, void *ret_row, struct err *err) {
     (void)db, (void)err;
-    *(struct span *)ret_row = column_span(stmt, 0, arena);
+    *(struct span *)ret_row = sqlite_column_span(stmt, 0, arena);
     return true;
 }
 
 bool sqlite_ids(struct store *store, struct span prefix, size_t limit,
                 struct arena *arena, struct span **ret_ids, size_t *ret_count,
                 struct err *err) {
-    struct db *db = sqlite_reader(store);
-    CLEANUP(stmt_end) sqlite3_stmt *stmt = db_statement(db, SQL_IDS, err);
+    struct sqlite_db *db = sqlite_reader(store);
+    CLEANUP(sqlite_stmt_end)
+    sqlite3_stmt *stmt = sqlite_db_statement(db, SQL_IDS, err);
     if (!stmt)
         return false;
     /* Ids are ASCII: all that begin so are before the prefix with a byte that
      * no id has. */
     struct span end =
         span_of(arena_printf(arena, "%.*s\x7f", (int)prefix.len, prefix.p));
-    bind_span(stmt, 1, prefix);
-    bind_span(stmt, 2, end);
-    bind_limit(stmt, 3, limit);
+    sqlite_bind_span(stmt, 1, prefix);
+    sqlite_bind_span(stmt, 2, end);
+    sqlite_bind_limit(stmt, 3, limit);
     *ret_ids =
         rows_list(db, stmt, read_id, sizeof(**ret_ids), arena, ret_count, err);
     return *ret_ids != NULL;

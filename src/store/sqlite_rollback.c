@@ -1,91 +1,95 @@
 /* Rows about rollback: the mark on a done set, and plans; approvals owed. */
 #include "store/sqlite.h"
 
-static struct db *db_of(struct rows *rows) {
-    return (struct db *)(void *)rows;
+static struct sqlite_db *db_of(struct rows *rows) {
+    return (struct sqlite_db *)(void *)rows;
 }
 
 bool sqlite_mark_get(struct rows *rows, uint64_t num, struct arena *arena,
                      struct span *ret_mark, struct err *err) {
-    struct db *db = db_of(rows);
-    CLEANUP(stmt_end) sqlite3_stmt *stmt = db_statement(db, SQL_MARK_GET, err);
+    struct sqlite_db *db = db_of(rows);
+    CLEANUP(sqlite_stmt_end)
+    sqlite3_stmt *stmt = sqlite_db_statement(db, SQL_MARK_GET, err);
     bool found;
     if (!stmt)
         return false;
-    bind_u64(stmt, 1, num);
-    if (!db_step(db, stmt, &found, err))
+    sqlite_bind_u64(stmt, 1, num);
+    if (!sqlite_db_step(db, stmt, &found, err))
         return false;
-    *ret_mark = found ? column_span(stmt, 0, arena) : SPAN("");
+    *ret_mark = found ? sqlite_column_span(stmt, 0, arena) : SPAN("");
     return true;
 }
 
 bool sqlite_mark_put(struct rows *rows, uint64_t num, struct span mark,
                      struct err *err) {
-    struct db *db = db_of(rows);
-    CLEANUP(stmt_end) sqlite3_stmt *stmt = db_statement(db, SQL_MARK_PUT, err);
+    struct sqlite_db *db = db_of(rows);
+    CLEANUP(sqlite_stmt_end)
+    sqlite3_stmt *stmt = sqlite_db_statement(db, SQL_MARK_PUT, err);
     if (!stmt)
         return false;
-    bind_u64(stmt, 1, num);
-    bind_span(stmt, 2, mark);
-    return db_do(db, stmt, err);
+    sqlite_bind_u64(stmt, 1, num);
+    sqlite_bind_span(stmt, 2, mark);
+    return sqlite_db_do(db, stmt, err);
 }
 
 bool sqlite_owed_get(struct rows *rows, uint64_t num, struct wall *ret_owed,
                      struct err *err) {
-    struct db *db = db_of(rows);
-    CLEANUP(stmt_end) sqlite3_stmt *stmt = db_statement(db, SQL_OWED_GET, err);
+    struct sqlite_db *db = db_of(rows);
+    CLEANUP(sqlite_stmt_end)
+    sqlite3_stmt *stmt = sqlite_db_statement(db, SQL_OWED_GET, err);
     bool found;
     if (!stmt)
         return false;
-    bind_u64(stmt, 1, num);
-    if (!db_step(db, stmt, &found, err))
+    sqlite_bind_u64(stmt, 1, num);
+    if (!sqlite_db_step(db, stmt, &found, err))
         return false;
-    *ret_owed = found ? column_wall(stmt, 0) : (struct wall){0};
+    *ret_owed = found ? sqlite_column_wall(stmt, 0) : (struct wall){0};
     return true;
 }
 
 bool sqlite_owed_put(struct rows *rows, uint64_t num, struct wall owed,
                      struct err *err) {
-    struct db *db = db_of(rows);
-    CLEANUP(stmt_end) sqlite3_stmt *stmt = db_statement(db, SQL_OWED_PUT, err);
+    struct sqlite_db *db = db_of(rows);
+    CLEANUP(sqlite_stmt_end)
+    sqlite3_stmt *stmt = sqlite_db_statement(db, SQL_OWED_PUT, err);
     if (!stmt)
         return false;
-    bind_u64(stmt, 1, num);
-    bind_wall(stmt, 2, owed);
-    return db_do(db, stmt, err);
+    sqlite_bind_u64(stmt, 1, num);
+    sqlite_bind_wall(stmt, 2, owed);
+    return sqlite_db_do(db, stmt, err);
 }
 
 bool sqlite_plan_put(struct rows *rows, const struct store_rollback *plan,
                      struct err *err) {
-    struct db *db = db_of(rows);
-    CLEANUP(stmt_end)
-    sqlite3_stmt *stmt = db_statement(db, SQL_ROLLBACK_PUT, err);
+    struct sqlite_db *db = db_of(rows);
+    CLEANUP(sqlite_stmt_end)
+    sqlite3_stmt *stmt = sqlite_db_statement(db, SQL_ROLLBACK_PUT, err);
     if (!stmt)
         return false;
-    bind_u64(stmt, 1, plan->num);
-    bind_span(stmt, 2, plan->phase);
-    bind_wall(stmt, 3, plan->begun);
-    bind_span(stmt, 4, plan->members);
-    return db_do(db, stmt, err);
+    sqlite_bind_u64(stmt, 1, plan->num);
+    sqlite_bind_span(stmt, 2, plan->phase);
+    sqlite_bind_wall(stmt, 3, plan->begun);
+    sqlite_bind_span(stmt, 4, plan->members);
+    return sqlite_db_do(db, stmt, err);
 }
 
 bool sqlite_rollback(struct store *store, uint64_t num, struct arena *arena,
                      struct store_rollback *ret_rollback, bool *ret_found,
                      struct err *err) {
-    struct db *db = sqlite_reader(store);
-    CLEANUP(stmt_end)
-    sqlite3_stmt *stmt = db_statement(db, SQL_ROLLBACK_GET, err);
+    struct sqlite_db *db = sqlite_reader(store);
+    CLEANUP(sqlite_stmt_end)
+    sqlite3_stmt *stmt = sqlite_db_statement(db, SQL_ROLLBACK_GET, err);
     if (!stmt)
         return false;
-    bind_u64(stmt, 1, num);
-    if (!db_step(db, stmt, ret_found, err))
+    sqlite_bind_u64(stmt, 1, num);
+    if (!sqlite_db_step(db, stmt, ret_found, err))
         return false;
     if (*ret_found)
         *ret_rollback = (struct store_rollback){
             .num = num,
-            .phase = column_span(stmt, 0, arena),
-            .begun = column_wall(stmt, 1),
-            .members = column_span(stmt, 2, arena),
+            .phase = sqlite_column_span(stmt, 0, arena),
+            .begun = sqlite_column_wall(stmt, 1),
+            .members = sqlite_column_span(stmt, 2, arena),
         };
     return true;
 }

@@ -5,46 +5,47 @@
 
 #include "store/event_pack.h"
 
-static struct db *db_of(struct rows *rows) {
-    return (struct db *)(void *)rows;
+static struct sqlite_db *db_of(struct rows *rows) {
+    return (struct sqlite_db *)(void *)rows;
 }
 
 static bool row_get(struct rows *rows, uint64_t num, struct row *ret_row,
                     bool *ret_found, struct err *err) {
-    struct db *db = db_of(rows);
-    CLEANUP(stmt_end) sqlite3_stmt *stmt = db_statement(db, SQL_ROW, err);
+    struct sqlite_db *db = db_of(rows);
+    CLEANUP(sqlite_stmt_end)
+    sqlite3_stmt *stmt = sqlite_db_statement(db, SQL_ROW, err);
     if (!stmt)
         return false;
-    bind_u64(stmt, 1, num);
-    if (!db_step(db, stmt, ret_found, err))
+    sqlite_bind_u64(stmt, 1, num);
+    if (!sqlite_db_step(db, stmt, ret_found, err))
         return false;
     if (!*ret_found)
         return true;
-    struct span id = column_peek(stmt, 0);
+    struct span id = sqlite_column_peek(stmt, 0);
     struct row *row = ret_row;
     *row = (struct row){
         .num = num,
-        .state = column_state(stmt, 2),
-        .holds = column_unsigned(stmt, 3),
-        .attempt = column_unsigned(stmt, 4),
-        .temps = column_unsigned(stmt, 5),
-        .crashes = column_unsigned(stmt, 6),
-        .fails = column_unsigned(stmt, 7),
-        .tasks = column_unsigned(stmt, 8),
-        .tasks_done = column_unsigned(stmt, 9),
-        .since = column_wall(stmt, 10),
-        .not_before = column_wall(stmt, 11),
-        .state_seq = column_u64(stmt, 12),
-        .record_seq = column_u64(stmt, 13),
-        .event_seq = column_u64(stmt, 14),
-        .has_relations = column_unsigned(stmt, 15) != 0,
-        .cancel_asked = column_unsigned(stmt, 16) != 0,
-        .stale = column_unsigned(stmt, 17) != 0,
-        .run_attempt = column_unsigned(stmt, 18),
-        .attempt_kept = column_unsigned(stmt, 19),
+        .state = sqlite_column_state(stmt, 2),
+        .holds = sqlite_column_unsigned(stmt, 3),
+        .attempt = sqlite_column_unsigned(stmt, 4),
+        .temps = sqlite_column_unsigned(stmt, 5),
+        .crashes = sqlite_column_unsigned(stmt, 6),
+        .fails = sqlite_column_unsigned(stmt, 7),
+        .tasks = sqlite_column_unsigned(stmt, 8),
+        .tasks_done = sqlite_column_unsigned(stmt, 9),
+        .since = sqlite_column_wall(stmt, 10),
+        .not_before = sqlite_column_wall(stmt, 11),
+        .state_seq = sqlite_column_u64(stmt, 12),
+        .record_seq = sqlite_column_u64(stmt, 13),
+        .event_seq = sqlite_column_u64(stmt, 14),
+        .has_relations = sqlite_column_unsigned(stmt, 15) != 0,
+        .cancel_asked = sqlite_column_unsigned(stmt, 16) != 0,
+        .stale = sqlite_column_unsigned(stmt, 17) != 0,
+        .run_attempt = sqlite_column_unsigned(stmt, 18),
+        .attempt_kept = sqlite_column_unsigned(stmt, 19),
     };
     if (id.len == 0 || id.len > sizeof(row->id_text) ||
-        !job_kind_parse(column_peek(stmt, 1), &row->kind) ||
+        !job_kind_parse(sqlite_column_peek(stmt, 1), &row->kind) ||
         row->state == STATE_NONE)
         return err_set(err, ERR_DATA,
                        "job number %llu in registry '%s' has an id, kind or "
@@ -57,32 +58,32 @@ static bool row_get(struct rows *rows, uint64_t num, struct row *ret_row,
 
 static bool job_find(struct rows *rows, struct span id, struct arena *arena,
                      struct job *ret_job, bool *ret_found, struct err *err) {
-    struct db *db = db_of(rows);
-    CLEANUP(stmt_end)
-    sqlite3_stmt *stmt = db_statement(db, SQL_JOB_BY_ID, err);
+    struct sqlite_db *db = db_of(rows);
+    CLEANUP(sqlite_stmt_end)
+    sqlite3_stmt *stmt = sqlite_db_statement(db, SQL_JOB_BY_ID, err);
     if (!stmt)
         return false;
-    bind_span(stmt, 1, id);
-    return db_step(db, stmt, ret_found, err) &&
-           (!*ret_found || column_job(stmt, arena, ret_job, err));
+    sqlite_bind_span(stmt, 1, id);
+    return sqlite_db_step(db, stmt, ret_found, err) &&
+           (!*ret_found || sqlite_column_job(stmt, arena, ret_job, err));
 }
 
 /* ---- a new job ---------------------------------------------------------- */
 
-static bool insert_job(struct db *db, const struct job *job, uint64_t event_seq,
-                       struct err *err) {
-    CLEANUP(stmt_end)
-    sqlite3_stmt *stmt = db_statement(db, SQL_JOB_INSERT, err);
+static bool insert_job(struct sqlite_db *db, const struct job *job,
+                       uint64_t event_seq, struct err *err) {
+    CLEANUP(sqlite_stmt_end)
+    sqlite3_stmt *stmt = sqlite_db_statement(db, SQL_JOB_INSERT, err);
     if (!stmt)
         return false;
-    bind_u64(stmt, 1, job->num);
-    bind_span(stmt, 2, job->id);
-    bind_word(stmt, 3, job_kind_word(job->kind));
-    bind_word(stmt, 4, job_class_word(job->job_class));
-    bind_state(stmt, 5, job->state);
-    bind_span(stmt, 6, job->rank);
-    bind_span(stmt, 7, job->reason);
-    bind_span(stmt, 8, job->detail);
+    sqlite_bind_u64(stmt, 1, job->num);
+    sqlite_bind_span(stmt, 2, job->id);
+    sqlite_bind_word(stmt, 3, job_kind_word(job->kind));
+    sqlite_bind_word(stmt, 4, job_class_word(job->job_class));
+    sqlite_bind_state(stmt, 5, job->state);
+    sqlite_bind_span(stmt, 6, job->rank);
+    sqlite_bind_span(stmt, 7, job->reason);
+    sqlite_bind_span(stmt, 8, job->detail);
     const uint64_t numbers[] = {
         job->holds,
         job->attempt,
@@ -101,76 +102,76 @@ static bool insert_job(struct db *db, const struct job *job, uint64_t event_seq,
         job->stale,
     };
     for (size_t i = 0; i < COUNT(numbers); i++)
-        bind_u64(stmt, 9 + (int)i, numbers[i]);
-    return db_do(db, stmt, err);
+        sqlite_bind_u64(stmt, 9 + (int)i, numbers[i]);
+    return sqlite_db_do(db, stmt, err);
 }
 
-static bool insert_submission(struct db *db, const struct job *job,
+static bool insert_submission(struct sqlite_db *db, const struct job *job,
                               struct err *err) {
-    CLEANUP(stmt_end)
-    sqlite3_stmt *stmt = db_statement(db, SQL_SUBMISSION_INSERT, err);
+    CLEANUP(sqlite_stmt_end)
+    sqlite3_stmt *stmt = sqlite_db_statement(db, SQL_SUBMISSION_INSERT, err);
     if (!stmt)
         return false;
-    bind_u64(stmt, 1, job->num);
+    sqlite_bind_u64(stmt, 1, job->num);
     /* Its own key is nearly always what it is scheduled with. */
     if (span_equal(job->key, job->rank))
         sqlite3_bind_null(stmt, 2);
     else
-        bind_span(stmt, 2, job->key);
-    bind_span(stmt, 3, job->target);
-    bind_span(stmt, 4, job->name);
-    bind_span(stmt, 5, job->actor);
-    bind_span(stmt, 6, job->cause);
-    bind_span(stmt, 7, job->sum);
-    bind_u64(stmt, 8, job->size_bytes);
-    bind_u64(stmt, 9, job->uid);
-    bind_wall(stmt, 10, job->admitted);
-    bind_u64(stmt, 11, job->admitted_seq);
-    bind_span(stmt, 12, job->spec);
-    bind_span(stmt, 13, job->rolled_back_by);
-    bind_wall(stmt, 14, job->owed);
-    return db_do(db, stmt, err);
+        sqlite_bind_span(stmt, 2, job->key);
+    sqlite_bind_span(stmt, 3, job->target);
+    sqlite_bind_span(stmt, 4, job->name);
+    sqlite_bind_span(stmt, 5, job->actor);
+    sqlite_bind_span(stmt, 6, job->cause);
+    sqlite_bind_span(stmt, 7, job->sum);
+    sqlite_bind_u64(stmt, 8, job->size_bytes);
+    sqlite_bind_u64(stmt, 9, job->uid);
+    sqlite_bind_wall(stmt, 10, job->admitted);
+    sqlite_bind_u64(stmt, 11, job->admitted_seq);
+    sqlite_bind_span(stmt, 12, job->spec);
+    sqlite_bind_span(stmt, 13, job->rolled_back_by);
+    sqlite_bind_wall(stmt, 14, job->owed);
+    return sqlite_db_do(db, stmt, err);
 }
 
-static bool insert_edge(struct db *db, uint64_t num, enum edge_kind kind,
+static bool insert_edge(struct sqlite_db *db, uint64_t num, enum edge_kind kind,
                         struct span to, struct err *err) {
-    CLEANUP(stmt_end)
-    sqlite3_stmt *stmt = db_statement(db, SQL_EDGE_INSERT, err);
+    CLEANUP(sqlite_stmt_end)
+    sqlite3_stmt *stmt = sqlite_db_statement(db, SQL_EDGE_INSERT, err);
     if (!stmt)
         return false;
-    bind_u64(stmt, 1, num);
-    bind_word(stmt, 2, edge_kind_word(kind));
-    bind_span(stmt, 3, to);
-    return db_do(db, stmt, err);
+    sqlite_bind_u64(stmt, 1, num);
+    sqlite_bind_word(stmt, 2, job_edge_kind_word(kind));
+    sqlite_bind_span(stmt, 3, to);
+    return sqlite_db_do(db, stmt, err);
 }
 
-static bool insert_touch(struct db *db, uint64_t num,
+static bool insert_touch(struct sqlite_db *db, uint64_t num,
                          const struct job_touch *touch, struct err *err) {
-    CLEANUP(stmt_end)
-    sqlite3_stmt *stmt = db_statement(db, SQL_TOUCH_INSERT, err);
+    CLEANUP(sqlite_stmt_end)
+    sqlite3_stmt *stmt = sqlite_db_statement(db, SQL_TOUCH_INSERT, err);
     if (!stmt)
         return false;
-    bind_u64(stmt, 1, num);
-    bind_bytes(stmt, 2, touch->path);
-    bind_u64(stmt, 3, touch->deleted);
-    return db_do(db, stmt, err);
+    sqlite_bind_u64(stmt, 1, num);
+    sqlite_bind_bytes(stmt, 2, touch->path);
+    sqlite_bind_u64(stmt, 3, touch->deleted);
+    return sqlite_db_do(db, stmt, err);
 }
 
-static bool insert_task(struct db *db, uint64_t num, struct span node,
+static bool insert_task(struct sqlite_db *db, uint64_t num, struct span node,
                         size_t place, struct err *err) {
-    CLEANUP(stmt_end)
-    sqlite3_stmt *stmt = db_statement(db, SQL_TASK_INSERT, err);
+    CLEANUP(sqlite_stmt_end)
+    sqlite3_stmt *stmt = sqlite_db_statement(db, SQL_TASK_INSERT, err);
     if (!stmt)
         return false;
-    bind_u64(stmt, 1, num);
-    bind_span(stmt, 2, node);
-    bind_u64(stmt, 3, place);
-    return db_do(db, stmt, err);
+    sqlite_bind_u64(stmt, 1, num);
+    sqlite_bind_span(stmt, 2, node);
+    sqlite_bind_u64(stmt, 3, place);
+    return sqlite_db_do(db, stmt, err);
 }
 
 static bool row_insert(struct rows *rows, const struct op_admit *admit,
                        uint64_t event_seq, bool *ret_new, struct err *err) {
-    struct db *db = db_of(rows);
+    struct sqlite_db *db = db_of(rows);
     uint64_t num = admit->job.num;
     if (!insert_job(db, &admit->job, event_seq, err))
         return false;
@@ -194,66 +195,69 @@ static bool row_insert(struct rows *rows, const struct op_admit *admit,
 
 /* ---- a job changes ------------------------------------------------------ */
 
-static bool update_marks(struct db *db, const struct row *row,
+static bool update_marks(struct sqlite_db *db, const struct row *row,
                          struct err *err) {
-    CLEANUP(stmt_end)
-    sqlite3_stmt *stmt = db_statement(db, SQL_JOB_MARKS, err);
+    CLEANUP(sqlite_stmt_end)
+    sqlite3_stmt *stmt = sqlite_db_statement(db, SQL_JOB_MARKS, err);
     if (!stmt)
         return false;
-    bind_u64(stmt, 1, row->num);
-    bind_wall(stmt, 2, row->not_before);
-    bind_u64(stmt, 3, row->holds);
-    bind_u64(stmt, 4, row->has_relations);
-    bind_u64(stmt, 5, row->stale);
-    return db_do(db, stmt, err);
+    sqlite_bind_u64(stmt, 1, row->num);
+    sqlite_bind_wall(stmt, 2, row->not_before);
+    sqlite_bind_u64(stmt, 3, row->holds);
+    sqlite_bind_u64(stmt, 4, row->has_relations);
+    sqlite_bind_u64(stmt, 5, row->stale);
+    return sqlite_db_do(db, stmt, err);
 }
 
-static bool update_run(struct db *db, const struct row *row, struct err *err) {
-    CLEANUP(stmt_end) sqlite3_stmt *stmt = db_statement(db, SQL_JOB_RUN, err);
+static bool update_run(struct sqlite_db *db, const struct row *row,
+                       struct err *err) {
+    CLEANUP(sqlite_stmt_end)
+    sqlite3_stmt *stmt = sqlite_db_statement(db, SQL_JOB_RUN, err);
     if (!stmt)
         return false;
-    bind_u64(stmt, 1, row->num);
-    bind_wall(stmt, 2, row->run_assigned);
-    bind_span(stmt, 3, row->run_worker);
-    return db_do(db, stmt, err);
+    sqlite_bind_u64(stmt, 1, row->num);
+    sqlite_bind_wall(stmt, 2, row->run_assigned);
+    sqlite_bind_span(stmt, 3, row->run_worker);
+    return sqlite_db_do(db, stmt, err);
 }
 
 static void bind_step(sqlite3_stmt *stmt, const struct row *row) {
-    bind_u64(stmt, 9, row->temps);
-    bind_u64(stmt, 10, row->crashes);
-    bind_u64(stmt, 11, row->fails);
-    bind_wall(stmt, 12, row->since);
-    bind_u64(stmt, 13, row->state_seq);
-    bind_state(stmt, 14, row->state);
-    bind_span(stmt, 15, row->reason);
-    bind_span(stmt, 16, row->detail);
+    sqlite_bind_u64(stmt, 9, row->temps);
+    sqlite_bind_u64(stmt, 10, row->crashes);
+    sqlite_bind_u64(stmt, 11, row->fails);
+    sqlite_bind_wall(stmt, 12, row->since);
+    sqlite_bind_u64(stmt, 13, row->state_seq);
+    sqlite_bind_state(stmt, 14, row->state);
+    sqlite_bind_span(stmt, 15, row->reason);
+    sqlite_bind_span(stmt, 16, row->detail);
 }
 
-static bool update_row(struct db *db, enum statement which,
+static bool update_row(struct sqlite_db *db, enum statement which,
                        const struct row *row, struct err *err) {
-    CLEANUP(stmt_end) sqlite3_stmt *stmt = db_statement(db, which, err);
+    CLEANUP(sqlite_stmt_end)
+    sqlite3_stmt *stmt = sqlite_db_statement(db, which, err);
     if (!stmt)
         return false;
-    bind_u64(stmt, 1, row->num);
-    bind_u64(stmt, 2, row->attempt);
-    bind_u64(stmt, 3, row->tasks_done);
-    bind_u64(stmt, 4, row->record_seq);
-    bind_u64(stmt, 5, row->event_seq);
-    bind_u64(stmt, 6, row->cancel_asked);
-    bind_u64(stmt, 7, row->run_attempt);
-    bind_u64(stmt, 8, row->attempt_kept);
+    sqlite_bind_u64(stmt, 1, row->num);
+    sqlite_bind_u64(stmt, 2, row->attempt);
+    sqlite_bind_u64(stmt, 3, row->tasks_done);
+    sqlite_bind_u64(stmt, 4, row->record_seq);
+    sqlite_bind_u64(stmt, 5, row->event_seq);
+    sqlite_bind_u64(stmt, 6, row->cancel_asked);
+    sqlite_bind_u64(stmt, 7, row->run_attempt);
+    sqlite_bind_u64(stmt, 8, row->attempt_kept);
     if (which != SQL_JOB_REST)
         bind_step(stmt, row);
     if (which == SQL_JOB_START) {
-        bind_wall(stmt, 17, row->run_assigned);
-        bind_span(stmt, 18, row->run_worker);
+        sqlite_bind_wall(stmt, 17, row->run_assigned);
+        sqlite_bind_span(stmt, 18, row->run_worker);
     }
-    return db_do(db, stmt, err);
+    return sqlite_db_do(db, stmt, err);
 }
 
 bool sqlite_row_update(struct rows *rows, const struct row *row,
                        struct err *err) {
-    struct db *db = db_of(rows);
+    struct sqlite_db *db = db_of(rows);
     bool step = row->dirty & ROW_STEP, run = row->dirty & ROW_RUN;
     enum statement which = !step ? SQL_JOB_REST
                            : run ? SQL_JOB_START
@@ -267,16 +271,17 @@ bool sqlite_row_update(struct rows *rows, const struct row *row,
 
 static bool row_update_rank(struct rows *rows, uint64_t num, struct span rank,
                             bool *ret_changed, struct err *err) {
-    struct db *db = db_of(rows);
-    CLEANUP(stmt_end)
-    sqlite3_stmt *keep = db_statement(db, SQL_KEY_KEEP, err);
-    CLEANUP(stmt_end) sqlite3_stmt *stmt = db_statement(db, SQL_JOB_RANK, err);
+    struct sqlite_db *db = db_of(rows);
+    CLEANUP(sqlite_stmt_end)
+    sqlite3_stmt *keep = sqlite_db_statement(db, SQL_KEY_KEEP, err);
+    CLEANUP(sqlite_stmt_end)
+    sqlite3_stmt *stmt = sqlite_db_statement(db, SQL_JOB_RANK, err);
     if (!keep || !stmt)
         return false;
-    bind_u64(keep, 1, num);
-    bind_u64(stmt, 1, num);
-    bind_span(stmt, 2, rank);
-    if (!db_do(db, keep, err) || !db_do(db, stmt, err))
+    sqlite_bind_u64(keep, 1, num);
+    sqlite_bind_u64(stmt, 1, num);
+    sqlite_bind_span(stmt, 2, rank);
+    if (!sqlite_db_do(db, keep, err) || !sqlite_db_do(db, stmt, err))
         return false;
     *ret_changed = sqlite3_changes(db->sqlite) > 0;
     return true;
@@ -284,14 +289,14 @@ static bool row_update_rank(struct rows *rows, uint64_t num, struct span rank,
 
 static bool edges_replace(struct rows *rows, uint64_t num,
                           const struct op_record *record, struct err *err) {
-    struct db *db = db_of(rows);
-    CLEANUP(stmt_end)
-    sqlite3_stmt *stmt = db_statement(db, SQL_EDGE_CLEAR, err);
+    struct sqlite_db *db = db_of(rows);
+    CLEANUP(sqlite_stmt_end)
+    sqlite3_stmt *stmt = sqlite_db_statement(db, SQL_EDGE_CLEAR, err);
     if (!stmt)
         return false;
-    bind_u64(stmt, 1, num);
-    bind_word(stmt, 2, edge_kind_word(EDGE_PRECURSOR));
-    if (!db_do(db, stmt, err))
+    sqlite_bind_u64(stmt, 1, num);
+    sqlite_bind_word(stmt, 2, job_edge_kind_word(EDGE_PRECURSOR));
+    if (!sqlite_db_do(db, stmt, err))
         return false;
     for (size_t i = 0; i < record->count; i++)
         if (!insert_edge(db, num, EDGE_PRECURSOR, record->ids[i], err))
@@ -301,116 +306,117 @@ static bool edges_replace(struct rows *rows, uint64_t num,
 
 /* ---- log, settings, leases ---------------------------------------------- */
 
-void db_events_forget(struct db *db) {
+void sqlite_rows_forget_events(struct sqlite_db *db) {
     text_reset(&db->events.lines);
 }
 
-static bool events_settle(struct rows *rows, struct err *err) {
-    struct db *db = db_of(rows);
+static bool events_write_gathered(struct rows *rows, struct err *err) {
+    struct sqlite_db *db = db_of(rows);
     if (db->events.lines.len == 0)
         return true;
-    CLEANUP(stmt_end)
-    sqlite3_stmt *stmt = db_statement(db, SQL_EVENT_INSERT, err);
+    CLEANUP(sqlite_stmt_end)
+    sqlite3_stmt *stmt = sqlite_db_statement(db, SQL_EVENT_INSERT, err);
     if (!stmt)
         return false;
-    bind_u64(stmt, 1, db->events.seq);
-    bind_bytes(stmt, 2, text_span(&db->events.lines));
-    bind_bytes(stmt, 3, span_make(db->events.hash, CHAIN_BYTES));
-    bool well = db_do(db, stmt, err);
-    db_events_forget(db);
+    sqlite_bind_u64(stmt, 1, db->events.seq);
+    sqlite_bind_bytes(stmt, 2, text_span(&db->events.lines));
+    sqlite_bind_bytes(stmt, 3, span_make(db->events.hash, CHAIN_BYTES));
+    bool well = sqlite_db_do(db, stmt, err);
+    sqlite_rows_forget_events(db);
     return well;
 }
 
 static bool event_insert(struct rows *rows, const struct store_event *event,
                          uint64_t prev, const unsigned char hash[CHAIN_BYTES],
                          struct err *err) {
-    struct db *db = db_of(rows);
+    struct sqlite_db *db = db_of(rows);
     event_pack_add(&db->events.lines, event, prev);
     db->events.seq = event->seq;
     memcpy(db->events.hash, hash, CHAIN_BYTES);
-    return db->events.lines.len < EVENT_PACK_BYTES || events_settle(rows, err);
+    return db->events.lines.len < EVENT_PACK_BYTES ||
+           events_write_gathered(rows, err);
 }
 
 static bool setting_get(struct rows *rows, struct span name,
                         struct arena *arena, struct span *ret_value,
                         struct err *err) {
-    struct db *db = db_of(rows);
-    CLEANUP(stmt_end)
-    sqlite3_stmt *stmt = db_statement(db, SQL_SETTING_GET, err);
+    struct sqlite_db *db = db_of(rows);
+    CLEANUP(sqlite_stmt_end)
+    sqlite3_stmt *stmt = sqlite_db_statement(db, SQL_SETTING_GET, err);
     bool found;
     *ret_value = (struct span){NULL, 0};
     if (!stmt)
         return false;
-    bind_span(stmt, 1, name);
-    if (!db_step(db, stmt, &found, err))
+    sqlite_bind_span(stmt, 1, name);
+    if (!sqlite_db_step(db, stmt, &found, err))
         return false;
     if (found)
-        *ret_value = column_span(stmt, 0, arena);
+        *ret_value = sqlite_column_span(stmt, 0, arena);
     return true;
 }
 
 static bool setting_put(struct rows *rows, struct span name, struct span value,
                         struct err *err) {
-    struct db *db = db_of(rows);
-    CLEANUP(stmt_end)
-    sqlite3_stmt *stmt =
-        db_statement(db, value.p ? SQL_SETTING_PUT : SQL_SETTING_REMOVE, err);
+    struct sqlite_db *db = db_of(rows);
+    CLEANUP(sqlite_stmt_end)
+    sqlite3_stmt *stmt = sqlite_db_statement(
+        db, value.p ? SQL_SETTING_PUT : SQL_SETTING_REMOVE, err);
     if (!stmt)
         return false;
-    bind_span(stmt, 1, name);
+    sqlite_bind_span(stmt, 1, name);
     if (value.p)
-        bind_span(stmt, 2, value);
-    return db_do(db, stmt, err);
+        sqlite_bind_span(stmt, 2, value);
+    return sqlite_db_do(db, stmt, err);
 }
 
 static bool lease_get(struct rows *rows, struct span name, struct arena *arena,
                       struct span *ret_holder, uint64_t *ret_epoch,
                       struct wall *ret_until, bool *ret_found,
                       struct err *err) {
-    struct db *db = db_of(rows);
-    CLEANUP(stmt_end)
-    sqlite3_stmt *stmt = db_statement(db, SQL_LEASE_GET, err);
+    struct sqlite_db *db = db_of(rows);
+    CLEANUP(sqlite_stmt_end)
+    sqlite3_stmt *stmt = sqlite_db_statement(db, SQL_LEASE_GET, err);
     if (!stmt)
         return false;
-    bind_span(stmt, 1, name);
-    if (!db_step(db, stmt, ret_found, err))
+    sqlite_bind_span(stmt, 1, name);
+    if (!sqlite_db_step(db, stmt, ret_found, err))
         return false;
     if (*ret_found) {
-        *ret_holder = column_span(stmt, 0, arena);
-        *ret_epoch = column_u64(stmt, 1);
-        *ret_until = column_wall(stmt, 2);
+        *ret_holder = sqlite_column_span(stmt, 0, arena);
+        *ret_epoch = sqlite_column_u64(stmt, 1);
+        *ret_until = sqlite_column_wall(stmt, 2);
     }
     return true;
 }
 
 static bool lease_put(struct rows *rows, struct span name, struct span holder,
                       uint64_t epoch, struct wall until, struct err *err) {
-    struct db *db = db_of(rows);
-    CLEANUP(stmt_end)
-    sqlite3_stmt *stmt = db_statement(db, SQL_LEASE_PUT, err);
+    struct sqlite_db *db = db_of(rows);
+    CLEANUP(sqlite_stmt_end)
+    sqlite3_stmt *stmt = sqlite_db_statement(db, SQL_LEASE_PUT, err);
     if (!stmt)
         return false;
-    bind_span(stmt, 1, name);
-    bind_span(stmt, 2, holder);
-    bind_u64(stmt, 3, epoch);
-    bind_wall(stmt, 4, until);
-    return db_do(db, stmt, err);
+    sqlite_bind_span(stmt, 1, name);
+    sqlite_bind_span(stmt, 2, holder);
+    sqlite_bind_u64(stmt, 3, epoch);
+    sqlite_bind_wall(stmt, 4, until);
+    return sqlite_db_do(db, stmt, err);
 }
 
 /* ---- around an atomic batch --------------------------------------------- */
 
 static bool save(struct rows *rows, struct err *err) {
-    return db_plain(db_of(rows), SQL_SAVE, err);
+    return sqlite_db_plain(db_of(rows), SQL_SAVE, err);
 }
 
 static bool release(struct rows *rows, struct err *err) {
-    return db_plain(db_of(rows), SQL_RELEASE, err);
+    return sqlite_db_plain(db_of(rows), SQL_RELEASE, err);
 }
 
 static bool restore(struct rows *rows, struct err *err) {
-    db_events_forget(db_of(rows));
-    return db_plain(db_of(rows), SQL_RESTORE, err) &&
-           db_plain(db_of(rows), SQL_RELEASE, err);
+    sqlite_rows_forget_events(db_of(rows));
+    return sqlite_db_plain(db_of(rows), SQL_RESTORE, err) &&
+           sqlite_db_plain(db_of(rows), SQL_RELEASE, err);
 }
 
 const struct rows_ops sqlite_rows = {
@@ -433,7 +439,7 @@ const struct rows_ops sqlite_rows = {
     .attempt_remove = sqlite_attempt_remove,
     .prune = sqlite_prune,
     .event_insert = event_insert,
-    .settle = events_settle,
+    .write_gathered = events_write_gathered,
     .setting_get = setting_get,
     .setting_put = setting_put,
     .lease_get = lease_get,

@@ -4,45 +4,48 @@
  * with the job, and most often becomes a row only when it ends. */
 #include "store/sqlite_db.h"
 
-static struct db *db_of(struct rows *rows) {
-    return (struct db *)(void *)rows;
+static struct sqlite_db *db_of(struct rows *rows) {
+    return (struct sqlite_db *)(void *)rows;
 }
 
 bool sqlite_task_get(struct rows *rows, uint64_t num, struct span node,
                      struct store_task *ret_task, bool *ret_found,
                      struct err *err) {
-    struct db *db = db_of(rows);
-    CLEANUP(stmt_end) sqlite3_stmt *stmt = db_statement(db, SQL_TASK_GET, err);
+    struct sqlite_db *db = db_of(rows);
+    CLEANUP(sqlite_stmt_end)
+    sqlite3_stmt *stmt = sqlite_db_statement(db, SQL_TASK_GET, err);
     if (!stmt)
         return false;
-    bind_u64(stmt, 1, num);
-    bind_span(stmt, 2, node);
-    if (!db_step(db, stmt, ret_found, err))
+    sqlite_bind_u64(stmt, 1, num);
+    sqlite_bind_span(stmt, 2, node);
+    if (!sqlite_db_step(db, stmt, ret_found, err))
         return false;
     if (!*ret_found)
         return true;
     *ret_task = (struct store_task){
-        .at = column_u64(stmt, 0),
-        .attempt = column_unsigned(stmt, 2),
-        .not_before = column_wall(stmt, 3),
+        .at = sqlite_column_u64(stmt, 0),
+        .attempt = sqlite_column_unsigned(stmt, 2),
+        .not_before = sqlite_column_wall(stmt, 3),
     };
-    return task_status_parse(column_peek(stmt, 1), &ret_task->status) ||
+    return job_task_status_parse(sqlite_column_peek(stmt, 1),
+                                 &ret_task->status) ||
            err_set(err, ERR_DATA,
                    "a task in registry '%s' has an unknown status", db->path);
 }
 
 bool sqlite_task_put(struct rows *rows, uint64_t num,
                      const struct store_task *task, struct err *err) {
-    struct db *db = db_of(rows);
-    CLEANUP(stmt_end) sqlite3_stmt *stmt = db_statement(db, SQL_TASK_PUT, err);
+    struct sqlite_db *db = db_of(rows);
+    CLEANUP(sqlite_stmt_end)
+    sqlite3_stmt *stmt = sqlite_db_statement(db, SQL_TASK_PUT, err);
     if (!stmt)
         return false;
-    bind_u64(stmt, 1, num);
-    bind_span(stmt, 2, task->node);
-    bind_word(stmt, 3, task_status_word(task->status));
-    bind_u64(stmt, 4, task->attempt);
-    bind_wall(stmt, 5, task->not_before);
-    return db_do(db, stmt, err);
+    sqlite_bind_u64(stmt, 1, num);
+    sqlite_bind_span(stmt, 2, task->node);
+    sqlite_bind_word(stmt, 3, job_task_status_word(task->status));
+    sqlite_bind_u64(stmt, 4, task->attempt);
+    sqlite_bind_wall(stmt, 5, task->not_before);
+    return sqlite_db_do(db, stmt, err);
 }
 
 static bool is_kept_with_job(const struct row *row, struct span node,
@@ -66,15 +69,16 @@ static void kept(struct row *row, struct span node, unsigned attempt) {
         row->attempt_kept = attempt;
 }
 
-static sqlite3_stmt *attempt_statement(struct db *db, enum statement which,
-                                       uint64_t num, struct span node,
-                                       unsigned attempt, struct err *err) {
-    sqlite3_stmt *stmt = db_statement(db, which, err);
+static sqlite3_stmt *attempt_statement(struct sqlite_db *db,
+                                       enum statement which, uint64_t num,
+                                       struct span node, unsigned attempt,
+                                       struct err *err) {
+    sqlite3_stmt *stmt = sqlite_db_statement(db, which, err);
     if (!stmt)
         return NULL;
-    bind_u64(stmt, 1, num);
-    bind_span(stmt, 2, node);
-    bind_u64(stmt, 3, attempt);
+    sqlite_bind_u64(stmt, 1, num);
+    sqlite_bind_span(stmt, 2, node);
+    sqlite_bind_u64(stmt, 3, attempt);
     return stmt;
 }
 
@@ -82,46 +86,47 @@ bool sqlite_attempt_status(struct rows *rows, const struct row *row,
                            struct span node, unsigned attempt,
                            enum task_status *ret_status, bool *ret_found,
                            struct err *err) {
-    struct db *db = db_of(rows);
+    struct sqlite_db *db = db_of(rows);
     if (is_kept_with_job(row, node, attempt)) {
         *ret_status = TASK_RUNNING;
         *ret_found = true;
         return true;
     }
-    CLEANUP(stmt_end)
+    CLEANUP(sqlite_stmt_end)
     sqlite3_stmt *stmt =
         attempt_statement(db, SQL_ATTEMPT_STATUS, row->num, node, attempt, err);
-    if (!stmt || !db_step(db, stmt, ret_found, err))
+    if (!stmt || !sqlite_db_step(db, stmt, ret_found, err))
         return false;
-    return !*ret_found || task_status_parse(column_peek(stmt, 0), ret_status) ||
+    return !*ret_found ||
+           job_task_status_parse(sqlite_column_peek(stmt, 0), ret_status) ||
            err_set(err, ERR_DATA,
                    "an attempt in registry '%s' has an unknown status",
                    db->path);
 }
 
-static bool attempt_write(struct db *db, enum statement which,
+static bool attempt_write(struct sqlite_db *db, enum statement which,
                           const struct store_attempt *attempt, bool *ret_wrote,
                           struct err *err) {
-    CLEANUP(stmt_end)
+    CLEANUP(sqlite_stmt_end)
     sqlite3_stmt *stmt = attempt_statement(
         db, which, attempt->num, attempt->node, attempt->attempt, err);
     if (!stmt)
         return false;
-    bind_word(stmt, 4, task_status_word(attempt->status));
-    bind_wall(stmt, 5, attempt->assigned);
-    bind_wall(stmt, 6, attempt->started);
-    bind_wall(stmt, 7, attempt->ended);
+    sqlite_bind_word(stmt, 4, job_task_status_word(attempt->status));
+    sqlite_bind_wall(stmt, 5, attempt->assigned);
+    sqlite_bind_wall(stmt, 6, attempt->started);
+    sqlite_bind_wall(stmt, 7, attempt->ended);
     sqlite3_bind_int(stmt, 8, attempt->exit_code);
     sqlite3_bind_int(stmt, 9, attempt->signal);
-    bind_span(stmt, 10, attempt->reason);
-    bind_span(stmt, 11, attempt->detail);
-    bind_span(stmt, 12, attempt->worker);
-    bind_span(stmt, 13, attempt->output);
-    bind_u64(stmt, 14, attempt->output_bytes);
-    bind_u64(stmt, 15, attempt->cpu_us);
-    bind_u64(stmt, 16, attempt->peak_kib);
-    bind_span(stmt, 17, attempt->trace);
-    if (!db_do(db, stmt, err))
+    sqlite_bind_span(stmt, 10, attempt->reason);
+    sqlite_bind_span(stmt, 11, attempt->detail);
+    sqlite_bind_span(stmt, 12, attempt->worker);
+    sqlite_bind_span(stmt, 13, attempt->output);
+    sqlite_bind_u64(stmt, 14, attempt->output_bytes);
+    sqlite_bind_u64(stmt, 15, attempt->cpu_us);
+    sqlite_bind_u64(stmt, 16, attempt->peak_kib);
+    sqlite_bind_span(stmt, 17, attempt->trace);
+    if (!sqlite_db_do(db, stmt, err))
         return false;
     *ret_wrote = sqlite3_changes(db->sqlite) > 0;
     return true;
@@ -129,19 +134,19 @@ static bool attempt_write(struct db *db, enum statement which,
 
 /* Another one begins before it ended: it becomes a row after all. */
 static bool attempt_spill(struct rows *rows, struct row *row, struct err *err) {
-    struct db *db = db_of(rows);
+    struct sqlite_db *db = db_of(rows);
     if (row->run_attempt == 0)
         return true;
     if (row->dirty && !sqlite_row_update(rows, row, err))
         return false;
-    CLEANUP(stmt_end)
-    sqlite3_stmt *stmt = db_statement(db, SQL_ATTEMPT_SPILL, err);
+    CLEANUP(sqlite_stmt_end)
+    sqlite3_stmt *stmt = sqlite_db_statement(db, SQL_ATTEMPT_SPILL, err);
     if (!stmt)
         return false;
-    bind_u64(stmt, 1, row->num);
+    sqlite_bind_u64(stmt, 1, row->num);
     kept(row, SPAN(""), row->run_attempt);
     row->run_attempt = 0;
-    return db_do(db, stmt, err);
+    return sqlite_db_do(db, stmt, err);
 }
 
 bool sqlite_attempt_insert(struct rows *rows, struct row *row,
@@ -178,24 +183,25 @@ bool sqlite_attempt_end(struct rows *rows, struct row *row,
 
 bool sqlite_attempt_remove(struct rows *rows, struct row *row, struct span node,
                            unsigned attempt, struct err *err) {
-    struct db *db = db_of(rows);
+    struct sqlite_db *db = db_of(rows);
     if (is_kept_with_job(row, node, attempt)) {
         row->run_attempt = 0;
         return true;
     }
-    CLEANUP(stmt_end)
+    CLEANUP(sqlite_stmt_end)
     sqlite3_stmt *stmt =
         attempt_statement(db, SQL_ATTEMPT_REMOVE, row->num, node, attempt, err);
-    return stmt && db_do(db, stmt, err);
+    return stmt && sqlite_db_do(db, stmt, err);
 }
 
-static bool remove_all(struct db *db, enum statement which, uint64_t num,
+static bool remove_all(struct sqlite_db *db, enum statement which, uint64_t num,
                        bool *changed, struct err *err) {
-    CLEANUP(stmt_end) sqlite3_stmt *stmt = db_statement(db, which, err);
+    CLEANUP(sqlite_stmt_end)
+    sqlite3_stmt *stmt = sqlite_db_statement(db, which, err);
     if (!stmt)
         return false;
-    bind_u64(stmt, 1, num);
-    if (!db_do(db, stmt, err))
+    sqlite_bind_u64(stmt, 1, num);
+    if (!sqlite_db_do(db, stmt, err))
         return false;
     *changed = *changed || sqlite3_changes(db->sqlite) > 0;
     return true;
@@ -203,7 +209,7 @@ static bool remove_all(struct db *db, enum statement which, uint64_t num,
 
 bool sqlite_prune(struct rows *rows, struct row *row, bool *ret_changed,
                   struct err *err) {
-    struct db *db = db_of(rows);
+    struct sqlite_db *db = db_of(rows);
     *ret_changed = row->run_attempt != 0;
     row->run_attempt = 0;
     return remove_all(db, SQL_ATTEMPTS_REMOVE, row->num, ret_changed, err) &&

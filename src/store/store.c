@@ -220,7 +220,7 @@ bool store_write(struct store_batch *batch, struct err *err) {
     return batch->ok;
 }
 
-bool store_settle(struct store *store, struct err *err) {
+bool store_drain(struct store *store, struct err *err) {
     struct store_batch *batch = store_batch_new(store);
     bool ok = store_write(batch, err);
     store_batch_free(batch);
@@ -241,7 +241,7 @@ bool store_lease(struct store *store, struct span name, struct span holder,
     lease->name = arena_span(&batch->arena, name);
     lease->holder = arena_span(&batch->arena, holder);
     lease->term_ms = term_ms;
-    batch_add(batch, OP_LEASE, 0)->lease = lease;
+    store_batch_add_op(batch, OP_LEASE, 0)->lease = lease;
     bool ok = store_write(batch, err);
     if (ok) {
         *ret_result = store_batch_result(batch, 0);

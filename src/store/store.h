@@ -47,12 +47,12 @@ struct store_options {
 
 /* Errors: ERR_CANNOT, ERR_DENIED, ERR_DATA (not a registry, or newer than this
  * program), ERR_TEMPORARY (locked). */
-bool store_open_sqlite(const char *path, const struct store_options *options,
+bool store_sqlite_open(const char *path, const struct store_options *options,
                        struct store **ret_store, struct err *err);
 /* Two stores in memory, without a thread. The first one is fast (simulator,
  * unit tests), the second runs the statements of the file's backend. See
  * doc/decisions/memory-backend.md. */
-struct store *store_new_memory(void);
+struct store *store_memory_new(void);
 struct store *store_new_sqlite(void);
 /* Only for stores in memory. Commits what was submitted, as store_turn would,
  * but delivers nothing yet, so that a crash can happen in between. */
@@ -280,7 +280,7 @@ void store_turn(struct store *store);
 bool store_write(struct store_batch *batch, struct err *err);
 /* Waits until whatever was submitted is done, and delivers it; batches are
  * committed in order. Fails as store_write. */
-bool store_settle(struct store *store, struct err *err);
+bool store_drain(struct store *store, struct err *err);
 bool store_is_idle(struct store *store); /* no batch under way */
 
 /* ---- reading ------------------------------------------------------------ */

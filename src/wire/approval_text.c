@@ -51,7 +51,7 @@ static bool is_base(struct span word) {
 }
 
 static bool is_instance(struct span word) {
-    return csid_is_valid(word);
+    return set_csid_is_valid(word);
 }
 
 /* As we write it, no other spelling of the same moment: one meaning has one
@@ -173,7 +173,7 @@ bool approval_text_parse(struct span text, struct approval_text *ret_approval,
         return wrong_line(err, headline);
     if (!is_instance(it->instance = take_line(&rest, "instance")))
         return wrong_line(err, "instance");
-    if (!csid_is_valid(it->csid = take_line(&rest, "set")))
+    if (!set_csid_is_valid(it->csid = take_line(&rest, "set")))
         return wrong_line(err, "set");
     if (!is_hex(it->sum = take_line(&rest, "sum"), 64))
         return wrong_line(err, "sum");
@@ -228,7 +228,7 @@ bool approval_entry_parse(struct span name, struct span *ret_csid) {
     struct span rest = name, first;
     if (name.len > SET_NAME_BYTES || !span_cut(&rest, '_', &first) ||
         !span_is(first, "approve") || !span_cut(&rest, '_', ret_csid) ||
-        !csid_is_valid(*ret_csid))
+        !set_csid_is_valid(*ret_csid))
         return false;
     for (size_t i = 0; i < rest.len; i++)
         if (!is_alnum(rest.p[i]) &&

@@ -254,7 +254,7 @@ static struct config_approval *open_approval(struct config *config,
 static bool refuse_unknown(const struct spot *spot, const char *what,
                            struct span word, const char *const *known,
                            size_t count) {
-    CLEANUP(free_string) char *copy = span_string(word);
+    CLEANUP(text_free_string) char *copy = span_string(word);
     const char *near = text_nearest(copy, known, count);
     if (near)
         return refuse(spot, "unknown %s '%s', did you mean '%s'?", what, copy,

@@ -162,13 +162,13 @@ bool event_head_parse(struct span line, struct arena *arena,
         count += line.p[i] == ' ';
     ret_dependencies->items =
         arena_alloc(arena, (count + 1) * sizeof *ret_dependencies->items);
-    if (!span_cut(&rest, ' ', &word) || !csid_is_valid(word))
+    if (!span_cut(&rest, ' ', &word) || !set_csid_is_valid(word))
         return refuse(err, "no id", line);
     *ret_csid = word;
     while (span_cut(&rest, ' ', &word)) {
         if (!rest.p && span_is(word, more))
             break;
-        if (!csid_is_valid(word))
+        if (!set_csid_is_valid(word))
             return refuse(err, "no id", line);
         ret_dependencies->items[ret_dependencies->count++] = word;
     }

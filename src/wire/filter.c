@@ -71,7 +71,7 @@ static bool refuse(struct reader *reader, size_t at, const char *format, ...) {
 static bool refuse_word(struct reader *reader, size_t at, const char *what,
                         struct span word, const char *const *known,
                         size_t count) {
-    CLEANUP(free_string) char *copy = span_string(word);
+    CLEANUP(text_free_string) char *copy = span_string(word);
     const char *near = text_nearest(copy, known, count);
     if (near)
         return refuse(reader, at, "unknown %s '%s', did you mean '%s'?", what,

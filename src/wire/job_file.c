@@ -48,7 +48,7 @@ static bool take_value(struct job_file *job, enum job_word word,
         return set_name_parse(value, &job->name, why);
     case WORD_CSID:
         *csid = value;
-        return csid_is_valid(value);
+        return set_csid_is_valid(value);
     case WORD_SUM:
         job->sha256 = value;
         return is_sum(value);

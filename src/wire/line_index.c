@@ -41,9 +41,9 @@ static bool take_mark(struct span *marks, uint64_t *ret_step) {
 }
 
 /* Walks as long as neither line nor offset is passed. */
-static struct line_place walk(struct span marks, uint64_t line,
-                              uint64_t offset) {
-    struct line_place place = {0};
+static struct order_line_place walk(struct span marks, uint64_t line,
+                                    uint64_t offset) {
+    struct order_line_place place = {0};
     uint64_t step;
     while (place.line + LINE_INDEX_EVERY <= line && take_mark(&marks, &step)) {
         if (step > UINT64_MAX - place.offset || place.offset + step > offset)
@@ -54,15 +54,16 @@ static struct line_place walk(struct span marks, uint64_t line,
     return place;
 }
 
-struct line_place line_index_find(struct span marks, uint64_t line) {
+struct order_line_place line_index_find(struct span marks, uint64_t line) {
     return walk(marks, line, UINT64_MAX);
 }
 
-struct line_place line_index_find_offset(struct span marks, uint64_t offset) {
+struct order_line_place line_index_find_offset(struct span marks,
+                                               uint64_t offset) {
     return walk(marks, UINT64_MAX, offset);
 }
 
-struct line_place line_index_last(struct span marks) {
+struct order_line_place line_index_last(struct span marks) {
     return walk(marks, UINT64_MAX, UINT64_MAX);
 }
 

@@ -27,17 +27,18 @@ void line_index_feed(struct line_index *index, struct span bytes,
                      struct text *marks);
 
 /* The reader's side. `marks` may be cut anywhere: what is whole counts. */
-struct line_place {
+struct order_line_place {
     uint64_t line;   /* a multiple of LINE_INDEX_EVERY */
     uint64_t offset; /* where it begins */
 };
 
 /* The marked line nearest before or at `line`. */
-struct line_place line_index_find(struct span marks, uint64_t line);
+struct order_line_place line_index_find(struct span marks, uint64_t line);
 /* The marked line nearest before or at byte `offset`. */
-struct line_place line_index_find_offset(struct span marks, uint64_t offset);
+struct order_line_place line_index_find_offset(struct span marks,
+                                               uint64_t offset);
 /* The last marked line. */
-struct line_place line_index_last(struct span marks);
+struct order_line_place line_index_last(struct span marks);
 
 /* Offset behind `lines` line ends in `bytes`; its length when it has fewer. */
 size_t lines_skip(struct span bytes, uint64_t lines);

@@ -109,7 +109,7 @@ static bool read_id(struct reader *reader, const char *section,
         }
         *ret_id = name.csid;
     }
-    if (csid_is_valid(*ret_id))
+    if (set_csid_is_valid(*ret_id))
         return true;
     return refuse_value(reader, section, line, "is not the id of a job");
 }
@@ -202,7 +202,7 @@ static bool read_group(struct reader *reader) {
     if (!line.len)
         return true;
     struct span count = line;
-    if (!span_cut(&count, ' ', &name) || !csid_is_valid(name))
+    if (!span_cut(&count, ' ', &name) || !set_csid_is_valid(name))
         return refuse_value(reader, "group", line,
                             "is not a name of letters, digits, '.', '-'");
     count = span_trim(count);

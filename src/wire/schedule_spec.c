@@ -15,11 +15,11 @@ static const char *const missed_words[] = {
     [MISSED_SKIP] = "skip",
 };
 
-const char *timed_overlap_word(enum timed_overlap overlap) {
+const char *schedule_overlap_word(enum schedule_overlap overlap) {
     return overlap_words[overlap];
 }
 
-const char *timed_missed_word(enum timed_missed missed) {
+const char *schedule_missed_word(enum schedule_missed missed) {
     return missed_words[missed];
 }
 
@@ -31,19 +31,19 @@ static bool word_among(struct span word, const char *const *words, size_t count,
     return false;
 }
 
-bool timed_overlap_parse(struct span word, enum timed_overlap *ret) {
+bool schedule_overlap_parse(struct span word, enum schedule_overlap *ret) {
     size_t at;
     bool found = word_among(word, overlap_words, COUNT(overlap_words), &at);
     if (found)
-        *ret = (enum timed_overlap)at;
+        *ret = (enum schedule_overlap)at;
     return found;
 }
 
-bool timed_missed_parse(struct span word, enum timed_missed *ret) {
+bool schedule_missed_parse(struct span word, enum schedule_missed *ret) {
     size_t at;
     bool found = word_among(word, missed_words, COUNT(missed_words), &at);
     if (found)
-        *ret = (enum timed_missed)at;
+        *ret = (enum schedule_missed)at;
     return found;
 }
 
@@ -185,11 +185,11 @@ static bool read_key(struct reader *reader, enum key key,
                refuse(reader, key, "is not a string");
     if (key == KEY_OVERLAP)
         return (json_get_string(value, reader->arena, &word) &&
-                timed_overlap_parse(word, &spec->overlap)) ||
+                schedule_overlap_parse(word, &spec->overlap)) ||
                refuse(reader, key, "is none of forbid, allow, replace, queue");
     if (key == KEY_MISSED)
         return (json_get_string(value, reader->arena, &word) &&
-                timed_missed_parse(word, &spec->missed)) ||
+                schedule_missed_parse(word, &spec->missed)) ||
                refuse(reader, key, "is neither run nor skip");
     if (key == KEY_MAX_SHIFT)
         return read_seconds(reader, key, value, &spec->max_shift_s);
@@ -213,7 +213,7 @@ static bool read_member(struct reader *reader, struct span name,
     if (word_among(name, key_names, KEYS, &key))
         return value.type == JSON_NULL ||
                read_key(reader, (enum key)key, value);
-    CLEANUP(free_string) char *copy = span_string(name);
+    CLEANUP(text_free_string) char *copy = span_string(name);
     const char *near = text_nearest(copy, key_names, KEYS);
     return err_set(reader->err, ERR_DATA, "unknown key '%s'%s%s%s", copy,
                    near ? ", did you mean '" : "", near ? near : "",

@@ -5,7 +5,7 @@
  *      "offset": "hash 15m", "jitter": 30, "deadline": 600, "paused": false,
  *      "job": {"command": ["make", "nightly"], ...}}
  *
- * Only item and job are needed; job is a submission (wire/batch_line.h) without
+ * Only item and job are needed; job is a submission (wire/submission.h) without
  * an id, an array or a hold. Times are seconds or such as "15m". Whether the
  * item is one, and its zone, is not looked at here. null is as good as
  * absent. */
@@ -18,8 +18,8 @@
 #include "lib/arena.h"
 #include "lib/err.h"
 #include "lib/text.h"
-#include "core/timetable.h"
-#include "wire/batch_line.h"
+#include "core/schedules.h"
+#include "wire/submission.h"
 
 enum {
     SCHEDULE_NAME_BYTES = 40,
@@ -29,8 +29,8 @@ enum {
 struct schedule_spec {
     struct span item; /* JSON, or a crontab line */
     struct span zone; /* empty: the system's */
-    enum timed_overlap overlap;
-    enum timed_missed missed;
+    enum schedule_overlap overlap;
+    enum schedule_missed missed;
     int64_t max_shift_s; /* -1: as the item says */
     bool hash;           /* the offset is taken from the name, */
     int64_t offset_s;    /* below this (0: below an hour and the time between
@@ -56,9 +56,9 @@ void schedule_spec_format(const struct schedule_spec *spec, struct text *out);
 /* "off", "hash", "hash 15m", "90". False: none of these. */
 bool schedule_offset_parse(struct span text, struct schedule_spec *spec);
 void schedule_offset_format(const struct schedule_spec *spec, struct text *out);
-const char *timed_overlap_word(enum timed_overlap overlap);
-const char *timed_missed_word(enum timed_missed missed);
-bool timed_overlap_parse(struct span word, enum timed_overlap *ret);
-bool timed_missed_parse(struct span word, enum timed_missed *ret);
+const char *schedule_overlap_word(enum schedule_overlap overlap);
+const char *schedule_missed_word(enum schedule_missed missed);
+bool schedule_overlap_parse(struct span word, enum schedule_overlap *ret);
+bool schedule_missed_parse(struct span word, enum schedule_missed *ret);
 
 #endif

@@ -21,7 +21,7 @@ static bool is_word(struct span span, size_t most, const char *others) {
     return true;
 }
 
-bool csid_is_valid(struct span id) {
+bool set_csid_is_valid(struct span id) {
     return is_word(id, SET_ID_BYTES, ".-") && is_alnum(id.p[0]);
 }
 
@@ -92,7 +92,7 @@ static bool take_parts(struct span text, struct set_name *name,
     name->csid = part[0];
     name->host = part[3];
     name->extra = rest;
-    if (!csid_is_valid(part[0]))
+    if (!set_csid_is_valid(part[0]))
         return refuse_part(why, whats[0], part[0]);
     if (part[1].len != 25 || !tai_is_lower(part[1]) ||
         !tai_parse(part[1], &name->tai))
@@ -122,7 +122,7 @@ bool set_name_parse(struct span text, struct set_name *ret_name,
 }
 
 bool set_name_format(const struct set_name *name, struct text *out) {
-    if (!csid_is_valid(name->csid) || !host_is_valid(name->host) ||
+    if (!set_csid_is_valid(name->csid) || !host_is_valid(name->host) ||
         name->pid > UINT64_C(9999999999) || name->class >= SET_CLASSES ||
         name->sub_priority > 999 ||
         (name->extra.len && !extra_is_valid(name->extra)))
@@ -147,7 +147,7 @@ bool set_name_format(const struct set_name *name, struct text *out) {
     return false;
 }
 
-void host_clean(struct span host, struct text *out) {
+void set_host_clean(struct span host, struct text *out) {
     while (host.len && !is_alnum(host.p[0])) {
         host.p++;
         host.len--;

@@ -43,7 +43,7 @@ bool set_name_parse(struct span text, struct set_name *ret_name,
  * appended: a part breaks the grammar or the whole is too long. */
 bool set_name_format(const struct set_name *name, struct text *out);
 
-bool csid_is_valid(struct span id);
+bool set_csid_is_valid(struct span id);
 
 /* "RB", "EM", "BF", "DC". */
 const char *set_class_name(enum set_class class);
@@ -55,7 +55,7 @@ bool set_priority_parse(struct span text, enum set_class *ret_class,
 /* Appends `host` made fit for a name: other bytes become '-', those in front
  * of the first letter or digit go, at most 63; "localhost" when none is left.
  */
-void host_clean(struct span host, struct text *out);
+void set_host_clean(struct span host, struct text *out);
 
 /* Order key: of two jobs, the one whose key is less by memcmp (a shorter key
  * is never the beginning of another) comes first: class, sub-priority, time,

@@ -124,8 +124,8 @@ bool status_line_parse(struct span line, struct arena *arena,
     return true;
 }
 
-bool progress_line_parse(struct span line, unsigned *ret_percent,
-                         struct span *ret_text) {
+bool status_progress_parse(struct span line, unsigned *ret_percent,
+                           struct span *ret_text) {
     struct span word, rest = span_trim(line);
     uint64_t percent;
     if (!rest.len || !span_cut(&rest, ' ', &word))

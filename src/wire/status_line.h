@@ -44,7 +44,7 @@ bool status_line_parse(struct span line, struct arena *arena,
 const char *status_word_name(enum status_word word);
 
 /* "42 compiling": percent (0-100, a % behind it is fine), then text. */
-bool progress_line_parse(struct span line, unsigned *ret_percent,
-                         struct span *ret_text);
+bool status_progress_parse(struct span line, unsigned *ret_percent,
+                           struct span *ret_text);
 
 #endif

@@ -11,7 +11,7 @@
 #include "os/clock.h"
 #include "os/dir.h"
 #include "worker/log_packer.h"
-#include "worker/order_line.h"
+#include "worker/attempt_start.h"
 #include "worker/task_start.h"
 #include "wire/attempt_trace.h"
 
@@ -47,7 +47,7 @@ struct worker {
     struct log_packer *packer;
     struct list running; /* of struct running.link */
     struct map by_handle, by_num;
-    struct order_memo memo;
+    struct attempt_start_cache cache;
     struct list stillborn;
     uv_async_t later;
     uv_timer_t patience;
@@ -221,44 +221,44 @@ static void on_lost(void *ctx, const char *why) {
         worker->options.lost(worker->options.ctx, why);
 }
 
-static void runner_start(void *ctx, const struct run_order *order) {
+static void runner_start(void *ctx, const struct run_start *run) {
     struct worker *worker = ctx;
     struct arena arena = ARENA_INIT;
-    struct order_line line;
+    struct attempt_start line;
     struct err err;
     CLEANUP(text_clear) struct text path = TEXT_INIT;
     char place[OUTPUT_PLACE_BYTES];
     const char *base = worker->options.base_path;
     CLEANUP(fd_close) int input_fd = -1;
-    if (!order_line_make(order, worker->config, base, &worker->memo, &arena,
-                         &line, &err) ||
+    if (!attempt_start_make(run, worker->config, base, &worker->cache, &arena,
+                            &line, &err) ||
         (line.start.len > 0 &&
          !file_sealed("start", line.start, &input_fd, &err)) ||
-        !output_file(worker->options.output, order->job->num, order->task,
-                     order->attempt, &path, place, &err)) {
+        !output_file(worker->options.output, run->job->num, run->task,
+                     run->attempt, &path, place, &err)) {
         bool again = err_try_again(err.kind);
-        stillborn_add(worker, order->handle,
+        stillborn_add(worker, run->handle,
                       again ? GUARD_TEMPORARY : GUARD_CANNOT, err.text);
         arena_clear(&arena);
         return;
     }
-    if (line.lock_path && worker->options.settle_file &&
-        !worker->options.settle_file(worker->options.ctx, order->job, &err)) {
-        stillborn_add(worker, order->handle, GUARD_TEMPORARY, err.text);
+    if (line.lock_path && worker->options.place_file &&
+        !worker->options.place_file(worker->options.ctx, run->job, &err)) {
+        stillborn_add(worker, run->handle, GUARD_TEMPORARY, err.text);
         arena_clear(&arena);
         return;
     }
     struct running *running = mem_alloc(sizeof(*running));
-    running->handle = order->handle;
-    running->num = order->job->num;
-    running->node = order->node.len ? span_string(order->node) : NULL;
+    running->handle = run->handle;
+    running->num = run->job->num;
+    running->node = run->node.len ? span_string(run->node) : NULL;
     running->locked = line.lock_path != NULL;
     memcpy(running->place, place, sizeof(place));
     list_push(&worker->running, &running->link);
     map_put(&worker->by_handle, handle_key(&running->handle), running);
     map_put(&worker->by_num, handle_key(&running->num), running);
     struct guard_start start = {
-        .id = order->handle,
+        .id = run->handle,
         .argv = line.argv,
         .envp = line.envp,
         .dir = line.dir,
@@ -268,16 +268,16 @@ static void runner_start(void *ctx, const struct run_order *order) {
         .status_fd = true,
         .progress_fd = true,
         /* A rollback waits for nobody's end but those it takes. */
-        .outside_slots = order->probe || order->members,
+        .outside_slots = run->probe || run->members,
         .timeout_ms = line.timeout_ms,
-        .output_path = order->probe ? NULL : text_string(&path),
-        .streams = !order->probe,
+        .output_path = run->probe ? NULL : text_string(&path),
+        .streams = !run->probe,
         .output_max = (uint64_t)worker->config->queue.log_limit_bytes,
     };
     struct task_start task = {
         .options = &line.task,
         .account = line.account,
-        .terminal = worker->options.terminal && order->job->kind == JOB_COMMAND,
+        .terminal = worker->options.terminal && run->job->kind == JOB_COMMAND,
         .grace_ms = worker->config->queue.grace_s * 1000,
     };
     task_start_fill(&task, &arena, &start);
@@ -332,7 +332,7 @@ static void runner_flush(void *ctx) {
     guard_flush(worker->guard);
 }
 
-static struct run_sync runner_settle(void *ctx) {
+static struct run_sync runner_write_outputs(void *ctx) {
     struct worker *worker = ctx;
     struct output_sync sync;
     struct err err;
@@ -389,7 +389,7 @@ void worker_runner(struct worker *worker, struct runner *ret_runner) {
         .start = runner_start,
         .stop = runner_stop,
         .flush = runner_flush,
-        .settle = runner_settle,
+        .write_outputs = runner_write_outputs,
         .release = runner_release,
     };
 }
@@ -437,7 +437,7 @@ static void on_later_closed(uv_handle_t *handle) {
                      LIST_OF(worker->running.next, struct running, link));
     map_clear(&worker->by_handle);
     map_clear(&worker->by_num);
-    order_memo_clear(&worker->memo);
+    attempt_start_cache_clear(&worker->cache);
     void (*closed)(void *) = worker->closed;
     void *ctx = worker->closed_ctx;
     free(worker);

@@ -40,7 +40,7 @@ struct worker_options {
     /* Told each end, from the loop. */
     void (*ended)(void *ctx, const struct run_end *end);
     /* The job file of a change that starts is to lie in run/ now. */
-    bool (*settle_file)(void *ctx, const struct job *job, struct err *err);
+    bool (*place_file)(void *ctx, const struct job *job, struct err *err);
     void *ctx;
 };
 

@@ -9,7 +9,7 @@
 #include "bench/figure.h"
 #include "core/rollback.h"
 #include "core/walk.h"
-#include "scheduler/survey.h"
+#include "scheduler/rollback_plan.h"
 #include "store/store.h"
 
 enum { ROUNDS = 9, NEEDS = 3 };
@@ -106,13 +106,14 @@ static double walk_us(size_t *ret_met) {
 
 static double ours_us(size_t *ret_met) {
     static const struct span primary = {"C0", 2};
-    struct rollback_order order = {.primaries = &primary, .primary_count = 1};
+    struct rollback_request request = {.primaries = &primary,
+                                       .primary_count = 1};
     struct rollback_question question;
     struct rollback_decision decision;
     struct arena arena = ARENA_INIT;
     double began = bench_cpu_us();
-    struct rollback *rollback = rollback_new(&order);
-    while (rollback_asks(rollback, &question)) {
+    struct rollback *rollback = rollback_new(&request);
+    while (rollback_next_question(rollback, &question)) {
         if (question.asked == ROLLBACK_ASK_PRIMARY) {
             rollback_answer(rollback, &nodes[0], 1);
             continue;
@@ -176,15 +177,15 @@ static void fill_registry(struct store *store) {
 
 static double registry_us(struct store *store, size_t *ret_met) {
     static const struct span primary = {"C0", 2};
-    struct survey_limits limits = {0};
-    struct survey survey;
+    struct rollback_plan_limits limits = {0};
+    struct rollback_plan plan;
     struct err err;
     double began = bench_cpu_us();
-    if (!survey_preview(store, &primary, 1, &limits, &survey, &err))
+    if (!rollback_plan_preview(store, &primary, 1, &limits, &plan, &err))
         bench_die("%s", err.text);
-    *ret_met = survey.decision.count;
+    *ret_met = plan.decision.count;
     double us = bench_cpu_us() - began;
-    survey_clear(&survey);
+    rollback_plan_clear(&plan);
     return us;
 }
 
@@ -223,7 +224,7 @@ int main(int argc, char **argv) {
                          .value = a / b,
                          .unit = ""});
     struct store_options options = {.create = true};
-    if (!store_open_sqlite(bench_text("%s/registry.db", bench_dir()), &options,
+    if (!store_sqlite_open(bench_text("%s/registry.db", bench_dir()), &options,
                            &store, &err))
         bench_die("%s", err.text);
     fill_registry(store);

@@ -30,7 +30,7 @@ struct machine {
     unsigned starts;
 };
 
-static void machine_start(void *ctx, const struct run_order *order) {
+static void machine_start(void *ctx, const struct run_start *order) {
     struct machine *machine = ctx;
     machine->handle = order->handle;
     machine->starts++;
@@ -66,7 +66,7 @@ static struct store *open_store(const struct served *served) {
     struct store_options options = {0};
     struct store *store;
     struct err err;
-    if (!store_open_sqlite(bench_text("%s/ctrl/registry.db", served->base),
+    if (!store_sqlite_open(bench_text("%s/ctrl/registry.db", served->base),
                            &options, &store, &err))
         bench_die("%s", err.text);
     return store;
@@ -88,7 +88,7 @@ static void pick(struct store *store, double *ret_turn_us,
                             .start = machine_start,
                             .stop = machine_stop,
                             .flush = machine_flush,
-                            .settle = machine_settle,
+                            .write_outputs = machine_settle,
                             .release = machine_release};
     struct scheduler *scheduler = scheduler_new(store, &options, &runner);
     struct wall next;

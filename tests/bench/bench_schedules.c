@@ -9,7 +9,7 @@
 
 #include "bench/figure.h"
 #include "bench/served.h"
-#include "core/timetable.h"
+#include "core/schedules.h"
 #include "os/clock.h"
 #include "store/schedules.h"
 
@@ -20,32 +20,32 @@ enum { MANY = 100000, FEW = 100, ROUNDS = 5, DECISIONS = 50000, IDLE_S = 20 };
 /* ---- deciding ------------------------------------------------------------ */
 
 /* Each fires every ten minutes, at a second of its own. */
-static struct timetable *fill_table(size_t count) {
-    struct timetable *table = timetable_new(NOW, 0);
-    struct timed_rule rule = {.max_shift_s = 3600, .overlap = OVERLAP_ALLOW};
-    struct timed_place place = {.high_s = NOW};
+static struct schedules *fill_table(size_t count) {
+    struct schedules *table = schedules_new(NOW, 0);
+    struct schedule_rule rule = {.max_shift_s = 3600, .overlap = OVERLAP_ALLOW};
+    struct schedule_place place = {.high_s = NOW};
     struct err err = {0};
 
     if (!repeat_parse(&rule.repeat, SPAN("*/10 * * * *"), NULL, &err))
         bench_die("%s", err.text);
     for (size_t i = 0; i < count; i++) {
         rule.offset_s = (int64_t)(i % 600);
-        timetable_add(table, &rule, &place, NULL);
+        schedules_add(table, &rule, &place, NULL);
     }
     repeat_clear(&rule.repeat);
     return table;
 }
 
-static double decide(struct timetable *table, int64_t *now_s) {
-    struct timed_decision decision;
+static double decide(struct schedules *table, int64_t *now_s) {
+    struct schedule_decision decision;
     size_t made = 0;
     double begun = bench_cpu_us();
 
     while (made < DECISIONS) {
         (*now_s)++;
-        timetable_tick(table, *now_s, *now_s - NOW);
-        while (timetable_decide(table, &decision)) {
-            timetable_settle(table, decision.timed);
+        schedules_tick(table, *now_s, *now_s - NOW);
+        while (schedules_decide(table, &decision)) {
+            schedules_recorded(table, decision.schedule);
             made++;
         }
     }
@@ -53,7 +53,7 @@ static double decide(struct timetable *table, int64_t *now_s) {
 }
 
 static void print_decisions(size_t many) {
-    struct timetable *few_table = fill_table(FEW),
+    struct schedules *few_table = fill_table(FEW),
                      *many_table = fill_table(many);
     int64_t few_now = NOW, many_now = NOW;
     double few_ns[ROUNDS], many_ns[ROUNDS], ratios[ROUNDS];
@@ -63,8 +63,8 @@ static void print_decisions(size_t many) {
         many_ns[i] = decide(many_table, &many_now);
         ratios[i] = many_ns[i] / few_ns[i];
     }
-    timetable_free(few_table);
-    timetable_free(many_table);
+    schedules_free(few_table);
+    schedules_free(many_table);
     struct figure figure = {
         .what = bench_text("a firing decided, of %zu schedules", many),
         .ours = bench_text("%.0f ns", bench_median(many_ns, ROUNDS)),
@@ -88,7 +88,7 @@ static void fill_base(const struct served *served, size_t count) {
     int64_t now_s = wall_s(clock_wall());
     char name[32];
 
-    if (!store_open_sqlite(bench_text("%s/ctrl/registry.db", served->base),
+    if (!store_sqlite_open(bench_text("%s/ctrl/registry.db", served->base),
                            &options, &store, &err))
         bench_die("%s", err.text);
     struct store_batch *batch = store_batch_new(store);

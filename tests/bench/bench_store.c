@@ -90,12 +90,12 @@ static void id_of(uint64_t i, char ret[32]) {
     snprintf(ret, 32, "j%016" PRIx64, i * UINT64_C(0x9e3779b97f4a7c15));
 }
 
-static void rank_of(uint64_t i, char ret[48]) {
+static void order_rank_of(uint64_t i, char ret[48]) {
     snprintf(ret, 48, "4@40000000%016" PRIx64, i);
 }
 
 static struct cost bare(unsigned count, unsigned batch, bool whole_life) {
-    CLEANUP(free_string) char *path = new_path();
+    CLEANUP(text_free_string) char *path = new_path();
     sqlite3 *db = bare_open(path);
     sqlite3_stmt *begin = prepare(db, "BEGIN IMMEDIATE");
     sqlite3_stmt *commit = prepare(db, "COMMIT");
@@ -112,7 +112,7 @@ static struct cost bare(unsigned count, unsigned batch, bool whole_life) {
                 sqlite3_stmt *stmt = step ? move : insert;
                 sqlite3_bind_int64(stmt, 1, k);
                 if (step == 0) {
-                    id_of(k, id), rank_of(k, rank);
+                    id_of(k, id), order_rank_of(k, rank);
                     sqlite3_bind_text(stmt, 2, id, -1, SQLITE_STATIC);
                     sqlite3_bind_text(stmt, 3, rank, -1, SQLITE_STATIC);
                     sqlite3_bind_text(stmt, 4, spec, -1, SQLITE_STATIC);
@@ -139,7 +139,7 @@ static struct store *registry(const char *path) {
     struct store_options options = {.create = true, .own_thread = true};
     struct store *store;
     struct err err;
-    if (!store_open_sqlite(path, &options, &store, &err))
+    if (!store_sqlite_open(path, &options, &store, &err))
         die(err.text);
     return store;
 }
@@ -162,7 +162,7 @@ static struct store_batch *batch_new(struct store *store) {
 
 static void add_admit(struct store_batch *batch, uint64_t i, int64_t later_s) {
     char id[32], rank[48];
-    id_of(i, id), rank_of(i, rank);
+    id_of(i, id), order_rank_of(i, rank);
     struct job job = {
         .id = span_of(id),
         .kind = JOB_COMMAND,
@@ -225,7 +225,7 @@ static void add_end(struct store_batch *batch, uint64_t num) {
 }
 
 static struct cost ours(unsigned count, unsigned batch_size, bool whole_life) {
-    CLEANUP(free_string) char *path = new_path();
+    CLEANUP(text_free_string) char *path = new_path();
     struct store *store = registry(path);
     double wall = wall_us(), cpu = cpu_us();
     for (unsigned i = 0; i < count; i += batch_size) {
@@ -300,7 +300,7 @@ static void fill(struct store *store, uint64_t from, uint64_t to) {
 }
 
 static void many_waiting(uint64_t most) {
-    CLEANUP(free_string) char *path = new_path();
+    CLEANUP(text_free_string) char *path = new_path();
     struct store *store = registry(path);
     double first = 0;
     uint64_t filled = 0;
@@ -332,7 +332,7 @@ static void many_waiting(uint64_t most) {
 
 /* Their time came long ago: at first nobody has told the registry so. */
 static void many_overdue(uint64_t count) {
-    CLEANUP(free_string) char *path = new_path();
+    CLEANUP(text_free_string) char *path = new_path();
     struct store *store = registry(path);
     fill(store, 0, 10000);
     double none = median_look(store), overdue, cpu;
@@ -369,7 +369,7 @@ int main(int argc, char **argv) {
     if (!mkdtemp(dir))
         die("cannot make a directory");
     /* The registry sets SQLite up when it is first opened: for both. */
-    CLEANUP(free_string) char *path = new_path();
+    CLEANUP(text_free_string) char *path = new_path();
     store_close(registry(path));
     compare("admit", 1000, 1, false);
     compare("admit", 20000, 64, false);

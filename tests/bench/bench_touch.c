@@ -22,8 +22,8 @@ static struct store *open_store(bool memory) {
     struct store *store;
     struct err err;
     if (memory)
-        return store_new_memory();
-    if (!store_open_sqlite(bench_text("%s/touch.db", bench_dir()), &options,
+        return store_memory_new();
+    if (!store_sqlite_open(bench_text("%s/touch.db", bench_dir()), &options,
                            &store, &err))
         bench_die("%s", err.text);
     return store;

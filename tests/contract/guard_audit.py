@@ -18,7 +18,7 @@ NET_S, LOOKS = 90, 20
 SKIP = "SKIP "
 
 # What is compiled into the guard's own work.
-PARTS = ("guard_capture guard_desk guard_frame guard_launch guard_launcher "
+PARTS = ("guard_capture guard_server guard_frame guard_launch guard_launcher "
          "guard_lease guard_main guard_pace guard_task guard_watch cgroup process rights "
          "spawn stamp").split()
 # Everything it may ask of the C library and of the rooms below. A name is added

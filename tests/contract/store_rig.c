@@ -14,7 +14,7 @@ struct store *rig_open(const char *path, bool own_thread) {
         .create = true, .own_thread = own_thread, .busy_ms = 60000};
     struct store *store = NULL;
     struct err err = {0};
-    if (!store_open_sqlite(path, &options, &store, &err))
+    if (!store_sqlite_open(path, &options, &store, &err))
         fail_msg("%s", err.text);
     return store;
 }
@@ -24,7 +24,7 @@ static int rig_setup(void **state, enum rig_backend backend) {
     rig->backend = backend;
     rig->now = wall_from_s(1000);
     if (backend == RIG_MEMORY) {
-        rig->store = store_new_memory();
+        rig->store = store_memory_new();
     } else if (backend == RIG_SQLITE_MEMORY) {
         rig->store = store_new_sqlite();
     } else {
@@ -178,9 +178,10 @@ const char *rig_events(struct rig *rig, uint64_t after) {
     for (size_t i = 0; i < count; i++) {
         const struct store_event *event = &events[i];
         text_addf(&text, "%s%s %.*s %c %c %.*s", i ? "; " : "",
-                  event_kind_word(event->kind), (int)event->id.len, event->id.p,
-                  job_state_letter(event->from), job_state_letter(event->to),
-                  (int)event->reason.len, event->reason.p);
+                  job_event_kind_word(event->kind), (int)event->id.len,
+                  event->id.p, job_state_letter(event->from),
+                  job_state_letter(event->to), (int)event->reason.len,
+                  event->reason.p);
     }
     return arena_string(&rig->arena, text_span(&text));
 }

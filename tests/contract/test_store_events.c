@@ -44,7 +44,7 @@ static void submit_job(struct rig *rig, const char *id, store_done *done,
 }
 
 static void settle(struct rig *rig) {
-    assert_true(store_settle(rig->store, NULL));
+    assert_true(store_drain(rig->store, NULL));
     assert_true(store_is_idle(rig->store));
 }
 

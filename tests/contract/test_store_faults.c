@@ -212,7 +212,7 @@ static void work(const char *path, struct outcome *outcome) {
     struct store_options options = {.create = true, .busy_ms = 60000};
     struct store *store;
     struct err err = {0};
-    outcome->opened = store_open_sqlite(path, &options, &store, &err);
+    outcome->opened = store_sqlite_open(path, &options, &store, &err);
     if (!outcome->opened) {
         note(outcome, &err);
         return;
@@ -246,7 +246,7 @@ static void judge(const char *path, const struct outcome *outcome,
     struct store *store;
     struct err err = {0};
     disk_set(FAULT_NONE, 0, false);
-    if (!store_open_sqlite(path, &options, &store, &err))
+    if (!store_sqlite_open(path, &options, &store, &err))
         fail_msg("fault %d at %u: %s", fault, at, err.text);
     if (!store_verify(store, &err))
         fail_msg("fault %d at %u: %s", fault, at, err.text);
@@ -265,7 +265,7 @@ static void sweep(enum fault fault, bool stays) {
     bool fired = true;
     unsigned refusals = 0;
     for (unsigned at = 1; fired; at++) {
-        CLEANUP(free_string) char *path = rig_new_path();
+        CLEANUP(text_free_string) char *path = rig_new_path();
         struct outcome outcome = {0};
         disk_set(fault, at, stays);
         work(path, &outcome);
@@ -312,9 +312,10 @@ static void a_failed_sync_ends_the_store(void **state) {
     sweep(FAULT_SYNC, false);
 }
 
-static void later_batches_are_told_to_open_again(void **state) {
+static void
+after_a_failed_sync_batches_fail_until_the_store_is_reopened(void **state) {
     (void)state;
-    CLEANUP(free_string) char *path = rig_new_path();
+    CLEANUP(text_free_string) char *path = rig_new_path();
     struct store *store = rig_open(path, true);
     struct err err = {0};
     disk_set(FAULT_SYNC, 1, false);
@@ -337,7 +338,7 @@ static void later_batches_are_told_to_open_again(void **state) {
 
 static void batches_that_wait_together_fail_together(void **state) {
     (void)state;
-    CLEANUP(free_string) char *path = rig_new_path();
+    CLEANUP(text_free_string) char *path = rig_new_path();
     struct store *store = rig_open(path, false);
     struct err err = {0};
     store_submit(batch_of(store, 0), NULL, NULL);
@@ -362,7 +363,8 @@ int main(void) {
         cmocka_unit_test(a_disk_that_stays_full_loses_nothing),
         cmocka_unit_test(a_write_error_ends_the_store),
         cmocka_unit_test(a_failed_sync_ends_the_store),
-        cmocka_unit_test(later_batches_are_told_to_open_again),
+        cmocka_unit_test(
+            after_a_failed_sync_batches_fail_until_the_store_is_reopened),
         cmocka_unit_test(batches_that_wait_together_fail_together),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

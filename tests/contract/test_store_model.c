@@ -18,8 +18,8 @@ struct pair {
 static void hear(void *ctx, const struct store_event *event) {
     struct text *heard = ctx;
     text_addf(heard, "%d %s %d %.*s %c%c %u %.*s %.*s %d\n", (int)event->seq,
-              event_kind_word(event->kind), (int)event->num, (int)event->id.len,
-              event->id.p, job_state_letter(event->from),
+              job_event_kind_word(event->kind), (int)event->num,
+              (int)event->id.len, event->id.p, job_state_letter(event->from),
               job_state_letter(event->to), event->attempt,
               (int)event->reason.len, event->reason.p, (int)event->detail.len,
               event->detail.p, event->job ? (int)event->job->num : -1);
@@ -455,9 +455,9 @@ static void compare_all(struct pair *pair, size_t least_bytes) {
 
 static void both_backends_answer_alike(void **state) {
     (void)state;
-    CLEANUP(free_string) char *path = rig_new_path();
+    CLEANUP(text_free_string) char *path = rig_new_path();
     struct pair pair = {
-        .store = {store_new_memory(), rig_open(path, false)},
+        .store = {store_memory_new(), rig_open(path, false)},
         .now_s = 1000,
     };
     random_init(&pair.random, SEED);

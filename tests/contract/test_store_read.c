@@ -168,7 +168,7 @@ static void edges_come_in_pages_of_whole_jobs(void **state) {
     assert_int_equal(next, 9 + MANY);
 }
 
-static void a_path_tells_who_touches_it(void **state) {
+static void jobs_are_found_by_the_path_they_touch(void **state) {
     struct rig *rig = *state;
     fill(rig);
     struct job *jobs;
@@ -345,7 +345,7 @@ int main(void) {
         RIG_TESTS(lists_leave_the_spec_out_unless_asked),
         RIG_TESTS(edges_lead_back_to_who_has_them),
         RIG_TESTS(edges_come_in_pages_of_whole_jobs),
-        RIG_TESTS(a_path_tells_who_touches_it),
+        RIG_TESTS(jobs_are_found_by_the_path_they_touch),
         RIG_TESTS(jobs_are_found_by_what_people_type),
         RIG_TESTS(the_tally_counts_without_counting),
         RIG_TESTS(a_lease_has_one_holder_and_an_epoch),

@@ -112,7 +112,7 @@ static size_t owing(struct rig *rig) {
     return count;
 }
 
-static void what_is_owed_stands_until_it_is_paid(void **state) {
+static void an_owed_approval_stays_until_it_is_given(void **state) {
     struct rig *rig = *state;
     struct job job = rig_change("C1", "c1");
     job.owed = wall_from_s(50);
@@ -164,7 +164,7 @@ int main(void) {
         RIG_TESTS(a_mark_goes_again),
         RIG_TESTS(a_mark_is_conditional),
         RIG_TESTS(a_plan_is_kept_and_replaced),
-        RIG_TESTS(what_is_owed_stands_until_it_is_paid),
+        RIG_TESTS(an_owed_approval_stays_until_it_is_given),
         RIG_TESTS(nothing_of_a_refused_batch_stays),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

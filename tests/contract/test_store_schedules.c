@@ -117,7 +117,7 @@ static void adding_it_again_changes_nothing(void **state) {
     assert_span(get(rig, "n").spec, "{}");
 }
 
-static void a_new_definition_goes_on_or_begins_anew(void **state) {
+static void a_new_definition_continues_or_starts_over(void **state) {
     struct rig *rig = *state;
     struct store_schedule one = add(rig, "n");
     one.spec = SPAN("b");
@@ -139,7 +139,7 @@ static void a_new_definition_goes_on_or_begins_anew(void **state) {
     assert_int_equal(get(rig, "n").round, 1);
 }
 
-static void removed_is_gone_and_told(void **state) {
+static void removing_a_schedule_is_an_event(void **state) {
     struct rig *rig = *state;
     add(rig, "n");
     struct store_batch *batch = rig_batch(rig);
@@ -250,7 +250,7 @@ static void expect_live(struct rig *rig, const char *ids) {
     assert_string_equal(rig_ids(rig, jobs, count), ids);
 }
 
-static void all_jobs_that_live_are_told(void **state) {
+static void all_live_jobs_of_a_schedule_are_listed(void **state) {
     struct rig *rig = *state;
     struct store_schedule one = add(rig, "n");
     struct text all = TEXT_INIT;
@@ -351,13 +351,13 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         RIG_TESTS(a_schedule_reads_back_as_added),
         RIG_TESTS(adding_it_again_changes_nothing),
-        RIG_TESTS(a_new_definition_goes_on_or_begins_anew),
-        RIG_TESTS(removed_is_gone_and_told),
+        RIG_TESTS(a_new_definition_continues_or_starts_over),
+        RIG_TESTS(removing_a_schedule_is_an_event),
         RIG_TESTS(a_pause_is_not_caught_up),
         RIG_TESTS(a_mark_moves_only_from_where_it_was),
         RIG_TESTS(a_firing_is_job_and_mark_or_neither),
         RIG_TESTS(only_the_newest_jobs_are_remembered),
-        RIG_TESTS(all_jobs_that_live_are_told),
+        RIG_TESTS(all_live_jobs_of_a_schedule_are_listed),
         RIG_TESTS(a_job_by_hand_is_remembered_without_a_move),
         RIG_TESTS(they_are_listed_by_name_and_in_pages),
         RIG_TESTS(an_atomic_batch_puts_schedules_back),

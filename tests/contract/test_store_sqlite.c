@@ -41,7 +41,7 @@ static void assert_refused(const char *path,
                            enum err_kind kind, const char *part) {
     struct store *store;
     struct err err = {0};
-    assert_false(store_open_sqlite(path, options, &store, &err));
+    assert_false(store_sqlite_open(path, options, &store, &err));
     if (!strstr(err.text, part))
         fail_msg("'%s' is not in '%s'", part, err.text);
     assert_int_equal(err.kind, kind);
@@ -118,7 +118,7 @@ static void order_listener(void *ctx, const struct store_event *event) {
 /* The children open their own: connections do not survive a fork. */
 static void processes_write_side_by_side(void **state) {
     (void)state;
-    CLEANUP(free_string) char *path = rig_new_path();
+    CLEANUP(text_free_string) char *path = rig_new_path();
     store_close(rig_open(path, false));
     int gate[2];
     assert_int_equal(pipe(gate), 0);
@@ -159,11 +159,11 @@ static void processes_write_side_by_side(void **state) {
 
 static void a_lock_kept_by_others_is_a_temporary_failure(void **state) {
     (void)state;
-    CLEANUP(free_string) char *path = rig_new_path();
+    CLEANUP(text_free_string) char *path = rig_new_path();
     struct store_options options = {.create = true, .busy_ms = 20};
     struct store *store;
     struct err err = {0};
-    assert_true(store_open_sqlite(path, &options, &store, &err));
+    assert_true(store_sqlite_open(path, &options, &store, &err));
     sqlite3 *db;
     sqlite3_open(path, &db);
     assert_int_equal(sqlite3_exec(db, "BEGIN IMMEDIATE", NULL, NULL, NULL),
@@ -185,7 +185,7 @@ static void a_lock_kept_by_others_is_a_temporary_failure(void **state) {
 
 static void a_missing_file_is_made_only_when_asked(void **state) {
     (void)state;
-    CLEANUP(free_string) char *path = rig_new_path();
+    CLEANUP(text_free_string) char *path = rig_new_path();
     struct store_options create = {.create = true};
     struct store_options reading = {.create = true, .read_only = true};
     assert_refused(path, NULL, ERR_CANNOT, "there is no registry");
@@ -203,9 +203,9 @@ static void put(const char *path, const void *bytes, size_t count) {
     close(fd);
 }
 
-static void what_is_no_registry_is_refused(void **state) {
+static void a_file_that_is_no_registry_is_rejected(void **state) {
     (void)state;
-    CLEANUP(free_string) char *path = rig_new_path();
+    CLEANUP(text_free_string) char *path = rig_new_path();
     unsigned char junk[5000];
     for (size_t i = 0; i < sizeof(junk); i++)
         junk[i] = (unsigned char)(i * 197 + 13);
@@ -223,7 +223,7 @@ static void what_is_no_registry_is_refused(void **state) {
 
 static void a_truncated_file_is_refused(void **state) {
     (void)state;
-    CLEANUP(free_string) char *path = rig_new_path();
+    CLEANUP(text_free_string) char *path = rig_new_path();
     struct store *store = rig_open(path, false);
     admit_into(store, "a");
     store_close(store);
@@ -237,7 +237,7 @@ static void a_truncated_file_is_refused(void **state) {
 
 static void a_newer_registry_is_refused_and_left_alone(void **state) {
     (void)state;
-    CLEANUP(free_string) char *path = rig_new_path();
+    CLEANUP(text_free_string) char *path = rig_new_path();
     store_close(rig_open(path, false));
     edit(path, "INSERT INTO migration VALUES (70, 0)");
     struct store_options options[] = {{.create = true}, {.read_only = true}};
@@ -249,7 +249,7 @@ static void a_newer_registry_is_refused_and_left_alone(void **state) {
 /* As the first release left it, with work in it. */
 static void an_old_registry_takes_the_steps_it_lacks(void **state) {
     (void)state;
-    CLEANUP(free_string) char *path = rig_new_path();
+    CLEANUP(text_free_string) char *path = rig_new_path();
     CLEANUP(arena_clear) struct arena arena = ARENA_INIT;
     struct store_options options = {.read_only = true};
     struct store_schedule *schedules;
@@ -266,19 +266,19 @@ static void an_old_registry_takes_the_steps_it_lacks(void **state) {
     assert_int_equal(count, 0);
     admit_into(store, "a");
     store_close(store);
-    assert_true(store_open_sqlite(path, &options, &store, NULL));
+    assert_true(store_sqlite_open(path, &options, &store, NULL));
     store_close(store);
 }
 
 static void a_reader_reads_and_writes_nothing(void **state) {
     (void)state;
-    CLEANUP(free_string) char *path = rig_new_path();
+    CLEANUP(text_free_string) char *path = rig_new_path();
     struct store *writer = rig_open(path, true), *reader;
     struct store_options options = {.read_only = true};
     CLEANUP(text_clear) struct text seen = TEXT_INIT;
     struct err err = {0};
     admit_into(writer, "a");
-    assert_true(store_open_sqlite(path, &options, &reader, &err));
+    assert_true(store_sqlite_open(path, &options, &reader, &err));
     store_listen(reader, listener, &seen);
     admit_into(writer, "b");
     assert_true(store_poll(reader, &err));
@@ -299,7 +299,7 @@ static void a_reader_needs_no_right_to_write(void **state) {
     (void)state;
     if (geteuid() == 0)
         test_skip("root may write everywhere");
-    CLEANUP(free_string) char *path = rig_new_path();
+    CLEANUP(text_free_string) char *path = rig_new_path();
     struct store *store = rig_open(path, false);
     struct store_options options = {.read_only = true};
     struct err err = {0};
@@ -313,7 +313,7 @@ static void a_reader_needs_no_right_to_write(void **state) {
         chmod(text_string(&one), 0400);
     }
     assert_int_equal(chmod(test_dir(), 0500), 0);
-    bool opened = store_open_sqlite(path, &options, &store, &err);
+    bool opened = store_sqlite_open(path, &options, &store, &err);
     assert_int_equal(chmod(test_dir(), 0700), 0);
     if (!opened)
         fail_msg("%s", err.text);
@@ -347,7 +347,7 @@ static mode_t mode_of(const char *path, const char *end) {
 /* For a group that shares a registry: see base_init. */
 static void files_beside_have_the_mode_of_the_registry(void **state) {
     (void)state;
-    CLEANUP(free_string) char *path = rig_new_path();
+    CLEANUP(text_free_string) char *path = rig_new_path();
     put(path, "", 0);
     assert_int_equal(chmod(path, 0660), 0);
     struct store *store = rig_open(path, false);
@@ -382,13 +382,13 @@ static void wake(void *ctx) {
 
 static void the_owner_is_woken_when_a_batch_is_answered(void **state) {
     (void)state;
-    CLEANUP(free_string) char *path = rig_new_path();
+    CLEANUP(text_free_string) char *path = rig_new_path();
     int ends[2];
     assert_int_equal(pipe(ends), 0);
     struct store_options options = {
         .create = true, .own_thread = true, .wake = wake, .wake_ctx = &ends[1]};
     struct store *store;
-    assert_true(store_open_sqlite(path, &options, &store, NULL));
+    assert_true(store_sqlite_open(path, &options, &store, NULL));
     struct job job = rig_command("a", "a");
     struct store_batch *batch = store_batch_new(store);
     store_admit(batch, &job, NULL, 0, NULL, 0, NULL, 0);
@@ -410,7 +410,7 @@ static void output_that_cannot_be_synced_fails_its_batch_alone(void **state) {
     struct job one = rig_command("a", "a"), two = rig_command("b", "b");
     struct err err = {0};
     /* Not the registry: closing one of its files drops SQLite's locks. */
-    CLEANUP(free_string) char *path = rig_new_path();
+    CLEANUP(text_free_string) char *path = rig_new_path();
     int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
     struct store_batch *good = rig_batch(rig), *bad = rig_batch(rig);
     store_sync_first(good, fd, true);
@@ -429,7 +429,7 @@ static void output_that_cannot_be_synced_fails_its_batch_alone(void **state) {
 
 static void a_backup_is_a_registry_of_its_own(void **state) {
     struct rig *rig = *state;
-    CLEANUP(free_string) char *path = rig_new_path();
+    CLEANUP(text_free_string) char *path = rig_new_path();
     rig_started(rig, "a");
     put(path, "an old backup", 13);
     if (!store_backup(rig->store, path, &rig->err))
@@ -438,7 +438,7 @@ static void a_backup_is_a_registry_of_its_own(void **state) {
     struct store_options options = {.read_only = true};
     struct store *copy;
     struct store_tally tally;
-    assert_true(store_open_sqlite(path, &options, &copy, NULL));
+    assert_true(store_sqlite_open(path, &options, &copy, NULL));
     assert_true(store_verify(copy, NULL));
     store_count(copy, &tally, NULL);
     assert_int_equal(tally.count[STATE_EXECUTING], 1);
@@ -453,7 +453,7 @@ static void a_backup_is_a_registry_of_its_own(void **state) {
     "UPDATE event SET lines = CAST(replace(CAST(lines AS TEXT), " what_by_what \
     ") AS BLOB)"
 
-static void hands_in_the_file_are_noticed(void **state) {
+static void changes_to_the_database_file_by_hand_are_noticed(void **state) {
     (void)state;
     static const struct {
         const char *sql, *part;
@@ -475,7 +475,7 @@ static void hands_in_the_file_are_noticed(void **state) {
         {"DELETE FROM head", "lost its head row"},
     };
     for (size_t i = 0; i < COUNT(cases); i++) {
-        CLEANUP(free_string) char *path = rig_new_path();
+        CLEANUP(text_free_string) char *path = rig_new_path();
         struct store *store = rig_open(path, false);
         for (int k = 0; k < 4; k++)
             admit_into(store, k == 0 ? "a" : k == 1 ? "b" : k == 2 ? "c" : "d");
@@ -490,7 +490,7 @@ static void hands_in_the_file_are_noticed(void **state) {
     }
 }
 
-static void a_word_of_tomorrow_is_an_error_not_a_crash(void **state) {
+static void an_unknown_word_in_a_row_is_an_error(void **state) {
     struct rig *rig = *state;
     uint64_t num = rig_started(rig, "a");
     store_close(rig->store);
@@ -531,7 +531,7 @@ static bool may_scan(const char *name) {
 
 static void no_statement_scans_a_table(void **state) {
     (void)state;
-    CLEANUP(free_string) char *path = rig_new_path();
+    CLEANUP(text_free_string) char *path = rig_new_path();
     store_close(rig_open(path, false));
     sqlite3 *db;
     assert_int_equal(sqlite3_open(path, &db), SQLITE_OK);
@@ -670,7 +670,7 @@ int main(void) {
         cmocka_unit_test(processes_write_side_by_side),
         cmocka_unit_test(a_lock_kept_by_others_is_a_temporary_failure),
         cmocka_unit_test(a_missing_file_is_made_only_when_asked),
-        cmocka_unit_test(what_is_no_registry_is_refused),
+        cmocka_unit_test(a_file_that_is_no_registry_is_rejected),
         cmocka_unit_test(a_truncated_file_is_refused),
         cmocka_unit_test(a_newer_registry_is_refused_and_left_alone),
         cmocka_unit_test(an_old_registry_takes_the_steps_it_lacks),
@@ -685,8 +685,8 @@ int main(void) {
         RIG_SQLITE_TESTS(back_offs_that_are_over_are_not_sorted_at_each_look),
         RIG_SQLITE_TESTS(few_that_owe_are_found_among_many),
         cmocka_unit_test(no_statement_scans_a_table),
-        cmocka_unit_test(hands_in_the_file_are_noticed),
-        RIG_SQLITE_TESTS(a_word_of_tomorrow_is_an_error_not_a_crash),
+        cmocka_unit_test(changes_to_the_database_file_by_hand_are_noticed),
+        RIG_SQLITE_TESTS(an_unknown_word_in_a_row_is_an_error),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -59,7 +59,7 @@ static const char *tasks(struct rig *rig, uint64_t num) {
         assert_int_equal(found[i].at, i);
         text_addf(&text, "%s%.*s%s%s %u", i ? ", " : "", (int)found[i].node.len,
                   found[i].node.p, found[i].node.len ? " " : "",
-                  task_status_word(found[i].status), found[i].attempt);
+                  job_task_status_word(found[i].status), found[i].attempt);
         if (found[i].not_before.ns)
             text_addf(&text, " after %d", (int)wall_s(found[i].not_before));
     }
@@ -76,7 +76,7 @@ static const char *attempts(struct rig *rig, uint64_t num) {
     for (size_t i = 0; i < count; i++)
         text_addf(&text, "%s%.*s%s%u %s", i ? ", " : "", (int)found[i].node.len,
                   found[i].node.p, found[i].node.len ? " " : "",
-                  found[i].attempt, task_status_word(found[i].status));
+                  found[i].attempt, job_task_status_word(found[i].status));
     return arena_string(&rig->arena, text_span(&text));
 }
 

@@ -249,7 +249,7 @@ static bool ask_items(const char *line, int64_t from, int64_t *ret_at) {
     return found;
 }
 
-static void lines_mean_what_they_mean_to_vixie(void **state) {
+static void crontab_lines_mean_the_same_as_in_vixie_cron(void **state) {
     static const int bounds[5][2] = {
         {0, 59}, {0, 23}, {1, 31}, {1, 12}, {0, 6}};
     struct draw draw;
@@ -279,7 +279,7 @@ static void lines_mean_what_they_mean_to_vixie(void **state) {
     assert_true(refused > 0 && refused < 400);
 }
 
-static void other_lines_are_told_apart(void **state) {
+static void the_kinds_of_crontab_lines_are_recognised(void **state) {
     static const struct {
         const char *line;
         enum cron_line kind;
@@ -461,8 +461,8 @@ int main(void) {
         cmocka_unit_test(instants_are_written_and_read),
         cmocka_unit_test(lines_become_items),
         cmocka_unit_test(wrong_lines_are_refused_with_their_place),
-        cmocka_unit_test(lines_mean_what_they_mean_to_vixie),
-        cmocka_unit_test(other_lines_are_told_apart),
+        cmocka_unit_test(crontab_lines_mean_the_same_as_in_vixie_cron),
+        cmocka_unit_test(the_kinds_of_crontab_lines_are_recognised),
         cmocka_unit_test(h_is_stable_and_spreads),
         cmocka_unit_test(random_delay_belongs_to_its_instant),
         cmocka_unit_test(items_are_explained),

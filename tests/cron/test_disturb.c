@@ -260,7 +260,7 @@ static void zone_of_the_same_offsets_is_no_change(void **state) {
 }
 
 /* A law of this very day: the offset of the last tick does not tell. */
-static void rule_that_changes_between_two_ticks_is_told(void **state) {
+static void a_rule_change_between_two_ticks_is_reported(void **state) {
     struct rig rig;
 
     (void)state;
@@ -324,7 +324,7 @@ int main(void) {
         cmocka_unit_test(suspension_over_a_jump_is_made_up_for_once),
         cmocka_unit_test(late_label_comes_again_beyond_its_patience_only),
         cmocka_unit_test(zone_of_the_same_offsets_is_no_change),
-        cmocka_unit_test(rule_that_changes_between_two_ticks_is_told),
+        cmocka_unit_test(a_rule_change_between_two_ticks_is_reported),
         cmocka_unit_test(day_long_move_is_a_matter_of_patience),
         cmocka_unit_test(items_of_epoch_know_no_zone),
     };

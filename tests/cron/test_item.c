@@ -107,7 +107,7 @@ static const struct {
     {"{\"\\ud800\":1}", "half of a surrogate pair"},
 };
 
-static void what_is_wrong_is_refused_with_its_reason(void **state) {
+static void an_invalid_item_is_rejected_with_a_reason(void **state) {
     (void)state;
     for (size_t i = 0; i < sizeof(bad) / sizeof(*bad); i++) {
         struct cron_item *item = NULL;
@@ -120,7 +120,7 @@ static void what_is_wrong_is_refused_with_its_reason(void **state) {
     }
 }
 
-static void place_of_an_error_is_told(void **state) {
+static void an_error_reports_its_position(void **state) {
     static const char text[] =
         "{\n  \"minute\": 0,\n  \"h\xc3\xb6ur\": 5, \"x\": 2\n}";
     struct cron_item *item;
@@ -218,8 +218,8 @@ static void only_epoch_needs_no_zone(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_is_wrong_is_refused_with_its_reason),
-        cmocka_unit_test(place_of_an_error_is_told),
+        cmocka_unit_test(an_invalid_item_is_rejected_with_a_reason),
+        cmocka_unit_test(an_error_reports_its_position),
         cmocka_unit_test(the_same_said_differently_is_the_same),
         cmocka_unit_test(only_epoch_needs_no_zone),
     };

@@ -188,7 +188,7 @@ static void starve(size_t index) {
     }
 }
 
-static void each_lack_of_memory_is_told_or_endured(void **state) {
+static void each_failed_allocation_is_reported_or_survived(void **state) {
     (void)state;
     assert_true(
         cron_item_parse(minute_text, sizeof(minute_text) - 1, &minute, NULL));
@@ -199,7 +199,7 @@ static void each_lack_of_memory_is_told_or_endured(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(each_lack_of_memory_is_told_or_endured),
+        cmocka_unit_test(each_failed_allocation_is_reported_or_survived),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -138,7 +138,7 @@ static void frequent_events_are_unskipped_once_a_jump(void **state) {
            1362909599, 1362909600, 1362909660);
 }
 
-static void repeated_time_fires_as_often_as_the_item_says(void **state) {
+static void an_item_says_whether_a_repeated_time_fires_twice(void **state) {
     static const char both[] = "{\"hour\":1,\"minute\":0," FIX("skip", "both");
     static const char early[] =
         "{\"hour\":1,\"minute\":0," FIX("skip", "only_early");
@@ -265,7 +265,7 @@ int main(void) {
         cmocka_unit_test(zone_of_the_seed_is_read_as_posix_means_it),
         cmocka_unit_test(lost_time_is_skipped_or_fires_just_before_the_jump),
         cmocka_unit_test(frequent_events_are_unskipped_once_a_jump),
-        cmocka_unit_test(repeated_time_fires_as_often_as_the_item_says),
+        cmocka_unit_test(an_item_says_whether_a_repeated_time_fires_twice),
         cmocka_unit_test(lost_day_of_apia_fires_at_the_end_of_the_day_before),
         cmocka_unit_test(weekdays_apply_to_the_lost_time_not_to_the_second),
         cmocka_unit_test(half_an_hour_is_a_gap_too),

@@ -103,7 +103,7 @@ static void count_call(void *ctx) {
     ++*(int *)ctx;
 }
 
-static void who_sleeps_is_told_of_what_comes_sooner(void **state) {
+static void a_sleeping_thread_is_woken_for_an_earlier_item(void **state) {
     static const char at_noon[] = "{\"minute\":0,\"hour\":12,\"dst_fixes\":["
                                   "\"skip\",\"repeat_use_both\"]," X_KEY "5}";
     struct cron_watch *watch = watch_of(five_minutes);
@@ -323,7 +323,7 @@ static void items_and_zones_are_shared_by_threads(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(items_and_zones_are_shared_by_threads),
-        cmocka_unit_test(who_sleeps_is_told_of_what_comes_sooner),
+        cmocka_unit_test(a_sleeping_thread_is_woken_for_an_earlier_item),
         cmocka_unit_test(zone_may_change_at_any_time),
         cmocka_unit_test(thread_hands_out_each_second_once),
         cmocka_unit_test(thread_follows_the_file_of_its_zone),

@@ -432,7 +432,7 @@ static void everything_is_handed_out_when_asked_for(void **state) {
     cron_watch_free(watch);
 }
 
-static void machine_that_was_started_anew_counts_as_suspended(void **state) {
+static void a_restarted_machine_counts_as_suspended(void **state) {
     int64_t max_shift_s[] = {2000, 2000, 2000};
     static struct cron_event events[EVENTS];
     struct pair pair;
@@ -553,7 +553,7 @@ static void state_that_is_none_is_refused(void **state) {
     pair_end(&pair);
 }
 
-static void what_cannot_be_watched_is_refused(void **state) {
+static void an_item_that_cannot_be_watched_is_rejected(void **state) {
     static const char bare[] = "{\"epoch\":5}";
     struct cron_watch *watch = watch_of(NAIVE_EPOCH, 5, false);
     struct cron_item *item, *good = item_of(texts[NAIVE_EPOCH], 5);
@@ -619,12 +619,12 @@ static void thousands_of_items_are_kept_in_order(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(suspension_that_the_clock_undoes_is_nothing),
-        cmocka_unit_test(what_cannot_be_watched_is_refused),
+        cmocka_unit_test(an_item_that_cannot_be_watched_is_rejected),
         cmocka_unit_test(jump_of_ten_centuries_is_one_search),
         cmocka_unit_test(small_steps_back_never_add_up_to_a_repeat),
         cmocka_unit_test(everything_is_handed_out_when_asked_for),
         cmocka_unit_test(thousands_of_items_are_kept_in_order),
-        cmocka_unit_test(machine_that_was_started_anew_counts_as_suspended),
+        cmocka_unit_test(a_restarted_machine_counts_as_suspended),
         cmocka_unit_test(rest_of_a_tick_survives_a_restart),
         cmocka_unit_test(item_that_is_new_or_changed_begins_at_the_first_tick),
         cmocka_unit_test(state_that_is_none_is_refused),

@@ -20,33 +20,33 @@ static void walk_path(struct span path) {
 }
 
 static void decode_all(struct span body) {
-    struct guard_order order;
+    struct guard_start_frame decoded;
     struct guard_hello hello;
-    struct guard_word word;
+    struct guard_command word;
     struct guard_ready ready;
-    struct guard_news news;
+    struct guard_report news;
     struct guard_end end;
     struct guard_usage usage;
-    if (guard_order_decode(body, &order)) {
-        assert(order.argc > 0);
-        walk_strings(order.argv, order.argc);
-        walk_strings(order.env, order.envc);
-        walk_path(order.dir);
-        walk_path(order.lock_path);
-        walk_path(order.output_path);
-        assert(order.limits.len ==
-               order.limit_count * sizeof(struct guard_limit));
-        assert(order.groups.len == order.group_count * sizeof(gid_t));
+    if (guard_start_decode(body, &decoded)) {
+        assert(decoded.argc > 0);
+        walk_strings(decoded.argv, decoded.argc);
+        walk_strings(decoded.env, decoded.envc);
+        walk_path(decoded.dir);
+        walk_path(decoded.lock_path);
+        walk_path(decoded.output_path);
+        assert(decoded.limits.len ==
+               decoded.limit_count * sizeof(struct guard_limit));
+        assert(decoded.groups.len == decoded.group_count * sizeof(gid_t));
     }
     if (guard_hello_decode(body, &hello)) {
         walk_path(hello.role);
         walk_path(hello.cgroup_root);
         walk_path(hello.life_path);
     }
-    (void)guard_word_decode(body, &word);
+    (void)guard_command_decode(body, &word);
     if (guard_ready_decode(body, &ready))
         walk_path(ready.tree);
-    (void)guard_news_decode(body, &news);
+    (void)guard_report_decode(body, &news);
     (void)guard_usage_decode(body, &usage);
     if (guard_end_decode(body, &end))
         assert(end.error.len + end.status.len + end.output.len <= body.len);

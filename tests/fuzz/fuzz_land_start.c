@@ -9,7 +9,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes);
 static void landing(struct span text, struct arena *arena) {
     CLEANUP(text_clear) struct text once = TEXT_INIT;
     CLEANUP(text_clear) struct text twice = TEXT_INIT;
-    struct land_order order;
+    struct land_start order;
     struct err err = {0};
     if (!land_start_parse(text, "/base", arena, &order, &err)) {
         assert(err.kind == ERR_DATA && err.text[0] != '\0');
@@ -24,7 +24,7 @@ static void landing(struct span text, struct arena *arena) {
 static void rollback(struct span text, struct arena *arena) {
     CLEANUP(text_clear) struct text once = TEXT_INIT;
     CLEANUP(text_clear) struct text twice = TEXT_INIT;
-    struct revert_order order;
+    struct revert_start order;
     struct err err = {0};
     if (!revert_start_parse(text, "/base", arena, &order, &err)) {
         assert(err.kind == ERR_DATA && err.text[0] != '\0');

@@ -7,8 +7,8 @@
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes);
 
 static void junk_check(struct span marks) {
-    struct line_place last = line_index_last(marks);
-    struct line_place half = line_index_find(marks, last.line / 2);
+    struct order_line_place last = line_index_last(marks);
+    struct order_line_place half = line_index_find(marks, last.line / 2);
 
     assert(last.line % LINE_INDEX_EVERY == 0);
     assert(last.line / LINE_INDEX_EVERY <= marks.len);
@@ -25,7 +25,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes) {
     junk_check(output);
     line_index_feed(&index, span_make(data, half), &marks);
     line_index_feed(&index, span_make(data + half, bytes - half), &marks);
-    struct line_place last = line_index_last(text_span(&marks));
+    struct order_line_place last = line_index_last(text_span(&marks));
     assert(lines_skip(output, last.line) == last.offset);
     assert(index.bytes == bytes);
     uint64_t count = lines_count(output);

@@ -10,12 +10,12 @@ int LLVMFuzzerTestOneInput(const unsigned char *data, size_t size);
 static void try_words(struct span word) {
     CLEANUP(text_clear) struct text text = TEXT_INIT;
     struct schedule_spec spec, again;
-    enum timed_overlap overlap;
-    enum timed_missed missed;
-    if (timed_overlap_parse(word, &overlap))
-        assert(span_is(word, timed_overlap_word(overlap)));
-    if (timed_missed_parse(word, &missed))
-        assert(span_is(word, timed_missed_word(missed)));
+    enum schedule_overlap overlap;
+    enum schedule_missed missed;
+    if (schedule_overlap_parse(word, &overlap))
+        assert(span_is(word, schedule_overlap_word(overlap)));
+    if (schedule_missed_parse(word, &missed))
+        assert(span_is(word, schedule_missed_word(missed)));
     schedule_spec_init(&spec);
     if (!schedule_offset_parse(word, &spec))
         return;

@@ -18,7 +18,7 @@ static void name_check(struct span text) {
         assert(why.kind == REFUSAL_BAD_NAME && why.text[0]);
         return;
     }
-    assert(csid_is_valid(name.csid));
+    assert(set_csid_is_valid(name.csid));
     assert(set_name_format(&name, &out));
     assert(set_name_parse(text_span(&out), &again, NULL));
     size_t len = set_key(&name, key);
@@ -33,7 +33,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes) {
     CLEANUP(text_clear) struct text host = TEXT_INIT;
 
     name_check(text);
-    host_clean(text, &host);
+    set_host_clean(text, &host);
     assert(host.len && host.len <= SET_HOST_BYTES);
     if (ref_name_is_valid(text))
         assert(!memchr(text.p, ' ', text.len));

@@ -75,6 +75,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes) {
     write_escaped(span);
     cut_apart(span);
     text_nearest(word, words, COUNT(words));
-    free_string(&word);
+    text_free_string(&word);
     return 0;
 }

@@ -22,7 +22,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes) {
     text_addc(&padded, '\n');
     assert(status_line_parse(text_span(&padded), &arena, &again, &other) == ok);
     assert(!ok || again.word == status.word);
-    if (progress_line_parse(line, &percent, &text))
+    if (status_progress_parse(line, &percent, &text))
         assert(percent <= 100);
     return 0;
 }

@@ -75,7 +75,7 @@ static void run_now(void) {
     free(exact);
 }
 
-static void file_read(const char *path, struct text *ret) {
+static void dir_read_file(const char *path, struct text *ret) {
     FILE *file = fopen(path, "r");
     char buffer[4096];
     size_t bytes;
@@ -105,7 +105,7 @@ static struct corpus corpus_read(const char *dir) {
 
         snprintf(path, sizeof(path), "%s/%s", dir, entries[i]->d_name);
         if (entries[i]->d_name[0] != '.')
-            file_read(path, &corpus.inputs[corpus.count++]);
+            dir_read_file(path, &corpus.inputs[corpus.count++]);
         free(entries[i]);
     }
     free(entries);

@@ -39,8 +39,8 @@ static void make(struct spool *spool) {
     CLEANUP(fd_close)
     int fd = openat(spool->base->dirs[BASE_ATTEMPTS], "segments/1",
                     O_WRONLY | O_CREAT, 0600);
-    assert_true(file_write(fd, SPAN("output\n"), NULL));
-    CLEANUP(free_string) char *notes = notes_of(spool->base);
+    assert_true(dir_write_file(fd, SPAN("output\n"), NULL));
+    CLEANUP(text_free_string) char *notes = notes_of(spool->base);
     assert_true(branch_note_write(notes, "/srv/p.git", "main", NULL));
 }
 
@@ -60,7 +60,7 @@ static bool restore(const char *file, const char *path, struct wall now,
     return backup_restore(file, path, now, &report, err);
 }
 
-static void what_was_backed_up_comes_back(void **state) {
+static void a_backup_is_restored_completely(void **state) {
     struct spool spool, other = {0};
     struct err err = {0};
     (void)state;
@@ -78,7 +78,7 @@ static void what_was_backed_up_comes_back(void **state) {
     spool_assert_projected(&other);
     assert_int_equal(faccessat(other.base->fd, "attempts/segments/1", R_OK, 0),
                      0);
-    CLEANUP(free_string) char *notes = notes_of(other.base);
+    CLEANUP(text_free_string) char *notes = notes_of(other.base);
     bool noted = false;
     assert_true(branch_note_exists(notes, "/srv/p.git", "main", &noted, &err));
     assert_true(noted);
@@ -149,7 +149,7 @@ static void a_damaged_backup_restores_nothing(void **state) {
 int main(int argc, char **argv) {
     SPOOL_MAIN(argc, argv);
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_was_backed_up_comes_back),
+        cmocka_unit_test(a_backup_is_restored_completely),
         cmocka_unit_test(a_backup_never_replaces_a_file),
         cmocka_unit_test(nothing_is_restored_over_something),
         cmocka_unit_test(a_damaged_backup_restores_nothing),

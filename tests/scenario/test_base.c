@@ -59,7 +59,7 @@ static void assert_refuses(const char *path, enum err_kind kind,
 }
 
 static void init_makes_all_a_base_needs(void **state) {
-    CLEANUP(free_string) char *path = copy_of("deep/er/one");
+    CLEANUP(text_free_string) char *path = copy_of("deep/er/one");
     struct err err = {0};
     struct stat st;
     (void)state;
@@ -80,7 +80,7 @@ static void init_makes_all_a_base_needs(void **state) {
 }
 
 static void init_refuses_over_an_existing_base(void **state) {
-    CLEANUP(free_string) char *path = copy_of("two");
+    CLEANUP(text_free_string) char *path = copy_of("two");
     struct err err = {0};
     (void)state;
     assert_true(init(path, &err));
@@ -90,7 +90,7 @@ static void init_refuses_over_an_existing_base(void **state) {
 }
 
 static void init_goes_on_where_it_was_cut_short(void **state) {
-    CLEANUP(free_string) char *path = copy_of("half");
+    CLEANUP(text_free_string) char *path = copy_of("half");
     struct err err = {0};
     (void)state;
     assert_true(init(path, &err));
@@ -102,7 +102,7 @@ static void init_goes_on_where_it_was_cut_short(void **state) {
 }
 
 static void init_makes_no_registry_over_orphaned_work(void **state) {
-    CLEANUP(free_string) char *path = copy_of("orphan");
+    CLEANUP(text_free_string) char *path = copy_of("orphan");
     struct err err = {0};
     (void)state;
     assert_true(init(path, &err));
@@ -114,8 +114,8 @@ static void init_makes_no_registry_over_orphaned_work(void **state) {
     assert_non_null(strstr(err.text, "fsck --rebuild"));
 }
 
-static void a_lost_registry_is_not_made_anew_in_silence(void **state) {
-    CLEANUP(free_string) char *path = copy_of("lost");
+static void a_lost_registry_is_not_recreated_silently(void **state) {
+    CLEANUP(text_free_string) char *path = copy_of("lost");
     struct err err = {0};
     (void)state;
     assert_true(init(path, &err));
@@ -125,7 +125,7 @@ static void a_lost_registry_is_not_made_anew_in_silence(void **state) {
 }
 
 static void targets_are_relative_to_the_caller_and_written_whole(void **state) {
-    CLEANUP(free_string) char *path = copy_of("aimed");
+    CLEANUP(text_free_string) char *path = copy_of("aimed");
     struct err err = {0};
     struct base *base;
     struct base_target target;
@@ -150,7 +150,7 @@ static void targets_are_relative_to_the_caller_and_written_whole(void **state) {
     base_close(base);
     CLEANUP(text_clear) struct text conf = TEXT_INIT;
     CLEANUP(fd_close) int fd = open(path_of("aimed/pointsman.conf"), O_RDONLY);
-    assert_true(file_read(fd, 1 << 20, &conf, &err));
+    assert_true(dir_read_file(fd, 1 << 20, &conf, &err));
     static const char *const keys[] = {
         "\ngit = ",      "\nbranch = trunk", "\nblind = ",  "\nlanes = ",
         "\nsymlinks = ", "\ncommitter = ",   "\ntimeout = "};
@@ -173,8 +173,8 @@ static void a_target_needs_a_name_and_a_directory(void **state) {
     assert_true(span_is(target.branch, "c/d"));
 }
 
-static void what_the_guarantees_need_is_checked(void **state) {
-    CLEANUP(free_string) char *path = copy_of("strict");
+static void opening_a_base_checks_its_directories(void **state) {
+    CLEANUP(text_free_string) char *path = copy_of("strict");
     struct err err = {0};
     (void)state;
     assert_true(init(path, &err));
@@ -195,7 +195,7 @@ static void what_the_guarantees_need_is_checked(void **state) {
 }
 
 static void a_symbolic_link_is_no_directory_of_a_base(void **state) {
-    CLEANUP(free_string) char *path = copy_of("linked");
+    CLEANUP(text_free_string) char *path = copy_of("linked");
     struct err err = {0};
     (void)state;
     assert_true(init(path, &err));
@@ -205,7 +205,7 @@ static void a_symbolic_link_is_no_directory_of_a_base(void **state) {
 }
 
 static void a_wrong_configuration_says_where(void **state) {
-    CLEANUP(free_string) char *path = copy_of("conf");
+    CLEANUP(text_free_string) char *path = copy_of("conf");
     struct err err = {0};
     struct base *base;
     (void)state;
@@ -213,21 +213,21 @@ static void a_wrong_configuration_says_where(void **state) {
     assert_int_equal(mkdir(path_of("conf/conf.d"), 0700), 0);
     CLEANUP(fd_close)
     int fd = open(path_of("conf/conf.d/10-x.conf"), O_CREAT | O_WRONLY, 0600);
-    assert_true(file_write(fd, SPAN("[queue]\nconcurency = 3\n"), &err));
+    assert_true(dir_write_file(fd, SPAN("[queue]\nconcurency = 3\n"), &err));
     assert_refuses(path, ERR_CONFIG, "conf.d/10-x.conf:2");
     assert_int_equal(ftruncate(fd, 0), 0);
     assert_int_equal(lseek(fd, 0, SEEK_SET), 0);
-    assert_true(file_write(fd, SPAN("[queue]\nconcurrency = 3\n"), &err));
+    assert_true(dir_write_file(fd, SPAN("[queue]\nconcurrency = 3\n"), &err));
     assert_true(base_open(path, &(struct base_open){0}, &base, &err));
     assert_int_equal(base->config.queue.concurrency, 3);
-    assert_true(file_write(fd, SPAN("nonsense\n"), &err));
+    assert_true(dir_write_file(fd, SPAN("nonsense\n"), &err));
     assert_false(base_reload(base, &err));
     assert_int_equal(base->config.queue.concurrency, 3);
     base_close(base);
 }
 
 static void nobody_opens_it_while_one_has_it_alone(void **state) {
-    CLEANUP(free_string) char *path = copy_of("alone");
+    CLEANUP(text_free_string) char *path = copy_of("alone");
     struct err err = {0};
     struct base *one;
     (void)state;
@@ -246,7 +246,7 @@ static void nobody_opens_it_while_one_has_it_alone(void **state) {
 }
 
 static void a_stranger_is_denied(void **state) {
-    CLEANUP(free_string) char *path = copy_of("private");
+    CLEANUP(text_free_string) char *path = copy_of("private");
     struct err err = {0};
     (void)state;
     if (geteuid() != 0)
@@ -266,7 +266,7 @@ static void a_stranger_is_denied(void **state) {
 }
 
 static void a_role_has_one_process(void **state) {
-    CLEANUP(free_string) char *path = copy_of("role");
+    CLEANUP(text_free_string) char *path = copy_of("role");
     struct err err = {0};
     struct base *base;
     int one = -1, two = -1;
@@ -358,7 +358,7 @@ static void members_of_its_group_work_on_with_each_others_files(void **state) {
     if (geteuid() != 0)
         test_skip("needs root to become two others");
     assert_int_equal(chmod(test_dir(), 0755), 0);
-    CLEANUP(free_string) char *kept = copy_of("shared");
+    CLEANUP(text_free_string) char *kept = copy_of("shared");
     path = kept;
     struct base_target target = {.name = SPAN("main"),
                                  .git = SPAN("nowhere.git")};
@@ -378,10 +378,10 @@ int main(int argc, char **argv) {
         cmocka_unit_test(init_refuses_over_an_existing_base),
         cmocka_unit_test(init_goes_on_where_it_was_cut_short),
         cmocka_unit_test(init_makes_no_registry_over_orphaned_work),
-        cmocka_unit_test(a_lost_registry_is_not_made_anew_in_silence),
+        cmocka_unit_test(a_lost_registry_is_not_recreated_silently),
         cmocka_unit_test(targets_are_relative_to_the_caller_and_written_whole),
         cmocka_unit_test(a_target_needs_a_name_and_a_directory),
-        cmocka_unit_test(what_the_guarantees_need_is_checked),
+        cmocka_unit_test(opening_a_base_checks_its_directories),
         cmocka_unit_test(a_symbolic_link_is_no_directory_of_a_base),
         cmocka_unit_test(a_wrong_configuration_says_where),
         cmocka_unit_test(nobody_opens_it_while_one_has_it_alone),

@@ -37,7 +37,7 @@ static void packed_branches_are_found_and_loose_ones_win(void **state) {
     assert_string_equal(read_tip("target.git", "c"), old);
 }
 
-static void what_is_no_branch_is_none(void **state) {
+static void a_missing_branch_has_no_tip(void **state) {
     (void)state;
     begin();
     assert_string_equal(read_tip("target.git", "mai"), "");
@@ -60,7 +60,7 @@ static void worktrees_lead_to_their_repository(void **state) {
     sh("rm -rf plain plain.git tree");
 }
 
-static void what_the_files_do_not_tell_is_unknown(void **state) {
+static void a_tip_not_in_the_files_is_unknown(void **state) {
     (void)state;
     begin();
     assert_string_equal(read_tip("nowhere", "main"), "unknown");
@@ -78,9 +78,9 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_branch_is_where_git_says),
         cmocka_unit_test(packed_branches_are_found_and_loose_ones_win),
-        cmocka_unit_test(what_is_no_branch_is_none),
+        cmocka_unit_test(a_missing_branch_has_no_tip),
         cmocka_unit_test(worktrees_lead_to_their_repository),
-        cmocka_unit_test(what_the_files_do_not_tell_is_unknown),
+        cmocka_unit_test(a_tip_not_in_the_files_is_unknown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

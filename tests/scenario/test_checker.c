@@ -96,7 +96,7 @@ static void ask(struct world *world, struct verdict *verdict, struct span tar) {
     CLEANUP(fd_close)
     int fd = openat(world->spool.base->dirs[BASE_ARCHIVE], "tar",
                     O_RDWR | O_CREAT | O_TRUNC, 0600);
-    assert_true(file_write(fd, tar, NULL));
+    assert_true(dir_write_file(fd, tar, NULL));
     assert_int_equal(unlinkat(world->spool.base->dirs[BASE_ARCHIVE], "tar", 0),
                      0);
     *verdict = (struct verdict){.world = world};
@@ -198,7 +198,7 @@ static void a_crash_is_a_verdict_and_a_busy_machine_is_none(void **state) {
     }
 }
 
-static void a_forgotten_verdict_is_told_to_nobody(void **state) {
+static void a_forgotten_check_reports_no_verdict(void **state) {
     struct verdict verdict;
     struct world world;
     (void)state;
@@ -221,7 +221,7 @@ int main(int argc, char **argv) {
         cmocka_unit_test(names_of_pax_headers_are_read_in_the_sandbox),
         cmocka_unit_test(a_verdict_longer_than_a_message_comes_whole),
         cmocka_unit_test(a_crash_is_a_verdict_and_a_busy_machine_is_none),
-        cmocka_unit_test(a_forgotten_verdict_is_told_to_nobody),
+        cmocka_unit_test(a_forgotten_check_reports_no_verdict),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

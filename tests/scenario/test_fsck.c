@@ -33,7 +33,7 @@ static uint64_t rebuild(struct spool *spool) {
     struct fsck_report report = {.problem = on_problem};
     struct err err = {0};
     text_reset(&problems);
-    if (!fsck_rebuild(spool->path, spool->now, &report, &err))
+    if (!rebuild_registry(spool->path, spool->now, &report, &err))
         fail_msg("%s", err.text);
     return report.problems;
 }
@@ -124,9 +124,9 @@ static void describe_relations(struct spool *spool, const struct job *job,
                                  &count, NULL));
     char **lines = arena_alloc(arena, (count + 1) * sizeof(*lines));
     for (size_t i = 0; i < count; i++)
-        lines[i] =
-            arena_printf(arena, "  %s %.*s\n", edge_kind_word(edges[i].kind),
-                         (int)edges[i].to.len, edges[i].to.p);
+        lines[i] = arena_printf(arena, "  %s %.*s\n",
+                                job_edge_kind_word(edges[i].kind),
+                                (int)edges[i].to.len, edges[i].to.p);
     add_sorted(out, lines, count);
     assert_true(store_touches(spool->base->store, job->num, arena, &touches,
                               &count, NULL));
@@ -149,10 +149,11 @@ static void describe_history(struct spool *spool, const struct job *job,
         const struct store_event *event = &events[i];
         text_addf(out, "  %llu %s %s %c%c %u %.*s %.*s / %.*s\n",
                   (unsigned long long)event->seq, wall_format(event->at, at),
-                  event_kind_word(event->kind), job_state_letter(event->from),
-                  job_state_letter(event->to), event->attempt,
-                  (int)event->actor.len, event->actor.p, (int)event->reason.len,
-                  event->reason.p, (int)event->detail.len, event->detail.p);
+                  job_event_kind_word(event->kind),
+                  job_state_letter(event->from), job_state_letter(event->to),
+                  event->attempt, (int)event->actor.len, event->actor.p,
+                  (int)event->reason.len, event->reason.p,
+                  (int)event->detail.len, event->detail.p);
     }
 }
 
@@ -215,12 +216,12 @@ static void a_rebuilt_registry_is_the_one_that_was_lost(void **state) {
     struct spool spool;
     (void)state;
     make_busy(&spool);
-    CLEANUP(free_string) char *before = describe(&spool);
+    CLEANUP(text_free_string) char *before = describe(&spool);
     spool_close(&spool);
     lose_registry(&spool);
     assert_int_equal(rebuild(&spool), 0);
     spool_open(&spool);
-    CLEANUP(free_string) char *after = describe(&spool);
+    CLEANUP(text_free_string) char *after = describe(&spool);
     assert_same_text(before, after);
     assert_clean(&spool);
     spool_assert_projected(&spool);
@@ -235,14 +236,14 @@ static void a_rebuild_twice_changes_nothing(void **state) {
     struct spool spool;
     (void)state;
     make_busy(&spool);
-    CLEANUP(free_string) char *before = describe(&spool);
+    CLEANUP(text_free_string) char *before = describe(&spool);
     spool_close(&spool);
     lose_registry(&spool);
     assert_int_equal(rebuild(&spool), 0);
     spool.now = wall_add_ms(spool.now, 2000);
     assert_int_equal(rebuild(&spool), 0);
     spool_open(&spool);
-    CLEANUP(free_string) char *after = describe(&spool);
+    CLEANUP(text_free_string) char *after = describe(&spool);
     assert_same_text(before, after);
     spool_end(&spool);
 }
@@ -263,7 +264,7 @@ static void the_old_registry_is_kept(void **state) {
     spool_end(&spool);
 }
 
-static void the_rebuild_is_told_and_the_chain_holds(void **state) {
+static void a_rebuild_is_logged_and_the_event_chain_is_valid(void **state) {
     CLEANUP(arena_clear) struct arena arena = ARENA_INIT;
     struct spool spool;
     struct store_event *events;
@@ -340,11 +341,12 @@ static void a_set_of_which_only_the_log_is_left_keeps_its_id(void **state) {
     spool_end(&spool);
 }
 
-static void junk_among_job_files_and_logs_is_told_not_believed(void **state) {
+static void
+junk_among_job_files_and_logs_is_reported_and_ignored(void **state) {
     struct spool spool;
     (void)state;
     make_busy(&spool);
-    CLEANUP(free_string) char *before = describe(&spool);
+    CLEANUP(text_free_string) char *before = describe(&spool);
     spool_write(&spool, BASE_QUEUE, "junk", SPAN("\x01\x02"));
     spool_write(&spool, BASE_DONE, spool_name("Z1", "DC"), SPAN("##job\n"));
     spool_write(&spool, BASE_LOG, "Z2", SPAN("\xff no log"));
@@ -353,7 +355,7 @@ static void junk_among_job_files_and_logs_is_told_not_believed(void **state) {
     lose_registry(&spool);
     assert_true(rebuild(&spool) >= 4);
     spool_open(&spool);
-    CLEANUP(free_string) char *after = describe(&spool);
+    CLEANUP(text_free_string) char *after = describe(&spool);
     assert_same_text(before, after);
     assert_false(spool_knows(&spool, "Z1"));
     assert_false(spool_knows(&spool, "Z2"));
@@ -366,12 +368,12 @@ static void nothing_is_rebuilt_while_somebody_works(void **state) {
     struct err err = {0};
     (void)state;
     make_busy(&spool);
-    assert_false(fsck_rebuild(spool.path, spool.now, &report, &err));
+    assert_false(rebuild_registry(spool.path, spool.now, &report, &err));
     assert_int_equal(err.kind, ERR_RUNNING);
     spool_end(&spool);
 }
 
-static void each_kind_of_damage_is_told(void **state) {
+static void each_kind_of_damage_is_reported(void **state) {
     struct spool spool;
     (void)state;
     make_busy(&spool);
@@ -420,7 +422,7 @@ static void old_sets_go_to_the_archive_and_stay_known(void **state) {
     assert_false(spool_has(&spool, BASE_DATA, name));
     assert_true(spool_has(&spool, BASE_ARCHIVE, name));
     assert_clean(&spool);
-    CLEANUP(free_string) char *before = describe(&spool);
+    CLEANUP(text_free_string) char *before = describe(&spool);
     spool_restart(&spool);
     assert_true(spool_has(&spool, BASE_ARCHIVE, name));
     assert_false(spool_has(&spool, BASE_DONE, name));
@@ -428,7 +430,7 @@ static void old_sets_go_to_the_archive_and_stay_known(void **state) {
     lose_registry(&spool);
     assert_int_equal(rebuild(&spool), 0);
     spool_open(&spool);
-    CLEANUP(free_string) char *after = describe(&spool);
+    CLEANUP(text_free_string) char *after = describe(&spool);
     assert_same_text(before, after);
     assert_clean(&spool);
     spool_end(&spool);
@@ -447,13 +449,13 @@ int main(int argc, char **argv) {
         cmocka_unit_test(a_rebuilt_registry_is_the_one_that_was_lost),
         cmocka_unit_test(a_rebuild_twice_changes_nothing),
         cmocka_unit_test(the_old_registry_is_kept),
-        cmocka_unit_test(the_rebuild_is_told_and_the_chain_holds),
+        cmocka_unit_test(a_rebuild_is_logged_and_the_event_chain_is_valid),
         cmocka_unit_test(where_log_and_directory_differ_the_directory_counts),
         cmocka_unit_test(a_set_in_run_has_an_attempt),
         cmocka_unit_test(a_set_of_which_only_the_log_is_left_keeps_its_id),
-        cmocka_unit_test(junk_among_job_files_and_logs_is_told_not_believed),
+        cmocka_unit_test(junk_among_job_files_and_logs_is_reported_and_ignored),
         cmocka_unit_test(nothing_is_rebuilt_while_somebody_works),
-        cmocka_unit_test(each_kind_of_damage_is_told),
+        cmocka_unit_test(each_kind_of_damage_is_reported),
         cmocka_unit_test(old_sets_go_to_the_archive_and_stay_known),
     };
     return cmocka_run_group_tests(tests, NULL, clear_problems);

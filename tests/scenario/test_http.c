@@ -284,7 +284,7 @@ static void two_questions_may_come_at_once(void **state) {
     assert_non_null(strstr(first, "ready\n"));
 }
 
-static void a_break_in_the_middle_hurts_nobody(void **state) {
+static void a_connection_that_breaks_off_does_no_harm(void **state) {
     (void)state;
     CLEANUP(text_clear) struct text request = TEXT_INIT;
     add_post(&request, "/api/v1/jobs", HELD("half"), "\r\n");
@@ -351,7 +351,7 @@ static void waiters_who_hang_up_leave_nothing_behind(void **state) {
     expect_alive();
 }
 
-static void many_who_say_nothing_keep_nobody_out(void **state) {
+static void silent_connections_block_nobody(void **state) {
     (void)state;
     enum { SILENT = 200 };
     int fds[SILENT];
@@ -363,7 +363,7 @@ static void many_who_say_nothing_keep_nobody_out(void **state) {
 }
 
 /* Half of MOST_DESCRIPTORS are served at once; all leave in one go. */
-static void a_crowd_that_leaves_keeps_nobody_out(void **state) {
+static void disconnected_clients_block_nobody(void **state) {
     (void)state;
     enum { SERVED = MOST_DESCRIPTORS / 2, CROWD = SERVED + 40, SLACK = 3 };
     int fds[CROWD], status;
@@ -432,7 +432,7 @@ static void many_may_wait_for_one(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         /* First: the others leave connections that end when they like. */
-        cmocka_unit_test(a_crowd_that_leaves_keeps_nobody_out),
+        cmocka_unit_test(disconnected_clients_block_nobody),
         cmocka_unit_test(waiters_who_hang_up_leave_nothing_behind),
         cmocka_unit_test(junk_is_dropped),
         cmocka_unit_test(a_long_line_is_refused),
@@ -445,8 +445,8 @@ int main(void) {
         cmocka_unit_test(a_caller_may_be_slow),
         cmocka_unit_test(a_body_may_come_in_chunks),
         cmocka_unit_test(two_questions_may_come_at_once),
-        cmocka_unit_test(a_break_in_the_middle_hurts_nobody),
-        cmocka_unit_test(many_who_say_nothing_keep_nobody_out),
+        cmocka_unit_test(a_connection_that_breaks_off_does_no_harm),
+        cmocka_unit_test(silent_connections_block_nobody),
         cmocka_unit_test(a_waiter_is_woken_by_the_end),
         cmocka_unit_test(many_may_wait_for_one),
     };

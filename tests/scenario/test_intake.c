@@ -229,7 +229,7 @@ static void of_two_with_one_id_in_one_scan_the_first_counts(void **state) {
 
 /* ---- refusals of rules ----------------------------------------------- */
 
-static void what_cannot_be_done_yet_is_refused_by_name(void **state) {
+static void unsupported_features_are_rejected_by_name(void **state) {
     static const struct {
         const char *set_class, *sections, *files, *word;
     } cases[] = {
@@ -486,7 +486,8 @@ static void without_an_id_the_content_makes_it(void **state) {
     spool_end(&spool);
 }
 
-static void a_bad_set_sent_is_refused_at_once_and_leaves_nothing(void **state) {
+static void
+a_bad_submitted_set_is_rejected_at_once_and_leaves_nothing(void **state) {
     CLEANUP(text_clear) struct text tar = TEXT_INIT;
     struct spool spool;
     (void)state;
@@ -631,7 +632,7 @@ int main(int argc, char **argv) {
         cmocka_unit_test(the_same_set_again_changes_nothing),
         cmocka_unit_test(an_id_is_never_used_again),
         cmocka_unit_test(of_two_with_one_id_in_one_scan_the_first_counts),
-        cmocka_unit_test(what_cannot_be_done_yet_is_refused_by_name),
+        cmocka_unit_test(unsupported_features_are_rejected_by_name),
         cmocka_unit_test(an_unknown_target_and_a_wrong_class_are_refused),
         cmocka_unit_test(a_refusal_is_an_event),
         cmocka_unit_test(a_set_sent_is_durable_and_admitted_by_the_next_scan),
@@ -639,7 +640,8 @@ int main(int argc, char **argv) {
         cmocka_unit_test(a_set_sent_is_of_the_caller_not_of_the_server),
         cmocka_unit_test(a_note_about_another_set_is_not_believed),
         cmocka_unit_test(without_an_id_the_content_makes_it),
-        cmocka_unit_test(a_bad_set_sent_is_refused_at_once_and_leaves_nothing),
+        cmocka_unit_test(
+            a_bad_submitted_set_is_rejected_at_once_and_leaves_nothing),
         cmocka_unit_test(a_wrong_id_is_refused_before_anything_is_sent),
         cmocka_unit_test(a_full_disk_refuses_for_now),
         cmocka_unit_test(put_makes_data_and_marker),

@@ -114,7 +114,7 @@ static void modes_come_from_the_archive(void **state) {
                         "100644");
 }
 
-static void symbolic_links_need_the_targets_leave(void **state) {
+static void symbolic_links_need_the_permission_of_the_target(void **state) {
     (void)state;
     landing_begin();
     const char *before = tip();
@@ -207,7 +207,7 @@ static void the_first_set_begins_a_branch(void **state) {
     assert_string_equal(sh("git -C target.git rev-list --count a/b"), "1");
 }
 
-static void a_sha256_repository_will_do(void **state) {
+static void a_set_lands_in_a_sha256_repository(void **state) {
     (void)state;
     landing_begin_empty("--object-format=sha256");
     struct outcome outcome = land(&(struct attempt){.set = &plain});
@@ -383,14 +383,14 @@ int main(void) {
         cmocka_unit_test(an_account_stands_for_a_submitter),
         cmocka_unit_test(author_date_and_message_are_kept_to_the_byte),
         cmocka_unit_test(modes_come_from_the_archive),
-        cmocka_unit_test(symbolic_links_need_the_targets_leave),
+        cmocka_unit_test(symbolic_links_need_the_permission_of_the_target),
         cmocka_unit_test(listed_paths_are_deleted_and_empty_directories_go),
         cmocka_unit_test(deleting_what_is_not_there_is_a_conflict),
         cmocka_unit_test(a_file_and_a_directory_of_one_name_clash),
         cmocka_unit_test(a_directory_may_take_a_deleted_files_place),
         cmocka_unit_test(a_set_that_changes_nothing_still_is_a_commit),
         cmocka_unit_test(the_first_set_begins_a_branch),
-        cmocka_unit_test(a_sha256_repository_will_do),
+        cmocka_unit_test(a_set_lands_in_a_sha256_repository),
         cmocka_unit_test(a_branch_somebody_has_checked_out_is_refused),
         cmocka_unit_test(a_missing_repository_is_unavailable),
         cmocka_unit_test(a_branch_that_is_gone_is_unavailable),

@@ -183,7 +183,7 @@ static void a_check_over_its_time_is_ended_with_all_it_started(void **state) {
     sh("rm never");
 }
 
-static void what_a_check_leaves_behind_is_ended(void **state) {
+static void processes_left_by_a_check_are_killed(void **state) {
     (void)state;
     landing_begin();
     assert_int_equal(mkfifo(in_dir("never"), 0600), 0);
@@ -225,7 +225,7 @@ static void a_lost_race_begins_again_with_the_new_tip(void **state) {
     assert_string_equal(content("f"), "new");
 }
 
-static void a_branch_that_never_rests_is_left_for_later(void **state) {
+static void landing_is_postponed_if_the_branch_keeps_moving(void **state) {
     (void)state;
     landing_begin();
     sh("rm -f pushes");
@@ -258,7 +258,7 @@ static void a_race_can_end_in_a_conflict(void **state) {
 /* A check that tells it runs and then waits for ever. */
 static struct landing_child stuck_in_a_check(void) {
     sh("rm -f ready never; mkfifo ready never");
-    struct landing_child child = land_start(&(struct attempt){
+    struct landing_child child = landing_spawn(&(struct attempt){
         .set = &plain,
         .checks = {
             "wait",
@@ -321,7 +321,7 @@ static void term_after_the_branch_moved_changes_nothing(void **state) {
     assert_string_equal(commits(), "2");
 }
 
-static void term_before_the_branch_moves_takes_everything_back(void **state) {
+static void term_before_the_branch_moves_undoes_everything(void **state) {
     (void)state;
     landing_begin();
     const char *before = tip();
@@ -518,14 +518,14 @@ int main(void) {
         cmocka_unit_test(a_check_may_ask_for_another_time),
         cmocka_unit_test(a_check_that_cannot_run_is_a_matter_of_configuration),
         cmocka_unit_test(a_check_over_its_time_is_ended_with_all_it_started),
-        cmocka_unit_test(what_a_check_leaves_behind_is_ended),
+        cmocka_unit_test(processes_left_by_a_check_are_killed),
         cmocka_unit_test(a_lost_race_begins_again_with_the_new_tip),
-        cmocka_unit_test(a_branch_that_never_rests_is_left_for_later),
+        cmocka_unit_test(landing_is_postponed_if_the_branch_keeps_moving),
         cmocka_unit_test(a_race_can_end_in_a_conflict),
         cmocka_unit_test(term_stops_it_and_its_check),
         cmocka_unit_test(hup_to_it_alone_stops_it_too),
         cmocka_unit_test(term_after_the_branch_moved_changes_nothing),
-        cmocka_unit_test(term_before_the_branch_moves_takes_everything_back),
+        cmocka_unit_test(term_before_the_branch_moves_undoes_everything),
         cmocka_unit_test(a_git_killed_alone_leaves_no_lock_for_ever),
         cmocka_unit_test(a_lock_nothing_was_written_into_is_waited_for),
         cmocka_unit_test(somebody_elses_lock_is_respected),

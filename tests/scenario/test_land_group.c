@@ -83,7 +83,7 @@ static void the_check_sees_them_all_and_stops_them_all(void **state) {
     assert_unmoved(&outcome, before);
 }
 
-static void what_landed_before_is_told_of_each(void **state) {
+static void earlier_landings_are_reported_for_each_set(void **state) {
     (void)state;
     landing_begin();
     struct attempt attempt = {.set = &first, .others = {&second}};
@@ -129,7 +129,7 @@ int main(void) {
         cmocka_unit_test(a_conflict_names_its_set_and_nothing_lands),
         cmocka_unit_test(two_that_overwrite_each_other_are_a_conflict),
         cmocka_unit_test(the_check_sees_them_all_and_stops_them_all),
-        cmocka_unit_test(what_landed_before_is_told_of_each),
+        cmocka_unit_test(earlier_landings_are_reported_for_each_set),
         cmocka_unit_test(
             a_push_meanwhile_sends_all_of_them_back_to_the_beginning),
     };

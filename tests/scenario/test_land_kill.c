@@ -37,7 +37,7 @@ static void end_group(pid_t pid) {
 }
 
 static struct outcome land_and_end(const struct attempt *attempt) {
-    struct landing_child child = land_start(attempt);
+    struct landing_child child = landing_spawn(attempt);
     struct outcome outcome = land_wait(&child);
     end_group(child.pid);
     return outcome;
@@ -167,7 +167,7 @@ static void sweep_git(const char *verb) {
     assert_in_range(point, 2, POINTS_MAX - 1);
 }
 
-static void a_killed_fast_import_is_made_good(void **state) {
+static void a_killed_fast_import_is_repaired(void **state) {
     (void)state;
     sweep_git("fast-import");
 }
@@ -177,7 +177,7 @@ static void a_killed_hash_object_is_made_good(void **state) {
     sweep_git("hash-object");
 }
 
-static void a_killed_update_ref_is_made_good(void **state) {
+static void a_killed_update_ref_is_repaired(void **state) {
     (void)state;
     sweep_git("update-ref");
 }
@@ -186,9 +186,9 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(landing_killed_anywhere_lands_once),
         cmocka_unit_test(sets_that_land_together_do_so_wherever_it_is_killed),
-        cmocka_unit_test(a_killed_fast_import_is_made_good),
+        cmocka_unit_test(a_killed_fast_import_is_repaired),
         cmocka_unit_test(a_killed_hash_object_is_made_good),
-        cmocka_unit_test(a_killed_update_ref_is_made_good),
+        cmocka_unit_test(a_killed_update_ref_is_repaired),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -111,7 +111,7 @@ static void a_base_that_is_no_commit_is_refused(void **state) {
     assert_unmoved(&outcome, before);
 }
 
-static void what_is_deleted_must_be_in_the_base(void **state) {
+static void a_deleted_path_must_be_in_the_base_commit(void **state) {
     (void)state;
     landing_begin();
     const char *before = tip();
@@ -395,7 +395,7 @@ static void a_push_with_an_old_date_counts_as_late(void **state) {
     assert_starts(&outcome, "conflict f (");
 }
 
-static void what_stands_on_a_late_commit_is_late(void **state) {
+static void commits_on_top_of_a_late_commit_are_late(void **state) {
     (void)state;
     landing_begin();
     int64_t since_ns = clock_wall().ns - 10 * NS_PER_S;
@@ -493,7 +493,7 @@ int main(void) {
         cmocka_unit_test(a_base_beside_the_branch_is_merged_too),
         cmocka_unit_test(a_base_nobody_knows_is_refused),
         cmocka_unit_test(a_base_that_is_no_commit_is_refused),
-        cmocka_unit_test(what_is_deleted_must_be_in_the_base),
+        cmocka_unit_test(a_deleted_path_must_be_in_the_base_commit),
         cmocka_unit_test(a_rename_on_the_branch_is_not_followed),
         cmocka_unit_test(a_renamed_directory_takes_no_new_file_along),
         cmocka_unit_test(a_set_that_renames_takes_only_what_it_lists),
@@ -510,7 +510,7 @@ int main(void) {
         cmocka_unit_test(a_file_somebody_pushed_since_is_not_overwritten),
         cmocka_unit_test(a_file_another_set_changed_since_is_not_overwritten),
         cmocka_unit_test(a_push_with_an_old_date_counts_as_late),
-        cmocka_unit_test(what_stands_on_a_late_commit_is_late),
+        cmocka_unit_test(commits_on_top_of_a_late_commit_are_late),
         cmocka_unit_test(the_reflog_knows_when_old_commits_came_to_the_branch),
         cmocka_unit_test(the_commit_seen_at_admission_decides),
         cmocka_unit_test(a_file_that_appeared_or_went_since_is_a_conflict),

@@ -23,43 +23,43 @@ static void begin(const char *script) {
        script);
 }
 
-static struct packed packed_well(struct pack_order order) {
-    struct packed packed;
+static struct pack_result packed_well(struct pack_options options) {
+    struct pack_result result;
     struct err err = {0};
-    if (order.repo == NULL)
-        order.repo = in_dir("clone");
-    if (order.target == NULL)
-        order.target = "main";
-    if (order.output == NULL)
-        order.output = in_dir("packs");
-    if (!pack_write(&order, &packed, &err))
+    if (options.repo == NULL)
+        options.repo = in_dir("clone");
+    if (options.target == NULL)
+        options.target = "main";
+    if (options.output == NULL)
+        options.output = in_dir("packs");
+    if (!pack_write(&options, &result, &err))
         fail_msg("%s", err.text);
-    return packed;
+    return result;
 }
 
-static void assert_refused(struct pack_order order, const char *words) {
-    struct packed packed;
+static void assert_refused(struct pack_options options, const char *words) {
+    struct pack_result result;
     struct err err = {0};
-    if (order.repo == NULL)
-        order.repo = in_dir("clone");
-    if (order.target == NULL)
-        order.target = "main";
-    order.output = in_dir("packs");
-    assert_false(pack_write(&order, &packed, &err));
+    if (options.repo == NULL)
+        options.repo = in_dir("clone");
+    if (options.target == NULL)
+        options.target = "main";
+    options.output = in_dir("packs");
+    assert_false(pack_write(&options, &result, &err));
     if (strstr(err.text, words) == NULL)
         fail_msg("no '%s' in '%s'", words, err.text);
-    assert_null(packed.path);
+    assert_null(result.path);
     assert_string_equal(sh("ls -A packs"), "");
 }
 
-static struct outcome land_packed(const struct packed *packed) {
-    const struct set set = {.id = packed->id};
+static struct outcome land_packed(const struct pack_result *result) {
+    const struct set set = {.id = result->id};
     return land(&(struct attempt){
-        .set = &set, .tarball = packed->path, .symlinks = "allow"});
+        .set = &set, .tarball = result->path, .symlinks = "allow"});
 }
 
-static const char *meta_of(const struct packed *packed) {
-    return sh("tar xOf '%s' meta", packed->path);
+static const char *meta_of(const struct pack_result *result) {
+    return sh("tar xOf '%s' meta", result->path);
 }
 
 static const char several[] =
@@ -73,11 +73,11 @@ static const char several[] =
 static void a_range_lands_as_git_itself_would_have_it(void **state) {
     (void)state;
     begin(several);
-    struct packed packed =
-        packed_well((struct pack_order){.source = "main..fix"});
-    assert_int_equal(packed.files, 4);
-    assert_int_equal(packed.deleted, 1);
-    struct outcome outcome = land_packed(&packed);
+    struct pack_result result =
+        packed_well((struct pack_options){.source = "main..fix"});
+    assert_int_equal(result.files, 4);
+    assert_int_equal(result.deleted, 1);
+    struct outcome outcome = land_packed(&result);
     assert_landed(&outcome);
     assert_string_equal(sh("git -C target.git rev-parse 'main^{tree}'"),
                         sh("git -C clone rev-parse 'fix^{tree}'"));
@@ -88,7 +88,7 @@ static void a_range_lands_as_git_itself_would_have_it(void **state) {
     assert_string_equal(
         sh("git -C target.git log -1 --format=%%B main | sed '/^CS-/d'"),
         sh("git -C clone log -1 --format=%%B fix"));
-    packed_clear(&packed);
+    pack_result_clear(&result);
 }
 
 static void the_base_is_where_the_branch_left(void **state) {
@@ -97,67 +97,69 @@ static void the_base_is_where_the_branch_left(void **state) {
     /* main went on; the range must not take that back. */
     sh("cd clone; git checkout -q main; sed -i s/6/six/ f; echo n >n\n"
        "git add -A; git commit -q -m on; git push -q origin main");
-    struct packed packed =
-        packed_well((struct pack_order){.source = "main..fix"});
+    struct pack_result result =
+        packed_well((struct pack_options){.source = "main..fix"});
     assert_non_null(
-        strstr(meta_of(&packed), sh("git -C clone rev-parse main~1")));
-    struct outcome outcome = land_packed(&packed);
+        strstr(meta_of(&result), sh("git -C clone rev-parse main~1")));
+    struct outcome outcome = land_packed(&result);
     assert_landed(&outcome);
     assert_string_equal(content("f"), "1\ntwo\n3\n4\n5\nsix\n7");
     assert_string_equal(content("n"), "n");
-    packed_clear(&packed);
+    pack_result_clear(&result);
 }
 
 static void several_commits_become_one_and_are_listed(void **state) {
     (void)state;
     begin("echo 1 >a; git add a; git commit -q -m 'First one'\n"
           "echo 2 >b; git add b; git commit -q -m 'Second one'");
-    struct packed packed =
-        packed_well((struct pack_order){.source = "main..fix"});
-    struct outcome outcome = land_packed(&packed);
+    struct pack_result result =
+        packed_well((struct pack_options){.source = "main..fix"});
+    struct outcome outcome = land_packed(&result);
     assert_landed(&outcome);
     assert_string_equal(
         sh("git -C target.git log -1 --format=%%B main | sed '/^CS-/d'"),
         "Second one\n\n* First one\n* Second one");
-    packed_clear(&packed);
+    pack_result_clear(&result);
 }
 
 static void its_name_is_that_of_a_set(void **state) {
     (void)state;
     begin("echo 1 >a; git add a; git commit -q -m a");
     static const char *const depends[] = {"C1", "C2"};
-    struct packed packed =
-        packed_well((struct pack_order){.source = "main..fix",
-                                        .class = "EM.200",
-                                        .id = "Fix-7",
-                                        .depends = depends,
-                                        .depends_count = 2,
-                                        .supersedes = "Fix-6",
-                                        .message = "Mine\n\nand more"});
+    struct pack_result result =
+        packed_well((struct pack_options){.source = "main..fix",
+                                          .class = "EM.200",
+                                          .id = "Fix-7",
+                                          .depends = depends,
+                                          .depends_count = 2,
+                                          .supersedes = "Fix-6",
+                                          .message = "Mine\n\nand more"});
     struct set_name name;
     struct refusal why;
-    assert_true(set_name_parse(span_of(packed.name), &name, &why));
+    assert_true(set_name_parse(span_of(result.name), &name, &why));
     assert_true(span_is(name.csid, "Fix-7"));
     assert_int_equal(name.class, SET_EM);
     assert_int_equal(name.sub_priority, 200);
-    assert_string_equal(packed.path, in_dir(sh("echo packs/%s", packed.name)));
-    const char *meta = meta_of(&packed);
+    assert_string_equal(result.path, in_dir(sh("echo packs/%s", result.name)));
+    const char *meta = meta_of(&result);
     assert_non_null(strstr(meta, "##movetype\nEM\n"));
     assert_non_null(strstr(meta, "##dependencies\nC1\nC2\n"));
     assert_non_null(strstr(meta, "##supersedes\nFix-6\n"));
     assert_non_null(strstr(meta, "##message\nMine\n\nand more"));
-    packed_clear(&packed);
+    pack_result_clear(&result);
 }
 
 static void ids_made_here_differ(void **state) {
     (void)state;
     begin("echo 1 >a; git add a; git commit -q -m a");
-    struct packed one = packed_well((struct pack_order){.source = "main..fix"});
-    struct packed two = packed_well((struct pack_order){.source = "main.."});
+    struct pack_result one =
+        packed_well((struct pack_options){.source = "main..fix"});
+    struct pack_result two =
+        packed_well((struct pack_options){.source = "main.."});
     assert_string_not_equal(one.id, two.id);
     assert_string_not_equal(one.path, two.path);
-    packed_clear(&one);
-    packed_clear(&two);
+    pack_result_clear(&one);
+    pack_result_clear(&two);
 }
 
 static void a_directory_is_packed_whole_without_git(void **state) {
@@ -166,18 +168,18 @@ static void a_directory_is_packed_whole_without_git(void **state) {
     sh("rm -rf dir; mkdir -p dir/.git dir/sub/deep; echo x >dir/.git/config\n"
        "echo new >dir/f; echo y >dir/sub/deep/y; chmod +x dir/sub/deep/y\n"
        "ln -s f dir/l; chmod 600 dir/f");
-    struct packed packed = packed_well((struct pack_order){
+    struct pack_result result = packed_well((struct pack_options){
         .source = in_dir("dir"), .id = "D1", .output = in_dir("packs/d.tar")});
-    assert_string_equal(packed.path, in_dir("packs/d.tar"));
+    assert_string_equal(result.path, in_dir("packs/d.tar"));
     assert_string_equal(sh("tar tf packs/d.tar"),
                         "meta\nlroot/f\nlroot/l\nlroot/sub/deep/y");
-    assert_null(strstr(meta_of(&packed), "##base"));
-    struct outcome outcome = land_packed(&packed);
+    assert_null(strstr(meta_of(&result), "##base"));
+    struct outcome outcome = land_packed(&result);
     assert_landed(&outcome);
     assert_string_equal(
         sh("git -C target.git ls-tree -r main | sed 's/ .*\\t/ /'"),
         "100644 f\n100644 g\n120000 l\n100755 sub/deep/y");
-    packed_clear(&packed);
+    pack_result_clear(&result);
 }
 
 static void a_directory_can_have_a_base_and_deletions(void **state) {
@@ -185,30 +187,30 @@ static void a_directory_can_have_a_base_and_deletions(void **state) {
     begin("true");
     sh("rm -rf dir; mkdir dir; echo new >dir/n");
     static const char *const deletes[] = {"g"};
-    struct packed packed = packed_well(
-        (struct pack_order){.source = in_dir("dir"),
-                            .base_rev = "main",
-                            .deletes = deletes,
-                            .deletes_count = 1,
-                            .author = "Ann Other <other@example.org>"});
-    assert_non_null(strstr(meta_of(&packed),
+    struct pack_result result = packed_well(
+        (struct pack_options){.source = in_dir("dir"),
+                              .base_rev = "main",
+                              .deletes = deletes,
+                              .deletes_count = 1,
+                              .author = "Ann Other <other@example.org>"});
+    assert_non_null(strstr(meta_of(&result),
                            sh("echo '##base'; git -C clone rev-parse main")));
-    struct outcome outcome = land_packed(&packed);
+    struct outcome outcome = land_packed(&result);
     assert_landed(&outcome);
     assert_string_equal(sh("git -C target.git ls-tree --name-only main"),
                         "f\nn");
     assert_string_equal(sh("git -C target.git log -1 --format='%%an' main"),
                         "Ann Other");
-    packed_clear(&packed);
+    pack_result_clear(&result);
 }
 
 static void the_same_content_is_found_from_a_subdirectory(void **state) {
     (void)state;
     begin("mkdir -p x/y; echo 1 >x/y/a; git add x; git commit -q -m a");
-    struct packed packed = packed_well((struct pack_order){
+    struct pack_result result = packed_well((struct pack_options){
         .source = "main..fix", .repo = in_dir("clone/x/y")});
-    assert_int_equal(packed.files, 1);
-    packed_clear(&packed);
+    assert_int_equal(result.files, 1);
+    pack_result_clear(&result);
 }
 
 static void many_files_land_as_one_pack(void **state) {
@@ -217,39 +219,40 @@ static void many_files_land_as_one_pack(void **state) {
     sh("rm -rf dir; mkdir dir; cd dir\n"
        "for d in 1 2 3 4 5 6 7 8 9; do mkdir $d; for f in 1 2 3 4 5 6 7 8 9 10 "
        "11 12 13 14 15 16 17 18 19 20; do echo $d $f >$d/$f; done; done");
-    struct packed packed =
-        packed_well((struct pack_order){.source = in_dir("dir")});
-    assert_int_equal(packed.files, 180);
-    struct outcome outcome = land_packed(&packed);
+    struct pack_result result =
+        packed_well((struct pack_options){.source = in_dir("dir")});
+    assert_int_equal(result.files, 180);
+    struct outcome outcome = land_packed(&result);
     assert_landed(&outcome);
     assert_string_equal(content("7/20"), "7 20");
     assert_string_equal(
         sh("git -C target.git ls-tree -r --name-only main | wc -l"), "182");
-    packed_clear(&packed);
+    pack_result_clear(&result);
 }
 
-static void what_cannot_be_packed_is_said(void **state) {
+static void a_source_that_cannot_be_packed_is_an_error(void **state) {
     (void)state;
     begin("echo 1 >a; git add a; git commit -q -m a");
-    assert_refused((struct pack_order){.source = "main..main"},
+    assert_refused((struct pack_options){.source = "main..main"},
                    "nothing to pack");
-    assert_refused((struct pack_order){.source = "main..nowhere"},
+    assert_refused((struct pack_options){.source = "main..nowhere"},
                    "there is no commit 'nowhere'");
-    assert_refused((struct pack_order){.source = "-x..fix"},
+    assert_refused((struct pack_options){.source = "-x..fix"},
                    "there is no commit '-x'");
-    assert_refused((struct pack_order){.source = "main...fix"}, "no range");
-    assert_refused((struct pack_order){.source = "fix"},
+    assert_refused((struct pack_options){.source = "main...fix"}, "no range");
+    assert_refused((struct pack_options){.source = "fix"},
                    "neither a directory nor a range");
-    assert_refused((struct pack_order){.source = "main..fix", .repo = "/"},
+    assert_refused((struct pack_options){.source = "main..fix", .repo = "/"},
                    "no git repository");
-    assert_refused((struct pack_order){.source = "main..fix", .class = "ZZ"},
+    assert_refused((struct pack_options){.source = "main..fix", .class = "ZZ"},
                    "'ZZ' is no class");
-    assert_refused((struct pack_order){.source = "main..fix", .id = "a_b"},
+    assert_refused((struct pack_options){.source = "main..fix", .id = "a_b"},
                    "'a_b' cannot be an id");
-    assert_refused((struct pack_order){.source = "main..fix", .target = "a..b"},
-                   "cannot be a change set");
+    assert_refused(
+        (struct pack_options){.source = "main..fix", .target = "a..b"},
+        "cannot be a change set");
     sh("rm -rf dir; mkdir dir; mkfifo dir/pipe");
-    assert_refused((struct pack_order){.source = in_dir("dir")},
+    assert_refused((struct pack_options){.source = in_dir("dir")},
                    "neither file, directory nor link");
 }
 
@@ -258,14 +261,14 @@ static void a_submodule_is_refused(void **state) {
     begin("git -c protocol.file.allow=always submodule add -q "
           "\"$PWD/../target.git\" sub >/dev/null 2>&1\n"
           "git commit -q -m sub");
-    assert_refused((struct pack_order){.source = "main..fix"},
+    assert_refused((struct pack_options){.source = "main..fix"},
                    "'sub' is a submodule");
 }
 
 static void a_path_that_no_line_can_carry_is_refused(void **state) {
     (void)state;
     begin("echo 1 >'tail '; git add .; git commit -q -m tail");
-    assert_refused((struct pack_order){.source = "main..fix"},
+    assert_refused((struct pack_options){.source = "main..fix"},
                    "ends in white space");
 }
 
@@ -273,17 +276,17 @@ static void a_file_that_stands_there_is_replaced_whole(void **state) {
     (void)state;
     begin("echo 1 >a; git add a; git commit -q -m a");
     sh("echo old >packs/p");
-    struct packed packed = packed_well((struct pack_order){
+    struct pack_result result = packed_well((struct pack_options){
         .source = "main..fix", .output = in_dir("packs/p")});
     assert_string_equal(sh("ls packs"), "p");
     assert_string_equal(sh("tar tf packs/p"), "meta\nlroot/a");
-    packed_clear(&packed);
+    pack_result_clear(&result);
     struct err err = {0};
-    struct pack_order order = {.source = "main..fix",
-                               .repo = in_dir("clone"),
-                               .target = "main",
-                               .output = in_dir("no/such/file")};
-    assert_false(pack_write(&order, &packed, &err));
+    struct pack_options options = {.source = "main..fix",
+                                   .repo = in_dir("clone"),
+                                   .target = "main",
+                                   .output = in_dir("no/such/file")};
+    assert_false(pack_write(&options, &result, &err));
     assert_non_null(strstr(err.text, "cannot pack: cannot write"));
 }
 
@@ -298,7 +301,7 @@ int main(void) {
         cmocka_unit_test(a_directory_can_have_a_base_and_deletions),
         cmocka_unit_test(the_same_content_is_found_from_a_subdirectory),
         cmocka_unit_test(many_files_land_as_one_pack),
-        cmocka_unit_test(what_cannot_be_packed_is_said),
+        cmocka_unit_test(a_source_that_cannot_be_packed_is_an_error),
         cmocka_unit_test(a_submodule_is_refused),
         cmocka_unit_test(a_path_that_no_line_can_carry_is_refused),
         cmocka_unit_test(a_file_that_stands_there_is_replaced_whole),

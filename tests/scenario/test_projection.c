@@ -150,7 +150,7 @@ static void from_pending_on_the_inode_stays(void **state) {
     spool_end(&spool);
 }
 
-static void what_a_crash_left_behind_is_moved_at_the_start(void **state) {
+static void files_left_by_a_crash_are_moved_at_the_start(void **state) {
     struct spool spool;
     (void)state;
     spool_begin(&spool);
@@ -181,7 +181,7 @@ static void two_names_of_one_file_become_one(void **state) {
     spool_end(&spool);
 }
 
-static void a_lost_job_file_is_made_anew_with_an_alarm(void **state) {
+static void a_lost_job_file_is_recreated_with_an_alarm(void **state) {
     struct spool spool;
     (void)state;
     spool_begin(&spool);
@@ -198,7 +198,7 @@ static void a_lost_job_file_is_made_anew_with_an_alarm(void **state) {
     spool_end(&spool);
 }
 
-static void an_empty_or_torn_job_file_is_made_anew(void **state) {
+static void an_empty_or_torn_job_file_is_recreated(void **state) {
     struct spool spool;
     (void)state;
     spool_begin(&spool);
@@ -356,7 +356,7 @@ static void a_file_of_no_known_set_stays(void **state) {
     spool_end(&spool);
 }
 
-static void a_hold_is_told_in_the_log_as_it_was(void **state) {
+static void the_log_records_a_hold(void **state) {
     struct spool spool;
     struct err err = {0};
     (void)state;
@@ -380,7 +380,7 @@ static void a_torn_line_of_a_log_is_taken_off(void **state) {
     spool_admit(&spool, "C1", "a");
     CLEANUP(fd_close)
     int fd = openat(spool.base->dirs[BASE_LOG], "C1", O_WRONLY | O_APPEND);
-    assert_true(file_write(fd, SPAN("@40000000"), NULL));
+    assert_true(dir_write_file(fd, SPAN("@40000000"), NULL));
     spool_step(&spool, "C1", STATE_STAGED, "staged");
     spool_assert_projected(&spool);
     assert_int_equal(ftruncate(fd, 0), 0); /* and one all lost */
@@ -451,7 +451,7 @@ static void an_inherited_precursor_stands_in_the_job_file(void **state) {
     spool_end(&spool);
 }
 
-static void a_one_shot_verb_moves_what_it_changed(void **state) {
+static void a_one_shot_command_moves_the_job_files_it_changed(void **state) {
     struct spool spool;
     struct err err = {0};
     (void)state;
@@ -469,7 +469,7 @@ static void a_one_shot_verb_moves_what_it_changed(void **state) {
 }
 
 /* Its job file lies in archive/ and is not missed. */
-static void what_is_told_of_an_archived_set_brings_nothing_back(void **state) {
+static void an_event_about_an_archived_set_restores_no_file(void **state) {
     struct spool spool;
     struct prune_report report;
     struct err err = {0};
@@ -498,7 +498,7 @@ static void what_is_told_of_an_archived_set_brings_nothing_back(void **state) {
 }
 
 /* Nobody may come by before the registry is lost. */
-static void a_hold_by_a_one_shot_verb_is_in_the_log(void **state) {
+static void a_hold_by_a_one_shot_command_is_in_the_log(void **state) {
     struct spool spool;
     struct err err = {0};
     (void)state;
@@ -519,7 +519,7 @@ static void a_hold_by_a_one_shot_verb_is_in_the_log(void **state) {
 
 /* Roles in processes of their own: what another one did is in the registry and
  * in the directories before its events come by here. */
-static void steps_of_another_process_are_no_riddle(void **state) {
+static void steps_of_another_process_are_not_ambiguous(void **state) {
     struct spool spool, other;
     struct err err = {0};
     (void)state;
@@ -547,10 +547,10 @@ int main(int argc, char **argv) {
         cmocka_unit_test(the_job_file_holds_what_a_new_registry_needs),
         cmocka_unit_test(a_record_rewrites_the_file_in_its_place),
         cmocka_unit_test(from_pending_on_the_inode_stays),
-        cmocka_unit_test(what_a_crash_left_behind_is_moved_at_the_start),
+        cmocka_unit_test(files_left_by_a_crash_are_moved_at_the_start),
         cmocka_unit_test(two_names_of_one_file_become_one),
-        cmocka_unit_test(a_lost_job_file_is_made_anew_with_an_alarm),
-        cmocka_unit_test(an_empty_or_torn_job_file_is_made_anew),
+        cmocka_unit_test(a_lost_job_file_is_recreated_with_an_alarm),
+        cmocka_unit_test(an_empty_or_torn_job_file_is_recreated),
         cmocka_unit_test(a_file_nobody_can_explain_holds_the_set),
         cmocka_unit_test(a_move_by_hand_is_seen_whatever_else_moves),
         cmocka_unit_test(a_file_moved_to_term_by_hand_cancels),
@@ -558,14 +558,14 @@ int main(int argc, char **argv) {
         cmocka_unit_test(a_running_set_is_not_cancelled_by_moving_its_file),
         cmocka_unit_test(a_copy_by_hand_is_put_aside),
         cmocka_unit_test(a_file_of_no_known_set_stays),
-        cmocka_unit_test(a_hold_is_told_in_the_log_as_it_was),
+        cmocka_unit_test(the_log_records_a_hold),
         cmocka_unit_test(a_torn_line_of_a_log_is_taken_off),
         cmocka_unit_test(a_full_disk_only_delays),
         cmocka_unit_test(an_inherited_precursor_stands_in_the_job_file),
-        cmocka_unit_test(a_one_shot_verb_moves_what_it_changed),
-        cmocka_unit_test(what_is_told_of_an_archived_set_brings_nothing_back),
-        cmocka_unit_test(a_hold_by_a_one_shot_verb_is_in_the_log),
-        cmocka_unit_test(steps_of_another_process_are_no_riddle),
+        cmocka_unit_test(a_one_shot_command_moves_the_job_files_it_changed),
+        cmocka_unit_test(an_event_about_an_archived_set_restores_no_file),
+        cmocka_unit_test(a_hold_by_a_one_shot_command_is_in_the_log),
+        cmocka_unit_test(steps_of_another_process_are_not_ambiguous),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

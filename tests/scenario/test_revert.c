@@ -175,7 +175,8 @@ static void a_rollback_of_a_rollback_puts_it_in_again(void **state) {
 }
 
 /* R1 takes C1, R2 takes R1, R3 takes R2: C1 is out by R1, which R3 restored. */
-static void a_restored_rollback_is_taken_back_alone(void **state) {
+static void
+rolling_back_a_restored_rollback_touches_nothing_else(void **state) {
     (void)state;
     landing_begin();
     put("C1", "f", "one\n");
@@ -194,7 +195,7 @@ static void a_restored_rollback_is_taken_back_alone(void **state) {
     assert_nothing_left();
 }
 
-static void what_is_out_already_is_noted(void **state) {
+static void a_set_already_rolled_back_is_only_noted(void **state) {
     (void)state;
     landing_begin();
     put("C1", "f", "one\n");
@@ -391,7 +392,7 @@ static void the_first_commit_of_a_branch_goes_back_too(void **state) {
     assert_nothing_left();
 }
 
-static void a_sha256_repository_is_as_good(void **state) {
+static void a_sha256_repository_can_be_reverted(void **state) {
     (void)state;
     landing_begin_empty("--object-format=sha256");
     put("C1", "f", "one\n");
@@ -487,7 +488,7 @@ static void without_a_revert_command_it_fails(void **state) {
     assert_begins(on_site("C1", ""), "failed rb-target ");
 }
 
-static void one_that_fails_tells_what_was_undone(void **state) {
+static void a_failed_revert_command_reports_what_was_undone(void **state) {
     (void)state;
     begin_site();
     write_set("C1");
@@ -515,7 +516,7 @@ static void a_later_attempt_goes_on_where_it_stopped(void **state) {
     assert_string_equal(sh("ls -A tmp"), "");
 }
 
-static void what_a_rollback_took_out_is_applied_again(void **state) {
+static void a_set_that_was_rolled_back_is_applied_again(void **state) {
     (void)state;
     begin_site();
     write_set("C1");
@@ -540,8 +541,8 @@ int main(void) {
         cmocka_unit_test(a_later_set_in_the_way_is_named),
         cmocka_unit_test(a_push_in_the_way_is_named_too),
         cmocka_unit_test(a_rollback_of_a_rollback_puts_it_in_again),
-        cmocka_unit_test(a_restored_rollback_is_taken_back_alone),
-        cmocka_unit_test(what_is_out_already_is_noted),
+        cmocka_unit_test(rolling_back_a_restored_rollback_touches_nothing_else),
+        cmocka_unit_test(a_set_already_rolled_back_is_only_noted),
         cmocka_unit_test(a_set_that_is_not_there_fails_it),
         cmocka_unit_test(a_submitters_words_are_no_trailers_of_ours),
         cmocka_unit_test(without_its_branch_it_waits),
@@ -553,13 +554,13 @@ int main(void) {
         cmocka_unit_test(mode_and_content_go_back_each_by_themselves),
         cmocka_unit_test(what_cannot_be_merged_back_is_a_conflict),
         cmocka_unit_test(the_first_commit_of_a_branch_goes_back_too),
-        cmocka_unit_test(a_sha256_repository_is_as_good),
+        cmocka_unit_test(a_sha256_repository_can_be_reverted),
         cmocka_unit_test(killed_anywhere_it_is_all_or_nothing),
         cmocka_unit_test(a_revert_command_runs_for_each_in_the_order_given),
         cmocka_unit_test(without_a_revert_command_it_fails),
-        cmocka_unit_test(one_that_fails_tells_what_was_undone),
+        cmocka_unit_test(a_failed_revert_command_reports_what_was_undone),
         cmocka_unit_test(a_later_attempt_goes_on_where_it_stopped),
-        cmocka_unit_test(what_a_rollback_took_out_is_applied_again),
+        cmocka_unit_test(a_set_that_was_rolled_back_is_applied_again),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

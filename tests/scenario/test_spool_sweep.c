@@ -328,7 +328,7 @@ static void scan(struct spool *spool) {
 
 static void pass(struct spool *spool) {
     struct err err = {0};
-    (void)projection_settle(spool->projection, spool->now, &err);
+    (void)projection_finish(spool->projection, spool->now, &err);
 }
 
 static void have_marker(struct spool *spool) {
@@ -450,11 +450,11 @@ static char *promise_path(const struct spool *spool) {
     return mem_string(text_string(&path));
 }
 static void promise(const struct spool *spool) {
-    CLEANUP(free_string) char *path = promise_path(spool);
+    CLEANUP(text_free_string) char *path = promise_path(spool);
     close(open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0600));
 }
 static bool is_promised(const struct spool *spool) {
-    CLEANUP(free_string) char *path = promise_path(spool);
+    CLEANUP(text_free_string) char *path = promise_path(spool);
     return access(path, F_OK) == 0;
 }
 static void do_put(struct spool *spool) {

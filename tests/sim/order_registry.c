@@ -24,12 +24,12 @@ void registry_open(struct wall now) {
     struct order_limits limits = {.wait_for_dep_ms = model_wait_ms};
 
     registry = (struct registry){
-        .order = order_new(&limits), .together = together_new(), .now = now};
+        .order = order_new(&limits), .groups = groups_new(), .now = now};
 }
 
 void registry_close(void) {
     order_free(registry.order);
-    together_free(registry.together);
+    groups_free(registry.groups);
 }
 
 /* ---- ids outside --------------------------------------------------------- */
@@ -150,18 +150,18 @@ static void add_member(struct entry *entry, unsigned i, mask inside) {
 }
 
 /* Tells the order anew of the open members of i's group. */
-static void tell_open(unsigned i) {
+static void report_open(unsigned i) {
     CLEANUP(arena_clear) struct arena arena = ARENA_INIT;
-    struct together *together = registry.together;
+    struct groups *groups = registry.groups;
     static struct entry entry;
     uint64_t *nums;
-    size_t count = together_open(together, i + 1, &arena, &nums);
+    size_t count = groups_open(groups, i + 1, &arena, &nums);
     mask inside = 0;
 
     for (size_t k = 0; k < count; k++) {
         inside |= bit((unsigned)nums[k] - 1);
-        if (together_entry(together, nums[k]) != 0)
-            order_forget(registry.order, together_entry(together, nums[k]));
+        if (groups_entry(groups, nums[k]) != 0)
+            order_forget(registry.order, groups_entry(groups, nums[k]));
     }
     entry_begin(&entry, (unsigned)nums[0] - 1);
     for (size_t k = 0; k < count; k++) {
@@ -170,9 +170,9 @@ static void tell_open(unsigned i) {
         add_member(&entry, member, inside);
         if (k > 0)
             entry.ids[entry.all.alias_count++] = span_of(rows[member].id);
-        together_enter(together, nums[k], nums[0]);
+        groups_enter(groups, nums[k], nums[0]);
     }
-    if (!together_may_stage(together, i + 1))
+    if (!groups_may_stage(groups, i + 1))
         entry.all.holds |= HOLD_OF_GROUP;
     order_admit(registry.order, &entry.all);
     unit_form(i);
@@ -182,33 +182,32 @@ static void tell_ended(unsigned i) {
     for (unsigned k = 0; k < row_count; k++)
         if (same_group(i, k) && rows[k].ended_seq != 0 &&
             rows[k].state != STATE_DONE)
-            together_ended(registry.together, span_of(rows[i].target),
-                           group_name(i), span_of(rows[k].id),
-                           rows[k].ended_seq);
+            groups_ended(registry.groups, span_of(rows[i].target),
+                         group_name(i), span_of(rows[k].id), rows[k].ended_seq);
 }
 
 static void join(unsigned i) {
     const struct row *row = &rows[i];
     struct span needs[MAX];
-    struct together_member member = {.num = i + 1,
-                                     .id = span_of(row->id),
-                                     .target = span_of(row->target),
-                                     .group = group_name(i),
-                                     .want = row->want,
-                                     .state = row->state,
-                                     .holds = row->holds,
-                                     .admitted = row->admitted,
-                                     .admitted_seq = row->admitted_seq,
-                                     .key = span_of(row->key),
-                                     .needs = needs};
-    bool known = together_knows(registry.together, member.target, member.group);
+    struct group_member member = {.num = i + 1,
+                                  .id = span_of(row->id),
+                                  .target = span_of(row->target),
+                                  .group = group_name(i),
+                                  .want = row->want,
+                                  .state = row->state,
+                                  .holds = row->holds,
+                                  .admitted = row->admitted,
+                                  .admitted_seq = row->admitted_seq,
+                                  .key = span_of(row->key),
+                                  .needs = needs};
+    bool known = groups_knows(registry.groups, member.target, member.group);
 
     for (unsigned k = 0; k < MAX; k++)
         if (row->deps & bit(k))
             needs[member.need_count++] = span_of(name_of(k));
     if (row->dep_nobody && member.need_count < MAX)
         needs[member.need_count++] = SPAN("nobody");
-    together_join(registry.together, &member);
+    groups_join(registry.groups, &member);
     if (!known)
         tell_ended(i);
 }
@@ -217,28 +216,28 @@ static void join(unsigned i) {
 static void admit_member(unsigned i, bool at_start) {
     join(i);
     if (is_open(i)) {
-        tell_open(i);
+        report_open(i);
         return;
     }
-    together_enter(registry.together, i + 1, i + 1);
+    groups_enter(registry.groups, i + 1, i + 1);
     admit_alone(i, at_start);
 }
 
 static unsigned holds_of(uint64_t num, uint64_t entry) {
-    const struct together *together = registry.together;
-    unsigned holds = together_holds(together, num, entry);
-    enum job_state state = together_state(together, num, entry);
+    const struct groups *groups = registry.groups;
+    unsigned holds = groups_holds(groups, num, entry);
+    enum job_state state = groups_state(groups, num, entry);
     bool open = state == STATE_QUEUED || state == STATE_STAGED;
 
-    return open && !together_may_stage(together, num) ? holds | HOLD_OF_GROUP
-                                                      : holds;
+    return open && !groups_may_stage(groups, num) ? holds | HOLD_OF_GROUP
+                                                  : holds;
 }
 
 static void member_left(unsigned i, uint64_t entry, uint64_t other,
                         enum job_state to) {
-    struct together *together = registry.together;
-    uint64_t under = together_under(together, other, entry);
-    enum job_state state = together_state(together, other, entry);
+    struct groups *groups = registry.groups;
+    uint64_t under = groups_under(groups, other, entry);
+    enum job_state state = groups_state(groups, other, entry);
 
     if (under == 0)
         order_move(registry.order, entry, to, registry.now, false);
@@ -246,28 +245,28 @@ static void member_left(unsigned i, uint64_t entry, uint64_t other,
         return;
     rows[i].unit = i;
     if (under != 0)
-        tell_open((unsigned)under - 1);
+        report_open((unsigned)under - 1);
 }
 
 static void step_member(unsigned i, enum job_state to) {
-    struct together *together = registry.together;
-    uint64_t num = i + 1, entry = together_entry(together, num);
-    uint64_t other = together_other(together, num);
-    enum job_state before = together_state(together, num, entry), now;
+    struct groups *groups = registry.groups;
+    uint64_t num = i + 1, entry = groups_entry(groups, num);
+    uint64_t other = groups_other_member(groups, num);
+    enum job_state before = groups_state(groups, num, entry), now;
 
-    together_move(together, num, to, registry.seq, false);
-    if (!together_has(together, num)) {
+    groups_move(groups, num, to, registry.seq, false);
+    if (!groups_has(groups, num)) {
         member_left(i, entry, other, to);
         return;
     }
-    now = together_state(together, num, entry);
+    now = groups_state(groups, num, entry);
     if (now != before)
         order_move(registry.order, entry, now, registry.now, false);
     order_hold(registry.order, entry, holds_of(num, entry));
 }
 
 unsigned registry_entry(unsigned i) {
-    uint64_t entry = together_entry(registry.together, i + 1);
+    uint64_t entry = groups_entry(registry.groups, i + 1);
 
     return entry == 0 ? MAX : (unsigned)entry - 1;
 }
@@ -277,7 +276,7 @@ mask registry_landing(unsigned i, unsigned *ret_order, size_t *ret_count) {
     uint64_t *nums;
     mask all = 0;
 
-    *ret_count = together_landing(registry.together, i + 1, &arena, &nums);
+    *ret_count = groups_landing(registry.groups, i + 1, &arena, &nums);
     for (size_t k = 0; k < *ret_count; k++) {
         ret_order[k] = (unsigned)nums[k] - 1;
         all |= bit(ret_order[k]);
@@ -334,11 +333,11 @@ void registry_hold(unsigned i, unsigned holds) {
     uint64_t num = i + 1, entry;
 
     rows[i].holds = holds;
-    if (!together_hold(registry.together, num, holds)) {
+    if (!groups_hold(registry.groups, num, holds)) {
         order_hold(registry.order, num, holds);
         return;
     }
-    entry = together_entry(registry.together, num);
+    entry = groups_entry(registry.groups, num);
     order_hold(registry.order, entry, holds_of(num, entry));
 }
 

@@ -4,12 +4,12 @@
 #ifndef POINTSMAN_TESTS_SIM_ORDER_REGISTRY_H
 #define POINTSMAN_TESTS_SIM_ORDER_REGISTRY_H
 
-#include "core/together.h"
+#include "core/groups.h"
 #include "sim/order_model.h"
 
 struct registry {
     struct order *order;
-    struct together *together;
+    struct groups *groups;
     struct wall now;
     uint64_t seq; /* of the last event */
 };

@@ -23,7 +23,7 @@ static struct random chance;
 static uint64_t digest;
 static struct {
     unsigned long proposals, lost, ready, failed, cycles, recomputed, spliced,
-        ranks, restarts, drained, landed_together, landed_rings, alone, late;
+        ranks, restarts, drained, landed_as_group, landed_rings, alone, late;
 } seen;
 
 static bool percent(unsigned p) {
@@ -37,9 +37,9 @@ static unsigned below(unsigned n) {
 /* ---- judging proposals --------------------------------------------------- */
 
 /* Sets that do not land with it, on the same path. */
-static void judge_neighbours(unsigned i, mask together, unsigned states) {
+static void judge_neighbours(unsigned i, mask groups, unsigned states) {
     for (unsigned k = 0; k < row_count; k++)
-        if (!(together & bit(k)) && share(i, k) && is_live(k) &&
+        if (!(groups & bit(k)) && share(i, k) && is_live(k) &&
             states & STATE_BIT(rows[k].state) && !fails_with_group(k))
             BROKEN("%s and %s may run at once", rows[i].id, rows[k].id);
 }
@@ -131,7 +131,7 @@ static void plan_failure(const struct order_effect *effect, mask all) {
     unsigned u = (unsigned)effect->num - 1;
     uint64_t whose =
         effect->about.len > 0 && rows[u].group != 0
-            ? together_who_needs(registry.together, effect->num, effect->about)
+            ? groups_member_needing(registry.groups, effect->num, effect->about)
             : 0;
 
     if (unit_is_held(u) && !span_is(effect->reason, "dep-cycle"))
@@ -176,9 +176,9 @@ static void plan_effect(const struct order_effect *effect) {
 }
 
 static void plan_groups(void) {
-    struct together_fail *fails;
-    size_t count = together_scan(registry.together, registry.now, model_wait_ms,
-                                 &arena, &fails);
+    struct group_fail *fails;
+    size_t count = groups_scan(registry.groups, registry.now, model_wait_ms,
+                               &arena, &fails);
 
     for (size_t f = 0; f < count; f++) {
         struct span reason = span_of(fails[f].reason);
@@ -575,7 +575,7 @@ static void start_group(unsigned i) {
     judge_landing_order(order, count);
     for (size_t p = 0; p < count; p++)
         registry_step(order[p], STATE_EXECUTING);
-    seen.landed_together += count > 1;
+    seen.landed_as_group += count > 1;
 }
 
 static void start_one(void) {
@@ -750,14 +750,14 @@ static void random_histories_break_no_rule(void **state) {
                   "rings), %lu failed with their group, %lu waited for it\n",
                   seen.proposals, seen.lost, seen.ready, seen.failed,
                   seen.cycles, seen.recomputed, seen.spliced, seen.ranks,
-                  seen.restarts, seen.drained, seen.landed_together,
+                  seen.restarts, seen.drained, seen.landed_as_group,
                   seen.landed_rings, seen.alone, seen.late);
     /* A test that meets nothing proves nothing. */
     if (count >= HISTORIES) {
         assert_true(seen.cycles > 1000 && seen.recomputed > 1000);
         assert_true(seen.spliced > 1000 && seen.ranks > 1000);
         assert_true(seen.lost > 1000 && seen.restarts > 1000);
-        assert_true(seen.landed_together > 1000 && seen.landed_rings > 50);
+        assert_true(seen.landed_as_group > 1000 && seen.landed_rings > 50);
         assert_true(seen.alone > 1000 && seen.late > 1000);
         assert_int_equal(seen.drained, count);
     }

@@ -11,7 +11,7 @@
 #include "lib/log.h"
 #include "lib/random.h"
 #include "scheduler/scheduler.h"
-#include "scheduler/survey.h"
+#include "scheduler/rollback_plan.h"
 #include "store/store.h"
 
 enum { SETS_MAX = 24, FILES = 8 };
@@ -241,18 +241,18 @@ static void model_take(struct history *history) {
 
 /* ---- the rollback -------------------------------------------------------- */
 
-static void on_start(void *ctx, const struct run_order *order) {
+static void on_start(void *ctx, const struct run_start *request) {
     struct history *history = ctx;
-    if (order->job->job_class != CLASS_RB) {
+    if (request->job->job_class != CLASS_RB) {
         /* It runs for ever, or until it is stopped. */
-        history->begun.handles[history->begun.count++] = order->handle;
+        history->begun.handles[history->begun.count++] = request->handle;
         return;
     }
-    history->revert_handle = order->handle;
+    history->revert_handle = request->handle;
     uint64_t landed = UINT64_MAX;
-    for (size_t i = 0; i < order->member_count; i++)
+    for (size_t i = 0; i < request->member_count; i++)
         for (size_t k = 0; k < history->count; k++) {
-            if (!span_is(order->members[i].id, history->sets[k].id))
+            if (!span_is(request->members[i].id, history->sets[k].id))
                 continue;
             if (history->sets[k].landed > landed)
                 give_up(history, "not newest first:", history->sets[k].id);
@@ -360,19 +360,19 @@ static void let_some_run(struct history *history) {
 /* What the preview says of each set is what the model says. */
 static size_t compare_preview(struct history *history) {
     struct span ids[2];
-    struct survey survey;
+    struct rollback_plan plan;
     struct err err;
     size_t taken = 0, seen = 0;
     for (size_t i = 0; i < history->primary_count; i++)
         ids[i] = span_of(history->sets[history->primaries[i]].id);
-    struct survey_limits limits = {SETS_MAX, history->files};
-    if (!survey_preview(history->store, ids, history->primary_count, &limits,
-                        &survey, &err))
+    struct rollback_plan_limits limits = {SETS_MAX, history->files};
+    if (!rollback_plan_preview(history->store, ids, history->primary_count,
+                               &limits, &plan, &err))
         give_up(history, "no preview:", err.text);
     for (size_t i = 0; i < history->count; i++)
         taken += history->sets[i].taken;
-    for (size_t i = 0; i < survey.decision.count; i++) {
-        const struct rollback_member *member = &survey.decision.members[i];
+    for (size_t i = 0; i < plan.decision.count; i++) {
+        const struct rollback_member *member = &plan.decision.members[i];
         if (member->fate > ROLLBACK_STOP)
             continue;
         seen++;
@@ -389,9 +389,9 @@ static size_t compare_preview(struct history *history) {
     }
     if (seen != taken)
         give_up(history, "the model takes more than the preview", "");
-    if ((survey.decision.verdict == ROLLBACK_GO) != (taken > 0))
+    if ((plan.decision.verdict == ROLLBACK_GO) != (taken > 0))
         give_up(history, "the preview's verdict is wrong", "");
-    survey_clear(&survey);
+    rollback_plan_clear(&plan);
     return taken;
 }
 
@@ -484,7 +484,7 @@ static void roll_back(struct history *history, const char *id) {
 static void run(uint64_t seed) {
     struct history history = {.seed = seed, .now = wall_from_s(1000)};
     random_init(&history.random, seed);
-    history.store = store_new_memory();
+    history.store = store_memory_new();
     history.files = seed % 2 == 0;
     size_t sets = 3 + (size_t)random_below(&history.random, SETS_MAX - 3);
     for (size_t i = 0; i < sets; i++)

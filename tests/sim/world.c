@@ -118,7 +118,7 @@ static void begin_waiting(struct world *world) {
     }
 }
 
-static void runner_start(void *ctx, const struct run_order *order) {
+static void runner_start(void *ctx, const struct run_start *order) {
     struct world *world = ctx;
     struct process *process = mem_alloc(sizeof(*process));
     process->handle = order->handle;
@@ -127,7 +127,7 @@ static void runner_start(void *ctx, const struct run_order *order) {
     process->attempt = order->attempt;
     process->probe = order->probe;
     process->change = order->job->kind == JOB_CHANGE;
-    if (order->set_count > WORLD_TOGETHER)
+    if (order->set_count > WORLD_GROUPS)
         world_fail(world, "%zu sets at once", order->set_count);
     for (size_t i = 0; i < order->set_count; i++)
         process->sets[process->set_count++] =
@@ -168,7 +168,7 @@ static void runner_flush(void *ctx) {
     (void)ctx;
 }
 
-static struct run_sync runner_settle(void *ctx) {
+static struct run_sync runner_write_outputs(void *ctx) {
     (void)ctx;
     return (struct run_sync){.fd = -1};
 }
@@ -312,7 +312,7 @@ static void open_scheduler(struct world *world, bool recover) {
         .start = runner_start,
         .stop = runner_stop,
         .flush = runner_flush,
-        .settle = runner_settle,
+        .write_outputs = runner_write_outputs,
         .release = runner_release,
     };
     struct err err;
@@ -340,7 +340,7 @@ void world_open(struct world *world, uint64_t seed,
     };
     random_init(&world->random, seed);
     world->now = wall_from_s(1000000);
-    world->store = options->sqlite ? store_new_sqlite() : store_new_memory();
+    world->store = options->sqlite ? store_new_sqlite() : store_memory_new();
     list_init(&world->processes);
     open_scheduler(world, false);
 }

@@ -10,12 +10,7 @@
 #include "scheduler/scheduler.h"
 #include "store/store.h"
 
-enum {
-    WORLD_SLOTS = 3,
-    WORLD_PATHS = 6,
-    WORLD_MAX_TEMP = 6,
-    WORLD_TOGETHER = 8
-};
+enum { WORLD_SLOTS = 3, WORLD_PATHS = 6, WORLD_MAX_TEMP = 6, WORLD_GROUPS = 8 };
 
 /* What a process will do, drawn when it starts. */
 enum fate {
@@ -39,7 +34,7 @@ struct process {
     enum fate fate;
     struct wall ends, lands; /* lands: the moment the ref moves */
     char id[80];
-    struct ghost *sets[WORLD_TOGETHER]; /* those it is about: one, or a group */
+    struct ghost *sets[WORLD_GROUPS]; /* those it is about: one, or a group */
     size_t set_count;
 };
 
@@ -114,7 +109,7 @@ bool world_drain(struct world *world);
 void world_roll_back(struct world *world);
 struct ghost *world_pick_set(struct world *world); /* NULL: none */
 void world_revert_begins(struct world *world, struct process *process,
-                         const struct run_order *order);
+                         const struct run_start *order);
 void world_revert_lands(struct world *world, struct process *process);
 struct span world_revert_says(const struct process *process);
 void world_admit(struct world *world, struct ghost *ghost, struct job *job,

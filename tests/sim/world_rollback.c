@@ -53,7 +53,7 @@ void world_roll_back(struct world *world) {
 /* ---- its process --------------------------------------------------------- */
 
 void world_revert_begins(struct world *world, struct process *process,
-                         const struct run_order *order) {
+                         const struct run_start *order) {
     if (order->member_count == 0)
         return;
     process->reverts =

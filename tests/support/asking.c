@@ -12,7 +12,7 @@ void asking_begin(struct asking *asking) {
     *asking = (struct asking){0};
     pretend_now = wall_from_s(1800000000);
     asking->now = pretend_now;
-    asking->store = store_new_memory();
+    asking->store = store_memory_new();
     asking->actor = (struct api_actor){.uid = 1000, .gid = 1000, .known = true};
     struct api_options options = {
         .tables = &serve_tables,

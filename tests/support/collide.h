@@ -16,7 +16,7 @@ static inline uint64_t collide_mix(uint64_t a, uint64_t b) {
 
 /* The next key after *draw, letters, digits and a few signs that need no
  * escape anywhere: its second word undoes in the hash what the first one did
- * (src/lib/map.c, bytes_hash with the seed 0). */
+ * (src/lib/map.c, map_hash_bytes with the seed 0). */
 static inline void collide_next(uint64_t *draw, char key[COLLIDE_BYTES + 1]) {
     const uint64_t k0 = UINT64_C(0xa0761d6478bd642f);
     const uint64_t k1 = UINT64_C(0xe7037ed1a0b428db);

@@ -240,7 +240,7 @@ static void become(const struct attempt *attempt, const struct argv *argv,
     _exit(98);
 }
 
-struct landing_child land_start(const struct attempt *attempt) {
+struct landing_child landing_spawn(const struct attempt *attempt) {
     static unsigned serial;
     struct argv argv = {0};
     struct landing_child child = {0};
@@ -283,7 +283,7 @@ struct outcome land_wait(struct landing_child *child) {
 }
 
 struct outcome land(const struct attempt *attempt) {
-    struct landing_child child = land_start(attempt);
+    struct landing_child child = landing_spawn(attempt);
     return land_wait(&child);
 }
 

@@ -70,7 +70,7 @@ struct landing_child {
     int status_fd;
     char output[256];
 };
-struct landing_child land_start(const struct attempt *attempt);
+struct landing_child landing_spawn(const struct attempt *attempt);
 struct outcome land_wait(struct landing_child *child);
 
 /* The status line is this one; begins so. */

@@ -224,7 +224,7 @@ void spool_record(struct spool *spool, const char *id, const char *precursor) {
 
 void spool_settle(struct spool *spool) {
     struct err err = {0};
-    must(projection_settle(spool->projection, spool->now, &err), &err);
+    must(projection_finish(spool->projection, spool->now, &err), &err);
 }
 
 /* ---- looking --------------------------------------------------------- */

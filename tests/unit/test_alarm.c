@@ -28,7 +28,7 @@ static void it_waits_for_its_instant(void **state) {
     assert_false(is_off(fd, 0));
 }
 
-static void what_has_passed_goes_off_at_once(void **state) {
+static void an_alarm_in_the_past_fires_at_once(void **state) {
     static const int64_t past[] = {1, 0, -5, INT64_MIN};
     CLEANUP(fd_close) int fd = -1;
     (void)state;
@@ -40,7 +40,7 @@ static void what_has_passed_goes_off_at_once(void **state) {
     }
 }
 
-static void never_is_never_and_can_be_taken_back(void **state) {
+static void an_alarm_that_was_set_can_be_cancelled(void **state) {
     CLEANUP(fd_close) int fd = -1;
     (void)state;
     assert_true(alarm_open(&fd, NULL));
@@ -53,8 +53,8 @@ static void never_is_never_and_can_be_taken_back(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(it_waits_for_its_instant),
-        cmocka_unit_test(what_has_passed_goes_off_at_once),
-        cmocka_unit_test(never_is_never_and_can_be_taken_back),
+        cmocka_unit_test(an_alarm_in_the_past_fires_at_once),
+        cmocka_unit_test(an_alarm_that_was_set_can_be_cancelled),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

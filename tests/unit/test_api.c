@@ -45,7 +45,7 @@ static void every_route_is_reached_by_its_own_path(void **state) {
     }
 }
 
-static void a_stranger_gets_nothing_but_health(void **state) {
+static void an_unknown_caller_gets_only_health_checks(void **state) {
     (void)state;
     asking.actor.uid = 4711;
     for (size_t i = 0; i < serve_tables.route_count; i++) {
@@ -61,7 +61,7 @@ static void a_stranger_gets_nothing_but_health(void **state) {
     }
 }
 
-static void nobody_in_particular_gets_nothing_but_health(void **state) {
+static void an_anonymous_caller_gets_only_health_checks(void **state) {
     (void)state;
     asking.actor = (struct api_actor){.uid = 1000};
     ask_expect(&asking, API_GET, "/healthz", NULL, 200);
@@ -114,7 +114,7 @@ static void an_error_is_a_problem_document(void **state) {
     answer_clear(&answer);
 }
 
-static void wrong_questions_are_told_apart(void **state) {
+static void wrong_requests_are_distinguished(void **state) {
     (void)state;
     ask_expect(&asking, API_GET, "/nothing/here", NULL, 404);
     ask_expect(&asking, API_GET, "", NULL, 404);
@@ -170,13 +170,13 @@ int main(void) {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
     const struct CMUnitTest tests[] = {
         TEST(every_route_is_reached_by_its_own_path),
-        TEST(a_stranger_gets_nothing_but_health),
-        TEST(nobody_in_particular_gets_nothing_but_health),
+        TEST(an_unknown_caller_gets_only_health_checks),
+        TEST(an_anonymous_caller_gets_only_health_checks),
         TEST(root_may_do_everything),
         TEST(a_group_member_may_only_when_the_base_has_a_group),
         TEST(the_document_names_every_route),
         TEST(an_error_is_a_problem_document),
-        TEST(wrong_questions_are_told_apart),
+        TEST(wrong_requests_are_distinguished),
         TEST(a_misspelt_parameter_is_refused_with_the_right_one),
         TEST(a_body_that_is_too_long_is_refused),
         TEST(a_call_closed_early_leaves_nothing_behind),

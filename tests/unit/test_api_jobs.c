@@ -58,7 +58,7 @@ static void a_job_without_an_id_gets_one(void **state) {
     (void)state;
     struct answer one =
         ask(&asking, API_POST, "/api/v1/jobs", "{\"command\":[\"true\"]}");
-    CLEANUP(free_string) char *first = text_take(&one.body);
+    CLEANUP(text_free_string) char *first = text_take(&one.body);
     struct answer two =
         ask(&asking, API_POST, "/api/v1/jobs", "{\"command\":[\"true\"]}");
     assert_true(answer_has(&two, "\"id\":\"j"));
@@ -255,7 +255,7 @@ static void a_line_of_a_list_has_what_is_promised(void **state) {
 /* ---- orders ---------------------------------------------------------------
  */
 
-static void what_waits_is_cancelled_at_once(void **state) {
+static void a_waiting_job_is_cancelled_at_once(void **state) {
     (void)state;
     submit("a1");
     ask_expect(&asking, API_POST, "/api/v1/jobs/a1/cancel",
@@ -268,7 +268,7 @@ static void what_waits_is_cancelled_at_once(void **state) {
     ask_expect(&asking, API_POST, "/api/v1/jobs/a1/cancel", "", 409);
 }
 
-static void what_runs_is_asked_to_end(void **state) {
+static void cancelling_a_running_job_asks_it_to_end(void **state) {
     (void)state;
     submit("a1");
     asking_live(&asking, "a1", "X", 0);
@@ -280,7 +280,7 @@ static void what_runs_is_asked_to_end(void **state) {
     ask_expect(&asking, API_POST, "/api/v1/jobs/a1/cancel", NULL, 200);
 }
 
-static void what_failed_is_tried_again(void **state) {
+static void a_failed_job_can_be_retried(void **state) {
     (void)state;
     submit("a1");
     ask_expect(&asking, API_POST, "/api/v1/jobs/a1/retry", NULL, 409);
@@ -294,7 +294,7 @@ static void what_failed_is_tried_again(void **state) {
     answer_clear(&answer);
 }
 
-static void what_must_wait_is_queued_again(void **state) {
+static void a_set_that_must_wait_is_queued_again(void **state) {
     (void)state;
     ask_expect(&asking, API_POST, "/api/v1/jobs",
                "{\"id\":\"a1\",\"command\":[\"x\"],\"touches\":[\"k\"]}", 201);
@@ -344,7 +344,7 @@ static void a_hold_is_lifted_by_release(void **state) {
     answer_clear(&answer);
 }
 
-static void an_order_about_nobody_is_refused(void **state) {
+static void a_command_about_an_unknown_job_is_rejected(void **state) {
     (void)state;
     ask_expect(&asking, API_POST, "/api/v1/jobs/nobody/cancel", NULL, 404);
     submit("a1");
@@ -356,7 +356,7 @@ static void an_order_about_nobody_is_refused(void **state) {
     expect_state("a1", "P");
 }
 
-static void many_are_ordered_only_when_as_many_as_expected(void **state) {
+static void a_bulk_command_needs_the_expected_number_of_jobs(void **state) {
     (void)state;
     for (int i = 0; i < 1200; i++) {
         char id[16];
@@ -478,7 +478,7 @@ static void events_go_on_where_a_listener_left(void **state) {
 /* ---- relations ------------------------------------------------------------
  */
 
-static void relations_are_told_from_both_ends(void **state) {
+static void relations_are_listed_from_both_ends(void **state) {
     (void)state;
     submit("a1");
     ask_expect(&asking, API_POST, "/api/v1/jobs",
@@ -527,21 +527,21 @@ int main(void) {
         TEST(a_list_of_many_comes_in_pages),
         TEST(a_list_is_filtered),
         TEST(a_line_of_a_list_has_what_is_promised),
-        TEST(what_waits_is_cancelled_at_once),
-        TEST(what_runs_is_asked_to_end),
-        TEST(what_failed_is_tried_again),
-        TEST(what_must_wait_is_queued_again),
+        TEST(a_waiting_job_is_cancelled_at_once),
+        TEST(cancelling_a_running_job_asks_it_to_end),
+        TEST(a_failed_job_can_be_retried),
+        TEST(a_set_that_must_wait_is_queued_again),
         TEST(a_change_set_is_never_tried_again),
         TEST(a_hold_is_lifted_by_release),
-        TEST(an_order_about_nobody_is_refused),
-        TEST(many_are_ordered_only_when_as_many_as_expected),
+        TEST(a_command_about_an_unknown_job_is_rejected),
+        TEST(a_bulk_command_needs_the_expected_number_of_jobs),
         TEST(waiting_ends_when_all_have_ended),
         TEST(waiting_for_what_has_ended_ends_at_once),
         TEST(waiting_gives_up_when_its_time_is_over),
         TEST(a_waiter_may_leave),
         TEST(events_come_as_they_happen),
         TEST(events_go_on_where_a_listener_left),
-        TEST(relations_are_told_from_both_ends),
+        TEST(relations_are_listed_from_both_ends),
         TEST(why_names_what_holds_a_job_back),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

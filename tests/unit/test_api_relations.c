@@ -102,7 +102,7 @@ static size_t lines_with(const struct tale *tale, const char *part) {
 
 /* ---- what holds ---------------------------------------------------------- */
 
-static void others_are_answered_while_a_deep_tree_is_told(void **state) {
+static void others_are_answered_while_a_deep_tree_is_listed(void **state) {
     (void)state;
     struct tale tale;
     struct span rest, line;
@@ -122,7 +122,7 @@ static void others_are_answered_while_a_deep_tree_is_told(void **state) {
     text_clear(&tale.text);
 }
 
-static void others_are_answered_while_a_wide_tree_is_told(void **state) {
+static void others_are_answered_while_a_wide_tree_is_listed(void **state) {
     (void)state;
     struct tale tale;
     make_wide();
@@ -135,7 +135,7 @@ static void others_are_answered_while_a_wide_tree_is_told(void **state) {
     text_clear(&tale.text);
 }
 
-static void all_neighbours_are_told_each_once(void **state) {
+static void each_neighbour_is_listed_once(void **state) {
     (void)state;
     static const char *const questions[] = {"root/dependents", "last/depends"};
     make_wide();
@@ -155,7 +155,7 @@ static void all_neighbours_are_told_each_once(void **state) {
     }
 }
 
-static void who_asked_may_leave_in_the_middle(void **state) {
+static void a_client_may_disconnect_while_a_tree_is_listed(void **state) {
     (void)state;
     make_deep();
     api_call_close(open_call("/api/v1/jobs/n9999/depends?tree=1"));
@@ -166,10 +166,10 @@ static void who_asked_may_leave_in_the_middle(void **state) {
 int main(void) {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
     const struct CMUnitTest tests[] = {
-        TEST(others_are_answered_while_a_deep_tree_is_told),
-        TEST(others_are_answered_while_a_wide_tree_is_told),
-        TEST(all_neighbours_are_told_each_once),
-        TEST(who_asked_may_leave_in_the_middle),
+        TEST(others_are_answered_while_a_deep_tree_is_listed),
+        TEST(others_are_answered_while_a_wide_tree_is_listed),
+        TEST(each_neighbour_is_listed_once),
+        TEST(a_client_may_disconnect_while_a_tree_is_listed),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

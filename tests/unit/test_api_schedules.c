@@ -1,7 +1,7 @@
 /* Schedules over the API: what each order is answered, and what is there. */
 #include "support/asking.h"
 
-#include "schedules/clockwork.h"
+#include "schedules/schedule_driver.h"
 #include "store/schedules.h"
 
 static struct asking asking;
@@ -54,7 +54,7 @@ static void the_same_again_is_the_same_and_another_is_refused(void **state) {
     expect_list("\"item\":\"@daily\"");
 }
 
-static void wrong_ones_are_told_why(void **state) {
+static void wrong_schedules_are_rejected_with_a_reason(void **state) {
     static const struct {
         const char *uri, *body, *part;
     } cases[] = {
@@ -115,39 +115,39 @@ static void a_paused_one_has_no_next(void **state) {
 }
 
 /* What it was before is not made up for, and its jobs bear its name. */
-static void a_clockwork_takes_up_what_the_api_adds(void **state) {
-    struct clockwork_options options = {.host = SPAN("here")};
+static void a_schedule_added_by_the_api_fires(void **state) {
+    struct schedule_driver_options options = {.host = SPAN("here")};
     struct boot boot = {0};
     struct wall next;
     struct err err = {0};
     (void)state;
-    struct clockwork *clockwork =
-        clockwork_new(asking.store, &options, asking.now, boot);
-    assert_true(clockwork_start(clockwork, &err));
+    struct schedule_driver *driver =
+        schedule_driver_new(asking.store, &options, asking.now, boot);
+    assert_true(schedule_driver_start(driver, &err));
     ask_expect(&asking, API_PUT, NIGHTLY,
                "{\"item\":{\"epoch\":{\"period\":10}},\"max_shift\":0,"
                "\"job\":{\"command\":[\"true\"]}}",
                200);
-    clockwork_turn(clockwork, asking.now, boot, &next);
+    schedule_driver_turn(driver, asking.now, boot, &next);
     assert_true(next.ns > asking.now.ns);
-    clockwork_turn(clockwork, next, boot, &next);
+    schedule_driver_turn(driver, next, boot, &next);
     store_turn(asking.store);
-    clockwork_turn(clockwork, asking.now, boot, &next);
-    assert_true(clockwork_idle(clockwork));
+    schedule_driver_turn(driver, asking.now, boot, &next);
+    assert_true(schedule_driver_idle(driver));
     struct answer jobs = ask(&asking, API_GET, "/api/v1/jobs", NULL);
     assert_true(answer_has(&jobs, "\"id\":\"nightly."));
     answer_clear(&jobs);
-    clockwork_free(clockwork);
+    schedule_driver_free(driver);
 }
 
-static struct clockwork *clockwork_of(struct wall now) {
-    struct clockwork_options options = {.host = SPAN("here")};
+static struct schedule_driver *schedule_driver_of(struct wall now) {
+    struct schedule_driver_options options = {.host = SPAN("here")};
     struct err err = {0};
-    struct clockwork *clockwork =
-        clockwork_new(asking.store, &options, now, (struct boot){0});
-    if (!clockwork_start(clockwork, &err))
+    struct schedule_driver *driver =
+        schedule_driver_new(asking.store, &options, now, (struct boot){0});
+    if (!schedule_driver_start(driver, &err))
         fail_msg("%s", err.text);
-    return clockwork;
+    return driver;
 }
 
 /* Nobody starts it; and whoever made it is another process by then. */
@@ -158,26 +158,27 @@ static void what_waits_past_its_deadline_is_terminated(void **state) {
                "{\"item\":{\"epoch\":{\"period\":1000}},\"max_shift\":0,"
                "\"deadline\":5,\"job\":{\"command\":[\"true\"]}}",
                200);
-    struct clockwork *clockwork = clockwork_of(asking.now);
-    clockwork_turn(clockwork, asking.now, (struct boot){0}, &next);
+    struct schedule_driver *driver = schedule_driver_of(asking.now);
+    schedule_driver_turn(driver, asking.now, (struct boot){0}, &next);
     struct wall due = next;
-    clockwork_turn(clockwork, due, (struct boot){0}, &next);
+    schedule_driver_turn(driver, due, (struct boot){0}, &next);
     store_turn(asking.store);
-    clockwork_free(clockwork);
-    clockwork = clockwork_of(wall_add_ms(due, 2000));
-    clockwork_turn(clockwork, wall_add_ms(due, 5000), (struct boot){0}, &next);
+    schedule_driver_free(driver);
+    driver = schedule_driver_of(wall_add_ms(due, 2000));
+    schedule_driver_turn(driver, wall_add_ms(due, 5000), (struct boot){0},
+                         &next);
     store_turn(asking.store);
     struct answer early = ask(&asking, API_GET, "/api/v1/jobs/@last", NULL);
     assert_true(answer_has(&early, "\"state\":\"Q\""));
     answer_clear(&early);
     assert_int_equal(wall_s(next), wall_s(due) + 6);
-    clockwork_turn(clockwork, next, (struct boot){0}, &next);
+    schedule_driver_turn(driver, next, (struct boot){0}, &next);
     store_turn(asking.store);
     struct answer late = ask(&asking, API_GET, "/api/v1/jobs/@last", NULL);
     assert_true(answer_has(&late, "\"state\":\"T\""));
     assert_true(answer_has(&late, "\"reason\":\"deadline\""));
     answer_clear(&late);
-    clockwork_free(clockwork);
+    schedule_driver_free(driver);
 }
 
 int main(void) {
@@ -186,15 +187,15 @@ int main(void) {
                                         setup, teardown),
         cmocka_unit_test_setup_teardown(
             the_same_again_is_the_same_and_another_is_refused, setup, teardown),
-        cmocka_unit_test_setup_teardown(wrong_ones_are_told_why, setup,
-                                        teardown),
+        cmocka_unit_test_setup_teardown(
+            wrong_schedules_are_rejected_with_a_reason, setup, teardown),
         cmocka_unit_test_setup_teardown(
             run_makes_a_job_that_knows_where_it_is_from, setup, teardown),
         cmocka_unit_test_setup_teardown(a_paused_one_has_no_next, setup,
                                         teardown),
         cmocka_unit_test_setup_teardown(
             what_waits_past_its_deadline_is_terminated, setup, teardown),
-        cmocka_unit_test_setup_teardown(a_clockwork_takes_up_what_the_api_adds,
+        cmocka_unit_test_setup_teardown(a_schedule_added_by_the_api_fires,
                                         setup, teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

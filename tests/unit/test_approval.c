@@ -51,8 +51,8 @@ static void patterns_match_paths(void **state) {
         {"OPS-*", "OPS-17", true},
     };
     for (size_t i = 0; i < COUNT(cases); i++)
-        if (path_matches(span_of(cases[i].pattern), span_of(cases[i].path)) !=
-            cases[i].matches)
+        if (approval_path_matches(span_of(cases[i].pattern),
+                                  span_of(cases[i].path)) != cases[i].matches)
             fail_msg("'%s' on '%s'", cases[i].pattern, cases[i].path);
 }
 
@@ -98,7 +98,7 @@ static void one_person_counts_once(void **state) {
     assert_int_equal(judge(&policy, &subject, twice, 3), APPROVAL_ENOUGH);
 }
 
-static void a_role_is_asked_for(void **state) {
+static void an_approval_needs_the_role_of_its_policy(void **state) {
     (void)state;
     struct approval_policy policy = {.count = 1, .role = SPAN("operator")};
     struct approval_subject subject = subject_of(CLASS_DC, "a");
@@ -132,7 +132,7 @@ static void a_ticket_comes_with_the_set_or_with_an_approval(void **state) {
     struct approval_verdict verdict =
         approval_judge(&policy, 1, &subject, NULL, 0, now);
     assert_int_equal(verdict.outcome, APPROVAL_HOLD);
-    approval_tell(&verdict, &text);
+    approval_describe(&verdict, &text);
     assert_string_equal(text_string(&text),
                         "approval 'prod': 0 of 0, with a ticket like OPS-*");
     struct approval_given given = given_by("uid:2", false);
@@ -185,7 +185,8 @@ static void one_person_is_one_by_command_and_by_signature(void **state) {
     assert_false(approval_may(&policy, 1, &subject, &bob, now));
 }
 
-static void signatures_only_count_where_they_are_asked_for(void **state) {
+static void unsigned_approvals_do_not_count_for_a_policy_that_wants_signed_ones(
+    void **state) {
     (void)state;
     CLEANUP(text_clear) struct text text = TEXT_INIT;
     struct approval_policy policy = {
@@ -195,7 +196,7 @@ static void signatures_only_count_where_they_are_asked_for(void **state) {
     struct approval_verdict verdict =
         approval_judge(&policy, 1, &subject, &word, 1, now);
     assert_int_equal(verdict.outcome, APPROVAL_HOLD);
-    approval_tell(&verdict, &text);
+    approval_describe(&verdict, &text);
     assert_string_equal(text_string(&text), "approval 'prod': 0 of 1, signed");
     word.is_signed = true;
     assert_int_equal(judge(&policy, &subject, &word, 1), APPROVAL_ENOUGH);
@@ -227,21 +228,23 @@ static void an_approval_may_say_itself_how_long_it_counts(void **state) {
     assert_false(approval_may(&policy, 1, &subject, &word, now));
 }
 
-static void a_word_may_be_given_again_once_it_is_old(void **state) {
+static void an_expired_approval_may_be_given_again(void **state) {
     (void)state;
     struct approval_policy policies[] = {{.count = 1},
                                          {.count = 1, .expires_ms = 1000}};
     struct approval_subject subject = subject_of(CLASS_DC, "a");
     struct approval_given old = given_by("uid:2", false), more = old;
-    assert_true(approval_said(policies, 2, &subject, &old, 1, &more, now));
+    assert_true(approval_is_repeat(policies, 2, &subject, &old, 1, &more, now));
     old.at = wall_add_ms(now, -2000);
-    assert_true(approval_said(policies, 1, &subject, &old, 1, &more, now));
-    assert_false(approval_said(policies, 2, &subject, &old, 1, &more, now));
+    assert_true(approval_is_repeat(policies, 1, &subject, &old, 1, &more, now));
+    assert_false(
+        approval_is_repeat(policies, 2, &subject, &old, 1, &more, now));
     more.ticket = SPAN("OPS-1");
-    assert_false(approval_said(policies, 1, &subject, &old, 1, &more, now));
+    assert_false(
+        approval_is_repeat(policies, 1, &subject, &old, 1, &more, now));
 }
 
-static void what_may_come_late_is_owed_for_the_shortest_time(void **state) {
+static void a_late_approval_is_owed_for_the_shortest_time(void **state) {
     (void)state;
     struct approval_policy policies[] = {
         {.count = 1, .late = true, .within_ms = 3000},
@@ -271,16 +274,17 @@ int main(void) {
         cmocka_unit_test(a_policy_applies_by_class_target_and_path),
         cmocka_unit_test(the_submitter_never_approves_himself),
         cmocka_unit_test(one_person_counts_once),
-        cmocka_unit_test(a_role_is_asked_for),
+        cmocka_unit_test(an_approval_needs_the_role_of_its_policy),
         cmocka_unit_test(an_approval_expires),
         cmocka_unit_test(a_ticket_comes_with_the_set_or_with_an_approval),
         cmocka_unit_test(the_hardest_policy_decides),
         cmocka_unit_test(one_person_is_one_by_command_and_by_signature),
-        cmocka_unit_test(signatures_only_count_where_they_are_asked_for),
+        cmocka_unit_test(
+            unsigned_approvals_do_not_count_for_a_policy_that_wants_signed_ones),
         cmocka_unit_test(a_role_may_name_who_signs_beside_operators),
         cmocka_unit_test(an_approval_may_say_itself_how_long_it_counts),
-        cmocka_unit_test(a_word_may_be_given_again_once_it_is_old),
-        cmocka_unit_test(what_may_come_late_is_owed_for_the_shortest_time),
+        cmocka_unit_test(an_expired_approval_may_be_given_again),
+        cmocka_unit_test(a_late_approval_is_owed_for_the_shortest_time),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

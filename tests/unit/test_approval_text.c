@@ -22,7 +22,7 @@ static const char whole[] = "pointsman-approval 1\n"
                             "expires 2026-12-22T02:00:00.000Z\n"
                             "ticket OPS-17 and more\n";
 
-static void a_text_says_what_it_is_about(void **state) {
+static void an_approval_text_names_its_set(void **state) {
     (void)state;
     struct approval_text it;
     struct err err = {0};
@@ -40,7 +40,7 @@ static void a_text_says_what_it_is_about(void **state) {
                         "2026-12-22T02:00:00.000Z");
 }
 
-static void what_is_read_is_what_is_written(void **state) {
+static void an_approval_text_is_formatted_as_it_was_read(void **state) {
     (void)state;
     CLEANUP(text_clear) struct text out = TEXT_INIT;
     struct approval_text it;
@@ -185,8 +185,8 @@ static void a_note_comes_back(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_text_says_what_it_is_about),
-        cmocka_unit_test(what_is_read_is_what_is_written),
+        cmocka_unit_test(an_approval_text_names_its_set),
+        cmocka_unit_test(an_approval_text_is_formatted_as_it_was_read),
         cmocka_unit_test(nothing_else_is_a_text),
         cmocka_unit_test(a_file_is_text_and_signature),
         cmocka_unit_test(times_and_names_are_filled_in),

@@ -21,7 +21,7 @@ static int stage_begin(void **state) {
     struct err err = {0};
     config_init(&stage->base.config);
     assert_true(config_read(&stage->base.config, SPAN(policies), "test", &err));
-    stage->base.store = store_new_memory();
+    stage->base.store = store_memory_new();
     stage->base.uid = 1;
     *state = stage;
     return 0;
@@ -95,8 +95,8 @@ static void land(struct stage *stage, const char *id) {
 
 static void tend_at(struct stage *stage, int64_t ms) {
     struct err err = {0};
-    struct tending fresh = {.anew = true}; /* as after a restart */
-    if (!approvals_tend(&stage->base, wall_add_ms(begin, ms), &fresh, &err))
+    struct approvals_review fresh = {.anew = true}; /* as after a restart */
+    if (!approvals_review(&stage->base, wall_add_ms(begin, ms), &fresh, &err))
         fail_msg("%s", err.text);
 }
 
@@ -154,7 +154,7 @@ static void it_is_owed_for_three_days_from_its_admission(void **state) {
     assert_string_equal(told(stage, "C1"), "overdue settled");
 }
 
-static void in_time_there_is_no_alarm(void **state) {
+static void an_approval_given_in_time_raises_no_alarm(void **state) {
     struct stage *stage = *state;
     admit(stage, "C1", "EM", "slow/a");
     assert_int_equal(job_of(stage, "C1").owed.ns,
@@ -177,7 +177,7 @@ static void held_by_one_policy_it_owes_another(void **state) {
     assert_int_equal(job.owed.ns, 0);
 }
 
-static void what_never_landed_owes_nothing(void **state) {
+static void a_set_that_never_landed_owes_no_approval(void **state) {
     struct stage *stage = *state;
     admit(stage, "C1", "EM", "a");
     move(stage, "C1", STATE_TERMINATED, "operator");
@@ -220,9 +220,9 @@ int main(void) {
     cmocka_unit_test_setup_teardown(name, stage_begin, stage_end)
     const struct CMUnitTest tests[] = {
         STORY(it_is_owed_for_three_days_from_its_admission),
-        STORY(in_time_there_is_no_alarm),
+        STORY(an_approval_given_in_time_raises_no_alarm),
         STORY(held_by_one_policy_it_owes_another),
-        STORY(what_never_landed_owes_nothing),
+        STORY(a_set_that_never_landed_owes_no_approval),
         STORY(a_policy_that_went_asks_no_more),
         STORY(the_history_says_what_is_owed),
     };

@@ -28,7 +28,7 @@ static void a_trace_comes_back_as_it_was(void **state) {
     assert_int_equal(back.procs, 3);
 }
 
-static void nothing_said_is_nothing_known(void **state) {
+static void an_empty_trace_is_unknown(void **state) {
     (void)state;
     struct attempt_trace trace;
     attempt_trace_parse((struct span){0}, &trace);
@@ -53,7 +53,7 @@ static void words_of_later_versions_are_passed_over(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_trace_comes_back_as_it_was),
-        cmocka_unit_test(nothing_said_is_nothing_known),
+        cmocka_unit_test(an_empty_trace_is_unknown),
         cmocka_unit_test(words_of_later_versions_are_passed_over),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -3,7 +3,7 @@
 #include "support/test.h"
 
 #include "lib/log.h"
-#include "schedules/clockwork.h"
+#include "schedules/schedule_driver.h"
 #include "store/schedules.h"
 
 enum { LIVE = 40, STEP_S = 60 };
@@ -11,7 +11,7 @@ _Static_assert((int)LIVE > (int)STORE_RECENT, "more than a row remembers");
 
 static struct {
     struct store *store;
-    struct clockwork *clockwork;
+    struct schedule_driver *driver;
     int64_t now_s;
 } here;
 
@@ -19,17 +19,17 @@ static void turn(void) {
     struct wall next;
     do {
         store_turn(here.store);
-        clockwork_turn(here.clockwork, wall_from_s(here.now_s),
-                       (struct boot){here.now_s * NS_PER_S}, &next);
+        schedule_driver_turn(here.driver, wall_from_s(here.now_s),
+                             (struct boot){here.now_s * NS_PER_S}, &next);
     } while (!store_is_idle(here.store));
 }
 
 static void start(void) {
-    struct clockwork_options options = {.host = SPAN("here")};
-    here.clockwork =
-        clockwork_new(here.store, &options, wall_from_s(here.now_s),
-                      (struct boot){here.now_s * NS_PER_S});
-    assert_true(clockwork_start(here.clockwork, NULL));
+    struct schedule_driver_options options = {.host = SPAN("here")};
+    here.driver =
+        schedule_driver_new(here.store, &options, wall_from_s(here.now_s),
+                            (struct boot){here.now_s * NS_PER_S});
+    assert_true(schedule_driver_start(here.driver, NULL));
     turn();
 }
 
@@ -37,20 +37,20 @@ static int setup(void **state) {
     (void)state;
     log_init("test", LOG_ERROR);
     here.now_s = 1800000000;
-    here.store = store_new_memory();
+    here.store = store_memory_new();
     start();
     return 0;
 }
 
 static int teardown(void **state) {
     (void)state;
-    clockwork_free(here.clockwork);
+    schedule_driver_free(here.driver);
     store_close(here.store);
     return 0;
 }
 
 static void restart(void) {
-    clockwork_free(here.clockwork);
+    schedule_driver_free(here.driver);
     start();
 }
 

@@ -5,7 +5,7 @@
 
 static void assert_ident(const char *from, const char *want) {
     CLEANUP(text_clear) struct text out = TEXT_INIT;
-    ident_format(span_of(from), &out);
+    commit_ident_format(span_of(from), &out);
     assert_string_equal(text_string(&out), want);
 }
 
@@ -15,7 +15,7 @@ static void an_identity_is_kept_as_it_is(void **state) {
     assert_ident("  A B  <a@b>  ", "A B <a@b>");
 }
 
-static void what_git_forbids_in_an_identity_is_left_out(void **state) {
+static void characters_git_forbids_in_an_identity_are_removed(void **state) {
     (void)state;
     assert_ident("A\nB <a\n@b>", "AB <a@b>");
     assert_ident("A> B <a@b> tail <c@d>", "A B <a@b>");
@@ -50,16 +50,19 @@ static void trailers_are_known_as_git_knows_them(void **state) {
         {"Fix\n\none\ntwo\nthree\nfour\nSigned-off-by: A <a@b>", false},
     };
     for (size_t i = 0; i < COUNT(cases); i++)
-        if (message_has_trailers(span_of(cases[i].message)) != cases[i].has)
+        if (commit_message_has_trailers(span_of(cases[i].message)) !=
+            cases[i].has)
             fail_msg("'%s'", cases[i].message);
 }
 
 static void zones_are_read_in_minutes(void **state) {
     (void)state;
-    assert_int_equal(date_zone_min(SPAN("2020-01-01T00:00:00Z")), 0);
-    assert_int_equal(date_zone_min(SPAN("2020-01-01T00:00:00+05:30")), 330);
-    assert_int_equal(date_zone_min(SPAN("2020-01-01T00:00:00-09:30")), -570);
-    assert_int_equal(date_zone_min(SPAN("")), 0);
+    assert_int_equal(commit_date_zone_min(SPAN("2020-01-01T00:00:00Z")), 0);
+    assert_int_equal(commit_date_zone_min(SPAN("2020-01-01T00:00:00+05:30")),
+                     330);
+    assert_int_equal(commit_date_zone_min(SPAN("2020-01-01T00:00:00-09:30")),
+                     -570);
+    assert_int_equal(commit_date_zone_min(SPAN("")), 0);
 }
 
 static struct commit_draft draft(void) {
@@ -136,7 +139,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(an_identity_is_kept_as_it_is),
         cmocka_unit_test(trailers_like_ours_stand_apart),
-        cmocka_unit_test(what_git_forbids_in_an_identity_is_left_out),
+        cmocka_unit_test(characters_git_forbids_in_an_identity_are_removed),
         cmocka_unit_test(a_bare_name_gets_an_address),
         cmocka_unit_test(trailers_are_known_as_git_knows_them),
         cmocka_unit_test(zones_are_read_in_minutes),

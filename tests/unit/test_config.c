@@ -1,7 +1,7 @@
 #include "support/test.h"
 
 #include "lib/text.h"
-#include "core/timetable.h"
+#include "core/schedules.h"
 #include "wire/config.h"
 #include "wire/ini.h"
 #include "wire/words.h"

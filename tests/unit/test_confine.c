@@ -48,7 +48,7 @@ static void need_landlock(int abi) {
         test_skip("this kernel has no such Landlock");
 }
 
-static void command_works_and_tells_its_exit_code(void **state) {
+static void a_confined_command_works_and_returns_its_exit_code(void **state) {
     (void)state;
     need_landlock(1);
     assert_int_equal(SHELL("ls / >/dev/null && exit 7"), 7);
@@ -142,7 +142,7 @@ int main(int argc, char **argv) {
     if (argc > 2 && strcmp(argv[1], "try") == 0)
         return try_it(argv[2], argc > 3 ? argv[3] : "");
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(command_works_and_tells_its_exit_code),
+        cmocka_unit_test(a_confined_command_works_and_returns_its_exit_code),
         cmocka_unit_test(it_writes_below_its_directory_only),
         cmocka_unit_test(scratch_files_lie_in_its_directory),
         cmocka_unit_test(it_has_no_sockets_and_no_namespaces),

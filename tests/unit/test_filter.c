@@ -121,7 +121,7 @@ static void errors_name_place_and_what_was_meant(void **state) {
     }
 }
 
-static void possible_states_are_told(void **state) {
+static void a_filter_knows_which_states_can_match(void **state) {
     (void)state;
     static const char *const cases[][2] = {{"", "QSPXDFTA"},
                                            {"abc", "QSPXDFTA"},
@@ -142,7 +142,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(terms_match_what_they_name),
         cmocka_unit_test(errors_name_place_and_what_was_meant),
-        cmocka_unit_test(possible_states_are_told),
+        cmocka_unit_test(a_filter_knows_which_states_can_match),
     };
     return cmocka_run_group_tests(tests, NULL, teardown);
 }

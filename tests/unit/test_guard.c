@@ -18,14 +18,14 @@ static void output_of_a_small_task_comes_inline(void **state) {
     assert_int_equal(seen->end.killer, GUARD_NOBODY);
 }
 
-static void exit_codes_are_told(void **state) {
+static void exit_codes_are_reported(void **state) {
     struct seen *seen = run_sh(*state, 1, "exit 42");
     assert_int_equal(seen->end.exit_code, 42);
     assert_int_equal(seen->end.result, GUARD_RAN);
     assert_string_equal(seen->output, "");
 }
 
-static void signals_are_told(void **state) {
+static void signals_are_reported(void **state) {
     struct seen *seen = run_sh(*state, 1, "kill -USR1 $$; sleep 100");
     assert_int_equal(seen->end.exit_code, -1);
     assert_int_equal(seen->end.signal, SIGUSR1);
@@ -318,7 +318,7 @@ static void who_holds_the_status_pipe_of_the_dead_is_ended(void **state) {
     assert_false(seen->end.survivors);
 }
 
-static void progress_is_told_while_it_runs(void **state) {
+static void progress_is_reported_while_a_task_runs(void **state) {
     struct world *world = *state;
     struct guard_start start =
         task(1, SH("echo 50 half way >&4; echo 100 done >&4; exec sleep 1000"));
@@ -497,8 +497,8 @@ int main(int argc, char **argv) {
         return status;
     const struct CMUnitTest tests[] = {
         CASE(output_of_a_small_task_comes_inline),
-        CASE(exit_codes_are_told),
-        CASE(signals_are_told),
+        CASE(exit_codes_are_reported),
+        CASE(signals_are_reported),
         CASE(missing_program_cannot_be_executed),
         CASE(file_without_x_bit_cannot_be_executed),
         CASE(missing_interpreter_is_named_as_the_cause),
@@ -520,7 +520,7 @@ int main(int argc, char **argv) {
         CASE(who_holds_the_status_pipe_of_the_dead_is_ended),
         GROUPS(who_sits_in_his_status_pipe_is_ended),
         GROUPS(who_holds_the_status_pipe_of_the_dead_is_ended),
-        CASE(progress_is_told_while_it_runs),
+        CASE(progress_is_reported_while_a_task_runs),
         CASE(term_ends_a_task),
         CASE(deaf_task_is_killed_after_the_grace),
         CASE(second_kill_skips_the_grace),

@@ -33,8 +33,8 @@ static int tear_down(void **state) {
     return close(dir_fd);
 }
 
-static void add(struct capture *capture, const char *text) {
-    capture_add(capture, STAMP_OUT, 0, text, strlen(text));
+static void add(struct guard_capture *capture, const char *text) {
+    guard_capture_add(capture, STAMP_OUT, 0, text, strlen(text));
 }
 
 static size_t read_name(const char *name, char *text, size_t most) {
@@ -52,11 +52,11 @@ static char *content(void) {
 }
 
 /* Stamped ones: "o" comes from standard output, "E" from standard error. */
-static void add_stamped(struct capture *capture, enum stamp_stream stream,
+static void add_stamped(struct guard_capture *capture, enum stamp_stream stream,
                         int64_t ms, size_t bytes) {
     char text[4096];
     memset(text, stream == STAMP_OUT ? 'o' : 'E', bytes);
-    capture_add(capture, stream, ms, text, bytes);
+    guard_capture_add(capture, stream, ms, text, bytes);
 }
 
 /* Every byte has the origin it looks like; how many have one. */
@@ -90,67 +90,67 @@ static size_t check_files(void) {
 
 static void little_stays_in_memory(void **state) {
     (void)state;
-    struct capture capture;
-    capture_init(&capture, dir_fd, "out", 0, 0);
+    struct guard_capture capture;
+    guard_capture_init(&capture, dir_fd, "out", 0, 0);
     add(&capture, "a little");
-    capture_finish(&capture);
-    assert_false(capture_in_file(&capture));
-    assert_true(span_is(capture_inline(&capture), "a little"));
+    guard_capture_finish(&capture);
+    assert_false(guard_capture_in_file(&capture));
+    assert_true(span_is(guard_capture_inline(&capture), "a little"));
     assert_null(content());
-    capture_clear(&capture);
+    guard_capture_clear(&capture);
 }
 
 static void more_than_fits_goes_to_the_file_from_the_start(void **state) {
     (void)state;
-    struct capture capture;
-    capture_init(&capture, dir_fd, "out", 10, 0);
+    struct guard_capture capture;
+    guard_capture_init(&capture, dir_fd, "out", 10, 0);
     add(&capture, "0123456789");
     assert_null(content());
     add(&capture, "a");
     assert_string_equal(content(), "0123456789a");
-    capture_finish(&capture);
-    assert_true(capture_in_file(&capture));
-    assert_int_equal(capture_inline(&capture).len, 0);
+    guard_capture_finish(&capture);
+    assert_true(guard_capture_in_file(&capture));
+    assert_int_equal(guard_capture_inline(&capture).len, 0);
     assert_int_equal(capture.bytes, 11);
-    capture_clear(&capture);
+    guard_capture_clear(&capture);
 }
 
 static void spilled_output_can_be_followed(void **state) {
     (void)state;
-    struct capture capture;
-    capture_init(&capture, dir_fd, "out", 0, 0);
-    capture_spill(&capture);
+    struct guard_capture capture;
+    guard_capture_init(&capture, dir_fd, "out", 0, 0);
+    guard_capture_spill(&capture);
     assert_null(content()); /* nothing to follow yet */
     add(&capture, "one\n");
     assert_string_equal(content(), "one\n");
     add(&capture, "two\n");
     assert_string_equal(content(), "one\ntwo\n");
-    capture_finish(&capture);
-    capture_clear(&capture);
+    guard_capture_finish(&capture);
+    guard_capture_clear(&capture);
 }
 
 static void without_output_there_is_no_file(void **state) {
     (void)state;
-    struct capture capture;
-    capture_init(&capture, dir_fd, "out", 0, 0);
-    capture_spill(&capture);
-    capture_finish(&capture);
-    assert_false(capture_in_file(&capture));
+    struct guard_capture capture;
+    guard_capture_init(&capture, dir_fd, "out", 0, 0);
+    guard_capture_spill(&capture);
+    guard_capture_finish(&capture);
+    assert_false(guard_capture_in_file(&capture));
     assert_null(content());
-    capture_clear(&capture);
+    guard_capture_clear(&capture);
 }
 
 static void at_the_limit_nothing_is_cut(void **state) {
     (void)state;
-    struct capture capture;
-    capture_init(&capture, dir_fd, "out", 4, 20);
+    struct guard_capture capture;
+    guard_capture_init(&capture, dir_fd, "out", 4, 20);
     add(&capture, "0123456789");
     add(&capture, "abcdefghij");
-    capture_finish(&capture);
+    guard_capture_finish(&capture);
     assert_non_null(strstr(content(), "0123456789\n[pointsman: limit"));
     assert_non_null(strstr(content(), "kept]\nabcdefghij"));
     assert_null(strstr(content(), "left out"));
-    capture_clear(&capture);
+    guard_capture_clear(&capture);
 }
 
 /* The same tail whatever the pieces it came in. */
@@ -160,13 +160,13 @@ static void tail_is_right_for_every_size_of_piece(void **state) {
     for (int i = 0; i < 200; i++)
         all[i] = (char)('a' + i % 26);
     for (size_t piece = 1; piece < 60; piece++) {
-        struct capture capture;
-        capture_init(&capture, dir_fd, "out", 4, 40);
+        struct guard_capture capture;
+        guard_capture_init(&capture, dir_fd, "out", 4, 40);
         for (size_t at = 0; at < sizeof all; at += piece) {
             size_t bytes = sizeof all - at < piece ? sizeof all - at : piece;
-            capture_add(&capture, STAMP_OUT, 0, all + at, bytes);
+            guard_capture_add(&capture, STAMP_OUT, 0, all + at, bytes);
         }
-        capture_finish(&capture);
+        guard_capture_finish(&capture);
         char *text = content();
         size_t len = strlen(text);
         assert_int_equal(capture.bytes, len);
@@ -174,79 +174,80 @@ static void tail_is_right_for_every_size_of_piece(void **state) {
         assert_memory_equal(text, all, 20);
         assert_memory_equal(text + len - 20, all + 180, 20);
         assert_non_null(strstr(text, "[pointsman: 160 bytes left out here]"));
-        capture_clear(&capture);
+        guard_capture_clear(&capture);
         unlinkat(dir_fd, "out", 0);
     }
 }
 
 static void missing_directory_costs_output_only(void **state) {
     (void)state;
-    struct capture capture;
-    capture_init(&capture, dir_fd, "no/such/place", 4, 0);
+    struct guard_capture capture;
+    guard_capture_init(&capture, dir_fd, "no/such/place", 4, 0);
     add(&capture, "0123456789");
     add(&capture, "ab");
-    capture_finish(&capture);
+    guard_capture_finish(&capture);
     assert_true(capture.lost);
-    assert_false(capture_in_file(&capture));
-    assert_true(span_is(capture_inline(&capture), "89ab"));
+    assert_false(guard_capture_in_file(&capture));
+    assert_true(span_is(guard_capture_inline(&capture), "89ab"));
     assert_int_equal(capture.total, 12);
-    capture_clear(&capture);
+    guard_capture_clear(&capture);
 }
 
 static void little_is_stamped_in_memory(void **state) {
     (void)state;
-    struct capture capture;
-    capture_init(&capture, dir_fd, "out", 0, 0);
-    capture_stamp(&capture);
+    struct guard_capture capture;
+    guard_capture_init(&capture, dir_fd, "out", 0, 0);
+    guard_capture_stamp(&capture);
     add_stamped(&capture, STAMP_OUT, 1000, 3);
     add_stamped(&capture, STAMP_ERR, 1000, 2);
     add_stamped(&capture, STAMP_OUT, 1005, 1);
-    capture_finish(&capture);
-    assert_true(span_is(capture_inline(&capture), "oooEEo"));
-    assert_int_equal(
-        check_origins(capture_inline(&capture), capture_stamps(&capture)), 6);
+    guard_capture_finish(&capture);
+    assert_true(span_is(guard_capture_inline(&capture), "oooEEo"));
+    assert_int_equal(check_origins(guard_capture_inline(&capture),
+                                   guard_capture_stamps(&capture)),
+                     6);
     assert_int_equal(faccessat(dir_fd, "out.stamps", F_OK, 0), -1);
-    capture_clear(&capture);
+    guard_capture_clear(&capture);
 }
 
 static void stamps_of_a_file_can_be_followed(void **state) {
     (void)state;
-    struct capture capture;
-    capture_init(&capture, dir_fd, "out", 8, 0);
-    capture_stamp(&capture);
+    struct guard_capture capture;
+    guard_capture_init(&capture, dir_fd, "out", 8, 0);
+    guard_capture_stamp(&capture);
     add_stamped(&capture, STAMP_OUT, 1000, 3);
     add_stamped(&capture, STAMP_ERR, 1001, 3);
     assert_null(content());
-    capture_spill(&capture);
-    capture_settle(&capture);
+    guard_capture_spill(&capture);
+    guard_capture_flush(&capture);
     assert_int_equal(check_files(), 0);
     add_stamped(&capture, STAMP_ERR, 1001, 9);
     assert_int_equal(check_files(), 9);
-    capture_settle(&capture);
+    guard_capture_flush(&capture);
     assert_int_equal(check_files(), 0);
     assert_string_equal(content(), "oooEEEEEEEEEEEE");
-    capture_finish(&capture);
+    guard_capture_finish(&capture);
     assert_int_equal(check_files(), 0);
-    assert_int_equal(capture_stamps(&capture).len, 0);
-    capture_clear(&capture);
+    assert_int_equal(guard_capture_stamps(&capture).len, 0);
+    guard_capture_clear(&capture);
 }
 
 /* Head, our words, tail: each keeps its origin, whatever the pieces. */
 static void stamps_of_head_and_tail_are_right(void **state) {
     (void)state;
     for (size_t piece = 1; piece < 400; piece += 7) {
-        struct capture capture;
-        capture_init(&capture, dir_fd, "out", 100, 4000);
-        capture_stamp(&capture);
+        struct guard_capture capture;
+        guard_capture_init(&capture, dir_fd, "out", 100, 4000);
+        guard_capture_stamp(&capture);
         for (size_t i = 0; i < 20000 / piece; i++) {
             add_stamped(&capture, i % 3 == 0 ? STAMP_ERR : STAMP_OUT,
                         (int64_t)i, piece);
-            capture_settle(&capture);
+            guard_capture_flush(&capture);
         }
-        capture_finish(&capture);
+        guard_capture_finish(&capture);
         assert_int_equal(check_files(), 0);
         assert_non_null(strstr(content(), "left out here]"));
-        capture_clear(&capture);
+        guard_capture_clear(&capture);
         unlinkat(dir_fd, "out", 0);
         unlinkat(dir_fd, "out.stamps", 0);
     }
@@ -259,18 +260,18 @@ static void full_disk_leaves_stamps_that_fit(void **state) {
     getrlimit(RLIMIT_FSIZE, &before);
     signal(SIGXFSZ, SIG_IGN);
     for (rlim_t most = 1; most < 700; most += 13) {
-        struct capture capture;
-        capture_init(&capture, dir_fd, "out", 100, 0);
-        capture_stamp(&capture);
+        struct guard_capture capture;
+        guard_capture_init(&capture, dir_fd, "out", 100, 0);
+        guard_capture_stamp(&capture);
         few = (struct rlimit){most, before.rlim_max};
         setrlimit(RLIMIT_FSIZE, &few);
         for (int64_t i = 0; i < 60; i++) {
             add_stamped(&capture, i % 2 == 0 ? STAMP_OUT : STAMP_ERR, i, 10);
-            capture_settle(&capture);
+            guard_capture_flush(&capture);
         }
         setrlimit(RLIMIT_FSIZE, &before);
         add_stamped(&capture, STAMP_OUT, 100, 10);
-        capture_finish(&capture);
+        guard_capture_finish(&capture);
         char coded[4096], text[4096];
         size_t bytes = read_name("out", text, sizeof text - 1);
         size_t coded_bytes = read_name("out.stamps", coded, sizeof coded - 1);
@@ -281,7 +282,7 @@ static void full_disk_leaves_stamps_that_fit(void **state) {
             continue;
         whole.len -= rest.len;
         assert_true(check_origins(span_make(text, bytes), whole) <= bytes);
-        capture_clear(&capture);
+        guard_capture_clear(&capture);
         unlinkat(dir_fd, "out", 0);
         unlinkat(dir_fd, "out.stamps", 0);
     }
@@ -290,39 +291,39 @@ static void full_disk_leaves_stamps_that_fit(void **state) {
 /* 800 bytes, and an eighth of it is not ours. */
 static void last_of_the_disk_is_left_to_others(void **state) {
     (void)state;
-    struct capture capture;
+    struct guard_capture capture;
     char *said = NULL;
     disk_bytes = 800;
-    capture_init(&capture, dir_fd, "out", 10, 0);
+    guard_capture_init(&capture, dir_fd, "out", 10, 0);
     for (disk_left = 700; disk_left > 0; disk_left -= 10)
         add(&capture, "123456789\n");
     assert_int_equal(capture.bytes, 600);
     assert_true(capture.lost);
-    capture_finish(&capture);
+    guard_capture_finish(&capture);
     said = content();
     assert_memory_equal(said + 590, "123456789\n", 10);
     assert_string_equal(said + 600,
                         "\n[pointsman: 100 bytes lost here: No space "
                         "left on device]\n");
-    capture_clear(&capture);
+    guard_capture_clear(&capture);
     disk_bytes = 0;
 }
 
 /* Others made room: it goes on behind a mark. */
 static void output_goes_on_when_there_is_room_again(void **state) {
     (void)state;
-    struct capture capture;
+    struct guard_capture capture;
     disk_bytes = 800;
     disk_left = 50;
-    capture_init(&capture, dir_fd, "out", 10, 0);
-    capture_spill(&capture);
+    guard_capture_init(&capture, dir_fd, "out", 10, 0);
+    guard_capture_spill(&capture);
     add(&capture, "12345678901234567890\n");
     disk_left = 800;
     add(&capture, "there\n");
-    capture_finish(&capture);
+    guard_capture_finish(&capture);
     assert_string_equal(content(), "\n[pointsman: 21 bytes lost here: No space "
                                    "left on device]\nthere\n");
-    capture_clear(&capture);
+    guard_capture_clear(&capture);
     disk_bytes = 0;
 }
 

@@ -36,34 +36,34 @@ static struct guard_start sample(void) {
                                 .output_max = 12345};
 }
 
-static void order_comes_out_as_it_went_in(void **state) {
+static void a_start_decodes_as_it_was_encoded(void **state) {
     (void)state;
     CLEANUP(text_clear) struct text out = TEXT_INIT;
     struct guard_start start = sample();
-    assert_true(guard_order_encode(&out, &start));
+    assert_true(guard_start_encode(&out, &start));
     enum guard_frame_kind kind;
     struct span body;
     assert_int_equal(take(&out, &kind, &body), GUARD_FRAME_WHOLE);
     assert_int_equal(kind, GUARD_FRAME_START);
-    struct guard_order order;
-    assert_true(guard_order_decode(body, &order));
-    assert_int_equal(order.id, 77);
-    assert_int_equal(order.flags, GUARD_ORDER_STATUS | GUARD_ORDER_NO_GROUP);
-    assert_int_equal(order.mask, 027);
-    assert_int_equal(order.argc, 3);
-    assert_int_equal(order.envc, 3);
-    assert_int_equal(order.timeout_ms, 1000);
-    assert_int_equal(order.grace_ms, 10);
-    assert_int_equal(order.inline_max, 99);
-    assert_int_equal(order.output_max, 12345);
-    assert_true(span_equal(order.argv, span_make("make\0\0two words", 16)));
-    assert_true(span_equal(order.env, span_make("PATH=/bin\0A=1\0B=", 17)));
-    assert_string_equal(order.dir.p, "/somewhere");
-    assert_string_equal(order.lock_path.p, "run/C1");
-    assert_int_equal(order.output_path.len, 0);
+    struct guard_start_frame decoded;
+    assert_true(guard_start_decode(body, &decoded));
+    assert_int_equal(decoded.id, 77);
+    assert_int_equal(decoded.flags, GUARD_START_STATUS | GUARD_START_NO_GROUP);
+    assert_int_equal(decoded.mask, 027);
+    assert_int_equal(decoded.argc, 3);
+    assert_int_equal(decoded.envc, 3);
+    assert_int_equal(decoded.timeout_ms, 1000);
+    assert_int_equal(decoded.grace_ms, 10);
+    assert_int_equal(decoded.inline_max, 99);
+    assert_int_equal(decoded.output_max, 12345);
+    assert_true(span_equal(decoded.argv, span_make("make\0\0two words", 16)));
+    assert_true(span_equal(decoded.env, span_make("PATH=/bin\0A=1\0B=", 17)));
+    assert_string_equal(decoded.dir.p, "/somewhere");
+    assert_string_equal(decoded.lock_path.p, "run/C1");
+    assert_int_equal(decoded.output_path.len, 0);
 }
 
-static void rights_come_out_as_they_went_in(void **state) {
+static void rights_decode_as_they_were_encoded(void **state) {
     (void)state;
     CLEANUP(text_clear) struct text out = TEXT_INIT;
     const gid_t groups[] = {100, 200, 300};
@@ -77,28 +77,28 @@ static void rights_come_out_as_they_went_in(void **state) {
     start.canary = true;
     start.kill_to = GUARD_TO_CGROUP;
     start.death = GUARD_DEATH_TERM;
-    assert_true(guard_order_encode(&out, &start));
+    assert_true(guard_start_encode(&out, &start));
     enum guard_frame_kind kind;
     struct span body;
     assert_int_equal(take(&out, &kind, &body), GUARD_FRAME_WHOLE);
-    struct guard_order order;
-    assert_true(guard_order_decode(body, &order));
-    assert_int_equal(order.flags, GUARD_ORDER_STATUS | GUARD_ORDER_NO_GROUP |
-                                      GUARD_ORDER_USER | GUARD_ORDER_CANARY |
-                                      GUARD_ORDER_TO_CGROUP |
-                                      GUARD_ORDER_DEATH_TERM);
-    assert_int_equal(order.uid, 5);
-    assert_int_equal(order.gid, 6);
-    assert_int_equal(order.group_count, 3);
-    assert_memory_equal(order.groups.p, groups, sizeof groups);
-    assert_int_equal(order.limit_count, 2);
-    assert_memory_equal(order.limits.p, limits, sizeof limits);
+    struct guard_start_frame decoded;
+    assert_true(guard_start_decode(body, &decoded));
+    assert_int_equal(decoded.flags, GUARD_START_STATUS | GUARD_START_NO_GROUP |
+                                        GUARD_START_USER | GUARD_START_CANARY |
+                                        GUARD_START_TO_CGROUP |
+                                        GUARD_START_DEATH_TERM);
+    assert_int_equal(decoded.uid, 5);
+    assert_int_equal(decoded.gid, 6);
+    assert_int_equal(decoded.group_count, 3);
+    assert_memory_equal(decoded.groups.p, groups, sizeof groups);
+    assert_int_equal(decoded.limit_count, 2);
+    assert_memory_equal(decoded.limits.p, limits, sizeof limits);
     /* Counts that lie about the bytes are seen. */
-    struct guard_order lie;
-    assert_false(guard_order_decode(span_make(body.p, body.len - 1), &lie));
+    struct guard_start_frame lie;
+    assert_false(guard_start_decode(span_make(body.p, body.len - 1), &lie));
 }
 
-static void usage_comes_out_as_it_went_in(void **state) {
+static void usage_decodes_as_it_was_encoded(void **state) {
     (void)state;
     CLEANUP(text_clear) struct text out = TEXT_INIT;
     struct guard_usage usage = {1, 2, 3, 4}, got;
@@ -112,7 +112,7 @@ static void usage_comes_out_as_it_went_in(void **state) {
     assert_false(guard_usage_decode(span_make(body.p, body.len - 1), &got));
 }
 
-static void end_comes_out_as_it_went_in(void **state) {
+static void an_end_decodes_as_it_was_encoded(void **state) {
     (void)state;
     CLEANUP(text_clear) struct text out = TEXT_INIT;
     struct guard_end end = {.id = UINT64_MAX,
@@ -169,24 +169,24 @@ static void end_comes_out_as_it_went_in(void **state) {
     assert_true(got.output_bytes == 3 && got.output_total == 7);
 }
 
-static void small_frames_come_out_as_they_went_in(void **state) {
+static void small_frames_decode_as_they_were_encoded(void **state) {
     (void)state;
     CLEANUP(text_clear) struct text out = TEXT_INIT;
     struct guard_hello hello = {.launchers = 3,
                                 .slots = 4,
                                 .any_cgroup = true,
                                 .role = with_nul("exec")};
-    struct guard_word word = {9, 15, 1000};
+    struct guard_command word = {9, 15, 1000};
     struct guard_ready ready = {.has_cgroup = true,
                                 .pid = 12,
                                 .mode = SPAN("cgroup"),
                                 .tree = with_nul("/sys/x")};
-    struct guard_news news = {
+    struct guard_report news = {
         .id = 1, .pid = 2, .at = {3}, .line = SPAN("50 half")};
     guard_hello_encode(&out, &hello);
-    guard_word_encode(&out, GUARD_FRAME_KILL, &word);
+    guard_command_encode(&out, GUARD_FRAME_KILL, &word);
     guard_ready_encode(&out, GUARD_FRAME_READY, &ready);
-    guard_news_encode(&out, GUARD_FRAME_PROGRESS, &news);
+    guard_report_encode(&out, GUARD_FRAME_PROGRESS, &news);
     struct span rest = text_span(&out), body;
     enum guard_frame_kind kind;
     assert_int_equal(guard_frame_take(&rest, &kind, &body), GUARD_FRAME_WHOLE);
@@ -197,8 +197,8 @@ static void small_frames_come_out_as_they_went_in(void **state) {
     assert_string_equal(got_hello.role.p, "exec");
     assert_int_equal(got_hello.life_path.len, 0);
     assert_int_equal(guard_frame_take(&rest, &kind, &body), GUARD_FRAME_WHOLE);
-    struct guard_word got_word;
-    assert_true(guard_word_decode(body, &got_word));
+    struct guard_command got_word;
+    assert_true(guard_command_decode(body, &got_word));
     assert_memory_equal(&got_word, &word, sizeof word);
     assert_int_equal(guard_frame_take(&rest, &kind, &body), GUARD_FRAME_WHOLE);
     struct guard_ready got_ready;
@@ -207,8 +207,8 @@ static void small_frames_come_out_as_they_went_in(void **state) {
     assert_true(span_is(got_ready.mode, "cgroup"));
     assert_string_equal(got_ready.tree.p, "/sys/x");
     assert_int_equal(guard_frame_take(&rest, &kind, &body), GUARD_FRAME_WHOLE);
-    struct guard_news got_news;
-    assert_true(guard_news_decode(body, &got_news));
+    struct guard_report got_news;
+    assert_true(guard_report_decode(body, &got_news));
     assert_true(got_news.id == 1 && got_news.pid == 2 && got_news.at.ns == 3);
     assert_true(span_is(got_news.line, "50 half"));
     assert_int_equal(guard_frame_take(&rest, &kind, &body), GUARD_FRAME_NONE);
@@ -218,7 +218,7 @@ static void cut_frame_is_waited_for(void **state) {
     (void)state;
     CLEANUP(text_clear) struct text out = TEXT_INIT;
     struct guard_start start = sample();
-    guard_order_encode(&out, &start);
+    guard_start_encode(&out, &start);
     for (size_t len = 0; len < out.len; len++) {
         struct span rest = span_make(out.p, len), body;
         enum guard_frame_kind kind;
@@ -232,12 +232,12 @@ static void cut_body_is_refused(void **state) {
     (void)state;
     CLEANUP(text_clear) struct text out = TEXT_INIT;
     struct guard_start start = sample();
-    guard_order_encode(&out, &start);
+    guard_start_encode(&out, &start);
     struct span body =
         span_make(out.p + GUARD_FRAME_HEAD, out.len - GUARD_FRAME_HEAD);
-    struct guard_order order;
+    struct guard_start_frame decoded;
     for (size_t len = 0; len < body.len; len++)
-        assert_false(guard_order_decode(span_make(body.p, len), &order));
+        assert_false(guard_start_decode(span_make(body.p, len), &decoded));
 }
 
 static void huge_or_unknown_frame_is_bad(void **state) {
@@ -258,7 +258,7 @@ static void counts_that_lie_are_refused(void **state) {
     (void)state;
     CLEANUP(text_clear) struct text out = TEXT_INIT;
     struct guard_start start = sample();
-    guard_order_encode(&out, &start);
+    guard_start_encode(&out, &start);
     /* argc and envc lie at 44 and 48 of the fixed part. */
     for (size_t at = 44; at <= 48; at += 4)
         for (unsigned count = 0; count < 10; count++) {
@@ -267,15 +267,15 @@ static void counts_that_lie_are_refused(void **state) {
             memcpy(&old, p, sizeof old);
             assert_int_equal(old, 3);
             memcpy(p, &lie, sizeof lie);
-            struct guard_order order;
-            assert_false(guard_order_decode(
+            struct guard_start_frame decoded;
+            assert_false(guard_start_decode(
                 span_make(out.p + GUARD_FRAME_HEAD, out.len - GUARD_FRAME_HEAD),
-                &order));
+                &decoded));
             memcpy(p, &old, sizeof old);
         }
 }
 
-static void order_too_large_is_not_encoded(void **state) {
+static void a_start_that_is_too_large_is_not_encoded(void **state) {
     (void)state;
     CLEANUP(text_clear) struct text out = TEXT_INIT;
     text_adds(&out, "before");
@@ -285,23 +285,23 @@ static void order_too_large_is_not_encoded(void **state) {
     big[bytes - 1] = '\0';
     struct guard_start start = sample();
     start.dir = big;
-    assert_false(guard_order_encode(&out, &start));
+    assert_false(guard_start_encode(&out, &start));
     assert_string_equal(text_string(&out), "before");
     free(big);
 }
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(order_comes_out_as_it_went_in),
-        cmocka_unit_test(rights_come_out_as_they_went_in),
-        cmocka_unit_test(usage_comes_out_as_it_went_in),
-        cmocka_unit_test(end_comes_out_as_it_went_in),
-        cmocka_unit_test(small_frames_come_out_as_they_went_in),
+        cmocka_unit_test(a_start_decodes_as_it_was_encoded),
+        cmocka_unit_test(rights_decode_as_they_were_encoded),
+        cmocka_unit_test(usage_decodes_as_it_was_encoded),
+        cmocka_unit_test(an_end_decodes_as_it_was_encoded),
+        cmocka_unit_test(small_frames_decode_as_they_were_encoded),
         cmocka_unit_test(cut_frame_is_waited_for),
         cmocka_unit_test(cut_body_is_refused),
         cmocka_unit_test(huge_or_unknown_frame_is_bad),
         cmocka_unit_test(counts_that_lie_are_refused),
-        cmocka_unit_test(order_too_large_is_not_encoded),
+        cmocka_unit_test(a_start_that_is_too_large_is_not_encoded),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -9,11 +9,13 @@ static struct mono at_ms(int64_t ms) {
     return (struct mono){ms * NS_PER_MS};
 }
 
-static struct task_wish wished(const int64_t (*kills)[2], size_t count) {
-    struct task_wish wish = {.kill_at = MONO_NEVER};
+static struct guard_task_request wished(const int64_t (*kills)[2],
+                                        size_t count) {
+    struct guard_task_request request = {.kill_at = MONO_NEVER};
     for (size_t i = 0; i < count; i++)
-        task_wish_add(&wish, (int)kills[i][0], kills[i][1], at_ms(100));
-    return wish;
+        guard_task_request_add(&request, (int)kills[i][0], kills[i][1],
+                               at_ms(100));
+    return request;
 }
 
 #define WISHED(...)                           \
@@ -22,29 +24,30 @@ static struct task_wish wished(const int64_t (*kills)[2], size_t count) {
 
 static void kill_beats_term_in_any_order(void **state) {
     (void)state;
-    struct task_wish wish = WISHED({SIGTERM, 500}, {SIGKILL, 0});
-    assert_int_equal(wish.signal, SIGKILL);
-    assert_int_equal(wish.kill_at.ns, MONO_NEVER.ns);
-    wish = WISHED({SIGKILL, 0}, {SIGTERM, 500});
-    assert_int_equal(wish.signal, SIGKILL);
-    assert_int_equal(wish.kill_at.ns, MONO_NEVER.ns);
+    struct guard_task_request request = WISHED({SIGTERM, 500}, {SIGKILL, 0});
+    assert_int_equal(request.signal, SIGKILL);
+    assert_int_equal(request.kill_at.ns, MONO_NEVER.ns);
+    request = WISHED({SIGKILL, 0}, {SIGTERM, 500});
+    assert_int_equal(request.signal, SIGKILL);
+    assert_int_equal(request.kill_at.ns, MONO_NEVER.ns);
 }
 
 static void earliest_time_for_kill_counts(void **state) {
     (void)state;
-    struct task_wish wish =
+    struct guard_task_request request =
         WISHED({SIGTERM, 500}, {SIGTERM, 20}, {SIGTERM, 900});
-    assert_int_equal(wish.signal, SIGTERM);
-    assert_int_equal(wish.kill_at.ns, at_ms(120).ns);
+    assert_int_equal(request.signal, SIGTERM);
+    assert_int_equal(request.kill_at.ns, at_ms(120).ns);
 }
 
-static void term_alone_does_not_take_a_kill_back(void **state) {
+static void a_later_term_does_not_cancel_a_kill(void **state) {
     (void)state;
-    struct task_wish wish = WISHED({SIGTERM, 500}, {SIGTERM, GUARD_NO_KILL});
-    assert_int_equal(wish.kill_at.ns, at_ms(600).ns);
-    wish = WISHED({SIGTERM, GUARD_NO_KILL});
-    assert_int_equal(wish.signal, SIGTERM);
-    assert_int_equal(wish.kill_at.ns, MONO_NEVER.ns);
+    struct guard_task_request request =
+        WISHED({SIGTERM, 500}, {SIGTERM, GUARD_NO_KILL});
+    assert_int_equal(request.kill_at.ns, at_ms(600).ns);
+    request = WISHED({SIGTERM, GUARD_NO_KILL});
+    assert_int_equal(request.signal, SIGTERM);
+    assert_int_equal(request.kill_at.ns, MONO_NEVER.ns);
 }
 
 static void no_time_to_wait_means_kill(void **state) {
@@ -63,32 +66,37 @@ static void of_two_signals_the_last_is_sent(void **state) {
 
 static void a_second_of_lines_is_free(void **state) {
     (void)state;
-    struct pace pace;
-    pace_init(&pace, 4);
+    struct guard_pace pace;
+    guard_pace_init(&pace, 4);
     struct mono now = at_ms(5000);
-    assert_true(pace_pay(&pace, SPAN("a\nb\nc\nd\n"), now).ns <= now.ns);
-    assert_int_equal(pace_pay(&pace, SPAN("e\n"), now).ns, at_ms(5250).ns);
+    assert_true(guard_pace_charge(&pace, SPAN("a\nb\nc\nd\n"), now).ns <=
+                now.ns);
+    assert_int_equal(guard_pace_charge(&pace, SPAN("e\n"), now).ns,
+                     at_ms(5250).ns);
     /* However long it was quiet, it is one second's worth. */
     now = at_ms(60000);
-    assert_true(pace_pay(&pace, SPAN("a\nb\nc\nd\n"), now).ns <= now.ns);
-    assert_true(pace_pay(&pace, SPAN("e\n"), now).ns > now.ns);
+    assert_true(guard_pace_charge(&pace, SPAN("a\nb\nc\nd\n"), now).ns <=
+                now.ns);
+    assert_true(guard_pace_charge(&pace, SPAN("e\n"), now).ns > now.ns);
 }
 
 static void without_a_pace_nothing_is_owed(void **state) {
     (void)state;
-    struct pace pace;
-    pace_init(&pace, 0);
+    struct guard_pace pace;
+    guard_pace_init(&pace, 0);
     for (int i = 0; i < 100; i++)
-        assert_true(pace_pay(&pace, SPAN("\n\n\n\n"), at_ms(7)).ns <= 0);
+        assert_true(guard_pace_charge(&pace, SPAN("\n\n\n\n"), at_ms(7)).ns <=
+                    0);
 }
 
 static void bytes_without_lines_are_paid_for_too(void **state) {
     (void)state;
-    struct pace pace;
+    struct guard_pace pace;
     char *bytes = calloc(1, 3 << 16);
-    pace_init(&pace, 1);
-    assert_int_equal(pace_pay(&pace, span_make(bytes, 3 << 16), at_ms(9000)).ns,
-                     at_ms(11000).ns);
+    guard_pace_init(&pace, 1);
+    assert_int_equal(
+        guard_pace_charge(&pace, span_make(bytes, 3 << 16), at_ms(9000)).ns,
+        at_ms(11000).ns);
     free(bytes);
 }
 
@@ -379,7 +387,7 @@ int main(int argc, char **argv) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(kill_beats_term_in_any_order),
         cmocka_unit_test(earliest_time_for_kill_counts),
-        cmocka_unit_test(term_alone_does_not_take_a_kill_back),
+        cmocka_unit_test(a_later_term_does_not_cancel_a_kill),
         cmocka_unit_test(no_time_to_wait_means_kill),
         cmocka_unit_test(of_two_signals_the_last_is_sent),
         cmocka_unit_test(a_second_of_lines_is_free),

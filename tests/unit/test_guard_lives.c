@@ -62,7 +62,7 @@ static void background_jobs_of_the_group_end_with_it(void **state) {
 }
 
 /* Process groups alone do not reach them, and the end says so. */
-static void without_cgroup_the_end_tells_of_survivors(void **state) {
+static void without_cgroup_the_end_reports_survivors(void **state) {
     struct world *world = *state;
     struct seen *seen = run_tree(world, "tree-with-pipe");
     assert_int_equal(seen->end.exit_code, 0);
@@ -129,7 +129,7 @@ static void stop_loop(struct world *world, uint64_t id) {
     uv_stop(&world->loop);
 }
 
-static void guard_that_dies_is_told(void **state) {
+static void the_death_of_the_guard_is_reported(void **state) {
     struct world *world = *state;
     world->on_progress = stop_loop;
     struct guard_start start = task(1, TASK("deaf"));
@@ -261,10 +261,10 @@ int main(int argc, char **argv) {
         CASE(locked_job_is_taken),
         CASE(job_that_moved_on_is_taken),
         CASE(lock_is_held_until_it_is_released),
-        CASE(guard_that_dies_is_told),
+        CASE(the_death_of_the_guard_is_reported),
         GROUPS(background_jobs_of_the_group_end_with_it),
-        GROUPS(without_cgroup_the_end_tells_of_survivors),
-        GROUPS(guard_that_dies_is_told),
+        GROUPS(without_cgroup_the_end_reports_survivors),
+        GROUPS(the_death_of_the_guard_is_reported),
         CASE(guard_that_ends_leaves_no_cgroup),
         cmocka_unit_test(killed_client_leaves_no_task),
         cmocka_unit_test(killed_client_leaves_no_task_without_cgroup),

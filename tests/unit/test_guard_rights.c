@@ -41,7 +41,7 @@ static void limit_ends_who_writes_too_much(void **state) {
 }
 
 /* More descriptors than the kernel gives anybody. */
-static void limit_that_cannot_be_is_said(void **state) {
+static void a_limit_that_cannot_be_set_is_an_error(void **state) {
     struct world *world = *state;
     struct seen *seen =
         run_with_limit(world, RLIMIT_NOFILE, UINT32_MAX, "echo never");
@@ -70,7 +70,7 @@ static void without_a_controller_the_task_is_refused(void **state) {
     assert_int_equal(world_run(world, 1, 2)->end.exit_code, 0);
 }
 
-static void weight_that_cannot_be_given_is_left_out(void **state) {
+static void a_cpu_weight_without_a_controller_is_skipped(void **state) {
     struct seen *seen =
         run_with_limit(*state, GUARD_CPU_WEIGHT, 50, "echo weighed");
     assert_int_equal(seen->end.result, GUARD_RAN);
@@ -111,7 +111,7 @@ static void kill_when_used(void *ctx, const struct guard_usage *usage) {
         guard_kill(world->guard, usage->id, SIGKILL, 0);
 }
 
-static void what_it_uses_is_told_while_it_lasts(void **state) {
+static void usage_is_reported_while_a_task_runs(void **state) {
     struct world *world = *state;
     world->on_usage = kill_when_used;
     struct guard_start start = task(1, SH("sleep 1000 & while :; do :; done"));
@@ -309,15 +309,15 @@ int main(int argc, char **argv) {
     const struct CMUnitTest tests[] = {
         CASE(limit_is_the_tasks_own),
         CASE(limit_ends_who_writes_too_much),
-        CASE(limit_that_cannot_be_is_said),
+        CASE(a_limit_that_cannot_be_set_is_an_error),
         CASE(without_a_controller_the_task_is_refused),
-        CASE(weight_that_cannot_be_given_is_left_out),
+        CASE(a_cpu_weight_without_a_controller_is_skipped),
         CASE(memory_over_the_limit_ends_the_whole_task),
         CASE(processes_over_the_limit_are_not_born),
         CASE(limits_are_written_to_the_leafs_files),
-        CASE(what_it_uses_is_told_while_it_lasts),
+        CASE(usage_is_reported_while_a_task_runs),
         CASE(former_tasks_of_a_leaf_are_not_counted),
-        GROUPS(what_it_uses_is_told_while_it_lasts),
+        GROUPS(usage_is_reported_while_a_task_runs),
         CASE(task_has_the_users_ids_and_groups),
         CASE(user_can_open_his_pipes_by_name),
         CASE(user_cannot_enter_what_is_not_his),

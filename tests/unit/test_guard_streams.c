@@ -187,7 +187,7 @@ static void background_that_holds_standard_error_is_seen(void **state) {
 
 /* What is still being written when the first process is gone is read, for a
  * moment; who was slower than that tries again. */
-static void last_words_of_others_are_read(void **state) {
+static void the_last_output_of_other_processes_is_read(void **state) {
     struct seen *seen;
     uint64_t id = 0;
     do
@@ -227,7 +227,7 @@ int main(int argc, char **argv) {
         BOTH(large_output_has_its_stamps_beside_it),
         BOTH(both_streams_pay_for_their_lines),
         BOTH(background_that_holds_standard_error_is_seen),
-        BOTH(last_words_of_others_are_read),
+        BOTH(the_last_output_of_other_processes_is_read),
         BOTH(closed_streams_do_no_harm),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -41,7 +41,7 @@ static void another_text_or_length_does_not_agree(void **state) {
     }
 }
 
-static void what_is_not_gzip_has_no_sums(void **state) {
+static void a_file_that_is_not_gzip_has_no_sums(void **state) {
     unsigned char other[sizeof(packed)];
     (void)state;
     memcpy(other, packed, sizeof(packed));
@@ -53,7 +53,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(its_own_sums_agree_in_any_pieces),
         cmocka_unit_test(another_text_or_length_does_not_agree),
-        cmocka_unit_test(what_is_not_gzip_has_no_sums),
+        cmocka_unit_test(a_file_that_is_not_gzip_has_no_sums),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

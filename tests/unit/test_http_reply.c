@@ -101,7 +101,7 @@ static void fields_are_found_in_any_case(void **state) {
     http_reply_clear(&reply);
 }
 
-static void what_is_not_http_is_refused(void **state) {
+static void a_reply_that_is_not_http_is_rejected(void **state) {
     (void)state;
     assert_refused("SSH-2.0-OpenSSH\r\n\r\n", "not HTTP");
     assert_refused("HTTP/2 200\r\n\r\n", "not HTTP");
@@ -123,7 +123,7 @@ static void what_is_not_http_is_refused(void **state) {
                    "wrong length");
 }
 
-static void broken_off_reply_is_told(void **state) {
+static void a_reply_that_breaks_off_is_an_error(void **state) {
     (void)state;
     assert_refused("", "did not come");
     assert_refused("HTTP/1.1 200 OK\r\nA: b\r\n", "broke off");
@@ -159,8 +159,8 @@ int main(void) {
         cmocka_unit_test(body_comes_by_length_chunks_or_end),
         cmocka_unit_test(head_request_has_no_body),
         cmocka_unit_test(fields_are_found_in_any_case),
-        cmocka_unit_test(what_is_not_http_is_refused),
-        cmocka_unit_test(broken_off_reply_is_told),
+        cmocka_unit_test(a_reply_that_is_not_http_is_rejected),
+        cmocka_unit_test(a_reply_that_breaks_off_is_an_error),
         cmocka_unit_test(limits_are_kept),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -44,22 +44,24 @@ static void status_edge_and_event_words_are_read_back(void **state) {
     (void)state;
     for (unsigned i = 0; i < TASK_STATUSES; i++) {
         enum task_status status;
-        assert_true(task_status_parse(span_of(task_status_word(i)), &status));
+        assert_true(
+            job_task_status_parse(span_of(job_task_status_word(i)), &status));
         assert_int_equal(status, i);
     }
     for (unsigned i = 0; i < EDGE_KINDS; i++) {
         enum edge_kind kind;
-        assert_true(edge_kind_parse(span_of(edge_kind_word(i)), &kind));
+        assert_true(job_edge_kind_parse(span_of(job_edge_kind_word(i)), &kind));
         assert_int_equal(kind, i);
     }
     for (unsigned i = 0; i < EVENT_KINDS; i++) {
         enum event_kind kind;
-        assert_true(event_kind_parse(span_of(event_kind_word(i)), &kind));
+        assert_true(
+            job_event_kind_parse(span_of(job_event_kind_word(i)), &kind));
         assert_int_equal(kind, i);
     }
 }
 
-static void words_of_nobody_are_refused(void **state) {
+static void unknown_words_are_rejected(void **state) {
     (void)state;
     static const char *const strange[] = {"",        "q",      "x",  "Queued",
                                           "queued ", "CHANGE", "em", "-"};
@@ -74,9 +76,9 @@ static void words_of_nobody_are_refused(void **state) {
         assert_false(job_kind_parse(word, &kind));
         assert_false(job_class_parse(word, &class));
         assert_false(job_state_parse(word, &job_state));
-        assert_false(task_status_parse(word, &status));
-        assert_false(edge_kind_parse(word, &edge));
-        assert_false(event_kind_parse(word, &event));
+        assert_false(job_task_status_parse(word, &status));
+        assert_false(job_edge_kind_parse(word, &edge));
+        assert_false(job_event_kind_parse(word, &event));
     }
     assert_string_equal(job_kind_word(JOB_KINDS), "unknown");
     assert_string_equal(job_state_word(STATE_NONE), "none");
@@ -137,7 +139,7 @@ int main(void) {
         cmocka_unit_test(every_kind_and_class_word_is_read_back),
         cmocka_unit_test(a_state_is_read_by_letter_and_by_word),
         cmocka_unit_test(status_edge_and_event_words_are_read_back),
-        cmocka_unit_test(words_of_nobody_are_refused),
+        cmocka_unit_test(unknown_words_are_rejected),
         cmocka_unit_test(final_states_are_those_of_the_set),
         cmocka_unit_test(holds_are_spelled_in_order),
         cmocka_unit_test(steps_are_legal_with_their_reason_only),

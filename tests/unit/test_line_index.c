@@ -38,7 +38,8 @@ static void every_line_is_found_whatever_the_pieces(void **state) {
         assert_int_equal(index.bytes, output.len);
         size_t begin = 0;
         for (uint64_t line = 0; line <= 1000; line++) {
-            struct line_place place = line_index_find(text_span(&marks), line);
+            struct order_line_place place =
+                line_index_find(text_span(&marks), line);
             assert_int_equal(place.line, line / 64 * 64);
             struct span rest =
                 span_make(output.p + place.offset, output.len - place.offset);
@@ -62,7 +63,8 @@ static void index_may_be_cut_anywhere(void **state) {
     assert_int_equal(line_index_last(text_span(&marks)).line, 640);
     uint64_t before = 0;
     for (size_t len = 0; len <= marks.len; len++) {
-        struct line_place place = line_index_last(span_make(marks.p, len));
+        struct order_line_place place =
+            line_index_last(span_make(marks.p, len));
         assert_true(place.line >= before && place.line % 64 == 0);
         assert_int_equal(lines_count(span_make(output.p, place.offset)),
                          place.line);

@@ -18,7 +18,7 @@ static const char *letters(struct list *head) {
     return seen;
 }
 
-static void cars_stay_in_order(void **state) {
+static void a_list_keeps_its_order(void **state) {
     struct car cars[] = {{.letter = 'a'}, {.letter = 'b'}, {.letter = 'c'}};
     struct car last = {.letter = 'z'};
     struct list train;
@@ -39,7 +39,7 @@ static void cars_stay_in_order(void **state) {
     assert_string_equal(letters(&train), "zc");
 }
 
-static void the_car_in_hand_may_be_removed(void **state) {
+static void the_current_entry_of_a_list_may_be_removed(void **state) {
     struct car cars[] = {{.letter = 'a'}, {.letter = 'b'}, {.letter = 'c'}};
     struct list train;
 
@@ -56,8 +56,8 @@ static void the_car_in_hand_may_be_removed(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(cars_stay_in_order),
-        cmocka_unit_test(the_car_in_hand_may_be_removed),
+        cmocka_unit_test(a_list_keeps_its_order),
+        cmocka_unit_test(the_current_entry_of_a_list_may_be_removed),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -27,7 +27,7 @@ static void make(const char *name) {
     assert_true(fd >= 0);
 }
 
-static void the_second_one_does_not_get_it(void **state) {
+static void a_lock_held_by_another_is_not_taken(void **state) {
     CLEANUP(fd_close) int one = -1;
     CLEANUP(fd_close) int two = -1;
     bool held;
@@ -102,17 +102,17 @@ static void a_role_has_one_holder_and_says_who(void **state) {
     struct err err = {0};
     (void)state;
     make("r.pid"); /* stale: nobody holds it */
-    assert_true(pid_file_holder(dir, "r.pid", &pid, NULL));
+    assert_true(lock_pid_file_holder(dir, "r.pid", &pid, NULL));
     assert_int_equal(pid, 0);
-    assert_true(pid_file_take(dir, "r.pid", &one, &err));
-    assert_false(pid_file_take(dir, "r.pid", &two, &err));
+    assert_true(lock_take_pid_file(dir, "r.pid", &one, &err));
+    assert_false(lock_take_pid_file(dir, "r.pid", &two, &err));
     assert_int_equal(err.kind, ERR_RUNNING);
-    assert_true(pid_file_holder(dir, "r.pid", &pid, NULL));
+    assert_true(lock_pid_file_holder(dir, "r.pid", &pid, NULL));
     assert_int_equal(pid, getpid());
-    pid_file_give(dir, "r.pid", &one);
+    lock_give_pid_file(dir, "r.pid", &one);
     assert_int_equal(faccessat(dir, "r.pid", F_OK, 0), -1);
-    assert_true(pid_file_take(dir, "r.pid", &two, &err));
-    pid_file_give(dir, "r.pid", &two);
+    assert_true(lock_take_pid_file(dir, "r.pid", &two, &err));
+    lock_give_pid_file(dir, "r.pid", &two);
 }
 
 static atomic_bool looked_enough;
@@ -125,7 +125,7 @@ static void *look_all_the_time(void *ctx) {
     return NULL;
 }
 
-static void who_only_looks_keeps_nobody_out(void **state) {
+static void reading_a_pid_file_blocks_nobody(void **state) {
     pthread_t looker;
     struct err err = {0};
     (void)state;
@@ -133,7 +133,7 @@ static void who_only_looks_keeps_nobody_out(void **state) {
     assert_int_equal(pthread_create(&looker, NULL, look_all_the_time, NULL), 0);
     for (int i = 0; i < 200; i++) {
         int fd = -1;
-        if (!pid_file_take(dir, "looked.pid", &fd, &err))
+        if (!lock_take_pid_file(dir, "looked.pid", &fd, &err))
             fail_msg("%s", err.text);
         assert_int_equal(ftruncate(fd, 0), 0);
         fd_close(&fd);
@@ -209,12 +209,12 @@ static void a_socket_works_however_long_its_path_is(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_second_one_does_not_get_it),
+        cmocka_unit_test(a_lock_held_by_another_is_not_taken),
         cmocka_unit_test(an_absent_file_cannot_be_locked_unless_made),
         cmocka_unit_test(a_lock_follows_the_name_not_the_old_inode),
         cmocka_unit_test(a_waiter_does_not_get_a_file_that_moved_away),
         cmocka_unit_test(a_role_has_one_holder_and_says_who),
-        cmocka_unit_test(who_only_looks_keeps_nobody_out),
+        cmocka_unit_test(reading_a_pid_file_blocks_nobody),
         cmocka_unit_test(a_trigger_is_seen_once_and_harmless_without_a_daemon),
         cmocka_unit_test(a_file_in_the_place_of_a_fifo_is_left_alone),
         cmocka_unit_test(a_socket_works_however_long_its_path_is),

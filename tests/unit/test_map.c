@@ -69,7 +69,7 @@ static void walk_follows_insertion(void **state) {
     map_clear(&map);
 }
 
-static void entry_in_hand_may_be_removed(void **state) {
+static void the_current_entry_of_a_map_may_be_removed(void **state) {
     struct map map = MAP_INIT;
     size_t cursor = 0, seen = 0;
     struct span key;
@@ -114,14 +114,14 @@ static void keys_are_bytes(void **state) {
 }
 
 static void seed_changes_hashes(void **state) {
-    uint64_t plain = bytes_hash("abc", 3);
+    uint64_t plain = map_hash_bytes("abc", 3);
 
     (void)state;
     map_seed(42);
-    assert_true(bytes_hash("abc", 3) != plain);
+    assert_true(map_hash_bytes("abc", 3) != plain);
     map_seed(0);
-    assert_true(bytes_hash("abc", 3) == plain);
-    assert_true(bytes_hash("abd", 3) != plain);
+    assert_true(map_hash_bytes("abc", 3) == plain);
+    assert_true(map_hash_bytes("abd", 3) != plain);
 }
 
 /* Thousands of keys, all with one hash while the seed is known: with another
@@ -136,13 +136,13 @@ static void colliding_keys_are_spread_by_a_seed(void **state) {
     (void)state;
     for (int i = 0; i < COLLIDING; i++) {
         collide_next(&draw, keys[i]);
-        assert_true(bytes_hash(keys[i], COLLIDE_BYTES) ==
-                    bytes_hash(keys[0], COLLIDE_BYTES));
+        assert_true(map_hash_bytes(keys[i], COLLIDE_BYTES) ==
+                    map_hash_bytes(keys[0], COLLIDE_BYTES));
     }
     map_seed(42);
     for (int i = 0; i < COLLIDING; i++) {
         unsigned *bucket =
-            &filled[bytes_hash(keys[i], COLLIDE_BYTES) % BUCKETS];
+            &filled[map_hash_bytes(keys[i], COLLIDE_BYTES) % BUCKETS];
         if (++*bucket > most)
             most = *bucket;
     }
@@ -154,7 +154,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(map_agrees_with_a_plain_array),
         cmocka_unit_test(walk_follows_insertion),
-        cmocka_unit_test(entry_in_hand_may_be_removed),
+        cmocka_unit_test(the_current_entry_of_a_map_may_be_removed),
         cmocka_unit_test(keys_are_bytes),
         cmocka_unit_test(seed_changes_hashes),
         cmocka_unit_test(colliding_keys_are_spread_by_a_seed),

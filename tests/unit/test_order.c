@@ -118,7 +118,8 @@ static void path_may_be_a_file_and_a_directory_in_one_set(void **state) {
 }
 
 /* D26 */
-static void who_leaves_from_the_middle_leaves_its_waiting_behind(void **state) {
+static void
+a_successor_inherits_the_precursors_of_a_job_that_leaves(void **state) {
     (void)state;
     dc("a", "f");
     dc("b", "f");
@@ -153,7 +154,7 @@ static void directory_users_meet_when_the_file_between_leaves(void **state) {
     is("e", STATE_PENDING);
 }
 
-static void failing_precursor_has_left_all_the_same(void **state) {
+static void a_failed_precursor_no_longer_blocks(void **state) {
     (void)state;
     dc("a", "f");
     dc("b", "f");
@@ -272,7 +273,7 @@ static void abandoned_under_an_open_rollback_has_not_left(void **state) {
     failed("c", "dep-failed", "dependency a was abandoned");
 }
 
-static void what_it_needs_and_came_meanwhile_stands_before_it(void **state) {
+static void dependencies_that_arrive_later_are_placed_before_it(void **state) {
     (void)state;
     dc("a", "f <b");
     settle();
@@ -280,7 +281,8 @@ static void what_it_needs_and_came_meanwhile_stands_before_it(void **state) {
     set_of("a")->state = STATE_ABANDONED;
     order_move(order, num_of("a"), STATE_ABANDONED, now, true);
     settle();
-    /* It touches what one in limbo touches: behind it, that would be a ring. */
+    /* It touches what an undecided one touches: behind it, that would be a
+     * ring. */
     dc("b", "f");
     settle();
     move("a", STATE_STAGED);
@@ -292,7 +294,7 @@ static void what_it_needs_and_came_meanwhile_stands_before_it(void **state) {
     is("a", STATE_PENDING);
 }
 
-static void after_a_restart_limbo_stands_where_it_came_from(void **state) {
+static void after_a_restart_an_undecided_job_keeps_its_place(void **state) {
     (void)state;
     /* Its key is the first, but it waits for one that was ready. */
     add_as(CLASS_EM, "a", "f =b", STATE_ABANDONED, "main");
@@ -398,7 +400,7 @@ static void record_is_spliced_when_it_aged_under_way(void **state) {
     assert_string_equal(set_of("c")->record, "a");
 }
 
-static void twice_told_is_once_known(void **state) {
+static void a_job_admitted_twice_is_known_once(void **state) {
     (void)state;
     dc("a", "f");
     struct order_entry again = {.num = 1, .id = SPAN("a")};
@@ -464,9 +466,9 @@ int main(void) {
         STORY(directories_do_not_clash),
         STORY(file_made_of_a_directory_waits_for_all_in_it),
         STORY(path_may_be_a_file_and_a_directory_in_one_set),
-        STORY(who_leaves_from_the_middle_leaves_its_waiting_behind),
+        STORY(a_successor_inherits_the_precursors_of_a_job_that_leaves),
         STORY(directory_users_meet_when_the_file_between_leaves),
-        STORY(failing_precursor_has_left_all_the_same),
+        STORY(a_failed_precursor_no_longer_blocks),
         STORY(temporary_error_keeps_the_place),
         STORY(hints_are_added_while_they_live_and_stand_in_front),
         STORY(hinted_set_goes_first_even_with_a_later_key),
@@ -475,8 +477,8 @@ int main(void) {
         STORY(held_staged_set_is_skipped_until_released),
         STORY(rollback_set_goes_straight_to_pending),
         STORY(abandoned_under_an_open_rollback_has_not_left),
-        STORY(what_it_needs_and_came_meanwhile_stands_before_it),
-        STORY(after_a_restart_limbo_stands_where_it_came_from),
+        STORY(dependencies_that_arrive_later_are_placed_before_it),
+        STORY(after_a_restart_an_undecided_job_keeps_its_place),
         STORY(after_a_restart_the_records_give_the_line_back),
         STORY(running_sets_come_first_after_a_restart),
         STORY(splice_lost_in_a_crash_is_made_up_for),
@@ -484,7 +486,7 @@ int main(void) {
         STORY(cycle_of_staged_sets_in_a_damaged_registry_is_broken),
         STORY(lost_proposal_is_made_again),
         STORY(record_is_spliced_when_it_aged_under_way),
-        STORY(twice_told_is_once_known),
+        STORY(a_job_admitted_twice_is_known_once),
         STORY(retried_command_comes_back_at_the_end),
         STORY(equal_input_gives_equal_proposals),
     };

@@ -187,7 +187,8 @@ static void record_behind_a_moved_file_names_both_sides(void **state) {
     assert_string_equal(set_of("b")->record, "late v");
 }
 
-static void who_goes_back_is_not_failed_before_it_is_there(void **state) {
+static void
+a_job_going_back_to_q_is_not_failed_before_it_is_there(void **state) {
     (void)state;
     struct order_effect *effects;
     dc("x", "f");
@@ -282,7 +283,7 @@ static void newcomers_for_one_set_stand_in_front_of_it(void **state) {
 
 /* D23: a set that was staged goes before a newcomer, even when that one has to
  * stand in front of others. */
-static void who_shares_with_the_moved_one_is_let_pass(void **state) {
+static void a_job_that_shares_with_a_moved_one_may_pass(void **state) {
     (void)state;
     dc("needy", "f <late");
     settle();
@@ -298,7 +299,7 @@ static void who_shares_with_the_moved_one_is_let_pass(void **state) {
 
 /* ---- sets that land together --------------------------------------------- */
 
-static void whoever_needs_one_of_a_group_waits_for_all_of_it(void **state) {
+static void depending_on_a_member_waits_for_the_whole_group(void **state) {
     (void)state;
     dc("c", "h <b"); /* b has not come */
     settle();
@@ -333,7 +334,7 @@ static void a_ring_through_a_group_is_a_cycle(void **state) {
     failed("a", "dep-failed", "dependency x failed");
 }
 
-static void a_group_told_anew_is_waited_for_as_before(void **state) {
+static void a_group_registered_again_is_waited_for_as_before(void **state) {
     (void)state;
     dc("a", "f");
     dc("c", "h <a");
@@ -474,15 +475,15 @@ int main(void) {
         STORY(shared_files_and_dependencies_make_no_ring),
         STORY(staged_set_moves_behind_a_newcomer_it_depends_on),
         STORY(record_behind_a_moved_file_names_both_sides),
-        STORY(who_goes_back_is_not_failed_before_it_is_there),
+        STORY(a_job_going_back_to_q_is_not_failed_before_it_is_there),
         STORY(records_that_do_not_differ_are_left_alone),
         STORY(chain_that_arrives_backwards_runs_forwards),
         STORY(newcomers_for_one_set_stand_in_front_of_it),
-        STORY(who_shares_with_the_moved_one_is_let_pass),
-        STORY(whoever_needs_one_of_a_group_waits_for_all_of_it),
+        STORY(a_job_that_shares_with_a_moved_one_may_pass),
+        STORY(depending_on_a_member_waits_for_the_whole_group),
         STORY(a_group_and_those_who_need_it_make_no_ring),
         STORY(a_ring_through_a_group_is_a_cycle),
-        STORY(a_group_told_anew_is_waited_for_as_before),
+        STORY(a_group_registered_again_is_waited_for_as_before),
         STORY(closing_a_cycle_fails_with_the_path),
         STORY(cycle_that_arrives_at_once_is_closed_by_the_last),
         STORY(set_that_depends_on_itself_fails),

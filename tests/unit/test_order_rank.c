@@ -38,7 +38,7 @@ static void dependency_inherits_too_here_and_outside(void **state) {
     assert_string_equal(set_of("a")->rank, set_of("a")->key);
 }
 
-static void who_comes_back_from_a_rollback_is_waited_for_again(void **state) {
+static void a_job_restored_by_a_rollback_is_waited_for_again(void **state) {
     (void)state;
     dc("a", "f");
     settle();
@@ -156,7 +156,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         STORY(pending_set_inherits_the_urgency_of_who_waits_for_it),
         STORY(dependency_inherits_too_here_and_outside),
-        STORY(who_comes_back_from_a_rollback_is_waited_for_again),
+        STORY(a_job_restored_by_a_rollback_is_waited_for_again),
         STORY(most_urgent_of_several_waiters_counts),
         STORY(set_that_becomes_ready_takes_its_rank_along),
         STORY(why_names_precursor_path_and_root),

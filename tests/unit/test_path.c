@@ -100,7 +100,7 @@ static void links_must_stay_inside(void **state) {
     }
 }
 
-static void what_lies_below_a_path_follows_it(void **state) {
+static void a_path_sorts_before_everything_below_it(void **state) {
     (void)state;
     static const char *const order[] = {"a",   "a/b", "a/b/c", "a/b.c", "a-b",
                                         "a.b", "ab",  "b",     "\xff"};
@@ -121,7 +121,7 @@ int main(void) {
         cmocka_unit_test(every_spelling_of_dot_git_is_refused),
         cmocka_unit_test(limits_are_kept),
         cmocka_unit_test(links_must_stay_inside),
-        cmocka_unit_test(what_lies_below_a_path_follows_it),
+        cmocka_unit_test(a_path_sorts_before_everything_below_it),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -74,7 +74,7 @@ static void case_is_folded_when_asked(void **state) {
     pattern_free(pattern);
 }
 
-static void what_is_none_is_refused_with_its_place(void **state) {
+static void an_invalid_pattern_is_rejected_with_a_position(void **state) {
     (void)state;
     static const char *const bad[][2] = {
         {"a(b", "a '(' without its ')' at character 4"},
@@ -165,7 +165,7 @@ int main(void) {
         cmocka_unit_test(finds_what_is_there),
         cmocka_unit_test(finds_nothing_else),
         cmocka_unit_test(case_is_folded_when_asked),
-        cmocka_unit_test(what_is_none_is_refused_with_its_place),
+        cmocka_unit_test(an_invalid_pattern_is_rejected_with_a_position),
         cmocka_unit_test(hostile_expressions_end),
         cmocka_unit_test(drawn_expressions_agree_with_the_c_library),
     };

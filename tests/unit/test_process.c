@@ -14,7 +14,7 @@ static void this_process_lives(void **state) {
     assert_false(process_lives(getpid(), 0));
 }
 
-static void one_nobody_has_waited_for_does_not(void **state) {
+static void a_zombie_process_does_not_live(void **state) {
     (void)state;
     pid_t pid = fork();
     if (pid == 0)
@@ -31,7 +31,7 @@ static void one_nobody_has_waited_for_does_not(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(this_process_lives),
-        cmocka_unit_test(one_nobody_has_waited_for_does_not),
+        cmocka_unit_test(a_zombie_process_does_not_live),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -14,7 +14,8 @@ static struct report_sample sample(enum job_class job_class,
                                   .run_ms = wait_ms < 0 ? -1 : 2 * wait_ms};
 }
 
-static void half_and_nearly_all_wait_no_longer(void **state) {
+static void
+the_median_and_a_high_percentile_of_waits_are_reported(void **state) {
     (void)state;
     struct report *report = report_new(&(struct report_by){0});
     struct arena arena = ARENA_INIT;
@@ -44,7 +45,7 @@ static void half_and_nearly_all_wait_no_longer(void **state) {
     arena_clear(&arena);
 }
 
-static void groups_stand_in_order_of_urgency(void **state) {
+static void groups_are_sorted_by_urgency(void **state) {
     (void)state;
     struct report_by by = {.day = true, .job_class = true, .target = true};
     struct report *report = report_new(&by);
@@ -93,8 +94,9 @@ static void failures_are_counted_by_kind(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(half_and_nearly_all_wait_no_longer),
-        cmocka_unit_test(groups_stand_in_order_of_urgency),
+        cmocka_unit_test(
+            the_median_and_a_high_percentile_of_waits_are_reported),
+        cmocka_unit_test(groups_are_sorted_by_urgency),
         cmocka_unit_test(failures_are_counted_by_kind),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -44,7 +44,7 @@ static void exit_status_zero_is_done(void **state) {
     assert_int_equal(v.temps + v.crashes + v.fails, 0);
 }
 
-static void seventy_five_and_111_are_temporary(void **state) {
+static void exit_codes_75_and_111_are_temporary(void **state) {
     (void)state;
     const int codes[] = {75, 111};
     for (size_t i = 0; i < COUNT(codes); i++) {
@@ -128,7 +128,7 @@ static void third_crash_fails_and_calls_the_operator(void **state) {
     assert_true(v.alarm);
 }
 
-static void our_own_restart_counts_as_nothing(void **state) {
+static void a_restart_of_the_server_counts_as_no_failure(void **state) {
     (void)state;
     struct retry_end end = {.result = RETRY_RECOVERED, .exit_code = -1};
     struct retry_verdict v =
@@ -269,7 +269,7 @@ static void at_most_once_is_never_started_again(void **state) {
     assert_int_equal(after(end, none, limits).to, STATE_PENDING);
 }
 
-static void what_never_started_is_not_counted(void **state) {
+static void an_attempt_that_never_started_is_not_counted(void **state) {
     (void)state;
     struct retry_end end = {.result = RETRY_WITHDRAWN, .exit_code = -1};
     struct retry_verdict v =
@@ -282,7 +282,7 @@ static void what_never_started_is_not_counted(void **state) {
        "operator");
 }
 
-static void what_somebody_else_has_is_left_alone(void **state) {
+static void an_attempt_of_a_locked_job_is_left_alone(void **state) {
     (void)state;
     struct retry_end end = {.result = RETRY_TAKEN};
     assert_int_equal(
@@ -290,7 +290,8 @@ static void what_somebody_else_has_is_left_alone(void **state) {
         RETRY_NOTHING);
 }
 
-static void what_cannot_be_executed_fails_with_the_reason(void **state) {
+static void
+an_attempt_that_cannot_be_executed_fails_with_a_reason(void **state) {
     (void)state;
     struct retry_end end = {.result = RETRY_CANNOT,
                             .exit_code = -1,
@@ -383,7 +384,7 @@ static void every_end_has_a_legal_step(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(exit_status_zero_is_done),
-        cmocka_unit_test(seventy_five_and_111_are_temporary),
+        cmocka_unit_test(exit_codes_75_and_111_are_temporary),
         cmocka_unit_test(
             hundred_126_and_127_are_permanent_whatever_retries_say),
         cmocka_unit_test(other_codes_and_signals_fail),
@@ -391,7 +392,7 @@ int main(void) {
         cmocka_unit_test(twentieth_temporary_end_is_the_last),
         cmocka_unit_test(temporary_ends_stop_after_a_day),
         cmocka_unit_test(third_crash_fails_and_calls_the_operator),
-        cmocka_unit_test(our_own_restart_counts_as_nothing),
+        cmocka_unit_test(a_restart_of_the_server_counts_as_no_failure),
         cmocka_unit_test(recovered_job_that_landed_is_done),
         cmocka_unit_test(stopping_the_daemon_counts_as_nothing),
         cmocka_unit_test(cancelled_by_the_operator_is_terminated),
@@ -402,9 +403,10 @@ int main(void) {
         cmocka_unit_test(own_list_of_waits_is_followed_to_the_second),
         cmocka_unit_test(temporary_code_ends_a_run_without_retries),
         cmocka_unit_test(at_most_once_is_never_started_again),
-        cmocka_unit_test(what_never_started_is_not_counted),
-        cmocka_unit_test(what_somebody_else_has_is_left_alone),
-        cmocka_unit_test(what_cannot_be_executed_fails_with_the_reason),
+        cmocka_unit_test(an_attempt_that_never_started_is_not_counted),
+        cmocka_unit_test(an_attempt_of_a_locked_job_is_left_alone),
+        cmocka_unit_test(
+            an_attempt_that_cannot_be_executed_fails_with_a_reason),
         cmocka_unit_test(status_line_wins_over_the_exit_status),
         cmocka_unit_test(incomplete_comes_again_without_being_counted),
         cmocka_unit_test(every_end_has_a_legal_step),

@@ -77,14 +77,14 @@ static const char *taken(const char *ids, size_t sets_max, bool files) {
     size_t count = 0;
     while (span_cut(&rest, ' ', &primaries[count]))
         count++;
-    struct rollback_order order = {.primaries = primaries,
-                                   .primary_count = count,
-                                   .sets_max = sets_max,
-                                   .files = files};
-    struct rollback *rollback = rollback_new(&order);
+    struct rollback_request request = {.primaries = primaries,
+                                       .primary_count = count,
+                                       .sets_max = sets_max,
+                                       .files = files};
+    struct rollback *rollback = rollback_new(&request);
     struct rollback_question question;
     struct rollback_decision decision;
-    while (rollback_asks(rollback, &question))
+    while (rollback_next_question(rollback, &question))
         answer(rollback, &question);
     rollback_decide(rollback, &arena, &decision);
     struct text text = TEXT_INIT;
@@ -122,7 +122,7 @@ static void dependents_go_along_at_any_depth(void **state) {
                         "abandon");
 }
 
-static void what_failed_ends_its_branch(void **state) {
+static void a_failed_job_ends_its_branch_of_dependents(void **state) {
     (void)state;
     GRAPH({"C1", "", STATE_DONE}, {"C2", "C1", STATE_FAILED},
           {"C3", "C2", STATE_DONE}, {"C4", "C1", STATE_TERMINATED},
@@ -180,7 +180,7 @@ static void one_target_at_a_time(void **state) {
                         "be rolled back");
 }
 
-static void nothing_left_to_take_back_is_said(void **state) {
+static void a_rollback_with_nothing_left_says_so(void **state) {
     (void)state;
     GRAPH({"C1", "", STATE_FAILED}, {"C2", "", STATE_DONE, .by = "R7"});
     assert_string_equal(taken("C1 C2", 0, false),
@@ -262,12 +262,12 @@ static void a_walk_meets_each_number_once(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(dependents_go_along_at_any_depth),
-        cmocka_unit_test(what_failed_ends_its_branch),
+        cmocka_unit_test(a_failed_job_ends_its_branch_of_dependents),
         cmocka_unit_test(commands_that_wait_are_abandoned_others_passed),
         cmocka_unit_test(later_sets_on_the_same_file_go_along_when_asked),
         cmocka_unit_test(unknown_ids_are_named),
         cmocka_unit_test(one_target_at_a_time),
-        cmocka_unit_test(nothing_left_to_take_back_is_said),
+        cmocka_unit_test(a_rollback_with_nothing_left_says_so),
         cmocka_unit_test(too_many_sets_are_listed),
         cmocka_unit_test(a_plan_reads_back),
         cmocka_unit_test(phases_have_words),

@@ -48,7 +48,7 @@ static int keeps_a_promise(void) {
     return fd < 0 ? 2 : close(fd) < 0 ? 3 : FINE;
 }
 
-static void what_was_promised_still_works(void **state) {
+static void allowed_operations_still_work_in_the_sandbox(void **state) {
     (void)state;
     struct sandbox sandbox = {.cpu_s = 60};
     assert_int_equal(in_sandbox(&sandbox, keeps_a_promise), FINE);
@@ -196,7 +196,7 @@ static void each_feature_has_a_sentence(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_was_promised_still_works),
+        cmocka_unit_test(allowed_operations_still_work_in_the_sandbox),
         cmocka_unit_test(no_file_can_be_opened),
         cmocka_unit_test(no_socket_process_or_program_can_be_had),
         cmocka_unit_test(landlock_lets_only_given_directories_be_read),

@@ -85,15 +85,15 @@ static void name_of_201_bytes_is_refused(void **state) {
 
 static void nul_is_no_letter_of_an_id(void **state) {
     (void)state;
-    assert_true(csid_is_valid(SPAN("a.-")));
-    assert_false(csid_is_valid(span_make("a\0b", 3)));
-    assert_false(csid_is_valid(SPAN("")));
-    assert_false(csid_is_valid(SPAN("a_b")));
-    assert_false(csid_is_valid(SPAN("\xc3\xa4")));
+    assert_true(set_csid_is_valid(SPAN("a.-")));
+    assert_false(set_csid_is_valid(span_make("a\0b", 3)));
+    assert_false(set_csid_is_valid(SPAN("")));
+    assert_false(set_csid_is_valid(SPAN("a_b")));
+    assert_false(set_csid_is_valid(SPAN("\xc3\xa4")));
     char id[66];
     memset(id, 'a', sizeof id);
-    assert_true(csid_is_valid(span_make(id, 64)));
-    assert_false(csid_is_valid(span_make(id, 65)));
+    assert_true(set_csid_is_valid(span_make(id, 64)));
+    assert_false(set_csid_is_valid(span_make(id, 65)));
 }
 
 static int key_order(const struct set_name *a, const struct set_name *b) {
@@ -135,7 +135,7 @@ static void keys_sort_as_the_specification_says(void **state) {
     }
 }
 
-static void foreign_bytes_of_a_host_become_dashes(void **state) {
+static void invalid_bytes_in_a_host_name_become_dashes(void **state) {
     (void)state;
     static const char *const cases[][2] = {
         {"build3.example.org", "build3.example.org"},
@@ -145,7 +145,7 @@ static void foreign_bytes_of_a_host_become_dashes(void **state) {
         {"", "localhost"}};
     for (size_t i = 0; i < COUNT(cases); i++) {
         CLEANUP(text_clear) struct text out = TEXT_INIT;
-        host_clean(span_of(cases[i][0]), &out);
+        set_host_clean(span_of(cases[i][0]), &out);
         assert_string_equal(text_string(&out), cases[i][1]);
     }
 }
@@ -172,7 +172,7 @@ int main(void) {
         cmocka_unit_test(name_of_201_bytes_is_refused),
         cmocka_unit_test(nul_is_no_letter_of_an_id),
         cmocka_unit_test(keys_sort_as_the_specification_says),
-        cmocka_unit_test(foreign_bytes_of_a_host_become_dashes),
+        cmocka_unit_test(invalid_bytes_in_a_host_name_become_dashes),
         cmocka_unit_test(branch_names_follow_git),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -87,7 +87,7 @@ static void cut_anywhere_the_whole_runs_are_read(void **state) {
     stamps_clear(&stamps);
 }
 
-static void what_is_none_is_left_alone(void **state) {
+static void bytes_that_are_no_stamps_are_not_read(void **state) {
     (void)state;
     static const struct span bad[] = {
         {NULL, 0},
@@ -112,7 +112,7 @@ int main(void) {
         cmocka_unit_test(one_stream_in_one_millisecond_is_one_run),
         cmocka_unit_test(time_never_goes_back),
         cmocka_unit_test(cut_anywhere_the_whole_runs_are_read),
-        cmocka_unit_test(what_is_none_is_left_alone),
+        cmocka_unit_test(bytes_that_are_no_stamps_are_not_read),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -81,16 +81,16 @@ static void progress_is_percent_and_text(void **state) {
     (void)state;
     unsigned percent;
     struct span text;
-    assert_true(progress_line_parse(SPAN("42 compiling x"), &percent, &text));
+    assert_true(status_progress_parse(SPAN("42 compiling x"), &percent, &text));
     assert_int_equal(percent, 42);
     assert_true(span_is(text, "compiling x"));
-    assert_true(progress_line_parse(SPAN("100%"), &percent, &text));
+    assert_true(status_progress_parse(SPAN("100%"), &percent, &text));
     assert_int_equal(percent, 100);
     assert_int_equal(text.len, 0);
-    assert_false(progress_line_parse(SPAN("101"), &percent, &text));
-    assert_false(progress_line_parse(SPAN("-1"), &percent, &text));
-    assert_false(progress_line_parse(SPAN("half"), &percent, &text));
-    assert_false(progress_line_parse(SPAN(""), &percent, &text));
+    assert_false(status_progress_parse(SPAN("101"), &percent, &text));
+    assert_false(status_progress_parse(SPAN("-1"), &percent, &text));
+    assert_false(status_progress_parse(SPAN("half"), &percent, &text));
+    assert_false(status_progress_parse(SPAN(""), &percent, &text));
 }
 
 int main(void) {

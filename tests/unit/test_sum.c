@@ -35,7 +35,7 @@ static void pieces_and_files_have_the_sum_of_the_whole(void **state) {
     assert_int_equal(lseek(fd, 0, SEEK_CUR), 3);
 }
 
-static void what_cannot_be_read_has_no_sum(void **state) {
+static void an_unreadable_file_has_no_sum(void **state) {
     int ends[2];
     char sum[SUM_TEXT_BYTES];
     uint64_t bytes;
@@ -52,13 +52,13 @@ static void an_id_is_j_and_sixteen_of_base_32(void **state) {
     unsigned char ten[10] = {0};
     char id[ID_TEXT_BYTES];
     (void)state;
-    id_format(ten, id);
+    sum_format_id(ten, id);
     assert_string_equal(id, "jaaaaaaaaaaaaaaaa");
     memset(ten, 0xff, sizeof(ten));
-    id_format(ten, id);
+    sum_format_id(ten, id);
     assert_string_equal(id, "j7777777777777777");
     memcpy(ten, "\x00\x44\x32\x14\xc7\x42\x54\xb6\x35\xcf", 10);
-    id_format(ten, id);
+    sum_format_id(ten, id);
     assert_string_equal(id, "jabcdefghijklmnop");
 }
 
@@ -66,7 +66,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_sum_of_abc_is_known),
         cmocka_unit_test(pieces_and_files_have_the_sum_of_the_whole),
-        cmocka_unit_test(what_cannot_be_read_has_no_sum),
+        cmocka_unit_test(an_unreadable_file_has_no_sum),
         cmocka_unit_test(an_id_is_j_and_sixteen_of_base_32),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -5,7 +5,7 @@
 #include <sys/resource.h>
 
 #include "worker/task_start.h"
-#include "wire/batch_line.h"
+#include "wire/submission.h"
 
 static struct arena arena;
 
@@ -63,7 +63,7 @@ static void every_option_comes_back_as_it_was(void **state) {
             fail_msg("'%s' is not in this test", option->key);
 }
 
-static void nothing_said_is_nothing_written(void **state) {
+static void options_at_their_default_are_not_written(void **state) {
     (void)state;
     struct submission submission;
     struct err err = {0};
@@ -203,7 +203,7 @@ static void methods_are_times_for_kill(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_option_comes_back_as_it_was),
-        cmocka_unit_test(nothing_said_is_nothing_written),
+        cmocka_unit_test(options_at_their_default_are_not_written),
         cmocka_unit_test(words_of_the_seed_are_understood),
         cmocka_unit_test(waits_may_be_shorter_than_a_second),
         cmocka_unit_test(nonsense_is_refused_by_its_key),

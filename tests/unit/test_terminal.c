@@ -19,7 +19,7 @@ static void seeds_differ(void **state) {
     assert_true(clock_seed() != clock_seed());
 }
 
-static void file_is_no_terminal_and_has_a_size_all_the_same(void **state) {
+static void a_file_is_no_terminal_but_has_a_default_size(void **state) {
     (void)state;
     int fd = open("/dev/null", O_RDWR | O_CLOEXEC);
     assert_false(terminal_is(fd));
@@ -70,7 +70,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(clocks_run_forward),
         cmocka_unit_test(seeds_differ),
-        cmocka_unit_test(file_is_no_terminal_and_has_a_size_all_the_same),
+        cmocka_unit_test(a_file_is_no_terminal_but_has_a_default_size),
         cmocka_unit_test(terminal_gets_colour_unless_somebody_minds),
         cmocka_unit_test(only_three_words_name_a_colour_choice),
     };

@@ -75,11 +75,11 @@ static void escaping_leaves_one_printable_line(void **state) {
     escaped((struct span){0});
 }
 
-static void shown_text_keeps_its_backslashes(void **state) {
+static void printable_text_keeps_its_backslashes(void **state) {
     (void)state;
     CLEANUP(text_clear) struct text text = TEXT_INIT;
 
-    text_addshown(&text, SPAN("a\\b\n\x1b[1m\xff\xc3\xa9"));
+    text_add_printable(&text, SPAN("a\\b\n\x1b[1m\xff\xc3\xa9"));
     assert_string_equal(text_string(&text), "a\\b\\n\\x1b[1m\\xff\xc3\xa9");
 }
 
@@ -196,7 +196,7 @@ static void nearest_word_is_what_was_meant(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(shown_text_keeps_its_backslashes),
+        cmocka_unit_test(printable_text_keeps_its_backslashes),
         cmocka_unit_test(text_grows_and_stays_terminated),
         cmocka_unit_test(long_formats_are_whole),
         cmocka_unit_test(taken_text_is_the_callers),

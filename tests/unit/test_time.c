@@ -49,7 +49,7 @@ static void rfc3339_in_all_its_forms_is_read(void **state) {
     }
 }
 
-static void what_is_no_time_is_refused(void **state) {
+static void an_invalid_time_is_rejected(void **state) {
     static const char *const bad[] = {
         "",
         "1970",
@@ -122,7 +122,7 @@ static void tai_labels_are_those_of_the_definition(void **state) {
     }
 }
 
-static void what_is_no_label_is_refused(void **state) {
+static void an_invalid_tai_label_is_rejected(void **state) {
     static const char *const bad[] = {
         "",
         "@",
@@ -224,10 +224,10 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(wall_reads_as_rfc3339),
         cmocka_unit_test(rfc3339_in_all_its_forms_is_read),
-        cmocka_unit_test(what_is_no_time_is_refused),
+        cmocka_unit_test(an_invalid_time_is_rejected),
         cmocka_unit_test(every_day_survives_the_round_trip),
         cmocka_unit_test(tai_labels_are_those_of_the_definition),
-        cmocka_unit_test(what_is_no_label_is_refused),
+        cmocka_unit_test(an_invalid_tai_label_is_rejected),
         cmocka_unit_test(labels_sort_as_time_does),
         cmocka_unit_test(durations_have_units),
         cmocka_unit_test(arithmetic_saturates),

@@ -1,0 +1,26 @@
+/* cancel, retry, hold, release: what one of them does to one job. Shared by the
+ * routes of one job and of all that match a filter. */
+#ifndef POINTSMAN_API_API_COMMAND_H
+#define POINTSMAN_API_API_COMMAND_H
+
+#include "api/api_call.h"
+
+enum api_verb { VERB_CANCEL, VERB_RETRY, VERB_HOLD, VERB_RELEASE, VERBS };
+
+extern const char *const api_command_words[VERBS];
+
+/* The body of all of them: {"reason": "...", "kill": true}. */
+struct api_command {
+    enum api_verb verb;
+    struct span because;
+    bool kill;
+    struct job job;
+    unsigned index; /* of the operation that decides */
+    unsigned tries;
+};
+
+/* Adds the operations to the batch; false: this job is in no state for it. */
+bool api_command_add(struct api_call *call, struct store_batch *batch,
+                     struct api_command *command, struct err *err);
+
+#endif

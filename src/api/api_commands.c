@@ -1,0 +1,259 @@
+/* cancel, retry, hold, release: of one job, and of all that match a filter.
+ *
+ * An order is an operation on the registry that holds only for the state it
+ * was made for. When the job has moved on meanwhile (another process, the
+ * scheduler), the order is thought through again from what it is now. */
+#include "api/api_command.h"
+#include "api/api_handlers.h"
+
+#include "api/job_json.h"
+#include "scheduler/rollback_status.h"
+
+enum { COMMAND_TRIES = 20 };
+
+const char *const api_command_words[VERBS] = {"cancel", "retry", "hold",
+                                              "release"};
+
+static bool refuse(struct err *err, const struct job *job, const char *why) {
+    return err_set(err, ERR_REFUSED, "job '%.*s' %s", (int)job->id.len,
+                   job->id.p, why);
+}
+
+/* What has ended, or is in the hands of a rollback, takes no order. */
+static bool refuse_ended(struct api_call *call, const struct job *job,
+                         struct err *err) {
+    struct job rollback;
+    bool ended;
+
+    if (!rollback_status_of(call->api->options.store, job, &call->arena, &ended,
+                            &rollback, err))
+        return false;
+    const char *why =
+        ended ? arena_printf(&call->arena, "has ended already: %s",
+                             job_state_word(job->state))
+              : arena_printf(&call->arena,
+                             "is abandoned by rollback '%.*s', which is not "
+                             "over: try again then",
+                             (int)rollback.id.len, rollback.id.p);
+    return refuse(err, job, why);
+}
+
+static bool add_cancel(struct api_call *call, struct store_batch *batch,
+                       struct api_command *command, struct err *err) {
+    const struct job *job = &command->job;
+
+    if (job_state_is_final(job->state))
+        return refuse_ended(call, job, err);
+    if (job->state == STATE_EXECUTING) {
+        command->index =
+            store_ask_cancel(batch, job->num, command->kill, command->because);
+        return true;
+    }
+    command->index =
+        store_move(batch, &(struct store_move){.num = job->num,
+                                               .from = job->state,
+                                               .to = STATE_TERMINATED,
+                                               .reason = SPAN("operator"),
+                                               .detail = command->because});
+    return true;
+}
+
+/* Of an array the tasks that are not done begin anew. */
+static bool add_retried_tasks(struct api_call *call, struct store_batch *batch,
+                              const struct job *job, struct err *err) {
+    struct store_task *tasks;
+    size_t count;
+
+    if (job->tasks <= 1)
+        return true;
+    if (!store_tasks(call->api->options.store, job->num, &call->arena, &tasks,
+                     &count, err))
+        return false;
+    for (size_t i = 0; i < count; i++)
+        if (tasks[i].status != TASK_DONE && tasks[i].status != TASK_UNSTARTED)
+            (void)store_task_set(batch, job->num, tasks[i].node, TASK_UNSTARTED,
+                                 (struct wall){0});
+    return true;
+}
+
+static bool add_retry(struct api_call *call, struct store_batch *batch,
+                      struct api_command *command, struct err *err) {
+    const struct job *job = &command->job;
+
+    if (job->kind == JOB_CHANGE && job->job_class == CLASS_RB)
+        return refuse(err, job,
+                      "is a rollback and keeps its end; hand in another one "
+                      "with `rollback`");
+    if (job->kind == JOB_CHANGE)
+        return refuse(err, job,
+                      arena_printf(&call->arena,
+                                   "is a change set and keeps its end; make "
+                                   "a new one with `change pack "
+                                   "--supersedes %.*s`",
+                                   (int)job->id.len, job->id.p));
+    if (!job_state_is_final(job->state))
+        return refuse(err, job,
+                      arena_printf(&call->arena, "has not ended: %s",
+                                   job_state_word(job->state)));
+    if (job->state != STATE_FAILED && job->state != STATE_TERMINATED)
+        return refuse(err, job,
+                      arena_printf(&call->arena, "has not failed: %s",
+                                   job_state_word(job->state)));
+    if (!add_retried_tasks(call, batch, job, err))
+        return false;
+    command->index = store_move(
+        batch, &(struct store_move){.num = job->num,
+                                    .from = job->state,
+                                    .to = job->has_relations ? STATE_QUEUED
+                                                             : STATE_PENDING,
+                                    .reason = SPAN("retry"),
+                                    .detail = command->because,
+                                    .clear_counts = true});
+    return true;
+}
+
+static bool add_hold(struct api_call *call, struct store_batch *batch,
+                     struct api_command *command, struct err *err) {
+    const struct job *job = &command->job;
+
+    if (job_state_is_final(job->state))
+        return refuse_ended(call, job, err);
+    command->index =
+        store_hold(batch, job->num, HOLD_OPERATOR, command->because);
+    return true;
+}
+
+static bool add_release(struct store_batch *batch, struct api_command *command,
+                        struct err *err) {
+    const struct job *job = &command->job;
+    unsigned ours = job->holds & (HOLD_OPERATOR | HOLD_AMBIGUOUS);
+
+    if (job_state_is_final(job->state) || job->holds == 0)
+        return refuse(err, job, "is not held");
+    if (ours == 0)
+        return refuse(err, job,
+                      (job->holds & HOLD_ROLLBACK) != 0
+                          ? "is held by a rollback; that ends with it"
+                          : "waits for an approval");
+    if ((ours & HOLD_OPERATOR) != 0)
+        command->index =
+            store_release(batch, job->num, HOLD_OPERATOR, command->because);
+    if ((ours & HOLD_AMBIGUOUS) != 0)
+        command->index =
+            store_release(batch, job->num, HOLD_AMBIGUOUS, command->because);
+    return true;
+}
+
+bool api_command_add(struct api_call *call, struct store_batch *batch,
+                     struct api_command *command, struct err *err) {
+    switch (command->verb) {
+    case VERB_CANCEL:
+        return add_cancel(call, batch, command, err);
+    case VERB_RETRY:
+        return add_retry(call, batch, command, err);
+    case VERB_HOLD:
+        return add_hold(call, batch, command, err);
+    case VERB_RELEASE:
+        return add_release(batch, command, err);
+    case VERBS:
+        break;
+    }
+    return false;
+}
+
+/* ---- one job ------------------------------------------------------------- */
+
+static void command_try(struct api_call *call);
+
+static void command_done(void *ctx, struct store_batch *batch, bool ok,
+                         const struct err *err) {
+    struct api_call *call = ctx;
+
+    if (!api_unhold(call))
+        return;
+    struct api_command *command = call->state;
+    struct api *api = call->api;
+    enum store_result result =
+        ok ? store_batch_result(batch, command->index) : STORE_DONE;
+    if (ok && result == STORE_CONFLICT && ++command->tries < COMMAND_TRIES) {
+        command_try(call);
+        api_poke(call);
+        return;
+    }
+    struct err late = {0};
+    if (!ok) {
+        api_fail(call, err);
+    } else if (result != STORE_DONE && result != STORE_SAME) {
+        err_set(&late, ERR_BUSY, "job '%.*s' changed while we %s it; try again",
+                (int)command->job.id.len, command->job.id.p,
+                api_command_words[command->verb]);
+        api_fail(call, &late);
+    } else if (!store_job(api->options.store, command->job.num, &call->arena,
+                          &command->job, &late)) {
+        api_fail(call, &late);
+    } else {
+        api_trigger(api);
+        api_reply(call, 200, api_json);
+        struct json json;
+        json_open(&json, &call->out);
+        job_json(&json, &command->job, &call->arena);
+        text_addc(&call->out, '\n');
+        api_end(call);
+    }
+    api_poke(call);
+}
+
+static void command_try(struct api_call *call) {
+    struct api_command *command = call->state;
+    struct store *store = call->api->options.store;
+    struct err err = {0};
+
+    /* @last may be another one by the second time. */
+    if (command->tries == 0) {
+        if (!api_job(call, &command->job))
+            return;
+    } else if (!store_job(store, command->job.num, &call->arena, &command->job,
+                          &err)) {
+        api_fail(call, &err);
+        return;
+    }
+    struct store_batch *batch = store_batch_new(store);
+    store_batch_actor(batch, api_now(call), api_actor(call));
+    store_batch_atomic(batch);
+    if (!api_command_add(call, batch, command, &err)) {
+        store_batch_free(batch);
+        api_fail(call, &err);
+        return;
+    }
+    api_hold(call);
+    store_submit(batch, command_done, call);
+}
+
+static void command_begin(struct api_call *call, enum api_verb verb) {
+    static const char *const keys[] = {"reason", "kill", NULL};
+    struct api_command *command = arena_alloc(&call->arena, sizeof *command);
+    struct json_value body;
+
+    command->verb = verb;
+    call->state = command;
+    if (api_body_object(call, keys, &body) &&
+        api_body_string(call, body, "reason", &command->because) &&
+        api_body_flag(call, body, "kill", &command->kill))
+        command_try(call);
+}
+
+void api_cancel(struct api_call *call) {
+    command_begin(call, VERB_CANCEL);
+}
+
+void api_retry(struct api_call *call) {
+    command_begin(call, VERB_RETRY);
+}
+
+void api_hold_job(struct api_call *call) {
+    command_begin(call, VERB_HOLD);
+}
+
+void api_release_job(struct api_call *call) {
+    command_begin(call, VERB_RELEASE);
+}

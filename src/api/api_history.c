@@ -1,0 +1,201 @@
+/* What is known of one job: history, attempts, tasks, relations. */
+#include "api/api_call.h"
+#include "api/api_handlers.h"
+
+#include <stdlib.h>
+
+#include "api/job_json.h"
+
+static void line_end(struct api_call *call) {
+    text_addc(&call->out, '\n');
+}
+
+/* ---- history ------------------------------------------------------------- */
+
+struct listing {
+    uint64_t num, after_seq, left;
+};
+
+static void history_work(struct api_call *call) {
+    struct listing *listing = call->state;
+
+    while (call->out.len < API_OUT_BYTES && !call->ended) {
+        CLEANUP(arena_clear) struct arena arena = ARENA_INIT;
+        struct store_event *events;
+        size_t count;
+        struct err err = {0};
+        size_t limit = listing->left < API_PAGE ? listing->left : API_PAGE;
+        if (limit == 0) {
+            api_end(call);
+            return;
+        }
+        if (!store_events(call->api->options.store, listing->after_seq,
+                          listing->num, limit, &arena, &events, &count, &err)) {
+            api_fail(call, &err);
+            return;
+        }
+        for (size_t i = 0; i < count; i++) {
+            struct json json;
+            json_open(&json, &call->out);
+            job_event_json(&json, &events[i]);
+            line_end(call);
+            listing->after_seq = events[i].seq;
+        }
+        listing->left -= count;
+        if (count < limit)
+            api_end(call);
+    }
+}
+
+/* The event before the last `tail` ones of the job. */
+static bool find_tail(struct api_call *call, struct listing *listing,
+                      uint64_t tail, struct err *err) {
+    uint64_t *seqs = NULL, after = listing->after_seq;
+    size_t count = API_PAGE, all = 0;
+    bool ok = true;
+
+    while (ok && count == API_PAGE) {
+        CLEANUP(arena_clear) struct arena arena = ARENA_INIT;
+        struct store_event *events;
+        ok = store_events(call->api->options.store, after, listing->num,
+                          API_PAGE, &arena, &events, &count, err);
+        for (size_t i = 0; ok && i < count; i++) {
+            seqs = mem_grow(seqs, all + 1, sizeof *seqs);
+            seqs[all++] = after = events[i].seq;
+        }
+    }
+    if (ok && tail < all)
+        listing->after_seq = seqs[all - tail - 1];
+    free(seqs);
+    return ok;
+}
+
+/* ?after= (seq) &limit= &tail= (of the newest) */
+void api_history(struct api_call *call) {
+    static const char *const keys[] = {"after", "limit", "tail", NULL};
+    uint64_t tail = UINT64_MAX;
+    struct err err = {0};
+    struct listing *listing = arena_alloc(&call->arena, sizeof *listing);
+    struct job job;
+
+    listing->left = UINT64_MAX;
+    if (!api_query_check(call, keys) ||
+        !api_query_u64(call, "after", UINT64_MAX, &listing->after_seq) ||
+        !api_query_u64(call, "limit", UINT64_MAX, &listing->left) ||
+        !api_query_u64(call, "tail", UINT64_MAX, &tail) || !api_job(call, &job))
+        return;
+    listing->num = job.num;
+    if (tail != UINT64_MAX && !find_tail(call, listing, tail, &err)) {
+        api_fail(call, &err);
+        return;
+    }
+    call->state = listing;
+    call->work = history_work;
+    api_reply(call, 200, api_lines);
+}
+
+/* ---- attempts and tasks ---------------------------------------------------
+ */
+
+void api_attempts(struct api_call *call) {
+    static const char *const keys[] = {NULL};
+    struct job job;
+    struct store_attempt *attempts;
+    size_t count;
+    struct err err = {0};
+
+    if (!api_query_check(call, keys) || !api_job(call, &job))
+        return;
+    if (!store_attempts(call->api->options.store, job.num, &call->arena,
+                        &attempts, &count, &err)) {
+        api_fail(call, &err);
+        return;
+    }
+    api_reply(call, 200, api_lines);
+    for (size_t i = 0; i < count; i++) {
+        struct json json;
+        json_open(&json, &call->out);
+        job_attempt_json(&json, &job, &attempts[i]);
+        line_end(call);
+    }
+    api_end(call);
+}
+
+/* A job of one task has no row of its own for it: the job is the task. */
+static enum task_status single_status(const struct job *job) {
+    switch (job->state) {
+    case STATE_EXECUTING:
+        return TASK_RUNNING;
+    case STATE_DONE:
+        return TASK_DONE;
+    case STATE_FAILED:
+        return TASK_FAILED;
+    case STATE_QUEUED:
+    case STATE_STAGED:
+    case STATE_PENDING:
+        return job->not_before.ns != 0 ? TASK_BACKOFF : TASK_UNSTARTED;
+    case STATE_TERMINATED:
+    case STATE_ABANDONED:
+        return job->attempt > 0 ? TASK_FAILED : TASK_UNSTARTED;
+    case STATE_NONE:
+        break;
+    }
+    return TASK_UNSTARTED;
+}
+
+static void task_json(struct api_call *call, const struct job *job,
+                      const struct store_task *task) {
+    struct json json;
+    char text[WALL_TEXT_BYTES];
+
+    json_open(&json, &call->out);
+    json_object(&json);
+    json_key(&json, "job");
+    json_span(&json, job->id);
+    json_key(&json, "node");
+    if (task->node.len > 0)
+        json_span(&json, task->node);
+    else
+        json_null(&json);
+    json_key(&json, "status");
+    json_string(&json, job_task_status_word(task->status));
+    json_key(&json, "attempt");
+    json_i64(&json, task->attempt);
+    json_key(&json, "worker");
+    if (task->attempt > 0)
+        json_string(&json, "local");
+    else
+        json_null(&json);
+    json_key(&json, "not_before");
+    if (task->not_before.ns != 0)
+        json_string(&json, wall_format(task->not_before, text));
+    else
+        json_null(&json);
+    json_end(&json);
+    line_end(call);
+}
+
+void api_tasks(struct api_call *call) {
+    static const char *const keys[] = {NULL};
+    struct job job;
+    struct store_task *tasks;
+    size_t count;
+    struct err err = {0};
+
+    if (!api_query_check(call, keys) || !api_job(call, &job))
+        return;
+    if (!store_tasks(call->api->options.store, job.num, &call->arena, &tasks,
+                     &count, &err)) {
+        api_fail(call, &err);
+        return;
+    }
+    api_reply(call, 200, api_lines);
+    for (size_t i = 0; i < count; i++)
+        task_json(call, &job, &tasks[i]);
+    if (count == 0)
+        task_json(call, &job,
+                  &(struct store_task){.status = single_status(&job),
+                                       .attempt = job.attempt,
+                                       .not_before = job.not_before});
+    api_end(call);
+}

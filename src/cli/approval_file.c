@@ -1,0 +1,197 @@
+#include "cli/approval_file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <pwd.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "lib/json.h"
+#include "cli/call_connect.h"
+#include "os/clock.h"
+#include "os/dir.h"
+#include "changes/approvals.h"
+#include "changes/checker.h"
+#include "landing/child.h"
+#include "wire/approval_text.h"
+
+extern char **environ;
+
+/* ---- the text ------------------------------------------------------------ */
+
+/* --as, else the account's name. */
+static const char *signer(struct call *call) {
+    const char *as = call_value(call, "as");
+    const struct passwd *account = as ? NULL : getpwuid(getuid());
+    return as ? as : account ? account->pw_name : "";
+}
+
+bool approval_file_of_set(struct call *call, struct client *client,
+                          const char *id, struct text *out, struct err *err) {
+    struct call_uri uri;
+    call_uri_begin(&uri, arena_printf(&call->arena, "/api/v1/jobs/%s/approval",
+                                      client_word(&call->arena, id)));
+    call_uri_add(&uri, "by", signer(call));
+    call_uri_add(&uri, "ticket", call_value(call, "ticket"));
+    call_uri_add(&uri, "expires", call_value(call, "expires"));
+    bool ok = client_call(client, API_GET, text_string(&uri.text),
+                          (struct span){0}, out, err);
+    text_clear(&uri.text);
+    return ok;
+}
+
+struct asking {
+    struct call *call;
+    struct base *base;
+    const char *file; /* without its directory */
+    struct text *out;
+    struct err *err;
+    bool ok;
+};
+
+static bool name_of(const struct asking *asking, const struct set_check *check,
+                    struct set_name *ret_name) {
+    const struct section *section =
+        sections_find(&check->meta.sections, "set-name");
+    return set_name_parse(span_of(asking->file), ret_name, NULL) ||
+           (section && section->lines.count == 1 &&
+            set_name_parse(section->lines.items[0], ret_name, NULL)) ||
+           err_set(asking->err, ERR_DATA,
+                   "the set has no name yet: `change pack` gives it one, or "
+                   "call the file so");
+}
+
+static bool write_approval_file(const struct asking *asking,
+                                const struct set_check *check) {
+    struct call *call = asking->call;
+    struct candidate candidate = {.meta = check->meta,
+                                  .sum = span_of(check->sha256)};
+    struct approval_text text;
+    struct err *err = asking->err;
+    if (check->why.kind != REFUSAL_NONE)
+        return err_set(err, ERR_REFUSED, "%s: %s",
+                       refusal_word(check->why.kind), check->why.text);
+    if (!name_of(asking, check, &candidate.name))
+        return false;
+    const struct config_target *target =
+        set_target(&asking->base->config, check->meta.target);
+    if (!target)
+        return err_set(err, ERR_REFUSED, "no target '%.*s' is configured",
+                       (int)check->meta.target.len, check->meta.target.p);
+    if (!approvals_text_of(asking->base, &candidate, target->name, &call->arena,
+                           &text, err) ||
+        !approval_text_fill(
+            &text, span_of(signer(call)), span_of(call_value(call, "ticket")),
+            span_of(call_value(call, "expires")), clock_wall(), err))
+        return false;
+    approval_text_format(&text, asking->out);
+    return approval_text_parse(text_span(asking->out), &text, err);
+}
+
+static void on_checked(void *ctx, bool ok, const struct set_check *check,
+                       const struct err *err) {
+    struct asking *asking = ctx;
+    asking->ok = ok ? write_approval_file(asking, check)
+                    : err_set(asking->err, err->kind, "%s", err->text);
+}
+
+bool approval_file_of_tarball(struct call *call, const char *file,
+                              struct text *out, struct err *err) {
+    struct base_open how = {.no_store = true};
+    const char *slash = strrchr(file, '/'), *path;
+    struct asking asking = {
+        .call = call, .file = slash ? slash + 1 : file, .out = out, .err = err};
+    if (!call_base(call, &path, err) ||
+        !base_open(path, &how, &asking.base, err))
+        return false;
+    CLEANUP(fd_close) int fd = open(file, O_RDONLY | O_CLOEXEC);
+    if (fd < 0) {
+        err_errno(err, errno, "cannot open '%s'", file);
+    } else {
+        struct checker *checker = checker_new(asking.base, NULL, NULL);
+        checker_check(checker, fd, on_checked, &asking);
+        checker_free(checker);
+    }
+    base_close(asking.base);
+    return asking.ok;
+}
+
+/* ---- the signature ------------------------------------------------------- */
+
+/* What it wrote, from the beginning. */
+static bool take_back(int fd, struct text *out, struct err *err) {
+    return lseek(fd, 0, SEEK_SET) == 0 &&
+           dir_read_file(fd, APPROVAL_FILE_BYTES, out, err);
+}
+
+static bool run_keygen(const char *key, int in, int out, struct err *err) {
+    const char *const argv[] = {"ssh-keygen",       "-q", "-Y", "sign", "-n",
+                                APPROVAL_NAMESPACE, "-f", key,  NULL};
+    struct child child = {.argv = argv,
+                          .envp = environ,
+                          .in = in,
+                          .out = out,
+                          .err = -1,
+                          .status = -1,
+                          .progress = -1};
+    pid_t pid;
+    if (!child_start(&child, &pid, err))
+        return err_wrap(err, "ssh-keygen comes with the package "
+                             "openssh-client");
+    struct child_end end = child_wait(pid, NULL, 0, 0);
+    return (end.how == CHILD_EXITED && end.code == 0) ||
+           err_set(err, ERR_CANNOT, "ssh-keygen did not sign with '%s'", key);
+}
+
+bool approval_file_sign(struct text *approval, const char *key,
+                        struct err *err) {
+    CLEANUP(fd_close) int in = memfd_create("approval", MFD_CLOEXEC);
+    CLEANUP(fd_close) int out = memfd_create("signature", MFD_CLOEXEC);
+    if (in < 0 || out < 0)
+        return err_errno(err, errno, "cannot hold an approval in memory");
+    return dir_write_file(in, text_span(approval), err) &&
+           lseek(in, 0, SEEK_SET) == 0 && run_keygen(key, in, out, err) &&
+           take_back(out, approval, err);
+}
+
+/* ---- files --------------------------------------------------------------- */
+
+static bool read_file(const char *file, struct text *out, struct err *err) {
+    CLEANUP(fd_close) int fd = open(file, O_RDONLY | O_CLOEXEC);
+    if (fd < 0)
+        return err_errno(err, errno, "cannot open '%s'", file);
+    return dir_read_file(fd, APPROVAL_FILE_BYTES, out, err) ||
+           err_wrap(err, "'%s'", file);
+}
+
+bool approval_file_read(const char *file, struct text *out, struct err *err) {
+    CLEANUP(text_clear) struct text bytes = TEXT_INIT;
+    struct approval_file approval;
+    if (!read_file(file, &bytes, err))
+        return false;
+    if (span_starts(text_span(&bytes), "-----BEGIN")) {
+        struct span name = span_of(file);
+        if (!span_ends(name, ".sig"))
+            return err_set(err, ERR_DATA,
+                           "'%s' holds a signature alone: where is the text? "
+                           "X.sig is looked for beside X",
+                           file);
+        CLEANUP(text_free_string)
+        char *text = span_string(span_make(name.p, name.len - 4));
+        if (!read_file(text, out, err))
+            return false;
+    }
+    text_addspan(out, text_span(&bytes));
+    return approval_file_parse(text_span(out), &approval, err) ||
+           err_wrap(err, "'%s'", file);
+}
+
+void approval_file_body(struct span approval, struct text *out) {
+    struct json json;
+    json_open(&json, out);
+    json_object(&json);
+    json_key(&json, "signed");
+    json_span(&json, approval);
+    json_end(&json);
+}

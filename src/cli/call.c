@@ -1,0 +1,367 @@
+#include "cli/call.h"
+
+#include <assert.h>
+#include <inttypes.h>
+#include <stdlib.h>
+
+#include "lib/time.h"
+
+enum {
+    FLAG_0 = 0,
+    STOPS = COMMAND_STOPS,
+    HIDDEN = COMMAND_HIDDEN,
+    RAW = COMMAND_RAW,
+    MANY = OPTION_MANY,
+    WORDS_MOST = 100000
+};
+
+const struct command commands[COMMANDS] = {
+#define COMMAND(id, name, run, group, flags, args, line, help) \
+    {COMMAND_##id, name, run, GROUP_##group, flags, args, line, help},
+#include "cli/commands.def"
+};
+
+const struct option command_options[] = {
+#define OPTION(id, name, letter, value, flags, help) \
+    {COMMAND_##id, name, letter, value, flags, help},
+#include "cli/commands.def"
+};
+const size_t command_option_count = COUNT(command_options);
+
+const struct example examples[] = {
+#define EXAMPLE(id, line, meaning) {COMMAND_##id, line, meaning},
+#include "cli/commands.def"
+};
+const size_t example_count = COUNT(examples);
+
+const struct exit_code exit_codes[] = {
+#define EXIT_CODE(id, code, meaning) {COMMAND_##id, code, meaning},
+#include "cli/commands.def"
+};
+const size_t exit_code_count = COUNT(exit_codes);
+
+const char *const group_titles[GROUPS] = {
+    [GROUP_WORK] = "Work",       [GROUP_SHOW] = "Look",
+    [GROUP_CONTROL] = "Order",   [GROUP_CHANGE] = "Change sets",
+    [GROUP_CRON] = "When next?", [GROUP_BASE] = "The base",
+    [GROUP_OTHER] = "Other",
+};
+
+const struct command *call_find_command(const char *name) {
+    for (size_t i = 0; i < COMMANDS; i++)
+        if (strcmp(commands[i].name, name) == 0)
+            return &commands[i];
+    return NULL;
+}
+
+/* ---- which command ------------------------------------------------------- */
+
+static bool unknown_command(const char *name, struct err *err) {
+    const char *names[COMMANDS];
+    size_t count = 0;
+
+    for (size_t i = 0; i < COMMANDS; i++)
+        if ((commands[i].flags & COMMAND_HIDDEN) == 0)
+            names[count++] = commands[i].name;
+    const char *meant = text_nearest(name, names, count);
+    if (meant != NULL)
+        return err_set(err, ERR_USAGE,
+                       "there is no command '%s'; did you mean '%s'?", name,
+                       meant);
+    return err_set(err, ERR_USAGE,
+                   "there is no command '%s'; try pointsman help", name);
+}
+
+/* Words that begin commands of two words ("change", "config"). */
+static bool is_first_word(const char *word) {
+    size_t len = strlen(word);
+
+    for (size_t i = 0; i < COMMANDS; i++)
+        if (strncmp(commands[i].name, word, len) == 0 &&
+            commands[i].name[len] == ' ')
+            return true;
+    return false;
+}
+
+static bool second_word_missing(const char *first, const char *second,
+                                struct arena *arena, struct err *err) {
+    CLEANUP(text_clear) struct text choices = TEXT_INIT;
+    size_t len = strlen(first);
+
+    if (second != NULL && second[0] != '-')
+        return unknown_command(arena_printf(arena, "%s %s", first, second),
+                               err);
+    for (size_t i = 0; i < COMMANDS; i++)
+        if (strncmp(commands[i].name, first, len) == 0 &&
+            commands[i].name[len] == ' ')
+            text_addf(&choices, "%s%s", choices.len > 0 ? ", " : "",
+                      commands[i].name + len + 1);
+    return err_set(err, ERR_USAGE, "'%s' needs one more word: %s", first,
+                   text_string(&choices));
+}
+
+/* ---- options ------------------------------------------------------------- */
+
+static const struct option *option_of(const struct command *command,
+                                      const char *name, size_t len,
+                                      char letter) {
+    for (size_t i = 0; i < command_option_count; i++) {
+        const struct option *option = &command_options[i];
+        if (option->command != COMMAND_EVERY &&
+            (command == NULL || option->command != command->id))
+            continue;
+        if (letter != '\0' ? option->letter == letter
+                           : strncmp(option->name, name, len) == 0 &&
+                                 option->name[len] == '\0')
+            return option;
+    }
+    return NULL;
+}
+
+static bool unknown_option(const struct command *command, const char *name,
+                           struct err *err) {
+    const char *names[64];
+    size_t count = 0;
+
+    for (size_t i = 0; i < command_option_count && count < COUNT(names); i++)
+        if (command_options[i].command == COMMAND_EVERY ||
+            (command != NULL && command_options[i].command == command->id))
+            names[count++] = command_options[i].name;
+    const char *meant = text_nearest(name, names, count);
+    const char *whose = command == NULL ? "pointsman" : command->name;
+    if (meant != NULL)
+        return err_set(err, ERR_USAGE,
+                       "'%s' has no option '--%s'; did you mean '--%s'?", whose,
+                       name, meant);
+    return err_set(err, ERR_USAGE,
+                   "'%s' has no option '--%s'; try pointsman help%s%s", whose,
+                   name, command == NULL ? "" : " ",
+                   command == NULL ? "" : command->name);
+}
+
+static bool give(struct call *call, const struct option *option,
+                 const char *value, struct err *err) {
+    if ((option->flags & OPTION_MANY) == 0 && option->value != NULL &&
+        call_value(call, option->name) != NULL)
+        return err_set(err, ERR_USAGE, "'--%s' is given twice", option->name);
+    call->given =
+        mem_grow(call->given, call->given_count + 1, sizeof *call->given);
+    call->given[call->given_count++] =
+        (struct call_option){option, value == NULL ? "" : value};
+    return true;
+}
+
+/* --name, --name=VALUE, --name VALUE. */
+static bool take_long(struct call *call, const char *word, const char *next,
+                      bool *ret_used_next, struct err *err) {
+    const char *name = word + 2, *equals = strchr(name, '=');
+    size_t len = equals == NULL ? strlen(name) : (size_t)(equals - name);
+    const struct option *option = option_of(call->command, name, len, '\0');
+
+    *ret_used_next = false;
+    if (option == NULL)
+        return unknown_option(call->command,
+                              arena_string(&call->arena, span_make(name, len)),
+                              err);
+    if (option->value == NULL) {
+        if (equals != NULL)
+            return err_set(err, ERR_USAGE, "'--%s' takes no value",
+                           option->name);
+        return give(call, option, NULL, err);
+    }
+    if (equals != NULL)
+        return give(call, option, equals + 1, err);
+    if (next == NULL)
+        return err_set(err, ERR_USAGE, "'--%s' needs a value: %s", option->name,
+                       option->value);
+    *ret_used_next = true;
+    return give(call, option, next, err);
+}
+
+/* -x, -xVALUE, -x VALUE, -xy. */
+static bool take_short(struct call *call, const char *word, const char *next,
+                       bool *ret_used_next, struct err *err) {
+    *ret_used_next = false;
+    for (const char *c = word + 1; *c != '\0'; c++) {
+        const struct option *option = option_of(call->command, NULL, 0, *c);
+        if (option == NULL)
+            return err_set(err, ERR_USAGE,
+                           "'%s' has no option '-%c'; try pointsman help%s%s",
+                           call->command == NULL ? "pointsman"
+                                                 : call->command->name,
+                           *c, call->command == NULL ? "" : " ",
+                           call->command == NULL ? "" : call->command->name);
+        if (option->value == NULL) {
+            if (!give(call, option, NULL, err))
+                return false;
+            continue;
+        }
+        if (c[1] != '\0')
+            return give(call, option, c + 1, err);
+        if (next == NULL)
+            return err_set(err, ERR_USAGE, "'-%c' needs a value: %s", *c,
+                           option->value);
+        *ret_used_next = true;
+        return give(call, option, next, err);
+    }
+    return true;
+}
+
+/* ---- the whole line ------------------------------------------------------ */
+
+static bool is_option(const char *word) {
+    return word[0] == '-' && word[1] != '\0';
+}
+
+/* The command's words; *at stands behind them afterwards. */
+static bool take_command(struct call *call, int argc, char **argv, int *at,
+                         struct err *err) {
+    const char *first = argv[*at];
+    const char *second = *at + 1 < argc ? argv[*at + 1] : NULL;
+
+    if (is_first_word(first)) {
+        const char *both =
+            second == NULL ? NULL
+                           : arena_printf(&call->arena, "%s %s", first, second);
+        call->command = both == NULL ? NULL : call_find_command(both);
+        if (call->command == NULL) {
+            if (second != NULL &&
+                (strcmp(second, "--help") == 0 || strcmp(second, "-h") == 0)) {
+                call->command = call_find_command("help");
+                call->words[call->word_count++] = first;
+                *at = argc;
+                return true;
+            }
+            return second_word_missing(first, second, &call->arena, err);
+        }
+        *at += 2;
+        return true;
+    }
+    call->command = call_find_command(first);
+    if (call->command == NULL)
+        return unknown_command(first, err);
+    *at += 1;
+    return true;
+}
+
+static bool read_line(struct call *call, int argc, char **argv,
+                      struct err *err) {
+    bool words_only = false;
+
+    for (int at = 1; at < argc;) {
+        const char *word = argv[at];
+        const char *next = at + 1 < argc ? argv[at + 1] : NULL;
+        bool used_next = false;
+        if (!words_only && strcmp(word, "--") == 0 && call->command != NULL) {
+            words_only = true;
+            at++;
+            continue;
+        }
+        if (!words_only && is_option(word)) {
+            if (call->command == NULL && strcmp(word, "--version") == 0) {
+                call->command = call_find_command("version");
+                at++;
+                continue;
+            }
+            bool ok = word[1] == '-'
+                          ? take_long(call, word, next, &used_next, err)
+                          : take_short(call, word, next, &used_next, err);
+            if (!ok)
+                return false;
+            at += used_next ? 2 : 1;
+            continue;
+        }
+        if (call->command == NULL) {
+            if (!take_command(call, argc, argv, &at, err))
+                return false;
+            if ((call->command->flags & COMMAND_RAW) != 0) {
+                call->argc = argc - at + 1;
+                call->argv = argv + at - 1;
+                return true;
+            }
+            continue;
+        }
+        words_only |= (call->command->flags & COMMAND_STOPS) != 0;
+        call->words[call->word_count++] = word;
+        at++;
+    }
+    return true;
+}
+
+bool call_parse(int argc, char **argv, struct call *ret_call, struct err *err) {
+    *ret_call = (struct call){.arena = ARENA_INIT};
+    ret_call->words = mem_alloc(((size_t)argc + 2) * sizeof *ret_call->words);
+    if (!read_line(ret_call, argc, argv, err))
+        return false;
+    if (ret_call->command == NULL)
+        ret_call->command = call_find_command("help");
+    return true;
+}
+
+void call_clear(struct call *call) {
+    arena_clear(&call->arena);
+    free(call->words);
+    free(call->given);
+    *call = (struct call){0};
+}
+
+/* ---- what was given ------------------------------------------------------ */
+
+bool call_knows(const struct call *call, const char *name) {
+    return option_of(call->command, name, strlen(name), '\0') != NULL;
+}
+
+static void option_must_exist(const struct call *call, const char *name) {
+    assert(call->command == NULL || call_knows(call, name));
+}
+
+const char *call_value(const struct call *call, const char *name) {
+    size_t cursor = 0;
+    return call_next(call, name, &cursor);
+}
+
+bool call_has(const struct call *call, const char *name) {
+    return call_value(call, name) != NULL;
+}
+
+const char *call_next(const struct call *call, const char *name,
+                      size_t *cursor) {
+    option_must_exist(call, name);
+    while (*cursor < call->given_count) {
+        const struct call_option *given = &call->given[(*cursor)++];
+        if (strcmp(given->option->name, name) == 0)
+            return given->value;
+    }
+    return NULL;
+}
+
+bool call_number(const struct call *call, const char *name, long long least,
+                 long long most, long long *ret_value, struct err *err) {
+    const char *value = call_value(call, name);
+    int64_t number;
+
+    if (value == NULL)
+        return true;
+    if (!span_i64(span_of(value), &number) || number < least || number > most)
+        return err_set(err, ERR_USAGE,
+                       "'--%s' takes a number from %lld to %lld, not '%s'",
+                       name, least, most, value);
+    *ret_value = number;
+    return true;
+}
+
+bool call_duration(const struct call *call, const char *name, long long *ret_ms,
+                   struct err *err) {
+    const char *value = call_value(call, name);
+    int64_t ms;
+
+    if (value == NULL)
+        return true;
+    if (!duration_parse(span_of(value), &ms) || ms < 0)
+        return err_set(err, ERR_USAGE,
+                       "'--%s' takes a time such as 90, 90s, 15m or 2h, not "
+                       "'%s'",
+                       name, value);
+    *ret_ms = ms;
+    return true;
+}

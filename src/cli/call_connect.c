@@ -1,0 +1,213 @@
+#include "cli/call_connect.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "cli/interrupt.h"
+#include "cli/console.h"
+#include "base/base.h"
+#include "wire/uri.h"
+
+bool call_client(const struct call *call, struct client **ret_client,
+                 struct err *err) {
+    return call_client_ticking(call, NULL, NULL, ret_client, err);
+}
+
+bool call_client_ticking(const struct call *call, bool (*tick)(void *ctx),
+                         void *ctx, struct client **ret_client,
+                         struct err *err) {
+    struct client_options options = {
+        .base_path = call_value(call, "base"),
+        .server_url = call_value(call, "server"),
+        .interrupted = interrupt_pending,
+        .interrupt_fd = interrupt_fd(),
+        .tick = tick,
+        .ctx = ctx,
+    };
+
+    if (options.base_path != NULL && options.server_url != NULL)
+        return err_set(err, ERR_USAGE,
+                       "--base and --server say different things; give one");
+    return client_open(&options, ret_client, err);
+}
+
+bool call_base(struct call *call, const char **ret_path, struct err *err) {
+    CLEANUP(text_free_string) char *path = NULL;
+
+    if (call_has(call, "server"))
+        return err_set(err, ERR_USAGE,
+                       "'%s' works on the base's files; it cannot be asked "
+                       "of a server",
+                       call->command->name);
+    if (!base_find(call_value(call, "base"), &path, err))
+        return false;
+    *ret_path = arena_string(&call->arena, span_of(path));
+    return true;
+}
+
+bool call_operands_not_empty(const struct call *call, size_t words,
+                             struct err *err) {
+    for (size_t i = 0; i < call->word_count && i < words; i++)
+        if (call->words[i][0] == '\0')
+            return err_set(err, ERR_USAGE,
+                           "'%s' was given an empty word for %s",
+                           call->command->name, call->command->arguments);
+    return true;
+}
+
+bool call_operands(const struct call *call, size_t least, size_t most,
+                   struct err *err) {
+    if (call->word_count < least)
+        return err_set(err, ERR_USAGE, "'%s' needs %s; try pointsman help %s",
+                       call->command->name, call->command->arguments,
+                       call->command->name);
+    if (call->word_count > most)
+        return err_set(
+            err, ERR_USAGE, "'%s' takes no '%s'; try pointsman help %s",
+            call->command->name, call->words[most], call->command->name);
+    return call_operands_not_empty(call, most == SIZE_MAX ? most : least, err);
+}
+
+/* ---- lines --------------------------------------------------------------- */
+
+static bool line_member(struct span line, const char *key,
+                        struct json_value *ret_value) {
+    struct json_value object;
+
+    return json_parse(line, &object, NULL) && object.type == JSON_OBJECT &&
+           json_member(object, key, ret_value);
+}
+
+const char *call_line_text(struct span line, const char *key,
+                           struct arena *arena) {
+    struct json_value value;
+    struct span text;
+
+    if (!line_member(line, key, &value))
+        return "";
+    if (value.type == JSON_NUMBER)
+        return arena_string(arena, value.raw);
+    return json_get_string(value, arena, &text) ? arena_string(arena, text)
+                                                : "";
+}
+
+const char *call_printable(const char *text, struct arena *arena) {
+    CLEANUP(text_clear) struct text line = TEXT_INIT;
+
+    text_add_printable(&line, span_of(text));
+    return arena_string(arena, text_span(&line));
+}
+
+const char *call_line_printable(struct span line, const char *key,
+                                struct arena *arena) {
+    return call_printable(call_line_text(line, key, arena), arena);
+}
+
+int64_t call_line_number(struct span line, const char *key) {
+    struct json_value value;
+    int64_t number = 0;
+
+    if (line_member(line, key, &value))
+        (void)json_get_i64(value, &number);
+    return number;
+}
+
+bool line_flag(struct span line, const char *key) {
+    struct json_value value;
+
+    return line_member(line, key, &value) && value.type == JSON_TRUE;
+}
+
+void call_uri_begin(struct call_uri *uri, const char *path) {
+    *uri = (struct call_uri){0};
+    text_adds(&uri->text, path);
+}
+
+void call_uri_add(struct call_uri *uri, const char *key, const char *value) {
+    if (value == NULL)
+        return;
+    text_addc(&uri->text, uri->more ? '&' : '?');
+    uri->more = true;
+    text_adds(&uri->text, key);
+    text_addc(&uri->text, '=');
+    uri_encode(span_of(value), &uri->text);
+}
+
+/* ---- asking and showing -------------------------------------------------- */
+
+struct call_printable {
+    bool json;
+    void (*show)(struct span line, struct arena *arena);
+};
+
+static bool show_line(void *ctx, struct span line) {
+    const struct call_printable *call_printable = ctx;
+
+    if (call_printable->json) {
+        (void)console_write(line);
+        return console_printf("\n");
+    }
+    struct arena arena = ARENA_INIT;
+    call_printable->show(line, &arena);
+    arena_clear(&arena);
+    return true;
+}
+
+static bool take_and_flush(void *ctx, struct span bytes) {
+    return client_take_lines(ctx, bytes) && console_flush();
+}
+
+bool call_show_lines(struct client *client, const char *uri, bool json,
+                     void (*show)(struct span line, struct arena *arena),
+                     struct err *err) {
+    struct call_printable call_printable = {json, show};
+    struct client_lines lines = {.line = show_line, .ctx = &call_printable};
+    bool ok = client_stream(client, API_GET, uri, (struct span){0},
+                            take_and_flush, &lines, err);
+
+    client_lines_end(&lines);
+    return ok;
+}
+
+int call_for_each(struct call *call, call_one *one, const void *ctx) {
+    struct client *client = NULL;
+    struct err err = {0};
+    int status = 0;
+
+    if (!call_operands(call, 1, SIZE_MAX, &err) ||
+        !call_client(call, &client, &err))
+        return console_error(&err);
+    for (size_t i = 0; i < call->word_count; i++) {
+        err_clear(&err);
+        if (one(call, client, call->words[i], ctx, &err))
+            continue;
+        int failed = console_error(&err);
+        status = status == 0 ? failed : status;
+    }
+    client_close(client);
+    return console_finish(status);
+}
+
+struct asking {
+    const char *path_format;
+    void (*show)(struct span line, struct arena *arena);
+};
+
+static bool ask_one(struct call *call, struct client *client, const char *word,
+                    const void *ctx, struct err *err) {
+    const struct asking *asking = ctx;
+    CLEANUP(text_clear) struct text uri = TEXT_INIT;
+    struct span format = span_of(asking->path_format), front;
+
+    (void)span_cut(&format, '%', &front);
+    text_addspan(&uri, front);
+    text_adds(&uri, client_word(&call->arena, word));
+    text_addspan(&uri, format);
+    return call_show_lines(client, text_string(&uri), call_has(call, "json"),
+                           asking->show, err);
+}
+
+int call_show_each(struct call *call, const char *path_format,
+                   void (*show)(struct span line, struct arena *arena)) {
+    return call_for_each(call, ask_one, &(struct asking){path_format, show});
+}

@@ -1,0 +1,135 @@
+/* change submit and change put: how a finished set gets into the queue. */
+#include "cli/approval_file.h"
+#include "cli/call_connect.h"
+#include "cli/console.h"
+
+#include <errno.h>
+#include <fcntl.h>
+
+#include "os/fd.h"
+#include "base/base.h"
+#include "changes/drop.h"
+#include "changes/upload.h"
+#include "wire/approval_text.h"
+#include "wire/set_name.h"
+
+static const char *file_name(const char *path) {
+    const char *slash = strrchr(path, '/');
+    return slash == NULL ? path : slash + 1;
+}
+
+static bool is_set_name(const char *name) {
+    struct set_name parsed;
+    return set_name_parse(span_of(name), &parsed, NULL);
+}
+
+/* A set that cannot be taken now is refused for now, whatever hinders (DESIGN
+ * §5: 111 of `change`). */
+static void refused_for_now(struct err *err) {
+    if (err->kind == ERR_TEMPORARY)
+        err->kind = ERR_BUSY;
+}
+
+static bool hand_in(struct call *call, struct client *client, const char *file,
+                    const void *ctx, struct err *err) {
+    CLEANUP(text_clear) struct text reply = TEXT_INIT;
+    CLEANUP(fd_close) int fd = open(file, O_RDONLY | O_CLOEXEC);
+    struct call_uri uri;
+
+    (void)ctx;
+    if (fd < 0)
+        return err_errno(err, errno, "cannot open '%s'", file);
+    call_uri_begin(&uri, "/api/v1/changes");
+    call_uri_add(&uri, "name",
+                 is_set_name(file_name(file)) ? file_name(file) : NULL);
+    bool ok = client_send_file(client, text_string(&uri.text), fd, &reply, err);
+    text_clear(&uri.text);
+    if (!ok) {
+        refused_for_now(err);
+        return err_wrap(err, "'%s'", file);
+    }
+    (void)console_printf("%s\n",
+                         call_line_text(text_span(&reply), "id", &call->arena));
+    return true;
+}
+
+/* Before the set, so that they lie there when it is looked at. */
+static bool send_approvals(struct call *call, struct err *err) {
+    struct client *client = NULL;
+    const char *file;
+    size_t cursor = 0;
+    bool ok = call_client(call, &client, err);
+
+    while (ok && (file = call_next(call, "approval", &cursor)) != NULL) {
+        CLEANUP(text_clear)
+        struct text approval_file = TEXT_INIT, body = TEXT_INIT;
+        CLEANUP(text_clear) struct text reply = TEXT_INIT;
+        ok = approval_file_read(file, &approval_file, err);
+        approval_file_body(text_span(&approval_file), &body);
+        if (ok && !client_call(client, API_POST, "/api/v1/approvals",
+                               text_span(&body), &reply, err))
+            ok = err_wrap(err, "'%s'", file);
+    }
+    client_close(client);
+    return ok;
+}
+
+int cmd_change_submit(struct call *call) {
+    struct err err = {0};
+
+    if (!call_operands(call, 1, SIZE_MAX, &err) || !send_approvals(call, &err))
+        return console_error(&err);
+    return call_for_each(call, hand_in, NULL);
+}
+
+static bool put_approvals(struct call *call, struct base *base,
+                          struct err *err) {
+    struct approval_file approval_path;
+    const char *file;
+    char name[256];
+    size_t cursor = 0;
+
+    while ((file = call_next(call, "approval", &cursor)) != NULL) {
+        CLEANUP(text_clear) struct text approval_file = TEXT_INIT;
+        if (!approval_file_read(file, &approval_file, err))
+            return false;
+        if (!approval_file_parse(text_span(&approval_file), &approval_path,
+                                 err) ||
+            !drop_approval(base, approval_path.approval.csid,
+                           text_span(&approval_file), name, err))
+            return err_wrap(err, "'%s'", file);
+    }
+    return true;
+}
+
+int cmd_change_put(struct call *call) {
+    struct base_open how = {.no_store = true};
+    struct base *base = NULL;
+    const char *path;
+    struct err err = {0};
+    int status = 0;
+
+    if (!call_operands(call, 1, SIZE_MAX, &err) ||
+        !call_base(call, &path, &err) || !base_open(path, &how, &base, &err))
+        return console_error(&err);
+    if (!put_approvals(call, base, &err)) {
+        base_close(base);
+        return console_error(&err);
+    }
+    for (size_t i = 0; i < call->word_count; i++) {
+        const char *file = call->words[i];
+        CLEANUP(fd_close) int fd = open(file, O_RDONLY | O_CLOEXEC);
+        bool ok = fd >= 0 ? upload_put(base, fd, span_of(file_name(file)), &err)
+                          : err_errno(&err, errno, "cannot open '%s'", file);
+        if (!ok) {
+            refused_for_now(&err);
+            int failed = console_error(&err);
+            status = status == 0 ? failed : status;
+            continue;
+        }
+        (void)console_printf("%s\n", file_name(file));
+    }
+    base_trigger(base, "prequeue");
+    base_close(base);
+    return console_finish(status);
+}

@@ -1,0 +1,134 @@
+/* cancel, retry, hold, release: of the jobs named, or of all that match. */
+#include "cli/call_connect.h"
+#include "cli/console.h"
+
+#include <inttypes.h>
+
+static void add_kill(const struct call *call, struct json *json) {
+    if (call->command->id != COMMAND_CANCEL || !call_has(call, "kill"))
+        return;
+    json_key(json, "kill");
+    json_bool(json, true);
+}
+
+static void control_body(const struct call *call, struct text *body) {
+    const char *because = call_value(call, "because");
+    struct json json;
+
+    json_open(&json, body);
+    json_object(&json);
+    if (because != NULL) {
+        json_key(&json, "reason");
+        json_string(&json, because);
+    }
+    add_kill(call, &json);
+    json_end(&json);
+}
+
+static int control_named(struct call *call, struct client *client) {
+    CLEANUP(text_clear) struct text body = TEXT_INIT, reply = TEXT_INIT;
+    int status = 0;
+
+    control_body(call, &body);
+    for (size_t i = 0; i < call->word_count; i++) {
+        struct err err = {0};
+        const char *uri = arena_printf(
+            &call->arena, "/api/v1/jobs/%s/%s",
+            client_word(&call->arena, call->words[i]), call->command->name);
+        if (!client_call(client, API_POST, uri, text_span(&body), &reply,
+                         &err)) {
+            int failed = console_error(&err);
+            status = status == 0 ? failed : status;
+        }
+    }
+    return status;
+}
+
+static bool bulk_call(struct call *call, struct client *client, bool dry,
+                      int64_t count, struct text *reply, struct err *err) {
+    CLEANUP(text_clear) struct text body = TEXT_INIT;
+    const char *because = call_value(call, "because");
+    struct json json;
+
+    json_open(&json, &body);
+    json_object(&json);
+    json_key(&json, "verb");
+    json_string(&json, call->command->name);
+    json_key(&json, "filter");
+    json_string(&json, call_value(call, "match"));
+    if (because != NULL) {
+        json_key(&json, "reason");
+        json_string(&json, because);
+    }
+    add_kill(call, &json);
+    if (dry) {
+        json_key(&json, "dry_run");
+        json_bool(&json, true);
+    } else {
+        json_key(&json, "count");
+        json_i64(&json, count);
+    }
+    json_end(&json);
+    return client_call(client, API_POST, "/api/v1/bulk", text_span(&body),
+                       reply, err);
+}
+
+static int control_matching(struct call *call, struct client *client) {
+    CLEANUP(text_clear) struct text reply = TEXT_INIT;
+    struct err err = {0};
+
+    if (!bulk_call(call, client, true, 0, &reply, &err))
+        return console_error(&err);
+    int64_t count = call_line_number(text_span(&reply), "count");
+    if (!call_has(call, "yes")) {
+        (void)console_printf("%" PRId64 "\n", count);
+        console_note("%" PRId64 " jobs match; --yes does it", count);
+        return 0;
+    }
+    if (!bulk_call(call, client, false, count, &reply, &err))
+        return console_error(&err);
+    (void)console_printf("%" PRId64 "\n",
+                         call_line_number(text_span(&reply), "done"));
+    int64_t passed = call_line_number(text_span(&reply), "passed");
+    if (passed > 0)
+        console_note("%" PRId64 " had changed meanwhile and were left alone",
+                     passed);
+    return 0;
+}
+
+static int order(struct call *call) {
+    struct client *client = NULL;
+    struct err err = {0};
+    const char *filter = call_value(call, "match");
+    bool ok = true;
+
+    if (filter != NULL && call->word_count > 0)
+        ok = err_set(&err, ERR_USAGE, "give ids or --match, not both: '%s'",
+                     call->words[0]);
+    else if (filter == NULL && call->word_count == 0)
+        ok = err_set(&err, ERR_USAGE, "'%s' needs an ID, or --match FILTER",
+                     call->command->name);
+    ok = ok && call_operands_not_empty(call, SIZE_MAX, &err);
+    if (!ok || !call_client(call, &client, &err))
+        return console_error(&err);
+    int status = filter == NULL ? control_named(call, client)
+                                : control_matching(call, client);
+    client_close(client);
+    return console_finish(status);
+}
+
+int cmd_cancel(struct call *call) {
+    return order(call);
+}
+
+int cmd_retry(struct call *call) {
+    return order(call);
+}
+
+int cmd_hold(struct call *call) {
+    return order(call);
+}
+
+int cmd_release(struct call *call) {
+    return order(call);
+}

@@ -1,0 +1,431 @@
+#include "cli/call_connect.h"
+#include "cli/table.h"
+#include "cli/console.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "os/clock.h"
+
+enum { LIST_SCREEN = 200 };
+
+/* ---- how things look ----------------------------------------------------- */
+
+/* "5s", "12m", "3h", "2d": time since. */
+static const char *age(const char *when, struct arena *arena) {
+    struct wall wall;
+
+    if (!wall_parse(span_of(when), &wall))
+        return "";
+    int64_t s = wall_ms_since(clock_wall(), wall) / 1000;
+    if (s < 0)
+        s = 0;
+    if (s < 120)
+        return arena_printf(arena, "%" PRId64 "s", s);
+    if (s < 7200)
+        return arena_printf(arena, "%" PRId64 "m", s / 60);
+    if (s < 172800)
+        return arena_printf(arena, "%" PRId64 "h", s / 3600);
+    return arena_printf(arena, "%" PRId64 "d", s / 86400);
+}
+
+static enum job_state state_of(const char *letter) {
+    enum job_state state = STATE_NONE;
+
+    (void)job_state_of_letter(letter[0], &state);
+    return state;
+}
+
+static const char *state_word(const char *letter) {
+    enum job_state state = state_of(letter);
+    return state == STATE_NONE ? letter : job_state_word(state);
+}
+
+static enum console_colour state_colour(const char *letter) {
+    switch (letter[0]) {
+    case 'D':
+        return CONSOLE_GOOD;
+    case 'F':
+        return CONSOLE_BAD;
+    case 'X':
+        return CONSOLE_BOLD;
+    case 'T':
+    case 'A':
+        return CONSOLE_WARM;
+    default:
+        return CONSOLE_PLAIN;
+    }
+}
+
+/* ---- list ---------------------------------------------------------------- */
+
+static const char *const list_titles[] = {"ID",    "KIND",   "CLASS",  "STATE",
+                                          "SINCE", "TARGET", "REASON", "WHAT"};
+
+static struct table list_table;
+
+static void list_row(struct span line, struct arena *arena) {
+    struct table *table = &list_table;
+    const char *state = call_line_text(line, "state", arena);
+    struct json_value object, holds;
+    bool held = json_parse(line, &object, NULL) &&
+                json_member(object, "holds", &holds) && holds.raw.len > 2;
+
+    table_cell(table, call_line_text(line, "id", arena), CONSOLE_PLAIN);
+    table_cell(table, call_line_text(line, "kind", arena), CONSOLE_PLAIN);
+    table_cell(table, call_line_text(line, "class", arena), CONSOLE_PLAIN);
+    table_cell(table,
+               held ? arena_printf(arena, "%s, held", state_word(state))
+               : call_line_text(line, "rolled_back_by", arena)[0] != '\0'
+                   ? "rolled back"
+               : call_line_text(line, "owed", arena)[0] != '\0'
+                   ? arena_printf(arena, "%s, owes approval", state_word(state))
+                   : state_word(state),
+               state_colour(state));
+    table_cell(table, age(call_line_text(line, "since", arena), arena),
+               CONSOLE_PLAIN);
+    table_cell(table, call_line_text(line, "target", arena), CONSOLE_PLAIN);
+    table_cell(table, call_line_text(line, "reason", arena), CONSOLE_PLAIN);
+    table_cell(table, call_line_text(line, "what", arena), CONSOLE_PLAIN);
+}
+
+static char *filter_of(const struct call *call) {
+    struct text filter = TEXT_INIT;
+
+    for (size_t i = 0; i < call->word_count; i++)
+        text_addf(&filter, "%s%s", i == 0 ? "" : " ", call->words[i]);
+    return text_take(&filter);
+}
+
+int cmd_list(struct call *call) {
+    CLEANUP(text_free_string) char *filter = filter_of(call);
+    struct client *client = NULL;
+    struct call_uri uri;
+    struct err err = {0};
+    bool json = call_has(call, "json");
+    bool asked = call_has(call, "limit"), screen = !json && !asked &&
+                                                   !call_has(call, "all") &&
+                                                   terminal_is(STDOUT_FILENO);
+    long long limit = screen ? LIST_SCREEN : 1000000;
+
+    if (!call_number(call, "limit", 0, 1000000, &limit, &err) ||
+        !call_client(call, &client, &err))
+        return console_error(&err);
+    bool newest = screen || asked;
+    call_uri_begin(&uri, "/api/v1/jobs");
+    if (filter[0] != '\0')
+        call_uri_add(&uri, "filter", filter);
+    call_uri_add(&uri, "limit", arena_printf(&call->arena, "%lld", limit));
+    call_uri_add(&uri, "order", newest ? "newest" : "oldest");
+    if (!json)
+        table_init(&list_table, list_titles, COUNT(list_titles));
+    bool ok =
+        call_show_lines(client, text_string(&uri.text), json, list_row, &err);
+    if (!json) {
+        size_t rows = list_table.count / COUNT(list_titles) - 1;
+        table_print(&list_table, newest);
+        if (screen && rows == LIST_SCREEN)
+            console_note("the newest %d; --all shows all", LIST_SCREEN);
+    }
+    text_clear(&uri.text);
+    client_close(client);
+    return ok ? console_finish(0) : console_error(&err);
+}
+
+int cmd_file(struct call *call) {
+    struct client *client = NULL;
+    struct call_uri uri;
+    struct err err = {0};
+    bool json = call_has(call, "json");
+
+    if (!call_operands(call, 1, 1, &err) || !call_client(call, &client, &err))
+        return console_error(&err);
+    call_uri_begin(&uri, "/api/v1/files");
+    call_uri_add(&uri, "path", call->words[0]);
+    call_uri_add(&uri, "limit", call_value(call, "limit"));
+    if (!json)
+        table_init(&list_table, list_titles, COUNT(list_titles));
+    bool ok =
+        call_show_lines(client, text_string(&uri.text), json, list_row, &err);
+    if (!json)
+        table_print(&list_table, false);
+    text_clear(&uri.text);
+    client_close(client);
+    return ok ? console_finish(0) : console_error(&err);
+}
+
+/* ---- status -------------------------------------------------------------- */
+
+static void show_pair(const char *name, const char *value) {
+    if (value[0] != '\0')
+        (void)console_printf("%-11s %s\n", name, value);
+}
+
+static void show_relations(struct span line, struct arena *arena) {
+    struct json_value object, list, item, value;
+    size_t cursor = 0;
+
+    if (!json_parse(line, &object, NULL))
+        return;
+    if (json_member(object, "relations", &list))
+        while (json_next(list, &cursor, arena, NULL, &item)) {
+            struct span relation = {0}, id = {0};
+            if (json_member(item, "relation", &value))
+                (void)json_get_string(value, arena, &relation);
+            if (json_member(item, "id", &value))
+                (void)json_get_string(value, arena, &id);
+            show_pair(arena_string(arena, relation), arena_string(arena, id));
+        }
+    cursor = 0;
+    if (json_member(object, "touches", &list))
+        while (json_next(list, &cursor, arena, NULL, &item)) {
+            struct span path = {0};
+            bool deleted = false;
+            if (json_member(item, "path", &value))
+                (void)json_get_string(value, arena, &path);
+            if (json_member(item, "deleted", &value))
+                (void)json_get_bool(value, &deleted);
+            show_pair(deleted ? "deletes" : "touches",
+                      call_printable(arena_string(arena, path), arena));
+        }
+    cursor = 0;
+    if (json_member(object, "holds", &list))
+        while (json_next(list, &cursor, arena, NULL, &item)) {
+            struct span hold;
+            if (json_get_string(item, arena, &hold))
+                show_pair("held", arena_string(arena, hold));
+        }
+}
+
+/* "1.2 s", "34 MiB". */
+static const char *uses(int64_t cpu_us, int64_t kib, struct arena *arena) {
+    return arena_printf(arena, "%.1f s of processors, %.1f MiB",
+                        (double)cpu_us / 1e6, (double)kib / 1024);
+}
+
+/* What it uses now, or used in all. */
+static void show_usage(struct span line, struct arena *arena) {
+    struct json_value object, live;
+    int64_t cpu_us = call_line_number(line, "cpu_us");
+    int64_t kib = call_line_number(line, "peak_kib");
+
+    if (cpu_us > 0 || kib > 0)
+        show_pair("used", uses(cpu_us, kib, arena));
+    if (!json_parse(line, &object, NULL) ||
+        !json_member(object, "live", &live) || live.type != JSON_OBJECT)
+        return;
+    show_pair("progress", call_line_printable(live.raw, "progress", arena));
+    if (call_line_number(live.raw, "procs") > 0)
+        show_pair(
+            "uses",
+            arena_printf(arena, "%s, %" PRId64 " processes",
+                         uses(call_line_number(live.raw, "cpu_us"),
+                              call_line_number(live.raw, "memory_kib"), arena),
+                         call_line_number(live.raw, "procs")));
+}
+
+static void show_job(struct span line, struct arena *arena) {
+    const char *state = call_line_text(line, "state", arena);
+    const char *reason = call_line_text(line, "reason", arena);
+    const char *detail = call_line_printable(line, "detail", arena);
+
+    (void)console_printf("%s%s%s\n", console_colour(CONSOLE_BOLD),
+                         call_line_text(line, "id", arena),
+                         console_colour(CONSOLE_PLAIN));
+    show_pair("what", call_line_printable(line, "what", arena));
+    show_pair("kind", arena_printf(arena, "%s, class %s",
+                                   call_line_text(line, "kind", arena),
+                                   call_line_text(line, "class", arena)));
+    show_pair("state",
+              arena_printf(arena, "%s%s%s since %s (%s ago)",
+                           console_colour(state_colour(state)),
+                           state_word(state), console_colour(CONSOLE_PLAIN),
+                           call_line_text(line, "since", arena),
+                           age(call_line_text(line, "since", arena), arena)));
+    show_pair("reason", detail[0] == '\0'
+                            ? reason
+                            : arena_printf(arena, "%s: %s", reason, detail));
+    show_pair("owed until", call_line_text(line, "owed", arena));
+    show_pair("rolled back", call_line_text(line, "rolled_back_by", arena));
+    show_pair("target", call_line_printable(line, "target", arena));
+    show_pair("name", call_line_printable(line, "name", arena));
+    if (call_line_number(line, "tasks") > 1)
+        show_pair("tasks",
+                  arena_printf(arena, "%" PRId64 " of %" PRId64 " done",
+                               call_line_number(line, "tasks_done"),
+                               call_line_number(line, "tasks")));
+    if (call_line_number(line, "attempt") > 0)
+        show_pair("attempt", call_line_text(line, "attempt", arena));
+    show_pair("not before", call_line_text(line, "not_before", arena));
+    show_pair("exit code", call_line_text(line, "exit_code", arena));
+    show_usage(line, arena);
+    show_pair("by", arena_printf(arena, "%s (%s)",
+                                 call_line_printable(line, "actor", arena),
+                                 call_line_text(line, "cause", arena)));
+    show_pair("admitted", call_line_text(line, "admitted", arena));
+    show_relations(line, arena);
+}
+
+static void show_counts(struct span line, struct arena *arena) {
+    for (unsigned state = 0; state < JOB_STATES; state++) {
+        const char *word = job_state_word((enum job_state)state);
+        (void)console_printf("%-11s %s\n", word,
+                             call_line_text(line, word, arena));
+    }
+    (void)console_printf("%-11s %s\n", "held",
+                         call_line_text(line, "held", arena));
+    /* Sets that went before their approval: seldom, and then to be seen. */
+    if (call_line_number(line, "owed") > 0)
+        (void)console_printf("%-11s %s\n", "owed",
+                             call_line_text(line, "owed", arena));
+}
+
+int cmd_status(struct call *call) {
+    struct client *client = NULL;
+    struct err err = {0};
+
+    if (call->word_count > 0)
+        return call_show_each(call, "/api/v1/jobs/%", show_job);
+    if (!call_client(call, &client, &err))
+        return console_error(&err);
+    bool json = call_has(call, "json");
+    bool ok =
+        call_show_lines(client, "/api/v1/counts", json, show_counts, &err);
+    if (ok && !json && client_base_path(client) != NULL)
+        (void)console_printf(
+            "%-11s %s\n%-11s %s\n", "base", client_base_path(client), "server",
+            client_has_server(client) ? "answers" : "none runs");
+    client_close(client);
+    return ok ? console_finish(0) : console_error(&err);
+}
+
+/* ---- why, depends, history ------------------------------------------------
+ */
+
+static void show_reason(struct span line, struct arena *arena) {
+    (void)console_printf("%s: %s\n", call_line_text(line, "job", arena),
+                         call_line_printable(line, "text", arena));
+}
+
+int cmd_why(struct call *call) {
+    return call_show_each(call, "/api/v1/jobs/%/why", show_reason);
+}
+
+static void show_relation(struct span line, struct arena *arena) {
+    const char *state = call_line_text(line, "state", arena);
+
+    (void)console_printf("%-11s %s  %s  %s\n",
+                         call_line_text(line, "relation", arena),
+                         call_line_text(line, "id", arena),
+                         state[0] == '\0' ? "not known" : state_word(state),
+                         call_line_printable(line, "what", arena));
+}
+
+/* The same as a tree: two blanks a step away. */
+static void show_branch(struct span line, struct arena *arena) {
+    const char *state = call_line_text(line, "state", arena);
+    struct json_value object, again;
+    bool seen = false;
+
+    if (json_parse(line, &object, NULL) && json_member(object, "again", &again))
+        (void)json_get_bool(again, &seen);
+    (void)console_printf(
+        "%*s%s  %s%s%s%s\n", 2 * (int)call_line_number(line, "depth"), "",
+        call_line_text(line, "id", arena), console_colour(state_colour(state)),
+        state[0] == '\0' ? "unknown" : state_word(state),
+        console_colour(CONSOLE_PLAIN), seen ? " (see above)" : "");
+}
+
+int cmd_depends(struct call *call) {
+    return call_has(call, "tree")
+               ? call_show_each(call, "/api/v1/jobs/%/depends?tree",
+                                show_branch)
+               : call_show_each(call, "/api/v1/jobs/%/depends", show_relation);
+}
+
+int cmd_dependents(struct call *call) {
+    return call_has(call, "tree")
+               ? call_show_each(call, "/api/v1/jobs/%/dependents?tree",
+                                show_branch)
+               : call_show_each(call, "/api/v1/jobs/%/dependents",
+                                show_relation);
+}
+
+static void show_event(struct span line, struct arena *arena) {
+    const char *kind = call_line_text(line, "kind", arena);
+    const char *from = call_line_text(line, "from", arena);
+    const char *to = call_line_text(line, "to", arena);
+    const char *detail = call_line_printable(line, "detail", arena);
+    const char *reason = call_line_text(line, "reason", arena);
+    bool moves = strcmp(kind, "move") == 0;
+
+    (void)console_printf(
+        "%s %s %s %s%s%s%s%s%s\n", call_line_text(line, "at", arena),
+        call_line_text(line, "id", arena),
+        moves ? arena_printf(arena, "%s%s%s%s%s", from[0] == '\0' ? "-" : from,
+                             " > ", console_colour(state_colour(to)), to,
+                             console_colour(CONSOLE_PLAIN))
+              : kind,
+        reason, reason[0] == '\0' ? "" : " ",
+        call_line_printable(line, "actor", arena),
+        detail[0] == '\0' ? "" : ": ", detail, "");
+}
+
+int cmd_history(struct call *call) {
+    struct client *client = NULL;
+    struct err err = {0};
+    struct call_uri uri;
+    long long limit = -1;
+    bool json = call_has(call, "json");
+
+    if (!call_number(call, "limit", 0, 1000000000, &limit, &err))
+        return console_error(&err);
+    if (limit < 0 && !json && terminal_is(STDOUT_FILENO))
+        limit = LIST_SCREEN;
+    const char *tail =
+        limit < 0 ? NULL : arena_printf(&call->arena, "%lld", limit);
+    if (call->word_count > 0)
+        return call_show_each(
+            call,
+            tail == NULL
+                ? "/api/v1/jobs/%/history"
+                : arena_printf(&call->arena, "/api/v1/jobs/%%/history?tail=%s",
+                               tail),
+            show_event);
+    if (!call_client(call, &client, &err))
+        return console_error(&err);
+    call_uri_begin(&uri, "/api/v1/events");
+    call_uri_add(&uri, "tail", tail);
+    call_uri_add(&uri, "limit", "1000000000");
+    bool ok =
+        call_show_lines(client, text_string(&uri.text), json, show_event, &err);
+    text_clear(&uri.text);
+    client_close(client);
+    return ok ? console_finish(0) : console_error(&err);
+}
+
+int cmd_events(struct call *call) {
+    struct client *client = NULL;
+    struct err err = {0};
+    struct call_uri uri;
+    bool follow = call_has(call, "follow");
+    const char *after = call_value(call, "after");
+
+    if (!call_operands(call, 0, 0, &err) || !call_client(call, &client, &err))
+        return console_error(&err);
+    call_uri_begin(&uri, "/api/v1/events");
+    call_uri_add(&uri, "after", after);
+    if (follow) {
+        call_uri_add(&uri, "follow", "1");
+        if (after == NULL)
+            call_uri_add(&uri, "tail", "0");
+    } else {
+        call_uri_add(&uri, "limit", "1000000000");
+    }
+    bool ok = call_show_lines(client, text_string(&uri.text),
+                              call_has(call, "json"), show_event, &err);
+    text_clear(&uri.text);
+    client_close(client);
+    return ok ? console_finish(0) : console_error(&err);
+}

@@ -1,0 +1,50 @@
+/* What the cron verbs are asked about: an item or a crontab line, a zone, and
+ * since when. */
+#ifndef POINTSMAN_CLI_CRON_QUERY_H
+#define POINTSMAN_CLI_CRON_QUERY_H
+
+#include <pointsman/cron.h>
+
+#include "lib/err.h"
+#include "lib/json.h"
+#include "lib/text.h"
+#include "cli/call.h"
+
+/* One pattern; a crontab line may be two of them, of which either is enough. */
+struct cron_query {
+    struct cron_item *items[2];
+    char *texts[2]; /* JSON */
+    size_t count;
+};
+
+/* From JSON, or a crontab line without a command. */
+bool cron_query_parse(struct cron_query *query, struct span text,
+                      struct err *err);
+void cron_query_clear(struct cron_query *query);
+enum cron_found cron_query_next(const struct cron_query *query,
+                                const struct cron_zone *zone, int64_t from,
+                                int64_t *ret_at, struct err *err);
+enum cron_found cron_query_prev(const struct cron_query *query,
+                                const struct cron_zone *zone, int64_t from,
+                                int64_t *ret_at, struct err *err);
+
+/* The library's error as ours. Returns false. */
+bool cron_query_err_set(struct err *err, const struct cron_err *from);
+
+/* --zone (else the system's) and --from (else now). */
+bool cron_query_zone(const struct call *call, struct cron_zone **ret_zone,
+                     struct err *err);
+bool cron_query_from(const struct call *call, int64_t *ret_from,
+                     struct err *err);
+/* The one operand ITEM; - is standard input. */
+bool cron_query_item(struct call *call, struct cron_query *query,
+                     struct err *err);
+
+/* All of standard input, at most 1 MiB. */
+bool cron_query_input(struct text *text, struct err *err);
+
+/* JSON lines from standard input, an answer for each on standard output;
+ * returns the exit status. */
+int cron_batch(struct call *call);
+
+#endif

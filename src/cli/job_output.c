@@ -1,0 +1,88 @@
+#include "cli/job_output.h"
+
+#include <stdio.h>
+#include <unistd.h>
+
+#include "cli/console.h"
+#include "os/stamp.h"
+#include "api/log_filter.h"
+
+/* Nobody reading standard error is no reason to stop. */
+static bool write_out(unsigned stream, struct span piece) {
+    if (stream == STAMP_OUT || stream == STAMP_UNKNOWN)
+        return console_write(piece) && console_flush();
+    (void)fwrite(piece.p, 1, piece.len, stderr);
+    (void)fflush(stderr);
+    return true;
+}
+
+/* What is written to a file does not touch the line of progress. */
+static bool shares_terminal(unsigned stream) {
+    return (stream != STAMP_OUT && stream != STAMP_UNKNOWN) ||
+           isatty(STDOUT_FILENO) == 1;
+}
+
+static bool pass_on(struct job_output *output, struct span piece) {
+    unsigned stream = output->head[0];
+    if (stream == LOG_FRAME_PROGRESS) {
+        text_addspan(&output->line, piece);
+        return true;
+    }
+    output->passed += piece.len;
+    if (!shares_terminal(stream))
+        return write_out(stream, piece);
+    progress_hide(&output->progress);
+    bool ok = write_out(stream, piece);
+    progress_show(&output->progress, piece);
+    return ok;
+}
+
+static void end_frame(struct job_output *output) {
+    if (output->head[0] == LOG_FRAME_PROGRESS)
+        progress_set(&output->progress, text_span(&output->line));
+    text_reset(&output->line);
+    output->head_bytes = 0;
+}
+
+static void take_head(struct job_output *output, struct span *bytes) {
+    while (bytes->len > 0 && output->head_bytes < LOG_FRAME_HEAD) {
+        output->head[output->head_bytes++] = (unsigned char)bytes->p[0];
+        *bytes = span_make(bytes->p + 1, bytes->len - 1);
+    }
+    if (output->head_bytes < LOG_FRAME_HEAD)
+        return;
+    const unsigned char *head = output->head;
+    output->left = (uint32_t)head[4] << 24 | (uint32_t)head[5] << 16 |
+                   (uint32_t)head[6] << 8 | head[7];
+}
+
+bool job_output_take(void *ctx, struct span bytes) {
+    struct job_output *output = ctx;
+    while (bytes.len > 0) {
+        if (output->left == 0) {
+            take_head(output, &bytes);
+            if (output->head_bytes == LOG_FRAME_HEAD && output->left == 0)
+                end_frame(output);
+            continue;
+        }
+        size_t part = output->left < bytes.len ? output->left : bytes.len;
+        if (!pass_on(output, span_make(bytes.p, part)))
+            return false;
+        output->left -= (uint32_t)part;
+        if (output->left == 0)
+            end_frame(output);
+        bytes = span_make(bytes.p + part, bytes.len - part);
+    }
+    return true;
+}
+
+void job_output_resume(struct job_output *output) {
+    text_reset(&output->line);
+    output->head_bytes = 0;
+    output->left = 0;
+}
+
+void job_output_clear(struct job_output *output) {
+    progress_clear(&output->progress);
+    text_clear(&output->line);
+}

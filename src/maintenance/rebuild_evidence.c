@@ -1,0 +1,170 @@
+/* A set that went out of effect says so in its log. A power cut may take that
+ * line, and leave the directory where the rollback is done: then the branch is
+ * the evidence, since each commit of a rollback names what it turned. The
+ * newest commit that speaks of a set counts, and only where the log of the set
+ * has no word of that rollback: a rollback that found nothing left to revert
+ * has no commit, so that a log may well know more. */
+#include "maintenance/rebuild_parts.h"
+
+#include "maintenance/fsck_report.h"
+#include "landing/history.h"
+#include "changes/set_rules.h"
+#include "scheduler/rollback_effects.h"
+
+enum {
+    OLD_IN_A_ROW = 256, /* commits before all rollbacks: enough */
+    SLACK_S = 3600      /* our own clock may have been set back */
+};
+
+struct hearing {
+    struct rebuild *rebuild;
+    const struct config_target *target;
+    struct wall oldest; /* admission of a rollback that is over */
+    size_t old;         /* commits in a row before that */
+};
+
+static bool is_over(const struct found_set *set,
+                    const struct config_target *target) {
+    const struct job *job = &set->record.job;
+    return job->job_class == CLASS_RB && job->state == STATE_DONE &&
+           span_equal(job->target, target->name);
+}
+
+/* Of a set that is only known by its log, nobody knows the sum. */
+static bool is_by(const struct history_commit *commit,
+                  const struct found_set *set) {
+    struct span sum = set->record.job.sum;
+    return sum.len == 0 || span_equal(sum, commit->sum);
+}
+
+static uint64_t last_seq(const struct found_set *set) {
+    uint64_t last = 0;
+    for (size_t i = 0; i < set->log.count; i++)
+        if (set->log.events[i].seq > last)
+            last = set->log.events[i].seq;
+    return last;
+}
+
+/* Does its log tell of that rollback, or of a later one? */
+static bool knows(const struct found_set *set, const struct found_set *rb) {
+    struct span by, because;
+    uint64_t end = last_seq(rb);
+    for (size_t i = 0; i < set->log.count; i++)
+        if (rollback_effects_read_event(&set->log.events[i], &by, &because) &&
+            (span_equal(because, rb->id) ||
+             (end > 0 && set->log.events[i].seq > end)))
+            return true;
+    return false;
+}
+
+/* Behind the last line of its log, not numbered yet. */
+static void add_event(struct rebuild *rebuild, struct found_set *set,
+                      struct span by, struct span because) {
+    CLEANUP(text_clear) struct text detail = TEXT_INIT;
+    struct set_log *log = &set->log;
+    struct store_event *events =
+        arena_alloc(&rebuild->arena, (log->count + 1) * sizeof(*events));
+    if (log->count > 0)
+        memcpy(events, log->events, log->count * sizeof(*events));
+    rollback_effects_detail(by, because, &detail);
+    events[log->count++] = (struct store_event){
+        .at = rebuild->now,
+        .kind = EVENT_ROLLED_BACK,
+        .id = set->id,
+        .from = STATE_DONE,
+        .to = STATE_DONE,
+        .attempt = set->record.job.attempt,
+        .actor = SPAN("daemon:fsck"),
+        .reason = by.len > 0 ? SPAN("rolled-back") : SPAN("reinstated"),
+        .detail = arena_span(&rebuild->arena, text_span(&detail)),
+    };
+    log->events = events;
+    set->record.job.stale = true; /* the next start writes its log */
+}
+
+/* The commit of `rb` says: this set is out by `by`, or in again (empty). */
+static void hear_turn(struct rebuild *rebuild, const struct found_set *rb,
+                      struct span id, struct span by) {
+    struct found_set *set = map_get(&rebuild->sets, id);
+    if (set == NULL || set->is_spoken_of)
+        return;
+    set->is_spoken_of = true;
+    if (set->record.job.state != STATE_DONE || knows(set, rb))
+        return;
+    fsck_problem(rebuild->report,
+                 "the log of set '%.*s' does not tell that rollback '%.*s' "
+                 "%s: its branch does, and counts",
+                 (int)set->id.len, set->id.p, (int)rb->id.len, rb->id.p,
+                 by.len > 0 ? "took it back" : "put it in again");
+    add_event(rebuild, set, by, rb->id);
+}
+
+static bool hear_commit(void *ctx, const struct history_commit *commit) {
+    struct hearing *hearing = ctx;
+    struct found_set *maker =
+        commit->csid.len > 0 ? map_get(&hearing->rebuild->sets, commit->csid)
+                             : NULL;
+    bool before = wall_s(commit->committed) < wall_s(hearing->oldest) - SLACK_S;
+    hearing->old = before ? hearing->old + 1 : 0;
+    if (maker != NULL && is_by(commit, maker)) {
+        struct span rest = commit->trailers, by = maker->id, id;
+        bool in;
+        maker->is_spoken_of = true;
+        while (is_over(maker, hearing->target) &&
+               history_effect(&rest, &in, &id)) {
+            hear_turn(hearing->rebuild, maker, id, in ? SPAN("") : by);
+            by = id;
+        }
+    }
+    return hearing->old < OLD_IN_A_ROW;
+}
+
+static bool hear_branch(struct hearing *hearing, struct err *err) {
+    struct rebuild *rebuild = hearing->rebuild;
+    const struct config_target *target = hearing->target;
+    CLEANUP(text_clear) struct text ref = TEXT_INIT;
+    CLEANUP(text_clear) struct text tip = TEXT_INIT;
+    struct git git;
+    int status = 0;
+    text_addf(&ref, "refs/heads/%.*s^{commit}", (int)target->branch.len,
+              target->branch.p);
+    if (!git_open(
+            base_resolve(rebuild->base->path, target->git, &rebuild->arena),
+            NULL, NULL, &git, err))
+        return false;
+    bool ok = git_run(
+        &git, GIT_ARGS("rev-parse", "--verify", "-q", text_string(&ref)),
+        GIT_QUIET, SPAN(""), &tip, &status, err);
+    if (ok && status != 0)
+        ok = err_set(err, ERR_CONFIG, "there is no branch '%.*s'",
+                     (int)target->branch.len, target->branch.p);
+    CLEANUP(text_free_string)
+    char *oid = span_string(span_trim(text_span(&tip)));
+    ok = ok && history_walk(&git, oid, hear_commit, hearing, err);
+    git_close(&git);
+    return ok;
+}
+
+void rebuild_ask_branches(struct rebuild *rebuild) {
+    const struct config *config = &rebuild->base->config;
+    for (size_t i = 0; i < config->target_count; i++) {
+        struct hearing hearing = {.rebuild = rebuild,
+                                  .target = &config->targets[i],
+                                  .oldest = WALL_NEVER};
+        struct err err = {0};
+        for (size_t k = 0; k < rebuild->count; k++) {
+            const struct found_set *set = rebuild->order[k];
+            if (is_over(set, hearing.target) &&
+                set->record.job.admitted.ns < hearing.oldest.ns)
+                hearing.oldest = set->record.job.admitted;
+        }
+        if (hearing.oldest.ns == WALL_NEVER.ns ||
+            hearing.target->git.len == 0 || hear_branch(&hearing, &err))
+            continue;
+        fsck_problem(rebuild->report,
+                     "target '%.*s' cannot be asked what was rolled back, "
+                     "logs alone tell it: %s",
+                     (int)hearing.target->name.len, hearing.target->name.p,
+                     err.text);
+    }
+}

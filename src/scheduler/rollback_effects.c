@@ -1,0 +1,198 @@
+#include "scheduler/rollback_effects.h"
+
+#include <stdlib.h>
+
+#include "core/rollback.h"
+
+/* Rollbacks of rollbacks: nobody goes as deep by hand. */
+enum { DEPTH_MAX = 100 };
+
+struct turner {
+    struct store *store;
+    struct rollback_effects *effects;
+};
+
+void rollback_effects_clear(struct rollback_effects *effects) {
+    map_clear(&effects->by_num);
+    arena_clear(&effects->arena);
+    *effects = (struct rollback_effects){0};
+}
+
+static bool look_at(struct turner *turner, uint64_t num,
+                    struct rollback_effect **ret_turn, struct err *err) {
+    struct rollback_effects *effects = turner->effects;
+    struct span key = span_make(&num, sizeof(num));
+    *ret_turn = map_get(&effects->by_num, key);
+    if (*ret_turn)
+        return true;
+    struct rollback_effect *effect =
+        arena_alloc(&effects->arena, sizeof(*effect));
+    *effect = (struct rollback_effect){0};
+    if (!store_job(turner->store, num, &effects->arena, &effect->job, err))
+        return false;
+    effect->was = effect->now = effect->job.rolled_back_by;
+    (void)map_put(&effects->by_num, key, effect);
+    *ret_turn = effect;
+    return true;
+}
+
+static int newest_first(const void *a, const void *b) {
+    const struct rollback_effect *x = *(struct rollback_effect *const *)a,
+                                 *y = *(struct rollback_effect *const *)b;
+    return (x->job.state_seq < y->job.state_seq) -
+           (x->job.state_seq > y->job.state_seq);
+}
+
+static int oldest_first(const void *a, const void *b) {
+    return newest_first(b, a);
+}
+
+static bool apply_all(struct turner *turner, struct rollback_effect **turns,
+                      size_t count, struct span by, bool in, unsigned depth,
+                      struct err *err);
+
+/* The members that the rollback had put out. */
+static bool read_members(struct turner *turner, const struct job *rb,
+                         struct rollback_effect ***ret_turns, size_t *ret_count,
+                         struct err *err) {
+    struct arena *arena = &turner->effects->arena;
+    struct store_rollback plan;
+    struct rollback_entry *entries = NULL;
+    size_t count = 0;
+    bool found;
+    *ret_count = 0;
+    if (!store_rollback(turner->store, rb->num, arena, &plan, &found, err))
+        return false;
+    if (found && !rollback_entries_parse(plan.members, arena, &entries, &count))
+        return err_set(err, ERR_DATA, "the plan of rollback '%.*s' is damaged",
+                       (int)rb->id.len, rb->id.p);
+    *ret_turns =
+        arena_alloc(arena, (count + 1) * sizeof(struct rollback_effect *));
+    for (size_t i = 0; i < count; i++)
+        if (entries[i].reverted && !look_at(turner, entries[i].num,
+                                            &(*ret_turns)[(*ret_count)++], err))
+            return false;
+    return true;
+}
+
+static bool apply_one(struct turner *turner, struct rollback_effect *effect,
+                      struct span by, bool in, unsigned depth,
+                      struct err *err) {
+    struct rollback_effect **members = NULL;
+    size_t count = 0;
+    /* Another has it: that one's affair. */
+    if (!span_equal(effect->now, in ? by : SPAN("")))
+        return true;
+    effect->now = in ? SPAN("") : by;
+    effect->at = ++turner->effects->clock;
+    if (effect->job.job_class != CLASS_RB || depth == DEPTH_MAX)
+        return true;
+    return read_members(turner, &effect->job, &members, &count, err) &&
+           apply_all(turner, members, count, effect->job.id, !in, depth + 1,
+                     err);
+}
+
+static bool apply_all(struct turner *turner, struct rollback_effect **turns,
+                      size_t count, struct span by, bool in, unsigned depth,
+                      struct err *err) {
+    qsort(turns, count, sizeof(struct rollback_effect *),
+          in ? oldest_first : newest_first);
+    for (size_t i = 0; i < count; i++)
+        if (!apply_one(turner, turns[i], by, in, depth, err))
+            return false;
+    return true;
+}
+
+static int compare_at(const void *a, const void *b) {
+    const struct rollback_effect *x = *(struct rollback_effect *const *)a,
+                                 *y = *(struct rollback_effect *const *)b;
+    return (x->at > y->at) - (x->at < y->at);
+}
+
+static void gather(struct rollback_effects *effects) {
+    size_t cursor = 0;
+    void *value;
+    effects->turns =
+        arena_alloc(&effects->arena, (map_count(&effects->by_num) + 1) *
+                                         sizeof(struct rollback_effect *));
+    while (map_next(&effects->by_num, &cursor, NULL, &value)) {
+        struct rollback_effect *effect = value;
+        if (!span_equal(effect->was, effect->now))
+            effects->turns[effects->count++] = effect;
+    }
+    qsort(effects->turns, effects->count, sizeof(struct rollback_effect *),
+          compare_at);
+}
+
+bool rollback_effects_make(struct store *store, struct span rb_id,
+                           const uint64_t *nums, size_t count,
+                           struct rollback_effects *ret_rollback_effects,
+                           struct err *err) {
+    struct turner turner = {store, ret_rollback_effects};
+    *ret_rollback_effects = (struct rollback_effects){0};
+    struct rollback_effect **turns =
+        arena_alloc(&ret_rollback_effects->arena,
+                    (count + 1) * sizeof(struct rollback_effect *));
+    for (size_t i = 0; i < count; i++)
+        if (!look_at(&turner, nums[i], &turns[i], err))
+            return false;
+    if (!apply_all(&turner, turns, count, rb_id, false, 0, err))
+        return false;
+    gather(ret_rollback_effects);
+    return true;
+}
+
+const struct rollback_effect *
+rollback_effects_find(const struct rollback_effects *effects, uint64_t num) {
+    return map_get(&effects->by_num, span_make(&num, sizeof(num)));
+}
+
+bool rollback_effects_put_out(const struct rollback_effects *effects,
+                              struct span rb_id, uint64_t num) {
+    const struct rollback_effect *effect = rollback_effects_find(effects, num);
+    return effect && effect->was.len == 0 && span_equal(effect->now, rb_id);
+}
+
+/* ---- marks --------------------------------------------------------------- */
+
+static const char because_of[] = ", because of ";
+
+void rollback_effects_detail(struct span by, struct span because,
+                             struct text *out) {
+    if (by.len > 0 && !span_equal(by, because)) {
+        text_addspan(out, by);
+        text_adds(out, because_of);
+    }
+    text_addspan(out, because);
+}
+
+void rollback_effects_mark(const struct rollback_effects *effects,
+                           struct span rb_id, struct store_batch *batch) {
+    for (size_t i = 0; i < effects->count; i++) {
+        const struct rollback_effect *effect = effects->turns[i];
+        CLEANUP(text_clear) struct text detail = TEXT_INIT;
+        rollback_effects_detail(effect->now, rb_id, &detail);
+        store_mark(batch, effect->job.num, effect->was, effect->now,
+                   text_span(&detail));
+    }
+}
+
+bool rollback_effects_read_event(const struct store_event *event,
+                                 struct span *ret_by,
+                                 struct span *ret_because) {
+    struct span detail = event->detail;
+    if (event->kind != EVENT_ROLLED_BACK)
+        return false;
+    const char *cut = detail.len > 0 ? memmem(detail.p, detail.len, because_of,
+                                              sizeof(because_of) - 1)
+                                     : NULL;
+    *ret_by = *ret_because = detail;
+    if (cut) {
+        ret_by->len = (size_t)(cut - detail.p);
+        ret_because->p = cut + sizeof(because_of) - 1;
+        ret_because->len = detail.len - ret_by->len - (sizeof(because_of) - 1);
+    }
+    if (!span_is(event->reason, "rolled-back"))
+        *ret_by = SPAN("");
+    return true;
+}

@@ -1,0 +1,34 @@
+/* A set in A has not ended while the rollback that took it is under way: should
+ * that one fail, it is put back where it was (spec/change-queue.md §4 "limbo",
+ * §8, step 8). */
+#ifndef POINTSMAN_SCHEDULER_ROLLBACK_STATUS_H
+#define POINTSMAN_SCHEDULER_ROLLBACK_STATUS_H
+
+#include <stdbool.h>
+
+#include "lib/arena.h"
+#include "lib/err.h"
+#include "lib/text.h"
+#include "core/job.h"
+#include "store/store.h"
+
+/* *ret_ended: is this state its last? *ret_rollback (may be NULL): when it is
+ * undecided, the rollback that decides; else its num is 0. Errors of the store
+ * only. */
+bool rollback_status_of(struct store *store, const struct job *job,
+                        struct arena *arena, bool *ret_ended,
+                        struct job *ret_rollback, struct err *err);
+
+/* Of an executing set: *ret_rollback is the one that is stopping it, or its num
+ * is 0. Errors of the store only. */
+bool rollback_status_stopped_by(struct store *store, const struct job *job,
+                                struct arena *arena, struct job *ret_rollback,
+                                struct err *err);
+/* Of an executing rollback: appends ": waits until C3, C4 have stopped" or ":
+ * makes the reverse merges"; nothing when it is about to. Errors of the store
+ * only. */
+bool rollback_status_describe(struct store *store, const struct job *rollback,
+                              struct arena *arena, struct text *out,
+                              struct err *err);
+
+#endif

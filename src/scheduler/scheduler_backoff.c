@@ -1,0 +1,120 @@
+/* Jobs that were not to start before a time, once it has come.
+ *
+ * The registry keeps them apart, by that time: a look at what is ready has to
+ * sort all that are overdue. So whoever does not start when its time comes
+ * loses the mark (store_due), in batches, and stands in the registry's order
+ * of ready jobs like any other: each is sorted once, not at each look. Who
+ * starts at once needs no write of its own, and who never backed off none at
+ * all. */
+#include "lib/log.h"
+#include "scheduler/scheduler_inner.h"
+
+enum { DUE_FEW = 16, AGAIN_AFTER_FAILURE_MS = 1000 };
+
+void scheduler_backoff_expect(struct scheduler *scheduler,
+                              struct wall not_before) {
+    if (not_before.ns != 0 && not_before.ns < scheduler->due_at.ns)
+        scheduler->due_at = not_before;
+}
+
+struct wall scheduler_backoff_next(const struct scheduler *scheduler) {
+    /* Overdue is what could not be taken up yet: something else has to happen
+     * first, and wakes us. */
+    return scheduler->due_at.ns > scheduler->now.ns ? scheduler->due_at
+                                                    : WALL_NEVER;
+}
+
+/* Soonest first. Mostly few are due, and those behind them are not read. */
+static bool due_read(struct scheduler *scheduler, struct arena *arena,
+                     struct job **ret_jobs, size_t *ret_count,
+                     struct err *err) {
+    struct store_list list = {.states = STATE_BIT(STATE_PENDING),
+                              .with_not_before = true,
+                              .with_spec = true,
+                              .limit = DUE_FEW};
+    for (;;) {
+        if (!store_jobs(scheduler->store, &list, arena, ret_jobs, ret_count,
+                        err))
+            return false;
+        size_t count = *ret_count;
+        if (list.limit == BACKOFF_MAX || count < list.limit ||
+            (*ret_jobs)[count - 1].not_before.ns > scheduler->now.ns)
+            return true;
+        list.limit = BACKOFF_MAX;
+    }
+}
+
+static void due_take(struct scheduler *scheduler, const struct job *job) {
+    const struct tracked_job *tracked = scheduler_job_get(scheduler, job->num);
+    scheduler->due[scheduler->due_count++] = job->num;
+    if (!tracked || !tracked->executing)
+        scheduler_offer(scheduler, job);
+}
+
+/* Soonest first is not their order: of a crowd, the most urgent may be among
+ * those that are offered in a later look. They are read in their order, once.
+ */
+static void crowd_came(struct scheduler *scheduler, bool crowd) {
+    if (crowd && !scheduler->due_crowd)
+        picker_restart(scheduler->picker);
+    scheduler->due_crowd = crowd;
+}
+
+static void due_take_all(struct scheduler *scheduler, const struct job *jobs,
+                         size_t count) {
+    struct wall next = count < BACKOFF_MAX ? WALL_NEVER : scheduler->now;
+    for (size_t i = 0; i < count; i++) {
+        if (jobs[i].not_before.ns > scheduler->now.ns) {
+            next = jobs[i].not_before;
+            break;
+        }
+        due_take(scheduler, &jobs[i]);
+    }
+    scheduler->due_at = next;
+    crowd_came(scheduler, next.ns <= scheduler->now.ns);
+}
+
+void scheduler_backoff_offer(struct scheduler *scheduler) {
+    struct arena arena = ARENA_INIT;
+    struct job *jobs;
+    size_t count;
+    struct err err;
+    scheduler->due_count = 0;
+    if (scheduler->due_at.ns > scheduler->now.ns)
+        return;
+    if (due_read(scheduler, &arena, &jobs, &count, &err)) {
+        due_take_all(scheduler, jobs, count);
+    } else {
+        log_error("cannot read the jobs that are due: %s", err.text);
+        scheduler->due_at = wall_add_ms(scheduler->now, AGAIN_AFTER_FAILURE_MS);
+    }
+    arena_clear(&arena);
+}
+
+static bool due_plan(struct scheduler *scheduler, uint64_t num) {
+    struct tracked_job *tracked = scheduler_job_get(scheduler, num);
+    if (tracked && tracked->executing)
+        return false;
+    if (tracked)
+        tracked->job.not_before = (struct wall){0};
+    store_due(scheduler->batch, num);
+    return true;
+}
+
+void scheduler_backoff_clear(struct scheduler *scheduler) {
+    bool any = false;
+    if (scheduler->group_next) { /* its start is a batch of its own */
+        if (scheduler->due_count > 0)
+            scheduler->due_at = scheduler->now;
+        return;
+    }
+    for (size_t i = 0; i < scheduler->due_count; i++)
+        any |= due_plan(scheduler, scheduler->due[i]);
+    if (any)
+        scheduler_plan_add(scheduler, PLAN_BACKOFF);
+}
+
+void scheduler_backoff_committed(struct scheduler *scheduler, bool ok) {
+    if (!ok)
+        scheduler->due_at = scheduler->now;
+}

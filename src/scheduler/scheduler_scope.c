@@ -1,0 +1,91 @@
+/* What an open rollback covers (spec/change-queue.md §8, steps 4 and 7). Its
+ * abandoned members have not left the order: they may come back. Its landed
+ * ones count as not done, so that nobody builds on them any more. */
+#include "lib/log.h"
+#include "scheduler/scheduler_inner.h"
+
+enum job_state scheduler_scope_covers(const struct scheduler *scheduler,
+                                      uint64_t num) {
+    const struct rollback_scope *scope = &scheduler->scope;
+    for (size_t i = 0; scope->num != 0 && i < scope->count; i++)
+        if (scope->entries[i].num == num)
+            return scope->entries[i].was;
+    return STATE_NONE;
+}
+
+static bool read_plan(struct scheduler *scheduler, struct rollback_scope *scope,
+                      struct err *err) {
+    struct store_rollback plan;
+    bool found;
+    if (!store_rollback(scheduler->store, scope->num, &scope->arena, &plan,
+                        &found, err))
+        return false;
+    if (!found || !rollback_entries_parse(plan.members, &scope->arena,
+                                          &scope->entries, &scope->count))
+        return err_set(err, ERR_DATA, "its plan is missing or damaged");
+    scope->ids =
+        arena_alloc(&scope->arena, (scope->count + 1) * sizeof(*scope->ids));
+    for (size_t i = 0; i < scope->count; i++) {
+        struct job job;
+        if (!store_job(scheduler->store, scope->entries[i].num, &scope->arena,
+                       &job, err))
+            return false;
+        scope->ids[i] = job.id;
+    }
+    return true;
+}
+
+/* Whoever waits for a covered set learns that it counts differently now. */
+static void report_to_watchers(struct scheduler *scheduler,
+                               const struct rollback_scope *scope) {
+    for (size_t i = 0; i < scope->count; i++)
+        if (!order_has(scheduler->order, scope->entries[i].num) &&
+            order_watches(scheduler->order, scope->ids[i]))
+            scheduler_order_outside(scheduler, scope->ids[i]);
+}
+
+void scheduler_scope_open(struct scheduler *scheduler, uint64_t num) {
+    struct rollback_scope *scope = &scheduler->scope;
+    struct err err;
+    arena_clear(&scope->arena);
+    *scope = (struct rollback_scope){.num = num};
+    if (!read_plan(scheduler, scope, &err)) {
+        scheduler_log_read_failure("the plan", num, &err);
+        scope->count = 0;
+    }
+    report_to_watchers(scheduler, scope);
+}
+
+static void leave_for_good(struct scheduler *scheduler, const struct job *job,
+                           struct wall at) {
+    struct store_event event = {.num = job->num,
+                                .id = job->id,
+                                .from = STATE_ABANDONED,
+                                .to = STATE_ABANDONED,
+                                .seq = job->state_seq,
+                                .at = at};
+    if (!scheduler_group_move(scheduler, &event, false))
+        order_move(scheduler->order, job->num, STATE_ABANDONED, at, false);
+}
+
+void scheduler_scope_close(struct scheduler *scheduler, struct wall at) {
+    struct rollback_scope scope = scheduler->scope;
+    scheduler->scope = (struct rollback_scope){0};
+    /* Those that came back have said so by events of their own. */
+    for (size_t i = 0; i < scope.count; i++) {
+        struct arena arena = ARENA_INIT;
+        struct job job;
+        struct err err;
+        if (!order_has(scheduler->order, scope.entries[i].num) &&
+            !groups_has(scheduler->groups, scope.entries[i].num))
+            continue;
+        if (!store_job(scheduler->store, scope.entries[i].num, &arena, &job,
+                       &err))
+            scheduler_log_read_failure("the row", scope.entries[i].num, &err);
+        else if (job.state == STATE_ABANDONED)
+            leave_for_good(scheduler, &job, at);
+        arena_clear(&arena);
+    }
+    report_to_watchers(scheduler, &scope);
+    arena_clear(&scope.arena);
+}

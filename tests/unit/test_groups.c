@@ -1,0 +1,217 @@
+#include "support/test.h"
+
+#include "core/groups.h"
+
+static struct groups *groups;
+static struct arena arena;
+
+static int setup(void **state) {
+    (void)state;
+    groups = groups_new();
+    return 0;
+}
+
+static int teardown(void **state) {
+    (void)state;
+    groups_free(groups);
+    arena_clear(&arena);
+    return 0;
+}
+
+static void join(uint64_t num, const char *id, const char *group, unsigned want,
+                 enum job_state state, const char *needs) {
+    struct span need = span_of(needs);
+    struct group_member member = {.num = num,
+                                  .id = span_of(id),
+                                  .target = SPAN("main"),
+                                  .group = span_of(group),
+                                  .want = want,
+                                  .state = state,
+                                  .admitted = {(int64_t)num * NS_PER_S},
+                                  .admitted_seq = num,
+                                  .key = span_of(id),
+                                  .needs = &need,
+                                  .need_count = need.len > 0};
+    groups_join(groups, &member);
+}
+
+static void move(uint64_t num, enum job_state to) {
+    assert_true(groups_move(groups, num, to, 100 + num, false));
+}
+
+/* "3 1 2": who lands with `num`, in order. */
+static const char *landing(uint64_t num) {
+    uint64_t *nums;
+    struct text text = TEXT_INIT;
+    size_t count = groups_landing(groups, num, &arena, &nums);
+    for (size_t i = 0; i < count; i++)
+        text_addf(&text, "%s%d", i > 0 ? " " : "", (int)nums[i]);
+    const char *said = arena_string(&arena, text_span(&text));
+    text_clear(&text);
+    return said;
+}
+
+static size_t fails(struct group_fail **ret_fails, int64_t now_s) {
+    return groups_scan(groups, wall_from_s(now_s), 60000, &arena, ret_fails);
+}
+
+static void a_group_with_a_count_waits_for_all(void **state) {
+    (void)state;
+    join(1, "a", "g", 2, STATE_QUEUED, "");
+    assert_false(groups_may_stage(groups, 1));
+    assert_non_null(
+        strstr(arena_string(&arena, groups_why(groups, 1, 60000, &arena)),
+               "group 'g': 1 of 2 sets have come"));
+    assert_int_equal(wall_s(groups_next_time(groups, 60000)), 61);
+    join(2, "b", "g", 0, STATE_QUEUED, "");
+    assert_true(groups_may_stage(groups, 1));
+    assert_true(groups_may_stage(groups, 2));
+    assert_int_equal(groups_next_time(groups, 60000).ns, WALL_NEVER.ns);
+    /* A name on another target is another group. */
+    assert_false(groups_knows(groups, SPAN("next"), SPAN("g")));
+}
+
+static void one_that_is_not_complete_in_time_fails(void **state) {
+    (void)state;
+    struct group_fail *list;
+    join(1, "a", "g", 3, STATE_QUEUED, "");
+    join(2, "b", "g", 3, STATE_STAGED, "");
+    assert_int_equal(fails(&list, 60), 0);
+    assert_int_equal(fails(&list, 61), 2);
+    assert_string_equal(list[0].reason, "group-incomplete");
+    assert_non_null(strstr(arena_string(&arena, list[0].detail),
+                           "only 2 of the 3 sets of group 'g' arrived"));
+}
+
+static void what_one_needs_lands_before_it_a_ring_by_key(void **state) {
+    (void)state;
+    join(1, "a", "g", 0, STATE_PENDING, "c");
+    join(2, "b", "g", 0, STATE_PENDING, "");
+    join(3, "c", "g", 0, STATE_PENDING, "");
+    assert_string_equal(landing(1), "2 3 1");
+    join(4, "x", "h", 0, STATE_PENDING, "y");
+    join(5, "y", "h", 0, STATE_PENDING, "x");
+    assert_string_equal(landing(5), "4 5");
+    assert_int_equal(groups_leader(groups, 5), 4);
+}
+
+static void who_was_made_ready_without_the_others_waits_for_them(void **state) {
+    (void)state;
+    join(1, "A", "g", 0, STATE_STAGED, "");
+    join(2, "B", "g", 0, STATE_STAGED, "");
+    groups_enter(groups, 1, 1);
+    groups_enter(groups, 2, 1);
+    /* A rollback took A between the decision and its commit. */
+    move(2, STATE_PENDING);
+    assert_string_equal(landing(2), "");
+    move(1, STATE_PENDING);
+    assert_string_equal(landing(2), "1 2");
+    /* After a restart the count tells it. */
+    join(3, "C", "h", 2, STATE_PENDING, "");
+    join(4, "D", "h", 2, STATE_STAGED, "");
+    groups_enter(groups, 3, 3);
+    groups_enter(groups, 4, 4);
+    assert_string_equal(landing(3), "");
+    move(4, STATE_PENDING);
+    assert_string_equal(landing(3), "3 4");
+}
+
+static void one_that_ended_keeps_the_others_from_starting(void **state) {
+    (void)state;
+    join(1, "A", "g", 2, STATE_PENDING, "");
+    join(2, "B", "g", 2, STATE_PENDING, "");
+    join(3, "C", "h", 0, STATE_PENDING, "");
+    join(4, "D", "h", 0, STATE_PENDING, "");
+    assert_string_equal(landing(1), "1 2");
+    move(2, STATE_TERMINATED);
+    move(4, STATE_TERMINATED);
+    assert_string_equal(landing(1), "");
+    assert_string_equal(landing(3), "");
+}
+
+static void
+no_group_lands_while_a_member_is_held_landing_or_undecided(void **state) {
+    (void)state;
+    join(1, "a", "g", 0, STATE_PENDING, "");
+    join(2, "b", "g", 0, STATE_PENDING, "");
+    groups_hold(groups, 2, HOLD_OPERATOR);
+    assert_string_equal(landing(1), "");
+    assert_non_null(
+        strstr(arena_string(&arena, groups_why(groups, 1, 60000, &arena)),
+               "it lands with b, which is held"));
+    groups_hold(groups, 2, 0);
+    assert_string_equal(landing(1), "1 2");
+    move(2, STATE_EXECUTING);
+    assert_string_equal(landing(1), "");
+    move(2, STATE_PENDING);
+    assert_true(groups_move(groups, 2, STATE_ABANDONED, 110, true));
+    assert_string_equal(landing(1), "");
+    move(2, STATE_PENDING);
+    assert_string_equal(landing(1), "1 2");
+}
+
+static void when_one_ends_those_before_it_fail_and_no_others(void **state) {
+    (void)state;
+    struct group_fail *list;
+    join(1, "a", "g", 0, STATE_STAGED, "");
+    join(2, "b", "g", 0, STATE_EXECUTING, "");
+    join(3, "c", "g", 0, STATE_PENDING, "");
+    move(3, STATE_TERMINATED); /* at 103 */
+    assert_false(groups_has(groups, 3));
+    join(200, "d", "g", 0, STATE_QUEUED, "");
+    assert_int_equal(fails(&list, 1), 1);
+    assert_int_equal(list[0].num, 1);
+    assert_int_equal(list[0].from, STATE_STAGED);
+    assert_string_equal(list[0].reason, "group-failed");
+    assert_string_equal(arena_string(&arena, list[0].detail),
+                        "c of its group 'g' did not land");
+    /* The same is known after a start, from what the registry says. */
+    groups_free(groups);
+    groups = groups_new();
+    join(1, "a", "g", 0, STATE_STAGED, "");
+    groups_ended(groups, SPAN("main"), SPAN("g"), SPAN("c"), 103);
+    assert_int_equal(fails(&list, 1), 1);
+}
+
+static void whoever_is_done_leaves_the_others_alone(void **state) {
+    (void)state;
+    struct group_fail *list;
+    join(1, "a", "g", 0, STATE_EXECUTING, "");
+    join(2, "b", "g", 0, STATE_QUEUED, "");
+    move(1, STATE_DONE);
+    assert_int_equal(fails(&list, 1), 0);
+    assert_int_equal(groups_other_member(groups, 2), 0);
+}
+
+static void members_know_the_entry_they_stand_under(void **state) {
+    (void)state;
+    uint64_t *nums;
+    join(1, "a", "g", 0, STATE_QUEUED, "");
+    join(2, "b", "g", 0, STATE_STAGED, "z");
+    assert_int_equal(groups_open(groups, 2, &arena, &nums), 2);
+    groups_enter(groups, 1, 1);
+    groups_enter(groups, 2, 1);
+    assert_int_equal(groups_state(groups, 2, 1), STATE_QUEUED);
+    move(1, STATE_STAGED);
+    assert_int_equal(groups_state(groups, 2, 1), STATE_STAGED);
+    assert_int_equal(groups_members_under(groups, 2, 1, &arena, &nums), 2);
+    assert_int_equal(groups_member_needing(groups, 1, SPAN("z")), 2);
+    assert_int_equal(groups_member_needing(groups, 1, SPAN("q")), 0);
+    assert_int_equal(groups_entry(groups, 9), 0);
+}
+
+int main(void) {
+#define T(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
+    const struct CMUnitTest tests[] = {
+        T(a_group_with_a_count_waits_for_all),
+        T(one_that_is_not_complete_in_time_fails),
+        T(what_one_needs_lands_before_it_a_ring_by_key),
+        T(who_was_made_ready_without_the_others_waits_for_them),
+        T(one_that_ended_keeps_the_others_from_starting),
+        T(no_group_lands_while_a_member_is_held_landing_or_undecided),
+        T(when_one_ends_those_before_it_fail_and_no_others),
+        T(whoever_is_done_leaves_the_others_alone),
+        T(members_know_the_entry_they_stand_under),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,172 @@
+/* The scheduler when the back-off of many jobs is over at once. */
+#include "support/test.h"
+
+#include "scheduler/scheduler.h"
+
+enum { JOBS = 3000, DUE_S = 5000 };
+
+static struct store *store;
+static struct scheduler *scheduler;
+static struct wall now;
+static struct {
+    uint64_t handle;
+    char id[16];
+} starts[JOBS]; /* in their order */
+static unsigned start_count, end_count;
+
+static void runner_start(void *ctx, const struct run_start *order) {
+    (void)ctx;
+    assert_true(start_count < JOBS);
+    starts[start_count].handle = order->handle;
+    snprintf(starts[start_count++].id, sizeof(starts[0].id), "%.*s",
+             (int)order->job->id.len, order->job->id.p);
+}
+
+static void runner_stop(void *ctx, uint64_t which, enum run_stop how) {
+    (void)ctx, (void)which, (void)how;
+}
+
+static void runner_flush(void *ctx) {
+    (void)ctx;
+}
+
+static struct run_sync runner_write_outputs(void *ctx) {
+    (void)ctx;
+    return (struct run_sync){.fd = -1};
+}
+
+static void runner_release(void *ctx, uint64_t which) {
+    (void)ctx, (void)which;
+}
+
+/* The later its number, the more urgent; all are due at the same time. */
+static void admit_all(void) {
+    struct store_batch *batch = store_batch_new(store);
+    store_batch_actor(batch, now, SPAN("uid:7"));
+    for (int i = 0; i < JOBS; i++) {
+        char id[16], key[16];
+        snprintf(id, sizeof(id), "j%04d", i);
+        snprintf(key, sizeof(key), "4%04d", JOBS - i);
+        struct job job = {.id = span_of(id),
+                          .kind = JOB_COMMAND,
+                          .job_class = CLASS_DC,
+                          .state = STATE_PENDING,
+                          .key = span_of(key),
+                          .rank = span_of(key),
+                          .actor = SPAN("uid:7"),
+                          .spec = SPAN("{\"command\":[\"true\"]}"),
+                          .not_before = wall_from_s(DUE_S)};
+        store_admit(batch, &job, NULL, 0, NULL, 0, NULL, 0);
+    }
+    assert_true(store_write(batch, NULL));
+    store_batch_free(batch);
+}
+
+static int setup(void **state) {
+    struct scheduler_options options = {.parts = SCHEDULER_STARTS,
+                                        .slots = 1,
+                                        .actor = SPAN("daemon:test"),
+                                        .worker = SPAN("local")};
+    struct runner runner = {.start = runner_start,
+                            .stop = runner_stop,
+                            .flush = runner_flush,
+                            .write_outputs = runner_write_outputs,
+                            .release = runner_release};
+    (void)state;
+    now = wall_from_s(1000);
+    store = store_memory_new();
+    admit_all();
+    scheduler = scheduler_new(store, &options, &runner);
+    start_count = end_count = 0;
+    assert_true(scheduler_start(scheduler, now, true, NULL));
+    return 0;
+}
+
+static int teardown(void **state) {
+    (void)state;
+    scheduler_free(scheduler);
+    store_close(store);
+    return 0;
+}
+
+/* Turns until nothing changes; the number of them. */
+static unsigned settle(struct wall *ret_next) {
+    for (unsigned turns = 1; turns < 100; turns++) {
+        struct err err;
+        if (!scheduler_turn(scheduler, now, ret_next, &err))
+            fail_msg("%s", err.text);
+        if (store_is_idle(store))
+            return turns;
+        store_turn(store);
+    }
+    fail_msg("it never comes to rest");
+    return 0;
+}
+
+static size_t waiting_for_a_time(void) {
+    CLEANUP(arena_clear) struct arena arena = ARENA_INIT;
+    struct store_list list = {.with_not_before = true};
+    struct job *jobs;
+    size_t count;
+    assert_true(store_jobs(store, &list, &arena, &jobs, &count, NULL));
+    return count;
+}
+
+static void end_one(void) {
+    struct run_end end = {.started = now, .ended = now};
+    assert_true(end_count < start_count);
+    end.handle = starts[end_count++].handle;
+    scheduler_ended(scheduler, &end);
+}
+
+static void nobody_looks_at_them_before_their_time(void **state) {
+    struct wall next;
+    (void)state;
+    settle(&next);
+    assert_int_equal(wall_s(next), DUE_S);
+    assert_true(scheduler_idle(scheduler));
+    assert_int_equal(start_count, 0);
+    assert_int_equal(waiting_for_a_time(), JOBS);
+}
+
+static void those_that_do_not_start_are_like_others_soon(void **state) {
+    struct wall next;
+    (void)state;
+    settle(&next);
+    now = wall_from_s(DUE_S);
+    assert_true(settle(&next) < 20);
+    assert_int_equal(start_count, 1);
+    assert_string_equal(starts[0].id, "j2999");
+    assert_int_equal(waiting_for_a_time(), 0);
+    /* Nothing more to be done: it does not ask to be called again at once. */
+    assert_int_equal(next.ns, WALL_NEVER.ns);
+}
+
+static void backed_off_jobs_keep_their_order(void **state) {
+    struct wall next;
+    (void)state;
+    now = wall_from_s(DUE_S + 1);
+    while (end_count < JOBS) {
+        settle(&next);
+        end_one();
+    }
+    settle(&next);
+    for (int i = 0; i < JOBS; i++) {
+        char id[16];
+        snprintf(id, sizeof(id), "j%04d", JOBS - 1 - i);
+        assert_string_equal(starts[i].id, id);
+    }
+    assert_int_equal(waiting_for_a_time(), 0);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(nobody_looks_at_them_before_their_time,
+                                        setup, teardown),
+        cmocka_unit_test_setup_teardown(
+            those_that_do_not_start_are_like_others_soon, setup, teardown),
+        cmocka_unit_test_setup_teardown(backed_off_jobs_keep_their_order, setup,
+                                        teardown),
+    };
+    return cmocka_run_group_tests_name("scheduler_due", tests, NULL, NULL);
+}

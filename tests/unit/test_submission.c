@@ -1,0 +1,123 @@
+#include "support/test.h"
+
+#include "lib/arena.h"
+#include "wire/submission.h"
+
+static struct arena arena;
+
+static int teardown(void **state) {
+    (void)state;
+    arena_clear(&arena);
+    return 0;
+}
+
+static struct submission parsed(const char *text, enum submission_form form) {
+    struct submission s;
+    struct err err = {0};
+    if (!submission_parse(span_of(text), form, &arena, &s, &err))
+        fail_msg("%s", err.text);
+    return s;
+}
+
+static void assert_refused(const char *text, const char *words) {
+    struct submission s;
+    struct err err = {0};
+    if (submission_parse(span_of(text), SUBMISSION_LINE, &arena, &s, &err))
+        fail_msg("taken: %s", text);
+    assert_int_equal(err.kind, ERR_DATA);
+    if (!strstr(err.text, words))
+        fail_msg("'%s' instead of '%s'", err.text, words);
+}
+
+#define WHOLE                                                             \
+    "{\"id\":\"n-7\",\"command\":[\"make\",\"-k\"],\"class\":\"BF.200\"," \
+    "\"after\":[\"C3\"],\"touches\":[\"db\"],\"retries\":2,"              \
+    "\"timeout\":900,\"node\":\"tag:big\",\"env\":{\"CC\":\"clang\"},"    \
+    "\"dir\":\"/srv/x\""
+
+static void every_key_is_read(void **state) {
+    (void)state;
+    struct submission s = parsed(WHOLE "}", SUBMISSION_LINE);
+    assert_true(span_is(s.id, "n-7"));
+    assert_int_equal(s.command.count, 2);
+    assert_true(span_is(s.command.items[1], "-k"));
+    assert_int_equal(s.class, SET_BF);
+    assert_int_equal(s.sub_priority, 200);
+    assert_true(span_is(s.after.items[0], "C3"));
+    assert_true(span_is(s.touches.items[0], "db"));
+    assert_int_equal(s.retries, 2);
+    assert_int_equal(s.timeout_ms, 900000);
+    assert_true(span_is(s.node, "tag:big"));
+    assert_true(span_is(s.env[0].name, "CC"));
+    assert_true(span_is(s.dir, "/srv/x"));
+}
+
+static void body_is_formatted_back(void **state) {
+    (void)state;
+    static const char *const bodies[] = {
+        "{\"command\":[\"a\"]}", WHOLE "}",
+        WHOLE ",\"clean\":true,\"at_most_once\":true,\"umask\":\"022\","
+              "\"array\":[\"1\",\"2\"],\"hold\":true}",
+        "{\"command\":[\"\xc3\xa4\\n\\\"\",\"\"],\"class\":\"RB\"}"};
+    for (size_t i = 0; i < COUNT(bodies); i++) {
+        struct submission s = parsed(bodies[i], SUBMISSION_BODY);
+        CLEANUP(text_clear) struct text out = TEXT_INIT;
+        submission_format(&s, &out);
+        assert_string_equal(text_string(&out), bodies[i]);
+    }
+}
+
+static void defaults_stand_where_nothing_is_said(void **state) {
+    (void)state;
+    struct submission s =
+        parsed("{\"command\":[\"a\"],\"node\":null}", SUBMISSION_LINE);
+    assert_int_equal(s.class, SET_DC);
+    assert_int_equal(s.sub_priority, SET_SUB_PRIORITY);
+    assert_int_equal(s.umask, -1);
+    assert_int_equal(s.timeout_ms, 0);
+    assert_int_equal(s.id.len, 0);
+    s = parsed("{\"command\":[\"a\"],\"timeout\":\"15m\"}", SUBMISSION_LINE);
+    assert_int_equal(s.timeout_ms, 900000);
+}
+
+static void wrong_lines_are_refused(void **state) {
+    (void)state;
+    static const char *const cases[][2] = {
+        {"", "JSON"},
+        {"[]", "not a JSON object"},
+        {"{}", "no command"},
+        {"{\"command\":[]}", "no command"},
+        {"{\"command\":[\"\"]}", "no command"},
+        {"{\"command\":\"make\"}", "'command' is not a list"},
+        {"{\"command\":[1]}", "'command' has a member"},
+        {"{\"command\":[\"a\\u0000b\"]}", "'command' has a member"},
+        {"{\"comand\":[\"a\"]}",
+         "unknown key 'comand', did you mean 'command'?"},
+        {"{\"command\":[\"a\"],\"umask\":\"022\"}", "unknown key 'umask'"},
+        {"{\"command\":[\"a\"],\"id\":\"a_b\"}", "'a_b' is not an id"},
+        {"{\"command\":[\"a\"],\"id\":7}", "'id' is not a string"},
+        {"{\"command\":[\"a\"],\"after\":[\"\"]}", "after: '' is not an id"},
+        {"{\"command\":[\"a\"],\"id\":\"x\",\"after\":[\"x\"]}", "itself"},
+        {"{\"command\":[\"a\"],\"class\":\"XX\"}", "'class'"},
+        {"{\"command\":[\"a\"],\"retries\":-1}", "'retries'"},
+        {"{\"command\":[\"a\"],\"retries\":1.5}", "'retries'"},
+        {"{\"command\":[\"a\"],\"timeout\":\"soon\"}", "'timeout'"},
+        {"{\"command\":[\"a\"],\"touches\":[\"a\\nb\"]}", "'touches'"},
+        {"{\"command\":[\"a\"],\"env\":{\"A=B\":\"c\"}}", "'A=B'"},
+        {"{\"command\":[\"a\"],\"env\":[\"A\"]}", "'env'"},
+        {"{\"command\":[\"a\"],\"dir\":\"x\"}", "'dir'"},
+        {"{\"command\":[\"a\"]} x", ""},
+    };
+    for (size_t i = 0; i < COUNT(cases); i++)
+        assert_refused(cases[i][0], cases[i][1]);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_key_is_read),
+        cmocka_unit_test(body_is_formatted_back),
+        cmocka_unit_test(defaults_stand_where_nothing_is_said),
+        cmocka_unit_test(wrong_lines_are_refused),
+    };
+    return cmocka_run_group_tests(tests, NULL, teardown);
+}
