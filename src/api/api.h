@@ -1,6 +1,6 @@
 /* The API: one set of handlers for every question and every order, behind HTTP
  * in `serve` and called directly by the command line where no server answers
- * (DESIGN §5, §8.6). The table of routes is handed down in the options; nothing
+ * (P13 in doc/design/). The table of routes comes with the options; nothing
  * else names a path or says who may use it.
  *
  * A transport opens a call, gives it the body, finishes it and then reads the

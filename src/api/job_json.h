@@ -25,7 +25,7 @@ struct span job_what(const struct job *job, struct arena *arena);
 /* Where it shall run: the submission's `node`; empty: anywhere. */
 struct span job_node(const struct job *job, struct arena *arena);
 
-/* The exit code of `run` and `wait` for a job that has ended (DESIGN §5). */
+/* The exit code of `run` and `wait` for a job that has ended. */
 bool job_exit_code(struct store *store, const struct job *job,
                    struct arena *arena, int *ret_code, struct err *err);
 

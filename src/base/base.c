@@ -26,7 +26,7 @@ const char *base_dir_name(enum base_dir dir) {
     return dir < BASE_TMP ? job_state_dir((enum job_state)dir) : names[dir];
 }
 
-/* ---- what must hold (D4) --------------------------------------------- */
+/* ---- what must hold (doc/design/registry.md, G2) ---------------------- */
 
 static const char *network_name(const struct statfs *fs) {
     switch ((unsigned long)fs->f_type) {

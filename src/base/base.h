@@ -1,5 +1,5 @@
 /* One installation: its directory, configuration and registry
- * (spec/change-queue.md §2.1, DESIGN §5 --base, §8.14). */
+ * (doc/design/registry.md). */
 #ifndef POINTSMAN_BASE_BASE_H
 #define POINTSMAN_BASE_BASE_H
 
@@ -98,9 +98,9 @@ struct base_open {
     /* how the registry is opened; read_only follows the one above */
     struct store_options store;
 };
-/* Checks D4 first: one file system, owner, modes, a working flock, no network
+/* Checks G2 first: one file system, owner, modes, a working flock, no network
  * file system. Errors: ERR_CONFIG (78) for none, a bad configuration or what
- * D4 names (100: ERR_REFUSED), ERR_DENIED (77), ERR_RUNNING (99) while fsck
+ * G2 names (100: ERR_REFUSED), ERR_DENIED (77), ERR_RUNNING (99) while fsck
  * --rebuild works on it. */
 bool base_open(const char *path, const struct base_open *how,
                struct base **ret_base, struct err *err);

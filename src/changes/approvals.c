@@ -56,7 +56,7 @@ bool approvals_is_operator(const struct base *base, uint32_t uid) {
     return uid == 0 || uid == (uint32_t)base->uid;
 }
 
-/* A rollback is an operator's (§9.1), unless one has handed it in; so is its
+/* A rollback is an operator's (A3), unless one has handed it in; so is its
  * limit. Empty: nothing of that kind. */
 static struct span operators_part(const struct base *base,
                                   const struct job *job,

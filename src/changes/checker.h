@@ -1,5 +1,5 @@
 /* Looks through a tarball in a child that can do nothing else: no files, no
- * network, little memory, a minute of CPU (spec §3.3, §5). Whatever the child
+ * network, little memory, a minute of CPU (C4). Whatever the child
  * does, crash or hang, is a verdict. */
 #ifndef POINTSMAN_CHANGES_CHECKER_H
 #define POINTSMAN_CHANGES_CHECKER_H

@@ -1,5 +1,5 @@
 /* Putting a tarball where the prequeue daemon finds it: data/NAME, then the
- * marker prequeue/NAME (D19), each durable before the next. */
+ * marker prequeue/NAME (C5 in doc/design/), each durable before the next. */
 #ifndef POINTSMAN_CHANGES_DROP_H
 #define POINTSMAN_CHANGES_DROP_H
 

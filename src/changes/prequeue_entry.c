@@ -287,7 +287,7 @@ static bool finish_again(struct prequeue *prequeue,
                       err);
 }
 
-/* What a set without ##base is compared with when it lands (DESIGN §8.11): the
+/* What a set without ##base is compared with when it lands (L5): the
  * branch as it is now, which is exact; a reflog would know it to the second,
  * where there is one. Empty: not to be told, or nothing is compared. */
 static struct span branch_seen(const struct base *base,

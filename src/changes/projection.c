@@ -60,7 +60,7 @@ void projection_look_again(struct projection *projection, uint64_t num) {
 /* ---- what events ask for --------------------------------------------- */
 
 /* Those that waited for a set which left before it ran inherit what it waited
- * for (D26); that changes their record without an event of its own, and a
+ * for (O6); that changes their record without an event of its own, and a
  * registry made anew has only the job files to learn it from. */
 static bool may_have_spliced(const struct store_event *event) {
     return event->kind == EVENT_MOVE && job_state_is_final(event->to) &&
@@ -209,7 +209,7 @@ static bool rewrite_record(struct projection *projection, const struct job *job,
     if (!placement_find(projection->base, arena_string(&arena, job->name),
                         &found, err))
         return false;
-    /* From pending/ on a lock may be on the inode (D6). */
+    /* From pending/ on a lock may be on the inode (C10). */
     if (found.dirs == STATE_BIT(STATE_QUEUED))
         return write_job_file(projection, job, STATE_QUEUED, err);
     if (found.dirs == STATE_BIT(STATE_STAGED))

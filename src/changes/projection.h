@@ -1,4 +1,4 @@
-/* Job files follow the registry (spec/change-queue.md §1): whenever the program
+/* Job files follow the registry (C11 in doc/design/): whenever the program
  * is at rest, the job file of every admitted set lies in exactly the directory
  * of its state, and log/CSID has a line for each of its events.
  *

@@ -1,4 +1,4 @@
-/* log/CSID: the history of a set, readable without the registry (spec §3.5).
+/* log/CSID: the history of a set, readable without the registry (C11).
  * The reason column holds what an event says beyond its step:
  *
  *     admitted                            a step of the life

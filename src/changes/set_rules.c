@@ -85,7 +85,7 @@ static bool can_be_done(const struct candidate *candidate,
     return false;
 }
 
-/* D8: only what failed, was cancelled or abandoned may be stood in for. */
+/* C1: only what failed, was cancelled or abandoned may be stood in for. */
 static bool may_supersede(const struct base *base,
                           const struct candidate *candidate, bool *ret_may,
                           struct ruling_why *why, struct err *err) {

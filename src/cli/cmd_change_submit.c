@@ -23,8 +23,8 @@ static bool is_set_name(const char *name) {
     return set_name_parse(span_of(name), &parsed, NULL);
 }
 
-/* A set that cannot be taken now is refused for now, whatever hinders (DESIGN
- * §5: 111 of `change`). */
+/* A set that cannot be taken now is refused for now, whatever hinders: 111
+ * (`pointsman help exit-codes`). */
 static void refused_for_now(struct err *err) {
     if (err->kind == ERR_TEMPORARY)
         err->kind = ERR_BUSY;

@@ -39,7 +39,7 @@ static const char *owed_of(struct span line, struct arena *arena) {
                : arena_printf(arena, "%s, %" PRId64 " overdue", owed, overdue);
 }
 
-/* By the groups of states (spec §4). */
+/* By the groups of states (core/life.def). */
 static void groups_of(struct span line, struct arena *arena) {
     static const char *const words[] = {"submitted", "in progress", "applied",
                                         "failed", "terminated"};

@@ -1,5 +1,5 @@
 /* The options of run, submit and cron add as a submission: what the caller
- * gave, and where he stands (DESIGN §8.15). */
+ * gave, and where he stands (pointsman-tasks(7)). */
 #ifndef POINTSMAN_CLI_SUBMISSION_LINE_H
 #define POINTSMAN_CLI_SUBMISSION_LINE_H
 

@@ -9,7 +9,7 @@
 
 enum { SPEC_BYTES = 1000 }; /* of an ordinary submission, at most */
 
-/* Of two submissions in one instant the first comes first (D7). */
+/* Of two submissions in one instant the first comes first (C2). */
 static struct wall strictly_later(struct wall now) {
     static _Atomic int64_t last;
     int64_t before = atomic_load(&last), next;

@@ -206,7 +206,7 @@ static struct store_batch *batch_of(struct api_call *call, size_t answers) {
 }
 
 /* ?cause=run: by a `run` that waits for it, which changes what a temporary
- * answer means (DESIGN §8.15). */
+ * answer means (doc/design/processes.md, P11). */
 void command_request_submit(struct api_call *call) {
     struct store_batch *batch = batch_of(call, 1);
     struct admission *admission = call->state;

@@ -1,4 +1,4 @@
-/* Who must agree before a change set goes on (spec/change-queue.md §9.1): rows
+/* Who must agree before a change set goes on (doc/design/approval.md): rows
  * of policy by class, target and path. Pure. */
 #ifndef POINTSMAN_CORE_APPROVAL_H
 #define POINTSMAN_CORE_APPROVAL_H

@@ -1,4 +1,4 @@
-/* Sets that land together (`##group`; spec/change-queue.md §3.4, D24): who they
+/* Sets that land together (`##group`; doc/design/ordering.md, O13): who they
  * are, whether all have come, whom a landing takes along, and who fails with
  * whom. Pure.
  *

@@ -1,4 +1,4 @@
-/* What a job is, as plain data: the words of DESIGN §1. The store keeps these,
+/* What a job is, as plain data (words: ARCHITECTURE.md). The store keeps these,
  * the core decides over them, codecs and pages spell them. */
 #ifndef POINTSMAN_CORE_JOB_H
 #define POINTSMAN_CORE_JOB_H
@@ -101,7 +101,7 @@ enum {
     JOB_REASON_BYTES = 64 /* longest reason word; details are free text */
 };
 
-/* A path a job touches. Directories are not listed: they follow (D22). */
+/* A path a job touches. Directories are not listed: they follow (O2). */
 struct job_touch {
     struct span path; /* for commands: a key of --touches */
     bool deleted;
@@ -120,7 +120,7 @@ struct job {
     enum job_class job_class;
     enum job_state state;
     struct span key;     /* own order key, memcmp-able (wire/set_name.h) */
-    struct span rank;    /* key it is scheduled with: own or inherited (D10) */
+    struct span rank;    /* key it is scheduled with: own or inherited (O14) */
     struct span target;  /* changes; empty for commands */
     struct span name;    /* full change-set name; empty for commands */
     struct span reason;  /* of the last step */
@@ -132,7 +132,7 @@ struct job {
     struct span spec;    /* the submission as JSON, pre-rendered */
     /* Of a done change: the RB that took it back; empty: it is in effect. */
     struct span rolled_back_by;
-    struct wall owed; /* an approval, until then (§9.1); 0: none */
+    struct wall owed; /* an approval, until then (A5); 0: none */
     unsigned holds;   /* of enum job_hold */
     unsigned attempt; /* attempts begun */
     unsigned temps, crashes, fails; /* temporary, abnormal and failed ends */
@@ -143,7 +143,7 @@ struct job {
     uint32_t uid;
     bool has_relations; /* edges or touches: the order must know it */
     bool cancel_asked;  /* while executing */
-    bool stale;         /* its job file may lie elsewhere (spec §1, T1-T3) */
+    bool stale;         /* its job file may lie elsewhere (C11) */
 };
 
 #endif

@@ -1,17 +1,17 @@
-/* Who waits for whom: the decisions of queueing and staging (spec/
- * change-queue.md §3.2, §6) over all live jobs that have relations: changes,
+/* Who waits for whom: the decisions of queueing and staging
+ * (doc/design/ordering.md) over all live jobs that have relations: changes,
  * and commands with --after or --touches. Pure: no clock, no chance, no I/O.
  *
  * All of them stand in ONE line, L, which respects every dependency. Whoever
  * touches a thing waits for those before it in L that touch it too; so no ring
- * can exist (D23). New jobs go to the end of L; only when one already placed
+ * can exist (O4). New jobs go to the end of L; only when one already placed
  * turns out to depend on a newcomer does it move behind it.
  *
  * Per (target, path) the uses stand in a row of groups: a file use alone, the
- * directory uses between two file uses together (D22). A member waits for all
+ * directory uses between two file uses together (O2). A member waits for all
  * members of the group before its own. So the direct precursors are never
  * listed in memory, who leaves from the middle is spliced out by leaving
- * (D26), and everything costs O(files), not O(files x jobs).
+ * (O6), and everything costs O(files), not O(files x jobs).
  *
  *     p:  [W1] <- [r2 r3] <- [W4]          W4 waits for r2 and r3, they for W1
  *     W1 leaves:  [r2 r3] <- [W4]          r2 leaves:  [r3] <- [W4]
@@ -52,7 +52,7 @@
 struct order;
 
 struct order_limits {
-    int64_t wait_for_dep_ms; /* an unknown dependency may still arrive (D25) */
+    int64_t wait_for_dep_ms; /* an unknown dependency may still arrive (O8) */
 };
 
 struct order *order_new(const struct order_limits *limits);
@@ -120,7 +120,7 @@ struct order_other {
     uint64_t num;         /* live ones: for inheritance (ORDER_RANK) ... */
     struct span key;      /* ... its own key (empty: does not inherit) ... */
     struct span rank;     /* ... and its rank in the registry; empty: the key */
-    const struct span *successors; /* ids with a SUPERSEDES edge to it (D8) */
+    const struct span *successors; /* ids with a SUPERSEDES edge to it (O10) */
     size_t successor_count;
 };
 void order_outside(struct order *order, const struct order_other *other);
@@ -142,9 +142,9 @@ enum order_effect_kind {
     ORDER_TO_PENDING_RB, /* Q -> P `rb` */
     ORDER_READY,         /* S -> P `ready` */
     ORDER_FAIL,          /* Q | S -> F; reason, detail */
-    ORDER_RECOMPUTE,     /* S -> Q `recompute` (D17) */
-    ORDER_SPLICE,        /* stays in S; `precursors` replace its record (D26) */
-    ORDER_RANK           /* schedule it with `rank` (D10); may be a plain
+    ORDER_RECOMPUTE,     /* S -> Q `recompute` (O5) */
+    ORDER_SPLICE,        /* stays in S; `precursors` replace its record (O6) */
+    ORDER_RANK           /* schedule it with `rank` (O14); may be a plain
                             command that somebody here depends on */
 };
 
@@ -217,7 +217,7 @@ size_t order_closure(const struct order *order, uint64_t num, size_t limit,
                      struct arena *arena, struct span **ret_ids);
 
 /* Debug: recomputes all counters from the rows and stops the program when one
- * is wrong (§6.2, last line). Slow. */
+ * is wrong. Slow. */
 void order_check(const struct order *order);
 
 #endif

@@ -1,10 +1,10 @@
 /* The inside of order.h, shared by its files only:
  *   order.c        what it is told, and what a job's facts add up to
- *   order_item.c   ids, dependencies on them, chains of successors (D8)
- *   order_path.c   rows of uses per path (D22, D26)
- *   order_line.c   L: placing, moving behind newcomers, cycles (D23, D24)
+ *   order_item.c   ids, dependencies on them, chains of successors (O10)
+ *   order_path.c   rows of uses per path (O2, O6)
+ *   order_line.c   L: placing, moving behind newcomers, cycles (O4, O5, O9)
  *   order_insert.c L: a newcomer in front of those who depend on it
- *   order_rank.c   inheritance (D10)
+ *   order_rank.c   inheritance (O14)
  *   order_why.c    explanations and the check of it all */
 #ifndef POINTSMAN_CORE_ORDER_INNER_H
 #define POINTSMAN_CORE_ORDER_INNER_H

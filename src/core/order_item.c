@@ -163,7 +163,7 @@ static enum order_verdict own_verdict(const struct order_item *item) {
     return item->rolled_back ? VERDICT_ROLLED_BACK : VERDICT_SERVED;
 }
 
-/* D8: what failed is served by any successor in its chain that is done, and
+/* O10: what failed is served by any successor in its chain that is done, and
  * waited for as long as one lives. */
 static enum order_verdict chain_verdict(struct order *order,
                                         struct order_item *item) {
@@ -261,7 +261,7 @@ void order_item_look_up(struct order *order, struct order_item *item) {
 
 /* ---- edges -------------------------------------------------------------- */
 
-/* A hint counts while whom it names lives and stands in front (D14): a set
+/* A hint counts while whom it names lives and stands in front (O7): a set
  * that arrived later, or that waits for us, is no precursor. */
 static bool hint_waits(const struct order_edge *edge) {
     const struct order_node *to = edge->item->node;

@@ -3,7 +3,7 @@
 #include <assert.h>
 #include <stdlib.h>
 
-/* D23. L is kept by numbers (node->seq) and by the rows of groups. Fresh nodes
+/* O4. L is kept by numbers (node->seq) and by the rows of groups. Fresh nodes
  * are ranked, first those that already run, then those that had a place, then
  * newcomers by key; from that ranking the first is taken again and again whose
  * dependencies are all placed.
@@ -416,7 +416,7 @@ static void cycle_find(struct order *order, struct order_node *from) {
     memmove(path->p, path->p + begin, path->count * sizeof(*path->p));
 }
 
-/* D24: who closed it: the last to come of those still in Q; else in S. */
+/* O9: who closed it: the last to come of those still in Q; else in S. */
 static size_t cycle_closer(const struct order_pointers *path) {
     size_t closer = 0;
 

@@ -62,7 +62,7 @@ static void use_add(struct order *order, struct order_node *node, size_t *cap,
     *use = (struct order_use){.node = node, .place = place, .file = file};
 }
 
-/* D22: the path itself as a file, each proper parent as a directory. Keys of
+/* O2: the path itself as a file, each proper parent as a directory. Keys of
  * commands have no parents. */
 static void touch_add(struct order *order, struct order_node *node, size_t *cap,
                       struct span target, struct span path) {

@@ -2,7 +2,7 @@
 
 #include <stdlib.h>
 
-/* D10: whoever something more urgent waits for, directly or through others, is
+/* O14: whoever something more urgent waits for, directly or through others, is
  * scheduled with that one's key. A newcomer pushes its key forward at once,
  * only as far as it is the most urgent. When one leaves, those it may have lent
  * its key to are computed anew at the end of the scan, last in L first, so that

@@ -10,7 +10,7 @@
  * Ready = pending, not held, not before its time. Jobs offered before their
  * time are kept aside and become ready by themselves.
  *
- * Ageing (D9) moves jobs ahead inside the window; those beyond the bound are
+ * Ageing (O15) moves jobs ahead inside the window; those beyond the bound are
  * looked for class by class every eighth of a step (a refill like others).
  *
  * Every step is O(log window). The same calls give the same picks. */
@@ -31,7 +31,7 @@ struct picker_limits {
     unsigned slots;      /* attempts that may run at once */
     size_t window_max;   /* 0 = 4096 */
     unsigned ahead_max;  /* assignments beyond the slots; 0 = none at all */
-    int64_t age_step_ms; /* D9: BF and DC gain a class each; 0 = off */
+    int64_t age_step_ms; /* O15: BF and DC gain a class each; 0 = off */
 };
 
 struct picker *picker_new(const struct picker_limits *limits);

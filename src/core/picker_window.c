@@ -4,7 +4,7 @@
 
 /* Which of the ready jobs are here: all up to the bound, but of a target with
  * lanes only the best, up to its fold. What is turned away is found again by a
- * refill from the bound, from the fold, or (D9) from the head of its class. */
+ * refill from the bound, from the fold, or (O15) from the head of its class. */
 
 enum {
     LANE_KEEP = 64,   /* jobs of a target with lanes kept in the window */
@@ -172,7 +172,7 @@ void picker_entry_drop(struct picker *picker, struct picker_entry *entry) {
     entry_free(entry);
 }
 
-/* D9. Sets its class as aged by `now`, and when it will age next. */
+/* O15. Sets its class as aged by `now`, and when it will age next. */
 static void entry_age(struct picker *picker, struct picker_entry *entry,
                       struct wall now) {
     int64_t step_ms = picker->limits.age_step_ms, gained;

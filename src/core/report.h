@@ -1,4 +1,4 @@
-/* What became of jobs, by day, class and target (spec/change-queue.md §9.2):
+/* What became of jobs, by day, class and target (`pointsman report`):
  * how long they waited and ran, how they failed. Pure. */
 #ifndef POINTSMAN_CORE_REPORT_H
 #define POINTSMAN_CORE_REPORT_H
@@ -24,7 +24,7 @@ struct report_sample {
     struct span reason; /* of the last step */
     int64_t wait_ms;    /* from admission to the first start; -1: none yet */
     int64_t run_ms;     /* of the last attempt; -1: none ended */
-    bool inverted;      /* something more urgent waited for it (D10) */
+    bool inverted;      /* something more urgent waited for it (O14) */
     bool rolled_back;
     bool owed, overdue; /* an approval is (core/job.h) */
 };

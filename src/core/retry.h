@@ -1,5 +1,5 @@
-/* What follows from the way an attempt ended: the table of spec/change-queue.md
- * §7.3, D29, D30 and DESIGN §5 ("How it answers"). Pure; the jitter is drawn
+/* What follows from the way an attempt ended: the table of
+ * doc/design/processes.md (P11, how a task answers). Pure; the jitter is drawn
  * from a generator that the caller owns. */
 #ifndef POINTSMAN_CORE_RETRY_H
 #define POINTSMAN_CORE_RETRY_H

@@ -1,4 +1,4 @@
-/* What a rollback takes back (spec/change-queue.md §8, steps 1 to 3): pure,
+/* What a rollback takes back (doc/design/rollback.md, R1, R2): pure,
  * and the same for a preview as for the deed.
  *
  * It starts from the primaries, the sets somebody named, and adds whatever

@@ -1,5 +1,5 @@
 /* The schedules: which one fires when, and which of its firings are left
- * out (spec/cron.md §4.2, issue of schedules).
+ * out (doc/design/cron.md, S4 to S6).
  *
  * It is told what time it is and answers with decisions, one by one; it reads
  * no clock and starts nothing. All instants of a schedule up to its `high` are

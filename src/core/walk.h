@@ -1,5 +1,5 @@
 /* A walk over jobs by their numbers, breadth first, each met once: the closure
- * of a relation at any depth (spec/change-queue.md §8.2, §9.4). Whoever knows
+ * of a relation at any depth (doc/design/rollback.md, R1). Whoever knows
  * the relation feeds it: takes the next number, and adds what it leads to.
  *
  * Costs O(numbers met): seen ones are bits in pages of the numbers' range, and

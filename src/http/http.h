@@ -1,6 +1,6 @@
 /* The API over HTTP in a libuv loop: on ctrl/sock for whoever may use the base
  * (identity by SO_PEERCRED), and on TCP, where only health is told until there
- * are accounts (DESIGN §8.14). */
+ * are accounts (doc/design/processes.md, P15). */
 #ifndef POINTSMAN_HTTP_HTTP_H
 #define POINTSMAN_HTTP_HTTP_H
 

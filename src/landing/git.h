@@ -1,6 +1,6 @@
 /* git as a child: plumbing only, in a clean environment, against one
  * repository, with durable objects, no hooks, no user's configuration
- * (DESIGN 8.13). Questions that return text are git_run; a git that answers
+ * (L7). Questions that return text are git_run; a git that answers
  * many is a git_pipe.
  *
  * Errors: ERR_CONFIG when it can never work (no git), ERR_UNAVAILABLE when the

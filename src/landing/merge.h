@@ -1,4 +1,4 @@
-/* Which tree comes out when a set meets its branch (spec 7.6a-b, DESIGN 8.11).
+/* Which tree comes out when a set meets its branch (doc/design/landing.md, L5).
  * With ##base each path that the set lists is merged by itself from base,
  * branch and set (landing/path_merge.h); no other path changes. Without, the
  * set's files as they are, where the target allows it. */

@@ -11,7 +11,7 @@
 #include "landing/revert_parts.h"
 
 /* TRIES: a branch others push to without end is left alone for a while.
- * A rollback as a whole may take TIME_S (spec §8, step 9). */
+ * A rollback as a whole may take TIME_S (doc/design/rollback.md, R7). */
 enum { TRIES = 5, TIME_S = 600 };
 
 const char *revert_result_word(enum revert_result result) {

@@ -1,6 +1,6 @@
 /* Taking landed sets back, as one attempt of a rollback (RB) and one small
  * process: `pointsman revert`, started by the guard like `land`
- * (spec/change-queue.md §8, steps 6 and 7). `rollback --preview` calls
+ * (doc/design/rollback.md, R3, R8, R9). `rollback --preview` calls
  * revert_run itself.
  *
  * On a git branch it finds each member's commits by their trailers, reverts

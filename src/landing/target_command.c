@@ -260,7 +260,7 @@ bool target_checks_run(const struct land_start *start, struct git *git,
     return true;
 }
 
-/* The exit status of a target's command (DESIGN 5, "How it answers"). */
+/* The exit status of a target's command (doc/design/processes.md). */
 static void command_verdict(const struct run *run,
                             struct land_status *ret_status) {
     int code = run->end.code;

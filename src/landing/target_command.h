@@ -20,7 +20,7 @@ bool target_checks_run(const struct land_start *start, struct git *git,
 
 /* Unpacks the set (`meta`, lroot/) below order->work and runs the command of
  * the target there; ret_status is its answer, by exit status or status line
- * (DESIGN 5). */
+ * (doc/design/processes.md). */
 bool target_command_run(const struct land_start *start, int tarball_fd,
                         struct child_stop *stop, struct land_status *ret_status,
                         struct err *err);

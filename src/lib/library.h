@@ -1,6 +1,6 @@
 /* Libraries that most commands do without, loaded when they are first needed:
  * a command line starts in a millisecond, and so do guard and landings
- * (DESIGN §8.19). */
+ * (doc/design/threads.md, T10). */
 #ifndef POINTSMAN_LIB_LIBRARY_H
 #define POINTSMAN_LIB_LIBRARY_H
 

@@ -5,7 +5,7 @@
 
 enum { SECONDS_PER_DAY = 86400 };
 
-/* 2^62 marks TAI64 labels, 10 s is their distance from Unix time (D7). */
+/* 2^62 marks TAI64 labels, 10 s is their distance from Unix time. */
 #define TAI_EPOCH (INT64_C(0x4000000000000000) + 10)
 
 static int64_t divide_down(int64_t a, int64_t b) {

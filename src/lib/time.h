@@ -38,7 +38,7 @@ char *wall_format(struct wall wall, char ret[WALL_TEXT_BYTES]);
 /* RFC 3339, any offset, any fraction. False: not one. */
 bool wall_parse(struct span span, struct wall *ret_wall);
 
-/* "@" + 24 hex: TAI64N label, 2^62 + 10 + Unix seconds (spec D7). */
+/* "@" + 24 hex: TAI64N label, 2^62 + 10 + Unix seconds. */
 char *tai_format(struct wall wall, char ret[TAI_TEXT_BYTES]);
 bool tai_parse(struct span span, struct wall *ret_wall);
 

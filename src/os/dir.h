@@ -1,5 +1,5 @@
 /* Directories and the files in them, so that a crash leaves the old or the new,
- * never half of either (spec/change-queue.md §2.2).
+ * never half of either (doc/design/registry.md, G3).
  *
  * All names are relative to an open directory and never leave it: `..`,
  * absolute paths and symbolic links on the way are refused (openat2). */

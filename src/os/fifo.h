@@ -1,4 +1,4 @@
-/* Trigger FIFOs (spec/change-queue.md §2.3): one byte means "look again". The
+/* Trigger FIFOs (doc/design/registry.md, G6): one byte means "look again". The
  * daemon's end is open for reading and writing, so there always is a reader
  * and never an end of file. Drain it, THEN look: a trigger that comes while
  * one looks causes one more look. No trigger is needed for correctness. */

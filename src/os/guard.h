@@ -1,7 +1,7 @@
 /* The guard: a small process that starts every child of ours, watches it,
- * reads its output and ends it completely (DESIGN 8.1-8.3). The large process
- * never forks: it talks to the guard over one socket, many starts and many
- * ends a message.
+ * reads its output and ends it completely (P1 to P15 in doc/design/). The large
+ * process never forks: it talks to the guard over one socket, many starts and
+ * many ends a message.
  *
  * A task is over when its process is reaped, its cgroup is empty and its pipes
  * are closed. When the main process is gone, whatever it left behind is killed.
@@ -93,7 +93,7 @@ struct guard_start {
     struct span env_block; /* more: "A=1\0B=2\0", as prebuilt */
     const char *dir;       /* NULL = / */
     mode_t mask;           /* umask */
-    const char *lock_path; /* job file to lock (D6), absolute or from base_fd;
+    const char *lock_path; /* job file to lock (P5), absolute or from base_fd;
                               stays locked until guard_release; NULL = none */
     int stdin_fd;          /* -1 = /dev/null; the guard gets a copy: may be
                               closed once this call returns */

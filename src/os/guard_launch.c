@@ -185,7 +185,7 @@ static enum guard_result result_of(int sys) {
     return is_temporary(sys) ? GUARD_TEMPORARY : GUARD_CANNOT;
 }
 
-/* D6: the lock is the inode's. Whoever gets it late, after the job has moved
+/* G4: the lock is the inode's. Whoever gets it late, after the job has moved
  * on, sees that the path names another inode, or none. */
 static bool take_lock(struct guard_life *life, struct guard_task *task) {
     const char *path = task->lock_path;

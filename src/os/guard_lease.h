@@ -1,5 +1,5 @@
 /* The lease of a guard whose scheduler is another process, perhaps on another
- * machine (spec/reliability.md 2d). The client may only extend it; when it has
+ * machine (P12 in doc/design/). The client may only extend it; when it has
  * passed, everybody in the cgroups of the tasks is killed, whatever the client
  * and the guard's other threads are doing: a thread of its own waits for that
  * moment, with nothing else to wait for, and needs no memory for it.

@@ -1,7 +1,7 @@
 /* How fast the output of a task is read: so many lines a second, as a bucket of
  * tokens that holds one second's worth. What is read is paid for afterwards;
  * who owes is not read until it is paid, so the task waits in its write, and
- * not a line is lost (spec/fleet.md 4.7, its cap ours). */
+ * not a line is lost (doc/design/processes.md). */
 #ifndef POINTSMAN_OS_GUARD_PACE_H
 #define POINTSMAN_OS_GUARD_PACE_H
 

@@ -1,6 +1,6 @@
 /* Locks on files (flock): they vanish with their holder. A lock belongs to the
  * inode, so whoever gets one must look whether the name still means that inode
- * (spec D6); these functions do. */
+ * (doc/design/registry.md, G4); these functions do. */
 #ifndef POINTSMAN_OS_LOCK_H
 #define POINTSMAN_OS_LOCK_H
 

@@ -1,4 +1,4 @@
-/* The output of attempts, under attempts/ of a base (DESIGN §8.9).
+/* The output of attempts, under attempts/ of a base (G13 in doc/design/).
  *
  * Small outputs are appended to a shared segment (one write for many of them);
  * large or long-lived ones are files of their own, which the guard writes while

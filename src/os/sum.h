@@ -22,7 +22,7 @@ void sum_end(struct sum *sum, char ret[SUM_TEXT_BYTES]);
 bool sum_file(int fd, char ret[SUM_TEXT_BYTES], uint64_t *ret_bytes,
               struct err *err);
 
-/* "j" + base32 of ten bytes: an id made here (DESIGN §8.16). */
+/* "j" + base32 of ten bytes: an id made here (C1 in doc/design/). */
 enum { ID_TEXT_BYTES = 18 };
 void sum_format_id(const unsigned char ten[10], char ret[ID_TEXT_BYTES]);
 

@@ -1,7 +1,7 @@
 /* What goes out of effect, and what comes in again, once a rollback is over. A
  * member goes out; one that is a rollback itself lets in again what it had
- * taken out, and so on, at any depth (spec/change-queue.md §8, "rolling back an
- * RB reverts the reverts").
+ * taken out, and so on, at any depth (doc/design/rollback.md, R9: rolling back
+ * an RB reverts the reverts).
  *
  * They are turned one after the other, as the process that reverts does it on a
  * branch: the newest first when they go out, the oldest first when they come

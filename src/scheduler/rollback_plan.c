@@ -110,7 +110,7 @@ static bool add_dependents(struct asking *asking, struct span id,
 }
 
 /* Whoever depends on a set that this one stands in for depends on this one
- * (D8); `depth` ends a ring of them, which nobody can make. */
+ * (O10); `depth` ends a ring of them, which nobody can make. */
 static bool answer_dependents(struct asking *asking, struct span id,
                               uint64_t num, unsigned depth, struct err *err) {
     enum { CHAIN_MAX = 64 };
@@ -204,7 +204,7 @@ static bool answer(struct asking *asking,
 
 /* ---- who comes in again -------------------------------------------------- */
 
-/* Will it, or what stands in for it (D8), be in effect? */
+/* Will it, or what stands in for it (O10), be in effect? */
 static bool will_serve(struct asking *asking,
                        const struct rollback_effects *effects, struct span id,
                        unsigned depth, bool *ret_serves, struct err *err) {

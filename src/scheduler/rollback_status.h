@@ -1,6 +1,6 @@
 /* A set in A has not ended while the rollback that took it is under way: should
- * that one fail, it is put back where it was (spec/change-queue.md §4 "limbo",
- * §8, step 8). */
+ * that one fail, it is put back where it was (doc/design/rollback.md,
+ * R5, R6). */
 #ifndef POINTSMAN_SCHEDULER_ROLLBACK_STATUS_H
 #define POINTSMAN_SCHEDULER_ROLLBACK_STATUS_H
 

@@ -1,5 +1,5 @@
 /* The scheduler: the one role that decides what becomes of admitted jobs and
- * records it (DESIGN §8.1; spec/change-queue.md §5-7).
+ * records it (doc/design/ordering.md, O12).
  *
  * Two parts, which may live in one process or in two beside each other
  * (`daemon queue`, `daemon exec`): staging (Q -> S -> P, from core/order) and
@@ -9,7 +9,7 @@
  *
  * Whatever it knows of jobs comes from the store's events; a decision is an
  * operation on the store, conditional on the state it was made for; a start
- * leaves only after its assignment is durable (DESIGN §8.8). */
+ * leaves only after its assignment is durable (doc/design/processes.md, P3). */
 #ifndef POINTSMAN_SCHEDULER_SCHEDULER_H
 #define POINTSMAN_SCHEDULER_SCHEDULER_H
 
@@ -84,7 +84,7 @@ void scheduler_return(struct scheduler *scheduler);
 
 unsigned scheduler_running(const struct scheduler *scheduler);
 /* Nothing runs, nothing is under way in the store, and nothing can change
- * without time passing or something arriving (DESIGN §8.17). */
+ * without time passing or something arriving (doc/design/processes.md, P14). */
 bool scheduler_idle(const struct scheduler *scheduler);
 /* The job limit was reached and nothing runs any more. */
 bool scheduler_used_up(const struct scheduler *scheduler);

@@ -316,7 +316,7 @@ static bool landing_died(const struct attempt *attempt, struct span word) {
 }
 
 /* That says something about the process, not about the set: an abnormal end,
- * unless somebody sent the process itself a TERM (spec/change-queue.md §7.4).
+ * unless somebody sent the process itself a TERM (doc/design/landing.md, L11).
  * While we stop, so may do whoever stops us. */
 static struct retry_verdict decide_died(struct scheduler *scheduler,
                                         struct attempt *attempt,

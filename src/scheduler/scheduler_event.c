@@ -310,7 +310,7 @@ static bool load_scope(struct scheduler *scheduler, struct err *err) {
     return ok;
 }
 
-/* In the order of D23: who runs or may run waits for nobody. */
+/* In the order of the line (O4): who runs or may run waits for nobody. */
 bool scheduler_load(struct scheduler *scheduler, struct err *err) {
     return load_state(scheduler,
                       STATE_BIT(STATE_EXECUTING) | STATE_BIT(STATE_PENDING),

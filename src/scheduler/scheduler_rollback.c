@@ -1,4 +1,4 @@
-/* Doing a rollback (spec/change-queue.md §8). One at a time, in phases that
+/* Doing a rollback (doc/design/rollback.md). One at a time, in phases that
  * the registry knows before they are entered:
  *
  *   stopping    One transaction puts the RB into X, all waiting members into A
@@ -547,7 +547,7 @@ static void plan_over(struct scheduler *scheduler, const struct job *rb) {
     plan_write(scheduler, rb->num, ROLLBACK_OVER);
 }
 
-/* D34: back to where it was; one that ran waits for its next start. */
+/* R6: back to where it was; one that ran waits for its next start. */
 static void plan_undone(struct scheduler *scheduler, const struct job *rb) {
     const struct rollback_run *rollback_run = &scheduler->rollback_run;
     for (size_t i = 0; i < rollback_run->count; i++) {

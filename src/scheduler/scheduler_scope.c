@@ -1,4 +1,4 @@
-/* What an open rollback covers (spec/change-queue.md §8, steps 4 and 7). Its
+/* What an open rollback covers (doc/design/rollback.md, R4, R5). Its
  * abandoned members have not left the order: they may come back. Its landed
  * ones count as not done, so that nobody builds on them any more. */
 #include "lib/log.h"

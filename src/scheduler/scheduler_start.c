@@ -1,5 +1,5 @@
 /* Picking and starting. An assignment is durable before its start leaves
- * (DESIGN §8.8): scheduler_plan_starts adds it to the batch,
+ * (P3): scheduler_plan_starts adds it to the batch,
  * scheduler_start_committed hands it to the runner. */
 #include <inttypes.h>
 #include <stdlib.h>

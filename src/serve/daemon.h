@@ -1,5 +1,5 @@
 /* `serve` and `daemon`: roles as resident or one-shot processes
- * (spec/change-queue.md §2.3, §7.2, §7.4). */
+ * (doc/design/processes.md, P7, P13, P14). */
 #ifndef POINTSMAN_SERVE_DAEMON_H
 #define POINTSMAN_SERVE_DAEMON_H
 
@@ -20,7 +20,7 @@ enum daemon_roles {
 enum daemon_until {
     DAEMON_FOR_EVER,
     DAEMON_ONCE,      /* one pass, and what it started has ended */
-    DAEMON_UNTIL_IDLE /* nothing can change without time passing (§8.17) */
+    DAEMON_UNTIL_IDLE /* nothing can change without time passing (P14) */
 };
 
 struct daemon_options {

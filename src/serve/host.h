@@ -1,5 +1,5 @@
 /* The roles hosted by a process that is there for something else: `run`
- * without a server (DESIGN §8.6). The host answers API calls itself and runs
+ * without a server (P13). The host answers API calls itself and runs
  * whatever the base holds until it is closed. */
 #ifndef POINTSMAN_SERVE_HOST_H
 #define POINTSMAN_SERVE_HOST_H

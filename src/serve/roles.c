@@ -248,7 +248,7 @@ static bool start_scheduler(struct roles *roles, struct err *err) {
     scheduler_options_of(roles, &arena, &options);
     roles->scheduler = scheduler_new(roles->base->store, &options, &runner);
     arena_clear(&arena);
-    /* The guard is ready: nothing of a former life is left (DESIGN §8.2). */
+    /* The guard is ready: nothing of a former life is left (P6). */
     return scheduler_start(roles->scheduler, clock_wall(), exec, err);
 }
 

@@ -48,7 +48,7 @@ void roles_wake(struct roles *roles);
 const struct api_roles *roles_hooks(struct roles *roles);
 struct output *roles_output(struct roles *roles);
 /* What another owner of the loop has to be told to do next: see api_turn. */
-bool roles_idle(struct roles *roles);    /* DESIGN §8.17 */
+bool roles_idle(struct roles *roles);    /* doc/design/processes.md, P14 */
 bool roles_used_up(struct roles *roles); /* the job limit */
 /* Configuration anew; on an error the old one stays. */
 bool roles_reload(struct roles *roles, struct err *err);

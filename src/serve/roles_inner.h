@@ -53,7 +53,7 @@ struct roles {
  * (roles_turn.c). */
 void roles_turn(struct roles *roles);
 /* Pulls the triggers of roles that other processes may have, when something was
- * written here: one wake-up rule for all (DESIGN §8.7). The prequeue daemon is
+ * written here: one wake-up rule for all (G6). The prequeue daemon is
  * left in peace, it waits for files alone. */
 void roles_notify(struct roles *roles);
 /* The service cannot go on: `why` is logged and told to whoever runs us. */

@@ -1,4 +1,4 @@
-/* What we remember: the registry (DESIGN §2, §8.4, §8.5).
+/* What we remember: the registry (doc/design/registry.md).
  *
  * Writes are asynchronous: a batch of typed operations goes in, one completion
  * comes out after the commit that made it durable; all batches of one turn
@@ -153,11 +153,11 @@ unsigned store_move(struct store_batch *batch, const struct store_move *move);
  * edges of the job by these. CONFLICT unless it is in Q or S. */
 unsigned store_record(struct store_batch *batch, uint64_t num,
                       const struct span *precursors, size_t count);
-/* The same without an event: edges spliced when a precursor left (D26). The
+/* The same without an event: edges spliced when a precursor left (O6). The
  * event of store_record lists the ids in its detail. */
 unsigned store_splice(struct store_batch *batch, uint64_t num,
                       const struct span *precursors, size_t count);
-/* Inheritance (D10); no event. CONFLICT when the job is final. */
+/* Inheritance (O14); no event. CONFLICT when the job is final. */
 unsigned store_rank(struct store_batch *batch, uint64_t num, struct span rank);
 /* The time it was not to start before has come: from now on it may start at
  * once, and store_ready finds it in its order without sorting. SAME when it may
@@ -194,7 +194,7 @@ unsigned store_plan(struct store_batch *batch,
  * why, in somebody's words. CONFLICT unless executing. */
 unsigned store_ask_cancel(struct store_batch *batch, uint64_t num, bool kill,
                           struct span detail);
-/* The job's file lies where its state says (T3). No event. CONFLICT when the
+/* The job's file lies where its state says (C11). No event. CONFLICT when the
  * state has moved on since state_seq. */
 unsigned store_projected(struct store_batch *batch, uint64_t num,
                          uint64_t state_seq);
@@ -393,7 +393,7 @@ bool store_backup(struct store *store, const char *path, struct err *err);
 /* Sum of rows' sizes and so on for doctor: schema version. */
 int store_version(struct store *store);
 
-/* Lease (spec/reliability.md): one row, from the first migration. Takes it for
+/* Lease (G17): one row, from the first migration. Takes it for
  * `holder` when free or expired (epoch + 1), renews it when held by `holder`;
  * term_ms 0 gives it back. STORE_CONFLICT: another holds it (its epoch). */
 bool store_lease(struct store *store, struct span name, struct span holder,

@@ -1,4 +1,4 @@
-/* What a person signs to approve a change set (spec/change-queue.md §9.1), the
+/* What a person signs to approve a change set (doc/design/approval.md, A7), the
  * file it comes in, and what the history keeps of it.
  *
  * The text names everything an approval is about, so that a signature under it

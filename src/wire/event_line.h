@@ -1,4 +1,4 @@
-/* log/CSID: a job's history readable without the registry (spec 3.5). First
+/* log/CSID: a job's history readable without the registry. First
  * line: the CSID and its dependencies. Then a line an event:
  *
  *     @4000... 17 Q S daemon:queue 0 staged

@@ -1,5 +1,5 @@
 /* The job file: what the queue writes for an admitted change set and moves
- * from state to state (spec 3.5). Sections as in meta:
+ * from state to state (doc/design/change-sets.md). Sections as in meta:
  *
  *     ##job
  *     format 1

@@ -1,4 +1,4 @@
-/* What a change set says of itself: the member `meta` (spec 3.4), read and
+/* What a change set says of itself: the member `meta` (C3), read and
  * checked. Every rule that needs neither the archive nor the queue is kept
  * here; whether target and dependencies exist is asked elsewhere. */
 #ifndef POINTSMAN_WIRE_META_H

@@ -1,4 +1,4 @@
-/* Text in sections, the grammar of `meta` and of job files (spec 3.4):
+/* Text in sections, the grammar of `meta` and of job files (change-sets.md):
  *
  *     ##files
  *     src/a.c

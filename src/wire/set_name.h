@@ -59,7 +59,7 @@ void set_host_clean(struct span host, struct text *out);
 
 /* Order key: of two jobs, the one whose key is less by memcmp (a shorter key
  * is never the beginning of another) comes first: class, sub-priority, time,
- * host, pid as a number, id (spec 3.2). Commands fill a struct set_name with
+ * host, pid as a number, id (C2). Commands fill a struct set_name with
  * class, admission time, host, pid and id. Returns its length. */
 size_t set_key(const struct set_name *name, unsigned char ret[SET_KEY_BYTES]);
 

@@ -1,4 +1,4 @@
-/* Reads a change set's tarball (spec 3.3) from a descriptor, through libarchive
+/* Reads a change set's tarball (C3, C4) from a descriptor, through libarchive
  * with nothing but tar, gzip, xz and zstd switched on, and never unpacks it by
  * name. Runs in a sandboxed child: memory, CPU time and the file system are
  * limited there, bytes, members, names and ratio here.

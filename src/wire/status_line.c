@@ -44,7 +44,7 @@ static bool refuse(struct span line, struct err *err) {
 }
 
 /* The bits of Bistro's statuses that a task may send: one of the first four,
- * the other two beside incomplete or error only (fleet 5.2). */
+ * the other two beside incomplete or error only. */
 static bool find_bits(int64_t bits, enum status_word *ret_word) {
     enum {
         DONE = 4,

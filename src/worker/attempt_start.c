@@ -81,7 +81,7 @@ char *attempt_start_traceparent(const struct run_start *start,
     return trace;
 }
 
-/* What every attempt finds in its environment (DESIGN §5). */
+/* What every attempt finds in its environment (doc/design/processes.md). */
 static void env_add_ours(struct vector *env, const struct run_start *start) {
     static char worker[] = "POINTSMAN_WORKER=local";
     static char status[] = "POINTSMAN_STATUS_FD=3";
@@ -165,7 +165,7 @@ static void command_words(struct vector *argv, const struct submission *sub,
 }
 
 /* As Bistro's workers do it: node, where the status goes, and what else is
- * known (spec/fleet.md 4.1). */
+ * known (argv_style in pointsman-tasks(7)). */
 static void bistro_words(struct vector *argv, const struct submission *sub,
                          const struct run_start *start) {
     CLEANUP(text_clear) struct text text = TEXT_INIT;
@@ -287,7 +287,7 @@ static const struct land_check *checks_of(const struct config_target *target,
     return checks;
 }
 
-/* The TAI time in the name, or the admission when that is later (§8.11). */
+/* The TAI time in the name, or the admission when that is later (L5). */
 static struct wall blind_since(const struct job *job) {
     struct set_name name;
     struct refusal why;

@@ -2,7 +2,7 @@
  * the job and the configuration. Nothing here runs anything.
  *
  * The environment of a command is what its submission says (`submit` put PATH,
- * HOME, LANG and TZ there unless --clean), then what DESIGN §5 promises. */
+ * HOME, LANG and TZ there unless --clean), then ours (processes.md). */
 #ifndef POINTSMAN_WORKER_ATTEMPT_START_H
 #define POINTSMAN_WORKER_ATTEMPT_START_H
 

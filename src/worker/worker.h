@@ -45,7 +45,7 @@ struct worker_options {
 };
 
 /* Starts the guard: call it early, before anything large is in memory. What a
- * former life left behind is gone when it returns (DESIGN §8.2). */
+ * former life left behind is gone when it returns (P6 in doc/design/). */
 bool worker_open(const struct worker_options *options,
                  struct worker **ret_worker, struct err *err);
 void worker_runner(struct worker *worker, struct runner *ret_runner);

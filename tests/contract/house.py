@@ -174,10 +174,47 @@ def every_fuzz_target_has_a_corpus():
 
 def paths_named_in_documents_exist():
     named = re.compile(r"`((?:src|tests|tools|doc|dist|\.ci)/[\w./*-]*)`")
-    for path in files("*.md", "doc/*.md"):
+    for path in files("*.md", "doc/*.md", "doc/design/*.md"):
         for name in named.findall(path.read_text()):
             if not list(ROOT.glob(name.rstrip("/").replace("NAME", "*"))):
                 yield f"{short(path)} names '{name}'"
+
+
+def design_invariants_that_are_cited_exist():
+    """`(doc/design/landing.md, L5)`, or in short `(L5)` or `L5:` at the
+    beginning of a comment; each page numbers its own letter."""
+    page_of, letter_of = {}, {}
+    for path in files("doc/design/*.md"):
+        for mark in re.findall(r"^\*\*([A-Z]\d+)\.\*\*", path.read_text(), re.M):
+            if mark in page_of:
+                yield f"{mark} is defined in {page_of[mark]} and {path.name}"
+            page_of[mark] = path.name
+            letter_of[mark[0]] = path.name
+    cited = re.compile(r"doc/design/([a-z-]+\.md)((?:,? (?:to )?[A-Z]\d+)*)")
+    short_form = re.compile(r"[(]([A-Z]\d{1,2})(?: in doc/design/)?[)]"
+                            r"|/\* ([A-Z]\d{1,2})[:. ]")
+    for path in files("src/**/*.[chd]*", "tests/**/*.[ch]", "doc/design/*.md"):
+        text = path.read_text(errors="replace")
+        for page, marks in cited.findall(text):
+            if not (ROOT / "doc/design" / page).is_file():
+                yield f"{short(path)} cites {page}"
+            for mark in re.findall(r"[A-Z]\d+", marks):
+                if page_of.get(mark) != page:
+                    yield f"{short(path)} cites {page}, {mark}"
+        for match in short_form.findall(text):
+            mark = match[0] or match[1]
+            if mark[0] in letter_of and mark not in page_of:
+                yield f"{short(path)} cites {mark}"
+
+
+def sources_cite_only_what_can_be_read_here():
+    """Pages of doc/ and public standards, by name; no other private text."""
+    private = re.compile(r"\bDESIGN\b|§|\bspec/|\bseed 00|\bissue \d")
+    for path in files("src/**/*.[ch]", "src/**/*.def", "include/**/*.h",
+                      "tests/**/*.[ch]", "tests/**/*.sh"):
+        for number, line in enumerate(path.read_text().splitlines(), 1):
+            if private.search(line):
+                yield f"{short(path)}:{number}: {line.strip()}"
 
 
 def origins_name_tests_that_exist():
@@ -232,6 +269,8 @@ TESTS = [
     every_file_is_built_and_built_once,
     every_fuzz_target_has_a_corpus,
     paths_named_in_documents_exist,
+    design_invariants_that_are_cited_exist,
+    sources_cite_only_what_can_be_read_here,
     origins_name_tests_that_exist,
     scripts_are_posix,
     newcomers_find_two_commands_on_the_first_screen,

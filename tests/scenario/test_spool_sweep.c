@@ -1,6 +1,6 @@
 /* Every transition, killed or failing at every call that changes a file, then
  * recovered: each set is in exactly one directory, its log tells its history,
- * nothing handed in is lost (spec/reliability.md §2c, the in-process table).
+ * nothing handed in is lost (doc/design/change-sets.md, C7, C11).
  *
  * A step runs in a process of its own (this program under the verb "step"),
  * with a disk that ends the process at the k-th call; the test goes on with k

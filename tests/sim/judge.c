@@ -1,11 +1,11 @@
-/* What must never be seen, whatever happens (spec/reliability.md 2b). The judge
+/* What must never be seen, whatever happens (P4, G7, O4, S4). The judge
  * looks at the ghost state of the world, not at what the program believes. */
 #include <inttypes.h>
 #include <string.h>
 
 #include "sim/world.h"
 
-/* The very same path, or one above the other (spec D22). */
+/* The very same path, or one above the other (O2). */
 static bool paths_clash(unsigned a, unsigned b) {
     enum { C_D = 1 << 2, C_E = 1 << 3, C = 1 << 4 };
     if (a & b)

@@ -58,7 +58,7 @@ bool stands(unsigned i) {
 
 enum served { SERVED, WAITS, FAILED, ROLLED };
 
-/* D8, by walking; `chain` collects who lives in it. */
+/* O10, by walking; `chain` collects who lives in it. */
 static enum served served(unsigned i, mask *chain) {
     mask seen_here = bit(i), todo = bit(i);
     enum served own = WAITS;

@@ -1,5 +1,5 @@
 /* The order (core/order.h) against a naive model, over thousands of random
- * histories (spec/change-queue.md §6.2, end): 3 to 25 sets and commands on six
+ * histories (doc/design/ordering.md, O4): 3 to 25 sets and commands on six
  * paths, with failures, temporary ends, cancels, holds, late and unknown
  * dependencies, cycles, successors, plain commands, sets that land together,
  * rollbacks after the fact, lost proposals and restarts.

@@ -1,5 +1,5 @@
 /* The schedules beside the cron library's watch: two programs for one text
- * (spec/cron.md §4), asked about the same disturbances, fire the same instants.
+ * (S4 to S6), asked about the same disturbances, fire the same instants.
  *
  *     test_timetable_watch                     as a test: seeds 1 to 3000
  *     test_timetable_watch --seed N [--trace]  one seed again                */

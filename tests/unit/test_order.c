@@ -70,7 +70,7 @@ static void keys_of_commands_meet_each_other_and_no_path(void **state) {
     is("k3", STATE_PENDING); /* keys have no parents */
 }
 
-/* D22 */
+/* doc/design/ordering.md, O2 */
 static void file_and_directory_of_one_name_clash(void **state) {
     (void)state;
     dc("a", "src/lib/x");
@@ -117,7 +117,7 @@ static void path_may_be_a_file_and_a_directory_in_one_set(void **state) {
     is("b", STATE_STAGED);
 }
 
-/* D26 */
+/* O6 */
 static void
 a_successor_inherits_the_precursors_of_a_job_that_leaves(void **state) {
     (void)state;
@@ -178,7 +178,7 @@ static void temporary_error_keeps_the_place(void **state) {
     is("b", STATE_PENDING);
 }
 
-/* D14 */
+/* O7 */
 static void hints_are_added_while_they_live_and_stand_in_front(void **state) {
     (void)state;
     dc("a", "f");

@@ -2,7 +2,7 @@
 
 /* ---- dependencies ------------------------------------------------------- */
 
-/* D21 */
+/* doc/design/ordering.md, O3 */
 static void living_dependency_is_waited_for_and_on_record(void **state) {
     (void)state;
     dc("a", "f");
@@ -88,7 +88,7 @@ static void dependency_rolled_back_later_fails_who_still_waits(void **state) {
     assert_false(order_watches(order, SPAN("old")));
 }
 
-/* D25 */
+/* O8 */
 static void unknown_dependency_is_waited_for_an_hour(void **state) {
     (void)state;
     dc("b", "g <nobody");
@@ -131,7 +131,7 @@ static void plain_command_outside_is_waited_for(void **state) {
     is("b", STATE_PENDING);
 }
 
-/* D23: the smallest ring of the seed's rule. */
+/* O4: the smallest ring of the obvious rule. */
 static void shared_files_and_dependencies_make_no_ring(void **state) {
     (void)state;
     add(CLASS_EM, "A", "f <B");
@@ -148,7 +148,7 @@ static void shared_files_and_dependencies_make_no_ring(void **state) {
     assert_int_equal(ran, 3);
 }
 
-/* D23, D17: a staged set turns out to depend on a newcomer. */
+/* O5: a staged set turns out to depend on a newcomer. */
 static void staged_set_moves_behind_a_newcomer_it_depends_on(void **state) {
     (void)state;
     dc("x", "f"); /* so that the others wait */
@@ -281,7 +281,7 @@ static void newcomers_for_one_set_stand_in_front_of_it(void **state) {
     run("behind");
 }
 
-/* D23: a set that was staged goes before a newcomer, even when that one has to
+/* O5: a set that was staged goes before a newcomer, even when that one has to
  * stand in front of others. */
 static void a_job_that_shares_with_a_moved_one_may_pass(void **state) {
     (void)state;
@@ -353,7 +353,7 @@ static void a_group_registered_again_is_waited_for_as_before(void **state) {
     is("c", STATE_PENDING);
 }
 
-/* D24 */
+/* O9 */
 static void closing_a_cycle_fails_with_the_path(void **state) {
     (void)state;
     dc("a", "f <b");
@@ -404,7 +404,7 @@ static void cycle_through_a_successor_is_a_cycle(void **state) {
     is("a", STATE_FAILED);
 }
 
-/* D8 */
+/* O10 */
 static void successor_serves_those_who_depend_on_the_failed_one(void **state) {
     (void)state;
     dc("b", "g <old");

@@ -1,6 +1,6 @@
 #include "support/order_story.h"
 
-/* ---- inheritance (D10) -------------------------------------------------- */
+/* ---- inheritance (doc/design/ordering.md, O14) --------------------------- */
 
 static void pending_set_inherits_the_urgency_of_who_waits_for_it(void **state) {
     (void)state;

@@ -246,7 +246,7 @@ static void forgotten_and_held_jobs_are_not_picked(void **state) {
 static void new_rank_moves_a_job(void **state) {
     (void)state;
     uint64_t a = add(CLASS_DC, 1, ""), b = add(CLASS_DC, 2, "");
-    rows[b - 1].rank[0] = CLASS_EM; /* D10: somebody urgent waits for it */
+    rows[b - 1].rank[0] = CLASS_EM; /* O14: somebody urgent waits for it */
     struct picker_job job = job_of(&rows[b - 1]);
     refill();
     picker_offer(picker, &job, now);
@@ -268,7 +268,7 @@ static void one_under_way_cannot_be_offered(void **state) {
     assert_int_equal(pick(), a);
 }
 
-/* D9 */
+/* O15 */
 static void
 old_jobs_gain_a_class_per_step_but_never_become_rollbacks(void **state) {
     (void)state;

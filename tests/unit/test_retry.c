@@ -75,7 +75,7 @@ static void other_codes_and_signals_fail(void **state) {
     is(after(killed(11), none, change_limits()), STATE_FAILED, "signal-11");
 }
 
-/* D30: now + min(600, 2^k) s, +-20 %. */
+/* min(600, 2^k) s, +-20 % (doc/design/processes.md, P11). */
 static void temporary_wait_doubles_up_to_ten_minutes(void **state) {
     (void)state;
     struct random random;
