@@ -6,63 +6,18 @@
 
 #include "lib/time.h"
 
-enum {
-    FLAG_0 = 0,
-    STOPS = COMMAND_STOPS,
-    HIDDEN = COMMAND_HIDDEN,
-    RAW = COMMAND_RAW,
-    MANY = OPTION_MANY,
-    WORDS_MOST = 100000
-};
-
-const struct command commands[COMMANDS] = {
-#define COMMAND(id, name, run, group, flags, args, line, help) \
-    {COMMAND_##id, name, run, GROUP_##group, flags, args, line, help},
-#include "cli/commands.def"
-};
-
-const struct option command_options[] = {
-#define OPTION(id, name, letter, value, flags, help) \
-    {COMMAND_##id, name, letter, value, flags, help},
-#include "cli/commands.def"
-};
-const size_t command_option_count = COUNT(command_options);
-
-const struct example examples[] = {
-#define EXAMPLE(id, line, meaning) {COMMAND_##id, line, meaning},
-#include "cli/commands.def"
-};
-const size_t example_count = COUNT(examples);
-
-const struct exit_code exit_codes[] = {
-#define EXIT_CODE(id, code, meaning) {COMMAND_##id, code, meaning},
-#include "cli/commands.def"
-};
-const size_t exit_code_count = COUNT(exit_codes);
-
-const char *const group_titles[GROUPS] = {
-    [GROUP_WORK] = "Work",       [GROUP_SHOW] = "Look",
-    [GROUP_CONTROL] = "Order",   [GROUP_CHANGE] = "Change sets",
-    [GROUP_CRON] = "When next?", [GROUP_BASE] = "The base",
-    [GROUP_OTHER] = "Other",
-};
-
-const struct command *call_find_command(const char *name) {
-    for (size_t i = 0; i < COMMANDS; i++)
-        if (strcmp(commands[i].name, name) == 0)
-            return &commands[i];
-    return NULL;
-}
-
 /* ---- which command ------------------------------------------------------- */
 
-static bool unknown_command(const char *name, struct err *err) {
-    const char *names[COMMANDS];
+static bool unknown_command(struct call *call, const char *name,
+                            struct err *err) {
+    const struct command_table *table = call->table;
+    const char **names =
+        arena_alloc(&call->arena, table->command_count * sizeof(*names));
     size_t count = 0;
 
-    for (size_t i = 0; i < COMMANDS; i++)
-        if ((commands[i].flags & COMMAND_HIDDEN) == 0)
-            names[count++] = commands[i].name;
+    for (size_t i = 0; i < table->command_count; i++)
+        if (command_is_shown(&table->commands[i]))
+            names[count++] = table->commands[i].name;
     const char *meant = text_nearest(name, names, count);
     if (meant != NULL)
         return err_set(err, ERR_USAGE,
@@ -73,42 +28,42 @@ static bool unknown_command(const char *name, struct err *err) {
 }
 
 /* Words that begin commands of two words ("change", "config"). */
-static bool is_first_word(const char *word) {
-    size_t len = strlen(word);
-
-    for (size_t i = 0; i < COMMANDS; i++)
-        if (strncmp(commands[i].name, word, len) == 0 &&
-            commands[i].name[len] == ' ')
+static bool is_first_word(const struct command_table *table, const char *word) {
+    for (size_t i = 0; i < table->command_count; i++)
+        if (command_second_word(&table->commands[i], word) != NULL)
             return true;
     return false;
 }
 
-static bool second_word_missing(const char *first, const char *second,
-                                struct arena *arena, struct err *err) {
+static bool second_word_missing(struct call *call, const char *first,
+                                const char *second, struct err *err) {
     CLEANUP(text_clear) struct text choices = TEXT_INIT;
-    size_t len = strlen(first);
 
     if (second != NULL && second[0] != '-')
-        return unknown_command(arena_printf(arena, "%s %s", first, second),
-                               err);
-    for (size_t i = 0; i < COMMANDS; i++)
-        if (strncmp(commands[i].name, first, len) == 0 &&
-            commands[i].name[len] == ' ')
-            text_addf(&choices, "%s%s", choices.len > 0 ? ", " : "",
-                      commands[i].name + len + 1);
+        return unknown_command(
+            call, arena_printf(&call->arena, "%s %s", first, second), err);
+    for (size_t i = 0; i < call->table->command_count; i++) {
+        const char *word =
+            command_second_word(&call->table->commands[i], first);
+        if (word != NULL)
+            text_addf(&choices, "%s%s", choices.len > 0 ? ", " : "", word);
+    }
     return err_set(err, ERR_USAGE, "'%s' needs one more word: %s", first,
                    text_string(&choices));
 }
 
 /* ---- options ------------------------------------------------------------- */
 
-static const struct option *option_of(const struct command *command,
-                                      const char *name, size_t len,
-                                      char letter) {
-    for (size_t i = 0; i < command_option_count; i++) {
-        const struct option *option = &command_options[i];
-        if (option->command != COMMAND_EVERY &&
-            (command == NULL || option->command != command->id))
+static bool belongs_to(const struct option *option, const struct call *call) {
+    return option->command == COMMAND_EVERY ||
+           (call->command != NULL && option->command == call->command->id);
+}
+
+static const struct option *option_of(const struct call *call, const char *name,
+                                      size_t len, char letter) {
+    for (size_t i = 0; i < call->table->option_count; i++) {
+        const struct option *option = &call->table->options[i];
+        if (!belongs_to(option, call))
             continue;
         if (letter != '\0' ? option->letter == letter
                            : strncmp(option->name, name, len) == 0 &&
@@ -118,15 +73,17 @@ static const struct option *option_of(const struct command *command,
     return NULL;
 }
 
-static bool unknown_option(const struct command *command, const char *name,
+static bool unknown_option(struct call *call, const char *name,
                            struct err *err) {
-    const char *names[64];
+    const struct command_table *table = call->table;
+    const struct command *command = call->command;
+    const char **names =
+        arena_alloc(&call->arena, table->option_count * sizeof(*names));
     size_t count = 0;
 
-    for (size_t i = 0; i < command_option_count && count < COUNT(names); i++)
-        if (command_options[i].command == COMMAND_EVERY ||
-            (command != NULL && command_options[i].command == command->id))
-            names[count++] = command_options[i].name;
+    for (size_t i = 0; i < table->option_count; i++)
+        if (belongs_to(&table->options[i], call))
+            names[count++] = table->options[i].name;
     const char *meant = text_nearest(name, names, count);
     const char *whose = command == NULL ? "pointsman" : command->name;
     if (meant != NULL)
@@ -156,13 +113,12 @@ static bool take_long(struct call *call, const char *word, const char *next,
                       bool *ret_used_next, struct err *err) {
     const char *name = word + 2, *equals = strchr(name, '=');
     size_t len = equals == NULL ? strlen(name) : (size_t)(equals - name);
-    const struct option *option = option_of(call->command, name, len, '\0');
+    const struct option *option = option_of(call, name, len, '\0');
 
     *ret_used_next = false;
     if (option == NULL)
-        return unknown_option(call->command,
-                              arena_string(&call->arena, span_make(name, len)),
-                              err);
+        return unknown_option(
+            call, arena_string(&call->arena, span_make(name, len)), err);
     if (option->value == NULL) {
         if (equals != NULL)
             return err_set(err, ERR_USAGE, "'--%s' takes no value",
@@ -183,7 +139,7 @@ static bool take_short(struct call *call, const char *word, const char *next,
                        bool *ret_used_next, struct err *err) {
     *ret_used_next = false;
     for (const char *c = word + 1; *c != '\0'; c++) {
-        const struct option *option = option_of(call->command, NULL, 0, *c);
+        const struct option *option = option_of(call, NULL, 0, *c);
         if (option == NULL)
             return err_set(err, ERR_USAGE,
                            "'%s' has no option '-%c'; try pointsman help%s%s",
@@ -219,27 +175,27 @@ static bool take_command(struct call *call, int argc, char **argv, int *at,
     const char *first = argv[*at];
     const char *second = *at + 1 < argc ? argv[*at + 1] : NULL;
 
-    if (is_first_word(first)) {
+    if (is_first_word(call->table, first)) {
         const char *both =
             second == NULL ? NULL
                            : arena_printf(&call->arena, "%s %s", first, second);
-        call->command = both == NULL ? NULL : call_find_command(both);
+        call->command = both == NULL ? NULL : command_find(call->table, both);
         if (call->command == NULL) {
             if (second != NULL &&
                 (strcmp(second, "--help") == 0 || strcmp(second, "-h") == 0)) {
-                call->command = call_find_command("help");
+                call->command = command_find(call->table, "help");
                 call->words[call->word_count++] = first;
                 *at = argc;
                 return true;
             }
-            return second_word_missing(first, second, &call->arena, err);
+            return second_word_missing(call, first, second, err);
         }
         *at += 2;
         return true;
     }
-    call->command = call_find_command(first);
+    call->command = command_find(call->table, first);
     if (call->command == NULL)
-        return unknown_command(first, err);
+        return unknown_command(call, first, err);
     *at += 1;
     return true;
 }
@@ -259,7 +215,7 @@ static bool read_line(struct call *call, int argc, char **argv,
         }
         if (!words_only && is_option(word)) {
             if (call->command == NULL && strcmp(word, "--version") == 0) {
-                call->command = call_find_command("version");
+                call->command = command_find(call->table, "version");
                 at++;
                 continue;
             }
@@ -288,13 +244,14 @@ static bool read_line(struct call *call, int argc, char **argv,
     return true;
 }
 
-bool call_parse(int argc, char **argv, struct call *ret_call, struct err *err) {
-    *ret_call = (struct call){.arena = ARENA_INIT};
+bool call_parse(const struct command_table *table, int argc, char **argv,
+                struct call *ret_call, struct err *err) {
+    *ret_call = (struct call){.table = table, .arena = ARENA_INIT};
     ret_call->words = mem_alloc(((size_t)argc + 2) * sizeof *ret_call->words);
     if (!read_line(ret_call, argc, argv, err))
         return false;
     if (ret_call->command == NULL)
-        ret_call->command = call_find_command("help");
+        ret_call->command = command_find(table, "help");
     return true;
 }
 
@@ -308,7 +265,7 @@ void call_clear(struct call *call) {
 /* ---- what was given ------------------------------------------------------ */
 
 bool call_knows(const struct call *call, const char *name) {
-    return option_of(call->command, name, strlen(name), '\0') != NULL;
+    return option_of(call, name, strlen(name), '\0') != NULL;
 }
 
 static void option_must_exist(const struct call *call, const char *name) {

@@ -1,4 +1,5 @@
 /* approve: one's word for change sets, or one's signature. */
+#include "cli/commands.h"
 #include "cli/approval_file.h"
 #include "cli/call_connect.h"
 #include "cli/console.h"

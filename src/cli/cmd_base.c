@@ -1,4 +1,5 @@
 /* Verbs about the base itself: making, serving, checking, saving it. */
+#include "cli/commands.h"
 #include "cli/call_connect.h"
 #include "cli/console.h"
 

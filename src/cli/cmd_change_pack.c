@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "cli/commands.h"
 #include "cli/call_connect.h"
 #include "cli/console.h"
 #include "os/fd.h"

@@ -1,4 +1,5 @@
 /* change submit and change put: how a finished set gets into the queue. */
+#include "cli/commands.h"
 #include "cli/approval_file.h"
 #include "cli/call_connect.h"
 #include "cli/console.h"

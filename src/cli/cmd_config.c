@@ -1,4 +1,5 @@
 /* Configuration, settings, and what machine and base are fit for. */
+#include "cli/commands.h"
 #include "cli/call_connect.h"
 #include "cli/table.h"
 #include "cli/console.h"

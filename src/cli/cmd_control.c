@@ -1,11 +1,12 @@
 /* cancel, retry, hold, release: of the jobs named, or of all that match. */
+#include "cli/commands.h"
 #include "cli/call_connect.h"
 #include "cli/console.h"
 
 #include <inttypes.h>
 
 static void add_kill(const struct call *call, struct json *json) {
-    if (call->command->id != COMMAND_CANCEL || !call_has(call, "kill"))
+    if (!call_knows(call, "kill") || !call_has(call, "kill"))
         return;
     json_key(json, "kill");
     json_bool(json, true);

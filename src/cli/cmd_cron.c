@@ -1,4 +1,5 @@
 /* When next? The verbs that need no base. */
+#include "cli/commands.h"
 #include "cli/cron_query.h"
 #include "cli/cron_check.h"
 #include "cli/call_connect.h"

@@ -1,4 +1,5 @@
 /* export-cdb: who depends on whom, for programs that read no registry. */
+#include "cli/commands.h"
 #include "cli/call_connect.h"
 #include "cli/console.h"
 

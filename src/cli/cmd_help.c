@@ -1,3 +1,4 @@
+#include "cli/commands.h"
 #include "cli/help.h"
 #include "cli/call_connect.h"
 #include "cli/console.h"
@@ -19,35 +20,35 @@ int cmd_version(struct call *call) {
 static const struct command *named(struct call *call, struct text *name) {
     for (size_t i = 0; i < call->word_count; i++)
         text_addf(name, "%s%s", i == 0 ? "" : " ", call->words[i]);
-    return call_find_command(text_string(name));
+    return command_find(call->table, text_string(name));
 }
 
 /* `help change`: all commands that begin so. */
-static bool family(const char *first, struct text *out) {
-    size_t len = strlen(first);
+static bool family(const struct command_table *table, const char *first,
+                   struct text *out) {
     bool any = false;
 
-    for (size_t i = 0; i < COMMANDS; i++) {
-        if (strncmp(commands[i].name, first, len) != 0 ||
-            commands[i].name[len] != ' ')
+    for (size_t i = 0; i < table->command_count; i++) {
+        if (command_second_word(&table->commands[i], first) == NULL)
             continue;
         if (any)
             text_adds(out, "\n");
         any = true;
-        help_command(&commands[i], out);
+        help_command(table, &table->commands[i], out);
     }
     return any;
 }
 
-static bool manual(const struct command *command, const char *name,
+static bool manual(const struct command_table *table,
+                   const struct command *command, const char *name,
                    struct text *out, struct err *err) {
     if (command != NULL)
-        man_command(command, out);
+        man_command(table, command, out);
     else if (name[0] == '\0' || strcmp(name, "pointsman") == 0)
-        man_overview(out);
+        man_overview(table, out);
     else if (strcmp(name, "pointsman.conf") == 0)
         man_config(out);
-    else if (!man_family(name, out))
+    else if (!man_family(table, name, out))
         return err_set(err, ERR_USAGE, "there is no manual page of '%s'", name);
     return true;
 }
@@ -60,15 +61,15 @@ int cmd_help(struct call *call) {
     bool ok = true;
 
     if (shell != NULL)
-        ok = completion_format(shell, &out, &err);
+        ok = completion_format(call->table, shell, &out, &err);
     else if (call_has(call, "man"))
-        ok = manual(command, text_string(&name), &out, &err);
+        ok = manual(call->table, command, text_string(&name), &out, &err);
     else if (command != NULL)
-        help_command(command, &out);
+        help_command(call->table, command, &out);
     else if (name.len == 0)
-        help_overview(&out);
-    else if (!family(text_string(&name), &out))
-        ok = help_topic(text_string(&name), &out, &err);
+        help_overview(call->table, &out);
+    else if (!family(call->table, text_string(&name), &out))
+        ok = help_topic(call->table, text_string(&name), &out, &err);
     if (!ok)
         return console_error(&err);
     (void)console_write(text_span(&out));

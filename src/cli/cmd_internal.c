@@ -1,4 +1,5 @@
 /* Commands the program starts itself with. */
+#include "cli/commands.h"
 #include "cli/call.h"
 #include "os/confine.h"
 #include "os/guard.h"

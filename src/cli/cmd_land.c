@@ -1,3 +1,4 @@
+#include "cli/commands.h"
 #include "cli/call.h"
 #include "landing/land_start.h"
 

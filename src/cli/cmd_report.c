@@ -1,4 +1,5 @@
 /* report: what became of jobs, in figures. */
+#include "cli/commands.h"
 #include "cli/call_connect.h"
 #include "cli/table.h"
 #include "cli/console.h"

@@ -1,4 +1,5 @@
 /* rollback: what would go, and the set that makes it go. */
+#include "cli/commands.h"
 #include "cli/call_connect.h"
 #include "cli/console.h"
 

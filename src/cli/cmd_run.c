@@ -1,6 +1,7 @@
 /* run: a command through the queue as if it ran here. With a server it does
  * the work; without one this process hosts the roles until the job has ended;
  * when another `run` hosts them already, this one joins it. */
+#include "cli/commands.h"
 #include "cli/interrupt.h"
 #include "cli/call_connect.h"
 #include "cli/job_output.h"

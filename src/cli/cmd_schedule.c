@@ -1,4 +1,5 @@
 /* Schedules: cron add, list, run, pause, resume, remove. */
+#include "cli/commands.h"
 #include "cli/call_connect.h"
 #include "cli/cmd_schedule.h"
 #include "cli/table.h"

@@ -1,3 +1,4 @@
+#include "cli/commands.h"
 #include "cli/call_connect.h"
 #include "cli/table.h"
 #include "cli/console.h"

@@ -7,24 +7,21 @@ static bool takes_ids(const struct command *command) {
     return strstr(command->arguments, "ID") != NULL;
 }
 
-static bool is_shown(const struct command *command) {
-    return (command->flags & COMMAND_HIDDEN) == 0;
-}
-
 /* First words, each once. */
-static void add_first_words(struct text *out, const char *separator) {
+static void add_first_words(const struct command_table *table, struct text *out,
+                            const char *separator) {
     bool any = false;
 
-    for (size_t i = 0; i < COMMANDS; i++) {
-        struct span rest = span_of(commands[i].name), word, before_word;
+    for (size_t i = 0; i < table->command_count; i++) {
+        struct span rest = span_of(table->commands[i].name), word, before_word;
         (void)span_cut(&rest, ' ', &word);
         bool seen = false;
         for (size_t k = 0; k < i && !seen; k++) {
-            struct span before = span_of(commands[k].name);
+            struct span before = span_of(table->commands[k].name);
             (void)span_cut(&before, ' ', &before_word);
             seen = span_equal(before_word, word);
         }
-        if (seen || !is_shown(&commands[i]))
+        if (seen || !command_is_shown(&table->commands[i]))
             continue;
         if (any)
             text_adds(out, separator);
@@ -33,17 +30,19 @@ static void add_first_words(struct text *out, const char *separator) {
     }
 }
 
-static void add_option_words(struct text *out, enum command_id id) {
-    for (size_t i = 0; i < command_option_count; i++)
-        if (command_options[i].command == id)
-            text_addf(out, " --%s%s", command_options[i].name,
-                      command_options[i].value == NULL ? "" : "=");
+static void add_option_words(const struct command_table *table,
+                             struct text *out, unsigned id) {
+    for (size_t i = 0; i < table->option_count; i++)
+        if (table->options[i].command == id)
+            text_addf(out, " --%s%s", table->options[i].name,
+                      table->options[i].value == NULL ? "" : "=");
 }
 
 /* Second words of "change" and "config". */
-static void add_second_words(struct text *out, struct span first) {
-    for (size_t i = 0; i < COMMANDS; i++) {
-        struct span rest = span_of(commands[i].name), word;
+static void add_second_words(const struct command_table *table,
+                             struct text *out, struct span first) {
+    for (size_t i = 0; i < table->command_count; i++) {
+        struct span rest = span_of(table->commands[i].name), word;
         (void)span_cut(&rest, ' ', &word);
         if (span_equal(word, first) && rest.p != NULL) {
             text_addc(out, ' ');
@@ -52,19 +51,21 @@ static void add_second_words(struct text *out, struct span first) {
     }
 }
 
-static bool begins_pair(size_t index, struct span *ret_first) {
-    struct span rest = span_of(commands[index].name);
+static bool begins_pair(const struct command_table *table, size_t index,
+                        struct span *ret_first) {
+    struct span rest = span_of(table->commands[index].name);
 
     (void)span_cut(&rest, ' ', ret_first);
     if (rest.p == NULL)
         return false;
     for (size_t k = 0; k < index; k++)
-        if (strncmp(commands[k].name, ret_first->p, ret_first->len + 1) == 0)
+        if (strncmp(table->commands[k].name, ret_first->p,
+                    ret_first->len + 1) == 0)
             return false;
     return true;
 }
 
-static void bash(struct text *out) {
+static void bash(const struct command_table *table, struct text *out) {
     struct span first;
 
     text_adds(out,
@@ -81,22 +82,24 @@ static void bash(struct text *out) {
               "    done\n"
               "    case $verb in\n"
               "    '') words='");
-    add_first_words(out, " ");
+    add_first_words(table, out, " ");
     text_adds(out, "' ;;\n");
-    for (size_t i = 0; i < COMMANDS; i++)
-        if (is_shown(&commands[i]) && begins_pair(i, &first)) {
+    for (size_t i = 0; i < table->command_count; i++)
+        if (command_is_shown(&table->commands[i]) &&
+            begins_pair(table, i, &first)) {
             text_addf(out, "    %.*s) words='", (int)first.len, first.p);
-            add_second_words(out, first);
+            add_second_words(table, out, first);
             text_adds(out, "' ;;\n");
         }
-    for (size_t i = 0; i < COMMANDS; i++) {
-        if (!is_shown(&commands[i]))
+    for (size_t i = 0; i < table->command_count; i++) {
+        if (!command_is_shown(&table->commands[i]))
             continue;
-        text_addf(out, "    '%s' | '%s '*) words='", commands[i].name,
-                  commands[i].name);
-        add_option_words(out, commands[i].id);
-        add_option_words(out, COMMAND_EVERY);
-        text_addf(out, "'%s ;;\n", takes_ids(&commands[i]) ? " ids=1" : "");
+        text_addf(out, "    '%s' | '%s '*) words='", table->commands[i].name,
+                  table->commands[i].name);
+        add_option_words(table, out, table->commands[i].id);
+        add_option_words(table, out, COMMAND_EVERY);
+        text_addf(out, "'%s ;;\n",
+                  takes_ids(&table->commands[i]) ? " ids=1" : "");
     }
     text_adds(out,
               "    esac\n"
@@ -133,27 +136,29 @@ static void add_described(struct text *out, struct span word,
     text_adds(out, "'\n");
 }
 
-static void zsh_seconds(struct text *out, struct span first) {
+static void zsh_seconds(const struct command_table *table, struct text *out,
+                        struct span first) {
     text_addf(out, "        %.*s) seconds=(\n", (int)first.len, first.p);
-    for (size_t i = 0; i < COMMANDS; i++) {
-        struct span rest = span_of(commands[i].name), word;
+    for (size_t i = 0; i < table->command_count; i++) {
+        struct span rest = span_of(table->commands[i].name), word;
         (void)span_cut(&rest, ' ', &word);
         if (span_equal(word, first) && rest.p != NULL)
-            add_described(out, rest, commands[i].line);
+            add_described(out, rest, table->commands[i].line);
     }
     text_adds(out, "        ) ;;\n");
 }
 
-static void zsh_words(struct text *out) {
+static void zsh_words(const struct command_table *table, struct text *out) {
     struct span first;
 
     text_adds(out, "    local -a verbs seconds; verbs=(\n");
-    for (size_t i = 0; i < COMMANDS; i++) {
-        if (!is_shown(&commands[i]))
+    for (size_t i = 0; i < table->command_count; i++) {
+        if (!command_is_shown(&table->commands[i]))
             continue;
-        if (strchr(commands[i].name, ' ') == NULL)
-            add_described(out, span_of(commands[i].name), commands[i].line);
-        else if (begins_pair(i, &first))
+        if (strchr(table->commands[i].name, ' ') == NULL)
+            add_described(out, span_of(table->commands[i].name),
+                          table->commands[i].line);
+        else if (begins_pair(table, i, &first))
             add_described(out, first, "...");
     }
     text_adds(out, "    )\n"
@@ -161,9 +166,10 @@ static void zsh_words(struct text *out) {
                    "return; fi\n"
                    "    local verb=$words[2]\n"
                    "    case $verb in\n");
-    for (size_t i = 0; i < COMMANDS; i++)
-        if (is_shown(&commands[i]) && begins_pair(i, &first))
-            zsh_seconds(out, first);
+    for (size_t i = 0; i < table->command_count; i++)
+        if (command_is_shown(&table->commands[i]) &&
+            begins_pair(table, i, &first))
+            zsh_seconds(table, out, first);
     text_adds(out, "    esac\n"
                    "    if (( $#seconds )); then\n"
                    "        if (( CURRENT == 3 )); then _describe command "
@@ -172,26 +178,26 @@ static void zsh_words(struct text *out) {
                    "    fi\n");
 }
 
-static void zsh(struct text *out) {
+static void zsh(const struct command_table *table, struct text *out) {
     text_adds(out, "#compdef pointsman\n"
                    "# zsh completion of pointsman; made by the program "
                    "itself\n"
                    "_pointsman() {\n");
-    zsh_words(out);
+    zsh_words(table, out);
     text_adds(out, "    case $verb in\n");
-    for (size_t i = 0; i < COMMANDS; i++) {
-        if (!is_shown(&commands[i]))
+    for (size_t i = 0; i < table->command_count; i++) {
+        if (!command_is_shown(&table->commands[i]))
             continue;
-        text_addf(out, "    '%s') _arguments", commands[i].name);
-        for (size_t k = 0; k < command_option_count; k++) {
-            if (command_options[k].command != commands[i].id &&
-                command_options[k].command != COMMAND_EVERY)
+        text_addf(out, "    '%s') _arguments", table->commands[i].name);
+        for (size_t k = 0; k < table->option_count; k++) {
+            if (table->options[k].command != table->commands[i].id &&
+                table->options[k].command != COMMAND_EVERY)
                 continue;
             text_addf(out, " \\\n        '%s--%s%s[",
-                      (command_options[k].flags & OPTION_MANY) != 0 ? "*" : "",
-                      command_options[k].name,
-                      command_options[k].value == NULL ? "" : "=");
-            for (const char *c = command_options[k].help; *c != '\0'; c++) {
+                      (table->options[k].flags & OPTION_MANY) != 0 ? "*" : "",
+                      table->options[k].name,
+                      table->options[k].value == NULL ? "" : "=");
+            for (const char *c = table->options[k].help; *c != '\0'; c++) {
                 if (*c == '\'')
                     text_adds(out, "'\\''");
                 else if (*c == '[' || *c == ']' || *c == ':')
@@ -200,11 +206,11 @@ static void zsh(struct text *out) {
                     text_addc(out, *c);
             }
             text_adds(out, "]");
-            if (command_options[k].value != NULL)
+            if (table->options[k].value != NULL)
                 text_adds(out, ":value:_files");
             text_adds(out, "'");
         }
-        text_adds(out, takes_ids(&commands[i])
+        text_adds(out, takes_ids(&table->commands[i])
                            ? " \\\n        '*:job:($(pointsman list --json "
                              "2>/dev/null | sed -n \"s/^{\\\"id\\\":"
                              "\\\"\\([^\\\"]*\\)\\\".*/\\1/p\"))' ;;\n"
@@ -213,7 +219,7 @@ static void zsh(struct text *out) {
     text_adds(out, "    esac\n}\n_pointsman \"$@\"\n");
 }
 
-static void fish(struct text *out) {
+static void fish(const struct command_table *table, struct text *out) {
     text_adds(out, "# fish completion of pointsman; made by the program "
                    "itself\n"
                    "complete -c pointsman -f\n"
@@ -221,65 +227,67 @@ static void fish(struct text *out) {
                    "    pointsman list --json 2>/dev/null | string replace -rf "
                    "'^\\{\"id\":\"([^\"]*)\".*' '$1'\n"
                    "end\n");
-    for (size_t i = 0; i < COMMANDS; i++) {
-        if (!is_shown(&commands[i]))
+    for (size_t i = 0; i < table->command_count; i++) {
+        if (!command_is_shown(&table->commands[i]))
             continue;
-        struct span rest = span_of(commands[i].name), first;
+        struct span rest = span_of(table->commands[i].name), first;
         (void)span_cut(&rest, ' ', &first);
         if (rest.p == NULL)
             text_addf(out,
                       "complete -c pointsman -n __fish_use_subcommand -a "
                       "'%s' -d '",
-                      commands[i].name);
+                      table->commands[i].name);
         else
             text_addf(out,
                       "complete -c pointsman -n '__fish_seen_subcommand_from "
                       "%.*s' -a '%.*s' -d '",
                       (int)first.len, first.p, (int)rest.len, rest.p);
-        add_quoted(out, commands[i].line);
+        add_quoted(out, table->commands[i].line);
         text_adds(out, "'\n");
         struct span last = rest.p == NULL ? first : rest;
-        for (size_t k = 0; k < command_option_count; k++) {
-            if (command_options[k].command != commands[i].id)
+        for (size_t k = 0; k < table->option_count; k++) {
+            if (table->options[k].command != table->commands[i].id)
                 continue;
             text_addf(out,
                       "complete -c pointsman -n '__fish_seen_subcommand_from "
                       "%.*s' -l %s",
-                      (int)last.len, last.p, command_options[k].name);
-            if (command_options[k].letter != '\0')
-                text_addf(out, " -s %c", command_options[k].letter);
+                      (int)last.len, last.p, table->options[k].name);
+            if (table->options[k].letter != '\0')
+                text_addf(out, " -s %c", table->options[k].letter);
             text_addf(out, "%s -d '",
-                      command_options[k].value == NULL ? "" : " -r");
-            add_quoted(out, command_options[k].help);
+                      table->options[k].value == NULL ? "" : " -r");
+            add_quoted(out, table->options[k].help);
             text_adds(out, "'\n");
         }
-        if (takes_ids(&commands[i]))
+        if (takes_ids(&table->commands[i]))
             text_addf(out,
                       "complete -c pointsman -n '__fish_seen_subcommand_from "
                       "%.*s' -a '(__pointsman_ids)'\n",
                       (int)last.len, last.p);
     }
     struct span pair;
-    for (size_t i = 0; i < COMMANDS; i++)
-        if (is_shown(&commands[i]) && begins_pair(i, &pair))
+    for (size_t i = 0; i < table->command_count; i++)
+        if (command_is_shown(&table->commands[i]) &&
+            begins_pair(table, i, &pair))
             text_addf(out,
                       "complete -c pointsman -n __fish_use_subcommand -a "
                       "'%.*s'\n",
                       (int)pair.len, pair.p);
-    for (size_t k = 0; k < command_option_count; k++)
-        if (command_options[k].command == COMMAND_EVERY)
+    for (size_t k = 0; k < table->option_count; k++)
+        if (table->options[k].command == COMMAND_EVERY)
             text_addf(out, "complete -c pointsman -l %s%s\n",
-                      command_options[k].name,
-                      command_options[k].value == NULL ? "" : " -r");
+                      table->options[k].name,
+                      table->options[k].value == NULL ? "" : " -r");
 }
 
-bool completion_format(const char *shell, struct text *out, struct err *err) {
+bool completion_format(const struct command_table *table, const char *shell,
+                       struct text *out, struct err *err) {
     if (strcmp(shell, "bash") == 0)
-        bash(out);
+        bash(table, out);
     else if (strcmp(shell, "zsh") == 0)
-        zsh(out);
+        zsh(table, out);
     else if (strcmp(shell, "fish") == 0)
-        fish(out);
+        fish(table, out);
     else
         return err_set(err, ERR_USAGE,
                        "there are completions for bash, zsh and fish, not "

@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "cli/commands.h"
 #include "cli/cron_query.h"
 #include "cli/call_connect.h"
 #include "cli/cmd_schedule.h"

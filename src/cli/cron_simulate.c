@@ -1,6 +1,7 @@
 /* cron simulate: a pattern lives through disturbances of the clock that
  * somebody writes down. Each line is one step; what stands on one line happens
  * before the watch looks at its clocks again. */
+#include "cli/commands.h"
 #include "cli/cron_query.h"
 #include "cli/call_connect.h"
 #include "cli/console.h"

@@ -1,5 +1,6 @@
 #include "cli/help.h"
 
+#include "lib/arena.h"
 #include "base/base.h"
 #include "wire/filter.h"
 
@@ -57,7 +58,7 @@ static void add_paragraphs(struct text *out, const char *help) {
     }
 }
 
-void help_overview(struct text *out) {
+void help_overview(const struct command_table *table, struct text *out) {
     text_adds(out,
               "pointsman takes work in, puts it in order, runs it and lands "
               "it.\n\n"
@@ -66,12 +67,13 @@ void help_overview(struct text *out) {
               "  pointsman run -- make -j8       run a command through the "
               "queue\n"
               "  pointsman list                  what there is to do\n");
-    for (unsigned group = 0; group < GROUPS; group++) {
-        text_addf(out, "\n%s\n", group_titles[group]);
-        for (size_t i = 0; i < COMMANDS; i++)
-            if ((unsigned)commands[i].group == group &&
-                (commands[i].flags & COMMAND_HIDDEN) == 0)
-                add_pair(out, commands[i].name, 13, commands[i].line);
+    for (unsigned group = 0; group < table->group_count; group++) {
+        text_addf(out, "\n%s\n", table->groups[group]);
+        for (size_t i = 0; i < table->command_count; i++)
+            if (table->commands[i].group == group &&
+                command_is_shown(&table->commands[i]))
+                add_pair(out, table->commands[i].name, 13,
+                         table->commands[i].line);
     }
     text_adds(out, "\nTopics\n  ");
     for (size_t i = 0; i < help_topic_count(); i++)
@@ -79,12 +81,12 @@ void help_overview(struct text *out) {
     text_adds(out, "\n\npointsman help COMMAND tells more.\n");
 }
 
-static void add_options(struct text *out, enum command_id id,
-                        const char *title) {
+static void add_options(const struct command_table *table, struct text *out,
+                        unsigned id, const char *title) {
     bool any = false;
 
-    for (size_t i = 0; i < command_option_count; i++) {
-        const struct option *option = &command_options[i];
+    for (size_t i = 0; i < table->option_count; i++) {
+        const struct option *option = &table->options[i];
         if (option->command != id)
             continue;
         struct text left = TEXT_INIT;
@@ -105,11 +107,12 @@ static void add_options(struct text *out, enum command_id id,
     }
 }
 
-static void add_exit_codes(struct text *out, enum command_id id) {
+static void add_exit_codes(const struct command_table *table, struct text *out,
+                           unsigned id) {
     bool any = false;
 
-    for (size_t i = 0; i < exit_code_count; i++) {
-        if (exit_codes[i].command != id)
+    for (size_t i = 0; i < table->exit_code_count; i++) {
+        if (table->exit_codes[i].command != id)
             continue;
         if (!any)
             text_adds(out, "\nexit codes (others: pointsman help "
@@ -117,31 +120,33 @@ static void add_exit_codes(struct text *out, enum command_id id) {
         any = true;
         char code[16];
         struct text text = TEXT_INIT;
-        text_addf(&text, "%d", exit_codes[i].code);
+        text_addf(&text, "%d", table->exit_codes[i].code);
         memcpy(code, text_string(&text), text.len + 1);
         text_clear(&text);
-        add_pair(out, code, 3, exit_codes[i].meaning);
+        add_pair(out, code, 3, table->exit_codes[i].meaning);
     }
 }
 
-void help_command(const struct command *command, struct text *out) {
+void help_command(const struct command_table *table,
+                  const struct command *command, struct text *out) {
     bool any = false;
 
     text_addf(out, "usage: pointsman %s [OPTION]...%s%s\n\n", command->name,
               command->arguments[0] == '\0' ? "" : " ", command->arguments);
-    for (size_t i = 0; i < example_count; i++) {
-        if (examples[i].command != command->id)
+    for (size_t i = 0; i < table->example_count; i++) {
+        if (table->examples[i].command != command->id)
             continue;
         any = true;
-        text_addf(out, "  pointsman %s\n", examples[i].line);
-        text_addf(out, "%*s%s\n", 2 * HELP_INDENT, "", examples[i].meaning);
+        text_addf(out, "  pointsman %s\n", table->examples[i].line);
+        text_addf(out, "%*s%s\n", 2 * HELP_INDENT, "",
+                  table->examples[i].meaning);
     }
     if (any)
         text_addc(out, '\n');
     add_paragraphs(out, command->help);
-    add_options(out, command->id, "options");
-    add_options(out, COMMAND_EVERY, "options of every command");
-    add_exit_codes(out, command->id);
+    add_options(table, out, command->id, "options");
+    add_options(table, out, COMMAND_EVERY, "options of every command");
+    add_exit_codes(table, out, command->id);
 }
 
 /* ---- topics -------------------------------------------------------------- */
@@ -338,8 +343,11 @@ const char *help_topic_name(size_t index) {
     return topics[index].name;
 }
 
-bool help_topic(const char *name, struct text *out, struct err *err) {
-    const char *names[COMMANDS + COUNT(topics)];
+bool help_topic(const struct command_table *table, const char *name,
+                struct text *out, struct err *err) {
+    CLEANUP(arena_clear) struct arena arena = ARENA_INIT;
+    const char **names = arena_alloc(
+        &arena, (table->command_count + COUNT(topics)) * sizeof(*names));
     size_t count = 0;
 
     for (size_t i = 0; i < COUNT(topics); i++) {
@@ -349,9 +357,9 @@ bool help_topic(const char *name, struct text *out, struct err *err) {
         }
         names[count++] = topics[i].name;
     }
-    for (size_t i = 0; i < COMMANDS; i++)
-        if ((commands[i].flags & COMMAND_HIDDEN) == 0)
-            names[count++] = commands[i].name;
+    for (size_t i = 0; i < table->command_count; i++)
+        if (command_is_shown(&table->commands[i]))
+            names[count++] = table->commands[i].name;
     const char *meant = text_nearest(name, names, count);
     if (meant != NULL)
         return err_set(err, ERR_USAGE,

@@ -7,23 +7,28 @@
 
 #include "lib/err.h"
 #include "lib/text.h"
-#include "cli/call.h"
+#include "cli/command.h"
 
-void help_overview(struct text *out);
-void help_command(const struct command *command, struct text *out);
+void help_overview(const struct command_table *table, struct text *out);
+void help_command(const struct command_table *table,
+                  const struct command *command, struct text *out);
 /* Topics besides the commands. False: none of that name (ERR_USAGE). */
-bool help_topic(const char *name, struct text *out, struct err *err);
+bool help_topic(const struct command_table *table, const char *name,
+                struct text *out, struct err *err);
 size_t help_topic_count(void);
 const char *help_topic_name(size_t index);
 
 /* pointsman(1), pointsman-VERB(1), pointsman.conf(5) in roff. */
-void man_overview(struct text *out);
+void man_overview(const struct command_table *table, struct text *out);
 /* pointsman-cron(1): the page of a family of verbs. False: it has none. */
-bool man_family(const char *name, struct text *out);
-void man_command(const struct command *command, struct text *out);
+bool man_family(const struct command_table *table, const char *name,
+                struct text *out);
+void man_command(const struct command_table *table,
+                 const struct command *command, struct text *out);
 void man_config(struct text *out);
 
 /* "bash", "zsh" or "fish". ERR_USAGE. */
-bool completion_format(const char *shell, struct text *out, struct err *err);
+bool completion_format(const struct command_table *table, const char *shell,
+                       struct text *out, struct err *err);
 
 #endif

@@ -1,4 +1,5 @@
 #include "cli/call.h"
+#include "cli/commands.h"
 #include "cli/help.h"
 #include "cli/console.h"
 
@@ -9,10 +10,10 @@
 static int show_help(const struct call *call) {
     CLEANUP(text_clear) struct text text = TEXT_INIT;
 
-    if (call->command == NULL || call->command->id == COMMAND_HELP)
-        help_overview(&text);
+    if (call->command->run == cmd_help)
+        help_overview(call->table, &text);
     else
-        help_command(call->command, &text);
+        help_command(call->table, call->command, &text);
     (void)console_write(text_span(&text));
     return console_finish(0);
 }
@@ -24,7 +25,7 @@ int main(int argc, char **argv) {
 
     /* Nothing is in a map yet: what others send must not collide in one. */
     map_seed(clock_seed());
-    if (!call_parse(argc, argv, &call, &err))
+    if (!call_parse(&commands, argc, argv, &call, &err))
         status = console_error(&err);
     else if ((call.command->flags & COMMAND_RAW) != 0)
         status = call.command->run(&call);

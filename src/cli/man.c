@@ -53,17 +53,17 @@ static void add_option(struct text *out, const struct option *option) {
                        : ".\n");
 }
 
-static void add_options(struct text *out, enum command_id id,
-                        const char *title) {
+static void add_options(const struct command_table *table, struct text *out,
+                        unsigned id, const char *title) {
     bool any = false;
 
-    for (size_t i = 0; i < command_option_count; i++) {
-        if (command_options[i].command != id)
+    for (size_t i = 0; i < table->option_count; i++) {
+        if (table->options[i].command != id)
             continue;
         if (!any && title != NULL)
             text_addf(out, ".SH %s\n", title);
         any = true;
-        add_option(out, &command_options[i]);
+        add_option(out, &table->options[i]);
     }
 }
 
@@ -95,44 +95,54 @@ static void add_synopsis(struct text *out, const struct command *command) {
     text_addc(out, '\n');
 }
 
-static void add_examples(struct text *out, enum command_id id) {
-    for (size_t i = 0; i < example_count; i++) {
-        if (examples[i].command != id)
+static void add_examples(const struct command_table *table, struct text *out,
+                         unsigned id) {
+    for (size_t i = 0; i < table->example_count; i++) {
+        if (table->examples[i].command != id)
             continue;
         text_adds(out, ".TP\n\\fBpointsman ");
-        add_roff(out, examples[i].line);
+        add_roff(out, table->examples[i].line);
         text_adds(out, "\\fR\n");
-        add_roff(out, examples[i].meaning);
+        add_roff(out, table->examples[i].meaning);
         text_addc(out, '\n');
     }
 }
 
-/* Verbs of one family have a page together as well. */
-static const struct family {
-    const char *name, *line, *help, *see_also;
-} families[] = {
-    {"cron", "when next?",
-     "Patterns of instants: when they fire next, and what becomes of them when "
-     "clocks change. Most verbs need no base.",
-     "\\fBpointsman\\fR(1), \\fBpointsman\\-cron\\-item\\fR(5), "
-     "\\fBpointsman\\-schedule\\fR(5), \\fBpointsman\\-cron\\fR(3)"},
-};
+/* Pages as in "pointsman(1), pointsman.conf(5)", their names in bold. */
+static void add_see_also(struct text *out, const char *pages) {
+    struct span rest = span_of(pages), page;
 
-static const struct family *family_of(const char *name, size_t len) {
-    for (size_t i = 0; i < sizeof(families) / sizeof(*families); i++)
-        if (span_is(span_make(name, len), families[i].name))
-            return &families[i];
+    text_adds(out, ".SH SEE ALSO\n");
+    while (span_cut(&rest, '(', &page)) {
+        CLEANUP(text_free_string) char *name = span_string(page);
+        text_adds(out, "\\fB");
+        add_roff(out, name);
+        text_adds(out, "\\fR(");
+        (void)span_cut(&rest, ' ', &page);
+        text_addspan(out, page);
+        text_addc(out, rest.p == NULL ? '\n' : ' ');
+    }
+}
+
+static const struct family *family_of(const struct command_table *table,
+                                      const char *name, size_t len) {
+    for (size_t i = 0; i < table->family_count; i++)
+        if (span_is(span_make(name, len), table->families[i].name))
+            return &table->families[i];
     return NULL;
 }
 
-static bool is_of_family(const struct command *command,
+static bool is_of_family(const struct command_table *table,
+                         const struct command *command,
                          const struct family *family) {
-    return (command->flags & COMMAND_HIDDEN) == 0 &&
-           family_of(command->name, strcspn(command->name, " ")) == family;
+    return command_is_shown(command) &&
+           family_of(table, command->name, strcspn(command->name, " ")) ==
+               family;
 }
 
-bool man_family(const char *name, struct text *out) {
-    const struct family *family = family_of(name, strlen(name));
+bool man_family(const struct command_table *table, const char *name,
+                struct text *out) {
+    const struct family *family = family_of(table, name, strlen(name));
 
     if (family == NULL)
         return false;
@@ -140,32 +150,33 @@ bool man_family(const char *name, struct text *out) {
     text_addf(&page, "pointsman-%s", name);
     add_head(out, text_string(&page), 1, family->line);
     text_adds(out, ".SH SYNOPSIS\n");
-    for (size_t i = 0; i < COMMANDS; i++)
-        if (is_of_family(&commands[i], family)) {
-            add_synopsis(out, &commands[i]);
+    for (size_t i = 0; i < table->command_count; i++)
+        if (is_of_family(table, &table->commands[i], family)) {
+            add_synopsis(out, &table->commands[i]);
             text_adds(out, ".br\n");
         }
     text_adds(out, ".SH DESCRIPTION\n");
     add_paragraphs(out, family->help);
-    for (size_t i = 0; i < COMMANDS; i++)
-        if (is_of_family(&commands[i], family)) {
-            text_addf(out, ".SS pointsman %s\n", commands[i].name);
-            add_paragraphs(out, commands[i].help);
-            add_options(out, commands[i].id, NULL);
+    for (size_t i = 0; i < table->command_count; i++)
+        if (is_of_family(table, &table->commands[i], family)) {
+            text_addf(out, ".SS pointsman %s\n", table->commands[i].name);
+            add_paragraphs(out, table->commands[i].help);
+            add_options(table, out, table->commands[i].id, NULL);
         }
-    add_options(out, COMMAND_EVERY, "OPTIONS OF EVERY COMMAND");
+    add_options(table, out, COMMAND_EVERY, "OPTIONS OF EVERY COMMAND");
     text_adds(out, ".SH EXAMPLES\n");
-    for (size_t i = 0; i < COMMANDS; i++)
-        if (is_of_family(&commands[i], family))
-            add_examples(out, commands[i].id);
-    text_addf(out, ".SH SEE ALSO\n%s\n", family->see_also);
+    for (size_t i = 0; i < table->command_count; i++)
+        if (is_of_family(table, &table->commands[i], family))
+            add_examples(table, out, table->commands[i].id);
+    add_see_also(out, family->see_also);
     return true;
 }
 
-void man_command(const struct command *command, struct text *out) {
+void man_command(const struct command_table *table,
+                 const struct command *command, struct text *out) {
     CLEANUP(text_free_string) char *page = page_name(command);
     const struct family *family =
-        family_of(command->name, strcspn(command->name, " "));
+        family_of(table, command->name, strcspn(command->name, " "));
     bool any = false;
 
     add_head(out, page, 1, command->line);
@@ -173,28 +184,26 @@ void man_command(const struct command *command, struct text *out) {
     add_synopsis(out, command);
     text_adds(out, ".SH DESCRIPTION\n");
     add_paragraphs(out, command->help);
-    add_options(out, command->id, "OPTIONS");
-    add_options(out, COMMAND_EVERY, "OPTIONS OF EVERY COMMAND");
-    for (size_t i = 0; i < exit_code_count; i++) {
-        if (exit_codes[i].command != command->id)
+    add_options(table, out, command->id, "OPTIONS");
+    add_options(table, out, COMMAND_EVERY, "OPTIONS OF EVERY COMMAND");
+    for (size_t i = 0; i < table->exit_code_count; i++) {
+        if (table->exit_codes[i].command != command->id)
             continue;
         if (!any)
             text_adds(out, ".SH EXIT STATUS\nBesides those of "
                            "\\fBpointsman\\fR(1):\n");
         any = true;
-        text_addf(out, ".TP\n%d\n", exit_codes[i].code);
-        add_roff(out, exit_codes[i].meaning);
+        text_addf(out, ".TP\n%d\n", table->exit_codes[i].code);
+        add_roff(out, table->exit_codes[i].meaning);
         text_addc(out, '\n');
     }
     text_adds(out, ".SH EXAMPLES\n");
-    add_examples(out, command->id);
-    text_addf(out, ".SH SEE ALSO\n%s\n",
-              family != NULL ? family->see_also
-                             : "\\fBpointsman\\fR(1), "
-                               "\\fBpointsman.conf\\fR(5)");
+    add_examples(table, out, command->id);
+    add_see_also(out, family != NULL ? family->see_also
+                                     : "pointsman(1), pointsman.conf(5)");
 }
 
-void man_overview(struct text *out) {
+void man_overview(const struct command_table *table, struct text *out) {
     add_head(out, "pointsman", 1,
              "takes work in, puts it in order, runs it and lands it");
     text_adds(out, ".SH SYNOPSIS\n\\fBpointsman\\fR \\fICOMMAND\\fR "
@@ -203,30 +212,31 @@ void man_overview(struct text *out) {
                    "installation. Change sets for branches of git "
                    "repositories and commands go into one queue; they are "
                    "ordered, run and recorded.\n");
-    for (unsigned group = 0; group < GROUPS; group++) {
-        text_addf(out, ".SS %s\n", group_titles[group]);
-        for (size_t i = 0; i < COMMANDS; i++) {
-            if ((unsigned)commands[i].group != group ||
-                (commands[i].flags & COMMAND_HIDDEN) != 0)
+    for (unsigned group = 0; group < table->group_count; group++) {
+        text_addf(out, ".SS %s\n", table->groups[group]);
+        for (size_t i = 0; i < table->command_count; i++) {
+            if (table->commands[i].group != group ||
+                !command_is_shown(&table->commands[i]))
                 continue;
-            CLEANUP(text_free_string) char *page = page_name(&commands[i]);
+            CLEANUP(text_free_string)
+            char *page = page_name(&table->commands[i]);
             text_adds(out, ".TP\n\\fB");
             add_roff(out, page);
             text_adds(out, "\\fR(1)\n");
-            add_roff(out, commands[i].line);
+            add_roff(out, table->commands[i].line);
             text_addc(out, '\n');
         }
     }
-    add_options(out, COMMAND_EVERY, "OPTIONS OF EVERY COMMAND");
+    add_options(table, out, COMMAND_EVERY, "OPTIONS OF EVERY COMMAND");
     for (size_t i = 0; i < help_topic_count(); i++) {
         struct text topic = TEXT_INIT;
-        (void)help_topic(help_topic_name(i), &topic, NULL);
+        (void)help_topic(table, help_topic_name(i), &topic, NULL);
         text_addf(out, ".SH %s\n.nf\n", help_topic_name(i));
         add_roff(out, text_string(&topic));
         text_adds(out, ".fi\n");
         text_clear(&topic);
     }
-    text_adds(out, ".SH SEE ALSO\n\\fBpointsman.conf\\fR(5)\n");
+    add_see_also(out, "pointsman.conf(5)");
 }
 
 /* Of a section that is there once for each name. */
@@ -284,6 +294,5 @@ void man_config(struct text *out) {
     add_keys(out, "SCHEDULE");
     text_adds(out, ".SH [approval \"NAME\"]\n");
     add_keys(out, "APPROVAL");
-    text_adds(out, ".SH SEE ALSO\n\\fBpointsman\\fR(1), "
-                   "\\fBpointsman\\-config\\-check\\fR(1)\n");
+    add_see_also(out, "pointsman(1), pointsman-config-check(1)");
 }

@@ -1,7 +1,8 @@
 """Help, manual pages and completions say what commands.def says; TAP.
 
-    python3 agree.py POINTSMAN COMMANDS.def LIST
+    python3 agree.py POINTSMAN COMMANDS.def PAGES CONFIG.def
 """
+import pathlib
 import re
 import subprocess
 import sys
@@ -30,10 +31,13 @@ OPTIONS = re.findall(r'^OPTION\((\w+), "([^"]+)"', TABLE, re.M)
 SHOWN = {key: name for key, (name, flags) in COMMANDS.items()
          if "HIDDEN" not in flags}
 
-pages = re.search(r"man_pages = \[(.*?)\]", open(sys.argv[3]).read(), re.S)[1]
-judge("every command has its manual page, and no other",
-      sorted(set(re.findall(r"'([\w-]+)'", pages)) ^
-             {n.replace(" ", "-") for n in SHOWN.values()}))
+FAMILIES = re.findall(r'^FAMILY\("([^"]+)"', TABLE, re.M)
+
+pages = {path.name for path in pathlib.Path(sys.argv[3]).glob("*.1")}
+judge("every command and every family has its manual page, and no other",
+      sorted(pages ^ {"pointsman.1"} ^
+             {f"pointsman-{n.replace(' ', '-')}.1"
+              for n in [*SHOWN.values(), *FAMILIES]}))
 overview = said("help")
 judge("help lists every command",
       [n for n in SHOWN.values() if not re.search(rf"^  {n}\b", overview,
@@ -55,12 +59,13 @@ for key, name in SHOWN.items():
         continue
     judge(f"{name} --help is its help",
           [] if said(*name.split(), "--help") == text else ["differs"])
-family = said("help", "--man", "cron").replace("\\-", "-")
-judge("pointsman-cron(1) names every verb of its family and their options",
-      [n for n in SHOWN.values()
-       if n.startswith("cron ") and f".SS pointsman {n}\n" not in family] +
-      [o for k, o in OPTIONS
-       if SHOWN.get(k, "").startswith("cron ") and f"--{o}" not in family])
+for family in FAMILIES:
+    page = said("help", "--man", family).replace("\\-", "-")
+    judge(f"pointsman-{family}(1) names its commands and their options",
+          [n for n in SHOWN.values() if n.startswith(f"{family} ") and
+           f".SS pointsman {n}\n" not in page] +
+          [o for k, o in OPTIONS if SHOWN.get(k, "").startswith(f"{family} ")
+           and f"--{o}" not in page])
 for shell in ("bash", "zsh", "fish"):
     script = said("help", "--completion", shell)
     judge(f"{shell} completes every command",
