@@ -196,23 +196,10 @@ static bool call_query(struct api_call *call, struct span query) {
 }
 
 static bool call_permitted(struct api_call *call) {
-    const struct api_actor *actor = &call->request.actor;
-    const struct api_options *options = &call->api->options;
-
-    if (call->route->permission == API_ANYBODY)
-        return true;
-    if (actor->known && (actor->uid == 0 || actor->uid == options->owner ||
-                         (options->group && actor->in_group)))
-        return true;
     struct err err = {0};
-    if (actor->known)
-        err_set(&err, ERR_DENIED,
-                "this base belongs to uid %u; uid %u may not use it",
-                (unsigned)options->owner, (unsigned)actor->uid);
-    else
-        err_set(&err, ERR_DENIED,
-                "only health and metrics are served here; "
-                "the rest is on the base's socket");
+
+    if (api_allows(call, NULL, &err))
+        return true;
     api_fail(call, &err);
     return false;
 }
@@ -449,6 +436,13 @@ bool api_query_check(struct api_call *call, const char *const *keys) {
         return false;
     }
     return true;
+}
+
+bool api_allows(const struct api_call *call, const struct job *job,
+                struct err *err) {
+    return access_allows(&call->api->options.access, &call->request.actor,
+                         call->route->need, job == NULL ? NULL : &job->uid,
+                         err);
 }
 
 bool api_job(struct api_call *call, struct job *ret_job) {

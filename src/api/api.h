@@ -20,12 +20,12 @@
 
 #include <stdbool.h>
 #include <stdint.h>
-#include <sys/types.h>
 
 #include "lib/arena.h"
 #include "lib/err.h"
 #include "lib/text.h"
 #include "lib/time.h"
+#include "core/access.h"
 #include "core/job.h"
 #include "scheduler/scheduler.h"
 #include "store/store.h"
@@ -39,13 +39,6 @@ struct run_usage; /* scheduler/runner.h */
 struct why;       /* scheduler/why.h */
 
 enum api_method { API_GET, API_POST, API_PUT, API_METHODS };
-
-/* What a caller may do; each route asks for one of these. */
-enum api_permission {
-    API_ANYBODY, /* health: no identity needed */
-    API_READ,    /* owner of the base, its group, root */
-    API_WRITE    /* the same, until there are accounts */
-};
 
 enum api_body {
     API_NO_BODY,
@@ -61,7 +54,7 @@ struct api_route {
     enum api_method method;
     const char *path; /* "/api/v1/jobs/{id}/why" */
     void (*handle)(struct api_call *call);
-    enum api_permission permission;
+    struct access_need need;
     enum api_body body;
     const char *summary; /* for the OpenAPI document */
 };
@@ -77,18 +70,10 @@ struct api_tables {
                     struct why *why);
 };
 
-/* Who calls, as the transport found out. */
-struct api_actor {
-    uid_t uid;
-    gid_t gid;
-    bool known;    /* false: over TCP, nobody in particular */
-    bool in_group; /* of the base, among supplementary groups */
-};
-
 struct api_request {
     enum api_method method;
     struct span uri; /* path and query as sent, percent signs and all */
-    struct api_actor actor;
+    struct access_actor actor;   /* who calls, as the transport found out */
     bool wants_sse;              /* Accept: text/event-stream */
     struct span last_event_id;   /* of SSE; empty: none */
     struct span idempotency_key; /* of POST jobs; empty: none */
@@ -120,10 +105,9 @@ struct api_options {
     struct base *base;     /* NULL: routes that need files answer 503 */
     struct output *output; /* NULL: no logs */
     const struct api_roles *roles;
-    uid_t owner;              /* of the base */
-    bool group;               /* members of its group may use it */
-    struct wall (*now)(void); /* NULL: the clock */
-    uint64_t seed;            /* of generated ids */
+    struct access_rules access; /* of the base */
+    struct wall (*now)(void);   /* NULL: the clock */
+    uint64_t seed;              /* of generated ids */
 };
 
 struct api *api_new(const struct api_options *options);

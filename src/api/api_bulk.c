@@ -34,7 +34,10 @@ static unsigned verb_states(enum api_verb verb) {
     return STATES_LIVE;
 }
 
-static bool bulk_fits(const struct bulk *bulk, const struct job *job) {
+static bool bulk_fits(const struct api_call *call, const struct bulk *bulk,
+                      const struct job *job) {
+    if (!api_allows(call, job, NULL))
+        return false;
     if (bulk->command.verb == VERB_RETRY)
         return job->kind != JOB_CHANGE;
     if (bulk->command.verb == VERB_RELEASE)
@@ -65,7 +68,7 @@ static bool bulk_gather(struct api_call *call, struct bulk *bulk,
             if (!job_match_test(&match, store, &jobs[i], api_now(call), &arena,
                                 &matches, err))
                 return false;
-            if (!matches || !bulk_fits(bulk, &jobs[i]))
+            if (!matches || !bulk_fits(call, bulk, &jobs[i]))
                 continue;
             if (bulk->count == BULK_MOST)
                 return err_set(err, ERR_REFUSED,

@@ -103,6 +103,9 @@ bool api_query_flag(const struct api_call *call, const char *key);
 /* The keys this route knows, NULL behind the last: another one fails the call
  * (a misspelt filter must not mean "everything"). */
 bool api_query_check(struct api_call *call, const char *const *keys);
+/* May the caller do what the route does to this job (NULL: to any at all)? */
+bool api_allows(const struct api_call *call, const struct job *job,
+                struct err *err);
 /* The job of params[0] (an id, a beginning of one, @last); fails the call. */
 bool api_job(struct api_call *call, struct job *ret_job);
 

@@ -146,6 +146,8 @@ static bool add_release(struct store_batch *batch, struct api_command *command,
 
 bool api_command_add(struct api_call *call, struct store_batch *batch,
                      struct api_command *command, struct err *err) {
+    if (!api_allows(call, &command->job, err))
+        return false;
     switch (command->verb) {
     case VERB_CANCEL:
         return add_cancel(call, batch, command, err);

@@ -119,14 +119,17 @@ static void parameters_json(struct json *json, const char *path) {
 
 static void operation_json(struct json *json, const struct api_route *route) {
     static const char *const keys[API_METHODS] = {"get", "post", "put"};
-    static const char *const permissions[] = {"anybody", "read", "write"};
 
     json_key(json, keys[route->method]);
     json_object(json);
     json_key(json, "summary");
     json_string(json, route->summary);
-    json_key(json, "x-permission");
-    json_string(json, permissions[route->permission]);
+    json_key(json, "x-role");
+    json_string(json, access_role_word(route->need.role));
+    if (route->need.others != route->need.role) {
+        json_key(json, "x-role-for-jobs-of-others");
+        json_string(json, access_role_word(route->need.others));
+    }
     parameters_json(json, route->path);
     json_key(json, "responses");
     json_raw(json, SPAN("{\"200\":{\"description\":\"as asked\"},\"default\":{"

@@ -139,10 +139,9 @@ static bool check_dirs(struct base *base, bool force_nfs, struct err *err) {
 
 /* ---- who may --------------------------------------------------------- */
 
-bool base_may_use(const struct base *base, uid_t uid, gid_t gid,
-                  bool in_group) {
-    return uid == 0 || uid == base->uid ||
-           (base->group && (gid == base->gid || in_group));
+struct access_rules base_access(const struct base *base) {
+    return (struct access_rules){
+        .owner = base->uid, .has_group = base->group, .gid = base->gid};
 }
 
 bool base_give_file(const struct base *base, int fd, struct err *err) {
@@ -160,10 +159,24 @@ bool base_give_file(const struct base *base, int fd, struct err *err) {
 static bool am_in_group(gid_t group) {
     gid_t groups[NGROUPS_MAX];
     int count = getgroups(NGROUPS_MAX, groups);
+    if (getegid() == group)
+        return true;
     for (int i = 0; i < count; i++)
         if (groups[i] == group)
             return true;
     return false;
+}
+
+struct access_actor base_caller(const struct base *base) {
+    struct access_rules rules = base_access(base);
+    return access_actor_make(&rules, geteuid(), am_in_group(base->gid));
+}
+
+static bool may_open(const struct base *base) {
+    static const struct access_need need = ACCESS_NEED_VIEWER;
+    struct access_rules rules = base_access(base);
+    struct access_actor caller = base_caller(base);
+    return access_allows(&rules, &caller, need, NULL, NULL);
 }
 
 static bool open_directory(struct base *base, struct err *err) {
@@ -179,7 +192,7 @@ static bool open_directory(struct base *base, struct err *err) {
     base->uid = st.st_uid;
     base->gid = st.st_gid;
     base->group = st.st_mode & S_IWGRP;
-    if (!base_may_use(base, geteuid(), getegid(), am_in_group(base->gid)))
+    if (!may_open(base))
         return err_set(err, ERR_DENIED, "base '%s' belongs to user %ld%s",
                        base->path, (long)base->uid,
                        base->group ? " and a group you are not in" : "");

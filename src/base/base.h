@@ -10,6 +10,7 @@
 #include "lib/err.h"
 #include "lib/text.h"
 #include "lib/time.h"
+#include "core/access.h"
 #include "core/job.h"
 #include "store/store.h"
 #include "wire/config.h"
@@ -129,7 +130,8 @@ char *base_resolve(const char *base_path, struct span path,
  * makes in somebody else's base becomes the owner's. */
 bool base_give_file(const struct base *base, int fd, struct err *err);
 
-/* May this user read and write here? Owner, root, group (with --group). */
-bool base_may_use(const struct base *base, uid_t uid, gid_t gid, bool in_group);
+/* Who has a role here, and which one this process has. */
+struct access_rules base_access(const struct base *base);
+struct access_actor base_caller(const struct base *base);
 
 #endif

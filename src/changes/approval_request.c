@@ -68,14 +68,12 @@ static void approve_word(struct api_call *call, struct span because) {
     struct job *job = &approving->job;
     struct approval_state state;
     struct err err = {0};
-    struct approval_given word = {
-        .who = api_actor(call),
-        .is_operator =
-            call->request.actor.known &&
-            approvals_is_operator(base, (uint32_t)call->request.actor.uid),
-        .ticket = approving->ticket,
-        .until = approving->until,
-        .at = api_now(call)};
+    struct approval_given word = {.who = api_actor(call),
+                                  .is_operator = call->request.actor.role >=
+                                                 ACCESS_OPERATOR,
+                                  .ticket = approving->ticket,
+                                  .until = approving->until,
+                                  .at = api_now(call)};
     if (!approvals_read(base, store, job, &word, word.at, &call->arena, &state,
                         &err) ||
         !approvals_may(job, &word, &state, &err)) {

@@ -52,17 +52,15 @@ static struct approval_policy *policies_of(const struct base *base,
     return policies;
 }
 
-bool approvals_is_operator(const struct base *base, uint32_t uid) {
-    return uid == 0 || uid == (uint32_t)base->uid;
-}
-
 /* A rollback is an operator's (A3), unless one has handed it in; so is its
  * limit. Empty: nothing of that kind. */
 static struct span operators_part(const struct base *base,
                                   const struct job *job,
                                   const struct meta *meta) {
+    struct access_rules rules = base_access(base);
     uint64_t most = (uint64_t)base->config.queue.rollback_max;
-    if (job->job_class != CLASS_RB || approvals_is_operator(base, job->uid))
+    if (job->job_class != CLASS_RB ||
+        access_has_role(&rules, job->uid, ACCESS_OPERATOR))
         return (struct span){0};
     return meta->rb_limit > most ? SPAN("rb-limit") : SPAN("rollback");
 }

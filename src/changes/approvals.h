@@ -86,8 +86,6 @@ bool approvals_review(const struct base *base, struct wall now,
 struct wall approvals_owed_by(const struct store_event *event,
                               struct wall owed);
 
-/* The owner of the base, and root. */
-bool approvals_is_operator(const struct base *base, uint32_t uid);
 /* The account a name of a signature seems to be of ("bob", "bob@host"), as
  * "uid:7"; empty: there is none. */
 struct span approvals_alias(struct span name, struct arena *arena);

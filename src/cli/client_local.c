@@ -59,34 +59,11 @@ static bool local_open(struct client *client, bool writes, struct err *err) {
         .store = client->base->store,
         .base = client->base,
         .output = client->output,
-        .owner = client->base->uid,
-        .group = client->base->group,
+        .access = base_access(client->base),
         .seed = clock_seed(),
     };
     client->api = api_new(&options);
     return true;
-}
-
-static bool in_group(gid_t gid) {
-    gid_t groups[1024];
-    int count = getgroups((int)COUNT(groups), groups);
-
-    if (getegid() == gid)
-        return true;
-    for (int i = 0; i < count; i++)
-        if (groups[i] == gid)
-            return true;
-    return false;
-}
-
-static struct api_actor actor_here(const struct client *client) {
-    return (struct api_actor){
-        .uid = geteuid(),
-        .gid = getegid(),
-        .known = true,
-        .in_group = client->base != NULL && client->base->group &&
-                    in_group(client->base->gid),
-    };
 }
 
 /* ---- waiting ------------------------------------------------------------- */
@@ -202,7 +179,7 @@ bool client_local_ask(struct client *client, struct client_ask *ask,
     struct api_request request = {
         .method = ask->method,
         .uri = span_of(ask->uri),
-        .actor = actor_here(client),
+        .actor = base_caller(client->base),
     };
     struct api_call *call = api_call_open(client->api, &request, NULL, NULL);
     bool ok = give_body(call, ask, err);

@@ -20,8 +20,7 @@ static bool open_local(struct http *http, const struct http_options *options,
         .loop = options->loop,
         .api = options->api,
         .local = true,
-        .group = base->group,
-        .gid = base->gid,
+        .access = base_access(base),
     };
 
     if (!sock_listen(base->dirs[BASE_CTRL], BASE_SOCKET,

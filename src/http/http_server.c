@@ -203,24 +203,22 @@ static bool method_of(const char *word, enum api_method *ret_method) {
     return false;
 }
 
-static struct api_actor actor_of(const struct exchange *exchange) {
+static struct access_actor actor_of(const struct exchange *exchange) {
     const struct http_server_options *options = &exchange->server->options;
-    struct api_actor actor = {0};
+    struct access_actor nobody = {0};
     struct sock_peer peer;
 
     if (!options->local)
-        return actor;
+        return nobody;
     const union MHD_ConnectionInfo *info = mhd.get_connection_info(
         exchange->connection, MHD_CONNECTION_INFO_CONNECTION_FD);
     if (info == NULL || !sock_peer(info->connect_fd, &peer, NULL))
-        return actor;
-    actor.known = true;
-    actor.uid = peer.uid;
-    actor.gid = peer.gid;
-    actor.in_group =
-        options->group && (peer.gid == options->gid ||
-                           sock_peer_in_group(info->connect_fd, options->gid));
-    return actor;
+        return nobody;
+    const struct access_rules *access = &options->access;
+    bool in_group = access->has_group &&
+                    (peer.gid == access->gid ||
+                     sock_peer_in_group(info->connect_fd, access->gid));
+    return access_actor_make(access, peer.uid, in_group);
 }
 
 static enum MHD_Result refuse_method(struct MHD_Connection *connection) {

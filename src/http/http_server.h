@@ -21,10 +21,9 @@ struct http_server;
 struct http_server_options {
     uv_loop_t *loop;
     struct api *api;
-    int fd;     /* listening, non-blocking; taken */
-    bool local; /* a unix socket: peers are known */
-    bool group; /* members of this group may come (init --group) */
-    gid_t gid;
+    int fd;                     /* listening, non-blocking; taken */
+    bool local;                 /* a unix socket: peers are known */
+    struct access_rules access; /* of the base, for a unix socket */
     unsigned connections; /* at most; 0 = what descriptors allow, up to 4000;
                              the soft limit is raised for it */
     unsigned idle_s;      /* silence until one is closed; 0 = 60 */

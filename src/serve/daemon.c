@@ -123,8 +123,7 @@ static bool start_api(struct daemon *daemon, struct err *err) {
         .base = daemon->base,
         .output = roles_output(daemon->roles),
         .roles = roles_hooks(daemon->roles),
-        .owner = daemon->base->uid,
-        .group = daemon->base->group,
+        .access = base_access(daemon->base),
         .seed = clock_seed(),
     };
     daemon->api = api_new(&api);

@@ -7,8 +7,8 @@
 #include "schedules/schedule_request.h"
 
 static const struct api_route routes[] = {
-#define ROUTE(method, path, handler, permission, body, summary) \
-    {API_##method, path, handler, API_##permission, API_##body, summary},
+#define ROUTE(method, path, handler, role, body, summary) \
+    {API_##method, path, handler, ACCESS_NEED_##role, API_##body, summary},
 #include "serve/routes.def"
 #undef ROUTE
 };

@@ -13,15 +13,20 @@ void asking_begin(struct asking *asking) {
     pretend_now = wall_from_s(1800000000);
     asking->now = pretend_now;
     asking->store = store_memory_new();
-    asking->actor = (struct api_actor){.uid = 1000, .gid = 1000, .known = true};
     struct api_options options = {
         .tables = &serve_tables,
         .store = asking->store,
-        .owner = 1000,
+        .access = {.owner = 1000},
         .now = tell_now,
         .seed = 1,
     };
+    asking->access = options.access;
+    asking_become(asking, 1000);
     asking->api = api_new(&options);
+}
+
+void asking_become(struct asking *asking, uint32_t uid) {
+    asking->actor = access_actor_make(&asking->access, uid, false);
 }
 
 void asking_end(struct asking *asking) {

@@ -11,7 +11,8 @@
 struct asking {
     struct store *store;
     struct api *api;
-    struct api_actor actor;
+    struct access_rules access;
+    struct access_actor actor;
     struct wall now;
     const char *key; /* Idempotency-Key; NULL: none */
 };
@@ -26,6 +27,8 @@ struct answer {
 
 void asking_begin(struct asking *asking);
 void asking_end(struct asking *asking);
+/* Whoever asks from now on has this account. */
+void asking_become(struct asking *asking, uint32_t uid);
 
 /* The whole answer; the store turns until it is there. */
 struct answer ask(struct asking *asking, enum api_method method,

@@ -47,12 +47,12 @@ static void every_route_is_reached_by_its_own_path(void **state) {
 
 static void an_unknown_caller_gets_only_health_checks(void **state) {
     (void)state;
-    asking.actor.uid = 4711;
+    asking_become(&asking, 4711);
     for (size_t i = 0; i < serve_tables.route_count; i++) {
         struct api_route route = serve_tables.routes[i];
         char *uri = filled(route.path);
         struct answer answer = ask(&asking, route.method, uri, NULL);
-        if (route.permission == API_ANYBODY)
+        if (route.need.role == ACCESS_NOBODY)
             assert_int_equal(answer.status, 200);
         else
             assert_int_equal(answer.status, 403);
@@ -63,7 +63,7 @@ static void an_unknown_caller_gets_only_health_checks(void **state) {
 
 static void an_anonymous_caller_gets_only_health_checks(void **state) {
     (void)state;
-    asking.actor = (struct api_actor){.uid = 1000};
+    asking.actor = (struct access_actor){.uid = 1000};
     ask_expect(&asking, API_GET, "/healthz", NULL, 200);
     ask_expect(&asking, API_GET, "/metrics", NULL, 200);
     ask_expect(&asking, API_GET, "/api/v1/jobs", NULL, 403);
@@ -72,16 +72,88 @@ static void an_anonymous_caller_gets_only_health_checks(void **state) {
 
 static void root_may_do_everything(void **state) {
     (void)state;
-    asking.actor.uid = 0;
+    asking_become(&asking, 0);
     ask_expect(&asking, API_GET, "/api/v1/jobs", NULL, 200);
     ask_expect(&asking, API_POST, "/api/v1/jobs", "{\"command\":[\"x\"]}", 201);
 }
 
 static void a_group_member_may_only_when_the_base_has_a_group(void **state) {
     (void)state;
-    asking.actor.uid = 4711;
-    asking.actor.in_group = true;
+    asking.actor = access_actor_make(&asking.access, 4711, true);
     ask_expect(&asking, API_GET, "/api/v1/jobs", NULL, 403);
+}
+
+/* A caller with the roles that a configuration will give. */
+static void become_role(uint32_t uid, enum access_role role) {
+    asking.actor =
+        (struct access_actor){.uid = uid, .role = role, .is_known = true};
+}
+
+static void every_route_refuses_each_lesser_role(void **state) {
+    (void)state;
+    for (size_t i = 0; i < serve_tables.route_count; i++) {
+        struct api_route route = serve_tables.routes[i];
+        char *uri = filled(route.path);
+        for (unsigned role = 0; role < ACCESS_ROLES; role++) {
+            bool enough = role >= (unsigned)route.need.role;
+            if (enough && strcmp(route.path, "/api/v1/wait") == 0)
+                continue; /* waits */
+            become_role(4711, (enum access_role)role);
+            struct answer answer = ask(&asking, route.method, uri, NULL);
+            if (enough)
+                assert_int_not_equal(answer.status, 403);
+            else
+                assert_int_equal(answer.status, 403);
+            answer_clear(&answer);
+        }
+        free(uri);
+    }
+}
+
+static void a_refusal_names_the_role_and_who_has_it(void **state) {
+    (void)state;
+    become_role(4711, ACCESS_VIEWER);
+    struct answer answer =
+        ask(&asking, API_PUT, "/api/v1/settings/queue.concurrency", "{}");
+    assert_int_equal(answer.status, 403);
+    assert_true(answer_has(&answer,
+                           "this needs the role admin, and uid 4711 has the "
+                           "role viewer; the owner of the base (uid 1000) and "
+                           "root may do it"));
+    answer_clear(&answer);
+}
+
+static void a_submitter_commands_only_his_own_jobs(void **state) {
+    (void)state;
+    static const char *const verbs[] = {"hold", "release", "cancel", "retry"};
+    become_role(4711, ACCESS_SUBMITTER);
+    ask_expect(&asking, API_POST, "/api/v1/jobs",
+               "{\"id\":\"own\",\"command\":[\"x\"]}", 201);
+    for (unsigned i = 0; i < COUNT(verbs); i++) {
+        CLEANUP(text_clear) struct text uri = TEXT_INIT;
+        text_addf(&uri, "/api/v1/jobs/own/%s", verbs[i]);
+        become_role(4712, ACCESS_SUBMITTER);
+        ask_expect(&asking, API_POST, text_string(&uri), "{}", 403);
+        become_role(i % 2 ? 4711 : 4713,
+                    i % 2 ? ACCESS_SUBMITTER : ACCESS_OPERATOR);
+        ask_expect(&asking, API_POST, text_string(&uri), "{}", 200);
+    }
+}
+
+static void a_bulk_command_passes_over_the_jobs_of_others(void **state) {
+    (void)state;
+    static const char hold[] =
+        "{\"verb\":\"hold\",\"filter\":\"state:open\",\"dry_run\":true}";
+    become_role(4711, ACCESS_SUBMITTER);
+    ask_expect(&asking, API_POST, "/api/v1/jobs", "{\"command\":[\"x\"]}", 201);
+    become_role(4712, ACCESS_SUBMITTER);
+    struct answer answer = ask(&asking, API_POST, "/api/v1/bulk", hold);
+    assert_true(answer_has(&answer, "\"count\":0"));
+    answer_clear(&answer);
+    become_role(4712, ACCESS_OPERATOR);
+    answer = ask(&asking, API_POST, "/api/v1/bulk", hold);
+    assert_true(answer_has(&answer, "\"count\":1"));
+    answer_clear(&answer);
 }
 
 static void the_document_names_every_route(void **state) {
@@ -90,12 +162,15 @@ static void the_document_names_every_route(void **state) {
     struct json_value document;
     assert_true(json_parse(text_span(&answer.body), &document, NULL));
     for (size_t i = 0; i < serve_tables.route_count; i++) {
-        struct json_value paths, path, operation;
+        struct json_value paths, path, operation, role;
         static const char *const keys[API_METHODS] = {"get", "post", "put"};
         struct api_route route = serve_tables.routes[i];
         assert_true(json_member(document, "paths", &paths));
         assert_true(json_member(paths, route.path, &path));
         assert_true(json_member(path, keys[route.method], &operation));
+        assert_true(json_member(operation, "x-role", &role));
+        const char *word = access_role_word(route.need.role);
+        assert_true(span_is(span_make(role.raw.p + 1, role.raw.len - 2), word));
     }
     answer_clear(&answer);
 }
@@ -173,6 +248,10 @@ int main(void) {
         TEST(an_unknown_caller_gets_only_health_checks),
         TEST(an_anonymous_caller_gets_only_health_checks),
         TEST(root_may_do_everything),
+        TEST(every_route_refuses_each_lesser_role),
+        TEST(a_refusal_names_the_role_and_who_has_it),
+        TEST(a_submitter_commands_only_his_own_jobs),
+        TEST(a_bulk_command_passes_over_the_jobs_of_others),
         TEST(a_group_member_may_only_when_the_base_has_a_group),
         TEST(the_document_names_every_route),
         TEST(an_error_is_a_problem_document),

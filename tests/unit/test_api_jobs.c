@@ -101,7 +101,7 @@ static void a_request_with_a_key_sent_twice_is_one_job(void **state) {
     asking.key = "k-2";
     ask_expect(&asking, API_POST, "/api/v1/jobs", body, 201);
     asking.key = "k-1";
-    asking.actor.uid = 0; /* another caller's keys are its own */
+    asking_become(&asking, 0); /* another caller's keys are its own */
     ask_expect(&asking, API_POST, "/api/v1/jobs", body, 201);
 }
 

@@ -1,0 +1,100 @@
+/* Roles of callers, and what each of them may do to whose jobs. */
+#include "core/access.h"
+#include "lib/text.h"
+#include "support/test.h"
+
+enum { OWNER = 1000, MEMBER = 2000, STRANGER = 3000 };
+
+static const struct access_rules alone = {.owner = OWNER};
+static const struct access_rules shared = {.owner = OWNER, .has_group = true};
+
+static const struct access_need needs[] = {
+    ACCESS_NEED_NOBODY,  ACCESS_NEED_VIEWER,   ACCESS_NEED_SUBMITTER,
+    ACCESS_NEED_OWN_JOB, ACCESS_NEED_OPERATOR, ACCESS_NEED_ADMIN};
+
+static bool role_may(enum access_role role, struct access_need need,
+                     const uint32_t *submitter) {
+    struct access_actor actor = {
+        .uid = STRANGER, .role = role, .is_known = true};
+    return access_allows(&alone, &actor, need, submitter, NULL);
+}
+
+static void each_lesser_role_is_refused(void **state) {
+    (void)state;
+    static const uint32_t own = STRANGER, others = OWNER;
+    for (unsigned n = 0; n < COUNT(needs); n++)
+        for (unsigned r = 0; r < ACCESS_ROLES; r++) {
+            enum access_role role = (enum access_role)r;
+            assert_int_equal(role_may(role, needs[n], NULL),
+                             role >= needs[n].role);
+            assert_int_equal(role_may(role, needs[n], &own),
+                             role >= needs[n].role);
+            assert_int_equal(role_may(role, needs[n], &others),
+                             role >= needs[n].others);
+        }
+}
+
+static void the_owner_and_root_are_admin(void **state) {
+    (void)state;
+    assert_int_equal(access_actor_make(&alone, OWNER, false).role,
+                     ACCESS_ADMIN);
+    assert_int_equal(access_actor_make(&alone, 0, false).role, ACCESS_ADMIN);
+    assert_int_equal(access_actor_make(&alone, STRANGER, false).role,
+                     ACCESS_NOBODY);
+    assert_true(access_has_role(&alone, OWNER, ACCESS_OPERATOR));
+    assert_false(access_has_role(&shared, MEMBER, ACCESS_VIEWER));
+}
+
+static void
+members_of_the_group_share_the_base_but_are_no_operators(void **state) {
+    (void)state;
+    static const uint32_t others = OWNER;
+    struct access_actor member = access_actor_make(&shared, MEMBER, true);
+    assert_int_equal(member.role, ACCESS_SUBMITTER);
+    for (unsigned n = 0; n < COUNT(needs); n++)
+        assert_true(access_allows(&shared, &member, needs[n], &others, NULL));
+}
+
+static void a_group_counts_only_if_the_base_has_one(void **state) {
+    (void)state;
+    struct access_actor actor = access_actor_make(&alone, MEMBER, true);
+    static const struct access_need viewer = ACCESS_NEED_VIEWER;
+    assert_false(access_allows(&alone, &actor, viewer, NULL, NULL));
+    actor = access_actor_make(&shared, STRANGER, false);
+    assert_false(access_allows(&shared, &actor, viewer, NULL, NULL));
+}
+
+static void an_unknown_caller_is_nobody_whatever_uid_it_carries(void **state) {
+    (void)state;
+    struct access_actor actor = {.uid = OWNER, .role = ACCESS_ADMIN};
+    assert_true(access_allows(&alone, &actor, needs[0], NULL, NULL));
+    for (unsigned n = 1; n < COUNT(needs); n++)
+        assert_false(access_allows(&alone, &actor, needs[n], NULL, NULL));
+}
+
+static void a_refusal_says_who_has_the_role(void **state) {
+    (void)state;
+    struct err err = {0};
+    static const struct access_need admin = ACCESS_NEED_ADMIN;
+    struct access_actor actor = access_actor_make(&shared, STRANGER, false);
+    assert_false(access_allows(&shared, &actor, admin, NULL, &err));
+    assert_int_equal(err.kind, ERR_DENIED);
+    assert_string_equal(err.text,
+                        "this needs the role admin, and uid 3000 has the role "
+                        "nobody; the owner of the base (uid 1000), members of "
+                        "its group and root may do it");
+    err_clear(&err);
+}
+
+int main(void) {
+    static const struct CMUnitTest tests[] = {
+        cmocka_unit_test(each_lesser_role_is_refused),
+        cmocka_unit_test(the_owner_and_root_are_admin),
+        cmocka_unit_test(
+            members_of_the_group_share_the_base_but_are_no_operators),
+        cmocka_unit_test(a_group_counts_only_if_the_base_has_one),
+        cmocka_unit_test(an_unknown_caller_is_nobody_whatever_uid_it_carries),
+        cmocka_unit_test(a_refusal_says_who_has_the_role),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
