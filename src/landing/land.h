@@ -2,26 +2,10 @@
  * `pointsman land`, started by the guard.
  *
  * Its output is an account for people. What decides is one last line on the
- * descriptor $POINTSMAN_STATUS_FD, `struct land_status` as text:
- *
- *     done COMMIT              on the branch now; for a command, no COMMIT
- *     done COMMIT ID:COMMIT... the same for sets that land together: the
- *                              branch's tip, then the commit of each set
- *     already-landed COMMIT    it was there before this attempt
- *     landed COMMIT            answers --probe
- *     not-landed               answers --probe
- *     conflict PATHS...        then, in parentheses, who changed what
- *     failed REASON TEXT       check-failed, timeout, policy, exit-N, signal-N
- *     temporary TEXT           try again later
- *     unavailable TEXT         the target cannot be used: its repository or
- *                              branch is missing, damaged, locked or may not
- *                              be written; the set has no part in that
- *     permanent TEXT           cannot be executed
- *     stopped                  by TERM or HUP; nothing landed
+ * descriptor $POINTSMAN_STATUS_FD (wire/land_verdict.h).
  *
  * Of sets that land together (`others`; ##group) all land by one move of the
- * branch, one commit each on top of the other, or none does. A conflict or a
- * failure that is one set's own begins with its id and a colon.
+ * branch, one commit each on top of the other, or none does.
  *
  * The branch moves at most once for a set: every attempt begins by looking for
  * the set's commit on the branch, and a branch somebody moved meanwhile sends
@@ -38,19 +22,7 @@
 #include "lib/time.h"
 #include "landing/child.h"
 #include "wire/config.h"
-
-enum land_verdict {
-    LAND_DONE,
-    LAND_ALREADY,
-    LAND_LANDED,
-    LAND_NOT_LANDED,
-    LAND_CONFLICT,
-    LAND_FAILED,
-    LAND_TEMPORARY,
-    LAND_UNAVAILABLE,
-    LAND_PERMANENT,
-    LAND_STOPPED
-};
+#include "wire/land_verdict.h"
 
 enum { LAND_STATUS_BYTES = 4000, LAND_REASON_BYTES = 32 };
 
@@ -68,8 +40,6 @@ void land_status_of_error(struct land_status *status, const struct err *err,
                           bool stopped);
 /* Appends the line, without LF. */
 void land_status_format(const struct land_status *status, struct text *out);
-/* False: not such a line. */
-bool land_status_parse(struct span line, struct land_status *ret_status);
 /* 0; 101 conflict and failed; 100 permanent; 111 temporary and unavailable; 102
  * stopped. */
 int land_status_exit(const struct land_status *status);
@@ -96,10 +66,11 @@ struct land_start {
                          exist; NULL: not known */
     bool symlinks;
     const char *committer, *submitter;
-    const char *user;     /* of checks and command; NULL = ours */
-    const char *work;     /* made, and removed with all in it */
-    const char *branches; /* directory of landing/branch_note.h; NULL: no notes */
-    int64_t timeout_s;    /* of each check or the command; 0 = none */
+    const char *user; /* of checks and command; NULL = ours */
+    const char *work; /* made, and removed with all in it */
+    const char
+        *branches;     /* directory of landing/branch_note.h; NULL: no notes */
+    int64_t timeout_s; /* of each check or the command; 0 = none */
     const char *const *approved_by;
     size_t approved_count;
     const struct land_check *checks;

@@ -6,14 +6,6 @@
 
 #include "landing/land.h"
 
-static const char *const verdict_words[] = {
-    [LAND_DONE] = "done",           [LAND_ALREADY] = "already-landed",
-    [LAND_LANDED] = "landed",       [LAND_NOT_LANDED] = "not-landed",
-    [LAND_CONFLICT] = "conflict",   [LAND_FAILED] = "failed",
-    [LAND_TEMPORARY] = "temporary", [LAND_UNAVAILABLE] = "unavailable",
-    [LAND_PERMANENT] = "permanent", [LAND_STOPPED] = "stopped",
-};
-
 void land_status_set(struct land_status *status, enum land_verdict verdict,
                      const char *reason, struct span text) {
     *status = (struct land_status){.verdict = verdict};
@@ -48,33 +40,11 @@ void land_status_of_error(struct land_status *status, const struct err *err,
 }
 
 void land_status_format(const struct land_status *status, struct text *out) {
-    text_adds(out, verdict_words[status->verdict]);
+    text_adds(out, land_verdict_word(status->verdict));
     if (status->reason[0] != '\0')
         text_addf(out, " %s", status->reason);
     if (status->text[0] != '\0')
         text_addf(out, " %s", status->text);
-}
-
-bool land_status_parse(struct span line, struct land_status *ret_status) {
-    struct span word;
-    line = span_trim(line);
-    span_cut(&line, ' ', &word);
-    for (size_t i = 0; i < COUNT(verdict_words); i++) {
-        if (!span_is(word, verdict_words[i]))
-            continue;
-        *ret_status = (struct land_status){.verdict = (enum land_verdict)i};
-        if (i == LAND_FAILED) {
-            if (!span_cut(&line, ' ', &word) || word.len >= LAND_REASON_BYTES)
-                return false;
-            memcpy(ret_status->reason, word.p, word.len);
-        }
-        size_t n =
-            line.len < LAND_STATUS_BYTES ? line.len : LAND_STATUS_BYTES - 1;
-        if (n > 0)
-            memcpy(ret_status->text, line.p, n);
-        return true;
-    }
-    return false;
 }
 
 int land_status_exit(const struct land_status *status) {
@@ -93,6 +63,7 @@ int land_status_exit(const struct land_status *status) {
     case LAND_STOPPED:
         return 102;
     case LAND_PERMANENT:
+    case LAND_NONE:
         break;
     }
     return 100;

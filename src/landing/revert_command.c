@@ -118,6 +118,7 @@ static bool run_one(struct reverting *reverting, struct revert_step *step,
     case LAND_ALREADY:
     case LAND_LANDED:
     case LAND_NOT_LANDED:
+    case LAND_NONE:
         break;
     }
     return fail(reverting, step, &said, done);

@@ -30,28 +30,21 @@ static void keep_end(struct attempt *attempt, const struct run_end *end) {
     attempt->end.detail = keep_span(&at, end->detail);
     attempt->end.place = keep_span(&at, end->place);
     attempt->end.trace = keep_span(&at, end->trace);
-}
-
-static struct span first_word(struct span line, struct span *ret_rest) {
-    struct span rest = line, word;
-    if (!span_cut(&rest, ' ', &word))
-        word = line;
-    *ret_rest = span_trim(rest);
-    return word;
+    if (attempt->tracked->job.kind == JOB_CHANGE)
+        attempt->said = land_verdict_parse(attempt->end.status);
 }
 
 static void probe_ended(struct scheduler *scheduler, struct attempt *attempt,
                         const struct run_end *end) {
-    struct span rest;
-    struct span word = first_word(end->status, &rest);
+    enum land_verdict verdict = land_verdict_parse(end->status).verdict;
     map_remove(&scheduler->by_handle,
                scheduler_num_key(&attempt->probe_handle));
     scheduler->runner.release(scheduler->runner.ctx, attempt->probe_handle);
     attempt->probe_handle = 0;
-    if (span_is(word, "landed") || span_is(word, "not-landed")) {
+    if (verdict == LAND_LANDED || verdict == LAND_NOT_LANDED) {
         attempt->probed = true;
         attempt->probing = false;
-        attempt->landed = span_is(word, "landed");
+        attempt->landed = verdict == LAND_LANDED;
         return;
     }
     if (end->result == 100) {
@@ -121,14 +114,12 @@ struct wall scheduler_probes_next(const struct scheduler *scheduler) {
 /* Its own word is missing: only the target knows whether it landed. */
 static bool needs_probe(const struct attempt *attempt) {
     const struct run_end *end = &attempt->end;
-    struct span rest;
     if (attempt->probed || attempt->tracked->job.kind != JOB_CHANGE)
         return false;
     if (attempt->recovery)
         return true;
     return end->result == 0 &&
-           (end->status.len == 0 ||
-            span_is(first_word(end->status, &rest), "stopped"));
+           (end->status.len == 0 || attempt->said.verdict == LAND_STOPPED);
 }
 
 /* ---- deciding ----------------------------------------------------------- */
@@ -152,7 +143,10 @@ static enum retry_result result_of(const struct attempt *attempt) {
     }
 }
 
+/* A temporary end is not a status of its own: it counts as an exit code of
+ * 75. */
 static enum retry_status status_of(struct span line, struct arena *arena,
+                                   struct retry_end *end,
                                    struct span *ret_reason) {
     struct status_line status;
     struct err err;
@@ -176,9 +170,11 @@ static enum retry_status status_of(struct span line, struct arena *arena,
     case STATUS_CONFLICT:
         return RETRY_STATUS_FAILED;
     case STATUS_TEMPORARY:
-    default:
-        return RETRY_STATUS_NONE; /* said by an exit code of 75 instead */
+        end->exit_code = 75;
+        end->signal = 0;
+        return RETRY_STATUS_NONE;
     }
+    return RETRY_STATUS_NONE;
 }
 
 /* 24 hours of temporary ends count from the first attempt. */
@@ -292,12 +288,8 @@ static struct retry_verdict decide_command(struct scheduler *scheduler,
                                            struct attempt *attempt) {
     struct arena arena = ARENA_INIT;
     struct retry_end end = retry_end_of(attempt);
-    struct span reason = {0}, rest;
-    end.status = status_of(attempt->end.status, &arena, &reason);
-    if (span_is(first_word(attempt->end.status, &rest), "temporary")) {
-        end.exit_code = 75;
-        end.signal = 0;
-    }
+    struct span reason = {0};
+    end.status = status_of(attempt->end.status, &arena, &end, &reason);
     struct retry_verdict verdict =
         scheduler_decide_end(scheduler, attempt, &end);
     if (reason.len > 0 && verdict.to != STATE_DONE)
@@ -308,11 +300,12 @@ static struct retry_verdict decide_command(struct scheduler *scheduler,
 }
 
 /* It ended without having said what became of the set. */
-static bool landing_died(const struct attempt *attempt, struct span word) {
+static bool landing_died(const struct attempt *attempt) {
     return attempt->end.result == 0 && !attempt->recovery &&
            !attempt->end.timed_out &&
            scheduler_attempt_killer(attempt) == RETRY_NOBODY &&
-           (word.len == 0 || span_is(word, "stopped"));
+           (attempt->end.status.len == 0 ||
+            attempt->said.verdict == LAND_STOPPED);
 }
 
 /* That says something about the process, not about the set: an abnormal end,
@@ -337,44 +330,50 @@ static struct retry_verdict decide_died(struct scheduler *scheduler,
     return scheduler_decide_end(scheduler, attempt, end);
 }
 
-/* A landing says what it did on its status descriptor (landing/land.h). */
 static struct retry_verdict decide_change(struct scheduler *scheduler,
                                           struct attempt *attempt) {
+    const struct land_verdict_line *said = &attempt->said;
     struct retry_end end = retry_end_of(attempt);
-    struct span rest, more;
-    struct span word = first_word(attempt->end.status, &rest);
-    if (attempt->landed || span_is(word, "already-landed"))
-        return verdict_of(STATE_DONE, "already-landed", rest);
-    if (span_is(word, "done"))
-        return verdict_of(STATE_DONE, "ok", rest);
-    if (span_is(word, "conflict"))
-        return verdict_of(STATE_FAILED, "conflict", rest);
-    if (span_is(word, "permanent"))
-        return verdict_of(STATE_FAILED, "perm", rest);
-    if (span_is(word, "failed")) {
-        struct span reason = first_word(rest, &more);
-        char text[JOB_REASON_BYTES];
-        snprintf(text, sizeof(text), "%.*s", (int)reason.len, reason.p);
-        bool known = job_step_is_legal(STATE_EXECUTING, STATE_FAILED, reason);
-        return verdict_of(STATE_FAILED, known ? text : "failed",
-                          known ? more : rest);
-    }
-    if (landing_died(attempt, word))
-        return decide_died(scheduler, attempt, &end);
-    if (span_is(word, "unavailable")) {
+    char reason[JOB_REASON_BYTES];
+    if (attempt->landed)
+        return verdict_of(STATE_DONE, "already-landed", said->rest);
+    switch (said->verdict) {
+    case LAND_ALREADY:
+        return verdict_of(STATE_DONE, "already-landed", said->rest);
+    case LAND_DONE:
+        return verdict_of(STATE_DONE, "ok", said->rest);
+    case LAND_CONFLICT:
+        return verdict_of(STATE_FAILED, "conflict", said->rest);
+    case LAND_PERMANENT:
+        return verdict_of(STATE_FAILED, "perm", said->rest);
+    case LAND_FAILED:
+        if (!job_step_is_legal(STATE_EXECUTING, STATE_FAILED, said->reason))
+            return verdict_of(STATE_FAILED, "failed", said->rest);
+        snprintf(reason, sizeof(reason), "%.*s", (int)said->reason.len,
+                 said->reason.p);
+        return verdict_of(STATE_FAILED, reason, said->text);
+    case LAND_UNAVAILABLE:
         end.result = RETRY_UNAVAILABLE;
-        end.error = rest;
-    }
-    if (span_is(word, "temporary")) {
+        end.error = said->rest;
+        break;
+    case LAND_TEMPORARY:
         end.exit_code = 111;
         end.signal = 0;
-        end.error = rest;
+        end.error = said->rest;
+        break;
+    case LAND_NONE:
+    case LAND_LANDED:
+    case LAND_NOT_LANDED:
+    case LAND_STOPPED:
+        if (landing_died(attempt))
+            return decide_died(scheduler, attempt, &end);
+        break;
     }
     struct retry_verdict verdict =
         scheduler_decide_end(scheduler, attempt, &end);
-    if (span_is(word, "temporary") && rest.len > 0)
-        snprintf(verdict.detail, sizeof(verdict.detail), "%.*s", (int)rest.len,
-                 rest.p);
+    if (said->verdict == LAND_TEMPORARY && said->rest.len > 0)
+        snprintf(verdict.detail, sizeof(verdict.detail), "%.*s",
+                 (int)said->rest.len, said->rest.p);
     return verdict;
 }
 
@@ -554,22 +553,12 @@ static struct retry_verdict verdict_on(struct scheduler *scheduler,
     return verdict;
 }
 
-/* What the landing said behind its verdict, whole. */
-static struct span said_detail(const struct attempt *attempt) {
-    struct span rest, more;
-    struct span word = first_word(attempt->end.status, &rest);
-    if (!span_is(word, "failed"))
-        return rest;
-    first_word(rest, &more);
-    return more;
-}
-
 static void plan_companion_end(struct scheduler *scheduler,
                                struct attempt *attempt,
                                const struct companion *companion,
                                const struct retry_verdict *whole) {
     struct retry_verdict own = scheduler_group_verdict(
-        attempt, companion->tracked, whole, said_detail(attempt));
+        attempt, companion->tracked, whole, attempt->said.text);
     if (whole->action == RETRY_UNCOUNT)
         store_unassign(scheduler->batch, companion->tracked->num,
                        (struct span){0}, companion->number);
@@ -584,16 +573,15 @@ static void plan_companion_end(struct scheduler *scheduler,
 static void plan_target(struct scheduler *scheduler, struct attempt *attempt,
                         struct retry_verdict *verdict) {
     const struct job *job = &attempt->tracked->job;
-    struct span why;
-    struct span word = first_word(attempt->end.status, &why);
+    enum land_verdict said = attempt->said.verdict;
     if (job->kind != JOB_CHANGE || attempt->end.result != 0)
         return;
-    if (span_is(word, "unavailable")) {
-        target_unavailable(scheduler, job->target, why);
+    if (said == LAND_UNAVAILABLE) {
+        target_unavailable(scheduler, job->target, attempt->said.text);
         if (scheduler_is_rollback(job) && verdict->to == STATE_PENDING)
             verdict->not_before = target_again(scheduler, job->target);
-    } else if (span_is(word, "done") || span_is(word, "already-landed") ||
-               span_is(word, "conflict") || span_is(word, "failed")) {
+    } else if (said == LAND_DONE || said == LAND_ALREADY ||
+               said == LAND_CONFLICT || said == LAND_FAILED) {
         target_usable(scheduler, job->target);
     }
 }
@@ -618,7 +606,7 @@ static void plan_end(struct scheduler *scheduler, struct attempt *attempt) {
         plan_companion_end(scheduler, attempt, &attempt->companions[i],
                            &verdict);
     struct retry_verdict own = scheduler_group_verdict(
-        attempt, attempt->tracked, &verdict, said_detail(attempt));
+        attempt, attempt->tracked, &verdict, attempt->said.text);
     if (verdict.action != RETRY_UNCOUNT)
         plan_row(scheduler, attempt, attempt->tracked, attempt->number, &own);
     plan->back = own.to == STATE_PENDING;

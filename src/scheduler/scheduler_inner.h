@@ -11,6 +11,7 @@
 #include "core/picker.h"
 #include "core/groups.h"
 #include "scheduler/scheduler.h"
+#include "wire/land_verdict.h"
 
 /* Back-offs that one look takes up. */
 enum { BACKOFF_MAX = 512 };
@@ -82,6 +83,7 @@ struct attempt {
     struct wall probe_again;
     struct run_end end; /* its spans in end_memory */
     char *end_memory;
+    struct land_verdict_line said; /* by a landing or a revert, as it ended */
 };
 
 /* An RB that waits for its turn. */

@@ -3,6 +3,7 @@
 #include <assert.h>
 
 #include "lib/arena.h"
+#include "wire/land_verdict.h"
 #include "wire/status_line.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes);
@@ -24,5 +25,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes) {
     assert(!ok || again.word == status.word);
     if (status_progress_parse(line, &percent, &text))
         assert(percent <= 100);
+    struct land_verdict_line said = land_verdict_parse(line);
+    assert(land_verdict_parse(text_span(&padded)).verdict == said.verdict);
+    assert(said.verdict != LAND_NONE || said.rest.len == 0);
+    assert(said.reason.len + said.text.len <= said.rest.len);
     return 0;
 }

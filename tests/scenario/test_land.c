@@ -212,7 +212,7 @@ static void a_set_lands_in_a_sha256_repository(void **state) {
     landing_begin_empty("--object-format=sha256");
     struct outcome outcome = land(&(struct attempt){.set = &plain});
     assert_landed(&outcome);
-    assert_int_equal(strlen(outcome.status.text), 64);
+    assert_int_equal(strlen(outcome.text), 64);
     const struct set set = {.id = "C2", .files = {{"d/e/i", "i\n"}}};
     outcome = land(&(struct attempt){.set = &set});
     assert_landed(&outcome);
@@ -352,11 +352,11 @@ static void a_second_attempt_finds_what_the_first_did(void **state) {
        "git push -q origin main");
     outcome = land(&attempt);
     assert_starts(&outcome, "already-landed ");
-    assert_string_equal(outcome.status.text, commit);
+    assert_string_equal(outcome.text, commit);
     attempt.probe = true;
     outcome = land(&attempt);
     assert_starts(&outcome, "landed ");
-    assert_string_equal(outcome.status.text, commit);
+    assert_string_equal(outcome.text, commit);
     assert_string_equal(commits(), "3");
 }
 

@@ -92,7 +92,7 @@ static void a_landed_branch_survives_a_power_cut(void **state) {
     struct outcome outcome = land(&(struct attempt){.set = &deep});
     assert_starts(&outcome, "done ");
     disk_cut();
-    assert_string_equal(outcome.status.text, tip());
+    assert_string_equal(outcome.text, tip());
     sh("git -C target.git fsck --strict --no-dangling >&2");
     assert_string_equal(content("f"), "new");
     assert_string_equal(content("d/e/run"), "#!/bin/sh");

@@ -47,8 +47,8 @@ struct attempt {
 };
 
 struct outcome {
-    struct land_status status;
     bool has_status;
+    char text[LAND_STATUS_BYTES]; /* of that line, after verdict and reason */
     char line[LAND_STATUS_BYTES + 64]; /* of the status descriptor */
     int exit_code, signal;
     char *output; /* all of it; freed with the test directory's other text */

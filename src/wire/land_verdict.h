@@ -1,0 +1,46 @@
+/* What a landing or a revert says about itself: one last line on the descriptor
+ * $POINTSMAN_STATUS_FD. src/landing/ writes it, the scheduler reads it.
+ *
+ *     done COMMIT              on the branch now; for a command, no COMMIT
+ *     done COMMIT ID:COMMIT... the same for sets that land together: the
+ *                              branch's tip, then the commit of each set
+ *     already-landed COMMIT    it was there before this attempt
+ *     landed COMMIT            answers --probe
+ *     not-landed               answers --probe
+ *     conflict PATHS...        then, in parentheses, who changed what
+ *     failed REASON TEXT       check-failed, timeout, policy, exit-N, signal-N,
+ *                              and the rb-* reasons of life.def
+ *     temporary TEXT           try again later
+ *     unavailable TEXT         the target cannot be used: its repository or
+ *                              branch is missing, damaged, locked or may not
+ *                              be written; the set has no part in that
+ *     permanent TEXT           cannot be executed
+ *     stopped                  by TERM or HUP; nothing landed
+ *
+ * A conflict or a failure of one set of several begins with the id of that set
+ * and a colon. */
+#ifndef POINTSMAN_WIRE_LAND_VERDICT_H
+#define POINTSMAN_WIRE_LAND_VERDICT_H
+
+#include "lib/text.h"
+
+enum land_verdict {
+    LAND_NONE, /* no such line: the process died, or said something else */
+#define LAND_VERDICT(name, word) LAND_##name,
+#include "wire/land_verdict.def"
+#undef LAND_VERDICT
+};
+
+struct land_verdict_line {
+    enum land_verdict verdict;
+    struct span rest;   /* everything after the verdict's word */
+    struct span reason; /* LAND_FAILED: the first word of `rest` */
+    struct span text;   /* `rest`, for LAND_FAILED without the reason */
+};
+
+/* "" for LAND_NONE. */
+const char *land_verdict_word(enum land_verdict verdict);
+/* The parts of the result point into `line`. */
+struct land_verdict_line land_verdict_parse(struct span line);
+
+#endif
