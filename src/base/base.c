@@ -295,6 +295,18 @@ bool base_has_work(int base_fd, bool *ret_any, struct err *err) {
     return true;
 }
 
+/* After an update of the program even a command that only reads brings the
+ * registry to the new version, if it may write there. */
+static bool migrate_store(const char *path) {
+    struct store_options options = {0};
+    struct store *store;
+    if (access(path, W_OK) < 0 ||
+        !store_sqlite_open(path, &options, &store, NULL))
+        return false;
+    store_close(store);
+    return true;
+}
+
 static bool open_store(struct base *base, const struct base_open *how,
                        struct err *err) {
     CLEANUP(text_clear) struct text path = TEXT_INIT;
@@ -314,9 +326,11 @@ static bool open_store(struct base *base, const struct base_open *how,
                            path.p);
         options.create = true;
     }
-    if (!store_sqlite_open(path.p, &options, &base->store, err))
-        return err_wrap(err, "cannot open the registry of '%s'", base->path);
-    return true;
+    bool ok = store_sqlite_open(path.p, &options, &base->store, err);
+    if (!ok && how->read_only && err->kind == ERR_TEMPORARY)
+        ok = migrate_store(path.p) &&
+             store_sqlite_open(path.p, &options, &base->store, err);
+    return ok || err_wrap(err, "cannot open the registry of '%s'", base->path);
 }
 
 /* ---- open, close ----------------------------------------------------- */

@@ -1,11 +1,11 @@
 #include "changes/approvals.h"
 
-#include "lib/json.h"
 #include "lib/log.h"
 #include "os/account.h"
 #include "os/dir.h"
 #include "base/instance.h"
 #include "wire/meta.h"
+#include "wire/set_spec.h"
 
 static unsigned classes_of(struct span list) {
     unsigned classes = 0;
@@ -68,13 +68,10 @@ static struct span operators_part(const struct base *base,
 /* What the set says of itself; its meta is in the submission. */
 static bool meta_of(const struct job *job, struct arena *arena,
                     struct meta *ret_meta) {
-    struct json_value spec, member;
     struct span text;
     struct refusal why = {0};
     struct path_limits widest = {4096, 255, 1024};
-    return json_parse(job->spec, &spec, NULL) && spec.type == JSON_OBJECT &&
-           json_member(spec, "meta", &member) &&
-           json_get_string(member, arena, &text) &&
+    return set_spec_meta(job->spec, arena, &text) &&
            meta_parse(text, &widest, arena, ret_meta, &why);
 }
 

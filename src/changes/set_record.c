@@ -65,6 +65,8 @@ void set_record_make(const struct set_name *name, const struct meta *meta,
     job->sum = sum;
     job->size_bytes = size_bytes;
     job->spec = set_spec_make(name, meta, seen, arena);
+    job->group_size = (unsigned)meta->group_size;
+    job->seen = arena_span(arena, seen);
     job->tasks = 1;
     job->has_relations = true;
     make_edges(meta, arena, ret_record);
@@ -184,7 +186,7 @@ bool set_record_job_file(struct store *store, const struct job *job,
     file.sha256 = full.sum;
     file.size = full.size_bytes;
     file.seq = full.admitted_seq;
-    file.seen = set_spec_seen(full.spec, arena);
+    file.seen = full.seen;
     if (!read_meta(&full, arena, &file.meta, err))
         return false;
     file.precursors = file.meta.precursors;

@@ -37,6 +37,9 @@ enum job_hold {
 #undef JOB_HOLD
 };
 
+/* What a command's submission says, where the program asks often. */
+enum job_flag { JOB_AT_MOST_ONCE = 1 << 0, JOB_ARRAY = 1 << 1 };
+
 enum task_status {
 #define TASK_STATUS(name, word) TASK_##name,
 #include "core/life.def"
@@ -130,11 +133,18 @@ struct job {
     struct span sum;     /* SHA-256 in hex of the tarball, or of spec */
     uint64_t size_bytes; /* of the tarball */
     struct span spec;    /* the submission as JSON, pre-rendered */
+    /* Decoded from it at admission. Of commands: */
+    unsigned retries, flags; /* flags: of enum job_flag */
+    /* Of changes: the number of sets in its group, 0 if not given; the tip of
+     * the target's branch at admission: a commit, "none" if there was no such
+     * branch, empty if not known. */
+    unsigned group_size;
+    struct span seen;
     /* Of a done change: the RB that took it back; empty: it is in effect. */
     struct span rolled_back_by;
-    struct wall owed; /* an approval, until then (A5); 0: none */
-    unsigned holds;   /* of enum job_hold */
-    unsigned attempt; /* attempts begun */
+    struct wall owed;               /* an approval, until then (A5); 0: none */
+    unsigned holds;                 /* of enum job_hold */
+    unsigned attempt;               /* attempts begun */
     unsigned temps, crashes, fails; /* temporary, abnormal and failed ends */
     unsigned tasks, tasks_done;     /* 1 and 0/1 but for arrays */
     struct wall admitted, since;    /* entered the queue; entered the state */

@@ -2,9 +2,9 @@
 
 #include <stdlib.h>
 
-#include "lib/json.h"
 #include "scheduler/rollback_effects.h"
 #include "wire/meta.h"
+#include "wire/set_spec.h"
 
 enum { FILES_MAX = 5000 };
 
@@ -301,12 +301,9 @@ static bool ask_all(struct asking *asking, struct err *err) {
 
 static bool read_meta(const struct job *rb, struct arena *arena,
                       struct meta *ret_meta, struct err *err) {
-    struct json_value spec, member;
     struct span text;
     struct refusal why = {0};
-    if (!json_parse(rb->spec, &spec, err) || spec.type != JSON_OBJECT ||
-        !json_member(spec, "meta", &member) ||
-        !json_get_string(member, arena, &text))
+    if (!set_spec_meta(rb->spec, arena, &text))
         return err_set(err, ERR_DATA,
                        "the registry has no meta of rollback '%.*s'",
                        (int)rb->id.len, rb->id.p);

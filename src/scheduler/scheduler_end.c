@@ -5,7 +5,6 @@
 
 #include "lib/log.h"
 #include "scheduler/scheduler_inner.h"
-#include "wire/submission.h"
 #include "wire/status_line.h"
 
 enum { TAKEN_AGAIN_MS = 2000, TEMP_MAX_H = 24 };
@@ -194,37 +193,10 @@ static struct wall first_begun(struct scheduler *scheduler,
     return first;
 }
 
-/* Submissions are kept as we write them: a key that is not in the bytes is not
- * there. Most are spared the parser by that. */
-static bool says(struct span spec, struct span key) {
-    return memmem(spec.p, spec.len, key.p, key.len) != NULL;
-}
-
-static void read_limits(struct tracked_job *tracked, struct arena *arena) {
-    struct submission sub;
-    struct err err;
-    struct span spec = tracked->job.spec;
-    tracked->knows_limits = true;
-    if (!says(spec, SPAN("\"retries\"")) &&
-        !says(spec, SPAN("\"at_most_once\"")))
-        return;
-    if (!submission_parse(spec, SUBMISSION_BODY, arena, &sub, &err)) {
-        log_error("cannot read the submission of '%.*s': %s",
-                  (int)tracked->job.id.len, tracked->job.id.p, err.text);
-        return;
-    }
-    tracked->retries = sub.retries;
-    tracked->at_most_once = sub.at_most_once;
-}
-
-static void command_limits(struct tracked_job *tracked, struct arena *arena,
-                           struct retry_limits *limits) {
-    if (!tracked->knows_limits)
-        read_limits(tracked, arena);
-    limits->retries = tracked->retries;
-    limits->at_most_once = tracked->at_most_once;
-    limits->temp_ends =
-        span_is(tracked->job.cause, "run") && tracked->retries == 0;
+static void command_limits(const struct job *job, struct retry_limits *limits) {
+    limits->retries = job->retries;
+    limits->at_most_once = (job->flags & JOB_AT_MOST_ONCE) != 0;
+    limits->temp_ends = span_is(job->cause, "run") && job->retries == 0;
 }
 
 static struct retry_counts *counts_of(struct attempt *attempt,
@@ -242,7 +214,6 @@ struct retry_verdict scheduler_decide_end(struct scheduler *scheduler,
                                           struct attempt *attempt,
                                           const struct retry_end *end) {
     enum { ROLLBACK_TEMPS = 3 };
-    struct arena arena = ARENA_INIT;
     struct retry_limits limits = {
         .max_temp = scheduler->options.max_temp,
         .max_crash = scheduler->options.max_crash,
@@ -253,12 +224,10 @@ struct retry_verdict scheduler_decide_end(struct scheduler *scheduler,
     if (scheduler_is_rollback(&attempt->tracked->job))
         limits.max_temp = ROLLBACK_TEMPS;
     if (attempt->tracked->job.kind == JOB_COMMAND)
-        command_limits(attempt->tracked, &arena, &limits);
+        command_limits(&attempt->tracked->job, &limits);
     counts->first_begun = first_begun(scheduler, attempt->tracked);
-    struct retry_verdict verdict =
-        retry_after(end, counts, &limits, scheduler->now, &scheduler->random);
-    arena_clear(&arena);
-    return verdict;
+    return retry_after(end, counts, &limits, scheduler->now,
+                       &scheduler->random);
 }
 
 static struct retry_verdict verdict_of(enum job_state to, const char *reason,

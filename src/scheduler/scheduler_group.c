@@ -7,7 +7,6 @@
 
 #include "lib/log.h"
 #include "scheduler/scheduler_inner.h"
-#include "wire/set_spec.h"
 #include "scheduler/why.h"
 
 /* Holds the entry of a group in the order; no hold of life.def. */
@@ -67,7 +66,7 @@ static void join(struct scheduler *scheduler, const struct job *job,
                                  .id = job->id,
                                  .target = job->target,
                                  .group = group,
-                                 .want = set_spec_group_size(full.spec),
+                                 .want = full.group_size,
                                  .state = job->state,
                                  .holds = job->holds,
                                  .admitted = job->admitted,

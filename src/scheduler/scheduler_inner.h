@@ -47,9 +47,6 @@ struct tracked_job {
     enum retry_killer killer;
     bool executing;
     bool kill; /* cancelled without grace */
-    /* Of a command, read when its first attempt ends. */
-    bool knows_limits, at_most_once;
-    unsigned retries;
 };
 
 /* One that lands by the attempt of another (##group). */

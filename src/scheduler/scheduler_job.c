@@ -35,7 +35,7 @@ static struct span copy_span(char **at, struct span span) {
 static struct tracked_job *tracked_job_new(const struct job *job) {
     const struct span *spans[] = {
         &job->id,    &job->key,   &job->rank, &job->target, &job->name,
-        &job->actor, &job->cause, &job->sum,  &job->spec,
+        &job->actor, &job->cause, &job->sum,  &job->spec,   &job->seen,
     };
     size_t bytes = 0;
     for (size_t i = 0; i < COUNT(spans); i++)
@@ -54,6 +54,7 @@ static struct tracked_job *tracked_job_new(const struct job *job) {
     tracked->job.cause = copy_span(&at, job->cause);
     tracked->job.sum = copy_span(&at, job->sum);
     tracked->job.spec = copy_span(&at, job->spec);
+    tracked->job.seen = copy_span(&at, job->seen);
     list_init(&tracked->link);
     return tracked;
 }

@@ -60,15 +60,11 @@ void scheduler_array_free(struct array *array) {
 
 /* ---- arrays ------------------------------------------------------------- */
 
-static bool may_be_array(const struct job *job) {
-    return memmem(job->spec.p, job->spec.len, "\"array\"", 7) != NULL;
-}
-
 /* NULL with false: the rows could not be read. NULL with true: no array. */
 static bool array_load(struct scheduler *scheduler, const struct job *job,
                        struct array **ret_array) {
     *ret_array = NULL;
-    if (job->kind != JOB_COMMAND || !may_be_array(job))
+    if (!(job->flags & JOB_ARRAY))
         return true;
     struct array *array = mem_alloc(sizeof(*array));
     list_init(&array->link);

@@ -12,6 +12,7 @@ static void copy_job(const struct job *job, struct arena *arena,
         &ret_job->target, &ret_job->name,  &ret_job->reason,
         &ret_job->detail, &ret_job->actor, &ret_job->cause,
         &ret_job->sum,    &ret_job->spec,  &ret_job->rolled_back_by,
+        &ret_job->seen,
     };
     for (size_t i = 0; i < COUNT(spans); i++)
         *spans[i] = arena_span(arena, *spans[i]);

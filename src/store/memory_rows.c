@@ -114,6 +114,7 @@ static void keep_spans(struct arena *arena, struct job *job) {
         &job->id,    &job->key,    &job->rank,   &job->target,
         &job->name,  &job->reason, &job->detail, &job->actor,
         &job->cause, &job->sum,    &job->spec,   &job->rolled_back_by,
+        &job->seen,
     };
     for (size_t i = 0; i < COUNT(spans); i++)
         *spans[i] = spans[i]->len ? arena_span(arena, *spans[i]) : SPAN("");

@@ -343,6 +343,10 @@ bool sqlite_column_job(sqlite3_stmt *stmt, struct arena *arena,
         .admitted_seq = sqlite_column_u64(stmt, 31),
         .rolled_back_by = sqlite_column_span(stmt, 32, arena),
         .owed = sqlite_column_wall(stmt, 33),
+        .retries = sqlite_column_unsigned(stmt, 34),
+        .flags = sqlite_column_unsigned(stmt, 35),
+        .group_size = sqlite_column_unsigned(stmt, 36),
+        .seen = sqlite_column_span(stmt, 37, arena),
         .spec = sqlite_column_span(stmt, JOB_SPEC_COLUMN, arena),
     };
     job->key = sqlite3_column_type(stmt, 22) == SQLITE_NULL

@@ -16,8 +16,8 @@
     "j.record_seq, j.has_relations, j.cancel_asked, j.stale, "    \
     "s.own_key, s.target, s.name, s.actor, s.cause, s.sum, "      \
     "s.size_bytes, s.uid, s.admitted, s.admitted_seq, "           \
-    "s.rolled_back_by, s.owed"
-#define JOB_SPEC_COLUMN 34 /* s.spec or '' behind them */
+    "s.rolled_back_by, s.owed, s.retries, s.flags, s.group_size, s.seen"
+#define JOB_SPEC_COLUMN 38 /* s.spec or '' behind them */
 
 enum statement {
 #define STATEMENT(name, sql) SQL_##name,

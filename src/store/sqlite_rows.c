@@ -130,6 +130,10 @@ static bool insert_submission(struct sqlite_db *db, const struct job *job,
     sqlite_bind_span(stmt, 12, job->spec);
     sqlite_bind_span(stmt, 13, job->rolled_back_by);
     sqlite_bind_wall(stmt, 14, job->owed);
+    sqlite_bind_u64(stmt, 15, job->retries);
+    sqlite_bind_u64(stmt, 16, job->flags);
+    sqlite_bind_u64(stmt, 17, job->group_size);
+    sqlite_bind_span(stmt, 18, job->seen);
     return sqlite_db_do(db, stmt, err);
 }
 

@@ -121,6 +121,7 @@ static void copy_job(struct store_batch *batch, const struct job *job,
         &ret_job->target, &ret_job->name,  &ret_job->reason,
         &ret_job->detail, &ret_job->actor, &ret_job->cause,
         &ret_job->sum,    &ret_job->spec,  &ret_job->rolled_back_by,
+        &ret_job->seen,
     };
     for (size_t i = 0; i < COUNT(spans); i++)
         *spans[i] = copy(batch, *spans[i]);

@@ -48,24 +48,6 @@ static bool find_member(struct span spec, const char *key,
            whole.type == JSON_OBJECT && json_member(whole, key, ret_value);
 }
 
-struct span set_spec_seen(struct span spec, struct arena *arena) {
-    struct json_value member;
-    struct span seen;
-    if (!find_member(spec, "seen", &member) ||
-        !json_get_string(member, arena, &seen))
-        return (struct span){0};
-    return seen;
-}
-
-unsigned set_spec_group_size(struct span spec) {
-    struct json_value member;
-    int64_t size;
-    if (!find_member(spec, "group_size", &member) ||
-        !json_get_i64(member, &size))
-        return 0;
-    return (unsigned)size;
-}
-
 bool set_spec_meta(struct span spec, struct arena *arena,
                    struct span *ret_meta) {
     struct json_value member;

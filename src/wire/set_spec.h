@@ -1,6 +1,7 @@
 /* The JSON object that the registry keeps of a change set as the `spec` of its
  * job: {"title", "author", "base", "files", "seen", "group_size", "meta"}.
- * This is its only writer and its only reader. */
+ * This is its only writer and its only reader; `seen` and `group_size` are
+ * shown only, the job has them as fields (core/job.h). */
 #ifndef POINTSMAN_WIRE_SET_SPEC_H
 #define POINTSMAN_WIRE_SET_SPEC_H
 
@@ -15,11 +16,6 @@
 struct span set_spec_make(const struct set_name *name, const struct meta *meta,
                           struct span seen, struct arena *arena);
 
-/* `seen` as given to set_spec_make; empty if it is not known or `spec` is not
- * such an object. */
-struct span set_spec_seen(struct span spec, struct arena *arena);
-/* The number of sets in the group of this set; 0 if `spec` does not say. */
-unsigned set_spec_group_size(struct span spec);
 /* The whole text of the set's meta, from which its job file can be written at
  * any time. False: `spec` does not hold it. */
 bool set_spec_meta(struct span spec, struct arena *arena,

@@ -9,7 +9,6 @@
 #include "os/guard.h"
 #include "base/base.h"
 #include "landing/land_start.h"
-#include "wire/set_spec.h"
 #include "wire/words.h"
 
 /* A vector of strings that grows in an arena. */
@@ -300,8 +299,7 @@ static struct wall blind_since(const struct job *job) {
 /* What it is compared with when it has no ##base: the branch as it was at its
  * admission, unless the time in its name is later. */
 static const char *seen_of(const struct job *job, struct arena *arena) {
-    struct span seen = set_spec_seen(job->spec, arena);
-    return blind_since(job).ns == job->admitted.ns ? string_of(seen, arena)
+    return blind_since(job).ns == job->admitted.ns ? string_of(job->seen, arena)
                                                    : NULL;
 }
 

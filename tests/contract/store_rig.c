@@ -86,6 +86,8 @@ struct job rig_command(const char *id, const char *key) {
         .cause = SPAN("person"),
         .sum = SPAN("5u"),
         .spec = SPAN("{\"command\":[\"true\"]}"),
+        .retries = 3,
+        .flags = JOB_AT_MOST_ONCE,
         .uid = 7,
     };
 }
@@ -98,6 +100,9 @@ struct job rig_change(const char *id, const char *key) {
     job.name = SPAN("DC@40000000000000000000000000.set");
     job.size_bytes = 512;
     job.spec = SPAN("");
+    job.retries = job.flags = 0;
+    job.group_size = 2;
+    job.seen = SPAN("none");
     return job;
 }
 

@@ -301,17 +301,19 @@ static void tell_span(struct text *out, struct span span) {
 static void tell_job(struct text *out, const struct job *job) {
     text_addf(out,
               "%d %d %d %d holds %u attempt %u %u %u %u tasks %u/%u since %d "
-              "after %d admitted %d seqs %d %d %d %d%d%d ",
+              "after %d admitted %d seqs %d %d %d %d%d%d retries %u flags %u "
+              "group %u ",
               (int)job->num, job->kind, job->job_class, job->state, job->holds,
               job->attempt, job->temps, job->crashes, job->fails,
               job->tasks_done, job->tasks, (int)wall_s(job->since),
               (int)wall_s(job->not_before), (int)wall_s(job->admitted),
               (int)job->admitted_seq, (int)job->state_seq, (int)job->record_seq,
-              job->has_relations, job->cancel_asked, job->stale);
+              job->has_relations, job->cancel_asked, job->stale, job->retries,
+              job->flags, job->group_size);
     const struct span spans[] = {job->id,     job->key,   job->rank,
                                  job->target, job->name,  job->reason,
                                  job->detail, job->actor, job->cause,
-                                 job->sum,    job->spec};
+                                 job->sum,    job->spec,  job->seen};
     for (size_t i = 0; i < COUNT(spans); i++)
         tell_span(out, spans[i]);
     text_addc(out, '\n');

@@ -270,6 +270,59 @@ static void an_old_registry_takes_the_steps_it_lacks(void **state) {
     store_close(store);
 }
 
+/* A job of a registry as version 5 left it. */
+static void add_old_job(const char *path, int num, const char *spec) {
+    char sql[1000];
+    snprintf(sql, sizeof(sql),
+             "INSERT INTO job VALUES (%d, 'j%d', 'command', 'DC', 'D', 'k', "
+             "'', '', 0, 1, 0, 0, 0, 1, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, '', "
+             "0); INSERT INTO submission (num, target, name, actor, cause, "
+             "sum, size_bytes, uid, admitted, admitted_seq, spec) VALUES "
+             "(%d, '', '', '', '', '', 0, 0, 0, 0, '%s')",
+             num, num, num, spec);
+    edit(path, sql);
+}
+
+static void an_old_submission_is_decoded_by_the_step(void **state) {
+    (void)state;
+    static const struct {
+        const char *spec, *seen;
+        unsigned retries, flags, group_size;
+    } cases[] = {
+        {"", "", 0, 0, 0},
+        {"no JSON \"retries\"", "", 0, 0, 0},
+        {"{\"command\":[\"true\"]}", "", 0, 0, 0},
+        {"{\"command\":[\"\\\"retries\\\"\"]}", "", 0, 0, 0},
+        {"{\"command\":[\"x\"],\"retries\":7}", "", 7, 0, 0},
+        {"{\"retries\":null,\"array\":[],\"at_most_once\":null}", "", 0, 0, 0},
+        {"{\"at_most_once\":true}", "", 0, JOB_AT_MOST_ONCE, 0},
+        {"{\"at_most_once\":false,\"array\":[\"a\"]}", "", 0, JOB_ARRAY, 0},
+        {"{\"title\":\"t\",\"seen\":\"none\",\"group_size\":3}", "none", 0, 0,
+         3},
+    };
+    CLEANUP(text_free_string) char *path = rig_new_path();
+    CLEANUP(arena_clear) struct arena arena = ARENA_INIT;
+    for (int i = 0; i < 5; i++) {
+        char note[64];
+        snprintf(note, sizeof(note), "INSERT INTO migration VALUES (%d, 0)",
+                 i + 1);
+        edit(path, schema_steps[i]);
+        edit(path, note);
+    }
+    for (size_t i = 0; i < COUNT(cases); i++)
+        add_old_job(path, (int)i + 1, cases[i].spec);
+    struct store *store = rig_open(path, false);
+    for (size_t i = 0; i < COUNT(cases); i++) {
+        struct job job;
+        assert_true(store_job(store, i + 1, &arena, &job, NULL));
+        assert_int_equal(job.retries, cases[i].retries);
+        assert_int_equal(job.flags, cases[i].flags);
+        assert_int_equal(job.group_size, cases[i].group_size);
+        assert_true(span_is(job.seen, cases[i].seen));
+    }
+    store_close(store);
+}
+
 static void a_reader_reads_and_writes_nothing(void **state) {
     (void)state;
     CLEANUP(text_free_string) char *path = rig_new_path();
@@ -674,6 +727,7 @@ int main(void) {
         cmocka_unit_test(a_truncated_file_is_refused),
         cmocka_unit_test(a_newer_registry_is_refused_and_left_alone),
         cmocka_unit_test(an_old_registry_takes_the_steps_it_lacks),
+        cmocka_unit_test(an_old_submission_is_decoded_by_the_step),
         cmocka_unit_test(a_reader_reads_and_writes_nothing),
         cmocka_unit_test(a_reader_needs_no_right_to_write),
         RIG_SQLITE_TESTS(a_reopened_store_goes_on_where_it_was),

@@ -506,7 +506,6 @@ static void draw_group(struct world *world, struct ghost *ghost) {
 static void submit_change(struct world *world) {
     struct job_touch touches[WORLD_PATHS] = {0};
     struct job_edge edges[2];
-    char spec[40];
     struct ghost *ghost = world_ghost_new(world, "c");
     ghost->change = true;
     size_t edge_count = draw_edges(world, ghost, edges);
@@ -515,10 +514,10 @@ static void submit_change(struct world *world) {
     if (ghost->group[0] != '\0')
         edges[edge_count++] =
             (struct job_edge){EDGE_GROUP, span_of(ghost->group)};
-    snprintf(spec, sizeof(spec), "{\"group_size\":%u}", ghost->want);
     struct job job = {
         .kind = JOB_CHANGE,
-        .spec = span_of(spec),
+        .spec = SPAN("{}"),
+        .group_size = ghost->want,
         .job_class = (enum job_class)(1 + draw(world, 3)),
         .target = SPAN("main"),
         .name = span_of(ghost->id),
@@ -532,18 +531,17 @@ static void submit_command(struct world *world) {
     struct job_edge edges[1];
     struct ghost *ghost = world_ghost_new(world, "j");
     size_t edge_count = draw_edges(world, ghost, edges);
-    char spec[160];
     ghost->at_most_once = chance(world, 15);
     ghost->array = !ghost->at_most_once && chance(world, 20);
-    snprintf(spec, sizeof(spec), "{\"command\":[\"x\"],\"retries\":%u%s%s}",
-             ghost->at_most_once ? 0 : (unsigned)draw(world, 3),
-             ghost->at_most_once ? ",\"at_most_once\":true" : "",
-             ghost->array ? ",\"array\":[\"a\",\"b\",\"c\"]" : "");
+    unsigned retries = ghost->at_most_once ? 0 : (unsigned)draw(world, 3);
     static const struct span nodes[] = {SPAN("a"), SPAN("b"), SPAN("c")};
     struct job job = {
         .kind = JOB_COMMAND,
         .job_class = (enum job_class)(1 + draw(world, 3)),
-        .spec = span_of(spec),
+        .spec = SPAN("{\"command\":[\"x\"]}"),
+        .retries = retries,
+        .flags = (ghost->at_most_once ? JOB_AT_MOST_ONCE : 0u) |
+                 (ghost->array ? JOB_ARRAY : 0u),
         .cause = chance(world, 10) ? SPAN("run") : SPAN("person"),
     };
     world_admit(world, ghost, &job, edges, edge_count, NULL, 0, nodes,
