@@ -57,6 +57,10 @@ struct api *api_new(const struct api_options *options) {
     return api;
 }
 
+const struct access_rules *api_access(const struct api *api) {
+    return &api->options.access;
+}
+
 static void call_free(struct api_call *call) {
     if (call->clear != NULL)
         call->clear(call);

@@ -111,6 +111,7 @@ struct api_options {
 };
 
 struct api *api_new(const struct api_options *options);
+const struct access_rules *api_access(const struct api *api);
 /* No call may be open any more. NULL is fine. */
 void api_free(struct api *api);
 /* After store_turn or a timer: lets streams look at files that grew, sends the

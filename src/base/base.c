@@ -167,15 +167,14 @@ static bool am_in_group(gid_t group) {
     return false;
 }
 
-struct access_actor base_caller(const struct base *base) {
-    struct access_rules rules = base_access(base);
-    return access_actor_make(&rules, geteuid(), am_in_group(base->gid));
+struct access_actor base_caller(const struct access_rules *rules) {
+    return access_actor_make(rules, geteuid(), am_in_group(rules->gid));
 }
 
 static bool may_open(const struct base *base) {
     static const struct access_need need = ACCESS_NEED_VIEWER;
     struct access_rules rules = base_access(base);
-    struct access_actor caller = base_caller(base);
+    struct access_actor caller = base_caller(&rules);
     return access_allows(&rules, &caller, need, NULL, NULL);
 }
 

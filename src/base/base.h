@@ -130,8 +130,9 @@ char *base_resolve(const char *base_path, struct span path,
  * makes in somebody else's base becomes the owner's. */
 bool base_give_file(const struct base *base, int fd, struct err *err);
 
-/* Who has a role here, and which one this process has. */
+/* Who has a role here. */
 struct access_rules base_access(const struct base *base);
-struct access_actor base_caller(const struct base *base);
+/* The actor that this process is. */
+struct access_actor base_caller(const struct access_rules *rules);
 
 #endif

@@ -179,7 +179,7 @@ bool client_local_ask(struct client *client, struct client_ask *ask,
     struct api_request request = {
         .method = ask->method,
         .uri = span_of(ask->uri),
-        .actor = base_caller(client->base),
+        .actor = base_caller(api_access(client->api)),
     };
     struct api_call *call = api_call_open(client->api, &request, NULL, NULL);
     bool ok = give_body(call, ask, err);
