@@ -7,6 +7,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "core/access.h"
+
 enum command_flag {
     COMMAND_STOPS = 1,  /* options end at the first operand */
     COMMAND_HIDDEN = 2, /* not in help, manual and completion */
@@ -25,6 +27,7 @@ struct command {
     const char *name; /* "change pack" */
     int (*run)(struct call *call);
     unsigned group; /* index of its title */
+    struct access_need need;
     unsigned flags;
     const char *arguments, *line, *help;
 };

@@ -12,7 +12,7 @@ enum {
 
 enum {
     ID_EVERY = COMMAND_EVERY,
-#define COMMAND(id, name, run, group, flags, args, line, help) ID_##id,
+#define COMMAND(id, name, run, group, role, flags, args, line, help) ID_##id,
 #include "cli/commands.def"
 };
 
@@ -27,8 +27,9 @@ static const char *const groups[] = {
 };
 
 static const struct command rows[] = {
-#define COMMAND(id, name, run, group, flags, args, line, help) \
-    {ID_##id, name, run, GROUP_##group, flags, args, line, help},
+#define COMMAND(id, name, run, group, role, flags, args, line, help) \
+    {ID_##id, name, run,  GROUP_##group, ACCESS_NEED_##role,         \
+     flags,   args, line, help},
 #include "cli/commands.def"
 };
 

@@ -8,7 +8,7 @@
 extern const struct command_table commands;
 
 /* Runs the command that was read; returns its exit status. */
-#define COMMAND(id, name, run, group, flags, args, line, help) \
+#define COMMAND(id, name, run, group, role, flags, args, line, help) \
     int run(struct call *call);
 #include "cli/commands.def"
 

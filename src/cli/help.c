@@ -127,6 +127,19 @@ static void add_exit_codes(const struct command_table *table, struct text *out,
     }
 }
 
+bool help_role(const struct command *command, struct text *out) {
+    struct access_need need = command->need;
+
+    if (need.role <= ACCESS_VIEWER)
+        return false;
+    text_addf(out, "\nRequired role: %s", access_role_word(need.role));
+    if (need.others != need.role)
+        text_addf(out, "; %s for jobs of others",
+                  access_role_word(need.others));
+    text_adds(out, " (pointsman help roles).\n");
+    return true;
+}
+
 void help_command(const struct command_table *table,
                   const struct command *command, struct text *out) {
     bool any = false;
@@ -144,6 +157,7 @@ void help_command(const struct command_table *table,
     if (any)
         text_addc(out, '\n');
     add_paragraphs(out, command->help);
+    help_role(command, out);
     add_options(table, out, command->id, "options");
     add_options(table, out, COMMAND_EVERY, "options of every command");
     add_exit_codes(table, out, command->id);
@@ -325,6 +339,30 @@ static void topic_schedules(struct text *out) {
               "`daemon clock` and `daemon all`, not in `run`.\n");
 }
 
+static void topic_roles(struct text *out) {
+    static const char *const meanings[ACCESS_ROLES] = {
+        [ACCESS_NOBODY] = "uses what needs no base, and asks a server whether "
+                          "it is healthy",
+        [ACCESS_VIEWER] = "lists jobs, and reads their output and history",
+        [ACCESS_SUBMITTER] = "submits commands and change sets; cancels, "
+                             "holds, releases and retries his own jobs",
+        [ACCESS_OPERATOR] = "does that to the jobs of others, changes "
+                            "schedules, and approves rollbacks",
+        [ACCESS_ADMIN] = "changes settings, reads the configuration, checks "
+                         "the base and backs it up",
+    };
+
+    text_adds(out, "Each role includes the ones above it:\n\n");
+    for (unsigned role = 0; role < ACCESS_ROLES; role++)
+        add_pair(out, access_role_word((enum access_role)role), 9,
+                 meanings[role]);
+    text_adds(out,
+              "\nThe owner of the base and root are admin. Members of the "
+              "group given to\n`pointsman init --group` are submitters, but "
+              "may do everything except approve\nas an operator. Other "
+              "accounts have no role.\n");
+}
+
 static const struct {
     const char *name;
     void (*tell)(struct text *out);
@@ -332,7 +370,7 @@ static const struct {
     {"filter", topic_filter},       {"exit-codes", topic_exit_codes},
     {"states", topic_states},       {"environment", topic_environment},
     {"files", topic_files},         {"cron-items", topic_cron_items},
-    {"schedules", topic_schedules},
+    {"schedules", topic_schedules}, {"roles", topic_roles},
 };
 
 size_t help_topic_count(void) {

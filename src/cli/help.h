@@ -12,6 +12,8 @@
 void help_overview(const struct command_table *table, struct text *out);
 void help_command(const struct command_table *table,
                   const struct command *command, struct text *out);
+/* "Required role: ..." as a paragraph; false: any viewer may run it. */
+bool help_role(const struct command *command, struct text *out);
 /* Topics besides the commands. False: none of that name (ERR_USAGE). */
 bool help_topic(const struct command_table *table, const char *name,
                 struct text *out, struct err *err);

@@ -140,6 +140,15 @@ static bool is_of_family(const struct command_table *table,
                family;
 }
 
+static void add_role(struct text *out, const struct command *command) {
+    CLEANUP(text_clear) struct text role = TEXT_INIT;
+
+    if (help_role(command, &role)) {
+        text_adds(out, ".PP");
+        add_roff(out, text_string(&role));
+    }
+}
+
 bool man_family(const struct command_table *table, const char *name,
                 struct text *out) {
     const struct family *family = family_of(table, name, strlen(name));
@@ -161,6 +170,7 @@ bool man_family(const struct command_table *table, const char *name,
         if (is_of_family(table, &table->commands[i], family)) {
             text_addf(out, ".SS pointsman %s\n", table->commands[i].name);
             add_paragraphs(out, table->commands[i].help);
+            add_role(out, &table->commands[i]);
             add_options(table, out, table->commands[i].id, NULL);
         }
     add_options(table, out, COMMAND_EVERY, "OPTIONS OF EVERY COMMAND");
@@ -184,6 +194,7 @@ void man_command(const struct command_table *table,
     add_synopsis(out, command);
     text_adds(out, ".SH DESCRIPTION\n");
     add_paragraphs(out, command->help);
+    add_role(out, command);
     add_options(table, out, command->id, "OPTIONS");
     add_options(table, out, COMMAND_EVERY, "OPTIONS OF EVERY COMMAND");
     for (size_t i = 0; i < table->exit_code_count; i++) {

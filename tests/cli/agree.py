@@ -25,8 +25,13 @@ def judge(name, missing):
 
 
 COMMANDS = {
-    found[1]: (found[2], found[3]) for found in re.finditer(
-        r'^COMMAND\((\w+), "([^"]+)", \w+, \w+, ([\w |]+),', TABLE, re.M)}
+    found[1]: (found[2], found[4]) for found in re.finditer(
+        r'^COMMAND\((\w+), "([^"]+)", \w+, \w+, (\w+), ([\w |]+),', TABLE,
+        re.M)}
+ROLES = dict(re.findall(
+    r'^COMMAND\((\w+), "[^"]+", \w+, \w+, (\w+),', TABLE, re.M))
+ROLE_TEXT = {"NOBODY": "", "VIEWER": "",
+             "OWN_JOB": "Required role: submitter; operator for jobs of others "}
 OPTIONS = re.findall(r'^OPTION\((\w+), "([^"]+)"', TABLE, re.M)
 SHOWN = {key: name for key, (name, flags) in COMMANDS.items()
          if "HIDDEN" not in flags}
@@ -55,6 +60,12 @@ for key, name in SHOWN.items():
            else ["no example"]))
     judge(f"the manual page of {name} names its options",
           [o for o in options if f"--{o}" not in page])
+    role = ROLE_TEXT.get(ROLES[key],
+                         f"Required role: {ROLES[key].lower()} ")
+    judge(f"help and the manual page of {name} name the role it requires",
+          [where for where, shown in (("help", text), ("page", page))
+           if role not in shown or
+           (not role and "Required role" in shown)])
     if key == "HELP":
         continue
     judge(f"{name} --help is its help",

@@ -86,6 +86,46 @@ static void a_refusal_says_who_has_the_role(void **state) {
     err_clear(&err);
 }
 
+/* The rows of the command line's table, as far as access goes. */
+static const struct {
+    const char *name;
+    struct access_need need;
+} commands[] = {
+#define COMMAND(id, name, run, group, role, flags, args, line, help) \
+    {name, ACCESS_NEED_##role},
+#include "cli/commands.def"
+};
+
+static void each_command_refuses_each_lesser_role(void **state) {
+    (void)state;
+    static const uint32_t others = OWNER;
+    for (unsigned c = 0; c < COUNT(commands); c++)
+        for (unsigned r = 0; r < ACCESS_ROLES; r++) {
+            enum access_role role = (enum access_role)r;
+            struct access_need need = commands[c].need;
+            if (role_may(role, need, NULL) != (role >= need.role) ||
+                role_may(role, need, &others) != (role >= need.others))
+                fail_msg("%s as %s", commands[c].name, access_role_word(role));
+        }
+}
+
+static enum access_role role_of_command(const char *name) {
+    for (unsigned c = 0; c < COUNT(commands); c++)
+        if (strcmp(commands[c].name, name) == 0)
+            return commands[c].need.role;
+    fail_msg("no command '%s'", name);
+    return ACCESS_ROLES;
+}
+
+static void commands_need_the_role_that_they_are_documented_for(void **state) {
+    (void)state;
+    assert_int_equal(role_of_command("version"), ACCESS_NOBODY);
+    assert_int_equal(role_of_command("list"), ACCESS_VIEWER);
+    assert_int_equal(role_of_command("cancel"), ACCESS_SUBMITTER);
+    assert_int_equal(role_of_command("cron add"), ACCESS_OPERATOR);
+    assert_int_equal(role_of_command("set"), ACCESS_ADMIN);
+}
+
 int main(void) {
     static const struct CMUnitTest tests[] = {
         cmocka_unit_test(each_lesser_role_is_refused),
@@ -95,6 +135,8 @@ int main(void) {
         cmocka_unit_test(a_group_counts_only_if_the_base_has_one),
         cmocka_unit_test(an_unknown_caller_is_nobody_whatever_uid_it_carries),
         cmocka_unit_test(a_refusal_says_who_has_the_role),
+        cmocka_unit_test(each_command_refuses_each_lesser_role),
+        cmocka_unit_test(commands_need_the_role_that_they_are_documented_for),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
