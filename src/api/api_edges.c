@@ -60,9 +60,10 @@ void api_edges(struct api_call *call) {
     struct err err = {0};
     if (!api_query_check(call, keys))
         return;
-    exporting->walk = (struct api_walk){.list = {.kinds = 1u << JOB_CHANGE},
-                                        .visit = set_json,
-                                        .last = targets_json};
+    exporting->walk =
+        (struct api_walk){.list = {.kinds = job_kinds_with(JOB_LANDS)},
+                          .visit = set_json,
+                          .last = targets_json};
     if (since.p != NULL && !wall_parse(since, &exporting->since)) {
         err_set(&err, ERR_USAGE,
                 "'since' is a time like 2026-07-01T00:00:00Z, not '%.*s'",

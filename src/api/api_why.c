@@ -66,7 +66,7 @@ static void add_run(struct api_call *call, const struct job *job,
     struct job rollback = {0};
     text_addf(text, ", attempt %u%s", job->attempt,
               job->cancel_asked ? ", to be cancelled" : "");
-    if (job->job_class == CLASS_RB)
+    if (job_has(job, JOB_ROLLS_BACK))
         (void)rollback_status_describe(store, job, &call->arena, text, NULL);
     else
         (void)rollback_status_stopped_by(store, job, &call->arena, &rollback,
@@ -175,7 +175,7 @@ void api_why(struct api_call *call) {
         return;
     }
     why.cap = why.count;
-    if (waits && job.kind == JOB_CHANGE && job.holds == 0 &&
+    if (waits && job_has(&job, JOB_LANDS) && job.holds == 0 &&
         !why_estimate(call, &job, &why))
         return;
     if (why.count == 0) {

@@ -215,7 +215,8 @@ void approval_request_approve(struct api_call *call) {
         !api_body_string(call, body, "signed", &bytes) ||
         !api_job(call, &approving->job))
         return;
-    if (!call->api->options.base || approving->job.kind != JOB_CHANGE)
+    if (!call->api->options.base ||
+        !job_has(&approving->job, JOB_CAN_BE_APPROVED))
         err_set(&err, ERR_REFUSED,
                 "'%.*s' is no change set: only those are approved",
                 (int)approving->job.id.len, approving->job.id.p);
@@ -281,7 +282,7 @@ void approval_request_show(struct api_call *call) {
     struct err err = {0};
     if (!api_query_check(call, keys) || !api_job(call, &job))
         return;
-    if (!base || job.kind != JOB_CHANGE)
+    if (!base || !job_has(&job, JOB_CAN_BE_APPROVED))
         err_set(&err, ERR_REFUSED,
                 "'%.*s' is no change set: only those are approved",
                 (int)job.id.len, job.id.p);

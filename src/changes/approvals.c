@@ -44,11 +44,11 @@ static struct approval_policy *policies_of(const struct base *base,
     }
     *ret_count = config->approval_count;
     if (by_operator.len > 0)
-        policies[(*ret_count)++] =
-            (struct approval_policy){.name = by_operator,
-                                     .classes = 1u << CLASS_RB,
-                                     .role = SPAN("operator"),
-                                     .count = 1};
+        policies[(*ret_count)++] = (struct approval_policy){
+            .name = by_operator,
+            .classes = job_classes_with(JOB_ROLLS_BACK),
+            .role = SPAN("operator"),
+            .count = 1};
     return policies;
 }
 
@@ -59,7 +59,7 @@ static struct span operators_part(const struct base *base,
                                   const struct meta *meta) {
     struct access_rules rules = base_access(base);
     uint64_t most = (uint64_t)base->config.queue.rollback_max;
-    if (job->job_class != CLASS_RB ||
+    if (!job_has(job, JOB_ROLLS_BACK) ||
         access_has_role(&rules, job->uid, ACCESS_OPERATOR))
         return (struct span){0};
     return meta->rb_limit > most ? SPAN("rb-limit") : SPAN("rollback");
@@ -439,7 +439,7 @@ static bool expire(const struct base *base, struct wall now,
                    struct store_batch *batch, struct arena *arena,
                    struct approvals_review *review, struct err *err) {
     struct store_list list = {.states = STATES_WAITING,
-                              .kinds = 1u << JOB_CHANGE};
+                              .kinds = job_kinds_with(JOB_CAN_BE_APPROVED)};
     struct job *jobs;
     struct wall next = wall_add_ms(now, AGAIN_MS); /* policies may change */
     size_t count = 0;

@@ -253,7 +253,7 @@ bool prequeue_approval_judge(struct prequeue *prequeue,
         return prequeue_entry_wait(prequeue, entry, "unknown-set",
                                    "there is no set of this id", err);
     entry->about = job.num;
-    if (job.kind != JOB_CHANGE)
+    if (!job_has(&job, JOB_CAN_BE_APPROVED))
         return prequeue_entry_reject(prequeue, entry, "not-asked",
                                      "only change sets are approved", err);
     if (!approvals_text(prequeue->base, &job, &arena, &ours, err))

@@ -88,14 +88,14 @@ static bool is_remark(const struct store_event *event) {
            event->kind == EVENT_REJECT || event->kind == EVENT_ROLLED_BACK;
 }
 
-static bool is_change(struct projection *projection,
-                      const struct store_event *event) {
+static bool has_file(struct projection *projection,
+                     const struct store_event *event) {
     CLEANUP(arena_clear) struct arena arena = ARENA_INIT;
     struct job job;
     if (event->job)
-        return event->job->kind == JOB_CHANGE;
+        return job_has(event->job, JOB_HAS_FILE);
     return store_job(projection->base->store, event->num, &arena, &job, NULL) &&
-           job.kind == JOB_CHANGE;
+           job_has(&job, JOB_HAS_FILE);
 }
 
 /* Only these concern sets that have no mark: a first step, or a remark. */
@@ -105,7 +105,7 @@ void projection_on_event(void *ctx, const struct store_event *event) {
         return;
     struct mark *mark = projection_mark(projection, event->num);
     if (!mark && (is_admission(event) || is_remark(event)) &&
-        is_change(projection, event))
+        has_file(projection, event))
         mark = projection_mark_new(projection, event->num);
     if (mark)
         note_event(projection, mark, event);

@@ -35,7 +35,7 @@ static bool load(struct projection *projection, unsigned states,
     CLEANUP(arena_clear) struct arena arena = ARENA_INIT;
     struct store_list list = {
         .states = states,
-        .kinds = 1u << JOB_CHANGE,
+        .kinds = job_kinds_with(JOB_HAS_FILE),
         .stale_only = what == LOAD_STALE,
         .limit = JOBS_AT_ONCE,
     };
@@ -134,7 +134,7 @@ static bool load_stale(struct projection *projection, struct err *err) {
 bool projection_catch_up(struct base *base, struct wall now, struct err *err) {
     CLEANUP(arena_clear) struct arena arena = ARENA_INIT;
     struct store_list any = {
-        .kinds = 1u << JOB_CHANGE, .stale_only = true, .limit = 1};
+        .kinds = job_kinds_with(JOB_HAS_FILE), .stale_only = true, .limit = 1};
     struct job *jobs;
     size_t count;
     if (!store_jobs(base->store, &any, &arena, &jobs, &count, err))

@@ -48,7 +48,7 @@ static bool archive_old(struct base *base, struct wall now,
     int64_t keep_ms = base->config.queue.keep_days * INT64_C(24) * 3600 * 1000;
     struct store_list list = {
         .states = STATES_FINAL & ~STATE_BIT(STATE_ABANDONED),
-        .kinds = 1u << JOB_CHANGE,
+        .kinds = job_kinds_with(JOB_HAS_FILE),
         .until = wall_add_ms(now, -keep_ms),
         .limit = JOBS_AT_ONCE,
     };

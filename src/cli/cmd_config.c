@@ -308,7 +308,7 @@ static bool read_outage(struct call *call, const struct base *base,
                         struct err *err) {
     enum { PAGE = 1000 };
     struct store_list list = {.states = STATE_BIT(STATE_PENDING),
-                              .kinds = 1u << JOB_CHANGE,
+                              .kinds = job_kinds_with(JOB_LANDS),
                               .limit = PAGE};
     size_t count = PAGE;
     *ret_job = (struct job){0};

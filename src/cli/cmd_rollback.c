@@ -138,7 +138,7 @@ static bool lacks_command(const struct config_target *target,
     if (target->revert.count > 0)
         return false;
     for (size_t i = 0; i < count; i++)
-        if (strcmp(members[i].class, "RB") != 0)
+        if (strcmp(members[i].class, set_class_name(SET_RB)) != 0)
             return true;
     return false;
 }

@@ -192,7 +192,7 @@ static void topic_states(struct text *out) {
 #include "core/life.def"
 #undef JOB_STATE
     text_adds(out, "\nClasses, the most urgent first\n\n");
-#define JOB_CLASS(name, word, meaning) add_pair(out, word, 2, meaning);
+#define JOB_CLASS(name, word, meaning, traits) add_pair(out, word, 2, meaning);
 #include "core/life.def"
 #undef JOB_CLASS
     text_adds(out, "\nHolds, and what lifts them\n\n");

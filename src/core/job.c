@@ -5,13 +5,25 @@
 #include "lib/attr.h"
 
 static const char *const kind_words[] = {
-#define JOB_KIND(name, word) word,
+#define JOB_KIND(name, word, traits) word,
+#include "core/life.def"
+#undef JOB_KIND
+};
+
+static const unsigned kind_traits[] = {
+#define JOB_KIND(name, word, traits) traits,
 #include "core/life.def"
 #undef JOB_KIND
 };
 
 static const char *const class_words[] = {
-#define JOB_CLASS(name, word, meaning) word,
+#define JOB_CLASS(name, word, meaning, traits) word,
+#include "core/life.def"
+#undef JOB_CLASS
+};
+
+static const unsigned class_traits[] = {
+#define JOB_CLASS(name, word, meaning, traits) traits,
 #include "core/life.def"
 #undef JOB_CLASS
 };
@@ -80,6 +92,33 @@ bool job_kind_parse(struct span word, enum job_kind *ret_kind) {
         return false;
     *ret_kind = (enum job_kind)i;
     return true;
+}
+
+bool job_kind_has(enum job_kind kind, enum job_trait trait) {
+    return kind < JOB_KINDS && (kind_traits[kind] & trait) != 0;
+}
+
+unsigned job_kinds_with(enum job_trait trait) {
+    unsigned kinds = 0;
+    for (unsigned kind = 0; kind < JOB_KINDS; kind++)
+        if (kind_traits[kind] & trait)
+            kinds |= 1u << kind;
+    return kinds;
+}
+
+unsigned job_classes_with(enum job_trait trait) {
+    unsigned classes = 0;
+    for (unsigned i = 0; i < JOB_CLASSES; i++)
+        if (class_traits[i] & trait)
+            classes |= 1u << i;
+    return classes;
+}
+
+bool job_has(const struct job *job, enum job_trait trait) {
+    return job_kind_has(job->kind, trait) ||
+           (job_kind_has(job->kind, JOB_LANDS) &&
+            job->job_class < JOB_CLASSES &&
+            (class_traits[job->job_class] & trait) != 0);
 }
 
 const char *job_class_word(enum job_class job_class) {

@@ -10,17 +10,28 @@
 #include "lib/time.h"
 
 enum job_kind {
-#define JOB_KIND(name, word) JOB_##name,
+#define JOB_KIND(name, word, traits) JOB_##name,
 #include "core/life.def"
 #undef JOB_KIND
     JOB_KINDS
 };
 
 enum job_class {
-#define JOB_CLASS(name, word, meaning) CLASS_##name,
+#define JOB_CLASS(name, word, meaning, traits) CLASS_##name,
 #include "core/life.def"
 #undef JOB_CLASS
     JOB_CLASSES
+};
+
+/* What modules other than that of the kind need to know about a job. */
+enum job_trait {
+    JOB_HAS_FILE = 1 << 0,  /* a job file, a tarball and a log in the base */
+    JOB_LANDS = 1 << 1,     /* on a target: it needs a lane there, and after a
+                               crash the target is asked whether it landed */
+    JOB_CAN_BE_APPROVED = 1 << 2,
+    JOB_CAN_BE_GROUPED = 1 << 3,
+    JOB_CAN_BE_ROLLED_BACK = 1 << 4,
+    JOB_ROLLS_BACK = 1 << 5 /* other jobs */
 };
 
 enum job_state {
@@ -61,6 +72,8 @@ enum event_kind {
     EVENT_KINDS
 };
 
+struct job;
+
 /* Bit of a state in a set of states. */
 #define STATE_BIT(state) (1u << (state))
 #define STATES_LIVE                                      \
@@ -76,6 +89,9 @@ enum event_kind {
 
 const char *job_kind_word(enum job_kind kind);
 bool job_kind_parse(struct span word, enum job_kind *ret_kind);
+bool job_kind_has(enum job_kind kind, enum job_trait trait);
+/* The kinds that have the trait, as bits of 1 << kind. */
+unsigned job_kinds_with(enum job_trait trait);
 const char *job_class_word(enum job_class job_class); /* "RB" */
 bool job_class_parse(struct span word, enum job_class *ret_class);
 char job_state_letter(enum job_state state);       /* '-' for none */
@@ -94,6 +110,10 @@ bool job_event_kind_parse(struct span word, enum event_kind *ret_kind);
 const char *job_hold_word(enum job_hold one_bit);
 /* "operator, approval": the words of all bits set. */
 void job_holds_format(unsigned holds, struct text *out);
+/* The classes that give a job the trait, as bits of 1 << class. */
+unsigned job_classes_with(enum job_trait trait);
+/* Every trait that the kind gives, and the class. */
+bool job_has(const struct job *job, enum job_trait trait);
 /* Is the step in the table of life.def, with that reason? */
 bool job_step_is_legal(enum job_state from, enum job_state to,
                        struct span reason);

@@ -39,7 +39,7 @@ static enum rollback_fate fate_of(const struct rollback_node *node) {
         return ROLLBACK_NOTED;
     if (STATES_WAITING & STATE_BIT(node->state))
         return ROLLBACK_ABANDON;
-    if (node->kind != JOB_CHANGE)
+    if (!job_kind_has(node->kind, JOB_CAN_BE_ROLLED_BACK))
         return ROLLBACK_PASSED;
     if (node->state == STATE_DONE)
         return ROLLBACK_REVERT;
@@ -148,7 +148,7 @@ find_stranger(const struct rollback *rollback, size_t count,
         bool primary = member->from == WALK_START;
         bool applies =
             member->fate == ROLLBACK_REVERT || member->fate == ROLLBACK_STOP;
-        if (primary && member->node.kind != JOB_CHANGE)
+        if (primary && !job_kind_has(member->node.kind, JOB_CAN_BE_ROLLED_BACK))
             return member;
         if ((primary || applies) && !span_equal(member->node.target, target))
             return member;
@@ -159,7 +159,7 @@ find_stranger(const struct rollback *rollback, size_t count,
 static void report_stranger(const struct rollback_member *stranger,
                             struct span target, struct text *detail) {
     const struct rollback_node *node = &stranger->node;
-    if (node->kind != JOB_CHANGE)
+    if (!job_kind_has(node->kind, JOB_CAN_BE_ROLLED_BACK))
         text_addf(detail, "'%.*s' is a %s: only change sets can be rolled back",
                   (int)node->id.len, node->id.p, job_kind_word(node->kind));
     else if (stranger->from == WALK_START)

@@ -55,7 +55,7 @@ static bool source_open(struct sqlite_event_row *pack, struct err *err) {
 static bool name_fill(struct sqlite_event_row *pack, struct err *err) {
     const struct pack_options *options = pack->options;
     struct set_name *name = &pack->name;
-    const char *class = options->rollback        ? "RB"
+    const char *class = options->rollback        ? set_class_name(SET_RB)
                         : options->class != NULL ? options->class
                                                  : "DC";
     if (!set_priority_parse(span_of(class), &name->class, &name->sub_priority))

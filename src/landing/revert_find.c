@@ -7,6 +7,7 @@
 
 #include "landing/history.h"
 #include "landing/revert_parts.h"
+#include "wire/set_name.h"
 
 enum {
     OLD_IN_A_ROW = 256, /* commits older than all members: enough */
@@ -89,7 +90,8 @@ static bool visit(void *ctx, const struct history_commit *commit) {
 }
 
 static bool is_rollback(const struct revert_member *member) {
-    return member->class != NULL && strcmp(member->class, "RB") == 0;
+    return member->class != NULL &&
+           strcmp(member->class, set_class_name(SET_RB)) == 0;
 }
 
 /* What is left to say of a member once the history was walked. */

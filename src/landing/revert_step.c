@@ -9,6 +9,7 @@
 #include "landing/history.h"
 #include "landing/path_merge.h"
 #include "landing/revert_parts.h"
+#include "wire/set_name.h"
 #include "wire/path.h"
 #include "wire/words.h"
 
@@ -300,7 +301,7 @@ static bool commit_make(struct reverting *reverting, struct revert_step *step,
                                  .message = text_span(&message),
                                  .csid = span_of(start->id),
                                  .sum = span_of(start->sum),
-                                 .class = SPAN("RB"),
+                                 .class = span_of(set_class_name(SET_RB)),
                                  .approved_by = start->approved_by,
                                  .approved_count = start->approved_count,
                                  .more = text_span(&more)};

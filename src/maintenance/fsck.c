@@ -183,7 +183,8 @@ static bool check_set(struct base *base, const struct job *job, unsigned *looks,
 static bool check_sets(struct base *base, struct fsck_report *report,
                        struct err *err) {
     CLEANUP(arena_clear) struct arena arena = ARENA_INIT;
-    struct store_list list = {.kinds = 1u << JOB_CHANGE, .limit = JOBS_AT_ONCE};
+    struct store_list list = {.kinds = job_kinds_with(JOB_HAS_FILE),
+                              .limit = JOBS_AT_ONCE};
     struct job *jobs;
     size_t count;
     unsigned looks = 0;

@@ -433,7 +433,8 @@ static bool make_registry(struct rebuild *rebuild, struct err *err) {
 
 /* Does it hold what no file tells? */
 static bool tells_more(struct store *store, struct arena *arena) {
-    struct store_list list = {.kinds = 1u << JOB_COMMAND, .limit = 1};
+    struct store_list list = {.kinds = ~job_kinds_with(JOB_HAS_FILE),
+                              .limit = 1};
     struct store_schedule *schedules;
     struct span *names, *values;
     struct job *jobs;

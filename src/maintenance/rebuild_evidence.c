@@ -26,7 +26,7 @@ struct hearing {
 static bool is_over(const struct found_set *set,
                     const struct config_target *target) {
     const struct job *job = &set->record.job;
-    return job->job_class == CLASS_RB && job->state == STATE_DONE &&
+    return job_has(job, JOB_ROLLS_BACK) && job->state == STATE_DONE &&
            span_equal(job->target, target->name);
 }
 

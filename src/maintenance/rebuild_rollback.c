@@ -34,7 +34,7 @@ void rebuild_take(struct rebuild *rebuild, struct found_set *set) {
         return;
     for (size_t i = 0; i < rebuild->count; i++) {
         const struct job *rb = &rebuild->order[i]->record.job;
-        if (rb->job_class != CLASS_RB || rb->state != STATE_EXECUTING ||
+        if (!job_has(rb, JOB_ROLLS_BACK) || rb->state != STATE_EXECUTING ||
             !span_equal(rb->target, job->target))
             continue;
         set->taken_by = rb->id;
@@ -160,7 +160,7 @@ bool rebuild_plans(struct rebuild *rebuild, struct err *err) {
     bool ok = true;
     store_batch_actor(batch, rebuild->now, SPAN("daemon:fsck"));
     for (size_t i = 0; ok && i < rebuild->count; i++)
-        if (rebuild->order[i]->record.job.job_class == CLASS_RB)
+        if (job_has(&rebuild->order[i]->record.job, JOB_ROLLS_BACK))
             ok = rebuild_plan(rebuild, rebuild->order[i], batch, err);
     ok = ok && (store_batch_count(batch) == 0 || store_write(batch, err));
     store_batch_free(batch);

@@ -28,7 +28,7 @@ static bool median_ms(struct store *store, struct span target, int64_t *ret_ms,
                       struct err *err) {
     CLEANUP(arena_clear) struct arena arena = ARENA_INIT;
     struct store_list list = {.states = STATE_BIT(STATE_DONE),
-                              .kinds = 1u << JOB_CHANGE,
+                              .kinds = job_kinds_with(JOB_LANDS),
                               .newest_first = true,
                               .limit = LOOKED_AT};
     int64_t times[LANDED], ms;
@@ -56,7 +56,8 @@ static struct span order_rank_of(const struct job *job) {
 bool estimate_make(struct store *store, const struct job *job, struct wall now,
                    struct estimate *ret_estimate, struct err *err) {
     CLEANUP(arena_clear) struct arena arena = ARENA_INIT;
-    struct store_list list = {.states = STATES_LIVE, .kinds = 1u << JOB_CHANGE};
+    struct store_list list = {.states = STATES_LIVE,
+                              .kinds = job_kinds_with(JOB_LANDS)};
     struct job *jobs;
     size_t count;
     *ret_estimate = (struct estimate){.each_ms = -1};

@@ -85,7 +85,7 @@ static bool apply_one(struct turner *turner, struct rollback_effect *effect,
         return true;
     effect->now = in ? SPAN("") : by;
     effect->at = ++turner->effects->clock;
-    if (effect->job.job_class != CLASS_RB || depth == DEPTH_MAX)
+    if (!job_has(&effect->job, JOB_ROLLS_BACK) || depth == DEPTH_MAX)
         return true;
     return read_members(turner, &effect->job, &members, &count, err) &&
            apply_all(turner, members, count, effect->job.id, !in, depth + 1,

@@ -47,7 +47,7 @@ static bool node_add(struct asking *asking, const struct job *job,
     struct job_touch *touches;
     size_t files = 0;
     bool ok =
-        job->kind != JOB_CHANGE ||
+        !job_has(job, JOB_CAN_BE_ROLLED_BACK) ||
         store_touches(asking->store, job->num, &scratch, &touches, &files, err);
     arena_clear(&scratch);
     if (!ok)
@@ -143,7 +143,7 @@ static bool answer_changed(struct asking *asking, uint64_t num,
     struct job rb;
     if (!store_job(asking->store, num, &arena, &rb, err))
         return false;
-    if (rb.job_class != CLASS_RB || rb.state != STATE_DONE)
+    if (!job_has(&rb, JOB_ROLLS_BACK) || rb.state != STATE_DONE)
         return true;
     if (!rollback_effects_make(asking->store, SPAN("this one"), &num, 1,
                                &effects, err))
@@ -158,7 +158,7 @@ static bool answer_changed(struct asking *asking, uint64_t num,
 }
 
 static bool landed_later(const struct job *job, const struct job *than) {
-    return job->kind == JOB_CHANGE && job->state == STATE_DONE &&
+    return job_has(job, JOB_LANDS) && job->state == STATE_DONE &&
            job->rolled_back_by.len == 0 && job->state_seq > than->state_seq &&
            span_equal(job->target, than->target);
 }

@@ -15,7 +15,7 @@ bool rollback_status_of(struct store *store, const struct job *job,
     /* Whoever is put into A has the rollback as the detail of that step. */
     if (!store_lookup(store, job->detail, arena, &rb, &found, err))
         return false;
-    if (!found || rb.job_class != CLASS_RB || rb.state != STATE_EXECUTING)
+    if (!found || !job_has(&rb, JOB_ROLLS_BACK) || rb.state != STATE_EXECUTING)
         return true;
     *ret_ended = false;
     if (ret_rollback)
@@ -57,18 +57,18 @@ bool rollback_status_stopped_by(struct store *store, const struct job *job,
                                 struct arena *arena, struct job *ret_rollback,
                                 struct err *err) {
     const struct store_list list = {.states = STATE_BIT(STATE_EXECUTING),
-                                    .kinds = 1u << JOB_CHANGE};
+                                    .kinds = job_kinds_with(JOB_LANDS)};
     struct job *jobs;
     size_t count;
     bool found = false;
     *ret_rollback = (struct job){0};
-    if (job->kind != JOB_CHANGE || job->state != STATE_EXECUTING ||
-        job->job_class == CLASS_RB)
+    if (!job_has(job, JOB_CAN_BE_ROLLED_BACK) ||
+        job->state != STATE_EXECUTING || job_has(job, JOB_ROLLS_BACK))
         return true;
     if (!store_jobs(store, &list, arena, &jobs, &count, err))
         return false;
     for (size_t i = 0; !found && i < count; i++) {
-        if (jobs[i].job_class != CLASS_RB)
+        if (!job_has(&jobs[i], JOB_ROLLS_BACK))
             continue;
         if (!stops(store, &jobs[i], job->num, arena, &found, err))
             return false;

@@ -113,7 +113,7 @@ struct wall scheduler_probes_next(const struct scheduler *scheduler) {
 /* Its own word is missing: only the target knows whether it landed. */
 static bool needs_probe(const struct attempt *attempt) {
     const struct run_end *end = &attempt->end;
-    if (attempt->probed || attempt->tracked->job.kind != JOB_CHANGE)
+    if (attempt->probed || !job_has(&attempt->tracked->job, JOB_LANDS))
         return false;
     if (attempt->recovery)
         return true;
@@ -543,7 +543,7 @@ static void plan_target(struct scheduler *scheduler, struct attempt *attempt,
                         struct retry_verdict *verdict) {
     const struct job *job = &attempt->tracked->job;
     enum land_verdict said = attempt->said.verdict;
-    if (job->kind != JOB_CHANGE || attempt->end.result != 0)
+    if (!job_has(job, JOB_LANDS) || attempt->end.result != 0)
         return;
     if (said == LAND_UNAVAILABLE) {
         target_unavailable(scheduler, job->target, attempt->said.text);

@@ -44,7 +44,7 @@ void scheduler_order_admit(struct scheduler *scheduler, const struct job *job) {
         .rank = job->rank,
         .target = job->target,
         .holds = job->holds,
-        .rb = job->kind == JOB_CHANGE && job->job_class == CLASS_RB,
+        .rb = job_has(job, JOB_ROLLS_BACK),
         .admitted = job->admitted,
         .since = job->since,
         .edges = edges,

@@ -236,7 +236,8 @@ static void report_open(struct scheduler *scheduler, uint64_t num) {
 
 bool scheduler_group_take(struct scheduler *scheduler, const struct job *job,
                           const struct job_edge *edges, size_t edge_count) {
-    if (job->kind != JOB_CHANGE || group_of(edges, edge_count).len == 0)
+    if (!job_has(job, JOB_CAN_BE_GROUPED) ||
+        group_of(edges, edge_count).len == 0)
         return false;
     if (groups_has(scheduler->groups, job->num))
         return true;

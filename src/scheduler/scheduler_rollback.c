@@ -28,7 +28,7 @@ static const char lane_name[] = "\nrollback";
 const struct span scheduler_rollback_lane = {lane_name, sizeof(lane_name) - 1};
 
 bool scheduler_is_rollback(const struct job *job) {
-    return job->kind == JOB_CHANGE && job->job_class == CLASS_RB;
+    return job_has(job, JOB_ROLLS_BACK);
 }
 
 /* ---- those that wait ----------------------------------------------------- */

@@ -412,7 +412,7 @@ void scheduler_read_approvals(struct scheduler *scheduler, struct arena *arena,
     size_t count, kept = 0;
     struct err err;
     *set = (struct run_set){.job = job};
-    if (job->kind != JOB_CHANGE)
+    if (!job_has(job, JOB_CAN_BE_APPROVED))
         return;
     if (!store_events(scheduler->store, 0, job->num, 0, arena, &events, &count,
                       &err)) {

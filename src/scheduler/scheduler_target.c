@@ -77,7 +77,7 @@ struct wall target_again(const struct scheduler *scheduler,
 
 /* The registry says so by the last step of a set that tried. */
 void target_recall(struct scheduler *scheduler, const struct job *job) {
-    if (job->kind == JOB_CHANGE && job->state == STATE_PENDING &&
+    if (job_has(job, JOB_LANDS) && job->state == STATE_PENDING &&
         span_is(job->reason, "unavailable") &&
         !map_get(&scheduler->outages, job->target))
         outage_add(scheduler, job->target, job->detail, job->since);
@@ -86,7 +86,7 @@ void target_recall(struct scheduler *scheduler, const struct job *job) {
 bool target_why(const struct scheduler *scheduler, const struct job *job,
                 struct why *why) {
     const struct outage *outage =
-        job->kind == JOB_CHANGE ? map_get(&scheduler->outages, job->target)
+        job_has(job, JOB_LANDS) ? map_get(&scheduler->outages, job->target)
                                 : NULL;
     if (outage)
         why_unavailable(why, outage->target, outage->since, outage->why,

@@ -114,7 +114,7 @@ static bool apply_note(struct apply *apply, struct op *op, struct err *err) {
     apply_dirty(apply, row, ROW_REST);
     /* Its log tells it too; of one that has ended whoever notes it sees to
      * that. */
-    if (event.kind == EVENT_APPROVED && row->kind == JOB_CHANGE &&
+    if (event.kind == EVENT_APPROVED && job_kind_has(row->kind, JOB_HAS_FILE) &&
         !job_state_is_final(row->state)) {
         row->stale = true;
         apply_dirty(apply, row, ROW_MARKS);

@@ -87,7 +87,7 @@ static void complete(struct apply *apply, struct op_admit *admit) {
     job->has_relations =
         job->has_relations || admit->edge_count > 0 || admit->touch_count > 0;
     job->cancel_asked = false;
-    job->stale = job->kind == JOB_CHANGE;
+    job->stale = job_has(job, JOB_HAS_FILE);
 }
 
 bool apply_admit(struct apply *apply, struct op *op, struct err *err) {
@@ -186,7 +186,7 @@ static void row_step(struct row *row, const struct store_move *move,
     /* Arrays count the ends of their tasks themselves. */
     if (row->tasks == 1)
         row->tasks_done = move->to == STATE_DONE;
-    row->stale = row->kind == JOB_CHANGE;
+    row->stale = job_kind_has(row->kind, JOB_HAS_FILE);
 }
 
 bool apply_move(struct apply *apply, struct op *op, struct err *err) {
@@ -302,7 +302,8 @@ bool apply_hold(struct apply *apply, struct op *op, struct err *err) {
     row->holds = after;
     /* Its log tells it too; but an ambiguous one is reported by those who look
      * at files. */
-    row->stale |= row->kind == JOB_CHANGE && bit != HOLD_AMBIGUOUS;
+    row->stale |=
+        job_kind_has(row->kind, JOB_HAS_FILE) && bit != HOLD_AMBIGUOUS;
     apply_dirty(apply, row, ROW_REST | ROW_MARKS);
     tally_change(apply, row->state, before, row->state, after);
     struct store_event event = {

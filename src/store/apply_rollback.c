@@ -15,7 +15,8 @@ bool apply_mark(struct apply *apply, struct op *op, struct err *err) {
         return false;
     if (!row)
         return answer(op, STORE_UNKNOWN);
-    if (row->state != STATE_DONE || row->kind != JOB_CHANGE)
+    if (row->state != STATE_DONE ||
+        !job_kind_has(row->kind, JOB_CAN_BE_ROLLED_BACK))
         return answer(op, STORE_CONFLICT);
     if (!apply->ops->mark_get(apply->rows, row->num, &apply->batch->arena, &now,
                               err))
@@ -55,7 +56,8 @@ bool apply_owe(struct apply *apply, struct op *op, struct err *err) {
         return answer(op, STORE_SAME);
     if (!apply->ops->owed_put(apply->rows, row->num, owe->owed, err))
         return false;
-    row->stale |= row->kind == JOB_CHANGE; /* its log tells it too */
+    row->stale |=
+        job_kind_has(row->kind, JOB_HAS_FILE); /* its log tells it too */
     apply_dirty(apply, row, ROW_REST | ROW_MARKS);
     struct store_event event = {
         .kind = EVENT_OWED,

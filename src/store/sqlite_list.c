@@ -185,9 +185,11 @@ static const char *kind_word(unsigned kind) {
 }
 
 static const char *state_letter(unsigned state) {
-    static const char *const letters[] = {"Q", "S", "P", "X",
-                                          "D", "F", "T", "A"};
-    _Static_assert(COUNT(letters) == JOB_STATES, "a letter for each state");
+    static const char letters[][2] = {
+#define JOB_STATE(name, letter, word, dir, group) {letter},
+#include "core/life.def"
+#undef JOB_STATE
+    };
     return letters[state];
 }
 
@@ -281,7 +283,7 @@ static void list_sql(struct text *sql, const struct store_list *list,
     } else if (list->relations_only && !(states & STATE_BIT(STATE_DONE))) {
         list_marked(sql, list, states, "j.has_relations = 1 AND j.state <> 'D'",
                     "j.num");
-    } else if (list->kinds && !(list->kinds & 1u << JOB_COMMAND)) {
+    } else if (list->kinds && !(list->kinds & ~job_kinds_with(JOB_HAS_FILE))) {
         list_marked(sql, list, states, "j.kind <> 'command'", "j.num");
     } else if (many) {
         list_marked(sql, list, states, "0 = 0", "j.num");

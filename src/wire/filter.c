@@ -22,12 +22,17 @@ static const struct {
 
 static const struct {
     const char *word, *letters;
-} states[] = {{"queued", "Q"},     {"staged", "S"},    {"pending", "P"},
-              {"executing", "X"},  {"done", "D"},      {"failed", "F"},
-              {"terminated", "T"}, {"abandoned", "A"}, {"open", "QSPX"},
-              {"final", "DFTA"}};
+} states[] = {
+#define JOB_STATE(name, letter, word, dir, group) {word, (char[]){letter, 0}},
+#include "core/life.def"
+#undef JOB_STATE
+    {"open", "QSPX"}, {"final", "DFTA"}};
 
-static const char letters[] = "QSPXDFTA";
+static const char letters[] = {
+#define JOB_STATE(name, letter, word, dir, group) letter,
+#include "core/life.def"
+#undef JOB_STATE
+    '\0'};
 
 struct reader {
     struct span text;
@@ -148,18 +153,26 @@ static bool take_state(struct reader *reader, size_t at, struct span *value) {
  * "none": the words of kinds and classes are as fixed as those of states. */
 static bool check_word(struct reader *reader, size_t at,
                        enum filter_field field, struct span value) {
-    static const char *const kinds[] = {"change", "command", "package",
-                                        "standing"};
-    static const char *const classes[] = {"RB", "EM", "BF", "DC"};
+    static const char *const kinds[] = {
+#define JOB_KIND(name, word, traits) word,
+#include "core/life.def"
+#undef JOB_KIND
+    };
+    static const char *const classes[] = {
+#define JOB_CLASS(name, word, meaning, traits) word,
+#include "core/life.def"
+#undef JOB_CLASS
+    };
     bool kind = fields[field].kind == VALUE_KIND;
     const char *const *known = kind ? kinds : classes;
+    size_t count = kind ? COUNT(kinds) : COUNT(classes);
     if (memchr(value.p, '*', value.len) != NULL)
         return true;
-    for (size_t i = 0; i < COUNT(classes); i++)
+    for (size_t i = 0; i < count; i++)
         if (span_is(value, known[i]))
             return true;
     return refuse_word(reader, at, kind ? "kind" : "class", value, known,
-                       COUNT(classes));
+                       count);
 }
 
 enum { VALUES_MOST = 256 };

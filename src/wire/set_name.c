@@ -1,7 +1,10 @@
 #include "wire/set_name.h"
 
 static const char *const class_names[SET_CLASSES] = {
-    [SET_RB] = "RB", [SET_EM] = "EM", [SET_BF] = "BF", [SET_DC] = "DC"};
+#define JOB_CLASS(name, word, meaning, traits) [SET_##name] = word,
+#include "core/life.def"
+#undef JOB_CLASS
+};
 
 static bool is_digit(char c) {
     return c >= '0' && c <= '9';

@@ -134,6 +134,21 @@ static void steps_are_legal_with_their_reason_only(void **state) {
                          cases[i].legal);
 }
 
+static void a_rollback_is_a_change_of_its_class(void **state) {
+    (void)state;
+    struct job job = {.kind = JOB_CHANGE, .job_class = CLASS_DC};
+    assert_true(job_has(&job, JOB_LANDS));
+    assert_false(job_has(&job, JOB_ROLLS_BACK));
+    job.job_class = CLASS_RB;
+    assert_true(job_has(&job, JOB_LANDS));
+    assert_true(job_has(&job, JOB_ROLLS_BACK));
+    /* An urgent command rolls nothing back. */
+    job.kind = JOB_COMMAND;
+    assert_false(job_has(&job, JOB_ROLLS_BACK));
+    assert_int_equal(job_kinds_with(JOB_HAS_FILE), 1u << JOB_CHANGE);
+    assert_int_equal(job_classes_with(JOB_ROLLS_BACK), 1u << CLASS_RB);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_kind_and_class_word_is_read_back),
@@ -143,6 +158,7 @@ int main(void) {
         cmocka_unit_test(final_states_are_those_of_the_set),
         cmocka_unit_test(holds_are_spelled_in_order),
         cmocka_unit_test(steps_are_legal_with_their_reason_only),
+        cmocka_unit_test(a_rollback_is_a_change_of_its_class),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
