@@ -4,27 +4,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-void order_pointers_push(struct order_pointers *pointers, void *p) {
-    if (pointers->count == pointers->cap) {
-        pointers->cap = pointers->cap > 0 ? 2 * pointers->cap : 16;
-        pointers->p =
-            mem_grow(pointers->p, pointers->cap, sizeof(*pointers->p));
-    }
-    pointers->p[pointers->count++] = p;
-}
-
-void order_pointers_clear(struct order_pointers *pointers) {
-    free(pointers->p);
-    *pointers = (struct order_pointers){0};
-}
-
 static struct order_node *node_find(const struct order *order, uint64_t num) {
     return map_get(&order->nodes, span_make(&num, sizeof(num)));
-}
-
-void order_node_touch(struct order *order, struct order_node *node) {
-    list_remove(&node->dirty);
-    list_push(&order->dirty, &node->dirty);
 }
 
 /* ---- life --------------------------------------------------------------- */
@@ -186,7 +167,7 @@ static void node_take(struct order *order, struct order_node *node,
     list_remove(&item->to_ask);
     order_key_set(&item->key, NULL);
     order_key_set(&item->recorded, NULL);
-    order_rank_item_changed(order, item);
+    order_item_rank_again(order, item);
 }
 
 static void aliases_open(struct order *order, struct order_node *node,
@@ -204,11 +185,6 @@ static void aliases_open(struct order *order, struct order_node *node,
         node_take(order, node, item);
         node->aliases[node->alias_count++] = item;
     }
-}
-
-static void items_changed(struct order *order, struct order_node *node) {
-    for (size_t i = 0; i <= node->alias_count; i++)
-        order_item_changed(order, order_node_item(node, i));
 }
 
 void order_admit(struct order *order, const struct order_entry *entry) {
@@ -230,7 +206,7 @@ void order_admit(struct order *order, const struct order_entry *entry) {
         order_path_uses_open(order, node, entry);
         list_push(&order->fresh, &node->fresh);
     }
-    items_changed(order, node);
+    order_items_changed(order, node);
     order_node_touch(order, node);
 }
 
@@ -269,7 +245,7 @@ static void node_stays(struct order *order, struct order_node *node) {
     node->asked = 0;
     if (node->failing) {
         node->failing = false;
-        items_changed(order, node);
+        order_items_changed(order, node);
     }
     if (node->seq == 0 && !node->rb && list_empty(&node->fresh))
         list_push(&order->fresh, &node->fresh);
@@ -376,7 +352,7 @@ static bool outside_again(struct order *order, uint64_t num) {
         if (item->node != NULL || item->key == NULL || item->num != num)
             continue;
         order_key_set(&item->recorded, NULL);
-        order_rank_item_changed(order, item);
+        order_item_rank_again(order, item);
         return true;
     }
     return false;
@@ -425,7 +401,7 @@ void order_outside(struct order *order, const struct order_other *other) {
         order_item_unref(order, successor);
     }
     order_item_changed(order, item);
-    order_rank_item_changed(order, item);
+    order_item_rank_again(order, item);
     order_item_unref(order, item);
 }
 
@@ -446,58 +422,7 @@ bool order_watches(const struct order *order, struct span id) {
     return item != NULL && (item->node != NULL || item->asked || item->known);
 }
 
-/* ---- effects ------------------------------------------------------------ */
-
-struct order_effect *order_effect_add(struct order *order,
-                                      struct order_node *node,
-                                      enum order_effect_kind kind,
-                                      const char *reason) {
-    struct order_effect *effect;
-
-    if (order->effect_count == order->effect_cap) {
-        order->effect_cap = order->effect_cap > 0 ? 2 * order->effect_cap : 64;
-        order->effects = mem_grow(order->effects, order->effect_cap,
-                                  sizeof(*order->effects));
-    }
-    effect = &order->effects[order->effect_count++];
-    *effect = (struct order_effect){.kind = kind, .reason = span_of(reason)};
-    if (node != NULL) {
-        effect->num = node->num;
-        effect->from = node->state;
-        if (kind != ORDER_SPLICE)
-            node->asked = kind + 1;
-    }
-    return effect;
-}
-
-void order_node_fail(struct order *order, struct order_node *node,
-                     const char *reason, const char *detail) {
-    struct order_effect *effect =
-        order_effect_add(order, node, ORDER_FAIL, reason);
-
-    effect->detail = arena_span(order->arena, span_of(detail));
-    node->failing = true;
-    node->doom = reason;
-    items_changed(order, node);
-}
-
 /* ---- judging ------------------------------------------------------------ */
-
-struct wall order_node_deadline(const struct order *order,
-                                const struct order_node *node) {
-    return wall_add_ms(node->admitted, order->limits.wait_for_dep_ms);
-}
-
-void order_node_deadline_changed(struct order *order, struct order_node *node) {
-    bool wanted = node->counts[VERDICT_UNKNOWN] > 0;
-
-    if (wanted == heap_has(&order->deadlines, node))
-        return;
-    if (wanted)
-        heap_push(&order->deadlines, node);
-    else
-        heap_remove(&order->deadlines, node);
-}
 
 struct wall order_next_time(const struct order *order) {
     const struct order_node *node = heap_first(&order->deadlines);
@@ -549,7 +474,7 @@ static void doom_failed(struct order *order, struct order_node *node) {
     text_addf(&order->scratch, " %s", ended(item));
     if (item->successor_count > 0)
         text_adds(&order->scratch, ", and what superseded it");
-    order_node_fail(order, node, "dep-failed", text_string(&order->scratch));
+    order_effect_fail(order, node, "dep-failed", text_string(&order->scratch));
     doom_about(order, item);
 }
 
@@ -560,8 +485,8 @@ static void doom_rolled_back(struct order *order, struct order_node *node) {
     text_adds(&order->scratch, "dependency ");
     text_addspan(&order->scratch, item->id);
     text_adds(&order->scratch, " was rolled back");
-    order_node_fail(order, node, "dep-rolled-back",
-                    text_string(&order->scratch));
+    order_effect_fail(order, node, "dep-rolled-back",
+                      text_string(&order->scratch));
     doom_about(order, item);
 }
 
@@ -573,7 +498,7 @@ static void doom_unknown(struct order *order, struct order_node *node) {
     text_addspan(&order->scratch, item->id);
     text_addf(&order->scratch, " did not arrive within %lld s",
               (long long)(order->limits.wait_for_dep_ms / 1000));
-    order_node_fail(order, node, "dep-unknown", text_string(&order->scratch));
+    order_effect_fail(order, node, "dep-unknown", text_string(&order->scratch));
     doom_about(order, item);
 }
 
@@ -625,7 +550,7 @@ static void judge_queued(struct order *order, struct order_node *node) {
         return;
     if (node->rb) {
         propose(order, node, ORDER_TO_PENDING_RB, "rb");
-        order_rank_again(order, node);
+        order_node_rank_again(order, node);
     } else if (node->seq != 0) {
         propose(order, node, ORDER_STAGE, "staged");
     }

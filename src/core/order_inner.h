@@ -1,11 +1,16 @@
-/* The inside of order.h, shared by its files only:
- *   order.c        what it is told, and what a job's facts add up to
- *   order_item.c   ids, dependencies on them, chains of successors (O10)
- *   order_path.c   rows of uses per path (O2, O6)
- *   order_line.c   L: placing, moving behind newcomers, cycles (O4, O5, O9)
- *   order_insert.c L: a newcomer in front of those who depend on it
- *   order_rank.c   inheritance (O14)
- *   order_why.c    explanations and the check of it all */
+/* The inside of order.h, shared by its files only. Each uses only files that
+ * stand above it in this list:
+ *   order_pointers.c, order_key.c
+ *   order_node.c    what a change of a job makes due
+ *   order_item.c    ids, dependencies on them, chains of successors (O10)
+ *   order_path.c    rows of uses per path (O2, O6)
+ *   order_preds.c   the jobs that a job waits for
+ *   order_effect.c  proposals
+ *   order_rank.c    inheritance (O14)
+ *   order_insert.c  L: a newcomer in front of those who depend on it
+ *   order_line.c    L: placing, moving behind newcomers, cycles (O4, O5, O9)
+ *   order_why.c     explanations and the check of it all
+ *   order.c         what it is told, and what a job's facts add up to */
 #ifndef POINTSMAN_CORE_ORDER_INNER_H
 #define POINTSMAN_CORE_ORDER_INNER_H
 
@@ -191,7 +196,7 @@ struct order {
     struct wall now;
 };
 
-/* ---- order.c ------------------------------------------------------------ */
+/* ---- order_node.c ------------------------------------------------------- */
 
 /* Its items: 0 is its own, then the aliases. */
 static inline struct order_item *order_node_item(const struct order_node *node,
@@ -212,18 +217,17 @@ static inline bool order_node_stands_waiting(const struct order_node *node) {
 
     return state == STATE_QUEUED || state == STATE_STAGED;
 }
-void order_node_touch(struct order *order,
-                      struct order_node *node); /* judge it again */
-struct order_effect *order_effect_add(struct order *order,
-                                      struct order_node *node,
-                                      enum order_effect_kind kind,
-                                      const char *reason);
-void order_node_fail(struct order *order, struct order_node *node,
-                     const char *reason, const char *detail);
+/* Judges the job again in this scan or the next. */
+void order_node_touch(struct order *order, struct order_node *node);
 struct wall order_node_deadline(const struct order *order,
                                 const struct order_node *node);
 /* Its counts changed: is it in order->deadlines as it should? */
 void order_node_deadline_changed(struct order *order, struct order_node *node);
+/* False: it is not placed yet, and gets its rank from those who move behind it
+ * once it is. */
+bool order_node_inherits(const struct order_node *node);
+/* Computes its rank again at the end of the scan. */
+void order_node_rank_again(struct order *order, struct order_node *node);
 
 /* ---- order_item.c ------------------------------------------------------- */
 
@@ -236,6 +240,8 @@ void order_item_link(struct order *order, struct order_item *old,
 void order_item_free(struct order_item *item);
 /* Its own facts changed: verdicts of it and of what it stands in for. */
 void order_item_changed(struct order *order, struct order_item *item);
+/* The same for all ids that live by the node. */
+void order_items_changed(struct order *order, struct order_node *node);
 void order_item_look_up(struct order *order, struct order_item *item);
 /* order->down: the item and all its successors at any depth. */
 void order_chain_down(struct order *order, struct order_item *item);
@@ -246,6 +252,10 @@ void order_edge_open(struct order *order, struct order_edge *edge,
                      enum order_edge_use use);
 void order_edge_close(struct order *order, struct order_edge *edge);
 void order_edge_hint_update(struct order *order, struct order_edge *edge);
+/* Forgets the record of a former life. */
+void order_record_close(struct order *order, struct order_node *node);
+/* Computes its rank again at the end of the scan. */
+void order_item_rank_again(struct order *order, struct order_item *item);
 /* Live, here or outside? */
 bool order_item_is_live(const struct order_item *item);
 enum job_state order_item_state(const struct order_item *item);
@@ -271,22 +281,30 @@ struct order_group *order_path_group_last(const struct order_place *place);
 struct order_group *order_path_group_behind(const struct order_use *use);
 struct span order_place_path(const struct order_place *place);
 
+/* ---- order_preds.c ------------------------------------------------------ */
+
+/* order->preds: all it waits for directly; one may appear more than once. */
+void order_preds_collect(struct order *order, const struct order_node *node);
+/* Their ids, each once, in the arena of the scan. */
+size_t order_preds_ids(struct order *order, const struct order_node *node,
+                       const struct span **ret_ids);
+
+/* ---- order_effect.c ----------------------------------------------------- */
+
+struct order_effect *order_effect_add(struct order *order,
+                                      struct order_node *node,
+                                      enum order_effect_kind kind,
+                                      const char *reason);
+/* Proposes that the job fails; those who depend on it are judged by that. */
+void order_effect_fail(struct order *order, struct order_node *node,
+                       const char *reason, const char *detail);
+
 /* ---- order_line.c ------------------------------------------------------- */
 
 /* Places all fresh nodes. */
 void order_line_place(struct order *order);
 /* Takes it out of L. */
 void order_line_leave(struct order *order, struct order_node *node);
-/* order->preds: all it waits for directly; one may appear more than once. */
-void order_preds_collect(struct order *order, const struct order_node *node);
-void order_preds_push(struct order_preds *preds, struct order_item *item,
-                      struct order_place *place, bool hint);
-/* Their ids, each once, in the arena of the scan. */
-size_t order_preds_ids(struct order *order, const struct order_node *node,
-                       const struct span **ret_ids);
-
-/* Forgets the record of a former life. */
-void order_record_close(struct order *order, struct order_node *node);
 
 /* ---- order_insert.c ----------------------------------------------------- */
 
@@ -307,8 +325,6 @@ int order_rank_compare(const void *a, const void *b); /* of order->ranks */
 void order_rank_joined(struct order *order, struct order_node *node);
 void order_rank_leaving(struct order *order, struct order_node *node);
 void order_rank_waits_again(struct order *order, struct order_node *node);
-void order_rank_item_changed(struct order *order, struct order_item *item);
-void order_rank_again(struct order *order, struct order_node *node);
 void order_rank_finish(struct order *order); /* the end of a scan */
 /* The key it should have by its waiters now. */
 struct order_key *order_rank_of(struct order *order,

@@ -267,7 +267,7 @@ static void insert(struct order *order, struct order_node *node,
     }
     order_insert_placed(order, node);
     order_rank_joined(order, node);
-    order_rank_again(order, node);
+    order_node_rank_again(order, node);
     order_node_touch(order, node);
     waiters_go_back(order, node);
 }

@@ -184,6 +184,11 @@ static enum order_verdict chain_verdict(struct order *order,
     return waits ? VERDICT_WAIT : own;
 }
 
+void order_item_rank_again(struct order *order, struct order_item *item) {
+    if (list_empty(&item->rank_dirty))
+        list_push(&order->rank_items, &item->rank_dirty);
+}
+
 static void edge_count(struct order *order, struct order_edge *edge,
                        enum order_verdict verdict, bool more) {
     struct order_node *node = edge->node;
@@ -205,10 +210,10 @@ static void chain_judge(struct order *order, struct order_item *item) {
 
         if (at->node == NULL) {
             if (order_item_is_live(at))
-                order_rank_item_changed(order, at);
+                order_item_rank_again(order, at);
             continue;
         }
-        order_rank_again(order, at->node);
+        order_node_rank_again(order, at->node);
         if (i > 0 && item->verdict == VERDICT_WAIT) {
             at->refs++;
             order_pointers_push(&order->late, at);
@@ -252,6 +257,11 @@ void order_item_changed(struct order *order, struct order_item *item) {
         verdict_update(order, order->up.p[i]);
 }
 
+void order_items_changed(struct order *order, struct order_node *node) {
+    for (size_t i = 0; i <= node->alias_count; i++)
+        order_item_changed(order, order_node_item(node, i));
+}
+
 void order_item_look_up(struct order *order, struct order_item *item) {
     if (item->node != NULL || item->known || item->asked)
         return;
@@ -284,9 +294,9 @@ void order_edge_hint_update(struct order *order, struct order_edge *edge) {
     else
         edge->node->hints--;
     if (edge->item->node != NULL) {
-        order_rank_again(order, edge->item->node);
+        order_node_rank_again(order, edge->item->node);
     } else {
-        order_rank_item_changed(order, edge->item);
+        order_item_rank_again(order, edge->item);
         /* A plain command that arrived: the record lacks it. */
         edge->node->splice = edge->node->splice || waits;
     }
@@ -319,4 +329,11 @@ void order_edge_close(struct order *order, struct order_edge *edge) {
     list_remove(&edge->in_item);
     order_item_unref(order, edge->item);
     edge->item = NULL;
+}
+
+/* The record stands at the end of the edges. */
+void order_record_close(struct order *order, struct order_node *node) {
+    while (node->edge_count > 0 &&
+           node->edges[node->edge_count - 1].use == USE_RECORD)
+        order_edge_close(order, &node->edges[--node->edge_count]);
 }

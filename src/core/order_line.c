@@ -12,68 +12,8 @@
  * they are followed while that is possible. What remains in the end is in, or
  * behind, a cycle of dependencies. */
 
-/* ---- whom somebody waits for -------------------------------------------- */
-
-void order_preds_push(struct order_preds *preds, struct order_item *item,
-                      struct order_place *place, bool hint) {
-    if (preds->count == preds->cap) {
-        preds->cap = preds->cap > 0 ? 2 * preds->cap : 16;
-        preds->p = mem_grow(preds->p, preds->cap, sizeof(*preds->p));
-    }
-    preds->p[preds->count++] = (struct order_pred){item, place, hint};
-}
-
-static void preds_of_edge(struct order *order, const struct order_edge *edge) {
-    if (edge->use == USE_HINT && edge->waits && order_item_is_live(edge->item))
-        order_preds_push(&order->preds, edge->item, NULL, true);
-    if (edge->use != USE_DEPENDENCY || edge->item->verdict != VERDICT_WAIT)
-        return;
-    order_chain_down(order, edge->item);
-    for (size_t i = 0; i < order->down.count; i++)
-        if (order_item_is_live(order->down.p[i]))
-            order_preds_push(&order->preds, order->down.p[i], NULL, false);
-}
-
-void order_preds_collect(struct order *order, const struct order_node *node) {
-    order->preds.count = 0;
-    for (size_t i = 0; i < node->edge_count; i++)
-        preds_of_edge(order, &node->edges[i]);
-    if (node->seq == 0)
-        return;
-    for (size_t i = 0; i < node->use_count; i++) {
-        struct order_group *before = order_path_group_before(&node->uses[i]);
-
-        if (before == NULL)
-            continue;
-        LIST_EACH (&before->uses, it) {
-            order_preds_push(
-                &order->preds,
-                LIST_OF(it, struct order_use, in_group)->node->item,
-                before->place, false);
-        }
-    }
-}
-
-size_t order_preds_ids(struct order *order, const struct order_node *node,
-                       const struct span **ret_ids) {
-    uint64_t mark;
-    struct span *ids;
-    size_t count = 0;
-
-    order_preds_collect(order, node);
-    mark = ++order->mark;
-    ids = arena_alloc(order->arena, (order->preds.count + 1) * sizeof(*ids));
-    for (size_t i = 0; i < order->preds.count; i++) {
-        struct order_item *item = order->preds.p[i].item;
-
-        if (item->set_mark == mark)
-            continue;
-        item->set_mark = mark;
-        ids[count++] = arena_span(order->arena, item->id);
-    }
-    *ret_ids = ids;
-    return count;
-}
+/* ---- what a move changes --------------------------------------------------
+ */
 
 /* Equal for equal sets of precursors, whatever their order. Who is not placed
  * yet is on no record either. */
@@ -471,7 +411,7 @@ static bool cycle_break(struct order *order, struct placing *placing,
     node->moving = false;
     for (size_t i = 0; i <= node->alias_count; i++)
         release(order, placing, order_node_item(node, i));
-    order_node_fail(order, node, "dep-cycle", cycle_text(order, closer));
+    order_effect_fail(order, node, "dep-cycle", cycle_text(order, closer));
     return true;
 }
 
@@ -502,13 +442,6 @@ static void record_judge(struct order *order, struct order_node *node) {
             item->set_mark != waited)
             node->splice = true;
     }
-}
-
-/* The record stands at the end of the edges. */
-void order_record_close(struct order *order, struct order_node *node) {
-    while (node->edge_count > 0 &&
-           node->edges[node->edge_count - 1].use == USE_RECORD)
-        order_edge_close(order, &node->edges[--node->edge_count]);
 }
 
 /* ---- all together ------------------------------------------------------- */

@@ -8,47 +8,11 @@
  * its key to are computed anew at the end of the scan, last in L first, so that
  * each is computed once. */
 
-/* ---- keys --------------------------------------------------------------- */
-
-struct order_key *order_key_new(struct span span) {
-    struct order_key *key = mem_alloc(sizeof(*key) + span.len);
-
-    key->refs = 1;
-    key->bytes = span.len;
-    if (span.len > 0)
-        memcpy(key->p, span.p, span.len);
-    return key;
-}
-
-struct order_key *order_key_ref(struct order_key *key) {
-    if (key != NULL)
-        key->refs++;
-    return key;
-}
-
-void order_key_unref(struct order_key *key) {
-    if (key != NULL && --key->refs == 0)
-        free(key);
-}
-
-void order_key_set(struct order_key **slot, struct order_key *key) {
-    struct order_key *old = *slot;
-
-    *slot = order_key_ref(key);
-    order_key_unref(old);
-}
-
-int order_key_compare(const struct order_key *a, const struct order_key *b) {
-    if (a == b)
-        return 0;
-    return span_compare(span_make(a->p, a->bytes), span_make(b->p, b->bytes));
-}
+/* ---- pushing ------------------------------------------------------------ */
 
 static bool key_is(const struct order_key *a, const struct order_key *b) {
     return a != NULL && b != NULL && order_key_compare(a, b) == 0;
 }
-
-/* ---- pushing ------------------------------------------------------------ */
 
 int order_rank_compare(const void *a, const void *b) {
     const struct order_node *x = a, *y = b;
@@ -63,28 +27,13 @@ static void unrecorded_touch(struct order *order, struct order_node *node) {
         list_push(&order->rank_unrecorded, &node->rank_unrecorded);
 }
 
-void order_rank_item_changed(struct order *order, struct order_item *item) {
-    if (list_empty(&item->rank_dirty))
-        list_push(&order->rank_items, &item->rank_dirty);
-}
-
-/* One that is not placed gets it from those who move behind it once it is. */
-static bool inherits(const struct order_node *node) {
-    return node->seq != 0 || node->rb;
-}
-
-void order_rank_again(struct order *order, struct order_node *node) {
-    if (inherits(node) && !heap_has(&order->ranks, node))
-        heap_push(&order->ranks, node);
-}
-
 static void push_to(struct order *order, const struct order_node *from,
                     struct order_item *item) {
     struct order_node *node = item->node;
 
     if (node == NULL) {
-        order_rank_item_changed(order, item);
-    } else if (!inherits(node)) {
+        order_item_rank_again(order, item);
+    } else if (!order_node_inherits(node)) {
         return;
     } else if (order_key_compare(from->rank, node->rank) < 0) {
         order_key_set(&node->rank, from->rank);
@@ -125,9 +74,9 @@ static void lent(struct order *order, const struct order_node *node,
         struct order_node *pred = item->node;
 
         if (pred == NULL)
-            order_rank_item_changed(order, item);
+            order_item_rank_again(order, item);
         else if (key_is(pred->rank, rank) && !key_is(pred->key, rank))
-            order_rank_again(order, pred);
+            order_node_rank_again(order, pred);
     }
 }
 

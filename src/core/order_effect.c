@@ -1,0 +1,34 @@
+#include "core/order_inner.h"
+
+struct order_effect *order_effect_add(struct order *order,
+                                      struct order_node *node,
+                                      enum order_effect_kind kind,
+                                      const char *reason) {
+    struct order_effect *effect;
+
+    if (order->effect_count == order->effect_cap) {
+        order->effect_cap = order->effect_cap > 0 ? 2 * order->effect_cap : 64;
+        order->effects = mem_grow(order->effects, order->effect_cap,
+                                  sizeof(*order->effects));
+    }
+    effect = &order->effects[order->effect_count++];
+    *effect = (struct order_effect){.kind = kind, .reason = span_of(reason)};
+    if (node != NULL) {
+        effect->num = node->num;
+        effect->from = node->state;
+        if (kind != ORDER_SPLICE)
+            node->asked = kind + 1;
+    }
+    return effect;
+}
+
+void order_effect_fail(struct order *order, struct order_node *node,
+                       const char *reason, const char *detail) {
+    struct order_effect *effect =
+        order_effect_add(order, node, ORDER_FAIL, reason);
+
+    effect->detail = arena_span(order->arena, span_of(detail));
+    node->failing = true;
+    node->doom = reason;
+    order_items_changed(order, node);
+}
