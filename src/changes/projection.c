@@ -21,12 +21,8 @@
 
 enum { EVENTS_AT_ONCE = 1000 };
 
-static struct span key_of(const uint64_t *num) {
-    return span_make(num, sizeof(*num));
-}
-
 struct mark *projection_mark(struct projection *projection, uint64_t num) {
-    return map_get(&projection->marks, key_of(&num));
+    return map_get(&projection->marks, map_num_key(&num));
 }
 
 struct mark *projection_mark_new(struct projection *projection, uint64_t num) {
@@ -36,12 +32,12 @@ struct mark *projection_mark_new(struct projection *projection, uint64_t num) {
     mark = mem_alloc(sizeof(*mark));
     mark->num = num;
     list_init(&mark->link);
-    map_put(&projection->marks, key_of(&num), mark);
+    map_put(&projection->marks, map_num_key(&num), mark);
     return mark;
 }
 
 static void mark_free(struct projection *projection, struct mark *mark) {
-    map_remove(&projection->marks, key_of(&mark->num));
+    map_remove(&projection->marks, map_num_key(&mark->num));
     list_remove(&mark->link);
     free(mark);
 }

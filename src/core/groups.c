@@ -104,7 +104,7 @@ static struct span group_name(const struct group *group) {
 }
 
 static struct member *member_find(const struct groups *groups, uint64_t num) {
-    return map_get(&groups->members, span_make(&num, sizeof(num)));
+    return map_get(&groups->members, map_num_key(&num));
 }
 
 /* In the order of their coming. */
@@ -141,8 +141,7 @@ void groups_join(struct groups *groups, const struct group_member *entry) {
     member->admitted_seq = entry->admitted_seq;
     list_init(&member->in_group);
     member_insert(member->group, member);
-    map_put(&groups->members, span_make(&member->num, sizeof(member->num)),
-            member);
+    map_put(&groups->members, map_num_key(&member->num), member);
 }
 
 bool groups_knows(const struct groups *groups, struct span target,
@@ -180,7 +179,7 @@ bool groups_move(struct groups *groups, uint64_t num, enum job_state to,
     group = member->group;
     if (to != STATE_DONE)
         group_ended(group, member->id, seq);
-    map_remove(&groups->members, span_make(&num, sizeof(num)));
+    map_remove(&groups->members, map_num_key(&num));
     member_free(member);
     if (list_empty(&group->members)) {
         map_remove(&groups->groups, group->key);

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 
 static struct order_node *node_find(const struct order *order, uint64_t num) {
-    return map_get(&order->nodes, span_make(&num, sizeof(num)));
+    return map_get(&order->nodes, map_num_key(&num));
 }
 
 /* ---- life --------------------------------------------------------------- */
@@ -152,7 +152,7 @@ static struct order_node *node_new(struct order *order, struct order_item *item,
     list_init(&node->fresh);
     list_init(&node->in_line);
     list_init(&node->rank_unrecorded);
-    map_put(&order->nodes, span_make(&node->num, sizeof(node->num)), node);
+    map_put(&order->nodes, map_num_key(&node->num), node);
     return node;
 }
 
@@ -234,7 +234,7 @@ static void node_leave(struct order *order, struct order_node *node,
     list_remove(&node->rank_unrecorded);
     heap_remove(&order->deadlines, node);
     heap_remove(&order->ranks, node);
-    map_remove(&order->nodes, span_make(&num, sizeof(num)));
+    map_remove(&order->nodes, map_num_key(&num));
     for (size_t i = 0; i <= node->alias_count; i++)
         order_item_unref(order, order_node_item(node, i));
     node_free(node);

@@ -11,7 +11,7 @@ static struct order *scratch_of(const struct order *order) {
 }
 
 static struct order_node *node_of(const struct order *order, uint64_t num) {
-    return map_get(&order->nodes, span_make(&num, sizeof(num)));
+    return map_get(&order->nodes, map_num_key(&num));
 }
 
 struct reasons {

@@ -139,13 +139,13 @@ static void lane_take(struct picker *picker, struct picker_lane *lane,
     assigned->num = num;
     assigned->lane = lane;
     list_push(&lane->assigned, &assigned->in_lane);
-    map_put(&picker->assigned, num_key(&assigned->num), assigned);
+    map_put(&picker->assigned, map_num_key(&assigned->num), assigned);
     lane->busy++;
     picker_lane_changed(picker, lane);
 }
 
 void picker_assigned(struct picker *picker, uint64_t num, struct span target) {
-    if (map_get(&picker->assigned, num_key(&num)) != NULL)
+    if (map_get(&picker->assigned, map_num_key(&num)) != NULL)
         return;
     picker_forget(picker, num);
     lane_take(picker, picker_lane_find(picker, target), num);
@@ -153,7 +153,7 @@ void picker_assigned(struct picker *picker, uint64_t num, struct span target) {
 
 void picker_lasting(struct picker *picker, uint64_t num) {
     struct picker_assigned *assigned =
-        map_get(&picker->assigned, num_key(&num));
+        map_get(&picker->assigned, map_num_key(&num));
 
     if (assigned == NULL || assigned->lasting)
         return;
@@ -179,7 +179,7 @@ static void learn(struct picker *picker, int64_t ran_ms) {
 
 void picker_ended(struct picker *picker, uint64_t num, int64_t ran_ms) {
     struct picker_assigned *assigned =
-        map_remove(&picker->assigned, num_key(&num));
+        map_remove(&picker->assigned, map_num_key(&num));
 
     if (assigned == NULL)
         return;

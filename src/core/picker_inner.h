@@ -74,10 +74,6 @@ struct picker {
     unsigned streak; /* short ends in a row */
 };
 
-static inline struct span num_key(const uint64_t *num) {
-    return span_make(num, sizeof(*num));
-}
-
 /* ---- picker.c --------------------------------------------------------- */
 
 static inline bool picker_lane_is_full(const struct picker_lane *lane) {

@@ -168,7 +168,7 @@ void picker_entry_drop(struct picker *picker, struct picker_entry *entry) {
 
     entry_take_out(picker, entry);
     picker_lane_changed(picker, lane);
-    map_remove(&picker->entries, num_key(&entry->num));
+    map_remove(&picker->entries, map_num_key(&entry->num));
     entry_free(entry);
 }
 
@@ -270,7 +270,7 @@ static void entry_settle(struct picker *picker, struct picker_entry *entry,
     entry->due = WALL_NEVER;
     entry_age(picker, entry, now);
     if (is_turned_away(picker, entry)) {
-        map_remove(&picker->entries, num_key(&entry->num));
+        map_remove(&picker->entries, map_num_key(&entry->num));
         entry_free(entry);
         return;
     }
@@ -283,16 +283,16 @@ void picker_offer(struct picker *picker, const struct picker_job *job,
 
     if (picker->refill != REFILL_NONE)
         position_set(&picker->last, job->rank, job->num);
-    if (map_get(&picker->assigned, num_key(&job->num)) != NULL)
+    if (map_get(&picker->assigned, map_num_key(&job->num)) != NULL)
         return;
     picker_forget(picker, job->num);
     entry = entry_new(picker, job);
-    map_put(&picker->entries, num_key(&entry->num), entry);
+    map_put(&picker->entries, map_num_key(&entry->num), entry);
     entry_settle(picker, entry, job->not_before, now);
 }
 
 void picker_forget(struct picker *picker, uint64_t num) {
-    struct picker_entry *entry = map_get(&picker->entries, num_key(&num));
+    struct picker_entry *entry = map_get(&picker->entries, map_num_key(&num));
 
     if (entry != NULL)
         picker_entry_drop(picker, entry);

@@ -30,6 +30,10 @@ void *map_get(const struct map *map, struct span key);
 void *map_put(struct map *map, struct span key, void *value);
 /* Removes it. Returns the value that was there, or NULL. */
 void *map_remove(struct map *map, struct span key);
+/* A number as a key; it lives as long as *num. */
+static inline struct span map_num_key(const uint64_t *num) {
+    return span_make(num, sizeof(*num));
+}
 /* Walks: *cursor starts at 0. False at the end. Putting or removing during a
  * walk is not allowed, but removing the entry just returned is. */
 bool map_next(const struct map *map, size_t *cursor, struct span *ret_key,

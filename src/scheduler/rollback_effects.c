@@ -21,7 +21,7 @@ void rollback_effects_clear(struct rollback_effects *effects) {
 static bool look_at(struct turner *turner, uint64_t num,
                     struct rollback_effect **ret_turn, struct err *err) {
     struct rollback_effects *effects = turner->effects;
-    struct span key = span_make(&num, sizeof(num));
+    struct span key = map_num_key(&num);
     *ret_turn = map_get(&effects->by_num, key);
     if (*ret_turn)
         return true;
@@ -144,7 +144,7 @@ bool rollback_effects_make(struct store *store, struct span rb_id,
 
 const struct rollback_effect *
 rollback_effects_find(const struct rollback_effects *effects, uint64_t num) {
-    return map_get(&effects->by_num, span_make(&num, sizeof(num)));
+    return map_get(&effects->by_num, map_num_key(&num));
 }
 
 bool rollback_effects_put_out(const struct rollback_effects *effects,

@@ -36,8 +36,7 @@ static void keep_end(struct attempt *attempt, const struct run_end *end) {
 static void probe_ended(struct scheduler *scheduler, struct attempt *attempt,
                         const struct run_end *end) {
     enum land_verdict verdict = land_verdict_parse(end->status).verdict;
-    map_remove(&scheduler->by_handle,
-               scheduler_num_key(&attempt->probe_handle));
+    map_remove(&scheduler->by_handle, map_num_key(&attempt->probe_handle));
     scheduler->runner.release(scheduler->runner.ctx, attempt->probe_handle);
     attempt->probe_handle = 0;
     if (verdict == LAND_LANDED || verdict == LAND_NOT_LANDED) {
@@ -63,7 +62,7 @@ static void probe_ended(struct scheduler *scheduler, struct attempt *attempt,
 
 void scheduler_ended(struct scheduler *scheduler, const struct run_end *end) {
     struct attempt *attempt =
-        map_get(&scheduler->by_handle, scheduler_num_key(&end->handle));
+        map_get(&scheduler->by_handle, map_num_key(&end->handle));
     if (!attempt)
         return;
     scheduler->idle = false;
@@ -88,7 +87,7 @@ void scheduler_probe_start(struct scheduler *scheduler,
     if (attempt->probe_handle || scheduler->now.ns < attempt->probe_again.ns)
         return;
     attempt->probe_handle = ++scheduler->next_handle;
-    map_put(&scheduler->by_handle, scheduler_num_key(&attempt->probe_handle),
+    map_put(&scheduler->by_handle, map_num_key(&attempt->probe_handle),
             attempt);
     struct run_start order = {
         .handle = attempt->probe_handle,

@@ -184,7 +184,6 @@ struct scheduler {
     struct err store_err;
 };
 
-struct span scheduler_num_key(const uint64_t *num);
 struct why;
 
 /* tracked jobs (scheduler_job.c) */

@@ -8,10 +8,6 @@
  * would only cost memory. */
 enum { JOBS_WAITING_MAX = 8192 };
 
-struct span scheduler_num_key(const uint64_t *num) {
-    return span_make(num, sizeof(*num));
-}
-
 void scheduler_log_read_failure(const char *what, uint64_t num,
                                 const struct err *err) {
     log_error("cannot read %s of job %" PRIu64 ": %s", what, num, err->text);
@@ -19,7 +15,7 @@ void scheduler_log_read_failure(const char *what, uint64_t num,
 
 struct tracked_job *scheduler_job_get(struct scheduler *scheduler,
                                       uint64_t num) {
-    return map_get(&scheduler->jobs, scheduler_num_key(&num));
+    return map_get(&scheduler->jobs, map_num_key(&num));
 }
 
 static struct span copy_span(char **at, struct span span) {
@@ -67,7 +63,7 @@ struct tracked_job *scheduler_job_keep(struct scheduler *scheduler,
     struct tracked_job *tracked = tracked_job_new(job);
     if (old)
         scheduler_job_drop(scheduler, old);
-    map_put(&scheduler->jobs, scheduler_num_key(&tracked->num), tracked);
+    map_put(&scheduler->jobs, map_num_key(&tracked->num), tracked);
     list_push(&scheduler->waiting, &tracked->link);
     if (++scheduler->waiting_count > JOBS_WAITING_MAX)
         scheduler_job_drop(scheduler, LIST_OF(scheduler->waiting.next,
@@ -105,7 +101,7 @@ void scheduler_job_drop(struct scheduler *scheduler,
                         struct tracked_job *tracked) {
     if (!tracked->executing)
         scheduler->waiting_count--;
-    map_remove(&scheduler->jobs, scheduler_num_key(&tracked->num));
+    map_remove(&scheduler->jobs, map_num_key(&tracked->num));
     list_remove(&tracked->link);
     scheduler_array_free(tracked->array);
     free(tracked);

@@ -27,8 +27,7 @@ struct attempt *scheduler_attempt_new(struct scheduler *scheduler,
     attempt->number = number;
     attempt->assigned = scheduler->now;
     list_push(&scheduler->attempts, &attempt->link);
-    map_put(&scheduler->by_handle, scheduler_num_key(&attempt->handle),
-            attempt);
+    map_put(&scheduler->by_handle, map_num_key(&attempt->handle), attempt);
     tracked->attempts++;
     scheduler_job_execute(scheduler, tracked);
     return attempt;
@@ -36,10 +35,9 @@ struct attempt *scheduler_attempt_new(struct scheduler *scheduler,
 
 void scheduler_attempt_free(struct scheduler *scheduler,
                             struct attempt *attempt) {
-    map_remove(&scheduler->by_handle, scheduler_num_key(&attempt->handle));
+    map_remove(&scheduler->by_handle, map_num_key(&attempt->handle));
     if (attempt->probe_handle)
-        map_remove(&scheduler->by_handle,
-                   scheduler_num_key(&attempt->probe_handle));
+        map_remove(&scheduler->by_handle, map_num_key(&attempt->probe_handle));
     list_remove(&attempt->link);
     attempt->tracked->attempts--;
     for (size_t i = 0; i < attempt->companion_count; i++)
@@ -366,7 +364,7 @@ struct wall scheduler_withdraw_excess(struct scheduler *scheduler) {
 
 bool scheduler_lasting(struct scheduler *scheduler, uint64_t handle) {
     struct attempt *attempt =
-        map_get(&scheduler->by_handle, scheduler_num_key(&handle));
+        map_get(&scheduler->by_handle, map_num_key(&handle));
     if (!attempt || attempt->is_ended || handle != attempt->handle)
         return false;
     attempt->is_lasting = true;

@@ -46,8 +46,6 @@ struct schedule_driver {
     bool draining;
 };
 
-struct span schedule_num_key(const uint64_t *num);
-
 /* schedule_driver_jobs.c: what lives of each schedule. */
 void schedule_job_add(struct schedule_driver *driver,
                       struct schedule_entry *entry, uint64_t num,

@@ -9,10 +9,6 @@
 
 #define REPLACED "its schedule fired again"
 
-struct span schedule_num_key(const uint64_t *num) {
-    return span_make(num, sizeof(*num));
-}
-
 static bool waits(enum job_state state) {
     return (STATES_WAITING & STATE_BIT(state)) != 0;
 }
@@ -20,13 +16,13 @@ static bool waits(enum job_state state) {
 void schedule_job_add(struct schedule_driver *driver,
                       struct schedule_entry *entry, uint64_t num,
                       enum job_state state, int64_t deadline_s) {
-    if (map_get(&driver->jobs, schedule_num_key(&num)))
+    if (map_get(&driver->jobs, map_num_key(&num)))
         return;
     struct schedule_live_job *live = mem_alloc(sizeof(*live));
     *live = (struct schedule_live_job){
         .entry = entry, .num = num, .state = state, .deadline_s = deadline_s};
     list_push(&entry->jobs, &live->of_entry);
-    map_put(&driver->jobs, schedule_num_key(&live->num), live);
+    map_put(&driver->jobs, map_num_key(&live->num), live);
     if (deadline_s > 0 && waits(state))
         heap_push(&driver->deadlines, live);
     if (entry->schedule)
@@ -39,7 +35,7 @@ void schedule_job_drop(struct schedule_driver *driver,
         schedule_add_live(live->entry->schedule, -1);
     heap_remove(&driver->deadlines, live);
     list_remove(&live->of_entry);
-    map_remove(&driver->jobs, schedule_num_key(&live->num));
+    map_remove(&driver->jobs, map_num_key(&live->num));
     free(live);
 }
 
@@ -72,7 +68,7 @@ static struct store_batch *batch_of(struct schedule_driver *driver,
 void schedule_job_moved(struct schedule_driver *driver,
                         const struct store_event *event) {
     struct schedule_live_job *live =
-        map_get(&driver->jobs, schedule_num_key(&event->num));
+        map_get(&driver->jobs, map_num_key(&event->num));
     if (!live)
         return;
     live->state = event->to;
@@ -122,7 +118,7 @@ static void look_at(struct schedule_driver *driver,
     schedule_job_add(driver, entry, job->num, job->state, deadline_s);
     if (job->cancel_asked) {
         struct schedule_live_job *live =
-            map_get(&driver->jobs, schedule_num_key(&job->num));
+            map_get(&driver->jobs, map_num_key(&job->num));
         live->replaced = true;
     }
 }
