@@ -463,6 +463,18 @@ size_t groups_landing(const struct groups *groups, uint64_t num,
     return count;
 }
 
+bool groups_may_start(const struct groups *groups, uint64_t num) {
+    struct arena arena = ARENA_INIT;
+    uint64_t *nums;
+
+    if (!groups_has(groups, num))
+        return true;
+    bool may = groups_leader(groups, num) == num &&
+               groups_landing(groups, num, &arena, &nums) > 0;
+    arena_clear(&arena);
+    return may;
+}
+
 /* ---- proposing ----------------------------------------------------------- */
 
 static struct wall deadline(const struct group *group, int64_t wait_ms) {

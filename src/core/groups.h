@@ -98,6 +98,9 @@ size_t groups_landing(const struct groups *groups, uint64_t num,
                       struct arena *arena, uint64_t **ret_nums);
 /* The ready one that stands for all: the first to come; 0 = none. */
 uint64_t groups_leader(const struct groups *groups, uint64_t num);
+/* May the job be picked for a start? A member only if it is the leader of its
+ * group and a landing would take the group now. True for any other job. */
+bool groups_may_start(const struct groups *groups, uint64_t num);
 /* Which of the open members depends on `id`; 0 = none. */
 uint64_t groups_member_needing(const struct groups *groups, uint64_t num,
                                struct span id);

@@ -7,15 +7,6 @@
 
 enum { PAGE_JOBS = 1000 };
 
-enum job_state scheduler_state_before(const struct scheduler *scheduler,
-                                      const struct job *job) {
-    enum job_state was = job->state == STATE_ABANDONED
-                             ? scheduler_scope_covers(scheduler, job->num)
-                             : job->state;
-    /* What ran waits for its next start when it comes back. */
-    return (STATES_WAITING & STATE_BIT(was)) ? was : STATE_PENDING;
-}
-
 /* A job with relations enters the order, with its edges and touches. */
 void scheduler_order_admit(struct scheduler *scheduler, const struct job *job) {
     struct arena arena = ARENA_INIT;
@@ -39,7 +30,8 @@ void scheduler_order_admit(struct scheduler *scheduler, const struct job *job) {
         .id = job->id,
         .job_class = job->job_class,
         .state = job->state,
-        .was = scheduler_state_before(scheduler, job),
+        .was =
+            rollback_scope_stands_as(&scheduler->scope, job->num, job->state),
         .key = job->key,
         .rank = job->rank,
         .target = job->target,
@@ -79,7 +71,7 @@ static void fill_successors(struct scheduler *scheduler, struct span id,
 static void fill_done(struct scheduler *scheduler, const struct job *job,
                       struct order_other *other) {
     other->rolled_back = job->rolled_back_by.len > 0;
-    if (scheduler_scope_covers(scheduler, job->num) == STATE_NONE)
+    if (rollback_scope_covers(&scheduler->scope, job->num) == STATE_NONE)
         return;
     other->state = STATE_EXECUTING;
     other->key = (struct span){0};
@@ -178,7 +170,7 @@ static void on_rollback(struct scheduler *scheduler,
     if (event->to == STATE_EXECUTING && by_one)
         scheduler_scope_open(scheduler, event->num);
     else if (event->to == STATE_ABANDONED && by_one && scope->num != 0 &&
-             scheduler_scope_covers(scheduler, event->num) == STATE_NONE)
+             rollback_scope_covers(&scheduler->scope, event->num) == STATE_NONE)
         scheduler_scope_open(scheduler, scope->num);
     else if (scope->num == event->num && event->from == STATE_EXECUTING)
         scheduler_scope_close(scheduler, event->at);
@@ -192,7 +184,7 @@ static void on_move(struct scheduler *scheduler,
     }
     on_rollback(scheduler, event);
     bool undecided =
-        scheduler_scope_covers(scheduler, event->num) != STATE_NONE;
+        rollback_scope_covers(&scheduler->scope, event->num) != STATE_NONE;
     if (scheduler_group_move(scheduler, event, undecided))
         (void)0; /* the entry of its group moved with it */
     else if (job_state_is_final(event->from) &&

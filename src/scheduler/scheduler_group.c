@@ -175,7 +175,8 @@ static bool read_member(struct scheduler *scheduler, struct whole *whole,
         !store_touches(scheduler->store, num, arena, &touches, &touch_count,
                        err))
         return false;
-    add_job(whole, &job, scheduler_state_before(scheduler, &job));
+    add_job(whole, &job,
+            rollback_scope_stands_as(&scheduler->scope, num, job.state));
     add_edges(whole, edges, edge_count, members);
     add_touches(whole, touches, touch_count);
     return true;
@@ -321,21 +322,10 @@ bool scheduler_group_hold(struct scheduler *scheduler, uint64_t num,
     uint64_t entry = groups_entry(groups, num);
     uint64_t leader = groups_leader(groups, num);
     order_hold(scheduler->order, entry, holds_of(scheduler, num, entry));
-    if (leader != 0 && !scheduler_group_may_offer(scheduler, leader))
+    if (leader != 0 && !groups_may_start(scheduler->groups, leader))
         picker_forget(scheduler->picker, leader);
     scheduler_group_offer(scheduler, num);
     return true;
-}
-
-bool scheduler_group_may_offer(struct scheduler *scheduler, uint64_t num) {
-    struct arena arena = ARENA_INIT;
-    uint64_t *nums;
-    if (!groups_has(scheduler->groups, num))
-        return true;
-    bool may = groups_leader(scheduler->groups, num) == num &&
-               groups_landing(scheduler->groups, num, &arena, &nums) > 0;
-    arena_clear(&arena);
-    return may;
 }
 
 /* ---- proposals ------------------------------------------------------------

@@ -6,7 +6,7 @@
 #include "lib/map.h"
 #include "lib/random.h"
 #include "core/order.h"
-#include "core/rollback.h"
+#include "core/rollback_scope.h"
 #include "core/retry.h"
 #include "core/picker.h"
 #include "core/groups.h"
@@ -92,15 +92,6 @@ struct rollback_waiting {
     char rank[];
 };
 
-/* What an open rollback covers, whoever does it: known from its events. */
-struct rollback_scope {
-    struct arena arena;
-    uint64_t num; /* of the RB; 0: none is open */
-    struct rollback_entry *entries;
-    struct span *ids; /* of the same places */
-    size_t count;
-};
-
 /* The rollback this process does: one at a time. */
 struct rollback_run {
     struct arena arena;      /* since it began */
@@ -168,8 +159,8 @@ struct scheduler {
 
     struct map outages; /* target -> struct outage */
 
-    struct list rollbacks; /* of struct rollback_waiting */
-    struct rollback_scope scope;
+    struct list rollbacks;       /* of struct rollback_waiting */
+    struct rollback_scope scope; /* whoever does it: from its events */
     struct rollback_run rollback_run;
 
     bool draining, returning;
@@ -257,8 +248,6 @@ bool scheduler_group_effect(struct scheduler *scheduler,
                             const struct order_effect *effect);
 /* Members that fail with another. */
 void scheduler_group_plan_fails(struct scheduler *scheduler);
-/* May it be offered for a start? Of a group only its leader, when all may. */
-bool scheduler_group_may_offer(struct scheduler *scheduler, uint64_t num);
 /* Offers the one that now stands for the group of `num`, if any. */
 void scheduler_group_offer(struct scheduler *scheduler, uint64_t num);
 /* Plans the start of group_next, all or nothing. */
@@ -358,12 +347,6 @@ struct wall scheduler_rollback_next(const struct scheduler *scheduler);
 void scheduler_scope_open(struct scheduler *scheduler, uint64_t num);
 /* The rollback is over, or was given up. */
 void scheduler_scope_close(struct scheduler *scheduler, struct wall at);
-/* Covered: its state before; else STATE_NONE. */
-enum job_state scheduler_scope_covers(const struct scheduler *scheduler,
-                                      uint64_t num);
-/* Of one in A under an open rollback: where it goes should that fail. */
-enum job_state scheduler_state_before(const struct scheduler *scheduler,
-                                      const struct job *job);
 
 void scheduler_stop_job(struct scheduler *scheduler,
                         struct tracked_job *tracked, enum run_stop how);

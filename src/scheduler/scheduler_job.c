@@ -123,7 +123,7 @@ void scheduler_offer(struct scheduler *scheduler, const struct job *job) {
     if (!(scheduler->options.parts & SCHEDULER_STARTS))
         return;
     scheduler_backoff_expect(scheduler, job->not_before);
-    if (job->holds != 0 || !scheduler_group_may_offer(scheduler, job->num))
+    if (job->holds != 0 || !groups_may_start(scheduler->groups, job->num))
         return;
     struct picker_job offer = {
         .num = job->num,

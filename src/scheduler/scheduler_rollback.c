@@ -556,11 +556,10 @@ static void plan_undone(struct scheduler *scheduler, const struct job *rb) {
         if (!member_state(scheduler, entry->num, &state) ||
             state != STATE_ABANDONED)
             continue;
-        bool ran = entry->was == STATE_EXECUTING || entry->was == STATE_DONE;
         struct store_move move = {
             .num = entry->num,
             .from = STATE_ABANDONED,
-            .to = ran ? STATE_PENDING : entry->was,
+            .to = rollback_return_state(entry->was),
             .reason = SPAN("rb-undone"),
             .detail = rb->id,
         };

@@ -4,15 +4,6 @@
 #include "lib/log.h"
 #include "scheduler/scheduler_inner.h"
 
-enum job_state scheduler_scope_covers(const struct scheduler *scheduler,
-                                      uint64_t num) {
-    const struct rollback_scope *scope = &scheduler->scope;
-    for (size_t i = 0; scope->num != 0 && i < scope->count; i++)
-        if (scope->entries[i].num == num)
-            return scope->entries[i].was;
-    return STATE_NONE;
-}
-
 static bool read_plan(struct scheduler *scheduler, struct rollback_scope *scope,
                       struct err *err) {
     struct store_rollback plan;

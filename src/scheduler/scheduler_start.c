@@ -275,7 +275,7 @@ static bool plan_one(struct scheduler *scheduler) {
         tracked = NULL;
     }
     if (tracked && groups_has(scheduler->groups, num)) {
-        if (!scheduler_group_may_offer(scheduler, num)) {
+        if (!groups_may_start(scheduler->groups, num)) {
             picker_ended(scheduler->picker, num, -1);
             return true;
         }

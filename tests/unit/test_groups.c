@@ -200,6 +200,17 @@ static void members_know_the_entry_they_stand_under(void **state) {
     assert_int_equal(groups_entry(groups, 9), 0);
 }
 
+static void only_the_leader_of_a_complete_group_may_start(void **state) {
+    (void)state;
+    assert_true(groups_may_start(groups, 7));
+    join(1, "a", "g", 0, STATE_PENDING, "");
+    join(2, "b", "g", 0, STATE_PENDING, "");
+    assert_true(groups_may_start(groups, 1));
+    assert_false(groups_may_start(groups, 2));
+    groups_hold(groups, 2, 1);
+    assert_false(groups_may_start(groups, 1));
+}
+
 int main(void) {
 #define T(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
     const struct CMUnitTest tests[] = {
@@ -211,6 +222,7 @@ int main(void) {
         T(no_group_lands_while_a_member_is_held_landing_or_undecided),
         T(when_one_ends_those_before_it_fail_and_no_others),
         T(whoever_is_done_leaves_the_others_alone),
+        T(only_the_leader_of_a_complete_group_may_start),
         T(members_know_the_entry_they_stand_under),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

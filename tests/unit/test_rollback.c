@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "core/rollback.h"
+#include "core/rollback_scope.h"
 #include "core/walk.h"
 
 /* ---- a small graph, told in words -----------------------------------------
@@ -239,6 +240,34 @@ static void phases_have_words(void **state) {
     assert_false(rollback_phase_parse(SPAN("begun"), &phase));
 }
 
+static void members_of_an_open_rollback_keep_their_place(void **state) {
+    (void)state;
+    struct rollback_entry entries[] = {{.num = 1, .was = STATE_STAGED},
+                                       {.num = 2, .was = STATE_EXECUTING},
+                                       {.num = 3, .was = STATE_DONE}};
+    struct rollback_scope scope = {.num = 9, .entries = entries, .count = 3};
+    assert_int_equal(rollback_scope_covers(&scope, 3), STATE_DONE);
+    assert_int_equal(rollback_scope_covers(&scope, 4), STATE_NONE);
+    assert_int_equal(rollback_scope_stands_as(&scope, 1, STATE_ABANDONED),
+                     STATE_STAGED);
+    assert_int_equal(rollback_scope_stands_as(&scope, 2, STATE_ABANDONED),
+                     STATE_PENDING);
+    assert_int_equal(rollback_scope_stands_as(&scope, 1, STATE_QUEUED),
+                     STATE_QUEUED);
+    scope.num = 0;
+    assert_int_equal(rollback_scope_covers(&scope, 1), STATE_NONE);
+}
+
+static void
+an_undone_rollback_returns_members_to_where_they_were(void **state) {
+    (void)state;
+    assert_int_equal(rollback_return_state(STATE_QUEUED), STATE_QUEUED);
+    assert_int_equal(rollback_return_state(STATE_STAGED), STATE_STAGED);
+    assert_int_equal(rollback_return_state(STATE_PENDING), STATE_PENDING);
+    assert_int_equal(rollback_return_state(STATE_EXECUTING), STATE_PENDING);
+    assert_int_equal(rollback_return_state(STATE_DONE), STATE_PENDING);
+}
+
 static void a_walk_meets_each_number_once(void **state) {
     (void)state;
     struct walk walk = WALK_INIT;
@@ -271,6 +300,8 @@ int main(void) {
         cmocka_unit_test(too_many_sets_are_listed),
         cmocka_unit_test(a_plan_reads_back),
         cmocka_unit_test(phases_have_words),
+        cmocka_unit_test(members_of_an_open_rollback_keep_their_place),
+        cmocka_unit_test(an_undone_rollback_returns_members_to_where_they_were),
         cmocka_unit_test(a_walk_meets_each_number_once),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
