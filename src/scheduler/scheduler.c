@@ -5,7 +5,22 @@
 #include <stdlib.h>
 
 #include "lib/log.h"
-#include "scheduler/scheduler_inner.h"
+#include "scheduler/scheduler_array.h"
+#include "scheduler/scheduler_attempt.h"
+#include "scheduler/scheduler_backoff.h"
+#include "scheduler/scheduler_end.h"
+#include "scheduler/scheduler_event.h"
+#include "scheduler/scheduler_group.h"
+#include "scheduler/scheduler_group_start.h"
+#include "scheduler/scheduler_job.h"
+#include "scheduler/scheduler_offer.h"
+#include "scheduler/scheduler_order.h"
+#include "scheduler/scheduler_plan.h"
+#include "scheduler/scheduler_rollback.h"
+#include "scheduler/scheduler_rollback_queue.h"
+#include "scheduler/scheduler_start.h"
+#include "scheduler/scheduler_state.h"
+#include "scheduler/scheduler_target.h"
 
 enum { AGAIN_AFTER_FAILURE_MS = 1000, AHEAD_MAX = 256, PAGE_RUNNING = 1000 };
 
@@ -220,19 +235,6 @@ bool scheduler_start(struct scheduler *scheduler, struct wall now,
 }
 
 /* ---- a turn ------------------------------------------------------------- */
-
-struct plan *scheduler_plan_add(struct scheduler *scheduler,
-                                enum plan_kind kind) {
-    if (scheduler->plan_count == scheduler->plan_cap) {
-        scheduler->plan_cap =
-            scheduler->plan_cap ? scheduler->plan_cap * 2 : 64;
-        scheduler->plans = mem_grow(scheduler->plans, scheduler->plan_cap,
-                                    sizeof(*scheduler->plans));
-    }
-    struct plan *plan = &scheduler->plans[scheduler->plan_count++];
-    *plan = (struct plan){.kind = kind};
-    return plan;
-}
 
 static void plan_effect(struct scheduler *scheduler,
                         const struct order_effect *effect) {

@@ -6,16 +6,15 @@
  * of ready jobs like any other: each is sorted once, not at each look. Who
  * starts at once needs no write of its own, and who never backed off none at
  * all. */
+#include "scheduler/scheduler_backoff.h"
+
 #include "lib/log.h"
-#include "scheduler/scheduler_inner.h"
+#include "scheduler/scheduler_job.h"
+#include "scheduler/scheduler_offer.h"
+#include "scheduler/scheduler_plan.h"
+#include "scheduler/scheduler_state.h"
 
 enum { DUE_FEW = 16, AGAIN_AFTER_FAILURE_MS = 1000 };
-
-void scheduler_backoff_expect(struct scheduler *scheduler,
-                              struct wall not_before) {
-    if (not_before.ns != 0 && not_before.ns < scheduler->due_at.ns)
-        scheduler->due_at = not_before;
-}
 
 struct wall scheduler_backoff_next(const struct scheduler *scheduler) {
     /* Overdue is what could not be taken up yet: something else has to happen

@@ -1,13 +1,25 @@
 /* How attempts ended, and what follows. */
+#include "scheduler/scheduler_end.h"
+
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 
 #include "lib/log.h"
-#include "scheduler/scheduler_inner.h"
 #include "wire/status_line.h"
+#include "scheduler/scheduler_array.h"
+#include "scheduler/scheduler_attempt.h"
+#include "scheduler/scheduler_group_start.h"
+#include "scheduler/scheduler_job.h"
+#include "scheduler/scheduler_offer.h"
+#include "scheduler/scheduler_plan.h"
+#include "scheduler/scheduler_rollback.h"
+#include "scheduler/scheduler_rollback_queue.h"
+#include "scheduler/scheduler_state.h"
+#include "scheduler/scheduler_target.h"
+#include "scheduler/scheduler_verdict.h"
 
-enum { TAKEN_AGAIN_MS = 2000, TEMP_MAX_H = 24 };
+enum { TAKEN_AGAIN_MS = 2000 };
 
 /* ---- being told --------------------------------------------------------- */
 
@@ -173,60 +185,6 @@ static enum retry_status status_of(struct span line, struct arena *arena,
         return RETRY_STATUS_NONE;
     }
     return RETRY_STATUS_NONE;
-}
-
-/* 24 hours of temporary ends count from the first attempt. */
-static struct wall first_begun(struct scheduler *scheduler,
-                               const struct tracked_job *tracked) {
-    struct arena arena = ARENA_INIT;
-    struct store_attempt *rows;
-    size_t count;
-    struct err err;
-    struct wall first = {0};
-    if (tracked->job.temps > 0 &&
-        store_attempts(scheduler->store, tracked->num, &arena, &rows, &count,
-                       &err) &&
-        count > 0)
-        first = rows[0].assigned;
-    arena_clear(&arena);
-    return first;
-}
-
-static void command_limits(const struct job *job, struct retry_limits *limits) {
-    limits->retries = job->retries;
-    limits->at_most_once = (job->flags & JOB_AT_MOST_ONCE) != 0;
-    limits->temp_ends = span_is(job->cause, "run") && job->retries == 0;
-}
-
-static struct retry_counts *counts_of(struct attempt *attempt,
-                                      struct retry_counts *job_counts) {
-    const struct job *job = &attempt->tracked->job;
-    if (attempt->of_array)
-        return &attempt->tracked->array->tasks[attempt->task].counts;
-    job_counts->temps = job->temps;
-    job_counts->crashes = job->crashes;
-    job_counts->fails = job->fails;
-    return job_counts;
-}
-
-struct retry_verdict scheduler_decide_end(struct scheduler *scheduler,
-                                          struct attempt *attempt,
-                                          const struct retry_end *end) {
-    enum { ROLLBACK_TEMPS = 3 };
-    struct retry_limits limits = {
-        .max_temp = scheduler->options.max_temp,
-        .max_crash = scheduler->options.max_crash,
-        .temp_max_ms = INT64_C(3600000) * TEMP_MAX_H,
-    };
-    struct retry_counts job_counts = {0};
-    struct retry_counts *counts = counts_of(attempt, &job_counts);
-    if (scheduler_is_rollback(&attempt->tracked->job))
-        limits.max_temp = ROLLBACK_TEMPS;
-    if (attempt->tracked->job.kind == JOB_COMMAND)
-        command_limits(&attempt->tracked->job, &limits);
-    counts->first_begun = first_begun(scheduler, attempt->tracked);
-    return retry_after(end, counts, &limits, scheduler->now,
-                       &scheduler->random);
 }
 
 static struct retry_verdict verdict_of(enum job_state to, const char *reason,
@@ -646,23 +604,7 @@ void scheduler_end_committed(struct scheduler *scheduler,
             scheduler_job_drop(scheduler, companions[i].tracked);
         if (plan->back || astray)
             scheduler_offer_num(scheduler, num);
-        scheduler_group_offer(scheduler, num);
+        scheduler_offer_group(scheduler, num);
     }
     free(companions);
-}
-
-void scheduler_stop_job(struct scheduler *scheduler,
-                        struct tracked_job *tracked, enum run_stop how) {
-    LIST_EACH (&scheduler->attempts, link) {
-        struct attempt *attempt = LIST_OF(link, struct attempt, link);
-        if (scheduler_attempt_carries(attempt, tracked) && attempt->is_started)
-            scheduler->runner.stop(scheduler->runner.ctx, attempt->handle, how);
-    }
-    scheduler->runner.flush(scheduler->runner.ctx);
-}
-
-enum run_stop scheduler_stop_kind(const struct tracked_job *tracked) {
-    if (tracked->killer == RETRY_ROLLBACK)
-        return RUN_STOP_HUP;
-    return tracked->kill ? RUN_STOP_KILL : RUN_STOP_TERM;
 }

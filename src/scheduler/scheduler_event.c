@@ -1,115 +1,21 @@
 /* What the registry says happened, by whomever: the order and the schedule are
  * caches of it. */
+#include "scheduler/scheduler_event.h"
+
 #include <inttypes.h>
 
 #include "lib/log.h"
-#include "scheduler/scheduler_inner.h"
+#include "scheduler/scheduler_attempt.h"
+#include "scheduler/scheduler_group.h"
+#include "scheduler/scheduler_job.h"
+#include "scheduler/scheduler_offer.h"
+#include "scheduler/scheduler_order.h"
+#include "scheduler/scheduler_rollback_queue.h"
+#include "scheduler/scheduler_scope.h"
+#include "scheduler/scheduler_state.h"
+#include "scheduler/scheduler_target.h"
 
 enum { PAGE_JOBS = 1000 };
-
-/* A job with relations enters the order, with its edges and touches. */
-void scheduler_order_admit(struct scheduler *scheduler, const struct job *job) {
-    struct arena arena = ARENA_INIT;
-    struct err err;
-    struct job_edge *edges;
-    struct job_touch *touches;
-    size_t edge_count, touch_count;
-    struct store *store = scheduler->store;
-    if (!store_edges_from(store, job->num, &arena, &edges, &edge_count, &err) ||
-        !store_touches(store, job->num, &arena, &touches, &touch_count, &err)) {
-        scheduler_log_read_failure("the relations", job->num, &err);
-        arena_clear(&arena);
-        return;
-    }
-    if (scheduler_group_take(scheduler, job, edges, edge_count)) {
-        arena_clear(&arena);
-        return;
-    }
-    struct order_entry entry = {
-        .num = job->num,
-        .id = job->id,
-        .job_class = job->job_class,
-        .state = job->state,
-        .was =
-            rollback_scope_stands_as(&scheduler->scope, job->num, job->state),
-        .key = job->key,
-        .rank = job->rank,
-        .target = job->target,
-        .holds = job->holds,
-        .rb = job_has(job, JOB_ROLLS_BACK),
-        .admitted = job->admitted,
-        .since = job->since,
-        .edges = edges,
-        .edge_count = edge_count,
-        .touches = touches,
-        .touch_count = touch_count,
-    };
-    order_admit(scheduler->order, &entry);
-    arena_clear(&arena);
-}
-
-static void fill_successors(struct scheduler *scheduler, struct span id,
-                            struct order_other *other, struct arena *arena) {
-    struct store_edge_to *edges;
-    size_t count;
-    struct err err;
-    if (!store_edges_to(scheduler->store, id, arena, &edges, &count, &err)) {
-        log_error("cannot read what supersedes '%.*s': %s", (int)id.len, id.p,
-                  err.text);
-        return;
-    }
-    struct span *ids = arena_alloc(arena, (count + 1) * sizeof(*ids));
-    size_t kept = 0;
-    for (size_t i = 0; i < count; i++)
-        if (edges[i].kind == EDGE_SUPERSEDES)
-            ids[kept++] = edges[i].id;
-    other->successors = ids;
-    other->successor_count = kept;
-}
-
-/* A landed set that is being rolled back is not done for whoever waits. */
-static void fill_done(struct scheduler *scheduler, const struct job *job,
-                      struct order_other *other) {
-    other->rolled_back = job->rolled_back_by.len > 0;
-    if (rollback_scope_covers(&scheduler->scope, job->num) == STATE_NONE)
-        return;
-    other->state = STATE_EXECUTING;
-    other->key = (struct span){0};
-}
-
-void scheduler_order_outside(struct scheduler *scheduler, struct span id) {
-    struct arena arena = ARENA_INIT;
-    struct job job;
-    struct err err;
-    bool found;
-    if (!store_lookup(scheduler->store, id, &arena, &job, &found, &err)) {
-        log_error("cannot look up '%.*s': %s", (int)id.len, id.p, err.text);
-        arena_clear(&arena);
-        return;
-    }
-    struct order_other other = {.id = id, .state = STATE_NONE};
-    if (found) {
-        other.state = job.state;
-        other.since = job.since;
-        other.num = job.num;
-        other.key = job.key;
-        other.rank = job.rank;
-    }
-    if (found && job.state == STATE_DONE)
-        fill_done(scheduler, &job, &other);
-    fill_successors(scheduler, id, &other, &arena);
-    order_outside(scheduler->order, &other);
-    arena_clear(&arena);
-}
-
-void scheduler_order_answer(struct scheduler *scheduler) {
-    struct span id;
-    while (order_next_unknown(scheduler->order, &id)) {
-        struct arena arena = ARENA_INIT;
-        scheduler_order_outside(scheduler, arena_span(&arena, id));
-        arena_clear(&arena);
-    }
-}
 
 /* A newcomer that supersedes others is news for whoever waits for those. */
 static void report_superseded(struct scheduler *scheduler, uint64_t num) {

@@ -2,12 +2,17 @@
  * is core/together's affair; here the order is told of the open ones as one
  * entry, its proposals become steps of every member, and one attempt carries
  * all that are ready. */
+#include "scheduler/scheduler_group.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 
 #include "lib/log.h"
-#include "scheduler/scheduler_inner.h"
 #include "scheduler/why.h"
+#include "scheduler/scheduler_job.h"
+#include "scheduler/scheduler_offer.h"
+#include "scheduler/scheduler_plan.h"
+#include "scheduler/scheduler_state.h"
 
 /* Holds the entry of a group in the order; no hold of life.def. */
 #define HOLD_OF_GROUP (1u << 31)
@@ -266,14 +271,6 @@ static unsigned holds_of(const struct scheduler *scheduler, uint64_t num,
                                                   : holds;
 }
 
-void scheduler_group_offer(struct scheduler *scheduler, uint64_t num) {
-    uint64_t leader = groups_leader(scheduler->groups, num);
-    struct tracked_job *tracked =
-        leader != 0 ? scheduler_job_get(scheduler, leader) : NULL;
-    if (leader != 0 && !(tracked && tracked->executing))
-        scheduler_offer_num(scheduler, leader);
-}
-
 /* One of several under an entry ended; or the only one. */
 static void member_left(struct scheduler *scheduler,
                         const struct store_event *event, uint64_t entry,
@@ -310,7 +307,7 @@ bool scheduler_group_move(struct scheduler *scheduler,
         order_hold(scheduler->order, entry, holds_of(scheduler, num, entry));
     }
     if (num != 0)
-        scheduler_group_offer(scheduler, num);
+        scheduler_offer_group(scheduler, num);
     return true;
 }
 
@@ -324,7 +321,7 @@ bool scheduler_group_hold(struct scheduler *scheduler, uint64_t num,
     order_hold(scheduler->order, entry, holds_of(scheduler, num, entry));
     if (leader != 0 && !groups_may_start(scheduler->groups, leader))
         picker_forget(scheduler->picker, leader);
-    scheduler_group_offer(scheduler, num);
+    scheduler_offer_group(scheduler, num);
     return true;
 }
 

@@ -1,9 +1,15 @@
 /* One attempt that carries several sets: those of a group land together, the
  * first of them leads, the others ride. How it starts, all or nothing, whom it
  * carries, and what its end means for each of them. */
+#include "scheduler/scheduler_group_start.h"
+
 #include <stdio.h>
 
-#include "scheduler/scheduler_inner.h"
+#include "scheduler/scheduler_attempt.h"
+#include "scheduler/scheduler_job.h"
+#include "scheduler/scheduler_offer.h"
+#include "scheduler/scheduler_plan.h"
+#include "scheduler/scheduler_state.h"
 
 /* ---- starting ----------------------------------------------------------- */
 
@@ -88,27 +94,7 @@ void scheduler_group_start_failed(struct scheduler *scheduler,
     scheduler_attempt_free(scheduler, attempt);
     scheduler_job_drop(scheduler, tracked);
     if (groups_has(scheduler->groups, leader))
-        scheduler_group_offer(scheduler, leader);
-}
-
-/* ---- under way ---------------------------------------------------------- */
-
-bool scheduler_attempt_carries(const struct attempt *attempt,
-                               const struct tracked_job *tracked) {
-    if (attempt->tracked == tracked)
-        return true;
-    for (size_t i = 0; i < attempt->companion_count; i++)
-        if (attempt->companions[i].tracked == tracked)
-            return true;
-    return false;
-}
-
-enum retry_killer scheduler_attempt_killer(const struct attempt *attempt) {
-    enum retry_killer killer = attempt->tracked->killer;
-    for (size_t i = 0; killer == RETRY_NOBODY && i < attempt->companion_count;
-         i++)
-        killer = attempt->companions[i].tracked->killer;
-    return killer;
+        scheduler_offer_group(scheduler, leader);
 }
 
 /* ---- ending ------------------------------------------------------------- */

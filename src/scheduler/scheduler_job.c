@@ -1,8 +1,11 @@
+#include "scheduler/scheduler_job.h"
+
 #include <inttypes.h>
 #include <stdlib.h>
 
 #include "lib/log.h"
-#include "scheduler/scheduler_inner.h"
+#include "scheduler/scheduler_array.h"
+#include "scheduler/scheduler_state.h"
 
 /* Tracked waiting jobs save a read when a job is picked; more than this many
  * would only cost memory. */
@@ -117,37 +120,4 @@ void scheduler_jobs_clear(struct scheduler *scheduler) {
         free(tracked);
     }
     map_clear(&scheduler->jobs);
-}
-
-void scheduler_offer(struct scheduler *scheduler, const struct job *job) {
-    if (!(scheduler->options.parts & SCHEDULER_STARTS))
-        return;
-    scheduler_backoff_expect(scheduler, job->not_before);
-    if (job->holds != 0 || !groups_may_start(scheduler->groups, job->num))
-        return;
-    struct picker_job offer = {
-        .num = job->num,
-        .rank = job->rank.len ? job->rank : job->key,
-        .job_class = job->job_class,
-        .target =
-            scheduler_is_rollback(job) ? scheduler_rollback_lane : job->target,
-        .admitted = job->admitted,
-        .not_before = job->not_before,
-    };
-    picker_offer(scheduler->picker, &offer, scheduler->now);
-    if (scheduler_is_rollback(job))
-        scheduler_rollback_offer(scheduler, job);
-    scheduler_job_keep(scheduler,
-                       job); /* frees an old one, which may hold `job` */
-}
-
-void scheduler_offer_num(struct scheduler *scheduler, uint64_t num) {
-    struct arena arena = ARENA_INIT;
-    struct job job;
-    struct err err;
-    if (!store_job(scheduler->store, num, &arena, &job, &err))
-        scheduler_log_read_failure("the row", num, &err);
-    else if (job.state == STATE_PENDING)
-        scheduler_offer(scheduler, &job);
-    arena_clear(&arena);
 }

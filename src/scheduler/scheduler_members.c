@@ -1,10 +1,15 @@
 /* What a rollback's process is told to take back: the landed members, newest
  * first. A branch knows what a rollback among them had done; a target that is a
  * command is told set by set what goes out and what comes in again. */
+#include "scheduler/scheduler_members.h"
+
 #include <stdlib.h>
 
-#include "scheduler/scheduler_inner.h"
 #include "scheduler/rollback_effects.h"
+#include "scheduler/scheduler_job.h"
+#include "scheduler/scheduler_rollback.h"
+#include "scheduler/scheduler_rollback_queue.h"
+#include "scheduler/scheduler_state.h"
 
 static struct run_member member_of(const struct job *job, bool again) {
     return (struct run_member){.id = job->id,

@@ -14,95 +14,41 @@
  * A crash at any time leaves the RB in X. The next life asks the target, as it
  * does for any set that was executing: on it already means over, else undone,
  * and the RB begins anew. */
+#include "scheduler/scheduler_rollback.h"
+
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 
 #include "lib/log.h"
-#include "scheduler/scheduler_inner.h"
 #include "scheduler/rollback_plan.h"
+#include "scheduler/scheduler_attempt.h"
+#include "scheduler/scheduler_job.h"
+#include "scheduler/scheduler_members.h"
+#include "scheduler/scheduler_plan.h"
+#include "scheduler/scheduler_rollback_queue.h"
+#include "scheduler/scheduler_start.h"
+#include "scheduler/scheduler_state.h"
+#include "scheduler/scheduler_verdict.h"
 
 enum { KILL_WAIT_MS = 5000, AGAIN_MS = 2000 };
 
-static const char lane_name[] = "\nrollback";
-const struct span scheduler_rollback_lane = {lane_name, sizeof(lane_name) - 1};
-
-bool scheduler_is_rollback(const struct job *job) {
-    return job_has(job, JOB_ROLLS_BACK);
-}
-
-/* ---- those that wait ----------------------------------------------------- */
-
-void scheduler_rollback_forget(struct scheduler *scheduler, uint64_t num) {
-    LIST_EACH (&scheduler->rollbacks, link) {
-        struct rollback_waiting *one =
-            LIST_OF(link, struct rollback_waiting, link);
-        if (one->num != num)
-            continue;
-        list_remove(link);
-        free(one);
-    }
-}
-
-static int compare_rank(const struct rollback_waiting *a, struct span rank,
-                        uint64_t num) {
-    int order = span_compare(span_make(a->rank, a->rank_bytes), rank);
-    return order != 0 ? order : (a->num > num) - (a->num < num);
-}
-
-void scheduler_rollback_offer(struct scheduler *scheduler,
-                              const struct job *job) {
-    struct span rank = job->rank.len ? job->rank : job->key;
-    struct rollback_waiting *one = mem_alloc(sizeof(*one) + rank.len);
-    one->num = job->num;
-    one->not_before = job->not_before;
-    one->rank_bytes = rank.len;
-    memcpy(one->rank, rank.p, rank.len);
-    scheduler_rollback_forget(scheduler, job->num);
-    LIST_EACH (&scheduler->rollbacks, link) {
-        if (compare_rank(LIST_OF(link, struct rollback_waiting, link), rank,
-                         job->num) < 0)
-            continue;
-        list_insert_before(link, &one->link);
-        return;
-    }
-    list_push(&scheduler->rollbacks, &one->link);
-}
+/* ---- life and time --------------------------------------------------------
+ */
 
 void scheduler_rollback_clear(struct scheduler *scheduler) {
-    while (!list_empty(&scheduler->rollbacks))
-        scheduler_rollback_forget(
-            scheduler,
-            LIST_OF(scheduler->rollbacks.next, struct rollback_waiting, link)
-                ->num);
+    scheduler_rollback_queue_clear(scheduler);
     arena_clear(&scheduler->rollback_run.arena);
     arena_clear(&scheduler->scope.arena);
 }
 
-static struct rollback_waiting *next_due(struct scheduler *scheduler) {
-    LIST_EACH (&scheduler->rollbacks, link) {
-        struct rollback_waiting *one =
-            LIST_OF(link, struct rollback_waiting, link);
-        if (one->not_before.ns <= scheduler->now.ns)
-            return one;
-    }
-    return NULL;
-}
-
 struct wall scheduler_rollback_next(const struct scheduler *scheduler) {
     const struct rollback_run *rollback_run = &scheduler->rollback_run;
-    struct wall next = WALL_NEVER;
     if (rollback_run->attempt)
         return rollback_run->attempt->is_started || rollback_run->verdict_known
                    ? WALL_NEVER
                    : rollback_run->give_up;
-    LIST_EACH (&((struct scheduler *)(uintptr_t)scheduler)->rollbacks, link) {
-        const struct rollback_waiting *one =
-            LIST_OF(link, struct rollback_waiting, link);
-        if (one->not_before.ns > 0 && one->not_before.ns < next.ns)
-            next = one->not_before;
-    }
-    return next;
+    return scheduler_rollback_due_next(scheduler);
 }
 
 /* ---- the plan ------------------------------------------------------------ */
@@ -283,7 +229,7 @@ static void plan_take(struct scheduler *scheduler, const struct job *rb,
 
 static bool plan_next(struct scheduler *scheduler) {
     CLEANUP(arena_clear) struct arena arena = ARENA_INIT;
-    struct rollback_waiting *next = next_due(scheduler);
+    struct rollback_waiting *next = scheduler_rollback_due(scheduler);
     struct rollback_plan rollback_plan;
     struct job rb;
     if (scheduler->draining || !next)

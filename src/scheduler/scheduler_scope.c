@@ -1,8 +1,14 @@
 /* What an open rollback covers (doc/design/rollback.md, R4, R5). Its
  * abandoned members have not left the order: they may come back. Its landed
  * ones count as not done, so that nobody builds on them any more. */
+#include "scheduler/scheduler_scope.h"
+
 #include "lib/log.h"
-#include "scheduler/scheduler_inner.h"
+#include "scheduler/scheduler_group.h"
+#include "scheduler/scheduler_job.h"
+#include "scheduler/scheduler_order.h"
+#include "scheduler/scheduler_plan.h"
+#include "scheduler/scheduler_state.h"
 
 static bool read_plan(struct scheduler *scheduler, struct rollback_scope *scope,
                       struct err *err) {

@@ -1,60 +1,23 @@
 /* Picking and starting. An assignment is durable before its start leaves
  * (P3): scheduler_plan_starts adds it to the batch,
  * scheduler_start_committed hands it to the runner. */
+#include "scheduler/scheduler_start.h"
+
 #include <inttypes.h>
 #include <stdlib.h>
 
 #include "lib/log.h"
-#include "scheduler/scheduler_inner.h"
+#include "scheduler/scheduler_array.h"
+#include "scheduler/scheduler_attempt.h"
+#include "scheduler/scheduler_backoff.h"
+#include "scheduler/scheduler_group_start.h"
+#include "scheduler/scheduler_job.h"
+#include "scheduler/scheduler_offer.h"
+#include "scheduler/scheduler_plan.h"
+#include "scheduler/scheduler_state.h"
 
 /* How long slots may be busy before what waits behind them is taken back. */
 enum { PATIENCE_MS = 50 };
-
-/* Numbers of attempts, for the schedule, beside those of jobs. */
-#define SLOT_OF_ATTEMPT (UINT64_C(1) << 63)
-
-uint64_t scheduler_attempt_slot(const struct attempt *attempt) {
-    return attempt->of_array ? SLOT_OF_ATTEMPT | attempt->handle
-                             : attempt->tracked->num;
-}
-
-struct attempt *scheduler_attempt_new(struct scheduler *scheduler,
-                                      struct tracked_job *tracked,
-                                      unsigned number) {
-    struct attempt *attempt = mem_alloc(sizeof(*attempt));
-    attempt->handle = ++scheduler->next_handle;
-    attempt->tracked = tracked;
-    attempt->number = number;
-    attempt->assigned = scheduler->now;
-    list_push(&scheduler->attempts, &attempt->link);
-    map_put(&scheduler->by_handle, map_num_key(&attempt->handle), attempt);
-    tracked->attempts++;
-    scheduler_job_execute(scheduler, tracked);
-    return attempt;
-}
-
-void scheduler_attempt_free(struct scheduler *scheduler,
-                            struct attempt *attempt) {
-    map_remove(&scheduler->by_handle, map_num_key(&attempt->handle));
-    if (attempt->probe_handle)
-        map_remove(&scheduler->by_handle, map_num_key(&attempt->probe_handle));
-    list_remove(&attempt->link);
-    attempt->tracked->attempts--;
-    for (size_t i = 0; i < attempt->companion_count; i++)
-        attempt->companions[i].tracked->attempts--;
-    free(attempt->companions);
-    free(attempt->landing);
-    free(attempt->end_memory);
-    free(attempt);
-}
-
-void scheduler_array_free(struct array *array) {
-    if (!array)
-        return;
-    list_remove(&array->link);
-    arena_clear(&array->arena);
-    free(array);
-}
 
 /* ---- arrays ------------------------------------------------------------- */
 

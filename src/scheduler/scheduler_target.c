@@ -3,14 +3,16 @@
  * for it: the queue of the target is held, and one set tries again each time
  * the back-off of the target is over. The first that gets an answer from the
  * target lets the others go on. */
+#include "scheduler/scheduler_target.h"
+
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "lib/log.h"
-#include "scheduler/scheduler_inner.h"
 #include "scheduler/why.h"
+#include "scheduler/scheduler_state.h"
 
 struct outage {
     struct span target; /* it and `why` lie behind the struct */

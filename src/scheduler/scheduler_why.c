@@ -2,8 +2,12 @@
 #include <inttypes.h>
 
 #include "lib/log.h"
-#include "scheduler/scheduler_inner.h"
 #include "scheduler/why.h"
+#include "scheduler/scheduler_group.h"
+#include "scheduler/scheduler_order.h"
+#include "scheduler/scheduler_rollback_queue.h"
+#include "scheduler/scheduler_state.h"
+#include "scheduler/scheduler_target.h"
 
 /* More than there can be slots. */
 enum { EXECUTING_MAX = 8192 };

@@ -16,8 +16,6 @@ from modules import MAY_USE
 ROOT, BUILD = (pathlib.Path(arg).resolve() for arg in sys.argv[1:3])
 CYCLE_MOST = 5       # files of a module that need each other
 SHARE_MOST = 20      # per cent of src/ in one module
-# Cycles that are known and have not been cut yet: module and files at most.
-CYCLES_LEFT = {"scheduler": 11}
 
 
 def objects():
@@ -108,9 +106,9 @@ def no_cycle_joins_more_than_five_files():
         if module_of(name) == module_of(owner):
             inside[name].add(owner)
     for members in cycles(list(inside), inside):
-        module = module_of(members[0])
-        if len(members) > CYCLES_LEFT.get(module, CYCLE_MOST):
-            yield (f"{module}: {len(members)} files need each other: "
+        if len(members) > CYCLE_MOST:
+            yield (f"{module_of(members[0])}: {len(members)} files need each "
+                   "other: "
                    + " ".join(member.split("/")[1] for member in members))
 
 

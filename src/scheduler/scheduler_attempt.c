@@ -1,0 +1,78 @@
+#include "scheduler/scheduler_attempt.h"
+
+#include <stdlib.h>
+
+#include "scheduler/scheduler_job.h"
+#include "scheduler/scheduler_state.h"
+
+/* Numbers of attempts, for the schedule, beside those of jobs. */
+#define SLOT_OF_ATTEMPT (UINT64_C(1) << 63)
+
+uint64_t scheduler_attempt_slot(const struct attempt *attempt) {
+    return attempt->of_array ? SLOT_OF_ATTEMPT | attempt->handle
+                             : attempt->tracked->num;
+}
+
+struct attempt *scheduler_attempt_new(struct scheduler *scheduler,
+                                      struct tracked_job *tracked,
+                                      unsigned number) {
+    struct attempt *attempt = mem_alloc(sizeof(*attempt));
+    attempt->handle = ++scheduler->next_handle;
+    attempt->tracked = tracked;
+    attempt->number = number;
+    attempt->assigned = scheduler->now;
+    list_push(&scheduler->attempts, &attempt->link);
+    map_put(&scheduler->by_handle, map_num_key(&attempt->handle), attempt);
+    tracked->attempts++;
+    scheduler_job_execute(scheduler, tracked);
+    return attempt;
+}
+
+void scheduler_attempt_free(struct scheduler *scheduler,
+                            struct attempt *attempt) {
+    map_remove(&scheduler->by_handle, map_num_key(&attempt->handle));
+    if (attempt->probe_handle)
+        map_remove(&scheduler->by_handle, map_num_key(&attempt->probe_handle));
+    list_remove(&attempt->link);
+    attempt->tracked->attempts--;
+    for (size_t i = 0; i < attempt->companion_count; i++)
+        attempt->companions[i].tracked->attempts--;
+    free(attempt->companions);
+    free(attempt->landing);
+    free(attempt->end_memory);
+    free(attempt);
+}
+
+bool scheduler_attempt_carries(const struct attempt *attempt,
+                               const struct tracked_job *tracked) {
+    if (attempt->tracked == tracked)
+        return true;
+    for (size_t i = 0; i < attempt->companion_count; i++)
+        if (attempt->companions[i].tracked == tracked)
+            return true;
+    return false;
+}
+
+enum retry_killer scheduler_attempt_killer(const struct attempt *attempt) {
+    enum retry_killer killer = attempt->tracked->killer;
+    for (size_t i = 0; killer == RETRY_NOBODY && i < attempt->companion_count;
+         i++)
+        killer = attempt->companions[i].tracked->killer;
+    return killer;
+}
+
+void scheduler_stop_job(struct scheduler *scheduler,
+                        struct tracked_job *tracked, enum run_stop how) {
+    LIST_EACH (&scheduler->attempts, link) {
+        struct attempt *attempt = LIST_OF(link, struct attempt, link);
+        if (scheduler_attempt_carries(attempt, tracked) && attempt->is_started)
+            scheduler->runner.stop(scheduler->runner.ctx, attempt->handle, how);
+    }
+    scheduler->runner.flush(scheduler->runner.ctx);
+}
+
+enum run_stop scheduler_stop_kind(const struct tracked_job *tracked) {
+    if (tracked->killer == RETRY_ROLLBACK)
+        return RUN_STOP_HUP;
+    return tracked->kill ? RUN_STOP_KILL : RUN_STOP_TERM;
+}

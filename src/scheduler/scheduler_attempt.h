@@ -1,0 +1,66 @@
+/* An attempt, from its assignment until its end is recorded. */
+#ifndef POINTSMAN_SCHEDULER_SCHEDULER_ATTEMPT_H
+#define POINTSMAN_SCHEDULER_SCHEDULER_ATTEMPT_H
+
+#include "lib/list.h"
+#include "core/retry.h"
+#include "scheduler/runner.h"
+#include "scheduler/scheduler_job.h"
+#include "wire/land_verdict.h"
+
+struct scheduler;
+
+/* One that lands by the attempt of another (##group). */
+struct companion {
+    struct tracked_job *tracked;
+    unsigned number; /* of its own attempt */
+};
+
+/* One start of a task, or a probe, from its assignment until its end is
+ * recorded. */
+struct attempt {
+    struct list link; /* scheduler.attempts or scheduler.ended */
+    uint64_t handle;
+    struct tracked_job *tracked;
+    size_t task;
+    bool of_array;
+    unsigned number;
+    struct companion *companions;
+    size_t companion_count;
+    uint64_t *landing; /* they and the job's own, in the order they land in */
+    struct wall assigned;
+    bool is_started;   /* handed to the runner */
+    bool is_lasting;   /* known to run */
+    bool is_withdrawn; /* asked for, should it not have begun */
+    bool is_ended;     /* in scheduler.ended */
+    bool recovery;     /* found executing at the start; only probed */
+    /* Changes whose end leaves it open whether they landed are probed. */
+    bool probing, probed, landed;
+    uint64_t probe_handle; /* 0: not under way */
+    unsigned probe_count;  /* those that got no answer */
+    struct wall probe_again;
+    struct run_end end; /* its spans in end_memory */
+    char *end_memory;
+    struct land_verdict_line said; /* by a landing or a revert, as it ended */
+};
+
+/* The job executes from here on. */
+struct attempt *scheduler_attempt_new(struct scheduler *scheduler,
+                                      struct tracked_job *tracked,
+                                      unsigned number);
+void scheduler_attempt_free(struct scheduler *scheduler,
+                            struct attempt *attempt);
+/* The number the schedule knows the attempt by. */
+uint64_t scheduler_attempt_slot(const struct attempt *attempt);
+/* Does the job land by this attempt? */
+bool scheduler_attempt_carries(const struct attempt *attempt,
+                               const struct tracked_job *tracked);
+/* Who asked for its end: for that of any job that it carries. */
+enum retry_killer scheduler_attempt_killer(const struct attempt *attempt);
+/* Ends all attempts that carry the job. */
+void scheduler_stop_job(struct scheduler *scheduler,
+                        struct tracked_job *tracked, enum run_stop how);
+/* How to end what runs of a job that has a killer. */
+enum run_stop scheduler_stop_kind(const struct tracked_job *tracked);
+
+#endif

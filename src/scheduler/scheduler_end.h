@@ -1,0 +1,23 @@
+/* How attempts ended, and what follows. */
+#ifndef POINTSMAN_SCHEDULER_SCHEDULER_END_H
+#define POINTSMAN_SCHEDULER_SCHEDULER_END_H
+
+#include <stdbool.h>
+
+#include "lib/time.h"
+#include "scheduler/scheduler_plan.h"
+
+struct scheduler;
+
+/* Arrays that have nothing more to run, though no attempt of them ended. */
+void scheduler_plan_array_ends(struct scheduler *scheduler);
+void scheduler_array_end_committed(struct scheduler *scheduler,
+                                   const struct plan *plan, bool ok);
+void scheduler_plan_ends(struct scheduler *scheduler);
+void scheduler_end_committed(struct scheduler *scheduler,
+                             const struct plan *plan, bool ok);
+void scheduler_probe_start(struct scheduler *scheduler,
+                           struct attempt *attempt);
+struct wall scheduler_probes_next(const struct scheduler *scheduler);
+
+#endif

@@ -1,0 +1,54 @@
+/* Offers to the picker. */
+#include "scheduler/scheduler_offer.h"
+
+#include "scheduler/scheduler_job.h"
+#include "scheduler/scheduler_rollback_queue.h"
+#include "scheduler/scheduler_state.h"
+
+/* The job is not to start before that time (0: at once). */
+static void expect_backoff(struct scheduler *scheduler,
+                           struct wall not_before) {
+    if (not_before.ns != 0 && not_before.ns < scheduler->due_at.ns)
+        scheduler->due_at = not_before;
+}
+
+void scheduler_offer(struct scheduler *scheduler, const struct job *job) {
+    if (!(scheduler->options.parts & SCHEDULER_STARTS))
+        return;
+    expect_backoff(scheduler, job->not_before);
+    if (job->holds != 0 || !groups_may_start(scheduler->groups, job->num))
+        return;
+    struct picker_job offer = {
+        .num = job->num,
+        .rank = job->rank.len ? job->rank : job->key,
+        .job_class = job->job_class,
+        .target =
+            scheduler_is_rollback(job) ? scheduler_rollback_lane : job->target,
+        .admitted = job->admitted,
+        .not_before = job->not_before,
+    };
+    picker_offer(scheduler->picker, &offer, scheduler->now);
+    if (scheduler_is_rollback(job))
+        scheduler_rollback_offer(scheduler, job);
+    scheduler_job_keep(scheduler,
+                       job); /* frees an old one, which may hold `job` */
+}
+
+void scheduler_offer_num(struct scheduler *scheduler, uint64_t num) {
+    struct arena arena = ARENA_INIT;
+    struct job job;
+    struct err err;
+    if (!store_job(scheduler->store, num, &arena, &job, &err))
+        scheduler_log_read_failure("the row", num, &err);
+    else if (job.state == STATE_PENDING)
+        scheduler_offer(scheduler, &job);
+    arena_clear(&arena);
+}
+
+void scheduler_offer_group(struct scheduler *scheduler, uint64_t num) {
+    uint64_t leader = groups_leader(scheduler->groups, num);
+    struct tracked_job *tracked =
+        leader != 0 ? scheduler_job_get(scheduler, leader) : NULL;
+    if (leader != 0 && !(tracked && tracked->executing))
+        scheduler_offer_num(scheduler, leader);
+}

@@ -1,0 +1,19 @@
+/* Offers to the picker. */
+#ifndef POINTSMAN_SCHEDULER_SCHEDULER_OFFER_H
+#define POINTSMAN_SCHEDULER_SCHEDULER_OFFER_H
+
+#include <stdint.h>
+
+#include "core/job.h"
+
+struct scheduler;
+
+/* Offers a pending job for picking, unless it is held, or stands behind others
+ * of its group. */
+void scheduler_offer(struct scheduler *scheduler, const struct job *job);
+/* The same; reads its row. */
+void scheduler_offer_num(struct scheduler *scheduler, uint64_t num);
+/* Offers the one that now stands for the group of `num`, if any. */
+void scheduler_offer_group(struct scheduler *scheduler, uint64_t num);
+
+#endif

@@ -1,0 +1,17 @@
+/* What the order is told. */
+#ifndef POINTSMAN_SCHEDULER_SCHEDULER_ORDER_H
+#define POINTSMAN_SCHEDULER_SCHEDULER_ORDER_H
+
+#include "lib/text.h"
+#include "core/job.h"
+
+struct scheduler;
+
+/* A job with relations enters the order, with its edges and touches. */
+void scheduler_order_admit(struct scheduler *scheduler, const struct job *job);
+/* Tells the order what the registry knows of an id outside of it. */
+void scheduler_order_outside(struct scheduler *scheduler, struct span id);
+/* Does so for all ids that the order asks about. */
+void scheduler_order_answer(struct scheduler *scheduler);
+
+#endif

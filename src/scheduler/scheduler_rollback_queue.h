@@ -1,0 +1,37 @@
+/* The rollbacks that wait for their turn. */
+#ifndef POINTSMAN_SCHEDULER_SCHEDULER_ROLLBACK_QUEUE_H
+#define POINTSMAN_SCHEDULER_SCHEDULER_ROLLBACK_QUEUE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "lib/list.h"
+#include "lib/time.h"
+#include "core/job.h"
+
+struct scheduler;
+
+/* An RB that waits for its turn. */
+struct rollback_waiting {
+    struct list link;
+    uint64_t num;
+    struct wall not_before;
+    size_t rank_bytes;
+    char rank[];
+};
+
+/* A lane nobody picks from: RBs stand in the schedule's window only so that it
+ * sees the registry's jobs without gaps. No target has that name. */
+extern const struct span scheduler_rollback_lane;
+bool scheduler_is_rollback(const struct job *job);
+void scheduler_rollback_offer(struct scheduler *scheduler,
+                              const struct job *job);
+void scheduler_rollback_forget(struct scheduler *scheduler, uint64_t num);
+void scheduler_rollback_queue_clear(struct scheduler *scheduler);
+/* The first whose time has come; NULL: none. */
+struct rollback_waiting *scheduler_rollback_due(struct scheduler *scheduler);
+/* When the next back-off of one is over. */
+struct wall scheduler_rollback_due_next(const struct scheduler *scheduler);
+
+#endif

@@ -1,0 +1,66 @@
+/* All that the scheduler knows; for scheduler_*.c only. */
+#ifndef POINTSMAN_SCHEDULER_SCHEDULER_STATE_H
+#define POINTSMAN_SCHEDULER_SCHEDULER_STATE_H
+
+#include "lib/arena.h"
+#include "lib/list.h"
+#include "lib/map.h"
+#include "lib/random.h"
+#include "core/groups.h"
+#include "core/order.h"
+#include "core/picker.h"
+#include "core/rollback_scope.h"
+#include "scheduler/scheduler.h"
+#include "scheduler/scheduler_plan.h"
+#include "scheduler/scheduler_rollback.h"
+
+/* Back-offs that one look takes up. */
+enum { BACKOFF_MAX = 512 };
+
+struct scheduler {
+    struct store *store;
+    struct scheduler_options options;
+    struct arena names; /* of options */
+    struct runner runner;
+    struct order *order;
+    struct picker *picker;
+    struct groups *groups;
+    struct tracked_job *group_next; /* picked: starts in a batch of its own */
+    struct random random;
+    struct wall now;
+
+    struct map jobs; /* num -> struct tracked_job */
+    struct list waiting;
+    size_t waiting_count;
+    struct list attempts, ended; /* of struct attempt.link */
+    struct map by_handle;
+    struct list arrays;
+    uint64_t next_handle;
+    uint64_t started;
+    size_t running; /* attempts assigned and not ended */
+
+    struct store_batch *batch; /* under way, or being built */
+    bool in_flight;
+    bool dismissed; /* what was decided is recorded, and not acted on */
+    struct plan *plans;
+    size_t plan_count, plan_cap;
+
+    struct map outages; /* target -> struct outage */
+
+    struct list rollbacks;       /* of struct rollback_waiting */
+    struct rollback_scope scope; /* whoever does it: from its events */
+    struct rollback_run rollback_run;
+
+    bool draining, returning;
+    bool idle; /* the last look found nothing to do */
+    bool failed;
+    struct wall again_at;     /* after a batch that failed */
+    struct wall excess_since; /* more is assigned than will begin soon; 0: no */
+    struct wall due_at; /* the next back-off is over, as far as is known */
+    uint64_t due[BACKOFF_MAX]; /* of this look */
+    size_t due_count;
+    bool due_crowd; /* there are more than one look takes up */
+    struct err store_err;
+};
+
+#endif
