@@ -2,10 +2,11 @@
 # tools/cron-oracle.sh [SECONDS [SEED]]: a long comparison of the cron library
 # with the minute walker of tests/cron/oracle.c.
 #
-# Draws new items for every zone of the database, one process a processor, for
-# SECONDS (600); each round is a seed, from SEED on (else from the clock). The
-# first difference ends it: it prints the item, the zone, the instant and both
-# answers. CRON_ORACLE_CASES=N: cases a round (400000).
+# Generates random items for every zone of the database for SECONDS (600), with
+# one process per processor. Each round uses the next seed, starting with SEED
+# (default: the time). At the first difference it prints the item, the zone, the
+# instant and both answers, and exits. CRON_ORACLE_CASES=N sets the number of
+# cases per round (400000).
 set -eu
 cd "$(dirname "$0")/.."
 
@@ -24,7 +25,7 @@ trap 'rm -rf "$work"' EXIT
 trap 'exit 130' INT TERM
 end=$(($(date +%s) + seconds))
 
-# rounds WORKER STEP: seeds SEED + WORKER, + STEP, ... until the time is over.
+# rounds WORKER STEP: seeds SEED + WORKER, + STEP, ... until the time is up.
 rounds() {
     this=$((seed + $1))
     while [ "$(date +%s)" -lt "$end" ] && [ ! -e "$work/failed" ]; do
@@ -33,7 +34,7 @@ rounds() {
             sed "s/^/seed $this: /" "$work/$1"
             return
         fi
-        sed -n "s/^# /seed $this: /p" "$work/$1" | tee -a "$work/told.$1"
+        sed -n "s/^# /seed $this: /p" "$work/$1" | tee -a "$work/seen.$1"
         this=$((this + $2))
     done
 }
@@ -46,6 +47,6 @@ while [ "$worker" -lt "$workers" ]; do
 done
 wait
 [ ! -e "$work/failed" ] || exit 1
-cat "$work"/told.* | awk '{ cases += $3; near += $8 }
+cat "$work"/seen.* | awk '{ cases += $3; near += $8 }
     END { printf "%d cases, %d within a day of a change, no difference\n",
           cases, near }'

@@ -1,6 +1,6 @@
 #!/bin/sh
 # The demonstration of ./try: a base with a real repository, work that lands,
-# work that is refused and says why. Everything lies in ./demo.pointsman.
+# and work that fails and shows why. Everything is kept in ./demo.pointsman.
 set -eu
 
 cd "$(dirname "$0")/.."
@@ -14,8 +14,8 @@ say() { printf '\n== %s\n' "$*"; }
 git_quiet() { git -c user.name='A Demo' -c user.email=demo@localhost \
     -c init.defaultBranch=main -c commit.gpgsign=false "$@" >/dev/null 2>&1; }
 
-# A server of a former run that was cut off may still be there.
-# Its number may be another's by now.
+# The server of an interrupted run may still be there. Its process id may belong
+# to another process by now.
 serves() { tr '\0' ' ' <"/proc/$1/cmdline" 2>/dev/null |
     grep -qF "$demo/base serve"; }
 if pid=$(cat "$demo/base/ctrl/exec.pid" 2>/dev/null) && serves "$pid"; then
@@ -51,12 +51,12 @@ echo 'int main(void) { return 0; }' >"$demo/work/src/main.c"
 echo 'A project to show things with.' >"$demo/work/README"
 cd "$demo/work"
 git_quiet add .
-git_quiet commit -m 'The beginning'
+git_quiet commit -m 'First commit'
 git_quiet remote add origin ../project.git
 git_quiet push origin HEAD:main
 cd "$top"
 
-pointsman init --target "main=$demo/project.git"
+pointsman --quiet init --target "main=$demo/project.git"
 mkdir -p "$demo/base/conf.d"
 cat >"$demo/base/conf.d/demo.conf" <<'END'
 [queue]
@@ -71,7 +71,8 @@ cat >"$demo/base/conf.d/serve.conf" <<'END'
 listen = off
 END
 
-# pack ID CLASS FILE EDIT [OPTION]...: one commit on the beginning, as a set
+# pack ID CLASS FILE EDIT [OPTION]...: submits a set of one commit, based on the
+# first commit
 pack() {
     id=$1 class=$2 file=$3 edit=$4
     shift 4
@@ -89,7 +90,7 @@ pack() {
     printf '   %-12s %s  %-14s %s\n' "$id" "$class" "$file" "$*"
 }
 
-say "a dozen change sets come in; nothing runs yet, so that they pile up"
+say "twelve change sets are submitted; no server is running, so they wait"
 (cd "$demo/work" && git_quiet branch -M main)
 pack parser-1   DC src/parse.c 'sed -i "s/depth = 10/depth = 20/" "$1"'
 pack parser-2   DC src/parse.c 'sed -i "s/limit = 100/limit = 200/" "$1"'
@@ -104,26 +105,36 @@ pack crash-fix  BF src/main.c  'echo "int main(void) { return 1; }" > "$1"'
 pack security   EM src/auth.c  'echo "int auth;" > "$1"'
 pack orphan     DC src/orphan.c 'echo "int orphan;" > "$1"' --depends careless
 
-say "and commands: one answers 'not now' at first, one shows progress, one has three tasks"
+say "three commands: one fails temporarily, one shows progress, one has three tasks"
 cd "$demo"
-pointsman submit --id flaky -- sh -c '
-    [ -e tried ] && { echo "now it works"; exit 0; }
-    touch tried; echo "not now"; exit 75' >/dev/null
-pointsman submit --id progress -- sh -c '
-    for percent in 20 40 60 80 100; do
-        echo "$percent step $percent" >&$POINTSMAN_PROGRESS_FD
-        echo "did $percent"; sleep 0.2
-    done' >/dev/null
+cat >flaky <<'END'
+#!/bin/sh
+[ -e tried ] && { echo "now it works"; exit 0; }
+touch tried
+echo "not now"
+exit 75
+END
+cat >progress <<'END'
+#!/bin/sh
+for percent in 20 40 60 80 100; do
+    echo "$percent step $percent" >&$POINTSMAN_PROGRESS_FD
+    echo "did $percent"
+    sleep 0.2
+done
+END
+chmod +x flaky progress
+pointsman submit --id flaky -- ./flaky >/dev/null
+pointsman submit --id progress -- ./progress >/dev/null
 printf 'red\ngreen\nblue\n' >colours
-pointsman submit --id colours --array colours -- echo 'a task for' >/dev/null
+pointsman submit --id colours --array colours -- echo task >/dev/null
 cd "$top"
 pointsman list
 
-say "why does parser-2 wait?"
+say "why is parser-2 waiting?"
 pointsman why parser-2 || :
 
-say "now the server starts, two slots"
-# Not through the function: its process must be the one that finish ends.
+say "the server starts, with two slots"
+# Not through the function, so that finish kills the server itself.
 "$program" --base "$demo/base" serve >"$demo/serve.log" 2>&1 &
 server=$!
 
@@ -148,10 +159,10 @@ if [ -t 1 ]; then
     done
     printf '\033[%dA\033[J' "$lines"
 fi
-# The exit status is that of the first that failed: two are meant to.
+# The exit status is that of the first failure; three sets are meant to fail.
 pointsman wait --timeout 120 $all >/dev/null 2>&1 || :
 
-say "what became of them"
+say "the results"
 pointsman list --all
 
 say "why parser-3, careless and orphan did not land"
@@ -159,21 +170,21 @@ for id in parser-3 careless orphan; do
     pointsman why "$id" || :
 done
 
-say "what the check of 'careless' said"
+say "the output of the failed check"
 pointsman logs careless | tail -n 4
 
-say "the branch: emergency first, then the bug fix, then the rest; each exactly once"
+say "the branch: emergency first, then the bug fix, then the rest; one commit each"
 git --no-pager -C "$demo/project.git" log --reverse \
-    --format='%h %<(28,trunc)%s %(trailers:key=CS-Id,key=CS-Class,separator=%x20)' main
+    --format='%h %<(32,trunc)%s %(trailers:key=CS-Id,key=CS-Class,separator=%x20)' main
 
 finish
 cat <<END
 
-== what to type next (the base stays in ./demo.pointsman)
+== what to try next (the base is kept in ./demo.pointsman)
    alias pointsman=$program
    export POINTSMAN_BASE=$demo/base
    pointsman run -- make -j8            run a command through the queue
-   pointsman logs progress              what one of them wrote
-   pointsman history feature            the life of a set
-   pointsman help                       everything else
+   pointsman logs progress              show the output of a job
+   pointsman history feature            show what happened to a change set
+   pointsman help                       list all commands
 END

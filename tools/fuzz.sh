@@ -3,10 +3,10 @@
 #
 # Builds tests/fuzz/fuzz_NAME.c with clang's libFuzzer under the sanitizers
 # (build-fuzz/) and runs it for SECONDS (60), starting from tests/fuzz/corpus.
-# Without a NAME every target has its turn. What it finds new is kept in
-# build-fuzz/corpus/NAME, so the next campaign goes on from there; a crash
-# leaves its input in build-fuzz/crash-NAME-*. To take the smallest inputs that
-# reach everything into the tree:
+# Without a NAME it runs every target in turn. New inputs are kept in
+# build-fuzz/corpus/NAME, where the next campaign continues; the input of a crash
+# is written to build-fuzz/crash-NAME-*. To add the smallest inputs that reach
+# the same code to the source tree:
 #
 #     build-fuzz/tests/fuzz-NAME -merge=1 tests/fuzz/corpus/NAME \
 #         build-fuzz/corpus/NAME

@@ -1,7 +1,7 @@
 #!/bin/sh
-# tools/setup.sh [--no-install] build|check: installs the Debian packages that
-# are missing for building (and the demonstration), or for every test too.
-# When none is missing it touches no network and says nothing.
+# tools/setup.sh [--no-install] build|check: installs the missing Debian
+# packages that are needed to build and run the demonstration, or also to run
+# all tests. If none is missing, it prints nothing and uses no network.
 set -eu
 
 build="gcc libc6-dev meson ninja-build pkg-config libuv1-dev libmicrohttpd-dev \
@@ -27,9 +27,9 @@ say() {
     printf '%s\n' "$*"
 }
 
-# How a person would do by hand what this script could not do.
+# Prints how to do by hand what this script could not do.
 hint() {
-    say "to install by hand, as root:"
+    say "to install them by hand, as root:"
     say "    apt-get update && apt-get install -y --no-install-recommends" \
         "$missing"
 }
@@ -47,13 +47,13 @@ fi
 missing=${missing# }
 [ -n "$missing" ] || exit 0
 
-say "setup: not yet here: $missing"
+say "setup: missing packages: $missing"
 if [ $install = no ]; then
     hint
     exit 69
 fi
 if ! command -v apt-get >/dev/null; then
-    say "setup: this system has no apt-get; Debian 12 is what we know"
+    say "setup: this system has no apt-get; only Debian 12 is supported"
     hint
     exit 69
 fi
@@ -82,7 +82,7 @@ fi
 log=$(mktemp)
 trap 'rm -f "$log"' EXIT
 
-# One line a step; what apt said only when it failed.
+# Prints one line per step, and apt's output only on failure.
 step() {
     say "setup: $1"
     shift
@@ -99,12 +99,12 @@ apt() {
 
 # sudo asks for its password on the terminal, before apt's output is hidden.
 [ -z "$as_root" ] || $as_root true
-step "reading the lists of packages" apt update ||
-    say "setup: the lists stay as they are"
+step "updating the package lists" apt update ||
+    say "setup: the package lists could not be updated; going on with the old ones"
 # shellcheck disable=SC2086 # a list of words
-if ! step "installing them (this takes a minute or two)" \
+if ! step "installing the packages (this takes a minute or two)" \
     apt install -y --no-install-recommends $missing; then
-    say "setup: apt could not install everything"
+    say "setup: apt could not install all packages"
     hint
     exit 69
 fi

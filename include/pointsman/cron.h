@@ -1,22 +1,22 @@
-/* pointsman/cron.h: when next?
+/* pointsman/cron.h: when does a pattern fire next?
  *
  * An item is a pattern of instants, written in JSON:
  *
  *     {"hour": [10, 20], "minute": 0, "day_of_week": "Tue",
  *      "dst_fixes": ["unskip", "repeat_use_only_early"]}
  *
- * A zone says what the clocks on the walls show. Item and zone together are a
- * set of instants; cron_next() finds its first member at or after an instant.
- * The set never depends on where a search begins. pointsman-cron(3) tells what
- * every key of an item means.
+ * A zone maps instants to local times. An item and a zone together define a set
+ * of instants; cron_next() finds the first one at or after a given instant. The
+ * set never depends on where a search begins. pointsman-cron-item(5) describes
+ * every key of an item.
  *
- * Instants are seconds since 1970-01-01T00:00:00Z, leap seconds not counted.
- * Items and zones never change once they are made: any number of threads may
- * use one at the same time. The library keeps no state of its own, and never
- * asks the C library what time it is anywhere.
+ * Instants are seconds since 1970-01-01T00:00:00Z, not counting leap seconds.
+ * Items and zones are immutable: any number of threads may use one at the same
+ * time. The library has no global state, and never asks the C library for a
+ * local time.
  *
- * What can fail returns false, or CRON_FAILED, and says why in `err`, which may
- * be NULL. */
+ * Functions that can fail return false, or CRON_FAILED, and describe the error
+ * in `err`, which may be NULL. */
 #ifndef POINTSMAN_CRON_H
 #define POINTSMAN_CRON_H
 
@@ -38,70 +38,71 @@ extern "C" {
 
 enum cron_err_kind {
     CRON_ERR_NONE,
-    CRON_ERR_SYNTAX, /* the text is no JSON, no crontab line, ... */
-    CRON_ERR_ITEM,   /* it is, but no item of ours */
-    CRON_ERR_ZONE,   /* unknown or broken zone */
-    CRON_ERR_RANGE,  /* an instant beyond what can be reckoned with */
-    CRON_ERR_SYSTEM  /* no memory, a file that cannot be read */
+    CRON_ERR_SYNTAX, /* the text is not JSON, not a crontab line, ... */
+    CRON_ERR_ITEM,   /* valid JSON, but not an item */
+    CRON_ERR_ZONE,   /* unknown or invalid zone */
+    CRON_ERR_RANGE,  /* an instant outside the supported range */
+    CRON_ERR_SYSTEM  /* out of memory, or a file cannot be read */
 };
 
 enum { CRON_ERR_BYTES = 512 };
 
 struct cron_err {
     enum cron_err_kind kind;
-    int line, column;          /* in the text, from 1; 0: at no place of it */
-    char text[CRON_ERR_BYTES]; /* one sentence, the place included */
+    int line, column;          /* position in the text, from 1; 0: none */
+    char text[CRON_ERR_BYTES]; /* one sentence, including the position */
 };
 
 /* ---- zones --------------------------------------------------------------- */
 
 struct cron_zone;
 
-/* By what people write: a name of the zone database ("Europe/London"), a POSIX
- * TZ string ("EST5EDT,M3.2.0,M11.1.0", whose sign counts westwards), or an
- * offset ("Z", "+02:00", east is plus). NULL and "": the system's own zone,
- * from $TZ, else /etc/localtime. The database is looked for in $ZONEINFO,
- * $TZDIR, /usr/share/zoneinfo and /usr/lib/zoneinfo. */
+/* Opens a zone by a name of the zone database ("Europe/London"), by a POSIX TZ
+ * string ("EST5EDT,M3.2.0,M11.1.0", whose sign counts westwards), or by an
+ * offset ("Z", "+02:00", east is plus). NULL and "" mean the zone of the
+ * system, from $TZ, else /etc/localtime. The database is searched for in
+ * $ZONEINFO, $TZDIR, /usr/share/zoneinfo and /usr/lib/zoneinfo. */
 CRON_API bool cron_zone_open(const char *name, struct cron_zone **ret_zone,
                              struct cron_err *err);
-/* Only a POSIX TZ string or an offset; no file is read. */
+/* Accepts only a POSIX TZ string or an offset, and reads no file. */
 CRON_API bool cron_zone_parse(const char *text, struct cron_zone **ret_zone,
                               struct cron_err *err);
-/* The content of a zone file: TZif version 2 and later, RFC 9636. */
+/* Decodes the content of a zone file: TZif version 2 or later, RFC 9636. */
 CRON_API bool cron_zone_decode(const void *bytes, size_t byte_count,
                                struct cron_zone **ret_zone,
                                struct cron_err *err);
-/* One more owner; returns the zone. */
+/* Adds an owner; returns the zone. */
 CRON_API struct cron_zone *cron_zone_ref(struct cron_zone *zone);
-/* One owner less; the last one frees it. NULL is fine. */
+/* Removes an owner; removing the last one frees the zone. NULL is allowed. */
 CRON_API void cron_zone_unref(struct cron_zone *zone);
 
-/* What it was asked by; "" for the system's zone and for decoded bytes. */
+/* The name it was opened by; "" for the zone of the system and for decoded
+ * bytes. */
 CRON_API const char *cron_zone_name(const struct cron_zone *zone);
-/* Whether it came from a POSIX TZ string (or an offset) instead of a file. */
+/* True if it came from a POSIX TZ string or an offset instead of a file. */
 CRON_API bool cron_zone_is_rule(const struct cron_zone *zone);
-/* Seconds east of UTC at that instant. */
+/* The offset at an instant, in seconds east of UTC. */
 CRON_API int32_t cron_zone_offset_s(const struct cron_zone *zone, int64_t at);
-/* The next change of the offset after `at`. False: there is none. */
+/* Finds the next change of the offset after `at`. False: there is none. */
 CRON_API bool cron_zone_change(const struct cron_zone *zone, int64_t at,
                                int64_t *ret_at, int32_t *ret_before_s,
                                int32_t *ret_after_s);
 
-/* Zones by name, each read once and read again when its file changes. All of
- * it may be used by several threads at once. */
+/* A cache of zones by name. Each zone is read once, and again when its file has
+ * changed. Several threads may use the cache at the same time. */
 struct cron_zones;
 
-/* Files are looked at again no more often than every `interval_s` (0: 60). */
+/* Files are checked for changes at most once every `interval_s` (0: 60). */
 CRON_API struct cron_zones *cron_zones_new(int64_t interval_s);
 CRON_API void cron_zones_free(struct cron_zones *zones);
-/* As cron_zone_open(); the zone is yours to unref. */
+/* Like cron_zone_open(), using the cache. The caller must unref the zone. */
 CRON_API bool cron_zones_find(struct cron_zones *zones, const char *name,
                               struct cron_zone **ret_zone,
                               struct cron_err *err);
-/* Looks for changed files, if the last look is long enough ago by the caller's
- * monotonic clock. Whoever searches goes on with the zone it has. Returns how
- * many names mean another zone now; a file that vanished or broke leaves the
- * zone as it was. */
+/* Checks the files for changes, if the last check was at least `interval_s` ago
+ * by the monotonic clock of the caller. Running searches continue with the zone
+ * they have. Returns the number of names that now refer to a different zone; if
+ * a file has disappeared or is invalid, the zone stays as it was. */
 CRON_API size_t cron_zones_refresh(struct cron_zones *zones,
                                    int64_t monotonic_s);
 
@@ -109,8 +110,8 @@ CRON_API size_t cron_zones_refresh(struct cron_zones *zones,
 
 struct cron_item;
 
-/* From JSON. Everything that is wrong is refused here, with its place and
- * perhaps what was meant; dates that never come, too. */
+/* Parses an item from JSON. All mistakes are rejected here, with their position
+ * and sometimes a suggestion; so are items that never fire. */
 CRON_API bool cron_item_parse(const char *text, size_t bytes,
                               struct cron_item **ret_item,
                               struct cron_err *err);
@@ -119,9 +120,10 @@ CRON_API void cron_item_unref(struct cron_item *item);
 
 /* False for items of "epoch", which need no zone. */
 CRON_API bool cron_item_is_timezone_dependent(const struct cron_item *item);
-/* "max_shift_seconds_for_unskip_and_do_not_repeat", or -1. */
+/* The value of "max_shift_seconds_for_unskip_and_do_not_repeat", or -1. */
 CRON_API int64_t cron_item_max_shift_s(const struct cron_item *item);
-/* In words. As snprintf: the length it would have, at most `bytes` written. */
+/* Describes the item in words. Like snprintf: writes at most `bytes`, and
+ * returns the full length. */
 CRON_API size_t cron_item_explain(const struct cron_item *item, char *buffer,
                                   size_t bytes);
 
@@ -133,44 +135,45 @@ enum cron_found {
     CRON_FOUND = 1
 };
 
-/* Calendar items can be asked about instants of the years 0 to 10000; their
- * labels lie in 1969 to 9999. Beyond: CRON_ERR_RANGE. Epoch items answer any.
- * `zone` NULL is UTC. */
+/* For calendar items, searches accept instants of the years 0 to 10000 (others:
+ * CRON_ERR_RANGE), and the items fire in the years 1969 to 9999. Epoch items
+ * accept any instant. `zone` NULL is UTC. */
 #define CRON_OLDEST INT64_C(-62167219200)
 #define CRON_NEWEST INT64_C(253433923199)
 
-/* The least instant at or after `from`. */
+/* Finds the first instant at or after `from`. */
 CRON_API enum cron_found cron_next(const struct cron_item *item,
                                    const struct cron_zone *zone, int64_t from,
                                    int64_t *ret_at, struct cron_err *err);
-/* The greatest instant at or before `from`. */
+/* Finds the last instant at or before `from`. */
 CRON_API enum cron_found cron_prev(const struct cron_item *item,
                                    const struct cron_zone *zone, int64_t from,
                                    int64_t *ret_at, struct cron_err *err);
-/* Whether it fires at that very second. */
+/* True if the item fires at exactly `at`. */
 CRON_API bool cron_matches(const struct cron_item *item,
                            const struct cron_zone *zone, int64_t at);
-/* Up to `most` instants at or after `from`, in order; how many. */
+/* Finds up to `most` instants at or after `from`, in order; returns their
+ * number. */
 CRON_API size_t cron_next_n(const struct cron_item *item,
                             const struct cron_zone *zone, int64_t from,
                             int64_t *ret_at, size_t most);
-/* How many instants lie in [from, until). Whole stretches between two changes
- * of the clock are reckoned, not walked. */
+/* Counts the instants in [from, until). The periods between two clock changes
+ * are computed, not walked. */
 CRON_API bool cron_count(const struct cron_item *item,
                          const struct cron_zone *zone, int64_t from,
                          int64_t until, uint64_t *ret_count,
                          struct cron_err *err);
 
-/* ---- instants in writing ------------------------------------------------- */
+/* ---- instants as text ---------------------------------------------------- */
 
 enum { CRON_INSTANT_BYTES = 32 };
 
-/* RFC 3339 with the offset of the zone (NULL: UTC); of an instant whose year it
- * cannot write, the number. An offset with seconds is written as UTC. Returns
- * ret. */
+/* Writes an instant as RFC 3339 with the offset of the zone (NULL: UTC). If RFC
+ * 3339 cannot express the year, writes the number; if the offset has seconds,
+ * writes UTC. Returns ret. */
 CRON_API char *cron_instant_format(const struct cron_zone *zone, int64_t at,
                                    char ret[CRON_INSTANT_BYTES]);
-/* Seconds since 1970, or RFC 3339; parts of a second are dropped. */
+/* Parses seconds since 1970, or RFC 3339; fractions of a second are dropped. */
 CRON_API bool cron_instant_parse(const char *text, int64_t *ret_at);
 
 /* ---- crontab lines ------------------------------------------------------- */
@@ -183,18 +186,20 @@ enum cron_line {
 
 struct cron_crontab {
     enum cron_line kind;
-    /* Items in JSON; two when both day fields are restricted and either is
-     * enough. What they mean together is a set: an instant of both is one. */
+    /* Items in JSON. There are two if both day columns are restricted and one
+     * match is enough; an instant at which both fire counts once. */
     char *items[2];
     size_t item_count;
-    const char *rest; /* of the line: behind the times, or the setting */
+    const char *rest; /* of the line, after the times; or the setting */
 };
 
-/* Five columns, or @hourly, @daily, @midnight, @weekly, @monthly, @yearly,
- * @annually, @every TIME. When the minute or the hour begins with a star the
- * item has skip and repeat_use_both, else unskip and repeat_use_only_early:
- * Vixie's heuristic, except that he runs a lost job just behind the jump. H in
- * a column is a value taken from `hash_name` (NULL: refused). Clear it. */
+/* Parses a line with five columns, or @hourly, @daily, @midnight, @weekly,
+ * @monthly, @yearly, @annually, @every TIME. If the minute or the hour begins
+ * with a star, the item has skip and repeat_use_both, otherwise unskip and
+ * repeat_use_only_early. This is the heuristic of Vixie cron, except that Vixie
+ * cron runs a job that the clock jumped over just after the jump. H in a column
+ * is a value derived from `hash_name` (NULL: H is rejected). The caller must
+ * clear the result. */
 CRON_API bool cron_crontab_parse(const char *line, const char *hash_name,
                                  struct cron_crontab *ret_crontab,
                                  struct cron_err *err);
@@ -202,111 +207,111 @@ CRON_API void cron_crontab_clear(struct cron_crontab *crontab);
 
 /* ---- spreading ----------------------------------------------------------- */
 
-/* A number below `span` that depends on name and seed alone: an offset in
- * seconds that spreads jobs and never moves. 0 when `span` is. */
+/* Returns a number below `span` that depends only on name and seed: an offset
+ * in seconds that spreads jobs and never changes. Returns 0 if `span` is 0. */
 CRON_API uint32_t cron_stable_offset(const char *name, uint64_t seed,
                                      uint32_t span);
-/* A number below `span` that is another one for each instant: a delay in
- * seconds as if drawn by chance, yet the same when it is asked for again. 0
- * when `span` is. */
+/* Returns a number below `span` that differs for each instant: a delay in
+ * seconds that looks random, but is always the same for the same arguments.
+ * Returns 0 if `span` is 0. */
 CRON_API uint32_t cron_random_delay(const char *name, uint64_t seed, int64_t at,
                                     uint32_t span);
 
-/* ---- keeping watch ------------------------------------------------------- */
+/* ---- watches ------------------------------------------------------------- */
 
-/* A watch follows many items through time as it really passes: while the
- * process sleeps, while somebody sets the system's clock, while the zone
- * changes. It is asked (a tick) with the time of a clock that people set and of
- * one that only runs, and tells what is due.
+/* A watch tracks many items in real time, while the process sleeps, the system
+ * clock is set, or the zone changes. At each tick the caller passes the time of
+ * the system clock, which can be set, and of a monotonic clock, which cannot;
+ * the watch returns the events that are due.
  *
- * What disturbed the time since the tick before is reckoned from both clocks
- * and the zones, and only the sum counts: an hour of suspension during which
- * the clock was set back by an hour is nothing. Each item says in
- * max_shift_seconds_for_unskip_and_do_not_repeat how far it goes along with a
- * disturbance: events that are late by no more fire late, events that would
- * come again after no more do not. Changes of the clock by law (summer time)
- * are no disturbance; dst_fixes deals with them.
+ * The watch computes from both clocks and the zones how the time was disturbed
+ * since the previous tick. Only the sum counts: an hour of suspension during
+ * which the clock was set back by an hour has no effect. The key
+ * max_shift_seconds_for_unskip_and_do_not_repeat of each item says which
+ * disturbances it compensates for: events that are late by at most this much
+ * fire late, and after a step back of at most this much no event fires again.
+ * Daylight saving time is not a disturbance; dst_fixes handles it.
  *
  * All functions may be called by any thread at any time. */
 struct cron_watch;
 
 struct cron_watch_options {
-    /* Ticks come at least that often when nothing is wrong (0: 60). An event
-     * up to that late is on time. */
+    /* The longest normal interval between ticks (0: 60). An event that is late
+     * by at most this much is on time. */
     int64_t poll_s;
-    /* Hand out every event by itself, also those that were skipped or are not
-     * repeated, and leave the policy to the caller. */
+    /* Return every event separately, including skipped and repeated ones, and
+     * let the caller decide what to do. */
     bool all;
-    /* What tells this start of the machine from others; NULL: unknown. */
+    /* Identifies the current boot of the machine; NULL: unknown. */
     const char *boot_id;
 };
 
 CRON_API struct cron_watch *
 cron_watch_new(const struct cron_watch_options *options);
 CRON_API void cron_watch_free(struct cron_watch *watch);
-/* The item must have a max_shift; the watch takes a reference of its own. Names
- * are unique. An item added later begins at the last tick. */
+/* The item must have a max_shift; the watch adds a reference of its own. Names
+ * must be unique. An item added later starts at the last tick. */
 CRON_API bool cron_watch_add(struct cron_watch *watch, const char *name,
                              struct cron_item *item, void *data,
                              struct cron_err *err);
-/* A thread of the watch hands out no event of the item any more; events that
- * cron_watch_tick() or cron_thread_take() returned before have a name that is
- * freed now. False: there is none of that name. */
+/* Removes an item. A thread of the watch returns no more events of it. The name
+ * in an event that cron_watch_tick() or cron_thread_take() returned earlier is
+ * freed. False: there is no item of that name. */
 CRON_API bool cron_watch_remove(struct cron_watch *watch, const char *name);
-/* Counts from the next tick on. NULL is UTC, as at the beginning. */
+/* Takes effect at the next tick. NULL is UTC, the initial zone. */
 CRON_API void cron_watch_set_zone(struct cron_watch *watch,
                                   struct cron_zone *zone);
 
 enum cron_event_kind {
     CRON_ON_TIME,
-    CRON_LATE,             /* the process slept, or the clock was set forward */
-    CRON_TZ_UNSKIPPED,     /* the zone changed over it */
-    CRON_SKIPPED,          /* too late: not to be fired */
-    CRON_SUPPRESSED_REPEAT /* it was handed out before: not to be fired */
+    CRON_LATE,             /* suspension, or the clock was set forward */
+    CRON_TZ_UNSKIPPED,     /* a change of the zone jumped over it */
+    CRON_SKIPPED,          /* too late: must not be fired */
+    CRON_SUPPRESSED_REPEAT /* returned before: must not be fired */
 };
 
 struct cron_event {
     enum cron_event_kind kind;
-    const char *name; /* of the item, as long as it is there */
+    const char *name; /* of the item; valid until it is removed */
     void *data;
-    int64_t at;      /* when it should have been */
-    int64_t until;   /* CRON_SKIPPED: all from `at` to here; else `at` */
-    int64_t label;   /* what the clock on the wall shows at `at`, as seconds */
+    int64_t at;      /* when it was due */
+    int64_t until;   /* CRON_SKIPPED: the last of them; else `at` */
+    int64_t label;   /* local time at `at`, as seconds */
     int64_t shift_s; /* from `at` to the tick */
 };
 
-/* What happened since the tick before. */
+/* What happened since the previous tick. */
 struct cron_tick {
     int64_t passed_s;         /* real time */
-    int64_t clock_shift_s;    /* the system's clock was set by */
-    int64_t zone_shift_s;     /* the zone moved the local time by, seen from the
-                                 tick before */
-    int64_t rule_shift_s;     /* ... seen from this one: also changed rules */
-    bool monotonic_went_back; /* a broken clock; taken as standing still */
-    bool more; /* not all was handed out: ask again before time goes on */
+    int64_t clock_shift_s;    /* how far the system clock was set */
+    int64_t zone_shift_s;     /* how far the zone moved the local time, as of
+                                 the previous tick */
+    int64_t rule_shift_s;     /* ... as of this tick; includes changed rules */
+    bool monotonic_went_back; /* a broken clock; treated as stopped */
+    bool more; /* more events are due: call again before time passes */
 };
 
-/* Hands out up to `most` events, in the order of their instants, then of their
- * items; how many. The first tick of all only begins. When there is more, the
- * next call goes on with this very tick, whatever times it is given. The work
- * depends on the events that are handed out and the items that are disturbed,
- * not on the time that passed. `ret_tick` may be NULL. */
+/* Returns up to `most` events, ordered by instant and then by item, and their
+ * number. The very first tick returns nothing; it only sets the start. If there
+ * are more events, the next call continues this tick and ignores its times. The
+ * cost depends on the number of returned events and disturbed items, not on the
+ * time that passed. `ret_tick` may be NULL. */
 CRON_API size_t cron_watch_tick(struct cron_watch *watch, int64_t system_s,
                                 int64_t monotonic_s, struct cron_event *events,
                                 size_t most, struct cron_tick *ret_tick);
-/* When the next event is due by the system's clock. False: never, or there was
- * no tick yet. */
+/* Finds when the next event is due by the system clock. False: never, or there
+ * was no tick yet. */
 CRON_API bool cron_watch_next(struct cron_watch *watch, int64_t *ret_at);
 
-/* The state in JSON. As snprintf: the length it would have. */
+/* Writes the state as JSON. Like snprintf: returns the full length. */
 CRON_API size_t cron_watch_save(struct cron_watch *watch, char *buffer,
                                 size_t bytes);
-/* Takes over a saved state, before the first tick and after the items were
- * added. An item that is new or has changed begins at the first tick. */
+/* Restores a saved state. Call it after adding the items and before the first
+ * tick. An item that is new or has changed starts at the first tick. */
 CRON_API bool cron_watch_restore(struct cron_watch *watch, const char *text,
                                  size_t bytes, struct cron_err *err);
 
-/* ---- a thread that keeps watch ------------------------------------------- */
+/* ---- a thread that watches ----------------------------------------------- */
 
 struct cron_clocks {
     int64_t (*system_s)(void *ctx);
@@ -315,27 +320,28 @@ struct cron_clocks {
 };
 
 struct cron_thread_options {
-    const struct cron_clocks *clocks; /* NULL: those of Linux; suspension
-                                         counts as time that passed */
+    const struct cron_clocks *clocks; /* NULL: those of Linux, where
+                                         suspension counts as passed time */
     size_t queue_most;                /* 0: 1024 */
-    struct cron_zones *zones; /* NULL: the watch's zone is the caller's */
-    const char *zone_name;    /* else kept up to date from there */
+    struct cron_zones *zones;         /* NULL: the caller sets the zone */
+    const char *zone_name;            /* else kept up to date from zones */
 };
 
 struct cron_thread;
 
-/* Ticks whenever something is due, when somebody sets the clock, the zone or a
- * new item, and at least every poll_s. Nobody else may tick or free the watch
- * meanwhile. When the queue is full it waits; nothing is lost. */
+/* Starts a thread that ticks whenever something is due, when the clock is set,
+ * when the zone changes or an item is added, and at least every poll_s. Until
+ * it is stopped, nobody else may tick or free the watch. If the queue is full,
+ * the thread waits; no event is lost. */
 CRON_API struct cron_thread *
 cron_thread_start(struct cron_watch *watch,
                   const struct cron_thread_options *options,
                   struct cron_err *err);
-/* The next event. False: none came in that time (-1: for ever), or the thread
- * was stopped. */
+/* Takes the next event. False: none arrived in that time (-1: wait for ever),
+ * or the thread was stopped. */
 CRON_API bool cron_thread_take(struct cron_thread *thread, int timeout_ms,
                                struct cron_event *ret_event);
-/* Ends the thread; what is still queued is dropped. NULL is fine. */
+/* Stops the thread and drops queued events. NULL is allowed. */
 CRON_API void cron_thread_stop(struct cron_thread *thread);
 
 #ifdef __cplusplus

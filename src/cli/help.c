@@ -60,13 +60,13 @@ static void add_paragraphs(struct text *out, const char *help) {
 
 void help_overview(const struct command_table *table, struct text *out) {
     text_adds(out,
-              "pointsman takes work in, puts it in order, runs it and lands "
-              "it.\n\n"
+              "pointsman queues commands and change sets, orders and runs "
+              "them.\n\n"
               "usage: pointsman COMMAND [OPTION]... [ARGUMENT]...\n\n"
-              "  pointsman init                  make a base here\n"
+              "  pointsman init                  create a base here\n"
               "  pointsman run -- make -j8       run a command through the "
               "queue\n"
-              "  pointsman list                  what there is to do\n");
+              "  pointsman list                  list jobs\n");
     for (unsigned group = 0; group < table->group_count; group++) {
         text_addf(out, "\n%s\n", table->groups[group]);
         for (size_t i = 0; i < table->command_count; i++)
@@ -78,7 +78,8 @@ void help_overview(const struct command_table *table, struct text *out) {
     text_adds(out, "\nTopics\n  ");
     for (size_t i = 0; i < help_topic_count(); i++)
         text_addf(out, "%s%s", i == 0 ? "" : ", ", help_topic_name(i));
-    text_adds(out, "\n\npointsman help COMMAND tells more.\n");
+    text_adds(out, "\n\n`pointsman help COMMAND` and `pointsman help TOPIC` "
+                   "explain each.\n");
 }
 
 static void add_options(const struct command_table *table, struct text *out,
@@ -101,7 +102,7 @@ static void add_options(const struct command_table *table, struct text *out,
         CLEANUP(text_clear) struct text right = TEXT_INIT;
         text_adds(&right, option->help);
         if ((option->flags & OPTION_MANY) != 0)
-            text_adds(&right, " (may be given again)");
+            text_adds(&right, " (may be repeated)");
         add_pair(out, text_string(&left), 22, text_string(&right));
         text_clear(&left);
     }
@@ -115,7 +116,7 @@ static void add_exit_codes(const struct command_table *table, struct text *out,
         if (table->exit_codes[i].command != id)
             continue;
         if (!any)
-            text_adds(out, "\nexit codes (others: pointsman help "
+            text_adds(out, "\nexit codes (see also pointsman help "
                            "exit-codes):\n");
         any = true;
         char code[16];
@@ -167,22 +168,23 @@ void help_command(const struct command_table *table,
 
 static void topic_exit_codes(struct text *out) {
     text_adds(out, "Exit codes\n\n");
-    add_pair(out, "0", 5, "done");
+    add_pair(out, "0", 5, "success");
     add_pair(out, "N", 5,
-             "run and wait: the job's own code; ended by signal N: 128 + N; a "
-             "change set: done 0, failed 1, terminated 143, abandoned 125; of "
-             "several jobs the first that is not 0");
+             "run and wait: the exit code of the job. A command killed by "
+             "signal N: 128 + N. A change set: done 0, failed 1, terminated "
+             "143, abandoned 125. Several jobs: the first code that is not 0");
     add_pair(out, "1", 5,
-             "fsck, doctor: there are problems; cron check: warnings; rollback "
-             "--preview: the reverse merges fail");
+             "fsck, doctor: problems were found; cron check: warnings were "
+             "found; rollback --preview: the reverse merges would fail");
 #define ERR_KIND(name, exit, http, again, meaning) \
     add_pair(out, #exit, 5, meaning);
 #include "lib/err.def"
 #undef ERR_KIND
     add_pair(out, "141", 5,
-             "nobody reads standard output any more; nothing is said");
-    text_adds(out, "\nOur own codes come with one line on standard error that "
-                   "begins `pointsman:`.\n");
+             "standard output was closed by its reader; no message is "
+             "printed");
+    text_adds(out, "\nWith an exit code of its own, pointsman prints one line "
+                   "on standard error\nthat begins with `pointsman:`.\n");
 }
 
 static void topic_states(struct text *out) {
@@ -191,7 +193,7 @@ static void topic_states(struct text *out) {
     add_pair(out, (char[]){letter, '\0'}, 1, word " (" group "; " dir "/)");
 #include "core/life.def"
 #undef JOB_STATE
-    text_adds(out, "\nClasses, the most urgent first\n\n");
+    text_adds(out, "\nClasses, most urgent first\n\n");
 #define JOB_CLASS(name, word, meaning, traits) add_pair(out, word, 2, meaning);
 #include "core/life.def"
 #undef JOB_CLASS
@@ -206,13 +208,13 @@ static void topic_filter(struct text *out) {
               "Filters of list and of --match\n\n"
               "  state:failed class:EM -target:main age>1h arg~\"foo bar\" "
               "abc\n\n"
-              "Terms stand side by side and all must hold. A minus in front "
-              "turns one round;\na comma means any of these. After : a value "
-              "is compared whole, with * for\nanything; after ~ it is looked "
-              "for inside. A bare word is the beginning of an\nid, or a part "
-              "of the command. A shell takes <, > and * for itself: quote "
-              "them.\nBehind `--` a filter may begin with a minus: pointsman "
-              "list -- -state:done\n\n");
+              "A job matches if every term matches. A leading minus negates a "
+              "term. A comma\nbetween values means `or`. FIELD:VALUE compares "
+              "the whole value, with * for any\ntext; FIELD~PART looks for "
+              "PART inside the value. A bare word is the beginning\nof an id, "
+              "or a part of the command. Quote <, > and * for the shell. Write "
+              "`--`\nbefore a filter that begins with a minus: pointsman list "
+              "-- -state:done\n\n");
 #define FILTER_FIELD(name, word, kind, meaning) \
     add_pair(out, (word)[0] == '\0' ? "WORD" : (word), 7, meaning);
 #include "wire/filter.def"
@@ -220,33 +222,35 @@ static void topic_filter(struct text *out) {
 }
 
 static void topic_environment(struct text *out) {
-    text_adds(out, "What a command finds in its environment\n\n");
+    text_adds(out, "Environment of a command\n\n");
     add_pair(out, "POINTSMAN_JOB", 22, "id of the job");
-    add_pair(out, "POINTSMAN_TASK", 22, "the job's id; in an array JOB/NODE");
+    add_pair(out, "POINTSMAN_TASK", 22, "id of the job; in an array, JOB/NODE");
     add_pair(out, "POINTSMAN_ATTEMPT", 22, "number of the attempt, from 1");
-    add_pair(out, "POINTSMAN_NODE", 22, "the line of the array, or the node");
-    add_pair(out, "POINTSMAN_WORKER", 22, "who runs it: local");
+    add_pair(out, "POINTSMAN_NODE", 22, "line of the array, or the node");
+    add_pair(out, "POINTSMAN_WORKER", 22, "the worker that runs it: local");
     add_pair(out, "POINTSMAN_STATUS_FD", 22,
-             "descriptor for a last word that wins over the exit status: done, "
-             "failed, temporary, permanent");
+             "descriptor for the status: done, failed, temporary or permanent; "
+             "the last line written takes precedence over the exit status");
     add_pair(out, "POINTSMAN_PROGRESS_FD", 22,
-             "descriptor for lines such as `42 compiling`");
-    add_pair(out, "TRACEPARENT", 22, "of the attempt, for tracing");
-    text_adds(out, "\nWhat pointsman itself reads\n\n");
+             "descriptor for progress lines such as `42 compiling`");
+    add_pair(out, "TRACEPARENT", 22, "trace context of the attempt");
+    text_adds(out, "\nEnvironment of pointsman itself\n\n");
     add_pair(out, "POINTSMAN_BASE", 22, "the base, unless --base is given");
     add_pair(out, "NO_COLOR", 22, "no colours, unless --color is given");
-    add_pair(out, "COLUMNS", 22, "width when there is no terminal");
+    add_pair(out, "COLUMNS", 22, "width of the output without a terminal");
 }
 
 static void topic_files(struct text *out) {
     text_adds(out, "Files of a base\n\n");
     add_pair(out, BASE_CONFIG, 18, "configuration, see pointsman.conf(5)");
-    add_pair(out, "conf.d/*.conf", 18, "more of it, read afterwards");
+    add_pair(out, "conf.d/*.conf", 18,
+             "more configuration, read after " BASE_CONFIG);
     add_pair(out, BASE_REGISTRY, 18, "the registry");
-    add_pair(out, "ctrl/" BASE_SOCKET, 18, "where the server answers");
-    add_pair(out, "prequeue/", 18, "change sets that arrive");
+    add_pair(out, "ctrl/" BASE_SOCKET, 18, "socket of the server");
+    add_pair(out, "prequeue/", 18, "markers of arriving change sets");
     add_pair(out, "data/", 18, "tarballs of change sets");
-    add_pair(out, "reject/", 18, "what was refused, with a .why beside it");
+    add_pair(out, "reject/", 18,
+             "refused files, each with its reason in a .why file");
 #define JOB_STATE(name, letter, word, dir, group) \
     add_pair(out, dir "/", 18, "job files of change sets that are " word);
 #include "core/life.def"
@@ -256,44 +260,44 @@ static void topic_files(struct text *out) {
 }
 
 static void topic_cron_items(struct text *out) {
-    text_adds(out,
-              "Items: patterns of instants\n\n"
-              "  {\"hour\": [10, 20], \"minute\": 0, \"day_of_week\": "
-              "\"Tue\",\n"
-              "   \"dst_fixes\": [\"unskip\", "
-              "\"repeat_use_only_early\"]}\n\n"
-              "All keys must match. Each takes a value, a list, or a range "
-              "{\"start\": A,\n\"end\": B, \"period\": N}; {} and [] are "
-              "everything.\n\n");
-    add_pair(out, "minute", 17, "0 to 59; always needed");
-    add_pair(out, "second", 17, "0 to 59; 0 when it is not given");
+    text_adds(out, "Items: patterns of instants\n\n"
+                   "  {\"hour\": [10, 20], \"minute\": 0, \"day_of_week\": "
+                   "\"Tue\",\n"
+                   "   \"dst_fixes\": [\"unskip\", "
+                   "\"repeat_use_only_early\"]}\n\n"
+                   "An item fires when all of its keys match. Each key takes a "
+                   "value, a list, or a\nrange {\"start\": A, \"end\": B, "
+                   "\"period\": N}; {} and [] match everything.\n\n");
+    add_pair(out, "minute", 17, "0 to 59; required");
+    add_pair(out, "second", 17, "0 to 59; default 0");
     add_pair(out, "hour", 17, "0 to 23");
     add_pair(out, "day_of_week", 17,
-             "1 (Sunday) to 7, or names of three letters and more; not beside "
-             "day_of_month");
+             "1 (Sunday) to 7, or names of three letters or more; cannot be "
+             "combined with day_of_month");
     add_pair(out, "day_of_month", 17, "1 to 31; -1 is the last day");
     add_pair(out, "weekday_of_month", 17,
-             "{\"n\": 2, \"day\": \"Tue\"}: the second Tuesday; n -1 is "
-             "the last");
-    add_pair(out, "month", 17, "1 to 12, or names of three letters and more");
+             "{\"n\": 2, \"day\": \"Tue\"} is the second Tuesday; n = -1 is "
+             "the last one");
+    add_pair(out, "month", 17, "1 to 12, or names of three letters or more");
     add_pair(out, "year", 17, "1969 to 9999");
     add_pair(out, "iter_day, iter_week, iter_month, iter_day_of_week", 17,
-             "{\"start\": \"2026-01-06\", \"period\": 2}: every other "
+             "{\"start\": \"2026-01-06\", \"period\": 2}: every second "
              "one, counted from that date");
     add_pair(out, "except", 17,
-             "days left out: \"2026-12-24\", \"12-25\" for each year, "
-             "{\"start\": ..., \"end\": ...}, or a list");
+             "days to skip: \"2026-12-24\", \"12-25\" (in each year), "
+             "{\"start\": ..., \"end\": ...}, or a list of these");
     add_pair(out, "dst_fixes", 17,
-             "always needed: `skip` or `unskip` (a time the clock jumps over "
-             "is left out, or fires one second before the jump), and "
-             "`repeat_use_both`, `repeat_use_only_early` or "
-             "`repeat_use_only_late` (a time it shows twice)");
+             "required. `skip` or `unskip`: a local time that does not exist "
+             "because the clock jumps over it is skipped, or fires one second "
+             "before the jump. `repeat_use_both`, `repeat_use_only_early` or "
+             "`repeat_use_only_late`: which one fires when a local time "
+             "occurs twice");
     add_pair(out, "epoch", 17,
-             "seconds since 1970, in any zone; stands alone: {\"epoch\": "
-             "{\"period\": 300}}");
+             "seconds since 1970, in any zone; cannot be combined with other "
+             "keys: {\"epoch\": {\"period\": 300}}");
     text_adds(out, "\nA crontab line (five columns, or @daily and the like) "
-                   "stands for an item too;\n`pointsman cron explain` shows "
-                   "which.\n");
+                   "is accepted as well;\n`pointsman cron explain` prints the "
+                   "equivalent item.\n");
 }
 
 static void topic_schedules(struct text *out) {
@@ -305,38 +309,42 @@ static void topic_schedules(struct text *out) {
               "  zone = Europe/London                  nightly '30 2 * * *' "
               "-- make nightly\n"
               "  run = make nightly\n\n"
-              "Each instant becomes one job, NAME.20261122T023000Z, whatever "
-              "dies in between.\n\n");
+              "Each instant becomes one job, such as "
+              "nightly.20261122T023000Z, and never fires\ntwice, not even "
+              "after a crash.\n\n");
     add_pair(out, "overlap", 17,
-             "when the job before has not ended: `forbid` leaves the instant "
-             "out, `allow` runs beside it, `replace` ends it, `queue` waits "
-             "behind it");
+             "if the previous job has not ended: `forbid` skips the run, "
+             "`allow` runs both, `replace` stops the previous job, `queue` "
+             "waits for it");
     add_pair(out, "missed", 17,
-             "what passed while nobody watched, late by max-shift at most: "
-             "`run` fires each once, `skip` reports them; what is later is "
-             "always reported, never fired");
+             "runs missed because no server was running, the machine slept or "
+             "the clock was set, late by at most max-shift: `run` fires each "
+             "once, `skip` only reports them. Later ones are always reported "
+             "and never fired");
     add_pair(out, "max-shift", 17,
-             "how late it may fire after a restart, a suspension or a clock "
-             "that was set forward; and how far a clock that was set back "
-             "repeats nothing. Else as the item says "
-             "(max_shift_seconds_for_unskip_and_do_not_repeat), 3 h for a "
+             "how late a run may fire after a restart, a suspension or a clock "
+             "set forward; and how far a clock may be set back without "
+             "repeating runs. Default: as in the item "
+             "(max_shift_seconds_for_unskip_and_do_not_repeat), or 3 h for a "
              "crontab line");
     add_pair(out, "offset", 17,
-             "a time by which it fires later; `hash`: one that its name gives "
-             "and that never changes, below the time between two instants and "
-             "an hour; `hash 15m`: below 15 minutes");
+             "fire later by a fixed time. `hash`: by a delay derived from the "
+             "name, always the same, below one hour and below the time "
+             "between two runs. `hash 15m`: the same, below 15 minutes");
     add_pair(out, "jitter", 17,
-             "fires later by chance, each time anew, by up to that much");
+             "fire later by a random delay up to this time, different for each "
+             "run");
     add_pair(out, "deadline", 17,
-             "what has not started so long after it was due is left out, or "
-             "terminated with the reason `deadline`");
+             "a run that has not started this long after it was due is "
+             "skipped, or terminated with the reason `deadline`");
     add_pair(out, "paused", 17,
-             "rests; `pointsman cron pause` and `resume` do it for a while");
+             "yes: does not fire; see also `pointsman cron pause` and "
+             "`resume`");
     text_adds(out,
-              "\nWhat is left out is an event: `pointsman events` shows it, "
+              "\nEach skipped run is an event: `pointsman events` shows it, "
               "`pointsman cron list`\ncounts it. `why ID` and `status ID` name "
-              "the schedule a job comes from.\nSchedules fire in `serve`, "
-              "`daemon clock` and `daemon all`, not in `run`.\n");
+              "the schedule that a job comes from.\nSchedules fire in `serve`, "
+              "`daemon clock` and `daemon all`, but not in `run`.\n");
 }
 
 static void topic_roles(struct text *out) {

@@ -1,9 +1,8 @@
-/* Manual pages in roff, from the same tables as everything else. */
+/* Manual pages in roff, generated from the tables that the parsers use. */
 #include "cli/help.h"
-#include "wire/config.h"
 
-/* Text of people into roff: no dots at the beginning of lines, no stray
- * backslashes, minus signs that can be copied. */
+/* Escapes text for roff: dots at the beginning of lines, backslashes, and minus
+ * signs, so that they can be copied. */
 static void add_roff(struct text *out, const char *text) {
     if (*text == '.' || *text == '\'')
         text_adds(out, "\\&");
@@ -48,9 +47,8 @@ static void add_option(struct text *out, const struct option *option) {
     }
     text_addc(out, '\n');
     add_roff(out, option->help);
-    text_adds(out, (option->flags & OPTION_MANY) != 0
-                       ? "; may be given again.\n"
-                       : ".\n");
+    text_adds(out, (option->flags & OPTION_MANY) != 0 ? "; may be repeated.\n"
+                                                      : ".\n");
 }
 
 static void add_options(const struct command_table *table, struct text *out,
@@ -201,7 +199,7 @@ void man_command(const struct command_table *table,
         if (table->exit_codes[i].command != command->id)
             continue;
         if (!any)
-            text_adds(out, ".SH EXIT STATUS\nBesides those of "
+            text_adds(out, ".SH EXIT STATUS\nIn addition to those of "
                            "\\fBpointsman\\fR(1):\n");
         any = true;
         text_addf(out, ".TP\n%d\n", table->exit_codes[i].code);
@@ -216,7 +214,7 @@ void man_command(const struct command_table *table,
 
 void man_overview(const struct command_table *table, struct text *out) {
     add_head(out, "pointsman", 1,
-             "takes work in, puts it in order, runs it and lands it");
+             "queues commands and change sets, orders and runs them");
     text_adds(out, ".SH SYNOPSIS\n\\fBpointsman\\fR \\fICOMMAND\\fR "
                    "[\\fIOPTION\\fR]... [\\fIARGUMENT\\fR]...\n"
                    ".SH DESCRIPTION\nOne directory, the base, holds a whole "
@@ -250,60 +248,56 @@ void man_overview(const struct command_table *table, struct text *out) {
     add_see_also(out, "pointsman.conf(5)");
 }
 
-/* Of a section that is there once for each name. */
+static void add_key(struct text *out, const char *key, const char *value,
+                    const char *choices, const char *meaning) {
+    text_adds(out, ".TP\n\\fB");
+    add_roff(out, key);
+    text_adds(out, "\\fR = ");
+    add_roff(out, value);
+    text_addc(out, '\n');
+    if (choices != NULL) {
+        add_roff(out, choices);
+        text_adds(out, ": ");
+    }
+    add_roff(out, meaning);
+    text_addc(out, '\n');
+}
+
 static void add_keys(struct text *out, const char *section_name) {
 #define CONFIG_KEY(section, key, kind, field, value, least, most, choices, \
                    meaning)                                                \
-    if (strcmp(#section, section_name) == 0) {                             \
-        text_adds(out, ".TP\n\\fB");                                       \
-        add_roff(out, key);                                                \
-        text_adds(out, "\\fR = ");                                         \
-        add_roff(out, value);                                              \
-        text_addc(out, '\n');                                              \
-        add_roff(out, meaning);                                            \
-        text_addc(out, '\n');                                              \
-    }
+    if (strcmp(#section, section_name) == 0)                               \
+        add_key(out, key, value, choices, meaning);
 #include "wire/config.def"
 #undef CONFIG_KEY
 }
 
 void man_config(struct text *out) {
-    struct config config;
-    struct config_entry entry;
-    size_t cursor = 0;
-    const char *section = "";
-
-    config_init(&config);
     add_head(out, "pointsman.conf", 5, "configuration of a base");
     text_adds(out,
-              ".SH DESCRIPTION\nThe file \\fBpointsman.conf\\fR of a base, "
-              "then \\fBconf.d/*.conf\\fR. Sections in brackets, one key a "
-              "line; comments (# or ;) on lines of their own. Of a key given "
-              "twice the later one counts. An unknown key is an error. "
-              "Commands are split as a shell does with quotes, but run "
-              "without one. Paths are relative to the base.\n");
-    while (config_next(&config, &cursor, &entry)) {
-        if (strcmp(section, entry.section) != 0)
-            text_addf(out, ".SH [%s]\n", entry.section);
-        section = entry.section;
-        text_adds(out, ".TP\n\\fB");
-        CLEANUP(text_free_string) char *key = span_string(entry.key);
-        CLEANUP(text_free_string) char *value = span_string(entry.value);
-        add_roff(out, key);
-        text_adds(out, "\\fR = ");
-        add_roff(out, value);
-        text_addc(out, '\n');
-        add_roff(out, entry.meaning);
-        text_addc(out, '\n');
-    }
-    config_clear(&config);
-    text_adds(out, ".SH [target \"NAME\"]\n");
+              ".SH DESCRIPTION\nThe configuration of a base is read from the "
+              "file \\fBpointsman.conf\\fR and then from "
+              "\\fBconf.d/*.conf\\fR. Section names are written in brackets, "
+              "and each key has a line of its own. Comments begin with # or ; "
+              "and have lines of their own. If a key is given twice, the last "
+              "one wins. An unknown key is an error.\n.PP\n"
+              "Times are seconds or have a unit (90, 15m, 2h, 7d). Sizes are "
+              "bytes or have a suffix (4096, 256M, 2G). Commands are split "
+              "into words with the quoting rules of a shell, but run without "
+              "a shell. Paths are relative to the base.\n.PP\n"
+              "Each key is shown with its default. A section with NAME can be "
+              "repeated with different names.\n.SH [queue]\n");
+    add_keys(out, "QUEUE");
+    text_adds(out, ".SH [target \\(dqNAME\\(dq]\n");
     add_keys(out, "TARGET");
-    text_adds(out, ".TP\n\\fBcheck.NAME\\fR = COMMAND\nmust pass on the merged "
-                   "tree before the branch moves\n"
-                   ".SH [schedule \"NAME\"]\n");
+    add_key(out, "check.NAME", "COMMAND", NULL,
+            "check that must pass on the merged tree before the branch moves; "
+            "may be repeated with different names");
+    text_adds(out, ".SH [schedule \\(dqNAME\\(dq]\n");
     add_keys(out, "SCHEDULE");
-    text_adds(out, ".SH [approval \"NAME\"]\n");
+    text_adds(out, ".SH [approval \\(dqNAME\\(dq]\n");
     add_keys(out, "APPROVAL");
+    text_adds(out, ".SH [serve]\n");
+    add_keys(out, "SERVE");
     add_see_also(out, "pointsman(1), pointsman-config-check(1)");
 }

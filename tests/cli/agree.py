@@ -108,4 +108,9 @@ judge("pointsman.conf(5) names every section and its keys",
       [f"{s} {k}" for s, k in keys
        if not re.search(r"(?ms)^\.SH \[" + s.lower() + r"\b(?:(?!^\.SH).)*?"
                         r"^\\fB" + re.escape(k) + r"\\fR = ", page)])
+choices = re.findall(r'^CONFIG_KEY\(.*, "([\w+-]+(?:\|[\w+-]+)+)", "',
+                     open(sys.argv[4]).read(), re.M)
+judge("pointsman.conf(5) names the choices of a key",
+      ([] if len(choices) > 5 else [f"only {len(choices)} are known"]) +
+      [c for c in choices if f"\n{c}: " not in page])
 print(f"1..{COUNT}")

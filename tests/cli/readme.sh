@@ -1,6 +1,7 @@
 #!/bin/sh
-# Runs the commands of README's "Five minutes", one after the other, as they
-# stand: readme.sh README PROGRAM. Prints TAP.
+# readme.sh README PROGRAM: runs the commands of "Five minutes" in README.md, one
+# after the other, and checks its configuration example and the commands that it
+# names. Prints TAP.
 set -u
 readme=$1
 PATH=$(cd "$(dirname "$2")" && pwd):$PATH
@@ -13,7 +14,7 @@ sed -n '/^## Five minutes/,/^## Conf/p' "$readme" |
     sed -n 's/^    //p' | grep -v '^ninja ' >"$dir/commands"
 cd "$dir" || exit 1
 count=$(grep -c . "$dir/commands")
-echo "1..$((count + 1))"
+echo "1..$((count + 3))"
 n=0
 while IFS= read -r command; do
     n=$((n + 1))
@@ -24,7 +25,7 @@ while IFS= read -r command; do
         sed 's/^/# /' out
     fi
 done <"$dir/commands"
-# What the text promises of them.
+# What the text promises.
 n=$((n + 1))
 landed=$(git -C project.git log --format='%s %(trailers:key=CS-Id,separator=%x20)' main | head -n 1)
 report=$(pointsman logs report)
@@ -33,4 +34,29 @@ if [ "$landed" = 'Say hello CS-Id: fix-1' ] && [ "$report" = 'done' ]; then
 else
     echo "not ok $n - the set landed and the report was written"
     echo "# '$landed' '$report'"
+fi
+
+n=$((n + 1))
+mkdir -p .pointsman/conf.d
+sed -n '/^## Configuration/,/^## Leaving/s/^    //p' "$readme" \
+    >.pointsman/conf.d/example.conf
+if [ -s .pointsman/conf.d/example.conf ] && pointsman config check >out 2>&1
+then
+    echo "ok $n - the configuration example is valid"
+else
+    echo "not ok $n - the configuration example is valid"
+    sed 's/^/# /' out
+fi
+n=$((n + 1))
+pointsman help >overview
+unknown=
+for word in $(grep -o '`pointsman [a-z-]*' "$readme" | cut -d' ' -f2 | sort -u)
+do
+    grep -q "^  $word\>" overview || unknown="$unknown $word"
+done
+if [ -z "$unknown" ]; then
+    echo "ok $n - every command that is named exists"
+else
+    echo "not ok $n - every command that is named exists"
+    echo "#$unknown"
 fi

@@ -148,7 +148,7 @@ esac
 END
 chmod +x "$work/bin/dpkg-query"
 PATH=$work/bin:$PATH tools/setup.sh --no-install check >"$work/out" 2>&1
-[ $? -eq 69 ] && grep -qx 'setup: not yet here: clang' "$work/out" &&
+[ $? -eq 69 ] && grep -qx 'setup: missing packages: clang' "$work/out" &&
     grep -q 'apt-get install -y --no-install-recommends clang$' "$work/out"
 ok missing_packages_are_named_with_what_to_type
 PATH=$work/bin:$PATH tools/setup.sh --no-install build >"$work/out" 2>&1 &&
