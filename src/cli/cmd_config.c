@@ -19,7 +19,7 @@
 #include "schedules/schedule_config.h"
 #include "schedules/schedule_rule.h"
 #include "changes/signature.h"
-#include "store/schedules.h"
+#include "schedules/schedule_row.h"
 
 /* ---- config -------------------------------------------------------------- */
 
@@ -258,7 +258,7 @@ static bool find_signatures(struct call *call, const struct base *base,
 
 /* What is wrong with a schedule; NULL: nothing. */
 static const char *schedule_fault(struct call *call, struct cron_zones *zones,
-                                  const struct store_schedule *row) {
+                                  const struct schedule_row *row) {
     struct schedule_spec spec;
     struct schedule_rule rule;
     struct err err = {0};
@@ -277,12 +277,12 @@ static const char *schedule_fault(struct call *call, struct cron_zones *zones,
 
 static bool find_schedules(struct call *call, const struct base *base,
                            bool as_json) {
-    struct store_schedule *rows;
+    struct schedule_row *rows;
     struct err err = {0};
     size_t count = 0, wrong = 0;
 
-    if (!store_schedules(base->store, SPAN(""), 0, &call->arena, &rows, &count,
-                         &err)) {
+    if (!schedule_row_list(base->store, SPAN(""), 0, &call->arena, &rows,
+                           &count, &err)) {
         finding(as_json, "schedules", false, "", err.text);
         return false;
     }

@@ -5,6 +5,7 @@
 
 #include "lib/map.h"
 #include "os/clock.h"
+#include "serve/tables.h"
 
 /* --help of any command; before anything of it is looked at. */
 static int show_help(const struct call *call) {
@@ -25,6 +26,7 @@ int main(int argc, char **argv) {
 
     /* Nothing is in a map yet: what others send must not collide in one. */
     map_seed(clock_seed());
+    store_nouns_use(serve_nouns, serve_noun_count);
     if (!call_parse(&commands, argc, argv, &call, &err))
         status = console_error(&err);
     else if ((call.command->flags & COMMAND_RAW) != 0)

@@ -12,7 +12,7 @@
 #include "changes/prune.h"
 #include "maintenance/rebuild_parts.h"
 #include "changes/set_rules.h"
-#include "store/schedules.h"
+#include "store/noun.h"
 #include "wire/job_file.h"
 
 /* A registry made anew: what each set is, its job file says; in which state,
@@ -435,7 +435,6 @@ static bool make_registry(struct rebuild *rebuild, struct err *err) {
 static bool tells_more(struct store *store, struct arena *arena) {
     struct store_list list = {.kinds = ~job_kinds_with(JOB_HAS_FILE),
                               .limit = 1};
-    struct store_schedule *schedules;
     struct span *names, *values;
     struct job *jobs;
     size_t count;
@@ -444,12 +443,8 @@ static bool tells_more(struct store *store, struct arena *arena) {
     if (store_settings(store, arena, &names, &values, &count, NULL) &&
         count > 0)
         return true;
-    if (!store_schedules(store, SPAN(""), 0, arena, &schedules, &count, NULL))
-        return false;
-    for (size_t i = 0; i < count; i++)
-        if (!span_is(schedules[i].origin, "config"))
-            return true;
-    return false;
+    bool any;
+    return store_nouns_irreplaceable(store, &any, NULL) && any;
 }
 
 /* A registry that is whole is not lost; what lies in it alone would be. */

@@ -4,7 +4,7 @@
 #include "lib/log.h"
 #include "os/clock.h"
 #include "schedules/schedule_rule.h"
-#include "store/schedules.h"
+#include "schedules/schedule_row.h"
 
 enum { PAGE = 500 };
 
@@ -104,12 +104,12 @@ bool schedule_config_check(const struct base *base, struct err *err) {
 
 /* ---- into the registry --------------------------------------------------- */
 
-static struct store_schedule row_of(const struct base *base,
-                                    const struct config_schedule *schedule,
-                                    const struct schedule_spec *spec,
-                                    struct wall now, struct arena *arena) {
+static struct schedule_row row_of(const struct base *base,
+                                  const struct config_schedule *schedule,
+                                  const struct schedule_spec *spec,
+                                  struct wall now, struct arena *arena) {
     CLEANUP(text_clear) struct text text = TEXT_INIT;
-    struct store_schedule row = {
+    struct schedule_row row = {
         .name = schedule->name,
         .origin = SPAN(SCHEDULE_OF_CONFIG),
         .uid = base->uid,
@@ -122,9 +122,9 @@ static struct store_schedule row_of(const struct base *base,
 }
 
 /* A new pattern begins now; else it goes on where it stood. */
-static enum store_schedule_mode mode_of(const struct store_schedule *old,
-                                        const struct schedule_spec *spec,
-                                        struct arena *arena) {
+static enum schedule_mode mode_of(const struct schedule_row *old,
+                                  const struct schedule_spec *spec,
+                                  struct arena *arena) {
     struct schedule_spec before;
     if (!schedule_spec_parse(old->spec, arena, &before, NULL) ||
         !schedule_fires_alike(&before, spec))
@@ -136,12 +136,13 @@ static bool put_one(struct base *base, struct store_batch *batch,
                     const struct config_schedule *schedule, struct wall now,
                     struct err *err) {
     struct arena *arena = store_batch_arena(batch);
-    enum store_schedule_mode mode = SCHEDULE_ADD;
-    struct store_schedule old, row;
+    enum schedule_mode mode = SCHEDULE_ADD;
+    struct schedule_row old, row;
     struct schedule_spec spec;
     bool found;
     if (!schedule_config_read(schedule, base->path, arena, &spec, err) ||
-        !store_schedule(base->store, schedule->name, arena, &old, &found, err))
+        !schedule_row_find(base->store, schedule->name, arena, &old, &found,
+                           err))
         return false;
     row = row_of(base, schedule, &spec, now, arena);
     if (found && !span_is(old.origin, SCHEDULE_OF_CONFIG)) {
@@ -156,7 +157,7 @@ static bool put_one(struct base *base, struct store_batch *batch,
         return true;
     if (found)
         mode = mode_of(&old, &spec, arena);
-    store_schedule_set(batch, &row, mode);
+    schedule_row_set(batch, &row, mode);
     return true;
 }
 
@@ -174,14 +175,14 @@ static bool remove_others(struct base *base, struct store_batch *batch,
     size_t count = PAGE;
     while (count == PAGE) {
         CLEANUP(arena_clear) struct arena arena = ARENA_INIT;
-        struct store_schedule *rows;
-        if (!store_schedules(base->store, after, PAGE, &arena, &rows, &count,
-                             err))
+        struct schedule_row *rows;
+        if (!schedule_row_list(base->store, after, PAGE, &arena, &rows, &count,
+                               err))
             return false;
         for (size_t i = 0; i < count; i++)
             if (span_is(rows[i].origin, SCHEDULE_OF_CONFIG) &&
                 !is_configured(base, rows[i].name))
-                store_schedule_remove(batch, rows[i].name);
+                schedule_row_remove(batch, rows[i].name);
         if (count > 0)
             after = arena_span(kept, rows[count - 1].name);
     }

@@ -52,7 +52,7 @@ static void entry_free(struct schedule_driver *driver,
 }
 
 static bool read_rule(struct schedule_driver *driver,
-                      const struct store_schedule *row, bool *ret_paused,
+                      const struct schedule_row *row, bool *ret_paused,
                       struct schedule_rule *ret_rule, struct err *err) {
     CLEANUP(arena_clear) struct arena arena = ARENA_INIT;
     struct schedule_spec spec;
@@ -66,7 +66,7 @@ static bool read_rule(struct schedule_driver *driver,
 /* As the registry has it now. */
 static void entry_set(struct schedule_driver *driver,
                       struct schedule_entry *entry,
-                      const struct store_schedule *row) {
+                      const struct schedule_row *row) {
     struct schedule_rule rule = {0};
     struct err err = {0};
     bool paused;
@@ -95,11 +95,11 @@ static void refresh(struct schedule_driver *driver) {
         CLEANUP(arena_clear) struct arena arena = ARENA_INIT;
         struct schedule_entry *entry =
             LIST_OF(link, struct schedule_entry, link);
-        struct store_schedule row;
+        struct schedule_row row;
         struct err err = {0};
         bool found;
-        if (!store_schedule(driver->store, span_of(entry->name), &arena, &row,
-                            &found, &err)) {
+        if (!schedule_row_find(driver->store, span_of(entry->name), &arena,
+                               &row, &found, &err)) {
             log_error("cannot read schedule '%s', trying again: %s",
                       entry->name, err.text);
             schedule_entry_stale(driver, entry);
@@ -188,9 +188,9 @@ bool schedule_driver_start(struct schedule_driver *driver, struct err *err) {
     size_t count = PAGE;
     while (count == PAGE) {
         CLEANUP(arena_clear) struct arena arena = ARENA_INIT;
-        struct store_schedule *rows;
-        if (!store_schedules(driver->store, text_span(&after), PAGE, &arena,
-                             &rows, &count, err))
+        struct schedule_row *rows;
+        if (!schedule_row_list(driver->store, text_span(&after), PAGE, &arena,
+                               &rows, &count, err))
             return err_wrap(err, "cannot load the schedules");
         for (size_t i = 0; i < count; i++) {
             struct schedule_entry *entry = entry_new(driver, rows[i].name);

@@ -4,7 +4,7 @@
  * it is given, so that the simulator drives the very same code. It learns of
  * schedules, and of what became of their jobs, from the store's events. A
  * firing is one atomic batch: the job, and the mark that its instant is dealt
- * with (store/schedules.h).
+ * with (schedules/schedule_row.h).
  *
  * There is one in a base at a time: whoever holds the role. */
 #ifndef POINTSMAN_SCHEDULES_SCHEDULE_DRIVER_H

@@ -15,7 +15,7 @@ struct firing {
     uint64_t serial;
     unsigned job, mark;   /* operations */
     enum job_state state; /* the job is admitted in */
-    char name[STORE_SCHEDULE_NAME_BYTES + 1];
+    char name[SCHEDULE_NAME_BYTES + 1];
 };
 
 static void done_alone(void *ctx, struct store_batch *batch, bool ok,
@@ -97,11 +97,11 @@ static unsigned add_mark(struct store_batch *batch, const struct firing *firing,
         .reason = span_of(reason),
         .detail = detail,
     };
-    return store_schedule_mark(batch, &mark);
+    return schedule_row_mark(batch, &mark);
 }
 
 static bool add_job(struct store_batch *batch, struct firing *firing,
-                    const struct store_schedule *row, struct err *err) {
+                    const struct schedule_row *row, struct err *err) {
     struct arena *arena = store_batch_arena(batch);
     struct schedule_driver *driver = firing->driver;
     struct schedule_spec spec;
@@ -127,7 +127,7 @@ static bool add_job(struct store_batch *batch, struct firing *firing,
 
 static void firing_begin(const struct firing *firing,
                          struct store_batch *batch) {
-    char actor[STORE_SCHEDULE_NAME_BYTES + 16];
+    char actor[SCHEDULE_NAME_BYTES + 16];
     snprintf(actor, sizeof(actor), "schedule:%s", firing->name);
     store_batch_actor(batch, firing->driver->now, span_of(actor));
     store_batch_atomic(batch);
@@ -157,7 +157,7 @@ static void leave_out(struct firing *firing) {
     *again = *firing;
     firing_begin(again, batch);
     again->decision.fires = false;
-    again->job = STORE_NO_JOB;
+    again->job = SCHEDULE_NO_JOB;
     again->mark =
         add_mark(batch, again, "taken",
                  sentence(arena, &again->decision, "its id is taken"));
@@ -199,7 +199,7 @@ static void fired(void *ctx, struct store_batch *batch, bool ok,
     struct schedule_entry *entry = entry_of(firing);
     driver->under_way--;
     enum store_result job = STORE_SAME, mark = STORE_CONFLICT;
-    if (ok && firing->job != STORE_NO_JOB)
+    if (ok && firing->job != SCHEDULE_NO_JOB)
         job = store_batch_result(batch, firing->job);
     if (ok)
         mark = store_batch_result(batch, firing->mark);
@@ -221,11 +221,11 @@ static void fired(void *ctx, struct store_batch *batch, bool ok,
 /* ---- carrying out -------------------------------------------------------- */
 
 static bool read_row(struct firing *firing, struct arena *arena,
-                     struct store_schedule *ret_row) {
+                     struct schedule_row *ret_row) {
     struct err err = {0};
     bool found;
-    if (!store_schedule(firing->driver->store, span_of(firing->name), arena,
-                        ret_row, &found, &err)) {
+    if (!schedule_row_find(firing->driver->store, span_of(firing->name), arena,
+                           ret_row, &found, &err)) {
         failed(firing, &err);
         return false;
     }
@@ -236,7 +236,7 @@ static bool build(struct firing *firing, struct store_batch *batch) {
     struct arena *arena = store_batch_arena(batch);
     struct schedule_decision *decision = &firing->decision;
     const char *reason = NULL, *why = NULL;
-    struct store_schedule row;
+    struct schedule_row row;
     struct err err = {0};
     if (!read_row(firing, arena, &row))
         return false;
@@ -246,7 +246,7 @@ static bool build(struct firing *firing, struct store_batch *batch) {
     } else if (!add_job(batch, firing, &row, &err)) {
         log_error("schedule '%s' cannot fire: %s", firing->name, err.text);
         decision->fires = false;
-        firing->job = STORE_NO_JOB;
+        firing->job = SCHEDULE_NO_JOB;
         reason = "refused";
         why = err.text;
     }
@@ -266,7 +266,7 @@ void schedule_driver_carry_out(struct schedule_driver *driver,
         .driver = driver,
         .decision = *decision,
         .serial = entry->serial,
-        .job = STORE_NO_JOB,
+        .job = SCHEDULE_NO_JOB,
     };
     snprintf(firing->name, sizeof(firing->name), "%s", entry->name);
     firing_begin(firing, batch);

@@ -7,7 +7,7 @@
 #include "lib/map.h"
 #include "schedules/schedule_driver.h"
 #include "schedules/schedule_rule.h"
-#include "store/schedules.h"
+#include "schedules/schedule_row.h"
 
 /* One schedule that may fire. */
 struct schedule_entry {

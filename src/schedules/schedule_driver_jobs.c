@@ -58,7 +58,7 @@ static void take_back(struct store_batch *batch,
 static struct store_batch *batch_of(struct schedule_driver *driver,
                                     const struct schedule_entry *entry) {
     struct store_batch *batch = store_batch_new(driver->store);
-    char actor[STORE_SCHEDULE_NAME_BYTES + 16];
+    char actor[SCHEDULE_NAME_BYTES + 16];
     snprintf(actor, sizeof(actor), "schedule:%s", entry->name);
     store_batch_actor(batch, driver->now, span_of(actor));
     return batch;
@@ -146,8 +146,8 @@ void schedule_entry_recall(struct schedule_driver *driver,
     if (rule->deadline_s == 0 &&
         (rule->overlap == OVERLAP_ALLOW || rule->overlap == OVERLAP_QUEUE))
         return;
-    if (!store_schedule_jobs(driver->store, span_of(entry->name), &arena, &jobs,
-                             &count, &err)) {
+    if (!schedule_row_jobs(driver->store, span_of(entry->name), &arena, &jobs,
+                           &count, &err)) {
         log_error("cannot read what lives of schedule '%s': %s", entry->name,
                   err.text);
         entry->looked = false;

@@ -6,7 +6,7 @@
 #include "commands/command_admit.h"
 #include "schedules/schedule_config.h"
 #include "schedules/schedule_rule.h"
-#include "store/schedules.h"
+#include "schedules/schedule_row.h"
 #include "wire/words.h"
 
 enum { STRIP = 10 /* of its newest jobs, that many are shown */ };
@@ -37,7 +37,7 @@ static void key_command(struct json *json, const struct submission *job) {
 
 /* "DDF": a letter for the state of each, the newest last. */
 static void key_strip(struct api_call *call, struct json *json,
-                      const struct store_schedule *row) {
+                      const struct schedule_row *row) {
     size_t from = row->recent_count > STRIP ? row->recent_count - STRIP : 0;
     char strip[STRIP + 1];
     size_t len = 0;
@@ -111,7 +111,7 @@ struct listing {
     struct cron_zones *zones; /* each is read once */
 };
 
-static void row_json(struct api_call *call, const struct store_schedule *row) {
+static void row_json(struct api_call *call, const struct schedule_row *row) {
     struct listing *listing = call->state;
     struct schedule_spec spec;
     struct schedule_rule rule;
@@ -159,12 +159,12 @@ static void listing_work(struct api_call *call) {
 
     while (call->out.len < API_OUT_BYTES && !call->ended) {
         CLEANUP(arena_clear) struct arena arena = ARENA_INIT;
-        struct store_schedule *rows;
+        struct schedule_row *rows;
         struct err err = {0};
         size_t count;
-        if (!store_schedules(call->api->options.store,
-                             text_span(&listing->after), API_PAGE, &arena,
-                             &rows, &count, &err)) {
+        if (!schedule_row_list(call->api->options.store,
+                               text_span(&listing->after), API_PAGE, &arena,
+                               &rows, &count, &err)) {
             api_fail(call, &err);
             return;
         }
@@ -180,11 +180,11 @@ static void listing_work(struct api_call *call) {
 }
 
 static bool is_kept(struct api_call *call, struct span name) {
-    struct store_schedule row;
+    struct schedule_row row;
     bool found;
 
-    return store_schedule(call->api->options.store, name, &call->arena, &row,
-                          &found, NULL) &&
+    return schedule_row_find(call->api->options.store, name, &call->arena, &row,
+                             &found, NULL) &&
            found;
 }
 
@@ -195,7 +195,7 @@ static void list_unkept(struct api_call *call) {
     for (size_t i = 0; base != NULL && i < base->config.schedule_count; i++) {
         CLEANUP(text_clear) struct text text = TEXT_INIT;
         struct schedule_spec spec;
-        struct store_schedule row = {
+        struct schedule_row row = {
             .name = base->config.schedules[i].name,
             .origin = SPAN(SCHEDULE_OF_CONFIG),
         };
@@ -237,12 +237,12 @@ static bool find_configured(struct api_call *call, struct span name,
 }
 
 static bool no_such(struct api_call *call, struct span name, struct err *err) {
-    struct store_schedule *rows;
+    struct schedule_row *rows;
     size_t count = 0;
     const char *near = NULL;
 
-    if (store_schedules(call->api->options.store, SPAN(""), 1000, &call->arena,
-                        &rows, &count, NULL)) {
+    if (schedule_row_list(call->api->options.store, SPAN(""), 1000,
+                          &call->arena, &rows, &count, NULL)) {
         const char **names =
             arena_alloc(&call->arena, (count + 1) * sizeof *names);
         for (size_t i = 0; i < count; i++)
@@ -254,16 +254,18 @@ static bool no_such(struct api_call *call, struct span name, struct err *err) {
                    near ? near : "", near ? "'?" : "");
 }
 
-static bool find_row(struct api_call *call, struct store_schedule *ret_row) {
+static bool find_row(struct api_call *call, struct schedule_row *ret_row) {
     struct store *store = call->api->options.store;
     struct span name = call->params[0];
     struct err err = {0};
     bool found = false;
-    bool ok = store_schedule(store, name, &call->arena, ret_row, &found, &err);
+    bool ok =
+        schedule_row_find(store, name, &call->arena, ret_row, &found, &err);
 
     if (ok && !found)
-        ok = find_configured(call, name, &err) &&
-             store_schedule(store, name, &call->arena, ret_row, &found, &err);
+        ok =
+            find_configured(call, name, &err) &&
+            schedule_row_find(store, name, &call->arena, ret_row, &found, &err);
     if (ok && !found)
         ok = no_such(call, name, &err);
     if (!ok)
@@ -328,7 +330,7 @@ static void submit(struct api_call *call, struct store_batch *batch) {
     store_submit(batch, ordered, call);
 }
 
-static bool of_config(struct api_call *call, const struct store_schedule *row,
+static bool of_config(struct api_call *call, const struct schedule_row *row,
                       const char *what) {
     struct err err = {0};
 
@@ -343,7 +345,7 @@ static bool of_config(struct api_call *call, const struct store_schedule *row,
 }
 
 static void set_paused(struct api_call *call, bool paused) {
-    struct store_schedule row;
+    struct schedule_row row;
     struct schedule_spec spec;
     int64_t high_s = 0;
     int32_t offset_s = 0;
@@ -356,7 +358,7 @@ static void set_paused(struct api_call *call, bool paused) {
         schedule_begin(&spec, wall_s(api_now(call)), &high_s, &offset_s);
     }
     struct store_batch *batch = batch_of(call);
-    store_schedule_pause(batch, row.name, paused, high_s, offset_s);
+    schedule_row_pause(batch, row.name, paused, high_s, offset_s);
     submit(call, batch);
 }
 
@@ -369,19 +371,19 @@ void schedule_request_resume(struct api_call *call) {
 }
 
 void schedule_request_remove(struct api_call *call) {
-    struct store_schedule row;
+    struct schedule_row row;
 
     if (!find_row(call, &row) || of_config(call, &row, "defined"))
         return;
     struct store_batch *batch = batch_of(call);
-    store_schedule_remove(batch, row.name);
+    schedule_row_remove(batch, row.name);
     submit(call, batch);
 }
 
 /* ---- now ----------------------------------------------------------------- */
 
 static bool add_run(struct api_call *call, struct store_batch *batch,
-                    const struct store_schedule *row, unsigned *ret_job,
+                    const struct schedule_row *row, unsigned *ret_job,
                     struct span *ret_id, struct err *err) {
     struct arena *arena = store_batch_arena(batch);
     struct api *api = call->api;
@@ -408,7 +410,7 @@ static bool add_run(struct api_call *call, struct store_batch *batch,
 }
 
 void schedule_request_run(struct api_call *call) {
-    struct store_schedule row;
+    struct schedule_row row;
     struct err err = {0};
     struct span id;
     unsigned job;
@@ -423,10 +425,10 @@ void schedule_request_run(struct api_call *call) {
         return;
     }
     call->state = arena_string(&call->arena, id);
-    store_schedule_mark(batch, &(struct schedule_mark){.name = row.name,
-                                                       .job = job,
-                                                       .reason = SPAN("run"),
-                                                       .detail = id});
+    schedule_row_mark(batch, &(struct schedule_mark){.name = row.name,
+                                                     .job = job,
+                                                     .reason = SPAN("run"),
+                                                     .detail = id});
     submit(call, batch);
 }
 
@@ -448,7 +450,7 @@ static bool since_of(struct api_call *call, int64_t *ret_since_s) {
     return false;
 }
 
-static bool read_row(struct api_call *call, struct store_schedule *ret_row,
+static bool read_row(struct api_call *call, struct schedule_row *ret_row,
                      struct schedule_spec *ret_spec, struct err *err) {
     CLEANUP(text_clear) struct text text = TEXT_INIT;
     struct span name = call->params[0];
@@ -462,7 +464,7 @@ static bool read_row(struct api_call *call, struct store_schedule *ret_row,
         return false;
     schedule_rule_clear(&rule);
     schedule_spec_format(ret_spec, &text);
-    *ret_row = (struct store_schedule){
+    *ret_row = (struct schedule_row){
         .name = name,
         .spec = arena_span(&call->arena, text_span(&text)),
         .origin = api_actor(call),
@@ -474,9 +476,9 @@ static bool read_row(struct api_call *call, struct store_schedule *ret_row,
 
 /* A new pattern begins now; a new command for the old one changes nothing
  * about its times. */
-static enum store_schedule_mode mode_of(struct api_call *call,
-                                        const struct store_schedule *old,
-                                        const struct schedule_spec *spec) {
+static enum schedule_mode mode_of(struct api_call *call,
+                                  const struct schedule_row *old,
+                                  const struct schedule_spec *spec) {
     struct schedule_spec before;
 
     if (!api_query_flag(call, "replace"))
@@ -492,8 +494,8 @@ static enum store_schedule_mode mode_of(struct api_call *call,
  * as missed. Body: wire/schedule_spec.h. */
 void schedule_request_put(struct api_call *call) {
     static const char *const keys[] = {"replace", "since", NULL};
-    enum store_schedule_mode mode = SCHEDULE_ADD;
-    struct store_schedule row, old;
+    enum schedule_mode mode = SCHEDULE_ADD;
+    struct schedule_row row, old;
     struct schedule_spec spec;
     struct err err = {0};
     int64_t since_s;
@@ -503,8 +505,8 @@ void schedule_request_put(struct api_call *call) {
         return;
     if (!read_row(call, &row, &spec, &err) ||
         !find_configured(call, row.name, &err) ||
-        !store_schedule(call->api->options.store, row.name, &call->arena, &old,
-                        &found, &err)) {
+        !schedule_row_find(call->api->options.store, row.name, &call->arena,
+                           &old, &found, &err)) {
         api_fail(call, &err);
         return;
     }
@@ -514,6 +516,6 @@ void schedule_request_put(struct api_call *call) {
         mode = mode_of(call, &old, &spec);
     schedule_begin(&spec, since_s, &row.high_s, &row.offset_s);
     struct store_batch *batch = batch_of(call);
-    store_schedule_set(batch, &row, mode);
+    schedule_row_set(batch, &row, mode);
     submit(call, batch);
 }

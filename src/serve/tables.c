@@ -5,6 +5,7 @@
 #include "changes/change_request.h"
 #include "commands/command_request.h"
 #include "schedules/schedule_request.h"
+#include "schedules/schedule_row.h"
 
 static const struct api_route routes[] = {
 #define ROUTE(method, path, handler, role, body, summary) \
@@ -18,3 +19,8 @@ const struct api_tables serve_tables = {
     .route_count = COUNT(routes),
     .explain = approval_request_explain,
 };
+
+const struct store_noun *const serve_nouns[] = {
+    &schedule_noun,
+};
+const size_t serve_noun_count = COUNT(serve_nouns);

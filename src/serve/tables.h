@@ -3,7 +3,12 @@
 #define POINTSMAN_SERVE_TABLES_H
 
 #include "api/api.h"
+#include "store/noun.h"
 
 extern const struct api_tables serve_tables;
+
+/* What capabilities keep in the registry, for store_nouns_use. */
+extern const struct store_noun *const serve_nouns[];
+extern const size_t serve_noun_count;
 
 #endif

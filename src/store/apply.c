@@ -239,11 +239,8 @@ static bool apply_op(struct apply *apply, struct op *op, struct err *err) {
         return true; /* done before the transaction began */
     case OP_LEASE:
         return apply_lease(apply, op, err);
-    case OP_SCHEDULE_SET:
-    case OP_SCHEDULE_REMOVE:
-    case OP_SCHEDULE_PAUSE:
-    case OP_SCHEDULE_MARK:
-        return apply_schedule(apply, op, err);
+    case OP_NOUN:
+        return apply_noun(apply, op, err);
     }
     assert(false && "an operation nobody knows");
     return false;

@@ -75,7 +75,7 @@ bool apply_end(struct apply *apply, struct op *op, struct err *err);
 bool apply_unassign(struct apply *apply, struct op *op, struct err *err);
 bool apply_task_set(struct apply *apply, struct op *op, struct err *err);
 
-/* Every OP_SCHEDULE_... */
-bool apply_schedule(struct apply *apply, struct op *op, struct err *err);
+/* noun.c */
+bool apply_noun(struct apply *apply, struct op *op, struct err *err);
 
 #endif

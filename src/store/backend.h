@@ -74,16 +74,8 @@ struct store_backend {
     bool (*settings)(struct store *store, struct arena *arena,
                      struct span **ret_names, struct span **ret_values,
                      size_t *ret_count, struct err *err);
-    bool (*schedule)(struct store *store, struct span name, struct arena *arena,
-                     struct store_schedule *ret_schedule, bool *ret_found,
-                     struct err *err);
-    bool (*schedules)(struct store *store, struct span after, size_t limit,
-                      struct arena *arena,
-                      struct store_schedule **ret_schedules, size_t *ret_count,
-                      struct err *err);
-    bool (*schedule_jobs)(struct store *store, struct span name,
-                          struct arena *arena, struct job **ret_jobs,
-                          size_t *ret_count, struct err *err);
+    /* Of the owner's connection; NULL in plain memory. */
+    struct store_tables *(*tables)(struct store *store);
     bool (*count)(struct store *store, struct store_tally *ret_tally,
                   struct err *err);
     bool (*verify)(struct store *store, struct err *err);

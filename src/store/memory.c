@@ -81,7 +81,7 @@ static bool backend_backup(struct store *store, const char *path,
 
 static int backend_version(struct store *store) {
     (void)store;
-    return schema_version;
+    return store_last_step();
 }
 
 static void drop_all(struct memory *memory, struct list *batches) {
@@ -100,7 +100,6 @@ static void backend_close(struct store *store) {
     map_clear(&memory->by_id);
     map_clear(&memory->settings);
     map_clear(&memory->leases);
-    map_clear(&memory->schedules);
     free(memory->jobs);
     free(memory->events);
     free(memory->touched);
@@ -147,9 +146,6 @@ static const struct store_backend memory_backend = {
     .rollback = memory_rollback,
     .setting = memory_setting,
     .settings = memory_settings,
-    .schedule = memory_schedule,
-    .schedules = memory_schedules,
-    .schedule_jobs = memory_schedule_jobs,
     .count = backend_count,
     .verify = memory_verify,
     .backup = backend_backup,

@@ -23,7 +23,6 @@ struct memory_job {
     /* As it was before the atomic batch under way touched it. */
     struct memory_job *before;
     struct store_rollback plan; /* of a rollback; phase.p NULL: none */
-    struct span schedule;       /* whose job it is */
 };
 
 struct memory_lease {
@@ -43,13 +42,6 @@ struct memory_change {
     struct span *value; /* NULL: was not there */
 };
 
-/* Likewise a schedule; NULL: was not there. */
-struct memory_undo {
-    struct memory_undo *next;
-    struct span name;
-    struct store_schedule *schedule;
-};
-
 struct memory {
     struct store store; /* first */
     struct arena arena;
@@ -64,9 +56,8 @@ struct memory {
     struct list live;
     struct memory_event *events; /* by seq */
     size_t event_count, event_cap;
-    struct map settings;  /* to struct span */
-    struct map leases;    /* to struct memory_lease */
-    struct map schedules; /* to struct store_schedule */
+    struct map settings; /* to struct span */
+    struct map leases;   /* to struct memory_lease */
 
     /* While an atomic batch is tried. */
     bool saving;
@@ -75,7 +66,6 @@ struct memory {
     size_t touched_count, touched_cap;
     struct memory_change *changes;
     size_t change_count, change_cap;
-    struct memory_undo *schedule_undo; /* the newest change first */
 };
 
 static inline struct memory *memory_of(struct store *store) {
@@ -132,29 +122,6 @@ bool memory_setting(struct store *store, struct span name, struct arena *arena,
 bool memory_settings(struct store *store, struct arena *arena,
                      struct span **ret_names, struct span **ret_values,
                      size_t *ret_count, struct err *err);
-bool memory_schedule_jobs(struct store *store, struct span name,
-                          struct arena *arena, struct job **ret_jobs,
-                          size_t *ret_count, struct err *err);
-/* memory_rows.c: its jobs are no longer its. */
-void memory_schedule_forget(struct memory *memory, struct span name);
-/* memory_schedule.c */
-bool memory_schedule_get(struct rows *rows, struct span name,
-                         struct arena *arena,
-                         struct store_schedule *ret_schedule, bool *ret_found,
-                         struct err *err);
-bool memory_schedule_put(struct rows *rows,
-                         const struct store_schedule *schedule,
-                         struct err *err);
-bool memory_schedule_remove(struct rows *rows, struct span name,
-                            struct err *err);
-void memory_schedules_undo(struct memory *memory);
-bool memory_schedule(struct store *store, struct span name, struct arena *arena,
-                     struct store_schedule *ret_schedule, bool *ret_found,
-                     struct err *err);
-bool memory_schedules(struct store *store, struct span after, size_t limit,
-                      struct arena *arena,
-                      struct store_schedule **ret_schedules, size_t *ret_count,
-                      struct err *err);
 bool memory_verify(struct store *store, struct err *err);
 
 #endif

@@ -186,20 +186,6 @@ bool memory_touching(struct store *store, struct span path, size_t limit,
     return true;
 }
 
-bool memory_schedule_jobs(struct store *store, struct span name,
-                          struct arena *arena, struct job **ret_jobs,
-                          size_t *ret_count, struct err *err) {
-    struct memory *memory = memory_of(store);
-    struct found found = found_new(memory, arena);
-    (void)err;
-    for (size_t i = 0; i < memory->job_count; i++)
-        if (span_equal(memory->jobs[i]->schedule, name) &&
-            !job_state_is_final(memory->jobs[i]->job.state))
-            found.jobs[found.count++] = &memory->jobs[i]->job;
-    found_give(&found, 0, false, arena, ret_jobs, ret_count);
-    return true;
-}
-
 /* ---- relations ---------------------------------------------------------- */
 
 bool memory_edges_from(struct store *store, uint64_t num, struct arena *arena,

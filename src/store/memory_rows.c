@@ -266,20 +266,6 @@ static bool plan_put(struct rows *rows, const struct store_rollback *plan,
     return true;
 }
 
-static bool schedule_job_put(struct rows *rows, struct span name, uint64_t num,
-                             struct err *err) {
-    struct memory *memory = of(rows);
-    (void)err;
-    change(memory, num)->schedule = arena_span(&memory->arena, name);
-    return true;
-}
-
-void memory_schedule_forget(struct memory *memory, struct span name) {
-    for (size_t i = 0; i < memory->job_count; i++)
-        if (span_equal(memory->jobs[i]->schedule, name))
-            change(memory, memory->jobs[i]->job.num)->schedule = SPAN("");
-}
-
 static bool edges_replace(struct rows *rows, uint64_t num,
                           const struct op_record *record, struct err *err) {
     struct memory *memory = of(rows);
@@ -531,7 +517,6 @@ static bool release(struct rows *rows, struct err *err) {
         memory->touched[i]->before = NULL;
     memory->saving = false;
     memory->touched_count = memory->change_count = 0;
-    memory->schedule_undo = NULL;
     return true;
 }
 
@@ -563,7 +548,6 @@ static bool restore(struct rows *rows, struct err *err) {
     }
     memory->event_count = memory->saved_events;
     settings_undo(memory);
-    memory_schedules_undo(memory);
     return release(rows, err);
 }
 
@@ -592,10 +576,6 @@ const struct rows_ops memory_rows = {
     .setting_put = setting_put,
     .lease_get = lease_get,
     .lease_put = lease_put,
-    .schedule_get = memory_schedule_get,
-    .schedule_put = memory_schedule_put,
-    .schedule_remove = memory_schedule_remove,
-    .schedule_job_put = schedule_job_put,
     .save = save,
     .restore = restore,
     .release = release,

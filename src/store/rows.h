@@ -106,19 +106,8 @@ struct rows_ops {
                       struct wall *ret_until, bool *ret_found, struct err *err);
     bool (*lease_put)(struct rows *rows, struct span name, struct span holder,
                       uint64_t epoch, struct wall until, struct err *err);
-    bool (*schedule_get)(struct rows *rows, struct span name,
-                         struct arena *arena,
-                         struct store_schedule *ret_schedule, bool *ret_found,
-                         struct err *err);
-    bool (*schedule_put)(struct rows *rows,
-                         const struct store_schedule *schedule,
-                         struct err *err);
-    /* Its jobs are no longer its. */
-    bool (*schedule_remove)(struct rows *rows, struct span name,
-                            struct err *err);
-    /* Remembered as its job for as long as it lives, or longer. */
-    bool (*schedule_job_put)(struct rows *rows, struct span name, uint64_t num,
-                             struct err *err);
+    /* For operations of nouns; NULL in plain memory. */
+    struct store_tables *(*tables)(struct rows *rows);
     /* Around the operations of an atomic batch. */
     bool (*save)(struct rows *rows, struct err *err);
     bool (*restore)(struct rows *rows, struct err *err);

@@ -1,9 +1,18 @@
-/* The steps that make a registry, oldest first: src/store/schema/NNN.sql,
- * embedded when the program is built. Step N leads from version N - 1 to N. */
+/* The steps that make a registry, of the store and of all nouns. The store's
+ * own are src/store/schema/NNN.sql, embedded when the program is built. */
 #ifndef POINTSMAN_STORE_SCHEMA_H
 #define POINTSMAN_STORE_SCHEMA_H
 
-extern const char *const schema_steps[];
-extern const int schema_version; /* how many steps there are */
+#include "store/noun.h"
+
+enum { STORE_NOUNS = 32 }; /* at most */
+
+extern const struct store_step store_schema_steps[]; /* ends with number 0 */
+
+/* All steps by number. The array is the caller's: free it. */
+const struct store_step **store_steps(size_t *ret_count);
+int store_last_step(void); /* its number */
+/* Which of the nouns that store_nouns_use was given. */
+size_t store_noun_place(const struct store_noun *noun);
 
 #endif

@@ -266,9 +266,13 @@ static bool backend_count(struct store *store, struct store_tally *ret_tally,
     return true;
 }
 
+static struct store_tables *backend_tables(struct store *store) {
+    return (struct store_tables *)(void *)sqlite_reader(store);
+}
+
 static int backend_version(struct store *store) {
     (void)store; /* opening refuses or migrates every other one */
-    return schema_version;
+    return store_last_step();
 }
 
 /* ---- open and close ----------------------------------------------------- */
@@ -442,9 +446,7 @@ const struct store_backend sqlite_backend = {
     .rollback = sqlite_rollback,
     .setting = sqlite_setting,
     .settings = sqlite_settings,
-    .schedule = sqlite_schedule,
-    .schedules = sqlite_schedules,
-    .schedule_jobs = sqlite_schedule_jobs,
+    .tables = backend_tables,
     .count = backend_count,
     .verify = sqlite_verify,
     .backup = sqlite_backup,

@@ -94,17 +94,6 @@ bool sqlite_setting(struct store *store, struct span name, struct arena *arena,
 bool sqlite_settings(struct store *store, struct arena *arena,
                      struct span **ret_names, struct span **ret_values,
                      size_t *ret_count, struct err *err);
-/* sqlite_schedule.c */
-bool sqlite_schedule(struct store *store, struct span name, struct arena *arena,
-                     struct store_schedule *ret_schedule, bool *ret_found,
-                     struct err *err);
-bool sqlite_schedules(struct store *store, struct span after, size_t limit,
-                      struct arena *arena,
-                      struct store_schedule **ret_schedules, size_t *ret_count,
-                      struct err *err);
-bool sqlite_schedule_jobs(struct store *store, struct span name,
-                          struct arena *arena, struct job **ret_jobs,
-                          size_t *ret_count, struct err *err);
 /* sqlite_event.c: one row of the log, taken apart. */
 struct sqlite_event_row {
     struct arena arena; /* of what follows */

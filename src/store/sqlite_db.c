@@ -158,6 +158,7 @@ void sqlite_db_close(struct sqlite_db *db) {
         sqlite3_finalize(db->lists[i].stmt);
         free(db->lists[i].sql);
     }
+    sqlite_nouns_close(db);
     int rc = sqlite3_close(db->sqlite);
     assert(rc == SQLITE_OK); /* else a statement was not ended */
     free(db->path);
@@ -167,13 +168,18 @@ void sqlite_db_close(struct sqlite_db *db) {
 
 /* ---- statements --------------------------------------------------------- */
 
+bool sqlite_db_prepare(struct sqlite_db *db, const char *sql,
+                       sqlite3_stmt **ret_stmt, struct err *err) {
+    return sqlite3_prepare_v3(db->sqlite, sql, -1, SQLITE_PREPARE_PERSISTENT,
+                              ret_stmt, NULL) == SQLITE_OK ||
+           sqlite_db_fail(db, "read", err);
+}
+
 sqlite3_stmt *sqlite_db_statement(struct sqlite_db *db, enum statement which,
                                   struct err *err) {
     sqlite3_stmt **stmt = &db->statements[which];
-    if (!*stmt &&
-        sqlite3_prepare_v3(db->sqlite, statement_texts[which], -1,
-                           SQLITE_PREPARE_PERSISTENT, stmt, NULL) != SQLITE_OK)
-        sqlite_db_fail(db, "read", err);
+    if (!*stmt)
+        sqlite_db_prepare(db, statement_texts[which], stmt, err);
     return *stmt;
 }
 
@@ -183,11 +189,8 @@ sqlite3_stmt *db_list_statement(struct sqlite_db *db, const char *sql,
         if (db->lists[i].sql && strcmp(db->lists[i].sql, sql) == 0)
             return db->lists[i].stmt;
     sqlite3_stmt *stmt = NULL;
-    if (sqlite3_prepare_v3(db->sqlite, sql, -1, SQLITE_PREPARE_PERSISTENT,
-                           &stmt, NULL) != SQLITE_OK) {
-        sqlite_db_fail(db, "read", err);
+    if (!sqlite_db_prepare(db, sql, &stmt, err))
         return NULL;
-    }
     unsigned place = db->next_list++ % LIST_STATEMENTS;
     sqlite3_finalize(db->lists[place].stmt);
     free(db->lists[place].sql);

@@ -7,16 +7,9 @@
 
 #include "store/backend.h"
 #include "store/rows.h"
+#include "store/schema.h"
 
-/* Columns in the order of sqlite_column_job(). */
-#define JOB_COLUMNS                                               \
-    "j.num, j.id, j.kind, j.class, j.state, j.rank, j.reason, "   \
-    "j.detail, j.holds, j.attempt, j.temps, j.crashes, j.fails, " \
-    "j.tasks, j.tasks_done, j.since, j.not_before, j.state_seq, " \
-    "j.record_seq, j.has_relations, j.cancel_asked, j.stale, "    \
-    "s.own_key, s.target, s.name, s.actor, s.cause, s.sum, "      \
-    "s.size_bytes, s.uid, s.admitted, s.admitted_seq, "           \
-    "s.rolled_back_by, s.owed, s.retries, s.flags, s.group_size, s.seen"
+/* Columns in the order of sqlite_column_job() are STORE_JOB_COLUMNS. */
 #define JOB_SPEC_COLUMN 38 /* s.spec or '' behind them */
 
 enum statement {
@@ -27,6 +20,11 @@ enum statement {
 };
 
 enum { LIST_STATEMENTS = 32 };
+
+struct sqlite_noun {
+    sqlite3_stmt **statements; /* as many as the noun has; NULL: not prepared */
+    size_t count;
+};
 
 struct sqlite_db {
     sqlite3 *sqlite;
@@ -39,6 +37,7 @@ struct sqlite_db {
         sqlite3_stmt *stmt;
     } lists[LIST_STATEMENTS];
     unsigned next_list;
+    struct sqlite_noun nouns[STORE_NOUNS]; /* by store_noun_place */
     /* Events of the open transaction that are not a row yet. */
     struct {
         struct text lines;
@@ -63,6 +62,8 @@ bool sqlite_db_fail(struct sqlite_db *db, const char *what, struct err *err);
 bool sqlite_db_is_full(const struct sqlite_db *db);
 bool sqlite_db_is_busy(const struct sqlite_db *db);
 
+bool sqlite_db_prepare(struct sqlite_db *db, const char *sql,
+                       sqlite3_stmt **ret_stmt, struct err *err);
 /* The statement, ready for values; NULL: err says why. Whoever takes it ends
  * with sqlite_stmt_end (CLEANUP): an open one would hold its snapshot. */
 sqlite3_stmt *sqlite_db_statement(struct sqlite_db *db, enum statement which,
@@ -103,8 +104,8 @@ uint64_t sqlite_column_u64(sqlite3_stmt *stmt, int column);
 unsigned sqlite_column_unsigned(sqlite3_stmt *stmt, int column);
 struct wall sqlite_column_wall(sqlite3_stmt *stmt, int column);
 enum job_state sqlite_column_state(sqlite3_stmt *stmt, int column);
-/* A row of JOB_COLUMNS and the specification. A word that this program does
- * not know is ERR_DATA. */
+/* A row of STORE_JOB_COLUMNS and the specification. A word that this program
+ * does not know is ERR_DATA. */
 bool sqlite_column_job(sqlite3_stmt *stmt, struct arena *arena,
                        struct job *ret_job, struct err *err);
 
@@ -152,18 +153,12 @@ bool sqlite_plan_put(struct rows *rows, const struct store_rollback *plan,
 bool sqlite_prune(struct rows *rows, struct row *row, bool *ret_changed,
                   struct err *err);
 
-/* sqlite_schedule.c */
-bool sqlite_schedule_get(struct rows *rows, struct span name,
-                         struct arena *arena,
-                         struct store_schedule *ret_schedule, bool *ret_found,
-                         struct err *err);
-bool sqlite_schedule_put(struct rows *rows,
-                         const struct store_schedule *schedule,
-                         struct err *err);
-bool sqlite_schedule_remove(struct rows *rows, struct span name,
-                            struct err *err);
-bool sqlite_schedule_job_put(struct rows *rows, struct span name, uint64_t num,
-                             struct err *err);
+/* sqlite_list.c: all rows that are left, as sqlite_column_job reads them. */
+bool sqlite_jobs_read(struct sqlite_db *db, sqlite3_stmt *stmt,
+                      struct arena *arena, struct job **ret_jobs,
+                      size_t *ret_count, struct err *err);
+/* sqlite_noun.c */
+void sqlite_nouns_close(struct sqlite_db *db);
 
 /* Creates or migrates; only checks when read_only. */
 bool sqlite_migrate(struct sqlite_db *db, bool read_only, struct err *err);

@@ -86,6 +86,16 @@ static bool found_read(struct found *found, struct sqlite_db *db,
     }
 }
 
+bool sqlite_jobs_read(struct sqlite_db *db, sqlite3_stmt *stmt,
+                      struct arena *arena, struct job **ret_jobs,
+                      size_t *ret_count, struct err *err) {
+    CLEANUP(found_clear) struct found found = {0};
+    if (!found_read(&found, db, stmt, arena, err))
+        return false;
+    found_give(&found, arena, ret_jobs, ret_count);
+    return true;
+}
+
 /* ---- what may start ----------------------------------------------------- */
 
 static bool ready_read(struct sqlite_db *db, enum statement which,
@@ -152,17 +162,13 @@ bool sqlite_touching(struct store *store, struct span path, size_t limit,
                      struct arena *arena, struct job **ret_jobs,
                      size_t *ret_count, struct err *err) {
     struct sqlite_db *db = sqlite_reader(store);
-    CLEANUP(found_clear) struct found found = {0};
     CLEANUP(sqlite_stmt_end)
     sqlite3_stmt *stmt = sqlite_db_statement(db, SQL_TOUCHING, err);
     if (!stmt)
         return false;
     sqlite_bind_bytes(stmt, 1, path);
     sqlite_bind_limit(stmt, 2, limit);
-    if (!found_read(&found, db, stmt, arena, err))
-        return false;
-    found_give(&found, arena, ret_jobs, ret_count);
-    return true;
+    return sqlite_jobs_read(db, stmt, arena, ret_jobs, ret_count, err);
 }
 
 /* ---- the list of many wishes -------------------------------------------- */
@@ -211,7 +217,7 @@ static void add_wishes(struct text *sql, const struct store_list *list) {
 }
 
 static void add_select(struct text *sql, const struct store_list *list) {
-    text_adds(sql, "SELECT " JOB_COLUMNS ", ");
+    text_adds(sql, "SELECT " STORE_JOB_COLUMNS ", ");
     text_adds(sql, list->with_spec ? "s.spec" : "''");
     text_adds(sql, " FROM job j JOIN submission s ON s.num = j.num WHERE ");
 }
@@ -297,7 +303,6 @@ bool sqlite_jobs(struct store *store, const struct store_list *list,
                  struct err *err) {
     struct sqlite_db *db = sqlite_reader(store);
     CLEANUP(text_clear) struct text sql = TEXT_INIT;
-    CLEANUP(found_clear) struct found found = {0};
     struct head head;
     if (!sqlite_db_head(db, &head, err))
         return false;
@@ -309,24 +314,5 @@ bool sqlite_jobs(struct store *store, const struct store_list *list,
     sqlite_bind_u64(stmt, 1, list->after_num);
     sqlite_bind_limit(stmt, 2, list->limit);
     sqlite_bind_wall(stmt, 3, list->until);
-    if (!found_read(&found, db, stmt, arena, err))
-        return false;
-    found_give(&found, arena, ret_jobs, ret_count);
-    return true;
-}
-
-bool sqlite_schedule_jobs(struct store *store, struct span name,
-                          struct arena *arena, struct job **ret_jobs,
-                          size_t *ret_count, struct err *err) {
-    struct sqlite_db *db = sqlite_reader(store);
-    CLEANUP(found_clear) struct found found = {0};
-    CLEANUP(sqlite_stmt_end)
-    sqlite3_stmt *stmt = sqlite_db_statement(db, SQL_SCHEDULE_JOBS, err);
-    if (!stmt)
-        return false;
-    sqlite_bind_span(stmt, 1, name);
-    if (!found_read(&found, db, stmt, arena, err))
-        return false;
-    found_give(&found, arena, ret_jobs, ret_count);
-    return true;
+    return sqlite_jobs_read(db, stmt, arena, ret_jobs, ret_count, err);
 }

@@ -423,6 +423,10 @@ static bool restore(struct rows *rows, struct err *err) {
            sqlite_db_plain(db_of(rows), SQL_RELEASE, err);
 }
 
+static struct store_tables *tables_of(struct rows *rows) {
+    return (struct store_tables *)(void *)rows;
+}
+
 const struct rows_ops sqlite_rows = {
     .get = row_get,
     .find = job_find,
@@ -448,10 +452,7 @@ const struct rows_ops sqlite_rows = {
     .setting_put = setting_put,
     .lease_get = lease_get,
     .lease_put = lease_put,
-    .schedule_get = sqlite_schedule_get,
-    .schedule_put = sqlite_schedule_put,
-    .schedule_remove = sqlite_schedule_remove,
-    .schedule_job_put = sqlite_schedule_job_put,
+    .tables = tables_of,
     .save = save,
     .restore = restore,
     .release = release,

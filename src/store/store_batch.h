@@ -5,7 +5,7 @@
 #define POINTSMAN_STORE_STORE_BATCH_H
 
 #include "lib/list.h"
-#include "store/schedules.h"
+#include "store/noun.h"
 
 enum op_kind {
     OP_ADMIT,
@@ -32,10 +32,7 @@ enum op_kind {
     OP_PRUNE,
     OP_SYNC_FIRST,
     OP_LEASE,
-    OP_SCHEDULE_SET,
-    OP_SCHEDULE_REMOVE,
-    OP_SCHEDULE_PAUSE,
-    OP_SCHEDULE_MARK
+    OP_NOUN
 };
 
 struct op_who {
@@ -84,9 +81,9 @@ struct op_task {
     struct wall not_before;
 };
 
-struct op_schedule {
-    struct store_schedule schedule;
-    enum store_schedule_mode mode;
+struct op_noun {
+    store_operate *operate;
+    void *args;
 };
 
 struct op_lease {
@@ -126,8 +123,7 @@ struct op {
         struct store_attempt *attempt;
         struct op_task task;
         struct op_lease *lease;
-        struct op_schedule *schedule;
-        struct schedule_mark *schedule_mark;
+        struct op_noun noun;
         struct op_sync sync;
     };
 };

@@ -11,7 +11,8 @@
 #include "bench/served.h"
 #include "core/schedules.h"
 #include "os/clock.h"
-#include "store/schedules.h"
+#include "schedules/schedule_row.h"
+#include "serve/tables.h"
 
 enum { MANY = 100000, FEW = 100, ROUNDS = 5, DECISIONS = 50000, IDLE_S = 20 };
 
@@ -94,7 +95,7 @@ static void fill_base(const struct served *served, size_t count) {
     struct store_batch *batch = store_batch_new(store);
     for (size_t i = 0; i < count; i++) {
         snprintf(name, sizeof(name), "s%zu", i);
-        struct store_schedule row = {
+        struct schedule_row row = {
             .name = span_of(name),
             .spec = SPAN("{\"item\":\"0 0 1 1 *\",\"zone\":\"Europe/London\","
                          "\"job\":{\"command\":[\"true\"]}}"),
@@ -102,7 +103,7 @@ static void fill_base(const struct served *served, size_t count) {
             .high_s = now_s,
             .seed = i,
         };
-        store_schedule_set(batch, &row, SCHEDULE_ADD);
+        schedule_row_set(batch, &row, SCHEDULE_ADD);
     }
     if (!store_write(batch, &err))
         bench_die("%s", err.text);
@@ -163,6 +164,7 @@ static void print_idle(const char *pointsman, size_t many) {
 }
 
 int main(int argc, char **argv) {
+    store_nouns_use(serve_nouns, serve_noun_count);
     if (argc < 2)
         bench_die("usage: bench_schedules POINTSMAN [COUNT]");
     size_t many = argc > 2 ? strtoul(argv[2], NULL, 10) : MANY;

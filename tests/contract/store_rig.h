@@ -33,6 +33,9 @@ int rig_teardown(void **state);
 #define RIG_TEST(test, name, backend) \
     { name " (" #backend ")", test, rig_setup_##backend, rig_teardown, NULL }
 #define RIG_TESTS(test) RIG_MEMORY_TESTS(test), RIG_SQLITE_TESTS(test)
+/* Plain memory has no nouns (store/noun.h). */
+#define RIG_NOUN_TESTS(test) \
+    RIG_TEST(test, #test, sqlite_memory), RIG_SQLITE_TESTS(test)
 #define RIG_MEMORY_TESTS(test) \
     RIG_TEST(test, #test, memory), RIG_TEST(test, #test, sqlite_memory)
 #define RIG_SQLITE_TESTS(test) \

@@ -2,10 +2,11 @@
 #include <inttypes.h>
 
 #include "contract/store_rig.h"
-#include "store/schedules.h"
+#include "schedules/schedule_row.h"
+#include "serve/tables.h"
 
-static struct store_schedule schedule_of(const char *name, const char *spec) {
-    return (struct store_schedule){
+static struct schedule_row schedule_of(const char *name, const char *spec) {
+    return (struct schedule_row){
         .name = span_of(name),
         .spec = span_of(spec),
         .origin = SPAN("uid:7"),
@@ -16,41 +17,41 @@ static struct store_schedule schedule_of(const char *name, const char *spec) {
     };
 }
 
-static enum store_result set(struct rig *rig, const struct store_schedule *one,
-                             enum store_schedule_mode mode) {
+static enum store_result set(struct rig *rig, const struct schedule_row *one,
+                             enum schedule_mode mode) {
     struct store_batch *batch = rig_batch(rig);
-    store_schedule_set(batch, one, mode);
+    schedule_row_set(batch, one, mode);
     return rig_write(batch);
 }
 
-static struct store_schedule add(struct rig *rig, const char *name) {
-    struct store_schedule one = schedule_of(name, "{}"), found;
+static struct schedule_row add(struct rig *rig, const char *name) {
+    struct schedule_row one = schedule_of(name, "{}"), found;
     bool there;
     assert_int_equal(set(rig, &one, SCHEDULE_ADD), STORE_DONE);
-    assert_true(store_schedule(rig->store, span_of(name), &rig->arena, &found,
-                               &there, NULL));
+    assert_true(schedule_row_find(rig->store, span_of(name), &rig->arena,
+                                  &found, &there, NULL));
     assert_true(there);
     return found;
 }
 
-static struct store_schedule get(struct rig *rig, const char *name) {
-    struct store_schedule found = {0};
+static struct schedule_row get(struct rig *rig, const char *name) {
+    struct schedule_row found = {0};
     bool there;
-    assert_true(store_schedule(rig->store, span_of(name), &rig->arena, &found,
-                               &there, NULL));
+    assert_true(schedule_row_find(rig->store, span_of(name), &rig->arena,
+                                  &found, &there, NULL));
     assert_true(there);
     return found;
 }
 
 static bool is_there(struct rig *rig, const char *name) {
-    struct store_schedule found;
+    struct schedule_row found;
     bool there;
-    assert_true(store_schedule(rig->store, span_of(name), &rig->arena, &found,
-                               &there, NULL));
+    assert_true(schedule_row_find(rig->store, span_of(name), &rig->arena,
+                                  &found, &there, NULL));
     return there;
 }
 
-static struct schedule_mark mark_of(const struct store_schedule *one,
+static struct schedule_mark mark_of(const struct schedule_row *one,
                                     int64_t high_s) {
     return (struct schedule_mark){
         .name = one->name,
@@ -60,14 +61,14 @@ static struct schedule_mark mark_of(const struct store_schedule *one,
         .high_s = high_s,
         .offset_s = 60,
         .round = 2,
-        .job = STORE_NO_JOB,
+        .job = SCHEDULE_NO_JOB,
     };
 }
 
 static enum store_result mark(struct rig *rig,
                               const struct schedule_mark *one) {
     struct store_batch *batch = rig_batch(rig);
-    store_schedule_mark(batch, one);
+    schedule_row_mark(batch, one);
     return rig_write(batch);
 }
 
@@ -78,7 +79,7 @@ static enum store_result fire(struct rig *rig, struct schedule_mark one,
     struct store_batch *batch = rig_batch(rig);
     store_batch_atomic(batch);
     one.job = store_admit(batch, &job, NULL, 0, NULL, 0, NULL, 0);
-    unsigned at = store_schedule_mark(batch, &one);
+    unsigned at = schedule_row_mark(batch, &one);
     assert_true(store_write(batch, &rig->err));
     enum store_result result = store_batch_result(batch, at);
     if (ret_job)
@@ -89,10 +90,10 @@ static enum store_result fire(struct rig *rig, struct schedule_mark one,
 
 static void a_schedule_reads_back_as_added(void **state) {
     struct rig *rig = *state;
-    struct store_schedule one = schedule_of("nightly", "{\"item\":1}");
+    struct schedule_row one = schedule_of("nightly", "{\"item\":1}");
     assert_int_equal(set(rig, &one, SCHEDULE_ADD), STORE_DONE);
     rig_reopen(rig);
-    struct store_schedule found = get(rig, "nightly");
+    struct schedule_row found = get(rig, "nightly");
     assert_span(found.name, "nightly");
     assert_span(found.spec, "{\"item\":1}");
     assert_span(found.origin, "uid:7");
@@ -108,7 +109,7 @@ static void a_schedule_reads_back_as_added(void **state) {
 
 static void adding_it_again_changes_nothing(void **state) {
     struct rig *rig = *state;
-    struct store_schedule one = add(rig, "n");
+    struct schedule_row one = add(rig, "n");
     one.high_s = 5000;
     assert_int_equal(set(rig, &one, SCHEDULE_ADD), STORE_SAME);
     assert_int_equal(get(rig, "n").high_s, 1000);
@@ -119,12 +120,12 @@ static void adding_it_again_changes_nothing(void **state) {
 
 static void a_new_definition_continues_or_starts_over(void **state) {
     struct rig *rig = *state;
-    struct store_schedule one = add(rig, "n");
+    struct schedule_row one = add(rig, "n");
     one.spec = SPAN("b");
     one.high_s = 9000;
     one.seed = 1;
     assert_int_equal(set(rig, &one, SCHEDULE_REPLACE), STORE_DONE);
-    struct store_schedule found = get(rig, "n");
+    struct schedule_row found = get(rig, "n");
     assert_span(found.spec, "b");
     assert_int_equal(found.high_s, 1000);
     assert_true(found.seed == UINT64_C(0xfedcba9876543210));
@@ -143,29 +144,29 @@ static void removing_a_schedule_is_an_event(void **state) {
     struct rig *rig = *state;
     add(rig, "n");
     struct store_batch *batch = rig_batch(rig);
-    store_schedule_remove(batch, SPAN("n"));
+    schedule_row_remove(batch, SPAN("n"));
     assert_int_equal(rig_write(batch), STORE_DONE);
     assert_false(is_there(rig, "n"));
     batch = rig_batch(rig);
-    store_schedule_remove(batch, SPAN("n"));
+    schedule_row_remove(batch, SPAN("n"));
     assert_int_equal(rig_write(batch), STORE_UNKNOWN);
     assert_string_equal(rig_events(rig, 1), "schedule n - - removed");
 }
 
 static void a_pause_is_not_caught_up(void **state) {
     struct rig *rig = *state;
-    struct store_schedule one = add(rig, "n");
+    struct schedule_row one = add(rig, "n");
     struct schedule_mark later = mark_of(&one, 1500);
     struct store_batch *batch = rig_batch(rig);
-    store_schedule_pause(batch, SPAN("n"), true, 0, 0);
+    schedule_row_pause(batch, SPAN("n"), true, 0, 0);
     assert_int_equal(rig_write(batch), STORE_DONE);
     assert_int_equal(mark(rig, &later), STORE_CONFLICT);
     assert_int_equal(get(rig, "n").high_s, 1000);
     batch = rig_batch(rig);
-    store_schedule_pause(batch, SPAN("n"), true, 0, 0);
+    schedule_row_pause(batch, SPAN("n"), true, 0, 0);
     assert_int_equal(rig_write(batch), STORE_SAME);
     batch = rig_batch(rig);
-    store_schedule_pause(batch, SPAN("n"), false, 2000, 7);
+    schedule_row_pause(batch, SPAN("n"), false, 2000, 7);
     assert_int_equal(rig_write(batch), STORE_DONE);
     assert_int_equal(get(rig, "n").high_s, 2000);
     assert_int_equal(get(rig, "n").offset_s, 7);
@@ -175,7 +176,7 @@ static void a_pause_is_not_caught_up(void **state) {
 
 static void a_mark_moves_only_from_where_it_was(void **state) {
     struct rig *rig = *state;
-    struct store_schedule one = add(rig, "n");
+    struct schedule_row one = add(rig, "n");
     struct schedule_mark first = mark_of(&one, 1100);
     first.missed = 3;
     first.reason = SPAN("missed");
@@ -198,7 +199,7 @@ static void a_mark_moves_only_from_where_it_was(void **state) {
 
 static void a_firing_is_job_and_mark_or_neither(void **state) {
     struct rig *rig = *state;
-    struct store_schedule one = add(rig, "n");
+    struct schedule_row one = add(rig, "n");
     struct schedule_mark first = mark_of(&one, 1100);
     enum store_result admitted;
     assert_int_equal(fire(rig, first, "n.1100", &admitted), STORE_DONE);
@@ -227,36 +228,36 @@ static void a_firing_is_job_and_mark_or_neither(void **state) {
 
 static void only_the_newest_jobs_are_remembered(void **state) {
     struct rig *rig = *state;
-    struct store_schedule one = add(rig, "n");
-    for (int i = 0; i < STORE_RECENT + 3; i++) {
+    struct schedule_row one = add(rig, "n");
+    for (int i = 0; i < SCHEDULE_RECENT + 3; i++) {
         char id[32];
         snprintf(id, sizeof(id), "n.%d", i);
         struct schedule_mark step = mark_of(&one, one.high_s + 1);
         assert_int_equal(fire(rig, step, id, NULL), STORE_DONE);
         one = get(rig, "n");
     }
-    assert_int_equal(one.fired, STORE_RECENT + 3);
-    assert_int_equal(one.recent_count, STORE_RECENT);
+    assert_int_equal(one.fired, SCHEDULE_RECENT + 3);
+    assert_int_equal(one.recent_count, SCHEDULE_RECENT);
     assert_span(rig_job(rig, one.recent[0]).id, "n.3");
-    assert_span(rig_job(rig, one.recent[STORE_RECENT - 1]).id, "n.34");
+    assert_span(rig_job(rig, one.recent[SCHEDULE_RECENT - 1]).id, "n.34");
 }
 
 /* Asserts that these live, oldest first: "n.0 n.7". */
 static void expect_live(struct rig *rig, const char *ids) {
     struct job *jobs;
     size_t count;
-    assert_true(store_schedule_jobs(rig->store, SPAN("n"), &rig->arena, &jobs,
-                                    &count, NULL));
+    assert_true(schedule_row_jobs(rig->store, SPAN("n"), &rig->arena, &jobs,
+                                  &count, NULL));
     assert_string_equal(rig_ids(rig, jobs, count), ids);
 }
 
 static void all_live_jobs_of_a_schedule_are_listed(void **state) {
     struct rig *rig = *state;
-    struct store_schedule one = add(rig, "n");
+    struct schedule_row one = add(rig, "n");
     struct text all = TEXT_INIT;
     add(rig, "other");
     expect_live(rig, "");
-    for (int i = 0; i < STORE_RECENT + 8; i++) {
+    for (int i = 0; i < SCHEDULE_RECENT + 8; i++) {
         char id[32];
         snprintf(id, sizeof(id), "n.%d", i);
         struct schedule_mark step = mark_of(&one, one.high_s + 1);
@@ -268,8 +269,8 @@ static void all_live_jobs_of_a_schedule_are_listed(void **state) {
     text_clear(&all);
     struct schedule_mark by_hand = {.name = SPAN("other")};
     assert_int_equal(fire(rig, by_hand, "j1", NULL), STORE_DONE);
-    for (uint64_t num = 1; num <= STORE_RECENT + 8; num++) {
-        if (num == 1 || num == 20 || num == STORE_RECENT + 8)
+    for (uint64_t num = 1; num <= SCHEDULE_RECENT + 8; num++) {
+        if (num == 1 || num == 20 || num == SCHEDULE_RECENT + 8)
             continue;
         rig_move(rig, num, STATE_PENDING, STATE_EXECUTING, "start");
         rig_move(rig, num, STATE_EXECUTING, STATE_DONE, "ok");
@@ -292,12 +293,12 @@ static void all_live_jobs_of_a_schedule_are_listed(void **state) {
     expect_live(rig, "n.0 n.19 n.39");
     struct store_batch *batch = rig_batch(rig);
     store_batch_atomic(batch);
-    store_schedule_remove(batch, SPAN("n"));
-    store_schedule_remove(batch, SPAN("nobody"));
+    schedule_row_remove(batch, SPAN("n"));
+    schedule_row_remove(batch, SPAN("nobody"));
     assert_int_equal(rig_write(batch), STORE_UNKNOWN);
     expect_live(rig, "n.0 n.19 n.39");
     batch = rig_batch(rig);
-    store_schedule_remove(batch, SPAN("n"));
+    schedule_row_remove(batch, SPAN("n"));
     assert_int_equal(rig_write(batch), STORE_DONE);
     add(rig, "n");
     expect_live(rig, "");
@@ -305,7 +306,7 @@ static void all_live_jobs_of_a_schedule_are_listed(void **state) {
 
 static void a_job_by_hand_is_remembered_without_a_move(void **state) {
     struct rig *rig = *state;
-    struct store_schedule one = add(rig, "n");
+    struct schedule_row one = add(rig, "n");
     struct schedule_mark by_hand = {.name = one.name};
     assert_int_equal(fire(rig, by_hand, "j1", NULL), STORE_DONE);
     one = get(rig, "n");
@@ -315,31 +316,31 @@ static void a_job_by_hand_is_remembered_without_a_move(void **state) {
 
 static void they_are_listed_by_name_and_in_pages(void **state) {
     struct rig *rig = *state;
-    struct store_schedule *found;
+    struct schedule_row *found;
     size_t count;
     add(rig, "c");
     add(rig, "a");
     add(rig, "b");
-    assert_true(store_schedules(rig->store, SPAN(""), 2, &rig->arena, &found,
-                                &count, NULL));
+    assert_true(schedule_row_list(rig->store, SPAN(""), 2, &rig->arena, &found,
+                                  &count, NULL));
     assert_int_equal(count, 2);
     assert_span(found[0].name, "a");
     assert_span(found[1].name, "b");
-    assert_true(store_schedules(rig->store, SPAN("b"), 0, &rig->arena, &found,
-                                &count, NULL));
+    assert_true(schedule_row_list(rig->store, SPAN("b"), 0, &rig->arena, &found,
+                                  &count, NULL));
     assert_int_equal(count, 1);
     assert_span(found[0].name, "c");
 }
 
 static void an_atomic_batch_puts_schedules_back(void **state) {
     struct rig *rig = *state;
-    struct store_schedule kept = add(rig, "kept");
-    struct store_schedule fresh = schedule_of("fresh", "{}");
+    struct schedule_row kept = add(rig, "kept");
+    struct schedule_row fresh = schedule_of("fresh", "{}");
     struct store_batch *batch = rig_batch(rig);
     store_batch_atomic(batch);
-    store_schedule_remove(batch, kept.name);
-    store_schedule_set(batch, &fresh, SCHEDULE_ADD);
-    store_schedule_remove(batch, SPAN("nobody"));
+    schedule_row_remove(batch, kept.name);
+    schedule_row_set(batch, &fresh, SCHEDULE_ADD);
+    schedule_row_remove(batch, SPAN("nobody"));
     assert_true(store_write(batch, &rig->err));
     store_batch_free(batch);
     assert_true(is_there(rig, "kept"));
@@ -348,19 +349,20 @@ static void an_atomic_batch_puts_schedules_back(void **state) {
 }
 
 int main(void) {
+    store_nouns_use(serve_nouns, serve_noun_count);
     const struct CMUnitTest tests[] = {
-        RIG_TESTS(a_schedule_reads_back_as_added),
-        RIG_TESTS(adding_it_again_changes_nothing),
-        RIG_TESTS(a_new_definition_continues_or_starts_over),
-        RIG_TESTS(removing_a_schedule_is_an_event),
-        RIG_TESTS(a_pause_is_not_caught_up),
-        RIG_TESTS(a_mark_moves_only_from_where_it_was),
-        RIG_TESTS(a_firing_is_job_and_mark_or_neither),
-        RIG_TESTS(only_the_newest_jobs_are_remembered),
-        RIG_TESTS(all_live_jobs_of_a_schedule_are_listed),
-        RIG_TESTS(a_job_by_hand_is_remembered_without_a_move),
-        RIG_TESTS(they_are_listed_by_name_and_in_pages),
-        RIG_TESTS(an_atomic_batch_puts_schedules_back),
+        RIG_NOUN_TESTS(a_schedule_reads_back_as_added),
+        RIG_NOUN_TESTS(adding_it_again_changes_nothing),
+        RIG_NOUN_TESTS(a_new_definition_continues_or_starts_over),
+        RIG_NOUN_TESTS(removing_a_schedule_is_an_event),
+        RIG_NOUN_TESTS(a_pause_is_not_caught_up),
+        RIG_NOUN_TESTS(a_mark_moves_only_from_where_it_was),
+        RIG_NOUN_TESTS(a_firing_is_job_and_mark_or_neither),
+        RIG_NOUN_TESTS(only_the_newest_jobs_are_remembered),
+        RIG_NOUN_TESTS(all_live_jobs_of_a_schedule_are_listed),
+        RIG_NOUN_TESTS(a_job_by_hand_is_remembered_without_a_move),
+        RIG_NOUN_TESTS(they_are_listed_by_name_and_in_pages),
+        RIG_NOUN_TESTS(an_atomic_batch_puts_schedules_back),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

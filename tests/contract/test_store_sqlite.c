@@ -9,6 +9,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "schedules/schedule_row.h"
+#include "serve/tables.h"
 #include "store/schema.h"
 #include "store/sqlite_db.h" /* the statements as they are */
 
@@ -243,7 +245,7 @@ static void a_newer_registry_is_refused_and_left_alone(void **state) {
     struct store_options options[] = {{.create = true}, {.read_only = true}};
     for (size_t i = 0; i < COUNT(options); i++)
         assert_refused(path, &options[i], ERR_DATA,
-                       "has version 70, this program knows up to ");
+                       "has schema step 70, which this program does not know");
 }
 
 /* As the first release left it, with work in it. */
@@ -252,17 +254,17 @@ static void an_old_registry_takes_the_steps_it_lacks(void **state) {
     CLEANUP(text_free_string) char *path = rig_new_path();
     CLEANUP(arena_clear) struct arena arena = ARENA_INIT;
     struct store_options options = {.read_only = true};
-    struct store_schedule *schedules;
+    struct schedule_row *schedules;
     struct store *store;
     size_t count = 1;
     edit(path, "PRAGMA journal_mode = WAL");
-    edit(path, schema_steps[0]);
+    edit(path, store_schema_steps[0].sql);
     edit(path, "INSERT INTO migration VALUES (1, 0)");
     assert_refused(path, &options, ERR_TEMPORARY, "of an older version");
     store = rig_open(path, false);
-    assert_int_equal(store_version(store), schema_version);
-    assert_true(
-        store_schedules(store, SPAN(""), 0, &arena, &schedules, &count, NULL));
+    assert_int_equal(store_version(store), store_last_step());
+    assert_true(schedule_row_list(store, SPAN(""), 0, &arena, &schedules,
+                                  &count, NULL));
     assert_int_equal(count, 0);
     admit_into(store, "a");
     store_close(store);
@@ -302,13 +304,17 @@ static void an_old_submission_is_decoded_by_the_step(void **state) {
     };
     CLEANUP(text_free_string) char *path = rig_new_path();
     CLEANUP(arena_clear) struct arena arena = ARENA_INIT;
+    size_t step_count;
+    const struct store_step **steps = store_steps(&step_count);
     for (int i = 0; i < 5; i++) {
         char note[64];
+        assert_int_equal(steps[i]->number, i + 1);
         snprintf(note, sizeof(note), "INSERT INTO migration VALUES (%d, 0)",
                  i + 1);
-        edit(path, schema_steps[i]);
+        edit(path, steps[i]->sql);
         edit(path, note);
     }
+    free(steps);
     for (size_t i = 0; i < COUNT(cases); i++)
         add_old_job(path, (int)i + 1, cases[i].spec);
     struct store *store = rig_open(path, false);
@@ -717,6 +723,7 @@ static void few_that_owe_are_found_among_many(void **state) {
 }
 
 int main(void) {
+    store_nouns_use(serve_nouns, serve_noun_count);
     const struct CMUnitTest tests[] = {
         RIG_SQLITE_TESTS(two_stores_hear_each_other_once_and_in_order),
         RIG_SQLITE_TESTS(each_decides_by_what_the_other_did),

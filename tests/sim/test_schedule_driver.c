@@ -16,7 +16,8 @@
 #include "lib/random.h"
 #include "schedules/schedule_driver.h"
 #include "schedules/schedule_rule.h"
-#include "store/schedules.h"
+#include "schedules/schedule_row.h"
+#include "serve/tables.h"
 #include "support/test.h"
 
 enum { SCHEDULES = 5, JOBS_MOST = 1 << 16 };
@@ -308,7 +309,8 @@ static void step_job(struct world *world, const struct job *job) {
 
 static void run_jobs(struct world *world) {
     CLEANUP(arena_clear) struct arena arena = ARENA_INIT;
-    struct store_list list = {.states = STATES_LIVE};
+    /* The oldest are enough: the others come up when these have ended. */
+    struct store_list list = {.states = STATES_LIVE, .limit = 40};
     struct job *jobs;
     size_t count;
     if (!store_jobs(world->store, &list, &arena, &jobs, &count, NULL))
@@ -362,7 +364,7 @@ static void define(struct world *world, struct ghost *ghost, bool again) {
                             &ghost->rule, &err))
         doom(world, "%s", err.text);
     arena_clear(&arena);
-    struct store_schedule row = {
+    struct schedule_row row = {
         .name = span_of(ghost->name),
         .spec = span_of(ghost->spec),
         .origin = SPAN("uid:1"),
@@ -370,7 +372,7 @@ static void define(struct world *world, struct ghost *ghost, bool again) {
         .high_s = world->now_s,
     };
     struct store_batch *batch = batch_of(world);
-    store_schedule_set(batch, &row, again ? SCHEDULE_RENEW : SCHEDULE_ADD);
+    schedule_row_set(batch, &row, again ? SCHEDULE_RENEW : SCHEDULE_ADD);
     tell(world, "%s is %s", ghost->name, ghost->spec);
     write(world, batch);
     ghost->begun_s = world->now_s;
@@ -380,7 +382,7 @@ static void define(struct world *world, struct ghost *ghost, bool again) {
 static void pause_one(struct world *world, struct ghost *ghost) {
     bool paused = random_percent(&world->random, 50);
     struct store_batch *batch = batch_of(world);
-    store_schedule_pause(batch, span_of(ghost->name), paused, world->now_s, 0);
+    schedule_row_pause(batch, span_of(ghost->name), paused, world->now_s, 0);
     write(world, batch);
     ghost->changed = true;
 }
@@ -439,7 +441,7 @@ static void run(uint64_t seed, bool trace) {
     random_init(&world->random, seed);
     world->now_s = 1800000000 + (int64_t)random_below(&world->random, 100000);
     world->may_go_back = random_percent(&world->random, 40);
-    world->store = store_memory_new();
+    world->store = store_new_sqlite();
     memset(world->of_job, -1, sizeof(world->of_job));
     store_listen(world->store, on_event, world);
     start(world);
@@ -464,6 +466,7 @@ int main(int argc, char **argv) {
     uint64_t from = 1, to = test_cases(100);
     bool trace = false;
     log_init("sim", LOG_ERROR);
+    store_nouns_use(serve_nouns, serve_noun_count);
     for (int i = 1; i < argc; i++) {
         if (strcmp(argv[i], "--trace") == 0)
             trace = true;

@@ -12,7 +12,8 @@ void asking_begin(struct asking *asking) {
     *asking = (struct asking){0};
     pretend_now = wall_from_s(1800000000);
     asking->now = pretend_now;
-    asking->store = store_memory_new();
+    store_nouns_use(serve_nouns, serve_noun_count);
+    asking->store = store_new_sqlite();
     struct api_options options = {
         .tables = &serve_tables,
         .store = asking->store,

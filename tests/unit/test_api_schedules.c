@@ -2,7 +2,7 @@
 #include "support/asking.h"
 
 #include "schedules/schedule_driver.h"
-#include "store/schedules.h"
+#include "schedules/schedule_row.h"
 
 static struct asking asking;
 

@@ -4,10 +4,11 @@
 
 #include "lib/log.h"
 #include "schedules/schedule_driver.h"
-#include "store/schedules.h"
+#include "schedules/schedule_row.h"
+#include "serve/tables.h"
 
 enum { LIVE = 40, STEP_S = 60 };
-_Static_assert((int)LIVE > (int)STORE_RECENT, "more than a row remembers");
+_Static_assert((int)LIVE > (int)SCHEDULE_RECENT, "more than a row remembers");
 
 static struct {
     struct store *store;
@@ -37,7 +38,8 @@ static int setup(void **state) {
     (void)state;
     log_init("test", LOG_ERROR);
     here.now_s = 1800000000;
-    here.store = store_memory_new();
+    store_nouns_use(serve_nouns, serve_noun_count);
+    here.store = store_new_sqlite();
     start();
     return 0;
 }
@@ -82,12 +84,12 @@ static void define(const char *overlap, int deadline_s) {
              "\"max_shift\": 0, \"deadline\": %d, "
              "\"job\": {\"command\": [\"true\"]}}",
              (int)STEP_S, overlap, deadline_s);
-    struct store_schedule row = {.name = SPAN("s"),
-                                 .spec = span_of(spec),
-                                 .origin = SPAN("uid:1"),
-                                 .high_s = here.now_s};
+    struct schedule_row row = {.name = SPAN("s"),
+                               .spec = span_of(spec),
+                               .origin = SPAN("uid:1"),
+                               .high_s = here.now_s};
     struct store_batch *batch = batch_new();
-    store_schedule_set(batch, &row, SCHEDULE_REPLACE);
+    schedule_row_set(batch, &row, SCHEDULE_REPLACE);
     write(batch);
 }
 
@@ -116,8 +118,8 @@ static uint64_t run_by_hand(int n) {
                       .state = STATE_PENDING};
     struct store_batch *batch = batch_new();
     unsigned at = store_admit(batch, &job, NULL, 0, NULL, 0, NULL, 0);
-    store_schedule_mark(batch,
-                        &(struct schedule_mark){.name = SPAN("s"), .job = at});
+    schedule_row_mark(batch,
+                      &(struct schedule_mark){.name = SPAN("s"), .job = at});
     assert_true(store_write(batch, NULL));
     uint64_t num = store_batch_num(batch, at);
     store_batch_free(batch);
@@ -125,11 +127,11 @@ static uint64_t run_by_hand(int n) {
     return num;
 }
 
-static struct store_schedule row_of(struct arena *arena) {
-    struct store_schedule row;
+static struct schedule_row row_of(struct arena *arena) {
+    struct schedule_row row;
     bool found;
     assert_true(
-        store_schedule(here.store, SPAN("s"), arena, &row, &found, NULL));
+        schedule_row_find(here.store, SPAN("s"), arena, &row, &found, NULL));
     assert_true(found);
     return row;
 }
@@ -178,7 +180,7 @@ static void all_that_wait_past_the_deadline_end(void **state) {
     restart();
     assert_int_equal(count_of(STATES_WAITING, NULL), LIVE);
     struct store_batch *batch = batch_new();
-    store_schedule_pause(batch, SPAN("s"), true, 0, 0);
+    schedule_row_pause(batch, SPAN("s"), true, 0, 0);
     write(batch);
     pass(101 * STEP_S);
     assert_int_equal(count_of(STATES_WAITING, NULL), 0);

@@ -1,12 +1,16 @@
 #!/bin/sh
-# embed.sh FILE.sql...: the files, in order, as the C array schema_steps.
-echo '#include "store/schema.h"'
+# embed.sh NAME NNN.sql...: the files as the C array NAME_steps, for store/noun.h.
+name=$1
+shift
+echo '#include "store/noun.h"'
 echo
-echo 'const char *const schema_steps[] = {'
+echo "extern const struct store_step ${name}_steps[];"
+echo "const struct store_step ${name}_steps[] = {"
 for file in "$@"; do
+    number=$(basename "$file" .sql | sed 's/^0*//')
+    echo "    {$number,"
     sed -e 's/\\/\\\\/g' -e 's/"/\\"/g' -e 's/.*/    "&\\n"/' "$file"
-    echo '    ,'
+    echo '    },'
 done
+echo '    {0, NULL},'
 echo '};'
-echo 'const int schema_version ='
-echo '    sizeof(schema_steps) / sizeof(schema_steps[0]);'
