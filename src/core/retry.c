@@ -214,6 +214,16 @@ static struct retry_verdict incomplete(const struct question *q, bool wait) {
     return v;
 }
 
+struct retry_verdict retry_verdict_make(enum job_state to, const char *reason,
+                                        struct span detail) {
+    struct retry_verdict v =
+        verdict(to, reason, to == STATE_DONE ? TASK_DONE : TASK_FAILED);
+
+    snprintf(v.detail, sizeof(v.detail), "%.*s", (int)detail.len,
+             detail.len > 0 ? detail.p : "");
+    return v;
+}
+
 /* ---- the table ---------------------------------------------------------- */
 
 static struct retry_verdict by_exit(const struct question *q) {

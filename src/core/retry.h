@@ -96,6 +96,11 @@ struct retry_verdict retry_after(const struct retry_end *end,
                                  const struct retry_limits *limits,
                                  struct wall now, struct random *random);
 
+/* The job moves to `to`, and its task counts as done or failed; nothing else
+ * follows. A detail that is too long is cut. */
+struct retry_verdict retry_verdict_make(enum job_state to, const char *reason,
+                                        struct span detail);
+
 /* min(600, 2^k) s with +-20 %. */
 int64_t retry_delay_ms(unsigned k, struct random *random);
 

@@ -381,11 +381,9 @@ static struct wall earlier(struct wall a, struct wall b) {
 static struct wall arrays_next(struct scheduler *scheduler) {
     struct wall next = WALL_NEVER;
     LIST_EACH (&scheduler->arrays, link) {
-        struct array *array = LIST_OF(link, struct array, link);
-        for (size_t i = array->first_open; i < array->count; i++)
-            if (!array->tasks[i].running &&
-                array->tasks[i].not_before.ns > scheduler->now.ns)
-                next = earlier(next, array->tasks[i].not_before);
+        const struct tracked_array *array =
+            LIST_OF(link, struct tracked_array, link);
+        next = earlier(next, array_next_time(&array->array, scheduler->now));
     }
     return next;
 }
@@ -439,7 +437,7 @@ void scheduler_return(struct scheduler *scheduler) {
                                    RUN_STOP_KILL);
     }
     LIST_EACH (&scheduler->arrays, link) {
-        struct array *array = LIST_OF(link, struct array, link);
+        struct tracked_array *array = LIST_OF(link, struct tracked_array, link);
         if (array->tracked->killer == RETRY_NOBODY)
             array->tracked->killer = RETRY_STOP;
     }

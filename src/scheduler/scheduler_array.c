@@ -4,7 +4,7 @@
 
 #include "scheduler/scheduler_state.h"
 
-void scheduler_array_free(struct array *array) {
+void scheduler_array_free(struct tracked_array *array) {
     if (!array)
         return;
     list_remove(&array->link);

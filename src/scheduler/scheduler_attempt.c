@@ -43,6 +43,12 @@ void scheduler_attempt_free(struct scheduler *scheduler,
     free(attempt);
 }
 
+struct array_task *scheduler_attempt_task(const struct attempt *attempt) {
+    return attempt->of_array
+               ? &attempt->tracked->array->array.tasks[attempt->task]
+               : NULL;
+}
+
 bool scheduler_attempt_carries(const struct attempt *attempt,
                                const struct tracked_job *tracked) {
     if (attempt->tracked == tracked)

@@ -24,6 +24,7 @@ struct attempt {
     struct tracked_job *tracked;
     size_t task;
     bool of_array;
+    struct array_task before; /* of an array: as it was when it ended */
     unsigned number;
     struct companion *companions;
     size_t companion_count;
@@ -52,6 +53,8 @@ void scheduler_attempt_free(struct scheduler *scheduler,
                             struct attempt *attempt);
 /* The number the schedule knows the attempt by. */
 uint64_t scheduler_attempt_slot(const struct attempt *attempt);
+/* Its task of an array; NULL: the job is none. */
+struct array_task *scheduler_attempt_task(const struct attempt *attempt);
 /* Does the job land by this attempt? */
 bool scheduler_attempt_carries(const struct attempt *attempt,
                                const struct tracked_job *tracked);

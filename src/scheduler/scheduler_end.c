@@ -187,16 +187,6 @@ static enum retry_status status_of(struct span line, struct arena *arena,
     return RETRY_STATUS_NONE;
 }
 
-static struct retry_verdict verdict_of(enum job_state to, const char *reason,
-                                       struct span detail) {
-    struct retry_verdict verdict = {
-        .to = to, .task = to == STATE_DONE ? TASK_DONE : TASK_FAILED};
-    snprintf(verdict.reason, sizeof(verdict.reason), "%s", reason);
-    snprintf(verdict.detail, sizeof(verdict.detail), "%.*s", (int)detail.len,
-             detail.len ? detail.p : "");
-    return verdict;
-}
-
 static struct retry_end retry_end_of(const struct attempt *attempt) {
     const struct run_end *end = &attempt->end;
     return (struct retry_end){
@@ -243,8 +233,8 @@ static struct retry_verdict decide_died(struct scheduler *scheduler,
     enum { ENDED_BY_TERM = 102 };
     char how[80];
     if (end->exit_code == ENDED_BY_TERM && !scheduler->draining)
-        return verdict_of(STATE_TERMINATED, "operator",
-                          SPAN("its process was sent TERM"));
+        return retry_verdict_make(STATE_TERMINATED, "operator",
+                                  SPAN("its process was sent TERM"));
     if (end->signal != 0)
         snprintf(how, sizeof how, "the landing was ended by signal %d",
                  end->signal);
@@ -262,22 +252,22 @@ static struct retry_verdict decide_change(struct scheduler *scheduler,
     struct retry_end end = retry_end_of(attempt);
     char reason[JOB_REASON_BYTES];
     if (attempt->landed)
-        return verdict_of(STATE_DONE, "already-landed", said->rest);
+        return retry_verdict_make(STATE_DONE, "already-landed", said->rest);
     switch (said->verdict) {
     case LAND_ALREADY:
-        return verdict_of(STATE_DONE, "already-landed", said->rest);
+        return retry_verdict_make(STATE_DONE, "already-landed", said->rest);
     case LAND_DONE:
-        return verdict_of(STATE_DONE, "ok", said->rest);
+        return retry_verdict_make(STATE_DONE, "ok", said->rest);
     case LAND_CONFLICT:
-        return verdict_of(STATE_FAILED, "conflict", said->rest);
+        return retry_verdict_make(STATE_FAILED, "conflict", said->rest);
     case LAND_PERMANENT:
-        return verdict_of(STATE_FAILED, "perm", said->rest);
+        return retry_verdict_make(STATE_FAILED, "perm", said->rest);
     case LAND_FAILED:
         if (!job_step_is_legal(STATE_EXECUTING, STATE_FAILED, said->reason))
-            return verdict_of(STATE_FAILED, "failed", said->rest);
+            return retry_verdict_make(STATE_FAILED, "failed", said->rest);
         snprintf(reason, sizeof(reason), "%.*s", (int)said->reason.len,
                  said->reason.p);
-        return verdict_of(STATE_FAILED, reason, said->text);
+        return retry_verdict_make(STATE_FAILED, reason, said->text);
     case LAND_UNAVAILABLE:
         end.result = RETRY_UNAVAILABLE;
         end.error = said->rest;
@@ -305,14 +295,18 @@ static struct retry_verdict decide_change(struct scheduler *scheduler,
 
 /* ---- recording ---------------------------------------------------------- */
 
+static struct span node_of(const struct attempt *attempt) {
+    const struct array_task *task = scheduler_attempt_task(attempt);
+    return task ? task->node : (struct span){0};
+}
+
 static void plan_row(struct scheduler *scheduler, struct attempt *attempt,
                      const struct tracked_job *tracked, unsigned number,
                      const struct retry_verdict *verdict) {
     const struct run_end *end = &attempt->end;
     struct store_attempt row = {
         .num = tracked->num,
-        .node = attempt->of_array ? tracked->array->tasks[attempt->task].node
-                                  : (struct span){0},
+        .node = node_of(attempt),
         .attempt = number,
         .status = verdict->task,
         .assigned = attempt->assigned,
@@ -357,9 +351,7 @@ static unsigned plan_move(struct scheduler *scheduler,
 static void plan_uncount(struct scheduler *scheduler, struct attempt *attempt,
                          struct retry_verdict *verdict) {
     struct tracked_job *tracked = attempt->tracked;
-    store_unassign(scheduler->batch, tracked->num,
-                   attempt->of_array ? tracked->array->tasks[attempt->task].node
-                                     : (struct span){0},
+    store_unassign(scheduler->batch, tracked->num, node_of(attempt),
                    attempt->number);
     verdict->to = STATE_PENDING;
     snprintf(verdict->reason, sizeof(verdict->reason), "returned");
@@ -367,54 +359,13 @@ static void plan_uncount(struct scheduler *scheduler, struct attempt *attempt,
         verdict->not_before = wall_add_ms(scheduler->now, TAKEN_AGAIN_MS);
 }
 
-static bool array_is_over(const struct array *array, bool killed,
-                          size_t *ret_failed) {
-    *ret_failed = 0;
-    if (array->running > 0)
-        return false;
-    for (size_t i = 0; i < array->count; i++) {
-        enum task_status status = array->tasks[i].status;
-        if (status == TASK_FAILED)
-            ++*ret_failed;
-        else if (status != TASK_DONE && !killed)
-            return false;
-    }
-    return true;
-}
-
-/* The end of a whole array, from its tasks. */
-static struct retry_verdict array_verdict(const struct tracked_job *tracked,
-                                          size_t failed) {
-    char text[80];
-    if (tracked->killer == RETRY_OPERATOR)
-        return verdict_of(STATE_TERMINATED, "operator", (struct span){0});
-    if (tracked->killer == RETRY_STOP)
-        return verdict_of(STATE_PENDING, "returned", (struct span){0});
-    if (failed == 0)
-        return verdict_of(STATE_DONE, "ok", (struct span){0});
-    snprintf(text, sizeof(text), "%zu of %zu tasks failed", failed,
-             tracked->array->count);
-    return verdict_of(STATE_FAILED, "failed", span_of(text));
-}
-
 static void plan_task_end(struct scheduler *scheduler, struct attempt *attempt,
                           struct retry_verdict *verdict, struct plan *plan) {
     struct tracked_job *tracked = attempt->tracked;
-    struct array *array = tracked->array;
-    struct array_task *task = &array->tasks[attempt->task];
-    array->running--;
-    task->running = false;
-    task->counts.temps += verdict->temps;
-    task->counts.crashes += verdict->crashes;
-    task->counts.fails += verdict->fails;
-    task->not_before = verdict->not_before;
-    task->status =
-        verdict->action == RETRY_MOVE ? verdict->task : TASK_UNSTARTED;
-    if (verdict->action == RETRY_MOVE && verdict->to == STATE_TERMINATED &&
-        tracked->killer == RETRY_NOBODY)
-        task->status = TASK_FAILED;
-    if (attempt->task < array->first_open)
-        array->first_open = attempt->task;
+    struct array *array = &tracked->array->array;
+    const struct array_task *task = scheduler_attempt_task(attempt);
+    bool killed = tracked->killer != RETRY_NOBODY;
+    attempt->before = array_task_end(array, attempt->task, verdict, killed);
     if (verdict->action == RETRY_MOVE)
         plan_row(scheduler, attempt, tracked, attempt->number, verdict);
     else
@@ -422,25 +373,22 @@ static void plan_task_end(struct scheduler *scheduler, struct attempt *attempt,
     if (task->not_before.ns > 0 && task->status != TASK_FAILED)
         store_task_set(scheduler->batch, tracked->num, task->node, task->status,
                        task->not_before);
-    size_t failed;
-    plan->again =
-        !array_is_over(array, tracked->killer != RETRY_NOBODY, &failed);
+    plan->again = !array_is_over(array, killed);
     if (plan->again)
         return;
-    struct retry_verdict whole = array_verdict(tracked, failed);
+    struct retry_verdict whole = array_verdict(array, tracked->killer);
     plan->back = whole.to == STATE_PENDING;
     plan->op = plan_move(scheduler, tracked, &whole);
 }
 
 void scheduler_plan_array_ends(struct scheduler *scheduler) {
     LIST_EACH (&scheduler->arrays, link) {
-        struct array *array = LIST_OF(link, struct array, link);
-        size_t failed;
+        struct tracked_array *array = LIST_OF(link, struct tracked_array, link);
+        enum retry_killer killer = array->tracked->killer;
         if (!array->begun ||
-            !array_is_over(array, array->tracked->killer != RETRY_NOBODY,
-                           &failed))
+            !array_is_over(&array->array, killer != RETRY_NOBODY))
             continue;
-        struct retry_verdict whole = array_verdict(array->tracked, failed);
+        struct retry_verdict whole = array_verdict(&array->array, killer);
         struct plan *plan = scheduler_plan_add(scheduler, PLAN_ARRAY_END);
         plan->num = array->tracked->num;
         plan->op = plan_move(scheduler, array->tracked, &whole);
@@ -566,12 +514,9 @@ void scheduler_plan_ends(struct scheduler *scheduler) {
 
 /* A failed batch leaves everything as it was: decided on again later. */
 static void end_undone(struct attempt *attempt) {
-    struct tracked_job *tracked = attempt->tracked;
-    if (!attempt->of_array)
-        return;
-    tracked->array->tasks[attempt->task].running = true;
-    tracked->array->tasks[attempt->task].status = TASK_RUNNING;
-    tracked->array->running++;
+    if (attempt->of_array)
+        array_task_end_failed(&attempt->tracked->array->array, attempt->task,
+                              &attempt->before);
 }
 
 void scheduler_end_committed(struct scheduler *scheduler,

@@ -15,9 +15,9 @@ struct scheduler;
 struct tracked_job {
     struct list link; /* scheduler.waiting while it waits */
     uint64_t num;
-    struct job job;      /* its spans point into this block */
-    struct array *array; /* executing arrays only */
-    unsigned attempts;   /* under way */
+    struct job job;              /* its spans point into this block */
+    struct tracked_array *array; /* executing arrays only */
+    unsigned attempts;           /* under way */
     enum retry_killer killer;
     bool executing;
     bool kill; /* cancelled without grace */

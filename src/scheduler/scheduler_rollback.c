@@ -165,12 +165,7 @@ static void settle(struct scheduler *scheduler, enum job_state to,
                    const char *reason, struct span detail) {
     struct rollback_run *rollback_run = &scheduler->rollback_run;
     struct attempt *attempt = rollback_run->attempt;
-    struct retry_verdict *verdict = &rollback_run->verdict;
-    *verdict = (struct retry_verdict){
-        .to = to, .task = to == STATE_DONE ? TASK_DONE : TASK_FAILED};
-    snprintf(verdict->reason, sizeof(verdict->reason), "%s", reason);
-    snprintf(verdict->detail, sizeof(verdict->detail), "%.*s", (int)detail.len,
-             detail.len ? detail.p : "");
+    rollback_run->verdict = retry_verdict_make(to, reason, detail);
     rollback_run->verdict_known = true;
     if (to != STATE_DONE)
         spare_members(scheduler);

@@ -23,28 +23,28 @@ enum { PATIENCE_MS = 50 };
 
 /* NULL with false: the rows could not be read. NULL with true: no array. */
 static bool array_load(struct scheduler *scheduler, const struct job *job,
-                       struct array **ret_array) {
+                       struct tracked_array **ret_array) {
     *ret_array = NULL;
     if (!(job->flags & JOB_ARRAY))
         return true;
-    struct array *array = mem_alloc(sizeof(*array));
+    struct tracked_array *array = mem_alloc(sizeof(*array));
     list_init(&array->link);
     struct store_task *tasks;
     struct err err;
     if (!store_tasks(scheduler->store, job->num, &array->arena, &tasks,
-                     &array->count, &err)) {
+                     &array->array.count, &err)) {
         scheduler_log_read_failure("the tasks", job->num, &err);
         scheduler_array_free(array);
         return false;
     }
-    if (array->count == 0 || tasks[0].node.len == 0) {
+    if (array->array.count == 0 || tasks[0].node.len == 0) {
         scheduler_array_free(array);
         return true;
     }
-    array->tasks =
-        arena_alloc(&array->arena, array->count * sizeof(*array->tasks));
-    for (size_t i = 0; i < array->count; i++)
-        array->tasks[i] = (struct array_task){
+    array->array.tasks = arena_alloc(
+        &array->arena, array->array.count * sizeof(*array->array.tasks));
+    for (size_t i = 0; i < array->array.count; i++)
+        array->array.tasks[i] = (struct array_task){
             .node = tasks[i].node,
             .status = tasks[i].status,
             .attempt = tasks[i].attempt,
@@ -54,43 +54,28 @@ static bool array_load(struct scheduler *scheduler, const struct job *job,
     return true;
 }
 
-static bool task_is_open(const struct array_task *task) {
-    return !task->running && task->status != TASK_DONE &&
-           task->status != TASK_FAILED;
-}
-
-/* The next task that may start now; count when there is none. */
-static size_t array_next(struct array *array, struct wall now) {
-    while (array->first_open < array->count &&
-           !task_is_open(&array->tasks[array->first_open]))
-        array->first_open++;
-    for (size_t i = array->first_open; i < array->count; i++)
-        if (task_is_open(&array->tasks[i]) &&
-            array->tasks[i].not_before.ns <= now.ns)
-            return i;
-    return array->count;
-}
-
 static struct span order_rank_of(const struct job *job) {
     return job->rank.len ? job->rank : job->key;
 }
 
 /* The most urgent array that has a task to start now. */
-static struct array *best_array(struct scheduler *scheduler, size_t *ret_task) {
+static struct tracked_array *best_array(struct scheduler *scheduler,
+                                        size_t *ret_task) {
     LIST_EACH (&scheduler->arrays, link) {
-        struct array *array = LIST_OF(link, struct array, link);
+        struct tracked_array *array = LIST_OF(link, struct tracked_array, link);
         if (!array->begun || array->tracked->killer != RETRY_NOBODY)
             continue;
-        *ret_task = array_next(array, scheduler->now);
-        if (*ret_task < array->count)
+        *ret_task = array_next(&array->array, scheduler->now);
+        if (*ret_task < array->array.count)
             return array;
     }
     return NULL;
 }
 
-static void array_insert(struct scheduler *scheduler, struct array *array) {
+static void array_insert(struct scheduler *scheduler,
+                         struct tracked_array *array) {
     LIST_EACH (&scheduler->arrays, link) {
-        struct array *other = LIST_OF(link, struct array, link);
+        struct tracked_array *other = LIST_OF(link, struct tracked_array, link);
         if (span_compare(order_rank_of(&array->tracked->job),
                          order_rank_of(&other->tracked->job)) < 0) {
             list_insert_before(link, &array->link);
@@ -100,16 +85,15 @@ static void array_insert(struct scheduler *scheduler, struct array *array) {
     list_push(&scheduler->arrays, &array->link);
 }
 
-static void plan_task(struct scheduler *scheduler, struct array *array,
+static void plan_task(struct scheduler *scheduler, struct tracked_array *array,
                       size_t at) {
     struct tracked_job *tracked = array->tracked;
-    struct array_task *task = &array->tasks[at];
+    struct array_task *task = &array->array.tasks[at];
     struct attempt *attempt =
         scheduler_attempt_new(scheduler, tracked, task->attempt + 1);
     attempt->of_array = true;
     attempt->task = at;
-    task->running = true;
-    array->running++;
+    array_task_start(&array->array, at);
     picker_assigned(scheduler->picker, scheduler_attempt_slot(attempt),
                     (struct span){0});
     struct store_attempt row = {
@@ -159,7 +143,7 @@ static void plan_job(struct scheduler *scheduler, struct tracked_job *tracked) {
 
 /* An array executes from here on; its tasks are picked beside other jobs. */
 static void plan_array(struct scheduler *scheduler, struct tracked_job *tracked,
-                       struct array *array) {
+                       struct tracked_array *array) {
     picker_ended(scheduler->picker, tracked->num, -1);
     scheduler_job_execute(scheduler, tracked);
     tracked->array = array;
@@ -222,7 +206,7 @@ static bool may_start(const struct scheduler *scheduler) {
 static bool plan_one(struct scheduler *scheduler) {
     size_t task;
     uint64_t num;
-    struct array *array = best_array(scheduler, &task);
+    struct tracked_array *array = best_array(scheduler, &task);
     struct tracked_job *tracked = NULL;
     if (picker_next(scheduler->picker, scheduler->now, &num)) {
         tracked = scheduler_job_pending(scheduler, num);
@@ -248,7 +232,7 @@ static bool plan_one(struct scheduler *scheduler) {
         return false; /* its start is a batch of its own */
     }
     if (tracked) {
-        struct array *loaded;
+        struct tracked_array *loaded;
         scheduler->started++;
         if (!array_load(scheduler, &tracked->job, &loaded)) {
             picker_ended(scheduler->picker, num, -1);
@@ -272,7 +256,7 @@ static void start_all(struct scheduler *scheduler) {
         size_t task;
         if (!may_start(scheduler)) {
             /* The tasks of what has begun are still its own to start. */
-            struct array *array =
+            struct tracked_array *array =
                 scheduler->draining ? NULL : best_array(scheduler, &task);
             if (!array)
                 return;
@@ -343,13 +327,9 @@ static void start_failed(struct scheduler *scheduler, struct attempt *attempt) {
         return;
     }
     struct tracked_job *tracked = attempt->tracked;
-    struct array *array = tracked->array;
     picker_ended(scheduler->picker, scheduler_attempt_slot(attempt), -1);
     if (attempt->of_array) {
-        array->tasks[attempt->task].running = false;
-        array->running--;
-        if (attempt->task < array->first_open)
-            array->first_open = attempt->task;
+        array_task_start_failed(&tracked->array->array, attempt->task);
         scheduler_attempt_free(scheduler, attempt);
         return;
     }
@@ -416,8 +396,7 @@ void scheduler_start_committed(struct scheduler *scheduler,
         return;
     }
     struct tracked_job *tracked = attempt->tracked;
-    struct array_task *task =
-        attempt->of_array ? &tracked->array->tasks[attempt->task] : NULL;
+    struct array_task *task = scheduler_attempt_task(attempt);
     if (task)
         task->attempt = attempt->number;
     else

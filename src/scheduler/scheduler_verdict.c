@@ -37,7 +37,7 @@ static struct retry_counts *counts_of(struct attempt *attempt,
                                       struct retry_counts *job_counts) {
     const struct job *job = &attempt->tracked->job;
     if (attempt->of_array)
-        return &attempt->tracked->array->tasks[attempt->task].counts;
+        return &scheduler_attempt_task(attempt)->counts;
     job_counts->temps = job->temps;
     job_counts->crashes = job->crashes;
     job_counts->fails = job->fails;

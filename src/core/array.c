@@ -1,0 +1,105 @@
+#include "core/array.h"
+
+#include <stdio.h>
+
+static bool task_is_open(const struct array_task *task) {
+    return !task->running && task->status != TASK_DONE &&
+           task->status != TASK_FAILED;
+}
+
+size_t array_next(struct array *array, struct wall now) {
+    while (array->first_open < array->count &&
+           !task_is_open(&array->tasks[array->first_open]))
+        array->first_open++;
+    for (size_t i = array->first_open; i < array->count; i++)
+        if (task_is_open(&array->tasks[i]) &&
+            array->tasks[i].not_before.ns <= now.ns)
+            return i;
+    return array->count;
+}
+
+struct wall array_next_time(const struct array *array, struct wall now) {
+    struct wall next = WALL_NEVER;
+    for (size_t i = array->first_open; i < array->count; i++) {
+        const struct array_task *task = &array->tasks[i];
+        if (task_is_open(task) && task->not_before.ns > now.ns &&
+            task->not_before.ns < next.ns)
+            next = task->not_before;
+    }
+    return next;
+}
+
+/* A task before first_open may start again. */
+static void reopen(struct array *array, size_t at) {
+    if (at < array->first_open)
+        array->first_open = at;
+}
+
+void array_task_start(struct array *array, size_t at) {
+    array->tasks[at].running = true;
+    array->running++;
+}
+
+void array_task_start_failed(struct array *array, size_t at) {
+    array->tasks[at].running = false;
+    array->running--;
+    reopen(array, at);
+}
+
+static enum task_status status_after(const struct retry_verdict *verdict,
+                                     bool killed) {
+    if (verdict->action != RETRY_MOVE)
+        return TASK_UNSTARTED;
+    /* A task that gives up ends by itself; its job goes on with the others. */
+    if (verdict->to == STATE_TERMINATED && !killed)
+        return TASK_FAILED;
+    return verdict->task;
+}
+
+struct array_task array_task_end(struct array *array, size_t at,
+                                 const struct retry_verdict *verdict,
+                                 bool killed) {
+    struct array_task *task = &array->tasks[at];
+    struct array_task before = *task;
+    array->running--;
+    task->running = false;
+    task->counts.temps += verdict->temps;
+    task->counts.crashes += verdict->crashes;
+    task->counts.fails += verdict->fails;
+    task->not_before = verdict->not_before;
+    task->status = status_after(verdict, killed);
+    reopen(array, at);
+    return before;
+}
+
+void array_task_end_failed(struct array *array, size_t at,
+                           const struct array_task *before) {
+    array->tasks[at] = *before;
+    array->running++;
+}
+
+bool array_is_over(const struct array *array, bool killed) {
+    if (array->running > 0)
+        return false;
+    for (size_t i = array->first_open; !killed && i < array->count; i++)
+        if (task_is_open(&array->tasks[i]))
+            return false;
+    return true;
+}
+
+struct retry_verdict array_verdict(const struct array *array,
+                                   enum retry_killer killer) {
+    char text[80];
+    size_t failed = 0;
+    if (killer == RETRY_OPERATOR)
+        return retry_verdict_make(STATE_TERMINATED, "operator", SPAN(""));
+    if (killer == RETRY_STOP)
+        return retry_verdict_make(STATE_PENDING, "returned", SPAN(""));
+    for (size_t i = 0; i < array->count; i++)
+        failed += array->tasks[i].status == TASK_FAILED;
+    if (failed == 0)
+        return retry_verdict_make(STATE_DONE, "ok", SPAN(""));
+    snprintf(text, sizeof(text), "%zu of %zu tasks failed", failed,
+             array->count);
+    return retry_verdict_make(STATE_FAILED, "failed", span_of(text));
+}
