@@ -1,5 +1,6 @@
 /* Manual pages in roff, generated from the tables that the parsers use. */
 #include "cli/help.h"
+#include "wire/config_section.h"
 
 /* Escapes text for roff: dots at the beginning of lines, backslashes, and minus
  * signs, so that they can be copied. */
@@ -263,13 +264,17 @@ static void add_key(struct text *out, const char *key, const char *value,
     text_addc(out, '\n');
 }
 
-static void add_keys(struct text *out, const char *section_name) {
-#define CONFIG_KEY(section, key, kind, field, value, least, most, choices, \
-                   meaning)                                                \
-    if (strcmp(#section, section_name) == 0)                               \
-        add_key(out, key, value, choices, meaning);
-#include "wire/config.def"
-#undef CONFIG_KEY
+static void add_section(struct text *out,
+                        const struct config_section *section) {
+    text_addf(out, ".SH [%s%s]\n", section->name,
+              section->check_label == NULL ? "" : " \\(dqNAME\\(dq");
+    for (size_t k = 0; k < section->key_count; k++) {
+        const struct config_key *key = &section->keys[k];
+        add_key(out, key->name, key->usual, key->choices, key->meaning);
+    }
+    const struct config_free_key *free_key = section->free_key;
+    if (free_key != NULL)
+        add_key(out, free_key->name, free_key->value, NULL, free_key->meaning);
 }
 
 void man_config(struct text *out) {
@@ -286,18 +291,8 @@ void man_config(struct text *out) {
               "into words with the quoting rules of a shell, but run without "
               "a shell. Paths are relative to the base.\n.PP\n"
               "Each key is shown with its default. A section with NAME can be "
-              "repeated with different names.\n.SH [queue]\n");
-    add_keys(out, "QUEUE");
-    text_adds(out, ".SH [target \\(dqNAME\\(dq]\n");
-    add_keys(out, "TARGET");
-    add_key(out, "check.NAME", "COMMAND", NULL,
-            "check that must pass on the merged tree before the branch moves; "
-            "may be repeated with different names");
-    text_adds(out, ".SH [schedule \\(dqNAME\\(dq]\n");
-    add_keys(out, "SCHEDULE");
-    text_adds(out, ".SH [approval \\(dqNAME\\(dq]\n");
-    add_keys(out, "APPROVAL");
-    text_adds(out, ".SH [serve]\n");
-    add_keys(out, "SERVE");
+              "repeated with different names.\n");
+    for (size_t s = 0; config_sections[s] != NULL; s++)
+        add_section(out, config_sections[s]);
     add_see_also(out, "pointsman(1), pointsman-config-check(1)");
 }

@@ -1,51 +1,28 @@
-/* Everything about a key comes from config.def through one table: where its
- * value lies, how it is read, how it is shown. Sections are the only thing
- * known by name here. */
+/* Reads a configuration by the rows of its sections: where a value lies, how it
+ * is read, what a label may be. No section is known by name here. */
 #include "wire/config.h"
 
+#include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "core/job.h"
-#include "wire/config_rows.h"
+#include "wire/config_section.h"
 #include "wire/ini.h"
-#include "wire/path.h"
-#include "wire/ref_name.h"
-#include "wire/schedule_spec.h"
 #include "wire/words.h"
 
-const char *const config_section_names[SECTIONS] = {
-    "queue", "target", "schedule", "approval", "serve"};
+const struct config_section *const config_sections[] = {
+    &config_queue_section,    &config_serve_section,    &config_target_section,
+    &config_schedule_section, &config_approval_section, NULL};
+enum { SECTIONS_MOST = 64, KEYS_MOST = 128 };
+
 /* Written down in the manual already, built later. */
-static const char *const later_sections[] = {"fleet", "intake"};
-static const char *const later_serve_keys[] = {"heartbeat", "lose-after"};
+static const char *const later_sections[] = {"fleet", "intake", NULL};
 
-#define PLACE_QUEUE(field) offsetof(struct config_queue, field)
-#define PLACE_TARGET(field) offsetof(struct config_target, field)
-#define PLACE_SCHEDULE(field) offsetof(struct config_schedule, field)
-#define PLACE_APPROVAL(field) offsetof(struct config_approval, field)
-#define PLACE_SERVE(field) offsetof(struct config_serve, field)
+#define EACH_SECTION(section)                                       \
+    (const struct config_section *const *section = config_sections; \
+     *section != NULL; section++)
 
-const struct config_row config_rows[CONFIG_KEYS] = {
-#define CONFIG_KEY(section, key, kind, field, usual, least, most, choices, \
-                   meaning)                                                \
-    {SECTION_##section, (key),   KIND_##kind, PLACE_##section(field),      \
-     (usual),           (least), (most),      (choices),                   \
-     (meaning)},
-#include "wire/config.def"
-#undef CONFIG_KEY
-};
-
-/* Where a value is set, for errors. */
-struct spot {
-    const char *file;
-    unsigned line;
-    struct err *err;
-};
-
-static bool refuse(const struct spot *spot, const char *format, ...)
-    PRINTF_LIKE(2, 3);
-static bool refuse(const struct spot *spot, const char *format, ...) {
+bool config_refuse(const struct config_spot *spot, const char *format, ...) {
     va_list args;
     va_start(args, format);
     err_vset(spot->err, ERR_CONFIG, format, args);
@@ -54,6 +31,15 @@ static bool refuse(const struct spot *spot, const char *format, ...) {
         return err_wrap(spot->err, "%s:%u", spot->file, spot->line);
     return err_wrap(spot->err, "%s", spot->file);
 }
+
+struct config_spot config_spot_of(struct config_origin key,
+                                  struct config_origin section,
+                                  struct err *err) {
+    const struct config_origin *origin = key.file ? &key : &section;
+    return (struct config_spot){origin->file, origin->line, err};
+}
+
+/* ---- values -------------------------------------------------------------- */
 
 static bool number_with_suffix(struct span value, int64_t *ret) {
     static const char units[] = "KMGT";
@@ -79,23 +65,23 @@ static bool whole_seconds(struct span value, int64_t *ret) {
     return true;
 }
 
-static bool read_number(const struct config_row *row, struct span value,
-                        int64_t *ret, const struct spot *spot) {
+static bool read_number(const struct config_key *key, struct span value,
+                        int64_t *ret, const struct config_spot *spot) {
     static const char *const forms[] = {
         [KIND_INT] = "a number",
         [KIND_SECONDS] = "a duration such as 90, 15m, 2h",
         [KIND_OFF_SECONDS] = "off or a duration such as 90, 15m, 2h",
         [KIND_BYTES] = "a size such as 4096, 256M, 2G"};
-    bool fine = row->kind == KIND_INT     ? span_i64(value, ret)
-                : row->kind == KIND_BYTES ? number_with_suffix(value, ret)
+    bool fine = key->kind == KIND_INT     ? span_i64(value, ret)
+                : key->kind == KIND_BYTES ? number_with_suffix(value, ret)
                                           : whole_seconds(value, ret);
     if (!fine)
-        return refuse(spot, "%s = '%.*s' is not %s", row->key, (int)value.len,
-                      value.p, forms[row->kind]);
-    if (*ret < row->least || *ret > row->most)
-        return refuse(spot, "%s = '%.*s' is out of range, %lld to %lld",
-                      row->key, (int)value.len, value.p, (long long)row->least,
-                      (long long)row->most);
+        return config_refuse(spot, "%s = '%.*s' is not %s", key->name,
+                             (int)value.len, value.p, forms[key->kind]);
+    if (*ret < key->least || *ret > key->most)
+        return config_refuse(spot, "%s = '%.*s' is out of range, %lld to %lld",
+                             key->name, (int)value.len, value.p,
+                             (long long)key->least, (long long)key->most);
     return true;
 }
 
@@ -104,327 +90,239 @@ static bool is_off(struct span value) {
            span_is(value, "false");
 }
 
-static bool read_choice(const struct config_row *row, struct span value,
-                        int64_t *ret, const struct spot *spot) {
-    struct span choice, rest = span_of(row->choices);
+static bool read_choice(const struct config_key *key, struct span value,
+                        int64_t *ret, const struct config_spot *spot) {
+    struct span choice, rest = span_of(key->choices);
     for (int64_t number = 0; span_cut(&rest, '|', &choice); number++) {
         if (span_equal(choice, value)) {
             *ret = number;
             return true;
         }
     }
-    return refuse(spot, "%s = '%.*s' is none of %s", row->key, (int)value.len,
-                  value.p, row->choices);
+    return config_refuse(spot, "%s = '%.*s' is none of %s", key->name,
+                         (int)value.len, value.p, key->choices);
 }
 
-static bool read_command(struct config *config, struct span value,
+bool config_command_read(struct config *config, struct span value,
                          struct config_command *ret, const char *key,
-                         const struct spot *spot) {
+                         const struct config_spot *spot) {
     struct err inner = {0};
     ret->text = value;
     if (!words_split(value, &config->arena, &ret->words, &ret->count, &inner))
-        return refuse(spot, "%s: %s", key, inner.text);
+        return config_refuse(spot, "%s: %s", key, inner.text);
     return true;
 }
 
-static bool read_value(struct config *config, const struct config_row *row,
-                       struct span value, void *at, const struct spot *spot) {
-    switch (row->kind) {
+static bool read_value(struct config *config, const struct config_key *key,
+                       struct span value, void *at,
+                       const struct config_spot *spot) {
+    switch (key->kind) {
     case KIND_OFF_SECONDS:
         if (is_off(value)) {
             *(int64_t *)at = 0;
             return true;
         }
-        return read_number(row, value, at, spot);
+        return read_number(key, value, at, spot);
     case KIND_INT:
     case KIND_SECONDS:
     case KIND_BYTES:
-        return read_number(row, value, at, spot);
+        return read_number(key, value, at, spot);
     case KIND_CHOICE:
-        return read_choice(row, value, at, spot);
+        return read_choice(key, value, at, spot);
     case KIND_TEXT:
         *(struct span *)at = value;
         return true;
     case KIND_COMMAND:
-        return read_command(config, value, at, row->key, spot);
+        return config_command_read(config, value, at, key->name, spot);
     }
     return false;
 }
 
-static void put_defaults(struct config *config, enum config_section section,
-                         char *at) {
-    struct spot spot = {"default", 0, NULL};
-    for (size_t k = 0; k < CONFIG_KEYS; k++)
-        if (config_rows[k].section == section)
-            read_value(config, &config_rows[k], span_of(config_rows[k].usual),
-                       at + config_rows[k].place, &spot);
+static void put_defaults(struct config *config,
+                         const struct config_section *section, char *item) {
+    struct config_spot spot = {"default", 0, NULL};
+    for (size_t k = 0; k < section->key_count; k++) {
+        const struct config_key *key = &section->keys[k];
+        read_value(config, key, span_of(key->usual), item + key->value_at,
+                   &spot);
+    }
+}
+
+/* ---- sections ------------------------------------------------------------ */
+
+/* The structs of a section with labels lie in an array of its own type. */
+static char *items_of(const struct config *config,
+                      const struct config_section *section) {
+    char *items;
+    memcpy(&items, (const char *)config + section->at, sizeof(items));
+    return items;
+}
+
+static size_t count_of(const struct config *config,
+                       const struct config_section *section) {
+    return *(const size_t *)((const char *)config + section->count_at);
+}
+
+void *config_section_item(struct config *config,
+                          const struct config_section *section, size_t index) {
+    if (section->check_label == NULL)
+        return index == 0 ? (char *)config + section->at : NULL;
+    return index < count_of(config, section)
+               ? items_of(config, section) + index * section->bytes
+               : NULL;
+}
+
+static char *add_item(struct config *config,
+                      const struct config_section *section, struct span label,
+                      const struct config_spot *spot) {
+    size_t *count = (size_t *)((char *)config + section->count_at);
+    char *items =
+        mem_grow(items_of(config, section), *count + 1, section->bytes);
+    memcpy((char *)config + section->at, &items, sizeof(items));
+    char *item = items + (*count)++ * section->bytes;
+    memset(item, 0, section->bytes);
+    *(struct span *)item = arena_span(&config->arena, label);
+    *(struct config_origin *)(item + section->origin_at) =
+        (struct config_origin){spot->file, spot->line};
+    put_defaults(config, section, item);
+    return item;
+}
+
+/* The struct that a section line means; the first line with a label makes it.
+ */
+static char *open_item(struct config *config,
+                       const struct config_section *section, struct span label,
+                       const struct config_spot *spot) {
+    if (section->check_label == NULL) {
+        if (label.len == 0)
+            return config_section_item(config, section, 0);
+        config_refuse(spot, "section [%s] takes no label", section->name);
+        return NULL;
+    }
+    char *item;
+    for (size_t i = 0; (item = config_section_item(config, section, i)) != NULL;
+         i++)
+        if (span_equal(*(struct span *)item, label))
+            return item;
+    return section->check_label(label, spot)
+               ? add_item(config, section, label, spot)
+               : NULL;
 }
 
 void config_init(struct config *config) {
     *config = (struct config){.arena = ARENA_INIT};
-    put_defaults(config, SECTION_QUEUE, (char *)&config->queue);
-    put_defaults(config, SECTION_SERVE, (char *)&config->serve);
+    for
+        EACH_SECTION(section)
+    if ((*section)->check_label == NULL)
+        put_defaults(config, *section,
+                     config_section_item(config, *section, 0));
 }
 
 void config_clear(struct config *config) {
-    for (size_t i = 0; i < config->target_count; i++)
-        free(config->targets[i].checks);
-    free(config->targets);
-    free(config->schedules);
-    free(config->approvals);
+    for
+        EACH_SECTION(section) {
+            char *item;
+            for (size_t i = 0;
+                 (*section)->clear != NULL &&
+                 (item = config_section_item(config, *section, i)) != NULL;
+                 i++)
+                (*section)->clear(item);
+            if ((*section)->check_label != NULL)
+                free(items_of(config, *section));
+        }
     arena_clear(&config->arena);
     *config = (struct config){0};
 }
 
-static struct config_target *find_target(const struct config *config,
-                                         struct span name) {
-    for (size_t i = 0; i < config->target_count; i++)
-        if (span_equal(config->targets[i].name, name))
-            return &config->targets[i];
-    return NULL;
+/* ---- reading ------------------------------------------------------------- */
+
+static bool is_among(struct span word, const char *const *list) {
+    while (list != NULL && *list != NULL)
+        if (span_is(word, *list++))
+            return true;
+    return false;
 }
 
-const struct config_target *config_target(const struct config *config,
-                                          struct span name) {
-    return find_target(config, name);
-}
-
-static struct config_target *
-open_target(struct config *config, struct span name, const struct spot *spot) {
-    struct config_target *target = find_target(config, name);
-    if (target)
-        return target;
-    if (!ref_name_is_valid(name)) {
-        refuse(spot, "target '%.*s' is not a name git would take for a branch",
-               (int)name.len, name.p ? name.p : "");
-        return NULL;
-    }
-    config->targets = mem_grow(config->targets, config->target_count + 1,
-                               sizeof *config->targets);
-    target = &config->targets[config->target_count++];
-    *target = (struct config_target){.name = arena_span(&config->arena, name),
-                                     .origin = {spot->file, spot->line}};
-    put_defaults(config, SECTION_TARGET, (char *)target);
-    return target;
-}
-
-static struct config_schedule *open_schedule(struct config *config,
-                                             struct span name,
-                                             const struct spot *spot) {
-    for (size_t i = 0; i < config->schedule_count; i++)
-        if (span_equal(config->schedules[i].name, name))
-            return &config->schedules[i];
-    struct err why = {0};
-    if (!schedule_name_check(name, &why)) {
-        refuse(spot, "%s", why.text);
-        return NULL;
-    }
-    config->schedules = mem_grow(config->schedules, config->schedule_count + 1,
-                                 sizeof *config->schedules);
-    struct config_schedule *schedule =
-        &config->schedules[config->schedule_count++];
-    *schedule =
-        (struct config_schedule){.name = arena_span(&config->arena, name),
-                                 .origin = {spot->file, spot->line}};
-    put_defaults(config, SECTION_SCHEDULE, (char *)schedule);
-    return schedule;
-}
-
-static struct config_approval *open_approval(struct config *config,
-                                             struct span name,
-                                             const struct spot *spot) {
-    for (size_t i = 0; i < config->approval_count; i++)
-        if (span_equal(config->approvals[i].name, name))
-            return &config->approvals[i];
-    if (name.len == 0) {
-        refuse(spot, "a policy needs a name: [approval \"prod\"]");
-        return NULL;
-    }
-    config->approvals = mem_grow(config->approvals, config->approval_count + 1,
-                                 sizeof *config->approvals);
-    struct config_approval *approval =
-        &config->approvals[config->approval_count++];
-    *approval =
-        (struct config_approval){.name = arena_span(&config->arena, name),
-                                 .origin = {spot->file, spot->line}};
-    put_defaults(config, SECTION_APPROVAL, (char *)approval);
-    return approval;
-}
-
-static bool refuse_unknown(const struct spot *spot, const char *what,
+static bool refuse_unknown(const struct config_spot *spot, const char *what,
                            struct span word, const char *const *known,
                            size_t count) {
     CLEANUP(text_free_string) char *copy = span_string(word);
     const char *near = text_nearest(copy, known, count);
     if (near)
-        return refuse(spot, "unknown %s '%s', did you mean '%s'?", what, copy,
-                      near);
-    return refuse(spot, "unknown %s '%s'", what, copy);
+        return config_refuse(spot, "unknown %s '%s', did you mean '%s'?", what,
+                             copy, near);
+    return config_refuse(spot, "unknown %s '%s'", what, copy);
 }
 
-bool config_word_among(struct span word, const char *const *list,
-                       size_t count) {
-    for (size_t i = 0; i < count; i++)
-        if (span_is(word, list[i]))
-            return true;
-    return false;
-}
-
-static bool find_section(struct span name, enum config_section *ret_section,
-                         const struct spot *spot) {
-    for (int s = 0; s < SECTIONS; s++) {
-        if (span_is(name, config_section_names[s])) {
-            *ret_section = (enum config_section)s;
-            return true;
-        }
-    }
-    if (config_word_among(name, later_sections, COUNT(later_sections)))
-        return refuse(spot, "section [%.*s] is not available in this version",
-                      (int)name.len, name.p);
-    return refuse_unknown(spot, "section", name, config_section_names,
-                          SECTIONS);
-}
-
-static const struct config_row *find_row(enum config_section section,
-                                         struct span key,
-                                         const struct spot *spot) {
-    const char *known[CONFIG_KEYS + 1];
+static const struct config_section *
+find_section(struct span name, const struct config_spot *spot) {
+    const char *known[SECTIONS_MOST];
     size_t count = 0;
-    for (size_t k = 0; k < CONFIG_KEYS; k++) {
-        if (config_rows[k].section != section)
-            continue;
-        if (span_is(key, config_rows[k].key))
-            return &config_rows[k];
-        known[count++] = config_rows[k].key;
-    }
-    if (section == SECTION_SERVE &&
-        config_word_among(key, later_serve_keys, COUNT(later_serve_keys))) {
-        refuse(spot, "key '%.*s' is not available in this version",
-               (int)key.len, key.p);
-        return NULL;
-    }
-    if (section == SECTION_TARGET)
-        known[count++] = "check.NAME";
-    refuse_unknown(spot, "key", key, known, count);
+    for
+        EACH_SECTION(section) {
+            if (span_is(name, (*section)->name))
+                return *section;
+            assert(count < SECTIONS_MOST);
+            known[count++] = (*section)->name;
+        }
+    if (is_among(name, later_sections))
+        config_refuse(spot, "section [%.*s] is not available in this version",
+                      (int)name.len, name.p);
+    else
+        refuse_unknown(spot, "section", name, known, count);
     return NULL;
 }
 
-static bool check_name_is_valid(struct span name) {
-    if (!name.len || name.len > 64)
-        return false;
-    for (size_t i = 0; i < name.len; i++) {
-        char c = name.p[i];
-        if (!((c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
-              (c >= '0' && c <= '9') || c == '-' || c == '_'))
-            return false;
+static const struct config_key *find_key(const struct config_section *section,
+                                         struct span name,
+                                         const struct config_spot *spot) {
+    const char *known[KEYS_MOST];
+    size_t count = 0;
+    assert(section->key_count < KEYS_MOST);
+    for (; count < section->key_count; count++) {
+        if (span_is(name, section->keys[count].name))
+            return &section->keys[count];
+        known[count] = section->keys[count].name;
     }
-    return true;
+    if (section->free_key != NULL)
+        known[count++] = section->free_key->name;
+    if (is_among(name, section->later))
+        config_refuse(spot, "key '%.*s' is not available in this version",
+                      (int)name.len, name.p);
+    else
+        refuse_unknown(spot, "key", name, known, count);
+    return NULL;
 }
 
-/* An empty command takes the check away again. */
-static bool set_check(struct config *config, struct config_target *target,
-                      struct span key, struct span value,
-                      const struct spot *spot) {
-    struct span name = span_make(key.p + 6, key.len - 6);
-    if (!check_name_is_valid(name))
-        return refuse(spot,
-                      "check '%.*s' has no name of letters, digits, "
-                      "'-', '_'",
-                      (int)key.len, key.p);
-    size_t i = 0;
-    while (i < target->check_count && !span_equal(target->checks[i].name, name))
-        i++;
-    if (i == target->check_count) {
-        target->checks = mem_grow(target->checks, target->check_count + 1,
-                                  sizeof *target->checks);
-        target->checks[target->check_count++] =
-            (struct config_check){.name = arena_span(&config->arena, name)};
-    }
-    struct config_check *check = &target->checks[i];
-    check->origin = (struct config_origin){spot->file, spot->line};
-    return read_command(config, value, &check->command, "check", spot);
-}
-
-static bool value_fits(const struct config_row *row, struct span value,
-                       const struct spot *spot) {
-    if (!strcmp(row->key, "branch") && !ref_name_is_valid(value))
-        return refuse(spot, "branch = '%.*s' is not a name git would take",
-                      (int)value.len, value.p);
-    if (!strcmp(row->key, "committer") &&
-        (!span_ends(value, ">") || !memchr(value.p, '<', value.len)))
-        return refuse(spot, "committer = '%.*s' is not 'Name <mail>'",
-                      (int)value.len, value.p);
-    return true;
-}
-
-/* Where the values of a section lie, and where each was set. */
-struct place {
-    char *at;
-    struct config_origin *origins;
-    struct config_target *target; /* of this one; NULL: of another section */
-};
-
-static bool set_key_of(struct config *config, enum config_section section,
-                       const struct place *place, struct span key,
-                       struct span value, const struct spot *spot) {
-    if (place->target && span_starts(key, "check."))
-        return set_check(config, place->target, key, value, spot);
-    const struct config_row *row = find_row(section, key, spot);
-    if (!row)
+static bool set_key_of(struct config *config,
+                       const struct config_section *section, char *item,
+                       struct span name, struct span value,
+                       const struct config_spot *spot) {
+    const struct config_free_key *free_key = section->free_key;
+    if (free_key != NULL && span_starts(name, free_key->prefix))
+        return free_key->set(config, item, name, value, spot);
+    const struct config_key *key = find_key(section, name, spot);
+    if (key == NULL)
         return false;
-    if (!value_fits(row, value, spot) ||
-        !read_value(config, row, value, place->at + row->place, spot))
+    if ((section->check_value != NULL &&
+         !section->check_value(key, value, spot)) ||
+        !read_value(config, key, value, item + key->value_at, spot))
         return false;
-    place->origins[row - config_rows] =
+    *(struct config_origin *)(item + key->origin_at) =
         (struct config_origin){spot->file, spot->line};
     return true;
 }
 
-static bool open_labelled(struct config *config, enum config_section section,
-                          struct span label, struct place *ret_place,
-                          const struct spot *spot) {
-    if (section == SECTION_SCHEDULE) {
-        struct config_schedule *schedule = open_schedule(config, label, spot);
-        if (!schedule)
-            return false;
-        *ret_place = (struct place){(char *)schedule, schedule->origins, NULL};
-        return true;
-    }
-    if (section == SECTION_APPROVAL) {
-        struct config_approval *approval = open_approval(config, label, spot);
-        if (!approval)
-            return false;
-        *ret_place = (struct place){(char *)approval, approval->origins, NULL};
-        return true;
-    }
-    if (!label.len)
-        return refuse(spot, "a target needs a name: [target \"main\"]");
-    struct config_target *target = open_target(config, label, spot);
-    if (!target)
+static bool set_item(struct config *config, const struct ini_item *line,
+                     const struct config_spot *spot) {
+    const struct config_section *section = find_section(line->section, spot);
+    if (section == NULL)
         return false;
-    *ret_place = (struct place){(char *)target, target->origins, target};
-    return true;
-}
-
-static bool set_item(struct config *config, const struct ini_item *item,
-                     const struct spot *spot) {
-    enum config_section section = SECTION_QUEUE;
-    if (!find_section(item->section, &section, spot))
+    char *item = open_item(config, section, line->label, spot);
+    if (item == NULL)
         return false;
-    struct place place = {section == SECTION_QUEUE ? (char *)&config->queue
-                                                   : (char *)&config->serve,
-                          config->origins, NULL};
-    if (section == SECTION_TARGET || section == SECTION_SCHEDULE ||
-        section == SECTION_APPROVAL) {
-        if (!open_labelled(config, section, item->label, &place, spot))
-            return false;
-    } else if (item->label.len) {
-        return refuse(spot, "section [%s] takes no label",
-                      config_section_names[section]);
-    }
-    if (!item->key.len)
-        return true;
-    return set_key_of(config, section, &place, item->key, item->value, spot);
+    return line->key.len == 0 ||
+           set_key_of(config, section, item, line->key, line->value, spot);
 }
 
 bool config_read(struct config *config, struct span text, const char *file,
@@ -434,7 +332,7 @@ bool config_read(struct config *config, struct span text, const char *file,
     if (!ini_parse(text, name, &config->arena, &ini, err))
         return false;
     for (size_t i = 0; i < ini.count; i++) {
-        struct spot spot = {name, ini.items[i].line, err};
+        struct config_spot spot = {name, ini.items[i].line, err};
         if (!set_item(config, &ini.items[i], &spot))
             return false;
     }
@@ -446,144 +344,23 @@ bool config_set(struct config *config, struct span section, struct span label,
                 unsigned line, struct err *err) {
     struct ini_item item = {section, label, key,
                             arena_span(&config->arena, span_trim(value)), line};
-    struct spot spot = {arena_string(&config->arena, span_of(file)), line, err};
+    struct config_spot spot = {arena_string(&config->arena, span_of(file)),
+                               line, err};
     if (!key.len)
-        return refuse(&spot, "no key given");
+        return config_refuse(&spot, "no key given");
     return set_item(config, &item, &spot);
 }
 
-static bool refuse_target(const struct config_target *target,
-                          struct config_origin origin, struct err *err,
-                          const char *what) {
-    struct spot spot = {origin.file ? origin.file : target->origin.file,
-                        origin.file ? origin.line : target->origin.line, err};
-    return refuse(&spot, "target '%.*s' %s", (int)target->name.len,
-                  target->name.p, what);
-}
-
-static bool target_finish(const struct config_target *target, struct err *err) {
-    bool git = target->git.len, command = target->command.count;
-    if (!git && !command)
-        return refuse_target(target, target->origin, err,
-                             "has neither 'git' nor 'command'");
-    if (git && command)
-        return refuse_target(target, target->origins[CONFIG_TARGET_command],
-                             err, "has both 'git' and 'command'");
-    if (git && target->revert.count)
-        return refuse_target(target, target->origins[CONFIG_TARGET_revert], err,
-                             "needs no 'revert', git knows how");
-    if (command)
-        for (size_t i = 0; i < target->check_count; i++)
-            if (target->checks[i].command.count)
-                return refuse_target(target, target->checks[i].origin, err,
-                                     "can have checks only with 'git'");
-    return true;
-}
-
-static bool schedule_finish(const struct config_schedule *schedule,
-                            struct err *err) {
-    struct spot spot = {schedule->origin.file, schedule->origin.line, err};
-    const char *lacks = schedule->item.len == 0    ? "item"
-                        : schedule->run.count == 0 ? "run"
-                                                   : NULL;
-    return lacks == NULL ||
-           refuse(&spot, "schedule '%.*s' has no '%s'", (int)schedule->name.len,
-                  schedule->name.p, lacks);
-}
-
-static struct spot approval_spot(const struct config_approval *approval,
-                                 struct config_origin origin, struct err *err) {
-    return (struct spot){origin.file ? origin.file : approval->origin.file,
-                         origin.file ? origin.line : approval->origin.line,
-                         err};
-}
-
-static bool classes_finish(const struct config_approval *approval,
-                           struct err *err) {
-    struct spot spot =
-        approval_spot(approval, approval->origins[CONFIG_APPROVAL_class], err);
-    struct span rest = approval->class, word;
-    enum job_class job_class;
-    while (rest.len > 0 && span_cut(&rest, ',', &word))
-        if (!job_class_parse(span_trim(word), &job_class))
-            return refuse(&spot, "class '%.*s': RB, EM, BF and DC are classes",
-                          (int)word.len, word.p);
-    return true;
-}
-
-static bool role_is_valid(struct span role) {
-    uint64_t uid;
-    if (span_starts(role, "uid:"))
-        return span_u64(span_make(role.p + 4, role.len - 4), &uid) &&
-               uid < UINT32_MAX;
-    return span_is(role, "operator") ||
-           (span_starts(role, "user:") && role.len > 5);
-}
-
-static bool roles_finish(const struct config_approval *approval,
-                         struct err *err) {
-    struct spot spot =
-        approval_spot(approval, approval->origins[CONFIG_APPROVAL_role], err);
-    struct span rest = approval->role, word;
-    while (rest.len > 0 && span_cut(&rest, ',', &word))
-        if (!role_is_valid(span_trim(word)))
-            return refuse(&spot,
-                          "role '%.*s': operator, uid:N and user:NAME are "
-                          "roles",
-                          (int)word.len, word.p);
-    return true;
-}
-
-/* A policy that can never apply lets through what it was written to hold. */
-static bool reach_finish(const struct config *config,
-                         const struct config_approval *approval,
-                         struct err *err) {
-    struct spot target =
-        approval_spot(approval, approval->origins[CONFIG_APPROVAL_target], err);
-    struct spot path =
-        approval_spot(approval, approval->origins[CONFIG_APPROVAL_path], err);
-    if (approval->target.len > 0 && !config_target(config, approval->target))
-        return refuse(&target,
-                      "target '%.*s': no such section [target \"%.*s\"]",
-                      (int)approval->target.len, approval->target.p,
-                      (int)approval->target.len, approval->target.p);
-    const char *fault =
-        approval->path.len > 0 ? path_pattern_fault(approval->path) : NULL;
-    return fault == NULL ||
-           refuse(&path, "path '%.*s': %s", (int)approval->path.len,
-                  approval->path.p, fault);
-}
-
-static bool approval_finish(const struct config *config,
-                            const struct config_approval *approval,
-                            struct err *err) {
-    return classes_finish(approval, err) && roles_finish(approval, err) &&
-           reach_finish(config, approval, err);
-}
-
 bool config_finish(struct config *config, struct err *err) {
-    for (size_t i = 0; i < config->approval_count; i++)
-        if (!approval_finish(config, &config->approvals[i], err))
-            return false;
-    for (size_t i = 0; i < config->schedule_count; i++)
-        if (!schedule_finish(&config->schedules[i], err))
-            return false;
-    for (size_t i = 0; i < config->target_count; i++)
-        if (!target_finish(&config->targets[i], err))
-            return false;
+    for
+        EACH_SECTION(section) {
+            const void *item;
+            for (size_t i = 0;
+                 (*section)->finish != NULL &&
+                 (item = config_section_item(config, *section, i)) != NULL;
+                 i++)
+                if (!(*section)->finish(config, item, err))
+                    return false;
+        }
     return true;
-}
-
-struct set_limits config_set_limits(const struct config *config,
-                                    const struct config_target *target) {
-    const struct config_queue *queue = &config->queue;
-    struct set_limits limits = SET_LIMITS;
-    limits.unpacked_bytes = (uint64_t)queue->max_unpacked_bytes;
-    limits.members = (uint64_t)queue->max_members;
-    limits.ratio = (uint64_t)queue->max_ratio;
-    limits.path = (struct path_limits){(size_t)queue->max_path_bytes,
-                                       (size_t)queue->max_component_bytes,
-                                       (size_t)queue->max_depth};
-    limits.symlinks = target && target->symlinks == SYMLINKS_ALLOW;
-    return limits;
 }

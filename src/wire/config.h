@@ -1,4 +1,5 @@
-/* pointsman.conf and conf.d: strict INI with a table of every key (config.def).
+/* pointsman.conf and conf.d: strict INI with a table of sections, each with its
+ * keys (config_section.h).
  *
  *     config_init -> config_read for each file in order -> config_finish
  *
@@ -17,7 +18,7 @@
 #include "lib/text.h"
 #include "wire/set_tar.h"
 
-/* Numbers of the choices, in the order config.def gives them. */
+/* Numbers of the choices, in the order of the keys' rows. */
 enum config_closure { CLOSURE_DEPS, CLOSURE_DEPS_FILES };
 enum config_blind { BLIND_UNCHANGED, BLIND_DENY, BLIND_ALLOW };
 enum config_unapproved { UNAPPROVED_HOLD, UNAPPROVED_REFUSE };
@@ -38,36 +39,25 @@ struct config_command {
 #define CONFIG_C_TEXT struct span
 #define CONFIG_C_COMMAND struct config_command
 
-#define CONFIG_FIELD_QUEUE(kind, field) CONFIG_C_##kind field;
-#define CONFIG_FIELD_TARGET(kind, field)
-#define CONFIG_FIELD_SCHEDULE(kind, field)
-#define CONFIG_FIELD_APPROVAL(kind, field)
-#define CONFIG_FIELD_SERVE(kind, field)
-#define CONFIG_KEY(section, key, kind, field, ...) \
-    CONFIG_FIELD_##section(kind, field)
-struct config_queue {
-#include "wire/config.def"
-};
-#undef CONFIG_FIELD_QUEUE
-#undef CONFIG_FIELD_SERVE
-#define CONFIG_FIELD_QUEUE(kind, field)
-#define CONFIG_FIELD_SERVE(kind, field) CONFIG_C_##kind field;
-struct config_serve {
-#include "wire/config.def"
-};
-#undef CONFIG_KEY
-
-/* One number per key of the table, for tables of origins. */
-enum config_key {
-#define CONFIG_KEY(section, key, kind, field, ...) CONFIG_##section##_##field,
-#include "wire/config.def"
-#undef CONFIG_KEY
-    CONFIG_KEYS
-};
-
 struct config_origin {
     const char *file; /* NULL: the default */
     unsigned line;
+};
+
+/* Each section has a struct with a field for each of its keys, and for where
+ * the key was set. */
+#define CONFIG_FIELD(kind, field) \
+    CONFIG_C_##kind field;        \
+    struct config_origin field##_origin;
+
+struct config_queue {
+#define CONFIG_KEY(key, kind, field, ...) CONFIG_FIELD(kind, field)
+#include "wire/config_queue.def"
+};
+
+struct config_serve {
+#define CONFIG_KEY(key, kind, field, ...) CONFIG_FIELD(kind, field)
+#include "wire/config_serve.def"
 };
 
 /* check.NAME = COMMAND */
@@ -77,56 +67,28 @@ struct config_check {
     struct config_origin origin;
 };
 
-#undef CONFIG_FIELD_TARGET
-#undef CONFIG_FIELD_SERVE
-#define CONFIG_FIELD_TARGET(kind, field) CONFIG_C_##kind field;
-#define CONFIG_FIELD_SERVE(kind, field)
-#define CONFIG_KEY(section, key, kind, field, ...) \
-    CONFIG_FIELD_##section(kind, field)
 struct config_target {
     struct span name;
     struct config_origin origin; /* its first section line */
-    struct config_origin origins[CONFIG_KEYS];
     struct config_check *checks; /* in order of the files */
     size_t check_count;
-#include "wire/config.def"
+#define CONFIG_KEY(key, kind, field, ...) CONFIG_FIELD(kind, field)
+#include "wire/config_target.def"
 };
-#undef CONFIG_KEY
-#undef CONFIG_FIELD_QUEUE
-#undef CONFIG_FIELD_TARGET
-#undef CONFIG_FIELD_SCHEDULE
-#undef CONFIG_FIELD_SERVE
-#define CONFIG_FIELD_QUEUE(kind, field)
-#define CONFIG_FIELD_TARGET(kind, field)
-#define CONFIG_FIELD_SCHEDULE(kind, field) CONFIG_C_##kind field;
-#define CONFIG_FIELD_SERVE(kind, field)
-#define CONFIG_KEY(section, key, kind, field, ...) \
-    CONFIG_FIELD_##section(kind, field)
+
 struct config_schedule {
     struct span name;
     struct config_origin origin; /* its first section line */
-    struct config_origin origins[CONFIG_KEYS];
-#include "wire/config.def"
+#define CONFIG_KEY(key, kind, field, ...) CONFIG_FIELD(kind, field)
+#include "wire/config_schedule.def"
 };
-#undef CONFIG_KEY
-#undef CONFIG_FIELD_SCHEDULE
-#undef CONFIG_FIELD_APPROVAL
-#define CONFIG_FIELD_SCHEDULE(kind, field)
-#define CONFIG_FIELD_APPROVAL(kind, field) CONFIG_C_##kind field;
-#define CONFIG_KEY(section, key, kind, field, ...) \
-    CONFIG_FIELD_##section(kind, field)
+
 struct config_approval {
     struct span name;
     struct config_origin origin; /* its first section line */
-    struct config_origin origins[CONFIG_KEYS];
-#include "wire/config.def"
+#define CONFIG_KEY(key, kind, field, ...) CONFIG_FIELD(kind, field)
+#include "wire/config_approval.def"
 };
-#undef CONFIG_KEY
-#undef CONFIG_FIELD_QUEUE
-#undef CONFIG_FIELD_TARGET
-#undef CONFIG_FIELD_SCHEDULE
-#undef CONFIG_FIELD_APPROVAL
-#undef CONFIG_FIELD_SERVE
 
 struct config {
     struct config_queue queue;
@@ -137,8 +99,7 @@ struct config {
     size_t schedule_count;
     struct config_approval *approvals; /* likewise */
     size_t approval_count;
-    struct config_origin origins[CONFIG_KEYS]; /* of queue and serve */
-    struct arena arena;                        /* holds all of it */
+    struct arena arena; /* holds all of it */
 };
 
 void config_init(struct config *config); /* the defaults */

@@ -1,6 +1,6 @@
 """Help, manual pages and completions say what commands.def says; TAP.
 
-    python3 agree.py POINTSMAN COMMANDS.def PAGES CONFIG.def
+    python3 agree.py POINTSMAN COMMANDS.def PAGES CONFIG_SECTION.def...
 """
 import pathlib
 import re
@@ -101,15 +101,17 @@ judge("zsh completes the second words of commands of two",
                         zsh, re.M) or f"'{' '.join(p)}:" in zsh])
 # Of configuration the program itself knows every section and key.
 page = said("help", "--man", "pointsman.conf").replace("\\-", "-")
-keys = re.findall(r"^CONFIG_KEY\((\w+), *\"([^\"]+)\"", open(sys.argv[4]).read(),
-                  re.M)
+sections = {path.stem[len("config_"):]: path.read_text()
+            for path in map(pathlib.Path, sys.argv[4:])}
+keys = [(section, key) for section, text in sections.items()
+        for key in re.findall(r'^CONFIG_KEY\("([^"]+)"', text, re.M)]
 judge("pointsman.conf(5) names every section and its keys",
       ([] if len(keys) > 40 else [f"only {len(keys)} keys are known"]) +
       [f"{s} {k}" for s, k in keys
        if not re.search(r"(?ms)^\.SH \[" + s.lower() + r"\b(?:(?!^\.SH).)*?"
                         r"^\\fB" + re.escape(k) + r"\\fR = ", page)])
 choices = re.findall(r'^CONFIG_KEY\(.*, "([\w+-]+(?:\|[\w+-]+)+)", "',
-                     open(sys.argv[4]).read(), re.M)
+                     "".join(sections.values()), re.M)
 judge("pointsman.conf(5) names the choices of a key",
       ([] if len(choices) > 5 else [f"only {len(choices)} are known"]) +
       [c for c in choices if f"\n{c}: " not in page])

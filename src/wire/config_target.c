@@ -1,0 +1,214 @@
+/* [target "NAME"]: a branch of a git repository, or a command. */
+#include <stdlib.h>
+
+#include "wire/config_section.h"
+#include "wire/ref_name.h"
+
+static const struct config_key keys[] = {
+#define CONFIG_KEY(...) CONFIG_ROW(struct config_target, __VA_ARGS__),
+#include "wire/config_target.def"
+};
+
+static bool check_label(struct span label, const struct config_spot *spot) {
+    if (!label.len)
+        return config_refuse(spot, "a target needs a name: [target \"main\"]");
+    return ref_name_is_valid(label) ||
+           config_refuse(spot,
+                         "target '%.*s' is not a name git would take for a "
+                         "branch",
+                         (int)label.len, label.p);
+}
+
+static bool check_value(const struct config_key *key, struct span value,
+                        const struct config_spot *spot) {
+    if (!strcmp(key->name, "branch") && !ref_name_is_valid(value))
+        return config_refuse(spot,
+                             "branch = '%.*s' is not a name git would take",
+                             (int)value.len, value.p);
+    if (!strcmp(key->name, "committer") &&
+        (!span_ends(value, ">") || !memchr(value.p, '<', value.len)))
+        return config_refuse(spot, "committer = '%.*s' is not 'Name <mail>'",
+                             (int)value.len, value.p);
+    return true;
+}
+
+static bool check_name_is_valid(struct span name) {
+    if (!name.len || name.len > 64)
+        return false;
+    for (size_t i = 0; i < name.len; i++) {
+        char c = name.p[i];
+        if (!((c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
+              (c >= '0' && c <= '9') || c == '-' || c == '_'))
+            return false;
+    }
+    return true;
+}
+
+/* An empty command takes the check away again. */
+static bool set_check(struct config *config, void *section, struct span key,
+                      struct span value, const struct config_spot *spot) {
+    struct config_target *target = section;
+    struct span name = span_make(key.p + 6, key.len - 6);
+    if (!check_name_is_valid(name))
+        return config_refuse(spot,
+                             "check '%.*s' has no name of letters, digits, "
+                             "'-', '_'",
+                             (int)key.len, key.p);
+    size_t i = 0;
+    while (i < target->check_count && !span_equal(target->checks[i].name, name))
+        i++;
+    if (i == target->check_count) {
+        target->checks = mem_grow(target->checks, target->check_count + 1,
+                                  sizeof *target->checks);
+        target->checks[target->check_count++] =
+            (struct config_check){.name = arena_span(&config->arena, name)};
+    }
+    struct config_check *check = &target->checks[i];
+    check->origin = (struct config_origin){spot->file, spot->line};
+    return config_command_read(config, value, &check->command, "check", spot);
+}
+
+static bool check_entry(struct config *config, const void *section,
+                        size_t index, struct config_entry *ret_entry) {
+    const struct config_target *target = section;
+    if (index >= target->check_count)
+        return false;
+    const struct config_check *check = &target->checks[index];
+    ret_entry->key = span_of(arena_printf(&config->arena, "check.%.*s",
+                                          (int)check->name.len, check->name.p));
+    ret_entry->value = check->command.text;
+    ret_entry->origin = check->origin;
+    return true;
+}
+
+static const struct config_free_key check_key = {
+    .prefix = "check.",
+    .name = "check.NAME",
+    .value = "COMMAND",
+    .meaning = "check that must pass on the merged tree before the branch "
+               "moves; may be repeated with different names",
+    .set = set_check,
+    .entry = check_entry,
+};
+
+static bool refuse_target(const struct config_target *target,
+                          struct config_origin origin, struct err *err,
+                          const char *what) {
+    struct config_spot spot = config_spot_of(origin, target->origin, err);
+    return config_refuse(&spot, "target '%.*s' %s", (int)target->name.len,
+                         target->name.p, what);
+}
+
+static bool target_finish(const struct config *config, const void *section,
+                          struct err *err) {
+    const struct config_target *target = section;
+    (void)config;
+    bool git = target->git.len, command = target->command.count;
+    if (!git && !command)
+        return refuse_target(target, target->origin, err,
+                             "has neither 'git' nor 'command'");
+    if (git && command)
+        return refuse_target(target, target->command_origin, err,
+                             "has both 'git' and 'command'");
+    if (git && target->revert.count)
+        return refuse_target(target, target->revert_origin, err,
+                             "needs no 'revert', git knows how");
+    if (command)
+        for (size_t i = 0; i < target->check_count; i++)
+            if (target->checks[i].command.count)
+                return refuse_target(target, target->checks[i].origin, err,
+                                     "can have checks only with 'git'");
+    return true;
+}
+
+static void target_clear(void *section) {
+    struct config_target *target = section;
+    free(target->checks);
+}
+
+const struct config_section config_target_section = {
+    .name = "target",
+    .keys = keys,
+    .key_count = COUNT(keys),
+    .bytes = sizeof(struct config_target),
+    .at = offsetof(struct config, targets),
+    .check_label = check_label,
+    .count_at = offsetof(struct config, target_count),
+    .origin_at = offsetof(struct config_target, origin),
+    .check_value = check_value,
+    .free_key = &check_key,
+    .finish = target_finish,
+    .clear = target_clear,
+};
+
+const struct config_target *config_target(const struct config *config,
+                                          struct span name) {
+    for (size_t i = 0; i < config->target_count; i++)
+        if (span_equal(config->targets[i].name, name))
+            return &config->targets[i];
+    return NULL;
+}
+
+/* ---- words --------------------------------------------------------------- */
+
+static const char *blind_choices(void) {
+    for (size_t k = 0; k < COUNT(keys); k++)
+        if (keys[k].value_at == offsetof(struct config_target, blind))
+            return keys[k].choices;
+    return "";
+}
+
+struct span config_blind_word(enum config_blind blind) {
+    struct span choice, rest = span_of(blind_choices());
+    for (int number = 0; span_cut(&rest, '|', &choice); number++)
+        if (number == (int)blind)
+            break;
+    return choice;
+}
+
+bool config_blind_parse(struct span word, enum config_blind *ret_blind) {
+    struct span choice, rest = span_of(blind_choices());
+    for (int number = 0; span_cut(&rest, '|', &choice); number++)
+        if (span_equal(choice, word)) {
+            *ret_blind = (enum config_blind)number;
+            return true;
+        }
+    return false;
+}
+
+/* ---- writing ------------------------------------------------------------- */
+
+static bool is_among(struct span word, const char *const *list) {
+    while (*list != NULL)
+        if (span_is(word, *list++))
+            return true;
+    return false;
+}
+
+/* Keys that mean nothing for the other way of applying. */
+static bool key_fits(const struct config_key *key, bool git) {
+    static const char *const git_only[] = {"git",      "branch",    "blind",
+                                           "symlinks", "committer", NULL};
+    static const char *const command_only[] = {"command", "revert", NULL};
+    struct span name = span_of(key->name);
+    return git ? !is_among(name, command_only) : !is_among(name, git_only);
+}
+
+void config_target_write(struct config *config,
+                         const struct config_target *target, struct text *out) {
+    text_addf(out, "[target \"%.*s\"]\n", (int)target->name.len,
+              target->name.p);
+    for (size_t k = 0; k < COUNT(keys); k++) {
+        if (!key_fits(&keys[k], target->git.len))
+            continue;
+        struct span value =
+            config_value_format(&config->arena, &keys[k], target);
+        text_addf(out, "%s =%s%.*s\n", keys[k].name, value.len ? " " : "",
+                  (int)value.len, value.p ? value.p : "");
+    }
+    for (size_t i = 0; i < target->check_count; i++)
+        text_addf(out, "check.%.*s = %.*s\n", (int)target->checks[i].name.len,
+                  target->checks[i].name.p,
+                  (int)target->checks[i].command.text.len,
+                  target->checks[i].command.text.p);
+}
