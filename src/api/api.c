@@ -325,6 +325,11 @@ void api_call_skip(struct api_call *call, size_t bytes) {
     call->out_at += bytes;
 }
 
+static void unwatch(struct api_call *call) {
+    list_remove(&call->watching);
+    call->due = MONO_NEVER;
+}
+
 void api_call_close(struct api_call *call) {
     if (call == NULL)
         return;
@@ -333,7 +338,7 @@ void api_call_close(struct api_call *call) {
         return;
     }
     call->closed = true;
-    api_unwatch(call);
+    unwatch(call);
 }
 
 /* ---- answers ------------------------------------------------------------- */
@@ -347,7 +352,7 @@ void api_reply(struct api_call *call, int status, const char *content_type) {
 
 void api_end(struct api_call *call) {
     call->ended = true;
-    api_unwatch(call);
+    unwatch(call);
 }
 
 void api_fail_status(struct api_call *call, int status, const struct err *err) {
@@ -469,11 +474,6 @@ void api_watch(struct api_call *call, uint64_t num) {
     list_remove(&call->watching);
     call->watched = num;
     list_push(&call->api->watchers[num % API_WATCH_BUCKETS], &call->watching);
-}
-
-void api_unwatch(struct api_call *call) {
-    list_remove(&call->watching);
-    call->due = MONO_NEVER;
 }
 
 void api_poke(struct api_call *call) {

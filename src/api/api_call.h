@@ -123,7 +123,6 @@ bool api_body_flag(struct api_call *call, struct json_value object,
 
 /* Events of this job (0: all) bring the call to work. */
 void api_watch(struct api_call *call, uint64_t num);
-void api_unwatch(struct api_call *call);
 /* Work shall have a turn after so long, whatever happens; 0: as soon as others
  * had theirs. Once. */
 void api_turn_in(struct api_call *call, int64_t ms);

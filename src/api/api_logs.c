@@ -360,7 +360,7 @@ static bool log_next(struct log *log) {
 /* Where in the output to begin. False: it takes another turn to find out. */
 static bool log_place(struct api_call *call, struct log *log) {
     struct log_name name = {log->num, log->now.task, log->now.attempt};
-    struct order_line_place place;
+    struct line_index_place place;
 
     if (log->tail != UINT64_MAX && log->filter.one_stream) {
         if (!log_tail_find(&log->origin_tail, &log->origin, &log->view,

@@ -31,7 +31,7 @@ static struct log_index *index_of(struct log_indexes *indexes,
 
 bool log_index_find(struct log_indexes *indexes, struct log_name name,
                     const struct output_view *view, uint64_t line,
-                    struct order_line_place *ret_place) {
+                    struct line_index_place *ret_place) {
     static char block[BLOCK_BYTES];
     struct log_index *it = index_of(indexes, name);
     uint64_t stop = it->index.bytes + LOG_INDEX_STEP_BYTES;

@@ -36,6 +36,6 @@ void log_indexes_clear(struct log_indexes *indexes);
  * Reads at most a step; false: ask again to go on. */
 bool log_index_find(struct log_indexes *indexes, struct log_name name,
                     const struct output_view *view, uint64_t line,
-                    struct order_line_place *ret_place);
+                    struct line_index_place *ret_place);
 
 #endif

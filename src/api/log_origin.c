@@ -111,8 +111,10 @@ enum log_origin_found log_origin_find(struct log_origin *origin, uint64_t at,
     return LOG_ORIGIN_FOUND;
 }
 
-bool log_origin_of(struct log_origin *origin, uint64_t at, uint64_t end,
-                   struct stamp *ret_run) {
+/* log_origin_find for every byte there is: a byte without a stamp is of unknown
+ * origin, up to `end`. False: ask again to go on. */
+static bool find_or_unknown(struct log_origin *origin, uint64_t at,
+                            uint64_t end, struct stamp *ret_run) {
     enum log_origin_found found = log_origin_find(origin, at, ret_run);
     if (found == LOG_ORIGIN_NONE)
         *ret_run = (struct stamp){.bytes = end - at, .stream = STAMP_UNKNOWN};
@@ -161,7 +163,7 @@ bool log_tail_find(struct log_tail *tail, struct log_origin *origin,
         while (tail->at < tail->end) {
             struct stamp run;
             if (budget == 0 ||
-                !log_origin_of(origin, tail->at, tail->end, &run))
+                !find_or_unknown(origin, tail->at, tail->end, &run))
                 return false;
             if (run.bytes > tail->end - tail->at)
                 run.bytes = tail->end - tail->at;

@@ -42,11 +42,6 @@ enum log_origin_found {
 enum log_origin_found log_origin_find(struct log_origin *origin, uint64_t at,
                                       struct stamp *ret_run);
 
-/* The same for every byte there is: what has no stamp is of unknown origin, up
- * to `end`. False: ask again to go on. */
-bool log_origin_of(struct log_origin *origin, uint64_t at, uint64_t end,
-                   struct stamp *ret_run);
-
 /* As what a run is shown: of unknown origin means standard output. */
 enum stamp_stream log_origin_shown(enum stamp_stream stream);
 

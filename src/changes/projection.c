@@ -21,12 +21,12 @@
 
 enum { EVENTS_AT_ONCE = 1000 };
 
-struct mark *projection_mark(struct projection *projection, uint64_t num) {
+static struct mark *find_mark(struct projection *projection, uint64_t num) {
     return map_get(&projection->marks, map_num_key(&num));
 }
 
 struct mark *projection_mark_new(struct projection *projection, uint64_t num) {
-    struct mark *mark = projection_mark(projection, num);
+    struct mark *mark = find_mark(projection, num);
     if (mark)
         return mark;
     mark = mem_alloc(sizeof(*mark));
@@ -48,7 +48,7 @@ void projection_mark_dirty(struct projection *projection, struct mark *mark) {
 }
 
 void projection_look_again(struct projection *projection, uint64_t num) {
-    struct mark *mark = projection_mark(projection, num);
+    struct mark *mark = find_mark(projection, num);
     if (mark)
         projection_mark_dirty(projection, mark);
 }
@@ -99,7 +99,7 @@ void projection_on_event(void *ctx, const struct store_event *event) {
     struct projection *projection = ctx;
     if (event->num == 0)
         return;
-    struct mark *mark = projection_mark(projection, event->num);
+    struct mark *mark = find_mark(projection, event->num);
     if (!mark && (is_admission(event) || is_remark(event)) &&
         has_file(projection, event))
         mark = projection_mark_new(projection, event->num);
@@ -184,6 +184,12 @@ static bool add_past(struct projection *projection, const struct job *job,
     return true;
 }
 
+static struct store_batch *new_batch(struct projection *projection) {
+    struct store_batch *batch = store_batch_new(projection->base->store);
+    store_batch_actor(batch, projection->now, SPAN("daemon:projection"));
+    return batch;
+}
+
 static bool hold_ambiguous(struct projection *projection, const struct job *job,
                            struct err *err) {
     if (job_state_is_final(job->state) || (job->holds & HOLD_AMBIGUOUS))
@@ -191,7 +197,7 @@ static bool hold_ambiguous(struct projection *projection, const struct job *job,
     log_warning("job file of set '%.*s' lies where neither its old nor its "
                 "new state is; held job=%.*s",
                 (int)job->id.len, job->id.p, (int)job->id.len, job->id.p);
-    struct store_batch *batch = projection_batch(projection);
+    struct store_batch *batch = new_batch(projection);
     store_hold(batch, job->num, HOLD_AMBIGUOUS, SPAN("ambiguous"));
     bool ok = store_write(batch, err);
     store_batch_free(batch);
@@ -277,7 +283,7 @@ static bool mark_heirs(struct projection *projection, const struct job *job,
                             err))
             return false;
         for (size_t k = 0; k < heir_count; k++) {
-            struct mark *mark = projection_mark(projection, heirs[k].num);
+            struct mark *mark = find_mark(projection, heirs[k].num);
             if (!mark || heirs[k].kind != EDGE_PRECURSOR ||
                 !(STATE_BIT(heirs[k].state) & STATES_WAITING))
                 continue;
@@ -316,12 +322,6 @@ static bool project_one(struct projection *projection, struct mark *mark,
 
 /* ---- a pass ---------------------------------------------------------- */
 
-struct store_batch *projection_batch(struct projection *projection) {
-    struct store_batch *batch = store_batch_new(projection->base->store);
-    store_batch_actor(batch, projection->now, SPAN("daemon:projection"));
-    return batch;
-}
-
 static void finished(void *ctx, struct store_batch *batch, bool ok,
                      const struct err *err) {
     struct projection *projection = ctx;
@@ -334,7 +334,7 @@ void projection_note(struct projection *projection, enum event_kind kind,
                      const struct job *job, struct span reason,
                      struct span detail) {
     struct err err = {0};
-    struct store_batch *batch = projection_batch(projection);
+    struct store_batch *batch = new_batch(projection);
     store_note(batch, kind, job->num, job->id, reason, detail);
     if (!store_write(batch, &err))
         log_error("cannot note it: %s", err.text);
@@ -410,7 +410,7 @@ bool projection_pass_locked(struct projection *projection, struct err *err) {
     if (list_empty(&projection->dirty))
         return true;
     uint64_t seq = store_seq(base->store);
-    struct store_batch *batch = projection_batch(projection);
+    struct store_batch *batch = new_batch(projection);
     projection_doubt_dirs(projection);
     bool ok = project_dirty(projection, batch, err);
     if (disk->syncfs(base->fd) < 0) {

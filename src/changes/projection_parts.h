@@ -46,8 +46,7 @@ struct projection {
 /* One that knows of no set but those admitted from now on: quick to make. */
 struct projection *projection_of_some(struct base *base);
 
-struct mark *projection_mark(struct projection *projection, uint64_t num);
-/* It, or a new one. */
+/* What is known of the set, or a new one. */
 struct mark *projection_mark_new(struct projection *projection, uint64_t num);
 void projection_mark_dirty(struct projection *projection, struct mark *mark);
 void projection_on_event(void *ctx, const struct store_event *event);
@@ -55,7 +54,6 @@ void projection_on_event(void *ctx, const struct store_event *event);
 bool projection_wait(struct projection *projection, struct err *err);
 /* Its file is gone: the next pass makes it anew. */
 void projection_look_again(struct projection *projection, uint64_t num);
-struct store_batch *projection_batch(struct projection *projection);
 void projection_note(struct projection *projection, enum event_kind kind,
                      const struct job *job, struct span reason,
                      struct span detail);

@@ -124,7 +124,7 @@ static bool try_in(struct call *call, struct revert_start *options,
     options->work = arena_printf(&call->arena, "%s/work", dir);
     options->account = fopen("/dev/null", "w");
     child_stop_init(&stop);
-    revert_run(options, &stop, ret_status, NULL);
+    revert_run(options, &stop, ret_status);
     if (options->account != NULL)
         fclose(options->account);
     (void)rmdir(dir);

@@ -41,7 +41,8 @@ static size_t point_of(const char *text, uint32_t *ret_point) {
     return len;
 }
 
-size_t table_text_columns(const char *text) {
+/* Columns that the text takes on a terminal. */
+static size_t text_columns(const char *text) {
     size_t columns = 0;
     uint32_t point;
 
@@ -80,7 +81,7 @@ static void print_cut(const char *text, size_t room) {
     const char *end = text;
     uint32_t point;
 
-    if (table_text_columns(text) <= room) {
+    if (text_columns(text) <= room) {
         (void)console_write(span_of(text));
         return;
     }
@@ -112,8 +113,8 @@ static void print_row(const struct table *table, size_t row,
         if (colour != CONSOLE_PLAIN)
             (void)console_printf("%s", console_colour(CONSOLE_PLAIN));
         if (!last)
-            (void)console_printf(
-                "%*s", (int)(widths[i] - table_text_columns(cell) + 2), "");
+            (void)console_printf("%*s",
+                                 (int)(widths[i] - text_columns(cell) + 2), "");
         used += widths[i] + 2;
     }
     (void)console_printf("\n");
@@ -126,7 +127,7 @@ void table_print(struct table *table, bool reversed) {
         terminal_is(STDOUT_FILENO) ? terminal_width(STDOUT_FILENO) : 0;
 
     for (size_t i = 0; i < table->count; i++) {
-        size_t width = table_text_columns(table->cells[i]);
+        size_t width = text_columns(table->cells[i]);
         if (width > widths[i % table->columns])
             widths[i % table->columns] = width;
     }

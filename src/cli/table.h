@@ -26,7 +26,4 @@ void table_cell(struct table *table, const char *text,
  * when there are no rows. */
 void table_print(struct table *table, bool reversed);
 
-/* Columns a text takes on the terminal. */
-size_t table_text_columns(const char *text);
-
 #endif

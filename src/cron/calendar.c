@@ -48,8 +48,9 @@ static uint32_t filter(const struct cron_item *item, int32_t year,
     return days;
 }
 
-uint32_t calendar_days(const struct cron_item *item, int32_t year,
-                       uint32_t month, int32_t first) {
+/* Bits of the item's days in that month, whose first day is `first`. */
+static uint32_t days_of_month(const struct cron_item *item, int32_t year,
+                              uint32_t month, int32_t first) {
     uint32_t days =
         item->days[month_days(year, month) - 28][weekday_of_day(first)];
 
@@ -89,7 +90,7 @@ static bool day_from_month(const struct cron_item *item, int32_t year,
         for (; months != 0; months &= months - 1) {
             uint32_t m = (uint32_t)__builtin_ctz(months);
             int32_t first = day_of_civil(year, m, 1);
-            uint32_t days = calendar_days(item, year, m, first);
+            uint32_t days = days_of_month(item, year, m, first);
             if (days != 0) {
                 *ret_day = first + __builtin_ctz(days) - 1;
                 return true;
@@ -148,7 +149,7 @@ bool calendar_next(const struct cron_item *item, int64_t label,
     if ((item->months >> date.month & 1) != 0 &&
         (item->any_year || year_next(item, date.year) == date.year)) {
         first = day - (int32_t)date.day + 1;
-        days = calendar_days(item, date.year, date.month, first) >> date.day;
+        days = days_of_month(item, date.year, date.month, first) >> date.day;
         if ((days & 1) != 0 &&
             time_next(item, (uint32_t)(label - (int64_t)day * DAY_S), &s)) {
             *ret_label = (int64_t)day * DAY_S + s;
@@ -203,7 +204,7 @@ static uint64_t month_below(const struct cron_item *item, int64_t label) {
         year_next(item, date.year) != date.year)
         return 0;
     days =
-        calendar_days(item, date.year, date.month, day - (int32_t)date.day + 1);
+        days_of_month(item, date.year, date.month, day - (int32_t)date.day + 1);
     count = bits_of(below(days, date.day)) * times_below(item, DAY_S);
     return (days >> date.day & 1) == 0 ? count : count + times_below(item, s);
 }
@@ -213,7 +214,7 @@ static uint64_t whole_month(const struct cron_item *item, int32_t year,
     if ((item->months >> month & 1) == 0 || year_next(item, year) != year)
         return 0;
     return bits_of(
-               calendar_days(item, year, month, day_of_civil(year, month, 1))) *
+               days_of_month(item, year, month, day_of_civil(year, month, 1))) *
            times_below(item, DAY_S);
 }
 

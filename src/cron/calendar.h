@@ -15,8 +15,5 @@ bool calendar_next(const struct cron_item *item, int64_t label,
 /* How many labels lie in [from, until). */
 uint64_t calendar_count(const struct cron_item *item, int64_t from,
                         int64_t until);
-/* Bits of the item's days in that month, whose first day is `first`. */
-uint32_t calendar_days(const struct cron_item *item, int32_t year,
-                       uint32_t month, int32_t first);
 
 #endif

@@ -15,9 +15,9 @@
  * below the cursor's again, and that is over one span behind the cursor. From
  * there on no event is earlier than `label` less the greatest offset, nor, for
  * lost labels, one second earlier. */
-#include "cron/search.h"
-
 #include "cron/calendar.h"
+#include "cron/item.h"
+#include "cron/zone.h"
 
 /* Behind all labels, and sums with it do not overflow. */
 #define LABEL_NEVER (INT64_C(1) << 61)
@@ -168,8 +168,11 @@ static bool next_in_zone(const struct cron_item *item,
     }
 }
 
-bool search_next(const struct cron_item *item, const struct cron_zone *zone,
-                 int64_t from, struct stretch *stretch, int64_t *ret_at) {
+/* The least instant at or above `from`, which lies in *stretch; of an epoch
+ * item the stretch is not looked at. Never fails. */
+static bool search_next(const struct cron_item *item,
+                        const struct cron_zone *zone, int64_t from,
+                        struct stretch *stretch, int64_t *ret_at) {
     if (item->is_epoch)
         return item_series_next(&item->epoch, from, ret_at);
     return next_in_zone(item, zone, from, stretch, ret_at);

@@ -15,7 +15,7 @@ static const char *const month_names[] = {
     "August",  "September", "October", "November", "December", NULL};
 
 /* clang-format off */
-const struct field fields[FIELDS] = {
+static const struct field fields[FIELDS] = {
     [FIELD_EPOCH] =   {"epoch", 0, INT64_MAX, false, NULL},
     [FIELD_SECOND] =  {"second", 0, 59, false, NULL},
     [FIELD_MINUTE] =  {"minute", 0, 59, false, NULL},
@@ -87,8 +87,9 @@ static bool wrong_kind(const struct field *field, enum reader_kind kind,
                     reader_kind_name(kind));
 }
 
-bool selector_value(enum field_id id, struct reader *reader,
-                    int64_t *ret_value) {
+/* One value that is a number or a name, at the reader. */
+static bool read_value(enum field_id id, struct reader *reader,
+                       int64_t *ret_value) {
     const struct field *field = &fields[id];
     enum reader_kind kind = reader_peek(reader);
     size_t at = reader->at;
@@ -162,8 +163,7 @@ static bool parse_list(struct selector *selector, enum field_id id,
             return false;
         if (!more)
             break;
-        if (!selector_value(id, reader, &value) ||
-            !add(selector, value, reader))
+        if (!read_value(id, reader, &value) || !add(selector, value, reader))
             return false;
     }
     sort(selector);
@@ -249,7 +249,7 @@ static bool parse_period(const struct field *field, struct reader *reader,
 
 static bool parse_bound(enum field_id id, struct reader *reader,
                         int64_t *ret_value) {
-    if (!selector_value(id, reader, ret_value))
+    if (!read_value(id, reader, ret_value))
         return false;
     if (*ret_value < 0)
         return fault_at(reader->err, CRON_ERR_ITEM, reader->text, reader->at,
@@ -314,7 +314,7 @@ bool selector_parse(struct selector *selector, enum field_id id,
         return parse_list(selector, id, reader);
     if (kind == READER_OBJECT)
         return parse_range(selector, id, reader);
-    return selector_value(id, reader, &value) && add(selector, value, reader);
+    return read_value(id, reader, &value) && add(selector, value, reader);
 }
 
 void selector_clear(struct selector *selector) {

@@ -24,7 +24,6 @@ enum field_id {
     FIELD_NTH, /* n of weekday_of_month */
     FIELDS
 };
-extern const struct field fields[FIELDS];
 
 enum selector_kind { SELECTOR_ALL, SELECTOR_LIST, SELECTOR_RANGE };
 
@@ -42,9 +41,6 @@ struct selector {
 bool selector_parse(struct selector *selector, enum field_id field,
                     struct reader *reader);
 void selector_clear(struct selector *selector);
-/* One value that is a number or a name, at the reader. */
-bool selector_value(enum field_id field, struct reader *reader,
-                    int64_t *ret_value);
 /* Bits of the values from 0 to 63. */
 uint64_t selector_mask(const struct selector *selector, enum field_id field);
 /* Bits of the values from the end: -1 is bit 1. */

@@ -15,7 +15,8 @@
 #include <pthread.h>
 
 #include "cron/name_hash.h"
-#include "cron/search.h"
+#include "cron/item.h"
+#include "cron/zone.h"
 
 /* No event. */
 #define AT_NEVER INT64_MAX

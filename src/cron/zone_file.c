@@ -80,9 +80,10 @@ static bool read_fd(int fd, const char *path, const char *name,
     return ok;
 }
 
-bool zone_file_read(const char *path, const char *name,
-                    struct cron_zone **ret_zone, struct file_stamp *ret_stamp,
-                    struct cron_err *err) {
+/* The zone at that very path. */
+static bool read_path(const char *path, const char *name,
+                      struct cron_zone **ret_zone, struct file_stamp *ret_stamp,
+                      struct cron_err *err) {
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
     bool ok;
 
@@ -236,7 +237,7 @@ static bool open_named(const char *name, struct cron_zone **ret_zone,
 
     ret_path[0] = '\0';
     if (is_name(name) && find_name(name, ret_path))
-        return zone_file_read(ret_path, name, ret_zone, ret_stamp, err);
+        return read_path(ret_path, name, ret_zone, ret_stamp, err);
     ret_path[0] = '\0';
     if (cron_zone_parse(name, ret_zone, &rule_err))
         return true;
@@ -267,14 +268,14 @@ static bool open_system(struct cron_zone **ret_zone,
         name++;
     if (name != NULL && name[0] == '/') {
         snprintf(ret_path, ZONE_PATH_BYTES, "%s", name);
-        return zone_file_read(ret_path, "", ret_zone, ret_stamp, err);
+        return read_path(ret_path, "", ret_zone, ret_stamp, err);
     }
     if (name != NULL)
         return open_named(name[0] == '\0' ? "UTC0" : name, ret_zone, ret_path,
                           ret_stamp, err);
     memcpy(ret_path, system_path, sizeof(system_path));
     if (access(system_path, F_OK) == 0)
-        return zone_file_read(ret_path, "", ret_zone, ret_stamp, err);
+        return read_path(ret_path, "", ret_zone, ret_stamp, err);
     return cron_zone_parse("UTC0", ret_zone, err);
 }
 

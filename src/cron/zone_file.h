@@ -24,9 +24,5 @@ bool zone_file_open(const char *name, struct cron_zone **ret_zone,
                     struct file_stamp *ret_stamp, struct cron_err *err);
 /* Where a name of the database would be now, and its stamp; false: nowhere. */
 bool zone_file_stamp(const char *path, struct file_stamp *ret_stamp);
-/* The zone at that very path. */
-bool zone_file_read(const char *path, const char *name,
-                    struct cron_zone **ret_zone, struct file_stamp *ret_stamp,
-                    struct cron_err *err);
 
 #endif

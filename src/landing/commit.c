@@ -34,7 +34,10 @@ static struct span account_name(struct span text, char *room, size_t bytes) {
     return span_of(room);
 }
 
-void commit_ident_format(struct span text, struct text *out) {
+/* Appends "Name <mail>" made of `text`: a text without a mail gets
+ * NAME@localhost, "uid:N" becomes the account's name; what git does not allow
+ * in an identity is left out. */
+static void format_ident(struct span text, struct text *out) {
     text = span_trim(text);
     const char *open = text.len > 0 ? memchr(text.p, '<', text.len) : NULL;
     if (open != NULL) {
@@ -78,7 +81,7 @@ static void ident_line(struct text *out, const char *role, struct span ident,
     int64_t seconds = wall_s(at) < 0 ? 0 : wall_s(at);
     int minutes = zone_min < 0 ? -zone_min : zone_min;
     text_addf(out, "%s ", role);
-    commit_ident_format(ident, out);
+    format_ident(ident, out);
     text_addf(out, " %" PRId64 " %c%02d%02d\n", seconds,
               zone_min < 0 ? '-' : '+', minutes / 60, minutes % 60);
 }
@@ -118,7 +121,9 @@ static struct span last_paragraph(struct span message, bool *ret_first) {
                : span_make(start, (size_t)(message.p + message.len - start));
 }
 
-bool commit_message_has_trailers(struct span message) {
+/* Is the last paragraph of `message` (not its first) a block of trailers, as
+ * git-interpret-trailers(1) sees it? */
+static bool has_trailers(struct span message) {
     bool first;
     struct span line, block = last_paragraph(message, &first);
     if (first)
@@ -163,7 +168,7 @@ static void message_add(struct text *out, const struct commit_draft *draft) {
     if (message.len == 0)
         message = draft->csid;
     text_addspan(out, message);
-    bool joins = commit_message_has_trailers(message) && !says_ours(message);
+    bool joins = has_trailers(message) && !says_ours(message);
     text_adds(out, joins ? "\n" : "\n\n");
 }
 
@@ -181,7 +186,7 @@ void commit_format(const struct commit_draft *draft, struct text *out) {
     text_addf(out, "CS-Class: %.*s\n", (int)draft->class.len, draft->class.p);
     for (size_t i = 0; i < draft->approved_count; i++) {
         text_adds(out, "CS-Approved-By: ");
-        commit_ident_format(span_of(draft->approved_by[i]), out);
+        format_ident(span_of(draft->approved_by[i]), out);
         text_addc(out, '\n');
     }
     text_addspan(out, draft->more);

@@ -29,15 +29,6 @@ struct commit_draft {
 /* Appends the object's content. */
 void commit_format(const struct commit_draft *draft, struct text *out);
 
-/* Appends "Name <mail>" made of `text`: a text without a mail gets
- * NAME@localhost, "uid:N" becomes the account's name; what git does not allow
- * in an identity is left out. */
-void commit_ident_format(struct span text, struct text *out);
-
-/* Is the last paragraph of `message` (not its first) a block of trailers, as
- * git-interpret-trailers(1) sees it? */
-bool commit_message_has_trailers(struct span message);
-
 /* Offset of an RFC 3339 time: minutes east; 0 for Z. */
 int commit_date_zone_min(struct span date);
 

@@ -38,8 +38,6 @@ void land_status_set(struct land_status *status, enum land_verdict verdict,
 /* What an error that is no verdict amounts to; `stopped`: somebody asked. */
 void land_status_of_error(struct land_status *status, const struct err *err,
                           bool stopped);
-/* Appends the line, without LF. */
-void land_status_format(const struct land_status *status, struct text *out);
 /* 0; 101 conflict and failed; 100 permanent; 111 temporary and unavailable; 102
  * stopped. */
 int land_status_exit(const struct land_status *status);

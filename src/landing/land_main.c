@@ -16,7 +16,7 @@ static bool attempt(enum land_verb verb, struct land_input *input,
     }
     if (!revert_start_parse(text, input->dir, &input->arena, &revert, err))
         return false;
-    revert_run(&revert, stop, ret_status, NULL);
+    revert_run(&revert, stop, ret_status);
     return true;
 }
 

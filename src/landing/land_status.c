@@ -39,7 +39,8 @@ void land_status_of_error(struct land_status *status, const struct err *err,
         land_status_set(status, LAND_TEMPORARY, "", text);
 }
 
-void land_status_format(const struct land_status *status, struct text *out) {
+/* Appends the line, without LF. */
+static void format_status(const struct land_status *status, struct text *out) {
     text_adds(out, land_verdict_word(status->verdict));
     if (status->reason[0] != '\0')
         text_addf(out, " %s", status->reason);
@@ -80,7 +81,7 @@ int land_status_descriptor(void) {
 
 void land_status_send(int fd, const struct land_status *status) {
     CLEANUP(text_clear) struct text line = TEXT_INIT;
-    land_status_format(status, &line);
+    format_status(status, &line);
     printf("%s\n", text_string(&line));
     fflush(stdout);
     text_addc(&line, '\n');

@@ -14,16 +14,6 @@
  * A rollback as a whole may take TIME_S (doc/design/rollback.md, R7). */
 enum { TRIES = 5, TIME_S = 600 };
 
-const char *revert_result_word(enum revert_result result) {
-    static const char *const words[] = {
-        [REVERT_UNTRIED] = "untried",    [REVERT_MADE] = "reverted",
-        [REVERT_EMPTY] = "nothing-left", [REVERT_OUT] = "rolled-back",
-        [REVERT_CONFLICT] = "conflict",  [REVERT_ABSENT] = "absent",
-        [REVERT_FAILED] = "failed",
-    };
-    return words[result];
-}
-
 struct revert_step *revert_step_add(struct revert_steps *steps,
                                     const struct revert_member *member,
                                     enum revert_result result, const char *of) {
@@ -37,7 +27,7 @@ struct revert_step *revert_step_add(struct revert_steps *steps,
     return step;
 }
 
-void revert_steps_clear(struct revert_steps *steps) {
+static void steps_clear(struct revert_steps *steps) {
     free(steps->p);
     *steps = (struct revert_steps){0};
 }
@@ -54,7 +44,8 @@ static bool asked(const struct reverting *reverting) {
            child_stop_requested(reverting->stop) != 0;
 }
 
-bool revert_go_on(struct reverting *reverting) {
+/* False when somebody asked to stop, or the time is over. */
+static bool go_on(struct reverting *reverting) {
     int64_t limit_s =
         reverting->start->timeout_s > 0 ? reverting->start->timeout_s : TIME_S;
     char text[80];
@@ -110,7 +101,7 @@ static bool chain_make(struct reverting *reverting, struct err *err) {
     for (size_t i = 0; i < reverting->steps->count; i++) {
         if (reverting->steps->p[i].of[0] == '\0')
             continue;
-        if (!revert_go_on(reverting) || !revert_one(reverting, i, err))
+        if (!go_on(reverting) || !revert_one(reverting, i, err))
             return false;
     }
     return true;
@@ -165,7 +156,7 @@ static bool try_all(struct reverting *reverting, struct err *err) {
         bool lost = false;
         if (i > 0 && !probe(reverting, err))
             return false;
-        if (!chain_make(reverting, err) || !revert_go_on(reverting) ||
+        if (!chain_make(reverting, err) || !go_on(reverting) ||
             !move(reverting, &lost, err))
             return false;
     }
@@ -193,18 +184,17 @@ static bool revert_on_git(struct reverting *reverting, struct err *err) {
         *err = locked;
         return false;
     }
-    return revert_go_on(reverting) && try_all(reverting, err);
+    return go_on(reverting) && try_all(reverting, err);
 }
 
 void revert_run(const struct revert_start *start, struct child_stop *stop,
-                struct land_status *ret_status,
-                struct revert_steps *ret_steps) {
-    CLEANUP(revert_steps_clear) struct revert_steps own = {0};
+                struct land_status *ret_status) {
+    CLEANUP(steps_clear) struct revert_steps steps = {0};
     struct reverting reverting = {
         .start = start,
         .stop = stop,
         .status = ret_status,
-        .steps = ret_steps != NULL ? ret_steps : &own,
+        .steps = &steps,
         .account = start->account != NULL ? start->account : stdout,
         .begun = clock_mono()};
     struct err err = {0};

@@ -93,39 +93,10 @@ struct revert_start {
     FILE *account; /* NULL = stdout */
 };
 
-enum revert_result {
-    REVERT_UNTRIED,  /* the attempt ended before it */
-    REVERT_MADE,     /* reverted; for a preview: can be */
-    REVERT_EMPTY,    /* reverting it changes nothing any more */
-    REVERT_OUT,      /* it is reverted already: nothing was done */
-    REVERT_CONFLICT, /* the one that is in conflict */
-    REVERT_ABSENT,   /* its commit is not on the branch */
-    REVERT_FAILED    /* its revert command failed */
-};
-
-/* What became, or would become, of one commit of a member; in the order in
- * which they are reverted, newest first. A set has one commit, a rollback may
- * have several or, when nothing was left to do, none (REVERT_EMPTY). */
-struct revert_step {
-    const struct revert_member *member;
-    enum revert_result result;
-    char of[OID_BYTES];     /* the commit that is reverted; "" = none */
-    char commit[OID_BYTES]; /* the commit that does it; "" = none */
-};
-
-struct revert_steps {
-    struct revert_step *p;
-    size_t count, cap;
-};
-
-const char *revert_result_word(enum revert_result result); /* "reverted" */
-
-/* One attempt. `stop` NULL: nobody asks to stop (a preview). `ret_steps` (may
- * be NULL): what became of each member; clear it with revert_steps_clear. A
- * preview needs a `work` directory as well; its verdict is `done` (COMMIT or
- * nothing) when it would go well. */
+/* One attempt. `stop` NULL: nobody asks to stop (a preview). A preview needs a
+ * `work` directory as well; its verdict is `done` (COMMIT or nothing) when it
+ * would go well. */
 void revert_run(const struct revert_start *start, struct child_stop *stop,
-                struct land_status *ret_status, struct revert_steps *ret_steps);
-void revert_steps_clear(struct revert_steps *steps);
+                struct land_status *ret_status);
 
 #endif

@@ -6,6 +6,31 @@
 #include "landing/revert.h"
 #include "landing/tree.h"
 
+enum revert_result {
+    REVERT_UNTRIED,  /* the attempt ended before it */
+    REVERT_MADE,     /* reverted; for a preview: can be */
+    REVERT_EMPTY,    /* reverting it changes nothing any more */
+    REVERT_OUT,      /* it is reverted already: nothing was done */
+    REVERT_CONFLICT, /* the one that is in conflict */
+    REVERT_ABSENT,   /* its commit is not on the branch */
+    REVERT_FAILED    /* its revert command failed */
+};
+
+/* What became, or would become, of one commit of a member; in the order in
+ * which they are reverted, newest first. A set has one commit, a rollback may
+ * have several or, when nothing was left to do, none (REVERT_EMPTY). */
+struct revert_step {
+    const struct revert_member *member;
+    enum revert_result result;
+    char of[OID_BYTES];     /* the commit that is reverted; "" = none */
+    char commit[OID_BYTES]; /* the commit that does it; "" = none */
+};
+
+struct revert_steps {
+    struct revert_step *p;
+    size_t count, cap;
+};
+
 /* One attempt. A step answers true to go on; false ends the attempt, with
  * `status` set or, when `settled` is false, with `err` saying why. */
 struct reverting {
@@ -25,8 +50,6 @@ struct reverting {
 
 bool revert_finish(struct reverting *reverting, enum land_verdict verdict,
                    const char *reason, struct span text);
-/* False when somebody asked to stop, or the time is over. */
-bool revert_go_on(struct reverting *reverting);
 struct revert_step *revert_step_add(struct revert_steps *steps,
                                     const struct revert_member *member,
                                     enum revert_result result, const char *of);

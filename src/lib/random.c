@@ -21,7 +21,7 @@ static uint64_t rotate(uint64_t x, int bits) {
     return (x << bits) | (x >> (64 - bits));
 }
 
-uint64_t random_u64(struct random *random) {
+static uint64_t next(struct random *random) {
     uint64_t *s = random->s;
     uint64_t result = rotate(s[1] * 5, 7) * 9, carried = s[1] << 17;
 
@@ -41,11 +41,7 @@ uint64_t random_below(struct random *random, uint64_t below) {
     /* 2^64 mod below: the draws under it would make small results likelier. */
     skip = (UINT64_C(0) - below) % below;
     do {
-        draw = random_u64(random);
+        draw = next(random);
     } while (draw < skip);
     return draw % below;
-}
-
-bool random_percent(struct random *random, unsigned percent) {
-    return random_below(random, 100) < percent;
 }

@@ -3,7 +3,6 @@
 #ifndef POINTSMAN_LIB_RANDOM_H
 #define POINTSMAN_LIB_RANDOM_H
 
-#include <stdbool.h>
 #include <stdint.h>
 
 struct random {
@@ -11,10 +10,7 @@ struct random {
 };
 
 void random_init(struct random *random, uint64_t seed);
-uint64_t random_u64(struct random *random);
 /* 0 <= result < below; below > 0; without bias. */
 uint64_t random_below(struct random *random, uint64_t below);
-/* True in `percent` of the draws. */
-bool random_percent(struct random *random, unsigned percent);
 
 #endif

@@ -15,7 +15,7 @@ static int system_renameat2(int from_dir, const char *from, int to_dir,
     return renameat2(from_dir, from, to_dir, to, flags);
 }
 
-const struct disk disk_system = {
+static const struct disk disk_system = {
     .openat = system_openat,
     .write = write,
     .ftruncate = ftruncate,

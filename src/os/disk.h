@@ -28,6 +28,5 @@ struct disk {
 
 /* The table in use; the system's own unless a test says otherwise. */
 extern const struct disk *disk;
-extern const struct disk disk_system;
 
 #endif

@@ -455,14 +455,6 @@ void guard_withdraw(struct guard *guard, uint64_t id) {
     say(guard, GUARD_FRAME_KILL, id, 0, 0);
 }
 
-void guard_pause(struct guard *guard, uint64_t id) {
-    say(guard, GUARD_FRAME_PAUSE, id, 0, 0);
-}
-
-void guard_continue(struct guard *guard, uint64_t id) {
-    say(guard, GUARD_FRAME_CONTINUE, id, 0, 0);
-}
-
 void guard_release(struct guard *guard, uint64_t id) {
     say(guard, GUARD_FRAME_RELEASE, id, 0, 0);
 }

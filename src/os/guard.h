@@ -218,8 +218,6 @@ void guard_kill(struct guard *guard, uint64_t id, int signal, int64_t grace_ms);
 /* Takes a start back that still waits: it ends as GUARD_WITHDRAWN. A task that
  * has begun is left alone. */
 void guard_withdraw(struct guard *guard, uint64_t id);
-void guard_pause(struct guard *guard, uint64_t id);    /* SIGSTOP */
-void guard_continue(struct guard *guard, uint64_t id); /* SIGCONT */
 
 /* Unlocks lock_path of an ended task (after its end is recorded). */
 void guard_release(struct guard *guard, uint64_t id);

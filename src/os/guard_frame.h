@@ -26,8 +26,6 @@ enum guard_frame_kind {
     GUARD_FRAME_HELLO = 1,
     GUARD_FRAME_START,
     GUARD_FRAME_KILL,
-    GUARD_FRAME_PAUSE,
-    GUARD_FRAME_CONTINUE,
     GUARD_FRAME_RELEASE,
     GUARD_FRAME_SLOTS,
     GUARD_FRAME_LEASE,
@@ -92,7 +90,7 @@ struct guard_start_frame {
 bool guard_start_encode(struct text *out, const struct guard_start *start);
 bool guard_start_decode(struct span body, struct guard_start_frame *ret_order);
 
-/* KILL, PAUSE, CONTINUE, RELEASE, SLOTS, LEASE: an id and two numbers. */
+/* KILL, RELEASE, SLOTS, LEASE: an id and two numbers. */
 struct guard_command {
     uint64_t id;
     int64_t number; /* signal, slots, end of the lease */

@@ -17,7 +17,7 @@ bool guard_life_gathers(const struct guard_life *life) {
            life->over_count < GUARD_BATCH && !life->closing;
 }
 
-bool guard_life_startable(const struct guard_life *life) {
+static bool may_start(const struct guard_life *life) {
     if (!list_empty(&life->outside))
         return true;
     return !list_empty(&life->waiting) &&
@@ -32,7 +32,7 @@ static void raise_event(int fd) {
     while (n < 0 && errno == EINTR);
 }
 
-void guard_life_wake(struct guard_life *life) {
+static void wake(struct guard_life *life) {
     if (life->woken)
         return;
     life->woken = true;
@@ -40,7 +40,7 @@ void guard_life_wake(struct guard_life *life) {
 }
 
 void guard_life_wake_launchers(struct guard_life *life) {
-    if (!guard_life_startable(life))
+    if (!may_start(life))
         return;
     if (life->idle > 0)
         pthread_cond_broadcast(&life->work);
@@ -94,13 +94,13 @@ void guard_life_over(struct guard_life *life, struct guard_task *task) {
     list_push(&life->over, &task->link);
     life->over_count++;
     if (life->over_count == 1 || !guard_life_gathers(life))
-        guard_life_wake(life);
+        wake(life);
 }
 
 static struct guard_task *take_startable(struct guard_life *life) {
-    struct list *from = !list_empty(&life->outside)  ? &life->outside
-                        : guard_life_startable(life) ? &life->waiting
-                                                     : NULL;
+    struct list *from = !list_empty(&life->outside) ? &life->outside
+                        : may_start(life)           ? &life->waiting
+                                                    : NULL;
     if (from == NULL)
         return NULL;
     struct list *link = list_pop(from);
@@ -240,8 +240,7 @@ static void name_killer(struct guard_life *life, struct guard_end *end) {
 static bool linger(struct guard_launcher *launcher, struct guard_task *task) {
     struct guard_life *life = launcher->life;
     pthread_mutex_lock(&life->lock);
-    bool busy = guard_life_startable(life) || task->request.signal != 0 ||
-                task->request.stop;
+    bool busy = may_start(life) || task->request.signal != 0;
     if (!busy)
         life->lingering++;
     pthread_mutex_unlock(&life->lock);
@@ -259,7 +258,7 @@ static bool linger(struct guard_launcher *launcher, struct guard_task *task) {
 static void hand_over(struct guard_life *life, struct guard_task *task) {
     guard_task_loosen(task);
     list_push(&life->handed, &task->link);
-    guard_life_wake(life);
+    wake(life);
 }
 
 /* The directory that ours lie in may be root's, and closed for writing. */

@@ -83,13 +83,11 @@ bool guard_launch(struct guard_life *life, struct guard_launcher *launcher,
 /* Under the lock. */
 /* Ends may wait for each other: more is left to start than they are. */
 bool guard_life_gathers(const struct guard_life *life);
-bool guard_life_startable(const struct guard_life *life);
 /* There may be something to start now. */
 void guard_life_wake_launchers(struct guard_life *life);
 /* Launchers that linger are to hand over what they have. */
 void guard_life_nudge(struct guard_life *life);
 /* The task's end is complete. */
 void guard_life_over(struct guard_life *life, struct guard_task *task);
-void guard_life_wake(struct guard_life *life);
 
 #endif

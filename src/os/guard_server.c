@@ -179,22 +179,6 @@ static void do_kill(struct guard_server *server,
                             word->grace_ms);
 }
 
-static void do_stop(struct guard_server *server,
-                    const struct guard_command *word, bool stop) {
-    struct guard_life *life = server->life;
-    struct guard_task *task = table_find(server, word->id, false);
-    if (task == NULL)
-        return;
-    pthread_mutex_lock(&life->lock);
-    task->request.stop = stop;
-    enum guard_task_state state = task->state;
-    if (state == GUARD_TASK_LAUNCHING && stop)
-        guard_life_nudge(life);
-    pthread_mutex_unlock(&life->lock);
-    if (state == GUARD_TASK_WATCHED && !task->exited)
-        guard_task_signal(task, stop ? SIGSTOP : SIGCONT);
-}
-
 static void do_release(struct guard_server *server,
                        const struct guard_command *word) {
     struct guard_task *task = table_find(server, word->id, true);
@@ -231,10 +215,6 @@ static bool do_frame(struct guard_server *server, enum guard_frame_kind kind,
         return false;
     if (kind == GUARD_FRAME_KILL)
         do_kill(server, &word);
-    else if (kind == GUARD_FRAME_PAUSE)
-        do_stop(server, &word, true);
-    else if (kind == GUARD_FRAME_CONTINUE)
-        do_stop(server, &word, false);
     else if (kind == GUARD_FRAME_RELEASE)
         do_release(server, &word);
     else if (kind == GUARD_FRAME_SLOTS)

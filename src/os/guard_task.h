@@ -63,8 +63,7 @@ struct line_pipe {
 struct guard_task_request {
     int signal;          /* 0 = none */
     struct mono kill_at; /* MONO_NEVER: no KILL but by `signal` */
-    bool stop;
-    bool expired; /* it is the lease that ends it */
+    bool expired;        /* it is the lease that ends it */
 };
 
 /* One more kill: KILL beats every other signal, else the last one counts; of

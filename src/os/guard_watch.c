@@ -337,8 +337,6 @@ static void take_request(struct guard_watch *watch, struct guard_task *task) {
     struct guard_task_request request = task->request;
     bool closing = life->closing;
     pthread_mutex_unlock(&life->lock);
-    if (request.stop)
-        guard_task_signal(task, SIGSTOP);
     if (closing)
         guard_watch_kill(watch, task, SIGKILL, 0, GUARD_CLOSING);
     else if (request.signal != 0)

@@ -236,8 +236,11 @@ static bool find_in_segment(struct output *output, struct span place,
     return true;
 }
 
-bool output_find(struct output *output, struct span place, int *ret_fd,
-                 off_t *ret_offset, uint64_t *ret_bytes, struct err *err) {
+/* Descriptor, first byte and length (of a file: as long as it is now). Errors:
+ * ERR_DATA (not a place), ERR_NO_JOB (pruned). */
+static bool find_plain(struct output *output, struct span place, int *ret_fd,
+                       off_t *ret_offset, uint64_t *ret_bytes,
+                       struct err *err) {
     struct span rest = place;
     if (place.len > 1) {
         rest.p++;
@@ -327,8 +330,8 @@ bool output_view_open(struct output *output, struct span place,
                       struct output_view *ret_view, struct err *err) {
     struct err why = {0};
     *ret_view = OUTPUT_VIEW_INIT;
-    if (output_find(output, place, &ret_view->fd, &ret_view->first,
-                    &ret_view->bytes, &why))
+    if (find_plain(output, place, &ret_view->fd, &ret_view->first,
+                   &ret_view->bytes, &why))
         return true;
     if (why.kind == ERR_NO_JOB && place.len > 0 && place.p[0] == 'f')
         return view_packed(output, place, ret_view, err);
@@ -407,21 +410,4 @@ bool output_pack(struct output *output, struct span place, struct err *err) {
         return true;
     (void)unlinkat(output->files_fd, text_string(&half), 0);
     return false;
-}
-
-static bool remove_file(struct output *output, struct span place,
-                        const char *ending, struct err *err) {
-    CLEANUP(text_clear) struct text name = TEXT_INIT;
-    return file_name(place, ending, &name, err) &&
-           (unlinkat(output->files_fd, text_string(&name), 0) == 0 ||
-            errno == ENOENT ||
-            err_errno(err, errno, "cannot remove output '%s'",
-                      text_string(&name)));
-}
-
-bool output_remove(struct output *output, struct span place, struct err *err) {
-    return place.len < 2 || place.p[0] != 'f' ||
-           (remove_file(output, place, "", err) &&
-            remove_file(output, place, ".zst", err) &&
-            remove_file(output, place, ".stamps", err));
 }

@@ -54,11 +54,7 @@ bool output_file(struct output *output, uint64_t num, uint64_t task,
                  unsigned attempt, struct text *ret_path,
                  char ret_place[OUTPUT_PLACE_BYTES], struct err *err);
 
-/* Opens a place for reading: descriptor, first byte and length (of a file: as
- * long as it is now). Errors: ERR_DATA (not a place), ERR_NO_JOB (pruned). */
-bool output_find(struct output *output, struct span place, int *ret_fd,
-                 off_t *ret_offset, uint64_t *ret_bytes, struct err *err);
-/* The same to be read, packed or not. */
+/* A place that is open for reading, packed or not. */
 struct output_view {
     int fd; /* -1: nothing is open */
     off_t first;
@@ -67,7 +63,8 @@ struct output_view {
 };
 #define OUTPUT_VIEW_INIT ((struct output_view){.fd = -1})
 
-/* Errors: those of output_find, ERR_DATA (damaged), ERR_UNAVAILABLE. */
+/* Errors: ERR_DATA (not a place, or damaged), ERR_NO_JOB (pruned),
+ * ERR_UNAVAILABLE. */
 bool output_view_open(struct output *output, struct span place,
                       struct output_view *ret_view, struct err *err);
 void output_view_close(struct output_view *view);
@@ -83,8 +80,5 @@ int output_stamps_open(struct output *output, struct span place,
 /* An output in a file of its own, to which nothing will be added, is packed
  * (os/packed.h); it keeps its place. From any thread; may take long. */
 bool output_pack(struct output *output, struct span place, struct err *err);
-
-/* Removes what lies in a file of its own; bytes in a segment stay. */
-bool output_remove(struct output *output, struct span place, struct err *err);
 
 #endif

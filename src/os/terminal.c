@@ -26,13 +26,6 @@ unsigned terminal_width(int fd) {
     return 80;
 }
 
-unsigned terminal_height(int fd) {
-    struct winsize size;
-    if (window_size(fd, &size) && size.ws_row > 0)
-        return size.ws_row;
-    return 24;
-}
-
 bool terminal_colour_parse(const char *word, enum terminal_colour *ret_colour) {
     static const char *const words[] = {"auto", "always", "never"};
     for (unsigned i = 0; i < COUNT(words); i++)

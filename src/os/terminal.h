@@ -13,8 +13,6 @@ enum terminal_colour {
 bool terminal_is(int fd);
 /* Columns: of the terminal, else $COLUMNS, else 80. Never 0. */
 unsigned terminal_width(int fd);
-/* Rows: of the terminal, else 24. Never 0. */
-unsigned terminal_height(int fd);
 
 /* "auto", "always" or "never". False: another word. */
 bool terminal_colour_parse(const char *word, enum terminal_colour *ret_colour);

@@ -190,6 +190,8 @@ static bool start_worker(struct roles *roles, uv_loop_t *loop,
     if (!worker_open(&options, &roles->worker, err))
         return false;
     const struct guard *guard = worker_guard(roles->worker);
+    log_debug("the supervisor has started pid=%d controllers='%s'",
+              (int)guard_pid(guard), guard_controllers(guard));
     /* `run` alone would say it each time; there `doctor` tells. */
     if (exec && log_wants(LOG_INFO) && !guard_has_cgroup(guard))
         log_warning("tasks are kept by %s", guard_mode(guard));

@@ -51,8 +51,9 @@ static bool field_cut(struct span *rest, struct span *ret_name,
     return false;
 }
 
-bool http_reply_field(const struct http_reply *reply, const char *name,
-                      struct span *ret_value) {
+/* Value of the first field of that name (any letter case). False: absent. */
+static bool find_field(const struct http_reply *reply, const char *name,
+                       struct span *ret_value) {
     struct span rest = text_span(&reply->head), first, field;
     span_cut(&rest, '\n', &first);
     while (field_cut(&rest, &field, ret_value))
@@ -118,7 +119,7 @@ static bool read_head(struct http_reply *reply, struct err *err) {
         begin_again(reply);
         return true;
     }
-    if (http_reply_field(reply, "connection", &value))
+    if (find_field(reply, "connection", &value))
         reply->keep_alive = reply->keep_alive
                                 ? !ends_with_word(value, "close")
                                 : ends_with_word(value, "keep-alive");
@@ -126,7 +127,7 @@ static bool read_head(struct http_reply *reply, struct err *err) {
         return refuse(err, "has a Content-Length that makes no sense");
     if (reply->no_body || reply->status == 204 || reply->status == 304) {
         reply->state = HTTP_REPLY_DONE;
-    } else if (http_reply_field(reply, "transfer-encoding", &value)) {
+    } else if (find_field(reply, "transfer-encoding", &value)) {
         if (!ends_with_word(value, "chunked") || given)
             return refuse(err, "has a Transfer-Encoding that is not taken");
         reply->state = HTTP_REPLY_CHUNK_SIZE;

@@ -51,8 +51,5 @@ bool http_reply_feed(struct http_reply *reply, struct span bytes,
                      size_t *ret_used, struct text *body, struct err *err);
 /* The connection ended. False: in the middle. */
 bool http_reply_end(struct http_reply *reply, struct err *err);
-/* Value of the first field of that name (any letter case). False: absent. */
-bool http_reply_field(const struct http_reply *reply, const char *name,
-                      struct span *ret_value);
 
 #endif

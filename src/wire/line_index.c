@@ -40,31 +40,16 @@ static bool take_mark(struct span *marks, uint64_t *ret_step) {
     return false;
 }
 
-/* Walks as long as neither line nor offset is passed. */
-static struct order_line_place walk(struct span marks, uint64_t line,
-                                    uint64_t offset) {
-    struct order_line_place place = {0};
+struct line_index_place line_index_find(struct span marks, uint64_t line) {
+    struct line_index_place place = {0};
     uint64_t step;
     while (place.line + LINE_INDEX_EVERY <= line && take_mark(&marks, &step)) {
-        if (step > UINT64_MAX - place.offset || place.offset + step > offset)
+        if (step > UINT64_MAX - place.offset)
             break;
         place.offset += step;
         place.line += LINE_INDEX_EVERY;
     }
     return place;
-}
-
-struct order_line_place line_index_find(struct span marks, uint64_t line) {
-    return walk(marks, line, UINT64_MAX);
-}
-
-struct order_line_place line_index_find_offset(struct span marks,
-                                               uint64_t offset) {
-    return walk(marks, UINT64_MAX, offset);
-}
-
-struct order_line_place line_index_last(struct span marks) {
-    return walk(marks, UINT64_MAX, UINT64_MAX);
 }
 
 size_t lines_skip(struct span bytes, uint64_t lines) {
@@ -74,21 +59,6 @@ size_t lines_skip(struct span bytes, uint64_t lines) {
         at = lf ? (size_t)(lf + 1 - bytes.p) : bytes.len;
     }
     return at;
-}
-
-size_t lines_tail(struct span bytes, uint64_t lines) {
-    size_t at = bytes.len;
-    if (!lines || !at)
-        return at;
-    at--; /* an LF at the very end belongs to the last line */
-    for (;;) {
-        const char *lf = at ? memrchr(bytes.p, '\n', at) : NULL;
-        if (!lf)
-            return 0;
-        if (!--lines)
-            return (size_t)(lf + 1 - bytes.p);
-        at = (size_t)(lf - bytes.p);
-    }
 }
 
 uint64_t lines_count(struct span bytes) {

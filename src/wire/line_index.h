@@ -27,23 +27,16 @@ void line_index_feed(struct line_index *index, struct span bytes,
                      struct text *marks);
 
 /* The reader's side. `marks` may be cut anywhere: what is whole counts. */
-struct order_line_place {
+struct line_index_place {
     uint64_t line;   /* a multiple of LINE_INDEX_EVERY */
     uint64_t offset; /* where it begins */
 };
 
-/* The marked line nearest before or at `line`. */
-struct order_line_place line_index_find(struct span marks, uint64_t line);
-/* The marked line nearest before or at byte `offset`. */
-struct order_line_place line_index_find_offset(struct span marks,
-                                               uint64_t offset);
-/* The last marked line. */
-struct order_line_place line_index_last(struct span marks);
+/* The marked line nearest before or at `line`; UINT64_MAX: the last one. */
+struct line_index_place line_index_find(struct span marks, uint64_t line);
 
 /* Offset behind `lines` line ends in `bytes`; its length when it has fewer. */
 size_t lines_skip(struct span bytes, uint64_t lines);
-/* Offset where the last `lines` lines of `bytes` begin; 0 when it has fewer. */
-size_t lines_tail(struct span bytes, uint64_t lines);
 /* How many lines: LFs, plus one if something follows the last. */
 uint64_t lines_count(struct span bytes);
 

@@ -18,10 +18,6 @@ static const struct {
     enum status_word meaning;
 } others[] = {{"backoff", STATUS_FAILED}, {"error_backoff", STATUS_FAILED}};
 
-const char *status_word_name(enum status_word word) {
-    return (size_t)word < COUNT(words) ? words[word] : "?";
-}
-
 static bool find_word(struct span text, enum status_word *ret_word) {
     for (size_t i = 0; i < COUNT(words); i++) {
         if (span_is(text, words[i])) {
@@ -121,20 +117,5 @@ bool status_line_parse(struct span line, struct arena *arena,
         !find_word(word, &ret_status->word))
         return refuse(line, err);
     ret_status->reason = span_trim(rest);
-    return true;
-}
-
-bool status_progress_parse(struct span line, unsigned *ret_percent,
-                           struct span *ret_text) {
-    struct span word, rest = span_trim(line);
-    uint64_t percent;
-    if (!rest.len || !span_cut(&rest, ' ', &word))
-        return false;
-    if (span_ends(word, "%"))
-        word.len--;
-    if (!span_u64(word, &percent) || percent > 100)
-        return false;
-    *ret_percent = (unsigned)percent;
-    *ret_text = span_trim(rest);
     return true;
 }

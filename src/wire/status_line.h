@@ -1,5 +1,5 @@
 /* What a command says of itself: lines on POINTSMAN_STATUS_FD, the last one
- * wins over the exit status, and lines on POINTSMAN_PROGRESS_FD.
+ * wins over the exit status.
  *
  *     done | failed [TEXT] | temporary [TEXT] | permanent [TEXT]
  *     conflict PATH...
@@ -41,10 +41,5 @@ struct status_line {
  * counts as failed. Results live in the arena or in `line`. */
 bool status_line_parse(struct span line, struct arena *arena,
                        struct status_line *ret_status, struct err *err);
-const char *status_word_name(enum status_word word);
-
-/* "42 compiling": percent (0-100, a % behind it is fine), then text. */
-bool status_progress_parse(struct span line, unsigned *ret_percent,
-                           struct span *ret_text);
 
 #endif

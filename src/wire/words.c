@@ -128,11 +128,3 @@ void word_quote(struct span word, struct text *out) {
     }
     text_addc(out, '\'');
 }
-
-void words_join(char *const *words, size_t count, struct text *out) {
-    for (size_t i = 0; i < count; i++) {
-        if (i)
-            text_addc(out, ' ');
-        word_quote(span_of(words[i]), out);
-    }
-}

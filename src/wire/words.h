@@ -16,7 +16,5 @@ bool words_split(struct span line, struct arena *arena, char ***ret_words,
                  size_t *ret_count, struct err *err);
 /* Appends `word`, quoted where a shell needs it. */
 void word_quote(struct span word, struct text *out);
-/* Appends all, blanks between: what words_split takes apart again. */
-void words_join(char *const *words, size_t count, struct text *out);
 
 #endif

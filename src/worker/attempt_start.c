@@ -67,8 +67,10 @@ static void hex_put(char *at, uint64_t value) {
         at[i] = "0123456789abcdef"[value & 15];
 }
 
-char *attempt_start_traceparent(const struct run_start *start,
-                                struct arena *arena) {
+/* A W3C traceparent that is the same for one attempt wherever it is asked for:
+ * trace of the job, span of the attempt. */
+static char *traceparent_of(const struct run_start *start,
+                            struct arena *arena) {
     struct span id = start->job->id;
     uint64_t admitted = (uint64_t)start->job->admitted.ns;
     uint64_t attempt = (uint64_t)start->attempt << 32 | start->task;
@@ -103,7 +105,7 @@ static void env_add_ours(struct vector *env, const struct run_start *start) {
     vector_add(env, status);
     vector_add(env, progress);
     vector_add(env, JOINED(arena, SPAN("TRACEPARENT="),
-                           span_of(attempt_start_traceparent(start, arena))));
+                           span_of(traceparent_of(start, arena))));
 }
 
 static void env_add_given(struct vector *env, const struct submission *sub) {

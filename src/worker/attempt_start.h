@@ -47,9 +47,4 @@ bool attempt_start_make(const struct run_start *start,
                         struct attempt_start_cache *cache, struct arena *arena,
                         struct attempt_start *ret_line, struct err *err);
 
-/* A W3C traceparent that is the same for one attempt wherever it is asked for:
- * trace of the job, span of the attempt. */
-char *attempt_start_traceparent(const struct run_start *start,
-                                struct arena *arena);
-
 #endif

@@ -15,7 +15,10 @@ static void words_check(struct span line) {
 
     if (!words_split(line, &arena, &words, &count, NULL))
         return;
-    words_join(words, count, &joined);
+    for (size_t i = 0; i < count; i++) {
+        text_addc(&joined, ' ');
+        word_quote(span_of(words[i]), &joined);
+    }
     assert(words_split(text_span(&joined), &arena, &again, &again_count, NULL));
     assert(count == again_count);
     for (size_t i = 0; i < count; i++)

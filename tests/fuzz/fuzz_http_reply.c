@@ -26,7 +26,7 @@ static bool feed(struct http_reply *reply, struct span bytes, size_t step,
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes) {
     CLEANUP(text_clear) struct text whole = TEXT_INIT;
     CLEANUP(text_clear) struct text pieces = TEXT_INIT;
-    struct span input = span_make(data, bytes), value;
+    struct span input = span_make(data, bytes);
     struct http_reply a, b;
 
     bool fine = feed(&a, input, bytes + 1, &whole);
@@ -34,8 +34,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes) {
     if (fine) {
         assert(a.status == b.status);
         assert(span_equal(text_span(&whole), text_span(&pieces)));
-        assert(http_reply_field(&a, "content-type", &value) ==
-               http_reply_field(&b, "content-type", &value));
+        assert(a.keep_alive == b.keep_alive);
     }
     http_reply_clear(&a);
     http_reply_clear(&b);

@@ -135,7 +135,7 @@ static char draw_byte(struct random *random) {
     static const char turning[] = "\0\n\r\t \"\\/.,:;=#@-_[]{}()<>0159aAzZ~"
                                   "\x1b\x7f\x80\xbf\xc0\xc3\xe0\xed\xf0\xff";
 
-    if (random_percent(random, 30))
+    if (random_below(random, 100) < 30)
         return (char)random_below(random, 256);
     return turning[random_below(random, sizeof(turning) - 1)];
 }
@@ -147,7 +147,7 @@ static void splice(struct random *random, const struct corpus *corpus,
     size_t start, bytes;
     char *piece;
 
-    if (random_percent(random, 70))
+    if (random_below(random, 100) < 70)
         from = &corpus->inputs[random_below(random, corpus->count)];
     if (from->len == 0)
         return;
@@ -179,7 +179,7 @@ static void change(struct random *random, const struct corpus *corpus) {
             now_delete(at, 1 + random_below(random, left < 32 ? left : 32));
         return;
     case 4:
-        if (random_percent(random, 20))
+        if (random_below(random, 100) < 20)
             now.len = at;
         return;
     default:

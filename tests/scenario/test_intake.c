@@ -546,7 +546,8 @@ static ssize_t perhaps_write(int fd, const void *bytes, size_t count) {
 }
 
 static void a_full_disk_refuses_for_now(void **state) {
-    struct disk small = disk_system;
+    const struct disk *whole = disk;
+    struct disk small = *whole;
     struct spool spool;
     struct upload *upload;
     struct err err = {0};
@@ -561,7 +562,7 @@ static void a_full_disk_refuses_for_now(void **state) {
     assert_false(upload_write(upload, SPAN("abc"), &err));
     assert_int_equal(err.kind, ERR_TEMPORARY);
     upload_abort(upload);
-    disk = &disk_system;
+    disk = whole;
     /* what came by files waits for better times: nothing is lost */
     spool_write(&spool, BASE_PREQUEUE, "junk", SPAN("x"));
     disk = &small;
@@ -569,7 +570,7 @@ static void a_full_disk_refuses_for_now(void **state) {
     assert_int_equal(err.kind, ERR_TEMPORARY);
     assert_true(spool_has(&spool, BASE_PREQUEUE, "junk"));
     disk_is_full = false;
-    disk = &disk_system;
+    disk = whole;
     spool_scan(&spool);
     assert_rejected(&spool, "junk", "bad-name");
     spool_end(&spool);

@@ -397,7 +397,8 @@ static int full(int dir, const char *name, int flags, mode_t mode) {
 
 static void a_full_disk_only_delays(void **state) {
     struct spool spool;
-    struct disk broken = disk_system;
+    const struct disk *whole = disk;
+    struct disk broken = *whole;
     struct err err = {0};
     (void)state;
     spool_begin(&spool);
@@ -408,7 +409,7 @@ static void a_full_disk_only_delays(void **state) {
     broken.openat = full;
     disk = &broken;
     assert_false(projection_pass(spool.projection, spool.now, &err));
-    disk = &disk_system;
+    disk = whole;
     assert_int_equal(err.kind, ERR_TEMPORARY);
     assert_true(projection_is_due(spool.projection));
     spool_settle(&spool);

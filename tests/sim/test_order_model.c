@@ -27,7 +27,7 @@ static struct {
 } seen;
 
 static bool percent(unsigned p) {
-    return random_percent(&chance, p);
+    return random_below(&chance, 100) < p;
 }
 
 static unsigned below(unsigned n) {

@@ -56,7 +56,7 @@ static void give_up(const struct history *history, const char *what,
 }
 
 static bool chance(struct history *history, unsigned percent) {
-    return random_percent(&history->random, percent);
+    return random_below(&history->random, 100) < percent;
 }
 
 /* ---- a history ----------------------------------------------------------- */

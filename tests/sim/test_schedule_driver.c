@@ -230,7 +230,7 @@ static void start(struct world *world) {
 static void crash(struct world *world) {
     tell(world, "crash");
     turn(world);
-    if (random_percent(&world->random, 50)) {
+    if (random_below(&world->random, 100) < 50) {
         store_memory_commit(world->store);
     }
     schedule_driver_free(world->driver);
@@ -303,7 +303,7 @@ static void step_job(struct world *world, const struct job *job) {
         move(world, job, STATE_EXECUTING, SPAN("start"));
     else if (job->cancel_asked)
         move(world, job, STATE_TERMINATED, SPAN("operator"));
-    else if (random_percent(&world->random, 30))
+    else if (random_below(&world->random, 100) < 30)
         move(world, job, STATE_DONE, SPAN("ok"));
 }
 
@@ -343,7 +343,7 @@ static void define(struct world *world, struct ghost *ghost, bool again) {
     struct arena arena = ARENA_INIT;
     struct schedule_spec spec;
     struct err err = {0};
-    bool delays = random_percent(&world->random, 40);
+    bool delays = random_below(&world->random, 100) < 40;
     snprintf(ghost->spec, sizeof(ghost->spec),
              "{\"item\": \"%s\", \"zone\": \"Z\", \"overlap\": \"%s\", "
              "\"missed\": \"%s\", \"max_shift\": %d, \"offset\": %d, "
@@ -355,7 +355,7 @@ static void define(struct world *world, struct ghost *ghost, bool again) {
              (int)shifts[random_below(&world->random, COUNT(shifts))],
              delays ? (int)random_below(&world->random, 50) : 0,
              delays ? (int)random_below(&world->random, 20) : 0,
-             random_percent(&world->random, 20)
+             (random_below(&world->random, 100) < 20)
                  ? 1 + (int)random_below(&world->random, 100)
                  : 0);
     schedule_rule_clear(&ghost->rule);
@@ -380,7 +380,7 @@ static void define(struct world *world, struct ghost *ghost, bool again) {
 }
 
 static void pause_one(struct world *world, struct ghost *ghost) {
-    bool paused = random_percent(&world->random, 50);
+    bool paused = random_below(&world->random, 100) < 50;
     struct store_batch *batch = batch_of(world);
     schedule_row_pause(batch, span_of(ghost->name), paused, world->now_s, 0);
     write(world, batch);
@@ -399,7 +399,7 @@ static void pass(struct world *world, int64_t s) {
 static void watch(struct world *world, unsigned s) {
     for (unsigned i = 0; i < s; i++) {
         pass(world, 1);
-        if (random_percent(&world->random, 60))
+        if (random_below(&world->random, 100) < 60)
             run_jobs(world);
     }
 }
@@ -407,7 +407,7 @@ static void watch(struct world *world, unsigned s) {
 static void set_clock(struct world *world) {
     static const int64_t steps[] = {1, 30, 130, 3600, 100000};
     int64_t step = steps[random_below(&world->random, COUNT(steps))];
-    if (world->may_go_back && random_percent(&world->random, 60)) {
+    if (world->may_go_back && (random_below(&world->random, 100) < 60)) {
         step = -step;
         world->went_back = true;
     }
@@ -440,7 +440,7 @@ static void run(uint64_t seed, bool trace) {
     world->trace = trace;
     random_init(&world->random, seed);
     world->now_s = 1800000000 + (int64_t)random_below(&world->random, 100000);
-    world->may_go_back = random_percent(&world->random, 40);
+    world->may_go_back = random_below(&world->random, 100) < 40;
     world->store = store_new_sqlite();
     memset(world->of_job, -1, sizeof(world->of_job));
     store_listen(world->store, on_event, world);

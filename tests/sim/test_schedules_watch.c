@@ -122,11 +122,11 @@ static void disturb(struct world *world) {
     int64_t pass = drawn(world, passes, COUNT(passes));
     int64_t step = 0;
     bool moves = false;
-    if (random_percent(&world->random, 25)) {
+    if (random_below(&world->random, 100) < 25) {
         step = drawn(world, steps, COUNT(steps));
-        if (random_percent(&world->random, 50))
+        if (random_below(&world->random, 100) < 50)
             step = -step;
-    } else if (random_percent(&world->random, 10)) {
+    } else if (random_below(&world->random, 100) < 10) {
         /* When a zone moves back farther than max_shift while time passes,
          * the watch begins anew at the tick, and what passed since the one
          * before is neither fired nor told; the schedules deal with it. So
@@ -170,7 +170,7 @@ static void run(struct world *world, uint64_t seed) {
     random_init(&world->random, seed);
     /* Around changes of the clock in New York, half of the time. */
     world->now_s =
-        (random_percent(&world->random, 50) ? 1772953200 : 1800000000) -
+        ((random_below(&world->random, 100) < 50) ? 1772953200 : 1800000000) -
         (int64_t)random_below(&world->random, 20000);
     world->boot_s = 1000000;
     begin(world);

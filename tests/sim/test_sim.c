@@ -30,9 +30,9 @@ static void run(uint64_t seed, const struct world_options *options) {
     unsigned deeds = 20 + (unsigned)random_below(&world.random, 60);
     for (unsigned i = 0; i < deeds; i++) {
         world_act(&world);
-        if (random_percent(&world.random, 60))
+        if (random_below(&world.random, 100) < 60)
             world_settle(&world);
-        if (random_percent(&world.random, 60))
+        if (random_below(&world.random, 100) < 60)
             world_pass(&world, 1 + (int64_t)random_below(&world.random, 8000));
     }
     if (!world_drain(&world)) {

@@ -37,7 +37,7 @@ void world_fail(const struct world *world, const char *format, ...) {
 }
 
 static bool chance(struct world *world, unsigned percent) {
-    return random_percent(&world->random, percent);
+    return random_below(&world->random, 100) < percent;
 }
 
 static uint64_t draw(struct world *world, uint64_t below) {
@@ -301,7 +301,7 @@ static void open_scheduler(struct world *world, bool recover) {
         .rollback_max = 12,
         .rollback_files = world->seed % 3 == 0,
         .hup_grace_ms = 3000,
-        .seed = random_u64(&world->random),
+        .seed = random_below(&world->random, UINT64_MAX),
         .actor = SPAN("daemon:sim"),
         .worker = SPAN("local"),
         .targets = &target,

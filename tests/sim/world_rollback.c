@@ -23,7 +23,7 @@ void world_roll_back(struct world *world) {
     struct ghost *chosen[2] = {world_pick_set(world), NULL};
     if (!chosen[0])
         return;
-    if (random_percent(&world->random, 30))
+    if (random_below(&world->random, 100) < 30)
         chosen[1] = world_pick_set(world);
     char spec[400];
     struct job_edge edges[2];

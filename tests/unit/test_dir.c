@@ -109,11 +109,12 @@ static int no_renameat2(int from_dir, const char *from, int to_dir,
 }
 
 static void a_move_works_where_renaming_knows_no_flags(void **state) {
-    struct disk poor = disk_system;
+    const struct disk *whole = disk;
+    struct disk poor = *whole;
     poor.renameat2 = no_renameat2;
     disk = &poor;
     a_move_never_replaces(state);
-    disk = &disk_system;
+    disk = whole;
 }
 
 static void two_names_of_one_file_become_the_new_one(void **state) {
@@ -145,7 +146,8 @@ static void a_full_disk_keeps_the_old_and_cleans_up(void **state) {
     CLEANUP(fd_close) int a = sub(dir, "a");
     CLEANUP(fd_close) int b = sub(dir, "b");
     CLEANUP(arena_clear) struct arena arena = ARENA_INIT;
-    struct disk full = disk_system;
+    const struct disk *whole = disk;
+    struct disk full = *whole;
     struct err err = {0};
     struct span *names;
     size_t count;
@@ -155,7 +157,7 @@ static void a_full_disk_keeps_the_old_and_cleans_up(void **state) {
     full_after = 1;
     disk = &full;
     assert_false(dir_write(a, b, "x", SPAN("new"), 0600, DIR_LAZY, &err));
-    disk = &disk_system;
+    disk = whole;
     assert_int_equal(err.kind, ERR_TEMPORARY);
     assert_holds(b, "x", "old");
     assert_true(dir_list(a, &arena, &names, &count, NULL));
@@ -164,14 +166,15 @@ static void a_full_disk_keeps_the_old_and_cleans_up(void **state) {
 
 static void short_writes_are_continued(void **state) {
     CLEANUP(fd_close) int dir = fresh();
-    struct disk slow = disk_system;
+    const struct disk *whole = disk;
+    struct disk slow = *whole;
     (void)state;
     slow.write = full_write;
     full_after = 100;
     disk = &slow;
     assert_true(
         dir_write(dir, dir, "x", SPAN("0123456789"), 0600, DIR_LAZY, NULL));
-    disk = &disk_system;
+    disk = whole;
     assert_holds(dir, "x", "0123456789");
 }
 

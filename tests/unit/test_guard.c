@@ -415,21 +415,6 @@ static void timeout_ends_a_task_that_stopped_itself(void **state) {
     assert_int_equal(seen->end.signal, SIGTERM);
 }
 
-static void pause_then_go_on(struct world *world, uint64_t id) {
-    guard_pause(world->guard, id);
-    guard_continue(world->guard, id);
-    guard_kill(world->guard, id, SIGTERM, 60000);
-}
-
-static void paused_task_goes_on(void **state) {
-    struct world *world = *state;
-    world->on_progress = pause_then_go_on;
-    struct guard_start start = task(1, TASK("term"));
-    start.progress_fd = true;
-    guard_start(world->guard, &start);
-    assert_int_equal(world_run(world, 1, 1)->end.signal, SIGTERM);
-}
-
 /* ---- many ---- */
 
 /* Each leaves somebody behind who has to be killed. */
@@ -527,7 +512,6 @@ int main(int argc, char **argv) {
         CASE(kill_reaches_a_task_just_started),
         CASE(timeout_ends_a_deaf_task),
         CASE(timeout_ends_a_task_that_stopped_itself),
-        CASE(paused_task_goes_on),
         CASE(tasks_run_where_others_were_killed),
         CASE(thousands_of_tasks_end_once_each),
         CASE(start_waiting_for_a_slot_can_be_withdrawn),

@@ -67,7 +67,7 @@ static void any_item_may_leave_or_change(void **state) {
         if (!heap_has(&heap, item)) {
             item->key = (int)random_below(&random, 1000);
             heap_push(&heap, item);
-        } else if (random_percent(&random, 50)) {
+        } else if (random_below(&random, 100) < 50) {
             item->key = (int)random_below(&random, 1000);
             heap_changed(&heap, item);
         } else {

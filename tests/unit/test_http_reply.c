@@ -85,18 +85,14 @@ static void head_request_has_no_body(void **state) {
 static void fields_are_found_in_any_case(void **state) {
     (void)state;
     struct http_reply reply;
-    struct span value;
     size_t used;
     CLEANUP(text_clear) struct text body = TEXT_INIT;
     http_reply_init(&reply);
     assert_true(http_reply_feed(
         &reply,
-        SPAN("HTTP/1.1 200 OK\r\nContent-Type:  text/plain \r\nX-A: 1\r\n"
-             "Connection: close\r\nContent-Length: 0\r\n\r\n"),
+        SPAN("HTTP/1.1 200 OK\r\nX-Connection: x\r\nCONNECTION:  Close \r\n"
+             "content-length: 0\r\n\r\n"),
         &used, &body, NULL));
-    assert_true(http_reply_field(&reply, "content-type", &value));
-    assert_true(span_is(value, "text/plain"));
-    assert_false(http_reply_field(&reply, "x", &value));
     assert_false(reply.keep_alive);
     http_reply_clear(&reply);
 }

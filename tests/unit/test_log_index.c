@@ -37,9 +37,9 @@ static int teardown(void **state) {
     return 0;
 }
 
-static struct order_line_place find(struct log_indexes *indexes, uint64_t num,
+static struct line_index_place find(struct log_indexes *indexes, uint64_t num,
                                     uint64_t line, unsigned *ret_turns) {
-    struct order_line_place place;
+    struct line_index_place place;
     struct log_name name = {.num = num, .attempt = 1};
     *ret_turns = 1;
     struct output_view view = {.fd = fd, .first = FIRST, .bytes = bytes};
@@ -60,7 +60,7 @@ static void a_line_is_found_from_the_place_before_it(void **state) {
     unsigned turns;
     static const uint64_t lines[] = {0, 1, 63, 64, 65, 12345, 999999};
     for (size_t i = 0; i < COUNT(lines); i++) {
-        struct order_line_place place = find(&indexes, 1, lines[i], &turns);
+        struct line_index_place place = find(&indexes, 1, lines[i], &turns);
         assert_true(place.line <= lines[i]);
         assert_true(lines[i] - place.line < LINE_INDEX_EVERY);
         assert_int_equal(number_at(place.offset), place.line);
@@ -99,7 +99,7 @@ static void a_line_beyond_the_end_is_looked_for_no_further(void **state) {
     (void)state;
     struct log_indexes indexes = {0};
     unsigned turns;
-    struct order_line_place place = find(&indexes, 1, UINT64_MAX, &turns);
+    struct line_index_place place = find(&indexes, 1, UINT64_MAX, &turns);
     assert_true(place.line <= LINES);
     log_indexes_clear(&indexes);
 }

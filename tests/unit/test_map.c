@@ -32,7 +32,7 @@ static void map_agrees_with_a_plain_array(void **state) {
 
         assert_ptr_equal(map_get(&map, key), want);
         /* Waves, so that the map shrinks to little and grows again. */
-        if (random_percent(&random, step / 2000 % 2 ? 80 : 20)) {
+        if (random_below(&random, 100) < (step / 2000 % 2 ? 80u : 20u)) {
             assert_ptr_equal(map_remove(&map, key), want);
             live -= there[number];
             there[number] = false;

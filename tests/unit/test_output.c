@@ -27,17 +27,15 @@ static int teardown(void **state) {
 
 static void assert_place_holds(struct output *output, const char *place,
                                const char *expected) {
-    int fd;
-    off_t offset;
-    uint64_t bytes;
+    struct output_view view;
     struct err err;
-    assert_true(
-        output_find(output, span_of(place), &fd, &offset, &bytes, &err));
-    assert_int_equal(bytes, strlen(expected));
+    assert_true(output_view_open(output, span_of(place), &view, &err));
+    assert_int_equal(view.bytes, strlen(expected));
     char buffer[256] = "";
-    assert_int_equal(pread(fd, buffer, bytes, offset), bytes);
+    assert_int_equal(output_view_read(&view, 0, buffer, sizeof(buffer)),
+                     view.bytes);
     assert_string_equal(buffer, expected);
-    close(fd);
+    output_view_close(&view);
 }
 
 static void small_outputs_share_a_segment(void **state) {
@@ -111,11 +109,9 @@ static void an_attempt_gets_a_file_of_its_own(void **state) {
     assert_true(sync.fd >= 0 && sync.filesystem);
     assert_true(output_flush(output, &sync, &err));
     assert_int_equal(sync.fd, -1);
-    assert_true(output_remove(output, span_of(place), &err));
-    off_t offset;
-    uint64_t bytes;
-    assert_false(
-        output_find(output, span_of(place), &fd, &offset, &bytes, &err));
+    assert_int_equal(unlinkat(base_fd, path.p, 0), 0);
+    struct output_view view;
+    assert_false(output_view_open(output, span_of(place), &view, &err));
     assert_int_equal(err.kind, ERR_NO_JOB);
     output_close(output);
 }
@@ -141,14 +137,11 @@ static void a_place_that_is_none_is_refused(void **state) {
     };
     struct output *output;
     struct err err;
-    int fd;
-    off_t offset;
-    uint64_t bytes;
+    struct output_view view;
     assert_true(output_open(base_fd, true, &output, &err));
     for (size_t i = 0; i < COUNT(bad); i++) {
         err_clear(&err);
-        assert_false(
-            output_find(output, span_of(bad[i]), &fd, &offset, &bytes, &err));
+        assert_false(output_view_open(output, span_of(bad[i]), &view, &err));
         assert_int_equal(err.kind, ERR_DATA);
     }
     output_close(output);
@@ -158,16 +151,12 @@ static void a_reader_makes_no_directory_and_finds_nothing(void **state) {
     (void)state;
     struct output *output;
     struct err err;
-    int fd;
-    off_t offset;
-    uint64_t bytes;
+    struct output_view view;
     assert_true(output_open(base_fd, false, &output, &err));
     assert_int_equal(faccessat(base_fd, "attempts", F_OK, 0), -1);
-    assert_false(
-        output_find(output, SPAN("s1.0.5"), &fd, &offset, &bytes, &err));
+    assert_false(output_view_open(output, SPAN("s1.0.5"), &view, &err));
     assert_int_equal(err.kind, ERR_NO_JOB);
-    assert_false(
-        output_find(output, SPAN("f0/1.0.1"), &fd, &offset, &bytes, &err));
+    assert_false(output_view_open(output, SPAN("f0/1.0.1"), &view, &err));
     assert_int_equal(err.kind, ERR_NO_JOB);
     output_close(output);
 }

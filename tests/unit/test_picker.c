@@ -618,7 +618,7 @@ static void random_days_are_picked_as_by_a_naive_list(void **state) {
                     row_add((enum job_class)random_below(random, JOB_CLASSES),
                             (unsigned)random_below(random, 50),
                             targets[random_below(random, 4)]);
-                if (random_percent(random, 20))
+                if (random_below(random, 100) < 20)
                     row->not_before =
                         wall_add_ms(now, (int64_t)random_below(random, 5000));
                 struct picker_job job = job_of(row);

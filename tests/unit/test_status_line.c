@@ -77,27 +77,10 @@ static void anything_else_is_no_status(void **state) {
     }
 }
 
-static void progress_is_percent_and_text(void **state) {
-    (void)state;
-    unsigned percent;
-    struct span text;
-    assert_true(status_progress_parse(SPAN("42 compiling x"), &percent, &text));
-    assert_int_equal(percent, 42);
-    assert_true(span_is(text, "compiling x"));
-    assert_true(status_progress_parse(SPAN("100%"), &percent, &text));
-    assert_int_equal(percent, 100);
-    assert_int_equal(text.len, 0);
-    assert_false(status_progress_parse(SPAN("101"), &percent, &text));
-    assert_false(status_progress_parse(SPAN("-1"), &percent, &text));
-    assert_false(status_progress_parse(SPAN("half"), &percent, &text));
-    assert_false(status_progress_parse(SPAN(""), &percent, &text));
-}
-
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(words_and_json_are_understood),
         cmocka_unit_test(anything_else_is_no_status),
-        cmocka_unit_test(progress_is_percent_and_text),
     };
     return cmocka_run_group_tests(tests, NULL, teardown);
 }

@@ -150,8 +150,8 @@ static void labels_sort_as_time_does(void **state) {
     (void)state;
     random_init(&random, 5);
     for (int i = 0; i < 1000; i++) {
-        struct wall a = {(int64_t)random_u64(&random)};
-        struct wall b = {(int64_t)random_u64(&random)};
+        struct wall a = {(int64_t)random_below(&random, UINT64_MAX)};
+        struct wall b = {(int64_t)random_below(&random, UINT64_MAX)};
         char a_text[TAI_TEXT_BYTES], b_text[TAI_TEXT_BYTES];
 
         assert_int_equal(strcmp(tai_format(a, a_text), tai_format(b, b_text)) <
