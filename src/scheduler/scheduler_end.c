@@ -6,10 +6,9 @@
 #include <stdlib.h>
 
 #include "lib/log.h"
-#include "wire/status_line.h"
+#include "core/retry_landing.h"
 #include "scheduler/scheduler_array.h"
 #include "scheduler/scheduler_attempt.h"
-#include "scheduler/scheduler_group_start.h"
 #include "scheduler/scheduler_job.h"
 #include "scheduler/scheduler_offer.h"
 #include "scheduler/scheduler_plan.h"
@@ -121,178 +120,6 @@ struct wall scheduler_probes_next(const struct scheduler *scheduler) {
     return next;
 }
 
-/* Its own word is missing: only the target knows whether it landed. */
-static bool needs_probe(const struct attempt *attempt) {
-    const struct run_end *end = &attempt->end;
-    if (attempt->probed || !job_has(&attempt->tracked->job, JOB_LANDS))
-        return false;
-    if (attempt->recovery)
-        return true;
-    return end->result == 0 &&
-           (end->status.len == 0 || attempt->said.verdict == LAND_STOPPED);
-}
-
-/* ---- deciding ----------------------------------------------------------- */
-
-static enum retry_result result_of(const struct attempt *attempt) {
-    if (attempt->recovery)
-        return RETRY_RECOVERED;
-    switch (attempt->end.result) {
-    case 0:
-        return RETRY_RAN;
-    case 99:
-        return RETRY_TAKEN;
-    case 100:
-        return RETRY_CANNOT;
-    case 104:
-        return RETRY_WITHDRAWN;
-    case 111:
-        return RETRY_NOT_NOW;
-    default:
-        return RETRY_CRASHED;
-    }
-}
-
-/* A temporary end is not a status of its own: it counts as an exit code of
- * 75. */
-static enum retry_status status_of(struct span line, struct arena *arena,
-                                   struct retry_end *end,
-                                   struct span *ret_reason) {
-    struct status_line status;
-    struct err err;
-    if (line.len == 0)
-        return RETRY_STATUS_NONE;
-    if (!status_line_parse(line, arena, &status, &err)) {
-        *ret_reason = arena_span(arena, span_of(err.text));
-        return RETRY_STATUS_UNREADABLE;
-    }
-    *ret_reason = status.reason;
-    switch (status.word) {
-    case STATUS_DONE:
-        return RETRY_STATUS_DONE;
-    case STATUS_INCOMPLETE:
-        return RETRY_STATUS_INCOMPLETE;
-    case STATUS_INCOMPLETE_BACKOFF:
-        return RETRY_STATUS_INCOMPLETE_BACKOFF;
-    case STATUS_FAILED:
-        return RETRY_STATUS_BACKOFF;
-    case STATUS_PERMANENT:
-    case STATUS_CONFLICT:
-        return RETRY_STATUS_FAILED;
-    case STATUS_TEMPORARY:
-        end->exit_code = 75;
-        end->signal = 0;
-        return RETRY_STATUS_NONE;
-    }
-    return RETRY_STATUS_NONE;
-}
-
-static struct retry_end retry_end_of(const struct attempt *attempt) {
-    const struct run_end *end = &attempt->end;
-    return (struct retry_end){
-        .result = result_of(attempt),
-        .exit_code = end->exit_code,
-        .signal = end->signal,
-        .timed_out = end->timed_out,
-        .killer = scheduler_attempt_killer(attempt),
-        .landed = attempt->landed,
-        .error = end->detail,
-    };
-}
-
-static struct retry_verdict decide_command(struct scheduler *scheduler,
-                                           struct attempt *attempt) {
-    struct arena arena = ARENA_INIT;
-    struct retry_end end = retry_end_of(attempt);
-    struct span reason = {0};
-    end.status = status_of(attempt->end.status, &arena, &end, &reason);
-    struct retry_verdict verdict =
-        scheduler_decide_end(scheduler, attempt, &end);
-    if (reason.len > 0 && verdict.to != STATE_DONE)
-        snprintf(verdict.detail, sizeof(verdict.detail), "%.*s",
-                 (int)reason.len, reason.p);
-    arena_clear(&arena);
-    return verdict;
-}
-
-/* It ended without having said what became of the set. */
-static bool landing_died(const struct attempt *attempt) {
-    return attempt->end.result == 0 && !attempt->recovery &&
-           !attempt->end.timed_out &&
-           scheduler_attempt_killer(attempt) == RETRY_NOBODY &&
-           (attempt->end.status.len == 0 ||
-            attempt->said.verdict == LAND_STOPPED);
-}
-
-/* That says something about the process, not about the set: an abnormal end,
- * unless somebody sent the process itself a TERM (doc/design/landing.md, L11).
- * While we stop, so may do whoever stops us. */
-static struct retry_verdict decide_died(struct scheduler *scheduler,
-                                        struct attempt *attempt,
-                                        struct retry_end *end) {
-    enum { ENDED_BY_TERM = 102 };
-    char how[80];
-    if (end->exit_code == ENDED_BY_TERM && !scheduler->draining)
-        return retry_verdict_make(STATE_TERMINATED, "operator",
-                                  SPAN("its process was sent TERM"));
-    if (end->signal != 0)
-        snprintf(how, sizeof how, "the landing was ended by signal %d",
-                 end->signal);
-    else
-        snprintf(how, sizeof how, "the landing ended with %d, without a word",
-                 end->exit_code);
-    end->result = RETRY_CRASHED;
-    end->error = span_of(how);
-    return scheduler_decide_end(scheduler, attempt, end);
-}
-
-static struct retry_verdict decide_change(struct scheduler *scheduler,
-                                          struct attempt *attempt) {
-    const struct land_verdict_line *said = &attempt->said;
-    struct retry_end end = retry_end_of(attempt);
-    char reason[JOB_REASON_BYTES];
-    if (attempt->landed)
-        return retry_verdict_make(STATE_DONE, "already-landed", said->rest);
-    switch (said->verdict) {
-    case LAND_ALREADY:
-        return retry_verdict_make(STATE_DONE, "already-landed", said->rest);
-    case LAND_DONE:
-        return retry_verdict_make(STATE_DONE, "ok", said->rest);
-    case LAND_CONFLICT:
-        return retry_verdict_make(STATE_FAILED, "conflict", said->rest);
-    case LAND_PERMANENT:
-        return retry_verdict_make(STATE_FAILED, "perm", said->rest);
-    case LAND_FAILED:
-        if (!job_step_is_legal(STATE_EXECUTING, STATE_FAILED, said->reason))
-            return retry_verdict_make(STATE_FAILED, "failed", said->rest);
-        snprintf(reason, sizeof(reason), "%.*s", (int)said->reason.len,
-                 said->reason.p);
-        return retry_verdict_make(STATE_FAILED, reason, said->text);
-    case LAND_UNAVAILABLE:
-        end.result = RETRY_UNAVAILABLE;
-        end.error = said->rest;
-        break;
-    case LAND_TEMPORARY:
-        end.exit_code = 111;
-        end.signal = 0;
-        end.error = said->rest;
-        break;
-    case LAND_NONE:
-    case LAND_LANDED:
-    case LAND_NOT_LANDED:
-    case LAND_STOPPED:
-        if (landing_died(attempt))
-            return decide_died(scheduler, attempt, &end);
-        break;
-    }
-    struct retry_verdict verdict =
-        scheduler_decide_end(scheduler, attempt, &end);
-    if (said->verdict == LAND_TEMPORARY && said->rest.len > 0)
-        snprintf(verdict.detail, sizeof(verdict.detail), "%.*s",
-                 (int)said->rest.len, said->rest.p);
-    return verdict;
-}
-
 /* ---- recording ---------------------------------------------------------- */
 
 static struct span node_of(const struct attempt *attempt) {
@@ -355,7 +182,7 @@ static void plan_uncount(struct scheduler *scheduler, struct attempt *attempt,
                    attempt->number);
     verdict->to = STATE_PENDING;
     snprintf(verdict->reason, sizeof(verdict->reason), "returned");
-    if (result_of(attempt) == RETRY_TAKEN)
+    if (scheduler_verdict_result(attempt) == RETRY_TAKEN)
         verdict->not_before = wall_add_ms(scheduler->now, TAKEN_AGAIN_MS);
 }
 
@@ -416,9 +243,7 @@ static struct retry_verdict verdict_on(struct scheduler *scheduler,
     const struct rollback_run *rollback_run = &scheduler->rollback_run;
     if (attempt == rollback_run->attempt && rollback_run->verdict_known)
         return rollback_run->verdict;
-    struct retry_verdict verdict = attempt->tracked->job.kind == JOB_CHANGE
-                                       ? decide_change(scheduler, attempt)
-                                       : decide_command(scheduler, attempt);
+    struct retry_verdict verdict = scheduler_verdict(scheduler, attempt);
     if (verdict.to == STATE_ABANDONED && rollback_run->attempt) {
         struct span id = rollback_run->attempt->tracked->job.id;
         snprintf(verdict.detail, sizeof(verdict.detail), "%.*s", (int)id.len,
@@ -427,12 +252,25 @@ static struct retry_verdict verdict_on(struct scheduler *scheduler,
     return verdict;
 }
 
+static struct retry_carried *sets_of(const struct attempt *attempt,
+                                     struct arena *arena) {
+    struct retry_carried *sets =
+        arena_alloc(arena, (attempt->companion_count + 1) * sizeof(*sets));
+    for (size_t i = 0; i <= attempt->companion_count; i++) {
+        const struct tracked_job *tracked =
+            i == 0 ? attempt->tracked : attempt->companions[i - 1].tracked;
+        sets[i] = (struct retry_carried){tracked->job.id, tracked->killer};
+    }
+    return sets;
+}
+
 static void plan_companion_end(struct scheduler *scheduler,
                                struct attempt *attempt,
-                               const struct companion *companion,
+                               const struct retry_carried *sets, size_t at,
                                const struct retry_verdict *whole) {
-    struct retry_verdict own = scheduler_group_verdict(
-        attempt, companion->tracked, whole, attempt->said.text);
+    const struct companion *companion = &attempt->companions[at];
+    struct retry_verdict own = retry_of_carried(
+        sets, attempt->companion_count + 1, at + 1, whole, attempt->said.text);
     if (whole->action == RETRY_UNCOUNT)
         store_unassign(scheduler->batch, companion->tracked->num,
                        (struct span){0}, companion->number);
@@ -476,11 +314,12 @@ static void plan_end(struct scheduler *scheduler, struct attempt *attempt) {
     }
     if (verdict.action == RETRY_UNCOUNT)
         plan_uncount(scheduler, attempt, &verdict);
+    CLEANUP(arena_clear) struct arena arena = ARENA_INIT;
+    const struct retry_carried *sets = sets_of(attempt, &arena);
     for (size_t i = 0; i < attempt->companion_count; i++)
-        plan_companion_end(scheduler, attempt, &attempt->companions[i],
-                           &verdict);
-    struct retry_verdict own = scheduler_group_verdict(
-        attempt, attempt->tracked, &verdict, attempt->said.text);
+        plan_companion_end(scheduler, attempt, sets, i, &verdict);
+    struct retry_verdict own = retry_of_carried(
+        sets, attempt->companion_count + 1, 0, &verdict, attempt->said.text);
     if (verdict.action != RETRY_UNCOUNT)
         plan_row(scheduler, attempt, attempt->tracked, attempt->number, &own);
     plan->back = own.to == STATE_PENDING;
@@ -493,7 +332,7 @@ void scheduler_plan_ends(struct scheduler *scheduler) {
     bool any = false;
     LIST_EACH (&scheduler->ended, link) {
         struct attempt *attempt = LIST_OF(link, struct attempt, link);
-        if (needs_probe(attempt)) {
+        if (scheduler_verdict_needs_probe(scheduler, attempt)) {
             /* A stopping daemon leaves it executing: the next one asks. */
             if (!scheduler->returning)
                 scheduler_probe_start(scheduler, attempt);

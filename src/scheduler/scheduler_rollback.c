@@ -328,7 +328,7 @@ static void give_up(struct scheduler *scheduler,
         .result = RETRY_NOT_NOW, .exit_code = -1, .error = text_span(&detail)};
     struct rollback_run *rollback_run = &scheduler->rollback_run;
     rollback_run->verdict =
-        scheduler_decide_end(scheduler, rollback_run->attempt, &end);
+        scheduler_verdict_on(scheduler, rollback_run->attempt, &end);
 }
 
 /* Nothing of it runs any more. */

@@ -2,13 +2,86 @@
  * and the submission say about the job. */
 #include "scheduler/scheduler_verdict.h"
 
+#include <stdio.h>
+
+#include "core/retry_landing.h"
+#include "wire/status_line.h"
 #include "scheduler/scheduler_array.h"
 #include "scheduler/scheduler_attempt.h"
 #include "scheduler/scheduler_job.h"
 #include "scheduler/scheduler_rollback_queue.h"
 #include "scheduler/scheduler_state.h"
 
-enum { TEMP_MAX_H = 24 };
+enum { TEMP_MAX_H = 24, ROLLBACK_TEMPS = 3 };
+
+/* ---- what is known ---------------------------------------------------------
+ */
+
+enum retry_result scheduler_verdict_result(const struct attempt *attempt) {
+    if (attempt->recovery)
+        return RETRY_RECOVERED;
+    switch (attempt->end.result) {
+    case 0:
+        return RETRY_RAN;
+    case 99:
+        return RETRY_TAKEN;
+    case 100:
+        return RETRY_CANNOT;
+    case 104:
+        return RETRY_WITHDRAWN;
+    case 111:
+        return RETRY_NOT_NOW;
+    default:
+        return RETRY_CRASHED;
+    }
+}
+
+/* A temporary end is not a status of its own: it counts as an exit code of
+ * 75. */
+static enum retry_status status_of(struct span line, struct arena *arena,
+                                   struct retry_end *end,
+                                   struct span *ret_reason) {
+    struct status_line status;
+    struct err err;
+    if (line.len == 0)
+        return RETRY_STATUS_NONE;
+    if (!status_line_parse(line, arena, &status, &err)) {
+        *ret_reason = arena_span(arena, span_of(err.text));
+        return RETRY_STATUS_UNREADABLE;
+    }
+    *ret_reason = status.reason;
+    switch (status.word) {
+    case STATUS_DONE:
+        return RETRY_STATUS_DONE;
+    case STATUS_INCOMPLETE:
+        return RETRY_STATUS_INCOMPLETE;
+    case STATUS_INCOMPLETE_BACKOFF:
+        return RETRY_STATUS_INCOMPLETE_BACKOFF;
+    case STATUS_FAILED:
+        return RETRY_STATUS_BACKOFF;
+    case STATUS_PERMANENT:
+    case STATUS_CONFLICT:
+        return RETRY_STATUS_FAILED;
+    case STATUS_TEMPORARY:
+        end->exit_code = 75;
+        end->signal = 0;
+        return RETRY_STATUS_NONE;
+    }
+    return RETRY_STATUS_NONE;
+}
+
+static struct retry_end retry_end_of(const struct attempt *attempt) {
+    const struct run_end *end = &attempt->end;
+    return (struct retry_end){
+        .result = scheduler_verdict_result(attempt),
+        .exit_code = end->exit_code,
+        .signal = end->signal,
+        .timed_out = end->timed_out,
+        .killer = scheduler_attempt_killer(attempt),
+        .landed = attempt->landed,
+        .error = end->detail,
+    };
+}
 
 /* 24 hours of temporary ends count from the first attempt. */
 static struct wall first_begun(struct scheduler *scheduler,
@@ -44,22 +117,77 @@ static struct retry_counts *counts_of(struct attempt *attempt,
     return job_counts;
 }
 
-struct retry_verdict scheduler_decide_end(struct scheduler *scheduler,
-                                          struct attempt *attempt,
-                                          const struct retry_end *end) {
-    enum { ROLLBACK_TEMPS = 3 };
+static struct retry_limits limits_of(const struct scheduler *scheduler,
+                                     const struct job *job) {
     struct retry_limits limits = {
         .max_temp = scheduler->options.max_temp,
         .max_crash = scheduler->options.max_crash,
         .temp_max_ms = INT64_C(3600000) * TEMP_MAX_H,
     };
+    if (scheduler_is_rollback(job))
+        limits.max_temp = ROLLBACK_TEMPS;
+    if (!job_has(job, JOB_LANDS))
+        command_limits(job, &limits);
+    return limits;
+}
+
+static struct retry_landing landing_of(const struct scheduler *scheduler,
+                                       const struct attempt *attempt) {
+    return (struct retry_landing){.said = attempt->said,
+                                  .is_silent = attempt->end.status.len == 0,
+                                  .is_stopping = scheduler->draining};
+}
+
+/* ---- verdicts --------------------------------------------------------------
+ */
+
+/* `landing`: NULL for a command. */
+static struct retry_verdict decide(struct scheduler *scheduler,
+                                   struct attempt *attempt,
+                                   const struct retry_landing *landing,
+                                   const struct retry_end *end) {
+    struct retry_limits limits = limits_of(scheduler, &attempt->tracked->job);
     struct retry_counts job_counts = {0};
     struct retry_counts *counts = counts_of(attempt, &job_counts);
-    if (scheduler_is_rollback(&attempt->tracked->job))
-        limits.max_temp = ROLLBACK_TEMPS;
-    if (attempt->tracked->job.kind == JOB_COMMAND)
-        command_limits(&attempt->tracked->job, &limits);
     counts->first_begun = first_begun(scheduler, attempt->tracked);
-    return retry_after(end, counts, &limits, scheduler->now,
-                       &scheduler->random);
+    return landing ? retry_after_landing(landing, end, counts, &limits,
+                                         scheduler->now, &scheduler->random)
+                   : retry_after(end, counts, &limits, scheduler->now,
+                                 &scheduler->random);
+}
+
+struct retry_verdict scheduler_verdict_on(struct scheduler *scheduler,
+                                          struct attempt *attempt,
+                                          const struct retry_end *end) {
+    return decide(scheduler, attempt, NULL, end);
+}
+
+static struct retry_verdict on_command(struct scheduler *scheduler,
+                                       struct attempt *attempt) {
+    CLEANUP(arena_clear) struct arena arena = ARENA_INIT;
+    struct retry_end end = retry_end_of(attempt);
+    struct span reason = {0};
+    end.status = status_of(attempt->end.status, &arena, &end, &reason);
+    struct retry_verdict verdict = decide(scheduler, attempt, NULL, &end);
+    if (reason.len > 0 && verdict.to != STATE_DONE)
+        snprintf(verdict.detail, sizeof(verdict.detail), "%.*s",
+                 (int)reason.len, reason.p);
+    return verdict;
+}
+
+struct retry_verdict scheduler_verdict(struct scheduler *scheduler,
+                                       struct attempt *attempt) {
+    if (!job_has(&attempt->tracked->job, JOB_LANDS))
+        return on_command(scheduler, attempt);
+    struct retry_landing landing = landing_of(scheduler, attempt);
+    struct retry_end end = retry_end_of(attempt);
+    return decide(scheduler, attempt, &landing, &end);
+}
+
+bool scheduler_verdict_needs_probe(const struct scheduler *scheduler,
+                                   const struct attempt *attempt) {
+    struct retry_landing landing = landing_of(scheduler, attempt);
+    struct retry_end end = retry_end_of(attempt);
+    return !attempt->probed && job_has(&attempt->tracked->job, JOB_LANDS) &&
+           retry_landing_is_unclear(&landing, &end);
 }

@@ -3,7 +3,7 @@
 static const char *const words[] = {
     [LAND_NONE] = "",
 #define LAND_VERDICT(name, word) [LAND_##name] = word,
-#include "wire/land_verdict.def"
+#include "core/land_verdict.def"
 #undef LAND_VERDICT
 };
 

@@ -23,20 +23,7 @@
 #define POINTSMAN_WIRE_LAND_VERDICT_H
 
 #include "lib/text.h"
-
-enum land_verdict {
-    LAND_NONE, /* no such line: the process died, or said something else */
-#define LAND_VERDICT(name, word) LAND_##name,
-#include "wire/land_verdict.def"
-#undef LAND_VERDICT
-};
-
-struct land_verdict_line {
-    enum land_verdict verdict;
-    struct span rest;   /* everything after the verdict's word */
-    struct span reason; /* LAND_FAILED: the first word of `rest` */
-    struct span text;   /* `rest`, for LAND_FAILED without the reason */
-};
+#include "core/land_verdict.h"
 
 /* "" for LAND_NONE. */
 const char *land_verdict_word(enum land_verdict verdict);

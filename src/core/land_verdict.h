@@ -1,0 +1,22 @@
+/* What a landing or a revert said about itself (wire/land_verdict.h reads it).
+ */
+#ifndef POINTSMAN_CORE_LAND_VERDICT_H
+#define POINTSMAN_CORE_LAND_VERDICT_H
+
+#include "lib/text.h"
+
+enum land_verdict {
+    LAND_NONE, /* no such line: the process died, or said something else */
+#define LAND_VERDICT(name, word) LAND_##name,
+#include "core/land_verdict.def"
+#undef LAND_VERDICT
+};
+
+struct land_verdict_line {
+    enum land_verdict verdict;
+    struct span rest;   /* everything after the verdict's word */
+    struct span reason; /* LAND_FAILED: the first word of `rest` */
+    struct span text;   /* `rest`, for LAND_FAILED without the reason */
+};
+
+#endif

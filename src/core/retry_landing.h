@@ -1,0 +1,46 @@
+/* What follows from the end of a landing or a revert: the table of
+ * doc/design/landing.md (L10, L11). What the process said counts; if it said
+ * nothing, the way it ended does, as in core/retry.h. Pure. */
+#ifndef POINTSMAN_CORE_RETRY_LANDING_H
+#define POINTSMAN_CORE_RETRY_LANDING_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "core/land_verdict.h"
+#include "core/retry.h"
+
+struct retry_landing {
+    struct land_verdict_line said;
+    bool is_silent;   /* there was no line at all */
+    bool is_stopping; /* the scheduler is being stopped: whoever stops it may
+                         have sent TERM to the process, too */
+};
+
+/* True if only the target knows whether the set landed: the attempt was found
+ * executing at the start, or its process ended without a verdict. */
+bool retry_landing_is_unclear(const struct retry_landing *landing,
+                              const struct retry_end *end);
+/* Total, as retry_after. */
+struct retry_verdict retry_after_landing(const struct retry_landing *landing,
+                                         const struct retry_end *end,
+                                         const struct retry_counts *counts,
+                                         const struct retry_limits *limits,
+                                         struct wall now,
+                                         struct random *random);
+
+/* One of the sets that an attempt carried. */
+struct retry_carried {
+    struct span id;
+    enum retry_killer killer;
+};
+
+/* What the verdict on an attempt means for sets[which]. The first set is the
+ * one that the attempt belongs to. `said` is what the landing said behind its
+ * verdict: the commits, or the set that kept the others from landing. */
+struct retry_verdict retry_of_carried(const struct retry_carried *sets,
+                                      size_t count, size_t which,
+                                      const struct retry_verdict *whole,
+                                      struct span said);
+
+#endif

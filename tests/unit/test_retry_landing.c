@@ -1,0 +1,202 @@
+#include "core/retry_landing.h"
+
+#include "support/test.h"
+#include "wire/land_verdict.h"
+
+static const struct wall now = {INT64_C(1700000000) * NS_PER_S};
+
+static struct retry_landing said(const char *line) {
+    return (struct retry_landing){.said = land_verdict_parse(span_of(line)),
+                                  .is_silent = line[0] == '\0'};
+}
+
+static struct retry_end exited(int code) {
+    return (struct retry_end){.result = RETRY_RAN, .exit_code = code};
+}
+
+static struct retry_verdict after(struct retry_landing landing,
+                                  struct retry_end end) {
+    struct retry_counts counts = {0};
+    struct retry_limits limits = {.max_temp = 20, .max_crash = 3};
+    struct random random;
+    random_init(&random, 1);
+    return retry_after_landing(&landing, &end, &counts, &limits, now, &random);
+}
+
+static void is(struct retry_verdict verdict, enum job_state to,
+               const char *reason, const char *detail) {
+    assert_int_equal(verdict.to, to);
+    assert_string_equal(verdict.reason, reason);
+    assert_string_equal(verdict.detail, detail);
+}
+
+/* ---- one landing ----------------------------------------------------------
+ */
+
+static void what_a_landing_said_is_its_verdict(void **state) {
+    (void)state;
+    is(after(said("done abc"), exited(0)), STATE_DONE, "ok", "abc");
+    is(after(said("already-landed abc"), exited(0)), STATE_DONE,
+       "already-landed", "abc");
+    is(after(said("conflict a b"), exited(0)), STATE_FAILED, "conflict", "a b");
+    is(after(said("permanent no such file"), exited(0)), STATE_FAILED, "perm",
+       "no such file");
+}
+
+static void a_failure_has_a_reason_that_life_def_knows(void **state) {
+    (void)state;
+    is(after(said("failed check-failed make broke"), exited(0)), STATE_FAILED,
+       "check-failed", "make broke");
+    is(after(said("failed whatever make broke"), exited(0)), STATE_FAILED,
+       "failed", "whatever make broke");
+}
+
+static void a_target_that_is_unavailable_costs_no_try(void **state) {
+    (void)state;
+    struct retry_verdict verdict =
+        after(said("unavailable no such branch"), exited(0));
+    is(verdict, STATE_PENDING, "unavailable", "no such branch");
+    assert_int_equal(verdict.temps + verdict.crashes + verdict.fails, 0);
+}
+
+static void a_temporary_end_is_tried_again(void **state) {
+    (void)state;
+    struct retry_verdict verdict = after(said("temporary locked"), exited(0));
+    is(verdict, STATE_PENDING, "temp", "locked");
+    assert_int_equal(verdict.temps, 1);
+    assert_true(verdict.not_before.ns > now.ns);
+}
+
+static void a_landing_that_said_nothing_crashed(void **state) {
+    (void)state;
+    struct retry_end killed = {
+        .result = RETRY_RAN, .exit_code = -1, .signal = 9};
+    is(after(said(""), exited(1)), STATE_PENDING, "crash",
+       "the landing ended with 1, without a word");
+    is(after(said(""), killed), STATE_PENDING, "crash",
+       "the landing was ended by signal 9");
+}
+
+static void
+a_term_from_outside_cancels_unless_the_scheduler_stops(void **state) {
+    (void)state;
+    struct retry_landing stopped = said("stopped");
+    is(after(stopped, exited(102)), STATE_TERMINATED, "operator",
+       "its process was sent TERM");
+    stopped.is_stopping = true;
+    assert_int_equal(after(stopped, exited(102)).to, STATE_PENDING);
+}
+
+static void whoever_asked_for_the_end_decides(void **state) {
+    (void)state;
+    struct retry_end end = exited(103);
+    end.killer = RETRY_ROLLBACK;
+    assert_int_equal(after(said("stopped"), end).to, STATE_ABANDONED);
+    end.killer = RETRY_OPERATOR;
+    assert_int_equal(after(said("stopped"), end).to, STATE_TERMINATED);
+}
+
+static void what_the_target_says_comes_before_all(void **state) {
+    (void)state;
+    struct retry_end end = exited(1);
+    end.landed = true;
+    end.killer = RETRY_OPERATOR;
+    is(after(said(""), end), STATE_DONE, "already-landed", "");
+}
+
+static void only_an_end_without_a_verdict_is_unclear(void **state) {
+    (void)state;
+    struct retry_end end = exited(0), found = {.result = RETRY_RECOVERED},
+                     not_run = {.result = RETRY_NOT_NOW};
+    struct retry_landing silent = said(""), stopped = said("stopped"),
+                         done = said("done abc");
+    assert_true(retry_landing_is_unclear(&silent, &end));
+    assert_true(retry_landing_is_unclear(&stopped, &end));
+    assert_true(retry_landing_is_unclear(&done, &found));
+    assert_false(retry_landing_is_unclear(&done, &end));
+    assert_false(retry_landing_is_unclear(&silent, &not_run));
+}
+
+/* ---- several sets ---------------------------------------------------------
+ */
+
+static struct retry_carried sets[3];
+
+static int setup(void **state) {
+    (void)state;
+    sets[0] = (struct retry_carried){.id = SPAN("C1")};
+    sets[1] = (struct retry_carried){.id = SPAN("C2")};
+    sets[2] = (struct retry_carried){.id = SPAN("C3")};
+    return 0;
+}
+
+static struct retry_verdict of(size_t which, enum job_state to,
+                               const char *reason, const char *line) {
+    struct retry_verdict whole = retry_verdict_make(to, reason, SPAN(""));
+    return retry_of_carried(sets, COUNT(sets), which, &whole, span_of(line));
+}
+
+static void each_set_is_done_with_its_own_commit(void **state) {
+    (void)state;
+    const char *line = "f3 C1:a1 C2:b2";
+    is(of(0, STATE_DONE, "ok", line), STATE_DONE, "ok", "a1");
+    is(of(1, STATE_DONE, "ok", line), STATE_DONE, "ok", "b2");
+    is(of(2, STATE_DONE, "ok", line), STATE_DONE, "ok", "");
+    is(of(0, STATE_DONE, "ok", "f3"), STATE_DONE, "ok", "f3");
+}
+
+static void
+the_set_to_blame_fails_with_the_reason_others_with_it(void **state) {
+    (void)state;
+    is(of(1, STATE_FAILED, "conflict", "C2: a.c"), STATE_FAILED, "conflict",
+       "a.c");
+    is(of(0, STATE_FAILED, "conflict", "C2: a.c"), STATE_FAILED, "group-failed",
+       "C2 of its group did not land: conflict: a.c");
+    is(of(0, STATE_FAILED, "policy", "nobody: x"), STATE_FAILED, "policy", "");
+}
+
+static void a_cancelled_set_fails_the_others(void **state) {
+    (void)state;
+    sets[1].killer = RETRY_OPERATOR;
+    is(of(1, STATE_TERMINATED, "operator", ""), STATE_TERMINATED, "operator",
+       "");
+    is(of(2, STATE_TERMINATED, "operator", ""), STATE_FAILED, "group-failed",
+       "C2 of its group was cancelled");
+}
+
+static void sets_that_a_rollback_did_not_want_wait_again(void **state) {
+    (void)state;
+    sets[0].killer = RETRY_ROLLBACK;
+    assert_int_equal(of(0, STATE_ABANDONED, "rollback", "").to,
+                     STATE_ABANDONED);
+    is(of(2, STATE_ABANDONED, "rollback", ""), STATE_PENDING, "returned", "");
+}
+
+static void a_set_alone_has_the_verdict_of_its_attempt(void **state) {
+    (void)state;
+    struct retry_verdict whole =
+        retry_verdict_make(STATE_DONE, "ok", SPAN("C1:a1"));
+    is(retry_of_carried(sets, 1, 0, &whole, SPAN("f3 C1:a1")), STATE_DONE, "ok",
+       "C1:a1");
+}
+
+int main(void) {
+#define T(f) cmocka_unit_test_setup(f, setup)
+    const struct CMUnitTest tests[] = {
+        T(what_a_landing_said_is_its_verdict),
+        T(a_failure_has_a_reason_that_life_def_knows),
+        T(a_target_that_is_unavailable_costs_no_try),
+        T(a_temporary_end_is_tried_again),
+        T(a_landing_that_said_nothing_crashed),
+        T(a_term_from_outside_cancels_unless_the_scheduler_stops),
+        T(whoever_asked_for_the_end_decides),
+        T(what_the_target_says_comes_before_all),
+        T(only_an_end_without_a_verdict_is_unclear),
+        T(a_set_alone_has_the_verdict_of_its_attempt),
+        T(each_set_is_done_with_its_own_commit),
+        T(the_set_to_blame_fails_with_the_reason_others_with_it),
+        T(a_cancelled_set_fails_the_others),
+        T(sets_that_a_rollback_did_not_want_wait_again),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
