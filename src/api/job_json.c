@@ -230,6 +230,10 @@ void job_event_json(struct json *json, const struct store_event *event) {
     key_span(json, "actor", event->actor);
     key_span(json, "reason", event->reason);
     key_span(json, "detail", event->detail);
+    if (event->facts.len > 0) {
+        json_key(json, "facts");
+        json_raw(json, event->facts);
+    }
     json_end(json);
 }
 

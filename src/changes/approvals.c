@@ -4,6 +4,7 @@
 #include "os/account.h"
 #include "os/dir.h"
 #include "base/instance.h"
+#include "changes/facts.h"
 #include "wire/meta.h"
 #include "wire/set_spec.h"
 
@@ -153,30 +154,11 @@ static struct approval_subject subject_of(const struct job *job,
     };
 }
 
-static const char owed_until[] = " is owed until ";
-
-struct wall approvals_owed_by(const struct store_event *event,
-                              struct wall owed) {
-    struct span detail = event->detail;
-    size_t len = sizeof(owed_until) - 1;
-    if (event->kind == EVENT_OWED && span_is(event->reason, "settled"))
-        return (struct wall){0};
-    if (event->kind != EVENT_MOVE || event->from != STATE_NONE ||
-        detail.len == 0)
-        return owed;
-    const char *at = memmem(detail.p, detail.len, owed_until, len);
-    if (at)
-        (void)wall_parse(
-            span_make(at + len, (size_t)(detail.p + detail.len - at) - len),
-            &owed);
-    return owed;
-}
-
 static void add_owed(struct text *text, const struct approval_policy *policy,
                      struct wall owed) {
     char until[WALL_TEXT_BYTES];
-    text_addf(text, "%sapproval '%.*s'%s%s", text->len > 0 ? "; " : "",
-              (int)policy->name.len, policy->name.p, owed_until,
+    text_addf(text, "%sapproval '%.*s' is owed until %s",
+              text->len > 0 ? "; " : "", (int)policy->name.len, policy->name.p,
               wall_format(owed, until));
 }
 
@@ -209,19 +191,22 @@ void approvals_admit(const struct base *base, struct set_record *record,
 
 /* ---- in the registry ----------------------------------------------------- */
 
-/* Reason: "operator", "signature" or "person"; detail: the rest. */
-static struct approval_given given_of(const struct store_event *event) {
-    struct approval_note note;
-    approval_note_parse(event->detail, &note);
+/* How an approval was given: event_facts.way, and the event's reason. */
+static const char way_person[] = "person", way_operator[] = "operator",
+                  way_signature[] = "signature";
+
+static struct approval_given given_of(const struct store_event *event,
+                                      struct arena *arena) {
+    struct event_facts facts = facts_of(event, arena);
     return (struct approval_given){
         .who = event->actor,
-        .alias = note.alias,
-        .key = note.key,
-        .is_operator = span_is(event->reason, "operator"),
-        .is_signed = span_is(event->reason, "signature"),
-        .ticket = note.ticket,
-        .at = note.made.ns > 0 ? note.made : event->at,
-        .until = note.until,
+        .alias = facts.alias,
+        .key = facts.key,
+        .is_operator = span_is(facts.way, way_operator),
+        .is_signed = span_is(facts.way, way_signature),
+        .ticket = facts.ticket,
+        .at = facts.made.ns > 0 ? facts.made : event->at,
+        .until = facts.until,
     };
 }
 
@@ -237,7 +222,7 @@ static bool read_given(struct store *store, const struct job *job,
     *ret_count = 0;
     for (size_t i = 0; i < count; i++)
         if (events[i].kind == EVENT_APPROVED)
-            (*ret_given)[(*ret_count)++] = given_of(&events[i]);
+            (*ret_given)[(*ret_count)++] = given_of(&events[i], arena);
     if (more)
         (*ret_given)[(*ret_count)++] = *more;
     return true;
@@ -313,14 +298,20 @@ void approvals_give(struct store_batch *batch, const struct job *job,
                                  .until = word->until,
                                  .alias = word->alias,
                                  .ticket = word->ticket};
+    const char *way = word->is_signed     ? way_signature
+                      : word->is_operator ? way_operator
+                                          : way_person;
     if (word->is_signed)
         note.made = word->at;
     approval_note_format(&note, &detail);
-    store_note(batch, EVENT_APPROVED, job->num, SPAN(""),
-               word->is_signed     ? SPAN("signature")
-               : word->is_operator ? SPAN("operator")
-                                   : SPAN("person"),
+    store_note(batch, EVENT_APPROVED, job->num, SPAN(""), span_of(way),
                text_span(&detail));
+    store_note_facts(batch, &(struct event_facts){.way = span_of(way),
+                                                  .key = note.key,
+                                                  .made = note.made,
+                                                  .until = note.until,
+                                                  .alias = note.alias,
+                                                  .ticket = note.ticket});
     if ((job->holds & HOLD_APPROVAL) && state->verdict.outcome <= APPROVAL_LATE)
         store_release(batch, job->num, HOLD_APPROVAL,
                       because.len > 0 ? because : SPAN("approved"));
@@ -466,8 +457,8 @@ static bool was_reported(struct store *store, uint64_t num, struct arena *arena,
     if (!store_events(store, 0, num, 0, arena, &events, &count, err))
         return false;
     for (size_t i = 0; i < count; i++)
-        *ret_reported |= events[i].kind == EVENT_OWED &&
-                         span_is(events[i].reason, "overdue");
+        *ret_reported |=
+            events[i].kind == EVENT_OWED && facts_of(&events[i], arena).overdue;
     return true;
 }
 
@@ -485,6 +476,7 @@ static void report_overdue(struct store_batch *batch, const struct job *job,
               wall_format(job->owed, since));
     store_note(batch, EVENT_OWED, job->num, SPAN(""), SPAN("overdue"),
                text_span(&text));
+    store_note_facts(batch, &(struct event_facts){.overdue = true});
     log_warning("set '%.*s' went without what it still owes: %s",
                 (int)job->id.len, job->id.p, text_string(&text));
 }

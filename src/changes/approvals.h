@@ -81,11 +81,6 @@ struct approvals_review {
 bool approvals_review(const struct base *base, struct wall now,
                       struct approvals_review *review, struct err *err);
 
-/* What is owed after this event of a set, `owed` being so before it: a registry
- * made anew knows it from nothing else. */
-struct wall approvals_owed_by(const struct store_event *event,
-                              struct wall owed);
-
 /* The account a name of a signature seems to be of ("bob", "bob@host"), as
  * "uid:7"; empty: there is none. */
 struct span approvals_alias(struct span name, struct arena *arena);

@@ -31,6 +31,7 @@ static void write_line(const struct store_event *event, struct text *out) {
         .actor = event->actor,
         .attempt = event->attempt,
         .reason = text_span(&reason),
+        .facts = event->facts,
     };
     event_line_format(&line, out);
 }
@@ -70,6 +71,7 @@ static bool read_line(struct span text, struct span csid, struct arena *arena,
         .to = state_of(line.to),
         .attempt = (unsigned)line.attempt,
         .actor = line.actor,
+        .facts = line.facts,
     };
     read_reason(line.reason, event);
     return true;

@@ -5,7 +5,7 @@
 #include <sys/stat.h>
 
 #include "os/dir.h"
-#include "changes/approvals.h"
+#include "changes/facts.h"
 #include "maintenance/fsck_report.h"
 #include "changes/placement.h"
 #include "changes/projection_parts.h"
@@ -123,13 +123,14 @@ static bool collect(struct rebuild *rebuild, struct err *err) {
 /* ---- what it was ----------------------------------------------------- */
 
 static void follow_event(struct job *job, const struct store_event *event,
-                         enum job_state *at) {
-    enum { NO_HOLD = 0 };
+                         struct arena *arena, enum job_state *at) {
+    struct event_facts facts = facts_of(event, arena);
     if (event->kind == EVENT_MOVE) {
         if (event->from == STATE_NONE) {
             job->admitted = event->at;
             job->admitted_seq = event->seq;
             job->actor = event->actor;
+            job->holds = facts.holds;
         }
         *at = event->to;
         job->since = event->at;
@@ -140,15 +141,12 @@ static void follow_event(struct job *job, const struct store_event *event,
         job->temps += span_is(event->reason, "temp");
         job->crashes += span_is(event->reason, "crash");
     }
-    unsigned bit = NO_HOLD;
-    for (unsigned one = 1; one <= HOLD_AMBIGUOUS; one <<= 1)
-        if (span_is(event->detail, job_hold_word((enum job_hold)one)))
-            bit = one;
-    job->owed = approvals_owed_by(event, job->owed);
+    if (facts.settled || facts.owed.ns > 0)
+        job->owed = facts.owed;
     if (event->kind == EVENT_HOLD)
-        job->holds |= bit;
+        job->holds |= facts.holds;
     if (event->kind == EVENT_RELEASE)
-        job->holds &= ~bit;
+        job->holds &= ~facts.holds;
     if (event->kind == EVENT_CANCEL)
         job->cancel_asked = true;
     if (event->kind == EVENT_RECORD && event->seq > job->record_seq)
@@ -177,7 +175,7 @@ static void restore_life(struct rebuild *rebuild, struct found_set *set) {
     job->tasks = 1;
     job->cause = SPAN("person");
     for (size_t i = 0; i < set->log.count; i++)
-        follow_event(job, &set->log.events[i], &at);
+        follow_event(job, &set->log.events[i], &rebuild->arena, &at);
     set->logged = at;
     if (set->state != STATE_NONE)
         job->state = set->state;
@@ -295,22 +293,25 @@ static struct store_event *gather_events(struct rebuild *rebuild,
 }
 
 /* The step the directory knows and the log does not. */
-static void add_missing_step(struct store_batch *batch,
+static void add_missing_step(struct rebuild *rebuild, struct store_batch *batch,
                              const struct found_set *set) {
     const struct job *job = &set->record.job;
+    struct event_facts facts = {.rollback = set->taken_by};
     if (!set->lacks_step)
         return;
-    store_restore_event(batch,
-                        &(struct store_event){.at = job->since,
-                                              .kind = EVENT_MOVE,
-                                              .num = set->num,
-                                              .id = set->id,
-                                              .from = set->logged,
-                                              .to = job->state,
-                                              .attempt = job->attempt,
-                                              .actor = SPAN("daemon:fsck"),
-                                              .reason = job->reason,
-                                              .detail = job->detail});
+    store_restore_event(
+        batch, &(struct store_event){
+                   .at = job->since,
+                   .kind = EVENT_MOVE,
+                   .num = set->num,
+                   .id = set->id,
+                   .from = set->logged,
+                   .to = job->state,
+                   .attempt = job->attempt,
+                   .actor = SPAN("daemon:fsck"),
+                   .reason = job->reason,
+                   .detail = job->detail,
+                   .facts = event_facts_format(&facts, &rebuild->arena)});
 }
 
 static bool write_all(struct rebuild *rebuild, struct err *err) {
@@ -331,7 +332,7 @@ static bool write_all(struct rebuild *rebuild, struct err *err) {
         ok = flush(rebuild, &batch, OPS_AT_ONCE, err);
     }
     for (size_t i = 0; ok && i < rebuild->count; i++)
-        add_missing_step(batch, rebuild->order[i]);
+        add_missing_step(rebuild, batch, rebuild->order[i]);
     store_note(batch, EVENT_REBUILT, 0, SPAN(""), SPAN("rebuilt"),
                SPAN("made anew from directories, job files and logs"));
     ok = ok && flush(rebuild, &batch, 1, err);

@@ -8,6 +8,7 @@
 
 #include "maintenance/fsck_report.h"
 #include "landing/history.h"
+#include "changes/facts.h"
 #include "changes/set_rules.h"
 #include "scheduler/rollback_effects.h"
 
@@ -46,12 +47,12 @@ static uint64_t last_seq(const struct found_set *set) {
 }
 
 /* Does its log tell of that rollback, or of a later one? */
-static bool knows(const struct found_set *set, const struct found_set *rb) {
-    struct span by, because;
+static bool knows(const struct found_set *set, const struct found_set *rb,
+                  struct arena *arena) {
     uint64_t end = last_seq(rb);
     for (size_t i = 0; i < set->log.count; i++)
-        if (rollback_effects_read_event(&set->log.events[i], &by, &because) &&
-            (span_equal(because, rb->id) ||
+        if (set->log.events[i].kind == EVENT_ROLLED_BACK &&
+            (span_equal(facts_of(&set->log.events[i], arena).because, rb->id) ||
              (end > 0 && set->log.events[i].seq > end)))
             return true;
     return false;
@@ -66,6 +67,7 @@ static void add_event(struct rebuild *rebuild, struct found_set *set,
         arena_alloc(&rebuild->arena, (log->count + 1) * sizeof(*events));
     if (log->count > 0)
         memcpy(events, log->events, log->count * sizeof(*events));
+    struct event_facts facts = {.rollback = by, .because = because};
     rollback_effects_detail(by, because, &detail);
     events[log->count++] = (struct store_event){
         .at = rebuild->now,
@@ -77,6 +79,7 @@ static void add_event(struct rebuild *rebuild, struct found_set *set,
         .actor = SPAN("daemon:fsck"),
         .reason = by.len > 0 ? SPAN("rolled-back") : SPAN("reinstated"),
         .detail = arena_span(&rebuild->arena, text_span(&detail)),
+        .facts = event_facts_format(&facts, &rebuild->arena),
     };
     log->events = events;
     set->record.job.stale = true; /* the next start writes its log */
@@ -89,7 +92,7 @@ static void hear_turn(struct rebuild *rebuild, const struct found_set *rb,
     if (set == NULL || set->is_spoken_of)
         return;
     set->is_spoken_of = true;
-    if (set->record.job.state != STATE_DONE || knows(set, rb))
+    if (set->record.job.state != STATE_DONE || knows(set, rb, &rebuild->arena))
         return;
     fsck_problem(rebuild->report,
                  "the log of set '%.*s' does not tell that rollback '%.*s' "

@@ -4,9 +4,9 @@
  * knows it: its plan is made again as it was made at first, from relations, and
  * the next start asks the target how it ended, as after any crash. */
 #include "core/rollback.h"
+#include "changes/facts.h"
 #include "maintenance/rebuild_parts.h"
 #include "scheduler/rollback_plan.h"
-#include "scheduler/rollback_effects.h"
 
 static const struct found_set *find_set(const struct rebuild *rebuild,
                                         struct span id) {
@@ -21,11 +21,13 @@ static bool is_under_way(const struct rebuild *rebuild, struct span id) {
 }
 
 void rebuild_mark(struct rebuild *rebuild, struct found_set *set) {
-    struct span by, because;
-    for (size_t i = 0; i < set->log.count; i++)
-        if (rollback_effects_read_event(&set->log.events[i], &by, &because) &&
-            !is_under_way(rebuild, because))
-            set->record.job.rolled_back_by = by;
+    for (size_t i = 0; i < set->log.count; i++) {
+        struct event_facts facts =
+            facts_of(&set->log.events[i], &rebuild->arena);
+        if (set->log.events[i].kind == EVENT_ROLLED_BACK &&
+            !is_under_way(rebuild, facts.because))
+            set->record.job.rolled_back_by = facts.rollback;
+    }
 }
 
 void rebuild_take(struct rebuild *rebuild, struct found_set *set) {
@@ -54,17 +56,16 @@ struct plan {
 
 /* Its part in the rollback: put out by it, or abandoned. */
 static bool find_part(const struct found_set *set, struct span rb,
-                      struct rollback_entry *ret_entry) {
+                      struct arena *arena, struct rollback_entry *ret_entry) {
     bool has_part = set->taken_by.len > 0 && span_equal(set->taken_by, rb);
-    struct span by, because;
     *ret_entry = (struct rollback_entry){.num = set->num, .was = set->logged};
     for (size_t i = 0; i < set->log.count; i++) {
         const struct store_event *event = &set->log.events[i];
-        bool taken = event->kind == EVENT_MOVE &&
-                     event->to == STATE_ABANDONED &&
-                     span_equal(event->detail, rb);
-        bool out = rollback_effects_read_event(event, &by, &because) &&
-                   span_equal(by, rb);
+        struct event_facts facts = facts_of(event, arena);
+        bool is_it = facts.rollback.len > 0 && span_equal(facts.rollback, rb);
+        bool taken =
+            is_it && event->kind == EVENT_MOVE && event->to == STATE_ABANDONED;
+        bool out = is_it && event->kind == EVENT_ROLLED_BACK;
         if (!taken && !out)
             continue;
         has_part = true;
@@ -81,7 +82,7 @@ static void read_parts(const struct rebuild *rebuild, struct plan *plan,
     plan->entries =
         arena_alloc(arena, (rebuild->count + 1) * sizeof(*plan->entries));
     for (size_t i = 0; i < rebuild->count; i++)
-        if (find_part(rebuild->order[i], plan->rb->id,
+        if (find_part(rebuild->order[i], plan->rb->id, arena,
                       &plan->entries[plan->count]))
             plan->count++;
     for (size_t i = 0; i < plan->rb->log.count; i++) {

@@ -155,13 +155,11 @@ bool rollback_effects_put_out(const struct rollback_effects *effects,
 
 /* ---- marks --------------------------------------------------------------- */
 
-static const char because_of[] = ", because of ";
-
 void rollback_effects_detail(struct span by, struct span because,
                              struct text *out) {
     if (by.len > 0 && !span_equal(by, because)) {
         text_addspan(out, by);
-        text_adds(out, because_of);
+        text_adds(out, ", because of ");
     }
     text_addspan(out, because);
 }
@@ -172,27 +170,7 @@ void rollback_effects_mark(const struct rollback_effects *effects,
         const struct rollback_effect *effect = effects->turns[i];
         CLEANUP(text_clear) struct text detail = TEXT_INIT;
         rollback_effects_detail(effect->now, rb_id, &detail);
-        store_mark(batch, effect->job.num, effect->was, effect->now,
+        store_mark(batch, effect->job.num, effect->was, effect->now, rb_id,
                    text_span(&detail));
     }
-}
-
-bool rollback_effects_read_event(const struct store_event *event,
-                                 struct span *ret_by,
-                                 struct span *ret_because) {
-    struct span detail = event->detail;
-    if (event->kind != EVENT_ROLLED_BACK)
-        return false;
-    const char *cut = detail.len > 0 ? memmem(detail.p, detail.len, because_of,
-                                              sizeof(because_of) - 1)
-                                     : NULL;
-    *ret_by = *ret_because = detail;
-    if (cut) {
-        ret_by->len = (size_t)(cut - detail.p);
-        ret_because->p = cut + sizeof(because_of) - 1;
-        ret_because->len = detail.len - ret_by->len - (sizeof(because_of) - 1);
-    }
-    if (!span_is(event->reason, "rolled-back"))
-        *ret_by = SPAN("");
-    return true;
 }

@@ -54,9 +54,5 @@ void rollback_effects_mark(const struct rollback_effects *effects,
  * again) because of that rollback. */
 void rollback_effects_detail(struct span by, struct span because,
                              struct text *out);
-/* By whom a set is out, and because of which rollback: the two ids in the
- * detail of such an event. False: it is none. */
-bool rollback_effects_read_event(const struct store_event *event,
-                                 struct span *ret_by, struct span *ret_because);
 
 #endif

@@ -168,6 +168,8 @@ static unsigned plan_move(struct scheduler *scheduler,
         .fails = verdict->fails,
         .clear_counts = verdict->clear_counts,
     };
+    if (verdict->to == STATE_ABANDONED && scheduler->rollback_run.attempt)
+        move.rollback = scheduler->rollback_run.attempt->tracked->job.id;
     if (verdict->alarm)
         store_note(scheduler->batch, EVENT_ALARM, tracked->num, tracked->job.id,
                    span_of(verdict->reason), span_of(verdict->detail));

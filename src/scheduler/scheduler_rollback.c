@@ -141,6 +141,7 @@ static size_t plan_abandons(struct scheduler *scheduler, struct span rb_id,
             .to = STATE_ABANDONED,
             .reason = SPAN("rollback"),
             .detail = rb_id,
+            .rollback = rb_id,
         };
         store_move(scheduler->batch, &move);
         moves++;

@@ -107,6 +107,7 @@ bool apply_admit(struct apply *apply, struct op *op, struct err *err) {
     struct row *row;
     if (!keep_row(apply, job, &row, err))
         return false;
+    struct event_facts facts = {.holds = job->holds, .owed = job->owed};
     struct store_event event = {
         .kind = EVENT_MOVE,
         .num = job->num,
@@ -115,6 +116,9 @@ bool apply_admit(struct apply *apply, struct op *op, struct err *err) {
         .attempt = job->attempt,
         .reason = job->reason,
         .detail = job->detail,
+        .facts = job->holds != 0 || job->owed.ns != 0
+                     ? event_facts_format(&facts, &apply->batch->arena)
+                     : SPAN(""),
         .job = job,
     };
     return apply_event(apply, op, row, event, err);
@@ -206,6 +210,7 @@ bool apply_move(struct apply *apply, struct op *op, struct err *err) {
     if (not_before.ns != row->not_before.ns || stale != row->stale)
         apply_dirty(apply, row, ROW_MARKS);
     tally_change(apply, step.from, row->holds, step.to, row->holds);
+    struct event_facts facts = {.rollback = step.rollback};
     struct store_event event = {
         .kind = EVENT_MOVE,
         .num = row->num,
@@ -214,6 +219,9 @@ bool apply_move(struct apply *apply, struct op *op, struct err *err) {
         .attempt = row->attempt,
         .reason = step.reason,
         .detail = step.detail,
+        .facts = step.to == STATE_ABANDONED
+                     ? event_facts_format(&facts, &apply->batch->arena)
+                     : SPAN(""),
     };
     return apply_event(apply, op, row, event, err);
 }
@@ -306,6 +314,7 @@ bool apply_hold(struct apply *apply, struct op *op, struct err *err) {
         job_kind_has(row->kind, JOB_HAS_FILE) && bit != HOLD_AMBIGUOUS;
     apply_dirty(apply, row, ROW_REST | ROW_MARKS);
     tally_change(apply, row->state, before, row->state, after);
+    struct event_facts facts = {.holds = bit};
     struct store_event event = {
         .kind = op->kind == OP_HOLD ? EVENT_HOLD : EVENT_RELEASE,
         .num = row->num,
@@ -314,6 +323,7 @@ bool apply_hold(struct apply *apply, struct op *op, struct err *err) {
         .attempt = row->attempt,
         .reason = op->hold.reason,
         .detail = span_of(job_hold_word(op->hold.hold)),
+        .facts = event_facts_format(&facts, &apply->batch->arena),
     };
     return apply_event(apply, op, row, event, err);
 }

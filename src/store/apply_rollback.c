@@ -29,6 +29,8 @@ bool apply_mark(struct apply *apply, struct op *op, struct err *err) {
         return false;
     row->stale = true; /* its log tells it too */
     apply_dirty(apply, row, ROW_REST | ROW_MARKS);
+    struct event_facts facts = {.rollback = mark->rolled_back_by,
+                                .because = mark->because};
     struct store_event event = {
         .kind = EVENT_ROLLED_BACK,
         .num = row->num,
@@ -37,7 +39,8 @@ bool apply_mark(struct apply *apply, struct op *op, struct err *err) {
         .attempt = row->attempt,
         .reason =
             mark->rolled_back_by.len ? SPAN("rolled-back") : SPAN("reinstated"),
-        .detail = mark->because,
+        .detail = mark->detail,
+        .facts = event_facts_format(&facts, &apply->batch->arena),
     };
     return apply_event(apply, op, row, event, err);
 }
@@ -59,6 +62,8 @@ bool apply_owe(struct apply *apply, struct op *op, struct err *err) {
     row->stale |=
         job_kind_has(row->kind, JOB_HAS_FILE); /* its log tells it too */
     apply_dirty(apply, row, ROW_REST | ROW_MARKS);
+    struct event_facts facts = {.owed = owe->owed,
+                                .settled = owe->owed.ns == 0};
     struct store_event event = {
         .kind = EVENT_OWED,
         .num = row->num,
@@ -67,6 +72,7 @@ bool apply_owe(struct apply *apply, struct op *op, struct err *err) {
         .attempt = row->attempt,
         .reason = owe->reason,
         .detail = owe->detail,
+        .facts = event_facts_format(&facts, &apply->batch->arena),
     };
     return apply_event(apply, op, row, event, err);
 }

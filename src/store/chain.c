@@ -33,9 +33,9 @@ void chain_next(struct chain *chain, const unsigned char prev[CHAIN_BYTES],
                 const struct store_event *event,
                 unsigned char ret_hash[CHAIN_BYTES]) {
     struct span kind = span_of(job_event_kind_word(event->kind));
-    size_t most = CHAIN_BYTES + 10 * sizeof(uint64_t) + 2 + kind.len +
+    size_t most = CHAIN_BYTES + 11 * sizeof(uint64_t) + 2 + kind.len +
                   event->id.len + event->actor.len + event->reason.len +
-                  event->detail.len;
+                  event->detail.len + event->facts.len;
     text_reset(&chain->scratch);
     text_reserve(&chain->scratch, most);
     unsigned char *start = (unsigned char *)chain->scratch.p, *at = start;
@@ -51,6 +51,9 @@ void chain_next(struct chain *chain, const unsigned char prev[CHAIN_BYTES],
     at = put_span(at, event->actor);
     at = put_span(at, event->reason);
     at = put_span(at, event->detail);
+    /* Events of programs that knew no facts keep their hashes. */
+    if (event->facts.len > 0)
+        at = put_span(at, event->facts);
     assert((size_t)(at - start) <= most);
     struct sha256_ctx state;
     sha256_init(&state);

@@ -49,7 +49,9 @@ void event_pack_add(struct text *lines, const struct store_event *event,
     add_field(lines, event->id, '\t');
     add_field(lines, event->actor, '\t');
     add_field(lines, event->reason, '\t');
-    add_field(lines, event->detail, '\n');
+    add_field(lines, event->detail, event->facts.len > 0 ? '\t' : '\n');
+    if (event->facts.len > 0)
+        add_field(lines, event->facts, '\n');
 }
 
 /* ---- reading ------------------------------------------------------------ */
@@ -101,6 +103,13 @@ static bool take_field(struct span *line, struct arena *arena,
     return span_cut(line, '\t', &field) && unescape(field, arena, ret);
 }
 
+static bool take_facts(struct span line, struct arena *arena,
+                       struct span *ret) {
+    struct event_facts facts;
+    return line.len > 0 && !memchr(line.p, '\t', line.len) &&
+           unescape(line, arena, ret) && event_facts_parse(*ret, arena, &facts);
+}
+
 bool event_pack_next(struct span *rest, struct arena *arena,
                      struct store_event *ret_event, uint64_t *ret_prev) {
     struct store_event *event = ret_event;
@@ -122,7 +131,7 @@ bool event_pack_next(struct span *rest, struct arena *arena,
     event->attempt = (unsigned)attempt;
     return take_field(&line, arena, &event->id) &&
            take_field(&line, arena, &event->actor) &&
-           take_field(&line, arena, &event->reason) && line.p &&
-           !memchr(line.p, '\t', line.len) &&
-           unescape(line, arena, &event->detail);
+           take_field(&line, arena, &event->reason) &&
+           take_field(&line, arena, &event->detail) &&
+           (!line.p || take_facts(line, arena, &event->facts));
 }

@@ -2,8 +2,9 @@
  * other share a row, as lines: a row each would cost more than all they tell.
  * A line is one event, its fields between tabs: seq, time, kind, number of the
  * job, seq of that job's event before (0: none), the two states, attempt, id,
- * actor, reason, detail. In these four `\t`, `\n` and `\\` stand for the bytes
- * that would end a field, a line or an escape. */
+ * actor, reason, detail and, if the event has any, facts. In these five `\t`,
+ * `\n` and `\\` stand for the bytes that would end a field, a line or an
+ * escape. */
 #ifndef POINTSMAN_STORE_EVENT_PACK_H
 #define POINTSMAN_STORE_EVENT_PACK_H
 

@@ -303,7 +303,7 @@ bool memory_events(struct store *store, uint64_t after_seq, uint64_t num,
         struct store_event *copy = &(*ret_events)[count++];
         *copy = one->event;
         struct span *spans[] = {&copy->id, &copy->actor, &copy->reason,
-                                &copy->detail};
+                                &copy->detail, &copy->facts};
         for (size_t k = 0; k < COUNT(spans); k++)
             *spans[k] = arena_span(arena, *spans[k]);
         copy->hash = chain_hex(arena, one->hash);

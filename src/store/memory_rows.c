@@ -427,7 +427,8 @@ static bool event_insert(struct rows *rows, const struct store_event *event,
     own->event = *event;
     own->event.job = NULL;
     struct span *spans[] = {&own->event.id, &own->event.actor,
-                            &own->event.reason, &own->event.detail};
+                            &own->event.reason, &own->event.detail,
+                            &own->event.facts};
     for (size_t i = 0; i < COUNT(spans); i++)
         *spans[i] = arena_span(&memory->arena, *spans[i]);
     memcpy(own->hash, hash, CHAIN_BYTES);

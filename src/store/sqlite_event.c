@@ -127,6 +127,7 @@ static void found_add(struct found *found, const struct store_event *event,
     copy->actor = arena_span(arena, event->actor);
     copy->reason = arena_span(arena, event->reason);
     copy->detail = arena_span(arena, event->detail);
+    copy->facts = arena_span(arena, event->facts);
     copy->prev_hash = arena_span(arena, event->prev_hash);
     copy->hash = arena_span(arena, event->hash);
 }

@@ -30,6 +30,7 @@
 #include "lib/arena.h"
 #include "lib/err.h"
 #include "lib/time.h"
+#include "core/event_facts.h"
 #include "core/job.h"
 
 struct store;
@@ -78,6 +79,7 @@ struct store_event {
     enum job_state from, to; /* equal unless kind is EVENT_MOVE */
     unsigned attempt;
     struct span actor, reason, detail;
+    struct span facts; /* JSON (core/event_facts.h), or empty */
     struct span prev_hash, hash; /* 64 hex digits; filled by reads only */
     const struct job *job; /* the row as admitted, when at hand; else NULL */
 };
@@ -134,6 +136,7 @@ struct store_move {
     uint64_t num;
     enum job_state from, to;
     struct span reason, detail;
+    struct span rollback;           /* on the way to A: who takes the job */
     struct wall not_before;         /* set on the way to P; 0 = none */
     unsigned temps, crashes, fails; /* added to the job's counts */
     bool begin_attempt;             /* attempt + 1 (P -> X, and retry) */
@@ -171,10 +174,11 @@ unsigned store_release(struct store_batch *batch, uint64_t num,
                        enum job_hold hold, struct span reason);
 /* A done change is out of effect by the rollback of this id, or in effect again
  * (empty). `was`: what the mark must be now, else CONFLICT, as when it is not
- * done. Event ROLLED_BACK with reason `rolled-back` or `reinstated`, detail
- * `because`: the id of the RB. */
+ * done. Event ROLLED_BACK with reason `rolled-back` or `reinstated`; its facts
+ * name the rollback and `because`, the id of the RB that is carried out. */
 unsigned store_mark(struct store_batch *batch, uint64_t num, struct span was,
-                    struct span rolled_back_by, struct span because);
+                    struct span rolled_back_by, struct span because,
+                    struct span detail);
 /* From now on an approval of the job is owed until then (0: none is any more).
  * SAME when it is so. Event OWED with this reason and detail. */
 unsigned store_owe(struct store_batch *batch, uint64_t num, struct wall owed,
@@ -203,6 +207,9 @@ unsigned store_projected(struct store_batch *batch, uint64_t num,
 unsigned store_note(struct store_batch *batch, enum event_kind kind,
                     uint64_t num, struct span id, struct span reason,
                     struct span detail);
+/* What is read back from the event of the store_note added last. */
+void store_note_facts(struct store_batch *batch,
+                      const struct event_facts *facts);
 /* value NULL p: removes it. SAME when it is so already. The event's id is the
  * name, its detail the value. */
 unsigned store_set(struct store_batch *batch, struct span name,

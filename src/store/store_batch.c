@@ -209,6 +209,7 @@ unsigned store_move(struct store_batch *batch, const struct store_move *move) {
     *own = *move;
     own->reason = copy(batch, move->reason);
     own->detail = copy(batch, move->detail);
+    own->rollback = copy(batch, move->rollback);
     store_batch_add_op(batch, OP_MOVE, move->num)->move = own;
     return place(batch);
 }
@@ -256,10 +257,11 @@ unsigned store_release(struct store_batch *batch, uint64_t num,
 }
 
 unsigned store_mark(struct store_batch *batch, uint64_t num, struct span was,
-                    struct span rolled_back_by, struct span because) {
+                    struct span rolled_back_by, struct span because,
+                    struct span detail) {
     struct op_mark *own = arena_alloc(&batch->arena, sizeof(*own));
     *own = (struct op_mark){copy(batch, was), copy(batch, rolled_back_by),
-                            copy(batch, because)};
+                            copy(batch, because), copy(batch, detail)};
     store_batch_add_op(batch, OP_MARK, num)->mark = own;
     return place(batch);
 }
@@ -308,6 +310,7 @@ static struct store_event *copy_event(struct store_batch *batch,
     own->actor = copy(batch, event->actor);
     own->reason = copy(batch, event->reason);
     own->detail = copy(batch, event->detail);
+    own->facts = copy(batch, event->facts);
     own->job = NULL;
     own->prev_hash = own->hash = (struct span){0};
     return own;
@@ -323,6 +326,13 @@ unsigned store_note(struct store_batch *batch, enum event_kind kind,
     own->actor = (struct span){NULL, 0}; /* the batch's */
     store_batch_add_op(batch, OP_NOTE, num)->event = own;
     return place(batch);
+}
+
+void store_note_facts(struct store_batch *batch,
+                      const struct event_facts *facts) {
+    struct op *op = &batch->ops[batch->count - 1];
+    assert(batch->count > 0 && op->kind == OP_NOTE);
+    op->event->facts = event_facts_format(facts, &batch->arena);
 }
 
 unsigned store_restore_event(struct store_batch *batch,

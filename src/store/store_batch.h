@@ -62,7 +62,7 @@ struct op_hold {
 };
 
 struct op_mark {
-    struct span was, rolled_back_by, because;
+    struct span was, rolled_back_by, because, detail;
 };
 
 struct op_owe {

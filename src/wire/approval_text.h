@@ -84,7 +84,8 @@ bool approval_file_parse(struct span bytes, struct approval_file *ret_file,
 bool approval_entry_parse(struct span name, struct span *ret_csid);
 
 /* The detail of an event `approved`: words KEY=VALUE with blanks between, the
- * ticket last. Unknown words are passed over; it is never wrong. */
+ * ticket last. It is read only where the event has no facts (the old form,
+ * changes/old_facts.h); unknown words are skipped, it is never wrong. */
 struct approval_note {
     struct span key;   /* "SHA256:..."; empty: not signed */
     struct wall made;  /* of a signature; 0: the event's time */

@@ -1,9 +1,12 @@
 #include "wire/event_line.h"
 
+#include "core/event_facts.h"
 #include "wire/set_name.h"
 
 static const char states[] = "QSPXDFTA-";
 static const char more[] = "...";
+
+enum { EVENT_FACTS_WORD_BYTES = 3000 };
 
 /* Like text_addescaped, and blanks too where they would end a word. */
 static void add_word(struct text *out, struct span word) {
@@ -41,6 +44,17 @@ static void cut_to(struct text *out, size_t begin, size_t most) {
     text_adds(out, more);
 }
 
+/* What would not leave room for a reason is no object of ours. */
+static void add_facts(struct text *out, struct span facts) {
+    size_t begin = out->len;
+    if (facts.len == 0)
+        return;
+    text_addc(out, ' ');
+    add_word(out, facts);
+    if (out->len - begin > EVENT_FACTS_WORD_BYTES)
+        out->len = begin;
+}
+
 void event_line_format(const struct event_line *event, struct text *out) {
     size_t begin = out->len;
     char tai[TAI_TEXT_BYTES];
@@ -50,6 +64,7 @@ void event_line_format(const struct event_line *event, struct text *out) {
     add_word(out, event->actor);
     cut_to(out, actor, 256);
     text_addf(out, " %llu", (unsigned long long)event->attempt);
+    add_facts(out, event->facts);
     if (event->reason.len) {
         text_addc(out, ' ');
         text_addescaped(out, event->reason);
@@ -110,7 +125,8 @@ static bool take_state(struct span word, char *ret_state) {
 
 bool event_line_parse(struct span line, struct arena *arena,
                       struct event_line *ret_event, struct err *err) {
-    struct span word[6], rest = line;
+    struct span word[6], rest = line, facts;
+    struct event_facts parsed;
     *ret_event = (struct event_line){0};
     if (line.len >= EVENT_LINE_BYTES)
         return refuse(err, "more than 4096 bytes", line);
@@ -128,6 +144,11 @@ bool event_line_parse(struct span line, struct arena *arena,
         return refuse(err, "no actor", line);
     if (!span_u64(word[5], &ret_event->attempt))
         return refuse(err, "no attempt", line);
+    if (rest.len && rest.p[0] == '{' &&
+        (!span_cut(&rest, ' ', &facts) ||
+         !unescape(facts, arena, &ret_event->facts) ||
+         !event_facts_parse(ret_event->facts, arena, &parsed)))
+        return refuse(err, "no facts", line);
     if (rest.p && !unescape(rest, arena, &ret_event->reason))
         return refuse(err, "no reason", line);
     return true;

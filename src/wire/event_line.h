@@ -2,10 +2,12 @@
  * line: the CSID and its dependencies. Then a line an event:
  *
  *     @4000... 17 Q S daemon:queue 0 staged
+ *     @4000... 18 S S uid:7 0 {"holds":"operator"} hold:asked -- operator
  *
- * "-" stands for no state; blanks, control bytes and backslashes in actor,
- * control bytes and backslashes in reason are \xNN. A line is at most 4 KiB, LF
- * included; a longer reason is cut and ends in "...". */
+ * "-" stands for no state. Before the reason stands an object in braces if the
+ * event has facts. Control bytes and backslashes are \xNN; so are blanks in
+ * the actor and in the facts. A line is at most 4 KiB, LF included; a longer
+ * reason is cut and ends in "...". */
 #ifndef POINTSMAN_WIRE_EVENT_LINE_H
 #define POINTSMAN_WIRE_EVENT_LINE_H
 
@@ -27,6 +29,7 @@ struct event_line {
     struct span actor;
     uint64_t attempt;
     struct span reason; /* may be empty */
+    struct span facts;  /* JSON (core/event_facts.h), or empty */
 };
 
 /* Appends the line with its LF. */

@@ -17,12 +17,14 @@ struct pair {
 
 static void hear(void *ctx, const struct store_event *event) {
     struct text *heard = ctx;
-    text_addf(heard, "%d %s %d %.*s %c%c %u %.*s %.*s %d\n", (int)event->seq,
-              job_event_kind_word(event->kind), (int)event->num,
-              (int)event->id.len, event->id.p, job_state_letter(event->from),
-              job_state_letter(event->to), event->attempt,
-              (int)event->reason.len, event->reason.p, (int)event->detail.len,
-              event->detail.p, event->job ? (int)event->job->num : -1);
+    text_addf(heard, "%d %s %d %.*s %c%c %u %.*s %.*s %.*s %d\n",
+              (int)event->seq, job_event_kind_word(event->kind),
+              (int)event->num, (int)event->id.len, event->id.p,
+              job_state_letter(event->from), job_state_letter(event->to),
+              event->attempt, (int)event->reason.len, event->reason.p,
+              (int)event->detail.len, event->detail.p, (int)event->facts.len,
+              event->facts.len ? event->facts.p : "",
+              event->job ? (int)event->job->num : -1);
 }
 
 static uint64_t draw(struct pair *pair, uint64_t below) {

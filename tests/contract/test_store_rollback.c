@@ -14,7 +14,7 @@ static uint64_t landed(struct rig *rig, const char *id) {
 static enum store_result mark(struct rig *rig, uint64_t num, const char *was,
                               const char *by) {
     struct store_batch *batch = rig_batch(rig);
-    store_mark(batch, num, span_of(was), span_of(by), SPAN("R"));
+    store_mark(batch, num, span_of(was), span_of(by), SPAN("R"), SPAN("R"));
     return rig_write(batch);
 }
 
@@ -44,6 +44,7 @@ static void a_done_set_is_marked_and_says_so(void **state) {
     assert_true(store_events(rig->store, before, num, 0, &rig->arena, &events,
                              &count, &rig->err));
     assert_int_equal(count, 1); /* its own history has it too */
+    assert_span(events[0].facts, "{\"rollback\":\"R\",\"because\":\"R\"}");
     rig_verify(rig);
 }
 
@@ -143,11 +144,11 @@ static void nothing_of_a_refused_batch_stays(void **state) {
     plan(rig, rollback, "stopping", "1 D\n");
     struct store_batch *batch = rig_batch(rig);
     store_batch_atomic(batch);
-    store_mark(batch, num, SPAN(""), SPAN("R"), SPAN("R"));
+    store_mark(batch, num, SPAN(""), SPAN("R"), SPAN("R"), SPAN("R"));
     store_plan(batch, &(struct store_rollback){.num = rollback,
                                                .phase = SPAN("over"),
                                                .members = SPAN("")});
-    store_mark(batch, num, SPAN("nobody"), SPAN("R"), SPAN("R"));
+    store_mark(batch, num, SPAN("nobody"), SPAN("R"), SPAN("R"), SPAN("R"));
     assert_int_equal(rig_write(batch), STORE_CONFLICT);
     assert_span(rig_job(rig, num).rolled_back_by, "");
     struct store_rollback kept;

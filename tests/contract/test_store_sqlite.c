@@ -329,6 +329,36 @@ static void an_old_submission_is_decoded_by_the_step(void **state) {
     store_close(store);
 }
 
+static void facts_are_part_of_the_chain(void **state) {
+    (void)state;
+    CLEANUP(text_free_string) char *path = rig_new_path();
+    CLEANUP(arena_clear) struct arena arena = ARENA_INIT;
+    struct store *store = rig_open(path, false);
+    struct store_event *events;
+    size_t count;
+    struct err err = {0};
+    admit_into(store, "a");
+    struct store_batch *batch = store_batch_new(store);
+    store_batch_actor(batch, wall_from_s(1), SPAN("uid:7"));
+    store_note(batch, EVENT_APPROVED, 1, SPAN(""), SPAN("person"), SPAN("x"));
+    store_note_facts(batch, &(struct event_facts){.ticket = SPAN("a\tb")});
+    store_hold(batch, 1, HOLD_OPERATOR, SPAN("asked"));
+    assert_true(store_write(batch, &err));
+    store_batch_free(batch);
+    assert_true(store_events(store, 1, 1, 0, &arena, &events, &count, &err));
+    assert_int_equal(count, 2);
+    assert_true(span_is(events[0].facts, "{\"ticket\":\"a\\tb\"}"));
+    assert_true(span_is(events[1].facts, "{\"holds\":\"operator\"}"));
+    assert_true(store_verify(store, &err));
+    store_close(store);
+    edit(path, "UPDATE event SET lines = CAST(replace(CAST(lines AS TEXT), "
+               "'\"operator\"', '\"approval\"') AS BLOB)");
+    store = rig_open(path, false);
+    assert_false(store_verify(store, &err));
+    assert_int_equal(err.kind, ERR_DATA);
+    store_close(store);
+}
+
 static void a_reader_reads_and_writes_nothing(void **state) {
     (void)state;
     CLEANUP(text_free_string) char *path = rig_new_path();
@@ -734,6 +764,7 @@ int main(void) {
         cmocka_unit_test(a_truncated_file_is_refused),
         cmocka_unit_test(a_newer_registry_is_refused_and_left_alone),
         cmocka_unit_test(an_old_registry_takes_the_steps_it_lacks),
+        cmocka_unit_test(facts_are_part_of_the_chain),
         cmocka_unit_test(an_old_submission_is_decoded_by_the_step),
         cmocka_unit_test(a_reader_reads_and_writes_nothing),
         cmocka_unit_test(a_reader_needs_no_right_to_write),

@@ -10,7 +10,7 @@ static void same(const struct store_event *a, const struct store_event *b) {
     assert(a->num == b->num && a->from == b->from && a->to == b->to);
     assert(a->attempt == b->attempt && span_equal(a->id, b->id));
     assert(span_equal(a->actor, b->actor) && span_equal(a->reason, b->reason));
-    assert(span_equal(a->detail, b->detail));
+    assert(span_equal(a->detail, b->detail) && span_equal(a->facts, b->facts));
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes) {

@@ -27,6 +27,7 @@ static void assert_round_trip(struct event_line event) {
     assert_int_equal(back.attempt, event.attempt);
     assert_true(span_equal(back.actor, event.actor));
     assert_true(span_equal(back.reason, event.reason));
+    assert_true(span_equal(back.facts, event.facts));
 }
 
 static void line_looks_as_the_manual_says(void **state) {
@@ -37,6 +38,11 @@ static void line_looks_as_the_manual_says(void **state) {
     event_line_format(&event, &out);
     assert_string_equal(out.p, "@400000000000000a00000000 17 - Q uid:1000 0 "
                                "admitted\n");
+    text_reset(&out);
+    event.facts = SPAN("{\"ticket\":\"a b\"}");
+    event_line_format(&event, &out);
+    assert_string_equal(out.p, "@400000000000000a00000000 17 - Q uid:1000 0 "
+                               "{\"ticket\":\"a\\x20b\"} admitted\n");
 }
 
 static void any_event_comes_back(void **state) {
@@ -45,6 +51,13 @@ static void any_event_comes_back(void **state) {
                                           'X', 'F', SPAN("a b\n\\"), 3,
                                           SPAN("exit-2 of 'x\n\\y' \xff")});
     assert_round_trip((struct event_line){.from = 'Q', .to = 'S'});
+    assert_round_trip((struct event_line){
+        .from = 'D',
+        .to = 'D',
+        .facts = SPAN("{\"ticket\":\"a \\\"b\\\" \\\\ c\"}"),
+        .reason = SPAN("approved:person -- {no} facts")});
+    assert_round_trip((struct event_line){
+        .from = 'D', .to = 'D', .facts = SPAN("{\"settled\":true}")});
 }
 
 static void long_reason_is_cut_between_pieces(void **state) {
@@ -80,6 +93,8 @@ static void junk_is_refused(void **state) {
         "@400000000000000a00000000 17 - Q uid:1 -1 r",
         "@400000000000000a00000000 17 - Q uid:1 0 \\",
         "@400000000000000a00000000 17 - Q uid:1 0 \\x1",
+        "@400000000000000a00000000 17 - Q uid:1 0 {\"key\": r",
+        "@400000000000000a00000000 17 - Q uid:1 0 {\"key\":7} r",
         "@400000000000000a00000000 17 - Q \\q 0 r"};
     for (size_t i = 0; i < COUNT(lines); i++) {
         struct event_line event;

@@ -1,0 +1,13 @@
+/* What an event says to the program (core/event_facts.h), whichever program
+ * wrote it. */
+#ifndef POINTSMAN_CHANGES_FACTS_H
+#define POINTSMAN_CHANGES_FACTS_H
+
+#include "store/store.h"
+
+/* The result lives in the arena and in the event. An event of the registry or
+ * of a log whose facts are damaged has none. */
+struct event_facts facts_of(const struct store_event *event,
+                            struct arena *arena);
+
+#endif

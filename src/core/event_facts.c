@@ -1,0 +1,102 @@
+#include "core/event_facts.h"
+
+#include "core/job.h"
+#include "lib/json.h"
+
+static void put_text(struct json *json, const char *key, struct span text) {
+    if (text.len == 0)
+        return;
+    json_key(json, key);
+    json_span(json, text);
+}
+
+static void put_time(struct json *json, const char *key, struct wall time) {
+    char text[WALL_TEXT_BYTES];
+    if (time.ns == 0)
+        return;
+    json_key(json, key);
+    json_string(json, wall_format(time, text));
+}
+
+static void put_flag(struct json *json, const char *key, bool flag) {
+    if (!flag)
+        return;
+    json_key(json, key);
+    json_bool(json, true);
+}
+
+static void put_holds(struct json *json, unsigned holds) {
+    CLEANUP(text_clear) struct text words = TEXT_INIT;
+    for (unsigned bit = 1; bit <= HOLD_AMBIGUOUS; bit <<= 1)
+        if (holds & bit)
+            text_addf(&words, "%s%s", words.len > 0 ? " " : "",
+                      job_hold_word((enum job_hold)bit));
+    put_text(json, "holds", text_span(&words));
+}
+
+struct span event_facts_format(const struct event_facts *facts,
+                               struct arena *arena) {
+    CLEANUP(text_clear) struct text text = TEXT_INIT;
+    struct json json;
+    json_open(&json, &text);
+    json_object(&json);
+    put_holds(&json, facts->holds);
+#define X(name) put_text(&json, #name, facts->name);
+    EVENT_FACT_TEXTS(X)
+#undef X
+#define X(name) put_time(&json, #name, facts->name);
+    EVENT_FACT_TIMES(X)
+#undef X
+#define X(name) put_flag(&json, #name, facts->name);
+    EVENT_FACT_FLAGS(X)
+#undef X
+    json_end(&json);
+    return text.len > 2 ? arena_span(arena, text_span(&text)) : SPAN("");
+}
+
+static bool get_time(struct json_value value, struct arena *arena,
+                     struct wall *ret) {
+    struct span text;
+    return json_get_string(value, arena, &text) && wall_parse(text, ret);
+}
+
+static bool get_holds(struct json_value value, struct arena *arena,
+                      unsigned *ret) {
+    struct span rest, word;
+    if (!json_get_string(value, arena, &rest))
+        return false;
+    while (span_cut(&rest, ' ', &word))
+        for (unsigned bit = 1; bit <= HOLD_AMBIGUOUS; bit <<= 1)
+            if (span_is(word, job_hold_word((enum job_hold)bit)))
+                *ret |= bit;
+    return true;
+}
+
+bool event_facts_parse(struct span text, struct arena *arena,
+                       struct event_facts *ret_facts) {
+    struct json_value whole, value;
+    struct span key;
+    size_t cursor = 0;
+    bool ok = text.len <= EVENT_FACTS_BYTES && json_parse(text, &whole, NULL) &&
+              whole.type == JSON_OBJECT;
+    *ret_facts = (struct event_facts){0};
+    while (ok && json_next(whole, &cursor, arena, &key, &value)) {
+        /* clang-format off */
+        if (span_is(key, "holds"))
+            ok = get_holds(value, arena, &ret_facts->holds);
+#define X(name) else if (span_is(key, #name)) \
+            ok = json_get_string(value, arena, &ret_facts->name);
+        EVENT_FACT_TEXTS(X)
+#undef X
+#define X(name) else if (span_is(key, #name)) \
+            ok = get_time(value, arena, &ret_facts->name);
+        EVENT_FACT_TIMES(X)
+#undef X
+#define X(name) else if (span_is(key, #name)) \
+            ok = json_get_bool(value, &ret_facts->name);
+        EVENT_FACT_FLAGS(X)
+#undef X
+        /* clang-format on */
+    }
+    return ok;
+}

@@ -1,0 +1,105 @@
+#include "support/test.h"
+
+#include "core/event_facts.h"
+#include "core/job.h"
+
+static struct arena arena;
+
+static int teardown(void **state) {
+    (void)state;
+    arena_clear(&arena);
+    return 0;
+}
+
+#define assert_span(span, text) assert_true(span_is(span, text))
+
+static void an_event_without_facts_has_no_object(void **state) {
+    (void)state;
+    struct event_facts none = {0};
+    assert_int_equal(event_facts_format(&none, &arena).len, 0);
+}
+
+static void facts_look_as_the_header_says(void **state) {
+    (void)state;
+    struct event_facts hold = {.holds = HOLD_APPROVAL | HOLD_OPERATOR};
+    struct event_facts owed = {.owed = wall_from_s(0)};
+    owed.owed.ns = 1500000000;
+    struct event_facts effect = {.rollback = SPAN("R1"), .because = SPAN("R2")};
+    assert_span(event_facts_format(&hold, &arena),
+                "{\"holds\":\"operator approval\"}");
+    assert_span(event_facts_format(&owed, &arena),
+                "{\"owed\":\"1970-01-01T00:00:01.500Z\"}");
+    assert_span(event_facts_format(&effect, &arena),
+                "{\"rollback\":\"R1\",\"because\":\"R2\"}");
+}
+
+static void every_fact_reads_back(void **state) {
+    (void)state;
+    struct event_facts facts = {.holds = HOLD_ROLLBACK | HOLD_AMBIGUOUS,
+#define X(name) .name = SPAN(#name " \"quoted\" \\"),
+                                EVENT_FACT_TEXTS(X)
+#undef X
+#define X(name) .name = {1700000000123000000},
+                                    EVENT_FACT_TIMES(X)
+#undef X
+#define X(name) .name = true,
+                                        EVENT_FACT_FLAGS(X)
+#undef X
+    };
+    struct event_facts back;
+    assert_true(
+        event_facts_parse(event_facts_format(&facts, &arena), &arena, &back));
+    assert_int_equal(back.holds, facts.holds);
+#define X(name) assert_true(span_equal(back.name, facts.name));
+    EVENT_FACT_TEXTS(X)
+#undef X
+#define X(name) assert_int_equal(back.name.ns, facts.name.ns);
+    EVENT_FACT_TIMES(X)
+#undef X
+#define X(name) assert_true(back.name);
+    EVENT_FACT_FLAGS(X)
+#undef X
+}
+
+static void keys_of_a_later_program_are_skipped(void **state) {
+    (void)state;
+    struct event_facts facts;
+    assert_true(event_facts_parse(
+        SPAN("{\"later\":[1,{}],\"holds\":\"operator later\",\"key\":\"k\"}"),
+        &arena, &facts));
+    assert_int_equal(facts.holds, HOLD_OPERATOR);
+    assert_span(facts.key, "k");
+}
+
+static void other_texts_are_refused(void **state) {
+    (void)state;
+    static const char *const texts[] = {"",
+                                        "{",
+                                        "[]",
+                                        "\"holds\"",
+                                        "{\"key\":1}",
+                                        "{\"holds\":true}",
+                                        "{\"owed\":\"soon\"}",
+                                        "{\"settled\":\"yes\"}"};
+    struct event_facts facts;
+    for (size_t i = 0; i < COUNT(texts); i++)
+        if (event_facts_parse(span_of(texts[i]), &arena, &facts))
+            fail_msg("'%s'", texts[i]);
+    CLEANUP(text_clear) struct text large = TEXT_INIT;
+    text_adds(&large, "{\"key\":\"");
+    while (large.len < EVENT_FACTS_BYTES)
+        text_addc(&large, 'x');
+    text_adds(&large, "\"}");
+    assert_false(event_facts_parse(text_span(&large), &arena, &facts));
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(an_event_without_facts_has_no_object),
+        cmocka_unit_test(facts_look_as_the_header_says),
+        cmocka_unit_test(every_fact_reads_back),
+        cmocka_unit_test(keys_of_a_later_program_are_skipped),
+        cmocka_unit_test(other_texts_are_refused),
+    };
+    return cmocka_run_group_tests(tests, NULL, teardown);
+}
