@@ -38,10 +38,11 @@ $ pointsman logs --attempts --json first | grep -o 'event":"[a-z-]*' | tail -n 1
 | event":"lost
 $ pointsman fsck
 ! 0 change sets, ... events, 0 problems
-# Who waits is not sent away when the server goes: the next one tells, or none.
+# `wait` goes on when its server dies. A server that has answered a later caller
+# has accepted the connection of `wait`.
 $ pointsman submit --id w --hold -- sh -c 'exit 6'
 | w
-$ pointsman serve --listen off >serve.log 2>&1 & s=$!; until [ -S .pointsman/ctrl/sock ] && pointsman status | grep -q answers; do :; done; n=$(ls /proc/$s/fd | wc -l); pointsman wait w 2>wait.err & w=$!; until [ "$(ls /proc/$s/fd | wc -l)" -gt "$n" ] && ls -l /proc/$w/fd | grep -q socket; do :; done; kill -KILL $s; until grep -q 'waiting on' wait.err; do kill -0 $w || break; done; pointsman release w; pointsman daemon all --until-idle; wait $w
+$ pointsman serve --listen off >serve.log 2>&1 & s=$!; until [ -S .pointsman/ctrl/sock ] && pointsman status | grep -q answers; do :; done; pointsman wait w 2>wait.err & w=$!; until ls -l /proc/$w/fd | grep -q socket; do :; done; pointsman status >answer; pointsman status >answer; kill -KILL $s; until grep -q 'waiting on' wait.err; do kill -0 $w || break; done; pointsman release w; pointsman daemon all --until-idle; wait $w
 = 6
 $ sed 's/: [^;]*;/: ...;/' wait.err
 | pointsman: ...; waiting on
