@@ -144,9 +144,11 @@ static bool why_estimate(struct api_call *call, const struct job *job,
     if (estimate.each_ms < 0 || estimate.ahead == 0)
         return true;
     text_addf(&text,
-              "expected to start about %s: %zu of its target before it, %.1f "
+              "expected to start %s %s: %s%zu of its target before it, %.1f "
               "s each",
-              wall_format(estimate.start, when), estimate.ahead,
+              estimate.more ? "not before" : "about",
+              wall_format(estimate.start, when),
+              estimate.more ? "at least " : "", estimate.ahead,
               (double)estimate.each_ms / 1000);
     why_add_text(why, "estimate", text_span(&text));
     return true;

@@ -196,7 +196,8 @@ struct order_reason {
     struct wall until;    /* ORDER_WHY_UNKNOWN */
     struct span detail;
     /* Where the waiting ends: following who waits for whom from `id` on,
-     * `steps` further (0: id itself) stands `root`. */
+     * `steps` further (0: id itself) stands `root`; empty: further away than
+     * an answer follows. */
     struct span root;
     enum job_state root_state;
     struct wall root_since;

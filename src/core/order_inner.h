@@ -285,6 +285,10 @@ struct span order_place_path(const struct order_place *place);
 
 /* order->preds: all it waits for directly; one may appear more than once. */
 void order_preds_collect(struct order *order, const struct order_node *node);
+/* One of them that lives in the order; NULL: there is none. Does not look at
+ * the others. */
+struct order_node *order_preds_first(struct order *order,
+                                     const struct order_node *node);
 /* Their ids, each once, in the arena of the scan. */
 size_t order_preds_ids(struct order *order, const struct order_node *node,
                        const struct span **ret_ids);

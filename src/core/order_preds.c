@@ -39,6 +39,39 @@ void order_preds_collect(struct order *order, const struct order_node *node) {
     }
 }
 
+static struct order_node *node_of_edge(struct order *order,
+                                       const struct order_edge *edge) {
+    if (edge->use == USE_HINT && edge->waits)
+        return edge->item->node;
+    if (edge->use != USE_DEPENDENCY || edge->item->verdict != VERDICT_WAIT)
+        return NULL;
+    order_chain_down(order, edge->item);
+    for (size_t i = 0; i < order->down.count; i++) {
+        struct order_item *item = order->down.p[i];
+
+        if (item->node != NULL)
+            return item->node;
+    }
+    return NULL;
+}
+
+struct order_node *order_preds_first(struct order *order,
+                                     const struct order_node *node) {
+    for (size_t i = 0; i < node->edge_count; i++) {
+        struct order_node *first = node_of_edge(order, &node->edges[i]);
+
+        if (first != NULL)
+            return first;
+    }
+    for (size_t i = 0; node->seq != 0 && i < node->use_count; i++) {
+        struct order_group *before = order_path_group_before(&node->uses[i]);
+
+        if (before != NULL)
+            return LIST_OF(before->uses.next, struct order_use, in_group)->node;
+    }
+    return NULL;
+}
+
 size_t order_preds_ids(struct order *order, const struct order_node *node,
                        const struct span **ret_ids) {
     uint64_t mark;

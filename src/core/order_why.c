@@ -14,12 +14,18 @@ static struct order_node *node_of(const struct order *order, uint64_t num) {
     return map_get(&order->nodes, map_num_key(&num));
 }
 
+/* A row of sets may be as long as the queue; an answer follows so many steps
+ * of all its rows together. */
+enum { ROOT_STEPS_MAX = 5000 };
+
 struct reasons {
     struct order *order;
     struct arena *arena;
     struct order_reason *p;
     size_t count, limit;
-    struct order_reason spare; /* of those beyond the limit */
+    struct order_reason
+        spare;    /* of those beyond the limit, which are counted */
+    size_t steps; /* made to the front of rows */
 };
 
 static struct order_reason *reason_add(struct reasons *reasons,
@@ -32,7 +38,7 @@ static struct order_reason *reason_add(struct reasons *reasons,
     reasons->count++;
     *reason = (struct order_reason){
         .kind = kind, .state = STATE_NONE, .root_state = STATE_NONE};
-    if (item != NULL) {
+    if (item != NULL && reason != &reasons->spare) {
         reason->id = arena_span(reasons->arena, item->id);
         reason->state = order_item_state(item);
         reason->since = item->node != NULL ? item->node->since : item->since;
@@ -41,30 +47,25 @@ static struct order_reason *reason_add(struct reasons *reasons,
     return reason;
 }
 
-/* Somebody it waits for who lives in the order, else NULL. */
-static struct order_node *first_pred(struct order *order,
-                                     const struct order_node *node) {
-    order_preds_collect(order, node);
-    for (size_t i = 0; i < order->preds.count; i++)
-        if (order->preds.p[i].item->node != NULL)
-            return order->preds.p[i].item->node;
-    return NULL;
-}
-
 /* From `item` on, who waits for whom, to the one who waits for nobody. L has
- * no rings; unplaced ones may be in one, so no step is taken from them. */
+ * no rings; unplaced ones may be in one, so no step is taken from them. If the
+ * front is too far away, no root is named. */
 static void root_find(struct reasons *reasons, struct order_reason *reason,
                       struct order_item *item) {
     struct order_node *node = item->node, *next;
 
-    if (reason == &reasons->spare)
+    if (reasons->steps > ROOT_STEPS_MAX)
         return;
     reason->root = reason->id;
     reason->root_state = reason->state;
     reason->root_since = reason->since;
     reason->root_holds = reason->holds;
     while (node != NULL && node->seq != 0 && order_node_is_waiting(node) &&
-           (next = first_pred(reasons->order, node)) != NULL) {
+           (next = order_preds_first(reasons->order, node)) != NULL) {
+        if (reasons->steps++ == ROOT_STEPS_MAX) {
+            reason->root = (struct span){0};
+            return;
+        }
         node = next;
         reason->steps++;
     }
@@ -92,7 +93,9 @@ static void why_path(struct reasons *reasons, const struct order_use *use) {
             continue;
         item->set_mark = reasons->order->mark;
         reason = reason_add(reasons, ORDER_WHY_PRECURSOR, item);
-        reason->path = arena_span(reasons->arena, order_place_path(use->place));
+        if (reason != &reasons->spare)
+            reason->path =
+                arena_span(reasons->arena, order_place_path(use->place));
     }
 }
 

@@ -57,13 +57,17 @@ bool estimate_make(struct store *store, const struct job *job, struct wall now,
                    struct estimate *ret_estimate, struct err *err) {
     CLEANUP(arena_clear) struct arena arena = ARENA_INIT;
     struct store_list list = {.states = STATES_LIVE,
-                              .kinds = job_kinds_with(JOB_LANDS)};
+                              .kinds = job_kinds_with(JOB_LANDS),
+                              .limit = ESTIMATE_SETS_MAX + 1};
     struct job *jobs;
     size_t count;
     *ret_estimate = (struct estimate){.each_ms = -1};
     if (!median_ms(store, job->target, &ret_estimate->each_ms, err) ||
         !store_jobs(store, &list, &arena, &jobs, &count, err))
         return false;
+    ret_estimate->more = count > ESTIMATE_SETS_MAX;
+    if (ret_estimate->more)
+        count = ESTIMATE_SETS_MAX;
     for (size_t i = 0; i < count; i++)
         ret_estimate->ahead +=
             jobs[i].num != job->num && jobs[i].holds == 0 &&

@@ -152,6 +152,45 @@ static void why_names_holds_and_the_queue(void **state) {
     assert_int_equal(why("a", &count)->kind, ORDER_WHY_READY);
 }
 
+/* All of them change the same file. */
+static void admit_row(uint64_t count) {
+    struct job_touch touch = {.path = SPAN("f")};
+    for (uint64_t num = 1; num <= count; num++) {
+        char id[16], key[16];
+        snprintf(id, sizeof(id), "s%05u", (unsigned)num);
+        snprintf(key, sizeof(key), "4%05u", (unsigned)num);
+        struct order_entry entry = {.num = num,
+                                    .id = span_of(id),
+                                    .job_class = CLASS_DC,
+                                    .state = STATE_STAGED,
+                                    .key = span_of(key),
+                                    .target = SPAN("main"),
+                                    .admitted = now,
+                                    .since = now,
+                                    .touches = &touch,
+                                    .touch_count = 1};
+        order_admit(order, &entry);
+    }
+    struct order_effect *effects;
+    order_scan(order, now, &arena, &effects);
+}
+
+static void why_names_no_root_that_is_too_far_away(void **state) {
+    (void)state;
+    struct order_reason *reasons;
+    size_t count;
+    admit_row(8000);
+    assert_int_equal(order_why(order, 2000, now, 100, &arena, &reasons, &count),
+                     1);
+    assert_true(span_is(reasons[0].id, "s01999"));
+    assert_int_equal(reasons[0].steps, 1998);
+    assert_true(span_is(reasons[0].root, "s00001"));
+    assert_int_equal(order_why(order, 8000, now, 100, &arena, &reasons, &count),
+                     1);
+    assert_true(span_is(reasons[0].id, "s07999"));
+    assert_int_equal(reasons[0].root.len, 0);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         STORY(pending_set_inherits_the_urgency_of_who_waits_for_it),
@@ -162,6 +201,7 @@ int main(void) {
         STORY(why_names_precursor_path_and_root),
         STORY(why_names_every_kind_of_dependency),
         STORY(why_names_holds_and_the_queue),
+        STORY(why_names_no_root_that_is_too_far_away),
     };
     return cmocka_run_group_tests_name("order_rank", tests, NULL, NULL);
 }

@@ -1,0 +1,80 @@
+#include "scheduler/estimate.h"
+
+#include "support/test.h"
+
+static struct store *store;
+static const struct wall now = {INT64_C(1700000000) * NS_PER_S};
+
+static int setup(void **state) {
+    (void)state;
+    store = store_memory_new();
+    return 0;
+}
+
+static int teardown(void **state) {
+    (void)state;
+    store_close(store);
+    return 0;
+}
+
+/* A batch of sets for one target, more urgent ones first. */
+static void admit(const char *prefix, const char *target, size_t count) {
+    struct store_batch *batch = store_batch_new(store);
+    store_batch_actor(batch, now, SPAN("uid:7"));
+    for (size_t i = 0; i < count; i++) {
+        char id[24];
+        snprintf(id, sizeof(id), "%s%05zu", prefix, i);
+        struct job job = {.id = span_of(id),
+                          .kind = JOB_CHANGE,
+                          .job_class = CLASS_DC,
+                          .state = STATE_PENDING,
+                          .key = span_of(id),
+                          .rank = span_of(id),
+                          .target = span_of(target),
+                          .actor = SPAN("uid:7")};
+        store_admit(batch, &job, NULL, 0, NULL, 0, NULL, 0);
+    }
+    assert_true(store_write(batch, NULL));
+    store_batch_free(batch);
+}
+
+static struct estimate of(const char *id) {
+    CLEANUP(arena_clear) struct arena arena = ARENA_INIT;
+    struct estimate estimate;
+    struct job job;
+    bool found;
+    assert_true(store_lookup(store, span_of(id), &arena, &job, &found, NULL) &&
+                found);
+    assert_true(estimate_make(store, &job, now, &estimate, NULL));
+    return estimate;
+}
+
+static void sets_of_the_same_target_that_come_first_are_counted(void **state) {
+    (void)state;
+    admit("a", "main", 3);
+    admit("b", "other", 5);
+    admit("c", "main", 2);
+    assert_int_equal(of("c00001").ahead, 4);
+    assert_false(of("c00001").more);
+    assert_int_equal(of("b00000").ahead, 0);
+    assert_int_equal(of("c00001").each_ms, -1);
+}
+
+static void a_long_queue_is_counted_only_so_far(void **state) {
+    (void)state;
+    admit("a", "main", ESTIMATE_SETS_MAX);
+    assert_false(of("a00009").more);
+    admit("b", "main", 50);
+    assert_true(of("b00049").more);
+    assert_int_equal(of("b00049").ahead, ESTIMATE_SETS_MAX);
+    assert_int_equal(of("a00009").ahead, 9);
+}
+
+int main(void) {
+#define T(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
+    const struct CMUnitTest tests[] = {
+        T(sets_of_the_same_target_that_come_first_are_counted),
+        T(a_long_queue_is_counted_only_so_far),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
