@@ -21,6 +21,7 @@
 #include <stdlib.h>
 
 #include "lib/log.h"
+#include "core/rollback_step.h"
 #include "scheduler/rollback_plan.h"
 #include "scheduler/scheduler_attempt.h"
 #include "scheduler/scheduler_job.h"
@@ -126,14 +127,26 @@ static bool is_abandoned(struct scheduler *scheduler, uint64_t num) {
            job.state == STATE_ABANDONED;
 }
 
+static bool is_to_abandon(struct scheduler *scheduler,
+                          const struct rollback_member *member) {
+    return member->fate == ROLLBACK_ABANDON &&
+           !is_abandoned(scheduler, member->node.num);
+}
+
+static size_t count_to_abandon(struct scheduler *scheduler,
+                               const struct rollback_decision *decision) {
+    size_t count = 0;
+    for (size_t i = 0; i < decision->count; i++)
+        count += is_to_abandon(scheduler, &decision->members[i]);
+    return count;
+}
+
 /* Moves of waiting members into A. */
-static size_t plan_abandons(struct scheduler *scheduler, struct span rb_id,
-                            const struct rollback_decision *decision) {
-    size_t moves = 0;
+static void plan_abandons(struct scheduler *scheduler, struct span rb_id,
+                          const struct rollback_decision *decision) {
     for (size_t i = 0; i < decision->count; i++) {
         const struct rollback_member *member = &decision->members[i];
-        if (member->fate != ROLLBACK_ABANDON ||
-            is_abandoned(scheduler, member->node.num))
+        if (!is_to_abandon(scheduler, member))
             continue;
         struct store_move move = {
             .num = member->node.num,
@@ -144,9 +157,7 @@ static size_t plan_abandons(struct scheduler *scheduler, struct span rb_id,
             .rollback = rb_id,
         };
         store_move(scheduler->batch, &move);
-        moves++;
     }
-    return moves;
 }
 
 /* Whoever was told to end for a rollback that is given up goes back to P. */
@@ -162,13 +173,13 @@ static void spare_members(struct scheduler *scheduler) {
 
 /* It ends with this verdict, without a process of its own. A member whose end
  * came in this very turn is decided on in the batch of ours. */
-static void settle(struct scheduler *scheduler, enum job_state to,
-                   const char *reason, struct span detail) {
+static void end_without_process(struct scheduler *scheduler,
+                                const struct retry_verdict *verdict) {
     struct rollback_run *rollback_run = &scheduler->rollback_run;
     struct attempt *attempt = rollback_run->attempt;
-    rollback_run->verdict = retry_verdict_make(to, reason, detail);
+    rollback_run->verdict = *verdict;
     rollback_run->verdict_known = true;
-    if (to != STATE_DONE)
+    if (verdict->to != STATE_DONE)
         spare_members(scheduler);
     attempt->probed = attempt->is_ended = true;
     attempt->end = (struct run_end){.handle = attempt->handle,
@@ -247,14 +258,6 @@ static bool plan_next(struct scheduler *scheduler) {
     return true;
 }
 
-/* The verdict of a decision that is not to go on. */
-static void end_without_process(struct scheduler *scheduler,
-                                const struct rollback_decision *decision) {
-    settle(scheduler,
-           decision->verdict == ROLLBACK_NOTHING ? STATE_DONE : STATE_FAILED,
-           rollback_verdict_reason(decision->verdict), decision->detail);
-}
-
 /* Whatever was assigned on the target ahead of a free slot, and has not begun,
  * goes back: it would only lose the race for the branch. */
 static void clear_ahead(struct scheduler *scheduler, struct span target) {
@@ -324,12 +327,11 @@ static void give_up(struct scheduler *scheduler,
             text_addf(&detail, "'%.*s' does not end", (int)member->node.id.len,
                       member->node.id.p);
     }
-    settle(scheduler, STATE_PENDING, "temp", text_span(&detail));
     struct retry_end end = {
         .result = RETRY_NOT_NOW, .exit_code = -1, .error = text_span(&detail)};
-    struct rollback_run *rollback_run = &scheduler->rollback_run;
-    rollback_run->verdict =
-        scheduler_verdict_on(scheduler, rollback_run->attempt, &end);
+    struct retry_verdict verdict =
+        scheduler_verdict_on(scheduler, scheduler->rollback_run.attempt, &end);
+    end_without_process(scheduler, &verdict);
 }
 
 /* Nothing of it runs any more. */
@@ -340,7 +342,9 @@ static bool plan_revert(struct scheduler *scheduler, const struct job *rb,
         return false;
     }
     if (scheduler->rollback_run.revert_count == 0) {
-        settle(scheduler, STATE_DONE, "ok", SPAN("nothing of it had landed"));
+        struct retry_verdict verdict = retry_verdict_make(
+            STATE_DONE, "ok", SPAN("nothing of it had landed"));
+        end_without_process(scheduler, &verdict);
         return false;
     }
     take_entries(&scheduler->rollback_run, decision);
@@ -349,45 +353,55 @@ static bool plan_revert(struct scheduler *scheduler, const struct job *rb,
     return true;
 }
 
-static bool plan_more(struct scheduler *scheduler, const struct job *rb,
+static void plan_more(struct scheduler *scheduler, const struct job *rb,
                       const struct rollback_decision *decision) {
-    if (plan_abandons(scheduler, rb->id, decision) == 0)
-        return false;
     store_batch_atomic(scheduler->batch);
+    plan_abandons(scheduler, rb->id, decision);
     take_entries(&scheduler->rollback_run, decision);
     scheduler_plan_add(scheduler, PLAN_MORE)->num = rb->num;
     plan_write(scheduler, rb->num, ROLLBACK_STOPPING);
-    return true;
+}
+
+/* True: it has planned something. */
+static bool plan_step(struct scheduler *scheduler,
+                      const struct rollback_situation *situation) {
+    const struct job *rb = &scheduler->rollback_run.attempt->tracked->job;
+    struct retry_verdict verdict;
+    switch (rollback_step_next(situation, &verdict)) {
+    case ROLLBACK_STEP_END:
+        end_without_process(scheduler, &verdict);
+        return false;
+    case ROLLBACK_STEP_ABANDON:
+        plan_more(scheduler, rb, situation->decision);
+        return true;
+    case ROLLBACK_STEP_REVERT:
+        return plan_revert(scheduler, rb, situation->decision);
+    case ROLLBACK_STEP_GIVE_UP:
+        give_up(scheduler, situation->decision);
+        return false;
+    case ROLLBACK_STEP_STOP:
+        stop_members(scheduler, situation->decision);
+        return false;
+    }
+    return false;
 }
 
 static bool plan_stopping(struct scheduler *scheduler) {
-    struct tracked_job *tracked = scheduler->rollback_run.attempt->tracked;
+    const struct rollback_run *rollback_run = &scheduler->rollback_run;
+    struct tracked_job *tracked = rollback_run->attempt->tracked;
+    struct rollback_situation situation = {
+        .killer = tracked->killer,
+        .has_members = rollback_run->count > 0,
+        .is_late = scheduler->now.ns >= rollback_run->give_up.ns,
+    };
     struct rollback_plan rollback_plan;
-    if (tracked->killer == RETRY_OPERATOR) {
-        settle(scheduler, STATE_TERMINATED, "operator", SPAN(""));
-        return false;
-    }
-    if (tracked->killer != RETRY_NOBODY) {
-        settle(scheduler, STATE_PENDING, "returned", SPAN(""));
-        return false;
-    }
+    if (tracked->killer != RETRY_NOBODY)
+        return plan_step(scheduler, &situation);
     if (!look_around(scheduler, &tracked->job, &rollback_plan))
         return false;
-    const struct rollback_decision *decision = &rollback_plan.decision;
-    bool planned = false;
-    if (decision->verdict == ROLLBACK_NOTHING &&
-        scheduler->rollback_run.count > 0)
-        settle(scheduler, STATE_DONE, "ok", decision->detail);
-    else if (decision->verdict != ROLLBACK_GO)
-        end_without_process(scheduler, decision);
-    else if (plan_more(scheduler, &tracked->job, decision))
-        planned = true;
-    else if (decision->stops == 0)
-        planned = plan_revert(scheduler, &tracked->job, decision);
-    else if (scheduler->now.ns >= scheduler->rollback_run.give_up.ns)
-        give_up(scheduler, decision);
-    else
-        stop_members(scheduler, decision);
+    situation.decision = &rollback_plan.decision;
+    situation.to_abandon = count_to_abandon(scheduler, situation.decision);
+    bool planned = plan_step(scheduler, &situation);
     rollback_plan_clear(&rollback_plan);
     return planned;
 }

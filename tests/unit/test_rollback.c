@@ -4,6 +4,7 @@
 
 #include "core/rollback.h"
 #include "core/rollback_scope.h"
+#include "core/rollback_step.h"
 #include "core/walk.h"
 
 /* ---- a small graph, told in words -----------------------------------------
@@ -268,6 +269,60 @@ an_undone_rollback_returns_members_to_where_they_were(void **state) {
     assert_int_equal(rollback_return_state(STATE_DONE), STATE_PENDING);
 }
 
+/* ---- what it does next ----------------------------------------------------
+ */
+
+static void a_rollback_abandons_then_stops_then_reverts(void **state) {
+    (void)state;
+    struct rollback_decision decision = {.verdict = ROLLBACK_GO, .stops = 1};
+    struct rollback_situation situation = {.decision = &decision,
+                                           .to_abandon = 2};
+    struct retry_verdict verdict;
+    assert_int_equal(rollback_step_next(&situation, &verdict),
+                     ROLLBACK_STEP_ABANDON);
+    situation.to_abandon = 0;
+    assert_int_equal(rollback_step_next(&situation, &verdict),
+                     ROLLBACK_STEP_STOP);
+    situation.is_late = true;
+    assert_int_equal(rollback_step_next(&situation, &verdict),
+                     ROLLBACK_STEP_GIVE_UP);
+    decision.stops = 0;
+    assert_int_equal(rollback_step_next(&situation, &verdict),
+                     ROLLBACK_STEP_REVERT);
+}
+
+static struct retry_verdict end_of(enum rollback_verdict why, bool has_members,
+                                   enum retry_killer killer) {
+    struct rollback_decision decision = {.verdict = why};
+    struct rollback_situation situation = {
+        .decision = &decision, .has_members = has_members, .killer = killer};
+    struct retry_verdict verdict = {.to = JOB_STATES};
+    assert_int_equal(rollback_step_next(&situation, &verdict),
+                     ROLLBACK_STEP_END);
+    return verdict;
+}
+
+static void a_rollback_that_cannot_go_on_ends_with_its_verdict(void **state) {
+    (void)state;
+    struct retry_verdict verdict =
+        end_of(ROLLBACK_TOO_LARGE, false, RETRY_NOBODY);
+    assert_int_equal(verdict.to, STATE_FAILED);
+    assert_string_equal(verdict.reason, "rb-too-large");
+    verdict = end_of(ROLLBACK_NOTHING, false, RETRY_NOBODY);
+    assert_int_equal(verdict.to, STATE_DONE);
+    assert_string_equal(verdict.reason, "rb-nothing");
+    verdict = end_of(ROLLBACK_NOTHING, true, RETRY_NOBODY);
+    assert_int_equal(verdict.to, STATE_DONE);
+    assert_string_equal(verdict.reason, "ok");
+}
+
+static void whoever_asked_a_rollback_to_end_decides_how(void **state) {
+    (void)state;
+    assert_int_equal(end_of(ROLLBACK_GO, true, RETRY_OPERATOR).to,
+                     STATE_TERMINATED);
+    assert_int_equal(end_of(ROLLBACK_GO, true, RETRY_STOP).to, STATE_PENDING);
+}
+
 static void a_walk_meets_each_number_once(void **state) {
     (void)state;
     struct walk walk = WALK_INIT;
@@ -302,6 +357,9 @@ int main(void) {
         cmocka_unit_test(phases_have_words),
         cmocka_unit_test(members_of_an_open_rollback_keep_their_place),
         cmocka_unit_test(an_undone_rollback_returns_members_to_where_they_were),
+        cmocka_unit_test(a_rollback_abandons_then_stops_then_reverts),
+        cmocka_unit_test(a_rollback_that_cannot_go_on_ends_with_its_verdict),
+        cmocka_unit_test(whoever_asked_a_rollback_to_end_decides_how),
         cmocka_unit_test(a_walk_meets_each_number_once),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

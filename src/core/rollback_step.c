@@ -1,0 +1,39 @@
+#include "core/rollback_step.h"
+
+/* True: the decision is not to go on. */
+static bool is_over(const struct rollback_situation *situation,
+                    struct retry_verdict *ret_verdict) {
+    const struct rollback_decision *decision = situation->decision;
+    if (situation->killer == RETRY_OPERATOR) {
+        *ret_verdict =
+            retry_verdict_make(STATE_TERMINATED, "operator", SPAN(""));
+        return true;
+    }
+    if (situation->killer != RETRY_NOBODY) {
+        *ret_verdict = retry_verdict_make(STATE_PENDING, "returned", SPAN(""));
+        return true;
+    }
+    if (decision->verdict == ROLLBACK_GO)
+        return false;
+    bool nothing = decision->verdict == ROLLBACK_NOTHING;
+    /* Nothing is left because all that waited was abandoned: that is its work
+     * done, not a rollback without an effect. */
+    bool worked = nothing && situation->has_members;
+    *ret_verdict = retry_verdict_make(
+        nothing ? STATE_DONE : STATE_FAILED,
+        worked ? "ok" : rollback_verdict_reason(decision->verdict),
+        decision->detail);
+    return true;
+}
+
+enum rollback_step
+rollback_step_next(const struct rollback_situation *situation,
+                   struct retry_verdict *ret_verdict) {
+    if (is_over(situation, ret_verdict))
+        return ROLLBACK_STEP_END;
+    if (situation->to_abandon > 0)
+        return ROLLBACK_STEP_ABANDON;
+    if (situation->decision->stops == 0)
+        return ROLLBACK_STEP_REVERT;
+    return situation->is_late ? ROLLBACK_STEP_GIVE_UP : ROLLBACK_STEP_STOP;
+}
