@@ -53,8 +53,8 @@ void picker_close(struct picker *picker, struct span target, uint64_t num) {
     picker_lane_changed(picker, lane);
 }
 
-void schedule_pause(struct picker *picker, struct span target,
-                    struct wall until) {
+void picker_pause(struct picker *picker, struct span target,
+                  struct wall until) {
     struct picker_lane *lane = picker_lane_find(picker, target);
 
     list_remove(&lane->in_paused);

@@ -48,8 +48,7 @@ void picker_set_lanes(struct picker *picker, struct span target,
 void picker_close(struct picker *picker, struct span target, uint64_t num);
 
 /* No job of the target is picked before `until` (0: lifts that). */
-void schedule_pause(struct picker *picker, struct span target,
-                    struct wall until);
+void picker_pause(struct picker *picker, struct span target, struct wall until);
 
 struct picker_job {
     uint64_t num;

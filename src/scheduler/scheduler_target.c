@@ -52,7 +52,7 @@ void target_unavailable(struct scheduler *scheduler, struct span target,
         return;
     outage->again = wall_add_ms(
         scheduler->now, retry_delay_ms(outage->tries++, &scheduler->random));
-    schedule_pause(scheduler->picker, outage->target, outage->again);
+    picker_pause(scheduler->picker, outage->target, outage->again);
 }
 
 void target_usable(struct scheduler *scheduler, struct span target) {
@@ -66,7 +66,7 @@ void target_usable(struct scheduler *scheduler, struct span target) {
                span_of(text));
     log_info("target '%.*s' can be used again, %s", (int)target.len, target.p,
              text);
-    schedule_pause(scheduler->picker, target, (struct wall){0});
+    picker_pause(scheduler->picker, target, (struct wall){0});
     map_remove(&scheduler->outages, outage->target);
     free(outage);
 }
@@ -101,7 +101,7 @@ void targets_try(struct scheduler *scheduler) {
     for (size_t at = 0; map_next(&scheduler->outages, &at, NULL, &value);) {
         struct outage *outage = value;
         outage->again = (struct wall){0};
-        schedule_pause(scheduler->picker, outage->target, outage->again);
+        picker_pause(scheduler->picker, outage->target, outage->again);
     }
 }
 

@@ -562,7 +562,7 @@ static void a_paused_target_waits_and_the_others_do_not(void **state) {
     refill();
     assert_int_equal(pick(), c1);
     picker_ended(picker, c1, -1);
-    schedule_pause(picker, SPAN("main"), until);
+    picker_pause(picker, SPAN("main"), until);
     assert_int_equal(why(c2).reason, PICKER_NOT_BEFORE);
     assert_int_equal(why(c2).until.ns, until.ns);
     assert_int_equal(pick(), other);
@@ -572,9 +572,9 @@ static void a_paused_target_waits_and_the_others_do_not(void **state) {
     assert_int_equal(pick(), c2);
     picker_ended(picker, c2, -1);
     uint64_t c3 = add(CLASS_DC, 4, "main");
-    schedule_pause(picker, SPAN("main"), wall_add_ms(now, 1000));
+    picker_pause(picker, SPAN("main"), wall_add_ms(now, 1000));
     assert_int_equal(pick(), 0);
-    schedule_pause(picker, SPAN("main"), (struct wall){0});
+    picker_pause(picker, SPAN("main"), (struct wall){0});
     assert_int_equal(pick(), c3);
 }
 
