@@ -6,6 +6,7 @@
 
 #include "os/clock.h"
 #include "base/base.h"
+#include "base/role.h"
 #include "wire/submission.h"
 #include "wire/uri.h"
 
@@ -511,7 +512,5 @@ void api_trigger(struct api *api) {
     }
     if (api->options.base == NULL)
         return;
-    base_trigger(api->options.base, "queue");
-    base_trigger(api->options.base, "exec");
-    base_trigger(api->options.base, "clock");
+    role_trigger_readers(api->options.tables->roles, api->options.base);
 }

@@ -64,6 +64,8 @@ struct api_route {
 struct api_tables {
     const struct api_route *routes;
     size_t route_count;
+    const struct role *const
+        *roles; /* in the order of turns; NULL at its end */
     /* Adds to the reasons of `why` what only the kind of the job knows; `waits`
      * if it is in a waiting state. False: the call has failed. May be NULL. */
     bool (*explain)(struct api_call *call, const struct job *job, bool waits,

@@ -4,6 +4,7 @@
 #include "api/api_handlers.h"
 
 #include "base/base.h"
+#include "base/role.h"
 #include "scheduler/estimate.h"
 #include "api/job_json.h"
 #include "scheduler/rollback_status.h"
@@ -42,7 +43,8 @@ static bool from_registry(struct api_call *call, const struct job *job,
                           struct why *why, struct err *err) {
     struct scheduler *scheduler = passing_scheduler(call);
     struct wall now = api_now(call);
-    const char *role = job->state == STATE_PENDING ? "exec" : "queue";
+    const struct role *role =
+        role_of_state(call->api->options.tables->roles, job->state);
     const struct base *base = call->api->options.base;
     bool ok = scheduler_start(scheduler, now, false, err);
     if (ok)
@@ -52,8 +54,9 @@ static bool from_registry(struct api_call *call, const struct job *job,
 
     scheduler_free(scheduler);
     why->cap = why->count;
-    if (ok && (base == NULL || !base_role_is_held(base, role)))
-        why_no_role(why, role);
+    if (ok && role != NULL &&
+        (base == NULL || !base_role_is_held(base, role->name)))
+        why_no_role(why, role->name);
     return ok;
 }
 

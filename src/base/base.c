@@ -389,7 +389,7 @@ void base_close(struct base *base) {
 bool base_take_role(struct base *base, const char *role, int *ret_fd,
                     struct err *err) {
     char name[64];
-    snprintf(name, sizeof(name), "%s.pid", role);
+    snprintf(name, sizeof(name), BASE_ROLE_LOCK, role);
     if (!lock_take_pid_file(base->dirs[BASE_CTRL], name, ret_fd, err))
         return err_wrap(err, "role '%s' in base '%s'", role, base->path);
     return true;
@@ -397,22 +397,38 @@ bool base_take_role(struct base *base, const char *role, int *ret_fd,
 
 void base_give_role(struct base *base, const char *role, int *fd) {
     char name[64];
-    snprintf(name, sizeof(name), "%s.pid", role);
+    snprintf(name, sizeof(name), BASE_ROLE_LOCK, role);
     lock_give_pid_file(base->dirs[BASE_CTRL], name, fd);
 }
 
 void base_trigger(const struct base *base, const char *role) {
     char name[64];
-    snprintf(name, sizeof(name), "%s_fifo", role);
+    snprintf(name, sizeof(name), BASE_ROLE_FIFO, role);
     fifo_trigger(base->dirs[BASE_CTRL], name);
+}
+
+static bool is_held(const struct base *base, const char *lock) {
+    pid_t holder = 0;
+    return lock_pid_file_holder(base->dirs[BASE_CTRL], lock, &holder, NULL) &&
+           holder != 0;
 }
 
 bool base_role_is_held(const struct base *base, const char *role) {
     char name[64];
-    pid_t holder = 0;
-    snprintf(name, sizeof(name), "%s.pid", role);
-    return lock_pid_file_holder(base->dirs[BASE_CTRL], name, &holder, NULL) &&
-           holder != 0;
+    snprintf(name, sizeof(name), BASE_ROLE_LOCK, role);
+    return is_held(base, name);
+}
+
+bool base_any_role_is_held(const struct base *base) {
+    CLEANUP(arena_clear) struct arena arena = ARENA_INIT;
+    struct span *names;
+    size_t count;
+    if (!dir_list(base->dirs[BASE_CTRL], &arena, &names, &count, NULL))
+        return false;
+    for (size_t i = 0; i < count; i++)
+        if (span_ends(names[i], ".pid") && is_held(base, names[i].p))
+            return true;
+    return false;
 }
 
 char *base_resolve(const char *base_path, struct span path,

@@ -39,11 +39,15 @@ enum base_dir {
 #define BASE_REGISTRY "ctrl/registry.db"
 #define BASE_BRANCHES "ctrl/branches" /* landing/branch_note.h */
 #define BASE_CONFIG "pointsman.conf"
-/* In ctrl/. Roles: "prequeue", "queue", "exec", "clock": NAME.pid and
- * NAME_fifo. */
+/* In ctrl/: the socket of the server, and the lock and the FIFO of each role
+ * (base/role.h) as formats of its name. */
 #define BASE_SOCKET "sock"
+#define BASE_ROLE_LOCK "%s.pid"
+#define BASE_ROLE_FIFO "%s_fifo"
 /* Of a base's absolute path, at most: SQLite takes 512 for its file. */
 enum { BASE_PATH_BYTES = 480 };
+
+struct role; /* base/role.h */
 
 struct base {
     char *path; /* absolute */
@@ -74,10 +78,13 @@ struct base_init {
     const char *group; /* NULL: for the owner alone */
     const struct base_target *targets;
     size_t target_count;
+    const struct role *const *roles; /* for their FIFOs; NULL: none */
 };
 bool base_init(const struct base_init *init, struct err *err);
-/* The directories, FIFOs and locks of one below `fd`; `group` -1: none. */
-bool base_make(int fd, gid_t group, struct err *err);
+/* The directories, FIFOs and locks of one below `fd`; `group` -1: none.
+ * `roles` as in struct base_init. */
+bool base_make(int fd, gid_t group, const struct role *const *roles,
+               struct err *err);
 /* "NAME=GITDIR[#BRANCH]". ERR_USAGE. */
 bool base_target_parse(const char *text, struct base_target *ret_target,
                        struct err *err);
@@ -114,13 +121,14 @@ bool base_has_work(int base_fd, bool *ret_any, struct err *err);
  * stays. */
 bool base_reload(struct base *base, struct err *err);
 
-/* Roles ("prequeue", "queue", "exec", "clock", "serve"): one process each. */
+/* The lock of a role, or of the server, by its name: one process each. */
 bool base_take_role(struct base *base, const char *role, int *ret_fd,
                     struct err *err);
 void base_give_role(struct base *base, const char *role, int *fd);
 void base_trigger(const struct base *base, const char *role);
 /* Does some process have that role now? Unknown is no. */
 bool base_role_is_held(const struct base *base, const char *role);
+bool base_any_role_is_held(const struct base *base);
 
 /* A path of the configuration: relative ones are so to the base. */
 char *base_resolve(const char *base_path, struct span path,

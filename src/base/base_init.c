@@ -10,6 +10,7 @@
 #include "os/dir.h"
 #include "base/base.h"
 #include "base/instance.h"
+#include "base/role.h"
 
 /* The parts are made in an order that leaves, whenever it is cut short,
  * something a second `init` goes on with; pointsman.conf comes last and says
@@ -163,15 +164,16 @@ static bool make_dirs(int fd, gid_t gid, mode_t mode, struct err *err) {
     return true;
 }
 
-static bool make_fifos(int ctrl, gid_t gid, struct err *err) {
-    static const char *const names[] = {"prequeue_fifo", "queue_fifo",
-                                        "exec_fifo", "clock_fifo"};
-    for (size_t i = 0; i < COUNT(names); i++) {
+static bool make_fifos(int ctrl, gid_t gid, const struct role *const *roles,
+                       struct err *err) {
+    for (; roles && *roles; roles++) {
         CLEANUP(fd_close) int fd = -1;
-        if (disk->mkfifoat(ctrl, names[i], 0622) < 0 && errno != EEXIST)
-            return err_errno(err, errno, "cannot make FIFO '%s'", names[i]);
-        if (!dir_open_file(ctrl, names[i], O_RDWR | O_NONBLOCK, 0, &fd, err) ||
-            !own(fd, gid, 0622, names[i], err))
+        char name[64];
+        snprintf(name, sizeof(name), BASE_ROLE_FIFO, (*roles)->name);
+        if (disk->mkfifoat(ctrl, name, 0622) < 0 && errno != EEXIST)
+            return err_errno(err, errno, "cannot make FIFO '%s'", name);
+        if (!dir_open_file(ctrl, name, O_RDWR | O_NONBLOCK, 0, &fd, err) ||
+            !own(fd, gid, 0622, name, err))
             return false;
     }
     return true;
@@ -244,12 +246,14 @@ static bool make_name(int fd, int ctrl, gid_t group, struct err *err) {
            own(file, group, 0444, INSTANCE_FILE, err);
 }
 
-bool base_make(int fd, gid_t group, struct err *err) {
+bool base_make(int fd, gid_t group, const struct role *const *roles,
+               struct err *err) {
     CLEANUP(fd_close) int ctrl = -1;
     mode_t mode = group == (gid_t)-1 ? 0700 : 02770;
     return own(fd, group, mode, "the base", err) &&
            make_dirs(fd, group, mode, err) &&
-           dir_open(fd, "ctrl", &ctrl, err) && make_fifos(ctrl, group, err) &&
+           dir_open(fd, "ctrl", &ctrl, err) &&
+           make_fifos(ctrl, group, roles, err) &&
            make_locks(ctrl, group, err) && make_name(fd, ctrl, group, err);
 }
 
@@ -295,6 +299,6 @@ bool base_init(const struct base_init *init, struct err *err) {
     if (fd < 0)
         return err_errno(err, errno, "cannot open '%s'", init->path);
     return path_fits(init->path, err) && refuse_orphans(fd, init->path, err) &&
-           base_make(fd, gid, err) &&
+           base_make(fd, gid, init->roles, err) &&
            make_config(init, fd, gid, text_span(&config), err);
 }

@@ -191,7 +191,7 @@ static void approve_signed(struct api_call *call, struct span bytes) {
             log_warning("an approval is kept, but not looked into yet: %s",
                         err.text);
     } else {
-        base_trigger(base, "prequeue");
+        base_trigger(base, prequeue_role.name);
     }
     call->deadline = mono_add_ms(clock_mono(), LOOKED_INTO_MS);
     call->work = signed_work;
@@ -258,7 +258,7 @@ void approval_request_give(struct api_call *call) {
     }
     if (!drop(call, file.approval.csid, bytes, name))
         return;
-    base_trigger(call->api->options.base, "prequeue");
+    base_trigger(call->api->options.base, prequeue_role.name);
     api_reply(call, 201, api_json);
     json_open(&json, &call->out);
     json_object(&json);

@@ -524,10 +524,11 @@ static bool dun_all(const struct base *base, struct wall now,
 }
 
 bool approvals_review(const struct base *base, struct wall now,
-                      struct approvals_review *review, struct err *err) {
+                      struct span actor, struct approvals_review *review,
+                      struct err *err) {
     CLEANUP(arena_clear) struct arena arena = ARENA_INIT;
     struct store_batch *batch = store_batch_new(base->store);
-    store_batch_actor(batch, now, SPAN("daemon:prequeue"));
+    store_batch_actor(batch, now, actor);
     /* An approval may end by its policy, or say itself when. */
     bool ok = expire(base, now, batch, &arena, review, err) &&
               dun_all(base, now, batch, &arena, err);

@@ -78,8 +78,10 @@ struct approvals_review {
     bool policies;    /* the configuration was read since; anew too */
     struct wall next; /* when one ends; before that nothing is read */
 };
+/* `actor` is that of its events. */
 bool approvals_review(const struct base *base, struct wall now,
-                      struct approvals_review *review, struct err *err);
+                      struct span actor, struct approvals_review *review,
+                      struct err *err);
 
 /* The account a name of a signature seems to be of ("bob", "bob@host"), as
  * "uid:7"; empty: there is none. */

@@ -49,7 +49,7 @@ static void changes_admit(struct api_call *call) {
     struct err err = {0};
 
     if (handing->checker == NULL)
-        base_trigger(base, "prequeue");
+        base_trigger(base, prequeue_role.name);
     else if (!prequeue_pass_alone(base, handing->checker, api_now(call), &err))
         log_warning("the set is taken in, but not admitted yet: %s", err.text);
 }

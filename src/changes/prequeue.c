@@ -1,3 +1,4 @@
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "lib/log.h"
@@ -33,6 +34,8 @@ struct prequeue *prequeue_new(struct base *base, struct checker *checker,
                               struct projection *projection) {
     struct prequeue *prequeue = mem_alloc(sizeof(*prequeue));
     prequeue->base = base;
+    snprintf(prequeue->actor, sizeof(prequeue->actor), "daemon:%s",
+             prequeue_role.name);
     prequeue->checker = checker;
     prequeue->projection = projection;
     prequeue_configure(prequeue);
@@ -281,8 +284,8 @@ static bool review(struct prequeue *prequeue, struct err *err) {
     if (since_ms >= 0 && since_ms < REVIEW_MS)
         return true;
     prequeue->reviewed = prequeue->now;
-    return approvals_review(prequeue->base, prequeue->now, &prequeue->review,
-                            err);
+    return approvals_review(prequeue->base, prequeue->now,
+                            span_of(prequeue->actor), &prequeue->review, err);
 }
 
 bool prequeue_scan(struct prequeue *prequeue, struct wall now,
@@ -338,10 +341,10 @@ bool prequeue_pass_alone(struct base *base, struct checker *lent,
                          struct wall now, struct err *err) {
     struct err why = {0};
     int role = -1;
-    if (!base_take_role(base, "prequeue", &role, &why)) {
+    if (!base_take_role(base, prequeue_role.name, &role, &why)) {
         if (why.kind != ERR_RUNNING)
             return err_set(err, why.kind, "%s", why.text);
-        base_trigger(base, "prequeue");
+        base_trigger(base, prequeue_role.name);
         return true;
     }
     struct projection *projection = projection_of_some(base);
@@ -353,6 +356,6 @@ bool prequeue_pass_alone(struct base *base, struct checker *lent,
     prequeue_free(prequeue);
     checker_free(own);
     projection_close(projection);
-    base_give_role(base, "prequeue", &role);
+    base_give_role(base, prequeue_role.name, &role);
     return ok;
 }

@@ -1,4 +1,4 @@
-/* From prequeue/ into the registry and queue/: the role "prequeue". */
+/* From prequeue/ into the registry and queue/, and the role that does it. */
 #ifndef POINTSMAN_CHANGES_PREQUEUE_H
 #define POINTSMAN_CHANGES_PREQUEUE_H
 
@@ -8,12 +8,15 @@
 #include "lib/err.h"
 #include "lib/time.h"
 #include "base/base.h"
+#include "base/role.h"
 #include "changes/checker.h"
 
 struct prequeue;
 struct projection;
 
-/* The caller holds the role "prequeue". */
+extern const struct role prequeue_role;
+
+/* The caller holds the role. */
 struct prequeue *prequeue_new(struct base *base, struct checker *checker,
                               struct projection *projection);
 void prequeue_free(struct prequeue *prequeue); /* NULL is fine */

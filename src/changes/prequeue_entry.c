@@ -24,7 +24,7 @@ static bool note_reject(struct prequeue *prequeue,
     struct store_batch *batch = store_batch_new(prequeue->base->store);
     CLEANUP(text_clear) struct text id = TEXT_INIT;
     text_addescaped(&id, span_of(entry->name));
-    store_batch_actor(batch, prequeue->now, SPAN("daemon:prequeue"));
+    store_batch_actor(batch, prequeue->now, span_of(prequeue->actor));
     /* Of an approval it is the set's history that tells it. */
     store_note(batch, EVENT_REJECT, entry->about,
                entry->about ? SPAN("") : text_span(&id), span_of(word),

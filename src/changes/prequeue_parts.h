@@ -54,6 +54,7 @@ struct prequeue_entry {
 
 struct prequeue {
     struct base *base;
+    char actor[64]; /* of its events */
     struct checker *checker;
     struct projection *projection;
     struct map entries;

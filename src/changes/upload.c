@@ -10,6 +10,7 @@
 #include "changes/drop.h"
 #include "changes/upload.h"
 #include "changes/set_rules.h"
+#include "changes/prequeue.h"
 
 /* A change set that comes in as a stream: tmp/, checked, data/, marker. Nothing
  * is promised before the marker is on the disk. */
@@ -308,6 +309,6 @@ bool upload_put(struct base *base, int fd, struct span name, struct err *err) {
         (void)dir_remove(base->dirs[BASE_TMP], tmp_name, NULL, NULL);
         return err_wrap(err, "cannot put '%s'", to);
     }
-    base_trigger(base, "prequeue");
+    base_trigger(base, prequeue_role.name);
     return true;
 }

@@ -10,6 +10,7 @@
 #include "maintenance/backup.h"
 #include "base/base.h"
 #include "serve/daemon.h"
+#include "serve/tables.h"
 #include "maintenance/fsck.h"
 #include "landing/git.h"
 
@@ -43,7 +44,8 @@ static void report_missing(const struct base_init *init) {
 }
 
 int cmd_init(struct call *call) {
-    struct base_init init = {.group = call_value(call, "group")};
+    struct base_init init = {.group = call_value(call, "group"),
+                             .roles = serve_roles};
     const char *base = call_value(call, "base");
     struct err err = {0};
 
@@ -71,7 +73,6 @@ int cmd_init(struct call *call) {
 
 int cmd_serve(struct call *call) {
     struct daemon_options options = {
-        .roles = DAEMON_ALL,
         .answers = true,
         .listen = call_value(call, "listen"),
     };
@@ -83,23 +84,33 @@ int cmd_serve(struct call *call) {
     return daemon_run(&options);
 }
 
-static bool role_of(const char *word, unsigned *ret_roles, struct err *err) {
-    static const char *const names[] = {"prequeue", "queue", "exec", "clock",
-                                        "all"};
-    static const unsigned roles[] = {DAEMON_PREQUEUE, DAEMON_QUEUE, DAEMON_EXEC,
-                                     DAEMON_CLOCK, DAEMON_ALL};
+#define ALL_ROLES "all"
 
-    for (size_t i = 0; i < COUNT(names); i++)
-        if (strcmp(word, names[i]) == 0) {
-            *ret_roles = roles[i];
-            return true;
-        }
-    const char *meant = text_nearest(word, names, COUNT(names));
-    return err_set(err, ERR_USAGE,
-                   "there is no daemon '%s'%s%s%s; prequeue, queue, exec, "
-                   "clock or all",
-                   word, meant == NULL ? "" : "; did you mean '",
-                   meant == NULL ? "" : meant, meant == NULL ? "" : "'?");
+/* "prequeue, clock or all" */
+static void list_roles(struct text *out) {
+    for (const struct role *const *role = serve_roles; *role; role++)
+        text_addf(out, "%s%s", (*role)->name, role[1] ? ", " : " or ");
+    text_adds(out, ALL_ROLES);
+}
+
+/* *ret_role NULL: all. */
+static bool role_of(const char *word, const struct role **ret_role,
+                    struct err *err) {
+    const char *names[ROLES_MOST + 1] = {ALL_ROLES};
+    CLEANUP(text_clear) struct text list = TEXT_INIT;
+    size_t count = 1;
+
+    *ret_role = role_find(serve_roles, word);
+    if (*ret_role != NULL || strcmp(word, ALL_ROLES) == 0)
+        return true;
+    for (const struct role *const *role = serve_roles; *role; role++)
+        names[count++] = (*role)->name;
+    const char *meant = text_nearest(word, names, count);
+    list_roles(&list);
+    return err_set(err, ERR_USAGE, "there is no daemon '%s'%s%s%s; %s", word,
+                   meant == NULL ? "" : "; did you mean '",
+                   meant == NULL ? "" : meant, meant == NULL ? "" : "'?",
+                   text_string(&list));
 }
 
 int cmd_daemon(struct call *call) {
@@ -109,7 +120,7 @@ int cmd_daemon(struct call *call) {
     struct err err = {0};
 
     if (!call_operands(call, 1, 1, &err) ||
-        !role_of(call->words[0], &options.roles, &err) ||
+        !role_of(call->words[0], &options.role, &err) ||
         !call_number(call, "jobs", 1, INT64_MAX, &jobs, &err))
         return console_error(&err);
     if (once && idle) {
@@ -201,7 +212,8 @@ int cmd_restore(struct call *call) {
         path = call_value(call, "base");
     else if (!call_base(call, &path, &err))
         return console_error(&err);
-    if (!backup_restore(call->words[0], path, clock_wall(), &report, &err))
+    if (!backup_restore(call->words[0], path, serve_roles, clock_wall(),
+                        &report, &err))
         return console_error(&err);
     console_note("%" PRIu64 " files, %" PRIu64 " bytes; the base is '%s'",
                  report.files, report.bytes, path);

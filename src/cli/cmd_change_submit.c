@@ -11,6 +11,7 @@
 #include "base/base.h"
 #include "changes/drop.h"
 #include "changes/upload.h"
+#include "changes/prequeue.h"
 #include "wire/approval_text.h"
 #include "wire/set_name.h"
 
@@ -130,7 +131,7 @@ int cmd_change_put(struct call *call) {
         }
         (void)console_printf("%s\n", file_name(file));
     }
-    base_trigger(base, "prequeue");
+    base_trigger(base, prequeue_role.name);
     base_close(base);
     return console_finish(status);
 }

@@ -20,6 +20,7 @@
 #include "base/base.h"
 #include "serve/host.h"
 #include "serve/roles.h"
+#include "serve/scheduler_role.h"
 
 struct run {
     struct call *call;
@@ -137,13 +138,14 @@ static bool answer_interrupt(struct run *run, struct err *err) {
 static bool host_is_gone(void *ctx) {
     struct run *run = ctx;
     CLEANUP(text_clear) struct text ctrl = TEXT_INIT;
+    char lock[64];
     bool held = true;
 
     text_addf(&ctrl, "%s/ctrl", client_base_path(run->client));
+    snprintf(lock, sizeof lock, BASE_ROLE_LOCK, exec_role.name);
     CLEANUP(fd_close)
     int dir = open(text_string(&ctrl), O_PATH | O_DIRECTORY | O_CLOEXEC);
-    run->alone =
-        dir >= 0 && lock_is_held(dir, "exec.pid", &held, NULL) && !held;
+    run->alone = dir >= 0 && lock_is_held(dir, lock, &held, NULL) && !held;
     return run->alone;
 }
 

@@ -7,12 +7,14 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "base/role.h"
 #include "core/access.h"
 
 enum command_flag {
     COMMAND_STOPS = 1,  /* options end at the first operand */
     COMMAND_HIDDEN = 2, /* not in help, manual and completion */
-    COMMAND_RAW = 4     /* reads its arguments itself */
+    COMMAND_RAW = 4,    /* reads its arguments itself */
+    COMMAND_ROLES = 8   /* its help lists the roles of a base */
 };
 
 enum option_flag { OPTION_MANY = 1 };
@@ -72,6 +74,7 @@ struct command_table {
     size_t family_count;
     const char *const *groups; /* titles, in the order of help */
     size_t group_count;
+    const struct role *const *roles; /* base/role.h; NULL at the end */
 };
 
 /* "change pack", "list"; NULL: there is none of that name. */

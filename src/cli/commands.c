@@ -2,9 +2,11 @@
 #include "cli/commands.h"
 
 #include "lib/text.h"
+#include "serve/tables.h"
 
 enum {
     STOPS = COMMAND_STOPS,
+    ROLES = COMMAND_ROLES,
     HIDDEN = COMMAND_HIDDEN,
     RAW = COMMAND_RAW,
     MANY = OPTION_MANY
@@ -67,4 +69,5 @@ const struct command_table commands = {
     .family_count = COUNT(families),
     .groups = groups,
     .group_count = COUNT(groups),
+    .roles = serve_roles,
 };

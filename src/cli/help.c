@@ -108,6 +108,12 @@ static void add_options(const struct command_table *table, struct text *out,
     }
 }
 
+static void add_roles(const struct command_table *table, struct text *out) {
+    text_adds(out, "\nroles:\n");
+    for (const struct role *const *role = table->roles; *role; role++)
+        add_pair(out, (*role)->name, 8, (*role)->help);
+}
+
 static void add_exit_codes(const struct command_table *table, struct text *out,
                            unsigned id) {
     bool any = false;
@@ -159,6 +165,8 @@ void help_command(const struct command_table *table,
         text_addc(out, '\n');
     add_paragraphs(out, command->help);
     help_role(command, out);
+    if ((command->flags & COMMAND_ROLES) != 0)
+        add_roles(table, out);
     add_options(table, out, command->id, "options");
     add_options(table, out, COMMAND_EVERY, "options of every command");
     add_exit_codes(table, out, command->id);

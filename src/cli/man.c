@@ -181,6 +181,15 @@ bool man_family(const struct command_table *table, const char *name,
     return true;
 }
 
+static void add_roles(const struct command_table *table, struct text *out) {
+    text_adds(out, ".SH ROLES\n");
+    for (const struct role *const *role = table->roles; *role; role++) {
+        text_addf(out, ".TP\n\\fB%s\\fR\n", (*role)->name);
+        add_roff(out, (*role)->help);
+        text_adds(out, ".\n");
+    }
+}
+
 void man_command(const struct command_table *table,
                  const struct command *command, struct text *out) {
     CLEANUP(text_free_string) char *page = page_name(command);
@@ -194,6 +203,8 @@ void man_command(const struct command_table *table,
     text_adds(out, ".SH DESCRIPTION\n");
     add_paragraphs(out, command->help);
     add_role(out, command);
+    if ((command->flags & COMMAND_ROLES) != 0)
+        add_roles(table, out);
     add_options(table, out, command->id, "OPTIONS");
     add_options(table, out, COMMAND_EVERY, "OPTIONS OF EVERY COMMAND");
     for (size_t i = 0; i < table->exit_code_count; i++) {

@@ -23,8 +23,10 @@ struct backup_report {
 bool backup_write(struct base *base, const char *file,
                   struct backup_report *ret_report, struct err *err);
 /* Into `path`, which must hold no base. Every sum is compared and the registry
- * verified before anything has its final name; an event `restored` follows. */
-bool backup_restore(const char *file, const char *path, struct wall now,
+ * verified before anything has its final name; an event `restored` follows.
+ * `roles` as in struct base_init. */
+bool backup_restore(const char *file, const char *path,
+                    const struct role *const *roles, struct wall now,
                     struct backup_report *ret_report, struct err *err);
 
 #endif

@@ -239,15 +239,15 @@ static bool derive(const char *path, struct wall now, struct err *err) {
     return ok;
 }
 
-static bool unpack(int fd, const char *path, struct backup_report *report,
-                   struct err *err) {
+static bool unpack(int fd, const char *path, const struct role *const *roles,
+                   struct backup_report *report, struct err *err) {
     CLEANUP(fd_close) int into = -1;
     if (mkdir(path, 0700) < 0)
         return err_errno(err, errno, "cannot make directory '%s'", path);
     into = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (into < 0)
         return err_errno(err, errno, "cannot open '%s'", path);
-    return base_make(into, (gid_t)-1, err) &&
+    return base_make(into, (gid_t)-1, roles, err) &&
            backup_read(fd, into, report, err);
 }
 
@@ -282,7 +282,8 @@ static bool is_free(const char *path, struct err *err) {
     return err_errno(err, errno, "cannot use '%s'", path);
 }
 
-bool backup_restore(const char *file, const char *path, struct wall now,
+bool backup_restore(const char *file, const char *path,
+                    const struct role *const *roles, struct wall now,
                     struct backup_report *ret_report, struct err *err) {
     CLEANUP(text_clear) struct text part = TEXT_INIT;
     CLEANUP(fd_close) int fd = open(file, O_RDONLY | O_CLOEXEC);
@@ -294,7 +295,7 @@ bool backup_restore(const char *file, const char *path, struct wall now,
     text_addf(&part, "%s.restore", path);
     if (!clear_away(part.p, err))
         return false;
-    bool ok = unpack(fd, part.p, ret_report, err);
+    bool ok = unpack(fd, part.p, roles, ret_report, err);
     if (!ok)
         (void)err_wrap(err, "cannot restore '%s'", file);
     ok = ok && derive(part.p, now, err);

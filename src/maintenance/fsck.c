@@ -136,11 +136,6 @@ static bool check_moving(struct base *base, const struct job *job,
     return check_log(base, job, id, &arena, report, err);
 }
 
-static bool somebody_works(const struct base *base) {
-    return base_role_is_held(base, "prequeue") ||
-           base_role_is_held(base, "queue") || base_role_is_held(base, "exec");
-}
-
 /* Between reading the row and looking at the files a role may have moved them:
  * what it does not put right in a moment is a problem. `job` is then as it was
  * when all was well. */
@@ -156,7 +151,7 @@ static bool is_well_soon(struct base *base, struct job *job,
         *ret_well = quiet.problems == 0;
         if (*ret_well)
             report->events += quiet.events;
-        if (*ret_well || *looks == LOOKS_AGAIN || !somebody_works(base))
+        if (*ret_well || *looks == LOOKS_AGAIN || !base_any_role_is_held(base))
             return true;
         nanosleep(&pause, NULL);
         ++*looks;

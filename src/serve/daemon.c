@@ -12,6 +12,8 @@
 #include "http/http.h"
 #include "serve/roles.h"
 
+#define SERVER_LOCK "serve" /* of the process that answers on the socket */
+
 struct daemon {
     const struct daemon_options *options;
     uv_loop_t loop;
@@ -163,7 +165,7 @@ static bool start(struct daemon *daemon, struct err *err) {
     struct roles_options roles = {
         .base = daemon->base,
         .box = &daemon->box,
-        .roles = options->roles,
+        .only = options->role,
         .job_limit = options->job_limit,
         .once = options->until == DAEMON_ONCE,
         .turned = on_turned,
@@ -172,7 +174,7 @@ static bool start(struct daemon *daemon, struct err *err) {
         .ctx = daemon,
     };
     if (options->answers &&
-        !base_take_role(daemon->base, "serve", &daemon->serve_lock, err))
+        !base_take_role(daemon->base, SERVER_LOCK, &daemon->serve_lock, err))
         return false;
     if (!roles_open(&daemon->loop, &roles, &daemon->roles, err))
         return false;
@@ -202,7 +204,7 @@ int daemon_run(const struct daemon_options *options) {
     uv_run(&daemon.loop, UV_RUN_DEFAULT);
     uv_loop_close(&daemon.loop);
     if (daemon.serve_lock >= 0)
-        base_give_role(daemon.base, "serve", &daemon.serve_lock);
+        base_give_role(daemon.base, SERVER_LOCK, &daemon.serve_lock);
     base_close(daemon.base);
     return daemon.status;
 }

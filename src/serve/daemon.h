@@ -7,15 +7,7 @@
 #include <stdint.h>
 
 #include "lib/err.h"
-
-enum daemon_roles {
-    DAEMON_PREQUEUE = 1,
-    DAEMON_QUEUE = 2,
-    DAEMON_EXEC = 4,
-    DAEMON_CLOCK = 8, /* schedules */
-    DAEMON_WORK = 7,  /* what takes work in and does it */
-    DAEMON_ALL = 15
-};
+#include "base/role.h"
 
 enum daemon_until {
     DAEMON_FOR_EVER,
@@ -24,12 +16,12 @@ enum daemon_until {
 };
 
 struct daemon_options {
-    const char *base_path; /* absolute */
-    unsigned roles;        /* of enum daemon_roles */
+    const char *base_path;   /* absolute */
+    const struct role *role; /* NULL = all */
     enum daemon_until until;
-    uint64_t job_limit;    /* exec ends after so many jobs; 0 = none */
-    bool answers;          /* ctrl/sock, and TCP as configured: `serve` */
-    const char *listen;    /* --listen; NULL = as configured, "off" = none */
+    uint64_t job_limit; /* exec ends after so many jobs; 0 = none */
+    bool answers;       /* ctrl/sock, and TCP as configured: `serve` */
+    const char *listen; /* --listen; NULL = as configured, "off" = none */
 };
 
 /* The whole life of such a process, signals included: TERM and INT drain, a

@@ -67,7 +67,7 @@ bool host_open(struct base *base, struct roles_box *box, bool terminal,
     struct roles_options options = {
         .base = base,
         .box = box,
-        .roles = DAEMON_WORK,
+        .is_host = true,
         .terminal = terminal,
         .turned = on_turned,
         .stopped = on_stopped,

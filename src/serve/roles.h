@@ -1,6 +1,6 @@
-/* The roles of one process in one loop: prequeue, staging, starting, with the
- * projection behind them. `serve`, `daemon` and `run` differ in which roles
- * they take, what ends them and who talks to them. */
+/* The roles of one process in one loop, with the worker and the projection that
+ * they share. `serve`, `daemon` and `run` differ in which roles they take, what
+ * ends them and who talks to them. */
 #ifndef POINTSMAN_SERVE_ROLES_H
 #define POINTSMAN_SERVE_ROLES_H
 
@@ -11,7 +11,7 @@
 #include "lib/err.h"
 #include "api/api.h"
 #include "base/base.h"
-#include "serve/daemon.h"
+#include "base/role.h"
 
 struct roles;
 
@@ -26,7 +26,8 @@ struct roles_options {
     struct base *base; /* for writing, with its store; store_options.wake was
                           roles_wake_box, its ctx the box below */
     struct roles_box *box;
-    unsigned roles; /* of enum daemon_roles */
+    const struct role *only; /* NULL: all */
+    bool is_host;            /* those of a `run` without a server */
     uint64_t job_limit;
     bool terminal; /* tasks of commands stay in our process group */
     bool once;     /* one look at prequeue/; no polling */

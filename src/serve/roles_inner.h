@@ -3,21 +3,23 @@
 #define POINTSMAN_SERVE_ROLES_INNER_H
 
 #include "api/api.h"
+#include "base/role.h"
 #include "changes/checker.h"
-#include "serve/clock_role.h"
-#include "changes/prequeue.h"
 #include "changes/projection.h"
-#include "serve/roles.h"
 #include "scheduler/scheduler.h"
+#include "serve/roles.h"
 #include "worker/worker.h"
 
-enum { ROLE_COUNT = 4 };
-
-/* One role: its lock and its trigger. */
-struct role {
+/* A role that this process holds: its lock and its FIFO. */
+struct held_role {
     int lock_fd, fifo_fd;
     uv_poll_t poll;
     bool polls;
+};
+
+struct open_engine {
+    const struct role_engine *engine;
+    void *self;
 };
 
 enum stopping { GOING, DRAINING, RETURNING, STOPPED };
@@ -25,26 +27,22 @@ enum stopping { GOING, DRAINING, RETURNING, STOPPED };
 struct roles {
     struct roles_options options;
     struct base *base;
-    struct role role[ROLE_COUNT];
+    struct role_host host;
+    struct held_role held[ROLES_MOST]; /* as host.roles */
+    struct open_engine engines[ROLES_MOST];
+    size_t engine_count;
     uv_async_t async;
     uv_timer_t timer;
-    struct worker *worker;
     struct output *output;
-    struct checker *checker;
-    struct projection *projection;
-    struct prequeue *prequeue;
-    struct scheduler *scheduler;
-    struct clock_role *clock;
     struct api_roles hooks;
-    struct mono poll_at, prune_at, stop_at;
-    struct wall prequeue_next;
+    struct mono poll_at, stop_at;
     enum stopping stopping;
-    bool look; /* something new may lie in prequeue/ or the registry */
-    bool looked;
-    bool news;   /* written here, not told to the other processes' roles yet */
+    bool look; /* something new may lie in the drop directories or the registry
+                */
+    bool news; /* written here, not told to the other processes' roles yet */
     bool reload; /* a setting was changed */
     bool closing;
-    unsigned open_handles;
+    unsigned open_parts; /* closing: those that are not closed yet */
     void (*closed)(void *ctx);
     void *closed_ctx;
 };
@@ -53,9 +51,12 @@ struct roles {
  * (roles_turn.c). */
 void roles_turn(struct roles *roles);
 /* Pulls the triggers of roles that other processes may have, when something was
- * written here: one wake-up rule for all (G6). The prequeue daemon is
- * left in peace, it waits for files alone. */
+ * written here: one wake-up rule for all (G6). Roles that do not read the
+ * registry are not triggered. */
 void roles_notify(struct roles *roles);
+/* See drain and is_drained of struct role_engine. */
+void roles_drain(struct roles *roles, bool at_once);
+bool roles_are_drained(const struct roles *roles);
 /* The service cannot go on: `why` is logged and told to whoever runs us. */
 void roles_lost(struct roles *roles, const char *why);
 

@@ -1,11 +1,10 @@
-/* A turn of the roles: what others wrote, what lies in prequeue/, schedules,
- * the scheduler, the job files, and when to look again. */
+/* A turn of the roles: what others wrote, what is due for each role, the job
+ * files, and when to look again. */
 #include "lib/log.h"
 #include "os/clock.h"
-#include "changes/prune.h"
 #include "serve/roles_inner.h"
 
-enum { PRUNE_EVERY_MS = 3600 * 1000, RETURN_MS = 15 * 1000 };
+enum { RETURN_MS = 15 * 1000 };
 
 void roles_lost(struct roles *roles, const char *why) {
     log_error("%s", why);
@@ -29,51 +28,46 @@ static void look_around(struct roles *roles, struct wall now) {
         roles->poll_at =
             mono_add_ms(at, roles->base->config.queue.poll_s * 1000);
         roles->look = true;
-        if (!projection_reconcile(roles->projection, now, &err))
+        if (!projection_reconcile(roles->host.projection, now, &err))
             log_error("cannot look for job files moved by hand: %s", err.text);
     }
     if (roles->look)
         read_others(roles);
-    if (at.ns >= roles->prune_at.ns && (roles->options.roles & DAEMON_EXEC)) {
-        struct prune_report report;
-        roles->prune_at = mono_add_ms(at, PRUNE_EVERY_MS);
-        if (!prune(roles->base, now, &report, &err))
-            log_error("cannot put old things away: %s", err.text);
-    }
 }
 
-static void scan_prequeue(struct roles *roles, struct wall now) {
-    struct err err;
-    if (!roles->prequeue || roles->stopping != GOING)
-        return;
-    bool due = roles->look || now.ns >= roles->prequeue_next.ns ||
-               prequeue_is_due(roles->prequeue);
-    if (!due)
-        return;
-    if (!prequeue_scan(roles->prequeue, now, &roles->prequeue_next, &err)) {
-        log_error("cannot look through prequeue/, trying again: %s", err.text);
-        roles->prequeue_next = wall_add_ms(now, 1000);
+/* *ret_next: the earliest time that gives one of them work. */
+static bool turn_engines(struct roles *roles, struct wall now,
+                         struct wall *ret_next, struct err *err) {
+    struct role_turn turn = {.now = now,
+                             .look = roles->look,
+                             .is_stopping = roles->stopping != GOING};
+    *ret_next = WALL_NEVER;
+    roles->look = false;
+    for (size_t i = 0; i < roles->engine_count; i++) {
+        const struct open_engine *open = &roles->engines[i];
+        struct wall next = WALL_NEVER;
+        if (!open->engine->turn(open->self, &turn, &next, err))
+            return false;
+        if (next.ns < ret_next->ns)
+            *ret_next = next;
     }
-    if (roles->options.once && roles->looked &&
-        roles->prequeue_next.ns > now.ns)
-        roles->prequeue_next = WALL_NEVER;
-    roles->looked = true;
+    return true;
 }
 
 static void project(struct roles *roles, struct wall now) {
     struct err err;
-    if (projection_is_due(roles->projection) &&
-        !projection_pass(roles->projection, now, &err))
+    if (projection_is_due(roles->host.projection) &&
+        !projection_pass(roles->host.projection, now, &err))
         log_error("job files lag behind the registry: %s", err.text);
 }
 
 static void stop_step(struct roles *roles) {
-    bool over = !roles->scheduler || scheduler_idle(roles->scheduler);
+    bool over = roles_are_drained(roles);
     if (roles->stopping == DRAINING && !over &&
         clock_mono().ns >= roles->stop_at.ns) {
         roles->stopping = RETURNING;
         roles->stop_at = mono_add_ms(clock_mono(), RETURN_MS);
-        scheduler_return(roles->scheduler);
+        roles_drain(roles, true);
         roles_wake(roles);
         return;
     }
@@ -112,7 +106,7 @@ static void arm(struct roles *roles, struct wall now, struct wall next) {
 
 void roles_turn(struct roles *roles) {
     struct wall now = clock_wall();
-    struct wall next = WALL_NEVER;
+    struct wall next;
     struct err err;
     if (roles->closing)
         return;
@@ -123,19 +117,12 @@ void roles_turn(struct roles *roles) {
             log_error("the old configuration stays: %s", err.text);
     }
     look_around(roles, now);
-    scan_prequeue(roles, now);
-    roles->look = false;
-    if (roles->clock)
-        clock_role_turn(roles->clock, now, roles->options.once);
-    if (roles->scheduler &&
-        !scheduler_turn(roles->scheduler, now, &next, &err)) {
+    if (!turn_engines(roles, now, &next, &err)) {
         roles_lost(roles, err.text);
         return;
     }
     project(roles, now);
     roles_notify(roles);
-    if (roles->prequeue && roles->prequeue_next.ns < next.ns)
-        next = roles->prequeue_next;
     stop_step(roles);
     arm(roles, now, next);
     if (roles->options.turned)

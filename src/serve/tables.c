@@ -3,9 +3,12 @@
 #include "api/api_handlers.h"
 #include "changes/approval_request.h"
 #include "changes/change_request.h"
+#include "changes/prequeue.h"
 #include "commands/command_request.h"
+#include "schedules/clock_role.h"
 #include "schedules/schedule_request.h"
 #include "schedules/schedule_row.h"
+#include "serve/scheduler_role.h"
 
 static const struct api_route routes[] = {
 #define ROUTE(method, path, handler, role, body, summary) \
@@ -14,9 +17,15 @@ static const struct api_route routes[] = {
 #undef ROUTE
 };
 
+/* What comes in, then what falls due, then what is to be done about it: what
+ * one role writes the next ones see in the same turn. */
+const struct role *const serve_roles[] = {&prequeue_role, &clock_role,
+                                          &queue_role, &exec_role, NULL};
+
 const struct api_tables serve_tables = {
     .routes = routes,
     .route_count = COUNT(routes),
+    .roles = serve_roles,
     .explain = approval_request_explain,
 };
 

@@ -4,7 +4,10 @@
 
 #include "api/api.h"
 #include "store/noun.h"
+#include "base/role.h"
 
+/* The roles in the order of their turns, with NULL at the end. */
+extern const struct role *const serve_roles[];
 extern const struct api_tables serve_tables;
 
 /* What capabilities keep in the registry, for store_nouns_use. */

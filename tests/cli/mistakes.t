@@ -186,7 +186,7 @@ $ pointsman list --limit none
 ! pointsman: '--limit' takes a number from 0 to 1000000, not 'none'
 = 64
 $ pointsman daemon quue
-! pointsman: there is no daemon 'quue'; did you mean 'queue'?; prequeue, queue, exec, clock or all
+! pointsman: there is no daemon 'quue'; did you mean 'queue'?; prequeue, clock, queue, exec or all
 = 64
 $ pointsman set queue.concurency 3
 ! pointsman: there is no setting 'queue.concurency'; pointsman settings lists them

@@ -43,6 +43,15 @@ MAY_TOUCH = {
 # cron library stands alone, and has its own.
 CLOCKS = {"src/os/clock.c", "src/lib/log.c", "src/cron/clock.c",
           "src/cron/thread.c"}
+# Words that are those of roles, too: directories of a base, a section of the
+# configuration, a rule for overlaps, a line of doctor.
+NOT_ROLES = {
+    "src/base/base.c": {'"prequeue"', '"queue"'},
+    "src/api/api_settings.c": {'"queue"'},
+    "src/wire/config_queue.c": {'"queue"'},
+    "src/wire/schedule_spec.c": {'"queue"'},
+    "src/cli/cmd_config.c": {'"clock"'},
+}
 DRAWERS = re.compile(r"util|helper|common|misc", re.IGNORECASE)
 LINES_MOST = 800
 COMMENT_OR_TEXT = re.compile(
@@ -217,6 +226,30 @@ def sources_cite_only_what_can_be_read_here():
                 yield f"{short(path)}:{number}: {line.strip()}"
 
 
+def roles_are_spelled_in_their_rows_alone():
+    """A row is `const struct role NAME_role = {.name = "NAME", ...}`."""
+    row = re.compile(r'const struct role (\w+) = \{\s*\.name = ("\w+"),')
+    table = (ROOT / "src/serve/tables.c").read_text()
+    rows = {}
+    for path in sources():
+        for name, word in row.findall(path.read_text()):
+            if word in rows:
+                yield f"{short(path)}: {word} is the name of two rows"
+            if not re.search(rf"&{name}\b", table):
+                yield f"src/serve/tables.c does not list {name}"
+            rows[word] = short(path)
+    if not rows:
+        yield "no row of a role was found"
+    words = "|".join(word.strip('"') for word in rows)
+    spelled = re.compile(rf'"(?:daemon:)?(?:{words})(?:\.pid|_fifo)?"')
+    for path in sources():
+        code = re.sub(r"/\*.*?\*/", "", path.read_text(), flags=re.S)
+        may = NOT_ROLES.get(short(path), set())
+        for word in spelled.findall(row.sub("", code)):
+            if word not in may:
+                yield f"{short(path)}: {word}: take the name from its row"
+
+
 def origins_name_tests_that_exist():
     """Every row of a table in doc/origins.md ends in tests, FILE or FILE:WORDS
     below tests/."""
@@ -271,6 +304,7 @@ TESTS = [
     paths_named_in_documents_exist,
     design_invariants_that_are_cited_exist,
     sources_cite_only_what_can_be_read_here,
+    roles_are_spelled_in_their_rows_alone,
     origins_name_tests_that_exist,
     scripts_are_posix,
     newcomers_find_two_commands_on_the_first_screen,

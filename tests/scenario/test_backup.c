@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "maintenance/fsck.h"
+#include "serve/tables.h"
 #include "support/spool.h"
 
 static char *path_of(const char *name) {
@@ -57,7 +58,7 @@ static char *backup(struct spool *spool) {
 static bool restore(const char *file, const char *path, struct wall now,
                     struct err *err) {
     struct backup_report report;
-    return backup_restore(file, path, now, &report, err);
+    return backup_restore(file, path, serve_roles, now, &report, err);
 }
 
 static void a_backup_is_restored_completely(void **state) {

@@ -7,6 +7,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "serve/tables.h"
 #include "support/spool.h"
 
 static char *path_of(const char *format, ...) PRINTF_LIKE(1, 2);
@@ -35,7 +36,8 @@ static int free_paths(void **state) {
 }
 
 static bool init(const char *path, struct err *err) {
-    return base_init(&(struct base_init){.path = path}, err);
+    return base_init(&(struct base_init){.path = path, .roles = serve_roles},
+                     err);
 }
 
 static void assert_opens(const char *path) {

@@ -1,0 +1,132 @@
+#include "schedules/clock_role.h"
+
+#include <stdlib.h>
+#include <unistd.h>
+#include <uv.h>
+
+#include "lib/log.h"
+#include "os/alarm.h"
+#include "os/clock.h"
+#include "base/base.h"
+#include "schedules/schedule_config.h"
+#include "schedules/schedule_driver.h"
+
+struct clock_engine {
+    struct role_host *host;
+    struct schedule_driver *driver;
+    int fd; /* of the timer */
+    uv_poll_t poll;
+    void (*closed)(void *ctx);
+    void *closed_ctx;
+};
+
+static void on_alarm(uv_poll_t *poll, int status, int events) {
+    struct clock_engine *engine = poll->data;
+    (void)status;
+    (void)events;
+    (void)alarm_drain(engine->fd);
+    engine->host->wake(engine->host->ctx);
+}
+
+static bool start(struct clock_engine *engine, struct err *err) {
+    struct base *base = engine->host->base;
+    struct schedule_driver_options options = {.host = span_of(base->host)};
+    struct wall now = clock_wall();
+    if (!schedule_config_store(base, now, err))
+        return false;
+    engine->driver =
+        schedule_driver_new(base->store, &options, now, clock_boot());
+    return schedule_driver_start(engine->driver, err);
+}
+
+static bool clock_open(struct role_host *host, void **ret_self,
+                       struct err *err) {
+    struct clock_engine *engine = mem_alloc(sizeof(*engine));
+    engine->host = host;
+    if (!alarm_open(&engine->fd, err)) {
+        free(engine);
+        return false;
+    }
+    if (!start(engine, err)) {
+        schedule_driver_free(engine->driver);
+        close(engine->fd);
+        free(engine);
+        return false;
+    }
+    uv_poll_init(host->loop, &engine->poll, engine->fd);
+    engine->poll.data = engine;
+    uv_poll_start(&engine->poll, UV_READABLE, on_alarm);
+    *ret_self = engine;
+    return true;
+}
+
+static void clock_reload(void *self) {
+    struct clock_engine *engine = self;
+    struct err err = {0};
+    if (!schedule_config_store(engine->host->base, clock_wall(), &err))
+        log_error("schedules stay as they were: %s", err.text);
+}
+
+/* It is the timer that gives the next turn, not the caller's loop: the clock
+ * may be set. */
+static bool clock_turn(void *self, const struct role_turn *turn,
+                       struct wall *ret_next, struct err *err) {
+    struct clock_engine *engine = self;
+    struct wall next;
+    (void)ret_next;
+    (void)err;
+    schedule_driver_turn(engine->driver, turn->now, clock_boot(), &next);
+    if (engine->host->once && next.ns > turn->now.ns)
+        next = WALL_NEVER;
+    alarm_set(engine->fd, next);
+    return true;
+}
+
+static bool clock_is_idle(const void *self) {
+    const struct clock_engine *engine = self;
+    return schedule_driver_idle(engine->driver);
+}
+
+static void clock_drain(void *self, bool at_once) {
+    struct clock_engine *engine = self;
+    (void)at_once;
+    schedule_driver_drain(engine->driver);
+}
+
+static void on_closed(uv_handle_t *handle) {
+    struct clock_engine *engine = handle->data;
+    void (*closed)(void *) = engine->closed;
+    void *ctx = engine->closed_ctx;
+    close(engine->fd);
+    free(engine);
+    closed(ctx);
+}
+
+static void clock_close(void *self, void (*closed)(void *ctx), void *ctx) {
+    struct clock_engine *engine = self;
+    struct err err;
+    /* Batches under way call the driver when they are committed. */
+    if (!store_drain(engine->host->base->store, &err))
+        log_error("the last firings may not be recorded: %s", err.text);
+    schedule_driver_free(engine->driver);
+    engine->driver = NULL;
+    engine->closed = closed;
+    engine->closed_ctx = ctx;
+    uv_close((uv_handle_t *)&engine->poll, on_closed);
+}
+
+static const struct role_engine clock_engine = {
+    .open = clock_open,
+    .reload = clock_reload,
+    .turn = clock_turn,
+    .is_idle = clock_is_idle,
+    .drain = clock_drain,
+    .close = clock_close,
+};
+
+const struct role clock_role = {
+    .name = "clock",
+    .help = "fires schedules",
+    .engine = &clock_engine,
+    .reads_registry = true,
+};

@@ -1,0 +1,166 @@
+#include "serve/scheduler_role.h"
+
+#include <stdlib.h>
+
+#include "lib/log.h"
+#include "os/clock.h"
+#include "base/base.h"
+#include "changes/prune.h"
+#include "scheduler/scheduler.h"
+#include "worker/worker.h"
+
+enum { PRUNE_EVERY_MS = 3600 * 1000 };
+
+struct scheduler_engine {
+    struct role_host *host;
+    struct scheduler *scheduler;
+    struct mono prune_at;
+};
+
+/* What a role without a worker is given: nothing is ever started. */
+static void nothing_to_flush(void *ctx) {
+    (void)ctx;
+}
+
+static void make_options(const struct role_host *host, struct arena *arena,
+                         struct scheduler_options *ret) {
+    const struct config *config = &host->base->config;
+    struct scheduler_target *targets =
+        arena_alloc(arena, (config->target_count + 1) * sizeof(*targets));
+    for (size_t i = 0; i < config->target_count; i++)
+        targets[i] = (struct scheduler_target){
+            .name = config->targets[i].name,
+            .lanes = (unsigned)config->targets[i].lanes,
+            .by_command = config->targets[i].command.count > 0,
+        };
+    bool exec = role_is_here(host, &exec_role);
+    bool queue = role_is_here(host, &queue_role);
+    const char *actor = exec && queue ? "scheduler"
+                        : exec        ? exec_role.name
+                                      : queue_role.name;
+    *ret = (struct scheduler_options){
+        .parts =
+            (queue ? SCHEDULER_STAGES : 0u) | (exec ? SCHEDULER_STARTS : 0u),
+        .slots = (unsigned)config->queue.concurrency,
+        .max_temp = (unsigned)config->queue.max_temp,
+        .max_crash = (unsigned)config->queue.max_crash,
+        .wait_for_dep_ms = config->queue.wait_for_dep_s * 1000,
+        .age_step_ms = config->queue.age_step_s * 1000,
+        .rollback_max = (unsigned)config->queue.rollback_max,
+        .rollback_files = config->queue.closure == CLOSURE_DEPS_FILES,
+        .hup_grace_ms = config->queue.hup_grace_s * 1000,
+        .job_limit = host->job_limit,
+        .seed = clock_seed(),
+        .actor = span_of(arena_printf(arena, "daemon:%s", actor)),
+        .worker = SPAN("local"),
+        .targets = targets,
+        .target_count = config->target_count,
+    };
+}
+
+static bool engine_open(struct role_host *host, void **ret_self,
+                        struct err *err) {
+    CLEANUP(arena_clear) struct arena arena = ARENA_INIT;
+    struct scheduler_engine *engine = mem_alloc(sizeof(*engine));
+    struct scheduler_options options;
+    struct runner runner = {.flush = nothing_to_flush};
+    bool exec = role_is_here(host, &exec_role);
+    if (exec)
+        worker_runner(host->worker, &runner);
+    make_options(host, &arena, &options);
+    engine->host = host;
+    engine->scheduler = host->scheduler =
+        scheduler_new(host->base->store, &options, &runner);
+    *ret_self = engine; /* also after an error: it listens to the store */
+    /* The guard is ready: nothing of a former life is left (P6). */
+    return scheduler_start(engine->scheduler, clock_wall(), exec, err);
+}
+
+static void engine_reload(void *self) {
+    CLEANUP(arena_clear) struct arena arena = ARENA_INIT;
+    struct scheduler_engine *engine = self;
+    struct scheduler_options options;
+    make_options(engine->host, &arena, &options);
+    scheduler_configure(engine->scheduler, &options);
+}
+
+static void prune_now_and_then(struct scheduler_engine *engine,
+                               struct wall now) {
+    struct prune_report report;
+    struct err err;
+    struct mono at = clock_mono();
+    if (at.ns < engine->prune_at.ns || !role_is_here(engine->host, &exec_role))
+        return;
+    engine->prune_at = mono_add_ms(at, PRUNE_EVERY_MS);
+    if (!prune(engine->host->base, now, &report, &err))
+        log_error("cannot put old things away: %s", err.text);
+}
+
+static bool engine_turn(void *self, const struct role_turn *turn,
+                        struct wall *ret_next, struct err *err) {
+    struct scheduler_engine *engine = self;
+    prune_now_and_then(engine, turn->now);
+    return scheduler_turn(engine->scheduler, turn->now, ret_next, err);
+}
+
+static bool engine_is_idle(const void *self) {
+    const struct scheduler_engine *engine = self;
+    return scheduler_idle(engine->scheduler);
+}
+
+static void engine_drain(void *self, bool at_once) {
+    struct scheduler_engine *engine = self;
+    if (at_once)
+        scheduler_return(engine->scheduler);
+    else
+        scheduler_drain(engine->scheduler);
+}
+
+static void engine_metrics(const void *self, struct text *out) {
+    const struct scheduler_engine *engine = self;
+    text_addf(out, "# TYPE pointsman_running gauge\npointsman_running %u\n",
+              scheduler_running(engine->scheduler));
+}
+
+/* Nobody calls it when it is gone. */
+static void engine_close(void *self, void (*closed)(void *ctx), void *ctx) {
+    struct scheduler_engine *engine = self;
+    struct err err;
+    scheduler_dismiss(engine->scheduler);
+    if (!store_drain(engine->host->base->store, &err))
+        log_error("the last decisions may not be recorded: %s", err.text);
+    scheduler_free(engine->scheduler);
+    engine->host->scheduler = NULL;
+    free(engine);
+    closed(ctx);
+}
+
+static const struct role_engine scheduler_engine = {
+    .open = engine_open,
+    .reload = engine_reload,
+    .turn = engine_turn,
+    .is_idle = engine_is_idle,
+    .drain = engine_drain,
+    .is_drained = engine_is_idle,
+    .metrics = engine_metrics,
+    .close = engine_close,
+};
+
+const struct role queue_role = {
+    .name = "queue",
+    .help = "orders work",
+    .engine = &scheduler_engine,
+    .states = 1u << STATE_QUEUED | 1u << STATE_STAGED,
+    .reads_registry = true,
+    .is_hosted = true,
+};
+
+const struct role exec_role = {
+    .name = "exec",
+    .help = "runs work",
+    .engine = &scheduler_engine,
+    .children = ROLE_TASKS,
+    .states = 1u << STATE_PENDING,
+    .reads_registry = true,
+    .is_hosted = true,
+};
