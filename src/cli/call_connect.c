@@ -112,7 +112,7 @@ int64_t call_line_number(struct span line, const char *key) {
     return number;
 }
 
-bool line_flag(struct span line, const char *key) {
+bool call_line_flag(struct span line, const char *key) {
     struct json_value value;
 
     return line_member(line, key, &value) && value.type == JSON_TRUE;

@@ -36,7 +36,7 @@ const char *call_line_printable(struct span line, const char *key,
 /* Any text so. */
 const char *call_printable(const char *text, struct arena *arena);
 int64_t call_line_number(struct span line, const char *key);
-bool line_flag(struct span line, const char *key);
+bool call_line_flag(struct span line, const char *key);
 
 /* A query as it is put together: call_uri_begin, then any number of
  * call_uri_add. */

@@ -222,7 +222,7 @@ static void show_member(struct span line, struct arena *arena) {
                          call_line_text(line, "id", arena),
                          state == STATE_NONE ? letter : job_state_word(state),
                          fate_text(line, arena),
-                         line_flag(line, "by_file") ? " (same file)" : "");
+                         call_line_flag(line, "by_file") ? " (same file)" : "");
 }
 
 /* {"merges":"clean","detail":""}, or why they fail, as the line behind the

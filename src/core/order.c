@@ -599,7 +599,7 @@ size_t order_scan(struct order *order, struct wall now, struct arena *arena,
     order->arena = arena;
     order->effect_count = 0;
     deadlines_touch(order);
-    line_index_place(order);
+    order_line_place(order);
     /* First who fails, and who fails with them; then the others. */
     list_init(&rest);
     while ((link = list_pop(&order->dirty)) != NULL) {

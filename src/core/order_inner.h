@@ -306,7 +306,7 @@ void order_effect_fail(struct order *order, struct order_node *node,
 /* ---- order_line.c ------------------------------------------------------- */
 
 /* Places all fresh nodes. */
-void line_index_place(struct order *order);
+void order_line_place(struct order *order);
 /* Takes it out of L. */
 void order_line_leave(struct order *order, struct order_node *node);
 

@@ -3,7 +3,7 @@
 #include <assert.h>
 
 /* A set that depends on one nobody knows yet is placed all the same. When that
- * one arrives, line_index_place moves the set behind it, and with it all that
+ * one arrives, order_line_place moves the set behind it, and with it all that
  * depend on the set: for a chain of n that arrives last one first, n moves for
  * each arrival. Most of these moves change nothing anybody can see, for the
  * moved ones keep their order and share no path with those they pass. Then the

@@ -498,7 +498,7 @@ static void placing_close(struct order *order, struct placing *placing) {
     heap_clear(&placing->wishes);
 }
 
-void line_index_place(struct order *order) {
+void order_line_place(struct order *order) {
     struct order_pointers moving = {0}, affected = {0};
     struct placing placing;
 

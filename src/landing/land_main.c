@@ -14,7 +14,7 @@ static bool attempt(enum land_verb verb, struct land_input *input,
         land_run(&landing, stop, ret_status);
         return true;
     }
-    if (!revert_start_parse(text, input->dir, &input->arena, &revert, err))
+    if (!land_start_parse_revert(text, input->dir, &input->arena, &revert, err))
         return false;
     revert_run(&revert, stop, ret_status);
     return true;

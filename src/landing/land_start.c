@@ -218,7 +218,8 @@ void land_start_format(const struct land_start *start, struct text *out) {
     start_format(&land_record, start, out);
 }
 
-void revert_start_format(const struct revert_start *start, struct text *out) {
+void land_start_format_revert(const struct revert_start *start,
+                              struct text *out) {
     start_format(&revert_record, start, out);
 }
 
@@ -418,8 +419,9 @@ bool land_start_parse(struct span text, const char *dir, struct arena *arena,
     return true;
 }
 
-bool revert_start_parse(struct span text, const char *dir, struct arena *arena,
-                        struct revert_start *ret_start, struct err *err) {
+bool land_start_parse_revert(struct span text, const char *dir,
+                             struct arena *arena,
+                             struct revert_start *ret_start, struct err *err) {
     struct revert_start *start = ret_start;
     *start = (struct revert_start){0};
     if (!start_parse(text, dir, &revert_record, arena, start, err) ||

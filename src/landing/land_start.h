@@ -18,15 +18,17 @@
 #include "landing/revert.h"
 
 void land_start_format(const struct land_start *order, struct text *out);
-void revert_start_format(const struct revert_start *order, struct text *out);
+void land_start_format_revert(const struct revert_start *order,
+                              struct text *out);
 
 /* What they return lives in the arena. Relative paths start at `dir`. Error:
  * ERR_DATA; unknown keys, values of another type and missing ones are refused.
  */
 bool land_start_parse(struct span text, const char *dir, struct arena *arena,
                       struct land_start *ret_order, struct err *err);
-bool revert_start_parse(struct span text, const char *dir, struct arena *arena,
-                        struct revert_start *ret_order, struct err *err);
+bool land_start_parse_revert(struct span text, const char *dir,
+                             struct arena *arena,
+                             struct revert_start *ret_order, struct err *err);
 
 /* The child's end. */
 struct land_input {

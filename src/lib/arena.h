@@ -14,7 +14,7 @@ struct arena {
 
 #define ARENA_INIT ((struct arena){0})
 
-void arena_clear(struct arena *arena);  /* frees all */
+void arena_clear(struct arena *arena); /* frees all */
 void *arena_alloc(struct arena *arena, size_t bytes);
 char *arena_string(struct arena *arena, struct span span); /* NUL behind */
 struct span arena_span(struct arena *arena, struct span span);

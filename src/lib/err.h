@@ -50,10 +50,10 @@ bool err_errno(struct err *err, int sys, const char *format, ...)
 /* Forgets it. */
 void err_clear(struct err *err);
 
-const char *err_name(enum err_kind kind);   /* "no-job" */
-int err_exit_status(enum err_kind kind);    /* 66 */
-int err_http_status(enum err_kind kind);    /* 404 */
-bool err_try_again(enum err_kind kind);     /* false */
+const char *err_name(enum err_kind kind);    /* "no-job" */
+int err_exit_status(enum err_kind kind);     /* 66 */
+int err_http_status(enum err_kind kind);     /* 404 */
+bool err_try_again(enum err_kind kind);      /* false */
 const char *err_meaning(enum err_kind kind); /* "no such job" */
 /* By name; false: none of that name. */
 bool err_find(const char *name, enum err_kind *ret_kind);

@@ -19,9 +19,9 @@ void heap_init(struct heap *heap, size_t place_at,
                int (*compare)(const void *a, const void *b));
 void heap_clear(struct heap *heap); /* frees the table, not the items */
 void heap_push(struct heap *heap, void *item);
-void *heap_first(const struct heap *heap); /* NULL when empty */
-void *heap_pop(struct heap *heap);         /* NULL when empty */
-void heap_remove(struct heap *heap, void *item); /* fine when not in it */
+void *heap_first(const struct heap *heap);        /* NULL when empty */
+void *heap_pop(struct heap *heap);                /* NULL when empty */
+void heap_remove(struct heap *heap, void *item);  /* fine when not in it */
 void heap_changed(struct heap *heap, void *item); /* its key changed */
 bool heap_has(const struct heap *heap, const void *item);
 

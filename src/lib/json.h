@@ -23,7 +23,7 @@ enum { JSON_DEPTH = 64 };
 
 struct json {
     struct text *out;
-    uint64_t more; /* bit per level: something was written there */
+    uint64_t more;    /* bit per level: something was written there */
     uint64_t objects; /* bit per level: it is an object */
     unsigned depth;
     bool after_key;
@@ -43,8 +43,13 @@ void json_null(struct json *json);
 void json_raw(struct json *json, struct span valid_json);
 
 enum json_type {
-    JSON_NULL, JSON_FALSE, JSON_TRUE, JSON_NUMBER, JSON_STRING,
-    JSON_ARRAY, JSON_OBJECT
+    JSON_NULL,
+    JSON_FALSE,
+    JSON_TRUE,
+    JSON_NUMBER,
+    JSON_STRING,
+    JSON_ARRAY,
+    JSON_OBJECT
 };
 
 struct json_value {
@@ -58,9 +63,8 @@ bool json_parse(struct span text, struct json_value *ret_value,
                 struct err *err);
 /* Walks members of a checked object or array: *cursor starts at 0. `ret_key`
  * (NULL for arrays) is the decoded key, in the arena. False at the end. */
-bool json_next(struct json_value container, size_t *cursor,
-               struct arena *arena, struct span *ret_key,
-               struct json_value *ret_value);
+bool json_next(struct json_value container, size_t *cursor, struct arena *arena,
+               struct span *ret_key, struct json_value *ret_value);
 /* Member by key; false when absent (*ret is then JSON_NULL). */
 bool json_member(struct json_value object, const char *key,
                  struct json_value *ret_value);

@@ -15,10 +15,10 @@ struct list {
 };
 
 #define LIST_OF(pointer, type, member) \
-    ((type *)(void *)((char *)(pointer) - offsetof(type, member)))
-#define LIST_EACH(head, it)                                            \
-    for (struct list *it = (head)->next, *it##_next = it->next;        \
-         it != (head); it = it##_next, it##_next = it->next)
+    ((type *)(void *)((char *)(pointer)-offsetof(type, member)))
+#define LIST_EACH(head, it)                                                   \
+    for (struct list *it = (head)->next, *it##_next = it->next; it != (head); \
+         it = it##_next, it##_next = it->next)
 
 static inline void list_init(struct list *list) {
     list->next = list->prev = list;

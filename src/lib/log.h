@@ -13,8 +13,7 @@ enum log_level { LOG_ERROR = 3, LOG_WARNING = 4, LOG_INFO = 6, LOG_DEBUG = 7 };
 
 void log_init(const char *role, enum log_level least);
 bool log_wants(enum log_level level);
-void log_write(enum log_level level, const char *format, ...)
-    PRINTF_LIKE(2, 3);
+void log_write(enum log_level level, const char *format, ...) PRINTF_LIKE(2, 3);
 
 #define log_error(...) log_write(LOG_ERROR, __VA_ARGS__)
 #define log_warning(...) log_write(LOG_WARNING, __VA_ARGS__)

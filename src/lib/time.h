@@ -24,7 +24,8 @@ struct boot {
 #define MONO_NEVER ((struct mono){INT64_MAX})
 #define WALL_NEVER ((struct wall){INT64_MAX})
 
-int64_t wall_s(struct wall wall); /* rounded down */
+int64_t wall_s(struct wall wall);         /* rounded down */
+uint32_t wall_fraction(struct wall wall); /* nanoseconds into the second */
 struct wall wall_from_s(int64_t s);
 struct wall wall_add_ms(struct wall wall, int64_t ms); /* saturates */
 struct mono mono_add_ms(struct mono mono, int64_t ms); /* saturates */
@@ -42,6 +43,10 @@ bool wall_parse(struct span span, struct wall *ret_wall);
 char *tai_format(struct wall wall, char ret[TAI_TEXT_BYTES]);
 bool tai_parse(struct span span, struct wall *ret_wall);
 
+/* Nanoseconds plus so many milliseconds; saturates. */
+int64_t duration_add(int64_t ns, int64_t ms);
+/* Milliseconds between two times in nanoseconds, rounded down; saturates. */
+int64_t duration_between(int64_t later, int64_t earlier);
 /* "90", "90s", "15m", "2h", "7d" to ms. False: not a duration. */
 bool duration_parse(struct span span, int64_t *ret_ms);
 

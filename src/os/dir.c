@@ -122,8 +122,8 @@ bool dir_write_file(int fd, struct span bytes, struct err *err) {
     return true;
 }
 
-bool file_sealed(const char *name, struct span bytes, int *ret_fd,
-                 struct err *err) {
+bool dir_file_sealed(const char *name, struct span bytes, int *ret_fd,
+                     struct err *err) {
     CLEANUP(fd_close)
     int fd = memfd_create(name, MFD_CLOEXEC | MFD_ALLOW_SEALING);
     if (fd < 0)

@@ -29,8 +29,8 @@ bool dir_read(int dir, const char *name, uint64_t limit, struct text *out,
 bool dir_write_file(int fd, struct span bytes, struct err *err);
 /* A file in memory with these bytes, which nobody can change any more; to be
  * read from its beginning. `name` is for /proc only. */
-bool file_sealed(const char *name, struct span bytes, int *ret_fd,
-                 struct err *err);
+bool dir_file_sealed(const char *name, struct span bytes, int *ret_fd,
+                     struct err *err);
 
 /* A name nobody else uses: "STEM.PID.N", STEM cut to fit. */
 void dir_fresh_name(struct span stem, char ret[256]);

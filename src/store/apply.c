@@ -240,7 +240,7 @@ static bool apply_op(struct apply *apply, struct op *op, struct err *err) {
     case OP_LEASE:
         return apply_lease(apply, op, err);
     case OP_NOUN:
-        return apply_noun(apply, op, err);
+        return noun_apply(apply, op, err);
     }
     assert(false && "an operation nobody knows");
     return false;

@@ -76,6 +76,6 @@ bool apply_unassign(struct apply *apply, struct op *op, struct err *err);
 bool apply_task_set(struct apply *apply, struct op *op, struct err *err);
 
 /* noun.c */
-bool apply_noun(struct apply *apply, struct op *op, struct err *err);
+bool noun_apply(struct apply *apply, struct op *op, struct err *err);
 
 #endif

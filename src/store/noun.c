@@ -90,7 +90,7 @@ unsigned store_operation_add(struct store_batch *batch, store_operate *operate,
     return batch->count - 1;
 }
 
-bool apply_noun(struct apply *apply, struct op *op, struct err *err) {
+bool noun_apply(struct apply *apply, struct op *op, struct err *err) {
     assert(apply->ops->tables && "a store in plain memory has no tables");
     struct store_operation operation = {
         .tables = apply->ops->tables(apply->rows),

@@ -183,8 +183,8 @@ sqlite3_stmt *sqlite_db_statement(struct sqlite_db *db, enum statement which,
     return *stmt;
 }
 
-sqlite3_stmt *db_list_statement(struct sqlite_db *db, const char *sql,
-                                struct err *err) {
+sqlite3_stmt *sqlite_db_list_statement(struct sqlite_db *db, const char *sql,
+                                       struct err *err) {
     for (size_t i = 0; i < LIST_STATEMENTS; i++)
         if (db->lists[i].sql && strcmp(db->lists[i].sql, sql) == 0)
             return db->lists[i].stmt;

@@ -69,8 +69,8 @@ bool sqlite_db_prepare(struct sqlite_db *db, const char *sql,
 sqlite3_stmt *sqlite_db_statement(struct sqlite_db *db, enum statement which,
                                   struct err *err);
 /* The same for a statement whose text was put together at run time. */
-sqlite3_stmt *db_list_statement(struct sqlite_db *db, const char *sql,
-                                struct err *err);
+sqlite3_stmt *sqlite_db_list_statement(struct sqlite_db *db, const char *sql,
+                                       struct err *err);
 void sqlite_stmt_end(sqlite3_stmt **stmt);
 /* One row more? */
 bool sqlite_db_step(struct sqlite_db *db, sqlite3_stmt *stmt, bool *ret_row,

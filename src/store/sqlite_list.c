@@ -308,7 +308,7 @@ bool sqlite_jobs(struct store *store, const struct store_list *list,
         return false;
     list_sql(&sql, list, head.tally.count[STATE_PENDING]);
     CLEANUP(sqlite_stmt_end)
-    sqlite3_stmt *stmt = db_list_statement(db, text_string(&sql), err);
+    sqlite3_stmt *stmt = sqlite_db_list_statement(db, text_string(&sql), err);
     if (!stmt)
         return false;
     sqlite_bind_u64(stmt, 1, list->after_num);

@@ -59,7 +59,7 @@ static bool steps_look(struct steps *steps, struct sqlite_db *db,
         return false;
     if (empty)
         return true;
-    stmt = db_list_statement(db, "SELECT version FROM migration", err);
+    stmt = sqlite_db_list_statement(db, "SELECT version FROM migration", err);
     if (!stmt)
         return false;
     while ((ok = sqlite_db_step(db, stmt, &row, err)) && row) {

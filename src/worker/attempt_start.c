@@ -418,7 +418,7 @@ static void rollback_start(const struct run_start *start,
         rollback.branch = string_of(target->branch, arena);
         rollback.committer = string_of(target->committer, arena);
     }
-    revert_start_format(&rollback, out);
+    land_start_format_revert(&rollback, out);
 }
 
 /* A landing is a process of its own: this executable under another verb. The

@@ -233,7 +233,7 @@ static void runner_start(void *ctx, const struct run_start *run) {
     if (!attempt_start_make(run, worker->config, base, &worker->cache, &arena,
                             &line, &err) ||
         (line.start.len > 0 &&
-         !file_sealed("start", line.start, &input_fd, &err)) ||
+         !dir_file_sealed("start", line.start, &input_fd, &err)) ||
         !output_file(worker->options.output, run->job->num, run->task,
                      run->attempt, &path, place, &err)) {
         bool again = err_try_again(err.kind);

@@ -35,9 +35,11 @@ def objects():
 
 
 def read_symbols():
-    """What each symbol is defined by, and what each object needs."""
+    """What each symbol is defined by, which of them are functions, and what
+    each object needs."""
     names = {str(path): name for name, path in objects().items()}
-    defined, needed = {}, collections.defaultdict(set)
+    defined, functions = {}, set()
+    needed = collections.defaultdict(set)
     run = subprocess.run(["nm", "-A", *names], capture_output=True, text=True,
                          check=True)
     for line in run.stdout.splitlines():
@@ -47,7 +49,9 @@ def read_symbols():
             needed[name].add(symbol)
         elif kind in "TDBRCV":
             defined.setdefault(symbol, name)
-    return defined, needed
+            if kind == "T":
+                functions.add(symbol)
+    return defined, functions, needed
 
 
 def read_graph():
@@ -61,7 +65,7 @@ def read_graph():
     return edges
 
 
-DEFINED, NEEDED = read_symbols()
+DEFINED, FUNCTIONS, NEEDED = read_symbols()
 EDGES = read_graph()
 
 
@@ -152,11 +156,34 @@ def every_exported_symbol_is_used_by_another_file():
             yield f"{name} exports {symbol}, which no other file uses"
 
 
+def words_of(name):
+    """The words of a name in the singular: jobs_list is of the noun job."""
+    return [re.sub(r"(?<=ss)es$|(?<=[^s])s$", "", word)
+            for word in name.split("_")]
+
+
+def every_function_begins_with_the_noun_of_its_file():
+    """With the file's name or the first words of it; the name of the module
+    may be missing in front (scheduler_target.c: target_), or be the noun for
+    a module whose functions share it (store_, cron_, api_; cmd_ in cli)."""
+    shared = {"store": "store_", "cron": "cron_", "api": "api_",
+              "cli": "cmd_"}
+    for symbol in sorted(FUNCTIONS - {"main"}):
+        module, stem = DEFINED[symbol].split("/")
+        if symbol.startswith(shared.get(module, symbol + "_")):
+            continue
+        words = words_of(symbol)
+        if not any(words[0] == words_of(noun)[0]
+                   for noun in (stem, stem.removeprefix(module + "_"))):
+            yield f"{module}/{stem} exports {symbol}"
+
+
 TESTS = [
     objects_use_only_modules_below_theirs,
     no_cycle_joins_more_than_five_files,
     no_module_holds_more_than_a_fifth,
     every_exported_symbol_is_used_by_another_file,
+    every_function_begins_with_the_noun_of_its_file,
 ]
 
 print(f"1..{len(TESTS)}")

@@ -26,13 +26,14 @@ static void rollback(struct span text, struct arena *arena) {
     CLEANUP(text_clear) struct text twice = TEXT_INIT;
     struct revert_start order;
     struct err err = {0};
-    if (!revert_start_parse(text, "/base", arena, &order, &err)) {
+    if (!land_start_parse_revert(text, "/base", arena, &order, &err)) {
         assert(err.kind == ERR_DATA && err.text[0] != '\0');
         return;
     }
-    revert_start_format(&order, &once);
-    assert(revert_start_parse(text_span(&once), "/other", arena, &order, &err));
-    revert_start_format(&order, &twice);
+    land_start_format_revert(&order, &once);
+    assert(land_start_parse_revert(text_span(&once), "/other", arena, &order,
+                                   &err));
+    land_start_format_revert(&order, &twice);
     assert(span_equal(text_span(&once), text_span(&twice)));
 }
 

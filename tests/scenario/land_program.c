@@ -116,7 +116,7 @@ int main(int argc, char **argv) {
     int fd;
     json_open(&json, &text);
     add_options(&json, argv + (revert ? 2 : 1));
-    if (!file_sealed("start", text_span(&text), &fd, &err) ||
+    if (!dir_file_sealed("start", text_span(&text), &fd, &err) ||
         dup2(fd, STDIN_FILENO) < 0)
         return 99;
     (void)close(fd);

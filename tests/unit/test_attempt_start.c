@@ -285,9 +285,9 @@ static void a_start_has_no_limit_by_arguments(void **state) {
                                     .members = members,
                                     .member_count = MANY};
     CLEANUP(text_clear) struct text text = TEXT_INIT;
-    revert_start_format(&rollback, &text);
-    assert_true(
-        revert_start_parse(text_span(&text), "/", &arena, &rollback, &err));
+    land_start_format_revert(&rollback, &text);
+    assert_true(land_start_parse_revert(text_span(&text), "/", &arena,
+                                        &rollback, &err));
     assert_int_equal(rollback.member_count, MANY);
     assert_int_equal(strlen(rollback.because), (1 << 20) - 1);
 }
@@ -349,7 +349,8 @@ static void a_rollback_gets_its_members_as_arguments(void **state) {
                                    &line, &err));
     struct revert_start start;
     assert_string_equal(words_of(line.argv), "/proc/self/exe|revert|C7");
-    assert_true(revert_start_parse(line.start, line.dir, &arena, &start, &err));
+    assert_true(
+        land_start_parse_revert(line.start, line.dir, &arena, &start, &err));
     assert_string_equal(start.because, "it broke");
     assert_string_equal(start.git, "/srv/base/../project.git");
     assert_int_equal(start.member_count, 2);

@@ -5,29 +5,8 @@
 
 enum { SECONDS_PER_DAY = 86400 };
 
-/* 2^62 marks TAI64 labels, 10 s is their distance from Unix time. */
-#define TAI_EPOCH (INT64_C(0x4000000000000000) + 10)
-
 static int64_t divide_down(int64_t a, int64_t b) {
     return a / b - (a % b < 0);
-}
-
-static int64_t add_ms(int64_t ns, int64_t ms) {
-    int64_t more, sum;
-
-    if (__builtin_mul_overflow(ms, NS_PER_MS, &more))
-        more = ms < 0 ? INT64_MIN : INT64_MAX;
-    if (__builtin_add_overflow(ns, more, &sum))
-        return more < 0 ? INT64_MIN : INT64_MAX;
-    return sum;
-}
-
-static int64_t ms_between(int64_t later, int64_t earlier) {
-    int64_t ns;
-
-    if (__builtin_sub_overflow(later, earlier, &ns))
-        ns = later < earlier ? INT64_MIN : INT64_MAX;
-    return divide_down(ns, NS_PER_MS);
 }
 
 int64_t wall_s(struct wall wall) {
@@ -43,19 +22,11 @@ struct wall wall_from_s(int64_t s) {
 }
 
 struct wall wall_add_ms(struct wall wall, int64_t ms) {
-    return (struct wall){add_ms(wall.ns, ms)};
-}
-
-struct mono mono_add_ms(struct mono mono, int64_t ms) {
-    return (struct mono){add_ms(mono.ns, ms)};
+    return (struct wall){duration_add(wall.ns, ms)};
 }
 
 int64_t wall_ms_since(struct wall later, struct wall earlier) {
-    return ms_between(later.ns, earlier.ns);
-}
-
-int64_t mono_ms_since(struct mono later, struct mono earlier) {
-    return ms_between(later.ns, earlier.ns);
+    return duration_between(later.ns, earlier.ns);
 }
 
 /* Days and dates of the Gregorian calendar, which repeats after 400 years of
@@ -82,8 +53,8 @@ static void date_of_days(int64_t days, int *ret_year, int *ret_month,
     *ret_year = (int)(y + era * 400 + (*ret_month <= 2));
 }
 
-/* Nanoseconds into the second; unsigned, as the oldest second may not fit. */
-static uint32_t wall_fraction(struct wall wall) {
+uint32_t wall_fraction(struct wall wall) {
+    /* Unsigned, as the oldest second may not fit. */
     uint64_t whole = (uint64_t)wall_s(wall) * (uint64_t)NS_PER_S;
 
     return (uint32_t)((uint64_t)wall.ns - whole);
@@ -198,74 +169,5 @@ bool wall_parse(struct span span, struct wall *ret_wall) {
         __builtin_add_overflow(sum, ns, &sum))
         return false;
     ret_wall->ns = sum;
-    return true;
-}
-
-char *tai_format(struct wall wall, char ret[TAI_TEXT_BYTES]) {
-    snprintf(ret, TAI_TEXT_BYTES, "@%016" PRIx64 "%08" PRIx32,
-             (uint64_t)(TAI_EPOCH + wall_s(wall)), wall_fraction(wall));
-    return ret;
-}
-
-/* `digits` lower-case hexadecimal digits off the front. */
-static bool take_hex(struct span *rest, size_t digits, uint64_t *ret_value) {
-    static const char all[] = "0123456789abcdef";
-
-    *ret_value = 0;
-    if (rest->len < digits)
-        return false;
-    for (size_t i = 0; i < digits; i++) {
-        const char *at = memchr(all, rest->p[i], 16);
-
-        if (at == NULL)
-            return false;
-        *ret_value = *ret_value << 4 | (uint64_t)(at - all);
-    }
-    *rest = span_make(rest->p + digits, rest->len - digits);
-    return true;
-}
-
-bool tai_parse(struct span span, struct wall *ret_wall) {
-    uint64_t label, ns;
-    int64_t sum;
-
-    *ret_wall = (struct wall){0};
-    if (!take_one_of(&span, "@") || !take_hex(&span, 16, &label) ||
-        !take_hex(&span, 8, &ns) || span.len > 0 ||
-        label > (uint64_t)INT64_MAX || ns >= (uint64_t)NS_PER_S)
-        return false;
-    if (__builtin_mul_overflow((int64_t)label - TAI_EPOCH, NS_PER_S, &sum) ||
-        __builtin_add_overflow(sum, (int64_t)ns, &sum))
-        return false;
-    ret_wall->ns = sum;
-    return true;
-}
-
-static int64_t unit_ms(char unit) {
-    switch (unit) {
-    case 's':
-        return 1000;
-    case 'm':
-        return 60 * 1000;
-    case 'h':
-        return 60 * 60 * 1000;
-    case 'd':
-        return INT64_C(24) * 60 * 60 * 1000;
-    default:
-        return 0;
-    }
-}
-
-bool duration_parse(struct span span, int64_t *ret_ms) {
-    int64_t each = 1000, ms;
-    uint64_t count;
-
-    *ret_ms = 0;
-    if (span.len > 0 && unit_ms(span.p[span.len - 1]) > 0)
-        each = unit_ms(span.p[--span.len]);
-    if (!span_u64(span, &count) || count > (uint64_t)INT64_MAX ||
-        __builtin_mul_overflow((int64_t)count, each, &ms))
-        return false;
-    *ret_ms = ms;
     return true;
 }

@@ -1,0 +1,36 @@
+/* `struct span` looks at bytes that somebody else owns. */
+#ifndef POINTSMAN_LIB_SPAN_H
+#define POINTSMAN_LIB_SPAN_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct span {
+    const char *p; /* may be NULL when len is 0 */
+    size_t len;
+};
+
+#define SPAN(literal) ((struct span){(literal), sizeof(literal) - 1})
+
+struct span span_of(const char *string); /* NULL: empty */
+struct span span_make(const void *p, size_t len);
+bool span_is(struct span span, const char *string);
+bool span_equal(struct span a, struct span b);
+int span_compare(struct span a, struct span b); /* bytes, then length */
+bool span_starts(struct span span, const char *prefix);
+bool span_ends(struct span span, const char *suffix);
+struct span span_trim(struct span span); /* blanks, both ends */
+/* Cuts up to the first `c` off the front of *rest; *rest is what is behind it.
+ * False when *rest is exhausted (p is NULL then). "a,b," has 3 parts. */
+bool span_cut(struct span *rest, char c, struct span *ret_part);
+/* Decimal, nothing else around it, no sign for u64. */
+bool span_u64(struct span span, uint64_t *ret_value);
+bool span_i64(struct span span, int64_t *ret_value);
+bool span_is_utf8(struct span span);
+/* Bytes of the well-formed UTF-8 character in front; 0: there is none, or
+ * text_addescaped would escape it (but for a backslash). */
+size_t span_printable(struct span span);
+char *span_string(struct span span); /* copy; you free it */
+
+#endif
