@@ -56,7 +56,7 @@ struct run_end {
     int exit_code; /* -1: none */
     int signal;    /* 0: none */
     bool timed_out;
-    bool lost_output;
+    bool lost_output; /* some of it could not be written or synced */
     struct span status; /* last line of the status descriptor, or empty */
     struct span detail; /* for result 100 and 111: a sentence */
     struct span place;  /* of its output (os/output.h) */
@@ -77,6 +77,7 @@ struct run_usage {
 struct run_sync {
     int fd;          /* -1: nothing was written */
     bool filesystem; /* syncfs(fd) instead of fdatasync(fd) */
+    bool lost;       /* some of the outputs could not be written */
 };
 
 struct runner {

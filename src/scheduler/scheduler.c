@@ -295,7 +295,6 @@ static void stage_committed(struct scheduler *scheduler,
 static void on_committed(void *ctx, struct store_batch *batch, bool ok,
                          const struct err *err) {
     struct scheduler *scheduler = ctx;
-    (void)batch;
     scheduler->in_flight = false;
     if (scheduler->dismissed)
         return;
@@ -303,7 +302,9 @@ static void on_committed(void *ctx, struct store_batch *batch, bool ok,
     if (!ok) {
         log_error("cannot record what was decided, trying again: %s",
                   err->text);
-        scheduler->failed = err->kind != ERR_TEMPORARY;
+        /* A lost output is recorded with the ends, the registry is fine. */
+        scheduler->failed =
+            err->kind != ERR_TEMPORARY && !store_batch_unsynced(batch);
         scheduler->store_err = *err;
         scheduler->again_at =
             wall_add_ms(scheduler->now, AGAIN_AFTER_FAILURE_MS);

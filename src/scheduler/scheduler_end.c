@@ -127,6 +127,23 @@ static struct span node_of(const struct attempt *attempt) {
     return task ? task->node : (struct span){0};
 }
 
+/* A lost output does not change how the attempt ended, but whoever looks for
+ * it learns why it is not whole. */
+static struct span row_detail(struct scheduler *scheduler,
+                              const struct run_end *end,
+                              const struct retry_verdict *verdict) {
+    struct text detail = TEXT_INIT;
+    if (!end->lost_output)
+        return span_of(verdict->detail);
+    text_addf(&detail,
+              "%s%ssome of its output is lost: the disk did not keep it",
+              verdict->detail, verdict->detail[0] ? "; " : "");
+    struct span kept =
+        arena_span(store_batch_arena(scheduler->batch), text_span(&detail));
+    text_clear(&detail);
+    return kept;
+}
+
 static void plan_row(struct scheduler *scheduler, struct attempt *attempt,
                      const struct tracked_job *tracked, unsigned number,
                      const struct retry_verdict *verdict) {
@@ -142,7 +159,7 @@ static void plan_row(struct scheduler *scheduler, struct attempt *attempt,
         .exit_code = end->exit_code,
         .signal = end->signal,
         .reason = span_of(verdict->reason),
-        .detail = span_of(verdict->detail),
+        .detail = row_detail(scheduler, end, verdict),
         .worker = scheduler->options.worker,
         .output = end->place,
         .output_bytes = end->output_bytes,
@@ -331,7 +348,7 @@ static void plan_end(struct scheduler *scheduler, struct attempt *attempt) {
 }
 
 void scheduler_plan_ends(struct scheduler *scheduler) {
-    bool any = false;
+    bool any = false, outputs_lost = false;
     LIST_EACH (&scheduler->ended, link) {
         struct attempt *attempt = LIST_OF(link, struct attempt, link);
         if (scheduler_verdict_needs_probe(scheduler, attempt)) {
@@ -345,8 +362,10 @@ void scheduler_plan_ends(struct scheduler *scheduler) {
                 scheduler->runner.write_outputs(scheduler->runner.ctx);
             if (sync.fd >= 0)
                 store_sync_first(scheduler->batch, sync.fd, sync.filesystem);
+            outputs_lost = sync.lost;
             any = true;
         }
+        attempt->end.lost_output |= outputs_lost && attempt->end.place.len > 0;
         plan_end(scheduler, attempt);
     }
     if (!any)
@@ -365,6 +384,9 @@ void scheduler_end_committed(struct scheduler *scheduler,
     struct attempt *attempt = plan->attempt;
     struct tracked_job *tracked = attempt->tracked;
     if (!ok) {
+        /* The next round has nothing left to sync for it. */
+        if (store_batch_unsynced(scheduler->batch) && attempt->end.place.len)
+            attempt->end.lost_output = true;
         end_undone(attempt);
         return;
     }

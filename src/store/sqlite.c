@@ -123,6 +123,7 @@ void sqlite_commit(struct sqlite *sqlite, struct list *batches) {
     LIST_EACH (batches, link) {
         struct store_batch *batch = LIST_OF(link, struct store_batch, link);
         batch->ok = files_sync(batch);
+        batch->unsynced = !batch->ok;
         any = any || (batch->ok && batch->count > batch->sync_count);
     }
     if (any && !transact(sqlite, batches, &err)) {

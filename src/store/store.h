@@ -278,6 +278,10 @@ enum store_result store_batch_result(const struct store_batch *batch,
                                      unsigned index);
 uint64_t store_batch_num(const struct store_batch *batch, unsigned index);
 uint64_t store_batch_seq(const struct store_batch *batch, unsigned index);
+/* Did it fail because a file of store_sync_first could not be synced? What was
+ * written to that file may be lost. Syncing it again proves nothing: the kernel
+ * reports a lost page once. */
+bool store_batch_unsynced(const struct store_batch *batch);
 void store_batch_free(struct store_batch *batch); /* one never submitted */
 
 /* Delivers events and completions; the owner calls it when woken. */

@@ -62,6 +62,10 @@ uint64_t store_batch_seq(const struct store_batch *batch, unsigned index) {
     return batch->ops[index].seq;
 }
 
+bool store_batch_unsynced(const struct store_batch *batch) {
+    return batch->unsynced;
+}
+
 struct op *store_batch_add_op(struct store_batch *batch, enum op_kind kind,
                               uint64_t num) {
     if (batch->count == batch->cap) {

@@ -140,7 +140,7 @@ struct store_batch {
     store_done *done;
     void *ctx;
     /* The answer. */
-    bool ok;
+    bool ok, unsynced;
     struct err err;
     struct store_event *events;
     size_t event_count, event_cap;

@@ -336,9 +336,10 @@ static struct run_sync runner_write_outputs(void *ctx) {
     struct worker *worker = ctx;
     struct output_sync sync;
     struct err err;
-    if (!output_flush(worker->options.output, &sync, &err))
+    bool ok = output_flush(worker->options.output, &sync, &err);
+    if (!ok)
         log_error("outputs are lost: %s", err.text);
-    return (struct run_sync){sync.fd, sync.filesystem};
+    return (struct run_sync){sync.fd, sync.filesystem, !ok};
 }
 
 static void runner_release(void *ctx, uint64_t handle) {

@@ -509,6 +509,7 @@ static void output_that_cannot_be_synced_fails_its_batch_alone(void **state) {
     store_submit(good, NULL, NULL);
     assert_false(store_write(bad, &err));
     assert_non_null(strstr(err.text, "cannot sync output"));
+    assert_true(store_batch_unsynced(bad));
     store_batch_free(bad);
     close(fd);
     assert_string_equal(rig_list(rig, (struct store_list){0}), "a");

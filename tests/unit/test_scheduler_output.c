@@ -1,0 +1,181 @@
+/* The scheduler when the disk does not keep the output of an attempt. */
+#include "support/test.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include "lib/log.h"
+#include "scheduler/scheduler.h"
+
+static struct store *store;
+static struct scheduler *scheduler;
+static struct wall now;
+static uint64_t handle;
+static struct run_sync answer; /* of the next write_outputs */
+static unsigned writes;
+static int ends[2]; /* a pipe: it cannot be synced */
+
+static void runner_start(void *ctx, const struct run_start *start) {
+    (void)ctx;
+    handle = start->handle;
+}
+
+static void runner_stop(void *ctx, uint64_t which, enum run_stop how) {
+    (void)ctx, (void)which, (void)how;
+}
+
+static void runner_flush(void *ctx) {
+    (void)ctx;
+}
+
+/* As the real one: what was written once is not to be synced again. */
+static struct run_sync runner_write_outputs(void *ctx) {
+    struct run_sync given = answer;
+    (void)ctx;
+    answer = (struct run_sync){.fd = -1};
+    writes++;
+    return given;
+}
+
+static void runner_release(void *ctx, uint64_t which) {
+    (void)ctx, (void)which;
+}
+
+static void settle(void) {
+    struct wall next;
+    struct err err;
+    do {
+        if (!scheduler_turn(scheduler, now, &next, &err))
+            fail_msg("%s", err.text);
+        store_turn(store);
+    } while (!scheduler_idle(scheduler) && next.ns <= now.ns);
+}
+
+static int setup(void **state) {
+    struct scheduler_options options = {.parts = SCHEDULER_STARTS,
+                                        .slots = 1,
+                                        .actor = SPAN("daemon:test"),
+                                        .worker = SPAN("local")};
+    struct runner runner = {.start = runner_start,
+                            .stop = runner_stop,
+                            .flush = runner_flush,
+                            .write_outputs = runner_write_outputs,
+                            .release = runner_release};
+    struct job job = {.id = SPAN("j1"),
+                      .kind = JOB_COMMAND,
+                      .job_class = CLASS_DC,
+                      .state = STATE_PENDING,
+                      .key = SPAN("4k"),
+                      .actor = SPAN("uid:7"),
+                      .spec = SPAN("{\"command\":[\"true\"]}")};
+    (void)state;
+    log_init("test", LOG_ERROR);
+    assert_int_equal(pipe(ends), 0);
+    now = wall_from_s(1000);
+    store = store_new_sqlite();
+    struct store_batch *batch = store_batch_new(store);
+    store_batch_actor(batch, now, SPAN("uid:7"));
+    store_admit(batch, &job, NULL, 0, NULL, 0, NULL, 0);
+    assert_true(store_write(batch, NULL));
+    store_batch_free(batch);
+    scheduler = scheduler_new(store, &options, &runner);
+    answer = (struct run_sync){.fd = -1};
+    handle = writes = 0;
+    assert_true(scheduler_start(scheduler, now, true, NULL));
+    settle();
+    assert_int_not_equal(handle, 0);
+    return 0;
+}
+
+static int teardown(void **state) {
+    (void)state;
+    scheduler_free(scheduler);
+    store_close(store);
+    close(ends[0]);
+    close(ends[1]);
+    return 0;
+}
+
+static void end_it(const char *place) {
+    struct run_end end = {.handle = handle,
+                          .started = now,
+                          .ended = now,
+                          .place = span_of(place)};
+    scheduler_ended(scheduler, &end);
+    settle();
+}
+
+static enum job_state state_of(void) {
+    CLEANUP(arena_clear) struct arena arena = ARENA_INIT;
+    struct job job;
+    assert_true(store_job(store, 1, &arena, &job, NULL));
+    return job.state;
+}
+
+static void expect_detail(const char *want) {
+    CLEANUP(arena_clear) struct arena arena = ARENA_INIT;
+    struct store_attempt *attempts;
+    size_t count;
+    assert_true(store_attempts(store, 1, &arena, &attempts, &count, NULL));
+    assert_int_equal(count, 1);
+    assert_string_equal(arena_string(&arena, attempts[0].detail), want);
+}
+
+#define LOST "some of its output is lost: the disk did not keep it"
+
+/* The second time there is nothing to sync: the end must not be recorded as if
+ * all were well. */
+static void an_output_that_was_not_synced_is_recorded_as_lost(void **state) {
+    (void)state;
+    answer.fd = ends[1];
+    end_it("s1.0.5");
+    assert_int_equal(state_of(), STATE_EXECUTING);
+    now = wall_add_ms(now, 2000);
+    settle();
+    assert_int_equal(writes, 2);
+    assert_int_equal(state_of(), STATE_DONE);
+    expect_detail(LOST);
+}
+
+static void an_output_that_was_not_written_is_recorded_as_lost(void **state) {
+    (void)state;
+    answer.lost = true;
+    end_it("s1.0.5");
+    assert_int_equal(state_of(), STATE_DONE);
+    expect_detail(LOST);
+}
+
+static void an_attempt_without_output_loses_none(void **state) {
+    (void)state;
+    answer.fd = ends[1];
+    end_it("");
+    now = wall_add_ms(now, 2000);
+    settle();
+    assert_int_equal(state_of(), STATE_DONE);
+    expect_detail("");
+}
+
+static void an_output_that_was_synced_is_not_mentioned(void **state) {
+    (void)state;
+    int fd = open(test_dir(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    answer.fd = fd;
+    end_it("s1.0.5");
+    close(fd);
+    assert_int_equal(state_of(), STATE_DONE);
+    expect_detail("");
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(
+            an_output_that_was_synced_is_not_mentioned, setup, teardown),
+        cmocka_unit_test_setup_teardown(
+            an_output_that_was_not_synced_is_recorded_as_lost, setup, teardown),
+        cmocka_unit_test_setup_teardown(
+            an_output_that_was_not_written_is_recorded_as_lost, setup,
+            teardown),
+        cmocka_unit_test_setup_teardown(an_attempt_without_output_loses_none,
+                                        setup, teardown),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
