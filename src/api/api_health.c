@@ -5,6 +5,8 @@
 
 #include <inttypes.h>
 
+#include "lib/map.h"
+
 void api_healthz(struct api_call *call) {
     api_reply(call, 200, api_text);
     text_adds(&call->out, "ok\n");
@@ -86,6 +88,9 @@ void api_metrics(struct api_call *call) {
                 "When this process began.");
     text_addf(out, "pointsman_start_time_seconds %" PRId64 "\n",
               wall_s(api->started));
+    metric_head(out, "pointsman_map_longest_search", "gauge",
+                "Slots that the longest search in a hash map looked at.");
+    text_addf(out, "pointsman_map_longest_search %zu\n", map_longest_search());
     if (api->options.roles != NULL && api->options.roles->metrics != NULL)
         api->options.roles->metrics(api->options.roles->ctx, out);
     api_reply(call, 200, "text/plain; version=0.0.4; charset=utf-8");

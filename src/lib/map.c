@@ -1,5 +1,6 @@
 #include "lib/map.h"
 
+#include <stdatomic.h>
 #include <stdlib.h>
 
 /* Entries stand in order of insertion in one array, where removed ones leave a
@@ -103,22 +104,32 @@ static bool is_key(const struct map_entry *entry, struct span key) {
     return span_equal(entry_key(entry), key);
 }
 
+static atomic_size_t longest_search;
+
+size_t map_longest_search(void) {
+    return atomic_load_explicit(&longest_search, memory_order_relaxed);
+}
+
+/* Another thread may write at the same moment: one of two long searches is as
+ * good a warning as the other. */
+static void note_search(size_t steps) {
+    if (steps > map_longest_search())
+        atomic_store_explicit(&longest_search, steps, memory_order_relaxed);
+}
+
 /* The slot that holds `key`, or the free one where it belongs. */
 static size_t slot_find(const struct map *map, struct span key, uint64_t hash) {
-    size_t mask = map->slot_count - 1, at = hash & mask;
+    size_t mask = map->slot_count - 1, home = hash & mask, at = home;
 
     for (;; at = (at + 1) & mask) {
         const struct map_slot *slot = &map->slots[at];
-        const struct map_entry *entry;
 
-        if (slot->entry == 0)
-            return at;
-        if (slot->tag != hash_tag(hash))
-            continue;
-        entry = &map->entries[slot->entry - 1];
-        if (is_key(entry, key))
-            return at;
+        if (slot->entry == 0 || (slot->tag == hash_tag(hash) &&
+                                 is_key(&map->entries[slot->entry - 1], key)))
+            break;
     }
+    note_search((at - home) & mask);
+    return at;
 }
 
 static void slots_fill(struct map *map) {

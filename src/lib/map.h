@@ -38,6 +38,9 @@ static inline struct span map_num_key(const uint64_t *num) {
  * walk is not allowed, but removing the entry just returned is. */
 bool map_next(const struct map *map, size_t *cursor, struct span *ret_key,
               void **ret_value);
+/* Slots that the longest search of this process looked at, over all maps: far
+ * above a few hundred, somebody knows the seed or the hash is bad. */
+size_t map_longest_search(void);
 uint64_t map_hash_bytes(const void *p, size_t bytes); /* seeded as above */
 
 #endif

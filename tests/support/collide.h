@@ -4,7 +4,6 @@
 
 #include <stdbool.h>
 #include <stdint.h>
-#include <stdio.h>
 #include <string.h>
 
 enum { COLLIDE_BYTES = 16 };
@@ -14,30 +13,37 @@ static inline uint64_t collide_mix(uint64_t a, uint64_t b) {
     return (uint64_t)product ^ (uint64_t)(product >> 64);
 }
 
+static inline bool collide_is_plain(const char *bytes, int count) {
+    for (int i = 0; i < count; i++)
+        if (bytes[i] <= ' ' || bytes[i] >= 127 ||
+            strchr("\"\\/*?[]{}", bytes[i]) != NULL)
+            return false;
+    return true;
+}
+
 /* The next key after *draw, letters, digits and a few signs that need no
  * escape anywhere: its second word undoes in the hash what the first one did
- * (src/lib/map.c, map_hash_bytes with the seed 0). */
-static inline void collide_next(uint64_t *draw, char key[COLLIDE_BYTES + 1]) {
+ * (src/lib/map.c, map_hash_bytes with the seed 0). The keys collide behind
+ * `front`, which the program puts before each of them: whole words of 8 bytes.
+ */
+static inline void collide_next(const char *front, size_t front_bytes,
+                                uint64_t *draw, char key[COLLIDE_BYTES + 1]) {
     const uint64_t k0 = UINT64_C(0xa0761d6478bd642f);
     const uint64_t k1 = UINT64_C(0xe7037ed1a0b428db);
-    const uint64_t begin = collide_mix(k0, COLLIDE_BYTES ^ k1);
-    for (;;) {
-        char first[17];
-        snprintf(first, sizeof first, "%08llx", (unsigned long long)(*draw)++);
-        uint64_t word;
-        memcpy(&word, first, sizeof word);
-        uint64_t second =
-            collide_mix(begin ^ word, k1) ^ UINT64_C(0x0706050403020100);
-        memcpy(key, first, sizeof word);
-        memcpy(key + sizeof word, &second, sizeof second);
-        key[COLLIDE_BYTES] = '\0';
-        bool plain = true;
-        for (int i = 8; plain && i < COLLIDE_BYTES; i++)
-            plain = key[i] > ' ' && key[i] < 127 &&
-                    strchr("\"\\/*?[]{}", key[i]) == NULL;
-        if (plain)
-            return;
+    uint64_t word, begin = collide_mix(k0, (front_bytes + COLLIDE_BYTES) ^ k1);
+    for (size_t i = 0; i < front_bytes; i += sizeof word) {
+        memcpy(&word, front + i, sizeof word);
+        begin = collide_mix(begin ^ word, k1);
     }
+    do {
+        uint64_t number = (*draw)++;
+        for (size_t i = 0; i < sizeof word; i++, number >>= 4)
+            key[sizeof word - 1 - i] = "0123456789abcdef"[number & 15];
+        memcpy(&word, key, sizeof word);
+        word = collide_mix(begin ^ word, k1) ^ UINT64_C(0x0706050403020100);
+        memcpy(key + sizeof word, &word, sizeof word);
+    } while (!collide_is_plain(key + sizeof word, sizeof word));
+    key[COLLIDE_BYTES] = '\0';
 }
 
 #endif

@@ -135,7 +135,7 @@ static void colliding_keys_are_spread_by_a_seed(void **state) {
 
     (void)state;
     for (int i = 0; i < COLLIDING; i++) {
-        collide_next(&draw, keys[i]);
+        collide_next("", 0, &draw, keys[i]);
         assert_true(map_hash_bytes(keys[i], COLLIDE_BYTES) ==
                     map_hash_bytes(keys[0], COLLIDE_BYTES));
     }
@@ -150,6 +150,22 @@ static void colliding_keys_are_spread_by_a_seed(void **state) {
     assert_true(most < 16);
 }
 
+static void the_longest_search_is_remembered(void **state) {
+    enum { COLLIDING = 500 };
+    struct map map = MAP_INIT;
+    char key[COLLIDE_BYTES + 1];
+    uint64_t draw = 0;
+
+    (void)state;
+    assert_true(map_longest_search() < COLLIDING / 2);
+    for (int i = 0; i < COLLIDING; i++) {
+        collide_next("", 0, &draw, key);
+        map_put(&map, span_make(key, COLLIDE_BYTES), &map);
+    }
+    assert_true(map_longest_search() >= COLLIDING - 1);
+    map_clear(&map);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(map_agrees_with_a_plain_array),
@@ -157,6 +173,7 @@ int main(void) {
         cmocka_unit_test(the_current_entry_of_a_map_may_be_removed),
         cmocka_unit_test(keys_are_bytes),
         cmocka_unit_test(seed_changes_hashes),
+        cmocka_unit_test(the_longest_search_is_remembered),
         cmocka_unit_test(colliding_keys_are_spread_by_a_seed),
     };
 

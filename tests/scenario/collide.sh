@@ -1,0 +1,82 @@
+#!/bin/sh
+# collide.sh PROGRAM: names that somebody chose so that they collide in a hash
+# map whose seed is known cost no more than others. The program reports the
+# longest search in any of its maps; without a seed it is as long as the list of
+# names, with one it is some tens, a few hundred at most.
+# shellcheck source=tests/support/scenario.sh
+. "$(dirname "$0")/../support/scenario.sh"
+
+# longest_search: what the server reports
+longest_search() {
+    python3 -c '
+import socket
+line = socket.socket(socket.AF_UNIX)
+line.connect("base/ctrl/sock")
+line.sendall(b"GET /metrics HTTP/1.0\r\n\r\n")
+while part := line.recv(65536):
+    print(part.decode(), end="")
+' | sed -n 's/^pointsman_map_longest_search //p'
+}
+
+is_short() {
+    search=$(longest_search)
+    [ -n "$search" ] || wrong 'the server does not report the longest search'
+    remark "the longest search is $search"
+    [ "$search" -lt 1000 ] || wrong "the longest search is $search"
+    [ "$search" -gt 10 ] || wrong "it is $search: was there a full map at all?"
+}
+
+# list FILE: the lines of a file as a JSON array
+list() {
+    sed 's/.*/"&"/' "$1" | paste -sd, | sed 's/.*/[&]/'
+}
+
+by_array() {
+    make_base
+    "$COLLIDE" 30000 '' >names
+    same names "$(sort -u names | wc -l)" 30000
+    serve_begin
+    ends 0 pointsman submit --after none-such --array names -- true
+    is_short
+    serve_end
+}
+
+by_touches() {
+    make_base
+    "$COLLIDE" 30000 k >names
+    serve_begin
+    printf '{"id":"t","command":["true"],"after":["none-such"],"touches":%s}\n' \
+        "$(list names)" | ends 0 pointsman submit --batch
+    pointsman why t >reasons
+    says none-such reasons
+    is_short
+    serve_end
+    serve_begin # the stored rows
+    pointsman why t >reasons
+    is_short
+    serve_end
+}
+
+by_paths() {
+    make_base
+    "$COLLIDE" 3000 pmain@ >names
+    make_set wide DC README text
+    mkdir -p packing/lroot
+    (cd packing/lroot && rm README && tr "\n" "\0" <../../names | xargs -0 touch)
+    {
+        printf '##movetype\nDC\n##target\nmain\n##files\n'
+        cat names
+    } >packing/meta
+    tar -C packing -cf "$made" meta lroot
+    serve_begin
+    ends 0 pointsman change submit "$made"
+    ends 0 within pointsman wait wide
+    is_short
+    serve_end
+}
+
+scenario 'lines of an array that collide cost as much as others' by_array
+scenario 'keys of touches that collide cost as much, also after a restart' \
+    by_touches
+scenario 'paths of a set that collide cost as much as others' by_paths
+finish
