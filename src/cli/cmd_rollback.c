@@ -12,6 +12,7 @@
 
 #include "os/fd.h"
 #include "base/base.h"
+#include "core/rollback.h"
 #include "landing/pack.h"
 #include "landing/revert.h"
 
@@ -284,9 +285,12 @@ static bool verdict_is_good(struct call *call, const struct preview *preview,
         call_line_text(preview->summary, "detail", &call->arena);
     if (strcmp(verdict, "go") == 0)
         return true;
-    return err_set(
-        err, strcmp(verdict, "rb-unknown") == 0 ? ERR_NO_JOB : ERR_REFUSED,
-        "%s: %s", verdict, detail);
+    return err_set(err,
+                   strcmp(verdict, rollback_verdict_reason(ROLLBACK_UNKNOWN)) ==
+                           0
+                       ? ERR_NO_JOB
+                       : ERR_REFUSED,
+                   "%s: %s", verdict, detail);
 }
 
 static const char *const *split_ids(struct call *call, struct text *ids,

@@ -30,6 +30,13 @@ $ rm -f deaf; until [ -e deaf ]; do pointsman run --timeout 1 --kill-wait 10ms -
 ! pointsman: <id>: timeout...
 = 137
 # What is left of an attempt.
+# A status is the same as a word and as JSON.
+$ pointsman run --id full1 -- sh -c 'echo temporary disk full >&3'
+! pointsman: full1: temp-ended: disk full
+= 143
+$ pointsman run --id full2 -- sh -c 'echo "{\"status\":\"temporary\",\"reason\":\"disk full\"}" >&3'
+! pointsman: full2: temp-ended: disk full
+= 143
 $ pointsman run -- sh -c 'sleep 0.2; echo done'
 | done
 $ pointsman logs --attempts --json @last | grep -o 'event":"[a-z-]*'
