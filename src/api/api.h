@@ -32,11 +32,11 @@
 
 struct api;
 struct api_call;
-struct base;      /* base/base.h */
-struct checker;   /* changes/checker.h */
-struct output;    /* os/output.h */
-struct run_usage; /* scheduler/runner.h */
-struct why;       /* scheduler/why.h */
+struct base;       /* base/base.h */
+struct checker;    /* changes/checker.h */
+struct output;     /* os/output.h */
+struct run_usage;  /* scheduler/runner.h */
+struct work_kinds; /* scheduler/work_kind.h */
 
 enum api_method { API_GET, API_POST, API_PUT, API_METHODS };
 
@@ -66,10 +66,7 @@ struct api_tables {
     size_t route_count;
     const struct role *const
         *roles; /* in the order of turns; NULL at its end */
-    /* Adds to the reasons of `why` what only the kind of the job knows; `waits`
-     * if it is in a waiting state. False: the call has failed. May be NULL. */
-    bool (*explain)(struct api_call *call, const struct job *job, bool waits,
-                    struct why *why);
+    const struct work_kinds *kinds;
 };
 
 struct api_request {

@@ -5,6 +5,7 @@
 #include "api/api_command.h"
 #include "api/api_handlers.h"
 #include "api/job_match.h"
+#include "scheduler/work_kind.h"
 
 enum { BULK_MOST = 1000000, BULK_BATCH = 500 };
 
@@ -34,12 +35,18 @@ static unsigned verb_states(enum api_verb verb) {
     return STATES_LIVE;
 }
 
+static bool may_retry(const struct api_call *call, const struct job *job) {
+    const struct work_kind *kind =
+        work_kind_find(call->api->options.tables->kinds, job, NULL);
+    return kind != NULL && kind->refuse_retry == NULL;
+}
+
 static bool bulk_fits(const struct api_call *call, const struct bulk *bulk,
                       const struct job *job) {
     if (!api_allows(call, job, NULL))
         return false;
     if (bulk->command.verb == VERB_RETRY)
-        return job->kind != JOB_CHANGE;
+        return may_retry(call, job);
     if (bulk->command.verb == VERB_RELEASE)
         return (job->holds & (HOLD_OPERATOR | HOLD_AMBIGUOUS)) != 0;
     if (bulk->command.verb == VERB_HOLD)

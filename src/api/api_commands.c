@@ -8,6 +8,7 @@
 
 #include "api/job_json.h"
 #include "scheduler/rollback_status.h"
+#include "scheduler/work_kind.h"
 
 enum { COMMAND_TRIES = 20 };
 
@@ -80,17 +81,13 @@ static bool add_retry(struct api_call *call, struct store_batch *batch,
                       struct api_command *command, struct err *err) {
     const struct job *job = &command->job;
 
-    if (job->kind == JOB_CHANGE && job->job_class == CLASS_RB)
-        return refuse(err, job,
-                      "is a rollback and keeps its end; hand in another one "
-                      "with `rollback`");
-    if (job->kind == JOB_CHANGE)
-        return refuse(err, job,
-                      arena_printf(&call->arena,
-                                   "is a change set and keeps its end; make "
-                                   "a new one with `change pack "
-                                   "--supersedes %.*s`",
-                                   (int)job->id.len, job->id.p));
+    const struct work_kind *kind =
+        work_kind_find(call->api->options.tables->kinds, job, err);
+
+    if (kind == NULL)
+        return false;
+    if (kind->refuse_retry != NULL)
+        return refuse(err, job, kind->refuse_retry(job, &call->arena));
     if (!job_state_is_final(job->state))
         return refuse(err, job,
                       arena_printf(&call->arena, "has not ended: %s",

@@ -9,6 +9,7 @@
 #include "api/job_json.h"
 #include "scheduler/rollback_status.h"
 #include "scheduler/why.h"
+#include "scheduler/work_kind.h"
 
 /* ---- without roles ------------------------------------------------------- */
 
@@ -160,7 +161,7 @@ static bool why_estimate(struct api_call *call, const struct job *job,
 void api_why(struct api_call *call) {
     static const char *const keys[] = {NULL};
     const struct api_roles *roles = call->api->options.roles;
-    const struct api_tables *tables = call->api->options.tables;
+    const struct work_kind *kind;
     struct why why = {.arena = &call->arena};
     struct scheduler_reason one;
     struct job job;
@@ -194,7 +195,9 @@ void api_why(struct api_call *call) {
         why.count = 1;
     }
     why.cap = why.count; /* all reasons so far belong to somebody else */
-    if (tables->explain != NULL && !tables->explain(call, &job, waits, &why))
+    kind = work_kind_find(call->api->options.tables->kinds, &job, NULL);
+    if (kind != NULL && kind->explain != NULL &&
+        !kind->explain(call, &job, waits, &why))
         return;
     api_reply(call, 200, api_lines);
     for (size_t i = 0; i < why.count; i++)

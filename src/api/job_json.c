@@ -83,7 +83,7 @@ static struct span command_line(const struct job *job, struct arena *arena) {
 }
 
 struct span job_what(const struct job *job, struct arena *arena) {
-    if (job->kind != JOB_CHANGE)
+    if (job->name.len == 0)
         return command_line(job, arena);
     struct span message = spec_string(job, "title", arena), first;
     if (message.len > 0 && span_cut(&message, '\n', &first))
@@ -298,7 +298,7 @@ bool job_exit_code(struct store *store, const struct job *job,
     int otherwise = job->state == STATE_TERMINATED ? 143
                     : span_is(job->reason, "perm") ? 127
                                                    : 1;
-    if (job->kind == JOB_CHANGE) {
+    if (!job_has(job, JOB_HAS_EXIT_CODE)) {
         *ret_code = job->state == STATE_TERMINATED ? 143 : 1;
         return true;
     }

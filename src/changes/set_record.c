@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "changes/change_kind.h"
 #include "wire/set_spec.h"
 
 static void add_edges(struct set_record *record, enum edge_kind kind,
@@ -55,7 +56,7 @@ void set_record_make(const struct set_name *name, const struct meta *meta,
     *ret_record = (struct set_record){0};
     struct job *job = &ret_record->job;
     job->id = name->csid;
-    job->kind = JOB_CHANGE;
+    job->kind = CHANGE_KIND;
     job->job_class = (enum job_class)name->class;
     job->state = STATE_QUEUED;
     job->key = arena_span(arena, span_make(key, key_bytes));

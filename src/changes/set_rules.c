@@ -1,8 +1,9 @@
 #include "changes/set_rules.h"
 
-#include "changes/approvals.h"
-
 #include <stdio.h>
+
+#include "changes/approvals.h"
+#include "changes/change_kind.h"
 
 void set_ruling(struct ruling_why *why, const char *word, const char *format,
                 ...) {
@@ -119,7 +120,7 @@ static bool is_new(const struct base *base, const struct candidate *candidate,
         return false;
     if (!known)
         return true;
-    bool is_same = job.kind == JOB_CHANGE &&
+    bool is_same = job.kind == CHANGE_KIND &&
                    span_equal(job.sum, candidate->sum) &&
                    span_equal(job.name, candidate->name.text);
     if (is_same && !job_state_is_final(job.state)) {

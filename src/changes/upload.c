@@ -7,6 +7,7 @@
 #include "os/clock.h"
 #include "os/dir.h"
 #include "changes/approvals.h"
+#include "changes/change_kind.h"
 #include "changes/drop.h"
 #include "changes/upload.h"
 #include "changes/set_rules.h"
@@ -174,7 +175,7 @@ static bool is_known(struct upload *upload, const struct candidate *candidate,
     if (!store_lookup(upload->base->store, candidate->name.csid, &upload->arena,
                       &job, &found, err))
         return false;
-    if (found && job.kind == JOB_CHANGE &&
+    if (found && job.kind == CHANGE_KIND &&
         span_equal(job.sum, candidate->sum)) {
         *ret_known = true;
         upload->name = job.name;

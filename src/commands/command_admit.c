@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include "lib/random.h"
+#include "commands/command_kind.h"
 #include "os/account.h"
 #include "os/sum.h"
 
@@ -110,7 +111,7 @@ bool command_admit(struct store_batch *batch,
                                submission->sub_priority, origin, arena);
     struct job job = {
         .id = *ret_id,
-        .kind = JOB_COMMAND,
+        .kind = COMMAND_KIND,
         .job_class = (enum job_class)submission->class,
         .state = edges + touches > 0 ? STATE_QUEUED : STATE_PENDING,
         .key = key,

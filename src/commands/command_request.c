@@ -6,6 +6,7 @@
 #include "os/sum.h"
 #include "base/base.h"
 #include "commands/command_admit.h"
+#include "commands/command_kind.h"
 #include "api/job_json.h"
 #include "wire/submission.h"
 
@@ -95,7 +96,7 @@ static bool is_same_job(struct api_call *call, struct span text,
 
     if (!store_lookup(call->api->options.store, id, &call->arena, &job, &found,
                       NULL) ||
-        !found || job.kind != JOB_COMMAND ||
+        !found || job.kind != COMMAND_KIND ||
         !read_submission(call, text, &submission, NULL))
         return false;
     submission_format(&submission, &spec);

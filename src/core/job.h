@@ -25,13 +25,15 @@ enum job_class {
 
 /* What modules other than that of the kind need to know about a job. */
 enum job_trait {
-    JOB_HAS_FILE = 1 << 0,  /* a job file, a tarball and a log in the base */
-    JOB_LANDS = 1 << 1,     /* on a target: it needs a lane there, and after a
-                               crash the target is asked whether it landed */
+    JOB_HAS_FILE = 1 << 0, /* a job file, a tarball and a log in the base */
+    JOB_LANDS = 1 << 1,    /* on a target: it needs a lane there, and after a
+                              crash the target is asked whether it landed */
     JOB_CAN_BE_APPROVED = 1 << 2,
     JOB_CAN_BE_GROUPED = 1 << 3,
     JOB_CAN_BE_ROLLED_BACK = 1 << 4,
-    JOB_ROLLS_BACK = 1 << 5 /* other jobs */
+    JOB_HAS_EXIT_CODE = 1 << 5, /* that of its process; otherwise 1 means that
+                                   it failed */
+    JOB_ROLLS_BACK = 1 << 6     /* other jobs */
 };
 
 enum job_state {

@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 
 #include "os/dir.h"
+#include "changes/change_kind.h"
 #include "changes/facts.h"
 #include "maintenance/fsck_report.h"
 #include "changes/placement.h"
@@ -171,7 +172,7 @@ static void restore_life(struct rebuild *rebuild, struct found_set *set) {
     enum job_state at = STATE_NONE;
     int id_len = (int)set->id.len;
     job->id = set->id;
-    job->kind = JOB_CHANGE;
+    job->kind = CHANGE_KIND;
     job->tasks = 1;
     job->cause = SPAN("person");
     for (size_t i = 0; i < set->log.count; i++)

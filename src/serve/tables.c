@@ -2,8 +2,10 @@
 
 #include "api/api_handlers.h"
 #include "changes/approval_request.h"
+#include "changes/change_kind.h"
 #include "changes/change_request.h"
 #include "changes/prequeue.h"
+#include "commands/command_kind.h"
 #include "commands/command_request.h"
 #include "schedules/clock_role.h"
 #include "schedules/schedule_request.h"
@@ -22,11 +24,19 @@ static const struct api_route routes[] = {
 const struct role *const serve_roles[] = {&prequeue_role, &clock_role,
                                           &queue_role, &exec_role, NULL};
 
+static const struct work_kind *const kinds[] = {
+    &change_kind,
+    &change_kind_rollback,
+    &command_kind,
+};
+
+const struct work_kinds serve_kinds = {kinds, COUNT(kinds)};
+
 const struct api_tables serve_tables = {
     .routes = routes,
     .route_count = COUNT(routes),
     .roles = serve_roles,
-    .explain = approval_request_explain,
+    .kinds = &serve_kinds,
 };
 
 const struct store_noun *const serve_nouns[] = {

@@ -3,11 +3,13 @@
 #define POINTSMAN_SERVE_TABLES_H
 
 #include "api/api.h"
+#include "scheduler/work_kind.h"
 #include "store/noun.h"
 #include "base/role.h"
 
 /* The roles in the order of their turns, with NULL at the end. */
 extern const struct role *const serve_roles[];
+extern const struct work_kinds serve_kinds;
 extern const struct api_tables serve_tables;
 
 /* What capabilities keep in the registry, for store_nouns_use. */

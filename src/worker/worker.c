@@ -11,7 +11,7 @@
 #include "os/clock.h"
 #include "os/dir.h"
 #include "worker/log_packer.h"
-#include "worker/attempt_start.h"
+#include "scheduler/attempt_start.h"
 #include "worker/task_start.h"
 #include "wire/attempt_trace.h"
 
@@ -221,6 +221,22 @@ static void on_lost(void *ctx, const char *why) {
         worker->options.lost(worker->options.ctx, why);
 }
 
+_Static_assert(GUARD_STATUS_FD == 3 && GUARD_PROGRESS_FD == 4,
+               "attempt_words_add_environment says so");
+
+/* An error means that the attempt cannot be executed, or not now. */
+static bool start_make(struct worker *worker, const struct run_start *run,
+                       struct arena *arena, struct attempt_start *ret_start,
+                       struct err *err) {
+    const struct work_kind *kind =
+        work_kind_find(worker->options.kinds, run->job, err);
+    const struct work_site site = {worker->config, worker->options.base_path,
+                                   &worker->cache};
+    *ret_start = (struct attempt_start){0};
+    task_options_init(&ret_start->task);
+    return kind && kind->make_start(&site, run, arena, ret_start, err);
+}
+
 static void runner_start(void *ctx, const struct run_start *run) {
     struct worker *worker = ctx;
     struct arena arena = ARENA_INIT;
@@ -228,10 +244,8 @@ static void runner_start(void *ctx, const struct run_start *run) {
     struct err err;
     CLEANUP(text_clear) struct text path = TEXT_INIT;
     char place[OUTPUT_PLACE_BYTES];
-    const char *base = worker->options.base_path;
     CLEANUP(fd_close) int input_fd = -1;
-    if (!attempt_start_make(run, worker->config, base, &worker->cache, &arena,
-                            &line, &err) ||
+    if (!start_make(worker, run, &arena, &line, &err) ||
         (line.start.len > 0 &&
          !dir_file_sealed("start", line.start, &input_fd, &err)) ||
         !output_file(worker->options.output, run->job->num, run->task,
@@ -277,7 +291,7 @@ static void runner_start(void *ctx, const struct run_start *run) {
     struct task_start task = {
         .options = &line.task,
         .account = line.account,
-        .terminal = worker->options.terminal && run->job->kind == JOB_COMMAND,
+        .terminal = worker->options.terminal && line.in_terminal,
         .grace_ms = worker->config->queue.grace_s * 1000,
     };
     task_start_fill(&task, &arena, &start);

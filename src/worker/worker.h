@@ -11,6 +11,7 @@
 #include "os/guard.h"
 #include "os/output.h"
 #include "scheduler/runner.h"
+#include "scheduler/work_kind.h"
 #include "wire/config.h"
 
 struct worker;
@@ -19,7 +20,8 @@ struct worker_options {
     uv_loop_t *loop;
     const char *base_path; /* absolute */
     int base_fd;
-    struct output *output;       /* writer; outlives the worker */
+    struct output *output; /* writer; outlives the worker */
+    const struct work_kinds *kinds;
     const struct config *config; /* see worker_configure */
     const char *guard_role;      /* NULL = "task"; see os/guard.h */
     unsigned slots;              /* attempts at once: later starts wait here */

@@ -34,6 +34,3 @@ def below(module):
 
 
 MAY_USE = {module: below(module) for module in USES}
-# Not cut yet: the worker builds the start of a landing, which belongs to the
-# kind of the job.
-MAY_USE["worker"] |= {"landing"}

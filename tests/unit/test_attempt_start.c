@@ -1,6 +1,7 @@
-#include "worker/attempt_start.h"
+#include "scheduler/attempt_start.h"
 
 #include "landing/land_start.h"
+#include "serve/tables.h"
 #include "support/test.h"
 
 #include <pwd.h>
@@ -29,13 +30,24 @@ static int teardown(void **state) {
     return 0;
 }
 
+/* As the worker does it. */
+static bool start_make(const struct run_start *start,
+                       struct attempt_start_cache *cache,
+                       struct attempt_start *line, struct err *err) {
+    const struct work_site site = {&config, "/srv/base", cache};
+    const struct work_kind *kind =
+        work_kind_find(&serve_kinds, start->job, err);
+    *line = (struct attempt_start){0};
+    task_options_init(&line->task);
+    return kind && kind->make_start(&site, start, &arena, line, err);
+}
+
 static struct attempt_start made(const struct job *job, const char *node) {
     struct run_start start = {
         .handle = 1, .job = job, .node = span_of(node), .attempt = 2};
     struct attempt_start line;
     struct err err;
-    assert_true(attempt_start_make(&start, &config, "/srv/base", NULL, &arena,
-                                   &line, &err));
+    assert_true(start_make(&start, NULL, &line, &err));
     return line;
 }
 
@@ -123,8 +135,7 @@ static void what_was_read_last_is_remembered_for_its_like(void **state) {
                                   .attempt = 1};
         struct attempt_start line;
         struct err err;
-        bool well = attempt_start_make(&start, &config, "/srv/base", &cache,
-                                       &arena, &line, &err);
+        bool well = start_make(&start, &cache, &line, &err);
         assert_int_equal(well, cases[i].words != NULL);
         if (well)
             assert_string_equal(words_of(line.argv), cases[i].words);
@@ -151,8 +162,7 @@ static void a_user_nobody_knows_cannot_run_it(void **state) {
     struct run_start start = {.handle = 1, .job = &job, .attempt = 1};
     struct attempt_start line;
     struct err err;
-    assert_false(attempt_start_make(&start, &config, "/srv/base", NULL, &arena,
-                                    &line, &err));
+    assert_false(start_make(&start, NULL, &line, &err));
     assert_int_equal(err.kind, ERR_CONFIG);
     assert_string_equal(err.text,
                         "there is no user 'nobody-of-this-name' here");
@@ -242,8 +252,7 @@ static void the_start_contains_who_approved_the_set(void **state) {
         .job = &job, .attempt = 1, .approved_by = names, .approved_count = 2};
     struct attempt_start line;
     struct err err;
-    assert_true(attempt_start_make(&run, &config, "/srv/base", NULL, &arena,
-                                   &line, &err));
+    assert_true(start_make(&run, NULL, &line, &err));
     struct land_start start = landing_of(&line);
     assert_int_equal(start.approved_count, 2);
     assert_string_equal(start.approved_by[0], "uid:7");
@@ -265,8 +274,7 @@ static void a_start_has_no_limit_by_arguments(void **state) {
         .job = &jobs[0], .attempt = 1, .sets = sets, .set_count = MANY};
     struct attempt_start line;
     struct err err;
-    assert_true(attempt_start_make(&run, &config, "/srv/base", NULL, &arena,
-                                   &line, &err));
+    assert_true(start_make(&run, NULL, &line, &err));
     struct land_start start = landing_of(&line);
     assert_true(line.start.len > 2 << 20);
     assert_int_equal(start.other_count, MANY - 1);
@@ -345,8 +353,7 @@ static void a_rollback_gets_its_members_as_arguments(void **state) {
                             .because = SPAN("it broke")};
     struct attempt_start line;
     struct err err;
-    assert_true(attempt_start_make(&run, &config, "/srv/base", NULL, &arena,
-                                   &line, &err));
+    assert_true(start_make(&run, NULL, &line, &err));
     struct revert_start start;
     assert_string_equal(words_of(line.argv), "/proc/self/exe|revert|C7");
     assert_true(
@@ -376,8 +383,7 @@ static void a_target_no_longer_configured_is_named(void **state) {
     struct run_start start = {.handle = 1, .job = &job, .attempt = 1};
     struct attempt_start line;
     struct err err;
-    assert_false(attempt_start_make(&start, &config, "/srv/base", NULL, &arena,
-                                    &line, &err));
+    assert_false(start_make(&start, NULL, &line, &err));
     assert_int_equal(err.kind, ERR_CONFIG);
     assert_non_null(strstr(err.text, "'gone'"));
 }
@@ -386,13 +392,24 @@ static const char *traceparent(const struct job *job, unsigned attempt) {
     struct run_start start = {.job = job, .attempt = attempt};
     struct attempt_start line;
     struct err err;
-    assert_true(attempt_start_make(&start, &config, "/srv/base", NULL, &arena,
-                                   &line, &err));
+    assert_true(start_make(&start, NULL, &line, &err));
     for (size_t i = 0; line.envp[i] != NULL; i++)
         if (strncmp(line.envp[i], "TRACEPARENT=", 12) == 0)
             return line.envp[i] + 12;
     fail_msg("there is no TRACEPARENT");
     return NULL;
+}
+
+static void a_kind_without_a_row_is_refused(void **state) {
+    (void)state;
+    struct job job = {.id = SPAN("p1"), .kind = JOB_PACKAGE};
+    struct run_start start = {.job = &job};
+    struct attempt_start line;
+    struct err err;
+    assert_false(start_make(&start, NULL, &line, &err));
+    assert_int_equal(err.kind, ERR_REFUSED);
+    assert_string_equal(err.text, "'p1' is a package: this program does not "
+                                  "execute that kind of work");
 }
 
 static void an_attempt_has_one_traceparent(void **state) {
@@ -424,6 +441,7 @@ int main(void) {
         T(a_rollback_gets_its_members_as_arguments),
         T(a_command_target_has_no_repository),
         T(a_target_no_longer_configured_is_named),
+        T(a_kind_without_a_row_is_refused),
         T(an_attempt_has_one_traceparent),
     };
     return cmocka_run_group_tests_name("order_line", tests, NULL, NULL);

@@ -1,0 +1,12 @@
+/* The rows of change sets and of rollbacks among the kinds of work. */
+#ifndef POINTSMAN_CHANGES_CHANGE_KIND_H
+#define POINTSMAN_CHANGES_CHANGE_KIND_H
+
+#include "scheduler/work_kind.h"
+
+#define CHANGE_KIND JOB_CHANGE /* of a job that is a change set */
+
+extern const struct work_kind change_kind;
+extern const struct work_kind change_kind_rollback;
+
+#endif

@@ -1,0 +1,222 @@
+#include "changes/change_start.h"
+
+#include "base/base.h"
+#include "landing/land_start.h"
+#include "scheduler/attempt_start.h"
+#include "scheduler/attempt_words.h"
+#include "scheduler/runner.h"
+#include "scheduler/work_kind.h"
+#include "wire/config.h"
+#include "wire/set_spec.h"
+
+static const char *string_of(struct span span, struct arena *arena) {
+    return span.len > 0 ? arena_string(arena, span) : NULL;
+}
+
+static char *data_path(struct span name, struct arena *arena) {
+    return arena_printf(arena, "data/%.*s", (int)name.len, name.p);
+}
+
+static const struct land_check *checks_of(const struct config_target *target,
+                                          struct arena *arena) {
+    struct land_check *checks =
+        arena_alloc(arena, target->check_count * sizeof *checks + 1);
+    for (size_t i = 0; i < target->check_count; i++)
+        checks[i] = (struct land_check){
+            arena_string(arena, target->checks[i].name),
+            arena_string(arena, target->checks[i].command.text)};
+    return checks;
+}
+
+/* The TAI time in the name, or the admission when that is later (L5). */
+static struct wall blind_since(const struct job *job) {
+    struct set_name name;
+    struct refusal why;
+    if (set_name_parse(job->name, &name, &why) &&
+        name.tai.ns > job->admitted.ns)
+        return name.tai;
+    return job->admitted;
+}
+
+/* What it is compared with when it has no ##base: the branch as it was at its
+ * admission, unless the time in its name is later. */
+static const char *seen_of(const struct job *job, struct arena *arena) {
+    return blind_since(job).ns == job->admitted.ns ? string_of(job->seen, arena)
+                                                   : NULL;
+}
+
+static const char *const *names_of(const struct span *spans, size_t count,
+                                   struct arena *arena) {
+    const char **names = arena_alloc(arena, count * sizeof *names + 1);
+    for (size_t i = 0; i < count; i++)
+        names[i] = arena_string(arena, spans[i]);
+    return names;
+}
+
+static char *work_path(const struct run_start *start, const char *verb,
+                       struct arena *arena) {
+    struct span id = start->job->id;
+    return arena_printf(arena, "tmp/%s.%.*s.%u", verb, (int)id.len, id.p,
+                        start->attempt);
+}
+
+static struct land_start landed_set(const struct run_set *set,
+                                    struct arena *arena) {
+    const struct job *job = set->job;
+    return (struct land_start){
+        .id = arena_string(arena, job->id),
+        .sum = arena_string(arena, job->sum),
+        .class = job_class_word(job->job_class),
+        .tarball = data_path(job->name, arena),
+        .since = blind_since(job),
+        .admitted = job->admitted,
+        .seen = seen_of(job, arena),
+        .submitter = string_of(job->actor, arena),
+        .approved_by = names_of(set->approved_by, set->approved_count, arena),
+        .approved_count = set->approved_count};
+}
+
+static struct run_set set_of(const struct run_start *start) {
+    return (struct run_set){.job = start->job,
+                            .approved_by = start->approved_by,
+                            .approved_count = start->approved_count};
+}
+
+static void landing_start(const struct run_start *start,
+                          const struct config_target *target,
+                          struct arena *arena, struct text *out) {
+    struct run_set alone = set_of(start);
+    bool several = start->set_count > 0 && !start->probe;
+    const struct run_set *sets = several ? start->sets : &alone;
+    size_t others = several ? start->set_count - 1 : 0;
+    bool command = target->command.count > 0;
+    struct land_start landing = landed_set(&sets[0], arena);
+    landing.probe = start->probe;
+    landing.target = string_of(start->job->target, arena);
+    landing.work = work_path(start, "land", arena);
+    landing.user = string_of(target->user, arena);
+    landing.symlinks = target->symlinks == SYMLINKS_ALLOW;
+    landing.timeout_s = target->timeout_s;
+    landing.checks = checks_of(target, arena);
+    landing.check_count = target->check_count;
+    if (command) {
+        landing.command = arena_string(arena, target->command.text);
+    } else {
+        landing.git = string_of(target->git, arena);
+        landing.branch = string_of(target->branch, arena);
+        landing.branches = BASE_BRANCHES;
+        landing.committer = string_of(target->committer, arena);
+        landing.blind = (enum config_blind)target->blind;
+    }
+    struct land_start *rest = arena_alloc(arena, others * sizeof *rest + 1);
+    for (size_t i = 0; i < others; i++)
+        rest[i] = landed_set(&sets[i + 1], arena);
+    landing.others = rest;
+    landing.other_count = others;
+    land_start_format(&landing, out);
+}
+
+static void rollback_start(const struct run_start *start,
+                           const struct config_target *target,
+                           struct arena *arena, struct text *out) {
+    const struct job *job = start->job;
+    struct revert_member *members =
+        arena_alloc(arena, start->member_count * sizeof *members + 1);
+    for (size_t i = 0; i < start->member_count; i++) {
+        const struct run_member *member = &start->members[i];
+        members[i] =
+            (struct revert_member){.id = arena_string(arena, member->id),
+                                   .sum = arena_string(arena, member->sum),
+                                   .class = job_class_word(member->job_class),
+                                   .tarball = data_path(member->name, arena),
+                                   .admitted = member->admitted,
+                                   .again = member->again};
+    }
+    struct revert_start rollback = {
+        .id = arena_string(arena, job->id),
+        .sum = arena_string(arena, job->sum),
+        .target = string_of(job->target, arena),
+        .admitted = job->admitted,
+        .submitter = string_of(job->actor, arena),
+        .approved_by =
+            names_of(start->approved_by, start->approved_count, arena),
+        .approved_count = start->approved_count,
+        .members = members,
+        .member_count = start->member_count,
+        .because = string_of(start->because, arena),
+        .user = string_of(target->user, arena),
+        .work = work_path(start, "revert", arena),
+        .symlinks = target->symlinks == SYMLINKS_ALLOW,
+        .probe = start->probe};
+    if (target->command.count > 0) {
+        rollback.command = arena_string(arena, target->command.text);
+        rollback.timeout_s = target->timeout_s;
+        if (target->revert.count > 0)
+            rollback.revert = arena_string(arena, target->revert.text);
+    } else {
+        rollback.git = string_of(target->git, arena);
+        rollback.branch = string_of(target->branch, arena);
+        rollback.committer = string_of(target->committer, arena);
+    }
+    land_start_format_revert(&rollback, out);
+}
+
+/* A landing is a process of its own: this executable under another verb. The
+ * id is there for people who look at a list of processes; it is not read. */
+static bool make(const struct work_site *site, const struct run_start *start,
+                 const char *verb, struct text *input, struct arena *arena,
+                 struct attempt_start *ret_start) {
+    const struct job *job = start->job;
+    struct attempt_words argv = {.arena = arena}, env = {.arena = arena};
+    ret_start->start = arena_span(arena, text_span(input));
+    attempt_words_add_string(&argv, "/proc/self/exe");
+    attempt_words_add_string(&argv, verb);
+    attempt_words_add_span(&argv, job->id);
+    attempt_words_add_string(&env, "PATH=/usr/local/sbin:/usr/local/bin:"
+                                   "/usr/sbin:/usr/bin:/sbin:/bin");
+    attempt_words_add_string(&env, "LANG=C.UTF-8");
+    attempt_words_add_environment(&env, start);
+    ret_start->argv = argv.items;
+    ret_start->envp = env.items;
+    ret_start->dir = site->base_path;
+    ret_start->mask = 022;
+    ret_start->lock_path =
+        start->probe
+            ? NULL
+            : arena_printf(arena, "run/%.*s", (int)job->name.len, job->name.p);
+    return true;
+}
+
+static bool find_target(const struct work_site *site, const struct job *job,
+                        const struct config_target **ret_target,
+                        struct err *err) {
+    *ret_target = config_target(site->config, job->target);
+    return *ret_target ||
+           err_set(err, ERR_CONFIG,
+                   "cannot land '%.*s': target '%.*s' is no longer "
+                   "configured; add it to pointsman.conf again",
+                   (int)job->id.len, job->id.p, (int)job->target.len,
+                   job->target.p);
+}
+
+bool change_start_landing(const struct work_site *site,
+                          const struct run_start *start, struct arena *arena,
+                          struct attempt_start *ret_start, struct err *err) {
+    CLEANUP(text_clear) struct text input = TEXT_INIT;
+    const struct config_target *target;
+    if (!find_target(site, start->job, &target, err))
+        return false;
+    landing_start(start, target, arena, &input);
+    return make(site, start, "land", &input, arena, ret_start);
+}
+
+bool change_start_rollback(const struct work_site *site,
+                           const struct run_start *start, struct arena *arena,
+                           struct attempt_start *ret_start, struct err *err) {
+    CLEANUP(text_clear) struct text input = TEXT_INIT;
+    const struct config_target *target;
+    if (!find_target(site, start->job, &target, err))
+        return false;
+    rollback_start(start, target, arena, &input);
+    return make(site, start, "revert", &input, arena, ret_start);
+}

@@ -1,0 +1,11 @@
+/* The row of commands among the kinds of work. */
+#ifndef POINTSMAN_COMMANDS_COMMAND_KIND_H
+#define POINTSMAN_COMMANDS_COMMAND_KIND_H
+
+#include "scheduler/work_kind.h"
+
+#define COMMAND_KIND JOB_COMMAND /* of a job that is a command */
+
+extern const struct work_kind command_kind;
+
+#endif

@@ -1,0 +1,137 @@
+#include "commands/command_start.h"
+
+#include <unistd.h>
+
+#include "lib/json.h"
+#include "os/account.h"
+#include "scheduler/attempt_start.h"
+#include "scheduler/attempt_words.h"
+#include "scheduler/runner.h"
+#include "scheduler/work_kind.h"
+
+static void env_add_given(struct attempt_words *env,
+                          const struct submission *sub) {
+    for (size_t i = 0; i < sub->env_count; i++) {
+        attempt_words_add_pair(env, sub->env[i].name, sub->env[i].value);
+    }
+}
+
+/* Who is somebody else finds his own home in the environment, unless the
+ * submission says otherwise. */
+static void env_add_account(struct attempt_words *env,
+                            const struct submission *sub,
+                            const struct account *account) {
+    const struct {
+        const char *name, *value;
+    } ours[] = {{"HOME", account->home},
+                {"USER", account->name},
+                {"LOGNAME", account->name},
+                {"SHELL", account->shell}};
+    for (size_t i = 0; i < COUNT(ours); i++) {
+        bool said = false;
+        for (size_t k = 0; k < sub->env_count; k++)
+            said = said || span_is(sub->env[k].name, ours[i].name);
+        if (!said)
+            attempt_words_add_pair(env, span_of(ours[i].name),
+                                   span_of(ours[i].value));
+    }
+}
+
+/* Whose task it is to be; *ret_account NULL: ours. */
+static bool find_account(struct span user, struct arena *arena,
+                         const struct account **ret_account, struct err *err) {
+    *ret_account = NULL;
+    if (user.len == 0)
+        return true;
+    struct account *account = arena_alloc(arena, sizeof *account);
+    if (!account_find(user, arena, account, err) ||
+        !account_may_be(account, err))
+        return false;
+    if (!account_is_ours(account))
+        *ret_account = account;
+    return true;
+}
+
+/* `{}` as a whole argument stands for the node; without one it comes last. */
+static void command_words(struct attempt_words *argv,
+                          const struct submission *sub, struct span node) {
+    bool used = false;
+    for (size_t i = 0; i < sub->command.count; i++) {
+        struct span word = sub->command.items[i];
+        bool here = sub->array.count > 0 && span_is(word, "{}");
+        used = used || here;
+        attempt_words_add_span(argv, here ? node : word);
+    }
+    if (sub->array.count > 0 && !used)
+        attempt_words_add_span(argv, node);
+}
+
+/* As Bistro's workers do it: node, where the status goes, and what else is
+ * known (argv_style in pointsman-tasks(7)). */
+static void bistro_words(struct attempt_words *argv,
+                         const struct submission *sub,
+                         const struct run_start *start) {
+    CLEANUP(text_clear) struct text text = TEXT_INIT;
+    struct span node = start->node.len > 0 ? start->node : SPAN("local");
+    char host[256] = "";
+    struct json json;
+    (void)gethostname(host, sizeof(host) - 1);
+    for (size_t i = 0; i < sub->command.count; i++)
+        attempt_words_add_span(argv, sub->command.items[i]);
+    json_open(&json, &text);
+    json_object(&json);
+    json_key(&json, "id");
+    json_span(&json, start->job->id);
+    json_key(&json, "path_to_node");
+    json_array(&json);
+    if (start->node.len > 0)
+        json_string(&json, "local");
+    json_span(&json, node);
+    json_end(&json);
+    json_key(&json, "config");
+    json_object(&json);
+    json_end(&json);
+    json_key(&json, "resources_by_node");
+    json_object(&json);
+    json_end(&json);
+    json_key(&json, "worker_node");
+    json_string(&json, "local");
+    json_key(&json, "worker_host");
+    json_string(&json, host);
+    json_end(&json);
+    attempt_words_add_span(argv, node);
+    attempt_words_add_string(argv, "/dev/fd/3");
+    attempt_words_add_span(argv, text_span(&text));
+}
+
+bool command_start_make(const struct work_site *site,
+                        const struct run_start *start, struct arena *arena,
+                        struct attempt_start *ret_start, struct err *err) {
+    struct submission sub;
+    if (!attempt_start_submission(start->job, site->cache, arena, &sub, err))
+        return false;
+    struct attempt_words argv = {.arena = arena}, env = {.arena = arena};
+    if (!find_account(sub.task.user, arena, &ret_start->account, err))
+        return false;
+    if (sub.task.sandbox == TASK_SANDBOXED) {
+        attempt_words_add_string(&argv, "/proc/self/exe");
+        attempt_words_add_string(&argv, "confine");
+        attempt_words_add_string(&argv, "--");
+    }
+    if (sub.task.argv_style == TASK_ARGV_BISTRO)
+        bistro_words(&argv, &sub, start);
+    else
+        command_words(&argv, &sub, start->node);
+    env_add_given(&env, &sub);
+    if (ret_start->account)
+        env_add_account(&env, &sub, ret_start->account);
+    attempt_words_add_environment(&env, start);
+    ret_start->argv = argv.items;
+    ret_start->envp = env.items;
+    ret_start->dir = sub.dir.len ? arena_string(arena, sub.dir) : "/";
+    ret_start->mask = sub.umask >= 0 ? (mode_t)sub.umask : 022;
+    ret_start->timeout_ms = sub.timeout_ms;
+    ret_start->task = sub.task;
+    ret_start->in_terminal = true;
+    return true;
+}

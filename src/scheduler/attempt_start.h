@@ -1,0 +1,47 @@
+/* What a process of an attempt is started with. The kind of the work makes it
+ * (scheduler/work_kind.h), the worker carries it out. */
+#ifndef POINTSMAN_SCHEDULER_ATTEMPT_START_H
+#define POINTSMAN_SCHEDULER_ATTEMPT_START_H
+
+#include <stdbool.h>
+#include <sys/types.h>
+
+#include "lib/arena.h"
+#include "lib/err.h"
+#include "core/job.h"
+#include "wire/submission.h"
+
+struct account; /* os/account.h */
+
+struct attempt_start {
+    char **argv; /* NULL at the end; in the arena */
+    char **envp;
+    const char *dir;
+    struct span start; /* for its standard input; empty: nothing */
+    mode_t mask;
+    const char *lock_path; /* below the base, or NULL */
+    int64_t timeout_ms;    /* 0 = none */
+    struct task_options task;
+    const struct account *account; /* NULL = ours */
+    bool in_terminal; /* with the caller's terminal, if `run` has one */
+};
+
+/* The submission read last: all tasks of an array have one, and jobs that were
+ * submitted together often have the same. Zeroed to begin with. */
+struct attempt_start_cache {
+    struct arena arena;
+    uint64_t num;     /* of the job it was read for; 0: none */
+    struct span spec; /* its text */
+    struct submission submission;
+};
+void attempt_start_cache_clear(struct attempt_start_cache *cache);
+
+/* The submission of a job. `cache` may be NULL; what *ret_submission points to
+ * is valid until the next call with it, and otherwise lies in the arena. */
+bool attempt_start_submission(const struct job *job,
+                              struct attempt_start_cache *cache,
+                              struct arena *arena,
+                              struct submission *ret_submission,
+                              struct err *err);
+
+#endif

@@ -1,0 +1,30 @@
+/* Lists of strings for execve: the argument vector of an attempt and its
+ * environment. They lie in an arena and end in NULL. */
+#ifndef POINTSMAN_SCHEDULER_ATTEMPT_WORDS_H
+#define POINTSMAN_SCHEDULER_ATTEMPT_WORDS_H
+
+#include <stddef.h>
+
+#include "lib/arena.h"
+#include "lib/text.h"
+
+struct run_start;
+
+struct attempt_words {
+    struct arena *arena;
+    char **items; /* NULL at the end */
+    size_t count, cap;
+};
+
+/* `item` lies in the arena, or is static. The others are copied. */
+void attempt_words_add(struct attempt_words *words, char *item);
+void attempt_words_add_string(struct attempt_words *words, const char *string);
+void attempt_words_add_span(struct attempt_words *words, struct span span);
+/* "NAME=VALUE". */
+void attempt_words_add_pair(struct attempt_words *words, struct span name,
+                            struct span value);
+/* What every attempt finds in its environment (doc/design/processes.md). */
+void attempt_words_add_environment(struct attempt_words *env,
+                                   const struct run_start *start);
+
+#endif
