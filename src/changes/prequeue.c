@@ -59,10 +59,7 @@ void prequeue_free(struct prequeue *prequeue) {
         struct prequeue_entry *entry = value;
         /* The checker may still call back; it is freed after us, without a
          * word, but its guard may be faster. */
-        if (entry->state == ENTRY_CHECKING)
-            checker_forget(prequeue->checker, entry);
-        if (entry->approval)
-            signature_forget(entry->approval->check);
+        entry->kind->forget(entry);
         entry_free(entry);
     }
     map_clear(&prequeue->entries);
@@ -137,6 +134,18 @@ static bool admit(struct prequeue *prequeue, struct prequeue_entry **entries,
     return ok;
 }
 
+/* ---- kinds -------------------------------------------------------------- */
+
+static const struct entry_kind *const kinds[] = {&prequeue_approval_kind,
+                                                 &prequeue_set_kind};
+
+static const struct entry_kind *kind_of(struct span name) {
+    size_t i = 0;
+    while (i + 1 < COUNT(kinds) && !kinds[i]->recognise(name))
+        i++;
+    return kinds[i];
+}
+
 /* ---- a scan ---------------------------------------------------------- */
 
 static bool find_entries(struct prequeue *prequeue, struct arena *arena,
@@ -153,11 +162,12 @@ static bool find_entries(struct prequeue *prequeue, struct arena *arena,
         if (!entry) {
             entry = mem_alloc(sizeof(*entry));
             entry->name = span_string(names[i]);
+            entry->kind = kind_of(names[i]);
             entry->prequeue = prequeue;
             map_put(&prequeue->entries, names[i], entry);
         }
         entry->here = true;
-        prequeue->any_approvals |= prequeue_approval_is(entry);
+        prequeue->any_approvals |= entry->kind == &prequeue_approval_kind;
         (*ret_entries)[i] = entry;
     }
     return true;
@@ -169,14 +179,13 @@ static void keep_first(struct err *first, bool ok, const struct err *err) {
         *first = *err;
 }
 
-/* Approvals before the sets they may come with. */
 static void look_at_new(struct prequeue *prequeue,
                         struct prequeue_entry **entries, size_t count,
-                        bool approvals, struct err *first) {
+                        const struct entry_kind *kind, struct err *first) {
     for (size_t i = 0; i < count; i++) {
         struct err err = {0};
         struct prequeue_entry *entry = entries[i];
-        if (prequeue_approval_is(entry) != approvals)
+        if (entry->kind != kind)
             continue;
         if (entry->state == ENTRY_NEW || entry->state == ENTRY_WAITING)
             keep_first(first, prequeue_entry_look(prequeue, entry, &err), &err);
@@ -185,7 +194,7 @@ static void look_at_new(struct prequeue *prequeue,
 
 static bool is_good(const struct prequeue_entry *entry) {
     return entry->state == ENTRY_CHECKED && !entry->not_now &&
-           entry->refusal.kind == REFUSAL_NONE && !prequeue_approval_is(entry);
+           entry->refusal.kind == REFUSAL_NONE && entry->kind->comes_together;
 }
 
 /* What lies here together comes in together: the queue puts it in order, and
@@ -197,7 +206,7 @@ static bool may_come_in(const struct prequeue *prequeue,
     for (size_t i = 0; i < count; i++) {
         struct prequeue_entry *entry = entries[i];
         int64_t since_ms;
-        if (!entry->here || prequeue_approval_is(entry))
+        if (!entry->here || !entry->kind->comes_together)
             continue;
         busy |= entry->state == ENTRY_NEW || entry->state == ENTRY_CHECKING;
         if (!is_good(entry))
@@ -211,26 +220,27 @@ static bool may_come_in(const struct prequeue *prequeue,
 }
 
 static void judge(struct prequeue *prequeue, struct prequeue_entry **entries,
-                  size_t count, bool approvals, struct err *first) {
-    bool all = approvals || may_come_in(prequeue, entries, count);
+                  size_t count, const struct entry_kind *kind,
+                  struct err *first) {
+    bool all = !kind->comes_together || may_come_in(prequeue, entries, count);
     for (size_t i = 0; i < count; i++) {
         struct err err = {0};
         struct prequeue_entry *entry = entries[i];
-        if (prequeue_approval_is(entry) != approvals || !entry->here ||
+        if (entry->kind != kind || !entry->here ||
             entry->state != ENTRY_CHECKED || (!all && is_good(entry)))
             continue;
         bool ok = has_changed(prequeue, entry)
                       ? prequeue_entry_look(prequeue, entry, &err)
-                      : prequeue_entry_judge(prequeue, entry, &err);
+                      : kind->admit(prequeue, entry, &err);
         keep_first(first, ok, &err);
     }
 }
 
 static void look_and_judge(struct prequeue *prequeue,
                            struct prequeue_entry **entries, size_t count,
-                           bool approvals, struct err *first) {
-    look_at_new(prequeue, entries, count, approvals, first);
-    judge(prequeue, entries, count, approvals, first);
+                           const struct entry_kind *kind, struct err *first) {
+    look_at_new(prequeue, entries, count, kind, first);
+    judge(prequeue, entries, count, kind, first);
 }
 
 static void admit_ready(struct prequeue *prequeue,
@@ -298,9 +308,8 @@ bool prequeue_scan(struct prequeue *prequeue, struct wall now,
     prequeue->now = now;
     if (!find_entries(prequeue, &arena, &entries, &count, err))
         return false;
-    if (prequeue->any_approvals)
-        look_and_judge(prequeue, entries, count, true, &first);
-    look_and_judge(prequeue, entries, count, false, &first);
+    for (size_t i = 0; i < COUNT(kinds); i++)
+        look_and_judge(prequeue, entries, count, kinds[i], &first);
     prequeue->due = false; /* verdicts that came meanwhile were judged */
     admit_ready(prequeue, entries, count, &first);
     clear_up(prequeue, ret_next);

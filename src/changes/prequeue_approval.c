@@ -5,6 +5,7 @@
 #include "lib/log.h"
 #include "os/dir.h"
 #include "changes/approvals.h"
+#include "changes/placement.h"
 #include "changes/prequeue_parts.h"
 
 /* Files approve_CSID in prequeue/: an approval of a set that is here, or comes
@@ -13,9 +14,9 @@
 
 enum { CHECKS_ASKED = 2 };
 
-bool prequeue_approval_is(const struct prequeue_entry *entry) {
+static bool is_approval(struct span name) {
     struct span csid;
-    return approval_entry_parse(span_of(entry->name), &csid);
+    return approval_entry_parse(name, &csid);
 }
 
 static struct span csid_of(const struct prequeue_entry *entry) {
@@ -154,9 +155,9 @@ static bool read_approval(struct prequeue *prequeue,
     return look_at_text(prequeue, entry, fd, err);
 }
 
-bool prequeue_approval_look(struct prequeue *prequeue,
-                            struct prequeue_entry *entry,
-                            const struct stat *before, struct err *err) {
+static bool check_approval(struct prequeue *prequeue,
+                           struct prequeue_entry *entry,
+                           const struct stat *before, struct err *err) {
     bool known = entry->approval && entry->approval->verified;
     if (known && is_unchanged(before, &entry->st)) {
         entry->state = ENTRY_CHECKED;
@@ -233,8 +234,8 @@ static bool give(struct prequeue *prequeue, struct prequeue_entry *entry,
     return done_with(prequeue, entry, err);
 }
 
-bool prequeue_approval_judge(struct prequeue *prequeue,
-                             struct prequeue_entry *entry, struct err *err) {
+static bool admit_approval(struct prequeue *prequeue,
+                           struct prequeue_entry *entry, struct err *err) {
     CLEANUP(arena_clear) struct arena arena = ARENA_INIT;
     struct prequeue_approval *approval = entry->approval;
     struct approval_text ours;
@@ -264,6 +265,30 @@ bool prequeue_approval_judge(struct prequeue *prequeue,
     return give(prequeue, entry, &job, err);
 }
 
+/* ---- the row ---------------------------------------------------------------
+ */
+
+static bool reject_approval(struct prequeue *prequeue,
+                            struct prequeue_entry *entry, const char *word,
+                            const char *sentence, struct err *err) {
+    struct base *base = prequeue->base;
+    return placement_reject(base, base->dirs[BASE_PREQUEUE], entry->name, word,
+                            sentence, err);
+}
+
+static void forget_approval(struct prequeue_entry *entry) {
+    if (entry->approval)
+        signature_forget(entry->approval->check);
+}
+
+const struct entry_kind prequeue_approval_kind = {
+    .recognise = is_approval,
+    .check = check_approval,
+    .admit = admit_approval,
+    .reject = reject_approval,
+    .forget = forget_approval,
+};
+
 /* ---- for the set beside it ----------------------------------------------- */
 
 static bool is_about(const struct prequeue *prequeue,
@@ -283,15 +308,15 @@ static bool is_about(const struct prequeue *prequeue,
 bool prequeue_approval_entries_of(struct prequeue *prequeue,
                                   struct prequeue_entry *set) {
     size_t cursor = 0, count = 0;
-    struct span key, csid, wanted = set->candidate.name.csid;
+    struct span key, wanted = set->candidate.name.csid;
     struct approval_given *given = NULL;
     void *value;
     set->hindered = false;
     while (prequeue->any_approvals &&
            map_next(&prequeue->entries, &cursor, &key, &value)) {
         struct prequeue_entry *entry = value;
-        if (!entry->here || !approval_entry_parse(key, &csid) ||
-            !span_equal(csid, wanted))
+        if (!entry->here || entry->kind != &prequeue_approval_kind ||
+            !span_equal(csid_of(entry), wanted))
             continue;
         set->awaited = true;
         if (entry->state == ENTRY_NEW || entry->state == ENTRY_CHECKING)

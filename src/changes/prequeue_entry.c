@@ -1,20 +1,14 @@
 #include <errno.h>
-#include <fcntl.h>
-#include <inttypes.h>
 #include <stdio.h>
-#include <sys/stat.h>
 
 #include "lib/log.h"
 #include "os/dir.h"
-#include "landing/branch_tip.h"
-#include "changes/placement.h"
 #include "changes/prequeue_parts.h"
-#include "wire/job_file.h"
 
-/* What becomes of one entry: looked at, its tarball checked in a child, judged;
- * or refused, with a line that says why. */
+/* What may become of an entry of any kind: looked at, kept waiting, or rejected
+ * with a line that says why. */
 
-enum { CHECKS_ASKED = 2, RETRY_MS = 5000 };
+enum { RETRY_MS = 5000 };
 
 /* ---- refusing -------------------------------------------------------- */
 
@@ -34,50 +28,11 @@ static bool note_reject(struct prequeue *prequeue,
     return ok;
 }
 
-/* Is data/NAME this entry's, and not that of a set admitted under the name? */
-static bool owns_data(struct prequeue *prequeue,
-                      const struct prequeue_entry *entry, bool *ret_owns,
-                      struct err *err) {
-    CLEANUP(arena_clear) struct arena arena = ARENA_INIT;
-    struct base *base = prequeue->base;
-    struct set_name name;
-    struct refusal why;
-    struct stat st;
-    struct job job;
-    bool known = false, there = false;
-    *ret_owns = false;
-    if (!set_name_parse(span_of(entry->name), &name, &why))
-        return true;
-    if (!store_lookup(base->store, name.csid, &arena, &job, &known, err) ||
-        !dir_stat(base->dirs[BASE_DATA], entry->name, &st, &there, err))
-        return false;
-    *ret_owns = there && !(known && span_is(job.name, entry->name));
-    return true;
-}
-
-/* The tarball goes to reject/; a mere marker then has nothing left to say.
- * Entries with content of their own go there too. */
-static bool put_aside(struct prequeue *prequeue, struct prequeue_entry *entry,
-                      const char *word, const char *sentence, struct err *err) {
-    struct base *base = prequeue->base;
-    bool owns;
-    if (!owns_data(prequeue, entry, &owns, err))
-        return false;
-    bool is_marker = S_ISREG(entry->st.st_mode) && entry->st.st_size == 0;
-    if (owns && !placement_reject(base, base->dirs[BASE_DATA], entry->name,
-                                  word, sentence, err))
-        return false;
-    if (owns && is_marker)
-        return dir_remove(base->dirs[BASE_PREQUEUE], entry->name, NULL, err);
-    return placement_reject(base, base->dirs[BASE_PREQUEUE], entry->name, word,
-                            sentence, err);
-}
-
 bool prequeue_entry_reject(struct prequeue *prequeue,
                            struct prequeue_entry *entry, const char *word,
                            const char *sentence, struct err *err) {
     struct err why = {0};
-    if (!put_aside(prequeue, entry, word, sentence, &why)) {
+    if (!entry->kind->reject(prequeue, entry, word, sentence, &why)) {
         if (why.kind == ERR_TEMPORARY || why.sys == EIO) {
             entry->state = ENTRY_WAITING;
             entry->next = wall_add_ms(prequeue->now, RETRY_MS);
@@ -120,134 +75,12 @@ bool prequeue_entry_wait(struct prequeue *prequeue,
     return true;
 }
 
-/* Its tarball went to reject/ and the marker was left by a crash. */
-static bool is_leftover(struct prequeue *prequeue,
-                        const struct prequeue_entry *entry) {
-    CLEANUP(text_clear) struct text why = TEXT_INIT;
-    struct base *base = prequeue->base;
-    struct stat file, line;
-    bool there = false, explained = false;
-    text_addf(&why, "%s.why", entry->name);
-    (void)dir_stat(base->dirs[BASE_REJECT], entry->name, &file, &there, NULL);
-    (void)dir_stat(base->dirs[BASE_REJECT], why.p, &line, &explained, NULL);
-    return there && explained &&
-           (line.st_ctim.tv_sec > entry->st.st_ctim.tv_sec ||
-            (line.st_ctim.tv_sec == entry->st.st_ctim.tv_sec &&
-             line.st_ctim.tv_nsec >= entry->st.st_ctim.tv_nsec));
-}
-
 /* ---- the first look -------------------------------------------------- */
-
-static void on_checked(void *ctx, bool ok, const struct set_check *check,
-                       const struct err *err) {
-    struct prequeue_entry *entry = ctx;
-    (void)err;
-    entry->prequeue->due = true;
-    entry->state = ENTRY_CHECKED;
-    entry->not_now = !ok;
-    if (!ok)
-        return;
-    entry->refusal = check->why;
-    if (check->why.kind != REFUSAL_NONE)
-        return;
-    struct candidate *candidate = &entry->candidate;
-    struct path_limits widest = {4096, 255, 1024};
-    struct span text = arena_span(&entry->arena, check->meta_text);
-    (void)set_name_parse(span_of(entry->name), &candidate->name,
-                         &entry->refusal);
-    (void)meta_parse(text, &widest, &entry->arena, &candidate->meta,
-                     &entry->refusal);
-    candidate->sum = arena_span(&entry->arena, span_of(check->sha256));
-    candidate->size_bytes = check->size;
-    for (size_t i = 0; i < check->member_count; i++)
-        candidate->has_symlinks |= check->members[i].symlink;
-}
-
-/* As the service refuses it: reading terabytes to the end, for the sum that is
- * in no reason, would take its minute of CPU. */
-static bool reject_huge(struct prequeue *prequeue, struct prequeue_entry *entry,
-                        struct err *err) {
-    char why[128];
-    snprintf(why, sizeof(why),
-             "a tarball of more than %" PRId64 " bytes ([queue] max-unpacked)",
-             prequeue->base->config.queue.max_unpacked_bytes);
-    return prequeue_entry_reject(prequeue, entry, "too-big", why, err);
-}
-
-static bool start_check(struct prequeue *prequeue, struct prequeue_entry *entry,
-                        struct err *err) {
-    CLEANUP(fd_close) int fd = -1;
-    struct base *base = prequeue->base;
-    struct err why = {0};
-    struct stat st;
-    if (checker_waiting(prequeue->checker) >= CHECKS_ASKED)
-        return true; /* still new: its turn comes */
-    if (!dir_open_file(base->dirs[BASE_DATA], entry->name,
-                       O_RDONLY | O_NONBLOCK, 0, &fd, &why)) {
-        if (why.sys == ENOENT && is_leftover(prequeue, entry)) {
-            entry->here = false;
-            return dir_remove(base->dirs[BASE_PREQUEUE], entry->name, NULL,
-                              err);
-        }
-        if (why.sys == ELOOP)
-            return prequeue_entry_reject(
-                prequeue, entry, "bad-data",
-                "what lies in data/ is a symbolic link", err);
-        return prequeue_entry_wait(
-            prequeue, entry, why.sys == ENOENT ? "no-data" : "bad-data",
-            why.sys == ENOENT ? "there is no data of this name in data/"
-                              : why.text,
-            err);
-    }
-    if (fstat(fd, &st) < 0 || !S_ISREG(st.st_mode))
-        return prequeue_entry_reject(prequeue, entry, "bad-data",
-                                     "what lies in data/ is not a file", err);
-    if (st.st_size > base->config.queue.max_unpacked_bytes)
-        return reject_huge(prequeue, entry, err);
-    entry->state = ENTRY_CHECKING;
-    checker_check(prequeue->checker, fd, on_checked, entry);
-    return true;
-}
-
-/* A job file: only its name and sum are believed, the rest is found anew. */
-static bool read_job_file(struct prequeue *prequeue,
-                          struct prequeue_entry *entry, bool *ret_good,
-                          struct err *err) {
-    CLEANUP(text_clear) struct text text = TEXT_INIT;
-    struct refusal why = {0};
-    struct err read_err = {0};
-    struct job_file file;
-    *ret_good = false;
-    if (!dir_read(prequeue->base->dirs[BASE_PREQUEUE], entry->name,
-                  JOB_FILE_BYTES, &text, &read_err)) {
-        if (read_err.kind == ERR_DATA)
-            return prequeue_entry_reject(prequeue, entry, "job-file",
-                                         read_err.text, err);
-        return prequeue_entry_wait(prequeue, entry, "job-file", read_err.text,
-                                   err);
-    }
-    struct span all = arena_span(&entry->arena, text_span(&text));
-    if (!span_starts(all, "##") && !span_is(all, "#"))
-        return prequeue_entry_reject(
-            prequeue, entry, "job-file",
-            "it has content, but is no job file: a marker is empty", err);
-    if (!job_file_parse(all, &entry->arena, &file, &why))
-        return prequeue_entry_wait(prequeue, entry, "job-file", why.text, err);
-    if (!span_is(file.name.text, entry->name))
-        return prequeue_entry_reject(prequeue, entry, "job-file",
-                                     "the job file is that of another set",
-                                     err);
-    entry->said_sum = file.sha256;
-    *ret_good = true;
-    return true;
-}
 
 bool prequeue_entry_look(struct prequeue *prequeue,
                          struct prequeue_entry *entry, struct err *err) {
-    struct set_name name;
-    struct refusal why = {0};
-    bool good = true, there;
     struct stat before = entry->st;
+    bool there;
     if (!dir_stat(prequeue->base->dirs[BASE_PREQUEUE], entry->name, &entry->st,
                   &there, err))
         return false;
@@ -255,96 +88,5 @@ bool prequeue_entry_look(struct prequeue *prequeue,
         entry->here = false;
         return true;
     }
-    if (prequeue_approval_is(entry))
-        return prequeue_approval_look(prequeue, entry, &before, err);
-    entry->state = ENTRY_NEW;
-    entry->checked = (struct wall){0};
-    arena_clear(&entry->arena);
-    entry->said_sum = (struct span){0};
-    if (!S_ISREG(entry->st.st_mode))
-        return prequeue_entry_reject(prequeue, entry, "not-a-file",
-                                     "only files can be handed in", err);
-    if (!set_name_parse(span_of(entry->name), &name, &why))
-        return prequeue_entry_reject(prequeue, entry, refusal_word(why.kind),
-                                     why.text, err);
-    if (set_is_future(&name, prequeue->now))
-        return prequeue_entry_wait(
-            prequeue, entry, "future",
-            "its name says a time more than 300 s in the future", err);
-    if (entry->st.st_size > 0 && !read_job_file(prequeue, entry, &good, err))
-        return false;
-    return !good || start_check(prequeue, entry, err);
-}
-
-/* ---- the verdict ----------------------------------------------------- */
-
-static bool finish_again(struct prequeue *prequeue,
-                         struct prequeue_entry *entry, struct err *err) {
-    log_info("'%s' is admitted already", entry->name);
-    prequeue->tally.again++;
-    entry->here = false;
-    return dir_remove(prequeue->base->dirs[BASE_PREQUEUE], entry->name, NULL,
-                      err);
-}
-
-/* What a set without ##base is compared with when it lands (L5): the
- * branch as it is now, which is exact; a reflog would know it to the second,
- * where there is one. Empty: not to be told, or nothing is compared. */
-static struct span branch_seen(const struct base *base,
-                               const struct config_target *target,
-                               struct arena *arena) {
-    char oid[OID_BYTES];
-    if (target->git.len == 0)
-        return (struct span){0};
-    if (!branch_tip_read(base_resolve(base->path, target->git, arena),
-                         target->branch, oid))
-        return (struct span){0};
-    return oid[0] != '\0' ? arena_span(arena, span_of(oid)) : SPAN("none");
-}
-
-bool prequeue_entry_judge(struct prequeue *prequeue,
-                          struct prequeue_entry *entry, struct err *err) {
-    const struct config_target *target;
-    struct candidate *candidate = &entry->candidate;
-    struct ruling_why why = {0};
-    enum ruling ruling;
-    if (prequeue_approval_is(entry))
-        return prequeue_approval_judge(prequeue, entry, err);
-    if (entry->not_now) {
-        entry->state = ENTRY_WAITING;
-        entry->next = wall_add_ms(prequeue->now, RETRY_MS);
-        return true;
-    }
-    if (entry->refusal.kind != REFUSAL_NONE)
-        return prequeue_entry_reject(prequeue, entry,
-                                     refusal_word(entry->refusal.kind),
-                                     entry->refusal.text, err);
-    if (entry->said_sum.len > 0 && !span_equal(entry->said_sum, candidate->sum))
-        return prequeue_entry_reject(
-            prequeue, entry, "job-file",
-            "the job file names another sum than its data has", err);
-    if (!prequeue_approval_entries_of(prequeue, entry))
-        return true; /* judged once they are looked into */
-    if (!set_rule(prequeue->base, candidate, prequeue->now, &ruling, &target,
-                  &why, err))
-        return false;
-    switch (ruling) {
-    case RULING_AGAIN:
-        return finish_again(prequeue, entry, err);
-    case RULING_WAIT:
-        return prequeue_entry_wait(prequeue, entry, why.word, why.text, err);
-    case RULING_REFUSE:
-        if (entry->hindered && strcmp(why.word, "unapproved") == 0)
-            return prequeue_entry_wait(prequeue, entry, why.word, why.text,
-                                       err);
-        return prequeue_entry_reject(prequeue, entry, why.word, why.text, err);
-    case RULING_ADMIT:
-        break;
-    }
-    set_record_make(&candidate->name, &candidate->meta, target->name,
-                    candidate->sum, candidate->size_bytes,
-                    branch_seen(prequeue->base, target, &entry->arena),
-                    &entry->arena, &entry->record);
-    entry->state = ENTRY_READY;
-    return true;
+    return entry->kind->check(prequeue, entry, &before, err);
 }

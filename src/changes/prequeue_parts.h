@@ -31,8 +31,34 @@ struct prequeue_approval {
     struct approval_given word;
 };
 
+struct prequeue_entry;
+
+/* A kind of entry in prequeue/: one row each. The rows of prequeue.c are in the
+ * order in which entries are looked at: a set finds the approvals that lie
+ * beside it checked already. */
+struct entry_kind {
+    /* By the name alone. The first row that says yes has the entry. */
+    bool (*recognise)(struct span name);
+    /* A first look, or one more: starts a check, waits or rejects. entry->st
+     * is that of now, `before` that of the last look. */
+    bool (*check)(struct prequeue *prequeue, struct prequeue_entry *entry,
+                  const struct stat *before, struct err *err);
+    /* The check is over (ENTRY_CHECKED): takes the entry in, or sets
+     * ENTRY_READY for the transaction of this scan, waits or rejects. */
+    bool (*admit)(struct prequeue *prequeue, struct prequeue_entry *entry,
+                  struct err *err);
+    /* Moves what belongs to it to reject/. */
+    bool (*reject)(struct prequeue *prequeue, struct prequeue_entry *entry,
+                   const char *word, const char *sentence, struct err *err);
+    void (*forget)(struct prequeue_entry *entry); /* a check under way */
+    /* Entries that lie here together are admitted together. */
+    bool comes_together;
+};
+extern const struct entry_kind prequeue_set_kind, prequeue_approval_kind;
+
 struct prequeue_entry {
     char *name;
+    const struct entry_kind *kind;
     enum prequeue_entry_state state;
     struct stat st; /* as it was when it was looked at */
     struct wall next;
@@ -71,9 +97,6 @@ struct prequeue {
  * registry do not work. */
 bool prequeue_entry_look(struct prequeue *prequeue,
                          struct prequeue_entry *entry, struct err *err);
-/* The verdict is there: ENTRY_READY, or waits, or refuses. */
-bool prequeue_entry_judge(struct prequeue *prequeue,
-                          struct prequeue_entry *entry, struct err *err);
 /* It goes to reject/, with why; or when its time is up. */
 bool prequeue_entry_reject(struct prequeue *prequeue,
                            struct prequeue_entry *entry, const char *word,
@@ -82,14 +105,6 @@ bool prequeue_entry_wait(struct prequeue *prequeue,
                          struct prequeue_entry *entry, const char *word,
                          const char *sentence, struct err *err);
 
-/* The same for files that approve a set: is it one of those? */
-bool prequeue_approval_is(const struct prequeue_entry *entry);
-/* entry->st is that of now, `before` that of the last look. */
-bool prequeue_approval_look(struct prequeue *prequeue,
-                            struct prequeue_entry *entry,
-                            const struct stat *before, struct err *err);
-bool prequeue_approval_judge(struct prequeue *prequeue,
-                             struct prequeue_entry *entry, struct err *err);
 /* Gives the set those that lie beside it and are good. False: some are not
  * looked into yet, it has to wait for them. */
 bool prequeue_approval_entries_of(struct prequeue *prequeue,
