@@ -2,6 +2,7 @@
  * ought to do. store_turn commits what was submitted, in order. */
 #include "store/memory.h"
 #include "store/schema.h"
+#include "store/simulated.h"
 
 #include <stdlib.h>
 

@@ -8,6 +8,7 @@
  * kernel may have dropped the pages and answer "fine" the next time). */
 #include "store/sqlite.h"
 #include "store/schema.h"
+#include "store/simulated.h"
 
 #include <assert.h>
 #include <errno.h>
@@ -106,7 +107,9 @@ static void give_up(struct sqlite *sqlite, const struct err *err) {
     err_wrap(&sqlite->fatal_err, "the registry must be opened again");
 }
 
-void sqlite_commit(struct sqlite *sqlite, struct list *batches) {
+/* Commits all of the list, which is not empty, as one transaction; each batch
+ * gets its answer. */
+static void commit_group(struct sqlite *sqlite, struct list *batches) {
     struct err err = {0};
     bool any = false;
     if (sqlite->read_only) {
@@ -148,7 +151,7 @@ static void one_group(struct sqlite *sqlite) {
     if (list_empty(&group))
         return;
     pthread_mutex_unlock(&sqlite->lock);
-    sqlite_commit(sqlite, &group);
+    commit_group(sqlite, &group);
     pthread_mutex_lock(&sqlite->lock);
     sqlite->committing_seq = 0;
     splice(&group, &sqlite->answered);
@@ -277,6 +280,8 @@ static int backend_version(struct store *store) {
 }
 
 /* ---- open and close ----------------------------------------------------- */
+
+static const struct store_backend sqlite_backend;
 
 static struct sqlite *sqlite_new(void) {
     struct sqlite *sqlite = mem_alloc(sizeof(*sqlite));
@@ -420,7 +425,7 @@ static void backend_crash(struct store *store) {
     store_forget(store, seq);
 }
 
-const struct store_backend sqlite_backend = {
+static const struct store_backend sqlite_backend = {
     .close = backend_close,
     .submit = backend_submit,
     .commit = backend_commit,

@@ -42,12 +42,7 @@ static inline struct sqlite_db *sqlite_reader(struct store *store) {
     return sqlite_of(store)->reader;
 }
 
-/* Commits all of the list, which is not empty, as one transaction; each batch
- * gets its answer. */
-void sqlite_commit(struct sqlite *sqlite, struct list *batches);
-
 /* sqlite_read.c, sqlite_list.c */
-extern const struct store_backend sqlite_backend;
 bool sqlite_by_num(struct store *store, uint64_t num, struct arena *arena,
                    struct job *ret_job, bool *ret_found, struct err *err);
 bool sqlite_by_id(struct store *store, struct span id, struct arena *arena,

@@ -10,6 +10,7 @@
  * without their jobs, and the batch's answer late), so it stops in front of
  * it. */
 #include "store/backend.h"
+#include "store/simulated.h"
 
 #include <assert.h>
 #include <inttypes.h>

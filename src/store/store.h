@@ -50,21 +50,6 @@ struct store_options {
  * program), ERR_TEMPORARY (locked). */
 bool store_sqlite_open(const char *path, const struct store_options *options,
                        struct store **ret_store, struct err *err);
-/* Two stores in memory, without a thread. The first one is fast (simulator,
- * unit tests), the second runs the statements of the file's backend. See
- * doc/decisions/memory-backend.md. */
-struct store *store_memory_new(void);
-struct store *store_new_sqlite(void);
-/* Only for stores in memory. Commits what was submitted, as store_turn would,
- * but delivers nothing yet, so that a crash can happen in between. */
-void store_memory_commit(struct store *store);
-/* Only for stores in memory. The batch submitted last is committed before all
- * others that wait for their commit, as if another process had been faster. */
-void store_memory_overtake(struct store *store);
-/* Only for stores in memory. Drops everything that is not committed, as a
- * crash would, with all events and completions not delivered yet and all
- * listeners. Must not be called by a listener. */
-void store_memory_crash(struct store *store);
 /* Waits for batches under way, then closes. NULL is fine. */
 void store_close(struct store *store);
 

@@ -12,6 +12,7 @@
 #include "bench/waiting.h"
 #include "os/clock.h"
 #include "scheduler/scheduler.h"
+#include "store/simulated.h"
 
 static void nothing(void *ctx) {
     (void)ctx;

@@ -17,10 +17,14 @@ ROOT, BUILD = (pathlib.Path(arg).resolve() for arg in sys.argv[1:3])
 CYCLE_MOST = 5       # files of a module that need each other
 SHARE_MOST = 20      # per cent of src/ in one module
 # Modules that still export what no other file uses.
-UNUSED_LEFT = {"core", "scheduler", "store"}
+UNUSED_LEFT = {"core", "scheduler"}
 # Half of the guard's lease, which is for workers on other machines: the guard
 # enforces it, and nobody in this program extends one yet.
-UNUSED_KEPT = {"guard_lease"}
+# The lease of the registry is its other half. Old rows of attempts are not
+# pruned yet.
+UNUSED_KEPT = {"guard_lease", "store_lease", "store_prune"}
+# Headers for simulated worlds: what they declare is for tests.
+SIMULATED = ["src/store/simulated.h"]
 
 
 def objects():
@@ -140,9 +144,10 @@ def no_module_holds_more_than_a_fifth():
 
 
 def public_functions():
-    """Functions that programs outside of the product may call."""
+    """Functions that tests and programs outside of the product may call."""
     text = "".join(path.read_text()
-                   for path in (ROOT / "include").rglob("*.h"))
+                   for path in [*(ROOT / "include").rglob("*.h"),
+                                *(ROOT / name for name in SIMULATED)])
     return set(re.findall(r"\b(\w+)\s*\(", text))
 
 

@@ -1,4 +1,5 @@
 #include "contract/store_rig.h"
+#include "store/simulated.h"
 
 #include <unistd.h>
 

@@ -1,5 +1,6 @@
 /* Events reach listeners once, in order, before the answer of their batch. */
 #include "contract/store_rig.h"
+#include "store/simulated.h"
 
 /* What a listener and completions saw, as text. */
 struct diary {

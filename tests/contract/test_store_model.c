@@ -4,6 +4,7 @@
 #include "contract/store_rig.h"
 
 #include "lib/random.h"
+#include "store/simulated.h"
 
 enum { OPERATIONS = 10000, JOBS_MOST = 60, FAR = 4096, SEED = 20240611 };
 

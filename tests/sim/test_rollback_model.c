@@ -12,7 +12,7 @@
 #include "lib/random.h"
 #include "scheduler/scheduler.h"
 #include "scheduler/rollback_plan.h"
-#include "store/store.h"
+#include "store/simulated.h"
 
 enum { SETS_MAX = 24, FILES = 8 };
 

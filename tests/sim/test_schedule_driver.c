@@ -19,6 +19,7 @@
 #include "schedules/schedule_row.h"
 #include "serve/tables.h"
 #include "support/test.h"
+#include "store/simulated.h"
 
 enum { SCHEDULES = 5, JOBS_MOST = 1 << 16 };
 

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "wire/set_name.h"
+#include "store/simulated.h"
 
 /* What the registry says happened, under --trace. */
 static void tell_history(const struct world *world) {

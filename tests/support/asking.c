@@ -1,6 +1,7 @@
 #include "support/asking.h"
 
 #include "serve/tables.h"
+#include "store/simulated.h"
 
 static struct wall pretend_now;
 

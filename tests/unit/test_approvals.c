@@ -3,6 +3,7 @@
 
 #include "changes/facts.h"
 #include "changes/approvals.h"
+#include "store/simulated.h"
 
 #define HOUR_MS INT64_C(3600000)
 

@@ -6,6 +6,7 @@
 #include "schedules/schedule_driver.h"
 #include "schedules/schedule_row.h"
 #include "serve/tables.h"
+#include "store/simulated.h"
 
 enum { LIVE = 40, STEP_S = 60 };
 _Static_assert((int)LIVE > (int)SCHEDULE_RECENT, "more than a row remembers");

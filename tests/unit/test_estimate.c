@@ -1,6 +1,7 @@
 #include "scheduler/estimate.h"
 
 #include "support/test.h"
+#include "store/simulated.h"
 
 static struct store *store;
 static const struct wall now = {INT64_C(1700000000) * NS_PER_S};

@@ -2,6 +2,7 @@
 #include "support/test.h"
 
 #include "scheduler/scheduler.h"
+#include "store/simulated.h"
 
 enum { JOBS = 3000, DUE_S = 5000 };
 

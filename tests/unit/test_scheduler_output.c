@@ -6,6 +6,7 @@
 
 #include "lib/log.h"
 #include "scheduler/scheduler.h"
+#include "store/simulated.h"
 
 static struct store *store;
 static struct scheduler *scheduler;
