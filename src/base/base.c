@@ -49,11 +49,11 @@ static const char *network_name(const struct statfs *fs) {
 static bool check_file_system(const struct base *base, struct err *err) {
     struct statfs fs;
     if (fstatfs(base->fd, &fs) < 0)
-        return err_errno(err, errno, "cannot look at '%s'", base->path);
+        return err_errno(err, errno, "cannot check '%s'", base->path);
     const char *network = network_name(&fs);
     if (network)
         return err_set(err, ERR_REFUSED,
-                       "base '%s' lies on %s, where locks and syncs cannot "
+                       "base '%s' is on %s, where locks and syncs cannot "
                        "be relied on: put it on a local disk",
                        base->path, network);
     return true;
@@ -64,7 +64,7 @@ static bool check_dir(const struct base *base, enum base_dir dir, dev_t dev,
     struct stat st;
     const char *name = base_dir_name(dir);
     if (fstat(base->dirs[dir], &st) < 0)
-        return err_errno(err, errno, "cannot look at '%s'", name);
+        return err_errno(err, errno, "cannot check '%s'", name);
     if (st.st_dev != dev)
         return err_set(err, ERR_REFUSED,
                        "directory '%s' of base '%s' is on another file "
@@ -98,12 +98,12 @@ static bool lock_base(struct base *base, bool exclusive, struct err *err) {
                        why.text);
     if (base->lock_fd >= 0 || base->read_only)
         return true;
-    return err_set(err, ERR_RUNNING,
-                   exclusive
-                       ? "base '%s' is in use: stop what runs there first"
-                       : "base '%s' is being rebuilt or restored: try again "
-                         "when that is done",
-                   base->path);
+    return err_set(
+        err, ERR_RUNNING,
+        exclusive ? "base '%s' is in use: stop its server and daemons first"
+                  : "base '%s' is being rebuilt or restored: try again "
+                    "when that is done",
+        base->path);
 }
 
 static bool open_dirs(struct base *base, struct err *err) {
@@ -113,8 +113,8 @@ static bool open_dirs(struct base *base, struct err *err) {
             continue;
         if (why.sys == ENOENT)
             return err_set(err, ERR_CONFIG,
-                           "base '%s' has no directory '%s': make it anew, or "
-                           "bring it back from a backup",
+                           "base '%s' has no directory '%s': create it, or "
+                           "restore it from a backup",
                            base->path, base_dir_name(dir));
         return err_set(err, why.kind, "base '%s': %s", base->path, why.text);
     }
@@ -124,7 +124,7 @@ static bool open_dirs(struct base *base, struct err *err) {
 static bool check_dirs(struct base *base, bool force_nfs, struct err *err) {
     struct stat st;
     if (fstat(base->fd, &st) < 0)
-        return err_errno(err, errno, "cannot look at '%s'", base->path);
+        return err_errno(err, errno, "cannot check '%s'", base->path);
     if ((st.st_mode & S_IWOTH))
         return err_set(err, ERR_REFUSED,
                        "base '%s' can be written by everybody: chmod o-w it",
@@ -320,8 +320,8 @@ static bool open_store(struct base *base, const struct base_open *how,
         if (work || how->read_only)
             return err_set(err, ERR_CONFIG,
                            "the registry '%s' is lost: 'pointsman fsck "
-                           "--rebuild' makes it anew from the files, "
-                           "'pointsman restore' brings back a backup",
+                           "--rebuild' rebuilds it from the files, "
+                           "'pointsman restore' restores a backup",
                            path.p);
         options.create = true;
     }

@@ -95,17 +95,20 @@ static bool write_config(const struct base_init *init, struct text *out,
     struct config config;
     config_init(&config);
     bool ok = add_targets(init, &config, err);
-    text_adds(out, "# Pointsman: what this base does, and how.\n"
-                   "# A key that is commented out has the value shown. "
-                   "Comments stand on lines of\n"
-                   "# their own; 'pointsman config check' shows what is in "
-                   "force and from where.\n");
+    text_adds(out,
+              "# Configuration of this Pointsman base, see pointsman.conf(5).\n"
+              "# A key that is commented out has its default, the value "
+              "shown. Comments need\n"
+              "# a line of their own. 'pointsman config check' shows "
+              "each value in force and\n"
+              "# where it was set.\n");
     for (size_t i = 0; ok && i < config.target_count; i++) {
         text_addc(out, '\n');
         config_target_write(&config, &config.targets[i], out);
     }
     if (ok && config.target_count == 0)
-        text_adds(out, "\n# Where changes land; for example:\n"
+        text_adds(out, "\n# A target is a branch that change sets land on, for "
+                       "example:\n"
                        "# [target \"main\"]\n"
                        "# git = /srv/git/project.git\n"
                        "# branch = main\n");
@@ -191,8 +194,8 @@ static bool refuse_orphans(int fd, const char *path, struct err *err) {
         return true;
     return err_set(err, ERR_REFUSED,
                    "'%s' holds job files whose registry is lost: 'pointsman "
-                   "fsck --rebuild' makes it anew, or 'pointsman restore' "
-                   "brings back a backup",
+                   "fsck --rebuild' rebuilds it, or 'pointsman restore' "
+                   "restores a backup",
                    path);
 }
 

@@ -58,8 +58,8 @@ static bool name_of(const struct asking *asking, const struct set_check *check,
            (section && section->lines.count == 1 &&
             set_name_parse(section->lines.items[0], ret_name, NULL)) ||
            err_set(asking->err, ERR_DATA,
-                   "the set has no name yet: `change pack` gives it one, or "
-                   "call the file so");
+                   "the set has no name yet: create it with `change pack`, "
+                   "or give the file the name of the set");
 }
 
 static bool write_approval_file(const struct asking *asking,
@@ -137,7 +137,7 @@ static bool run_keygen(const char *key, int in, int out, struct err *err) {
                           .progress = -1};
     pid_t pid;
     if (!child_start(&child, &pid, err))
-        return err_wrap(err, "ssh-keygen comes with the package "
+        return err_wrap(err, "ssh-keygen is in the package "
                              "openssh-client");
     struct child_end end = child_wait(pid, NULL, 0, 0);
     return (end.how == CHILD_EXITED && end.code == 0) ||
@@ -174,8 +174,8 @@ bool approval_file_read(const char *file, struct text *out, struct err *err) {
         struct span name = span_of(file);
         if (!span_ends(name, ".sig"))
             return err_set(err, ERR_DATA,
-                           "'%s' holds a signature alone: where is the text? "
-                           "X.sig is looked for beside X",
+                           "'%s' is a detached signature; name the signed text "
+                           "X, its signature is read from X.sig",
                            file);
         CLEANUP(text_free_string)
         char *text = span_string(span_make(name.p, name.len - 4));

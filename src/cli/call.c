@@ -20,11 +20,9 @@ static bool unknown_command(struct call *call, const char *name,
             names[count++] = table->commands[i].name;
     const char *meant = text_nearest(name, names, count);
     if (meant != NULL)
-        return err_set(err, ERR_USAGE,
-                       "there is no command '%s'; did you mean '%s'?", name,
-                       meant);
-    return err_set(err, ERR_USAGE,
-                   "there is no command '%s'; try pointsman help", name);
+        return err_set(err, ERR_USAGE, "no command '%s'; did you mean '%s'?",
+                       name, meant);
+    return err_set(err, ERR_USAGE, "no command '%s'; try pointsman help", name);
 }
 
 /* Words that begin commands of two words ("change", "config"). */
@@ -301,7 +299,7 @@ bool call_number(const struct call *call, const char *name, long long least,
         return true;
     if (!span_i64(span_of(value), &number) || number < least || number > most)
         return err_set(err, ERR_USAGE,
-                       "'--%s' takes a number from %lld to %lld, not '%s'",
+                       "'--%s' must be a number from %lld to %lld, not '%s'",
                        name, least, most, value);
     *ret_value = number;
     return true;
@@ -315,10 +313,11 @@ bool call_duration(const struct call *call, const char *name, long long *ret_ms,
     if (value == NULL)
         return true;
     if (!duration_parse(span_of(value), &ms) || ms < 0)
-        return err_set(err, ERR_USAGE,
-                       "'--%s' takes a time such as 90, 90s, 15m or 2h, not "
-                       "'%s'",
-                       name, value);
+        return err_set(
+            err, ERR_USAGE,
+            "'--%s' must be a duration such as 90, 90s, 15m or 2h, not "
+            "'%s'",
+            name, value);
     *ret_ms = ms;
     return true;
 }

@@ -26,8 +26,7 @@ bool call_client_ticking(const struct call *call, bool (*tick)(void *ctx),
     };
 
     if (options.base_path != NULL && options.server_url != NULL)
-        return err_set(err, ERR_USAGE,
-                       "--base and --server say different things; give one");
+        return err_set(err, ERR_USAGE, "give --base or --server, not both");
     return client_open(&options, ret_client, err);
 }
 
@@ -36,8 +35,8 @@ bool call_base(struct call *call, const char **ret_path, struct err *err) {
 
     if (call_has(call, "server"))
         return err_set(err, ERR_USAGE,
-                       "'%s' works on the base's files; it cannot be asked "
-                       "of a server",
+                       "'%s' works on the base's files and does not take "
+                       "--server",
                        call->command->name);
     if (!base_find(call_value(call, "base"), &path, err))
         return false;
@@ -49,8 +48,7 @@ bool call_operands_not_empty(const struct call *call, size_t words,
                              struct err *err) {
     for (size_t i = 0; i < call->word_count && i < words; i++)
         if (call->words[i][0] == '\0')
-            return err_set(err, ERR_USAGE,
-                           "'%s' was given an empty word for %s",
+            return err_set(err, ERR_USAGE, "'%s': an argument is empty (%s)",
                            call->command->name, call->command->arguments);
     return true;
 }

@@ -35,8 +35,7 @@ static bool parse_url(struct client *client, const char *url, struct err *err) {
         return true;
     }
     return err_set(err, ERR_USAGE,
-                   "cannot talk to '%s': only http://HOST:PORT and unix:PATH "
-                   "are spoken here",
+                   "cannot connect to '%s': use http://HOST:PORT or unix:PATH",
                    url);
 }
 

@@ -28,11 +28,12 @@ static bool connect_unix(struct client *client, struct err *err) {
     int dir = open(dir_path, O_PATH | O_DIRECTORY | O_CLOEXEC);
 
     if (dir < 0)
-        return err_set(err, ERR_UNAVAILABLE, "there is no socket '%s'", path);
+        return err_set(err, ERR_UNAVAILABLE,
+                       "no socket '%s'; is the server running?", path);
     if (sock_connect(dir, slash == NULL ? path : slash + 1, &client->fd, err))
         return true;
     client->fd = -1;
-    return err_wrap(err, "cannot talk to '%s'", path);
+    return err_wrap(err, "cannot connect to '%s'", path);
 }
 
 static bool connect_tcp(struct client *client, struct err *err) {
@@ -61,7 +62,7 @@ static bool connect_tcp(struct client *client, struct err *err) {
     freeaddrinfo(found);
     if (client->fd >= 0)
         return true;
-    return err_set(err, ERR_UNAVAILABLE, "cannot talk to '%s': %s",
+    return err_set(err, ERR_UNAVAILABLE, "cannot connect to '%s': %s",
                    client->tcp_address, strerror(sys));
 }
 
@@ -96,7 +97,7 @@ static bool send_file(struct client *client, int fd, struct err *err) {
         if (got < 0 && errno == EINTR)
             continue;
         if (got < 0)
-            return err_errno(err, errno, "cannot read what to send");
+            return err_errno(err, errno, "cannot read the request body");
         text_reset(&chunk);
         text_addf(&chunk, "%zx\r\n", (size_t)got);
         text_add(&chunk, piece, (size_t)got);
@@ -156,7 +157,8 @@ static bool hear(struct client *client, struct client_ask *ask,
         if (got < 0 && (errno == EINTR || errno == EAGAIN))
             continue;
         if (got < 0)
-            return err_set(err, ERR_UNAVAILABLE, "the server hung up: %s",
+            return err_set(err, ERR_UNAVAILABLE,
+                           "the server closed the connection: %s",
                            strerror(errno));
         if (got == 0) {
             if (!http_reply_end(reply, err))

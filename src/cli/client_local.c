@@ -143,7 +143,7 @@ static bool give_body(struct api_call *call, const struct client_ask *ask,
         if (got < 0 && errno == EINTR)
             continue;
         if (got < 0)
-            return err_errno(err, errno, "cannot read what to send");
+            return err_errno(err, errno, "cannot read the request body");
         if (got == 0 || !api_call_give(call, span_make(piece, (size_t)got)))
             return true;
     }

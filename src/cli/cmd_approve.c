@@ -72,8 +72,8 @@ int cmd_approve(struct call *call) {
 
     if (reads && (prints || call_has(call, "sign-with") || tarball != NULL)) {
         err_set(&err, ERR_USAGE,
-                "--signature hands in what is signed already; it goes with "
-                "none of --print, --sign-with and --tarball");
+                "--signature takes a text that is signed already; it does "
+                "not go with --print, --sign-with or --tarball");
         return console_error(&err);
     }
     if (tarball != NULL)

@@ -1,4 +1,4 @@
-/* Verbs about the base itself: making, serving, checking, saving it. */
+/* Commands on the base itself: init, serve, daemon, fsck, backup, restore. */
 #include "cli/commands.h"
 #include "cli/call_connect.h"
 #include "cli/console.h"
@@ -30,15 +30,15 @@ static bool targets_given(struct call *call, struct base_init *init,
     return true;
 }
 
-/* A word mistyped here would show when the first set fails. */
+/* Without this, a mistyped path would show only when the first set waits. */
 static void report_missing(const struct base_init *init) {
     for (size_t i = 0; i < init->target_count; i++) {
         const struct base_target *target = &init->targets[i];
         CLEANUP(text_free_string) char *git = span_string(target->git);
         if (!git_is_repository(git))
             console_note(
-                "target '%.*s': there is no git repository '%s' yet; sets "
-                "for it wait until there is",
+                "target '%.*s': no git repository '%s' yet; its change sets "
+                "wait until it exists",
                 (int)target->name.len, target->name.p, git);
     }
 }
@@ -63,7 +63,7 @@ int cmd_init(struct call *call) {
     if (!base_init(&init, &err))
         return console_error(&err);
     report_missing(&init);
-    console_note("made base '%s'; next: pointsman run -- echo hello",
+    console_note("created base '%s'; try: pointsman run -- echo hello",
                  init.path);
     return console_finish(0);
 }
@@ -106,10 +106,11 @@ static bool role_of(const char *word, const struct role **ret_role,
     for (const struct role *const *role = serve_roles; *role; role++)
         names[count++] = (*role)->name;
     const char *meant = text_nearest(word, names, count);
+    if (meant != NULL)
+        return err_set(err, ERR_USAGE, "no daemon '%s'; did you mean '%s'?",
+                       word, meant);
     list_roles(&list);
-    return err_set(err, ERR_USAGE, "there is no daemon '%s'%s%s%s; %s", word,
-                   meant == NULL ? "" : "; did you mean '",
-                   meant == NULL ? "" : meant, meant == NULL ? "" : "'?",
+    return err_set(err, ERR_USAGE, "no daemon '%s'; use %s", word,
                    text_string(&list));
 }
 
@@ -138,7 +139,11 @@ int cmd_daemon(struct call *call) {
 
 /* ---- fsck ---------------------------------------------------------------- */
 
-static void told_problem(void *ctx, const char *sentence) {
+static const char *plural(uint64_t count) {
+    return count == 1 ? "" : "s";
+}
+
+static void print_problem(void *ctx, const char *sentence) {
     const bool *as_json = ctx;
     CLEANUP(text_clear) struct text line = TEXT_INIT;
     struct json json;
@@ -158,7 +163,7 @@ static void told_problem(void *ctx, const char *sentence) {
 
 int cmd_fsck(struct call *call) {
     bool json = call_has(call, "json"), rebuild = call_has(call, "rebuild");
-    struct fsck_report report = {.problem = told_problem, .ctx = &json};
+    struct fsck_report report = {.problem = print_problem, .ctx = &json};
     struct base_open how = {.read_only = true};
     struct base *base = NULL;
     const char *path;
@@ -172,10 +177,11 @@ int cmd_fsck(struct call *call) {
     base_close(base);
     if (!ok)
         return console_error(&err);
-    console_note("%s%" PRIu64 " change sets, %" PRIu64 " events, %" PRIu64
-                 " problems",
+    console_note("%s%" PRIu64 " change set%s, %" PRIu64 " event%s, %" PRIu64
+                 " problem%s",
                  report.problems > 0 ? "pointsman: " : "", report.sets,
-                 report.events, report.problems);
+                 plural(report.sets), report.events, plural(report.events),
+                 report.problems, plural(report.problems));
     return console_finish(report.problems > 0 ? 1 : 0);
 }
 
@@ -196,8 +202,9 @@ int cmd_backup(struct call *call) {
     base_close(base);
     if (!ok)
         return console_error(&err);
-    console_note("%" PRIu64 " files, %" PRIu64 " bytes in '%s'", report.files,
-                 report.bytes, call->words[0]);
+    console_note("wrote '%s': %" PRIu64 " file%s, %" PRIu64 " bytes",
+                 call->words[0], report.files, plural(report.files),
+                 report.bytes);
     return console_finish(0);
 }
 
@@ -215,7 +222,7 @@ int cmd_restore(struct call *call) {
     if (!backup_restore(call->words[0], path, serve_roles, clock_wall(),
                         &report, &err))
         return console_error(&err);
-    console_note("%" PRIu64 " files, %" PRIu64 " bytes; the base is '%s'",
-                 report.files, report.bytes, path);
+    console_note("restored base '%s': %" PRIu64 " file%s, %" PRIu64 " bytes",
+                 path, report.files, plural(report.files), report.bytes);
     return console_finish(0);
 }

@@ -60,7 +60,7 @@ static void entry_line(const struct config_entry *entry, bool as_json) {
     (void)console_write(text_span(&line));
 }
 
-/* The same listing for both: show everything, check that it can be read. */
+/* The listing of `config check` and `config show`. */
 static int config_list(struct call *call) {
     struct base *base = NULL;
     struct config_entry entry;
@@ -81,8 +81,8 @@ static int config_list(struct call *call) {
     return console_finish(0);
 }
 
-/* What is said beyond words: a schedule's item and zone, that it fires; where
- * to listen. */
+/* Checks what the syntax alone does not: each schedule has a valid item and
+ * zone and fires at all, and the listen address is valid. */
 static int check_meaning(struct call *call) {
     struct base *base = NULL;
     struct err err = {0};
@@ -104,7 +104,7 @@ int cmd_config_check(struct call *call) {
     if (status == 0)
         status = check_meaning(call);
     if (status == 0)
-        console_note("the configuration is well");
+        console_note("configuration OK");
     return status;
 }
 
@@ -201,7 +201,7 @@ static bool find_disk(struct call *call, const struct base *base,
             arena_printf(&call->arena,
                          "%" PRIu64 " MiB and %" PRIu64 " inodes free",
                          free_mib, (uint64_t)space.f_favail),
-            well ? "enough to go on" : "work stops when it is full");
+            well ? "enough space" : "jobs stop when the disk is full");
     return well;
 }
 
@@ -213,11 +213,12 @@ static bool find_registry(struct call *call, const struct base *base,
     finding(as_json, "registry", well,
             arena_printf(&call->arena, "version %d, %" PRIu64 " events",
                          store_version(base->store), store_seq(base->store)),
-            well ? "the chain of events is whole" : err.text);
+            well ? "the event chain is intact" : err.text);
     return well;
 }
 
-/* A clock behind the newest event makes times of history run backwards. */
+/* With a clock behind the newest event, times in the history would run
+ * backwards. */
 static bool find_clock(struct call *call, const struct base *base,
                        bool as_json) {
     struct store_event *events;
@@ -230,12 +231,12 @@ static bool find_clock(struct call *call, const struct base *base,
                 count == 0 || events[0].at.ns <= now.ns + 300 * NS_PER_S;
 
     finding(as_json, "clock", well, wall_format(now, text),
-            well ? "not behind the last event"
-                 : "more than 5 minutes behind the last event");
+            well ? "not behind the newest event"
+                 : "more than 5 minutes behind the newest event");
     return well;
 }
 
-/* Only where somebody may sign, or has to. */
+/* Only if approvals may or must be signed. */
 static bool find_signatures(struct call *call, const struct base *base,
                             bool as_json) {
     const char *signers =
@@ -249,14 +250,15 @@ static bool find_signatures(struct call *call, const struct base *base,
     bool keygen = signature_possible(&err);
     bool readable = faccessat(base->fd, signers, R_OK, 0) == 0;
     finding(as_json, "signatures", keygen && readable, signers,
-            !keygen    ? err.text
-            : readable ? "signed approvals can be verified"
-                       : "the file of allowed signers cannot be read: no "
-                         "signature counts");
+            !keygen ? err.text
+            : readable
+                ? "signed approvals can be verified"
+                : "the allowed signers file cannot be read: no signature "
+                  "is accepted");
     return keygen && readable;
 }
 
-/* What is wrong with a schedule; NULL: nothing. */
+/* Returns what is wrong with a schedule, or NULL. */
 static const char *schedule_fault(struct call *call, struct cron_zones *zones,
                                   const struct schedule_row *row) {
     struct schedule_spec spec;
@@ -298,11 +300,13 @@ static bool find_schedules(struct call *call, const struct base *base,
     cron_zones_free(zones);
     if (wrong == 0)
         finding(as_json, "schedules", true,
-                arena_printf(&call->arena, "%zu", count), "each fires again");
+                arena_printf(&call->arena, "%zu schedule%s", count,
+                             count == 1 ? "" : "s"),
+                count == 0 ? "nothing to check" : "all have a next run");
     return wrong == 0;
 }
 
-/* The newest set that found its target unavailable, and still waits for it. */
+/* Finds the newest set that still waits for the unavailable target. */
 static bool read_outage(struct call *call, const struct base *base,
                         struct span target, struct job *ret_job,
                         struct err *err) {
@@ -327,19 +331,19 @@ static bool read_outage(struct call *call, const struct base *base,
     return true;
 }
 
-/* What is wrong with the target; NULL: nothing. */
+/* Returns what is wrong with the target, or NULL. */
 static const char *target_fault(struct call *call, const struct base *base,
                                 const struct config_target *target,
                                 const char *path) {
     struct err err = {0};
     struct job job;
     if (!git_is_repository(path))
-        return "there is no git repository: its sets wait for one";
+        return "no git repository: its change sets wait for one";
     if (!read_outage(call, base, target->name, &job, &err))
         return arena_printf(&call->arena, "%s", err.text);
     if (job.num == 0)
         return NULL;
-    return arena_printf(&call->arena, "unavailable, its sets wait: %.*s",
+    return arena_printf(&call->arena, "unavailable, its change sets wait: %.*s",
                         (int)job.detail.len,
                         job.detail.len ? job.detail.p : "");
 }
@@ -385,6 +389,6 @@ int cmd_doctor(struct call *call) {
     well &= find_targets(call, base, json);
     base_close(base);
     if (!well)
-        console_note("pointsman: not all is well with the base");
+        console_note("pointsman: the base has problems, see above");
     return console_finish(well ? 0 : 1);
 }

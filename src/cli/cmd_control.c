@@ -83,7 +83,8 @@ static int control_matching(struct call *call, struct client *client) {
     int64_t count = call_line_number(text_span(&reply), "count");
     if (!call_has(call, "yes")) {
         (void)console_printf("%" PRId64 "\n", count);
-        console_note("%" PRId64 " jobs match; --yes does it", count);
+        console_note("%" PRId64 " job%s; nothing was done, repeat with --yes",
+                     count, count == 1 ? " matches" : "s match");
         return 0;
     }
     if (!bulk_call(call, client, false, count, &reply, &err))
@@ -92,7 +93,8 @@ static int control_matching(struct call *call, struct client *client) {
                          call_line_number(text_span(&reply), "done"));
     int64_t passed = call_line_number(text_span(&reply), "passed");
     if (passed > 0)
-        console_note("%" PRId64 " had changed meanwhile and were left alone",
+        console_note("%" PRId64
+                     " of them had changed meanwhile and were skipped",
                      passed);
     return 0;
 }
@@ -104,7 +106,7 @@ static int order(struct call *call) {
     bool ok = true;
 
     if (filter != NULL && call->word_count > 0)
-        ok = err_set(&err, ERR_USAGE, "give ids or --match, not both: '%s'",
+        ok = err_set(&err, ERR_USAGE, "give IDs or --match, not both: '%s'",
                      call->words[0]);
     else if (filter == NULL && call->word_count == 0)
         ok = err_set(&err, ERR_USAGE, "'%s' needs an ID, or --match FILTER",

@@ -122,7 +122,7 @@ static bool make_place(const char *dir, struct span target, struct text *path,
     while (span_cut(&rest, '/', &part)) {
         if (part.len == 0 || span_is(part, ".") || span_is(part, ".."))
             return err_set(err, ERR_CANNOT,
-                           "target '%.*s' has no name for a directory",
+                           "target '%.*s' cannot be the name of a directory",
                            (int)target.len, target.p);
         text_addf(path, "/%.*s", (int)part.len, part.p);
         if (mkdir(text_string(path), 0777) != 0 && errno != EEXIST)
@@ -188,7 +188,8 @@ static bool collect(struct call *call, struct export *export, struct err *err) {
     text_clear(&uri.text);
     client_close(client);
     return ok && (!export->bad ||
-                  err_set(err, ERR_DATA, "the base said what makes no sense"));
+                  err_set(err, ERR_DATA,
+                          "the server sent an answer that cannot be read"));
 }
 
 int cmd_export_cdb(struct call *call) {
@@ -197,8 +198,9 @@ int cmd_export_cdb(struct call *call) {
     bool ok = call_operands(call, 1, 1, &err) && collect(call, &export, &err) &&
               write_all(&export, call->words[0], &err);
     if (ok)
-        console_note("%zu change sets of %zu targets", export.sets,
-                     map_count(&export.targets));
+        console_note("%zu change set%s of %zu target%s", export.sets,
+                     export.sets == 1 ? "" : "s", map_count(&export.targets),
+                     map_count(&export.targets) == 1 ? "" : "s");
     export_clear(&export);
     return ok ? console_finish(0) : console_error(&err);
 }

@@ -72,8 +72,9 @@ static bool ask(struct call *call, struct client *client, struct text *ids,
         client_lines_end(&lines);
     text_clear(&lines.rest);
     text_clear(&uri.text);
-    return ok && (preview->summary.p != NULL ||
-                  err_set(err, ERR_UNAVAILABLE, "the base said nothing"));
+    return ok &&
+           (preview->summary.p != NULL ||
+            err_set(err, ERR_UNAVAILABLE, "the server sent an empty answer"));
 }
 
 /* ---- the reverse merges, tried ------------------------------------------- */
@@ -209,7 +210,7 @@ static const char *fate_text(struct span line, struct arena *arena) {
     if (strcmp(fate, "stop") == 0)
         return "is stopped and abandoned";
     if (strcmp(fate, "stays") == 0)
-        return "stays as it is";
+        return "is unchanged";
     return by[0] != '\0' ? arena_printf(arena, "is rolled back by %s", by)
                          : "needs nothing";
 }

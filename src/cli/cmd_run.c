@@ -65,16 +65,17 @@ static bool host_if_free(struct run *run, struct err *err) {
     run->base = NULL;
     if (why.kind == ERR_RUNNING)
         return true;
-    /* Members of a base's group hand work in; its owner runs it. */
+    /* Members of a base's group may submit jobs; only its owner runs them. */
     if (why.kind == ERR_DENIED)
-        err_wrap(&why, "no server runs, and the work of this base is not "
-                       "yours to run (submit leaves it in the queue)");
+        err_wrap(&why,
+                 "no server is running, and only the owner of the base may "
+                 "run its jobs (use `submit` to queue the job)");
     if (err != NULL)
         *err = why;
     return false;
 }
 
-/* What others submitted runs here too. */
+/* This process also runs jobs that others submitted. */
 static void report_others(struct run *run) {
     CLEANUP(text_clear) struct text reply = TEXT_INIT;
 
@@ -84,8 +85,8 @@ static void report_others(struct run *run) {
     int64_t others = call_line_number(text_span(&reply), "executing");
     if (others > 0)
         console_note(
-            "pointsman: letting %" PRId64 " other job%s end; Ctrl-C gives "
-            "%s back to the queue",
+            "pointsman: waiting for %" PRId64 " other job%s to end; Ctrl-C "
+            "requeues %s",
             others, others == 1 ? "" : "s", others == 1 ? "it" : "them");
 }
 
@@ -100,7 +101,7 @@ static void run_close(struct run *run) {
 
 /* ---- Ctrl-C -------------------------------------------------------------- */
 
-/* One that has ended refuses it, and that is fine. */
+/* A job that has ended already refuses this, which is fine. */
 static bool cancel(struct run *run, struct span body, struct err *err) {
     CLEANUP(text_clear) struct text reply = TEXT_INIT;
     const char *uri =
@@ -114,7 +115,7 @@ static bool cancel(struct run *run, struct span body, struct err *err) {
     return false;
 }
 
-/* The first one cancels, the second one kills. */
+/* The first Ctrl-C cancels the job, the second one kills it. */
 static bool answer_interrupt(struct run *run, struct err *err) {
     unsigned count = interrupt_take();
 
@@ -134,7 +135,7 @@ static bool answer_interrupt(struct run *run, struct err *err) {
     return true;
 }
 
-/* Another `run` hosts the roles for us; is it gone? */
+/* Another `run` hosts the roles that this job needs: has it ended? */
 static bool host_is_gone(void *ctx) {
     struct run *run = ctx;
     CLEANUP(text_clear) struct text ctrl = TEXT_INIT;
@@ -149,7 +150,7 @@ static bool host_is_gone(void *ctx) {
     return run->alone;
 }
 
-/* After a wait was broken: signals first, then the host that is gone. */
+/* After an interrupted wait: handle signals first, then a lost host. */
 static bool go_on(struct run *run, struct err *err) {
     if (!answer_interrupt(run, err))
         return false;
@@ -161,10 +162,10 @@ static bool go_on(struct run *run, struct err *err) {
 
 /* ---- following ----------------------------------------------------------- */
 
-/* Until the job has ended, or nobody reads what it says: without us it would
- * have got PIPE, `run -- yes | head` has to end. An interrupt breaks the
- * stream; it goes on where it was, but attempts that ended before are not shown
- * again. */
+/* Copies output until the job has ended or the reader of standard output has
+ * closed it. In the latter case the job is cancelled: run directly, it would
+ * have got SIGPIPE, and `run -- yes | head` has to end. After an interrupt the
+ * stream resumes where it was; attempts that had ended are not shown again. */
 static bool follow(struct run *run, struct err *err) {
     CLEANUP(job_output_clear) struct job_output output = JOB_OUTPUT_INIT;
 
@@ -177,7 +178,9 @@ static bool follow(struct run *run, struct err *err) {
         if (client_stream(run->client, API_GET, uri, (struct span){0},
                           job_output_take, &output, &why))
             return !console_reader_gone() ||
-                   cancel(run, SPAN("{\"reason\":\"nobody reads it\"}"), err);
+                   cancel(run,
+                          SPAN("{\"reason\":\"output closed by its reader\"}"),
+                          err);
         if (why.kind != ERR_INTERRUPTED) {
             *err = why;
             return false;

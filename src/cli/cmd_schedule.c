@@ -10,7 +10,7 @@
 
 /* ---- add ----------------------------------------------------------------- */
 
-/* From what was typed; times go as they are, the API reads them. */
+/* Reads the options. Times are passed on as typed; the API parses them. */
 static bool add_rules(const struct call *call, struct schedule_spec *spec,
                       struct err *err) {
     const char *overlap = call_value(call, "overlap");
@@ -21,18 +21,19 @@ static bool add_rules(const struct call *call, struct schedule_spec *spec,
     if (overlap != NULL &&
         !schedule_overlap_parse(span_of(overlap), &spec->overlap))
         return err_set(err, ERR_USAGE,
-                       "'--overlap' takes forbid, allow, replace or queue, "
+                       "'--overlap' must be forbid, allow, replace or queue, "
                        "not '%s'",
                        overlap);
     if (missed != NULL &&
         !schedule_missed_parse(span_of(missed), &spec->missed))
-        return err_set(err, ERR_USAGE, "'--missed' takes run or skip, not '%s'",
-                       missed);
-    if (offset != NULL && !schedule_offset_parse(span_of(offset), spec))
         return err_set(err, ERR_USAGE,
-                       "'--offset' takes off, hash, 'hash 15m' or a time such "
-                       "as 90s, not '%s'",
-                       offset);
+                       "'--missed' must be run or skip, not '%s'", missed);
+    if (offset != NULL && !schedule_offset_parse(span_of(offset), spec))
+        return err_set(
+            err, ERR_USAGE,
+            "'--offset' must be off, hash, 'hash 15m' or a time such "
+            "as 90s, not '%s'",
+            offset);
     if (!call_duration(call, "max-shift", &shift_ms, err) ||
         !call_duration(call, "jitter", &jitter_ms, err) ||
         !call_duration(call, "deadline", &deadline_ms, err))
@@ -99,8 +100,8 @@ int cmd_cron_add(struct call *call) {
 
 /* ---- list ---------------------------------------------------------------- */
 
-static const char *const titles[] = {"NAME",     "NEXT",    "LAST",
-                                     "LEFT OUT", "PATTERN", "WHAT"};
+static const char *const titles[] = {"NAME",    "NEXT",    "LAST",
+                                     "SKIPPED", "PATTERN", "WHAT"};
 static struct table list_table;
 static const char *list_name; /* only this one; NULL: all */
 static bool list_known;
@@ -129,13 +130,13 @@ static void list_row(struct span line, struct arena *arena) {
     const char *zone = call_line_text(line, "zone", arena);
     const char *item = call_line_text(line, "item", arena);
     const char *broken = call_line_text(line, "error", arena);
-    const char *left_out = call_line_text(line, "left_out", arena);
+    const char *skipped = call_line_text(line, "left_out", arena);
 
     table_cell(&list_table, call_line_text(line, "name", arena), CONSOLE_BOLD);
     table_cell(&list_table, next,
                next[0] >= '0' && next[0] <= '9' ? CONSOLE_PLAIN : CONSOLE_WARM);
     table_cell(&list_table, call_line_text(line, "last", arena), CONSOLE_PLAIN);
-    table_cell(&list_table, strcmp(left_out, "0") == 0 ? "" : left_out,
+    table_cell(&list_table, strcmp(skipped, "0") == 0 ? "" : skipped,
                CONSOLE_WARM);
     table_cell(&list_table,
                zone[0] == '\0' ? item
@@ -178,11 +179,11 @@ int cmd_cron_list(struct call *call) {
     table_print(&list_table, false);
     client_close(client);
     if (ok && list_name != NULL && !list_known)
-        ok = err_set(&err, ERR_NO_JOB, "there is no schedule '%s'", list_name);
+        ok = err_set(&err, ERR_NO_JOB, "no schedule '%s'", list_name);
     return ok ? console_finish(0) : console_error(&err);
 }
 
-/* ---- orders -------------------------------------------------------------- */
+/* ---- run, pause, resume, remove ------------------------------------------ */
 
 static bool send_control(struct call *call, struct client *client,
                          const char *name, const void *verb, struct err *err) {

@@ -7,9 +7,12 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "os/account.h"
 #include "os/clock.h"
 
 enum { LIST_SCREEN = 200 };
+
+static bool is_local; /* the base of `status` is on this machine */
 
 /* ---- how things look ----------------------------------------------------- */
 
@@ -127,7 +130,8 @@ int cmd_list(struct call *call) {
         size_t rows = list_table.count / COUNT(list_titles) - 1;
         table_print(&list_table, newest);
         if (screen && rows == LIST_SCREEN)
-            console_note("the newest %d; --all shows all", LIST_SCREEN);
+            console_note("only the newest %d are shown; --all shows all",
+                         LIST_SCREEN);
     }
     text_clear(&uri.text);
     client_close(client);
@@ -199,13 +203,13 @@ static void show_relations(struct span line, struct arena *arena) {
         }
 }
 
-/* "1.2 s", "34 MiB". */
+/* "CPU 1.2 s, memory 34.0 MiB" */
 static const char *uses(int64_t cpu_us, int64_t kib, struct arena *arena) {
-    return arena_printf(arena, "%.1f s of processors, %.1f MiB",
+    return arena_printf(arena, "CPU %.1f s, memory %.1f MiB",
                         (double)cpu_us / 1e6, (double)kib / 1024);
 }
 
-/* What it uses now, or used in all. */
+/* What the job has used in all, and what it uses now. */
 static void show_usage(struct span line, struct arena *arena) {
     struct json_value object, live;
     int64_t cpu_us = call_line_number(line, "cpu_us");
@@ -220,10 +224,26 @@ static void show_usage(struct span line, struct arena *arena) {
     if (call_line_number(live.raw, "procs") > 0)
         show_pair(
             "uses",
-            arena_printf(arena, "%s, %" PRId64 " processes",
+            arena_printf(arena, "%s, processes %" PRId64,
                          uses(call_line_number(live.raw, "cpu_us"),
                               call_line_number(live.raw, "memory_kib"), arena),
                          call_line_number(live.raw, "procs")));
+}
+
+/* "by alice", "by alice (retry of j...)": an account of another machine keeps
+ * its number, because it may have another name here. */
+static const char *submitter(struct span line, struct arena *arena) {
+    const char *actor = call_line_printable(line, "actor", arena);
+    const char *cause = call_line_text(line, "cause", arena);
+    struct account account;
+    struct err err;
+
+    if (is_local && strncmp(actor, "uid:", 4) == 0 &&
+        account_find(span_of(actor + 4), arena, &account, &err))
+        actor = account.name;
+    return strcmp(cause, "person") == 0
+               ? arena_printf(arena, "by %s", actor)
+               : arena_printf(arena, "by %s (%s)", actor, cause);
 }
 
 static void show_job(struct span line, struct arena *arena) {
@@ -261,9 +281,7 @@ static void show_job(struct span line, struct arena *arena) {
     show_pair("not before", call_line_text(line, "not_before", arena));
     show_pair("exit code", call_line_text(line, "exit_code", arena));
     show_usage(line, arena);
-    show_pair("by", arena_printf(arena, "%s (%s)",
-                                 call_line_printable(line, "actor", arena),
-                                 call_line_text(line, "cause", arena)));
+    show_pair("submitted", submitter(line, arena));
     show_pair("admitted", call_line_text(line, "admitted", arena));
     show_relations(line, arena);
 }
@@ -276,7 +294,7 @@ static void show_counts(struct span line, struct arena *arena) {
     }
     (void)console_printf("%-11s %s\n", "held",
                          call_line_text(line, "held", arena));
-    /* Sets that went before their approval: seldom, and then to be seen. */
+    /* Sets that landed before their approval: rare, so shown only if any. */
     if (call_line_number(line, "owed") > 0)
         (void)console_printf("%-11s %s\n", "owed",
                              call_line_text(line, "owed", arena));
@@ -286,6 +304,7 @@ int cmd_status(struct call *call) {
     struct client *client = NULL;
     struct err err = {0};
 
+    is_local = !call_has(call, "server");
     if (call->word_count > 0)
         return call_show_each(call, "/api/v1/jobs/%", show_job);
     if (!call_client(call, &client, &err))
@@ -296,7 +315,7 @@ int cmd_status(struct call *call) {
     if (ok && !json && client_base_path(client) != NULL)
         (void)console_printf(
             "%-11s %s\n%-11s %s\n", "base", client_base_path(client), "server",
-            client_has_server(client) ? "answers" : "none runs");
+            client_has_server(client) ? "running" : "not running");
     client_close(client);
     return ok ? console_finish(0) : console_error(&err);
 }
@@ -319,7 +338,7 @@ static void show_relation(struct span line, struct arena *arena) {
     (void)console_printf("%-11s %s  %s  %s\n",
                          call_line_text(line, "relation", arena),
                          call_line_text(line, "id", arena),
-                         state[0] == '\0' ? "not known" : state_word(state),
+                         state[0] == '\0' ? "unknown" : state_word(state),
                          call_line_printable(line, "what", arena));
 }
 

@@ -187,10 +187,11 @@ static bool only_batch(const struct call *call, struct err *err) {
         const struct option *option = call->given[i].option;
         if (option->command != COMMAND_EVERY &&
             strcmp(option->name, "batch") != 0)
-            return err_set(err, ERR_USAGE,
-                           "--%s does not go with --batch: write it into the "
-                           "lines",
-                           option->name);
+            return err_set(
+                err, ERR_USAGE,
+                "--%s cannot be used with --batch: write it into the "
+                "lines",
+                option->name);
     }
     return call_operands(call, 0, 0, err);
 }
@@ -210,7 +211,8 @@ static int submit_batch(struct call *call) {
         return err.kind == ERR_NONE ? console_finish(0) : console_error(&err);
     if (batch.failed == 0)
         return console_finish(0);
-    err_set(&err, ERR_DATA, "%zu of %zu lines were refused: see their answers",
+    err_set(&err, ERR_DATA,
+            "%zu of %zu lines were rejected: see the errors above",
             batch.failed, batch.line);
     return console_finish(console_error(&err));
 }

@@ -70,7 +70,7 @@ static bool wait_for_all(struct call *call, struct client *client,
         if (ok || err->kind != ERR_UNAVAILABLE || waited->count > 0 ||
             !client_look_again(client))
             return ok;
-        console_note("pointsman: %s; waiting on", err->text);
+        console_note("pointsman: %s; still waiting", err->text);
         err_clear(err);
     }
 }
@@ -171,7 +171,7 @@ static void show_events(struct span line, struct arena *arena) {
     struct json_value leftovers;
     if (json_member(object, "leftovers", &leftovers) &&
         leftovers.type == JSON_TRUE)
-        (void)console_printf("    others of it had to be killed\n");
+        (void)console_printf("    other processes of it had to be killed\n");
 }
 
 static void show_attempt(struct span line, struct arena *arena) {

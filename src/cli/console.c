@@ -22,7 +22,8 @@ bool console_init(const struct call *call, struct err *err) {
     quiet = call_has(call, "quiet");
     if (word != NULL && !terminal_colour_parse(word, &colour))
         return err_set(err, ERR_USAGE,
-                       "'--color' is auto, always or never, not '%s'", word);
+                       "'--color' must be auto, always or never, not '%s'",
+                       word);
     colours = terminal_wants_colour(STDOUT_FILENO, colour);
     return true;
 }

@@ -59,7 +59,7 @@ static bool take_question(struct batch *batch, struct span line,
         return false;
     if (value.type != JSON_OBJECT)
         return err_set(err, ERR_DATA,
-                       "a line is an object with zone, from and item");
+                       "a line must be an object with zone, from and item");
     while (json_next(value, &cursor, &batch->arena, &key, &member))
         if (!take_member(ret, key, member, err))
             return false;
@@ -79,10 +79,11 @@ static bool take_from(struct batch *batch, struct json_value value,
         json_get_string(value, &batch->arena, &text) &&
         cron_instant_parse(arena_string(&batch->arena, text), ret_from))
         return true;
-    return err_set(err, ERR_DATA,
-                   "'from' is a whole number of seconds since 1970 in 64 bits, "
-                   "or a time such as \"2026-03-08T01:59:30-08:00\", not %.*s",
-                   (int)(value.raw.len > 80 ? 80 : value.raw.len), value.raw.p);
+    return err_set(
+        err, ERR_DATA,
+        "'from' must be a whole number of seconds since 1970 in 64 "
+        "bits or a time such as \"2026-03-08T01:59:30-08:00\", not %.*s",
+        (int)(value.raw.len > 80 ? 80 : value.raw.len), value.raw.p);
 }
 
 static bool take_zone(struct batch *batch, const struct question *question,
@@ -94,11 +95,11 @@ static bool take_zone(struct batch *batch, const struct question *question,
     if (question->has_zone &&
         (question->zone.type != JSON_STRING ||
          !json_get_string(question->zone, &batch->arena, &name)))
-        return err_set(err, ERR_DATA, "'zone' is a string");
+        return err_set(err, ERR_DATA, "'zone' must be a string");
     if (batch->zone != NULL && span_equal(text_span(&batch->zone_name), name))
         return true;
     if (memchr(name.p, '\0', name.len) != NULL)
-        return err_set(err, ERR_DATA, "'zone' holds a NUL");
+        return err_set(err, ERR_DATA, "'zone' contains a NUL");
     if (!cron_zones_find(batch->zones, arena_string(&batch->arena, name), &zone,
                          &cron_err))
         return cron_query_err_set(err, &cron_err);
@@ -123,7 +124,7 @@ static enum cron_found answer(struct batch *batch, struct span line,
     text = question.item.raw;
     if (question.item.type == JSON_STRING &&
         !json_get_string(question.item, &batch->arena, &text)) {
-        err_set(err, ERR_DATA, "'item' holds a NUL");
+        err_set(err, ERR_DATA, "'item' contains a NUL");
         return CRON_FAILED;
     }
     if (!cron_query_parse(&query, text, err)) {

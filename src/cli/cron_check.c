@@ -103,13 +103,13 @@ static void check_jump(struct check *check, int64_t at, int32_t before,
     cron_instant_format(check->zone, at, text);
     if (fires_at(check, at - 1))
         find(check, "gap", false,
-             "the clock jumps over %" PRIu64 " time%s of it at %s: fires once "
+             "%" PRIu64 " run%s in the time the clock skips at %s: fires once "
              "in the second before, %s",
              lost, lost == 1 ? "" : "s", text,
              cron_instant_format(check->zone, at - 1, then));
     else
         find(check, "gap", lost == 1,
-             "the clock jumps over %" PRIu64 " time%s of it at %s: left out%s",
+             "%" PRIu64 " run%s in the time the clock skips at %s: skipped%s",
              lost, lost == 1 ? "" : "s", text,
              lost == 1 ? "; 'unskip' would fire just before" : "");
 }
@@ -130,7 +130,7 @@ static void check_repeat(struct check *check, int64_t at, int32_t before,
     }
     find(check, "repeat", fired > twice && twice == 1,
          "the clock is turned back at %s: %" PRIu64
-         " time%s of it come%s twice, it fires %" PRIu64 " time%s",
+         " run%s occur%s twice; fires %" PRIu64 " time%s",
          cron_instant_format(check->zone, at, text), twice,
          twice == 1 ? "" : "s", twice == 1 ? "s" : "", fired,
          fired == 1 ? "" : "s");
@@ -185,13 +185,13 @@ static bool check_events(struct check *check, struct err *err) {
     if (found == CRON_FAILED)
         return false;
     if (found == CRON_NONE) {
-        find(check, "never", true, "never fires from %s on",
+        find(check, "never", true, "never fires after %s",
              cron_instant_format(check->zone, check->from, text));
         return true;
     }
     cron_instant_format(check->zone, at, text);
     if (at - check->from > FAR_YEARS * (int64_t)YEAR_S)
-        find(check, "far", true, "first fires at %s, more than %d years on",
+        find(check, "far", true, "first fires at %s, in more than %d years",
              text, FAR_YEARS);
     check_bursts(check, at);
     return true;

@@ -197,10 +197,11 @@ static bool take_user(struct import *import, struct span *rest,
     trimmed = span_trim(span_make(word.p + len, word.len - len));
     word.len = len;
     if (trimmed.len == 0)
-        return err_set(err, ERR_DATA,
-                       "'%.*s' stands alone behind the times; is this a file "
-                       "without a column for accounts?",
-                       (int)word.len, word.p);
+        return err_set(
+            err, ERR_DATA,
+            "only '%.*s' follows the times; is this a crontab without "
+            "a user column?",
+            (int)word.len, word.p);
     *rest = trimmed;
     char *name = arena_string(&import->call->arena, word);
     const struct passwd *account = getpwnam(name);
@@ -218,7 +219,7 @@ static bool make_job(struct import *import, struct span rest,
     if (!take_user(import, &rest, job, err))
         return false;
     if (rest.len == 0)
-        return err_set(err, ERR_DATA, "there is no command");
+        return err_set(err, ERR_DATA, "the command is missing");
     *ret_command = rest;
     make_command(import, rest, job);
     job->env = import->env;
@@ -256,8 +257,8 @@ static bool take_times(struct import *import, struct span line,
         spec.zone = span_of(zone);
     const char *missed = call_value(import->call, "missed");
     if (missed != NULL && !schedule_missed_parse(span_of(missed), &spec.missed))
-        return err_set(err, ERR_USAGE, "'--missed' takes run or skip, not '%s'",
-                       missed);
+        return err_set(err, ERR_USAGE,
+                       "'--missed' must be run or skip, not '%s'", missed);
     spec.overlap = OVERLAP_ALLOW; /* as cron does */
     if (!make_job(import, span_trim(span_of(rest)), &spec.job, &command, err))
         return false;

@@ -39,12 +39,12 @@ static bool add_crontab(struct cron_query *query, const char *line,
         return cron_query_err_set(err, &cron_err);
     if (crontab.kind != CRON_LINE_TIMES)
         ok = err_set(err, ERR_DATA,
-                     "'%s' is no item: an item is JSON or the five columns of "
-                     "a crontab line",
+                     "'%s' is not an item: an item is JSON or the five columns "
+                     "of a crontab line",
                      line);
     else if (*crontab.rest != '\0')
         ok = err_set(err, ERR_DATA,
-                     "'%s' stands behind the five columns; leave the command "
+                     "'%s' follows the five columns; leave the command "
                      "out",
                      crontab.rest);
     for (size_t i = 0; i < crontab.item_count && ok; i++)
@@ -137,7 +137,7 @@ bool cron_query_from(const struct call *call, int64_t *ret_from,
         *ret_from = wall_s(clock_wall());
     else if (!cron_instant_parse(value, ret_from))
         return err_set(err, ERR_USAGE,
-                       "'--from' takes seconds since 1970, or a time such as "
+                       "'--from' must be seconds since 1970 or a time such as "
                        "2026-03-08T01:59:30-08:00, not '%s'",
                        value);
     return true;

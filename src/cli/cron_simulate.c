@@ -196,10 +196,11 @@ static bool take_span(struct span word, int64_t *ret_s, struct err *err) {
     int64_t ms = 0;
 
     if (!duration_parse(word, &ms) || ms < 0 || ms / 1000 > SPAN_MOST_S)
-        return err_set(err, ERR_DATA,
-                       "a time such as 90s, 15m, 2h or 7d is wanted, a century "
-                       "at most, not '%.*s'",
-                       (int)(word.len > 80 ? 80 : word.len), word.p);
+        return err_set(
+            err, ERR_DATA,
+            "expected a duration such as 90s, 15m, 2h or 7d, at most "
+            "a century, not '%.*s'",
+            (int)(word.len > 80 ? 80 : word.len), word.p);
     *ret_s = ms / 1000;
     return true;
 }
@@ -207,7 +208,7 @@ static bool take_span(struct span word, int64_t *ret_s, struct err *err) {
 static bool is_within(const struct world *world, struct err *err) {
     if (world->system_s >= CRON_OLDEST && world->system_s <= CRON_NEWEST)
         return true;
-    return err_set(err, ERR_DATA, "the clock leaves the years 0 to 10000");
+    return err_set(err, ERR_DATA, "the clock would leave the years 0 to 10000");
 }
 
 /* As a service does: asleep until something is due, or for --poll. */
@@ -253,10 +254,11 @@ static bool step_set(struct world *world, struct span word, struct err *err) {
         return true;
     }
     if (!cron_instant_parse(text, &world->system_s))
-        return err_set(err, ERR_DATA,
-                       "'set' takes a time to add (+1h, -30m), or a time such "
-                       "as 2026-03-08T01:59:30-08:00, not '%s'",
-                       text);
+        return err_set(
+            err, ERR_DATA,
+            "'set' takes a duration to add (+1h, -30m) or a time such "
+            "as 2026-03-08T01:59:30-08:00, not '%s'",
+            text);
     return true;
 }
 
@@ -305,11 +307,12 @@ static bool unknown_step(struct span word, struct err *err) {
         names[i] = steps[i].word;
     meant = text_nearest(text, names, STEPS);
     if (meant != NULL)
-        return err_set(err, ERR_DATA, "'%.80s' is no step; did you mean '%s'?",
-                       text, meant);
+        return err_set(err, ERR_DATA,
+                       "'%.80s' is not a step; did you mean '%s'?", text,
+                       meant);
     return err_set(err, ERR_DATA,
-                   "'%.80s' is no step; there are wait, suspend, set, zone, "
-                   "restart and reboot",
+                   "'%.80s' is not a step; use wait, suspend, set, zone, "
+                   "restart or reboot",
                    text);
 }
 
@@ -367,9 +370,10 @@ static bool do_all(struct world *world, struct err *err) {
         return true;
     }
     if (strcmp(world->call->words[0], "-") == 0)
-        return err_set(err, ERR_USAGE,
-                       "standard input cannot be item and steps; give the "
-                       "steps with --step");
+        return err_set(
+            err, ERR_USAGE,
+            "standard input cannot hold both the item and the steps; "
+            "give the steps with --step");
     return cron_query_input(&text, err) &&
            do_lines(world, text_span(&text), err);
 }
@@ -391,9 +395,9 @@ static bool add_max_shift(const struct call *call, struct cron_query *query,
             continue;
         if (!call_has(call, "max-shift"))
             return err_set(err, ERR_USAGE,
-                           "the item does not say "
+                           "the item does not set "
                            "max_shift_seconds_for_unskip_and_do_not_repeat; "
-                           "give it with --max-shift");
+                           "set it with --max-shift");
         text_add(&text, query->texts[i], (size_t)(close - query->texts[i]));
         text_addf(&text,
                   ", \"max_shift_seconds_for_unskip_and_do_not_repeat\": "

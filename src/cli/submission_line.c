@@ -50,7 +50,7 @@ static void env_put(struct submission *submission, struct arena *arena,
     submission->env = env;
 }
 
-/* NAME=VALUE, or NAME: as it is here. */
+/* NAME=VALUE, or NAME: its value in the environment. */
 static bool env_given(struct call *call, struct submission *submission,
                       struct err *err) {
     size_t cursor = 0;
@@ -64,7 +64,7 @@ static bool env_given(struct call *call, struct submission *submission,
             return err_set(err, ERR_USAGE, "'--env %s' has no name", word);
         if (value == NULL)
             return err_set(err, ERR_USAGE,
-                           "'%s' is not in the environment here; write "
+                           "'%s' is not set in the environment; write "
                            "--env %s=VALUE",
                            word, word);
         env_put(submission, &call->arena, span_make(word, len), value);
@@ -72,7 +72,7 @@ static bool env_given(struct call *call, struct submission *submission,
     return true;
 }
 
-/* The registry keeps text: another byte would come out as another word. */
+/* The registry stores UTF-8 text; other bytes would come back changed. */
 static bool is_text(struct span span, const char *what, struct err *err) {
     return span_is_utf8(span) ||
            err_set(err, ERR_DATA, "%s is not UTF-8 text: '%.*s'", what,
@@ -105,7 +105,8 @@ bool submission_fill(struct submission *submission, struct arena *arena,
     if (submission->dir.len == 0) {
         CLEANUP(text_free_string) char *here = getcwd(NULL, 0);
         if (here == NULL)
-            return err_errno(err, errno, "cannot tell the current directory");
+            return err_errno(err, errno,
+                             "cannot determine the current directory");
         submission->dir = arena_span(arena, span_of(here));
     }
     if (submission->umask < 0) {
@@ -115,7 +116,7 @@ bool submission_fill(struct submission *submission, struct arena *arena,
     }
     for (size_t i = 0; i < COUNT(kept) && !submission->clean; i++) {
         const char *value = getenv(kept[i]);
-        /* Another user has a home of its own. */
+        /* The HOME of this user is wrong for another one. */
         bool other =
             submission->task.user.len > 0 && strcmp(kept[i], "HOME") == 0;
         bool there = value == NULL || other;
@@ -128,7 +129,7 @@ bool submission_fill(struct submission *submission, struct arena *arena,
     return all_is_text(submission, err);
 }
 
-/* ---- the others ---------------------------------------------------------- */
+/* ---- other options ------------------------------------------------------- */
 
 static bool read_array(struct call *call, struct submission *submission,
                        struct err *err) {
@@ -157,7 +158,9 @@ static bool read_array(struct call *call, struct submission *submission,
             submission->array.items[submission->array.count++] = line;
     }
     if (submission->array.count == 0)
-        return err_set(err, ERR_DATA, "'%s' has no line for an array", file);
+        return err_set(err, ERR_DATA,
+                       "'%s' holds no lines: an array has one task per line",
+                       file);
     return true;
 }
 
@@ -169,8 +172,8 @@ static bool read_class(const struct call *call, struct submission *submission,
                                            &submission->sub_priority))
         return true;
     return err_set(err, ERR_USAGE,
-                   "'%s' is not a class: RB, EM, BF or DC, with .NNN for an "
-                   "order inside it",
+                   "'%s' is not a class: use RB, EM, BF or DC, and .NNN after "
+                   "it for a priority within the class",
                    word);
 }
 
@@ -183,7 +186,7 @@ static bool read_node(const struct call *call, struct submission *submission,
     return false;
 }
 
-/* Keys are options with dashes. */
+/* The option of a key has '-' in place of '_'. */
 static bool task_given(struct call *call, struct task_options *options,
                        struct err *err) {
     const struct task_option *option;

@@ -49,12 +49,12 @@ static void check_place(struct base *base, const struct job *job,
     if (!found.dirs)
         fsck_problem(report,
                      "set '%s' is %s, but its job file is in no directory "
-                     "(the next start makes it anew)",
+                     "(the next start recreates it)",
                      id, job_state_word(job->state));
     for (int state = 0; state < JOB_STATES; state++)
         if ((found.dirs & STATE_BIT(state)) && state != (int)job->state)
             fsck_problem(report,
-                         "set '%s' is %s, but its job file lies in %s/ (the "
+                         "set '%s' is %s, but its job file is in %s/ (the "
                          "next start moves it)",
                          id, job_state_word(job->state), job_state_dir(state));
     if ((found.dirs & STATE_BIT(job->state)) &&
@@ -77,7 +77,7 @@ static void check_data(struct base *base, const struct job *job, const char *id,
                          err.text);
     } else if (!span_is(job->sum, sum)) {
         fsck_problem(report,
-                     "set '%s': its tarball in data/ is not the one that was "
+                     "set '%s': its tarball in data/ was changed after it was "
                      "admitted (its sum differs)",
                      id);
     }
@@ -120,7 +120,7 @@ static bool check_log(struct base *base, const struct job *job, const char *id,
     } while (count == EVENTS_AT_ONCE);
     if (known && at < log.count)
         fsck_problem(
-            report, "set '%s': its log tells more than the registry knows", id);
+            report, "set '%s': its log has events that the registry lacks", id);
     return true;
 }
 

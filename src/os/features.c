@@ -20,7 +20,7 @@ struct list_of_features {
     size_t count;
 };
 
-/* The next one; `meaning` is chosen by whether it is there. */
+/* Adds a feature; `meaning` depends on whether it is present. */
 static struct feature *add(struct list_of_features *list, const char *name,
                            bool present, const char *with,
                            const char *without) {
@@ -30,16 +30,16 @@ static struct feature *add(struct list_of_features *list, const char *name,
     return feature;
 }
 
-static void say(struct feature *feature, const char *detail) {
+static void set_detail(struct feature *feature, const char *detail) {
     snprintf(feature->detail, sizeof feature->detail, "%.159s", detail);
 }
 
 static void probe_kernel(struct list_of_features *list) {
     struct utsname name;
     struct feature *feature =
-        add(list, "kernel", true, "Linux is the only system we know.", "");
+        add(list, "kernel", true, "Linux (the only supported system)", "");
     if (uname(&name) == 0)
-        say(feature, name.release);
+        set_detail(feature, name.release);
 }
 
 static void read_word(const char *dir, const char *name, char *ret,
@@ -78,22 +78,24 @@ static void probe_cgroup(struct list_of_features *list,
     const char *root = cgroup_root != NULL ? cgroup_root : own;
     bool found = !off && (cgroup_root != NULL || cgroup_find(own, &err));
     bool usable = found && can_be_used(root, detail);
-    say(add(list, "cgroup-v2", usable,
-            "A task and all its descendants are killed together, and an "
-            "empty cgroup proves that nothing of it runs.",
-            "Tasks are kept by process groups, a subreaper and a lock they "
-            "inherit: a descendant that calls setsid may outlive its task."),
+    set_detail(
+        add(list, "cgroup-v2", usable,
+            "A task and all its descendants are killed together; an empty "
+            "cgroup proves that no process of it is left.",
+            "Tasks are tracked by process group, subreaper and an inherited "
+            "lock: a descendant that calls setsid may outlive its task. Use "
+            "a systemd service with Delegate=yes."),
         found ? detail
         : off ? "switched off"
               : err.text);
     if (usable)
         read_word(root, "cgroup.controllers", words, sizeof words);
     bool limits = strstr(words, "memory") != NULL;
-    say(add(list, "cgroup-limits", limits,
-            "Memory and number of processes of a task can be limited.",
-            "No controllers for memory and processes here: tasks that ask for "
-            "memory or pids are refused. A service of systemd gets them with "
-            "Delegate=yes."),
+    set_detail(
+        add(list, "cgroup-limits", limits,
+            "A task's memory and number of processes can be limited.",
+            "No memory and pids controllers: tasks with a memory or pids limit "
+            "are refused. Use a systemd service with Delegate=yes."),
         *words != '\0' ? words : "none");
 }
 
@@ -102,18 +104,17 @@ static void probe_processes(struct list_of_features *list) {
     if (fd >= 0)
         close(fd);
     add(list, "pidfd", fd >= 0,
-        "Processes are named by descriptors that cannot come to mean "
-        "somebody else.",
-        "Tasks cannot be watched without the danger of pids used again: "
-        "Linux 5.4 or later is needed.");
+        "Processes are identified by descriptors, which are never reused.",
+        "Tasks are identified by pids, which may be reused: Linux 5.4 or "
+        "later is needed.");
     add(list, "clone3", spawn_has_clone3(),
-        "Tasks are born inside their cgroup.",
-        "Tasks enter their cgroup right after birth, which is slower.");
+        "Tasks are started inside their cgroup.",
+        "Tasks enter their cgroup right after they start, which is slower.");
     char path[64];
     snprintf(path, sizeof path, "/proc/self/task/%d/children", (int)getpid());
     add(list, "proc-children", access(path, R_OK) == 0,
-        "Orphans of tasks are found and ended when the guard closes.",
-        "Orphans of tasks are ended by their cgroup only.");
+        "Orphaned processes of tasks are killed when the supervisor ends.",
+        "Orphaned processes of tasks are killed only through their cgroup.");
 }
 
 static void probe_sandbox(struct list_of_features *list) {
@@ -121,14 +122,14 @@ static void probe_sandbox(struct list_of_features *list) {
     sandbox_probe(&report);
     struct feature *landlock =
         add(list, "landlock", (report.in_force & SANDBOX_LANDLOCK) != 0,
-            "Readers of foreign bytes cannot open any file.",
-            "Readers of foreign bytes are kept from files by seccomp only.");
+            "Untrusted input is parsed in a process that cannot open files.",
+            "Parsers of untrusted input are kept from files by seccomp only.");
     if (landlock->present)
         snprintf(landlock->detail, sizeof landlock->detail, "version %d",
                  report.landlock_abi);
     add(list, "seccomp", (report.in_force & SANDBOX_SECCOMP) != 0,
-        "Readers of foreign bytes cannot open sockets or start programs.",
-        "Readers of foreign bytes are limited by memory and time only.");
+        "Parsers of untrusted input cannot open sockets or start programs.",
+        "Parsers of untrusted input are limited only in memory and time.");
 }
 
 static void probe_locks(struct list_of_features *list) {
@@ -136,16 +137,17 @@ static void probe_locks(struct list_of_features *list) {
     bool works = fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) == 0;
     if (fd >= 0)
         close(fd);
-    add(list, "flock", works, "A second copy of a role is kept out.",
-        "Nothing keeps a second copy of a role out.");
+    add(list, "flock", works, "Each role runs at most once per base.",
+        "Nothing prevents a role from running twice.");
 }
 
 static void probe_rights(struct list_of_features *list) {
     bool root = geteuid() == 0;
     struct feature *feature =
         add(list, "unprivileged", !root,
-            "Tasks run as the same ordinary user as we do.",
-            "Tasks run as root: what they may do is not limited.");
+            "Jobs run as the same unprivileged user as Pointsman.",
+            "Jobs run as root, without restrictions; use a service account or "
+            "--user.");
     snprintf(feature->detail, sizeof feature->detail, "uid %u",
              (unsigned)geteuid());
 }

@@ -1,5 +1,5 @@
-/* What this machine offers for keeping tasks in hand, each with one sentence
- * on what it means. For `doctor`; nothing decides by this list. */
+/* What this machine offers for controlling tasks, each with one sentence on
+ * what it means. For `doctor`; no decision depends on this list. */
 #ifndef POINTSMAN_OS_FEATURES_H
 #define POINTSMAN_OS_FEATURES_H
 
@@ -15,7 +15,8 @@ struct feature {
     const char *meaning; /* of its presence or absence, one sentence */
 };
 
-/* Probes all; `cgroup_root` as in struct guard_options. Returns the count. */
+/* Probes them all; `cgroup_root` as in struct guard_options. Returns the count.
+ */
 size_t features_probe(const char *cgroup_root,
                       struct feature ret_features[FEATURES_MAX]);
 

@@ -63,7 +63,7 @@ static void on_stopped(void *ctx) {
 
 static void on_lost(void *ctx, const char *why) {
     struct daemon *daemon = ctx;
-    (void)why; /* told already */
+    (void)why; /* logged already */
     daemon->status = err_exit_status(ERR_UNAVAILABLE);
     close_all(daemon);
 }
@@ -71,8 +71,8 @@ static void on_lost(void *ctx, const char *why) {
 static void on_stop_signal(uv_signal_t *handle, int number) {
     struct daemon *daemon = handle->data;
     log_info("%s: %s", number == SIGTERM ? "TERM" : "INT",
-             daemon->stopping ? "not waiting any longer"
-                              : "letting what runs end");
+             daemon->stopping ? "stopping now, running jobs are requeued"
+                              : "waiting for running jobs to end");
     stop(daemon);
 }
 
@@ -81,9 +81,9 @@ static void on_hang_up(uv_signal_t *handle, int number) {
     struct err err;
     (void)number;
     if (roles_reload(daemon->roles, &err))
-        log_info("read the configuration again");
+        log_info("configuration reloaded");
     else
-        log_error("the old configuration stays: %s", err.text);
+        log_error("the configuration was not reloaded: %s", err.text);
 }
 
 /* ---- running ------------------------------------------------------------ */

@@ -114,7 +114,7 @@ void roles_turn(struct roles *roles) {
     if (roles->reload) {
         roles->reload = false;
         if (!roles_reload(roles, &err))
-            log_error("the old configuration stays: %s", err.text);
+            log_error("the configuration was not reloaded: %s", err.text);
     }
     look_around(roles, now);
     if (!turn_engines(roles, now, &next, &err)) {

@@ -6,19 +6,19 @@ $ printf '%s\n' '{"id":"b1","command":["true"]}' 'nonsense' '{"id":"b2","command
 | b2
 | b1
 | error: unknown key 'comand', did you mean 'command'?
-! pointsman: 2 of 5 lines were refused: see their answers
+! pointsman: 2 of 5 lines were rejected: see the errors above
 = 65
 # What an option would say of one job is not left aside without a word.
 $ echo '{"command":["true"]}' | pointsman submit --batch --hold
-! pointsman: --hold does not go with --batch: write it into the lines
+! pointsman: --hold cannot be used with --batch: write it into the lines
 = 64
 $ echo '{"id":"","command":["true"]}' | pointsman submit --batch
 | error: '' is not an id (...
-! pointsman: 1 of 1 lines were refused: see their answers
+! pointsman: 1 of 1 lines were rejected: see the errors above
 = 65
 $ echo '{"command":["true"],"node":"elsewhere"}' | pointsman submit --batch
 | error: there is no node 'elsewhere': this base has only 'local'
-! pointsman: 1 of 1 lines were refused: see their answers
+! pointsman: 1 of 1 lines were rejected: see the errors above
 = 65
 $ printf '' | pointsman submit --batch
 $ printf '{"id":"b4","command":["true"],"node":"local"}' | pointsman submit --batch
@@ -33,7 +33,7 @@ $ for i in 1 2 3; do pointsman submit --hold --id h$i -- false; done
 | h3
 $ pointsman release --match held:yes
 | 3
-! 3 jobs match; --yes does it
+! 3 jobs match; nothing was done, repeat with --yes
 $ pointsman release --match held:yes --yes
 | 3
 $ pointsman daemon all --until-idle

@@ -33,7 +33,7 @@ $ pointsman cron next --zone UTC '{"month": "Sept.", "minute": 0}'
 ! pointsman: line 1, column 11: 'Sept.' is no name of month; did you mean 'September'?
 = 65
 $ pointsman cron next --from tomorrow '@daily'
-! pointsman: '--from' takes seconds since 1970, or a time such as 2026-03-08T01:59:30-08:00, not 'tomorrow'
+! pointsman: '--from' must be seconds since 1970 or a time such as 2026-03-08T01:59:30-08:00, not 'tomorrow'
 = 64
 $ pointsman cron next --from 99999999999999 '@daily'
 ! pointsman: instant 99999999999999 lies beyond the years 0 to 10000
@@ -58,12 +58,12 @@ $ pointsman cron check --zone Etc/GMT+5 --from 0 '0 3 * * *'
 | warning: in a POSIX TZ string the sign counts westwards: 'Etc/GMT+5' is west of Greenwich; write +05:00 if the opposite was meant
 = 1
 $ pointsman cron check --zone Europe/London --from 1767225600 '30 1 * * *'
-| note: the clock jumps over 1 time of it at 2026-03-29T02:00:00+01:00: fires once in the second before, 2026-03-29T00:59:59+00:00
-| note: the clock is turned back at 2026-10-25T01:00:00+00:00: 1 time of it comes twice, it fires 1 time
-| note: the clock jumps over 1 time of it at 2027-03-28T02:00:00+01:00: fires once in the second before, 2027-03-28T00:59:59+00:00
-| note: the clock is turned back at 2027-10-31T01:00:00+00:00: 1 time of it comes twice, it fires 1 time
+| note: 1 run in the time the clock skips at 2026-03-29T02:00:00+01:00: fires once in the second before, 2026-03-29T00:59:59+00:00
+| note: the clock is turned back at 2026-10-25T01:00:00+00:00: 1 run occurs twice; fires 1 time
+| note: 1 run in the time the clock skips at 2027-03-28T02:00:00+01:00: fires once in the second before, 2027-03-28T00:59:59+00:00
+| note: the clock is turned back at 2027-10-31T01:00:00+00:00: 1 run occurs twice; fires 1 time
 $ pointsman cron check --zone UTC --from 4102444800 '{"minute":0,"year":2090,"dst_fixes":["skip","repeat_use_both"]}'
-| warning: never fires from 2100-01-01T00:00:00+00:00 on
+| warning: never fires after 2100-01-01T00:00:00+00:00
 = 1
 # A batch: one line of answer for each line.
 $ printf '%s\n' '{"zone":"America/Los_Angeles","from":1362909540,"item":{"minute":3,"dst_fixes":["unskip","repeat_use_both"]}}' '{"zone":"UTC","from":6,"item":{"epoch":5}}' '{"zone":"Nowhere","from":0,"item":{"epoch":5}}' 'nonsense' '' '{"zone":"UTC","from":"1970-01-01T00:00:01Z","item":"@daily"}' '{"zone":"UTC","from":1e400,"item":"@daily"}' '{"zone":"UTC","item":"@daily"}' | pointsman cron next --batch
@@ -73,7 +73,7 @@ $ printf '%s\n' '{"zone":"America/Los_Angeles","from":1362909540,"item":{"minute
 | error: ...
 | error: ...
 | 86400
-| error: 'from' is a whole number of seconds ...
+| error: 'from' must be a whole number of seconds ...
 | error: key 'from' is missing
 $ (head -c 2000000 /dev/zero | tr '\0' x; echo; echo '{"zone":"UTC","from":1,"item":"@daily"}') | pointsman cron next --batch
 | error: a line of more than 1 MiB
@@ -115,16 +115,16 @@ $ pointsman cron simulate --zone UTC --from 0 --max-shift 5 --json --all --step 
 | {"step":1,"kind":"on_time","at":"1970-01-01T00:02:00+00:00","epoch":120,"until":120,"shift":60}
 | {"step":1,"kind":"on_time","at":"1970-01-01T00:03:00+00:00","epoch":180,"until":180,"shift":0}
 $ pointsman cron simulate --zone UTC --from 0 --step 'wait 1h' '@daily'
-! pointsman: the item does not say max_shift_seconds_for_unskip_and_do_not_repeat; give it with --max-shift
+! pointsman: the item does not set max_shift_seconds_for_unskip_and_do_not_repeat; set it with --max-shift
 = 64
 $ pointsman cron simulate --zone UTC --from 0 --max-shift 5 --step 'wiat 1h' '@daily'
 | 1970-01-01T00:00:00+00:00  wiat 1h
-! pointsman: step 1: 'wiat' is no step; did you mean 'wait'?
+! pointsman: step 1: 'wiat' is not a step; did you mean 'wait'?
 = 65
 $ pointsman cron simulate --zone UTC --from 0 --max-shift 5 --step 'set -3000000d' '@daily'
 | 1970-01-01T00:00:00+00:00  set -3000000d
-! pointsman: step 1: a time such as 90s, 15m, 2h or 7d is wanted, a century at most, not '3000000d'
+! pointsman: step 1: expected a duration such as 90s, 15m, 2h or 7d, at most a century, not '3000000d'
 = 65
 $ echo '@daily' | pointsman cron simulate --zone UTC --from 0 --max-shift 5 -
-! pointsman: standard input cannot be item and steps; give the steps with --step
+! pointsman: standard input cannot hold both the item and the steps; give the steps with --step
 = 64

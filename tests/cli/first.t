@@ -1,6 +1,6 @@
 # The first minute: a base, a command, what became of it.
 $ pointsman init
-! made base '.pointsman'; next: pointsman run -- echo hello
+! created base '.pointsman'; try: pointsman run -- echo hello
 $ pointsman list
 $ pointsman submit -- echo hello
 | <ID>
@@ -33,7 +33,7 @@ $ pointsman status
 | abandoned   0
 | held        0
 | base        ...
-| server      none runs
+| server      not running
 $ pointsman list --json | grep -c '"id":"<ID>","kind":"command","class":"DC","state":"D","since":".*Z","target":null,"reason":"ok","attempt":1'
 | 1
 $ pointsman fsck

@@ -75,7 +75,7 @@ $ pointsman cron import wrong | cut -f 1
 | wrong-true-2
 ! pointsman: wrong:2: ...
 ! pointsman: wrong:3: ...
-! pointsman: wrong:4: there is no command
+! pointsman: wrong:4: the command is missing
 $ pointsman cron import wrong
 = 65
 $ pointsman cron import none

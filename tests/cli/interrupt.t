@@ -15,12 +15,12 @@ $ env --default-signal=HUP pointsman run --id hup -- sleep 100 & p=$!; until poi
 ! pointsman: cancelling hup; Ctrl-C again kills it
 ! pointsman: hup: operator...
 = 143
-# Nobody reads it any more: without us it would have got PIPE.
+# The reader of the output is gone: run directly, the command would get PIPE.
 $ pointsman run --id endless -- yes | head -n 1
 | y
 ! pointsman: endless: operator...
 $ pointsman history endless | grep -o 'cancel asked.*'
-| cancel asked <who>: nobody reads it
+| cancel asked <who>: output closed by its reader
 # The words of who cancels a running one are kept.
 $ pointsman run --id words -- sleep 100 & p=$!; until pointsman status words 2>/dev/null | grep -q executing; do :; done; pointsman cancel --because 'not needed' words; wait $p
 ! pointsman: words: operator...
@@ -42,8 +42,8 @@ $ pointsman fsck
 # has accepted the connection of `wait`.
 $ pointsman submit --id w --hold -- sh -c 'exit 6'
 | w
-$ pointsman serve --listen off >serve.log 2>&1 & s=$!; until [ -S .pointsman/ctrl/sock ] && pointsman status | grep -q answers; do :; done; pointsman wait w 2>wait.err & w=$!; until ls -l /proc/$w/fd | grep -q socket; do :; done; pointsman status >answer; pointsman status >answer; kill -KILL $s; until grep -q 'waiting on' wait.err; do kill -0 $w || break; done; pointsman release w; pointsman daemon all --until-idle; wait $w
+$ pointsman serve --listen off >serve.log 2>&1 & s=$!; until [ -S .pointsman/ctrl/sock ] && pointsman status | grep -q 'server *running'; do :; done; pointsman wait w 2>wait.err & w=$!; until ls -l /proc/$w/fd | grep -q socket; do :; done; pointsman status >answer; pointsman status >answer; kill -KILL $s; until grep -q 'still waiting' wait.err; do kill -0 $w || break; done; pointsman release w; pointsman daemon all --until-idle; wait $w
 = 6
 $ sed 's/: [^;]*;/: ...;/' wait.err
-| pointsman: ...; waiting on
+| pointsman: ...; still waiting
 | w: exit-6, exit code 6

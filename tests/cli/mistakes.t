@@ -8,24 +8,24 @@ $ pointsman
 | usage: pointsman COMMAND [OPTION]... [ARGUMENT]...
 | ...
 $ pointsman sumbit -- true
-! pointsman: there is no command 'sumbit'; did you mean 'submit'?
+! pointsman: no command 'sumbit'; did you mean 'submit'?
 = 64
 $ pointsman frobnicate
-! pointsman: there is no command 'frobnicate'; try pointsman help
+! pointsman: no command 'frobnicate'; try pointsman help
 = 64
 $ pointsman change
 ! pointsman: 'change' needs one more word: pack, submit, put
 = 64
 $ pointsman change submti x
-! pointsman: there is no command 'change submti'; did you mean 'change submit'?
+! pointsman: no command 'change submti'; did you mean 'change submit'?
 = 64
 $ pointsman -q init
 $ pointsman init --target main=nosuch.git other
-! target 'main': there is no git repository 'nosuch.git' yet; sets for it wait until there is
-! made base 'other'; next: pointsman run -- echo hello
+! target 'main': no git repository 'nosuch.git' yet; its change sets wait until it exists
+! created base 'other'; try: pointsman run -- echo hello
 $ pointsman --base other doctor | grep '^no .*target'
-| no   target         main: .../nosuch.git; there is no git repository: its sets wait for one
-! pointsman: not all is well with the base
+| no   target         main: .../nosuch.git; no git repository: its change sets wait for one
+! pointsman: the base has problems, see above
 $ mkdir -p other/conf.d; printf '[serve]\nlisten = 99999\n' >other/conf.d/listen.conf; pointsman --base other config check >listed
 ! pointsman: cannot listen on '99999': write ADDRESS:PORT, such as 127.0.0.1:8750, or off
 = 78
@@ -42,7 +42,7 @@ $ pointsman submit --retires 3 -- true
 ! pointsman: 'submit' has no option '--retires'; did you mean '--retries'?
 = 64
 $ pointsman submit --retries many -- true
-! pointsman: '--retries' takes a number from 0 to 1000, not 'many'
+! pointsman: '--retries' must be a number from 0 to 1000, not 'many'
 = 64
 $ pointsman submit --retries
 ! pointsman: '--retries' needs a value: N
@@ -54,16 +54,16 @@ $ pointsman submit --clean=yes -- true
 ! pointsman: '--clean' takes no value
 = 64
 $ pointsman submit --class XX -- true
-! pointsman: 'XX' is not a class: RB, EM, BF or DC, with .NNN for an order inside it
+! pointsman: 'XX' is not a class: use RB, EM, BF or DC, and .NNN after it for a priority within the class
 = 64
 $ pointsman submit --node elsewhere -- true
 ! pointsman: there is no node 'elsewhere': this base has only 'local'
 = 64
 $ pointsman submit --timeout soon -- true
-! pointsman: '--timeout' takes a time such as 90, 90s, 15m or 2h, not 'soon'
+! pointsman: '--timeout' must be a duration such as 90, 90s, 15m or 2h, not 'soon'
 = 64
 $ pointsman submit --env NOT_SET_HERE -- true
-! pointsman: 'NOT_SET_HERE' is not in the environment here; write --env NOT_SET_HERE=VALUE
+! pointsman: 'NOT_SET_HERE' is not set in the environment; write --env NOT_SET_HERE=VALUE
 = 64
 $ pointsman submit --id 'a b' -- true
 ! pointsman: ...
@@ -107,10 +107,10 @@ $ pointsman logs one
 ! pointsman: job 'one' has not run yet: pending; try pointsman why one
 = 66
 $ pointsman logs --attempt 0 one
-! pointsman: '--attempt' takes a number from 1 to 4294967295, not '0'
+! pointsman: '--attempt' must be a number from 1 to 4294967295, not '0'
 = 64
 $ pointsman cron list nosuch
-! pointsman: there is no schedule 'nosuch'
+! pointsman: no schedule 'nosuch'
 = 66
 $ pointsman retry one
 ! pointsman: job 'one' has not ended: pending
@@ -122,13 +122,13 @@ $ pointsman cancel
 ! pointsman: 'cancel' needs an ID, or --match FILTER
 = 64
 $ pointsman cancel ''
-! pointsman: 'cancel' was given an empty word for [ID]...
+! pointsman: 'cancel': an argument is empty ...
 = 64
 $ pointsman status one ''
-! pointsman: 'status' was given an empty word for [ID]...
+! pointsman: 'status': an argument is empty ...
 = 64
 $ pointsman cancel one --match x
-! pointsman: give ids or --match, not both: 'one'
+! pointsman: give IDs or --match, not both: 'one'
 = 64
 $ pointsman wait --timeout 0 one
 ! pointsman: job 'one' has not ended: pending
@@ -151,7 +151,7 @@ $ pointsman list >/dev/full
 ! pointsman: cannot write to standard output: No space left on device
 = 73
 $ pointsman cancel --match id:none >/dev/full
-! 0 jobs match; --yes does it
+! 0 jobs match; nothing was done, repeat with --yes
 ! pointsman: cannot write to standard output: No space left on device
 = 73
 $ echo '{"command":["true"],"id":"two"}' | pointsman submit --batch >/dev/full
@@ -183,13 +183,13 @@ $ pointsman list state:nosuch
 ! pointsman: ...
 = 64
 $ pointsman list --limit none
-! pointsman: '--limit' takes a number from 0 to 1000000, not 'none'
+! pointsman: '--limit' must be a number from 0 to 1000000, not 'none'
 = 64
 $ pointsman daemon quue
-! pointsman: there is no daemon 'quue'; did you mean 'queue'?; prequeue, clock, queue, exec or all
+! pointsman: no daemon 'quue'; did you mean 'queue'?
 = 64
 $ pointsman set queue.concurency 3
-! pointsman: there is no setting 'queue.concurency'; pointsman settings lists them
+! pointsman: no setting 'queue.concurency'; pointsman settings lists them
 = 64
 $ pointsman set queue.concurrency many
 ! pointsman: ...
@@ -204,19 +204,19 @@ $ pointsman change put junk.tar
 ! pointsman: ...
 = 100
 $ pointsman --server ftp://x list
-! pointsman: cannot talk to 'ftp://x': only http://HOST:PORT and unix:PATH are spoken here
+! pointsman: cannot connect to 'ftp://x': use http://HOST:PORT or unix:PATH
 = 64
 $ pointsman --server unix:nowhere list
-! pointsman: cannot talk to 'nowhere': ...
+! pointsman: cannot connect to 'nowhere': ...
 = 69
 $ pointsman --base . --server unix:x list
-! pointsman: --base and --server say different things; give one
+! pointsman: give --base or --server, not both
 = 64
 $ pointsman --base /nonexistent list
 ! pointsman: ...
 = 78
 $ pointsman --color sometimes list
-! pointsman: '--color' is auto, always or never, not 'sometimes'
+! pointsman: '--color' must be auto, always or never, not 'sometimes'
 = 64
 $ pointsman help nosuch
 ! pointsman: there is no help on 'nosuch'; try pointsman help

@@ -99,7 +99,7 @@ $ pointsman report --by week
 = 64
 # Who depends on whom, for any cdb tool.
 $ pointsman export-cdb out
-! 6 change sets of 1 targets
+! 6 change sets of 1 target
 $ cdb -q out/main/deps.cdb sC1
 | C2
 | C4
@@ -116,7 +116,7 @@ $ cdb -d -m out/main/deps.cdb | sort
 | sC2 C3
 # Of a target without such sets it says so too, in place of what it said.
 $ pointsman export-cdb --since 2100-01-01T00:00:00Z out
-! 0 change sets of 1 targets
+! 0 change sets of 1 target
 $ cdb -q out/main/deps.cdb sC1
 = 100
 $ cdb -d out/main/deps.cdb

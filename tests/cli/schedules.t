@@ -25,7 +25,7 @@ $ pointsman cron add --zone Europe/Lodon n '* * * * *' -- true
 ! pointsman: ...
 = 65
 $ pointsman cron add --overlap never n '* * * * *' -- true
-! pointsman: '--overlap' takes forbid, allow, replace or queue, not 'never'
+! pointsman: '--overlap' must be forbid, allow, replace or queue, not 'never'
 = 64
 $ pointsman cron add n '61 * * * *' -- true
 ! pointsman: ...
@@ -49,7 +49,7 @@ $ pointsman cron list --json late | tr , '\n' | grep -e fired -e left_out
 # One that is over is no schedule any more, and doctor says so.
 $ pointsman doctor | grep schedule
 | no   schedule       late never fires again; see `pointsman cron check` and `cron list`
-! pointsman: not all is well with the base
+! pointsman: the base has problems, see above
 $ pointsman cron remove late
 # Within max_shift it is made up for. NOW is some minutes ago.
 $ date -u -d '-3 min' +%Y-%m-%dT%H:%M:30Z >then
@@ -77,8 +77,8 @@ $ pointsman daemon all --until-idle
 $ pointsman why j<ID>
 | j<ID>: done since ...
 | j<ID>: made by schedule hand, run by hand
-$ pointsman status j<ID> | grep '^by '
-| by ... (schedule hand, run by hand)
+$ pointsman status j<ID> | grep '^submitted '
+| submitted   by ... (schedule hand, run by hand)
 $ pointsman cron list --json hand | tr , '\n' | grep '"last"'
 | "last":"D"}
 # It is part of a backup.
@@ -123,7 +123,7 @@ $ pointsman cron remove conf
 ! pointsman: schedule 'conf' is defined in pointsman.conf or conf.d/; change it there
 = 100
 $ pointsman doctor | grep schedule
-| ok   schedules ...each fires again
+| ok   schedules ...; all have a next run
 $ printf 'overlap = sometimes\n' >>.pointsman/pointsman.conf
 $ pointsman config check
 ! pointsman: pointsman.conf:...: overlap = 'sometimes' is none of forbid|allow|replace|queue

@@ -2,7 +2,7 @@
 $ pointsman -q init
 & pointsman serve --listen off until .pointsman/ctrl/sock
 $ pointsman status | tail -1
-| server      answers
+| server      running
 $ pointsman run -- echo served
 | served
 $ pointsman run -- sh -c 'exit 9'

@@ -21,6 +21,6 @@ $ pointsman settings --json | head -1
 | {"name":"queue.concurrency","value":"2","from":"set","meaning":"..."}
 $ pointsman config check
 | ...
-! the configuration is well
+! configuration OK
 $ pointsman doctor | grep -c registry
 | 1

@@ -63,7 +63,7 @@ $ pointsman run -- sh -c 'sleep 0.2; echo done'
 $ pointsman status @last
 | <id>
 | ...
-| used        <s> s of processors, <m> MiB
+| used        CPU <s> s, memory <m> MiB
 | ...
 # As workers of Bistro start their tasks.
 $ pointsman run --id b1 --argv-style bistro -- sh -c 'echo "$1 $2"; echo "$3"; echo done >"$2"' x

@@ -51,7 +51,7 @@ drains() {
     gated long
     begun long
     kill -TERM "$server"
-    within sh -c 'until grep -q "letting what runs end" serve.log; do :; done'
+    within sh -c 'until grep -q "waiting for running jobs to end" serve.log; do :; done'
     pointsman submit --id late -- true
     same 'the late one' "$(state_of late)" 'P admitted'
     open_gate long
@@ -71,7 +71,7 @@ returns() {
     begun long
     process=$(cat long.pid)
     kill -TERM "$server"
-    within sh -c 'until grep -q "letting what runs end" serve.log; do :; done'
+    within sh -c 'until grep -q "waiting for running jobs to end" serve.log; do :; done'
     kill -TERM "$server"
     over "$server" 0
     ! lives "$process" || wrong 'its process lives on'
