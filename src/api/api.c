@@ -174,11 +174,10 @@ static bool call_route(struct api_call *call, struct span path) {
         return true;
     }
     if (other_method)
-        err_set(&err, ERR_USAGE, "'%.*s' cannot be asked with %s",
-                (int)path.len, path.p, api_method_word(call->request.method));
+        err_set(&err, ERR_USAGE, "'%.*s' does not support %s", (int)path.len,
+                path.p, api_method_word(call->request.method));
     else
-        err_set(&err, ERR_USAGE, "there is nothing at '%.*s'", (int)path.len,
-                path.p);
+        err_set(&err, ERR_USAGE, "no resource '%.*s'", (int)path.len, path.p);
     api_fail_status(call, other_method ? 405 : 404, &err);
     return false;
 }
@@ -423,7 +422,7 @@ bool api_query_u64(struct api_call *call, const char *key, uint64_t most,
         return true;
     }
     err_set(&err, ERR_USAGE,
-            "'%s' takes a number up to %" PRIu64 ", not '%.*s'", key, most,
+            "'%s' must be a number up to %" PRIu64 ", not '%.*s'", key, most,
             (int)value.len, value.p);
     api_fail(call, &err);
     return false;

@@ -189,7 +189,7 @@ void api_bulk(struct api_call *call) {
     int64_t expected = -1;
     if (i == VERBS)
         err_set(&err, ERR_DATA,
-                "'verb' is cancel, retry, hold or release, not '%.*s'",
+                "'verb' must be cancel, retry, hold or release, not '%.*s'",
                 (int)verb.len, verb.p);
     else if (span_trim(filter).len == 0)
         err_set(&err, ERR_DATA,
@@ -200,12 +200,12 @@ void api_bulk(struct api_call *call) {
         err_set(&err, ERR_DATA, "'count' is not a number");
     else if (!dry && expected < 0)
         err_set(&err, ERR_DATA,
-                "'count' is missing: how many jobs you expect "
-                "it to be; ask with dry_run first");
+                "'count' is missing: the number of jobs that 'dry_run' "
+                "reported");
     else if (bulk_gather(call, bulk, filter, &err) && !dry &&
              (uint64_t)expected != bulk->count)
         err_set(&err, ERR_REFUSED,
-                "%zu jobs match by now, not %" PRId64 "; nothing was done",
+                "%zu jobs match now, not %" PRId64 "; nothing was done",
                 bulk->count, expected);
     if (err.kind != ERR_NONE)
         api_fail(call, &err);

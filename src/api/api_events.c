@@ -225,7 +225,7 @@ void api_wait(struct api_call *call) {
         waiting->nums[waiting->count++] = job.num;
     }
     if (waiting->count == 0)
-        err_set(&err, ERR_USAGE, "'id' is missing: whom to wait for");
+        err_set(&err, ERR_USAGE, "'id' is missing: the jobs to wait for");
     else if (timeout.p != NULL && (!duration_parse(timeout, &ms) || ms < 0))
         err_set(&err, ERR_USAGE, "'%.*s' is not a time; write 90, 90s, 15m",
                 (int)timeout.len, timeout.p);

@@ -71,7 +71,7 @@ void api_metrics(struct api_call *call) {
     metric_head(out, "pointsman_jobs_held", "gauge", "Jobs that are held.");
     text_addf(out, "pointsman_jobs_held %" PRIu64 "\n", tally.held);
     metric_head(out, "pointsman_oldest_wait_seconds", "gauge",
-                "Age of the oldest job that waits.");
+                "Age of the oldest waiting job.");
     text_addf(out, "pointsman_oldest_wait_seconds %.3f\n",
               (double)oldest_ms / 1000.0);
     metric_head(out, "pointsman_events_total", "counter",
@@ -79,13 +79,13 @@ void api_metrics(struct api_call *call) {
     text_addf(out, "pointsman_events_total %" PRIu64 "\n",
               store_seq(api->options.store));
     metric_head(out, "pointsman_requests_total", "counter",
-                "Answers by class of their status.");
+                "Responses by status class.");
     for (unsigned class = 2; class < COUNT(api->answered); class ++)
         text_addf(out,
                   "pointsman_requests_total{status=\"%uxx\"} %" PRIu64 "\n",
                   class, api->answered[class]);
     metric_head(out, "pointsman_start_time_seconds", "gauge",
-                "When this process began.");
+                "Start time of this process.");
     text_addf(out, "pointsman_start_time_seconds %" PRId64 "\n",
               wall_s(api->started));
     metric_head(out, "pointsman_map_longest_search", "gauge",
@@ -137,7 +137,7 @@ static void operation_json(struct json *json, const struct api_route *route) {
     }
     parameters_json(json, route->path);
     json_key(json, "responses");
-    json_raw(json, SPAN("{\"200\":{\"description\":\"as asked\"},\"default\":{"
+    json_raw(json, SPAN("{\"200\":{\"description\":\"success\"},\"default\":{"
                         "\"description\":\"an error (RFC 9457)\",\"content\":{"
                         "\"application/problem+json\":{\"schema\":{\"$ref\":"
                         "\"#/components/schemas/problem\"}}}}}"));

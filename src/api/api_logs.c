@@ -493,10 +493,10 @@ static bool log_begin(struct api_call *call, struct log *log,
     struct err err = {0};
 
     if (call->api->options.output == NULL)
-        err_set(&err, ERR_UNAVAILABLE, "outputs cannot be read here");
+        err_set(&err, ERR_UNAVAILABLE, "outputs cannot be read without a base");
     else if (log_fill(call, log, &err) && log->count == 0 &&
              (log->attempt != 0 || log->node.len > 0))
-        err_set(&err, ERR_NO_JOB, "job '%.*s' has no such attempt",
+        err_set(&err, ERR_NO_JOB, "job '%.*s' has no attempt that matches",
                 (int)job->id.len, job->id.p);
     else if (err.kind == ERR_NONE && log->count == 0 && !log->follows)
         err_set(&err, ERR_NO_JOB,

@@ -21,7 +21,7 @@ static bool need_base(struct api_call *call) {
 
     if (call->api->options.base != NULL)
         return true;
-    err_set(&err, ERR_UNAVAILABLE, "there are no settings without a base");
+    err_set(&err, ERR_UNAVAILABLE, "settings need a base");
     api_fail(call, &err);
     return false;
 }
@@ -129,7 +129,7 @@ void api_setting(struct api_call *call) {
         return;
     if (!setting_key(name, &key) || !setting_known(call, key))
         err_set(&err, ERR_USAGE,
-                "there is no setting '%.*s'; pointsman settings lists them",
+                "no setting '%.*s'; pointsman settings lists them",
                 (int)name.len, name.p);
     else if (value.len > 0)
         (void)setting_check(key, value, &err);

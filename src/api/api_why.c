@@ -69,7 +69,7 @@ static void add_run(struct api_call *call, const struct job *job,
     struct store *store = call->api->options.store;
     struct job rollback = {0};
     text_addf(text, ", attempt %u%s", job->attempt,
-              job->cancel_asked ? ", to be cancelled" : "");
+              job->cancel_asked ? ", cancel requested" : "");
     if (job_has(job, JOB_ROLLS_BACK))
         (void)rollback_status_describe(store, job, &call->arena, text, NULL);
     else

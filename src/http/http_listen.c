@@ -91,7 +91,7 @@ bool http_server_listen_tcp(const char *address, int *ret_fd,
         listen(fd, SOMAXCONN) < 0) {
         if (errno == EADDRINUSE)
             return err_set(err, ERR_UNAVAILABLE,
-                           "cannot listen on '%s': the port is taken; choose "
+                           "cannot listen on '%s': the port is in use; choose "
                            "another one with --listen",
                            address);
         return err_errno(err, errno, "cannot listen on '%s'", address);

@@ -224,7 +224,7 @@ static struct access_actor actor_of(const struct exchange *exchange) {
 static enum MHD_Result refuse_method(struct MHD_Connection *connection) {
     static char text[] =
         "{\"type\":\"/errors/usage\",\"title\":\"usage error\","
-        "\"status\":405,\"detail\":\"only GET, POST and PUT are known here\","
+        "\"status\":405,\"detail\":\"only GET, POST and PUT are supported\","
         "\"kind\":\"usage\"}\n";
     struct MHD_Response *response = mhd.create_response_from_buffer(
         sizeof(text) - 1, text, MHD_RESPMEM_PERSISTENT);

@@ -173,7 +173,7 @@ static bool start_as(const struct child *child, pid_t *ret_pid,
     if (newborn.at_dir)
         err_errno(err, newborn.sys,
                   "user '%s' cannot enter '%s': all directories on the way "
-                  "must let him through",
+                  "must be searchable (x) for it",
                   user, child->dir);
     else
         err_errno(err, newborn.sys, "cannot start '%s' as user '%s'",

@@ -65,8 +65,7 @@ static bool git_find_dir(struct git *git, const char *dir, struct err *err) {
     struct stat st;
     if (stat(text_string(&inner), &st) != 0) {
         text_clear(&inner);
-        return err_set(err, ERR_UNAVAILABLE, "there is no git repository '%s'",
-                       dir);
+        return err_set(err, ERR_UNAVAILABLE, "no git repository '%s'", dir);
     }
     free(git->dir);
     git->dir = text_take(&inner);

@@ -258,7 +258,7 @@ static enum step move(struct landing *landing, struct err *err) {
     if (moved == REF_STOPPED)
         return finish(landing, LAND_STOPPED, "", SPAN(""));
     if (moved == REF_LOST) {
-        printf("somebody moved %s meanwhile\n", landing->start->branch);
+        printf("%s has moved meanwhile\n", landing->start->branch);
         return STEP_AGAIN;
     }
     printf("%s is now %s\n", landing->start->branch, oid);
@@ -298,7 +298,7 @@ static enum step try_once(struct landing *landing, struct err *err) {
     struct landing_set *last = &landing->sets[landing->set_count - 1];
     printf("branch %s is at %s\n", landing->start->branch,
            landing->tip[0] != '\0' ? landing->tip
-                                   : "nothing: this set begins it");
+                                   : "nothing: this set creates it");
     enum step step = merge_all(landing, err);
     if (step == STEP_GO_ON)
         step = check(landing, err);

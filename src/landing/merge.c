@@ -305,7 +305,7 @@ bool merge_make(struct merge *merge, struct err *err) {
     merge->result = MERGE_CLEAN;
     if (branch_is_gone(merge))
         return err_set(err, ERR_UNAVAILABLE,
-                       "there is no branch '%s' in the repository '%s'",
+                       "no branch '%s' in the repository '%s'",
                        merge->start->branch, merge->git->dir);
     if (!trees_open(merge->git, &trees, err))
         return false;

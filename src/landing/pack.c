@@ -35,7 +35,7 @@ static bool source_open(struct sqlite_event_row *pack, struct err *err) {
         return true;
     if (options->source == NULL)
         return err_set(err, ERR_USAGE,
-                       "what is to be packed? name a directory or a range "
+                       "nothing to pack: name a directory or a range "
                        "like main..fix");
     if (stat(options->source, &st) == 0 && S_ISDIR(st.st_mode))
         return pack_dir_open(options->repo, options->source, options->base_rev,
@@ -59,12 +59,12 @@ static bool name_fill(struct sqlite_event_row *pack, struct err *err) {
                         : options->class != NULL ? options->class
                                                  : "DC";
     if (!set_priority_parse(span_of(class), &name->class, &name->sub_priority))
-        return err_set(err, ERR_USAGE, "'%s' is no class; RB, EM, BF, DC are",
-                       class);
+        return err_set(err, ERR_USAGE,
+                       "'%s' is not a class; use RB, EM, BF or DC", class);
     if (options->id != NULL && !set_csid_is_valid(span_of(options->id)))
         return err_set(err, ERR_USAGE,
-                       "'%s' cannot be an id; letters, digits, dots and "
-                       "dashes can",
+                       "'%s' is not a valid id; use letters, digits, dots "
+                       "and dashes",
                        options->id);
     char made[ID_TEXT_BYTES];
     uint64_t chance[2] = {clock_seed(), clock_seed()};
@@ -147,7 +147,7 @@ static bool meta_fill(struct sqlite_event_row *pack, struct err *err) {
     struct meta *meta = &pack->meta, check;
     struct refusal why = {0};
     if (options->target == NULL)
-        return err_set(err, ERR_USAGE, "for which target? give --target");
+        return err_set(err, ERR_USAGE, "the target is missing; give --target");
     meta->movetype = pack->name.class;
     meta->target = span_of(options->target);
     meta->files = lines_of_items(pack, false);

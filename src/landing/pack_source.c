@@ -58,7 +58,8 @@ static bool source_git(struct pack_source *source, const char *repo,
     const char *where = repo != NULL ? repo : ".";
     CLEANUP(text_free_string) char *found = git_discover(where);
     if (found == NULL)
-        return err_set(err, ERR_USAGE, "'%s' lies in no git repository", where);
+        return err_set(err, ERR_USAGE, "'%s' is not in a git repository",
+                       where);
     source->has_git = git_open(found, NULL, NULL, &source->git, err);
     return source->has_git;
 }
@@ -86,7 +87,7 @@ static bool resolve(struct pack_source *source, const char *rev,
              &oid, &status, err))
         return false;
     if (status != 0 || !git_oid_is_valid(oid))
-        return err_set(err, ERR_USAGE, "there is no commit '%s'", rev);
+        return err_set(err, ERR_USAGE, "no commit '%s'", rev);
     *ret_oid = arena_string(&source->arena, oid);
     return true;
 }
@@ -107,7 +108,7 @@ static bool range_split(struct pack_source *source, const char *range,
                         struct err *err) {
     const char *dots = strstr(range, "..");
     if (dots == NULL || dots[2] == '.')
-        return err_set(err, ERR_USAGE, "'%s' is no range like main..fix",
+        return err_set(err, ERR_USAGE, "'%s' is not a range like main..fix",
                        range);
     struct span from = span_make(range, (size_t)(dots - range));
     *ret_from = from.len > 0 ? arena_string(&source->arena, from) : "HEAD";
@@ -254,7 +255,7 @@ static bool walk_entry(void *context, struct span name) {
         item_add(walk->source, span_of(path), MODE_LINK, "");
     else
         walk->ok = err_set(walk->err, ERR_DATA,
-                           "'%s' is neither file, directory nor link", path);
+                           "'%s' is not a file, directory or link", path);
     return walk->ok;
 }
 

@@ -263,8 +263,7 @@ static bool unlock_stale(struct git *git, const char *notes, const char *branch,
         if (!standing[i].ours)
             return err_set(err, ERR_UNAVAILABLE, "'%s' is locked: '%s' exists",
                            branch, lock->path);
-        printf("removing a lock that a dead git of ours left: %s\n",
-               lock->path);
+        printf("removing a lock left by a git that died: %s\n", lock->path);
         if (unlink(lock->path) != 0 && errno != ENOENT)
             return err_errno(err, errno, "cannot remove '%s'", lock->path);
     }

@@ -92,7 +92,7 @@ static bool probe(struct reverting *reverting, struct err *err) {
 static bool chain_make(struct reverting *reverting, struct err *err) {
     if (reverting->tip[0] == '\0')
         return err_set(err, ERR_UNAVAILABLE,
-                       "there is no branch '%s' in the repository '%s'",
+                       "no branch '%s' in the repository '%s'",
                        reverting->start->branch, reverting->git.dir);
     fprintf(reverting->account, "branch %s is at %s\n",
             reverting->start->branch, reverting->tip);

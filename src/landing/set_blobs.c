@@ -21,7 +21,7 @@ bool set_check_admitted(const struct set_check *check, struct span sum,
                         struct err *err) {
     if (!span_is(sum, check->sha256))
         return err_set(err, ERR_REFUSED,
-                       "the tarball is not the one that was admitted: its "
+                       "the tarball was changed after it was admitted: its "
                        "SHA-256 is %s",
                        check->sha256);
     if (check->why.kind != REFUSAL_NONE)

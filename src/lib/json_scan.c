@@ -112,7 +112,7 @@ static bool keys_differ(struct scan *scan, size_t first) {
     for (size_t i = 1; i < count; i++) {
         if (key_order(&keys[i - 1], &keys[i]) == 0)
             return err_set(scan->err, ERR_DATA,
-                           "bad JSON at byte %zu: key %.*s stands twice",
+                           "bad JSON at byte %zu: key %.*s occurs twice",
                            (size_t)(scan->lexer.p - scan->start),
                            (int)(keys[i].raw.len < 80 ? keys[i].raw.len : 80),
                            keys[i].raw.p);
@@ -238,7 +238,7 @@ bool json_parse(struct span text, struct json_value *ret_value,
     if (fine) {
         json_lexer_blanks(&scan.lexer);
         if (scan.lexer.p < scan.lexer.end)
-            fine = fail(&scan, "more behind the value");
+            fine = fail(&scan, "more after the value");
         else
             *ret_value = value;
     }

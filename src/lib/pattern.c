@@ -155,7 +155,7 @@ static bool read_class(struct parser *parser, struct step_bytes *bytes) {
         parser->at += i + 4;
         return true;
     }
-    return fail(parser, "there is no such class");
+    return fail(parser, "unknown character class");
 }
 
 static bool read_range(struct parser *parser, struct step_bytes *bytes) {
@@ -244,9 +244,9 @@ static bool read_atom(struct parser *parser, struct piece *ret) {
         return fail(parser, "nothing to repeat");
     case '\\':
         if (is_over(parser))
-            return fail(parser, "nothing behind a backslash");
+            return fail(parser, "nothing after a backslash");
         if (look(parser) >= '1' && look(parser) <= '9')
-            return fail(parser, "a back reference, which we do not have,");
+            return fail(parser, "a back reference, which is not supported,");
         escaped(parser->text.p[parser->at++], &bytes);
         return add_bytes(parser, bytes, ret);
     default:

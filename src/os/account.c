@@ -45,7 +45,7 @@ bool account_find(struct span name, struct arena *arena,
     if (sys != 0 && sys != ENOENT && sys != ESRCH)
         return err_errno(err, sys, "cannot look up user '%s'", copy);
     if (found == NULL)
-        return err_set(err, ERR_CONFIG, "there is no user '%s' here", copy);
+        return err_set(err, ERR_CONFIG, "no user '%s' on this machine", copy);
     *ret_account = (struct account){.uid = entry.pw_uid,
                                     .gid = entry.pw_gid,
                                     .name = entry.pw_name,
@@ -72,8 +72,8 @@ bool account_may_be(const struct account *account, struct err *err) {
     if (account_is_ours(account) || (geteuid() == 0 && can_change_user()))
         return true;
     return err_set(err, ERR_DENIED,
-                   "cannot run anything as user '%s': this service runs as uid "
-                   "%u%s; only root may become somebody else",
+                   "cannot run a command as user '%s': the server runs as uid "
+                   "%u%s; only root can change users",
                    account->name, (unsigned)geteuid(),
-                   geteuid() == 0 ? " without the right to change it" : "");
+                   geteuid() == 0 ? " without CAP_SETUID and CAP_SETGID" : "");
 }

@@ -1,5 +1,5 @@
-/* Accounts of this machine: who a task may run as. Asks the name service, which
- * may take its time: never on the way of tasks that name nobody. */
+/* Accounts of this machine that a task may run as. This asks the name service,
+ * which may be slow: it is not called for tasks that name no user. */
 #ifndef POINTSMAN_OS_ACCOUNT_H
 #define POINTSMAN_OS_ACCOUNT_H
 
@@ -19,13 +19,14 @@ struct account {
     const char *name, *home, *shell;
 };
 
-/* By name, or by number. All in the arena. ERR_CONFIG: there is none of it. */
+/* Finds an account by name or number; everything is in the arena. ERR_CONFIG:
+ * no such account. */
 bool account_find(struct span name, struct arena *arena,
                   struct account *ret_account, struct err *err);
-/* May this process start others as that account? It may always be itself.
+/* May this process start others as that account? Always true for its own.
  * ERR_DENIED, with the reason. */
 bool account_may_be(const struct account *account, struct err *err);
-/* It is the one we run as: nothing to change. */
+/* True if this process already runs as that account. */
 bool account_is_ours(const struct account *account);
 
 #endif

@@ -11,10 +11,11 @@
 /* *ret_fd becomes readable when it goes off; it waits for nothing yet. Close
  * it. ERR_CANNOT: no descriptor left. */
 bool alarm_open(int *ret_fd, struct err *err);
-/* One that has passed goes off at once; WALL_NEVER: only when the clock is
+/* A time in the past goes off at once; WALL_NEVER: only when the clock is
  * set. */
 void alarm_set(int fd, struct wall at);
-/* Takes note of it; then it has to be set anew. True: the clock was set. */
+/* Acknowledges the alarm, which must then be set again. True if the clock was
+ * set. */
 bool alarm_drain(int fd);
 
 #endif

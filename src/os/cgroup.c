@@ -70,7 +70,7 @@ void cgroup_controllers_format(unsigned bits, char ret[32]) {
 bool cgroup_find(char ret_path[PATH_MAX], struct err *err) {
     char point[PATH_MAX], line[PATH_MAX];
     if (!find_mount(point))
-        return err_set(err, ERR_CANNOT, "no cgroup v2 is mounted here");
+        return err_set(err, ERR_CANNOT, "cgroup v2 is not mounted");
     FILE *f = fopen("/proc/self/cgroup", "re");
     if (f == NULL)
         return err_errno(err, errno, "cannot read '/proc/self/cgroup'");
@@ -158,8 +158,8 @@ static bool remove_tree(int root_fd, const char *name, int wait_ms,
         (remove_below(root_fd, name, 0) || errno == EACCES || errno == EPERM))
         return true;
     return err_set(err, ERR_BUSY,
-                   "processes of a former life do not end in cgroup '%s'; "
-                   "see who they are in its cgroup.procs",
+                   "cgroup '%s' still has processes of an earlier run; its "
+                   "cgroup.procs lists them",
                    name);
 }
 
@@ -224,7 +224,8 @@ static bool make_tree(struct cgroup_tree *tree, const char *root,
     if (faccessat(tree->dir_fd, "cgroup.kill", W_OK, 0) < 0) {
         int sys = errno;
         unlinkat(tree->root_fd, tree->name, AT_REMOVEDIR);
-        return err_errno(err, sys, "cannot kill by cgroup '%s'", root);
+        return err_errno(err, sys, "cannot kill the processes of cgroup '%s'",
+                         root);
     }
     return true;
 }

@@ -1,8 +1,8 @@
 /* cgroup v2 as the guard needs it: one tree a life of a guard, in it leaves
  * that tasks are born into; a leaf that is empty again serves the next task,
  * unless it was killed: Linux since 6.13 may kill whoever is born there later.
- * Who is in a leaf cannot leave it by setsid or double fork, so killing the
- * leaf kills the task, and an empty leaf proves that nothing of it runs.
+ * A process cannot leave its leaf by setsid or double fork, so killing the leaf
+ * kills the task, and an empty leaf proves that no process of it is left.
  *
  *     ROOT/pointsman.DEV-INO.ROLE.PID.START/7     DEV-INO of the base,
  *                                                 PID and START of the guard */
@@ -17,7 +17,7 @@
 
 #include "lib/err.h"
 
-/* What can be limited in a leaf, where the kernel gives us its controller. */
+/* What can be limited in a leaf, if its controller is available. */
 enum cgroup_controller {
     CGROUP_MEMORY = 1 << 0,
     CGROUP_PIDS = 1 << 1,
@@ -70,7 +70,7 @@ void cgroup_tree_kill(struct cgroup_tree *tree);
 /* Waits until it is empty, removes it. False: still populated. */
 bool cgroup_tree_close(struct cgroup_tree *tree, int wait_ms);
 
-/* A leaf nobody is in; NULL with errno set when there can be none. */
+/* An empty leaf; NULL with errno set if none can be made. */
 struct cgroup_leaf *cgroup_leaf_take(struct cgroup_tree *tree);
 /* memory.max with memory.oom.group, pids.max, cpu.weight, before anybody is in
  * it. UINT64_MAX: no limit. False with errno; ENOTSUP: no such controller. */

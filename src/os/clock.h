@@ -10,7 +10,7 @@ struct wall clock_wall(void);
 struct mono clock_mono(void);
 struct boot clock_boot(void);
 
-/* A seed nobody can guess, for base/random and map_seed. */
+/* An unpredictable seed, for lib/random and map_seed. */
 uint64_t clock_seed(void);
 
 #endif

@@ -176,7 +176,7 @@ static bool enter_seccomp(struct err *err) {
     struct filter filter = {.count = 0};
     if (OUR_ARCH == 0)
         return err_set(err, ERR_CANNOT,
-                       "there is no filter for this processor");
+                       "no system call filter for this processor");
     build_filter(&filter);
     struct sock_fprog program = {.len = filter.count, .filter = filter.code};
     return syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, &program) == 0 ||
@@ -201,14 +201,14 @@ static bool enter_landlock(const char *dir, const char *scratch,
 static bool enter(struct err *err) {
     char dir[PATH_MAX];
     if (getcwd(dir, sizeof dir) == NULL)
-        return err_errno(err, errno, "cannot tell the directory");
+        return err_errno(err, errno, "cannot determine the working directory");
     const char *scratch = getenv("TMPDIR");
     if (scratch == NULL || *scratch == '\0') {
         setenv("TMPDIR", dir, 1);
         scratch = dir;
     }
     if (!rights_keep(KEPT_RIGHTS))
-        return err_errno(err, errno, "cannot give up privileges");
+        return err_errno(err, errno, "cannot drop privileges");
     return enter_landlock(dir, scratch, err) && enter_seccomp(err);
 }
 
@@ -229,7 +229,7 @@ bool confine_reader(const struct confine_reader *limits, struct err *err) {
     static const struct landlock_rule rules[] = {{"/", LANDLOCK_RUN},
                                                  {"/dev/null", LANDLOCK_ALL}};
     if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0)
-        return err_errno(err, errno, "cannot give up new privileges");
+        return err_errno(err, errno, "cannot set no_new_privs");
     if (landlock_abi() > 0 && !landlock_enter(rules, COUNT(rules), err))
         return false;
     if (OUR_ARCH != 0 && !enter_seccomp(err))

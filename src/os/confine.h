@@ -1,5 +1,5 @@
 /* A command in a sandbox: `pointsman confine -- COMMAND`, put in front of tasks
- * that ask for it. Unlike the readers of foreign bytes (os/sandbox.h) it may
+ * that ask for it. Unlike the parsers of untrusted input (os/sandbox.h) it may
  * start programs and read all that its user may; but it
  *
  *   - gets no rights its user has not (no_new_privs); root's rights are gone

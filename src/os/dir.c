@@ -254,7 +254,7 @@ bool dir_stat(int dir, const char *name, struct stat *ret_stat, bool *ret_there,
               struct err *err) {
     *ret_there = fstatat(dir, name, ret_stat, AT_SYMLINK_NOFOLLOW) == 0;
     if (!*ret_there && errno != ENOENT)
-        return err_errno(err, errno, "cannot look at '%s'", name);
+        return err_errno(err, errno, "cannot check '%s'", name);
     return true;
 }
 
@@ -370,7 +370,7 @@ bool dir_give_tree(int dir, const char *name, uid_t uid, gid_t gid,
     struct stat stat;
     if (fstatat(dir, name, &stat, AT_SYMLINK_NOFOLLOW) < 0)
         return errno == ENOENT ||
-               err_errno(err, errno, "cannot look at '%s'", name);
+               err_errno(err, errno, "cannot check '%s'", name);
     if (S_ISDIR(stat.st_mode)) {
         CLEANUP(arena_clear) struct arena arena = ARENA_INIT;
         CLEANUP(fd_close) int fd = -1;
@@ -384,5 +384,5 @@ bool dir_give_tree(int dir, const char *name, uid_t uid, gid_t gid,
                 return false;
     }
     return fchownat(dir, name, uid, gid, AT_SYMLINK_NOFOLLOW) == 0 ||
-           err_errno(err, errno, "cannot give '%s' away", name);
+           err_errno(err, errno, "cannot change the owner of '%s'", name);
 }

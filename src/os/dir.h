@@ -25,14 +25,14 @@ bool dir_open(int dir, const char *path, int *ret_fd, struct err *err);
 bool dir_read_file(int fd, uint64_t limit, struct text *out, struct err *err);
 bool dir_read(int dir, const char *name, uint64_t limit, struct text *out,
               struct err *err);
-/* All of it, with as many write calls as it takes. */
+/* Writes all bytes, with as many calls of write as needed. */
 bool dir_write_file(int fd, struct span bytes, struct err *err);
-/* A file in memory with these bytes, which nobody can change any more; to be
- * read from its beginning. `name` is for /proc only. */
+/* An immutable file in memory with these bytes, positioned at its beginning.
+ * `name` is for /proc only. */
 bool dir_file_sealed(const char *name, struct span bytes, int *ret_fd,
                      struct err *err);
 
-/* A name nobody else uses: "STEM.PID.N", STEM cut to fit. */
+/* A unique name: "STEM.PID.N", STEM truncated to fit. */
 void dir_fresh_name(struct span stem, char ret[256]);
 
 /* How far a change must have got when the call returns. */
@@ -41,11 +41,11 @@ enum dir_sync {
     DIR_DURABLE /* on the disk now */
 };
 
-/* Atomic write, also over what is there (in situ): tmp/NAME.PID.N, rename. */
+/* Atomic write by tmp/NAME.PID.N and rename; replaces an existing file. */
 bool dir_write(int tmp, int dir, const char *name, struct span bytes,
                mode_t mode, enum dir_sync sync, struct err *err);
 
-/* What became of a move. */
+/* Result of a move. */
 enum dir_moved {
     DIR_MOVED,
     DIR_ABSENT, /* there was no `from` */
@@ -57,27 +57,28 @@ enum dir_moved {
 bool dir_move(int from_dir, const char *from, int to_dir, const char *to,
               enum dir_sync sync, enum dir_moved *ret_moved, struct err *err);
 
-/* Not there is fine: *ret_was (may be NULL) says. */
+/* Succeeds too if it is absent; *ret_was (may be NULL) tells the cases apart.
+ */
 bool dir_remove(int dir, const char *name, bool *ret_was, struct err *err);
 bool dir_sync_now(int dir, struct err *err);
 
-/* Is there something called so? Symbolic links are not followed. */
+/* Does the name exist? Symbolic links are not followed. */
 bool dir_stat(int dir, const char *name, struct stat *ret_stat, bool *ret_there,
               struct err *err);
 
-/* Names in it without . and .., sorted by bytes, in the arena. */
+/* The names in it except . and .., sorted by bytes, in the arena. */
 bool dir_list(int dir, struct arena *arena, struct span **ret_names,
               size_t *ret_count, struct err *err);
-/* The same without an order or an array: false from `each` ends it. */
+/* Calls `each` for every name, unsorted, until it returns false. */
 bool dir_each(int dir, bool (*each)(void *ctx, struct span name), void *ctx,
               struct err *err);
 
-/* Makes it when absent; `mode` whatever the umask is. */
+/* Creates it if absent, with `mode` whatever the umask is. */
 bool dir_make(int dir, const char *name, mode_t mode, struct err *err);
-/* A tree below `dir`, everything in it; not there is fine. */
+/* Removes a whole tree below `dir`; succeeds too if it is absent. */
 bool dir_remove_tree(int dir, const char *name, struct err *err);
-/* Makes it, with all in it, another account's; links themselves, not what they
- * lead to. Absent is fine. */
+/* Changes the owner of it and everything in it; of links themselves, not of
+ * their targets. Succeeds too if it is absent. */
 bool dir_give_tree(int dir, const char *name, uid_t uid, gid_t gid,
                    struct err *err);
 

@@ -1,6 +1,6 @@
-/* Every call of ours that changes files of a base goes through this table, so
- * that a test can count the calls, die at the k-th, or have it fail: a full
- * disk or a power cut is one line away. */
+/* Every call that changes files of a base goes through this table, so that a
+ * test can count the calls, die at the k-th, or make it fail, as with a full
+ * disk or a power cut. */
 #ifndef POINTSMAN_OS_DISK_H
 #define POINTSMAN_OS_DISK_H
 
@@ -8,7 +8,7 @@
 #include <sys/types.h>
 
 struct disk {
-    /* With O_CREAT; reading opens do not come by here. */
+    /* With O_CREAT; opening for reading does not go through this table. */
     int (*openat)(int dir, const char *name, int flags, mode_t mode);
     ssize_t (*write)(int fd, const void *bytes, size_t count);
     int (*ftruncate)(int fd, off_t size);
@@ -26,7 +26,7 @@ struct disk {
     int (*mkfifoat)(int dir, const char *name, mode_t mode);
 };
 
-/* The table in use; the system's own unless a test says otherwise. */
+/* The table in use: the system calls, unless a test replaces it. */
 extern const struct disk *disk;
 
 #endif

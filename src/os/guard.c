@@ -117,7 +117,7 @@ static bool say_hello(struct guard *guard, const struct guard_options *options,
                                 .life_path = with_nul(options->life_path)};
     guard_hello_encode(&out, &hello);
     if (send(guard->fd, out.p, out.len, MSG_NOSIGNAL) != (ssize_t)out.len)
-        return err_errno(err, errno, "cannot speak to the guard");
+        return err_errno(err, errno, "cannot connect to the supervisor");
     return true;
 }
 
@@ -138,7 +138,8 @@ static bool take_ready(struct guard *guard, struct span body,
                        enum guard_frame_kind kind, struct err *err) {
     struct guard_ready ready;
     if (!guard_ready_decode(body, &ready))
-        return err_set(err, ERR_INTERNAL, "the guard talks nonsense");
+        return err_set(err, ERR_INTERNAL,
+                       "the supervisor sent an invalid frame");
     if (kind == GUARD_FRAME_FAILED)
         return err_set(err, ERR_UNAVAILABLE, "%.*s", (int)ready.mode.len,
                        ready.mode.len > 0 ? ready.mode.p : "");
@@ -162,11 +163,12 @@ static bool await_ready(struct guard *guard, struct err *err) {
             return ok;
         }
         if (found != GUARD_FRAME_NONE)
-            return err_set(err, ERR_INTERNAL, "the guard talks nonsense");
+            return err_set(err, ERR_INTERNAL,
+                           "the supervisor sent an invalid frame");
         struct pollfd wait = {.fd = guard->fd, .events = POLLIN};
         int n = poll(&wait, 1, READY_WAIT_MS);
         if (n == 0)
-            return err_set(err, ERR_TIMEOUT, "it does not answer");
+            return err_set(err, ERR_TIMEOUT, "it did not answer in time");
         if (n > 0 && read_some(guard) < 0)
             return err_set(err, ERR_UNAVAILABLE, "it ended at once");
     }
@@ -264,7 +266,7 @@ static void report_frames(struct guard *guard) {
         memmove(guard->in.p, rest.p, rest.len);
     guard->in.len = rest.len;
     if (!sane)
-        lose(guard, "the guard talks nonsense");
+        lose(guard, "the supervisor sent an invalid frame");
 }
 
 static void handle_closed(uv_handle_t *handle) {
@@ -303,7 +305,7 @@ static void on_poll(uv_poll_t *poll, int status, int events) {
         if (n > 0)
             report_frames(guard);
         else if (n < 0)
-            lose(guard, "the guard died");
+            lose(guard, "the supervisor died");
     }
     if (guard->lost && guard->closing)
         close_handles(guard);
@@ -350,7 +352,7 @@ bool guard_open(uv_loop_t *loop, const struct guard_options *options,
     close_guard_fd(&guard->fd);
     reap_guard(guard);
     free_guard(guard);
-    return err_wrap(err, "cannot start the guard");
+    return err_wrap(err, "cannot start the supervisor");
 }
 
 static size_t send_plain(struct guard *guard, size_t bytes) {

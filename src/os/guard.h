@@ -28,19 +28,20 @@ enum { GUARD_STATUS_FD = 3, GUARD_PROGRESS_FD = 4 };
 
 struct guard;
 
-/* Whom a signal that is not KILL goes to. KILL is always for all of the task.
+/* Which processes get a signal that is not KILL. KILL always goes to all of the
+ * task.
  * Where a task has no group, the group is its process; where it has no cgroup,
  * the cgroup is its group. */
 enum guard_to {
     GUARD_TO_GROUP,
     GUARD_TO_CHILD, /* its first process only */
-    GUARD_TO_CGROUP /* everybody, also who left the group */
+    GUARD_TO_CGROUP /* all of them, also those that left the group */
 };
 
 /* What the kernel sends a task's first process when the guard dies. */
 enum guard_death { GUARD_DEATH_KILL, GUARD_DEATH_TERM, GUARD_DEATH_NONE };
 
-/* Whose rights a task has. Only a guard of root can change them. */
+/* The account a task runs as. Only a guard of root can change it. */
 struct guard_user {
     uid_t uid;
     gid_t gid;
@@ -106,7 +107,7 @@ struct guard_start {
     enum guard_to kill_to;
     enum guard_death death;
     const struct guard_user *user;    /* NULL = ours */
-    const struct guard_limit *limits; /* besides those we have */
+    const struct guard_limit *limits; /* in addition to those of the guard */
     uint32_t limit_count;             /* at most GUARD_LIMITS_MAX */
     bool outside_slots;               /* starts at once whatever `slots` says */
     int64_t timeout_ms;               /* 0 = none; over it TERM, grace, KILL */
@@ -151,8 +152,8 @@ struct guard_end {
     int signal;        /* 0 when exited */
     bool core_dumped;
     bool timed_out;
-    enum guard_killer killer; /* who first asked for its end */
-    int kill_signal;          /* with what; 0 = nobody did */
+    enum guard_killer killer; /* what first asked for its end */
+    int kill_signal;          /* the signal; 0 = none was sent */
     bool leftovers;           /* other processes of it had to be killed */
     bool survivors;           /* something still held its pipe or cgroup when
                                  we stopped waiting (2 s) */
@@ -163,8 +164,8 @@ struct guard_end {
     int64_t cpu_us, peak_kib, procs_peak, read_bytes, written_bytes;
     /* Since it began; 0: with its end. */
     int64_t exited_ns;          /* its first process */
-    int64_t closed_ns;          /* nobody had its pipes any more */
-    int64_t gone_ns;            /* nobody of it was left */
+    int64_t closed_ns;          /* no process had its pipes open any more */
+    int64_t gone_ns;            /* no process of it was left */
     struct wall started, ended; /* 0: never started */
     int64_t run_ns;             /* between them by the monotonic clock */
     bool has_status;

@@ -202,7 +202,7 @@ static bool take_lock(struct guard_life *life, struct guard_task *task) {
     if (flock(task->lock_fd, LOCK_EX | LOCK_NB) < 0)
         return errno == EWOULDBLOCK
                    ? guard_task_fail(task, GUARD_TAKEN, 0,
-                                     "'%s' is locked by somebody else", path)
+                                     "'%s' is locked by another process", path)
                    : guard_task_fail(task, result_of(errno), errno,
                                      "cannot lock '%s'", path);
     struct stat locked, named;
@@ -303,7 +303,7 @@ static bool limit_whole(struct guard_life *life, struct guard_task *task,
         const char *name, *what;
     } wholes[] = {{CGROUP_MEMORY, "memory", "its memory"},
                   {CGROUP_PIDS, "pids", "the number of its processes"},
-                  {CGROUP_CPU, "cpu", "its share of the processors"}};
+                  {CGROUP_CPU, "cpu", "its share of the CPUs"}};
     size_t i = limit->what - GUARD_MEMORY;
     if (i >= COUNT(wholes) ||
         (task->leaf != NULL &&
@@ -314,8 +314,8 @@ static bool limit_whole(struct guard_life *life, struct guard_task *task,
     if (task->leaf == NULL || errno == ENOTSUP)
         return guard_task_fail(
             task, GUARD_CANNOT, 0,
-            "cannot limit %s: there is no cgroup controller '%s' "
-            "for us here; pointsman doctor tells more",
+            "cannot limit %s: the cgroup controller '%s' is not "
+            "available; see pointsman doctor",
             wholes[i].what, wholes[i].name);
     return guard_task_fail(task, result_of(errno), errno, "cannot limit %s",
                            wholes[i].what);
@@ -393,7 +393,7 @@ static bool exec_failed(struct guard_task *task, const struct child *child) {
         return guard_task_fail(task, GUARD_CANNOT, 0,
                                "cannot execute '%s': no such program%s", name,
                                is_shell_line(task)
-                                   ? "; a line for a shell goes in sh -c 'LINE'"
+                                   ? "; to run a shell line, write sh -c 'LINE'"
                                    : "");
     if (sys == EACCES)
         return guard_task_fail(task, GUARD_CANNOT, 0,

@@ -170,7 +170,7 @@ static bool open_cgroup(struct post *post, const struct guard_hello *hello,
     }
     struct stat base;
     if (fstat(life->base_fd, &base) < 0)
-        return err_errno(err, errno, "cannot look at the base");
+        return err_errno(err, errno, "cannot check the base");
     if (!cgroup_tree_open(&life->tree, root, &base, role, FORMER_WAIT_MS, err))
         return false;
     if (try_cgroup(life, err)) {
@@ -198,8 +198,8 @@ static bool lock_life(struct post *post, const struct guard_hello *hello,
         struct stat file;
         if (clock_mono().ns >= until.ns || fstat(fd, &file) < 0)
             return err_set(err, ERR_BUSY,
-                           "processes of a former life do not end; they "
-                           "hold '%s' open",
+                           "processes of an earlier run are still alive; "
+                           "they hold '%s' open",
                            path);
         process_kill_holders(&file, PROCESS_HOLDERS);
         poll(NULL, 0, 10);
@@ -308,10 +308,11 @@ static void describe(struct post *post, const struct err *why) {
     struct guard_life *life = &post->life;
     if (life->has_cgroup)
         snprintf(post->mode, sizeof post->mode, "cgroup %s%s", life->tree.path,
-                 life->can_clone3 ? "" : " (joined after birth: no clone3)");
+                 life->can_clone3 ? ""
+                                  : " (entered after the start: no clone3)");
     else
         snprintf(post->mode, sizeof post->mode,
-                 "process groups: a task that calls setsid may outlive its "
+                 "process groups: a process that calls setsid may outlive its "
                  "end (no cgroup: %s)",
                  why->text);
 }
@@ -345,7 +346,7 @@ static bool open_post(struct post *post, struct err *err) {
         !start_launchers(post, &hello, err))
         return false;
     return !life->lowered || rights_keep(life->rights) ||
-           err_errno(err, errno, "cannot give up rights");
+           err_errno(err, errno, "cannot drop privileges");
 }
 
 static void greet(struct post *post) {
@@ -537,7 +538,8 @@ static int parse_fd(int argc, char **argv) {
 int guard_main(int argc, char **argv) {
     int fd = parse_fd(argc, argv);
     if (fd < 0 || fcntl(fd + 2, F_GETFD) < 0) {
-        fputs("pointsman: the guard is started by other roles, not by hand\n",
+        fputs("pointsman: the guard is started by pointsman itself, not by "
+              "hand\n",
               stderr);
         return err_exit_status(ERR_USAGE);
     }

@@ -1,7 +1,7 @@
-/* How fast the output of a task is read: so many lines a second, as a bucket of
- * tokens that holds one second's worth. What is read is paid for afterwards;
- * who owes is not read until it is paid, so the task waits in its write, and
- * not a line is lost (doc/design/processes.md). */
+/* Limits how fast the output of a task is read, in lines per second: a token
+ * bucket that holds one second's worth. Reading is paid for afterwards; a task
+ * in debt is not read until the debt is paid, so it waits in its write and no
+ * line is lost (doc/design/processes.md). */
 #ifndef POINTSMAN_OS_GUARD_PACE_H
 #define POINTSMAN_OS_GUARD_PACE_H
 
@@ -17,9 +17,9 @@ struct guard_pace {
 
 /* Lines a second; 0 = no limit. */
 void guard_pace_init(struct guard_pace *pace, uint32_t lines);
-/* These bytes were read now. The moment from which on more may be read: `now`
- * or before it when nothing is owed. A line counts at its LF, and every 64 KiB
- * without one. */
+/* Accounts for bytes read now. Returns the time from which more may be read:
+ * `now` or earlier if there is no debt. A line counts at its LF; 64 KiB without
+ * an LF count as one too. */
 struct mono guard_pace_charge(struct guard_pace *pace, struct span bytes,
                               struct mono now);
 

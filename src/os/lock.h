@@ -1,6 +1,6 @@
-/* Locks on files (flock): they vanish with their holder. A lock belongs to the
- * inode, so whoever gets one must look whether the name still means that inode
- * (doc/design/registry.md, G4); these functions do. */
+/* Locks on files (flock), which end with their holder. A lock belongs to the
+ * inode, so after locking these functions check that the name still refers to
+ * that inode (doc/design/registry.md, G4). */
 #ifndef POINTSMAN_OS_LOCK_H
 #define POINTSMAN_OS_LOCK_H
 
@@ -12,11 +12,11 @@
 enum lock_kind { LOCK_SHARED, LOCK_EXCLUSIVE };
 
 /* Opens and locks NAME (made when absent if `create`). Waits when `wait`, else
- * *ret_fd is -1 when somebody else holds it. Also -1 when it is absent. The
+ * *ret_fd is -1 if another process holds it. Also -1 if it is absent. The
  * lock lasts until *ret_fd is closed. */
 bool lock_take(int dir, const char *name, enum lock_kind kind, bool create,
                bool wait, int *ret_fd, struct err *err);
-/* Has somebody LOCK_EXCLUSIVE? Absent: no. */
+/* Does a process hold LOCK_EXCLUSIVE? False if the file is absent. */
 bool lock_is_held(int dir, const char *name, bool *ret_held, struct err *err);
 
 /* A role's pid file, held under lock for its life. ERR_RUNNING when another
@@ -25,7 +25,7 @@ bool lock_take_pid_file(int dir, const char *name, int *ret_fd,
                         struct err *err);
 /* Removes it while still locked, then closes. -1 is fine. */
 void lock_give_pid_file(int dir, const char *name, int *fd);
-/* Who holds it? 0: nobody; -1: somebody, who wrote no number. */
+/* The pid of the holder. 0: it is free; -1: held, but without a pid in it. */
 bool lock_pid_file_holder(int dir, const char *name, pid_t *ret_pid,
                           struct err *err);
 

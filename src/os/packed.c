@@ -156,7 +156,7 @@ static bool read_starts(struct pack_result *packed, const char *entries,
         if (plain == 0 || plain > PACKED_FRAME_BYTES ||
             bytes > 2 * PACKED_FRAME_BYTES ||
             (i + 1 < packed->count && plain != PACKED_FRAME_BYTES))
-            return bad(err, "a frame of a size that we never make");
+            return bad(err, "a frame has an impossible size");
         packed->starts[i] = at;
         at.packed += bytes;
         at.plain += plain;
@@ -170,7 +170,7 @@ static bool read_table(struct pack_result *packed, struct err *err) {
     struct stat stat;
     char end[9];
     if (fstat(packed->fd, &stat) < 0)
-        return err_errno(err, errno, "cannot look at a packed output");
+        return err_errno(err, errno, "cannot check a packed output");
     uint64_t size = (uint64_t)stat.st_size;
     if (size < 17 ||
         read_whole(packed->fd, size - 9, end, sizeof end) != sizeof end ||

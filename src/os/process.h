@@ -1,4 +1,4 @@
-/* Processes that are not ours to wait for: who they are, and their end. */
+/* Processes that this one cannot wait for: identify, measure and kill them. */
 #ifndef POINTSMAN_OS_PROCESS_H
 #define POINTSMAN_OS_PROCESS_H
 
@@ -10,32 +10,32 @@
 /* Start time in ticks since boot: with the pid, a process's identity.
  * 0: no such process. */
 unsigned long long process_start(pid_t pid);
-/* Is the process that started then still there, and more than a zombie nobody
- * has waited for? */
+/* Is the process that started then still alive, that is, there and not a
+ * zombie? */
 bool process_lives(pid_t pid, unsigned long long start);
 
-/* What it has in memory; 0: gone. */
+/* Its resident memory; 0 if it has ended. */
 unsigned long long process_resident_kib(pid_t pid);
 
-/* Of one process; nothing of one that is gone. */
+/* Of one process; zeros if it has ended. */
 void process_usage(pid_t pid, uint64_t *ret_cpu_us, uint64_t *ret_memory_kib,
                    uint64_t *ret_procs);
 
-/* KILL to that very process; nothing when the pid is somebody else's now. */
+/* Kills that very process; does nothing if its pid has been reused. */
 void process_kill(pid_t pid, unsigned long long start);
 
-/* KILL to all who have this file open, but not to ourselves. WRITERS: who have
- * it open for writing and are not a copy of us on its way to its own program.
- * Returns how many. */
+/* Kills all processes that have this file open, except this one. WRITERS: only
+ * those that have it open for writing and are not a copy of this process that
+ * has yet to call exec. Returns their number. */
 enum process_holders { PROCESS_HOLDERS, PROCESS_WRITERS };
 unsigned process_kill_holders(const struct stat *file,
                               enum process_holders which);
 
-/* Kills and reaps, until there is none left or wait_ms are over, the children
- * of the calling thread: for the first thread of a subreaper, all orphans of
- * its descendants. False: some are left. */
+/* Kills and reaps the children of the calling thread until none is left or
+ * wait_ms have passed. For the first thread of a subreaper these include the
+ * orphans of all its descendants. False: some are left. */
 bool process_end_orphans(int wait_ms);
-/* Reaps those that are dead, without waiting. */
+/* Reaps dead children without waiting. */
 void process_reap_orphans(void);
 
 #endif

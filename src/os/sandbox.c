@@ -249,7 +249,7 @@ bool sandbox_enter(const struct sandbox *sandbox,
                    struct sandbox_report *ret_report, struct err *err) {
     struct sandbox_report report = {0};
     if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0)
-        return err_errno(err, errno, "cannot give up new privileges");
+        return err_errno(err, errno, "cannot set no_new_privs");
     report.in_force |= SANDBOX_NO_NEW_PRIVS;
     /* The filter last: it forbids what the others need. */
     if (!enter_limits(sandbox, &report, err) ||

@@ -1,10 +1,10 @@
-/* A process gives up what it will not need, before it reads foreign bytes:
+/* A process drops what it will not need before it parses untrusted input:
  * no new privileges, no files but those already open (Landlock), no system
  * calls but those that read, write and allocate (seccomp), little memory and
- * time (rlimits). There is no way back.
+ * time (rlimits). This cannot be undone.
  *
- * Where the kernel lacks a part the rest still holds; the report says which
- * parts are in force, so that `doctor` and the log can say so too. */
+ * If the kernel lacks a part, the rest still holds; the report says which parts
+ * are in force, for `doctor` and the log. */
 #ifndef POINTSMAN_OS_SANDBOX_H
 #define POINTSMAN_OS_SANDBOX_H
 
@@ -38,12 +38,12 @@ struct sandbox_report {
     char text[200];    /* "no-new-privs, landlock 6, seccomp, limits; ..." */
 };
 
-/* Applies it to the calling process (which has one thread). False only where
- * a part exists and refused: do not go on then. */
+/* Applies it to the calling process (which has one thread). False only if a
+ * part that the kernel has failed: do not go on then. */
 bool sandbox_enter(const struct sandbox *sandbox,
                    struct sandbox_report *ret_report, struct err *err);
 
-/* What sandbox_enter would put in force here, without doing it. */
+/* Reports what sandbox_enter would put in force, without doing it. */
 void sandbox_probe(struct sandbox_report *ret_report);
 
 #endif

@@ -40,7 +40,7 @@ bool sock_connect(int dir, const char *name, int *ret_fd, struct err *err) {
             continue;
         if (errno == ENOENT || errno == ECONNREFUSED || errno == ENOTSOCK)
             return err_set(err, ERR_UNAVAILABLE,
-                           "nobody listens on socket '%s'", name);
+                           "no process listens on socket '%s'", name);
         return err_errno(err, errno, "cannot connect to socket '%s'", name);
     }
     *ret_fd = take_fd(&fd);
@@ -93,7 +93,7 @@ bool sock_peer(int fd, struct sock_peer *ret_peer, struct err *err) {
     struct ucred cred;
     socklen_t len = sizeof(cred);
     if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &cred, &len) < 0)
-        return err_errno(err, errno, "cannot tell who is at the socket");
+        return err_errno(err, errno, "cannot determine the peer of the socket");
     *ret_peer = (struct sock_peer){cred.pid, cred.uid, cred.gid};
     return true;
 }

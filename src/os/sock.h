@@ -8,14 +8,14 @@
 
 #include "lib/err.h"
 
-/* Listens, non-blocking, close-on-exec. What is left of a dead listener is
- * replaced; a living one is ERR_RUNNING. */
+/* Listens, non-blocking, close-on-exec. Replaces the socket of a dead listener;
+ * ERR_RUNNING if another process listens. */
 bool sock_listen(int dir, const char *name, mode_t mode, gid_t group,
                  int *ret_fd, struct err *err);
-/* ERR_UNAVAILABLE: nobody listens (or there is none). Blocking. */
+/* Connects, blocking. ERR_UNAVAILABLE: no listener, or no such socket. */
 bool sock_connect(int dir, const char *name, int *ret_fd, struct err *err);
 
-/* Who is at the other end (SO_PEERCRED). */
+/* The credentials of the peer (SO_PEERCRED). */
 struct sock_peer {
     pid_t pid;
     uid_t uid;

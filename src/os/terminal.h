@@ -1,4 +1,4 @@
-/* What a descriptor can show: is somebody looking, how wide, in colour? */
+/* What a descriptor can show: is it a terminal, how wide, in colour? */
 #ifndef POINTSMAN_OS_TERMINAL_H
 #define POINTSMAN_OS_TERMINAL_H
 

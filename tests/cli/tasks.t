@@ -18,7 +18,7 @@ $ pointsman run --kill-method term --kill-wait 5 -- true
 ! pointsman: 'kill_wait' has no meaning with 'kill_method' = 'term': ...
 = 65
 $ pointsman run --user no-such-user-here -- true
-! pointsman: there is no user 'no-such-user-here' here
+! pointsman: no user 'no-such-user-here' on this machine
 = 78
 $ echo '{"command":["sh","-c","ulimit -n"],"limit":{"nofile":40}}' | pointsman submit --batch
 | j<ID>

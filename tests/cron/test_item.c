@@ -81,7 +81,7 @@ static const struct {
      "contradicts 'repeat_use_both'"},
     {"{\"minute\":0,\"dst_fixes\":[\"skip\",\"repeat_use_earl\"]}",
      "did you mean"},
-    {"{\"minute\":0," FIXES " x", "more behind the value"},
+    {"{\"minute\":0," FIXES " x", "more after the value"},
     {"{\"minute\":0,\"max_shift_seconds_for_unskip_and_do_not_repeat\":-"
      "1," FIXES,
      "goes from 0"},

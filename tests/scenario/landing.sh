@@ -144,9 +144,9 @@ repository_missing() {
     done
     mv project.git away.git
     within pointsman daemon all --until-idle
-    waits_for 'there is no git repository'
+    waits_for 'no git repository'
     within pointsman daemon all --until-idle
-    waits_for 'there is no git repository'
+    waits_for 'no git repository'
     pointsman events --json >events.said
     same 'events of the target' \
         "$(jq -r 'select(.kind == "target") | .id + " " + .reason' events.said)" \
@@ -177,7 +177,7 @@ branch_missing() {
     pointsman --quiet daemon prequeue --once
     git -C project.git update-ref -d refs/heads/main
     within pointsman daemon all --until-idle
-    waits_for "there is no branch 'main'"
+    waits_for "no branch 'main'"
     ends 1 git -C project.git rev-parse -q --verify refs/heads/main
     git -C project.git update-ref refs/heads/main "$tip"
     within pointsman daemon all --until-idle

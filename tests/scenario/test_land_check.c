@@ -107,7 +107,7 @@ static void an_unknown_user_is_named(void **state) {
     struct outcome outcome = land(&(struct attempt){
         .set = &plain, .user = "nobody-of-this-name", .checks = {"who", "id"}});
     assert_line(&outcome,
-                "permanent there is no user 'nobody-of-this-name' here");
+                "permanent no user 'nobody-of-this-name' on this machine");
     assert_unmoved(&outcome, before);
 }
 
@@ -219,7 +219,7 @@ static void a_lost_race_begins_again_with_the_new_tip(void **state) {
     struct outcome outcome =
         land(&(struct attempt){.set = &plain, .checks = {"push", check}});
     assert_landed(&outcome);
-    assert_says(&outcome, "somebody moved main meanwhile");
+    assert_says(&outcome, "main has moved meanwhile");
     assert_string_equal(commits(), "4");
     assert_string_equal(content("n"), "1");
     assert_string_equal(content("f"), "new");
@@ -361,7 +361,7 @@ static void kill_with_locks(void) {
 static void lands_in_spite_of_locks(void) {
     struct outcome outcome = land(&(struct attempt){.set = &plain});
     assert_starts(&outcome, "done ");
-    assert_says(&outcome, "removing a lock that a dead git of ours left");
+    assert_says(&outcome, "removing a lock left by a git that died");
     /* Its cat waits still for somebody to write. */
     sh("for end in end.*; do : <>$end; done; rm -f end.* lines");
     assert_landed(&outcome);

@@ -116,7 +116,7 @@ a_push_meanwhile_sends_all_of_them_back_to_the_beginning(void **state) {
     struct outcome outcome = land(&(struct attempt){
         .set = &first, .others = {&second}, .checks = {"race", check}});
     assert_starts(&outcome, "done ");
-    assert_says(&outcome, "somebody moved main meanwhile");
+    assert_says(&outcome, "main has moved meanwhile");
     assert_string_equal(commits(), "4");
     assert_string_equal(content("a"), "one");
     assert_string_equal(content("p"), "p");

@@ -236,24 +236,24 @@ static void a_source_that_cannot_be_packed_is_an_error(void **state) {
     assert_refused((struct pack_options){.source = "main..main"},
                    "nothing to pack");
     assert_refused((struct pack_options){.source = "main..nowhere"},
-                   "there is no commit 'nowhere'");
+                   "no commit 'nowhere'");
     assert_refused((struct pack_options){.source = "-x..fix"},
-                   "there is no commit '-x'");
-    assert_refused((struct pack_options){.source = "main...fix"}, "no range");
+                   "no commit '-x'");
+    assert_refused((struct pack_options){.source = "main...fix"}, "is not a range");
     assert_refused((struct pack_options){.source = "fix"},
                    "neither a directory nor a range");
     assert_refused((struct pack_options){.source = "main..fix", .repo = "/"},
-                   "no git repository");
+                   "is not in a git repository");
     assert_refused((struct pack_options){.source = "main..fix", .class = "ZZ"},
-                   "'ZZ' is no class");
+                   "'ZZ' is not a class");
     assert_refused((struct pack_options){.source = "main..fix", .id = "a_b"},
-                   "'a_b' cannot be an id");
+                   "'a_b' is not a valid id");
     assert_refused(
         (struct pack_options){.source = "main..fix", .target = "a..b"},
         "cannot be a change set");
     sh("rm -rf dir; mkdir dir; mkfifo dir/pipe");
     assert_refused((struct pack_options){.source = in_dir("dir")},
-                   "neither file, directory nor link");
+                   "is not a file, directory or link");
 }
 
 static void a_submodule_is_refused(void **state) {

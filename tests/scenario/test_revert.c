@@ -248,11 +248,11 @@ static void without_its_branch_it_waits(void **state) {
     put("C1", "f", "one\n");
     const char *at = tip();
     sh("git -C target.git update-ref -d refs/heads/main");
-    assert_begins(on_git("R1", "C1"), "unavailable there is no branch 'main'");
+    assert_begins(on_git("R1", "C1"), "unavailable no branch 'main'");
     sh("git -C target.git update-ref refs/heads/main %s", at);
     assert_begins(on_git("R1", "C1"), "done ");
     sh("mv target.git away.git");
-    assert_begins(on_git("R2", "C1"), "unavailable there is no git repository");
+    assert_begins(on_git("R2", "C1"), "unavailable no git repository");
     sh("mv away.git target.git");
 }
 

@@ -38,7 +38,7 @@ static void every_route_is_reached_by_its_own_path(void **state) {
             continue; /* waits */
         char *uri = filled(route.path);
         struct answer answer = ask(&asking, route.method, uri, NULL);
-        assert_false(answer_has(&answer, "there is nothing at"));
+        assert_false(answer_has(&answer, "no resource"));
         assert_int_not_equal(answer.status, 405);
         answer_clear(&answer);
         free(uri);

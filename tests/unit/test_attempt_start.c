@@ -165,7 +165,7 @@ static void a_user_nobody_knows_cannot_run_it(void **state) {
     assert_false(start_make(&start, NULL, &line, &err));
     assert_int_equal(err.kind, ERR_CONFIG);
     assert_string_equal(err.text,
-                        "there is no user 'nobody-of-this-name' here");
+                        "no user 'nobody-of-this-name' on this machine");
 }
 
 static void another_user_finds_his_home(void **state) {

@@ -63,8 +63,8 @@ static void without_a_controller_the_task_is_refused(void **state) {
     struct seen *seen = run_with_limit(world, GUARD_MEMORY, 64 << 20, "echo x");
     assert_int_equal(seen->end.result, GUARD_CANNOT);
     assert_string_equal(
-        seen->error, "cannot limit its memory: there is no cgroup controller "
-                     "'memory' for us here; pointsman doctor tells more");
+        seen->error, "cannot limit its memory: the cgroup controller 'memory' "
+                     "is not available; see pointsman doctor");
     struct guard_start start = task(2, SH("echo x"));
     guard_start(world->guard, &start);
     assert_int_equal(world_run(world, 1, 2)->end.exit_code, 0);

@@ -84,9 +84,9 @@ static void an_invalid_pattern_is_rejected_with_a_position(void **state) {
         {"a{5,2}", "not a number of times"},
         {"a{9999}", "up to 1000"},
         {"[z-a]", "runs backwards"},
-        {"(a)\\1", "a back reference, which we do not have,"},
-        {"[[:moon:]]", "no such class"},
-        {"a\\", "nothing behind a backslash"},
+        {"(a)\\1", "a back reference, which is not supported,"},
+        {"[[:moon:]]", "unknown character class"},
+        {"a\\", "nothing after a backslash"},
         {"((a{1000}){1000}){1000}", "too large"}};
     for (size_t i = 0; i < COUNT(bad); i++) {
         struct pattern *pattern;
