@@ -8,6 +8,7 @@
 
 #include "lib/json.h"
 #include "os/dir.h"
+#include "wire/set_name.h"
 
 /* Many thousand sets of a few hundred bytes each. */
 enum { START_BYTES = 256 << 20 };
@@ -388,7 +389,7 @@ static void set_complete(struct land_start *set,
 }
 
 static bool set_check(struct land_start *set, struct err *err) {
-    set->class = or_else(set->class, "DC");
+    set->class = or_else(set->class, set_class_name(SET_DC));
     set->submitter = or_else(set->submitter, unknown);
     return set->probe || set->tarball != NULL ||
            err_set(err, ERR_DATA, "'tarball' is missing");

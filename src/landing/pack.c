@@ -57,7 +57,7 @@ static bool name_fill(struct sqlite_event_row *pack, struct err *err) {
     struct set_name *name = &pack->name;
     const char *class = options->rollback        ? set_class_name(SET_RB)
                         : options->class != NULL ? options->class
-                                                 : "DC";
+                                                 : set_class_name(SET_DC);
     if (!set_priority_parse(span_of(class), &name->class, &name->sub_priority))
         return err_set(err, ERR_USAGE,
                        "'%s' is not a class; use RB, EM, BF or DC", class);

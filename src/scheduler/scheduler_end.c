@@ -40,7 +40,7 @@ static void keep_end(struct attempt *attempt, const struct run_end *end) {
     attempt->end.detail = keep_span(&at, end->detail);
     attempt->end.place = keep_span(&at, end->place);
     attempt->end.trace = keep_span(&at, end->trace);
-    if (attempt->tracked->job.kind == JOB_CHANGE)
+    if (job_has(&attempt->tracked->job, JOB_LANDS))
         attempt->said = land_verdict_parse(attempt->end.status);
 }
 

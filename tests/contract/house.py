@@ -52,6 +52,9 @@ NOT_ROLES = {
     "src/wire/schedule_spec.c": {'"queue"'},
     "src/cli/cmd_config.c": {'"clock"'},
 }
+# Which of them a job is, is known to the rows (scheduler/work_kind.h) alone;
+# everybody else asks for a trait or for the row.
+ROWS_OF_KINDS = {"src/commands/command_kind.h", "src/changes/change_kind.h"}
 DRAWERS = re.compile(r"util|helper|common|misc", re.IGNORECASE)
 LINES_MOST = 800
 COMMENT_OR_TEXT = re.compile(
@@ -132,6 +135,29 @@ def one_place_reads_the_clock():
         code = COMMENT_OR_TEXT.sub(" ", path.read_text())
         if read.search(code) and short(path) not in CLOCKS:
             yield f"{short(path)}: ask os/clock.h"
+
+
+def kinds_of_work_are_told_apart_in_their_rows_only():
+    life = (ROOT / "src/core/life.def").read_text()
+    kinds = re.findall(r"^JOB_KIND\((\w+)", life, re.M)
+    classes = re.findall(r"^JOB_CLASS\((\w+),.*JOB_ROLLS_BACK", life, re.M)
+    if not kinds or not classes:
+        yield "src/core/life.def: no kinds, or no class that rolls back"
+    spelled = re.compile(r"\b(?:%s)\b" % "|".join(
+        [f"JOB_{name}" for name in kinds] +
+        [f"CLASS_{name}" for name in classes]))
+    # A word of life.def is spelled there only.
+    word = re.compile(r'"(?:%s)"' % "|".join(
+        re.findall(r"^JOB_CLASS\(\w+, *\"(\w+)\"", life, re.M)))
+    for path in sources():
+        text = path.read_text()
+        code = COMMENT_OR_TEXT.sub(" ", text)
+        if short(path) not in ROWS_OF_KINDS:
+            for name in sorted(set(spelled.findall(code))):
+                yield f"{short(path)}: {name}"
+        code = re.sub(r"/\*.*?\*/", " ", text, flags=re.S)
+        for name in sorted(set(word.findall(code))):
+            yield f"{short(path)}: {name} is spelled in life.def"
 
 
 def no_file_is_a_drawer_without_a_name():
@@ -297,6 +323,7 @@ TESTS = [
     architecture_shows_the_modules_as_they_are,
     lib_core_and_wire_do_not_touch_the_world,
     one_place_reads_the_clock,
+    kinds_of_work_are_told_apart_in_their_rows_only,
     no_file_is_a_drawer_without_a_name,
     no_file_has_grown_past_a_second_noun,
     every_file_is_built_and_built_once,
