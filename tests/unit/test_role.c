@@ -3,6 +3,7 @@
 
 #include "base/base.h"
 #include "base/role.h"
+#include "changes/prequeue.h"
 #include "serve/tables.h"
 
 #include <fcntl.h>
@@ -49,6 +50,13 @@ static void each_waiting_job_is_taken_on_by_one_role(void **state) {
     assert_null(role_of_state(serve_roles, STATE_DONE));
 }
 
+/* The prequeue waits for files alone. */
+static void all_roles_but_the_prequeue_read_the_registry(void **state) {
+    (void)state;
+    for (const struct role *const *role = serve_roles; *role; role++)
+        assert_int_equal((*role)->reads_registry, *role != &prequeue_role);
+}
+
 static void roles_of_one_engine_follow_each_other(void **state) {
     (void)state;
     for (size_t i = 0; serve_roles[i]; i++)
@@ -84,6 +92,7 @@ int main(void) {
         cmocka_unit_test(a_row_is_complete_and_its_name_fits_a_file),
         cmocka_unit_test(a_role_is_found_by_its_name_alone),
         cmocka_unit_test(each_waiting_job_is_taken_on_by_one_role),
+        cmocka_unit_test(all_roles_but_the_prequeue_read_the_registry),
         cmocka_unit_test(roles_of_one_engine_follow_each_other),
         cmocka_unit_test(a_write_triggers_the_roles_that_read_the_registry),
     };
