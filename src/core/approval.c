@@ -8,7 +8,9 @@ static struct span behind(struct span span, size_t count) {
 
 /* Goes back to the last star only: with two kinds of star, to the last of each
  * kind; so the cost is at most the product of the lengths. */
-bool approval_path_matches(struct span pattern, struct span path) {
+/* `*` stands for anything but slashes, `**` for anything, `?` for one byte but
+ * a slash. */
+static bool path_matches(struct span pattern, struct span path) {
     struct span star = {NULL, 0}, star_at = {NULL, 0};
     struct span deep = {NULL, 0}, deep_at = {NULL, 0};
     while (true) {
@@ -47,13 +49,13 @@ static bool any_path(const struct approval_policy *policy,
     if (policy->path.len == 0 || subject->touch_count == 0)
         return true;
     for (size_t i = 0; i < subject->touch_count; i++)
-        if (approval_path_matches(policy->path, subject->touches[i].path))
+        if (path_matches(policy->path, subject->touches[i].path))
             return true;
     return false;
 }
 
-bool approval_applies(const struct approval_policy *policy,
-                      const struct approval_subject *subject) {
+static bool applies(const struct approval_policy *policy,
+                    const struct approval_subject *subject) {
     return (policy->classes == 0 ||
             (policy->classes & 1u << subject->job_class) != 0) &&
            (policy->target.len == 0 ||
@@ -126,11 +128,11 @@ static bool has_ticket(const struct approval_policy *policy,
     if (policy->ticket.len == 0)
         return true;
     for (size_t i = 0; i < subject->ticket_count; i++)
-        if (approval_path_matches(policy->ticket, subject->tickets[i]))
+        if (path_matches(policy->ticket, subject->tickets[i]))
             return true;
     for (size_t i = 0; i < count; i++)
         if (given[i].ticket.len > 0 && !has_expired(policy, &given[i], now) &&
-            approval_path_matches(policy->ticket, given[i].ticket))
+            path_matches(policy->ticket, given[i].ticket))
             return true;
     return false;
 }
@@ -160,7 +162,7 @@ struct approval_verdict approval_judge(const struct approval_policy *policies,
     struct approval_verdict hardest = {.outcome = APPROVAL_FREE};
     const struct approval_policy *owed = NULL;
     for (size_t i = 0; i < policy_count; i++) {
-        if (!approval_applies(&policies[i], subject))
+        if (!applies(&policies[i], subject))
             continue;
         struct approval_verdict one =
             judge_one(&policies[i], subject, given, given_count, now);
@@ -195,7 +197,7 @@ bool approval_may(const struct approval_policy *policies, size_t policy_count,
                   const struct approval_subject *subject,
                   const struct approval_given *given, struct wall now) {
     for (size_t i = 0; i < policy_count; i++)
-        if (approval_applies(&policies[i], subject) &&
+        if (applies(&policies[i], subject) &&
             counts(&policies[i], subject, given, now))
             return true;
     return false;

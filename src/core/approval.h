@@ -15,7 +15,9 @@ struct approval_policy {
     struct span name;
     unsigned classes;   /* bits of 1 << class; 0: all */
     struct span target; /* empty: all */
-    struct span path;   /* a pattern one of its paths matches; empty: all */
+    struct span path;   /* a pattern one of its paths matches; empty: all. `*`
+                           is anything but slashes, `**` anything, `?` one byte
+                           but a slash */
     struct span ticket; /* a pattern one ticket must match; empty: none */
     struct span role;   /* "operator", "uid:7", "user:bob@host", with commas;
                            empty: anybody but the submitter */
@@ -69,8 +71,6 @@ struct approval_verdict {
     const struct approval_policy *owed;
 };
 
-bool approval_applies(const struct approval_policy *policy,
-                      const struct approval_subject *subject);
 /* The hardest outcome of all that apply. The submitter's own word, a second
  * word of the same person, expired ones and those of a wrong role do not
  * count. */
@@ -100,9 +100,5 @@ struct wall approval_ends(const struct approval_policy *policies,
 /* "approval 'prod': 1 of 2, by an operator, with a ticket like OPS-*" */
 void approval_describe(const struct approval_verdict *verdict,
                        struct text *out);
-
-/* `*` stands for anything but slashes, `**` for anything, `?` for one byte but
- * a slash. */
-bool approval_path_matches(struct span pattern, struct span path);
 
 #endif

@@ -159,18 +159,6 @@ bool job_state_of_letter(char letter, enum job_state *ret_state) {
     return false;
 }
 
-bool job_state_parse(struct span word, enum job_state *ret_state) {
-    if (word.len == 1)
-        return job_state_of_letter(word.p[0], ret_state);
-    for (size_t i = 0; i < COUNT(states); i++) {
-        if (span_is(word, states[i].word)) {
-            *ret_state = (enum job_state)i;
-            return true;
-        }
-    }
-    return false;
-}
-
 bool job_state_is_final(enum job_state state) {
     return state < JOB_STATES && (STATE_BIT(state) & STATES_FINAL) != 0;
 }

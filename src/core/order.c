@@ -95,10 +95,6 @@ bool order_has(const struct order *order, uint64_t num) {
     return node_find(order, num) != NULL;
 }
 
-size_t order_count(const struct order *order) {
-    return map_count(&order->nodes);
-}
-
 /* ---- admission ---------------------------------------------------------- */
 
 static const struct {

@@ -133,7 +133,6 @@ bool order_next_unknown(struct order *order, struct span *ret_id);
  * successors.) */
 bool order_watches(const struct order *order, struct span id);
 bool order_has(const struct order *order, uint64_t num);
-size_t order_count(const struct order *order);
 
 /* ---- what it proposes --------------------------------------------------- */
 
@@ -211,14 +210,5 @@ struct order_reason {
 size_t order_why(const struct order *order, uint64_t num, struct wall now,
                  size_t limit, struct arena *arena,
                  struct order_reason **ret_reasons, size_t *ret_count);
-
-/* All ids it waits for, directly or through others, nearest first (the
- * closure; the job file lists only the direct ones). */
-size_t order_closure(const struct order *order, uint64_t num, size_t limit,
-                     struct arena *arena, struct span **ret_ids);
-
-/* Debug: recomputes all counters from the rows and stops the program when one
- * is wrong. Slow. */
-void order_check(const struct order *order);
 
 #endif

@@ -9,7 +9,7 @@
  *   order_rank.c    inheritance (O14)
  *   order_insert.c  L: a newcomer in front of those who depend on it
  *   order_line.c    L: placing, moving behind newcomers, cycles (O4, O5, O9)
- *   order_why.c     explanations and the check of it all
+ *   order_why.c     explanations
  *   order.c         what it is told, and what a job's facts add up to */
 #ifndef POINTSMAN_CORE_ORDER_INNER_H
 #define POINTSMAN_CORE_ORDER_INNER_H
@@ -75,7 +75,7 @@ struct order_item {
         verdict; /* for those who depend on it, with successors */
     struct list to_ask;
     struct list rank_dirty;
-    uint64_t up_mark, down_mark, set_mark, closure_mark;
+    uint64_t up_mark, down_mark, set_mark;
 };
 
 enum order_edge_use {
@@ -242,7 +242,6 @@ void order_item_free(struct order_item *item);
 void order_item_changed(struct order *order, struct order_item *item);
 /* The same for all ids that live by the node. */
 void order_items_changed(struct order *order, struct order_node *node);
-void order_item_look_up(struct order *order, struct order_item *item);
 /* order->down: the item and all its successors at any depth. */
 void order_chain_down(struct order *order, struct order_item *item);
 /* order->up: the item and everything it stands in for, at any depth. */
@@ -330,8 +329,5 @@ void order_rank_joined(struct order *order, struct order_node *node);
 void order_rank_leaving(struct order *order, struct order_node *node);
 void order_rank_waits_again(struct order *order, struct order_node *node);
 void order_rank_finish(struct order *order); /* the end of a scan */
-/* The key it should have by its waiters now. */
-struct order_key *order_rank_of(struct order *order,
-                                const struct order_node *node);
 
 #endif

@@ -71,6 +71,13 @@ void order_item_unref(struct order *order, struct order_item *item) {
     }
 }
 
+static void look_up(struct order *order, struct order_item *item) {
+    if (item->node != NULL || item->known || item->asked)
+        return;
+    item->asked = true;
+    list_push(&order->to_ask, &item->to_ask);
+}
+
 void order_item_link(struct order *order, struct order_item *old,
                      struct order_item *successor) {
     size_t count = old->successor_count;
@@ -88,7 +95,7 @@ void order_item_link(struct order *order, struct order_item *old,
     successor->olds = mem_grow(successor->olds, successor->old_count + 1,
                                sizeof(*successor->olds));
     successor->olds[successor->old_count++] = old;
-    order_item_look_up(order, successor);
+    look_up(order, successor);
     /* One more that lives: in front of those who depend on `old`. */
     successor->refs++;
     order_pointers_push(&order->late, successor);
@@ -262,13 +269,6 @@ void order_items_changed(struct order *order, struct order_node *node) {
         order_item_changed(order, order_node_item(node, i));
 }
 
-void order_item_look_up(struct order *order, struct order_item *item) {
-    if (item->node != NULL || item->known || item->asked)
-        return;
-    item->asked = true;
-    list_push(&order->to_ask, &item->to_ask);
-}
-
 /* ---- edges -------------------------------------------------------------- */
 
 /* A hint counts while whom it names lives and stands in front (O7): a set
@@ -311,7 +311,7 @@ void order_edge_open(struct order *order, struct order_edge *edge,
     edge->use = use;
     list_push(&item->edges, &edge->in_item);
     if (use == USE_DEPENDENCY || use == USE_HINT)
-        order_item_look_up(order, item);
+        look_up(order, item);
     if (use == USE_DEPENDENCY)
         edge_count(order, edge, item->verdict, true);
     if (use == USE_HINT)

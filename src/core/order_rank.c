@@ -120,8 +120,8 @@ static struct order_key *best_of_edges(struct order *order,
     return best;
 }
 
-struct order_key *order_rank_of(struct order *order,
-                                const struct order_node *node) {
+static struct order_key *rank_of(struct order *order,
+                                 const struct order_node *node) {
     struct order_key *best = node->key;
 
     for (size_t i = 0; i <= node->alias_count; i++)
@@ -144,7 +144,7 @@ struct order_key *order_rank_of(struct order *order,
 
 static void compute(struct order *order, struct order_node *node) {
     struct order_key *old = order_key_ref(node->rank);
-    struct order_key *now = order_rank_of(order, node);
+    struct order_key *now = rank_of(order, node);
 
     int change = order_key_compare(now, old);
 

@@ -99,11 +99,10 @@ void picker_set_limits(struct picker *picker,
 
 /* ---- slots -------------------------------------------------------------- */
 
-unsigned picker_assigned_count(const struct picker *picker) {
-    return (unsigned)map_count(&picker->assigned);
-}
-
-unsigned picker_ahead(const struct picker *picker) {
+/* How many may be assigned beyond the slots now: none until attempts have shown
+ * to be short, then what the slots are likely to begin within a fifth of a
+ * second. A long attempt takes the trust away again. */
+static unsigned ahead(const struct picker *picker) {
     const struct picker_limits *limits = &picker->limits;
     uint64_t begun, slots, trust = 2 * (uint64_t)picker->streak;
 
@@ -117,17 +116,17 @@ unsigned picker_ahead(const struct picker *picker) {
 }
 
 static unsigned assigned_max(const struct picker *picker) {
-    return picker->limits.slots + picker_ahead(picker);
+    return picker->limits.slots + ahead(picker);
 }
 
 unsigned picker_room(const struct picker *picker) {
-    unsigned busy = picker_assigned_count(picker);
+    unsigned busy = (unsigned)map_count(&picker->assigned);
 
     return busy < assigned_max(picker) ? assigned_max(picker) - busy : 0;
 }
 
 unsigned picker_excess(const struct picker *picker) {
-    unsigned busy = picker_assigned_count(picker);
+    unsigned busy = (unsigned)map_count(&picker->assigned);
 
     return busy > assigned_max(picker) ? busy - assigned_max(picker) : 0;
 }
@@ -220,7 +219,7 @@ static uint64_t first_assigned(const struct picker_lane *lane) {
 /* What was assigned ahead does not run yet. */
 static unsigned running(const struct picker *picker) {
     unsigned slots = picker->limits.slots;
-    unsigned assigned = picker_assigned_count(picker);
+    unsigned assigned = (unsigned)map_count(&picker->assigned);
 
     if (picker->lasting > slots)
         return picker->lasting;

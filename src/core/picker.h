@@ -85,15 +85,9 @@ void picker_ended(struct picker *picker, uint64_t num, int64_t ran_ms);
 
 /* How many more may be assigned now, were there enough jobs. */
 unsigned picker_room(const struct picker *picker);
-/* How many may be assigned beyond the slots now: none until attempts have
- * shown to be short, then what the slots are likely to begin within a fifth of
- * a second. A long attempt takes the trust away again. */
-unsigned picker_ahead(const struct picker *picker);
 /* How many assignments there are too many, since attempts turned out to be
  * long: the youngest unstarted ones may be taken back. */
 unsigned picker_excess(const struct picker *picker);
-unsigned picker_assigned_count(const struct picker *picker);
-size_t picker_window(const struct picker *picker);
 
 /* Wants to be fed: read the ready jobs beyond (rank, num) in their order, at
  * most *ret_limit of them, offer each, then say picker_refilled with how many

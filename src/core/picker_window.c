@@ -125,10 +125,6 @@ void picker_lane_free(struct picker_lane *lane) {
     free(lane);
 }
 
-size_t picker_window(const struct picker *picker) {
-    return picker->worst.count;
-}
-
 /* ---- lanes -------------------------------------------------------------- */
 
 static size_t lane_keep(const struct picker_lane *lane) {

@@ -192,14 +192,6 @@ const struct schedule_rule *schedule_rule(const struct schedule *schedule) {
     return &schedule->rule;
 }
 
-struct schedule_place schedule_place(const struct schedule *schedule) {
-    return schedule->recorded;
-}
-
-int64_t schedule_next(const struct schedule *schedule) {
-    return schedule->next_s;
-}
-
 void schedule_add_live(struct schedule *schedule, int more) {
     assert(more >= 0 || schedule->live > 0);
     schedule->live += (unsigned)more;

@@ -68,9 +68,6 @@ struct schedule *schedules_add(struct schedules *schedules,
 void schedules_remove(struct schedules *schedules, struct schedule *schedule);
 void *schedule_data(const struct schedule *schedule);
 const struct schedule_rule *schedule_rule(const struct schedule *schedule);
-/* What it stands at and what it waits for next; NEVER: nothing. */
-struct schedule_place schedule_place(const struct schedule *schedule);
-int64_t schedule_next(const struct schedule *schedule);
 /* Instant, offset and jitter. */
 int64_t schedule_due(const struct schedule_rule *rule, int64_t at);
 

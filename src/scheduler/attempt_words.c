@@ -4,7 +4,8 @@
 
 #include "scheduler/runner.h"
 
-void attempt_words_add(struct attempt_words *words, char *item) {
+/* `item` lies in the arena, or is static. */
+static void add(struct attempt_words *words, char *item) {
     if (words->count + 1 >= words->cap) {
         size_t cap = words->cap ? words->cap * 2 : 32;
         char **items = arena_alloc(words->arena, cap * sizeof(*items));
@@ -18,11 +19,11 @@ void attempt_words_add(struct attempt_words *words, char *item) {
 }
 
 void attempt_words_add_string(struct attempt_words *words, const char *string) {
-    attempt_words_add(words, arena_string(words->arena, span_of(string)));
+    add(words, arena_string(words->arena, span_of(string)));
 }
 
 void attempt_words_add_span(struct attempt_words *words, struct span span) {
-    attempt_words_add(words, arena_string(words->arena, span));
+    add(words, arena_string(words->arena, span));
 }
 
 /* The parts one behind the other, up to one without bytes (p is NULL). Starts
@@ -42,8 +43,8 @@ static char *joined(struct arena *arena, const struct span *parts) {
 
 void attempt_words_add_pair(struct attempt_words *words, struct span name,
                             struct span value) {
-    attempt_words_add(words, JOINED(words->arena, name, SPAN("="),
-                                    value.p ? value : SPAN("")));
+    add(words,
+        JOINED(words->arena, name, SPAN("="), value.p ? value : SPAN("")));
 }
 
 /* FNV-1a: only to spread ids over a trace's bits, the same everywhere. */
@@ -84,17 +85,16 @@ void attempt_words_add_environment(struct attempt_words *env,
     bool of_array = node.len > 0;
     char attempt[16];
     snprintf(attempt, sizeof(attempt), "%u", start->attempt);
-    attempt_words_add(env, JOINED(arena, SPAN("POINTSMAN_JOB="), id));
-    attempt_words_add(env, JOINED(arena, SPAN("POINTSMAN_TASK="), id,
-                                  of_array ? SPAN("/") : SPAN(""),
-                                  of_array ? node : SPAN("")));
-    attempt_words_add(
-        env, JOINED(arena, SPAN("POINTSMAN_ATTEMPT="), span_of(attempt)));
-    attempt_words_add(env, JOINED(arena, SPAN("POINTSMAN_NODE="),
-                                  of_array ? node : SPAN("local")));
-    attempt_words_add(env, worker);
-    attempt_words_add(env, status);
-    attempt_words_add(env, progress);
-    attempt_words_add(env, JOINED(arena, SPAN("TRACEPARENT="),
-                                  span_of(traceparent_of(start, arena))));
+    add(env, JOINED(arena, SPAN("POINTSMAN_JOB="), id));
+    add(env,
+        JOINED(arena, SPAN("POINTSMAN_TASK="), id,
+               of_array ? SPAN("/") : SPAN(""), of_array ? node : SPAN("")));
+    add(env, JOINED(arena, SPAN("POINTSMAN_ATTEMPT="), span_of(attempt)));
+    add(env, JOINED(arena, SPAN("POINTSMAN_NODE="),
+                    of_array ? node : SPAN("local")));
+    add(env, worker);
+    add(env, status);
+    add(env, progress);
+    add(env, JOINED(arena, SPAN("TRACEPARENT="),
+                    span_of(traceparent_of(start, arena))));
 }

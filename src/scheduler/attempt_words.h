@@ -16,8 +16,7 @@ struct attempt_words {
     size_t count, cap;
 };
 
-/* `item` lies in the arena, or is static. The others are copied. */
-void attempt_words_add(struct attempt_words *words, char *item);
+/* Both copy the word. */
 void attempt_words_add_string(struct attempt_words *words, const char *string);
 void attempt_words_add_span(struct attempt_words *words, struct span span);
 /* "NAME=VALUE". */

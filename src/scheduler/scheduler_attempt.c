@@ -49,8 +49,9 @@ struct array_task *scheduler_attempt_task(const struct attempt *attempt) {
                : NULL;
 }
 
-bool scheduler_attempt_carries(const struct attempt *attempt,
-                               const struct tracked_job *tracked) {
+/* Does the job land by this attempt? */
+static bool carries(const struct attempt *attempt,
+                    const struct tracked_job *tracked) {
     if (attempt->tracked == tracked)
         return true;
     for (size_t i = 0; i < attempt->companion_count; i++)
@@ -71,7 +72,7 @@ void scheduler_stop_job(struct scheduler *scheduler,
                         struct tracked_job *tracked, enum run_stop how) {
     LIST_EACH (&scheduler->attempts, link) {
         struct attempt *attempt = LIST_OF(link, struct attempt, link);
-        if (scheduler_attempt_carries(attempt, tracked) && attempt->is_started)
+        if (carries(attempt, tracked) && attempt->is_started)
             scheduler->runner.stop(scheduler->runner.ctx, attempt->handle, how);
     }
     scheduler->runner.flush(scheduler->runner.ctx);

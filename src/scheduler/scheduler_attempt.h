@@ -55,9 +55,6 @@ void scheduler_attempt_free(struct scheduler *scheduler,
 uint64_t scheduler_attempt_slot(const struct attempt *attempt);
 /* Its task of an array; NULL: the job is none. */
 struct array_task *scheduler_attempt_task(const struct attempt *attempt);
-/* Does the job land by this attempt? */
-bool scheduler_attempt_carries(const struct attempt *attempt,
-                               const struct tracked_job *tracked);
 /* Who asked for its end: for that of any job that it carries. */
 enum retry_killer scheduler_attempt_killer(const struct attempt *attempt);
 /* Ends all attempts that carry the job. */

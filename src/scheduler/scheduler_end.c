@@ -92,8 +92,7 @@ void scheduler_ended(struct scheduler *scheduler, const struct run_end *end) {
 
 /* ---- probes ------------------------------------------------------------- */
 
-void scheduler_probe_start(struct scheduler *scheduler,
-                           struct attempt *attempt) {
+static void probe_start(struct scheduler *scheduler, struct attempt *attempt) {
     attempt->probing = true;
     if (attempt->probe_handle || scheduler->now.ns < attempt->probe_again.ns)
         return;
@@ -354,7 +353,7 @@ void scheduler_plan_ends(struct scheduler *scheduler) {
         if (scheduler_verdict_needs_probe(scheduler, attempt)) {
             /* A stopping daemon leaves it executing: the next one asks. */
             if (!scheduler->returning)
-                scheduler_probe_start(scheduler, attempt);
+                probe_start(scheduler, attempt);
             continue;
         }
         if (!any) {

@@ -16,8 +16,6 @@ void scheduler_array_end_committed(struct scheduler *scheduler,
 void scheduler_plan_ends(struct scheduler *scheduler);
 void scheduler_end_committed(struct scheduler *scheduler,
                              const struct plan *plan, bool ok);
-void scheduler_probe_start(struct scheduler *scheduler,
-                           struct attempt *attempt);
 struct wall scheduler_probes_next(const struct scheduler *scheduler);
 
 #endif

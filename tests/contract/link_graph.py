@@ -16,8 +16,6 @@ from modules import MAY_USE
 ROOT, BUILD = (pathlib.Path(arg).resolve() for arg in sys.argv[1:3])
 CYCLE_MOST = 5       # files of a module that need each other
 SHARE_MOST = 20      # per cent of src/ in one module
-# Modules that still export what no other file uses.
-UNUSED_LEFT = {"core", "scheduler"}
 # Half of the guard's lease, which is for workers on other machines: the guard
 # enforces it, and nobody in this program extends one yet.
 # The lease of the registry is its other half. Old rows of attempts are not
@@ -156,8 +154,7 @@ def every_exported_symbol_is_used_by_another_file():
     used = set().union(*EDGES.values())
     kept = public_functions() | UNUSED_KEPT | {"main"}
     for symbol, name in sorted(DEFINED.items(), key=lambda item: item[1]):
-        if (symbol not in used | kept
-                and module_of(name) not in UNUSED_LEFT):
+        if symbol not in used | kept:
             yield f"{name} exports {symbol}, which no other file uses"
 
 

@@ -11,6 +11,7 @@
  * POINTSMAN_HISTORIES=N for more than the usual number, POINTSMAN_SEED=N to
  * begin elsewhere. */
 #include "sim/order_registry.h"
+#include "support/order_check.h"
 
 #include "lib/random.h"
 
@@ -710,7 +711,7 @@ static void drain(void) {
             registry.now = wall_add_ms(registry.now, model_wait_ms);
         settle(false);
     }
-    if (order_count(registry.order) != 0)
+    if (order_check_count(registry.order) != 0)
         BROKEN("somebody stayed in the order");
     seen.drained++;
 }

@@ -6,6 +6,7 @@
 #define POINTSMAN_TESTS_SUPPORT_ORDER_STORY_H
 
 #include "core/order.h"
+#include "support/order_check.h"
 #include "support/test.h"
 
 static struct order *order;

@@ -24,14 +24,12 @@ static void every_kind_and_class_word_is_read_back(void **state) {
     assert_string_equal(job_class_word(CLASS_EM), "EM");
 }
 
-static void a_state_is_read_by_letter_and_by_word(void **state) {
+static void a_state_is_read_by_its_letter(void **state) {
     (void)state;
     for (unsigned i = 0; i < JOB_STATES; i++) {
-        enum job_state by_word, by_letter;
+        enum job_state by_letter;
         char letter = job_state_letter(i);
-        assert_true(job_state_parse(span_of(job_state_word(i)), &by_word));
-        assert_true(job_state_parse(span_make(&letter, 1), &by_letter));
-        assert_int_equal(by_word, i);
+        assert_true(job_state_of_letter(letter, &by_letter));
         assert_int_equal(by_letter, i);
         assert_true(job_state_dir(i)[0] != '\0');
         assert_true(job_state_group(i)[0] != '\0');
@@ -69,13 +67,11 @@ static void unknown_words_are_rejected(void **state) {
         struct span word = span_of(strange[i]);
         enum job_kind kind;
         enum job_class class;
-        enum job_state job_state;
         enum task_status status;
         enum edge_kind edge;
         enum event_kind event;
         assert_false(job_kind_parse(word, &kind));
         assert_false(job_class_parse(word, &class));
-        assert_false(job_state_parse(word, &job_state));
         assert_false(job_task_status_parse(word, &status));
         assert_false(job_edge_kind_parse(word, &edge));
         assert_false(job_event_kind_parse(word, &event));
@@ -152,7 +148,7 @@ static void a_rollback_is_a_change_of_its_class(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_kind_and_class_word_is_read_back),
-        cmocka_unit_test(a_state_is_read_by_letter_and_by_word),
+        cmocka_unit_test(a_state_is_read_by_its_letter),
         cmocka_unit_test(status_edge_and_event_words_are_read_back),
         cmocka_unit_test(unknown_words_are_rejected),
         cmocka_unit_test(final_states_are_those_of_the_set),

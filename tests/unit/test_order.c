@@ -11,7 +11,7 @@ static void a_set_alone_goes_through(void **state) {
     scan();
     is("a", STATE_PENDING);
     run("a");
-    assert_int_equal(order_count(order), 0);
+    assert_int_equal(order_check_count(order), 0);
 }
 
 static void sets_that_share_a_file_go_one_after_the_other(void **state) {
@@ -407,7 +407,7 @@ static void a_job_admitted_twice_is_known_once(void **state) {
     order_admit(order, &again);
     again.num = 99;
     order_admit(order, &again);
-    assert_int_equal(order_count(order), 1);
+    assert_int_equal(order_check_count(order), 1);
     assert_false(order_move(order, 99, STATE_DONE, now, false));
     assert_false(order_hold(order, 99, 0));
     assert_false(order_again(order, 99));

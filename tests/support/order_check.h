@@ -1,0 +1,13 @@
+/* Checks all that the order keeps for speed against what it follows from.
+ * Asserts; slow. */
+#ifndef POINTSMAN_TESTS_ORDER_CHECK_H
+#define POINTSMAN_TESTS_ORDER_CHECK_H
+
+#include "core/order.h"
+
+/* Only marks are written. */
+void order_check(struct order *order);
+/* The jobs in it. */
+size_t order_check_count(const struct order *order);
+
+#endif
