@@ -18,7 +18,7 @@
 #include "wire/tar.h"
 
 /* One call of pack_write. */
-struct sqlite_event_row {
+struct pack {
     const struct pack_options *options;
     struct arena arena;
     struct pack_source source;
@@ -28,7 +28,7 @@ struct sqlite_event_row {
     struct wall now;
 };
 
-static bool source_open(struct sqlite_event_row *pack, struct err *err) {
+static bool source_open(struct pack *pack, struct err *err) {
     const struct pack_options *options = pack->options;
     struct stat st;
     if (options->rollback)
@@ -52,7 +52,7 @@ static bool source_open(struct sqlite_event_row *pack, struct err *err) {
                                err));
 }
 
-static bool name_fill(struct sqlite_event_row *pack, struct err *err) {
+static bool name_fill(struct pack *pack, struct err *err) {
     const struct pack_options *options = pack->options;
     struct set_name *name = &pack->name;
     const char *class = options->rollback        ? set_class_name(SET_RB)
@@ -97,8 +97,7 @@ static struct lines lines_of(struct arena *arena, const char *const *items,
 }
 
 /* Paths of the source that stay, or go. */
-static struct lines lines_of_items(struct sqlite_event_row *pack,
-                                   bool deleted) {
+static struct lines lines_of_items(struct pack *pack, bool deleted) {
     const struct pack_source *source = &pack->source;
     size_t more = deleted ? pack->options->deletes_count : 0;
     struct lines lines = {arena_alloc(&pack->arena, (source->count + more + 1) *
@@ -117,7 +116,7 @@ static struct span said_or(const char *said, struct span otherwise) {
 }
 
 /* "NAME:COUNT" as meta has it: "NAME COUNT". */
-static struct span group_of(struct sqlite_event_row *pack) {
+static struct span group_of(struct pack *pack) {
     if (pack->options->group == NULL)
         return (struct span){0};
     char *group = arena_string(&pack->arena, span_of(pack->options->group));
@@ -142,7 +141,7 @@ static bool can_be_lines(const struct lines *paths, struct err *err) {
 
 /* The meta text, read back by the rules every set is held to: what intake would
  * refuse is refused here already. */
-static bool meta_fill(struct sqlite_event_row *pack, struct err *err) {
+static bool meta_fill(struct pack *pack, struct err *err) {
     const struct pack_options *options = pack->options;
     struct meta *meta = &pack->meta, check;
     struct refusal why = {0};
@@ -185,7 +184,7 @@ static bool archive_fail(struct archive *archive, struct err *err) {
     return err_errno(err, sys > 0 ? sys : EIO, "cannot write the tarball");
 }
 
-static bool member_write(struct sqlite_event_row *pack, struct archive *archive,
+static bool member_write(struct pack *pack, struct archive *archive,
                          const char *name, unsigned mode, struct span content,
                          struct err *err) {
     bool link = mode == 0120000;
@@ -210,8 +209,8 @@ static bool member_write(struct sqlite_event_row *pack, struct archive *archive,
     return ok || archive_fail(archive, err);
 }
 
-static bool members_write(struct sqlite_event_row *pack,
-                          struct archive *archive, struct err *err) {
+static bool members_write(struct pack *pack, struct archive *archive,
+                          struct err *err) {
     if (!member_write(pack, archive, "meta", 0644, text_span(&pack->meta_text),
                       err))
         return false;
@@ -235,8 +234,7 @@ static bool members_write(struct sqlite_event_row *pack,
 
 /* GNU tar takes any name and size and changes no byte of either; gzip without
  * a time, so that the same content gives the same bytes. */
-static bool archive_write(struct sqlite_event_row *pack, int fd,
-                          struct err *err) {
+static bool archive_write(struct pack *pack, int fd, struct err *err) {
     if (!tar_load(err))
         return false;
     struct archive *archive = tar.write_new();
@@ -257,7 +255,7 @@ static bool archive_write(struct sqlite_event_row *pack, int fd,
 
 /* ---- the file ----------------------------------------------------------- */
 
-static char *output_path(const struct sqlite_event_row *pack) {
+static char *output_path(const struct pack *pack) {
     const char *output =
         pack->options->output != NULL ? pack->options->output : ".";
     struct stat st;
@@ -284,8 +282,7 @@ static bool parent_sync(const char *path, struct err *err) {
            err_errno(err, errno, "cannot sync '%s'", parent);
 }
 
-static bool file_make(struct sqlite_event_row *pack, const char *path,
-                      struct err *err) {
+static bool file_make(struct pack *pack, const char *path, struct err *err) {
     CLEANUP(text_clear) struct text fresh = TEXT_INIT;
     text_addf(&fresh, "%s.%d.new", path, getpid());
     CLEANUP(fd_close)
@@ -303,8 +300,8 @@ static bool file_make(struct sqlite_event_row *pack, const char *path,
     return ok && parent_sync(path, err);
 }
 
-static bool pack_out(struct sqlite_event_row *pack,
-                     struct pack_result *ret_packed, struct err *err) {
+static bool pack_out(struct pack *pack, struct pack_result *ret_packed,
+                     struct err *err) {
     const char *output = pack->options->output;
     if (output != NULL && strcmp(output, "-") == 0)
         return archive_write(pack, STDOUT_FILENO, err);
@@ -312,7 +309,7 @@ static bool pack_out(struct sqlite_event_row *pack,
     return file_make(pack, ret_packed->path, err);
 }
 
-static void packed_fill(const struct sqlite_event_row *pack,
+static void packed_fill(const struct pack *pack,
                         struct pack_result *ret_packed) {
     const struct set_name *name = &pack->name;
     snprintf(ret_packed->id, sizeof ret_packed->id, "%.*s", (int)name->csid.len,
@@ -330,7 +327,7 @@ void pack_result_clear(struct pack_result *result) {
 
 bool pack_write(const struct pack_options *options,
                 struct pack_result *ret_packed, struct err *err) {
-    struct sqlite_event_row pack = {
+    struct pack pack = {
         .options = options, .source = {.dir = -1}, .now = clock_wall()};
     *ret_packed = (struct pack_result){0};
     bool ok = source_open(&pack, err) && name_fill(&pack, err) &&
