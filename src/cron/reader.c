@@ -73,7 +73,7 @@ bool reader_no_value(struct reader *reader) {
 bool reader_finish(struct reader *reader) {
     skip_blanks(reader);
     return reader->lexer.p == reader->lexer.end ||
-           broken(reader, "more behind the value");
+           broken(reader, "more after the value");
 }
 
 /* Keeps as much of the string as there is room for. NUL becomes U+FFFD: no

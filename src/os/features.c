@@ -37,7 +37,7 @@ static void set_detail(struct feature *feature, const char *detail) {
 static void probe_kernel(struct list_of_features *list) {
     struct utsname name;
     struct feature *feature =
-        add(list, "kernel", true, "Linux (the only supported system)", "");
+        add(list, "kernel", true, "Linux is the only supported system.", "");
     if (uname(&name) == 0)
         set_detail(feature, name.release);
 }

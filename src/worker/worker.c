@@ -247,17 +247,18 @@ static void runner_start(void *ctx, const struct run_start *run) {
     CLEANUP(fd_close) int input_fd = -1;
     if (!start_make(worker, run, &arena, &line, &err) ||
         (line.start.len > 0 &&
-         !dir_file_sealed("start", line.start, &input_fd, &err)) ||
-        !output_file(worker->options.output, run->job->num, run->task,
-                     run->attempt, &path, place, &err)) {
+         !dir_file_sealed("start", line.start, &input_fd, &err))) {
         bool again = err_try_again(err.kind);
         stillborn_add(worker, run->handle,
                       again ? GUARD_TEMPORARY : GUARD_CANNOT, err.text);
         arena_clear(&arena);
         return;
     }
-    if (line.lock_path && worker->options.place_file &&
-        !worker->options.place_file(worker->options.ctx, run->job, &err)) {
+    /* A disk that fails now is no fault of the job, which has not run. */
+    if (!output_file(worker->options.output, run->job->num, run->task,
+                     run->attempt, &path, place, &err) ||
+        (line.lock_path && worker->options.place_file &&
+         !worker->options.place_file(worker->options.ctx, run->job, &err))) {
         stillborn_add(worker, run->handle, GUARD_TEMPORARY, err.text);
         arena_clear(&arena);
         return;

@@ -283,8 +283,8 @@ static void a_repository_that_may_not_be_written_is_unavailable(void **state) {
     (void)state;
     static const char *const said[] = {
         "error: unable to create temporary file: Read-only file system",
-        "error: insufficient permission for adding an object to repository "
-        "database objects",
+        ("error: insufficient permission for adding an object to repository "
+         "database objects"),
         "fatal: detected dubious ownership in repository",
     };
     landing_begin();
