@@ -245,17 +245,17 @@ static void runner_start(void *ctx, const struct run_start *run) {
     CLEANUP(text_clear) struct text path = TEXT_INIT;
     char place[OUTPUT_PLACE_BYTES];
     CLEANUP(fd_close) int input_fd = -1;
-    if (!start_make(worker, run, &arena, &line, &err) ||
-        (line.start.len > 0 &&
-         !dir_file_sealed("start", line.start, &input_fd, &err))) {
+    if (!start_make(worker, run, &arena, &line, &err)) {
         bool again = err_try_again(err.kind);
         stillborn_add(worker, run->handle,
                       again ? GUARD_TEMPORARY : GUARD_CANNOT, err.text);
         arena_clear(&arena);
         return;
     }
-    /* A disk that fails now is no fault of the job, which has not run. */
-    if (!output_file(worker->options.output, run->job->num, run->task,
+    /* What fails from here on is the machine's fault, not the job's. */
+    if ((line.start.len > 0 &&
+         !dir_file_sealed("start", line.start, &input_fd, &err)) ||
+        !output_file(worker->options.output, run->job->num, run->task,
                      run->attempt, &path, place, &err) ||
         (line.lock_path && worker->options.place_file &&
          !worker->options.place_file(worker->options.ctx, run->job, &err))) {
