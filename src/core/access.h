@@ -1,6 +1,6 @@
-/* Who may do what: each route of the API and each verb of the command line
- * names the least role that it needs, each caller has a role, and one function
- * decides. Nothing here looks at accounts or jobs by itself. */
+/* Access control: each route of the API and each verb of the command line names
+ * the lowest role that it needs, each caller has a role, and one function
+ * decides. This module never looks up accounts or jobs itself. */
 #ifndef POINTSMAN_CORE_ACCESS_H
 #define POINTSMAN_CORE_ACCESS_H
 
@@ -11,16 +11,18 @@
 
 /* Each role includes those before it. */
 enum access_role {
-    ACCESS_NOBODY,    /* health and metrics; what needs no base */
-    ACCESS_VIEWER,    /* reads */
-    ACCESS_SUBMITTER, /* submits; cancels, holds and retries his own jobs */
-    ACCESS_OPERATOR,  /* does that to any job; schedules, approves rollbacks */
+    ACCESS_NOBODY,    /* health and metrics; whatever needs no base */
+    ACCESS_VIEWER,    /* may read */
+    ACCESS_SUBMITTER, /* may submit; may cancel, hold and retry own jobs */
+    ACCESS_OPERATOR,  /* may do so with any job; schedules, rollback
+                         approvals */
     ACCESS_ADMIN,     /* configuration, settings, backup, fsck */
     ACCESS_ROLES
 };
 
-/* What a route or a verb needs. The second role counts for the jobs of others;
- * it is the same as the first where it makes no difference whose job it is. */
+/* The roles that a route or a verb requires. `others` is the role required
+ * for other people's jobs; it equals `role` if it does not matter whose job
+ * it is. */
 struct access_need {
     enum access_role role, others;
 };
@@ -33,7 +35,7 @@ struct access_need {
 #define ACCESS_NEED_ADMIN     {ACCESS_ADMIN, ACCESS_ADMIN}
 /* clang-format on */
 
-/* Who has a role in a base. */
+/* Which accounts have which role in a base. */
 struct access_rules {
     uint32_t owner;
     bool has_group; /* its members share the base (init --group) */
@@ -43,25 +45,25 @@ struct access_rules {
 struct access_actor {
     uint32_t uid;
     enum access_role role;
-    bool is_known; /* false: over TCP, nobody in particular */
-    /* A member of the group that shares the base: is refused nothing, although
-     * the role is submitter. Roles of a configuration will replace this. */
+    bool is_known; /* false: the caller came over TCP and is anonymous */
+    /* True for a member of the group that shares the base: the role is
+     * submitter, but nothing is refused. Configured roles will replace this. */
     bool shares;
 };
 
 const char *access_role_word(enum access_role role); /* "submitter" */
 
-/* The caller of that account; `in_group`: a member of rules->gid. The owner and
- * root are admin, members of the group are submitters. */
+/* The actor for an account; `in_group`: the account is a member of rules->gid.
+ * The owner and root are admins, members of the group are submitters. */
 struct access_actor access_actor_make(const struct access_rules *rules,
                                       uint32_t uid, bool in_group);
-/* Has that account at least the role, whatever its groups are? */
+/* True if the account has at least this role, regardless of its groups. */
 bool access_has_role(const struct access_rules *rules, uint32_t uid,
                      enum access_role role);
 
-/* May this actor do that to this job? `submitter` is the job's account; NULL:
- * no particular job, so that the lesser role of `need` is enough. Else
- * ERR_DENIED with the role that is missing and who has it. */
+/* True if this actor may do this to the job. `submitter` is the job's account;
+ * NULL: no particular job, so the lower role of `need` suffices. Otherwise
+ * ERR_DENIED, which names the missing role and who has it. */
 bool access_allows(const struct access_rules *rules,
                    const struct access_actor *actor, struct access_need need,
                    const uint32_t *submitter, struct err *err);

@@ -45,7 +45,7 @@ static bool path_matches(struct span pattern, struct span path) {
 
 static bool any_path(const struct approval_policy *policy,
                      const struct approval_subject *subject) {
-    /* A rollback names no files, and reaches any. */
+    /* A rollback names no files and may affect any. */
     if (policy->path.len == 0 || subject->touch_count == 0)
         return true;
     for (size_t i = 0; i < subject->touch_count; i++)
@@ -87,7 +87,7 @@ bool approval_is_own(const struct approval_subject *subject,
            is_same(given->alias, subject->submitter);
 }
 
-/* One may speak by command and by signature, and is one person still. */
+/* The same person may approve by command and by signature. */
 static bool is_same_person(const struct approval_given *one,
                            const struct approval_given *other) {
     return is_same(one->who, other->who) || is_same(one->alias, other->who) ||

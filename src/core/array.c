@@ -50,7 +50,7 @@ static enum task_status status_after(const struct retry_verdict *verdict,
                                      bool killed) {
     if (verdict->action != RETRY_MOVE)
         return TASK_UNSTARTED;
-    /* A task that gives up ends by itself; its job goes on with the others. */
+    /* A task that is given up ends alone; its job goes on with the others. */
     if (verdict->to == STATE_TERMINATED && !killed)
         return TASK_FAILED;
     return verdict->task;

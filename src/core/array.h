@@ -1,5 +1,5 @@
-/* The tasks of an array job: which one starts next, and what their ends mean
- * for the job (doc/design/processes.md). Pure. */
+/* The tasks of an array job: which one starts next, and what the end of a task
+ * means for the job (doc/design/processes.md). Pure. */
 #ifndef POINTSMAN_CORE_ARRAY_H
 #define POINTSMAN_CORE_ARRAY_H
 
@@ -20,36 +20,36 @@ struct array_task {
     bool running;
 };
 
-/* Filled by its owner, with the tasks as the registry has them. */
+/* Filled in by its owner with the tasks as the registry has them. */
 struct array {
     struct array_task *tasks;
     size_t count;
-    size_t first_open; /* all before it are final or running */
+    size_t first_open; /* all tasks before it are final or running */
     size_t running;
 };
 
 /* The first task that may start at `now`; array->count: none. */
 size_t array_next(struct array *array, struct wall now);
-/* When the next back-off of a task ends; WALL_NEVER: none is waiting. */
+/* When the next back-off of a task ends; WALL_NEVER: no task is waiting. */
 struct wall array_next_time(const struct array *array, struct wall now);
 
-/* The task is assigned. */
+/* Marks the task as assigned. */
 void array_task_start(struct array *array, size_t at);
-/* The assignment was not recorded: the task is as before. */
+/* The assignment was not recorded: restores the task. */
 void array_task_start_failed(struct array *array, size_t at);
-/* Its attempt ended with the verdict. `killed`: somebody asked for the end of
- * the whole job. Result: the task as it was, for array_task_end_failed. */
+/* The task's attempt ended with this verdict. `killed`: the end of the whole
+ * job was requested. Returns the task as it was, for array_task_end_failed. */
 struct array_task array_task_end(struct array *array, size_t at,
                                  const struct retry_verdict *verdict,
                                  bool killed);
-/* The end was not recorded: the task is as before. */
+/* The end was not recorded: restores the task. */
 void array_task_end_failed(struct array *array, size_t at,
                            const struct array_task *before);
 
-/* True if no task runs and none will start any more. After a kill, tasks that
- * have not started never will. */
+/* True if no task is running and none will start. After a kill, tasks that have
+ * not started never will. */
 bool array_is_over(const struct array *array, bool killed);
-/* What becomes of the job, once the array is over. */
+/* The verdict on the job once the array is over. */
 struct retry_verdict array_verdict(const struct array *array,
                                    enum retry_killer killer);
 

@@ -16,7 +16,7 @@ struct member {
     struct list in_group;
     struct group *group;
     uint64_t num;
-    struct arena arena; /* of what follows */
+    struct arena arena; /* holds the data below */
     struct span id, key;
     struct span *needs;
     size_t need_count;
@@ -65,7 +65,8 @@ void groups_free(struct groups *groups) {
     free(groups);
 }
 
-/* ---- being told ---------------------------------------------------------- */
+/* ---- input
+ * ---------------------------------------------------------------- */
 
 static void key_make(struct span target, struct span name, struct text *out) {
     text_addspan(out, target);
@@ -107,7 +108,7 @@ static struct member *member_find(const struct groups *groups, uint64_t num) {
     return map_get(&groups->members, map_num_key(&num));
 }
 
-/* In the order of their coming. */
+/* In order of admission. */
 static void member_insert(struct group *group, struct member *member) {
     LIST_EACH (&group->members, it) {
         if (MEMBER_OF(it)->num > member->num) {
@@ -197,7 +198,8 @@ bool groups_hold(struct groups *groups, uint64_t num, unsigned holds) {
     return true;
 }
 
-/* ---- knowing ------------------------------------------------------------- */
+/* ---- queries
+ * -------------------------------------------------------------- */
 
 bool groups_has(const struct groups *groups, uint64_t num) {
     return member_find(groups, num) != NULL;
@@ -325,7 +327,7 @@ size_t groups_open(const struct groups *groups, uint64_t num,
     return count;
 }
 
-/* How many there are to be; the largest said counts. */
+/* The expected number of members; the largest number given counts. */
 static unsigned wanted(const struct group *group) {
     unsigned want = 0;
 
@@ -394,7 +396,8 @@ static int compare_keys(const void *a, const void *b) {
                       : ((*x)->num > (*y)->num) - ((*x)->num < (*y)->num);
 }
 
-/* Of those left, the first whose needs are all placed; in a ring the first. */
+/* The first of the remaining members whose needs are all placed; in a cycle the
+ * first. */
 static size_t next_to_land(struct member **members, size_t placed,
                            size_t count) {
     for (size_t i = placed; i < count; i++) {
@@ -408,14 +411,16 @@ static size_t next_to_land(struct member **members, size_t placed,
     return placed;
 }
 
-/* Another of the group ended without landing after it had come. */
+/* Another member of the group ended without landing after this one was
+ * admitted. */
 static bool fails_with(const struct member *member) {
     return member->state != STATE_EXECUTING &&
            member->state != STATE_ABANDONED &&
            member->admitted_seq < member->group->ended_seq;
 }
 
-/* They were made ready as one, but a rollback was faster with some. */
+/* The group became ready together, but a rollback has already taken some of its
+ * members. */
 static bool is_split(const struct member *ready) {
     LIST_EACH (&ready->group->members, it) {
         if (is_open(MEMBER_OF(it)) && MEMBER_OF(it)->entry == ready->entry)
@@ -449,7 +454,7 @@ size_t groups_landing(const struct groups *groups, uint64_t num,
     }
     for (size_t i = 0; i < count; i++)
         if (members[i]->want > count)
-            return 0; /* the others come back, or end and take it with them */
+            return 0; /* the others come back, or end and the group fails */
     *ret_nums = arena_alloc(arena, (count + 1) * sizeof(**ret_nums));
     qsort(members, count, sizeof(*members), compare_keys);
     for (size_t i = 0; i < count; i++) {
@@ -475,7 +480,8 @@ bool groups_may_start(const struct groups *groups, uint64_t num) {
     return may;
 }
 
-/* ---- proposing ----------------------------------------------------------- */
+/* ---- proposals
+ * ------------------------------------------------------------ */
 
 static struct wall deadline(const struct group *group, int64_t wait_ms) {
     struct wall first = WALL_NEVER;

@@ -73,7 +73,7 @@ static const char *const event_words[] = {
 #undef EVENT_KIND
 };
 
-/* The place of `word` in `words`, or count. */
+/* The index of `word` in `words`, or count. */
 static size_t word_find(const char *const *words, size_t count,
                         struct span word) {
     size_t i = 0;
@@ -217,7 +217,7 @@ void job_holds_format(unsigned holds, struct text *out) {
     }
 }
 
-/* Does one word of the list, which may end in '*', stand for `reason`? */
+/* True if a word of the list, which may end in '*', matches `reason`. */
 static bool reasons_have(const char *list, struct span reason) {
     struct span rest = span_of(list), word;
     while (span_cut(&rest, ' ', &word)) {

@@ -1,5 +1,5 @@
-/* What a job is, as plain data (words: ARCHITECTURE.md). The store keeps these,
- * the core decides over them, codecs and pages spell them. */
+/* A job as plain data (glossary: ARCHITECTURE.md). The store keeps jobs, the
+ * core decides about them, codecs and pages format them. */
 #ifndef POINTSMAN_CORE_JOB_H
 #define POINTSMAN_CORE_JOB_H
 
@@ -23,17 +23,18 @@ enum job_class {
     JOB_CLASSES
 };
 
-/* What modules other than that of the kind need to know about a job. */
+/* What modules other than that of its kind need to know about a job. */
 enum job_trait {
-    JOB_HAS_FILE = 1 << 0, /* a job file, a tarball and a log in the base */
-    JOB_LANDS = 1 << 1,    /* on a target: it needs a lane there, and after a
-                              crash the target is asked whether it landed */
+    JOB_HAS_FILE = 1 << 0, /* has a job file, a tarball and a log in the base */
+    JOB_LANDS = 1 << 1,    /* lands on a target: it needs a lane there, and
+                              after a crash the target is asked whether it
+                              landed */
     JOB_CAN_BE_APPROVED = 1 << 2,
     JOB_CAN_BE_GROUPED = 1 << 3,
     JOB_CAN_BE_ROLLED_BACK = 1 << 4,
-    JOB_HAS_EXIT_CODE = 1 << 5, /* that of its process; otherwise 1 means that
-                                   it failed */
-    JOB_ROLLS_BACK = 1 << 6     /* other jobs */
+    JOB_HAS_EXIT_CODE = 1 << 5, /* the exit code of its process; for jobs
+                                   without it, 1 means that the job failed */
+    JOB_ROLLS_BACK = 1 << 6     /* rolls back other jobs */
 };
 
 enum job_state {
@@ -50,7 +51,7 @@ enum job_hold {
 #undef JOB_HOLD
 };
 
-/* What a command's submission says, where the program asks often. */
+/* Facts from a command's submission that the program needs often. */
 enum job_flag { JOB_AT_MOST_ONCE = 1 << 0, JOB_ARRAY = 1 << 1 };
 
 enum task_status {
@@ -76,7 +77,7 @@ enum event_kind {
 
 struct job;
 
-/* Bit of a state in a set of states. */
+/* The bit of a state in a set of states. */
 #define STATE_BIT(state) (1u << (state))
 #define STATES_LIVE                                      \
     (STATE_BIT(STATE_QUEUED) | STATE_BIT(STATE_STAGED) | \
@@ -109,13 +110,13 @@ bool job_edge_kind_parse(struct span word, enum edge_kind *ret_kind);
 const char *job_event_kind_word(enum event_kind kind);
 bool job_event_kind_parse(struct span word, enum event_kind *ret_kind);
 const char *job_hold_word(enum job_hold one_bit);
-/* "operator, approval": the words of all bits set. */
+/* "operator, approval": the words for all bits that are set. */
 void job_holds_format(unsigned holds, struct text *out);
 /* The classes that give a job the trait, as bits of 1 << class. */
 unsigned job_classes_with(enum job_trait trait);
-/* Every trait that the kind gives, and the class. */
+/* True if the kind or the class gives the job this trait. */
 bool job_has(const struct job *job, enum job_trait trait);
-/* Is the step in the table of life.def, with that reason? */
+/* True if life.def lists this step with this reason. */
 bool job_step_is_legal(enum job_state from, enum job_state to,
                        struct span reason);
 
@@ -125,7 +126,8 @@ enum {
     JOB_REASON_BYTES = 64 /* longest reason word; details are free text */
 };
 
-/* A path a job touches. Directories are not listed: they follow (O2). */
+/* A path that a job touches. Its directories are not listed: they follow from
+ * it (O2). */
 struct job_touch {
     struct span path; /* for commands: a key of --touches */
     bool deleted;
@@ -133,48 +135,52 @@ struct job_touch {
 
 struct job_edge {
     enum edge_kind kind;
-    struct span to; /* an id, which may be unknown yet */
+    struct span to; /* an id that may not be known yet */
 };
 
-/* One admitted job. Spans point into memory of whoever handed it out. */
+/* One admitted job. Its spans point into memory of the code that returned
+ * it. */
 struct job {
-    uint64_t num; /* order of admission; the registry gives it */
+    uint64_t num; /* position in order of admission; set by the registry */
     struct span id;
     enum job_kind kind;
     enum job_class job_class;
     enum job_state state;
-    struct span key;     /* own order key, memcmp-able (wire/set_name.h) */
-    struct span rank;    /* key it is scheduled with: own or inherited (O14) */
-    struct span target;  /* changes; empty for commands */
+    struct span key;     /* its own order key, memcmp-able (wire/set_name.h) */
+    struct span rank;    /* key used for scheduling: its own or inherited
+                            (O14) */
+    struct span target;  /* for changes; empty for commands */
     struct span name;    /* full change-set name; empty for commands */
     struct span reason;  /* of the last step */
     struct span detail;  /* a sentence for people */
-    struct span actor;   /* who submitted: "uid:1000" */
+    struct span actor;   /* the submitter: "uid:1000" */
     struct span cause;   /* "person", "retry of j…", … */
     struct span sum;     /* SHA-256 in hex of the tarball, or of spec */
-    uint64_t size_bytes; /* of the tarball */
-    struct span spec;    /* the submission as JSON, pre-rendered */
-    /* Decoded from it at admission. Of commands: */
+    uint64_t size_bytes; /* size of the tarball */
+    struct span spec;    /* the submission as JSON, formatted in advance */
+    /* Decoded from `spec` at admission. For commands: */
     unsigned retries, flags; /* flags: of enum job_flag */
-    /* Of changes: the number of sets in its group, 0 if not given; the tip of
-     * the target's branch at admission: a commit, "none" if there was no such
-     * branch, empty if not known. */
+    /* For changes: the number of sets in its group, 0 if not given; and the tip
+     * of the target's branch at admission: a commit, "none" if there was no
+     * such branch, empty if unknown. */
     unsigned group_size;
     struct span seen;
-    /* Of a done change: the RB that took it back; empty: it is in effect. */
+    /* For a done change: the RB that rolled it back; empty: it is in effect. */
     struct span rolled_back_by;
-    struct wall owed;               /* an approval, until then (A5); 0: none */
-    unsigned holds;                 /* of enum job_hold */
+    struct wall owed;               /* when the owed approval is due (A5); 0:
+                                       none owed */
+    unsigned holds;                 /* bits of enum job_hold */
     unsigned attempt;               /* attempts begun */
     unsigned temps, crashes, fails; /* temporary, abnormal and failed ends */
-    unsigned tasks, tasks_done;     /* 1 and 0/1 but for arrays */
-    struct wall admitted, since;    /* entered the queue; entered the state */
+    unsigned tasks, tasks_done;     /* 1 and 0/1, except for arrays */
+    struct wall admitted, since;    /* when it entered the queue; when it
+                                       entered the state */
     struct wall not_before;         /* 0: at once */
     uint64_t admitted_seq, state_seq, record_seq; /* record: 0 = none */
     uint32_t uid;
-    bool has_relations; /* edges or touches: the order must know it */
-    bool cancel_asked;  /* while executing */
-    bool stale;         /* its job file may lie elsewhere (C11) */
+    bool has_relations; /* has edges or touches: the order must know it */
+    bool cancel_asked;  /* while it was executing */
+    bool stale;         /* its job file may be in another directory (C11) */
 };
 
 #endif

@@ -1,12 +1,12 @@
-/* What a landing or a revert said about itself (wire/land_verdict.h reads it).
- */
+/* The verdict that a landing or a revert printed (wire/land_verdict.h parses
+ * it). */
 #ifndef POINTSMAN_CORE_LAND_VERDICT_H
 #define POINTSMAN_CORE_LAND_VERDICT_H
 
 #include "lib/text.h"
 
 enum land_verdict {
-    LAND_NONE, /* no such line: the process died, or said something else */
+    LAND_NONE, /* no such line: the process died, or printed something else */
 #define LAND_VERDICT(name, word) LAND_##name,
 #include "core/land_verdict.def"
 #undef LAND_VERDICT
@@ -14,9 +14,9 @@ enum land_verdict {
 
 struct land_verdict_line {
     enum land_verdict verdict;
-    struct span rest;   /* everything after the verdict's word */
+    struct span rest;   /* everything after the verdict word */
     struct span reason; /* LAND_FAILED: the first word of `rest` */
-    struct span text;   /* `rest`, for LAND_FAILED without the reason */
+    struct span text;   /* `rest`; for LAND_FAILED, without the reason */
 };
 
 #endif

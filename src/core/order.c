@@ -101,7 +101,7 @@ static const struct {
     enum edge_kind kind;
     enum order_edge_use use;
 } edge_uses[] = {
-    /* The record last: it goes when the job is placed. */
+    /* The record comes last: it is dropped when the job is placed. */
     {EDGE_SUPERSEDES, USE_SUPERSEDES},
     {EDGE_DEPENDENCY, USE_DEPENDENCY},
     {EDGE_HINT, USE_HINT},
@@ -137,7 +137,7 @@ static struct order_node *node_new(struct order *order, struct order_item *item,
     node->was = entry->was;
     node->holds = entry->holds;
     node->rb = entry->rb;
-    node->was_recorded = true; /* perhaps with an empty record */
+    node->was_recorded = true; /* even if the record is empty */
     node->admitted = entry->admitted;
     node->since = entry->since;
     node->key = order_key_new(entry->key);
@@ -236,7 +236,7 @@ static void node_leave(struct order *order, struct order_node *node,
     node_free(node);
 }
 
-/* It lives on, whatever was proposed for it. */
+/* It stays live, whatever was proposed for it. */
 static void node_stays(struct order *order, struct order_node *node) {
     node->asked = 0;
     if (node->failing) {
@@ -248,8 +248,8 @@ static void node_stays(struct order *order, struct order_node *node) {
     order_node_touch(order, node);
 }
 
-/* What it depends on came while it was undecided, and stands behind it: then it
- * has to move. */
+/* If one of its dependencies arrived while it was undecided and stands behind
+ * it, it has to move. */
 static void come_back(struct order *order, struct order_node *node) {
     for (size_t i = 0; i < node->edge_count; i++) {
         const struct order_edge *edge = &node->edges[i];
@@ -296,8 +296,8 @@ bool order_move(struct order *order, uint64_t num, enum job_state to,
     return true;
 }
 
-/* It lives on, but no longer in front of them: who was right behind it gets a
- * record without it. */
+/* It stays live but no longer stands in front of the jobs right behind it: they
+ * get a record without it. */
 static void behind_splice(struct order *order, struct order_node *node) {
     for (size_t i = 0; node->seq != 0 && i < node->use_count; i++) {
         struct order_group *behind = order_path_group_behind(&node->uses[i]);
@@ -337,7 +337,8 @@ bool order_hold(struct order *order, uint64_t num, unsigned holds) {
     return true;
 }
 
-/* A plain command whose rank was not committed. Rare, so it is searched. */
+/* Finds a plain command whose rank was not committed. Rare, so it is a
+ * search. */
 static bool outside_again(struct order *order, uint64_t num) {
     size_t at = 0;
     void *value;
@@ -372,7 +373,7 @@ void order_outside(struct order *order, const struct order_other *other) {
 
     if (item == NULL)
         return;
-    item->refs++; /* it outlives what follows */
+    item->refs++; /* keeps it beyond the calls below */
     list_remove(&item->to_ask);
     if (item->node == NULL) {
         item->known = true;
@@ -413,8 +414,9 @@ bool order_next_unknown(struct order *order, struct span *ret_id) {
 bool order_watches(const struct order *order, struct span id) {
     const struct order_item *item = order_item_find(order, id);
 
-    /* Also when nobody depends on it at this moment: what is remembered must
-     * not grow old; and while it lives here, for its successors. */
+    /* This holds even when no job depends on it at the moment: what is
+     * remembered must not become stale; and while its job is here, for its
+     * successors. */
     return item != NULL && (item->node != NULL || item->asked || item->known);
 }
 
@@ -455,7 +457,7 @@ static const char *ended(const struct order_item *item) {
     return "failed";
 }
 
-/* Of the failure proposed last. */
+/* For the failure proposed last. */
 static void doom_about(struct order *order, const struct order_item *item) {
     order->effects[order->effect_count - 1].about =
         arena_span(order->arena, item->id);
@@ -498,11 +500,11 @@ static void doom_unknown(struct order *order, struct order_node *node) {
     doom_about(order, item);
 }
 
-/* Can it never run? Then its failure is proposed. */
+/* True if it can never run; its failure is then proposed. */
 static bool is_doomed(struct order *order, struct order_node *node) {
     if (node->failing)
         return true;
-    /* On its way back to Q it is judged again there. */
+    /* It is judged again once it is back in Q. */
     if (node->holds != 0 || node->asked == ORDER_RECOMPUTE + 1)
         return false;
     if (node->counts[VERDICT_FAILED] > 0)
@@ -596,7 +598,7 @@ size_t order_scan(struct order *order, struct wall now, struct arena *arena,
     order->effect_count = 0;
     deadlines_touch(order);
     order_line_place(order);
-    /* First who fails, and who fails with them; then the others. */
+    /* First the jobs that fail, and their dependents; then the others. */
     list_init(&rest);
     while ((link = list_pop(&order->dirty)) != NULL) {
         struct order_node *node = LIST_OF(link, struct order_node, dirty);

@@ -1,16 +1,16 @@
-/* The inside of order.h, shared by its files only. Each uses only files that
- * stand above it in this list:
+/* The internals of order.h, for its own files only. Each file uses only files
+ * that stand above it in this list:
  *   order_pointers.c, order_key.c
- *   order_node.c    what a change of a job makes due
+ *   order_node.c    what must be done after a job has changed
  *   order_item.c    ids, dependencies on them, chains of successors (O10)
  *   order_path.c    rows of uses per path (O2, O6)
  *   order_preds.c   the jobs that a job waits for
  *   order_effect.c  proposals
  *   order_rank.c    inheritance (O14)
- *   order_insert.c  L: a newcomer in front of those who depend on it
+ *   order_insert.c  L: a newcomer in front of the jobs that depend on it
  *   order_line.c    L: placing, moving behind newcomers, cycles (O4, O5, O9)
  *   order_why.c     explanations
- *   order.c         what it is told, and what a job's facts add up to */
+ *   order.c         input, and the decision about each job */
 #ifndef POINTSMAN_CORE_ORDER_INNER_H
 #define POINTSMAN_CORE_ORDER_INNER_H
 
@@ -19,7 +19,7 @@
 #include "lib/map.h"
 #include "core/order.h"
 
-/* An order key, shared: a rank is the key of somebody who may have left. */
+/* A shared order key: a rank may be the key of a job that has left. */
 struct order_key {
     size_t refs;
     size_t bytes;
@@ -42,37 +42,38 @@ struct order_pointers {
 void order_pointers_push(struct order_pointers *pointers, void *p);
 void order_pointers_clear(struct order_pointers *pointers);
 
-/* What a dependency on an id amounts to at present. */
+/* The present meaning of a dependency on an id. */
 enum order_verdict {
     VERDICT_ASKED,   /* it is being looked up */
-    VERDICT_UNKNOWN, /* nobody knows it; it may be on its way */
-    VERDICT_WAIT,    /* it, or a successor, lives */
+    VERDICT_UNKNOWN, /* the id is unknown; its job may still arrive */
+    VERDICT_WAIT,    /* it, or a successor, is live */
     VERDICT_SERVED,
     VERDICT_ROLLED_BACK,
     VERDICT_FAILED,
     VERDICTS
 };
 
-/* An id that lives here or that somebody here refers to. Lives as long as
- * `refs`: its node, edges to it, items it is a successor of. */
+/* An id that is in the order or that a job in the order refers to. It lives as
+ * long as `refs`, which counts its node, the edges to it and the items of which
+ * it is a successor. */
 struct order_item {
     size_t refs;
     struct span id;          /* own memory */
-    struct order_node *node; /* lives here; NULL: all that follows counts */
-    bool asked;              /* it was to be looked up */
-    bool known;              /* we were told about it */
+    struct order_node *node; /* its job; NULL: not here, and the rest counts */
+    bool asked;              /* its lookup was requested */
+    bool known;              /* order_outside has answered */
     enum job_state state;
     bool rolled_back;
     struct wall since;
     uint64_t num;
-    struct order_key *key, *recorded; /* live and outside: for inheritance */
-    bool lent;                        /* told is not key; keeps a reference */
+    struct order_key *key, *recorded; /* if live and outside: for inheritance */
+    bool lent;                        /* `recorded` is not `key`; holds a
+                                         reference */
     struct list edges;                /* struct order_edge.in_item */
     struct order_item **successors;   /* referenced */
-    struct order_item **olds;         /* of which it is a successor */
+    struct order_item **olds;         /* items of which it is a successor */
     size_t successor_count, old_count;
-    enum order_verdict
-        verdict; /* for those who depend on it, with successors */
+    enum order_verdict verdict; /* for its dependents, successors included */
     struct list to_ask;
     struct list rank_dirty;
     uint64_t up_mark, down_mark, set_mark;
@@ -81,8 +82,8 @@ struct order_item {
 enum order_edge_use {
     USE_DEPENDENCY,
     USE_HINT,
-    USE_RECORD,    /* only until the first placing */
-    USE_SUPERSEDES /* keeps the item and its link */
+    USE_RECORD,    /* only until it is first placed */
+    USE_SUPERSEDES /* keeps the item and its link alive */
 };
 
 struct order_edge {
@@ -90,16 +91,16 @@ struct order_edge {
     struct order_item *item;
     struct list in_item;
     enum order_edge_use use;
-    bool waits; /* USE_HINT: counted in node->hints */
+    bool waits; /* for USE_HINT: counted in node->hints */
 };
 
-/* One job's use of one path. */
+/* The use of one path by one job. */
 struct order_use {
     struct order_node *node;
     struct order_place *place;
     struct order_group *group; /* NULL while the job is not in L */
     struct list in_group;
-    bool file; /* else as a directory */
+    bool file; /* false: used as a directory */
 };
 
 struct order_group {
@@ -114,18 +115,19 @@ struct order_place {
     struct span name; /* "pTARGET\0PATH" or "kKEY", own memory */
     struct list groups;
     size_t refs;                  /* uses */
-    struct order_node *last_node; /* while uses are collected: is there one, */
-    size_t last_use;              /* and which */
+    struct order_node *last_node; /* while uses are collected: the node that has
+                                     one already, or NULL, */
+    size_t last_use;              /* and its index */
 };
 
 struct order_node {
     uint64_t num;
     struct order_item *item;
-    struct order_item **aliases; /* further ones that live by this node */
+    struct order_item **aliases; /* further ids that belong to this node */
     size_t alias_count;
     enum job_class job_class;
     enum job_state state;
-    enum job_state was; /* before it came into A */
+    enum job_state was; /* its state before A */
     unsigned holds;
     bool rb;
     struct wall admitted, since;
@@ -138,27 +140,27 @@ struct order_node {
     uint64_t seq;            /* place in L; 0: not placed */
     struct list in_line;     /* L again */
     bool tangled;            /* see order_insert.c */
-    size_t blocked;          /* uses that are not in the first group */
-    size_t counts[VERDICTS]; /* of its dependencies */
-    size_t hints;            /* hints it waits for */
+    size_t blocked;          /* number of uses not in the first group */
+    size_t counts[VERDICTS]; /* its dependencies, by verdict */
+    size_t hints;            /* number of hints it waits for */
     bool failing;            /* its failure is proposed */
-    bool goes_back;          /* its record must be made anew */
-    bool splice;             /* its record lacks somebody */
-    bool was_recorded;       /* in a former life; not compared with L yet */
+    bool goes_back;          /* its record must be rebuilt */
+    bool splice;             /* its record is missing a job */
+    bool was_recorded;       /* before a restart; not compared with L yet */
     unsigned asked;          /* kind + 1 of the proposal under way */
-    const char *doom;        /* why, for order_why; static */
+    const char *doom;        /* the reason, for order_why; static */
 
     struct list dirty, fresh, rank_unrecorded;
     size_t in_deadlines, in_ranks;
-    /* while being placed */
+    /* while it is being placed */
     size_t hard, soft, in_heap;
     uint64_t old_seq;
     bool moving;
-    uint64_t sum; /* of its precursors before */
+    uint64_t sum; /* sum of its precursors before */
     uint64_t walk_mark;
 };
 
-/* Somebody a job waits for. */
+/* A job that another job waits for. */
 struct order_pred {
     struct order_item *item;
     struct order_place *place; /* because of this path, or NULL */
@@ -177,13 +179,14 @@ struct order {
     struct map places; /* name -> place */
     uint64_t seq, mark;
     struct list line;            /* L */
-    struct order_node *inserted; /* the last one in the midst of L, or NULL */
+    struct order_node *inserted; /* the last node inserted inside L, or NULL */
     struct list dirty;           /* to be judged */
     struct list fresh;           /* to be placed */
     struct list to_ask;          /* ids to be looked up */
     struct list rank_items, rank_unrecorded;
-    struct heap deadlines;      /* of nodes with unknown dependencies */
-    struct heap ranks;          /* to be computed anew, last in L first */
+    struct heap deadlines;      /* nodes with unknown dependencies */
+    struct heap ranks;          /* nodes whose rank is to be recomputed, last in
+                                   L first */
     struct order_pointers late; /* items that became successors; referenced */
     struct order_pointers up, down; /* chains of successors, see below */
     struct order_pointers stack, tangles;
@@ -206,8 +209,8 @@ static inline struct order_item *order_node_item(const struct order_node *node,
 static inline bool order_node_is_waiting(const struct order_node *node) {
     return node->state == STATE_QUEUED || node->state == STATE_STAGED;
 }
-/* Where it stands in L: an undecided one keeps the place it may come back to.
- */
+/* The state by which it stands in L: an undecided job keeps the place to which
+ * it may come back. */
 static inline enum job_state
 order_node_stands_as(const struct order_node *node) {
     return node->state == STATE_ABANDONED ? node->was : node->state;
@@ -221,12 +224,12 @@ static inline bool order_node_stands_waiting(const struct order_node *node) {
 void order_node_touch(struct order *order, struct order_node *node);
 struct wall order_node_deadline(const struct order *order,
                                 const struct order_node *node);
-/* Its counts changed: is it in order->deadlines as it should? */
+/* Its counts changed: updates its entry in order->deadlines. */
 void order_node_deadline_changed(struct order *order, struct order_node *node);
-/* False: it is not placed yet, and gets its rank from those who move behind it
- * once it is. */
+/* False: it is not placed yet; it gets its rank from the jobs that move behind
+ * it once it is. */
 bool order_node_inherits(const struct order_node *node);
-/* Computes its rank again at the end of the scan. */
+/* Recomputes its rank at the end of the scan. */
 void order_node_rank_again(struct order *order, struct order_node *node);
 
 /* ---- order_item.c ------------------------------------------------------- */
@@ -234,28 +237,29 @@ void order_node_rank_again(struct order *order, struct order_node *node);
 struct order_item *order_item_find(const struct order *order, struct span id);
 struct order_item *order_item_ref(struct order *order, struct span id);
 void order_item_unref(struct order *order, struct order_item *item);
-/* The verdict of `old` is for the caller to renew (order_item_changed). */
+/* The caller must renew the verdict of `old` (order_item_changed). */
 void order_item_link(struct order *order, struct order_item *old,
                      struct order_item *successor);
 void order_item_free(struct order_item *item);
-/* Its own facts changed: verdicts of it and of what it stands in for. */
+/* Its own facts changed: renews its verdict and those of the items it
+ * supersedes. */
 void order_item_changed(struct order *order, struct order_item *item);
-/* The same for all ids that live by the node. */
+/* The same for all ids of the node. */
 void order_items_changed(struct order *order, struct order_node *node);
 /* order->down: the item and all its successors at any depth. */
 void order_chain_down(struct order *order, struct order_item *item);
-/* order->up: the item and everything it stands in for, at any depth. */
+/* order->up: the item and everything it supersedes, at any depth. */
 void order_chain_up(struct order *order, struct order_item *item);
 void order_edge_open(struct order *order, struct order_edge *edge,
                      struct order_node *node, struct order_item *item,
                      enum order_edge_use use);
 void order_edge_close(struct order *order, struct order_edge *edge);
 void order_edge_hint_update(struct order *order, struct order_edge *edge);
-/* Forgets the record of a former life. */
+/* Drops the record from before a restart. */
 void order_record_close(struct order *order, struct order_node *node);
-/* Computes its rank again at the end of the scan. */
+/* Recomputes its rank at the end of the scan. */
 void order_item_rank_again(struct order *order, struct order_item *item);
-/* Live, here or outside? */
+/* True if its job is live, in the order or outside. */
 bool order_item_is_live(const struct order_item *item);
 enum job_state order_item_state(const struct order_item *item);
 
@@ -266,9 +270,9 @@ void order_path_uses_open(struct order *order, struct order_node *node,
 void order_path_uses_close(struct order *order, struct order_node *node);
 void order_path_append(struct order *order,
                        struct order_use *use); /* at the end */
-/* `splice`: those who inherit get a new record. */
+/* `splice`: the members that inherit get a new record. */
 void order_path_remove(struct order *order, struct order_use *use, bool splice);
-/* As a group of its own in front of another; both are files. */
+/* Inserts it as a group of its own in front of another; both are file uses. */
 void order_path_insert(struct order *order, struct order_use *use,
                        struct order_group *before);
 /* Its members get a new record. */
@@ -282,13 +286,14 @@ struct span order_place_path(const struct order_place *place);
 
 /* ---- order_preds.c ------------------------------------------------------ */
 
-/* order->preds: all it waits for directly; one may appear more than once. */
+/* order->preds: all items it waits for directly; one may appear more than
+ * once. */
 void order_preds_collect(struct order *order, const struct order_node *node);
-/* One of them that lives in the order; NULL: there is none. Does not look at
- * the others. */
+/* One of its precursors that is in the order; NULL: there is none. Does not
+ * look at the others. */
 struct order_node *order_preds_first(struct order *order,
                                      const struct order_node *node);
-/* Their ids, each once, in the arena of the scan. */
+/* The ids of its precursors, each once, in the arena of the scan. */
 size_t order_preds_ids(struct order *order, const struct order_node *node,
                        const struct span **ret_ids);
 
@@ -298,7 +303,7 @@ struct order_effect *order_effect_add(struct order *order,
                                       struct order_node *node,
                                       enum order_effect_kind kind,
                                       const char *reason);
-/* Proposes that the job fails; those who depend on it are judged by that. */
+/* Proposes that the job fails; its dependents are judged accordingly. */
 void order_effect_fail(struct order *order, struct order_node *node,
                        const char *reason, const char *detail);
 
@@ -306,28 +311,28 @@ void order_effect_fail(struct order *order, struct order_node *node,
 
 /* Places all fresh nodes. */
 void order_line_place(struct order *order);
-/* Takes it out of L. */
+/* Takes the node out of L. */
 void order_line_leave(struct order *order, struct order_node *node);
 
 /* ---- order_insert.c ----------------------------------------------------- */
 
-/* Its label and place at the end of L, or none any more. */
+/* Gives it a label and place at the end of L, or removes them. */
 void order_label_last(struct order *order, struct order_node *node);
 void order_label_clear(struct order *order, struct order_node *node);
-/* What its coming tangles. */
+/* Marks what is tangled by its arrival. */
 void order_insert_placed(struct order *order, struct order_node *node);
-/* It became a successor of what others depend on. */
+/* It became a successor of an item that other jobs depend on. */
 void order_insert_late(struct order *order, struct order_node *node);
-/* When one newcomer alone is to be placed, and may stand in front of those who
- * depend on it without anybody else seeing a difference: places it there. */
+/* If a single newcomer is to be placed and can stand in front of its dependents
+ * without a visible difference for any other job, places it there. */
 bool order_insert_alone(struct order *order);
 
 /* ---- order_rank.c ------------------------------------------------------- */
 
-int order_rank_compare(const void *a, const void *b); /* of order->ranks */
+int order_rank_compare(const void *a, const void *b); /* for order->ranks */
 void order_rank_joined(struct order *order, struct order_node *node);
 void order_rank_leaving(struct order *order, struct order_node *node);
 void order_rank_waits_again(struct order *order, struct order_node *node);
-void order_rank_finish(struct order *order); /* the end of a scan */
+void order_rank_finish(struct order *order); /* at the end of a scan */
 
 #endif

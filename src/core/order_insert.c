@@ -2,20 +2,19 @@
 
 #include <assert.h>
 
-/* A set that depends on one nobody knows yet is placed all the same. When that
- * one arrives, order_line_place moves the set behind it, and with it all that
- * depend on the set: for a chain of n that arrives last one first, n moves for
- * each arrival. Most of these moves change nothing anybody can see, for the
- * moved ones keep their order and share no path with those they pass. Then the
- * newcomer goes in front of the first of them instead, and only those who
- * depend on it directly get a new record.
+/* A set with an unknown dependency is placed anyway. When that dependency
+ * arrives, order_line_place moves the set behind it, together with all that
+ * depend on the set: for a chain of n sets that arrives last one first, that is
+ * n moves for each arrival. Most of these moves change nothing visible, because
+ * the moved sets keep their order and share no path with those they pass. In
+ * that case the newcomer goes in front of the first of them instead, and only
+ * its direct dependents get a new record.
  *
- * `tangled` says when that is not known to hold: somebody behind the node
- * shares a path with it and does not depend on it, or a hint is about it, or
- * one of those who depend on it is tangled. It is set early and taken away
- * only by a move. */
+ * `tangled` is set when that is not known to hold: a job behind the node shares
+ * a path with it without depending on it, or a hint is about the node, or one
+ * of its dependents is tangled. It is set early and cleared only by a move. */
 
-/* Between two labels, so that there is room for those in between. */
+/* The distance between two labels, which leaves room for nodes in between. */
 #define LABEL_STEP (UINT64_C(1) << 24)
 
 /* ---- tangles ------------------------------------------------------------ */
@@ -27,7 +26,7 @@ static void tangle_push(struct order *order, struct order_node *node) {
     order_pointers_push(&order->tangles, node);
 }
 
-/* It, and all it depends on. */
+/* Marks the node and everything it depends on. */
 static void tangle(struct order *order, struct order_node *node) {
     order->tangles.count = 0;
     tangle_push(order, node);
@@ -85,7 +84,7 @@ void order_insert_placed(struct order *order, struct order_node *node) {
     for (size_t i = 0; i < node->use_count; i++)
         tangle_before(order, &node->uses[i]);
     tangle_hints(order, node);
-    /* Others may wait for it by its further ids. */
+    /* Other jobs may wait for it by its further ids. */
     if (node->alias_count > 0)
         tangle(order, node);
 }
@@ -117,7 +116,7 @@ static uint64_t label_before(const struct order *order,
                : LIST_OF(node->in_line.prev, struct order_node, in_line)->seq;
 }
 
-/* Chains grow at one end: the room is kept for that side. */
+/* Chains grow at one end: the room is left on that side. */
 static void label_in_front(struct order *order, struct order_node *node,
                            struct order_node *of) {
     uint64_t low = label_before(order, of);
@@ -151,7 +150,7 @@ static bool is_waiter(const struct order_edge *edge) {
            edge->node->seq != 0;
 }
 
-/* The first in L of those who depend on it; NULL: none, or a tangle. */
+/* The first of its dependents in L; NULL: none, or it is tangled. */
 static struct order_node *first_waiter(const struct order_node *node) {
     struct order_node *first = NULL;
 
@@ -170,7 +169,7 @@ static struct order_node *first_waiter(const struct order_node *node) {
     return first;
 }
 
-/* All it needs stands in front of `first` already. */
+/* True if everything it needs already stands in front of `first`. */
 static bool needs_stand(struct order *order, const struct order_node *node,
                         const struct order_node *first) {
     for (size_t i = 0; i < node->edge_count; i++) {
@@ -201,7 +200,8 @@ static bool group_is_in_front(const struct order_group *group,
     return true;
 }
 
-/* Those of a directory do not meet: only the file in front of them matters. */
+/* Directory uses do not meet each other: only the file in front of them
+ * matters. */
 static const struct order_group *meets(const struct order_use *use) {
     const struct order_group *last = order_path_group_last(use->place);
 

@@ -3,9 +3,9 @@
 #include <assert.h>
 #include <stdlib.h>
 
-/* An id and those who depend on it. What a dependency amounts to is one
- * verdict per id, shared by all who depend on it; nodes only count verdicts,
- * so that a change costs one step per dependent and nothing else. */
+/* An id and its dependents. The meaning of a dependency is one verdict per id,
+ * shared by all dependents; nodes only count verdicts, so that a change costs
+ * one step per dependent and nothing else. */
 
 struct order_item *order_item_find(const struct order *order, struct span id) {
     return map_get(&order->items, id);
@@ -96,7 +96,7 @@ void order_item_link(struct order *order, struct order_item *old,
                                sizeof(*successor->olds));
     successor->olds[successor->old_count++] = old;
     look_up(order, successor);
-    /* One more that lives: in front of those who depend on `old`. */
+    /* Another live item: it belongs in front of the dependents of `old`. */
     successor->refs++;
     order_pointers_push(&order->late, successor);
 }
@@ -170,8 +170,8 @@ static enum order_verdict own_verdict(const struct order_item *item) {
     return item->rolled_back ? VERDICT_ROLLED_BACK : VERDICT_SERVED;
 }
 
-/* O10: what failed is served by any successor in its chain that is done, and
- * waited for as long as one lives. */
+/* O10: a failed item is replaced by any successor in its chain that is done,
+ * and is waited for as long as a successor is live. */
 static enum order_verdict chain_verdict(struct order *order,
                                         struct order_item *item) {
     enum order_verdict own = own_verdict(item);
@@ -208,8 +208,8 @@ static void edge_count(struct order *order, struct order_edge *edge,
         order_node_deadline_changed(order, node);
 }
 
-/* The verdict became, or ceased to be, WAIT: what those who are waited for
- * inherit changes, and they have to stand in front in L. */
+/* The verdict became, or ceased to be, WAIT: the ranks inherited by the awaited
+ * jobs change, and these have to stand in front in L. */
 static void chain_judge(struct order *order, struct order_item *item) {
     order_chain_down(order, item);
     for (size_t i = 0; i < order->down.count; i++) {
@@ -245,7 +245,7 @@ static void verdict_update(struct order *order, struct order_item *item) {
             edge_count(order, edge, old, false);
             edge_count(order, edge, new, true);
             /* A plain command that arrived: the record lacks it. A chain that
-             * is served: the record names successors that still live. */
+             * is satisfied: the record names successors that are still live. */
             if ((new == VERDICT_WAIT && item->node == NULL) ||
                 (old == VERDICT_WAIT && item->successor_count > 0))
                 edge->node->splice = true;
@@ -271,8 +271,8 @@ void order_items_changed(struct order *order, struct order_node *node) {
 
 /* ---- edges -------------------------------------------------------------- */
 
-/* A hint counts while whom it names lives and stands in front (O7): a set
- * that arrived later, or that waits for us, is no precursor. */
+/* A hint counts while the job it names is live and stands in front (O7): a set
+ * that arrived later, or that waits for this one, is no precursor. */
 static bool hint_waits(const struct order_edge *edge) {
     const struct order_node *to = edge->item->node;
 
@@ -331,7 +331,7 @@ void order_edge_close(struct order *order, struct order_edge *edge) {
     edge->item = NULL;
 }
 
-/* The record stands at the end of the edges. */
+/* The record is at the end of the edges. */
 void order_record_close(struct order *order, struct order_node *node) {
     while (node->edge_count > 0 &&
            node->edges[node->edge_count - 1].use == USE_RECORD)

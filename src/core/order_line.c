@@ -3,20 +3,20 @@
 #include <assert.h>
 #include <stdlib.h>
 
-/* O4. L is kept by numbers (node->seq) and by the rows of groups. Fresh nodes
- * are ranked, first those that already run, then those that had a place, then
- * newcomers by key; from that ranking the first is taken again and again whose
- * dependencies are all placed.
+/* O4. L is represented by numbers (node->seq) and by the rows of groups. Fresh
+ * nodes are ranked: first those that already run, then those that had a place,
+ * then newcomers by key. From that ranking the first node whose dependencies
+ * are all placed is taken, again and again.
  *
- * Dependencies bind. Records of a former life and submitters' hints are wishes:
- * they are followed while that is possible. What remains in the end is in, or
- * behind, a cycle of dependencies. */
+ * Dependencies are binding. Records from before a restart and submitters' hints
+ * are preferences: they are followed while possible. Nodes that remain in the
+ * end are in, or behind, a cycle of dependencies. */
 
 /* ---- what a move changes --------------------------------------------------
  */
 
-/* Equal for equal sets of precursors, whatever their order. Who is not placed
- * yet is on no record either. */
+/* Equal sets of precursors give equal sums, in any order. A node that is not
+ * placed yet is on no record either. */
 static uint64_t preds_sum(struct order *order, const struct order_node *node) {
     uint64_t mark, sum = 0;
 
@@ -36,8 +36,8 @@ static uint64_t preds_sum(struct order *order, const struct order_node *node) {
 
 /* ---- moving behind newcomers -------------------------------------------- */
 
-/* All placed nodes that depend on the item, directly or by what it stands in
- * for, and stand in front of `seq` (0: anywhere), go to `moving`. */
+/* Adds to `moving` all placed nodes that depend on the item, directly or by
+ * what it supersedes, and stand in front of `seq` (0: anywhere). */
 static void moving_add(struct order *order, struct order_item *item,
                        uint64_t seq, struct order_pointers *moving) {
     order_chain_up(order, item);
@@ -74,7 +74,7 @@ static void moving_collect(struct order *order, struct order_pointers *moving) {
         order_item_unref(order, item);
     }
     order->late.count = 0;
-    /* Whoever depends on one that moves has to stand behind it again. */
+    /* A dependent of a node that moves has to stand behind it again. */
     for (size_t i = 0; i < moving->count; i++) {
         struct order_node *node = moving->p[i];
         for (size_t k = 0; k <= node->alias_count; k++)
@@ -99,8 +99,8 @@ static void affected_add_group(struct order *order, struct order_group *group,
     }
 }
 
-/* Those right behind a use that goes; and when these use a directory, those
- * behind them, for they may come to stand behind a larger group. */
+/* Adds the nodes right behind a use that goes; if these use a directory, also
+ * those behind them, which may come to stand behind a larger group. */
 static void affected_add_behind(struct order *order,
                                 const struct order_use *use,
                                 struct order_pointers *affected) {
@@ -127,7 +127,7 @@ static void affected_add_hinting(struct order *order,
     }
 }
 
-/* Whose records may differ when these move. */
+/* Collects the nodes whose records may differ when these move. */
 static void affected_collect(struct order *order,
                              const struct order_pointers *moving,
                              struct order_pointers *affected) {
@@ -164,7 +164,7 @@ static void line_take_out(struct order *order, struct order_node *node,
     for (size_t i = 0; i < node->use_count; i++)
         order_path_remove(order, &node->uses[i], splice);
     assert(node->blocked == 0);
-    heap_remove(&order->ranks, node); /* which is sorted by seq */
+    heap_remove(&order->ranks, node); /* the heap is sorted by seq */
     order_label_clear(order, node);
 }
 
@@ -173,7 +173,7 @@ void order_line_leave(struct order *order, struct order_node *node) {
     list_remove(&node->fresh);
 }
 
-/* Takes those out that must move; they become fresh. */
+/* Takes the nodes that must move out of L; they become fresh. */
 static void move_out(struct order *order, const struct order_pointers *moving) {
     for (size_t i = 0; i < moving->count; i++) {
         struct order_node *node = moving->p[i];
@@ -191,7 +191,7 @@ static void affected_judge(struct order *order,
         struct order_node *node = affected->p[i];
 
         node->walk_mark = 0;
-        /* One that found no place is compared with nothing. */
+        /* A node that found no place is compared with nothing. */
         if (node->seq != 0 && preds_sum(order, node) == node->sum)
             continue;
         node->goes_back = true;
@@ -205,7 +205,7 @@ static unsigned standing(const struct order_node *node) {
     enum job_state state = order_node_stands_as(node);
 
     if (!order_node_stands_waiting(node))
-        return 0; /* runs, or is about to: waits for nobody */
+        return 0; /* running or about to: waits for no other */
     return state == STATE_STAGED || node->moving ? 1 : 2;
 }
 
@@ -224,7 +224,7 @@ static int compare_standing(const void *a, const void *b) {
 
 struct placing {
     struct heap ready;  /* may be taken */
-    struct heap wishes; /* would have to ignore a record or a hint */
+    struct heap wishes; /* only by ignoring a record or a hint */
     struct order_pointers all;
 };
 
@@ -285,7 +285,8 @@ static void release_edge(struct placing *placing, const struct order_item *at,
     }
 }
 
-/* One that others waited for to be placed is placed, or never will be. */
+/* The set that others depend on has been given its place in the line, or it was
+ * refused and will never get one. */
 static void release(struct order *order, struct placing *placing,
                     struct order_item *item) {
     order_chain_up(order, item);
@@ -319,7 +320,7 @@ static void place(struct order *order, struct placing *placing,
 
 /* ---- cycles ------------------------------------------------------------- */
 
-/* The first one it depends on that is not placed either. */
+/* The first of its dependencies that is not placed either. */
 static struct order_node *next_unplaced(struct order *order,
                                         const struct order_node *node) {
     for (size_t i = 0; i < node->edge_count; i++) {
@@ -337,7 +338,7 @@ static struct order_node *next_unplaced(struct order *order,
     return NULL;
 }
 
-/* The cycle that `from` is in or leads to; in order->stack. */
+/* Finds the cycle that `from` is in or leads to; stores it in order->stack. */
 static void cycle_find(struct order *order, struct order_node *from) {
     struct order_pointers *path = &order->stack;
     uint64_t mark = ++order->mark;
@@ -356,7 +357,8 @@ static void cycle_find(struct order *order, struct order_node *from) {
     memmove(path->p, path->p + begin, path->count * sizeof(*path->p));
 }
 
-/* O9: who closed it: the last to come of those still in Q; else in S. */
+/* O9: the member that closed it: the last to arrive of those still in Q, or
+ * else of those in S. */
 static size_t cycle_closer(const struct order_pointers *path) {
     size_t closer = 0;
 
@@ -391,8 +393,8 @@ static const char *cycle_text(struct order *order, size_t closer) {
 }
 
 /* Breaks the cycle. False: its last member is not in Q, which only a damaged
- * registry can bring about; it goes back there first. An undecided one goes
- * anywhere. */
+ * registry can cause; it goes back there first. An undecided member may leave
+ * from any state. */
 static bool cycle_break(struct order *order, struct placing *placing,
                         struct order_node *from) {
     size_t closer;
@@ -417,8 +419,8 @@ static bool cycle_break(struct order *order, struct placing *placing,
 
 /* ---- records of a former life ------------------------------------------- */
 
-/* After a start: does what is recorded agree with L? It does not when we died
- * between a step and the splicing that followed from it. */
+/* After a start: compares the recorded precursors with L. They differ if the
+ * scheduler died between a step and the splicing that followed from it. */
 static void record_judge(struct order *order, struct order_node *node) {
     uint64_t recorded, waited;
 

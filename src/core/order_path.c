@@ -4,8 +4,8 @@
 #include <stdlib.h>
 
 /* Per (target, path) a row of groups in the order of L. A member waits for
- * every member of the group before its own; being in the first group is being
- * free. Neighbouring groups never both hold directory uses. */
+ * every member of the preceding group; a member of the first group is free.
+ * Neighbouring groups never both hold directory uses. */
 
 /* ---- places and uses ---------------------------------------------------- */
 
@@ -62,8 +62,8 @@ static void use_add(struct order *order, struct order_node *node, size_t *cap,
     *use = (struct order_use){.node = node, .place = place, .file = file};
 }
 
-/* O2: the path itself as a file, each proper parent as a directory. Keys of
- * commands have no parents. */
+/* O2: the path itself is used as a file, each proper parent as a directory.
+ * Keys of commands have no parents. */
 static void touch_add(struct order *order, struct order_node *node, size_t *cap,
                       struct span target, struct span path) {
     struct text *name = &order->scratch;
@@ -133,7 +133,7 @@ struct order_group *order_path_group_last(const struct order_place *place) {
     return group_at(place, place->groups.prev);
 }
 
-/* A new one in front of what `behind` links. */
+/* A new group in front of the link `behind`. */
 static struct order_group *group_new(struct order_place *place, bool file,
                                      struct list *behind) {
     struct order_group *group = mem_alloc(sizeof(*group));
@@ -198,8 +198,9 @@ static void group_free(struct order_group *group) {
     free(group);
 }
 
-/* Two groups of directory uses that became neighbours. The smaller one moves,
- * so that no use moves more than log n times. Returns what they became. */
+/* Merges two groups of directory uses that became neighbours. The smaller one
+ * moves, so that no use moves more than log n times. Returns the merged
+ * group. */
 static struct order_group *groups_merge(struct order_group *front,
                                         struct order_group *behind) {
     bool forward = behind->count <= front->count;
@@ -207,7 +208,8 @@ static struct order_group *groups_merge(struct order_group *front,
                        *to = forward ? front : behind;
 
     while (!list_empty(&from->uses)) {
-        /* From the far end, in front or behind: the row keeps its order. */
+        /* Starts at the far end, in front or behind: the row keeps its
+         * order. */
         struct list *link = forward ? from->uses.next : from->uses.prev;
 
         LIST_OF(link, struct order_use, in_group)->group = to;
@@ -244,7 +246,7 @@ void order_path_remove(struct order *order, struct order_use *use,
             group_is_first_now(order, behind);
         else if (splice)
             order_path_group_inherits(order, behind);
-        /* Who stands behind them waits for more than before. */
+        /* The uses behind them now wait for more than before. */
         behind = groups_merge(before, behind);
         behind = group_at(behind->place, behind->in_place.next);
         if (splice && behind != NULL)

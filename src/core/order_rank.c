@@ -2,11 +2,11 @@
 
 #include <stdlib.h>
 
-/* O14: whoever something more urgent waits for, directly or through others, is
- * scheduled with that one's key. A newcomer pushes its key forward at once,
- * only as far as it is the most urgent. When one leaves, those it may have lent
- * its key to are computed anew at the end of the scan, last in L first, so that
- * each is computed once. */
+/* O14: a job that a more urgent job waits for, directly or through others, is
+ * scheduled with the key of the latter. A newcomer pushes its key forward at
+ * once, only as far as it is the most urgent. When a job leaves, the jobs that
+ * may have inherited its key are recomputed at the end of the scan, last in L
+ * first, so that each is computed once. */
 
 /* ---- pushing ------------------------------------------------------------ */
 
@@ -42,7 +42,8 @@ static void push_to(struct order *order, const struct order_node *from,
     }
 }
 
-/* Its rank to all in front, as far as it is the most urgent there. */
+/* Pushes its rank to all in front of it, as far as it is the most urgent
+ * there. */
 static void push(struct order *order, struct order_node *node) {
     struct order_pointers *stack = &order->stack;
 
@@ -65,7 +66,7 @@ void order_rank_joined(struct order *order, struct order_node *node) {
     push(order, node);
 }
 
-/* Those it may have lent `rank` to. */
+/* Recomputes the jobs that may have inherited `rank` from it. */
 static void lent(struct order *order, const struct order_node *node,
                  const struct order_key *rank) {
     order_preds_collect(order, node);
@@ -99,7 +100,7 @@ static void take_better(struct order_key **best,
         *best = node->rank;
 }
 
-/* Of those who wait for the item because of its id. */
+/* The best rank among the jobs that wait for the item because of its id. */
 static struct order_key *best_of_edges(struct order *order,
                                        struct order_item *item,
                                        struct order_key *best) {
@@ -159,7 +160,7 @@ static void compute(struct order *order, struct order_node *node) {
     order_key_unref(old);
 }
 
-/* ---- telling ------------------------------------------------------------ */
+/* ---- reporting ---------------------------------------------------------- */
 
 static void tell(struct order *order, uint64_t num, enum job_state from,
                  const struct order_key *rank) {
@@ -170,8 +171,8 @@ static void tell(struct order *order, uint64_t num, enum job_state from,
     effect->rank = arena_span(order->arena, span_make(rank->p, rank->bytes));
 }
 
-/* As long as it has another's key in the registry it is remembered, even when
- * nobody refers to it any more: it has to get its own back. */
+/* As long as the registry has another job's key for it, the item is remembered,
+ * even when no job refers to it any more: it has to get its own key back. */
 static void item_lent(struct order *order, struct order_item *item, bool lent) {
     if (lent == item->lent)
         return;

@@ -1,8 +1,8 @@
 #include "core/order_inner.h"
 
-/* Explanations. They read the same rows that decide, so they cannot tell
- * another story; marks and collected precursors are scratch, not facts, hence
- * the casts of const. */
+/* Explanations. They read the same rows that decide, so they cannot disagree
+ * with the decisions; marks and collected precursors are scratch, not facts,
+ * hence the casts that remove const. */
 
 static struct order *scratch_of(const struct order *order) {
     return (struct order *)(uintptr_t)order;
@@ -12,8 +12,8 @@ static struct order_node *node_of(const struct order *order, uint64_t num) {
     return map_get(&order->nodes, map_num_key(&num));
 }
 
-/* A row of sets may be as long as the queue; an answer follows so many steps
- * of all its rows together. */
+/* A row of sets may be as long as the queue; one answer takes at most this many
+ * steps in all its rows together. */
 enum { ROOT_STEPS_MAX = 5000 };
 
 struct reasons {
@@ -22,8 +22,8 @@ struct reasons {
     struct order_reason *p;
     size_t count, limit;
     struct order_reason
-        spare;    /* of those beyond the limit, which are counted */
-    size_t steps; /* made to the front of rows */
+        spare;    /* for reasons beyond the limit, which are only counted */
+    size_t steps; /* steps taken to the front of rows */
 };
 
 static struct order_reason *reason_add(struct reasons *reasons,
@@ -45,8 +45,8 @@ static struct order_reason *reason_add(struct reasons *reasons,
     return reason;
 }
 
-/* From `item` on, who waits for whom, to the one who waits for nobody. L has
- * no rings; unplaced ones may be in one, so no step is taken from them. If the
+/* Follows the waits from `item` to the job that waits for no other. L has no
+ * cycles; unplaced nodes may be in one, so no step is taken from them. If the
  * front is too far away, no root is named. */
 static void root_find(struct reasons *reasons, struct order_reason *reason,
                       struct order_item *item) {
@@ -97,7 +97,7 @@ static void why_path(struct reasons *reasons, const struct order_use *use) {
     }
 }
 
-/* The successor that is waited for: the last of the chain that lives. */
+/* The successor that is waited for: the last live one in the chain. */
 static struct order_item *living_successor(struct order *order,
                                            struct order_item *item) {
     order_chain_down(order, item);

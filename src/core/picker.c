@@ -4,9 +4,9 @@
 
 enum {
     WINDOW_MAX = 4096,
-    HORIZON_US = 200000, /* what begins within it may be assigned ahead */
-    SHORT_MS = 100,      /* an attempt that earns trust */
-    LONG_MS = 400        /* one that takes it away */
+    HORIZON_US = 200000, /* jobs that start within it may be assigned ahead */
+    SHORT_MS = 100,      /* an attempt this short earns trust */
+    LONG_MS = 400        /* an attempt this long loses it */
 };
 
 /* ---- lanes -------------------------------------------------------------- */
@@ -99,9 +99,9 @@ void picker_set_limits(struct picker *picker,
 
 /* ---- slots -------------------------------------------------------------- */
 
-/* How many may be assigned beyond the slots now: none until attempts have shown
- * to be short, then what the slots are likely to begin within a fifth of a
- * second. A long attempt takes the trust away again. */
+/* How many jobs may be assigned beyond the slots now: none until attempts have
+ * proved short, then the number that the slots are likely to start within a
+ * fifth of a second. A long attempt resets the trust. */
 static unsigned ahead(const struct picker *picker) {
     const struct picker_limits *limits = &picker->limits;
     uint64_t begun, slots, trust = 2 * (uint64_t)picker->streak;
@@ -216,7 +216,7 @@ static uint64_t first_assigned(const struct picker_lane *lane) {
     return LIST_OF(lane->assigned.next, struct picker_assigned, in_lane)->num;
 }
 
-/* What was assigned ahead does not run yet. */
+/* Jobs that were assigned ahead are not running yet. */
 static unsigned running(const struct picker *picker) {
     unsigned slots = picker->limits.slots;
     unsigned assigned = (unsigned)map_count(&picker->assigned);

@@ -1,5 +1,6 @@
-/* The inside of picker.h, shared by its two files only: picker.c (slots,
- * lanes, picking) and picker_window.c (which of the ready jobs are here). */
+/* The internals of picker.h, shared only by its two files: picker.c (slots,
+ * lanes, picking) and picker_window.c (which of the ready jobs are held
+ * here). */
 #ifndef POINTSMAN_CORE_PICKER_INNER_H
 #define POINTSMAN_CORE_PICKER_INNER_H
 
@@ -17,9 +18,9 @@ struct picker_position {
 struct picker_entry {
     uint64_t num;
     struct picker_lane *lane;
-    char *rank; /* with its first byte, the class, as aged so far */
+    char *rank; /* its first byte, the class, as aged so far */
     size_t rank_bytes;
-    unsigned char class_byte;  /* the first one as given */
+    unsigned char class_byte;  /* the original first byte */
     unsigned gain_max;         /* classes it may gain */
     struct wall admitted, due; /* due: not before, or the next ageing step */
     size_t in_lane, in_worst, in_later, in_ageing;
@@ -29,13 +30,13 @@ struct picker_lane {
     struct span name; /* points into the key of schedule->lanes */
     unsigned limit;   /* 0: none */
     unsigned busy;
-    uint64_t closed_by;       /* a rollback that has the target; 0: none */
-    struct wall paused_until; /* 0: it is not */
+    uint64_t closed_by;       /* the rollback that has the target; 0: none */
+    struct wall paused_until; /* 0: not paused */
     struct list in_paused;
     struct heap ready;
     size_t in_open;
     struct list assigned; /* oldest first */
-    bool folded;          /* more of it lie between fold and the bound */
+    bool folded;          /* more of its jobs lie between fold and bound */
     struct picker_position fold;
     struct list hungry;
 };
@@ -54,23 +55,23 @@ struct picker {
     struct map entries;  /* num -> struct picker_entry, ready or later */
     struct map assigned; /* num -> struct picker_assigned */
     struct map lanes;    /* name -> struct picker_lane */
-    struct heap open;    /* lanes with a ready job and room for it */
+    struct heap open;    /* lanes with room and a ready job */
     struct heap worst;   /* all ready entries, last one first */
     struct heap later;   /* entries before their time */
     struct heap ageing;  /* ready entries that will gain a class */
     bool more;           /* there are ready jobs beyond the bound */
     struct picker_position bound;
-    struct list hungry; /* folded lanes that run low */
-    struct list paused; /* lanes that are */
+    struct list hungry; /* folded lanes that are running low */
+    struct list paused; /* paused lanes */
     enum picker_refill refill;
     struct picker_lane *refill_lane;
-    struct picker_position last; /* offered during this refill */
+    struct picker_position last; /* last job offered during this refill */
     size_t refill_limit;
     unsigned probe_class;
     struct wall next_probe, next_look;
     struct text after; /* lent to the caller of needs_refill */
     unsigned lasting;
-    int64_t mean_us; /* of late; 0 = nothing known */
+    int64_t mean_us; /* recent mean; 0 = unknown */
     unsigned streak; /* short ends in a row */
 };
 
@@ -81,7 +82,7 @@ static inline bool picker_lane_is_full(const struct picker_lane *lane) {
            (lane->limit > 0 && lane->busy >= lane->limit);
 }
 struct picker_lane *picker_lane_find(struct picker *picker, struct span target);
-/* Its first job, its room or its number of jobs may have changed. */
+/* Call when its first job, its room or its number of jobs may have changed. */
 void picker_lane_changed(struct picker *picker, struct picker_lane *lane);
 
 /* ---- picker_window.c -------------------------------------------------- */
@@ -90,10 +91,10 @@ void picker_window_init(struct picker *picker);
 void picker_window_clear(struct picker *picker);
 struct picker_lane *picker_lane_new(unsigned limit);
 void picker_lane_free(struct picker_lane *lane);
-/* Few of its jobs are here, and more in the registry. */
+/* Few of its jobs are in the window, and more are in the registry. */
 bool picker_lane_is_low(const struct picker_lane *lane);
 void picker_entry_drop(struct picker *picker, struct picker_entry *entry);
-/* Takes in those whose time has come by `now`. */
+/* Takes in the jobs whose time has come by `now`. */
 void picker_window_tick(struct picker *picker, struct wall now);
 
 #endif

@@ -2,16 +2,17 @@
 
 #include <stdlib.h>
 
-/* Which of the ready jobs are here: all up to the bound, but of a target with
- * lanes only the best, up to its fold. What is turned away is found again by a
- * refill from the bound, from the fold, or (O15) from the head of its class. */
+/* The ready jobs held here: all up to the bound, but for a target with lanes
+ * only the best, up to its fold. Jobs that are turned away are found again by
+ * a refill from the bound, from the fold, or (O15) from the head of their
+ * class. */
 
 enum {
     LANE_KEEP = 64,   /* jobs of a target with lanes kept in the window */
     FOLD_READ = 64,   /* rows read when such a target runs low */
     PROBE_READ = 64,  /* rows read per class in search of aged ones */
     BOUND_READ = 256, /* rows read beyond the bound in one go */
-    LOOK_MS = 50      /* between two looks beyond busy lanes */
+    LOOK_MS = 50      /* between two searches beyond busy lanes */
 };
 
 /* ---- comparing ---------------------------------------------------------- */
@@ -57,7 +58,7 @@ static void position_set(struct picker_position *position, struct span rank,
     position->num = num;
 }
 
-/* Just in front of an entry: reading from there finds it again. */
+/* A position just in front of an entry: reading from there finds it again. */
 static void position_before(struct picker_position *position,
                             const struct picker_entry *entry) {
     position_set(position, entry_rank(entry),
@@ -144,7 +145,7 @@ static void lane_fold(struct picker_lane *lane,
 
 /* ---- entries ------------------------------------------------------------ */
 
-/* Takes it out of the window; picker_lane_changed is the caller's. */
+/* Takes the entry out of the window; the caller calls picker_lane_changed. */
 static void entry_take_out(struct picker *picker, struct picker_entry *entry) {
     struct picker_lane *lane = entry->lane;
 
@@ -168,7 +169,8 @@ void picker_entry_drop(struct picker *picker, struct picker_entry *entry) {
     entry_free(entry);
 }
 
-/* O15. Sets its class as aged by `now`, and when it will age next. */
+/* O15. Sets its class as aged by `now`, and the time of its next ageing
+ * step. */
 static void entry_age(struct picker *picker, struct picker_entry *entry,
                       struct wall now) {
     int64_t step_ms = picker->limits.age_step_ms, gained;
@@ -204,7 +206,8 @@ static struct picker_entry *entry_new(struct picker *picker,
     return entry;
 }
 
-/* A lane that is not to crowd out the others keeps only its best. */
+/* Keeps only the best jobs of a lane, so that it does not crowd out the
+ * others. */
 static void lane_trim(struct picker *picker, struct picker_lane *lane,
                       size_t keep) {
     struct picker_entry *last = NULL;
@@ -244,7 +247,7 @@ static void entry_put_in(struct picker *picker, struct picker_entry *entry) {
     window_trim(picker);
 }
 
-/* Is it left to the registry for now? */
+/* True if the entry is left to the registry for now. */
 static bool is_turned_away(const struct picker *picker,
                            struct picker_entry *entry) {
     struct picker_lane *lane = entry->lane;
@@ -255,7 +258,7 @@ static bool is_turned_away(const struct picker *picker,
            entry_is_beyond(entry, &picker->bound);
 }
 
-/* The entry is in schedule->entries, and in no heap. */
+/* The entry is in picker->entries and in no heap. */
 static void entry_settle(struct picker *picker, struct picker_entry *entry,
                          struct wall not_before, struct wall now) {
     if (not_before.ns > now.ns) {
@@ -390,9 +393,9 @@ static void lanes_shrink(struct picker *picker) {
     }
 }
 
-/* Nothing can be started though there is room: somewhere beyond the bound
- * there may be a job whose lane is free. In steps, so that a long backlog of
- * one busy target does not keep us from our other work. */
+/* Nothing can be started although there is room: somewhere beyond the bound
+ * there may be a job whose lane is free. Searches in steps, so that a long
+ * backlog of one busy target does not delay other work. */
 static bool look_further(struct picker *picker, struct wall now) {
     if (!looks_further(picker) || now.ns < picker->next_look.ns)
         return false;
@@ -412,7 +415,7 @@ static bool bound_is_low(struct picker *picker, struct wall now) {
     return look_further(picker, now);
 }
 
-/* No more than a moment's work: who waits for the next start waits for it. */
+/* Keep this short: the next start waits for it. */
 static size_t bound_read(const struct picker *picker) {
     size_t room = picker->limits.window_max - picker->worst.count;
 
@@ -427,7 +430,7 @@ static bool ask_for_lane(struct picker *picker) {
         if (!picker_lane_is_low(lane))
             continue;
         lane->folded = false;
-        /* Beyond the bound it is not this lane's affair. */
+        /* Beyond the bound, refills are not the task of this lane. */
         if (picker->more &&
             compare_places(text_span(&lane->fold.rank), lane->fold.num,
                            text_span(&picker->bound.rank),
@@ -441,7 +444,7 @@ static bool ask_for_lane(struct picker *picker) {
     return false;
 }
 
-/* Classes begin with the byte of their number in every key. */
+/* In every key, the first byte is the number of the class. */
 static bool ask_for_aged(struct picker *picker, struct wall now) {
     char class_byte;
 
@@ -461,8 +464,8 @@ static bool ask_for_aged(struct picker *picker, struct wall now) {
     return true;
 }
 
-/* The last one was asked for and never came: the registry could not be read.
- * Nothing is known of what it would have said. */
+/* The last refill was requested but never arrived: the registry could not be
+ * read. Nothing is known of its result. */
 static void refill_abort(struct picker *picker) {
     if (picker->refill == REFILL_FOLD) {
         picker->refill_lane->folded = true;
@@ -490,8 +493,8 @@ bool picker_needs_refill(struct picker *picker, struct wall now,
 static void fold_refilled(struct picker *picker, size_t count) {
     struct picker_lane *lane = picker->refill_lane;
 
-    /* Not all of it was read: the rest begins behind the last row, unless a
-     * row in front of that had to be left out. */
+    /* Not all of it was read: the rest begins behind the last row, unless a row
+     * in front of that had to be skipped. */
     if (count >= picker->refill_limit && !lane->folded) {
         lane->folded = true;
         position_set(&lane->fold, text_span(&picker->last.rank),

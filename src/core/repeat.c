@@ -4,7 +4,7 @@
 
 enum { WALKED = 20000, GAPS = 100 };
 
-/* Where the hundred gaps begin: 2024-01-01T00:00:00Z. */
+/* Start of the hundred sampled gaps: 2024-01-01T00:00:00Z. */
 #define GAPS_FROM INT64_C(1704067200)
 
 static bool refuse(struct err *err, const struct cron_err *from) {
@@ -82,7 +82,7 @@ bool repeat_needs_zone(const struct repeat *repeat) {
     return cron_item_is_timezone_dependent(repeat->items[0]);
 }
 
-/* Beyond what can be reckoned with there is nothing to be found. */
+/* Outside the supported range there is nothing to find. */
 static int64_t bounded(int64_t at) {
     return at < CRON_OLDEST ? CRON_OLDEST : at;
 }

@@ -60,7 +60,7 @@ static int by_value(const void *a, const void *b) {
     return (x > y) - (x < y);
 }
 
-/* The smallest value that so many percent do not exceed. */
+/* The smallest value that this percentage of samples does not exceed. */
 static int64_t percentile(struct series *series, unsigned percent) {
     if (series->count == 0)
         return -1;
@@ -82,7 +82,7 @@ static struct bucket *bucket_of(struct report *report,
         group.target = sample->target;
     text_addspan(&key, group.day);
     text_addc(&key, '\n');
-    /* In order of urgency, not of the alphabet. */
+    /* Sorts by urgency, not alphabetically. */
     text_addc(&key,
               (char)('0' + (int)sample->job_class * (int)report->by.job_class));
     text_addc(&key, '\n');

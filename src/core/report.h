@@ -1,5 +1,5 @@
-/* What became of jobs, by day, class and target (`pointsman report`):
- * how long they waited and ran, how they failed. Pure. */
+/* Statistics of jobs by day, class and target (`pointsman report`): how long
+ * they waited and ran, and how they failed. Pure. */
 #ifndef POINTSMAN_CORE_REPORT_H
 #define POINTSMAN_CORE_REPORT_H
 
@@ -20,13 +20,13 @@ struct report_sample {
     struct wall admitted;
     enum job_class job_class;
     enum job_state state;
-    struct span target; /* empty: of commands */
-    struct span reason; /* of the last step */
-    int64_t wait_ms;    /* from admission to the first start; -1: none yet */
-    int64_t run_ms;     /* of the last attempt; -1: none ended */
-    bool inverted;      /* something more urgent waited for it (O14) */
+    struct span target; /* empty: commands */
+    struct span reason; /* reason of the last step */
+    int64_t wait_ms;    /* from admission to the first start; -1: not started */
+    int64_t run_ms;     /* duration of the last attempt; -1: none ended */
+    bool inverted;      /* a more urgent job waited for it (O14) */
     bool rolled_back;
-    bool owed, overdue; /* an approval is (core/job.h) */
+    bool owed, overdue; /* its approval is owed, overdue (core/job.h) */
 };
 
 struct report_failure {
@@ -35,7 +35,7 @@ struct report_failure {
 };
 
 struct report_group {
-    struct span day; /* "2026-07-31", UTC; empty when not asked for */
+    struct span day; /* "2026-07-31", UTC; empty unless asked for */
     struct span job_class, target;
     size_t jobs, rolled_back, inverted, owed, overdue;
     size_t count[JOB_STATES];
@@ -47,8 +47,8 @@ struct report_group {
 struct report *report_new(const struct report_by *by);
 void report_free(struct report *report); /* NULL is fine */
 void report_add(struct report *report, const struct report_sample *sample);
-/* By day, class and target, as asked. Spans live as long as the report, the
- * rest in the arena. */
+/* Groups by day, class and target, as requested. Spans live as long as the
+ * report, the rest in the arena. */
 void report_finish(struct report *report, struct arena *arena,
                    struct report_group **ret_groups, size_t *ret_count);
 

@@ -50,7 +50,7 @@ static void say(struct retry_verdict *v, const char *format, ...) {
     va_end(args);
 }
 
-/* What the guard said, where it said something. */
+/* Adds the supervisor's message, if any. */
 static void say_error(struct retry_verdict *v, const struct question *q) {
     struct span error = q->end->error;
     int max = (int)sizeof(v->detail) - 1;
@@ -76,7 +76,7 @@ static struct retry_verdict ran_once(void) {
     return v;
 }
 
-/* A temporary end. `answered`: the command itself said so. */
+/* A temporary end. `answered`: the command itself reported it. */
 static struct retry_verdict temporary(const struct question *q, bool answered) {
     const struct retry_limits *limits = q->limits;
     unsigned temps = q->counts->temps + 1;
@@ -106,8 +106,8 @@ static struct retry_verdict temporary(const struct question *q, bool answered) {
     return v;
 }
 
-/* Is it tried again after a failed end, and when? The job's own list counts,
- * else the rule for temporary ends. */
+/* True if it is retried after a failed end; *ret_when says when. The job's own
+ * list counts, otherwise the rule for temporary ends. */
 static bool failed_again(const struct question *q, struct wall *ret_when) {
     const struct retry_limits *limits = q->limits;
     unsigned fails = q->counts->fails;
@@ -165,8 +165,9 @@ static struct retry_verdict crashed(const struct question *q) {
     return v;
 }
 
-/* It waits for its target, however long that takes; nothing is counted. When it
- * starts again is decided for the target, not for each of its jobs. */
+/* The job waits for its target, however long that takes; nothing is counted.
+ * The time of the next start is decided for the target, not for each of its
+ * jobs. */
 static struct retry_verdict unavailable(const struct question *q) {
     struct retry_verdict v =
         verdict(STATE_PENDING, "unavailable", TASK_BACKOFF);
@@ -197,7 +198,7 @@ static struct retry_verdict withdrawn(void) {
     return v;
 }
 
-/* It wants to be called again, and this is no failure. */
+/* The job asks to be run again; this is no failure. */
 static struct retry_verdict incomplete(const struct question *q, bool wait) {
     struct retry_verdict v;
 
@@ -257,8 +258,8 @@ static struct retry_verdict by_exit(const struct question *q) {
     }
 }
 
-/* A process that was told to stop because we stop: what it still said about
- * itself counts, the way it died does not. */
+/* A process that was asked to stop because the scheduler stops: the status it
+ * reported still counts, the way it died does not. */
 static struct retry_verdict stopped(const struct question *q) {
     if (q->end->exit_code == 0 && q->end->signal == 0)
         return done(q);

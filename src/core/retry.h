@@ -1,6 +1,6 @@
-/* What follows from the way an attempt ended: the table of
- * doc/design/processes.md (P11, how a task answers). Pure; the jitter is drawn
- * from a generator that the caller owns. */
+/* What follows from the end of an attempt: the table of doc/design/processes.md
+ * (P11, how a task answers). Pure; the jitter is drawn from a generator that
+ * the caller owns. */
 #ifndef POINTSMAN_CORE_RETRY_H
 #define POINTSMAN_CORE_RETRY_H
 
@@ -13,32 +13,33 @@
 #include "core/job.h"
 
 enum retry_result {
-    RETRY_RAN,         /* started, and ended somehow */
-    RETRY_TAKEN,       /* somebody else has it (99) */
+    RETRY_RAN,         /* started and ended in some way */
+    RETRY_TAKEN,       /* another process has it (99) */
     RETRY_CANNOT,      /* cannot be executed (100) */
     RETRY_WITHDRAWN,   /* never started; nothing ran */
     RETRY_NOT_NOW,     /* no memory, no processes, full disk (111) */
-    RETRY_UNAVAILABLE, /* its target cannot be used: nothing the job did */
+    RETRY_UNAVAILABLE, /* its target cannot be used; not the job's fault */
     RETRY_CRASHED,     /* the wrapper around it ended abnormally */
-    RETRY_RECOVERED    /* found after our own restart, proven to be gone */
+    RETRY_RECOVERED    /* found after a restart of the scheduler, proven gone */
 };
 
-enum retry_killer { /* who asked for its end before it ended */
+enum retry_killer { /* the request that ended it, if any */
                     RETRY_NOBODY,
                     RETRY_OPERATOR, /* cancel: TERM */
                     RETRY_ROLLBACK, /* HUP */
-                    RETRY_STOP      /* our daemon stops */
+                    RETRY_STOP      /* the scheduler stops */
 };
 
-/* What the last line on the status descriptor said (wire/status_line.h). */
+/* The last line on the status descriptor (wire/status_line.h). */
 enum retry_status {
     RETRY_STATUS_NONE,
     RETRY_STATUS_DONE,
-    RETRY_STATUS_INCOMPLETE,         /* again at once, back-off forgotten */
-    RETRY_STATUS_INCOMPLETE_BACKOFF, /* again after the present back-off */
-    RETRY_STATUS_BACKOFF,            /* an error; retried as the job says */
-    RETRY_STATUS_FAILED,             /* for good */
-    RETRY_STATUS_UNREADABLE          /* as BACKOFF, and said so */
+    RETRY_STATUS_INCOMPLETE,         /* run again at once, back-off reset */
+    RETRY_STATUS_INCOMPLETE_BACKOFF, /* run again after the current back-off */
+    RETRY_STATUS_BACKOFF,            /* a failure; retried according to the
+                                        job */
+    RETRY_STATUS_FAILED,             /* a permanent failure */
+    RETRY_STATUS_UNREADABLE          /* like BACKOFF, and reported */
 };
 
 struct retry_end {
@@ -48,32 +49,33 @@ struct retry_end {
     bool timed_out;
     enum retry_killer killer;
     enum retry_status status;
-    bool landed;       /* its effect happened: the commit is on the target */
-    struct span error; /* a sentence when it did not run; may be empty */
+    bool landed;       /* it took effect: the commit is on the target */
+    struct span error; /* a sentence if it did not run; may be empty */
 };
 
-struct retry_counts { /* before this end, of this job or this task */
+struct retry_counts { /* before this end, for this job or task */
     unsigned temps, crashes, fails;
-    struct wall first_begun; /* of its first attempt; 0 = not known */
+    struct wall first_begun; /* start of its first attempt; 0 = unknown */
 };
 
 struct retry_limits {
-    unsigned max_temp;         /* 20: this many temporary ends are F */
+    unsigned max_temp;         /* 20: F after this many temporary ends */
     unsigned max_crash;        /* 3 */
     int64_t temp_max_ms;       /* 24 h since first_begun; 0 = no limit */
-    unsigned retries;          /* failed ends of a command tried again */
-    const uint32_t *backoff_s; /* waits after failed ends, ascending; none:
-                                  as for temporary ends */
+    unsigned retries;          /* number of retries after a command failed */
+    const uint32_t *backoff_s; /* waits after failed ends, ascending; none: as
+                                  for temporary ends */
     size_t backoff_count;
-    bool backoff_fails; /* past the end of the list F, else repeat last */
-    bool temp_ends;     /* `run` without --retries: T temp-ended */
+    bool backoff_fails; /* past the end of the list: F, or else repeat the
+                           last */
+    bool temp_ends;     /* `run` without --retries: a temporary end gives T */
     bool at_most_once;
 };
 
 enum retry_action {
     RETRY_MOVE,    /* X -> `to` */
-    RETRY_UNCOUNT, /* X -> P, and the attempt never was (unassign) */
-    RETRY_NOTHING  /* not ours: leave it */
+    RETRY_UNCOUNT, /* X -> P, and the attempt is not counted (unassign) */
+    RETRY_NOTHING  /* not ours: leave the job alone */
 };
 
 enum { RETRY_DETAIL_BYTES = 200 };
@@ -81,23 +83,24 @@ enum { RETRY_DETAIL_BYTES = 200 };
 struct retry_verdict {
     enum retry_action action;
     enum job_state to;             /* D F T A P */
-    char reason[JOB_REASON_BYTES]; /* of life.def */
+    char reason[JOB_REASON_BYTES]; /* from life.def */
     char detail[RETRY_DETAIL_BYTES];
-    struct wall not_before;         /* on the way to P; 0 = at once */
+    struct wall not_before;         /* for a step to P; 0 = at once */
     unsigned temps, crashes, fails; /* to be added to the counts */
-    bool clear_counts;              /* back-off forgotten (INCOMPLETE) */
-    bool alarm;                     /* an operator should look */
-    enum task_status task;          /* of its task */
+    bool clear_counts;              /* reset the back-off (INCOMPLETE) */
+    bool alarm;                     /* an operator should look at it */
+    enum task_status task;          /* status of its task */
 };
 
-/* Total: every combination has an answer, and its step is in life.def. */
+/* Total: every combination has an answer, and the step is always in
+ * life.def. */
 struct retry_verdict retry_after(const struct retry_end *end,
                                  const struct retry_counts *counts,
                                  const struct retry_limits *limits,
                                  struct wall now, struct random *random);
 
 /* The job moves to `to`, and its task counts as done or failed; nothing else
- * follows. A detail that is too long is cut. */
+ * happens. A detail that is too long is truncated. */
 struct retry_verdict retry_verdict_make(enum job_state to, const char *reason,
                                         struct span detail);
 

@@ -2,7 +2,8 @@
 
 #include <stdio.h>
 
-/* Of a landing that was sent TERM (doc/design/landing.md, L11). */
+/* The exit code of a landing that was sent TERM (doc/design/landing.md,
+ * L11). */
 enum { ENDED_BY_TERM = 102 };
 
 /* ---- one landing ----------------------------------------------------------
@@ -20,15 +21,15 @@ bool retry_landing_is_unclear(const struct retry_landing *landing,
            ended_without_verdict(landing, end);
 }
 
-/* Nobody whom we know of asked it to end. */
+/* No known request asked for its end. */
 static bool died(const struct retry_landing *landing,
                  const struct retry_end *end) {
     return ended_without_verdict(landing, end) && !end->timed_out &&
            end->killer == RETRY_NOBODY;
 }
 
-/* It says something about the process, not about the set: an abnormal end,
- * unless somebody sent the process itself a TERM. */
+/* This describes the process, not the set: an abnormal end, unless the process
+ * itself was sent a TERM. */
 static void describe_death(struct retry_end *end, char *text, size_t bytes) {
     if (end->signal != 0)
         snprintf(text, bytes, "the landing was ended by signal %d",
@@ -40,7 +41,7 @@ static void describe_death(struct retry_end *end, char *text, size_t bytes) {
     end->error = span_of(text);
 }
 
-/* The reason is the landing's own word, as long as life.def knows it. */
+/* The reason is the landing's own word if life.def has it. */
 static struct retry_verdict failed(const struct land_verdict_line *said) {
     char reason[JOB_REASON_BYTES];
     if (!job_step_is_legal(STATE_EXECUTING, STATE_FAILED, said->reason))
@@ -154,7 +155,7 @@ static struct span cancelled_one(const struct retry_carried *sets,
     return sets[0].id;
 }
 
-/* `guilty` kept all of them from landing. */
+/* `guilty` kept all the sets from landing. */
 static void fail_for(struct retry_verdict *own, const char *reason,
                      struct span id, struct span guilty, struct span why) {
     CLEANUP(text_clear) struct text text = TEXT_INIT;

@@ -1,6 +1,6 @@
 /* What follows from the end of a landing or a revert: the table of
- * doc/design/landing.md (L10, L11). What the process said counts; if it said
- * nothing, the way it ended does, as in core/retry.h. Pure. */
+ * doc/design/landing.md (L10, L11). The verdict that the process printed
+ * counts; without one, the way it ended counts, as in core/retry.h. Pure. */
 #ifndef POINTSMAN_CORE_RETRY_LANDING_H
 #define POINTSMAN_CORE_RETRY_LANDING_H
 
@@ -12,16 +12,16 @@
 
 struct retry_landing {
     struct land_verdict_line said;
-    bool is_silent;   /* there was no line at all */
-    bool is_stopping; /* the scheduler is being stopped: whoever stops it may
-                         have sent TERM to the process, too */
+    bool is_silent;   /* the process printed no verdict line */
+    bool is_stopping; /* the scheduler is being stopped, and whoever stops it
+                         may also have sent TERM to the process */
 };
 
 /* True if only the target knows whether the set landed: the attempt was found
  * executing at the start, or its process ended without a verdict. */
 bool retry_landing_is_unclear(const struct retry_landing *landing,
                               const struct retry_end *end);
-/* Total, as retry_after. */
+/* Total, like retry_after. */
 struct retry_verdict retry_after_landing(const struct retry_landing *landing,
                                          const struct retry_end *end,
                                          const struct retry_counts *counts,
@@ -36,8 +36,9 @@ struct retry_carried {
 };
 
 /* What the verdict on an attempt means for sets[which]. The first set is the
- * one that the attempt belongs to. `said` is what the landing said behind its
- * verdict: the commits, or the set that kept the others from landing. */
+ * one that the attempt belongs to. `said` is the text that the landing printed
+ * after its verdict: the commits, or the set that kept the others from
+ * landing. */
 struct retry_verdict retry_of_carried(const struct retry_carried *sets,
                                       size_t count, size_t which,
                                       const struct retry_verdict *whole,

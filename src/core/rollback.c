@@ -6,14 +6,15 @@
 
 struct rollback {
     const struct rollback_request *request;
-    struct walk walk; /* its steps are the members, place by place */
+    struct walk walk; /* its steps are the members, index by index */
     struct rollback_member *members;
     size_t cap;
-    size_t primary; /* of those asked for */
-    size_t asking;  /* place of the member asked about */
+    size_t primary; /* the next primary to ask for */
+    size_t asking;  /* index of the member asked about */
     bool is_asking, later;
-    struct span unknown;         /* the first primary nobody knows */
-    struct span lacking, lacked; /* who would come in without whom */
+    struct span unknown;         /* the first primary that is unknown */
+    struct span lacking, lacked; /* `lacking` would be in effect without
+                                    `lacked` */
 };
 
 struct rollback *rollback_new(const struct rollback_request *request) {
@@ -66,7 +67,7 @@ static void member_add(struct rollback *rollback,
     };
 }
 
-/* The next member whose branch goes on. */
+/* The next member whose branch continues. */
 static bool next_member(struct rollback *rollback) {
     while (walk_next(&rollback->walk, &rollback->asking))
         if (rollback->members[rollback->asking].fate != ROLLBACK_NOTED)
@@ -112,7 +113,7 @@ void rollback_answer(struct rollback *rollback,
     }
     for (size_t i = 0; i < count; i++)
         member_add(rollback, &nodes[i], rollback->asking, rollback->later);
-    /* Only what landed can have been built on by others. */
+    /* Only a set that landed can have others built on it. */
     bool landed = rollback->members[rollback->asking].fate == ROLLBACK_REVERT;
     rollback->later = request->files && landed && !rollback->later;
     rollback->is_asking = rollback->later;
@@ -138,8 +139,8 @@ static void count_members(const struct rollback *rollback,
     }
 }
 
-/* What cannot be taken back together with the rest: a primary, or something
- * landed, that is not of this target. */
+/* A member that cannot be rolled back together with the rest: a primary, or
+ * something landed, that is on another target. */
 static const struct rollback_member *
 find_stranger(const struct rollback *rollback, size_t count,
               struct span target) {

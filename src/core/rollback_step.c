@@ -16,8 +16,8 @@ static bool is_over(const struct rollback_situation *situation,
     if (decision->verdict == ROLLBACK_GO)
         return false;
     bool nothing = decision->verdict == ROLLBACK_NOTHING;
-    /* Nothing is left because all that waited was abandoned: that is its work
-     * done, not a rollback without an effect. */
+    /* If nothing is left because all waiting members were abandoned, the
+     * rollback has done its work; it is not one without an effect. */
     bool worked = nothing && situation->has_members;
     *ret_verdict = retry_verdict_make(
         nothing ? STATE_DONE : STATE_FAILED,

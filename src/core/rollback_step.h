@@ -1,4 +1,4 @@
-/* What a rollback under way does next, before its process starts: the phase
+/* The next step of an open rollback before its process starts: the phase
  * "stopping" of doc/design/rollback.md. Pure. */
 #ifndef POINTSMAN_CORE_ROLLBACK_STEP_H
 #define POINTSMAN_CORE_ROLLBACK_STEP_H
@@ -10,20 +10,20 @@
 #include "core/rollback.h"
 
 struct rollback_situation {
-    enum retry_killer killer; /* who asked for the end of the RB */
-    /* What it would take now; may be NULL if there is a killer. */
+    enum retry_killer killer; /* who asked to end the RB */
+    /* The present decision; may be NULL if there is a killer. */
     const struct rollback_decision *decision;
     size_t to_abandon; /* waiting members that are not in A yet */
-    bool has_members;  /* an earlier decision has taken some */
-    bool is_late;      /* running members have had their time */
+    bool has_members;  /* an earlier decision has abandoned some */
+    bool is_late;      /* the grace period of running members is over */
 };
 
 enum rollback_step {
-    ROLLBACK_STEP_END,     /* without a process, with a verdict */
+    ROLLBACK_STEP_END,     /* end without a process, with a verdict */
     ROLLBACK_STEP_ABANDON, /* put members into A */
-    ROLLBACK_STEP_STOP,    /* stop members that run, and wait for them */
+    ROLLBACK_STEP_STOP,    /* stop running members and wait for them */
     ROLLBACK_STEP_GIVE_UP, /* a member does not end */
-    ROLLBACK_STEP_REVERT   /* nothing of it runs: its process may start */
+    ROLLBACK_STEP_REVERT   /* no member runs: the process may start */
 };
 
 /* *ret_verdict is set for ROLLBACK_STEP_END only. */

@@ -8,25 +8,25 @@
 
 struct schedule {
     struct list link; /* of schedules.all */
-    size_t place;     /* in schedules.heap */
+    size_t place;     /* index in schedules.heap */
     struct schedule_rule rule;
     void *data;
     unsigned live;
-    /* As recorded, and as it really stands: a clock set back moves only the
-     * latter. */
+    /* The recorded place, and the present one: a clock that is set back moves
+     * only the latter. */
     struct schedule_place recorded, now;
-    int64_t spent_s; /* its instants up to here were dealt with in this round */
+    int64_t spent_s; /* its instants up to here were handled in this round */
     int64_t next_s;  /* its next instant; NEVER */
     int64_t due_s;
     bool rests;        /* a decision is being carried out */
-    int64_t nobody_s;  /* what was due up to here passed while nobody watched */
-    int64_t lost_s;    /* what lies up to here the zone jumped over, */
-    int64_t lost_by_s; /* by so much */
+    int64_t nobody_s;  /* instants due up to here passed without a server */
+    int64_t lost_s;    /* the zone jumped over instants up to here, */
+    int64_t lost_by_s; /* by this much */
 };
 
 struct schedules {
     struct list all;
-    struct heap heap; /* those that wait, by due_s */
+    struct heap heap; /* waiting schedules, by due_s */
     int64_t system_s, boot_s;
 };
 
@@ -47,7 +47,7 @@ static int sooner(const void *a, const void *b) {
 
 /* ---- one schedule -------------------------------------------------------- */
 
-/* The same after a restart; the seed is the schedule's alone. */
+/* The same after a restart: the seed belongs to the schedule. */
 static int64_t jitter_of(const struct schedule_rule *rule, int64_t at) {
     if (rule->jitter_s <= 0)
         return 0;
@@ -69,7 +69,7 @@ static int32_t zone_offset(const struct schedule *schedule, int64_t at) {
     return cron_zone_offset_s(schedule->rule.zone, at);
 }
 
-/* Looks for the instant after its place. */
+/* Finds the instant after its place. */
 static void seek(struct schedules *schedules, struct schedule *schedule) {
     int64_t at;
     bool found = schedule->now.high_s < INT64_MAX &&
@@ -83,8 +83,8 @@ static void seek(struct schedules *schedules, struct schedule *schedule) {
         heap_push(&schedules->heap, schedule);
 }
 
-/* It has dealt with everything up to `high_s`. When that lies ahead of now, no
- * farther than max_shift, it waits there; farther, it begins anew. */
+/* Everything up to `high_s` is handled. If that is ahead of now by at most
+ * max_shift, the schedule waits there; if by more, it starts a new round. */
 static void stand(struct schedules *schedules, struct schedule *schedule,
                   int64_t high_s) {
     int64_t at;
@@ -100,7 +100,8 @@ static void stand(struct schedules *schedules, struct schedule *schedule,
     seek(schedules, schedule);
 }
 
-/* Up to where everything is dealt with: what waits for its delay is not. */
+/* The time up to which everything is handled; instants that wait for their
+ * delay are not. */
 static int64_t reach(const struct schedules *schedules,
                      const struct schedule *schedule) {
     int64_t end = schedule->next_s == SCHEDULES_NEVER ? schedules->system_s
@@ -108,8 +109,8 @@ static int64_t reach(const struct schedules *schedules,
     return more_of(schedule->now.high_s, less_of(schedules->system_s, end));
 }
 
-/* The zone's clock was moved by that much: what it showed at `high_s` it shows
- * so much earlier (or, when it went back, later) now. */
+/* The zone's clock was moved by this much: it now shows the time of `high_s`
+ * that much earlier (or, if it went back, later). */
 static void shift(struct schedules *schedules, struct schedule *schedule,
                   int64_t high_s, int64_t by_s) {
     if (by_s > 0) {
@@ -201,7 +202,7 @@ void schedule_add_live(struct schedule *schedule, int more) {
 
 void schedules_zone(struct schedules *schedules, struct schedule *schedule,
                     struct cron_zone *zone) {
-    /* Both zones are asked about the tick before, wherever it stands. */
+    /* Both zones are queried at the previous tick, wherever the place is. */
     int64_t at = schedules->system_s;
     int32_t before_s = zone_offset(schedule, at);
     if (zone == schedule->rule.zone)
@@ -270,8 +271,8 @@ static bool was_unseen(const struct schedule *schedule) {
     return schedule->due_s <= schedule->nobody_s;
 }
 
-/* How late it may be and still fires. What the zone jumped over is late by the
- * jump besides. */
+/* How late it may be and still fire. Instants that the zone jumped over are
+ * late by the jump in addition. */
 static int64_t patience(const struct schedule *schedule) {
     int64_t most = schedule->rule.max_shift_s;
     if (was_lost(schedule))
@@ -286,8 +287,8 @@ static bool is_on_time(const struct schedule *schedule, int64_t late_s) {
            late_s <= SCHEDULES_PATIENCE_S;
 }
 
-/* The last instant that shares the fate of the next one for certain: where it
- * lies decides, not how its jitter falls. */
+/* The last instant that certainly shares the fate of the next one: its position
+ * decides, not its jitter. */
 static int64_t fate_until(const struct schedules *schedules,
                           const struct schedule *schedule,
                           enum schedule_reason reason) {
@@ -319,8 +320,8 @@ static enum schedule_reason judge(const struct schedule *schedule,
     return is_on_time(schedule, late_s) ? SCHEDULE_ON_TIME : SCHEDULE_LATE;
 }
 
-/* Everything that shares the fate is left out at once: a year costs no more
- * than a minute. */
+/* Everything that shares the fate is skipped at once: a year costs no more than
+ * a minute. */
 static void leave_out(const struct schedules *schedules,
                       struct schedule *schedule,
                       struct schedule_decision *decision) {

@@ -1,37 +1,38 @@
-/* The schedules: which one fires when, and which of its firings are left
- * out (doc/design/cron.md, S4 to S6).
+/* The schedules: which one fires when, and which firings are skipped
+ * (doc/design/cron.md, S4 to S6).
  *
- * It is told what time it is and answers with decisions, one by one; it reads
- * no clock and starts nothing. All instants of a schedule up to its `high` are
- * dealt with. A decision moves it on; whoever carries the decision out records
- * both in one transaction and says so (schedules_recorded), or says that it did
- * not come about (schedules_reset): until then that schedule rests, the others
- * go on.
+ * The caller passes the time and receives decisions, one by one; this module
+ * reads no clock and starts nothing. All instants of a schedule up to its
+ * `high` have been handled. A decision advances the schedule; its caller
+ * records the decision and the new place in one transaction and then calls
+ * schedules_recorded, or schedules_reset if that failed: until then this
+ * schedule waits while the others go on.
  *
- * An instant that passed while nobody watched (a restart), or that the clock or
- * the zone jumped over, is late. Up to max_shift it fires once or is reported,
- * as `missed` says; what is later is always reported, never fired. A clock that
- * goes back by no more than max_shift repeats nothing; beyond, what was fired
- * before counts no more, and firings bear the number of the round.
+ * An instant that passed while no server was running (a restart), or that the
+ * clock or the zone jumped over, is late. If it is late by at most max_shift,
+ * it fires once or is reported, depending on `missed`; if by more, it is always
+ * reported and never fired. A clock that is set back by at most max_shift
+ * repeats nothing; if by more, earlier firings no longer count, and new firings
+ * carry the number of the round.
  *
  * This is not the library's watch (pointsman/cron.h), because every schedule
- * here has a zone of its own, a place of its own in the registry, and may fire
- * later than its instant (offset, jitter). */
+ * here has its own zone and its own place in the registry, and may fire later
+ * than its instant (offset, jitter). */
 #ifndef POINTSMAN_CORE_SCHEDULES_H
 #define POINTSMAN_CORE_SCHEDULES_H
 
 #include "core/repeat.h"
 
-/* An instant this late is on time while somebody watches. */
+/* While a server is running, an instant at most this late is on time. */
 enum { SCHEDULES_PATIENCE_S = 60 };
 
 #define SCHEDULES_NEVER INT64_MAX
 
 enum schedule_overlap {
-    OVERLAP_FORBID,  /* left out while the job before lives */
-    OVERLAP_ALLOW,   /* fires beside it */
-    OVERLAP_REPLACE, /* the job before is taken back */
-    OVERLAP_QUEUE    /* waits behind it */
+    OVERLAP_FORBID,  /* skipped while the previous job is live */
+    OVERLAP_ALLOW,   /* fires beside the previous job */
+    OVERLAP_REPLACE, /* the previous job is cancelled */
+    OVERLAP_QUEUE    /* waits behind the previous job */
 };
 enum schedule_missed { MISSED_RUN, MISSED_SKIP };
 
@@ -41,16 +42,16 @@ struct schedule_rule {
     int64_t max_shift_s;
     enum schedule_overlap overlap;
     enum schedule_missed missed;
-    int64_t offset_s;   /* fires so much after its instant, */
-    int64_t jitter_s;   /* and up to so much more, by chance */
-    int64_t deadline_s; /* later than that it need not start; 0: no matter */
-    uint64_t seed;      /* of that chance */
+    int64_t offset_s;   /* fires this much after its instant, */
+    int64_t jitter_s;   /* plus up to this much more, at random */
+    int64_t deadline_s; /* latest start after that; 0: any time */
+    uint64_t seed;      /* seed of the jitter */
 };
 
-/* Where a schedule stands, as the registry knows it. */
+/* The place of a schedule as the registry has it. */
 struct schedule_place {
     int64_t high_s;
-    int32_t offset_s; /* of the zone at high_s */
+    int32_t offset_s; /* UTC offset of the zone at high_s */
     unsigned round;
 };
 
@@ -60,27 +61,28 @@ struct schedule; /* one schedule in it */
 struct schedules *schedules_new(int64_t system_s, int64_t boot_s);
 void schedules_free(struct schedules *schedules); /* NULL is fine */
 
-/* One more schedule; it refers to pattern and zone itself. Whatever lies
- * between its place and now was missed. `data` is the caller's. */
+/* Adds a schedule; it keeps its own references to pattern and zone. All
+ * instants between its place and now were missed. `data` belongs to the
+ * caller. */
 struct schedule *schedules_add(struct schedules *schedules,
                                const struct schedule_rule *rule,
                                const struct schedule_place *place, void *data);
 void schedules_remove(struct schedules *schedules, struct schedule *schedule);
 void *schedule_data(const struct schedule *schedule);
 const struct schedule_rule *schedule_rule(const struct schedule *schedule);
-/* Instant, offset and jitter. */
+/* The instant plus offset and jitter. */
 int64_t schedule_due(const struct schedule_rule *rule, int64_t at);
 
-/* Jobs of the schedule that live: one more, one less. */
+/* Changes the number of live jobs of the schedule: one more, one less. */
 void schedule_add_live(struct schedule *schedule, int more);
-/* The zone's name means another zone now. Before the tick. */
+/* The zone's name now means another zone. Call it before the tick. */
 void schedules_zone(struct schedules *schedules, struct schedule *schedule,
                     struct cron_zone *zone);
 
-/* What disturbed the time since the tick before. */
+/* Disturbances of the time since the previous tick. */
 struct schedules_disturbance {
-    int64_t passed_s;      /* of the clock that nobody sets */
-    int64_t clock_shift_s; /* the system's clock was set by so much */
+    int64_t passed_s;      /* according to the monotonic clock */
+    int64_t clock_shift_s; /* how far the system clock was set */
 };
 struct schedules_disturbance schedules_tick(struct schedules *schedules,
                                             int64_t system_s, int64_t boot_s);
@@ -99,24 +101,26 @@ struct schedule_decision {
     struct schedule *schedule;
     enum schedule_reason reason;
     bool fires;
-    bool replaces;     /* what lives of it is to be taken back */
-    int64_t at, until; /* what does not fire: all from the first to the last */
-    uint64_t count;    /* so many instants */
-    int64_t late_s;    /* of the first, against when it was due */
-    struct schedule_place from, to; /* the place moves from here to there */
+    bool replaces;     /* live jobs of this schedule are to be cancelled */
+    int64_t at, until; /* the skipped instants, from first to last */
+    uint64_t count;    /* number of instants */
+    int64_t late_s;    /* of the first one, after it was due */
+    struct schedule_place from, to; /* the place before and after */
 };
-/* Whose decision is next. NULL: none is due, until schedules_next(). */
+/* The schedule with the next decision. NULL: none is due before
+ * schedules_next(). */
 struct schedule *schedules_due(const struct schedules *schedules);
-/* The next decision that is due. False: none is, until schedules_next(). */
+/* The next decision that is due. False: none is before schedules_next(). */
 bool schedules_decide(struct schedules *schedules,
                       struct schedule_decision *ret_decision);
-/* The decision is recorded: on with the next of that schedule. */
+/* The decision is recorded: go on with the next one of that schedule. */
 void schedules_recorded(struct schedules *schedules, struct schedule *schedule);
-/* It is not: the schedule stands where the registry says. */
+/* The decision was not recorded: the schedule stands where the registry
+ * says. */
 void schedules_reset(struct schedules *schedules, struct schedule *schedule,
                      const struct schedule_place *place);
 
-/* When something is due, by the system's clock; NEVER: nothing is. */
+/* When the next decision is due, by the system clock; NEVER: none is. */
 int64_t schedules_next(const struct schedules *schedules);
 
 #endif
