@@ -1,6 +1,6 @@
-/* Somebody approves a change set: by his word, which is that of whoever calls,
- * or by a signature, which goes the way of files (changes/prequeue_approval.c),
- * whoever brings it. */
+/* A change set is approved either by the caller, in the caller's own name, or
+ * by a signature, which is handled like a dropped file
+ * (changes/prequeue_approval.c), whoever submits it. */
 #include "changes/approval_request.h"
 
 #include <fcntl.h>
@@ -43,7 +43,7 @@ static void answer_anew(struct api_call *call, struct job *job) {
         answer(call, job);
 }
 
-/* ---- by a word ----------------------------------------------------------- */
+/* ---- by the caller ------------------------------------------------------- */
 
 static void approve_done(void *ctx, struct store_batch *batch, bool ok,
                          const struct err *err) {
@@ -143,8 +143,9 @@ static void signed_work(struct api_call *call) {
     answer_anew(call, &approving->job);
 }
 
-/* What can be seen at once is told at once, and leaves nothing behind. A text
- * without a signature would be the word of whoever runs the service. */
+/* Errors that can be seen at once are reported at once and leave nothing
+ * behind. A text without a signature would count as an approval by the
+ * service's user. */
 static bool read_signed(struct api_call *call, struct span bytes,
                         struct approval_file *ret_file, struct err *err) {
     struct ruling_why why;
@@ -236,7 +237,7 @@ void approval_request_approve(struct api_call *call) {
         approve_word(call, because);
 }
 
-/* {"signed": "TEXT AND SIGNATURE"}: kept until the set it is about comes. */
+/* {"signed": "TEXT AND SIGNATURE"}: kept until the set it is for arrives. */
 void approval_request_give(struct api_call *call) {
     static const char *const keys[] = {"signed", NULL};
     struct json_value body;
@@ -271,7 +272,7 @@ void approval_request_give(struct api_call *call) {
     api_end(call);
 }
 
-/* ---- what is to be signed ------------------------------------------------ */
+/* ---- the text to be signed ----------------------------------------------- */
 
 /* ?by= &expires= &ticket= */
 void approval_request_show(struct api_call *call) {
@@ -306,7 +307,7 @@ void approval_request_show(struct api_call *call) {
 /* ---- why -------------------------------------------------------------------
  */
 
-/* What an approval it waits for lacks. */
+/* What is missing from an approval that the set waits for. */
 static bool why_approval(struct api_call *call, const struct job *job,
                          struct why *why) {
     struct approval_state state;
@@ -326,7 +327,7 @@ static bool why_approval(struct api_call *call, const struct job *job,
     return true;
 }
 
-/* An approval it went without, whatever its state. */
+/* An approval that the set still owes, whatever its state. */
 static bool why_owed(struct api_call *call, const struct job *job,
                      struct why *why) {
     struct approval_state state;

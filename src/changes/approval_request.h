@@ -1,4 +1,4 @@
-/* Requests that approve change sets, and show what is to be signed. Handlers
+/* Requests that approve change sets and show the text to be signed. Handlers
  * named in routes.def. */
 #ifndef POINTSMAN_CHANGES_APPROVAL_REQUEST_H
 #define POINTSMAN_CHANGES_APPROVAL_REQUEST_H
@@ -12,8 +12,8 @@ struct why;
 void approval_request_approve(struct api_call *call);
 void approval_request_show(struct api_call *call);
 void approval_request_give(struct api_call *call);
-/* For `why`: the approval that the set waits for, or went without. False: the
- * call has failed. */
+/* For `why`: explains the approval that the set waits for or still owes. False:
+ * the call has failed. */
 bool approval_request_explain(struct api_call *call, const struct job *job,
                               bool waits, struct why *why);
 

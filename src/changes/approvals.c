@@ -18,7 +18,7 @@ static unsigned classes_of(struct span list) {
     return classes;
 }
 
-/* Those of the configuration, and one that asks for an operator's word. */
+/* The configured policies, and one that requires an operator's approval. */
 static struct approval_policy *policies_of(const struct base *base,
                                            struct span by_operator,
                                            struct arena *arena,
@@ -53,8 +53,9 @@ static struct approval_policy *policies_of(const struct base *base,
     return policies;
 }
 
-/* A rollback is an operator's (A3), unless one has handed it in; so is its
- * limit. Empty: nothing of that kind. */
+/* The part that an operator must approve unless an operator submitted the set:
+ * a rollback (A3), or one with a limit above the configured one. Empty: there
+ * is none. */
 static struct span operators_part(const struct base *base,
                                   const struct job *job,
                                   const struct meta *meta) {
@@ -66,7 +67,7 @@ static struct span operators_part(const struct base *base,
     return meta->rb_limit > most ? SPAN("rb-limit") : SPAN("rollback");
 }
 
-/* What the set says of itself; its meta is in the submission. */
+/* The set's own metadata, which is part of the submission. */
 static bool meta_of(const struct job *job, struct arena *arena,
                     struct meta *ret_meta) {
     struct span text;
@@ -76,7 +77,7 @@ static bool meta_of(const struct job *job, struct arena *arena,
            meta_parse(text, &widest, arena, ret_meta, &why);
 }
 
-/* ---- coming in ----------------------------------------------------------- */
+/* ---- admission ----------------------------------------------------------- */
 
 static struct approval_subject subject_of_new(const struct candidate *candidate,
                                               struct span target,
@@ -402,8 +403,8 @@ struct span approvals_alias(struct span name, struct arena *arena) {
 
 enum { AGAIN_MS = 600 * 1000 };
 
-/* Policies may have changed too: whoever is held and lacks nothing any more is
- * let go, since nobody else would. */
+/* Policies may have changed too: a held set that lacks nothing any more is
+ * released here, since nothing else would do so. */
 static bool expire_one(const struct base *base, const struct job *job,
                        struct wall now, struct store_batch *batch,
                        struct arena *arena, struct approvals_review *review,
@@ -447,7 +448,7 @@ static bool expire(const struct base *base, struct wall now,
     return true;
 }
 
-/* ---- what is owed -------------------------------------------------------- */
+/* ---- owed approvals ------------------------------------------------------ */
 
 static bool was_reported(struct store *store, uint64_t num, struct arena *arena,
                          bool *ret_reported, struct err *err) {
@@ -529,7 +530,7 @@ bool approvals_review(const struct base *base, struct wall now,
     CLEANUP(arena_clear) struct arena arena = ARENA_INIT;
     struct store_batch *batch = store_batch_new(base->store);
     store_batch_actor(batch, now, actor);
-    /* An approval may end by its policy, or say itself when. */
+    /* An approval may expire by its policy or by its own date. */
     bool ok = expire(base, now, batch, &arena, review, err) &&
               dun_all(base, now, batch, &arena, err);
     ok = ok && (store_batch_count(batch) == 0 || store_write(batch, err));

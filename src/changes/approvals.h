@@ -1,5 +1,5 @@
-/* Approval of change sets: policies of the configuration, words given as events
- * of the registry (EVENT_APPROVED), judged by core/approval.h. */
+/* Approval of change sets: policies from the configuration, approvals given as
+ * events of the registry (EVENT_APPROVED), judged by core/approval.h. */
 #ifndef POINTSMAN_CHANGES_APPROVALS_H
 #define POINTSMAN_CHANGES_APPROVALS_H
 
@@ -10,49 +10,51 @@
 #include "store/store.h"
 #include "wire/approval_text.h"
 
-/* ---- coming in ----------------------------------------------------------- */
+/* ---- admission ----------------------------------------------------------- */
 
-/* Before there is a row: is the set refused for want of what a policy asks at
- * the door, with the words that came with it (candidate->given)? Then `why`
- * says so. */
+/* Before there is a row: true if a policy rejects the set at submission, given
+ * the approvals that came with it (candidate->given). `why` then has the
+ * reason. */
 bool approvals_refuse(const struct base *base,
                       const struct candidate *candidate, struct span target,
                       struct wall now, struct ruling_why *why);
-/* Have approvals of this set been dropped that nobody has looked at yet? Then
- * it is not for the door to say what it lacks. */
+/* True if approvals of this set have been dropped but not examined yet. The set
+ * must then not be rejected for a missing approval. */
 bool approvals_wait(const struct base *base, struct span csid);
-/* About to be admitted, submitter known: sets the hold `approval` or what is
- * owed, and says in the row's detail what is lacking. A rollback needs an
- * operator's word, unless he hands it in himself. */
+/* For a set that is about to be admitted, submitter known: sets the hold
+ * `approval` or the owed approval, and names what is missing in the row's
+ * detail. A rollback needs an operator's approval unless an operator submits
+ * it. */
 void approvals_admit(const struct base *base, struct set_record *record,
                      struct wall now, struct arena *arena);
 
-/* ---- of a set in the registry -------------------------------------------- */
+/* ---- sets in the registry ------------------------------------------------ */
 
 struct approval_state {
-    struct approval_verdict verdict; /* with `more`, when given */
-    bool may;                        /* the word of `more` counts */
-    bool own;                        /* it is the submitter's */
-    bool said;                       /* he has said so before */
-    struct wall ends; /* when the first word given stops to count */
+    struct approval_verdict verdict; /* including `more`, if given */
+    bool may;                        /* the approval `more` would count */
+    bool own;                        /* it comes from the submitter */
+    bool said;                       /* its giver has approved before */
+    struct wall ends;                /* when the first approval given expires */
 };
-/* `more`: a word about to be given, or NULL. All in the arena. Errors: of the
- * store. */
+/* `more`: an approval about to be given, or NULL. Everything lives in the
+ * arena. Errors: those of the store. */
 bool approvals_read(const struct base *base, struct store *store,
                     const struct job *job, const struct approval_given *more,
                     struct wall now, struct arena *arena,
                     struct approval_state *ret_state, struct err *err);
-/* May this word be given? ERR_REFUSED, ERR_DENIED with a sentence. */
+/* True if this approval may be given. Otherwise ERR_REFUSED or ERR_DENIED with
+ * a sentence. */
 bool approvals_may(const struct job *job, const struct approval_given *word,
                    const struct approval_state *state, struct err *err);
-/* Adds to the batch (its actor is who gives it): the event, the end of the hold
- * and of what is owed, as the verdict says. */
+/* Adds to the batch (whose actor gives the approval) the event and, depending
+ * on the verdict, the end of the hold and of the owed approval. */
 void approvals_give(struct store_batch *batch, const struct job *job,
                     const struct approval_given *word,
                     const struct approval_state *state, struct span because);
 
-/* What is to be signed about this set (wire/approval_text.h), but for by, made,
- * expires and ticket; and about one that was not handed in yet. */
+/* The text to be signed for this set (wire/approval_text.h), without by, made,
+ * expires and ticket; and the same for a set that is not submitted yet. */
 bool approvals_text(const struct base *base, const struct job *job,
                     struct arena *arena, struct approval_text *ret_text,
                     struct err *err);
@@ -60,31 +62,31 @@ bool approvals_text_of(const struct base *base,
                        const struct candidate *candidate, struct span target,
                        struct arena *arena, struct approval_text *ret_text,
                        struct err *err);
-/* Is the text about that set of ours? Does it count now, whatever it is about?
- * `why` says why not. */
+/* The first: true if the text is about this set. The second: true if it counts
+ * now, regardless of the set. `why` has the reason if not. */
 bool approvals_match(const struct approval_text *ours,
                      const struct approval_text *given, struct ruling_why *why);
 bool approvals_in_time(const struct approval_text *given, struct wall now,
                        struct ruling_why *why);
 
-/* ---- as time goes by ----------------------------------------------------- */
+/* ---- in the course of time ----------------------------------------------- */
 
-/* Sets that wait, and whose approvals have expired since, are held again; those
- * held that lack nothing by the policies of now are let go. What is owed too
- * long becomes an alarm, once; what is owed for a set that never landed is owed
- * no more. */
+/* Waiting sets whose approvals have expired are held again; held sets that
+ * satisfy the present policies are released. An approval that is owed too
+ * long raises an alarm, once; what is owed for a set that never landed is
+ * dropped. */
 struct approvals_review {
-    bool anew;        /* an approval was given since the last time */
-    bool policies;    /* the configuration was read since; anew too */
-    struct wall next; /* when one ends; before that nothing is read */
+    bool anew;        /* an approval was given since the last review */
+    bool policies;    /* the configuration was read since; implies anew */
+    struct wall next; /* next expiry; nothing is read before that */
 };
-/* `actor` is that of its events. */
+/* `actor` is the actor of its events. */
 bool approvals_review(const struct base *base, struct wall now,
                       struct span actor, struct approvals_review *review,
                       struct err *err);
 
-/* The account a name of a signature seems to be of ("bob", "bob@host"), as
- * "uid:7"; empty: there is none. */
+/* The account to which the name in a signature ("bob", "bob@host") seems to
+ * belong, as "uid:7"; empty: there is none. */
 struct span approvals_alias(struct span name, struct arena *arena);
 
 #endif

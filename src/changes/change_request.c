@@ -1,4 +1,4 @@
-/* A change set handed in as a stream. The answer comes when its data and its
+/* Submits a change set as a stream. The answer is sent when its data and its
  * marker are on disk and it is known by its id, or with the reason why not. */
 #include "changes/change_request.h"
 
@@ -15,13 +15,13 @@
 #include "changes/prequeue.h"
 #include "changes/upload.h"
 
-/* Whoever has the role admits it at once; should that one be stuck, the set is
- * durable and the answer need not wait for it. */
+/* The process that has the role admits the set at once; if that process hangs,
+ * the set is durable and the answer need not wait for it. */
 enum { ADMISSION_MS = 10 * 1000, WHY_BYTES = 1024 };
 
 struct handing {
     struct upload *upload;
-    struct checker *checker; /* own one, where no role lends its own */
+    struct checker *checker; /* its own, if no role lends one */
     bool finished;
     struct span id, name;
     bool again;
@@ -41,8 +41,8 @@ static bool changes_take(struct api_call *call, struct span bytes,
     return upload_write(handing->upload, bytes, err);
 }
 
-/* Where no role runs the set is admitted here and now, so that the next
- * question finds it. It is durable in any case: trouble is told, no more. */
+/* If no role is running, the set is admitted right here, so that the next
+ * request finds it. It is durable in any case: errors are only logged. */
 static void changes_admit(struct api_call *call) {
     struct handing *handing = call->state;
     struct base *base = call->api->options.base;
@@ -72,8 +72,8 @@ static void changes_answer(struct api_call *call) {
     api_end(call);
 }
 
-/* Of two that hand in different sets under one id at once, both are told that
- * theirs is on disk; the one whose set comes second is refused by the scan. */
+/* If two callers submit different sets under one id at once, both are told that
+ * theirs is on disk; the scan rejects the second set. */
 static bool was_rejected(const struct base *base, const char *name,
                          struct err *ret_why) {
     char path[NAME_MAX + 8], text[WHY_BYTES];
@@ -93,14 +93,14 @@ static bool was_rejected(const struct base *base, const char *name,
     return true;
 }
 
-/* One that stops leaves it to the next. */
+/* A server that is stopping leaves it to the next one. */
 static bool is_going(const struct api *api) {
     const struct api_roles *roles = api->options.roles;
     return roles == NULL || roles->ready == NULL ||
            roles->ready(roles->ctx, NULL);
 }
 
-/* So that the next question, by whomever, finds it. */
+/* This way the next request, by any caller, finds the set. */
 static void changes_admitted(struct api_call *call) {
     CLEANUP(arena_clear) struct arena arena = ARENA_INIT;
     struct handing *handing = call->state;

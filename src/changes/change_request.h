@@ -1,4 +1,4 @@
-/* Requests that hand in change sets. Handlers named in routes.def. */
+/* Requests that submit change sets. Handlers named in routes.def. */
 #ifndef POINTSMAN_CHANGES_CHANGE_REQUEST_H
 #define POINTSMAN_CHANGES_CHANGE_REQUEST_H
 

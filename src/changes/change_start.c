@@ -28,7 +28,7 @@ static const struct land_check *checks_of(const struct config_target *target,
     return checks;
 }
 
-/* The TAI time in the name, or the admission when that is later (L5). */
+/* The TAI time in the name, or the admission if that is later (L5). */
 static struct wall blind_since(const struct job *job) {
     struct set_name name;
     struct refusal why;
@@ -38,8 +38,8 @@ static struct wall blind_since(const struct job *job) {
     return job->admitted;
 }
 
-/* What it is compared with when it has no ##base: the branch as it was at its
- * admission, unless the time in its name is later. */
+/* What a set without ##base is compared with: the branch as of its admission,
+ * unless the time in its name is later. */
 static const char *seen_of(const struct job *job, struct arena *arena) {
     return blind_since(job).ns == job->admitted.ns ? string_of(job->seen, arena)
                                                    : NULL;
@@ -161,8 +161,8 @@ static void rollback_start(const struct run_start *start,
     land_start_format_revert(&rollback, out);
 }
 
-/* A landing is a process of its own: this executable under another verb. The
- * id is there for people who look at a list of processes; it is not read. */
+/* A landing is a process of its own: this executable with another command. The
+ * id is only for people who read a process list; it is not parsed. */
 static bool make(const struct work_site *site, const struct run_start *start,
                  const char *verb, struct text *input, struct arena *arena,
                  struct attempt_start *ret_start) {

@@ -1,5 +1,5 @@
-/* How a landing and a rollback are started: a process of this executable that
- * reads what it is to do from its standard input (landing/land_start.h). */
+/* Starts a landing or a rollback: a process of this executable that reads its
+ * instructions from standard input (landing/land_start.h). */
 #ifndef POINTSMAN_CHANGES_CHANGE_START_H
 #define POINTSMAN_CHANGES_CHANGE_START_H
 
@@ -12,8 +12,8 @@ struct attempt_start;
 struct run_start;
 struct work_site;
 
-/* As make_start of struct work_kind. Error: ERR_CONFIG (the target is no longer
- * configured). */
+/* See make_start of struct work_kind. Error: ERR_CONFIG (the target is no
+ * longer configured). */
 bool change_start_landing(const struct work_site *site,
                           const struct run_start *start, struct arena *arena,
                           struct attempt_start *ret_start, struct err *err);

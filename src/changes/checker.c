@@ -90,8 +90,8 @@ int checker_main(int argc, char **argv) {
     bool ok = write_all(text_span(&out));
     text_clear(&out);
     arena_clear(&arena);
-    /* What libraries do at exit (a leak check above all) the sandbox does not
-     * let them do. */
+    /* Libraries run code at exit (above all a leak check) that the sandbox does
+     * not allow. */
     _exit(ok ? 0 : err_exit_status(ERR_TEMPORARY));
 }
 
@@ -105,12 +105,12 @@ struct check {
     void *ctx;
 };
 
-/* A verdict, and the file it is about. Whoever changes the file or puts another
- * in its place changes one of these: ctime cannot be set. */
+/* A verdict and the file it belongs to. Changing or replacing the file changes
+ * at least one of these members: ctime cannot be set. */
 struct known {
     struct list link;
     struct stat st;
-    struct text answer; /* as the child gave it */
+    struct text answer; /* as received from the child */
 };
 
 struct checker {
@@ -216,7 +216,7 @@ static void on_end(void *ctx, const struct subprocess_end *end) {
     check_free(check);
 }
 
-/* ---- verdicts to be asked for again -------------------------------------- */
+/* ---- remembered verdicts --------------------------------------------- */
 
 void checker_remember(struct checker *checker, int fd,
                       const struct set_check *check) {
@@ -255,7 +255,7 @@ static bool recall(struct check *check, int fd) {
             continue;
         CLEANUP(arena_clear) struct arena arena = ARENA_INIT;
         struct set_check verdict;
-        /* By the limits of now, which may have become narrower. */
+        /* Applies the current limits, which may have become stricter. */
         bool ok = set_check_decode(text_span(&known->answer), &check->limits,
                                    &arena, &verdict, NULL) &&
                   verdict.unpacked_bytes <= check->limits.unpacked_bytes;
@@ -307,7 +307,7 @@ void checker_check(struct checker *checker, int fd, checker_done *done,
     struct check *check = mem_alloc(sizeof(*check));
     check->checker = checker;
     check->limits = config_set_limits(&checker->base->config, NULL);
-    /* Who allows them is known once the target is. */
+    /* Whether they are allowed is known once the target is. */
     check->limits.symlinks = true;
     check->done = done;
     check->ctx = ctx;

@@ -1,6 +1,6 @@
-/* Looks through a tarball in a child that can do nothing else: no files, no
- * network, little memory, a minute of CPU (C4). Whatever the child
- * does, crash or hang, is a verdict. */
+/* Examines a tarball in a child that can do nothing else: no files, no network,
+ * little memory, a minute of CPU (C4). Whatever the child does, including a
+ * crash or a hang, is a verdict. */
 #ifndef POINTSMAN_CHANGES_CHECKER_H
 #define POINTSMAN_CHANGES_CHECKER_H
 
@@ -24,31 +24,33 @@ struct subprocesses; /* changes/subprocess.h */
  * then called before checker_check returns. `executable` NULL: this program. */
 struct checker *checker_new(struct base *base, struct guard *guard,
                             const char *executable);
-/* Verdicts still to come are never told. NULL is fine. */
+/* Pending verdicts are dropped. NULL is fine. */
 void checker_free(struct checker *checker);
 
-/* `ok` false: no verdict could be had now (err; no processes, full disk), ask
+/* `ok` false: no verdict is possible now (err; no processes, full disk), ask
  * again later. Otherwise check->why is the verdict; it and what it points to
- * are valid during the call only. */
+ * are valid only during the call. */
 typedef void checker_done(void *ctx, bool ok, const struct set_check *check,
                           const struct err *err);
-/* Reads fd from its beginning; it may be closed afterwards. At most a few
- * children run at once, others wait their turn. A verdict that is remembered
- * comes before this returns. */
+/* Reads fd from its beginning; fd may be closed afterwards. At most a few
+ * children run at once, further checks wait. If the verdict is remembered,
+ * `done` is called before this returns. */
 void checker_check(struct checker *checker, int fd, checker_done *done,
                    void *ctx);
-/* `check` is about the file fd as it is now, which somebody is about to check
- * once more: unless it has changed until then, that check needs no child. For
- * one time only, and not for ever; what is forgotten is read again. */
+/* Remembers `check` for the file fd as it is now, because it is about to be
+ * checked once more: unless the file changes before that, the second check
+ * needs no child. A verdict is used once and not kept for ever; without it the
+ * file is read again. */
 void checker_remember(struct checker *checker, int fd,
                       const struct set_check *check);
-/* The guard's owner hands every end over; true: it was one of ours. */
+/* The owner of the guard passes every end here; true: the child was one of
+ * ours. */
 bool checker_ended(struct checker *checker, const struct guard_end *end);
-/* What runs its children; for other short ones. */
+/* The runner of its children; also for other short ones. */
 struct subprocesses *checker_subprocesses(struct checker *checker);
-/* Children whose end is still to come. */
+/* Number of children that have not ended yet. */
 unsigned checker_waiting(const struct checker *checker);
-/* The verdicts for this ctx are never told. */
+/* Drops all pending verdicts for this ctx. */
 void checker_forget(struct checker *checker, void *ctx);
 
 #endif

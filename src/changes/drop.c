@@ -59,7 +59,7 @@ static bool make_marker(struct base *base, const char *name, struct err *err) {
     }
     if (moved == DIR_MOVED)
         return true;
-    /* It was handed in before and is still on its way. */
+    /* It was submitted before and is still being processed. */
     return dir_remove(base->dirs[BASE_TMP], fresh, NULL, err) &&
            dir_sync_now(base->dirs[BASE_PREQUEUE], err);
 }
@@ -101,7 +101,7 @@ bool drop_approval(struct base *base, struct span csid, struct span bytes,
     return ok || err_wrap(err, "cannot put the approval into prequeue/");
 }
 
-/* ---- who handed it in ---------------------------------------------------- */
+/* ---- who submitted it ---------------------------------------------------- */
 
 enum { NOTE_BYTES = 512 };
 
@@ -118,10 +118,11 @@ bool drop_caller_note(struct base *base, const char *name, uid_t caller,
     bool waits;
     if (!dir_stat(base->dirs[BASE_PREQUEUE], name, &st, &waits, err))
         return false;
-    if (waits) /* whoever was first handed it in */
+    if (waits) /* the first submitter counts */
         return true;
     if (caller == maker) {
-        drop_caller_forget(base, name); /* of one who did not get this far */
+        drop_caller_forget(base, name); /* left by a submission that did not get
+                                           this far */
         return true;
     }
     note_name(called, name);
@@ -130,8 +131,8 @@ bool drop_caller_note(struct base *base, const char *name, uid_t caller,
                      text_span(&note), 0400, DIR_DURABLE, err);
 }
 
-/* Only the owner's process and root's are believed, and only about this set:
- * of a group others may write in tmp/ too. */
+/* A note is trusted only if written by the owner's process or root's, and only
+ * for this set: in a shared base the group may write in tmp/ too. */
 static bool note_read(struct base *base, const char *called, struct text *text,
                       struct err *err) {
     CLEANUP(fd_close) int fd = -1;

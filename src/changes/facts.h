@@ -1,4 +1,4 @@
-/* What an event says to the program (core/event_facts.h), whichever program
+/* The facts of an event (core/event_facts.h), whichever version of the program
  * wrote it. */
 #ifndef POINTSMAN_CHANGES_FACTS_H
 #define POINTSMAN_CHANGES_FACTS_H

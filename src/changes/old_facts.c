@@ -21,7 +21,8 @@ static void read_admission(struct span detail, struct event_facts *facts) {
         (void)wall_parse(after, &facts->owed);
 }
 
-/* "C1, because of C2", or "C2" alone: by itself, or in effect again. */
+/* "C1, because of C2", or "C2" alone: rolled back for itself, or in effect
+ * again. */
 static void read_effect(const struct store_event *event,
                         struct event_facts *facts) {
     struct span by = event->detail, because = event->detail;

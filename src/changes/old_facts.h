@@ -1,7 +1,7 @@
-/* THE OLD FORM. Programs before version 6 of the registry kept what they read
- * back in the sentence of an event. Registries, backups and logs of that time
- * are read here and nowhere else; nothing writes this form any more, so that
- * the sentences below must never be changed. */
+/* THE OLD FORM. Programs before version 6 of the registry kept the facts of an
+ * event in its sentence. Registries, backups and logs of that time are parsed
+ * here and nowhere else; this form is no longer written, so the sentences below
+ * must never be changed. */
 #ifndef POINTSMAN_CHANGES_OLD_FACTS_H
 #define POINTSMAN_CHANGES_OLD_FACTS_H
 

@@ -34,8 +34,8 @@ static enum job_state lowest(unsigned dirs) {
     return state;
 }
 
-/* All names but the one in `kept` go: second names of one inode are a move cut
- * short, a second file is somebody's copy. */
+/* Removes all names but the one in `kept`: a second name of the same inode is
+ * an interrupted move, a second file is a copy made by hand. */
 static bool clear_others(const struct base *base, const char *name,
                          enum job_state kept, const struct placement *found,
                          struct err *err) {
@@ -92,7 +92,7 @@ bool placement_is_good(const struct base *base, enum job_state state,
 
 /* ---- reject/ --------------------------------------------------------- */
 
-/* Names of files may be as long as a file system allows; .why and a number must
+/* File names may be as long as a file system allows; .why and a number must
  * still fit. */
 static void reject_name(const char *name, unsigned number, char ret[256]) {
     int len = (int)strnlen(name, 220);
@@ -102,7 +102,8 @@ static void reject_name(const char *name, unsigned number, char ret[256]) {
         snprintf(ret, 256, "%.*s.%u", len, name, number);
 }
 
-/* By another thing: two names of this one are a move cut short. */
+/* True if another file has the name: a second name of this one is an
+ * interrupted move. */
 static bool is_taken(const struct base *base, const char *to, int dir,
                      const char *name) {
     struct stat there, mine;

@@ -8,10 +8,10 @@
 #include "changes/prequeue_parts.h"
 #include "changes/projection_parts.h"
 
-/* Each entry of prequeue/ goes its way: looked at, its tarball checked in a
- * child, judged, admitted with others in one transaction, gone. Whatever is
- * known of an entry can be found out again, so that a crash at any point costs
- * a second look and nothing else. */
+/* The path of each entry of prequeue/: it is examined, its tarball is checked
+ * in a child, it is judged, admitted with others in one transaction, and
+ * removed. Everything known of an entry can be found out again, so that a crash
+ * at any point costs a second look and nothing else. */
 
 enum {
     ADMIT_AT_ONCE = 256,
@@ -57,8 +57,8 @@ void prequeue_free(struct prequeue *prequeue) {
         return;
     while (map_next(&prequeue->entries, &cursor, &key, &value)) {
         struct prequeue_entry *entry = value;
-        /* The checker may still call back; it is freed after us, without a
-         * word, but its guard may be faster. */
+        /* The checker may still call back: it is freed after us, silently, but
+         * its guard may be faster. */
         entry->kind->forget(entry);
         entry_free(entry);
     }
@@ -102,7 +102,7 @@ static unsigned add_admission(struct prequeue *prequeue,
 static bool finish_admission(struct prequeue *prequeue,
                              struct prequeue_entry *entry,
                              enum store_result result, struct err *err) {
-    if (result != STORE_DONE) { /* judged again, it is known now */
+    if (result != STORE_DONE) { /* judge again, it is known now */
         entry->state = ENTRY_NEW;
         prequeue->due = true;
         return true;
@@ -123,8 +123,8 @@ static bool admit(struct prequeue *prequeue, struct prequeue_entry **entries,
     for (size_t i = 0; i < count; i++)
         index[i] = add_admission(prequeue, batch, entries[i]);
     bool ok = store_write(batch, err);
-    /* The job files first: an entry goes when there is something else to see
-     * of its set. */
+    /* The job files first: an entry is removed once the set is visible
+     * elsewhere. */
     if (ok && prequeue->projection)
         ok = projection_pass(prequeue->projection, prequeue->now, err);
     for (size_t i = 0; ok && i < count; i++)
@@ -173,7 +173,8 @@ static bool find_entries(struct prequeue *prequeue, struct arena *arena,
     return true;
 }
 
-/* One entry's trouble is not another's; the first error is the scan's. */
+/* An error with one entry does not stop the others; the scan returns the
+ * first. */
 static void keep_first(struct err *first, bool ok, const struct err *err) {
     if (!ok && first->kind == ERR_NONE)
         *first = *err;
@@ -197,9 +198,9 @@ static bool is_good(const struct prequeue_entry *entry) {
            entry->refusal.kind == REFUSAL_NONE && entry->kind->comes_together;
 }
 
-/* What lies here together comes in together: the queue puts it in order, and
- * that must not depend on whose check was done first. A tarball that takes long
- * keeps the others waiting for a while only. */
+/* Entries that are here together are admitted together: the queue orders them,
+ * and the order must not depend on whose check ended first. A tarball that
+ * takes long delays the others only for a while. */
 static bool may_come_in(const struct prequeue *prequeue,
                         struct prequeue_entry **entries, size_t count) {
     bool busy = false, late = false;
@@ -260,7 +261,7 @@ static void admit_ready(struct prequeue *prequeue,
     }
 }
 
-/* Entries that went, and what is known of those that stay. */
+/* Removes entries that are gone, and what is known of those that stay. */
 static void clear_up(struct prequeue *prequeue, struct wall *ret_next) {
     size_t cursor = 0;
     struct span key;
@@ -277,7 +278,7 @@ static void clear_up(struct prequeue *prequeue, struct wall *ret_next) {
             entry_free(entry);
             continue;
         }
-        /* Others use the checker too and do not tell when it is free. */
+        /* Other users of the checker do not report when it is free. */
         if (entry->state == ENTRY_NEW || entry->state == ENTRY_CHECKED)
             entry->next = wall_add_ms(prequeue->now, CHECKER_BUSY_MS);
         else if (entry->state != ENTRY_WAITING)
@@ -288,7 +289,7 @@ static void clear_up(struct prequeue *prequeue, struct wall *ret_next) {
     }
 }
 
-/* Now and then: scans may follow each other closely. */
+/* Only now and then: scans may follow each other closely. */
 static bool review(struct prequeue *prequeue, struct err *err) {
     int64_t since_ms = wall_ms_since(prequeue->now, prequeue->reviewed);
     if (since_ms >= 0 && since_ms < REVIEW_MS)
@@ -310,7 +311,7 @@ bool prequeue_scan(struct prequeue *prequeue, struct wall now,
         return false;
     for (size_t i = 0; i < COUNT(kinds); i++)
         look_and_judge(prequeue, entries, count, kinds[i], &first);
-    prequeue->due = false; /* verdicts that came meanwhile were judged */
+    prequeue->due = false; /* verdicts that arrived meanwhile were judged */
     admit_ready(prequeue, entries, count, &first);
     clear_up(prequeue, ret_next);
     if (first.kind == ERR_NONE && !review(prequeue, &first))
@@ -360,7 +361,7 @@ bool prequeue_pass_alone(struct base *base, struct checker *lent,
     struct checker *own = lent ? NULL : checker_new(base, NULL, NULL);
     struct checker *checker = lent ? lent : own;
     struct prequeue *prequeue = prequeue_new(base, checker, projection);
-    prequeue->quiet = true; /* whoever handed something in is told */
+    prequeue->quiet = true; /* the submitter gets the answer */
     bool ok = pass_alone(prequeue, now, err);
     prequeue_free(prequeue);
     checker_free(own);

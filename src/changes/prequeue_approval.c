@@ -8,9 +8,10 @@
 #include "changes/placement.h"
 #include "changes/prequeue_parts.h"
 
-/* Files approve_CSID in prequeue/: an approval of a set that is here, or comes
- * with it. Read once, its signature looked at in a child, held against the set
- * it is about; then it is an event of that set, or lies in reject/ with why. */
+/* Files approve_CSID in prequeue/: an approval of a set that is here already or
+ * arrives with it. The file is read once, its signature is verified in a child,
+ * and it is compared with its set; it then becomes an event of that set, or
+ * goes to reject/ with the reason. */
 
 enum { CHECKS_ASKED = 2 };
 
@@ -45,8 +46,8 @@ static bool know_set(struct prequeue *prequeue, struct prequeue_entry *entry,
     return true;
 }
 
-/* Without a signature it is the word of whoever owns the file. The service and
- * root own files that others filled, and have a command for it. */
+/* Without a signature the owner of the file is the approver. The service and
+ * root own files with content from others, and have a command for approvals. */
 static bool take_owner(const struct prequeue *prequeue,
                        struct prequeue_entry *entry) {
     const struct base *base = prequeue->base;
@@ -94,7 +95,7 @@ static void read_word(const struct prequeue *prequeue,
     word->ticket = text->ticket;
 }
 
-/* What needs no look at its signature. */
+/* The checks that do not need the signature. */
 static bool look_at_text(struct prequeue *prequeue,
                          struct prequeue_entry *entry, int fd,
                          struct err *err) {
@@ -173,11 +174,11 @@ static bool check_approval(struct prequeue *prequeue,
         return prequeue_entry_reject(prequeue, entry, "not-a-file",
                                      "only files can be handed in", err);
     if (checker_waiting(prequeue->checker) >= CHECKS_ASKED)
-        return true; /* still new: its turn comes */
+        return true; /* still new: it is checked later */
     return read_approval(prequeue, entry, err);
 }
 
-/* It may go well later, until its time is up. */
+/* It may succeed later, until its time is up. */
 static bool wait_for_check(struct prequeue *prequeue,
                            struct prequeue_entry *entry, struct err *err) {
     const char *why = entry->approval->bad;
@@ -215,7 +216,8 @@ static bool give(struct prequeue *prequeue, struct prequeue_entry *entry,
     if (!approvals_read(base, base->store, job, &approval->word, prequeue->now,
                         &entry->arena, &state, err))
         return false;
-    /* A crash left the file behind its event; the set may have ended since. */
+    /* A crash left the file behind after its event; the set may have ended
+     * since. */
     if (state.said)
         return done_with(prequeue, entry, err);
     if (!approvals_may(job, &approval->word, &state, &why))

@@ -5,12 +5,12 @@
 #include "os/dir.h"
 #include "changes/prequeue_parts.h"
 
-/* What may become of an entry of any kind: looked at, kept waiting, or rejected
- * with a line that says why. */
+/* What happens to entries of any kind: they are examined, kept waiting, or
+ * rejected with a line that gives the reason. */
 
 enum { RETRY_MS = 5000 };
 
-/* ---- refusing -------------------------------------------------------- */
+/* ---- rejecting ------------------------------------------------------- */
 
 static bool note_reject(struct prequeue *prequeue,
                         const struct prequeue_entry *entry, const char *word,
@@ -19,7 +19,7 @@ static bool note_reject(struct prequeue *prequeue,
     CLEANUP(text_clear) struct text id = TEXT_INIT;
     text_addescaped(&id, span_of(entry->name));
     store_batch_actor(batch, prequeue->now, span_of(prequeue->actor));
-    /* Of an approval it is the set's history that tells it. */
+    /* The rejection of an approval belongs to the history of its set. */
     store_note(batch, EVENT_REJECT, entry->about,
                entry->about ? SPAN("") : text_span(&id), span_of(word),
                span_of(sentence));
@@ -54,8 +54,8 @@ bool prequeue_entry_reject(struct prequeue *prequeue,
 
 /* ---- waiting --------------------------------------------------------- */
 
-/* From first sight, which a restart must not forget: arriving by rename or link
- * sets the time of the inode. */
+/* Counted from first sight, which a restart must not forget: arriving by rename
+ * or link sets the ctime of the inode. */
 static struct wall deadline(const struct prequeue *prequeue,
                             const struct prequeue_entry *entry) {
     struct wall seen = {entry->st.st_ctim.tv_sec * NS_PER_S +

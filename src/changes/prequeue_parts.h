@@ -1,4 +1,4 @@
-/* What the parts of the prequeue share; for them alone. */
+/* Shared by the parts of the prequeue; for them only. */
 #ifndef POINTSMAN_CHANGES_PREQUEUE_PARTS_H
 #define POINTSMAN_CHANGES_PREQUEUE_PARTS_H
 
@@ -14,44 +14,46 @@
 #include "wire/approval_text.h"
 
 enum prequeue_entry_state {
-    ENTRY_NEW,      /* to be looked at */
+    ENTRY_NEW,      /* not examined yet */
     ENTRY_WAITING,  /* until `next`, or until something changes */
-    ENTRY_CHECKING, /* a child reads its tarball */
-    ENTRY_CHECKED,  /* there is a verdict */
+    ENTRY_CHECKING, /* a child is reading its tarball */
+    ENTRY_CHECKED,  /* the verdict has arrived */
     ENTRY_READY,    /* to be admitted */
-    ENTRY_STUCK     /* cannot even be moved away; told once */
+    ENTRY_STUCK     /* cannot even be moved away; reported once */
 };
 
-/* What a file approve_CSID is found to be. */
+/* What is known of a file approve_CSID. */
 struct prequeue_approval {
     struct approval_file file;
-    struct signature_check *check; /* under way */
+    struct signature_check *check; /* in progress */
     bool verified;
-    const char *bad; /* why its signature is not good */
+    const char *bad; /* why its signature is invalid */
     struct approval_given word;
 };
 
 struct prequeue_entry;
 
 /* A kind of entry in prequeue/: one row each. The rows of prequeue.c are in the
- * order in which entries are looked at: a set finds the approvals that lie
- * beside it checked already. */
+ * order in which entries are examined: when a set is examined, the approvals
+ * beside it are checked already. */
 struct entry_kind {
-    /* By the name alone. The first row that says yes has the entry. */
+    /* Decides by the name alone. The first row that returns true has the
+     * entry. */
     bool (*recognise)(struct span name);
-    /* A first look, or one more: starts a check, waits or rejects. entry->st
-     * is that of now, `before` that of the last look. */
+    /* The first or a repeated look: starts a check, waits or rejects. entry->st
+     * is the present stat, `before` that of the last look. */
     bool (*check)(struct prequeue *prequeue, struct prequeue_entry *entry,
                   const struct stat *before, struct err *err);
-    /* The check is over (ENTRY_CHECKED): takes the entry in, or sets
+    /* The check has ended (ENTRY_CHECKED): admits the entry, or sets
      * ENTRY_READY for the transaction of this scan, waits or rejects. */
     bool (*admit)(struct prequeue *prequeue, struct prequeue_entry *entry,
                   struct err *err);
-    /* Moves what belongs to it to reject/. */
+    /* Moves the files of the entry to reject/. */
     bool (*reject)(struct prequeue *prequeue, struct prequeue_entry *entry,
                    const char *word, const char *sentence, struct err *err);
-    void (*forget)(struct prequeue_entry *entry); /* a check under way */
-    /* Entries that lie here together are admitted together. */
+    void (*forget)(struct prequeue_entry *entry); /* drops a check in
+                                                     progress */
+    /* Entries that are here together are admitted together. */
     bool comes_together;
 };
 extern const struct entry_kind prequeue_set_kind, prequeue_approval_kind;
@@ -60,44 +62,44 @@ struct prequeue_entry {
     char *name;
     const struct entry_kind *kind;
     enum prequeue_entry_state state;
-    struct stat st; /* as it was when it was looked at */
+    struct stat st; /* as of the last look */
     struct wall next;
     bool here; /* seen in this scan */
     struct prequeue *prequeue;
     struct arena arena;  /* holds what follows */
-    struct wall checked; /* seen with a good verdict; 0: not yet */
-    bool not_now;        /* no verdict could be had */
+    struct wall checked; /* when it was seen with a good verdict; 0: not yet */
+    bool not_now;        /* no verdict was possible */
     struct refusal refusal;
     struct candidate candidate;
-    struct span said_sum; /* by a job file; empty for markers */
+    struct span said_sum; /* from a job file; empty for markers */
     struct set_record record;
-    bool awaited;                       /* approvals lie beside it, ... */
-    bool hindered;                      /* ... that cannot be checked now */
-    struct prequeue_approval *approval; /* NULL: it is a set */
-    uint64_t about;   /* the set an approval is about, if known */
-    bool is_reported; /* that nobody can check it now */
+    bool awaited;                       /* approvals are beside it, ... */
+    bool hindered;                      /* ... which cannot be checked now */
+    struct prequeue_approval *approval; /* NULL: the entry is a set */
+    uint64_t about;   /* the set that an approval is for, if known */
+    bool is_reported; /* reported that it cannot be checked now */
 };
 
 struct prequeue {
     struct base *base;
-    char actor[64]; /* of its events */
+    char actor[64]; /* actor of its events */
     struct checker *checker;
     struct projection *projection;
     struct map entries;
     struct prequeue_tally tally;
     struct wall now;
     bool due;
-    struct wall reviewed; /* approvals were looked after */
+    struct wall reviewed; /* time of the last review of approvals */
     struct approvals_review review;
-    bool quiet;         /* refusals are events, but no lines of the log */
-    bool any_approvals; /* lie there in this scan */
+    bool quiet;         /* rejections are events but not logged */
+    bool any_approvals; /* the scan found approvals */
 };
 
-/* First look, or one more: starts a check, waits, or refuses. False: disk or
- * registry do not work. */
+/* The first or a repeated look: starts a check, waits, or rejects. False: disk
+ * or registry do not work. */
 bool prequeue_entry_look(struct prequeue *prequeue,
                          struct prequeue_entry *entry, struct err *err);
-/* It goes to reject/, with why; or when its time is up. */
+/* Moves the entry to reject/ with the reason; or later, when its time is up. */
 bool prequeue_entry_reject(struct prequeue *prequeue,
                            struct prequeue_entry *entry, const char *word,
                            const char *sentence, struct err *err);
@@ -105,8 +107,8 @@ bool prequeue_entry_wait(struct prequeue *prequeue,
                          struct prequeue_entry *entry, const char *word,
                          const char *sentence, struct err *err);
 
-/* Gives the set those that lie beside it and are good. False: some are not
- * looked into yet, it has to wait for them. */
+/* Gives the set the valid approvals beside it. False: some are not examined
+ * yet, and the set has to wait for them. */
 bool prequeue_approval_entries_of(struct prequeue *prequeue,
                                   struct prequeue_entry *set);
 

@@ -1,4 +1,4 @@
-/* The prequeue as a role: when to scan, and how long to wait. */
+/* The prequeue as a role: when to scan and how long to wait. */
 #include <inttypes.h>
 #include <stdlib.h>
 

@@ -11,9 +11,9 @@
 #include "changes/prequeue_parts.h"
 #include "wire/job_file.h"
 
-/* The kind of entry that is no other: a change set. A marker or a job file in
- * prequeue/ whose tarball lies in data/ under the same name. The tarball is
- * checked in a child, then the rules are applied. */
+/* The default kind of entry: a change set. A marker or a job file in prequeue/
+ * whose tarball is in data/ under the same name. The tarball is checked in a
+ * child, then the rules are applied. */
 
 enum { CHECKS_ASKED = 2, RETRY_MS = 5000 };
 
@@ -24,7 +24,8 @@ static bool is_set(struct span name) {
 
 /* ---- rejecting ------------------------------------------------------- */
 
-/* Is data/NAME this entry's, and not that of a set admitted under the name? */
+/* True if data/NAME belongs to this entry and not to a set that was admitted
+ * under the name. */
 static bool owns_data(struct prequeue *prequeue,
                       const struct prequeue_entry *entry, bool *ret_owns,
                       struct err *err) {
@@ -45,8 +46,8 @@ static bool owns_data(struct prequeue *prequeue,
     return true;
 }
 
-/* The tarball goes to reject/; a mere marker then has nothing left to say.
- * Entries with content of their own go there too. */
+/* The tarball goes to reject/; a mere marker is then of no more use. Entries
+ * with content of their own go to reject/ too. */
 static bool reject_set(struct prequeue *prequeue, struct prequeue_entry *entry,
                        const char *word, const char *sentence,
                        struct err *err) {
@@ -66,7 +67,7 @@ static bool reject_set(struct prequeue *prequeue, struct prequeue_entry *entry,
 
 /* ---- the first look -------------------------------------------------- */
 
-/* Its tarball went to reject/ and the marker was left by a crash. */
+/* True if its tarball went to reject/ and a crash left the marker. */
 static bool is_leftover(struct prequeue *prequeue,
                         const struct prequeue_entry *entry) {
     CLEANUP(text_clear) struct text why = TEXT_INIT;
@@ -107,8 +108,8 @@ static void on_checked(void *ctx, bool ok, const struct set_check *check,
         candidate->has_symlinks |= check->members[i].symlink;
 }
 
-/* As the service refuses it: reading terabytes to the end, for the sum that is
- * in no reason, would take its minute of CPU. */
+/* As the service rejects it: reading terabytes just for the sum, which no
+ * reason needs, would use up its minute of CPU. */
 static bool reject_huge(struct prequeue *prequeue, struct prequeue_entry *entry,
                         struct err *err) {
     char why[128];
@@ -125,7 +126,7 @@ static bool start_check(struct prequeue *prequeue, struct prequeue_entry *entry,
     struct err why = {0};
     struct stat st;
     if (checker_waiting(prequeue->checker) >= CHECKS_ASKED)
-        return true; /* still new: its turn comes */
+        return true; /* still new: it is checked later */
     if (!dir_open_file(base->dirs[BASE_DATA], entry->name,
                        O_RDONLY | O_NONBLOCK, 0, &fd, &why)) {
         if (why.sys == ENOENT && is_leftover(prequeue, entry)) {
@@ -153,7 +154,7 @@ static bool start_check(struct prequeue *prequeue, struct prequeue_entry *entry,
     return true;
 }
 
-/* A job file: only its name and sum are believed, the rest is found anew. */
+/* In a job file only name and sum are trusted, the rest is determined again. */
 static bool read_job_file(struct prequeue *prequeue,
                           struct prequeue_entry *entry, bool *ret_good,
                           struct err *err) {
@@ -222,9 +223,9 @@ static bool finish_again(struct prequeue *prequeue,
                       err);
 }
 
-/* What a set without ##base is compared with when it lands (L5): the
- * branch as it is now, which is exact; a reflog would know it to the second,
- * where there is one. Empty: not to be told, or nothing is compared. */
+/* What a set without ##base is compared with when it lands (L5): the branch as
+ * it is now, which is exact; a reflog, if there is one, would only be accurate
+ * to the second. Empty: unknown, or nothing is compared. */
 static struct span branch_seen(const struct base *base,
                                const struct config_target *target,
                                struct arena *arena) {
@@ -257,7 +258,7 @@ static bool admit_set(struct prequeue *prequeue, struct prequeue_entry *entry,
             prequeue, entry, "job-file",
             "the job file names another sum than its data has", err);
     if (!prequeue_approval_entries_of(prequeue, entry))
-        return true; /* judged once they are looked into */
+        return true; /* judged once they are examined */
     if (!set_rule(prequeue->base, candidate, prequeue->now, &ruling, &target,
                   &why, err))
         return false;

@@ -16,8 +16,9 @@
 #include "changes/set_log.h"
 #include "changes/set_record.h"
 
-/* One mark per set that is not over: it tells events of changes from those of
- * commands without asking the registry, and remembers what is to be done. */
+/* One mark per set that is not over: it distinguishes events of changes from
+ * those of commands without a query to the registry, and remembers what is to
+ * be done. */
 
 enum { EVENTS_AT_ONCE = 1000 };
 
@@ -55,9 +56,9 @@ void projection_look_again(struct projection *projection, uint64_t num) {
 
 /* ---- what events ask for --------------------------------------------- */
 
-/* Those that waited for a set which left before it ran inherit what it waited
- * for (O6); that changes their record without an event of its own, and a
- * registry made anew has only the job files to learn it from. */
+/* Sets that waited for a set which left before it ran inherit what it waited
+ * for (O6). That changes their record without an event of its own, and a
+ * rebuilt registry can learn it only from the job files. */
 static bool may_have_spliced(const struct store_event *event) {
     return event->kind == EVENT_MOVE && job_state_is_final(event->to) &&
            (STATE_BIT(event->from) & STATES_WAITING);
@@ -94,7 +95,7 @@ static bool has_file(struct projection *projection,
            job_has(&job, JOB_HAS_FILE);
 }
 
-/* Only these concern sets that have no mark: a first step, or a remark. */
+/* Only these concern sets without a mark: a first step, or a remark. */
 void projection_on_event(void *ctx, const struct store_event *event) {
     struct projection *projection = ctx;
     if (event->num == 0)
@@ -155,8 +156,8 @@ static void alarm_rebuilt(struct projection *projection,
                     SPAN("the job file was in no directory and is made anew"));
 }
 
-/* Where it may have been: what the events since it was last known to be right
- * say, and where it was then. */
+/* Adds the directories where it may have been: those named by the events since
+ * it was last known to be right, and where it was then. */
 static bool add_past(struct projection *projection, const struct job *job,
                      struct mark *mark, struct err *err) {
     CLEANUP(arena_clear) struct arena arena = ARENA_INIT;
@@ -211,7 +212,7 @@ static bool rewrite_record(struct projection *projection, const struct job *job,
     if (!placement_find(projection->base, arena_string(&arena, job->name),
                         &found, err))
         return false;
-    /* From pending/ on a lock may be on the inode (C10). */
+    /* From pending/ on, the inode may be locked (C10). */
     if (found.dirs == STATE_BIT(STATE_QUEUED))
         return write_job_file(projection, job, STATE_QUEUED, err);
     if (found.dirs == STATE_BIT(STATE_STAGED))
@@ -219,8 +220,8 @@ static bool rewrite_record(struct projection *projection, const struct job *job,
     return true;
 }
 
-/* What another process did since is in the registry, though its events did not
- * come by here yet: only what they too leave open is ambiguous. */
+/* What another process did since is in the registry, although its events have
+ * not arrived here yet: only what they too leave open is ambiguous. */
 static bool finish_place(struct projection *projection, const struct job *job,
                          const char *name, unsigned from, struct mark *mark,
                          enum placed *ret_placed, struct err *err) {
@@ -240,8 +241,8 @@ static bool place(struct projection *projection, const struct job *job,
     CLEANUP(arena_clear) struct arena arena = ARENA_INIT;
     const char *name = arena_string(&arena, job->name);
     enum placed placed;
-    /* Whoever released a hold has looked at the files; and what is over cannot
-     * be held. */
+    /* Whoever released a hold has looked at the files; and a set that is over
+     * cannot be held. */
     bool anywhere = (mark->released && !(job->holds & HOLD_AMBIGUOUS)) ||
                     job_state_is_final(job->state);
     unsigned from = anywhere ? STATES_ALL : mark->from;
@@ -266,7 +267,7 @@ static bool place(struct projection *projection, const struct job *job,
     return true;
 }
 
-/* The heirs: whoever has an edge to what this one had an edge to. */
+/* Marks the heirs: sets with an edge to what this set had an edge to. */
 static bool mark_heirs(struct projection *projection, const struct job *job,
                        struct err *err) {
     CLEANUP(arena_clear) struct arena arena = ARENA_INIT;
@@ -302,7 +303,7 @@ static bool project_one(struct projection *projection, struct mark *mark,
     bool settled;
     if (!store_job(projection->base->store, mark->num, &arena, &job, err))
         return false;
-    /* Archived ones have no job file any more. */
+    /* Archived sets have no job file any more. */
     bool archived = is_over(&job) && !job.stale && !mark->remake;
     settled = archived;
     if ((mark->look && !archived && !add_past(projection, &job, mark, err)) ||
@@ -326,7 +327,7 @@ static void finished(void *ctx, struct store_batch *batch, bool ok,
                      const struct err *err) {
     struct projection *projection = ctx;
     (void)batch, (void)ok, (void)err;
-    /* What is not marked stays stale and is looked at again. */
+    /* A set that is not marked stays stale and is looked at again. */
     projection->under_way--;
 }
 
@@ -341,14 +342,14 @@ void projection_note(struct projection *projection, enum event_kind kind,
     store_batch_free(batch);
 }
 
-/* One set that cannot be projected must not keep the others waiting: it stays
- * dirty, the first error is the pass's. */
+/* A set that cannot be projected must not delay the others: it stays dirty, and
+ * the pass returns the first error. */
 static bool project_dirty(struct projection *projection,
                           struct store_batch *batch, struct err *err) {
     struct list failed;
     bool ok = true;
     list_init(&failed);
-    /* Marks may be added while one goes on. */
+    /* Marks may be added during the loop. */
     while (!list_empty(&projection->dirty)) {
         struct mark *mark =
             LIST_OF(list_pop(&projection->dirty), struct mark, link);
@@ -398,7 +399,7 @@ bool projection_lock(struct projection *projection, int *ret_fd,
     if (!lock_take(base->dirs[BASE_CTRL], "projection.lock", LOCK_EXCLUSIVE,
                    true, true, ret_fd, err))
         return err_wrap(err, "cannot keep others from moving job files");
-    /* Another process may have come further meanwhile, never less far. */
+    /* Another process may have got further meanwhile, but never less far. */
     uint64_t seq = projection_safe_seq(base);
     if (seq > projection->safe_seq)
         projection->safe_seq = seq;

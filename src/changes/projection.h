@@ -1,10 +1,10 @@
-/* Job files follow the registry (C11 in doc/design/): whenever the program
- * is at rest, the job file of every admitted set lies in exactly the directory
- * of its state, and log/CSID has a line for each of its events.
+/* Job files follow the registry (C11 in doc/design/): whenever the program is
+ * idle, the job file of every admitted set is in exactly the directory of its
+ * state, and log/CSID has a line for each of its events.
  *
  * A pass is made under a lock of its own, so that any number of processes may
- * make one; it is idempotent, and whatever it did before a crash is looked at
- * again after it: events beyond the number in ctrl/projected are not yet
+ * make one. It is idempotent, and everything it did before a crash is checked
+ * again afterwards: events beyond the number in ctrl/projected are not yet
  * safely in the files. */
 #ifndef POINTSMAN_CHANGES_PROJECTION_H
 #define POINTSMAN_CHANGES_PROJECTION_H
@@ -18,41 +18,41 @@
 
 struct projection;
 
-/* Listens to the events of base->store. */
+/* Subscribes to the events of base->store. */
 bool projection_open(struct base *base, struct projection **ret_projection,
                      struct err *err);
 void projection_close(struct projection *projection); /* NULL is fine */
 
-/* At the start of a role, or of a one-shot verb that changes changes: whatever
- * a crash or another process left undone, then a reconciliation. */
+/* At the start of a role, or of a one-shot command that changes sets: does what
+ * a crash or another process left undone, then reconciles. */
 bool projection_recover(struct projection *projection, struct wall now,
                         struct err *err);
 
-/* Job files and logs of all sets, made anew from the registry: where it alone
- * was brought back. */
+/* Rebuilds the job files and logs of all sets from the registry, after only the
+ * registry was restored. */
 bool projection_remake(struct projection *projection, struct wall now,
                        struct err *err);
 
-/* For a one-shot verb that changed sets, whether roles run or not: moves what
- * is not where it should be, and nothing else. */
+/* For a one-shot command that changed sets, whether roles run or not: moves the
+ * files that are in the wrong place, and does nothing else. */
 bool projection_catch_up(struct base *base, struct wall now, struct err *err);
 
-/* Is there anything to do? */
+/* True if there is anything to do. */
 bool projection_is_due(const struct projection *projection);
-/* Moves and writes all that events since asked for; one syncfs. After it the
- * files of all changes are where their states say: call it between the commit
- * of P -> X and the start that locks run/NAME. */
+/* Moves and writes everything that events have asked for since; one syncfs.
+ * Afterwards the files of all changes are in the directories of their states:
+ * call it between the commit of P -> X and the start that locks run/NAME. */
 bool projection_pass(struct projection *projection, struct wall now,
                      struct err *err);
 
-/* Passes until nothing is left to do and the registry knows it: for one-shot
- * verbs, which have no loop. */
+/* Makes passes until nothing is left to do and the registry has recorded it:
+ * for one-shot commands, which have no loop. */
 bool projection_finish(struct projection *projection, struct wall now,
                        struct err *err);
 
-/* Looks for job files moved by hand: queue, staging, pending -> term is a
- * cancel (actor fs:UID), anything else is undone and noted. Cheap when no
- * directory changed under us. */
+/* Looks for job files moved by hand: a move from queue, staging or pending to
+ * term is a cancel (actor fs:UID), any other move is undone and noted. Cheap if
+ * no directory has changed. */
 bool projection_reconcile(struct projection *projection, struct wall now,
                           struct err *err);
 

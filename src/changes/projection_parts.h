@@ -1,4 +1,4 @@
-/* What the parts of the projection share; for them alone. */
+/* Shared by the parts of the projection; for them only. */
 #ifndef POINTSMAN_CHANGES_PROJECTION_PARTS_H
 #define POINTSMAN_CHANGES_PROJECTION_PARTS_H
 
@@ -13,46 +13,46 @@
 struct mark {
     struct list link; /* in projection->dirty while there is work */
     uint64_t num;
-    unsigned from; /* states whose directories its file may lie in */
-    bool fresh;    /* admitted since: no file yet is as it should be */
-    bool rewrite;  /* its record is new */
+    unsigned from; /* states whose directories may have its file */
+    bool fresh;    /* admitted since: its files are not written yet */
+    bool rewrite;  /* its record has changed */
     bool released; /* a hold was lifted */
-    bool spliced;  /* others may have inherited its precursors */
-    bool look;     /* after a crash: believe nothing */
-    bool remake;   /* over or not, its files are wanted */
-    bool over;     /* final and projected: the mark can go */
+    bool spliced;  /* other sets may have inherited its precursors */
+    bool look;     /* after a crash: trust nothing */
+    bool remake;   /* write its files, whether over or not */
+    bool over;     /* final and projected: the mark can be removed */
 };
 
 struct dir_seen {
     struct timespec at;
-    bool sure;  /* the change of a moment later would show */
-    bool doubt; /* it was changed by others before we did */
+    bool sure;  /* a change a moment later would be visible */
+    bool doubt; /* changed by others before we changed it */
 };
 
 struct projection {
     struct base *base;
     struct map marks; /* number of a set -> struct mark */
     struct list dirty;
-    uint64_t safe_seq;  /* events up to it are in the files, durably */
-    struct wall now;    /* of the call under way */
-    bool of_some;       /* sees new sets only: what it did says nothing of the
-                           others, and so nothing of what is safe */
-    bool settling;      /* the registry is to know before a pass returns */
+    uint64_t safe_seq;  /* events up to here are safely in the files */
+    struct wall now;    /* time of the current call */
+    bool of_some;       /* sees new sets only, so it says nothing about the
+                           others, nor about which events are safe */
+    bool settling;      /* record in the registry before a pass returns */
     unsigned under_way; /* batches not answered yet */
     struct dir_seen seen[JOB_STATES];
-    struct map strangers; /* files that belong to no set, told once */
+    struct map strangers; /* files that belong to no set, reported once */
 };
 
-/* One that knows of no set but those admitted from now on: quick to make. */
+/* A projection that knows only sets admitted from now on: cheap to create. */
 struct projection *projection_of_some(struct base *base);
 
-/* What is known of the set, or a new one. */
+/* The mark of the set, created if there is none. */
 struct mark *projection_mark_new(struct projection *projection, uint64_t num);
 void projection_mark_dirty(struct projection *projection, struct mark *mark);
 void projection_on_event(void *ctx, const struct store_event *event);
-/* Until the registry answered all batches. */
+/* Waits until the registry has answered all batches. */
 bool projection_wait(struct projection *projection, struct err *err);
-/* Its file is gone: the next pass makes it anew. */
+/* Its file is gone: the next pass recreates it. */
 void projection_look_again(struct projection *projection, uint64_t num);
 void projection_note(struct projection *projection, enum event_kind kind,
                      const struct job *job, struct span reason,
@@ -63,9 +63,10 @@ bool projection_pass_locked(struct projection *projection, struct err *err);
 uint64_t projection_safe_seq(const struct base *base);
 bool projection_set_safe_seq(const struct base *base, uint64_t seq,
                              struct err *err);
-/* Before a pass: which directories were changed and not looked at since? */
+/* Before a pass: marks the directories that were changed and not examined
+ * since. */
 void projection_doubt_dirs(struct projection *projection);
-/* The others, as they are now, are our own doing. */
+/* After a pass: the present state of the others is our own doing. */
 void projection_remember_dirs(struct projection *projection);
 void projection_forget_dirs(struct projection *projection);
 

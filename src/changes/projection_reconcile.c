@@ -10,8 +10,8 @@
 #include "wire/set_name.h"
 
 /* Job files moved by hand. The registry knows where each belongs; a pass was
- * made just before under the same lock, so whatever is elsewhere now was put
- * there by somebody. */
+ * made just before under the same lock, so a file in the wrong place now was
+ * put there by hand. */
 
 /* ---- which directories to look at ------------------------------------ */
 
@@ -25,14 +25,14 @@ static bool has_changed(const struct projection *projection, int state) {
            st.st_mtim.tv_nsec != seen->at.tv_nsec;
 }
 
-/* What others changed before we do is not looked at yet. */
+/* Changes by others before ours have not been examined yet. */
 void projection_doubt_dirs(struct projection *projection) {
     for (int state = 0; state < JOB_STATES; state++)
         projection->seen[state].doubt = has_changed(projection, state);
 }
 
 /* A change in the same tick of the kernel's clock as our own would not show in
- * the time of the directory. */
+ * the directory's mtime. */
 void projection_remember_dirs(struct projection *projection) {
     struct wall now = clock_wall();
     for (int state = 0; state < JOB_STATES; state++) {
@@ -92,8 +92,8 @@ static bool undo(struct projection *projection, const struct job *job,
     return true;
 }
 
-/* Not ours to move: it may be all that is left of a set whose registry was
- * restored from an older backup. */
+/* The file is not ours to move: it may be all that is left of a set whose
+ * registry was restored from an older backup. */
 static void report_stranger(struct projection *projection, const char *name,
                             enum job_state found) {
     if (map_put(&projection->strangers, span_of(name), projection))
@@ -143,7 +143,7 @@ static bool look_through(struct projection *projection, enum job_state state,
     return true;
 }
 
-/* ---- files taken away altogether ------------------------------------- */
+/* ---- missing files --------------------------------------------------- */
 
 static bool look_for(struct projection *projection, uint64_t num,
                      struct err *err) {

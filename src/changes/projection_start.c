@@ -4,8 +4,8 @@
 #include "changes/projection_parts.h"
 #include "changes/prune.h"
 
-/* How a projection begins: with the sets that are not over, with what a crash
- * left behind, or with everything. */
+/* Starts a projection: with the sets that are not over, with what a crash left
+ * behind, or with everything. */
 
 enum { JOBS_AT_ONCE = 1000 };
 
@@ -92,7 +92,7 @@ void projection_close(struct projection *projection) {
     free(projection);
 }
 
-/* Whatever came after what was safe may be missing from files and logs. */
+/* Events after the last safe one may be missing from files and logs. */
 static void mark_live(struct projection *projection) {
     size_t cursor = 0;
     struct span key;

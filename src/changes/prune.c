@@ -9,7 +9,7 @@
 #include "wire/set_name.h"
 
 /* archive/NAME is the job file, archive/NAME.tar the tarball; registry and log
- * remember the set for ever. */
+ * keep the set for ever. */
 
 enum { JOBS_AT_ONCE = 200, TMP_HOURS = 36 };
 
@@ -19,8 +19,8 @@ bool prune_has(const struct base *base, const char *name) {
     return dir_stat(base->dirs[BASE_ARCHIVE], name, &st, &there, NULL) && there;
 }
 
-/* The tarball first, and durably: as long as the job file lies in its place, a
- * crash or a power cut leaves something that is looked at again. */
+/* The tarball first, and durably: as long as the job file is in its place, a
+ * crash or a power cut leaves something that is examined again. */
 static bool archive(struct base *base, const struct job *job,
                     struct prune_report *report, struct err *err) {
     CLEANUP(arena_clear) struct arena arena = ARENA_INIT;
@@ -84,7 +84,7 @@ static bool clear_tmp(struct base *base, struct wall now,
             return false;
         if (!there || wall_s(now) - st.st_mtim.tv_sec < TMP_HOURS * 3600)
             continue;
-        /* One that cannot go must not keep the others. */
+        /* A file that cannot be removed must not keep the others. */
         if (dir_remove_tree(base->dirs[BASE_TMP], names[i].p, &why))
             report->removed++;
         else
@@ -93,8 +93,8 @@ static bool clear_tmp(struct base *base, struct wall now,
     return true;
 }
 
-/* data/NAME of a set nobody admitted and no marker speaks of: who sent it was
- * never told that it is safe. It may still be of use to somebody. */
+/* data/NAME of a set that was never admitted and has no marker: its sender
+ * never got a confirmation. It may still be useful, so it is not deleted. */
 static bool is_orphan(struct base *base, const char *name, struct wall now,
                       bool *ret_orphan, struct err *err) {
     CLEANUP(arena_clear) struct arena arena = ARENA_INIT;

@@ -1,6 +1,6 @@
-/* What is old goes: job files and tarballs of sets final for keep-days to
- * archive/, files in tmp/ after 36 hours; tarballs that nobody put a marker for
- * to reject/. */
+/* Removes old files: job files and tarballs of sets that have been final for
+ * keep-days go to archive/, tarballs without a marker to reject/; files in tmp/
+ * are deleted after 36 hours. */
 #ifndef POINTSMAN_CHANGES_PRUNE_H
 #define POINTSMAN_CHANGES_PRUNE_H
 
@@ -18,7 +18,7 @@ struct prune_report {
 bool prune(struct base *base, struct wall now, struct prune_report *ret_report,
            struct err *err);
 
-/* Is the job file of that name in archive/? */
+/* True if the job file of that name is in archive/. */
 bool prune_has(const struct base *base, const char *name);
 
 #endif

@@ -94,7 +94,7 @@ static void write_head(struct base *base, const struct job *job,
     event_head_format(job->id, &dependencies, out);
 }
 
-/* Number of the last whole line; what follows it goes. */
+/* The number of the last whole line; anything after it is removed. */
 static bool find_end(int fd, struct arena *arena, uint64_t *ret_seq,
                      bool *ret_empty, struct err *err) {
     char tail[2 * EVENT_LINE_BYTES];

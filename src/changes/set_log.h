@@ -1,9 +1,9 @@
-/* log/CSID: the history of a set, readable without the registry (C11).
- * The reason column holds what an event says beyond its step:
+/* log/CSID: the history of a set, readable without the registry (C11). The
+ * reason column holds what an event reports beyond its step:
  *
- *     admitted                            a step of the life
- *     exit-3 -- check 'unit' failed       and its detail
- *     hold:a look first -- operator       any other kind of event          */
+ *     admitted                            a step of the life cycle
+ *     exit-3 -- check 'unit' failed       a step with its detail
+ *     hold:a look first -- operator       any other kind of event */
 #ifndef POINTSMAN_CHANGES_SET_LOG_H
 #define POINTSMAN_CHANGES_SET_LOG_H
 
@@ -16,13 +16,13 @@
 #include "store/store.h"
 #include "wire/event_line.h"
 
-/* Appends the events of the set that its log lacks; a line cut by a crash is
- * taken off first. The caller holds the lock of the projection. */
+/* Appends the events of the set that its log lacks, after removing a line that
+ * a crash left incomplete. The caller holds the lock of the projection. */
 bool set_log_catch_up(struct base *base, const struct job *job,
                       struct err *err);
 
-/* The whole of it. Events' ids are the CSID, num is 0. A torn last line is
- * left out. */
+/* The whole log. The ids of its events are the CSID, num is 0. A torn last line
+ * is skipped. */
 struct set_log {
     struct span csid;
     struct store_event *events;

@@ -24,7 +24,8 @@ static void make_edges(const struct meta *meta, struct arena *arena,
     record->edges = arena_alloc(
         arena, (meta->dependencies.count + meta->precursors.count + 2) *
                    sizeof(*record->edges));
-    /* A rollback names what it takes back where others name what they need. */
+    /* A rollback lists the sets it rolls back where other sets list their
+     * dependencies. */
     add_edges(record,
               meta->movetype == SET_RB ? EDGE_ROLLBACK : EDGE_DEPENDENCY,
               &meta->dependencies);
@@ -77,7 +78,7 @@ void set_record_make(const struct set_name *name, const struct meta *meta,
 /* ---- from a job file ------------------------------------------------- */
 
 /* Once computed, ##precursors is the queue's record; what the submitter had
- * said there stands in a section of its own, so that nothing is lost. */
+ * written there is kept in a section of its own, so that nothing is lost. */
 static const char hints_section[] = "precursors-submitted";
 
 static void take_hints(const struct job_file *file, struct arena *arena,
@@ -193,7 +194,8 @@ bool set_record_job_file(struct store *store, const struct job *job,
     file.precursors = file.meta.precursors;
     if (full.record_seq > 0 && !read_record(store, &full, arena, &file, err))
         return false;
-    /* Thousands of precursors are cut rather than no file written. */
+    /* With thousands of precursors, some are cut so that the file can be
+     * written. */
     while (!job_file_format(&file, out, err)) {
         if (file.precursors.count == 0)
             return false;

@@ -86,7 +86,8 @@ static bool can_be_done(const struct candidate *candidate,
     return false;
 }
 
-/* C1: only what failed, was cancelled or abandoned may be stood in for. */
+/* C1: only a set that failed, was cancelled or was abandoned may be
+ * superseded. */
 static bool may_supersede(const struct base *base,
                           const struct candidate *candidate, bool *ret_may,
                           struct ruling_why *why, struct err *err) {

@@ -1,6 +1,6 @@
-/* May this set be admitted? What neither the tarball alone nor the order
- * decides: its target, its time, what it supersedes, what cannot be done yet.
- */
+/* Decides whether a set may be admitted, as far as neither the tarball alone
+ * nor the order decides it: by its target, its time, the sets it supersedes,
+ * and features that are not supported yet. */
 #ifndef POINTSMAN_CHANGES_SET_RULES_H
 #define POINTSMAN_CHANGES_SET_RULES_H
 
@@ -12,7 +12,7 @@
 #include "wire/refusal.h"
 #include "wire/set_name.h"
 
-/* A set as it was found to be. */
+/* A set as it was found. */
 struct approval_given; /* core/approval.h */
 struct candidate {
     struct set_name name;
@@ -20,8 +20,8 @@ struct candidate {
     struct span sum;
     uint64_t size_bytes;
     bool has_symlinks;
-    /* Approvals that came with it and are good; or some nobody looked at yet,
-     * so that what is lacking is not said at the door. */
+    /* Valid approvals that came with it; or approvals that are not examined
+     * yet, so that the set is not rejected for missing ones. */
     const struct approval_given *given;
     size_t given_count;
     bool unread_approvals;
@@ -29,12 +29,12 @@ struct candidate {
 
 enum ruling {
     RULING_ADMIT,
-    RULING_AGAIN, /* it is admitted already, the very same */
-    RULING_WAIT,  /* not yet; refuse it when it has waited long enough */
+    RULING_AGAIN, /* the very same set is admitted already */
+    RULING_WAIT,  /* not yet; reject it when it has waited long enough */
     RULING_REFUSE
 };
 
-/* Why: the word that stands in reject/NAME.why, and a sentence. */
+/* The reason: the word for reject/NAME.why, and a sentence. */
 struct ruling_why {
     const char *word;
     char text[ERR_TEXT_BYTES];
@@ -42,16 +42,16 @@ struct ruling_why {
 void set_ruling(struct ruling_why *why, const char *word, const char *format,
                 ...) PRINTF_LIKE(3, 4);
 
-/* False: the registry could not be asked. */
+/* False: the registry could not be read. */
 bool set_rule(const struct base *base, const struct candidate *candidate,
               struct wall now, enum ruling *ret_ruling,
               const struct config_target **ret_target, struct ruling_why *why,
               struct err *err);
-/* A target by its name; a branch that only one target has will do. NULL: none
- * is meant. */
+/* A target by its name, or by a branch that only one target has. NULL: there is
+ * none. */
 const struct config_target *set_target(const struct config *config,
                                        struct span name);
-/* The part that needs no look inside: is its time believable? */
+/* True if its time is too far in the future; this needs no look inside. */
 bool set_is_future(const struct set_name *name, struct wall now);
 enum { FUTURE_MS = 300 * 1000 };
 

@@ -25,7 +25,8 @@ enum {
 
 /* ---- the child ----------------------------------------------------------- */
 
-/* Bytes behind a descriptor that a program finds under /proc/self/fd. */
+/* Puts the bytes behind a descriptor that a program can open under
+ * /proc/self/fd. */
 static bool put_apart(struct span bytes, int *ret_fd, struct err *err) {
     int fd = memfd_create("approval", 0);
     if (fd < 0)
@@ -89,7 +90,7 @@ int signature_main(int argc, char **argv) {
     _exit(err_exit_status(ERR_TEMPORARY));
 }
 
-/* The child has no PATH but the one of the system. */
+/* The child has only the system's PATH. */
 bool signature_possible(struct err *err) {
     static const char *const places[] = {"/bin/ssh-keygen",
                                          "/usr/bin/ssh-keygen"};
@@ -101,7 +102,7 @@ bool signature_possible(struct err *err) {
                    "(package openssh-client)");
 }
 
-/* ---- what it says -------------------------------------------------------- */
+/* ---- its output ---------------------------------------------------------- */
 
 static struct span last_word(struct span line) {
     size_t at = line.len;
@@ -125,9 +126,9 @@ static bool has(struct span answer, const char *words) {
            memmem(answer.p, answer.len, words, strlen(words)) != NULL;
 }
 
-/* In our words where we know theirs. NULL: it gave no reason, which is what it
- * does when no line of the file has that name with that key, or when the key
- * is revoked. */
+/* Our wording for a known message. NULL: ssh-keygen gave no reason, which is
+ * the case if no line of the file has that name with that key, or if the key is
+ * revoked. */
 static const char *reason_of(struct span answer) {
     static const struct {
         const char *theirs, *ours;
@@ -158,8 +159,8 @@ struct signature_check {
     int fd;
     char *signers, *revoked, *by;
     char time[TIME_BYTES];
-    bool again; /* without the list of revoked keys, to tell why */
-    bool *over; /* of signature_check, while it has not returned */
+    bool again; /* a run without the revoked keys, to find the reason */
+    bool *over; /* set by signature_check, until it has returned */
     signature_done *done;
     void *ctx;
 };
@@ -248,7 +249,7 @@ static void run(struct signature_check *check) {
     subprocesses_run(check->subprocesses, &subprocess, on_end, check);
 }
 
-/* "-" is none. */
+/* "-" if there is none. */
 static char *path_of(const struct base *base, struct span path) {
     CLEANUP(arena_clear) struct arena arena = ARENA_INIT;
     return mem_string(path.len == 0 ? "-"

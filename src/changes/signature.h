@@ -1,6 +1,6 @@
-/* Is a signature under an approval good? Asked of `ssh-keygen -Y verify`, in a
- * child that may read and do nothing else: a signature is foreign bytes, and
- * so are the lists of keys. */
+/* Verifies the signature of an approval with `ssh-keygen -Y verify`, in a child
+ * that may read and do nothing else, because a signature and the lists of keys
+ * are untrusted input. */
 #ifndef POINTSMAN_CHANGES_SIGNATURE_H
 #define POINTSMAN_CHANGES_SIGNATURE_H
 
@@ -8,29 +8,29 @@
 #include "base/base.h"
 #include "changes/subprocess.h"
 
-/* The child: `pointsman check-signature SIGNERS REVOKED|- NAME TIME`, an
- * approval (wire/approval_text.h) on stdin; becomes ssh-keygen. Returns only
- * when it cannot. */
+/* The child: `pointsman check-signature SIGNERS REVOKED|- NAME TIME`, with an
+ * approval (wire/approval_text.h) on stdin; executes ssh-keygen. Returns only
+ * on failure. */
 int signature_main(int argc, char **argv);
 
-/* Is there an ssh-keygen, where the child looks for it? ERR_UNAVAILABLE: there
- * is none; whoever can be told at once is told at once. */
+/* True if there is an ssh-keygen where the child looks for it. Otherwise
+ * ERR_UNAVAILABLE, so that a caller can be informed at once. */
 bool signature_possible(struct err *err);
 
 enum signature_how { SIGNATURE_GOOD, SIGNATURE_BAD, SIGNATURE_NOT_NOW };
 struct signature_verdict {
     enum signature_how how;
-    struct span key; /* good: "SHA256:..." */
-    const char *why; /* else: a sentence */
+    struct span key; /* if valid: "SHA256:..." */
+    const char *why; /* otherwise: a sentence */
 };
 /* The verdict is valid during the call only. */
 typedef void signature_done(void *ctx, const struct signature_verdict *verdict);
 
 struct signature_check;
 /* `fd`: the file of the approval, read from its beginning; may be closed
- * afterwards. `by`: the name it says it is of. `now`: keys that are good only
- * for a time are judged by it. Without a guard `done` is called before it
- * returns (and then NULL is returned). */
+ * afterwards. `by`: the name given in it. `now`: the time at which the validity
+ * of keys is judged. Without a guard, `done` is called before this returns (and
+ * NULL is returned). */
 struct signature_check *signature_check(const struct base *base,
                                         struct subprocesses *subprocesses,
                                         int fd, struct span by, struct wall now,

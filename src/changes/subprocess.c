@@ -14,10 +14,10 @@
 #include "os/clock.h"
 #include "os/dir.h"
 
-/* A subprocess costs little but may be made to last; two at once keep one bad
- * file from holding up the others, and leave the machine to the work itself. */
+/* A subprocess costs little but may be made to run long; with two at once, one
+ * bad file does not hold up the others, and the machine is left to the jobs. */
 enum { SUBPROCESSES_AT_ONCE = 2 };
-#define SUBPROCESS_IDS (UINT64_C(1) << 62) /* apart from the worker's */
+#define SUBPROCESS_IDS (UINT64_C(1) << 62) /* distinct from the worker's */
 
 struct under_way {
     struct list link;
@@ -25,7 +25,7 @@ struct under_way {
     uint64_t id;
     int fd;
     bool started;
-    char *output; /* file of a long answer */
+    char *output; /* file for a long answer */
     char **argv;
     int64_t timeout_ms;
     uint64_t answer_max;
@@ -95,7 +95,7 @@ static void report_end(const struct under_way *subprocess, int status,
 
 /* ---- without a loop -------------------------------------------------- */
 
-/* Reads until the end, the limit or the time is up. */
+/* Reads until the end, the limit or the timeout. */
 static bool read_answer(int fd, uint64_t limit, int64_t timeout_ms,
                         struct text *out) {
     struct mono end = mono_add_ms(clock_mono(), timeout_ms);

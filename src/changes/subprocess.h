@@ -1,7 +1,7 @@
-/* This program started once more for a short task: it gets a file as its
- * standard input, answers on its standard output, and is ended when it takes
- * too long. Through the guard where there is one, else started and waited for
- * here. */
+/* Runs this program once more for a short task: it gets a file as its standard
+ * input, answers on its standard output, and is killed if it takes too long. It
+ * is started through the guard if there is one, otherwise started and waited
+ * for here. */
 #ifndef POINTSMAN_CHANGES_SUBPROCESS_H
 #define POINTSMAN_CHANGES_SUBPROCESS_H
 
@@ -18,7 +18,7 @@ struct subprocesses;
  * NULL: this program. */
 struct subprocesses *subprocesses_new(struct base *base, struct guard *guard,
                                       const char *executable);
-/* Ends still to come are never told. NULL is fine. */
+/* Pending ends are dropped. NULL is fine. */
 void subprocesses_free(struct subprocesses *subprocesses);
 
 struct subprocess {
@@ -26,13 +26,13 @@ struct subprocess {
     size_t word_count;
     int stdin_fd; /* read from its beginning; may be closed afterwards */
     int64_t timeout_ms;
-    uint64_t answer_max; /* bytes */
+    uint64_t answer_max; /* in bytes */
 };
 
 enum subprocess_how {
     SUBPROCESS_EXITED, /* exit_code and answer */
     SUBPROCESS_FAILED, /* why: "hung", "was killed", "answered too much" */
-    SUBPROCESS_NOT_NOW /* why: a sentence; it may go well later */
+    SUBPROCESS_NOT_NOW /* why: a sentence; it may succeed later */
 };
 
 struct subprocess_end {
@@ -43,12 +43,13 @@ struct subprocess_end {
 };
 typedef void subprocess_done(void *ctx, const struct subprocess_end *end);
 
-/* `done` comes exactly once, but for subprocesses_free. A few run at once,
- * others wait their turn. */
+/* `done` is called exactly once, except after subprocesses_free. A few run at
+ * once, further ones wait. */
 void subprocesses_run(struct subprocesses *subprocesses,
                       const struct subprocess *subprocess,
                       subprocess_done *done, void *ctx);
-/* The guard's owner hands every end over; true: it was one of ours. */
+/* The owner of the guard passes every end here; true: the child was one of
+ * ours. */
 bool subprocesses_ended(struct subprocesses *subprocesses,
                         const struct guard_end *end);
 unsigned subprocesses_waiting(const struct subprocesses *subprocesses);

@@ -13,8 +13,8 @@
 #include "changes/set_rules.h"
 #include "changes/prequeue.h"
 
-/* A change set that comes in as a stream: tmp/, checked, data/, marker. Nothing
- * is promised before the marker is on the disk. */
+/* A change set that arrives as a stream: tmp/, check, data/, marker. Nothing is
+ * confirmed before the marker is on disk. */
 
 struct upload {
     struct base *base;
@@ -23,7 +23,7 @@ struct upload {
     char tmp_name[256];
     int fd;
     uint64_t bytes;
-    struct span name, id; /* as asked for; empty: to be made */
+    struct span name, id; /* as requested; empty: to be generated */
     struct wall now;
     uid_t caller;
     upload_done *done;
@@ -58,7 +58,7 @@ bool upload_open(struct base *base, struct span name, struct span id,
         upload_free(upload);
         return err_wrap(err, "cannot take the set in");
     }
-    /* A file that is called otherwise is as good: the name is made here. */
+    /* Any other file name is fine too: the name is then made here. */
     if (id.len == 0 && set_name_parse(name, &parsed, &why))
         upload->name = arena_span(&upload->arena, name);
     upload->id = arena_span(&upload->arena, id);
@@ -84,7 +84,7 @@ void upload_abort(struct upload *upload) {
         upload_free(upload);
 }
 
-/* ---- the verdict is there -------------------------------------------- */
+/* ---- after the verdict ----------------------------------------------- */
 
 static void answer(struct upload *upload, const struct upload_result *result) {
     upload->done(upload->ctx, result);
@@ -95,8 +95,8 @@ static void answer_err(struct upload *upload, const struct err *err) {
     answer(upload, &(struct upload_result){.err = err});
 }
 
-/* The same bytes make the same id, so that a request repeated because its
- * answer was lost is the same set. */
+/* The same bytes give the same id, so that a request that is repeated because
+ * its answer was lost is the same set. */
 /* `change pack` writes the name into the set itself. */
 static bool use_packed_name(struct upload *upload,
                             const struct set_check *check,
@@ -137,7 +137,7 @@ static void make_name(struct upload *upload, const struct set_check *check,
     (void)set_name_parse(upload->name, &candidate->name, NULL);
 }
 
-/* Handed in before, but not admitted yet? Then its name is that one's. */
+/* Has it been submitted but not admitted yet? Then it keeps that name. */
 struct seek {
     struct upload *upload;
     struct span csid;
@@ -217,7 +217,7 @@ static void take_in(struct upload *upload, const struct set_check *check,
         answer_err(upload, &err);
         return;
     }
-    /* For the marker: the tarball need not be read again to be admitted. */
+    /* For the marker: the tarball need not be read again for admission. */
     checker_remember(upload->checker, upload->fd, check);
     fd_close(&upload->fd);
     result.name = upload->name;
