@@ -67,8 +67,8 @@ static void clock_reload(void *self) {
         log_error("schedules stay as they were: %s", err.text);
 }
 
-/* It is the timer that gives the next turn, not the caller's loop: the clock
- * may be set. */
+/* The timer gives the next turn, not the caller's loop, because the clock may
+ * be set. */
 static bool clock_turn(void *self, const struct role_turn *turn,
                        struct wall *ret_next, struct err *err) {
     struct clock_engine *engine = self;
@@ -105,7 +105,7 @@ static void on_closed(uv_handle_t *handle) {
 static void clock_close(void *self, void (*closed)(void *ctx), void *ctx) {
     struct clock_engine *engine = self;
     struct err err;
-    /* Batches under way call the driver when they are committed. */
+    /* Batches in progress call the driver when they are committed. */
     if (!store_drain(engine->host->base->store, &err))
         log_error("the last firings may not be recorded: %s", err.text);
     schedule_driver_free(engine->driver);

@@ -8,7 +8,7 @@
 
 enum { PAGE = 500 };
 
-/* ---- what one says ------------------------------------------------------- */
+/* ---- one schedule -------------------------------------------------------- */
 
 static void key_text(struct json *json, const char *key, struct span value) {
     if (value.len == 0)
@@ -46,7 +46,7 @@ static void job_json(struct json *json, const struct config_schedule *schedule,
     json_end(json);
 }
 
-/* The words are those of `cron add`, and so is whoever reads them. */
+/* The words are those of `cron add`, and the same parser reads them. */
 static void schedule_json(const struct config_schedule *schedule,
                           const char *base_path, struct arena *arena,
                           struct text *out) {
@@ -121,7 +121,7 @@ static struct schedule_row row_of(const struct base *base,
     return row;
 }
 
-/* A new pattern begins now; else it goes on where it stood. */
+/* A new pattern starts now; otherwise the schedule continues from its place. */
 static enum schedule_mode mode_of(const struct schedule_row *old,
                                   const struct schedule_spec *spec,
                                   struct arena *arena) {

@@ -63,7 +63,7 @@ static bool read_rule(struct schedule_driver *driver,
                               ret_rule, err);
 }
 
-/* As the registry has it now. */
+/* Updates the entry from the registry's row. */
 static void entry_set(struct schedule_driver *driver,
                       struct schedule_entry *entry,
                       const struct schedule_row *row) {
@@ -88,7 +88,7 @@ static void entry_set(struct schedule_driver *driver,
             schedule_add_live(entry->schedule, 1);
 }
 
-/* Reads again what was told to have changed. */
+/* Reads the entries again that were reported as changed. */
 static void refresh(struct schedule_driver *driver) {
     struct list *link;
     while ((link = list_pop(&driver->stale)) != NULL) {
@@ -127,7 +127,7 @@ static void on_event(void *ctx, const struct store_event *event) {
         return;
     struct schedule_entry *entry = schedule_entry_find(driver, event->id);
     if (entry && span_is(event->reason, "run"))
-        entry->looked = false; /* somebody ran it by hand */
+        entry->looked = false; /* it was run by hand */
     bool defines =
         span_is(event->reason, "added") || span_is(event->reason, "changed") ||
         span_is(event->reason, "removed") || span_is(event->reason, "paused") ||
@@ -178,7 +178,7 @@ void schedule_driver_free(struct schedule_driver *driver) {
     free(driver);
 }
 
-/* Before it fires: jobs of a former life may have something due. */
+/* Before it fires: jobs from before the start may have something due. */
 static bool needs_look(const struct schedule_rule *rule) {
     return rule->deadline_s > 0 || rule->overlap == OVERLAP_REPLACE;
 }
@@ -208,7 +208,7 @@ bool schedule_driver_start(struct schedule_driver *driver, struct err *err) {
 
 /* ---- a turn -------------------------------------------------------------- */
 
-/* Names that mean another zone now. */
+/* Finds zone names that now mean another zone. */
 static void refresh_zones(struct schedule_driver *driver, struct boot boot) {
     size_t cursor = 0;
     void *value;
@@ -270,7 +270,7 @@ static struct wall next_turn(const struct schedule_driver *driver) {
         next_s = wall_s(driver->now);
     if (wall_s(driver->now) < driver->again_s && next_s < driver->again_s)
         next_s = driver->again_s;
-    /* The answers of what is under way bring a turn by themselves. */
+    /* The answers to the batches in progress cause a turn by themselves. */
     if (driver->under_way >= MOST_UNDER_WAY || next_s == SCHEDULES_NEVER)
         return WALL_NEVER;
     return next_s > INT64_MAX / NS_PER_S ? WALL_NEVER : wall_from_s(next_s);

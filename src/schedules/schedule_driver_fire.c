@@ -14,7 +14,7 @@ struct firing {
     struct schedule_decision decision;
     uint64_t serial;
     unsigned job, mark;   /* operations */
-    enum job_state state; /* the job is admitted in */
+    enum job_state state; /* the state in which the job is admitted */
     char name[SCHEDULE_NAME_BYTES + 1];
 };
 
@@ -33,7 +33,7 @@ void schedule_driver_submit(struct schedule_driver *driver,
     store_submit(batch, done_alone, driver);
 }
 
-/* ---- what a firing says -------------------------------------------------- */
+/* ---- the texts of a firing ----------------------------------------------- */
 
 static const char *why_not(struct arena *arena,
                            const struct schedule_decision *decision) {
@@ -137,7 +137,7 @@ static void firing_begin(const struct firing *firing,
 
 static store_done fired;
 
-/* The schedule may have gone, or been defined anew, while it was under way. */
+/* The schedule may have been removed or redefined in the meantime. */
 static struct schedule_entry *entry_of(const struct firing *firing) {
     struct schedule_entry *entry =
         schedule_entry_find(firing->driver, span_of(firing->name));
@@ -149,7 +149,7 @@ static void submit(struct firing *firing, struct store_batch *batch) {
     store_submit(batch, fired, firing);
 }
 
-/* The job's id is somebody else's: the instant is left out, and said. */
+/* The job's id is taken by another job: the instant is skipped and reported. */
 static void leave_out(struct firing *firing) {
     struct store_batch *batch = store_batch_new(firing->driver->store);
     struct arena *arena = store_batch_arena(batch);
@@ -184,7 +184,7 @@ static void recorded(struct firing *firing, struct schedule_entry *entry,
     schedules_recorded(driver->schedules, decision->schedule);
 }
 
-/* Nothing of it is in the registry: the same again, a little later. */
+/* Nothing of it is in the registry: try again a little later. */
 static void failed(struct firing *firing, const struct err *err) {
     struct schedule_driver *driver = firing->driver;
     log_error("schedule '%s' cannot fire, trying again: %s", firing->name,
@@ -214,7 +214,8 @@ static void fired(void *ctx, struct store_batch *batch, bool ok,
     } else if (mark == STORE_DONE) {
         recorded(firing, entry, batch);
     } else {
-        schedule_entry_stale(driver, entry); /* somebody else has changed it */
+        schedule_entry_stale(driver, entry); /* it was changed by another
+                                                process or request */
     }
 }
 

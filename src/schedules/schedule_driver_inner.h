@@ -1,4 +1,4 @@
-/* Inside the schedule driver: for schedule_driver*.c only. */
+/* The internals of the schedule driver: for schedule_driver*.c only. */
 #ifndef POINTSMAN_SCHEDULES_SCHEDULE_DRIVER_INNER_H
 #define POINTSMAN_SCHEDULES_SCHEDULE_DRIVER_INNER_H
 
@@ -15,7 +15,7 @@ struct schedule_entry {
     struct schedule *schedule; /* NULL: paused, or it cannot be read */
     uint64_t serial;
     struct list jobs; /* of struct schedule_live_job.of_entry */
-    bool looked;      /* its jobs of former lives are known */
+    bool looked;      /* its jobs from before the start are known */
     char name[];
 };
 
@@ -25,8 +25,8 @@ struct schedule_live_job {
     struct schedule_entry *entry;
     uint64_t num;
     enum job_state state;
-    bool replaced; /* was asked to end */
-    size_t place;  /* in driver.deadlines while it waits */
+    bool replaced; /* it was asked to end */
+    size_t place;  /* index in driver.deadlines while it waits */
     int64_t deadline_s;
 };
 
@@ -40,13 +40,13 @@ struct schedule_driver {
     struct list stale;
     struct heap deadlines; /* of struct schedule_live_job */
     struct wall now;
-    unsigned under_way; /* batches */
-    int64_t again_s;    /* not before, after one that failed */
+    unsigned under_way; /* number of batches */
+    int64_t again_s;    /* earliest retry after a failed batch */
     uint64_t fired;
     bool draining;
 };
 
-/* schedule_driver_jobs.c: what lives of each schedule. */
+/* schedule_driver_jobs.c: the live jobs of each schedule. */
 void schedule_job_add(struct schedule_driver *driver,
                       struct schedule_entry *entry, uint64_t num,
                       enum job_state state, int64_t deadline_s);
@@ -54,22 +54,22 @@ void schedule_job_drop(struct schedule_driver *driver,
                        struct schedule_live_job *live);
 void schedule_job_moved(struct schedule_driver *driver,
                         const struct store_event *event);
-/* Reads what former lives left of it, as far as it matters. */
+/* Reads the jobs from before the start, as far as they matter. */
 void schedule_entry_recall(struct schedule_driver *driver,
                            struct schedule_entry *entry);
-/* Takes back what lives of it and is older than that job. */
+/* Cancels its live jobs that are older than that job. */
 void schedule_entry_replace(struct schedule_driver *driver,
                             struct schedule_entry *entry, uint64_t before_num);
-/* Ends what waited past its deadline. */
+/* Cancels jobs that have waited past their deadline. */
 void schedule_deadlines_turn(struct schedule_driver *driver);
 
 /* schedule_driver_fire.c */
 void schedule_driver_carry_out(struct schedule_driver *driver,
                                const struct schedule_decision *decision);
-/* A batch that has no answer to wait for. */
+/* Submits a batch whose answer is not needed. */
 void schedule_driver_submit(struct schedule_driver *driver,
                             struct store_batch *batch);
-/* It has to be read again before anything else is done about it. */
+/* The entry has to be read again before anything else is done about it. */
 void schedule_entry_stale(struct schedule_driver *driver,
                           struct schedule_entry *entry);
 struct schedule_entry *schedule_entry_find(struct schedule_driver *driver,

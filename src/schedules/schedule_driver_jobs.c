@@ -1,5 +1,5 @@
-/* The jobs of schedules that live: they forbid the next firing, are replaced by
- * it, or wait too long. */
+/* The live jobs of schedules: they forbid the next firing, are replaced by it,
+ * or wait too long. */
 #include "schedules/schedule_driver_inner.h"
 
 #include <stdio.h>
@@ -39,7 +39,7 @@ void schedule_job_drop(struct schedule_driver *driver,
     free(live);
 }
 
-/* ---- taking back --------------------------------------------------------- */
+/* ---- cancelling ---------------------------------------------------------- */
 
 static void take_back(struct store_batch *batch,
                       const struct schedule_live_job *live, struct span reason,
@@ -64,7 +64,7 @@ static struct store_batch *batch_of(struct schedule_driver *driver,
     return batch;
 }
 
-/* What was to be replaced and has moved on meanwhile is asked again. */
+/* A job that was to be replaced and has moved on meanwhile is asked again. */
 void schedule_job_moved(struct schedule_driver *driver,
                         const struct store_event *event) {
     struct schedule_live_job *live =
@@ -99,9 +99,9 @@ void schedule_entry_replace(struct schedule_driver *driver,
     schedule_driver_submit(driver, batch);
 }
 
-/* ---- former lives -------------------------------------------------------- */
+/* ---- jobs from before the start ------------------------------------------ */
 
-/* What the id of a firing says: NAME.INSTANT. */
+/* True if the id is that of a firing: NAME.INSTANT. */
 static bool is_firing(const struct schedule_entry *entry,
                       const struct job *job) {
     size_t len = strlen(entry->name);
@@ -123,7 +123,7 @@ static void look_at(struct schedule_driver *driver,
     }
 }
 
-/* A crash may have come between a firing and the end of those it replaces. */
+/* A crash may have come between a firing and the cancelling of older jobs. */
 static void replace_older(struct schedule_driver *driver,
                           struct schedule_entry *entry, const struct job *job) {
     if (schedule_rule(entry->schedule)->overlap == OVERLAP_REPLACE &&
@@ -131,8 +131,8 @@ static void replace_older(struct schedule_driver *driver,
         schedule_entry_replace(driver, entry, job->num);
 }
 
-/* All that live count: for who forbids or replaces, and for the deadline; in
- * their order, since the newer replaces the older. */
+/* All live jobs count, for overlap and for the deadline; they are read in
+ * order, since the newer replaces the older. */
 void schedule_entry_recall(struct schedule_driver *driver,
                            struct schedule_entry *entry) {
     CLEANUP(arena_clear) struct arena arena = ARENA_INIT;
@@ -159,7 +159,7 @@ void schedule_entry_recall(struct schedule_driver *driver,
     }
 }
 
-/* ---- in time ------------------------------------------------------------- */
+/* ---- deadlines ----------------------------------------------------------- */
 
 void schedule_deadlines_turn(struct schedule_driver *driver) {
     struct schedule_live_job *live;

@@ -1,4 +1,4 @@
-/* Schedules: what there are, new ones, and orders to one of them. */
+/* Schedules: lists them, adds new ones, and acts on one of them. */
 #include "schedules/schedule_request.h"
 
 #include "api/api_call.h"
@@ -9,9 +9,9 @@
 #include "schedules/schedule_row.h"
 #include "wire/words.h"
 
-enum { STRIP = 10 /* of its newest jobs, that many are shown */ };
+enum { STRIP = 10 /* number of its newest jobs shown */ };
 
-/* ---- one as JSON --------------------------------------------------------- */
+/* ---- one schedule as JSON ------------------------------------------------ */
 
 static void key_instant(struct api_call *call, struct json *json,
                         const char *key, const struct cron_zone *zone,
@@ -188,7 +188,7 @@ static bool is_kept(struct api_call *call, struct span name) {
            found;
 }
 
-/* Those of a file that no role "clock" has looked at yet. */
+/* Adds schedules of a file that no role "clock" has read yet. */
 static void list_unkept(struct api_call *call) {
     const struct base *base = call->api->options.base;
 
@@ -225,7 +225,7 @@ void schedule_request_list(struct api_call *call) {
 
 /* ---- finding ------------------------------------------------------------- */
 
-/* The role "clock" of this base may not have looked at its file yet. */
+/* The role "clock" of this base may not have read its file yet. */
 static bool find_configured(struct api_call *call, struct span name,
                             struct err *err) {
     struct base *base = call->api->options.base;
@@ -273,7 +273,7 @@ static bool find_row(struct api_call *call, struct schedule_row *ret_row) {
     return ok;
 }
 
-/* ---- orders -------------------------------------------------------------- */
+/* ---- actions ------------------------------------------------------------- */
 
 static struct store_batch *batch_of(struct api_call *call) {
     struct store_batch *batch = store_batch_new(call->api->options.store);
@@ -317,7 +317,7 @@ static void ordered(void *ctx, struct store_batch *batch, bool ok,
     json_bool(&json, result == STORE_SAME);
     if (call->state != NULL) {
         json_key(&json, "id");
-        json_string(&json, call->state); /* of the job */
+        json_string(&json, call->state); /* id of the job */
     }
     json_end(&json);
     text_addc(&call->out, '\n');
@@ -474,8 +474,8 @@ static bool read_row(struct api_call *call, struct schedule_row *ret_row,
     return true;
 }
 
-/* A new pattern begins now; a new command for the old one changes nothing
- * about its times. */
+/* A new pattern starts now; a new command for the old pattern does not change
+ * its times. */
 static enum schedule_mode mode_of(struct api_call *call,
                                   const struct schedule_row *old,
                                   const struct schedule_spec *spec) {
@@ -490,8 +490,8 @@ static enum schedule_mode mode_of(struct api_call *call,
     return SCHEDULE_REPLACE;
 }
 
-/* ?replace: one of that name may be there. ?since=: instants from then on count
- * as missed. Body: wire/schedule_spec.h. */
+/* ?replace: an existing schedule of that name may be replaced. ?since=:
+ * instants from then on count as missed. Body: wire/schedule_spec.h. */
 void schedule_request_put(struct api_call *call) {
     static const char *const keys[] = {"replace", "since", NULL};
     enum schedule_mode mode = SCHEDULE_ADD;

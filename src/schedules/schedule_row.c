@@ -48,8 +48,8 @@ static const char *const statements[] = {
     [JOB_PUT] =
         "INSERT INTO schedule_job (name, num) VALUES (?1, ?2) "
         "ON CONFLICT (name, num) DO NOTHING",
-    /* Of the oldest, those that have ended go: a few with each that comes, so
-     * that as many go as come, and none is costly. */
+    /* Of the oldest jobs, those that have ended are removed: a few with each
+     * new one, so that the number stays bounded and no removal is costly. */
     [JOBS_CLEAR] =
         "DELETE FROM schedule_job WHERE name = ?1 AND num IN (SELECT r.num "
         "FROM schedule_job r JOIN job j ON j.num = r.num WHERE r.name = ?1 "
@@ -166,7 +166,8 @@ static bool find(struct store_operation *operation, struct span name,
     return true;
 }
 
-/* Instants that were dealt with come again: they are another round's. */
+/* Instants that were handled before come again: they belong to another
+ * round. */
 static void begin_at(struct schedule_row *row, int64_t high_s,
                      int32_t offset_s) {
     if (high_s < row->high_s)
@@ -175,7 +176,7 @@ static void begin_at(struct schedule_row *row, int64_t high_s,
     row->offset_s = offset_s;
 }
 
-/* The new definition over what is remembered of the old one. */
+/* The new definition, with what is kept from the old one. */
 static struct schedule_row merge(const struct schedule_row *old,
                                  const struct set_args *want) {
     struct schedule_row merged = *old;

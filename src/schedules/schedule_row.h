@@ -1,11 +1,11 @@
-/* What the registry remembers of schedules: the definition, and up to which
- * instant its firings were dealt with. A noun of the registry (store/noun.h):
+/* The registry's record of schedules: the definition, and the instant up to
+ * which firings have been handled. A noun of the registry (store/noun.h):
  * writes are operations of a batch, each conditional on what the registry says;
  * reads see everything committed.
  *
- * A firing is the admission of a job and a mark in one atomic batch: either
- * both are there after a crash or neither, and since the mark names the place
- * it was made from, and the job's id the schedule and the instant, no instant
+ * A firing is the admission of a job and a mark in one atomic batch: after a
+ * crash either both are there or neither. Since the mark names the place from
+ * which it was made, and the job's id the schedule and the instant, no instant
  * is ever fired twice. */
 #ifndef POINTSMAN_SCHEDULES_SCHEDULE_ROW_H
 #define POINTSMAN_SCHEDULES_SCHEDULE_ROW_H
@@ -19,14 +19,15 @@ enum { SCHEDULE_RECENT = 32 };
 struct schedule_row {
     struct span name;
     struct span spec;   /* the definition in JSON, wire/schedule_spec.h */
-    struct span origin; /* "config", else who added it: "uid:1000" */
-    uint32_t uid;       /* its jobs belong to */
-    uint64_t serial;    /* the event of its last definition */
-    uint64_t seed;      /* of its offset and its jitter; never changes */
+    struct span origin; /* "config", or who added it: "uid:1000" */
+    uint32_t uid;       /* owner of its jobs */
+    uint64_t serial;    /* the event of its latest definition */
+    uint64_t seed;      /* seed of its offset and jitter; never changes */
     bool paused;
-    int64_t high_s;         /* all its instants up to here are dealt with */
-    int32_t offset_s;       /* of its zone at high_s */
-    unsigned round;         /* grows when a clock set far back begins anew */
+    int64_t high_s;         /* all its instants up to here have been handled */
+    int32_t offset_s;       /* UTC offset of its zone at high_s */
+    unsigned round;         /* grows when a clock that is set far back starts
+                               again */
     uint64_t fired, missed; /* since it was added */
     uint64_t
         recent[SCHEDULE_RECENT]; /* nums of its newest jobs, oldest first */
@@ -36,20 +37,20 @@ struct schedule_row {
 /* ---- writing; results as in store.h -------------------------------------- */
 
 enum schedule_mode {
-    SCHEDULE_ADD,     /* DUPLICATE when there is one of another definition */
-    SCHEDULE_REPLACE, /* takes its place, goes on from its high_s */
-    SCHEDULE_RENEW    /* takes its place, begins at the high_s given */
+    SCHEDULE_ADD,     /* DUPLICATE if one with another definition exists */
+    SCHEDULE_REPLACE, /* replaces it, continues from its high_s */
+    SCHEDULE_RENEW    /* replaces it, starts at the high_s given */
 };
-/* Name, spec, origin, uid, seed, high_s and offset_s are as given; of one that
- * is there seed, counts and pause stay. SAME: the definition is this very one.
+/* Name, spec, origin, uid, seed, high_s and offset_s are as given; an existing
+ * schedule keeps its seed, counts and pause. SAME: the definition is identical.
  * An EVENT_SCHEDULE, reason "added" or "changed". */
 unsigned schedule_row_set(struct store_batch *batch,
                           const struct schedule_row *row,
                           enum schedule_mode mode);
 /* UNKNOWN: there is none. Its jobs stay. Reason "removed". */
 unsigned schedule_row_remove(struct store_batch *batch, struct span name);
-/* SAME when it is so. Resumed, it begins at `high_s`: what fell into the pause
- * is not caught up. Reason "paused" or "resumed". */
+/* SAME if it is in that state. A resumed schedule starts at `high_s`: instants
+ * during the pause are not caught up. Reason "paused" or "resumed". */
 unsigned schedule_row_pause(struct store_batch *batch, struct span name,
                             bool paused, int64_t high_s, int32_t offset_s);
 
@@ -57,19 +58,19 @@ enum { SCHEDULE_NO_JOB = UINT32_MAX };
 
 struct schedule_mark {
     struct span name;
-    uint64_t serial; /* of the definition it was decided by */
-    bool moves;      /* else only the job is remembered */
-    int64_t from_s;  /* where it stood */
-    int64_t high_s;  /* and stands now */
+    uint64_t serial; /* of the definition that the decision is based on */
+    bool moves;      /* false: only the job is recorded */
+    int64_t from_s;  /* the place before */
+    int64_t high_s;  /* the place after */
     int32_t offset_s;
     unsigned round;
-    unsigned job;               /* the admission in this batch, before it; or
+    unsigned job;               /* the admission earlier in this batch, or
                                    SCHEDULE_NO_JOB */
-    uint64_t missed;            /* so many instants were not fired, */
-    struct span reason, detail; /* why: an EVENT_SCHEDULE, unless empty */
+    uint64_t missed;            /* number of instants that were not fired, */
+    struct span reason, detail; /* and why: an EVENT_SCHEDULE, unless empty */
 };
-/* CONFLICT: it is paused, defined anew or stands elsewhere (a mark that does
- * not move it is never in conflict). UNKNOWN: there is none. */
+/* CONFLICT: it is paused, redefined or at another place (a mark that does not
+ * move it never conflicts). UNKNOWN: there is none. */
 unsigned schedule_row_mark(struct store_batch *batch,
                            const struct schedule_mark *mark);
 
@@ -78,11 +79,11 @@ unsigned schedule_row_mark(struct store_batch *batch,
 bool schedule_row_find(struct store *store, struct span name,
                        struct arena *arena, struct schedule_row *ret_row,
                        bool *ret_found, struct err *err);
-/* By name, beyond `after` (empty: from the first); limit 0 = all. */
+/* Sorted by name, after `after` (empty: from the first); limit 0 = all. */
 bool schedule_row_list(struct store *store, struct span after, size_t limit,
                        struct arena *arena, struct schedule_row **ret_rows,
                        size_t *ret_count, struct err *err);
-/* Its jobs that have not ended, fired or run by hand, oldest first; without
+/* Its jobs that have not ended, fired or started by hand, oldest first; without
  * spec. */
 bool schedule_row_jobs(struct store *store, struct span name,
                        struct arena *arena, struct job **ret_jobs,

@@ -94,7 +94,7 @@ bool schedule_rule_next(const struct schedule_rule *rule, int64_t now_s,
     return false;
 }
 
-/* ---- in writing ---------------------------------------------------------- */
+/* ---- text ---------------------------------------------------------------- */
 
 char *schedule_instant_text(struct arena *arena, int64_t at) {
     char text[CRON_INSTANT_BYTES];
