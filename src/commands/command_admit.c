@@ -8,15 +8,15 @@
 #include "os/account.h"
 #include "os/sum.h"
 
-enum { SPEC_BYTES = 1000 }; /* of an ordinary submission, at most */
+enum { SPEC_BYTES = 1000 }; /* maximum of an ordinary submission */
 
-/* Of two submissions in one instant the first comes first (C2). */
+/* Of two submissions at the same instant, the first comes first (C2). */
 static struct wall strictly_later(struct wall now) {
     static _Atomic int64_t last;
     int64_t before = atomic_load(&last), next;
     do {
         next = now.ns > before ? now.ns : before + 1;
-        /* A clock set back must not freeze the order in the future. */
+        /* A clock that is set back must not freeze the order in the future. */
         if (next - now.ns > NS_PER_S)
             next = now.ns;
     } while (!atomic_compare_exchange_weak(&last, &before, next));
@@ -78,7 +78,8 @@ static struct span make_spec(const struct submission *submission,
     return arena_span(arena, text_span(&spec));
 }
 
-/* Refused now rather than when it starts, as far as it can be known. */
+/* Rejects an account now rather than at the start, as far as it can be
+ * known. */
 static bool user_is_fine(const struct submission *submission,
                          struct arena *arena, struct err *err) {
     struct span user = submission->task.user;

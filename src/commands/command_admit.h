@@ -1,4 +1,4 @@
-/* How a command becomes a job: a submission goes straight into the registry. */
+/* Turns a command into a job: a submission goes straight into the registry. */
 #ifndef POINTSMAN_COMMANDS_COMMAND_ADMIT_H
 #define POINTSMAN_COMMANDS_COMMAND_ADMIT_H
 
@@ -8,11 +8,12 @@
 #include "wire/submission.h"
 
 /* Adds the admission of a command to the batch, complete with key, spec,
- * relations and state (P when nothing holds it, else Q). *ret_index is the
+ * relations and state (P if nothing holds it, otherwise Q). *ret_index is the
  * operation's index for store_batch_result: DONE and SAME both mean that the
- * job exists as *ret_id, a span of the batch's arena. ERR_DATA as
- * submission_check; ERR_DENIED and ERR_DATA as account_find and account_may_be
- * if the submission names an account. Nothing is added on an error. */
+ * job exists as *ret_id, a span of the batch's arena. ERR_DATA as from
+ * submission_check; ERR_DENIED and ERR_DATA as from account_find and
+ * account_may_be if the submission names an account. Nothing is added on an
+ * error. */
 bool command_admit(struct store_batch *batch,
                    const struct submission *submission,
                    const struct origin *origin, unsigned *ret_index,

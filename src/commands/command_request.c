@@ -10,11 +10,11 @@
 #include "api/job_json.h"
 #include "wire/submission.h"
 
-/* One submission, or all those of a batch: where its answer comes from. */
+/* The answer to one submission, alone or as part of a batch. */
 struct answer {
-    struct span text; /* as it was sent */
-    struct err err;   /* refused before it came to the store */
-    struct span id;   /* of the job, in the batch's arena */
+    struct span text; /* as received */
+    struct err err;   /* rejected before it reached the store */
+    struct span id;   /* id of the job, in the batch's arena */
     unsigned index;   /* for store_batch_result */
     bool refused;
 };
@@ -22,7 +22,7 @@ struct answer {
 struct admission {
     struct answer *answers;
     size_t count;
-    bool lines; /* of a batch: each answer is a line */
+    bool lines; /* a batch: each answer is a line */
 };
 
 static struct origin origin_of(struct api_call *call) {
@@ -40,8 +40,8 @@ static struct origin origin_of(struct api_call *call) {
     };
 }
 
-/* The same key of the same caller makes the same id, so that a request sent
- * again because its answer was lost is the same job. */
+/* The same key from the same caller gives the same id, so that a request that
+ * is repeated because its answer was lost is the same job. */
 static struct span id_of_key(struct api_call *call) {
     struct span key = call->request.idempotency_key;
     char sum[SUM_TEXT_BYTES], id[ID_TEXT_BYTES];
@@ -73,7 +73,7 @@ static bool read_submission(struct api_call *call, struct span text,
     return true;
 }
 
-/* Reads one submission and puts it into the batch. */
+/* Reads one submission and adds it to the batch. */
 static void admit(struct api_call *call, struct store_batch *batch,
                   struct span text, struct answer *answer) {
     struct submission submission;
@@ -86,7 +86,8 @@ static void admit(struct api_call *call, struct store_batch *batch,
                                      &answer->index, &answer->id, &answer->err);
 }
 
-/* The job that has the id: is it this very submission, ended meanwhile? */
+/* True if the job with this id is the same submission, which has ended
+ * meanwhile. */
 static bool is_same_job(struct api_call *call, struct span text,
                         struct span id) {
     CLEANUP(text_clear) struct text spec = TEXT_INIT;
@@ -103,8 +104,8 @@ static bool is_same_job(struct api_call *call, struct span text,
     return span_equal(text_span(&spec), job.spec);
 }
 
-/* What became of it. The very same submission again is one job, whatever
- * became of it since. */
+/* Fills in the result. The same submission again is the same job, whatever has
+ * happened to it since. */
 static void answer_settle(struct api_call *call,
                           const struct store_batch *batch,
                           struct answer *answer, struct span *ret_id,
@@ -206,8 +207,8 @@ static struct store_batch *batch_of(struct api_call *call, size_t answers) {
     return batch;
 }
 
-/* ?cause=run: by a `run` that waits for it, which changes what a temporary
- * answer means (doc/design/processes.md, P11). */
+/* ?cause=run: from a `run` that waits for it, which changes the meaning of a
+ * temporary answer (doc/design/processes.md, P11). */
 void command_request_submit(struct api_call *call) {
     struct store_batch *batch = batch_of(call, 1);
     struct admission *admission = call->state;
@@ -232,7 +233,8 @@ void command_request_batch(struct api_call *call) {
     struct store_batch *batch = batch_of(call, lines);
     struct admission *admission = call->state;
     admission->lines = true;
-    /* An empty line is answered too, or answers would not be in step. */
+    /* An empty line gets an answer too, or answers would not match the
+     * lines. */
     while (rest.len > 0 && span_cut(&rest, '\n', &line))
         admit(call, batch, span_trim(line),
               &admission->answers[admission->count++]);

@@ -16,8 +16,8 @@ static void env_add_given(struct attempt_words *env,
     }
 }
 
-/* Who is somebody else finds his own home in the environment, unless the
- * submission says otherwise. */
+/* A task that runs as another user gets that user's home in its environment,
+ * unless the submission sets it. */
 static void env_add_account(struct attempt_words *env,
                             const struct submission *sub,
                             const struct account *account) {
@@ -37,7 +37,8 @@ static void env_add_account(struct attempt_words *env,
     }
 }
 
-/* Whose task it is to be; *ret_account NULL: ours. */
+/* The account the task is to run as; *ret_account NULL: that of this
+ * process. */
 static bool find_account(struct span user, struct arena *arena,
                          const struct account **ret_account, struct err *err) {
     *ret_account = NULL;
@@ -52,7 +53,8 @@ static bool find_account(struct span user, struct arena *arena,
     return true;
 }
 
-/* `{}` as a whole argument stands for the node; without one it comes last. */
+/* `{}` as a whole argument is replaced by the node; without it the node comes
+ * last. */
 static void command_words(struct attempt_words *argv,
                           const struct submission *sub, struct span node) {
     bool used = false;
@@ -66,8 +68,8 @@ static void command_words(struct attempt_words *argv,
         attempt_words_add_span(argv, node);
 }
 
-/* As Bistro's workers do it: node, where the status goes, and what else is
- * known (argv_style in pointsman-tasks(7)). */
+/* The same as from Bistro's workers: node, path for the status, and other facts
+ * (argv_style in pointsman-tasks(7)). */
 static void bistro_words(struct attempt_words *argv,
                          const struct submission *sub,
                          const struct run_start *start) {

@@ -1,6 +1,6 @@
-/* How a command is started: its argument vector and its environment, from its
- * submission. The environment is what the submission says (`submit` put PATH,
- * HOME, LANG and TZ there unless --clean), then that of every attempt. */
+/* Starts a command: makes its argument vector and its environment from its
+ * submission. The environment is that of the submission (`submit` adds PATH,
+ * HOME, LANG and TZ unless --clean), followed by that of every attempt. */
 #ifndef POINTSMAN_COMMANDS_COMMAND_START_H
 #define POINTSMAN_COMMANDS_COMMAND_START_H
 
@@ -13,9 +13,9 @@ struct attempt_start;
 struct run_start;
 struct work_site;
 
-/* As make_start of struct work_kind. Errors: ERR_DATA (the submission cannot be
- * read), ERR_CONFIG (there is no such user), ERR_DENIED (a user that we may not
- * become). */
+/* See make_start of struct work_kind. Errors: ERR_DATA (the submission cannot
+ * be read), ERR_CONFIG (there is no such user), ERR_DENIED (the program may not
+ * run as this user). */
 bool command_start_make(const struct work_site *site,
                         const struct run_start *start, struct arena *arena,
                         struct attempt_start *ret_start, struct err *err);
