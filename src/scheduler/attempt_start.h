@@ -1,4 +1,4 @@
-/* What a process of an attempt is started with. The kind of the work makes it
+/* What the process of an attempt is started with. The kind of work makes it
  * (scheduler/work_kind.h), the worker carries it out. */
 #ifndef POINTSMAN_SCHEDULER_ATTEMPT_START_H
 #define POINTSMAN_SCHEDULER_ATTEMPT_START_H
@@ -14,23 +14,23 @@
 struct account; /* os/account.h */
 
 struct attempt_start {
-    char **argv; /* NULL at the end; in the arena */
+    char **argv; /* ends with NULL; in the arena */
     char **envp;
     const char *dir;
-    struct span start; /* for its standard input; empty: nothing */
+    struct span start; /* its standard input; empty: none */
     mode_t mask;
     const char *lock_path; /* below the base, or NULL */
     int64_t timeout_ms;    /* 0 = none */
     struct task_options task;
-    const struct account *account; /* NULL = ours */
+    const struct account *account; /* NULL = that of this process */
     bool in_terminal; /* with the caller's terminal, if `run` has one */
 };
 
-/* The submission read last: all tasks of an array have one, and jobs that were
- * submitted together often have the same. Zeroed to begin with. */
+/* The last submission read: all tasks of an array share one, and jobs that were
+ * submitted together often have the same. Must be zeroed at first. */
 struct attempt_start_cache {
     struct arena arena;
-    uint64_t num;     /* of the job it was read for; 0: none */
+    uint64_t num;     /* the job it was read for; 0: none */
     struct span spec; /* its text */
     struct submission submission;
 };

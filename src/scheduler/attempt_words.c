@@ -4,7 +4,7 @@
 
 #include "scheduler/runner.h"
 
-/* `item` lies in the arena, or is static. */
+/* `item` must be in the arena or static. */
 static void add(struct attempt_words *words, char *item) {
     if (words->count + 1 >= words->cap) {
         size_t cap = words->cap ? words->cap * 2 : 32;
@@ -26,8 +26,8 @@ void attempt_words_add_span(struct attempt_words *words, struct span span) {
     add(words, arena_string(words->arena, span));
 }
 
-/* The parts one behind the other, up to one without bytes (p is NULL). Starts
- * are many, and printing costs several times this. */
+/* Concatenates the parts, up to one without bytes (p is NULL). There are many
+ * starts, and formatted printing costs several times as much. */
 static char *joined(struct arena *arena, const struct span *parts) {
     size_t bytes = 1;
     for (size_t i = 0; parts[i].p; i++)
@@ -60,8 +60,8 @@ static void hex_put(char *at, uint64_t value) {
         at[i] = "0123456789abcdef"[value & 15];
 }
 
-/* A W3C traceparent that is the same for one attempt whenever it is made:
- * trace of the job, span of the attempt. */
+/* A W3C traceparent that is always the same for one attempt: trace of the job,
+ * span of the attempt. */
 static char *traceparent_of(const struct run_start *start,
                             struct arena *arena) {
     struct span id = start->job->id;

@@ -1,5 +1,5 @@
 /* Lists of strings for execve: the argument vector of an attempt and its
- * environment. They lie in an arena and end in NULL. */
+ * environment. They live in an arena and end with NULL. */
 #ifndef POINTSMAN_SCHEDULER_ATTEMPT_WORDS_H
 #define POINTSMAN_SCHEDULER_ATTEMPT_WORDS_H
 
@@ -12,7 +12,7 @@ struct run_start;
 
 struct attempt_words {
     struct arena *arena;
-    char **items; /* NULL at the end */
+    char **items; /* ends with NULL */
     size_t count, cap;
 };
 
@@ -22,7 +22,7 @@ void attempt_words_add_span(struct attempt_words *words, struct span span);
 /* "NAME=VALUE". */
 void attempt_words_add_pair(struct attempt_words *words, struct span name,
                             struct span value);
-/* What every attempt finds in its environment (doc/design/processes.md). */
+/* Adds the environment common to all attempts (doc/design/processes.md). */
 void attempt_words_add_environment(struct attempt_words *env,
                                    const struct run_start *start);
 

@@ -9,7 +9,7 @@ static int by_value(const void *a, const void *b) {
     return (x > y) - (x < y);
 }
 
-/* Of the last attempt; -1: none that ended. */
+/* Duration of the last attempt; -1: none has ended. */
 static bool ran_ms(struct store *store, uint64_t num, int64_t *ret_ms,
                    struct err *err) {
     CLEANUP(arena_clear) struct arena arena = ARENA_INIT;

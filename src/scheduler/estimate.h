@@ -1,4 +1,5 @@
-/* When a set that waits may start, from how long others of its target took. */
+/* Estimates when a waiting set may start, from the durations of earlier sets on
+ * its target. */
 #ifndef POINTSMAN_SCHEDULER_ESTIMATE_H
 #define POINTSMAN_SCHEDULER_ESTIMATE_H
 
@@ -11,14 +12,14 @@
 #include "store/store.h"
 
 struct estimate {
-    size_t ahead;      /* sets of the target that come first, or run */
-    bool more;         /* not all sets were looked at: `ahead` is at least so
-                          many, and `start` is the earliest */
-    int64_t each_ms;   /* median of the last ones that landed; -1: none did */
+    size_t ahead;      /* sets of the target that come first or are running */
+    bool more;         /* not all sets were examined: `ahead` is a minimum, and
+                          `start` is the earliest time */
+    int64_t each_ms;   /* median of the last ones that landed; -1: none has */
     struct wall start; /* now + ahead * each */
 };
 
-/* Looks at the first ESTIMATE_SETS_MAX sets that live, no more. Errors: of the
+/* Examines at most the first ESTIMATE_SETS_MAX live sets. Errors: those of the
  * store. */
 enum { ESTIMATE_SETS_MAX = 1000 };
 bool estimate_make(struct store *store, const struct job *job, struct wall now,

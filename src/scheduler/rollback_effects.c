@@ -4,7 +4,7 @@
 
 #include "core/rollback.h"
 
-/* Rollbacks of rollbacks: nobody goes as deep by hand. */
+/* Rollbacks of rollbacks: more than anybody creates by hand. */
 enum { DEPTH_MAX = 100 };
 
 struct turner {
@@ -51,7 +51,7 @@ static bool apply_all(struct turner *turner, struct rollback_effect **turns,
                       size_t count, struct span by, bool in, unsigned depth,
                       struct err *err);
 
-/* The members that the rollback had put out. */
+/* The members that the rollback has rolled back. */
 static bool read_members(struct turner *turner, const struct job *rb,
                          struct rollback_effect ***ret_turns, size_t *ret_count,
                          struct err *err) {
@@ -80,7 +80,7 @@ static bool apply_one(struct turner *turner, struct rollback_effect *effect,
                       struct err *err) {
     struct rollback_effect **members = NULL;
     size_t count = 0;
-    /* Another has it: that one's affair. */
+    /* Another rollback has rolled it back and is responsible for it. */
     if (!span_equal(effect->now, in ? by : SPAN("")))
         return true;
     effect->now = in ? SPAN("") : by;

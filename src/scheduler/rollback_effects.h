@@ -1,11 +1,11 @@
-/* What goes out of effect, and what comes in again, once a rollback is over. A
- * member goes out; one that is a rollback itself lets in again what it had
- * taken out, and so on, at any depth (doc/design/rollback.md, R9: rolling back
- * an RB reverts the reverts).
+/* The sets that are rolled back, and those that are in effect again, once a
+ * rollback is over. A member is rolled back; a member that is a rollback itself
+ * restores the sets that it had rolled back, and so on, at any depth
+ * (doc/design/rollback.md, R9: rolling back an RB reverts the reverts).
  *
- * They are turned one after the other, as the process that reverts does it on a
- * branch: the newest first when they go out, the oldest first when they come
- * in. One that is out by another already is left to that one. */
+ * The changes are made one after the other, as the reverting process makes them
+ * on a branch: newest first when rolling back, oldest first when restoring. A
+ * set that another rollback has rolled back already is left to that one. */
 #ifndef POINTSMAN_SCHEDULER_ROLLBACK_EFFECTS_H
 #define POINTSMAN_SCHEDULER_ROLLBACK_EFFECTS_H
 
@@ -14,44 +14,44 @@
 #include "lib/map.h"
 #include "store/store.h"
 
-/* A set and its mark: the rollback by which it is out of effect, or empty. */
+/* A set and its mark: the rollback that has rolled it back, or empty. */
 struct rollback_effect {
     struct job job;
     struct span was, now;
-    uint64_t at; /* the later it was turned, the more */
+    uint64_t at; /* grows with the time of its last change */
 };
 
 struct rollback_effects {
     struct arena arena;
-    struct map by_num; /* all that were looked at */
+    struct map by_num; /* all sets that were examined */
     struct rollback_effect *
-        *turns; /* those whose mark changes, in the order in which it changes */
+        *turns; /* sets whose mark changes, in the order of the changes */
     size_t count;
     uint64_t clock;
 };
 
-/* The registry must say that all of `nums` are done. Nothing is changed by it.
- * Clear it in any case. Errors: of the store; ERR_DATA when the plan of a
- * former rollback is damaged. */
+/* All of `nums` must be done according to the registry, which is not changed.
+ * Clear the result in any case. Errors: those of the store; ERR_DATA if the
+ * plan of an earlier rollback is damaged. */
 bool rollback_effects_make(struct store *store, struct span rb_id,
                            const uint64_t *nums, size_t count,
                            struct rollback_effects *ret_rollback_effects,
                            struct err *err);
 void rollback_effects_clear(struct rollback_effects *effects);
 
-/* What was found of it; NULL: nothing, it stays as it is. */
+/* What was found for the set; NULL: nothing, it stays as it is. */
 const struct rollback_effect *
 rollback_effects_find(const struct rollback_effects *effects, uint64_t num);
-/* Was it this rollback itself that put it out? Else it was out already, or went
- * with another member. */
+/* True if this rollback itself has rolled the set back; false if it was rolled
+ * back already or because of another member. */
 bool rollback_effects_put_out(const struct rollback_effects *effects,
                               struct span rb_id, uint64_t num);
 
 /* Adds the marks to `batch`. */
 void rollback_effects_mark(const struct rollback_effects *effects,
                            struct span rb_id, struct store_batch *batch);
-/* The detail of the event of such a mark: a set is out by `by` (empty: it is in
- * again) because of that rollback. */
+/* The detail of the event for such a mark: the set is rolled back by `by`
+ * (empty: in effect again) because of rollback `because`. */
 void rollback_effects_detail(struct span by, struct span because,
                              struct text *out);
 

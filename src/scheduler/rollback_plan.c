@@ -8,14 +8,14 @@
 
 enum { FILES_MAX = 5000 };
 
-/* While one is made. */
+/* State while a plan is made. */
 struct asking {
     struct store *store;
     struct rollback_plan *plan;
     uint64_t since_seq;
     const struct rollback_entry *entries;
     size_t entry_count;
-    struct rollback_node *nodes; /* the answer being gathered */
+    struct rollback_node *nodes; /* the answer being collected */
     size_t count, cap;
 };
 
@@ -35,7 +35,7 @@ static enum job_state state_of(const struct asking *asking,
         enum job_state was = asking->entries[i].was;
         if (asking->entries[i].num != job->num)
             continue;
-        /* What ran is to wait when it comes back. */
+        /* A job that was running must wait when it comes back. */
         return (STATES_WAITING & STATE_BIT(was)) ? was : STATE_PENDING;
     }
     return job->state;
@@ -109,8 +109,8 @@ static bool add_dependents(struct asking *asking, struct span id,
     return true;
 }
 
-/* Whoever depends on a set that this one stands in for depends on this one
- * (O10); `depth` ends a ring of them, which nobody can make. */
+/* The dependents of a set that this one supersedes depend on this one (O10);
+ * `depth` ends a cycle of them, which cannot normally exist. */
 static bool answer_dependents(struct asking *asking, struct span id,
                               uint64_t num, unsigned depth, struct err *err) {
     enum { CHAIN_MAX = 64 };
@@ -135,7 +135,8 @@ static bool answer_dependents(struct asking *asking, struct span id,
     return true;
 }
 
-/* Whoever a rollback had put in goes out with it, and those who need them. */
+/* Sets that a rollback had restored are rolled back with it, and so are their
+ * dependents. */
 static bool answer_changed(struct asking *asking, uint64_t num,
                            struct err *err) {
     CLEANUP(rollback_effects_clear) struct rollback_effects effects = {0};
@@ -202,9 +203,9 @@ static bool answer(struct asking *asking,
     return true;
 }
 
-/* ---- who comes in again -------------------------------------------------- */
+/* ---- restored sets ------------------------------------------------------- */
 
-/* Will it, or what stands in for it (O10), be in effect? */
+/* True if the set, or a set that supersedes it (O10), will be in effect. */
 static bool will_serve(struct asking *asking,
                        const struct rollback_effects *effects, struct span id,
                        unsigned depth, bool *ret_serves, struct err *err) {
@@ -254,7 +255,7 @@ static bool check_needs(struct asking *asking,
     return true;
 }
 
-/* All that a rollback among the members had taken out. */
+/* Checks all sets that a rollback among the members had rolled back. */
 static bool check_returns(struct asking *asking, struct err *err) {
     CLEANUP(rollback_effects_clear) struct rollback_effects effects = {0};
     struct rollback_plan *plan = asking->plan;
@@ -276,7 +277,7 @@ static bool check_returns(struct asking *asking, struct err *err) {
     return true;
 }
 
-/* ---- asking -------------------------------------------------------------- */
+/* ---- questions ----------------------------------------------------------- */
 
 static bool ask_all(struct asking *asking, struct err *err) {
     struct rollback_plan *plan = asking->plan;
@@ -297,7 +298,7 @@ static bool ask_all(struct asking *asking, struct err *err) {
            err_wrap(err, "cannot see what would come in again");
 }
 
-/* ---- of an RB ------------------------------------------------------------ */
+/* ---- plan of an RB ------------------------------------------------------- */
 
 static bool read_meta(const struct job *rb, struct arena *arena,
                       struct meta *ret_meta, struct err *err) {

@@ -12,7 +12,7 @@ bool rollback_status_of(struct store *store, const struct job *job,
         *ret_rollback = (struct job){0};
     if (job->state != STATE_ABANDONED)
         return true;
-    /* Whoever is put into A has the rollback as the detail of that step. */
+    /* A step to A has the id of the rollback as its detail. */
     if (!store_lookup(store, job->detail, arena, &rb, &found, err))
         return false;
     if (!found || !job_has(&rb, JOB_ROLLS_BACK) || rb.state != STATE_EXECUTING)
@@ -36,7 +36,8 @@ static bool plan_read(struct store *store, uint64_t num, struct arena *arena,
     return true;
 }
 
-/* Is it a running member of this one, which is about to stop it? */
+/* True if it is a running member of this rollback, which is about to stop
+ * it. */
 static bool stops(struct store *store, const struct job *rollback, uint64_t num,
                   struct arena *arena, bool *ret_stops, struct err *err) {
     struct rollback_entry *entries = NULL;

@@ -1,6 +1,6 @@
-/* A set in A has not ended while the rollback that took it is under way: should
- * that one fail, it is put back where it was (doc/design/rollback.md,
- * R5, R6). */
+/* A set in A has not ended while the rollback that abandoned it is open: if
+ * that rollback fails, the set is put back where it was
+ * (doc/design/rollback.md, R5, R6). */
 #ifndef POINTSMAN_SCHEDULER_ROLLBACK_STATUS_H
 #define POINTSMAN_SCHEDULER_ROLLBACK_STATUS_H
 
@@ -12,20 +12,20 @@
 #include "core/job.h"
 #include "store/store.h"
 
-/* *ret_ended: is this state its last? *ret_rollback (may be NULL): when it is
- * undecided, the rollback that decides; else its num is 0. Errors of the store
- * only. */
+/* *ret_ended: whether this state is final. *ret_rollback (may be NULL): if the
+ * set is undecided, the rollback that decides; otherwise its num is 0. Errors
+ * of the store only. */
 bool rollback_status_of(struct store *store, const struct job *job,
                         struct arena *arena, bool *ret_ended,
                         struct job *ret_rollback, struct err *err);
 
-/* Of an executing set: *ret_rollback is the one that is stopping it, or its num
- * is 0. Errors of the store only. */
+/* For an executing set: *ret_rollback is the rollback that is stopping it, or
+ * its num is 0. Errors of the store only. */
 bool rollback_status_stopped_by(struct store *store, const struct job *job,
                                 struct arena *arena, struct job *ret_rollback,
                                 struct err *err);
-/* Of an executing rollback: appends ": waits until C3, C4 have stopped" or ":
- * makes the reverse merges"; nothing when it is about to. Errors of the store
+/* For an executing rollback: appends ": waits until C3, C4 have stopped" or ":
+ * makes the reverse merges"; nothing if it is about to. Errors of the store
  * only. */
 bool rollback_status_describe(struct store *store, const struct job *rollback,
                               struct arena *arena, struct text *out,

@@ -1,5 +1,5 @@
-/* Who runs attempts, as the scheduler sees it: the local worker over the guard,
- * or the simulator's pretend machine. */
+/* The runner carries out attempts for the scheduler: the local worker over the
+ * guard, or the simulator's pretend machine. */
 #ifndef POINTSMAN_SCHEDULER_RUNNER_H
 #define POINTSMAN_SCHEDULER_RUNNER_H
 
@@ -10,12 +10,12 @@
 #include "lib/time.h"
 #include "core/job.h"
 
-/* A landed set that a rollback takes back (landing/revert.h). */
+/* A landed set that a rollback reverts (landing/revert.h). */
 struct run_member {
     struct span id, sum, name;
     enum job_class job_class;
     struct wall admitted;
-    bool again; /* of a command target: put in again */
+    bool again; /* on a command target: apply the set again */
 };
 
 /* A set that lands together with others. */
@@ -26,50 +26,50 @@ struct run_set {
 };
 
 struct run_start {
-    uint64_t handle;       /* the scheduler's name for it, never used twice */
+    uint64_t handle;       /* the scheduler's handle, never used twice */
     const struct job *job; /* valid during the call only */
-    struct span node;      /* of an array's task; else empty */
-    uint64_t task;         /* its place in the array */
+    struct span node;      /* for a task of an array; otherwise empty */
+    uint64_t task;         /* index of the task in the array */
     unsigned attempt;
     bool probe; /* only ask whether the change is on its target already */
-    const struct span *approved_by; /* of a change; who approved it */
+    const struct span *approved_by; /* for a change: its approvers */
     size_t approved_count;
     const struct run_set *sets; /* all that land together, in this order */
-    size_t set_count;           /* 0: the job alone */
-    const struct run_member *members; /* of a rollback: newest first */
+    size_t set_count;           /* 0: only the job */
+    const struct run_member *members; /* for a rollback: newest first */
     size_t member_count;
-    struct span because; /* of a rollback; may be empty */
+    struct span because; /* for a rollback; may be empty */
 };
 
 enum run_stop {
     RUN_STOP_TERM,
-    RUN_STOP_HUP, /* a rollback takes it */
+    RUN_STOP_HUP, /* a rollback stops it */
     RUN_STOP_KILL,
-    RUN_STOP_WITHDRAW /* only when it has not begun: it ends with result 104 */
+    RUN_STOP_WITHDRAW /* only if it has not started: it ends with result 104 */
 };
 
 /* How an attempt ended. */
 struct run_end {
     uint64_t handle;
-    int result;    /* 0 it ran; 99 somebody has its lock; 100 cannot be
+    int result;    /* 0 it ran; 99 another process has its lock; 100 cannot be
                       executed; 111 not now */
     int exit_code; /* -1: none */
     int signal;    /* 0: none */
     bool timed_out;
-    bool lost_output; /* some of it could not be written or synced */
+    bool lost_output;   /* some of it could not be written or synced */
     struct span status; /* last line of the status descriptor, or empty */
-    struct span detail; /* for result 100 and 111: a sentence */
-    struct span place;  /* of its output (os/output.h) */
+    struct span detail; /* for results 100 and 111: a sentence */
+    struct span place;  /* location of its output (os/output.h) */
     uint64_t output_bytes;
     struct wall started, ended;
     uint64_t cpu_us, peak_kib;
     struct span trace; /* wire/attempt_trace.h */
 };
 
-/* What is known of the running attempts of one job. */
+/* Resource usage of the running attempts of one job. */
 struct run_usage {
     unsigned running;
-    struct span progress; /* newest line of the newest attempt; may be empty */
+    struct span progress; /* latest line of the latest attempt; may be empty */
     uint64_t cpu_us, memory_kib, procs; /* sums; 0: not known yet */
 };
 
@@ -82,15 +82,15 @@ struct run_sync {
 
 struct runner {
     void *ctx;
-    /* Its end comes by scheduler_ended(), never from within this call. */
+    /* The end arrives through scheduler_ended(), never within this call. */
     void (*start)(void *ctx, const struct run_start *start);
     void (*stop)(void *ctx, uint64_t handle, enum run_stop how);
-    /* All starts of this turn were given. */
+    /* All starts of this turn have been passed. */
     void (*flush)(void *ctx);
-    /* Writes the outputs of the ends told so far. What must be synced before
-     * these are committed. */
+    /* Writes the outputs of the ends reported so far. Returns what must be
+     * synced before these are committed. */
     struct run_sync (*write_outputs)(void *ctx);
-    /* The end is recorded: whatever proves that it ran may go (its lock). */
+    /* The end is recorded: the proof that it ran (its lock) may be removed. */
     void (*release)(void *ctx, uint64_t handle);
 };
 

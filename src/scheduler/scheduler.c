@@ -128,8 +128,8 @@ void scheduler_configure(struct scheduler *scheduler,
 
 /* ---- recovery ----------------------------------------------------------- */
 
-/* An attempt that the registry believes running becomes one that ended, in a
- * way only we know of; the usual decisions follow. */
+/* An attempt that is running according to the registry becomes one that ended
+ * in a way found only by recovery; the usual decisions follow. */
 static void recover_one(struct scheduler *scheduler, const struct job *job) {
     struct tracked_job *tracked = scheduler_job_keep(scheduler, job);
     struct attempt *attempt =
@@ -148,7 +148,7 @@ static void recover_one(struct scheduler *scheduler, const struct job *job) {
     list_push(&scheduler->ended, &attempt->link);
 }
 
-/* The tasks of an array start anew, those that are done stay done. */
+/* The tasks of an array start again, but tasks that are done stay done. */
 static bool recover_tasks(struct scheduler *scheduler, const struct job *job,
                           struct store_batch *batch, struct err *err) {
     struct arena arena = ARENA_INIT;

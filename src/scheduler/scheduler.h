@@ -1,15 +1,15 @@
-/* The scheduler: the one role that decides what becomes of admitted jobs and
+/* The scheduler: the one role that decides what happens to admitted jobs and
  * records it (doc/design/ordering.md, O12).
  *
- * Two parts, which may live in one process or in two beside each other
- * (`daemon queue`, `daemon exec`): staging (Q -> S -> P, from core/order) and
- * starting (P -> X -> D F T, from core/schedule and core/retry). It touches the
- * world only through the store, the runner and the times it is given, so that
- * the simulator drives the very same code.
+ * It has two parts, which may live in one process or in two (`daemon queue`,
+ * `daemon exec`): staging (Q -> S -> P, from core/order) and starting (P -> X
+ * -> D F T, from core/picker and core/retry). It touches the world only through
+ * the store, the runner and the times it is given, so that the simulator drives
+ * the very same code.
  *
- * Whatever it knows of jobs comes from the store's events; a decision is an
- * operation on the store, conditional on the state it was made for; a start
- * leaves only after its assignment is durable (doc/design/processes.md, P3). */
+ * Everything it knows of jobs comes from the store's events. A decision is an
+ * operation on the store, conditional on the state it was made for. A start is
+ * sent only after its assignment is durable (doc/design/processes.md, P3). */
 #ifndef POINTSMAN_SCHEDULER_SCHEDULER_H
 #define POINTSMAN_SCHEDULER_SCHEDULER_H
 
@@ -29,21 +29,22 @@ enum { SCHEDULER_STAGES = 1, SCHEDULER_STARTS = 2 };
 
 struct scheduler_target {
     struct span name;
-    unsigned lanes;  /* sets applying at one time; 0 = no limit */
-    bool by_command; /* not a branch */
+    unsigned lanes;  /* sets executing at one time; 0 = no limit */
+    bool by_command; /* a command target, not a branch */
 };
 
 struct scheduler_options {
-    unsigned parts; /* of SCHEDULER_* */
+    unsigned parts; /* bits of SCHEDULER_* */
     unsigned slots; /* concurrency */
     unsigned max_temp, max_crash;
     int64_t wait_for_dep_ms;
     int64_t age_step_ms;   /* 0 = off */
-    unsigned rollback_max; /* sets one rollback may take; 0 = no limit */
-    bool rollback_files;   /* closure deps+files, unless the RB says */
-    int64_t hup_grace_ms;  /* between HUP and KILL of a member */
-    uint64_t job_limit;    /* stop starting after so many; 0 = none */
-    uint64_t seed;         /* of jitter */
+    unsigned rollback_max; /* maximum number of sets per rollback; 0 = no
+                              limit */
+    bool rollback_files;   /* closure deps+files, unless the RB sets it */
+    int64_t hup_grace_ms;  /* time between HUP and KILL of a member */
+    uint64_t job_limit;    /* number of jobs to start; 0 = no limit */
+    uint64_t seed;         /* seed of the jitter */
     struct span actor;     /* "daemon:exec" */
     struct span worker;    /* "local" */
     const struct scheduler_target *targets;
@@ -53,53 +54,55 @@ struct scheduler_options {
 struct scheduler *scheduler_new(struct store *store,
                                 const struct scheduler_options *options,
                                 const struct runner *runner);
-/* From here on nothing is decided or started. What was submitted may still be
- * recorded: store_drain before scheduler_free. */
+/* From here on nothing is decided or started. Submitted batches may still be
+ * recorded: call store_drain before scheduler_free. */
 void scheduler_dismiss(struct scheduler *scheduler);
 void scheduler_free(struct scheduler *scheduler);
 
-/* Loads what lives. `recover`: attempts the registry believes running are not
- * (the caller has made sure that nothing of them is left): changes are probed,
- * others go back to P. */
+/* Loads the live jobs. `recover`: attempts that are running according to the
+ * registry are not (the caller has made sure that nothing of them is left):
+ * changes are probed, other jobs go back to P. */
 bool scheduler_start(struct scheduler *scheduler, struct wall now, bool recover,
                      struct err *err);
-/* New configuration: limits and targets. */
+/* Sets new limits and targets. */
 void scheduler_configure(struct scheduler *scheduler,
                          const struct scheduler_options *options);
 
-/* Does all that can be done now. *ret_next: when time alone will give it work
- * (WALL_NEVER: never). Errors of the store only. */
+/* Does all that can be done now. *ret_next: when the passing of time alone
+ * gives it work (WALL_NEVER: never). Errors of the store only. */
 bool scheduler_turn(struct scheduler *scheduler, struct wall now,
                     struct wall *ret_next, struct err *err);
-/* From the runner: this attempt runs, and longer than a moment. True: others
- * that wait behind it may have to be taken back, turn it soon. */
+/* From the runner: this attempt has been running for more than a moment. True:
+ * attempts assigned behind it may have to be withdrawn, call scheduler_turn
+ * soon. */
 bool scheduler_lasting(struct scheduler *scheduler, uint64_t handle);
-/* From the runner; decided on at the next turn. The spans are copied. */
+/* From the runner; handled at the next turn. The spans are copied. */
 void scheduler_ended(struct scheduler *scheduler, const struct run_end *end);
 
-/* Start nothing new from now on. */
+/* Starts nothing new from now on. */
 void scheduler_drain(struct scheduler *scheduler);
-/* Kills what still runs; it goes back to P, reason `returned`. */
+/* Kills all running attempts; their jobs go back to P, reason `returned`. */
 void scheduler_return(struct scheduler *scheduler);
 
 unsigned scheduler_running(const struct scheduler *scheduler);
-/* Nothing runs, nothing is under way in the store, and nothing can change
- * without time passing or something arriving (doc/design/processes.md, P14). */
+/* True if nothing is running, nothing is pending in the store, and nothing can
+ * change without time passing or something arriving (doc/design/processes.md,
+ * P14). */
 bool scheduler_idle(const struct scheduler *scheduler);
-/* The job limit was reached and nothing runs any more. */
+/* True if the job limit was reached and nothing is running any more. */
 bool scheduler_used_up(const struct scheduler *scheduler);
 
-/* For one that was started only to be asked why and is freed then: counts what
- * others execute, puts what it loaded into its order, and forgets what it would
- * have done. */
+/* For a scheduler that is started only to explain waits and then freed: counts
+ * the executions of other processes, completes its order, and discards the
+ * resulting proposals. */
 void scheduler_prepare_why(struct scheduler *scheduler, struct wall now);
 
-/* Each thing that holds the job back, a sentence each, by name: precursor,
- * dependency, hold, lane, slot, time. None for a job that runs or ended. */
+/* Each reason that holds the job back, with a sentence: precursor, dependency,
+ * hold, lane, slot, time. None for a job that is running or has ended. */
 struct scheduler_reason {
     const char *kind; /* "precursor" "dependency" "hold" "lane" "slot" "time"
                          "record" "target" */
-    struct span id;   /* of what it waits for; may be empty */
+    struct span id;   /* id of what it waits for; may be empty */
     struct span text;
 };
 bool scheduler_why(struct scheduler *scheduler, const struct job *job,

@@ -1,4 +1,4 @@
-/* An array job that executes. */
+/* An executing array job. */
 #ifndef POINTSMAN_SCHEDULER_SCHEDULER_ARRAY_H
 #define POINTSMAN_SCHEDULER_SCHEDULER_ARRAY_H
 
@@ -9,7 +9,7 @@
 struct tracked_job;
 
 struct tracked_array {
-    struct list link; /* scheduler.arrays, the most urgent first */
+    struct list link; /* scheduler.arrays, most urgent first */
     struct tracked_job *tracked;
     struct arena arena;
     struct array array;

@@ -5,7 +5,7 @@
 #include "scheduler/scheduler_job.h"
 #include "scheduler/scheduler_state.h"
 
-/* Numbers of attempts, for the schedule, beside those of jobs. */
+/* Numbers of attempts, for the picker, distinct from those of jobs. */
 #define SLOT_OF_ATTEMPT (UINT64_C(1) << 63)
 
 uint64_t scheduler_attempt_slot(const struct attempt *attempt) {
@@ -49,7 +49,7 @@ struct array_task *scheduler_attempt_task(const struct attempt *attempt) {
                : NULL;
 }
 
-/* Does the job land by this attempt? */
+/* True if the job lands by this attempt. */
 static bool carries(const struct attempt *attempt,
                     const struct tracked_job *tracked) {
     if (attempt->tracked == tracked)

@@ -10,10 +10,10 @@
 
 struct scheduler;
 
-/* One that lands by the attempt of another (##group). */
+/* A set that lands in the attempt of another (##group). */
 struct companion {
     struct tracked_job *tracked;
-    unsigned number; /* of its own attempt */
+    unsigned number; /* number of its own attempt */
 };
 
 /* One start of a task, or a probe, from its assignment until its end is
@@ -24,43 +24,45 @@ struct attempt {
     struct tracked_job *tracked;
     size_t task;
     bool of_array;
-    struct array_task before; /* of an array: as it was when it ended */
+    struct array_task before; /* for an array: the task as it was when it
+                                 ended */
     unsigned number;
     struct companion *companions;
     size_t companion_count;
-    uint64_t *landing; /* they and the job's own, in the order they land in */
+    uint64_t *landing; /* these sets and the job itself, in landing order */
     struct wall assigned;
     bool is_started;   /* handed to the runner */
-    bool is_lasting;   /* known to run */
-    bool is_withdrawn; /* asked for, should it not have begun */
+    bool is_lasting;   /* known to be running */
+    bool is_withdrawn; /* withdrawal requested, in case it has not started */
     bool is_ended;     /* in scheduler.ended */
     bool recovery;     /* found executing at the start; only probed */
-    /* Changes whose end leaves it open whether they landed are probed. */
+    /* Changes are probed if their end leaves open whether they landed. */
     bool probing, probed, landed;
-    uint64_t probe_handle; /* 0: not under way */
-    unsigned probe_count;  /* those that got no answer */
+    uint64_t probe_handle; /* 0: not in progress */
+    unsigned probe_count;  /* probes without an answer */
     struct wall probe_again;
     struct run_end end; /* its spans in end_memory */
     char *end_memory;
-    struct land_verdict_line said; /* by a landing or a revert, as it ended */
+    struct land_verdict_line said; /* verdict of a landing or a revert that
+                                      ended */
 };
 
-/* The job executes from here on. */
+/* Call when the job starts executing. */
 struct attempt *scheduler_attempt_new(struct scheduler *scheduler,
                                       struct tracked_job *tracked,
                                       unsigned number);
 void scheduler_attempt_free(struct scheduler *scheduler,
                             struct attempt *attempt);
-/* The number the schedule knows the attempt by. */
+/* The number under which the picker knows the attempt. */
 uint64_t scheduler_attempt_slot(const struct attempt *attempt);
-/* Its task of an array; NULL: the job is none. */
+/* Its task of an array; NULL: the job is not an array. */
 struct array_task *scheduler_attempt_task(const struct attempt *attempt);
-/* Who asked for its end: for that of any job that it carries. */
+/* Who asked to end it or any of the jobs that it carries. */
 enum retry_killer scheduler_attempt_killer(const struct attempt *attempt);
 /* Ends all attempts that carry the job. */
 void scheduler_stop_job(struct scheduler *scheduler,
                         struct tracked_job *tracked, enum run_stop how);
-/* How to end what runs of a job that has a killer. */
+/* How to end the running attempts of a job that has a killer. */
 enum run_stop scheduler_stop_kind(const struct tracked_job *tracked);
 
 #endif

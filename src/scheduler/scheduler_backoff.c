@@ -1,11 +1,11 @@
-/* Jobs that were not to start before a time, once it has come.
+/* Jobs with a not-before time that has come.
  *
- * The registry keeps them apart, by that time: a look at what is ready has to
- * sort all that are overdue. So whoever does not start when its time comes
- * loses the mark (store_due), in batches, and stands in the registry's order
- * of ready jobs like any other: each is sorted once, not at each look. Who
- * starts at once needs no write of its own, and who never backed off none at
- * all. */
+ * The registry keeps them apart, sorted by that time: a query for ready jobs
+ * has to sort all that are overdue. Therefore a job that does not start when
+ * its time comes loses the mark (store_due), in batches, and then stands in the
+ * registry's order of ready jobs like any other: each is sorted once, not for
+ * each query. A job that starts at once needs no write of its own, and one
+ * without a back-off none at all. */
 #include "scheduler/scheduler_backoff.h"
 
 #include "lib/log.h"
@@ -17,13 +17,13 @@
 enum { DUE_FEW = 16, AGAIN_AFTER_FAILURE_MS = 1000 };
 
 struct wall scheduler_backoff_next(const struct scheduler *scheduler) {
-    /* Overdue is what could not be taken up yet: something else has to happen
-     * first, and wakes us. */
+    /* Overdue jobs are those that could not be handled yet: something else has
+     * to happen first, and causes a turn. */
     return scheduler->due_at.ns > scheduler->now.ns ? scheduler->due_at
                                                     : WALL_NEVER;
 }
 
-/* Soonest first. Mostly few are due, and those behind them are not read. */
+/* Soonest first. Usually few are due, and those behind them are not read. */
 static bool due_read(struct scheduler *scheduler, struct arena *arena,
                      struct job **ret_jobs, size_t *ret_count,
                      struct err *err) {
@@ -50,9 +50,8 @@ static void due_take(struct scheduler *scheduler, const struct job *job) {
         scheduler_offer(scheduler, job);
 }
 
-/* Soonest first is not their order: of a crowd, the most urgent may be among
- * those that are offered in a later look. They are read in their order, once.
- */
+/* Soonest first is not the order of the jobs: if there are too many, the most
+ * urgent may be offered only later. They are then read in their order, once. */
 static void crowd_came(struct scheduler *scheduler, bool crowd) {
     if (crowd && !scheduler->due_crowd)
         picker_restart(scheduler->picker);

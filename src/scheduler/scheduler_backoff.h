@@ -1,4 +1,4 @@
-/* Back-offs that are over. */
+/* Back-offs that have ended. */
 #ifndef POINTSMAN_SCHEDULER_SCHEDULER_BACKOFF_H
 #define POINTSMAN_SCHEDULER_SCHEDULER_BACKOFF_H
 
@@ -9,10 +9,9 @@
 struct scheduler;
 
 struct wall scheduler_backoff_next(const struct scheduler *scheduler);
-/* Offers the first BACKOFF_MAX of those whose time has come; they are in `due`.
- */
+/* Offers the first BACKOFF_MAX jobs whose time has come; stored in `due`. */
 void scheduler_backoff_offer(struct scheduler *scheduler);
-/* Plans that those of them that were not picked are like all others. */
+/* Plans that those of them that were not picked become ordinary ready jobs. */
 void scheduler_backoff_clear(struct scheduler *scheduler);
 void scheduler_backoff_committed(struct scheduler *scheduler, bool ok);
 

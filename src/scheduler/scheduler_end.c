@@ -1,4 +1,4 @@
-/* How attempts ended, and what follows. */
+/* The ends of attempts and what follows from them. */
 #include "scheduler/scheduler_end.h"
 
 #include <inttypes.h>
@@ -20,7 +20,7 @@
 
 enum { TAKEN_AGAIN_MS = 2000 };
 
-/* ---- being told --------------------------------------------------------- */
+/* ---- input -------------------------------------------------------------- */
 
 static struct span keep_span(char **at, struct span span) {
     struct span copy = {*at, span.len};
@@ -57,7 +57,7 @@ static void probe_ended(struct scheduler *scheduler, struct attempt *attempt,
         return;
     }
     if (end->result == 100) {
-        /* The target is no longer configured: nobody can be asked. */
+        /* The target is no longer configured and cannot be asked. */
         attempt->probed = true;
         attempt->probing = false;
         return;
@@ -126,8 +126,8 @@ static struct span node_of(const struct attempt *attempt) {
     return task ? task->node : (struct span){0};
 }
 
-/* A lost output does not change how the attempt ended, but whoever looks for
- * it learns why it is not whole. */
+/* A lost output does not change how the attempt ended, but the detail explains
+ * why the output is incomplete. */
 static struct span row_detail(struct scheduler *scheduler,
                               const struct run_end *end,
                               const struct retry_verdict *verdict) {
@@ -192,7 +192,7 @@ static unsigned plan_move(struct scheduler *scheduler,
     return store_move(scheduler->batch, &move);
 }
 
-/* Nothing ran, or nobody knows what does: the attempt never was. */
+/* Nothing ran, or it is unknown what runs: the attempt is not counted. */
 static void plan_uncount(struct scheduler *scheduler, struct attempt *attempt,
                          struct retry_verdict *verdict) {
     struct tracked_job *tracked = attempt->tracked;
@@ -299,7 +299,7 @@ static void plan_companion_end(struct scheduler *scheduler,
 }
 
 /* What the end says about the target. A rollback, which waits in no lane, is
- * tried again together with it. */
+ * retried together with the target. */
 static void plan_target(struct scheduler *scheduler, struct attempt *attempt,
                         struct retry_verdict *verdict) {
     const struct job *job = &attempt->tracked->job;
@@ -324,8 +324,8 @@ static void plan_end(struct scheduler *scheduler, struct attempt *attempt) {
     picker_ended(scheduler->picker, scheduler_attempt_slot(attempt),
                  ran_ms(attempt));
     if (verdict.action == RETRY_NOTHING)
-        verdict.action = RETRY_UNCOUNT; /* whoever has it is not of this base's
-                                           processes: look again soon */
+        verdict.action = RETRY_UNCOUNT; /* the process that has it is not of
+                                           this base: try again soon */
     if (attempt->of_array) {
         plan_task_end(scheduler, attempt, &verdict, plan);
         return;
@@ -351,7 +351,8 @@ void scheduler_plan_ends(struct scheduler *scheduler) {
     LIST_EACH (&scheduler->ended, link) {
         struct attempt *attempt = LIST_OF(link, struct attempt, link);
         if (scheduler_verdict_needs_probe(scheduler, attempt)) {
-            /* A stopping daemon leaves it executing: the next one asks. */
+            /* A server that is stopping leaves it executing: the next one
+             * asks. */
             if (!scheduler->returning)
                 probe_start(scheduler, attempt);
             continue;
@@ -371,7 +372,8 @@ void scheduler_plan_ends(struct scheduler *scheduler) {
         scheduler->runner.flush(scheduler->runner.ctx);
 }
 
-/* A failed batch leaves everything as it was: decided on again later. */
+/* A failed batch leaves everything as it was: the end is decided again
+ * later. */
 static void end_undone(struct attempt *attempt) {
     if (attempt->of_array)
         array_task_end_failed(&attempt->tracked->array->array, attempt->task,

@@ -1,4 +1,4 @@
-/* How attempts ended, and what follows. */
+/* The ends of attempts and what follows from them. */
 #ifndef POINTSMAN_SCHEDULER_SCHEDULER_END_H
 #define POINTSMAN_SCHEDULER_SCHEDULER_END_H
 
@@ -9,7 +9,7 @@
 
 struct scheduler;
 
-/* Arrays that have nothing more to run, though no attempt of them ended. */
+/* Handles arrays that have nothing left to run, although no attempt ended. */
 void scheduler_plan_array_ends(struct scheduler *scheduler);
 void scheduler_array_end_committed(struct scheduler *scheduler,
                                    const struct plan *plan, bool ok);

@@ -1,5 +1,5 @@
-/* What the registry says happened, by whomever: the order and the schedule are
- * caches of it. */
+/* Events of the registry, whichever process caused them: the order and the
+ * picker are caches of the registry. */
 #include "scheduler/scheduler_event.h"
 
 #include <inttypes.h>
@@ -17,7 +17,8 @@
 
 enum { PAGE_JOBS = 1000 };
 
-/* A newcomer that supersedes others is news for whoever waits for those. */
+/* If a newcomer supersedes other sets, reports this for the jobs that wait for
+ * those. */
 static void report_superseded(struct scheduler *scheduler, uint64_t num) {
     struct arena arena = ARENA_INIT;
     struct job_edge *edges;
@@ -68,7 +69,8 @@ static void on_retried(struct scheduler *scheduler,
     arena_clear(&arena);
 }
 
-/* Rollbacks begin, take more and end by moves with reasons of their own. */
+/* Rollbacks start, get more members and end with moves whose reasons are
+ * theirs. */
 static void on_rollback(struct scheduler *scheduler,
                         const struct store_event *event) {
     const struct rollback_scope *scope = &scheduler->scope;
@@ -114,7 +116,7 @@ static void on_move(struct scheduler *scheduler,
         struct tracked_job *tracked = scheduler_job_get(scheduler, event->num);
         if (!tracked || !tracked->executing)
             scheduler_offer_num(scheduler, event->num);
-        /* else: when the end of its last attempt is recorded */
+        /* otherwise: when the end of its last attempt is recorded */
     }
 }
 
@@ -141,8 +143,9 @@ static void on_cancel(struct scheduler *scheduler,
     struct tracked_job *tracked = scheduler_job_get(scheduler, event->num);
     if (!tracked || !tracked->executing)
         return;
-    /* Also of one that is ended for a rollback, or goes back for another
-     * reason: asked to be cancelled it could not start again. */
+    /* Also for a job that is being stopped for a rollback, or goes back for
+     * another reason: once its cancellation is requested it must not start
+     * again. */
     tracked->killer = RETRY_OPERATOR;
     tracked->kill |= span_is(event->reason, "kill");
     scheduler_stop_job(scheduler, tracked, scheduler_stop_kind(tracked));
@@ -189,7 +192,8 @@ static bool load_state(struct scheduler *scheduler, unsigned states,
     }
 }
 
-/* What an open rollback has abandoned keeps its place: it may come back. */
+/* A job that an open rollback has abandoned keeps its place: it may come
+ * back. */
 static bool load_scope(struct scheduler *scheduler, struct err *err) {
     const struct rollback_scope *scope = &scheduler->scope;
     bool ok = true;
@@ -208,7 +212,7 @@ static bool load_scope(struct scheduler *scheduler, struct err *err) {
     return ok;
 }
 
-/* In the order of the line (O4): who runs or may run waits for nobody. */
+/* In the order of the line (O4): jobs that run or may run wait for no other. */
 bool scheduler_load(struct scheduler *scheduler, struct err *err) {
     return load_state(scheduler,
                       STATE_BIT(STATE_EXECUTING) | STATE_BIT(STATE_PENDING),

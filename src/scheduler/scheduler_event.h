@@ -1,4 +1,4 @@
-/* What the registry says happened. */
+/* Handles the registry's events. */
 #ifndef POINTSMAN_SCHEDULER_SCHEDULER_EVENT_H
 #define POINTSMAN_SCHEDULER_SCHEDULER_EVENT_H
 
@@ -8,7 +8,7 @@
 struct scheduler;
 
 store_listener scheduler_on_event;
-/* Tells the order all jobs that live. */
+/* Passes all live jobs to the order. */
 bool scheduler_load(struct scheduler *scheduler, struct err *err);
 
 #endif

@@ -1,7 +1,7 @@
-/* Sets that land together (##group), as the scheduler sees them: who and when
- * is core/together's affair; here the order is told of the open ones as one
- * entry, its proposals become steps of every member, and one attempt carries
- * all that are ready. */
+/* Sets that land together (##group), as the scheduler sees them. core/groups
+ * decides which sets and when; here the open members are passed to the order as
+ * one entry, its proposals become steps of every member, and one attempt
+ * carries all that are ready. */
 #include "scheduler/scheduler_group.h"
 
 #include <stdio.h>
@@ -14,7 +14,7 @@
 #include "scheduler/scheduler_plan.h"
 #include "scheduler/scheduler_state.h"
 
-/* Holds the entry of a group in the order; no hold of life.def. */
+/* Holds the entry of a group in the order; not one of the holds of life.def. */
 #define HOLD_OF_GROUP (1u << 31)
 
 /* ---- joining ------------------------------------------------------------- */
@@ -26,7 +26,7 @@ static struct span group_of(const struct job_edge *edges, size_t count) {
     return (struct span){0};
 }
 
-/* Members that ended without landing, before we looked. */
+/* Members that ended without landing before this start. */
 static void tell_ended(struct scheduler *scheduler, struct span target,
                        struct span group) {
     struct arena arena = ARENA_INIT;
@@ -87,14 +87,14 @@ static void join(struct scheduler *scheduler, const struct job *job,
 
 /* ---- the entry in the order ---------------------------------------------- */
 
-/* What the open members are together. */
+/* The union of the open members. */
 struct whole {
     struct arena arena;
     struct order_entry entry;
     struct job_edge *edges;
     struct job_touch *touches;
     size_t edge_cap, touch_cap;
-    struct span *ids; /* of all members */
+    struct span *ids; /* ids of all members */
 };
 
 static bool is_inside(const struct whole *whole, size_t count, struct span id) {
@@ -104,8 +104,8 @@ static bool is_inside(const struct whole *whole, size_t count, struct span id) {
     return false;
 }
 
-/* What a member supersedes is told by order_outside: its successor is the
- * member, not the one that stands for all. */
+/* A member's SUPERSEDES edges are passed by order_outside: the successor is the
+ * member itself, not the member that stands for the group. */
 static void add_edges(struct whole *whole, const struct job_edge *edges,
                       size_t count, size_t members) {
     struct order_entry *entry = &whole->entry;
@@ -135,8 +135,8 @@ static void add_touches(struct whole *whole, const struct job_touch *touches,
     }
 }
 
-/* The first to come gives the number; the most urgent the key. `as`: its state,
- * or of an undecided one the state it may come back to. */
+/* The first member gives the number, the most urgent one the key. `as`: its
+ * state, or for an undecided member the state to which it may come back. */
 static void add_job(struct whole *whole, const struct job *job,
                     enum job_state as) {
     struct order_entry *entry = &whole->entry;
@@ -155,8 +155,8 @@ static void add_job(struct whole *whole, const struct job *job,
         entry->key = job->key;
         entry->job_class = job->job_class;
     }
-    /* It is as far as the last of them, but for the undecided ones; these make
-     * the others wait by a hold. */
+    /* The entry is as far as the slowest member, except for undecided ones,
+     * which make the others wait by a hold. */
     if (as < entry->was)
         entry->was = as;
     if (job->state == STATE_QUEUED ||
@@ -211,8 +211,8 @@ static void stand(struct scheduler *scheduler, const uint64_t *nums,
         groups_enter(scheduler->groups, nums[i], entry);
 }
 
-/* Tells the order anew of the open members of `num`'s group. They come to its
- * end by that, like any newcomer. */
+/* Passes the open members of the group of `num` to the order again. The entry
+ * goes to the end of the line, like any newcomer. */
 static void report_open(struct scheduler *scheduler, uint64_t num) {
     struct groups *groups = scheduler->groups;
     struct whole whole = {0};
@@ -253,7 +253,7 @@ bool scheduler_group_take(struct scheduler *scheduler, const struct job *job,
         report_open(scheduler, job->num);
         return true;
     }
-    /* Who is ready waits for nobody, and stands by itself. */
+    /* A ready member waits for no other and stands by itself. */
     groups_enter(scheduler->groups, job->num, job->num);
     return false;
 }
@@ -271,7 +271,7 @@ static unsigned holds_of(const struct scheduler *scheduler, uint64_t num,
                                                   : holds;
 }
 
-/* One of several under an entry ended; or the only one. */
+/* A member under an entry ended: one of several, or the only one. */
 static void member_left(struct scheduler *scheduler,
                         const struct store_event *event, uint64_t entry,
                         uint64_t other) {
@@ -299,7 +299,7 @@ bool scheduler_group_move(struct scheduler *scheduler,
         num = other;
     } else {
         enum job_state now = groups_state(groups, num, entry);
-        if (now == STATE_NONE) /* all of it is undecided */
+        if (now == STATE_NONE) /* all members are undecided */
             order_move(scheduler->order, entry, STATE_ABANDONED, event->at,
                        true);
         else if (now != before)
@@ -338,7 +338,7 @@ static void plan_member_move(struct scheduler *scheduler, uint64_t num,
     plan->op = store_move(scheduler->batch, &move);
 }
 
-/* The member's part of what was proposed for all. */
+/* A member's part of a proposal for the group. */
 static void plan_member(struct scheduler *scheduler, uint64_t num,
                         const struct order_effect *effect) {
     struct store_batch *batch = scheduler->batch;
@@ -352,7 +352,7 @@ static void plan_member(struct scheduler *scheduler, uint64_t num,
             plan_member_move(scheduler, num, STATE_QUEUED, STATE_STAGED,
                              effect->reason, none);
             break;
-        } /* else it was staged before the others came */
+        } /* otherwise it was staged before the others came */
         store_splice(batch, num, effect->precursors, effect->precursor_count);
         break;
     case ORDER_SPLICE:
@@ -377,8 +377,8 @@ static void plan_member(struct scheduler *scheduler, uint64_t num,
     }
 }
 
-/* Who needs what cannot be had fails for that; the others with it, once it is
- * recorded. A cycle is everybody's. */
+/* A member that needs something unavailable fails for that reason; the others
+ * fail with it once that is recorded. A cycle concerns all members. */
 static void plan_group_fail(struct scheduler *scheduler,
                             const struct order_effect *effect,
                             const uint64_t *nums, size_t count) {

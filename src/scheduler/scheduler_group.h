@@ -13,19 +13,21 @@
 struct scheduler;
 struct why;
 
-/* A job of a group enters the order by its group. False: it enters alone. */
+/* Admits a job of a group to the order as part of its group. False: the job has
+ * no group and must be admitted alone. */
 bool scheduler_group_take(struct scheduler *scheduler, const struct job *job,
                           const struct job_edge *edges, size_t edge_count);
-/* The step was committed; instead of order_move. False: it is of none. */
+/* Handles a committed step in place of order_move. False: the job has no
+ * group. */
 bool scheduler_group_move(struct scheduler *scheduler,
                           const struct store_event *event, bool undecided);
 bool scheduler_group_hold(struct scheduler *scheduler, uint64_t num,
                           unsigned holds);
-/* Proposals of the order for the one that stands for its group are made for
- * each member. False: it is of none. */
+/* Applies the order's proposals for the entry of a group to each member. False:
+ * the job has no group. */
 bool scheduler_group_effect(struct scheduler *scheduler,
                             const struct order_effect *effect);
-/* Members that fail with another. */
+/* Plans the failure of members that fail with another. */
 void scheduler_group_plan_fails(struct scheduler *scheduler);
 void scheduler_group_why(struct scheduler *scheduler, const struct job *job,
                          struct why *why);

@@ -1,5 +1,5 @@
-/* One attempt that carries several sets: those of a group land together, the
- * first of them leads, the others ride. How it starts, all or nothing. */
+/* Attempts that carry several sets: the sets of a group land together, in the
+ * attempt of the first one. They start all or not at all. */
 #include "scheduler/scheduler_group_start.h"
 
 #include "scheduler/scheduler_attempt.h"

@@ -1,4 +1,4 @@
-/* One attempt that carries several sets. */
+/* Attempts that carry several sets. */
 #ifndef POINTSMAN_SCHEDULER_SCHEDULER_GROUP_START_H
 #define POINTSMAN_SCHEDULER_SCHEDULER_GROUP_START_H
 
@@ -6,7 +6,7 @@
 
 /* Plans the start of group_next, all or nothing. */
 void scheduler_group_plan_start(struct scheduler *scheduler);
-/* It did not begin. */
+/* The attempt did not start. */
 void scheduler_group_start_failed(struct scheduler *scheduler,
                                   struct attempt *attempt);
 

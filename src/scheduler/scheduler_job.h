@@ -10,14 +10,14 @@
 
 struct scheduler;
 
-/* What is known of one job: while it may be started soon, and while it
- * executes. That of a waiting job is a cache and may be dropped. */
+/* What is known of a job that may be started soon or is executing. For a
+ * waiting job this is a cache and may be dropped. */
 struct tracked_job {
     struct list link; /* scheduler.waiting while it waits */
     uint64_t num;
     struct job job;              /* its spans point into this block */
     struct tracked_array *array; /* executing arrays only */
-    unsigned attempts;           /* under way */
+    unsigned attempts;           /* number in progress */
     enum retry_killer killer;
     bool executing;
     bool kill; /* cancelled without grace */
@@ -26,14 +26,15 @@ struct tracked_job {
 /* NULL: the job is not tracked. */
 struct tracked_job *scheduler_job_get(struct scheduler *scheduler,
                                       uint64_t num);
-/* A copy of the job, replacing what was known unless it executes. */
+/* Keeps a copy of the job, which replaces the old one unless it is
+ * executing. */
 struct tracked_job *scheduler_job_keep(struct scheduler *scheduler,
                                        const struct job *job);
-/* That of a job with all of its row, read when it is not at hand; NULL: it can
- * no longer be started (said in the log when its row cannot be read). */
+/* A pending job with its whole row, which is read if necessary; NULL: it can no
+ * longer be started (logged if its row cannot be read). */
 struct tracked_job *scheduler_job_pending(struct scheduler *scheduler,
                                           uint64_t num);
-/* It executes from here on, and is kept until it is dropped. */
+/* Marks the job as executing; it is kept until it is dropped. */
 void scheduler_job_execute(struct scheduler *scheduler,
                            struct tracked_job *tracked);
 void scheduler_job_drop(struct scheduler *scheduler,

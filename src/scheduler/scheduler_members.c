@@ -1,6 +1,7 @@
-/* What a rollback's process is told to take back: the landed members, newest
- * first. A branch knows what a rollback among them had done; a target that is a
- * command is told set by set what goes out and what comes in again. */
+/* The sets that the process of a rollback must revert: the landed members,
+ * newest first. For a branch, the history shows what a rollback among them had
+ * done; a command target gets a list, set by set, of what is rolled back and
+ * what is restored. */
 #include "scheduler/scheduler_members.h"
 
 #include <stdlib.h>
@@ -42,7 +43,7 @@ static bool members_of_branch(struct scheduler *scheduler, const uint64_t *nums,
     return true;
 }
 
-/* For a command: what that comes to, set by set. */
+/* For a command target: the resulting changes, set by set. */
 static bool members_of_command(struct scheduler *scheduler,
                                const struct job *rb, const uint64_t *nums,
                                size_t count, struct err *err) {

@@ -1,4 +1,4 @@
-/* What the process of a rollback is to take back. */
+/* The sets that the process of a rollback must revert. */
 #ifndef POINTSMAN_SCHEDULER_SCHEDULER_MEMBERS_H
 #define POINTSMAN_SCHEDULER_SCHEDULER_MEMBERS_H
 

@@ -31,7 +31,7 @@ void scheduler_offer(struct scheduler *scheduler, const struct job *job) {
     if (scheduler_is_rollback(job))
         scheduler_rollback_offer(scheduler, job);
     scheduler_job_keep(scheduler,
-                       job); /* frees an old one, which may hold `job` */
+                       job); /* frees an old one, which may contain `job` */
 }
 
 void scheduler_offer_num(struct scheduler *scheduler, uint64_t num) {

@@ -8,12 +8,12 @@
 
 struct scheduler;
 
-/* Offers a pending job for picking, unless it is held, or stands behind others
- * of its group. */
+/* Offers a pending job to the picker, unless it is held or waits for other
+ * members of its group. */
 void scheduler_offer(struct scheduler *scheduler, const struct job *job);
-/* The same; reads its row. */
+/* The same, after reading its row. */
 void scheduler_offer_num(struct scheduler *scheduler, uint64_t num);
-/* Offers the one that now stands for the group of `num`, if any. */
+/* Offers the present leader of the group of `num`, if any. */
 void scheduler_offer_group(struct scheduler *scheduler, uint64_t num);
 
 #endif

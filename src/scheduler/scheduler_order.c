@@ -1,5 +1,5 @@
-/* What the order is told: jobs with relations, and what the registry knows of
- * ids outside of it. */
+/* Input for the order: jobs with relations, and the registry's facts about ids
+ * outside of it. */
 #include "scheduler/scheduler_order.h"
 
 #include "lib/log.h"
@@ -67,7 +67,8 @@ static void fill_successors(struct scheduler *scheduler, struct span id,
     other->successor_count = kept;
 }
 
-/* A landed set that is being rolled back is not done for whoever waits. */
+/* A landed set that is being rolled back does not count as done for its
+ * dependents. */
 static void fill_done(struct scheduler *scheduler, const struct job *job,
                       struct order_other *other) {
     other->rolled_back = job->rolled_back_by.len > 0;

@@ -1,4 +1,4 @@
-/* What the order is told. */
+/* Input for the order. */
 #ifndef POINTSMAN_SCHEDULER_SCHEDULER_ORDER_H
 #define POINTSMAN_SCHEDULER_SCHEDULER_ORDER_H
 
@@ -7,9 +7,9 @@
 
 struct scheduler;
 
-/* A job with relations enters the order, with its edges and touches. */
+/* Admits a job with relations to the order, with its edges and touches. */
 void scheduler_order_admit(struct scheduler *scheduler, const struct job *job);
-/* Tells the order what the registry knows of an id outside of it. */
+/* Passes the registry's facts about an id outside the order. */
 void scheduler_order_outside(struct scheduler *scheduler, struct span id);
 /* Does so for all ids that the order asks about. */
 void scheduler_order_answer(struct scheduler *scheduler);

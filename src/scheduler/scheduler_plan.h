@@ -1,4 +1,4 @@
-/* What the batch under way is to bring about. */
+/* The intended results of the batch in progress. */
 #ifndef POINTSMAN_SCHEDULER_SCHEDULER_PLAN_H
 #define POINTSMAN_SCHEDULER_SCHEDULER_PLAN_H
 
@@ -9,25 +9,25 @@ struct scheduler;
 struct attempt;
 
 enum plan_kind {
-    PLAN_TAKE,      /* a rollback begins */
-    PLAN_MORE,      /* it takes more */
-    PLAN_REVERT,    /* its process may start */
+    PLAN_TAKE,      /* a rollback starts */
+    PLAN_MORE,      /* a rollback gets more members */
+    PLAN_REVERT,    /* the process of a rollback may start */
     PLAN_END,       /* of an attempt */
     PLAN_START,     /* of an attempt */
     PLAN_BEGIN,     /* of an array */
-    PLAN_ARRAY_END, /* an array ends without an attempt that ends */
-    PLAN_STAGE,     /* what the order proposed */
-    PLAN_RANK,      /* the same: another rank */
-    PLAN_BACKOFF    /* back-offs that are over */
+    PLAN_ARRAY_END, /* an array ends although no attempt ended */
+    PLAN_STAGE,     /* a proposal of the order */
+    PLAN_RANK,      /* a proposal of the order: another rank */
+    PLAN_BACKOFF    /* back-offs that have ended */
 };
 
 struct plan {
     enum plan_kind kind;
-    unsigned op;             /* of the move, or of the only operation */
-    struct attempt *attempt; /* END, START */
+    unsigned op;             /* index of the move, or of the only operation */
+    struct attempt *attempt; /* for END, START */
     uint64_t num;
-    bool again; /* END: the job goes on, this was one task of several */
-    bool back;  /* END: the job is to be pending again */
+    bool again; /* END: the job goes on, this was one of several tasks */
+    bool back;  /* END: the job will be pending again */
 };
 
 /* Valid until the next one is added. */

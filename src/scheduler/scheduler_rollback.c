@@ -1,19 +1,19 @@
-/* Doing a rollback (doc/design/rollback.md). One at a time, in phases that
- * the registry knows before they are entered:
+/* Executes rollbacks (doc/design/rollback.md). One at a time, in phases that
+ * are recorded in the registry before they start:
  *
  *   stopping    One transaction puts the RB into X, all waiting members into A
  *               and the plan into its row: from then on nothing new starts on
- *               the target. Running members get HUP, later KILL. Who depends
- *               on a member and came before that is taken along; late comers
- *               wait in the order.
+ *               the target. Running members get HUP, later KILL. Dependents
+ *               that arrived before that become members too; later ones wait
+ *               in the order.
  *   reverting   A process reverts what had landed and moves the branch once.
  *   over        RB in D; what was reverted is marked; A is final.
  *   undone      RB in F, T or back in P; abandoned members are where they
  *               were, those that ran are in P.
  *
- * A crash at any time leaves the RB in X. The next life asks the target, as it
- * does for any set that was executing: on it already means over, else undone,
- * and the RB begins anew. */
+ * A crash at any time leaves the RB in X. The next start asks the target, as
+ * for any set that was executing: if the revert is on it, the rollback is over;
+ * otherwise it is undone, and the RB starts again. */
 #include "scheduler/scheduler_rollback.h"
 
 #include <inttypes.h>
@@ -80,7 +80,7 @@ static struct rollback_entry *entry_of(struct rollback_run *rollback_run,
     return NULL;
 }
 
-/* All members of the decision, those known before as they were. */
+/* All members of the decision; those known before keep their entries. */
 static void take_entries(struct rollback_run *rollback_run,
                          const struct rollback_decision *decision) {
     struct rollback_entry *entries = arena_alloc(
@@ -95,7 +95,7 @@ static void take_entries(struct rollback_run *rollback_run,
         if (member->fate > ROLLBACK_STOP)
             continue;
         struct rollback_entry *old = entry_of(rollback_run, member->node.num);
-        /* One that ran may have landed, or come back to P. */
+        /* A member that was running may have landed, or come back to P. */
         if (old)
             old->was = member->node.state;
         else
@@ -160,7 +160,8 @@ static void plan_abandons(struct scheduler *scheduler, struct span rb_id,
     }
 }
 
-/* Whoever was told to end for a rollback that is given up goes back to P. */
+/* Members that were asked to end for a rollback that is given up go back to
+ * P. */
 static void spare_members(struct scheduler *scheduler) {
     const struct rollback_run *rollback_run = &scheduler->rollback_run;
     for (size_t i = 0; i < rollback_run->count; i++) {
@@ -171,8 +172,8 @@ static void spare_members(struct scheduler *scheduler) {
     }
 }
 
-/* It ends with this verdict, without a process of its own. A member whose end
- * came in this very turn is decided on in the batch of ours. */
+/* Ends the rollback with this verdict, without a process. A member that ended
+ * in this same turn is handled in the rollback's batch. */
 static void end_without_process(struct scheduler *scheduler,
                                 const struct retry_verdict *verdict) {
     struct rollback_run *rollback_run = &scheduler->rollback_run;
@@ -246,7 +247,7 @@ static bool plan_next(struct scheduler *scheduler) {
         return false;
     if (rb.state != STATE_PENDING || rb.holds != 0) {
         scheduler_rollback_forget(scheduler,
-                                  num); /* its events tell the rest */
+                                  num); /* its events report the rest */
         return false;
     }
     arena_clear(&scheduler->rollback_run.arena);
@@ -258,8 +259,8 @@ static bool plan_next(struct scheduler *scheduler) {
     return true;
 }
 
-/* Whatever was assigned on the target ahead of a free slot, and has not begun,
- * goes back: it would only lose the race for the branch. */
+/* Withdraws assignments on the target that were made ahead of a free slot and
+ * have not started: they would only lose the race for the branch. */
 static void clear_ahead(struct scheduler *scheduler, struct span target) {
     LIST_EACH (&scheduler->attempts, link) {
         struct attempt *attempt = LIST_OF(link, struct attempt, link);
@@ -279,7 +280,7 @@ static void take_committed(struct scheduler *scheduler, uint64_t num) {
     struct rollback_run *rollback_run = &scheduler->rollback_run;
     struct job rb;
     if (!read_rollback(scheduler, num, &arena, &rb))
-        return; /* the next life finds it executing */
+        return; /* the next start finds it executing */
     struct tracked_job *tracked = scheduler_job_keep(scheduler, &rb);
     rollback_run->attempt =
         scheduler_attempt_new(scheduler, tracked, rb.attempt);
@@ -334,7 +335,7 @@ static void give_up(struct scheduler *scheduler,
     end_without_process(scheduler, &verdict);
 }
 
-/* Nothing of it runs any more. */
+/* No member is running any more. */
 static bool plan_revert(struct scheduler *scheduler, const struct job *rb,
                         const struct rollback_decision *decision) {
     if (!scheduler_rollback_members(scheduler, rb, decision)) {
@@ -362,7 +363,7 @@ static void plan_more(struct scheduler *scheduler, const struct job *rb,
     plan_write(scheduler, rb->num, ROLLBACK_STOPPING);
 }
 
-/* True: it has planned something. */
+/* True if it has planned something. */
 static bool plan_step(struct scheduler *scheduler,
                       const struct rollback_situation *situation) {
     const struct job *rb = &scheduler->rollback_run.attempt->tracked->job;
@@ -445,7 +446,7 @@ static void revert_committed(struct scheduler *scheduler) {
 void scheduler_rollback_committed(struct scheduler *scheduler,
                                   const struct plan *plan, bool ok) {
     if (!ok)
-        return; /* decided on again */
+        return; /* decided again later */
     if (plan->kind == PLAN_REVERT)
         revert_committed(scheduler);
     else if (plan->kind == PLAN_TAKE &&
@@ -455,7 +456,7 @@ void scheduler_rollback_committed(struct scheduler *scheduler,
 
 /* ---- the end ------------------------------------------------------------- */
 
-/* The plan as the registry has it: also for one of a former life. */
+/* The plan as the registry has it: also one from before the start. */
 static bool read_entries(struct scheduler *scheduler, uint64_t num,
                          struct store_rollback *ret_plan) {
     struct rollback_run *rollback_run = &scheduler->rollback_run;
@@ -503,7 +504,8 @@ static void plan_over(struct scheduler *scheduler, const struct job *rb) {
     plan_write(scheduler, rb->num, ROLLBACK_OVER);
 }
 
-/* R6: back to where it was; one that ran waits for its next start. */
+/* R6: members go back where they were; one that ran waits for its next
+ * start. */
 static void plan_undone(struct scheduler *scheduler, const struct job *rb) {
     const struct rollback_run *rollback_run = &scheduler->rollback_run;
     for (size_t i = 0; i < rollback_run->count; i++) {

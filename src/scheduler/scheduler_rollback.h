@@ -1,4 +1,4 @@
-/* Doing a rollback. */
+/* Executes rollbacks. */
 #ifndef POINTSMAN_SCHEDULER_SCHEDULER_ROLLBACK_H
 #define POINTSMAN_SCHEDULER_SCHEDULER_ROLLBACK_H
 
@@ -11,30 +11,30 @@
 #include "scheduler/scheduler_attempt.h"
 #include "scheduler/scheduler_plan.h"
 
-/* The rollback this process does: one at a time. */
+/* The rollback that this process executes: one at a time. */
 struct rollback_run {
-    struct arena arena;      /* since it began */
-    struct attempt *attempt; /* of the RB; NULL: none */
+    struct arena arena;      /* lives for this rollback */
+    struct attempt *attempt; /* attempt of the RB; NULL: none */
     struct rollback_entry *entries;
     size_t count;
-    struct run_member *reverts; /* of a run that is about to start */
+    struct run_member *reverts; /* for a process that is about to start */
     size_t revert_count;
     struct span because;
-    struct wall begun, give_up; /* when members have had their time */
+    struct wall begun, give_up; /* when the members' grace period is over */
     bool verdict_known;         /* it ends without a process */
     struct retry_verdict verdict;
 };
 
 void scheduler_rollback_clear(struct scheduler *scheduler);
-/* An RB found executing at the start: its target stays closed. */
+/* For an RB found executing at start-up: its target stays closed. */
 void scheduler_rollback_recover(struct scheduler *scheduler,
                                 struct attempt *attempt);
-/* Begins, goes on with or ends a rollback. True: the batch is its own, and all
- * or nothing. */
+/* Starts, continues or ends a rollback. True: the batch belongs to the rollback
+ * alone, and is all or nothing. */
 bool scheduler_rollback_plan(struct scheduler *scheduler);
 void scheduler_rollback_committed(struct scheduler *scheduler,
                                   const struct plan *plan, bool ok);
-/* What is recorded beside the end of an RB's attempt. */
+/* Plans what is recorded beside the end of an RB's attempt. */
 void scheduler_rollback_plan_end(struct scheduler *scheduler,
                                  struct attempt *attempt,
                                  const struct retry_verdict *verdict);

@@ -1,5 +1,5 @@
-/* The rollbacks that wait for their turn, the most urgent first. They are done
- * one at a time, beside slots and lanes. */
+/* The queue of waiting rollbacks, most urgent first. They are executed one at a
+ * time, independently of slots and lanes. */
 #include "scheduler/scheduler_rollback_queue.h"
 
 #include <stdlib.h>

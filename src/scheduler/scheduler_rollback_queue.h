@@ -1,4 +1,4 @@
-/* The rollbacks that wait for their turn. */
+/* The queue of waiting rollbacks. */
 #ifndef POINTSMAN_SCHEDULER_SCHEDULER_ROLLBACK_QUEUE_H
 #define POINTSMAN_SCHEDULER_SCHEDULER_ROLLBACK_QUEUE_H
 
@@ -21,17 +21,17 @@ struct rollback_waiting {
     char rank[];
 };
 
-/* A lane nobody picks from: RBs stand in the schedule's window only so that it
- * sees the registry's jobs without gaps. No target has that name. */
+/* A lane that is never picked from: RBs are in the picker's window only so that
+ * it sees the registry's jobs without gaps. No target has that name. */
 extern const struct span scheduler_rollback_lane;
 bool scheduler_is_rollback(const struct job *job);
 void scheduler_rollback_offer(struct scheduler *scheduler,
                               const struct job *job);
 void scheduler_rollback_forget(struct scheduler *scheduler, uint64_t num);
 void scheduler_rollback_queue_clear(struct scheduler *scheduler);
-/* The first whose time has come; NULL: none. */
+/* The first rollback whose time has come; NULL: none. */
 struct rollback_waiting *scheduler_rollback_due(struct scheduler *scheduler);
-/* When the next back-off of one is over. */
+/* When the next back-off of a rollback ends. */
 struct wall scheduler_rollback_due_next(const struct scheduler *scheduler);
 
 #endif

@@ -1,6 +1,6 @@
-/* What an open rollback covers (doc/design/rollback.md, R4, R5). Its
- * abandoned members have not left the order: they may come back. Its landed
- * ones count as not done, so that nobody builds on them any more. */
+/* The scope of an open rollback (doc/design/rollback.md, R4, R5). Its abandoned
+ * members have not left the order: they may come back. Its landed members count
+ * as not done, so that no other set builds on them any more. */
 #include "scheduler/scheduler_scope.h"
 
 #include "lib/log.h"
@@ -32,7 +32,8 @@ static bool read_plan(struct scheduler *scheduler, struct rollback_scope *scope,
     return true;
 }
 
-/* Whoever waits for a covered set learns that it counts differently now. */
+/* Reports to the jobs that wait for a covered set that it now counts
+ * differently. */
 static void report_to_watchers(struct scheduler *scheduler,
                                const struct rollback_scope *scope) {
     for (size_t i = 0; i < scope->count; i++)
@@ -68,7 +69,7 @@ static void leave_for_good(struct scheduler *scheduler, const struct job *job,
 void scheduler_scope_close(struct scheduler *scheduler, struct wall at) {
     struct rollback_scope scope = scheduler->scope;
     scheduler->scope = (struct rollback_scope){0};
-    /* Those that came back have said so by events of their own. */
+    /* The members that came back have been reported by their own events. */
     for (size_t i = 0; i < scope.count; i++) {
         struct arena arena = ARENA_INIT;
         struct job job;

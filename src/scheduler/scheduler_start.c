@@ -1,6 +1,6 @@
-/* Picking and starting. An assignment is durable before its start leaves
- * (P3): scheduler_plan_starts adds it to the batch,
- * scheduler_start_committed hands it to the runner. */
+/* Picks and starts jobs. An assignment is durable before its start is sent
+ * (P3): scheduler_plan_starts adds it to the batch, scheduler_start_committed
+ * passes it to the runner. */
 #include "scheduler/scheduler_start.h"
 
 #include <inttypes.h>
@@ -16,7 +16,7 @@
 #include "scheduler/scheduler_plan.h"
 #include "scheduler/scheduler_state.h"
 
-/* How long slots may be busy before what waits behind them is taken back. */
+/* How long slots may be busy before assignments behind them are withdrawn. */
 enum { PATIENCE_MS = 50 };
 
 /* ---- arrays ------------------------------------------------------------- */
@@ -58,7 +58,7 @@ static struct span order_rank_of(const struct job *job) {
     return job->rank.len ? job->rank : job->key;
 }
 
-/* The most urgent array that has a task to start now. */
+/* The most urgent array with a task to start now. */
 static struct tracked_array *best_array(struct scheduler *scheduler,
                                         size_t *ret_task) {
     LIST_EACH (&scheduler->arrays, link) {
@@ -141,7 +141,8 @@ static void plan_job(struct scheduler *scheduler, struct tracked_job *tracked) {
     store_assign(scheduler->batch, &row);
 }
 
-/* An array executes from here on; its tasks are picked beside other jobs. */
+/* The array executes from here on; its tasks are picked alongside other
+ * jobs. */
 static void plan_array(struct scheduler *scheduler, struct tracked_job *tracked,
                        struct tracked_array *array) {
     picker_ended(scheduler->picker, tracked->num, -1);
@@ -202,7 +203,7 @@ static bool may_start(const struct scheduler *scheduler) {
     return !scheduler->draining && (limit == 0 || scheduler->started < limit);
 }
 
-/* One more start, of a task or of a job: whichever is more urgent. */
+/* Plans one more start, of a task or of a job: whichever is more urgent. */
 static bool plan_one(struct scheduler *scheduler) {
     size_t task;
     uint64_t num;
@@ -210,7 +211,7 @@ static bool plan_one(struct scheduler *scheduler) {
     struct tracked_job *tracked = NULL;
     if (picker_next(scheduler->picker, scheduler->now, &num)) {
         tracked = scheduler_job_pending(scheduler, num);
-        if (!tracked) { /* it changed under us: its events tell the rest */
+        if (!tracked) { /* it has changed: its events report the rest */
             picker_ended(scheduler->picker, num, -1);
             return true;
         }
@@ -255,7 +256,8 @@ static void start_all(struct scheduler *scheduler) {
     while (picker_room(scheduler->picker) > 0) {
         size_t task;
         if (!may_start(scheduler)) {
-            /* The tasks of what has begun are still its own to start. */
+            /* No further job may start, but arrays that have begun still start
+             * their tasks unless the scheduler is draining. */
             struct tracked_array *array =
                 scheduler->draining ? NULL : best_array(scheduler, &task);
             if (!array)
@@ -346,7 +348,7 @@ static bool is_among(struct span name, const struct span *names, size_t count) {
     return false;
 }
 
-/* Who approved a change, for its trailers: from its events, each once. */
+/* The approvers of a change, for its trailers: from its events, each once. */
 void scheduler_read_approvals(struct scheduler *scheduler, struct arena *arena,
                               const struct job *job, struct run_set *set) {
     struct store_event *events;
@@ -369,7 +371,7 @@ void scheduler_read_approvals(struct scheduler *scheduler, struct arena *arena,
     set->approved_count = kept;
 }
 
-/* Those that land together, each with who approved it. */
+/* The sets that land together, each with its approvers. */
 static void take_sets(struct scheduler *scheduler, struct attempt *attempt,
                       struct arena *arena, struct run_start *start) {
     size_t count = attempt->landing ? attempt->companion_count + 1 : 0;

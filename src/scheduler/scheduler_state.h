@@ -1,4 +1,4 @@
-/* All that the scheduler knows; for scheduler_*.c only. */
+/* The whole state of the scheduler; for scheduler_*.c only. */
 #ifndef POINTSMAN_SCHEDULER_SCHEDULER_STATE_H
 #define POINTSMAN_SCHEDULER_SCHEDULER_STATE_H
 
@@ -14,18 +14,18 @@
 #include "scheduler/scheduler_plan.h"
 #include "scheduler/scheduler_rollback.h"
 
-/* Back-offs that one look takes up. */
+/* Maximum number of back-offs handled at a time. */
 enum { BACKOFF_MAX = 512 };
 
 struct scheduler {
     struct store *store;
     struct scheduler_options options;
-    struct arena names; /* of options */
+    struct arena names; /* strings of options */
     struct runner runner;
     struct order *order;
     struct picker *picker;
     struct groups *groups;
-    struct tracked_job *group_next; /* picked: starts in a batch of its own */
+    struct tracked_job *group_next; /* picked; starts in a batch of its own */
     struct random random;
     struct wall now;
 
@@ -37,29 +37,30 @@ struct scheduler {
     struct list arrays;
     uint64_t next_handle;
     uint64_t started;
-    size_t running; /* attempts assigned and not ended */
+    size_t running; /* number of attempts assigned and not ended */
 
-    struct store_batch *batch; /* under way, or being built */
+    struct store_batch *batch; /* in progress, or being built */
     bool in_flight;
-    bool dismissed; /* what was decided is recorded, and not acted on */
+    bool dismissed; /* decisions are still recorded, but not acted on */
     struct plan *plans;
     size_t plan_count, plan_cap;
 
     struct map outages; /* target -> struct outage */
 
     struct list rollbacks;       /* of struct rollback_waiting */
-    struct rollback_scope scope; /* whoever does it: from its events */
+    struct rollback_scope scope; /* whichever process executes it: from its
+                                    events */
     struct rollback_run rollback_run;
 
     bool draining, returning;
-    bool idle; /* the last look found nothing to do */
+    bool idle; /* the last turn found nothing to do */
     bool failed;
     struct wall again_at;     /* after a batch that failed */
-    struct wall excess_since; /* more is assigned than will begin soon; 0: no */
-    struct wall due_at; /* the next back-off is over, as far as is known */
-    uint64_t due[BACKOFF_MAX]; /* of this look */
+    struct wall excess_since; /* more is assigned than will start soon; 0: no */
+    struct wall due_at;       /* when the next back-off ends, if known */
+    uint64_t due[BACKOFF_MAX]; /* handled this time */
     size_t due_count;
-    bool due_crowd; /* there are more than one look takes up */
+    bool due_crowd; /* more are due than are handled at a time */
     struct err store_err;
 };
 

@@ -1,7 +1,7 @@
-/* Targets that cannot be used: a repository or a branch that is missing,
- * damaged, locked or may not be written. That is no set's doing, so none fails
- * for it: the queue of the target is held, and one set tries again each time
- * the back-off of the target is over. The first that gets an answer from the
+/* Unavailable targets: a repository or a branch that is missing, damaged,
+ * locked or not writable. That is not the fault of any set, so no set fails for
+ * it: the queue of the target is held, and one set tries again each time the
+ * back-off of the target ends. The first set that gets an answer from the
  * target lets the others go on. */
 #include "scheduler/scheduler_target.h"
 
@@ -15,10 +15,10 @@
 #include "scheduler/scheduler_state.h"
 
 struct outage {
-    struct span target; /* it and `why` lie behind the struct */
+    struct span target; /* its bytes and those of `why` follow the struct */
     struct span why;
-    struct wall since, again; /* again 0: at once, of an outage found at the
-                                 start */
+    struct wall since, again; /* again 0: at once, for an outage found at
+                                 start-up */
     unsigned tries;
 };
 
@@ -47,7 +47,7 @@ void target_unavailable(struct scheduler *scheduler, struct span target,
         log_warning("target '%.*s' cannot be used, its sets wait: %.*s",
                     (int)target.len, target.p, (int)why.len, why.p);
     }
-    /* Of several sets that were under way, the first counts. */
+    /* If several sets were executing, the first one counts. */
     if (scheduler->now.ns < outage->again.ns)
         return;
     outage->again = wall_add_ms(
@@ -77,7 +77,7 @@ struct wall target_again(const struct scheduler *scheduler,
     return outage ? outage->again : (struct wall){0};
 }
 
-/* The registry says so by the last step of a set that tried. */
+/* The registry shows it in the last step of a set that tried. */
 void target_recall(struct scheduler *scheduler, const struct job *job) {
     if (job_has(job, JOB_LANDS) && job->state == STATE_PENDING &&
         span_is(job->reason, "unavailable") &&

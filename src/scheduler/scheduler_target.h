@@ -1,4 +1,4 @@
-/* Targets that cannot be used. */
+/* Targets that are unavailable. */
 #ifndef POINTSMAN_SCHEDULER_SCHEDULER_TARGET_H
 #define POINTSMAN_SCHEDULER_SCHEDULER_TARGET_H
 
@@ -11,19 +11,19 @@
 struct scheduler;
 struct why;
 
-/* A landing found that; it is recorded and the target's queue held. */
+/* A landing found the target unavailable: records this and holds its queue. */
 void target_unavailable(struct scheduler *scheduler, struct span target,
                         struct span why);
-/* An attempt had its answer from the target. */
+/* An attempt got an answer from the target. */
 void target_usable(struct scheduler *scheduler, struct span target);
-/* When the target is tried again; 0: it can be used. */
+/* When the target is tried again; 0: it is available. */
 struct wall target_again(const struct scheduler *scheduler, struct span target);
-/* Notes what a job that was loaded says of its target. */
+/* Notes the state of the target as the last step of a loaded job shows it. */
 void target_recall(struct scheduler *scheduler, const struct job *job);
-/* Adds why the job waits for its target. False: it does not. */
+/* Adds why the job waits for its target. False: it does not wait for it. */
 bool target_why(const struct scheduler *scheduler, const struct job *job,
                 struct why *why);
-/* Tries all of them at the next turn: what was wrong may have been mended. */
+/* Tries all of them at the next turn: the cause may have been repaired. */
 void targets_try(struct scheduler *scheduler);
 void targets_clear(struct scheduler *scheduler);
 

@@ -1,5 +1,5 @@
-/* The verdict on the end of an attempt: core/retry.h, with what the registry
- * and the submission say about the job. */
+/* The verdict on the end of an attempt: core/retry.h, applied to the facts
+ * about the job in the registry and the submission. */
 #include "scheduler/scheduler_verdict.h"
 
 #include <stdio.h>
@@ -14,8 +14,8 @@
 
 enum { TEMP_MAX_H = 24, ROLLBACK_TEMPS = 3 };
 
-/* ---- what is known ---------------------------------------------------------
- */
+/* ---- facts
+ * ----------------------------------------------------------------- */
 
 enum retry_result scheduler_verdict_result(const struct attempt *attempt) {
     if (attempt->recovery)
@@ -36,8 +36,7 @@ enum retry_result scheduler_verdict_result(const struct attempt *attempt) {
     }
 }
 
-/* A temporary end is not a status of its own: it counts as an exit code of
- * 75. */
+/* A temporary end has no status of its own: it counts as exit code 75. */
 static enum retry_status status_of(struct span line, struct arena *arena,
                                    struct retry_end *end,
                                    struct span *ret_reason) {
@@ -83,7 +82,7 @@ static struct retry_end retry_end_of(const struct attempt *attempt) {
     };
 }
 
-/* 24 hours of temporary ends count from the first attempt. */
+/* The 24 hours of temporary ends count from the first attempt. */
 static struct wall first_begun(struct scheduler *scheduler,
                                const struct tracked_job *tracked) {
     struct arena arena = ARENA_INIT;

@@ -7,15 +7,16 @@
 
 struct scheduler;
 
-/* How an attempt ended, in the words of core/retry.h. */
+/* How an attempt ended, in the terms of core/retry.h. */
 enum retry_result scheduler_verdict_result(const struct attempt *attempt);
-/* Must its target be asked whether it landed, before there is a verdict? */
+/* True if the target must be asked whether the set landed before there is a
+ * verdict. */
 bool scheduler_verdict_needs_probe(const struct scheduler *scheduler,
                                    const struct attempt *attempt);
 /* The verdict on an attempt that ended. */
 struct retry_verdict scheduler_verdict(struct scheduler *scheduler,
                                        struct attempt *attempt);
-/* The same as if it had ended in this way. */
+/* The verdict if the attempt had ended in this way. */
 struct retry_verdict scheduler_verdict_on(struct scheduler *scheduler,
                                           struct attempt *attempt,
                                           const struct retry_end *end);

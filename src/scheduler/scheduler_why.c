@@ -1,4 +1,4 @@
-/* Why a job waits, in sentences with names. */
+/* Explains why a job waits, in sentences with names. */
 #include <inttypes.h>
 
 #include "lib/log.h"
@@ -9,7 +9,7 @@
 #include "scheduler/scheduler_state.h"
 #include "scheduler/scheduler_target.h"
 
-/* More than there can be slots. */
+/* More than the maximum number of slots. */
 enum { EXECUTING_MAX = 8192 };
 
 static void why_scheduled(struct scheduler *scheduler, const struct job *job,
@@ -47,7 +47,7 @@ static void why_scheduled(struct scheduler *scheduler, const struct job *job,
     }
 }
 
-/* What other processes execute takes lanes and slots all the same. */
+/* Executions of other processes take lanes and slots too. */
 static void count_executing(struct scheduler *scheduler) {
     struct arena arena = ARENA_INIT;
     struct store_list list = {.states = STATE_BIT(STATE_EXECUTING),
@@ -72,7 +72,7 @@ void scheduler_prepare_why(struct scheduler *scheduler, struct wall now) {
     arena_clear(&arena);
 }
 
-/* One at a time, and before everything else. */
+/* Rollbacks run one at a time, and before everything else. */
 static void why_another(struct scheduler *scheduler, const struct job *job,
                         struct wall now, struct why *why) {
     struct job other;
@@ -85,7 +85,7 @@ static void why_another(struct scheduler *scheduler, const struct job *job,
         why_rollback(why, other.id);
 }
 
-/* What it needs landed, or waited, before a rollback took it. */
+/* A dependency had landed, or was waiting, before a rollback took it. */
 static void why_rollback_scope(struct scheduler *scheduler, struct why *why) {
     const struct rollback_scope *scope = &scheduler->scope;
     struct job rb;
@@ -121,7 +121,7 @@ bool scheduler_why(struct scheduler *scheduler, const struct job *job,
     why_holds(&why, job);
     bool ready = job->state == STATE_PENDING && job->holds == 0;
     if (ready && target_why(scheduler, job, &why))
-        (void)0; /* nothing else counts until it can be used */
+        (void)0; /* nothing else counts until it is available */
     else if (scheduler_is_rollback(job) && ready)
         why_another(scheduler, job, now, &why);
     else if (ready)

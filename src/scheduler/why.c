@@ -42,7 +42,7 @@ static char *holds_of(struct why *why, unsigned holds) {
     return result;
 }
 
-/* Whom the one it waits for waits for in turn. */
+/* The end of the chain of waits that starts at the job it waits for. */
 static char *root_of(struct why *why, const struct order_reason *reason) {
     if (reason->steps == 0 || reason->root.len == 0)
         return arena_printf(why->arena, "%s", "");

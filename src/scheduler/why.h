@@ -1,6 +1,6 @@
-/* The sentences of `why`, each reason by name. Whoever knows a reason (the
- * scheduler while it runs, the API from the registry alone) adds it here, so
- * that the words are the same everywhere. */
+/* The sentences of `why`, each reason by name. The code that knows a reason
+ * (the scheduler while it runs, the API from the registry alone) adds it here,
+ * so that the wording is the same everywhere. */
 #ifndef POINTSMAN_SCHEDULER_WHY_H
 #define POINTSMAN_SCHEDULER_WHY_H
 
@@ -10,7 +10,10 @@
 #include "core/order.h"
 #include "scheduler/scheduler.h"
 
-enum { WHY_REASONS = 64 }; /* at most; a last one says how many more */
+enum {
+    WHY_REASONS = 64
+}; /* maximum; the last one says how many more there
+      are */
 
 struct why {
     struct arena *arena;
@@ -18,7 +21,7 @@ struct why {
     size_t count, cap;
 };
 
-/* What the order says: precursor, dependency, record. Not its holds. */
+/* The order's reasons: precursor, dependency, record. Without its holds. */
 void why_order(struct why *why, const struct order *order, uint64_t num,
                struct wall now);
 void why_holds(struct why *why, const struct job *job);
@@ -27,14 +30,14 @@ void why_group(struct why *why, struct span sentence);
 void why_slot(struct why *why, unsigned busy, unsigned slots);
 void why_time(struct why *why, const struct job *job, struct wall until);
 void why_turn(struct why *why, struct span next);
-/* A rollback waits for the one under way. */
+/* A rollback waits for the open one. */
 void why_rollback(struct why *why, struct span under_way);
 /* A reason that only the kind of the job knows; the text is copied. */
 void why_add_text(struct why *why, const char *kind, struct span text);
-/* Its target cannot be used; `again` 0: that is not known. */
+/* Its target is unavailable; `again` 0: the time of the next try is unknown. */
 void why_unavailable(struct why *why, struct span target, struct wall since,
                      struct span sentence, struct wall again);
-/* Nobody is there to take it on: no role runs. */
+/* No process has the role that would handle it. */
 void why_no_role(struct why *why, const char *role);
 
 #endif

@@ -1,7 +1,7 @@
-/* What differs from one kind of work to another: a row for each kind, and one
- * for rollbacks, which are changes of a class of their own. The rows stand with
- * their capability (commands/command_kind.c, changes/change_kind.c) and are put
- * together in serve/tables.c. Facts that every module may ask of a job are its
+/* The differences between kinds of work: a row for each kind, and one for
+ * rollbacks, which are changes of a class of their own. The rows stand beside
+ * their module (commands/command_kind.c, changes/change_kind.c) and are
+ * collected in serve/tables.c. Facts that every module may ask of a job are its
  * traits, in core/life.def. */
 #ifndef POINTSMAN_SCHEDULER_WORK_KIND_H
 #define POINTSMAN_SCHEDULER_WORK_KIND_H
@@ -29,18 +29,18 @@ struct work_site {
 
 struct work_kind {
     enum job_kind kind;
-    bool rolls_back; /* the row is for those jobs that have JOB_ROLLS_BACK */
+    bool rolls_back; /* the row is for the jobs that have JOB_ROLLS_BACK */
 
-    /* How an attempt is started. *ret_start has defaults in it. An error means
-     * that the attempt cannot be executed, or not now (err_try_again). */
+    /* Makes the start of an attempt. *ret_start contains the defaults. An error
+     * means that the attempt cannot be executed, or not now (err_try_again). */
     bool (*make_start)(const struct work_site *site,
                        const struct run_start *start, struct arena *arena,
                        struct attempt_start *ret_start, struct err *err);
     /* Why `retry` does not apply, as the end of a sentence that begins with the
-     * job. NULL: an ended job may be tried again. */
+     * job. NULL: an ended job may be retried. */
     const char *(*refuse_retry)(const struct job *job, struct arena *arena);
-    /* Adds to the reasons of `why` what only this kind knows; `waits` if the
-     * job is in a waiting state. False: the call has failed. May be NULL. */
+    /* Adds the reasons for `why` that only this kind knows; `waits` if the job
+     * is in a waiting state. False: the call has failed. May be NULL. */
     bool (*explain)(struct api_call *call, const struct job *job, bool waits,
                     struct why *why);
 };
