@@ -78,8 +78,8 @@ static struct span make_spec(const struct submission *submission,
     return arena_span(arena, text_span(&spec));
 }
 
-/* Rejects an account now rather than at the start, as far as it can be
- * known. */
+/* True if the task may run as its user. Checked now rather than at the start,
+ * as far as that is known. */
 static bool user_is_fine(const struct submission *submission,
                          struct arena *arena, struct err *err) {
     struct span user = submission->task.user;
