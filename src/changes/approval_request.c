@@ -307,7 +307,7 @@ void approval_request_show(struct api_call *call) {
 /* ---- why -------------------------------------------------------------------
  */
 
-/* What is missing from an approval that the set waits for. */
+/* Explains what is missing from an approval that the set waits for. */
 static bool why_approval(struct api_call *call, const struct job *job,
                          struct why *why) {
     struct approval_state state;
@@ -327,7 +327,7 @@ static bool why_approval(struct api_call *call, const struct job *job,
     return true;
 }
 
-/* An approval that the set still owes, whatever its state. */
+/* Explains an approval that the set still owes, whatever its state. */
 static bool why_owed(struct api_call *call, const struct job *job,
                      struct why *why) {
     struct approval_state state;

@@ -38,8 +38,8 @@ static struct wall blind_since(const struct job *job) {
     return job->admitted;
 }
 
-/* What a set without ##base is compared with: the branch as of its admission,
- * unless the time in its name is later. */
+/* The state with which a set without ##base is compared: the branch as of its
+ * admission, unless the time in its name is later. */
 static const char *seen_of(const struct job *job, struct arena *arena) {
     return blind_since(job).ns == job->admitted.ns ? string_of(job->seen, arena)
                                                    : NULL;

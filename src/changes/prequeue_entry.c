@@ -5,7 +5,7 @@
 #include "os/dir.h"
 #include "changes/prequeue_parts.h"
 
-/* What happens to entries of any kind: they are examined, kept waiting, or
+/* Steps common to entries of any kind: they are examined, kept waiting, or
  * rejected with a line that gives the reason. */
 
 enum { RETRY_MS = 5000 };

@@ -22,7 +22,7 @@ enum prequeue_entry_state {
     ENTRY_STUCK     /* cannot even be moved away; reported once */
 };
 
-/* What is known of a file approve_CSID. */
+/* The parsed content of a file approve_CSID and the state of its check. */
 struct prequeue_approval {
     struct approval_file file;
     struct signature_check *check; /* in progress */
@@ -99,7 +99,8 @@ struct prequeue {
  * or registry do not work. */
 bool prequeue_entry_look(struct prequeue *prequeue,
                          struct prequeue_entry *entry, struct err *err);
-/* Moves the entry to reject/ with the reason; or later, when its time is up. */
+/* Moves the entry to reject/ with the reason; after a temporary error it is
+ * tried again later. */
 bool prequeue_entry_reject(struct prequeue *prequeue,
                            struct prequeue_entry *entry, const char *word,
                            const char *sentence, struct err *err);

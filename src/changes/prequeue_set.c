@@ -223,9 +223,9 @@ static bool finish_again(struct prequeue *prequeue,
                       err);
 }
 
-/* What a set without ##base is compared with when it lands (L5): the branch as
- * it is now, which is exact; a reflog, if there is one, would only be accurate
- * to the second. Empty: unknown, or nothing is compared. */
+/* The state with which a set without ##base is compared when it lands (L5): the
+ * branch as it is now, which is exact; a reflog, if there is one, would only be
+ * accurate to the second. Empty: unknown, or nothing is compared. */
 static struct span branch_seen(const struct base *base,
                                const struct config_target *target,
                                struct arena *arena) {

@@ -220,8 +220,9 @@ static bool rewrite_record(struct projection *projection, const struct job *job,
     return true;
 }
 
-/* What another process did since is in the registry, although its events have
- * not arrived here yet: only what they too leave open is ambiguous. */
+/* Changes made by another process since are in the registry, although their
+ * events have not arrived here yet: only what these too leave open is
+ * ambiguous. */
 static bool finish_place(struct projection *projection, const struct job *job,
                          const char *name, unsigned from, struct mark *mark,
                          enum placed *ret_placed, struct err *err) {
@@ -241,8 +242,8 @@ static bool place(struct projection *projection, const struct job *job,
     CLEANUP(arena_clear) struct arena arena = ARENA_INIT;
     const char *name = arena_string(&arena, job->name);
     enum placed placed;
-    /* Whoever released a hold has looked at the files; and a set that is over
-     * cannot be held. */
+    /* The person who released a hold has looked at the files; and a set that is
+     * over cannot be held. */
     bool anywhere = (mark->released && !(job->holds & HOLD_AMBIGUOUS)) ||
                     job_state_is_final(job->state);
     unsigned from = anywhere ? STATES_ALL : mark->from;

@@ -160,7 +160,7 @@ struct signature_check {
     char *signers, *revoked, *by;
     char time[TIME_BYTES];
     bool again; /* a run without the revoked keys, to find the reason */
-    bool *over; /* set by signature_check, until it has returned */
+    bool *over; /* flag in signature_check's frame until it returns */
     signature_done *done;
     void *ctx;
 };

@@ -23,7 +23,7 @@ enum job_class {
     JOB_CLASSES
 };
 
-/* What modules other than that of its kind need to know about a job. */
+/* Facts about a job that modules other than that of its kind need. */
 enum job_trait {
     JOB_HAS_FILE = 1 << 0, /* has a job file, a tarball and a log in the base */
     JOB_LANDS = 1 << 1,    /* lands on a target: it needs a lane there, and

@@ -1,6 +1,6 @@
-/* What follows from the end of an attempt: the table of doc/design/processes.md
- * (P11, how a task answers). Pure; the jitter is drawn from a generator that
- * the caller owns. */
+/* The consequences of the end of an attempt: the table of
+ * doc/design/processes.md (P11, how a task answers). Pure; the jitter is drawn
+ * from a generator that the caller owns. */
 #ifndef POINTSMAN_CORE_RETRY_H
 #define POINTSMAN_CORE_RETRY_H
 

@@ -1,4 +1,4 @@
-/* What follows from the end of a landing or a revert: the table of
+/* The consequences of the end of a landing or a revert: the table of
  * doc/design/landing.md (L10, L11). The verdict that the process printed
  * counts; without one, the way it ended counts, as in core/retry.h. Pure. */
 #ifndef POINTSMAN_CORE_RETRY_LANDING_H
@@ -29,15 +29,15 @@ struct retry_verdict retry_after_landing(const struct retry_landing *landing,
                                          struct wall now,
                                          struct random *random);
 
-/* One of the sets that an attempt carried. */
+/* A set that an attempt carried. */
 struct retry_carried {
     struct span id;
     enum retry_killer killer;
 };
 
-/* What the verdict on an attempt means for sets[which]. The first set is the
- * one that the attempt belongs to. `said` is the text that the landing printed
- * after its verdict: the commits, or the set that kept the others from
+/* The verdict on sets[which] that follows from the verdict on the attempt. The
+ * attempt belongs to the first set. `said` is the text that the landing
+ * printed after its verdict: the commits, or the set that kept the others from
  * landing. */
 struct retry_verdict retry_of_carried(const struct retry_carried *sets,
                                       size_t count, size_t which,

@@ -10,11 +10,11 @@
 #include "core/rollback.h"
 
 struct rollback_situation {
-    enum retry_killer killer; /* who asked to end the RB */
+    enum retry_killer killer; /* the request to end the RB, if any */
     /* The present decision; may be NULL if there is a killer. */
     const struct rollback_decision *decision;
     size_t to_abandon; /* waiting members that are not in A yet */
-    bool has_members;  /* an earlier decision has abandoned some */
+    bool has_members;  /* an earlier decision has added members */
     bool is_late;      /* the grace period of running members is over */
 };
 

@@ -1,5 +1,6 @@
-/* What the process of an attempt is started with. The kind of work makes it
- * (scheduler/work_kind.h), the worker carries it out. */
+/* The arguments, environment and input with which the process of an attempt is
+ * started. The kind of work makes them (scheduler/work_kind.h), the worker
+ * carries the start out. */
 #ifndef POINTSMAN_SCHEDULER_ATTEMPT_START_H
 #define POINTSMAN_SCHEDULER_ATTEMPT_START_H
 

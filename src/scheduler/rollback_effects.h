@@ -39,7 +39,7 @@ bool rollback_effects_make(struct store *store, struct span rb_id,
                            struct err *err);
 void rollback_effects_clear(struct rollback_effects *effects);
 
-/* What was found for the set; NULL: nothing, it stays as it is. */
+/* The effect on the set; NULL: none, it stays as it is. */
 const struct rollback_effect *
 rollback_effects_find(const struct rollback_effects *effects, uint64_t num);
 /* True if this rollback itself has rolled the set back; false if it was rolled

@@ -73,7 +73,7 @@ struct run_usage {
     uint64_t cpu_us, memory_kib, procs; /* sums; 0: not known yet */
 };
 
-/* What must be synced before ends are committed (store_sync_first). */
+/* The data that must be synced before ends are committed (store_sync_first). */
 struct run_sync {
     int fd;          /* -1: nothing was written */
     bool filesystem; /* syncfs(fd) instead of fdatasync(fd) */

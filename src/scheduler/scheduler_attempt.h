@@ -16,7 +16,7 @@ struct companion {
     unsigned number; /* number of its own attempt */
 };
 
-/* One start of a task, or a probe, from its assignment until its end is
+/* A start of a task, or a probe, from its assignment until its end is
  * recorded. */
 struct attempt {
     struct list link; /* scheduler.attempts or scheduler.ended */
@@ -57,7 +57,7 @@ void scheduler_attempt_free(struct scheduler *scheduler,
 uint64_t scheduler_attempt_slot(const struct attempt *attempt);
 /* Its task of an array; NULL: the job is not an array. */
 struct array_task *scheduler_attempt_task(const struct attempt *attempt);
-/* Who asked to end it or any of the jobs that it carries. */
+/* The request to end it or any of the jobs that it carries. */
 enum retry_killer scheduler_attempt_killer(const struct attempt *attempt);
 /* Ends all attempts that carry the job. */
 void scheduler_stop_job(struct scheduler *scheduler,

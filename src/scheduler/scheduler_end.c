@@ -298,8 +298,8 @@ static void plan_companion_end(struct scheduler *scheduler,
     plan_move(scheduler, companion->tracked, &own);
 }
 
-/* What the end says about the target. A rollback, which waits in no lane, is
- * retried together with the target. */
+/* Records what the end means for the target. A rollback, which waits in no
+ * lane, is retried together with the target. */
 static void plan_target(struct scheduler *scheduler, struct attempt *attempt,
                         struct retry_verdict *verdict) {
     const struct job *job = &attempt->tracked->job;

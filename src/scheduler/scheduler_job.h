@@ -10,7 +10,7 @@
 
 struct scheduler;
 
-/* What is known of a job that may be started soon or is executing. For a
+/* The known facts about a job that may be started soon or is executing. For a
  * waiting job this is a cache and may be dropped. */
 struct tracked_job {
     struct list link; /* scheduler.waiting while it waits */

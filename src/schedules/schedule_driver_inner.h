@@ -9,7 +9,7 @@
 #include "schedules/schedule_rule.h"
 #include "schedules/schedule_row.h"
 
-/* One schedule that may fire. */
+/* A schedule that may fire. */
 struct schedule_entry {
     struct list link; /* driver.stale while it has to be read (again) */
     struct schedule *schedule; /* NULL: paused, or it cannot be read */
