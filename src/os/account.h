@@ -1,5 +1,6 @@
-/* Accounts of this machine that a task may run as. This asks the name service,
- * which may be slow: it is not called for tasks that name no user. */
+/* Accounts of this machine that a task may run as. Looking one up asks the name
+ * service, which may be slow, so this is not called for tasks that name no
+ * user. */
 #ifndef POINTSMAN_OS_ACCOUNT_H
 #define POINTSMAN_OS_ACCOUNT_H
 
@@ -19,12 +20,12 @@ struct account {
     const char *name, *home, *shell;
 };
 
-/* Finds an account by name or number; everything is in the arena. ERR_CONFIG:
- * no such account. */
+/* Finds an account by name or number; the result lives in the arena.
+ * ERR_CONFIG: no such account. */
 bool account_find(struct span name, struct arena *arena,
                   struct account *ret_account, struct err *err);
-/* May this process start others as that account? Always true for its own.
- * ERR_DENIED, with the reason. */
+/* True if this process may start others as that account, which it always may as
+ * its own. Otherwise ERR_DENIED with the reason. */
 bool account_may_be(const struct account *account, struct err *err);
 /* True if this process already runs as that account. */
 bool account_is_ours(const struct account *account);

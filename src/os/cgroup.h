@@ -1,8 +1,9 @@
-/* cgroup v2 as the guard needs it: one tree a life of a guard, in it leaves
- * that tasks are born into; a leaf that is empty again serves the next task,
- * unless it was killed: Linux since 6.13 may kill whoever is born there later.
- * A process cannot leave its leaf by setsid or double fork, so killing the leaf
- * kills the task, and an empty leaf proves that no process of it is left.
+/* cgroup v2 as the guard needs it: each life of a guard has one tree, and tasks
+ * are started in the leaves of this tree. A leaf that is empty again is reused
+ * for the next task unless it was killed: since Linux 6.13 a process started in
+ * a killed leaf may be killed too. A process cannot leave its leaf by setsid or
+ * double fork, so killing the leaf kills the task, and an empty leaf proves
+ * that no process of the task is left.
  *
  *     ROOT/pointsman.DEV-INO.ROLE.PID.START/7     DEV-INO of the base,
  *                                                 PID and START of the guard */
@@ -31,14 +32,14 @@ void cgroup_controllers_format(unsigned controllers, char ret[32]);
 bool cgroup_find(char ret_path[PATH_MAX], struct err *err);
 
 struct cgroup_leaf {
-    struct cgroup_leaf *next; /* among the free ones */
+    struct cgroup_leaf *next; /* in the list of free leaves */
     int dir_fd;
     int events_fd; /* poll for POLLPRI: populated changed */
     unsigned number;
     bool killed;
-    bool used;     /* another task was in it before */
-    bool limited;  /* by cgroup_leaf_limit: not for the next task */
-    unsigned born; /* value of tree.kills then */
+    bool used;     /* it held another task before */
+    bool limited;  /* set by cgroup_leaf_limit: not reused */
+    unsigned born; /* tree.kills when the leaf was made */
 };
 
 struct cgroup_tree {
@@ -46,52 +47,53 @@ struct cgroup_tree {
     int dir_fd;
     struct cgroup_leaf *free;
     unsigned made;
-    unsigned controllers; /* of leaves */
-    unsigned kills;       /* of the whole tree, twice each: atomic */
+    unsigned controllers; /* available in the leaves */
+    unsigned kills; /* kills of the whole tree, each counted twice; atomic */
     char name[256];
     char path[PATH_MAX];
 };
 
-/* Removes what former lives left under `root` (any of the same base and role,
- * and of other roles whose guard is gone), killing it first and waiting up to
- * wait_ms until it is empty, then makes the tree of this one.
- * ERR_CANNOT, ERR_DENIED: cgroups cannot be used here. ERR_BUSY: leftovers
- * would not go.
+/* Removes the trees that earlier lives left under `root` (those of the same
+ * base and role, and those of other roles whose guard is gone): kills what is
+ * in them and waits up to wait_ms until they are empty. Then makes the tree of
+ * this life. ERR_CANNOT, ERR_DENIED: cgroups cannot be used here. ERR_BUSY:
+ * processes of an earlier life could not be removed.
  *
- * Controllers can be had only where `root` has no processes of its own: when
- * only this process and its parent are there, as in a service that systemd
- * delegates a cgroup to, both move to a leaf beside the tree. */
+ * Controllers are available only if `root` has no processes of its own. If only
+ * this process and its parent are there, as in a service to which systemd
+ * delegates a cgroup, both move to a leaf beside the tree. */
 bool cgroup_tree_open(struct cgroup_tree *tree, const char *root,
                       const struct stat *base, const char *role, int wait_ms,
                       struct err *err);
-/* Kills everybody in it, at once and without looking whether they are gone. Any
- * thread may call it. */
+/* Kills all processes in the tree at once and does not check whether they are
+ * gone. Any thread may call it. */
 void cgroup_tree_kill(struct cgroup_tree *tree);
-/* Waits until it is empty, removes it. False: still populated. */
+/* Waits until the tree is empty and removes it. False: still populated. */
 bool cgroup_tree_close(struct cgroup_tree *tree, int wait_ms);
 
-/* An empty leaf; NULL with errno set if none can be made. */
+/* Returns an empty leaf, or NULL with errno set if none can be made. */
 struct cgroup_leaf *cgroup_leaf_take(struct cgroup_tree *tree);
-/* memory.max with memory.oom.group, pids.max, cpu.weight, before anybody is in
- * it. UINT64_MAX: no limit. False with errno; ENOTSUP: no such controller. */
+/* Sets memory.max with memory.oom.group, pids.max or cpu.weight; call it before
+ * a process is in the leaf. UINT64_MAX: no limit. False with errno; ENOTSUP: no
+ * such controller. */
 bool cgroup_leaf_limit(const struct cgroup_tree *tree, struct cgroup_leaf *leaf,
                        enum cgroup_controller what, uint64_t value);
-/* What all in it use now, and used. */
+/* Current and past usage of all processes in the leaf. */
 struct cgroup_usage {
     uint64_t cpu_us; /* since the leaf was made */
     uint64_t memory_kib, procs;
-    uint64_t peak_kib, procs_peak; /* 0: not known, or of others too */
+    uint64_t peak_kib, procs_peak; /* 0: not known, or includes other tasks */
 };
 void cgroup_leaf_usage(const struct cgroup_tree *tree,
                        const struct cgroup_leaf *leaf,
                        struct cgroup_usage *ret_usage);
-/* Back; it must be empty. */
+/* Returns the leaf, which must be empty, for reuse. */
 void cgroup_leaf_give(struct cgroup_tree *tree, struct cgroup_leaf *leaf);
-/* Never used again (somebody is still in it). */
+/* Gives the leaf up for good because a process is still in it. */
 void cgroup_leaf_drop(struct cgroup_leaf *leaf);
 bool cgroup_leaf_populated(const struct cgroup_leaf *leaf);
 void cgroup_leaf_kill(struct cgroup_leaf *leaf);
-/* To each process in it now; one born meanwhile may miss it. */
+/* Signals each process in the leaf; one started meanwhile may be missed. */
 void cgroup_leaf_signal(const struct cgroup_leaf *leaf, int signal);
 
 #endif

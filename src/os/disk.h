@@ -1,6 +1,6 @@
 /* Every call that changes files of a base goes through this table, so that a
- * test can count the calls, die at the k-th, or make it fail, as with a full
- * disk or a power cut. */
+ * test can count the calls, exit at the k-th one or make it fail, as a full
+ * disk or a power cut would. */
 #ifndef POINTSMAN_OS_DISK_H
 #define POINTSMAN_OS_DISK_H
 
@@ -8,7 +8,8 @@
 #include <sys/types.h>
 
 struct disk {
-    /* With O_CREAT; opening for reading does not go through this table. */
+    /* Used with O_CREAT only; opening for reading does not go through this
+     * table. */
     int (*openat)(int dir, const char *name, int flags, mode_t mode);
     ssize_t (*write)(int fd, const void *bytes, size_t count);
     int (*ftruncate)(int fd, off_t size);

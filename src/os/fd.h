@@ -14,7 +14,7 @@ static inline void fd_close(int *fd) {
     }
     *fd = -1;
 }
-/* The descriptor is the caller's; *fd holds none any more. */
+/* The caller owns the descriptor now; *fd no longer holds it. */
 static inline int take_fd(int *fd) {
     int taken = *fd;
     *fd = -1;

@@ -1,5 +1,5 @@
-/* What this machine offers for controlling tasks, each with one sentence on
- * what it means. For `doctor`; no decision depends on this list. */
+/* What this machine offers for controlling tasks, each feature with a sentence
+ * on what it means. For `doctor` only; no decision depends on this list. */
 #ifndef POINTSMAN_OS_FEATURES_H
 #define POINTSMAN_OS_FEATURES_H
 
@@ -12,11 +12,11 @@ struct feature {
     const char *name; /* "cgroup-v2" */
     bool present;
     char detail[160];    /* "/sys/fs/cgroup/unified/app, writable" */
-    const char *meaning; /* of its presence or absence, one sentence */
+    const char *meaning; /* one sentence: what its presence or absence means */
 };
 
-/* Probes them all; `cgroup_root` as in struct guard_options. Returns the count.
- */
+/* Probes all features; `cgroup_root` as in struct guard_options. Returns the
+ * count. */
 size_t features_probe(const char *cgroup_root,
                       struct feature ret_features[FEATURES_MAX]);
 

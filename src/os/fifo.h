@@ -1,7 +1,8 @@
 /* Trigger FIFOs (doc/design/registry.md, G6): one byte means "look again". The
- * daemon's end is open for reading and writing, so there always is a reader
- * and never an end of file. Drain it, THEN look: a trigger that comes during
- * a look causes another look. No trigger is needed for correctness. */
+ * daemon opens its end for reading and writing, so there is always a reader and
+ * never an end of file. Drain the FIFO first and look afterwards: then a
+ * trigger that arrives during a look causes another look. Correctness never
+ * depends on a trigger. */
 #ifndef POINTSMAN_OS_FIFO_H
 #define POINTSMAN_OS_FIFO_H
 
@@ -9,12 +10,12 @@
 
 #include "lib/err.h"
 
-/* The daemon's end, non-blocking. Makes the FIFO when it is absent. */
+/* Opens the daemon's end, non-blocking; makes the FIFO if it is absent. */
 bool fifo_open(int dir, const char *name, int *ret_fd, struct err *err);
 /* Empties the FIFO. True if it held anything. */
 bool fifo_drain(int fd);
 /* Writes one byte. A missing reader, a full FIFO or a lack of permission is
- * ignored: the reader looks when it starts, is awake already, or polls. */
+ * ignored: the reader looks when it starts, is already awake, or polls. */
 void fifo_trigger(int dir, const char *name);
 
 #endif

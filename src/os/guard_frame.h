@@ -1,12 +1,12 @@
-/* What client and guard say to each other: frames of a fixed head, a fixed
- * part and bytes behind it, one after the other in a stream. Both ends are the
- * same executable on the same machine, so numbers are in its byte order; still
- * every length is checked, and a decoder never reads past the body.
+/* The protocol between client and guard: a stream of frames, each with a fixed
+ * head, a fixed part and bytes behind it. Both ends are the same executable on
+ * the same machine, so numbers use its byte order; still every length is
+ * checked, and a decoder never reads past the body.
  *
  *     frame: u32 body_bytes, u8 kind, 3 zero bytes, body
  *
- * Encoders append a whole frame. Decoders look into the body: spans point
- * there. Paths and blocks of strings end in a NUL inside the body. */
+ * Encoders append a whole frame. Decoded spans point into the body. Paths and
+ * blocks of strings end in a NUL inside the body. */
 #ifndef POINTSMAN_OS_GUARD_FRAME_H
 #define POINTSMAN_OS_GUARD_FRAME_H
 
@@ -18,7 +18,7 @@
 
 enum {
     GUARD_FRAME_HEAD = 8,
-    GUARD_FRAME_MAX = 16 << 20 /* of a body; more than exec takes */
+    GUARD_FRAME_MAX = 16 << 20 /* of a body; more than exec accepts */
 };
 
 enum guard_frame_kind {
@@ -31,7 +31,7 @@ enum guard_frame_kind {
     GUARD_FRAME_LEASE,
     /* guard to client */
     GUARD_FRAME_READY,
-    GUARD_FRAME_FAILED, /* instead of READY: a sentence; the guard exits */
+    GUARD_FRAME_FAILED, /* instead of READY: has a sentence; the guard exits */
     GUARD_FRAME_STARTED,
     GUARD_FRAME_PROGRESS,
     GUARD_FRAME_USAGE,
@@ -40,7 +40,7 @@ enum guard_frame_kind {
 };
 
 enum guard_frame_found {
-    GUARD_FRAME_NONE, /* not all of it is here yet */
+    GUARD_FRAME_NONE, /* the frame is still incomplete */
     GUARD_FRAME_WHOLE,
     GUARD_FRAME_BAD
 };
@@ -52,16 +52,16 @@ enum guard_frame_found guard_frame_take(struct span *rest,
 
 struct guard_hello {
     uint32_t launchers, slots;
-    bool any_cgroup; /* no root given: look for one */
+    bool any_cgroup; /* no root given: find one */
     bool leased;     /* starts nothing without a lease */
-    struct span role, cgroup_root, life_path; /* with NUL; len 0 = none */
+    struct span role, cgroup_root, life_path; /* ends in NUL; len 0 = none */
 };
 
 void guard_hello_encode(struct text *out, const struct guard_hello *hello);
 bool guard_hello_decode(struct span body, struct guard_hello *ret_hello);
 
 enum guard_start_flag {
-    GUARD_START_STDIN = 1 << 0, /* takes the next descriptor sent along */
+    GUARD_START_STDIN = 1 << 0, /* uses the next descriptor that was passed */
     GUARD_START_STATUS = 1 << 1,
     GUARD_START_PROGRESS = 1 << 2,
     GUARD_START_NO_GROUP = 1 << 3,
@@ -75,15 +75,15 @@ enum guard_start_flag {
     GUARD_START_STREAMS = 1 << 11
 };
 
-/* A guard_start as it arrives. */
+/* A struct guard_start as received. */
 struct guard_start_frame {
     uint64_t id, output_max;
     int64_t timeout_ms, grace_ms;
     uint32_t flags, mask, inline_max, argc, envc;
     uint32_t uid, gid, group_count, limit_count, output_lines;
     struct span argv, env; /* argc and envc strings, each with its NUL */
-    struct span dir, lock_path, output_path; /* with NUL; len 0 = none */
-    struct span limits, groups; /* struct guard_limit, gid_t: not aligned */
+    struct span dir, lock_path, output_path; /* ends in NUL; len 0 = none */
+    struct span limits, groups; /* struct guard_limit, gid_t: unaligned */
 };
 
 /* False: too large for a frame; nothing was appended. */
@@ -101,14 +101,14 @@ void guard_command_encode(struct text *out, enum guard_frame_kind kind,
                           const struct guard_command *word);
 bool guard_command_decode(struct span body, struct guard_command *ret_word);
 
-/* READY: has a cgroup?, pid of the guard, mode text, path of the tree.
- * FAILED: the sentence in mode. */
+/* READY: whether there is a cgroup, pid of the guard, mode text, path of the
+ * tree. FAILED: the sentence is in mode. */
 struct guard_ready {
     bool has_cgroup;
     pid_t pid;
     struct span mode;
-    struct span tree;        /* with NUL; len 0 = none */
-    struct span controllers; /* of leaves: "memory pids" */
+    struct span tree;        /* ends in NUL; len 0 = none */
+    struct span controllers; /* available in leaves: "memory pids" */
 };
 
 void guard_ready_encode(struct text *out, enum guard_frame_kind kind,

@@ -1,14 +1,14 @@
 /* The lease of a guard whose scheduler is another process, perhaps on another
- * machine (P12 in doc/design/). The client may only extend it; when it has
- * passed, everybody in the cgroups of the tasks is killed, whatever the client
- * and the guard's other threads are doing: a thread of its own waits for that
- * moment, with nothing else to wait for, and needs no memory for it.
+ * machine (P12 in doc/design/). The client may only extend the lease; when it
+ * has run out, all processes in the tasks' cgroups are killed, whatever the
+ * client and the guard's other threads are doing: a separate thread waits for
+ * that moment and for nothing else, and needs no memory to act.
  *
  *     none --extend--> runs --deadline--> passed (killed) --extend--> runs
  *
- * The clock counts while the machine sleeps: what it missed is due when it
- * wakes. Where there is no cgroup the first thread kills, as soon as it is told
- * (its event descriptor). */
+ * The clock also counts while the machine sleeps, so a deadline missed in sleep
+ * is due on waking. Without a cgroup the guard's first thread kills the tasks
+ * as soon as the event descriptor reports it. */
 #ifndef POINTSMAN_OS_GUARD_LEASE_H
 #define POINTSMAN_OS_GUARD_LEASE_H
 
@@ -21,31 +21,30 @@
 
 struct guard_lease {
     struct cgroup_tree *tree;
-    int timer_fd, event_fd; /* -1: no lease is asked for */
-    bool harmless; /* the thread is to give up all rights; before open */
+    int timer_fd, event_fd; /* -1: no lease is used */
+    bool harmless; /* the thread must drop all rights; set before open */
     char *stack;
     pthread_t thread;
     pthread_mutex_t lock; /* ---- */
-    struct boot until;    /* 0: there was none yet */
-    bool passed;          /* killed; main has not yet noted it */
+    struct boot until;    /* 0: no lease was granted yet */
+    bool passed; /* tasks were killed; not yet taken by the first thread */
     bool closing;
 };
 
 void guard_lease_init(struct guard_lease *lease);
-/* Starts the thread. `tree` may have no directory: then there is nothing to be
- * killed here. ERR_UNAVAILABLE and the like: the system refuses a timer or a
- * thread. */
+/* Starts the thread. If `tree` has no directory, the thread kills nothing.
+ * ERR_UNAVAILABLE and similar: the system refuses a timer or a thread. */
 bool guard_lease_open(struct guard_lease *lease, struct cgroup_tree *tree,
                       struct err *err);
 void guard_lease_close(struct guard_lease *lease);
-/* Readable once it has passed; -1: no lease. */
+/* The descriptor that is readable once the lease has run out; -1: no lease. */
 int guard_lease_fd(const struct guard_lease *lease);
-/* An earlier moment than the present one is ignored. */
+/* A time before the current end is ignored. */
 void guard_lease_extend(struct guard_lease *lease, struct boot until);
-/* There is one, it has not passed, and if an earlier one did, that was taken
- * note of. */
+/* True if a lease was granted and is still running, and an earlier expiry has
+ * been taken with guard_lease_take_passed. */
 bool guard_lease_runs(struct guard_lease *lease);
-/* Takes the news: true once for each time it passed. */
+/* True once for each time the lease ran out. */
 bool guard_lease_take_passed(struct guard_lease *lease);
 
 #endif

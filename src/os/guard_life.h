@@ -1,12 +1,12 @@
-/* What main thread and launchers of one guard share.
+/* The state shared by the main thread and the launchers of one guard.
  *
  *     control socket -> main -> waiting -> launchers -> handed -> main: watched
  *                                              |                          |
  *     control socket <- main <------------- over <------------------------+
  *
- * A launcher stays with its child for a moment: the short ones end under its
- * hands, and main never hears of them before their end. Everything below the
- * line in struct guard_life is under `lock`. */
+ * A launcher stays with its child for a moment: short tasks end while the
+ * launcher has them, and main hears of them only when they are over. Everything
+ * below the line in struct guard_life is under `lock`. */
 #ifndef POINTSMAN_OS_GUARD_LIFE_H
 #define POINTSMAN_OS_GUARD_LIFE_H
 
@@ -23,7 +23,7 @@ enum {
     GUARD_BATCH_MS = 20,
     GUARD_LINGER_MS = 2,
     GUARD_SPARES = 128,
-    LAST_WAIT_MS = 10000 /* at the end, for processes of ours to be gone */
+    LAST_WAIT_MS = 10000 /* at the end, until our processes are gone */
 };
 
 struct guard_life {
@@ -34,60 +34,63 @@ struct guard_life {
     int nudge_fd; /* eventfd: launchers, stop lingering */
     bool has_cgroup;
     bool can_clone3;
-    bool lowered;       /* tasks that stay ours have to raise their rights */
-    uint64_t rights;    /* then all that is used here (os/rights.h) */
-    bool restore_files; /* children get the old limit of descriptors */
+    bool lowered; /* tasks without a change of user must raise their rights */
+    uint64_t rights;    /* the only rights used then (os/rights.h) */
+    bool restore_files; /* children get the original descriptor limit back */
     struct rlimit child_files;
-    struct guard_lease lease; /* its own lock */
+    struct guard_lease lease; /* has its own lock */
 
     pthread_mutex_t lock; /* ------------------------------------------ */
     pthread_cond_t work;
     struct cgroup_tree tree;
-    struct pipe_ends spares[GUARD_SPARES]; /* empty, and nobody else has them */
+    struct pipe_ends spares[GUARD_SPARES]; /* empty pipes that no other process
+                                              holds */
     unsigned spare_count;
-    struct list waiting; /* for a slot, in order */
+    struct list waiting; /* waiting for a slot, in order */
     unsigned waiting_count;
-    struct list outside; /* for a launcher only */
+    struct list outside; /* waiting only for a launcher */
     struct list handed;
     struct list over;
     unsigned over_count;
-    unsigned slots, running; /* running: those that hold a slot */
-    unsigned unfinished;     /* launching, handed or watched */
+    unsigned slots, running; /* running: number of tasks that hold a slot */
+    unsigned unfinished; /* tasks that are launching, handed over or watched */
     unsigned idle, lingering;
-    bool nudged; /* nudge_fd is up */
-    bool woken;  /* main has been told and not yet looked */
+    bool nudged; /* nudge_fd is readable */
+    bool woken;  /* wake_fd is readable */
     bool closing;
-    bool expired; /* no lease: nothing is started */
+    bool expired; /* no lease: start nothing */
 };
 
 enum { LAUNCHER_STACK_BYTES = 128 << 10 };
 
-/* One thread that starts children. */
+/* A thread that starts children. */
 struct guard_launcher {
     struct guard_life *life;
     bool is_last; /* removes our cgroups */
     pthread_t thread;
-    char *buffer; /* GUARD_TASK_READ_BYTES, and for building paths */
+    char *buffer; /* of GUARD_TASK_READ_BYTES, also for building paths */
     char *stack;
 };
 
 bool guard_launcher_start(struct guard_launcher *launcher,
                           struct guard_life *life, struct err *err);
-/* After life->closing, when no task is left; waits for the thread. */
+/* Waits for the thread; call it after life->closing, when no task is left. */
 void guard_launcher_join(struct guard_launcher *launcher);
 
-/* Locks, opens, forks, executes. False: it does not run, `end` says why. */
+/* Locks, opens, forks, executes. False: the task does not run, `end` says why.
+ */
 bool guard_launch(struct guard_life *life, struct guard_launcher *launcher,
                   struct guard_task *task);
 
-/* Under the lock. */
-/* Ends may wait for each other: more is left to start than they are. */
+/* The functions below are called under the lock. */
+/* True if ends may be gathered: more tasks are waiting to start than have
+ * ended. */
 bool guard_life_gathers(const struct guard_life *life);
-/* There may be something to start now. */
+/* Wakes launchers: there may be a task to start now. */
 void guard_life_wake_launchers(struct guard_life *life);
-/* Launchers that linger are to hand over what they have. */
+/* Asks lingering launchers to hand over their tasks. */
 void guard_life_nudge(struct guard_life *life);
-/* The task's end is complete. */
+/* Queues the task for reporting; its `end` is complete. */
 void guard_life_over(struct guard_life *life, struct guard_task *task);
 
 #endif

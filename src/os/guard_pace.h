@@ -1,7 +1,7 @@
 /* Limits how fast the output of a task is read, in lines per second: a token
- * bucket that holds one second's worth. Reading is paid for afterwards; a task
- * in debt is not read until the debt is paid, so it waits in its write and no
- * line is lost (doc/design/processes.md). */
+ * bucket that holds one second's worth. Bytes are charged after they are read;
+ * a task in debt is not read until the debt is paid, so it blocks in write and
+ * no line is lost (doc/design/processes.md). */
 #ifndef POINTSMAN_OS_GUARD_PACE_H
 #define POINTSMAN_OS_GUARD_PACE_H
 
@@ -11,15 +11,15 @@
 #include "lib/time.h"
 
 struct guard_pace {
-    int64_t line_ns;  /* what a line costs; 0 = no limit */
-    struct mono paid; /* all is paid for at this moment */
+    int64_t line_ns;  /* cost of a line; 0 = no limit */
+    struct mono paid; /* the time at which the debt is paid */
 };
 
-/* Lines a second; 0 = no limit. */
+/* Lines per second; 0 = no limit. */
 void guard_pace_init(struct guard_pace *pace, uint32_t lines);
-/* Accounts for bytes read now. Returns the time from which more may be read:
+/* Charges for bytes read now. Returns the time from which more may be read:
  * `now` or earlier if there is no debt. A line counts at its LF; 64 KiB without
- * an LF count as one too. */
+ * an LF count as one line. */
 struct mono guard_pace_charge(struct guard_pace *pace, struct span bytes,
                               struct mono now);
 

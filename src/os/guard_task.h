@@ -1,6 +1,5 @@
-/* One task inside the guard process: what was ordered, what is known of it,
- * and the work that launchers and the main thread share: reading its pipes and
- * reaping it.
+/* One task inside the guard process: its start request, its state, and the work
+ * that launchers and the main thread share: reading its pipes and reaping it.
  *
  * A task has one owner at a time, and only the owner touches it:
  *
@@ -26,68 +25,68 @@
 #include "os/guard_pace.h"
 
 enum {
-    GUARD_TASK_READ_BYTES = 64 << 10, /* of a reader's buffer */
-    GUARD_TASK_LINE_MAX = 8 << 10     /* of a status or progress line */
+    GUARD_TASK_READ_BYTES = 64 << 10, /* size of a reader's buffer */
+    GUARD_TASK_LINE_MAX = 8 << 10     /* longest status or progress line */
 };
 
 enum guard_task_state {
     GUARD_TASK_WAITING,
-    GUARD_TASK_LAUNCHING, /* a launcher's */
-    GUARD_TASK_WATCHED,   /* main's */
-    GUARD_TASK_OVER       /* its end is to be told, or was */
+    GUARD_TASK_LAUNCHING, /* owned by a launcher */
+    GUARD_TASK_WATCHED,   /* owned by main */
+    GUARD_TASK_OVER       /* its end will be reported, or has been */
 };
 
-/* Making and freeing a pipe costs two microseconds, so a task with a leaf gets
- * pipes that were used before, of which we keep both ends: that the leaf is
- * empty tells that nobody writes any more, end of file is not needed. */
+/* Making and freeing a pipe costs two microseconds, so tasks with a leaf reuse
+ * pipes, of which we keep both ends: an empty leaf shows that there is no
+ * writer any more, so end of file is not needed. */
 struct pipe_ends {
     int ours;   /* -1: closed */
-    int theirs; /* the end to write to; -1: closed here */
+    int theirs; /* the write end; -1: closed here */
     bool kept;
 };
 
-/* A pipe of lines of which the last one counts. Two buffers in the task's arena
- * take turns: one has the last whole line, the other what came since. */
+/* A pipe of lines of which only the last one matters. Two buffers in the task's
+ * arena take turns: one has the last whole line, the other the bytes since. */
 struct line_pipe {
     struct pipe_ends ends;
     struct arena *arena;
     bool has_line;
-    bool fresh;        /* a line came since it was last cleared */
-    struct span line;  /* the last whole one */
-    char *buffers[2];  /* of GUARD_TASK_LINE_MAX; NULL: nothing came yet */
-    unsigned filling;  /* the one that is filled, ... */
-    size_t part_bytes; /* ... and how far */
+    bool fresh;        /* a line came since this was last cleared */
+    struct span line;  /* the last whole line */
+    char *buffers[2];  /* of GUARD_TASK_LINE_MAX; NULL: nothing read yet */
+    unsigned filling;  /* index of the buffer being filled */
+    size_t part_bytes; /* bytes in that buffer */
 };
 
-/* What the client asked for and nobody has done yet. */
+/* A request of the client that has not been carried out yet. */
 struct guard_task_request {
     int signal;          /* 0 = none */
-    struct mono kill_at; /* MONO_NEVER: no KILL but by `signal` */
-    bool expired;        /* it is the lease that ends it */
+    struct mono kill_at; /* MONO_NEVER: KILL only if `signal` is KILL */
+    bool expired;        /* the request comes from the expired lease */
 };
 
-/* One more kill: KILL beats every other signal, else the last one counts; of
- * the times for KILL the earliest; a KILL at once needs none later. */
+/* Adds another kill: KILL beats every other signal, otherwise the last signal
+ * wins; the earliest time for KILL wins; after a KILL none is scheduled. */
 void guard_task_request_add(struct guard_task_request *request, int signal,
                             int64_t grace_ms, struct mono now);
 
 struct guard_task {
     struct list link;
-    struct guard_task *same_slot; /* of the table of ids */
+    struct guard_task *same_slot; /* chain in the table of ids */
     uint64_t id;
     enum guard_task_state state;
-    bool held; /* over and told, only the lock is left; main's */
+    bool held; /* over and reported, only the lock is kept; main's */
     struct guard_task_request request;
 
-    /* All that the task owns lies here, itself included; only what it writes
-     * has memory of its own, in `capture`. */
+    /* Everything the task owns lies here, including the task itself; only its
+     * output has separate memory, in `capture`. */
     struct arena arena;
 
-    /* As ordered. */
+    /* As requested. */
     unsigned flags; /* enum guard_start_flag */
     mode_t mask;
     int64_t timeout_ms, grace_ms;
-    char **argv; /* one more element may be put in front */
+    char **argv; /* has room for one more element in front */
     char **envp;
     const char *search; /* value of PATH in envp, or NULL */
     const char *dir, *lock_path;
@@ -96,44 +95,46 @@ struct guard_task {
     uint32_t limit_count;
     struct guard_user user; /* with GUARD_START_USER */
 
-    /* While it runs. */
+    /* State while it runs. */
     int lock_fd, pidfd;
-    /* Of STAMP_OUT and, unless both go one way, STAMP_ERR. People hand these on
-     * to others: they are kept only as long as a launcher has the task, and
-     * used again when nothing came by them. */
+    /* Pipes of STAMP_OUT and, unless both streams share one, STAMP_ERR. A task
+     * may pass these on to other processes: both ends are kept only as long as
+     * a launcher has the task, and reused only if nothing was written to them.
+     */
     struct pipe_ends out[2];
-    int canary_fd; /* at its end of file nobody has the task's any more */
+    int canary_fd; /* end of file: no process holds the task's end any more */
     struct line_pipe status, progress;
     struct cgroup_leaf *leaf;
     struct guard_capture capture;
     struct guard_pace pace;
-    struct mono read_at; /* owes for lines: not read before */
+    struct mono read_at; /* in debt for lines: not read before this time */
     struct mono began;
-    struct wall started; /* at the same moment */
+    struct wall started; /* the same moment by the wall clock */
     bool exited;         /* the process is a zombie, or reaped */
     bool reaped;
     struct guard_end end;
 
-    /* Main's. */
+    /* Used by main only. */
     bool paused; /* its output is not watched until read_at */
-    bool blind;  /* epoll would not take it: looked at by the clock */
+    bool blind;  /* epoll refused its descriptor: polled instead */
     bool leaf_watched;
     bool killed; /* by KILL */
     struct mono due, timeout_at, kill_at, spill_at, courtesy_at, give_up_at;
     struct mono ask_at;
     struct mono sample_at, report_at;
-    struct mono flush_at;   /* stamps go to their file */
-    bool sampled, reported; /* told: the client, that it runs */
-    uint64_t cpu_before_us; /* of others in its leaf */
+    struct mono flush_at;   /* when stamps are written to their file */
+    bool sampled, reported; /* reported: the client knows that it runs */
+    uint64_t cpu_before_us; /* used by earlier tasks in its leaf */
     size_t heap_place;
 };
 
-/* `stdin_fd` is the task's now. */
+/* The task takes over `stdin_fd`. */
 struct guard_task *guard_task_new(const struct guard_start_frame *start,
                                   int output_fd, int stdin_fd);
-/* Closes all that is open and frees. The leaf is the caller's affair. */
+/* Closes all descriptors and frees the task. The caller handles the leaf. */
 void guard_task_free(struct guard_task *task);
-/* Closes all but the lock, and frees what was written: the end was reported. */
+/* Closes all descriptors but the lock and frees the output, after the end was
+ * reported. */
 void guard_task_shrink(struct guard_task *task);
 
 enum guard_task_pipe {
@@ -142,46 +143,49 @@ enum guard_task_pipe {
     GUARD_TASK_PIPE_ENDED
 };
 
-/* Closes the other ends of `out`: from now on they end as pipes do. */
+/* Closes the write ends of `out`: from now on they reach end of file as usual.
+ */
 void guard_task_loosen(struct guard_task *task);
-/* Read what is there, without waiting, up to a share that leaves others their
- * turn. EMPTY: it was all;
- * ENDED: nobody holds the other end; the descriptor is still open. */
+/* Read what is available without waiting, up to a limit that leaves other tasks
+ * their turn. EMPTY: everything was read; ENDED: the other end is closed
+ * everywhere; our descriptor is still open. */
 enum guard_task_pipe guard_task_read_out(struct guard_task *task,
                                          enum stamp_stream stream,
                                          char *buffer);
 enum guard_task_pipe guard_task_read_lines(struct line_pipe *pipe,
                                            char *buffer);
-/* Nobody writes any more: reads the rest; a last line without line feed counts
- * too. Closes it, unless it is kept. */
+/* There is no writer any more: reads the rest; a last line without LF counts
+ * too. Closes the pipe unless it is kept. */
 void guard_task_end_lines(struct line_pipe *pipe, char *buffer);
-/* Those that are not kept. */
+/* True if all pipes that are not kept are closed. */
 bool guard_task_pipes_closed(const struct guard_task *task);
 
-/* To the group, or to the process alone where it has none of its own.
- * Nothing once it is reaped: the number could be somebody else's. */
+/* Signals the group, or the process alone if it has no group of its own. Does
+ * nothing after it is reaped, since the number may be reused. */
 void guard_task_signal(const struct guard_task *task, int signal);
-/* To whom the order says, and a CONT: a stopped one could not hear it. */
+/* Signals the processes that the request names, then sends CONT, because a
+ * stopped process would not handle the signal. */
 void guard_task_signal_all(const struct guard_task *task, int signal);
-/* KILL to the group and to everybody in the leaf. */
+/* Sends KILL to the group and to all processes in the leaf. */
 void guard_task_kill(const struct guard_task *task);
-/* Takes the zombie's result. False: it is not dead. */
+/* Takes the zombie's result. False: it is still alive. */
 bool guard_task_reap(struct guard_task *task);
-/* Reaped, and nobody is left in its leaf, or without one in its group and with
- * its canary. */
+/* True if it is reaped and no process is left in its leaf or, without a leaf,
+ * in its group or holding its canary. */
 bool guard_task_gone(const struct guard_task *task);
-/* KILL to those who left the group and still hold the canary. */
+/* Sends KILL to processes that left the group and still hold the canary. */
 void guard_task_kill_strays(const struct guard_task *task);
-/* Before the others: what former tasks used in its leaf, which is all but what
- * its first process did. It must not be reaped. */
+/* Call this before the other samples: it records how much earlier tasks used in
+ * the leaf, which is everything except the usage of the first process. That
+ * process must not be reaped yet. */
 void guard_task_sample_first(struct guard_task *task,
                              const struct cgroup_tree *tree);
-/* What it uses now; peaks go to `end`. */
+/* Samples current usage; peaks go to `end`. */
 void guard_task_sample(struct guard_task *task, const struct cgroup_tree *tree,
                        struct guard_usage *ret_usage);
-/* Nothing more comes: fills in the rest of `end`. */
+/* Fills in the rest of `end` when nothing more will be read. */
 void guard_task_finish(struct guard_task *task);
-/* It never ran. Returns false. */
+/* Records that the task never ran. Returns false. */
 bool guard_task_fail(struct guard_task *task, enum guard_result result, int sys,
                      const char *format, ...) PRINTF_LIKE(4, 5);
 

@@ -1,6 +1,6 @@
-/* Landlock: from here on this thread and its children open only what the rules
- * name, use no TCP (version 4), and reach nobody outside by signals and
- * abstract sockets (version 6). */
+/* Landlock: from here on this thread and its children can open only what the
+ * rules name, use no TCP (version 4), and cannot reach outside processes by
+ * signals and abstract sockets (version 6). */
 #ifndef POINTSMAN_OS_LANDLOCK_H
 #define POINTSMAN_OS_LANDLOCK_H
 
@@ -18,13 +18,13 @@ enum landlock_grant {
 };
 
 struct landlock_rule {
-    const char *path; /* and all beneath it */
+    const char *path; /* and everything beneath it */
     enum landlock_grant grant;
 };
 
-/* Its version; 0: there is none. */
+/* Landlock's version; 0: not available. */
 int landlock_abi(void);
-/* There must be one; no_new_privs must be set. */
+/* Landlock must be available and no_new_privs must be set. */
 bool landlock_enter(const struct landlock_rule *rules, size_t count,
                     struct err *err);
 

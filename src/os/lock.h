@@ -19,13 +19,13 @@ bool lock_take(int dir, const char *name, enum lock_kind kind, bool create,
 /* Does a process hold LOCK_EXCLUSIVE? False if the file is absent. */
 bool lock_is_held(int dir, const char *name, bool *ret_held, struct err *err);
 
-/* A role's pid file, held under lock for its life. ERR_RUNNING when another
- * process has it ("role 'prequeue' runs already as process 17"). */
+/* A role's pid file, locked for as long as the role is held. ERR_RUNNING when
+ * another process has it ("role 'prequeue' runs already as process 17"). */
 bool lock_take_pid_file(int dir, const char *name, int *ret_fd,
                         struct err *err);
-/* Removes it while still locked, then closes. -1 is fine. */
+/* Removes the file while it is still locked, then closes it. -1 is fine. */
 void lock_give_pid_file(int dir, const char *name, int *fd);
-/* The pid of the holder. 0: it is free; -1: held, but without a pid in it. */
+/* The pid of the holder. 0: not held; -1: held, but the file has no pid. */
 bool lock_pid_file_holder(int dir, const char *name, pid_t *ret_pid,
                           struct err *err);
 

@@ -1,4 +1,4 @@
-/* Processes that this one cannot wait for: identify, measure and kill them. */
+/* Identify, measure and kill processes that this one cannot wait for. */
 #ifndef POINTSMAN_OS_PROCESS_H
 #define POINTSMAN_OS_PROCESS_H
 
@@ -7,26 +7,25 @@
 #include <sys/stat.h>
 #include <sys/types.h>
 
-/* Start time in ticks since boot: with the pid, a process's identity.
- * 0: no such process. */
+/* Start time in ticks since boot: together with the pid it identifies a
+ * process. 0: no such process. */
 unsigned long long process_start(pid_t pid);
-/* Is the process that started then still alive, that is, there and not a
- * zombie? */
+/* True if the process that started then still exists and is not a zombie. */
 bool process_lives(pid_t pid, unsigned long long start);
 
-/* Its resident memory; 0 if it has ended. */
+/* The resident memory of the process; 0 if it has ended. */
 unsigned long long process_resident_kib(pid_t pid);
 
-/* Of one process; zeros if it has ended. */
+/* Usage of one process; zeros if it has ended. */
 void process_usage(pid_t pid, uint64_t *ret_cpu_us, uint64_t *ret_memory_kib,
                    uint64_t *ret_procs);
 
-/* Kills that very process; does nothing if its pid has been reused. */
+/* Kills exactly that process; does nothing if its pid has been reused. */
 void process_kill(pid_t pid, unsigned long long start);
 
 /* Kills all processes that have this file open, except this one. WRITERS: only
- * those that have it open for writing and are not a copy of this process that
- * has yet to call exec. Returns their number. */
+ * processes that have it open for writing, and no copies of this process that
+ * have not called exec yet. Returns their number. */
 enum process_holders { PROCESS_HOLDERS, PROCESS_WRITERS };
 unsigned process_kill_holders(const struct stat *file,
                               enum process_holders which);

@@ -1,4 +1,4 @@
-/* The capabilities of a process of root, one thread at a time. */
+/* The capabilities of a process running as root, one thread at a time. */
 #ifndef POINTSMAN_OS_RIGHTS_H
 #define POINTSMAN_OS_RIGHTS_H
 
@@ -7,19 +7,20 @@
 
 #define RIGHTS_OF(capability) (UINT64_C(1) << (capability))
 
-/* Of those this thread has, it uses only `used` from now on, and can come back
- * only to `spare`. Threads and children it starts later have no more either,
- * until a child of root calls exec. False with errno: nothing was changed. */
+/* From now on this thread uses only the capabilities in `used` and can regain
+ * only those in `spare`. The same holds for threads and children that it starts
+ * later, until a child running as root calls exec. False with errno: nothing
+ * was changed. */
 bool rights_lower(uint64_t used, uint64_t spare);
 
-/* Uses all that it can come back to. */
+/* Uses all capabilities that the thread can regain. */
 bool rights_raise(void);
 
-/* This thread has these of its capabilities from now on and never any other:
- * permitted, effective and bounding set, with an empty inheritable and ambient
- * one, and no exec gives it new rights. (Without CAP_SETPCAP the bounding set
- * stays; without new rights it means nothing.) False with errno: it has all it
- * had. */
+/* Reduces this thread's capabilities for good to those in `only`: permitted,
+ * effective and bounding set, with an empty inheritable and ambient one; no
+ * exec gives it new rights. (Without CAP_SETPCAP the bounding set stays;
+ * without new rights it has no effect.) False with errno: nothing was changed.
+ */
 bool rights_keep(uint64_t only);
 
 #endif

@@ -1,10 +1,10 @@
-/* A process drops what it will not need before it parses untrusted input:
- * no new privileges, no files but those already open (Landlock), no system
- * calls but those that read, write and allocate (seccomp), little memory and
+/* A process drops what it will not need before it parses untrusted input: no
+ * new privileges, no files except those already open (Landlock), no system
+ * calls except those that read, write and allocate (seccomp), little memory and
  * time (rlimits). This cannot be undone.
  *
- * If the kernel lacks a part, the rest still holds; the report says which parts
- * are in force, for `doctor` and the log. */
+ * If the kernel lacks a part, the rest is still enforced; the report says which
+ * parts are in force, for `doctor` and the log. */
 #ifndef POINTSMAN_OS_SANDBOX_H
 #define POINTSMAN_OS_SANDBOX_H
 
@@ -22,12 +22,12 @@ enum sandbox_part {
 };
 
 struct sandbox {
-    uint64_t memory_bytes; /* address space; 0 = as it is */
-    uint64_t cpu_s;        /* 0 = as it is */
-    uint64_t file_bytes;   /* largest file it may write; 0 = none at all */
-    /* Directories and files it may still open, all beneath; the last NULL.
-     * NULL = none. With any of them, seccomp lets open calls through and
-     * Landlock alone decides. */
+    uint64_t memory_bytes; /* address space; 0 = unchanged */
+    uint64_t cpu_s;        /* 0 = unchanged */
+    uint64_t file_bytes;   /* largest file it may write; 0 = none */
+    /* Directories (with everything beneath) and files it may still open; ends
+     * with NULL. NULL = none. If there are any, seccomp allows open calls and
+     * only Landlock decides. */
     const char *const *readable;
     const char *const *writable;
 };
@@ -38,8 +38,8 @@ struct sandbox_report {
     char text[200];    /* "no-new-privs, landlock 6, seccomp, limits; ..." */
 };
 
-/* Applies it to the calling process (which has one thread). False only if a
- * part that the kernel has failed: do not go on then. */
+/* Applies it to the calling process, which must have one thread. False only if
+ * a part that the kernel supports failed: do not continue then. */
 bool sandbox_enter(const struct sandbox *sandbox,
                    struct sandbox_report *ret_report, struct err *err);
 

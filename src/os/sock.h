@@ -1,5 +1,5 @@
-/* Unix sockets by an open directory and a name, so that the length of the
- * path does not matter. */
+/* Unix sockets addressed by an open directory and a name, so that the length of
+ * the path does not matter. */
 #ifndef POINTSMAN_OS_SOCK_H
 #define POINTSMAN_OS_SOCK_H
 
@@ -22,8 +22,8 @@ struct sock_peer {
     gid_t gid;
 };
 bool sock_peer(int fd, struct sock_peer *ret_peer, struct err *err);
-/* Is the peer's process a member of `group`, by its groups at connection time
- * (SO_PEERGROUPS)? */
+/* True if the peer's process is a member of `group`, by its groups when it
+ * connected (SO_PEERGROUPS). */
 bool sock_peer_in_group(int fd, gid_t group);
 
 #endif

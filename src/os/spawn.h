@@ -14,7 +14,7 @@
 pid_t spawn_child(int (*child)(void *arg), void *arg, char *stack,
                   size_t stack_bytes, int cgroup_fd, int *ret_pidfd);
 
-/* Whether clone3 may be called (some containers forbid it) and spawn.c has the
+/* True if clone3 may be called (some containers forbid it) and spawn.c has the
  * assembly for this processor. */
 bool spawn_has_clone3(void);
 

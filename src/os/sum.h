@@ -18,11 +18,11 @@ void sum_add(struct sum *sum, struct span bytes);
 /* Frees it. */
 void sum_end(struct sum *sum, char ret[SUM_TEXT_BYTES]);
 
-/* From the beginning of the file; the offset is not moved. */
+/* Sums the file from its beginning; the offset is not moved. */
 bool sum_file(int fd, char ret[SUM_TEXT_BYTES], uint64_t *ret_bytes,
               struct err *err);
 
-/* "j" + base32 of ten bytes: an id made here (C1 in doc/design/). */
+/* "j" + base32 of ten bytes: a generated id (C1 in doc/design/). */
 enum { ID_TEXT_BYTES = 18 };
 void sum_format_id(const unsigned char ten[10], char ret[ID_TEXT_BYTES]);
 
