@@ -26,7 +26,7 @@ const char *base_dir_name(enum base_dir dir) {
     return dir < BASE_TMP ? job_state_dir((enum job_state)dir) : names[dir];
 }
 
-/* ---- what must hold (doc/design/registry.md, G2) ---------------------- */
+/* ---- requirements (doc/design/registry.md, G2) ------------------------ */
 
 static const char *network_name(const struct statfs *fs) {
     switch ((unsigned long)fs->f_type) {
@@ -86,8 +86,8 @@ static bool check_dir(const struct base *base, enum base_dir dir, dev_t dev,
     return true;
 }
 
-/* A base.lock is held shared by all who have the base open: that is also the
- * trial whether locks work here. */
+/* Every process that has the base open holds a shared lock on base.lock; taking
+ * it also tests whether locks work here. */
 static bool lock_base(struct base *base, bool exclusive, struct err *err) {
     struct err why = {0};
     if (!lock_take(base->dirs[BASE_CTRL], "base.lock",
@@ -137,7 +137,7 @@ static bool check_dirs(struct base *base, bool force_nfs, struct err *err) {
     return true;
 }
 
-/* ---- who may --------------------------------------------------------- */
+/* ---- access ---------------------------------------------------------- */
 
 struct access_rules base_access(const struct base *base) {
     return (struct access_rules){
@@ -145,7 +145,7 @@ struct access_rules base_access(const struct base *base) {
 }
 
 bool base_give_file(const struct base *base, int fd, struct err *err) {
-    /* Whatever the maker's umask is: the group goes on with it. */
+    /* Regardless of the umask: the group must be able to write the file. */
     if (base->group && disk->fchmod(fd, 0660) < 0)
         return err_errno(err, errno, "cannot give a file to the group");
     if (geteuid() != 0 || base->uid == 0)
@@ -241,8 +241,8 @@ static bool read_configs(const struct base *base, struct config *config,
     return config_finish(config, err);
 }
 
-/* What `set` put into the registry wins over the files. A value that is no
- * good any more (a newer program knows other bounds) is passed over. */
+/* Settings that `set` stored in the registry override the files. A value that
+ * is no longer valid (a newer program may have other bounds) is skipped. */
 static bool apply_settings(const struct base *base, struct config *config,
                            struct err *err) {
     CLEANUP(arena_clear) struct arena arena = ARENA_INIT;
@@ -294,7 +294,7 @@ bool base_has_work(int base_fd, bool *ret_any, struct err *err) {
     return true;
 }
 
-/* After an update of the program even a command that only reads brings the
+/* After an update of the program even a command that only reads migrates the
  * registry to the new version, if it may write there. */
 static bool migrate_store(const char *path) {
     struct store_options options = {0};

@@ -20,8 +20,8 @@ static char *absolute(const char *path) {
     return text_take(&text);
 }
 
-/* One that belongs to a stranger is an error, not passed over: work would land
- * somewhere nobody expects. */
+/* A base that belongs to another user is an error and not skipped: otherwise
+ * work would end up in an unexpected base. */
 static bool is_ours(const char *path, const struct stat *st, struct err *err) {
     if (!S_ISDIR(st->st_mode) || st->st_uid == geteuid() || st->st_uid == 0)
         return true;
@@ -31,7 +31,7 @@ static bool is_ours(const char *path, const struct stat *st, struct err *err) {
                    path, (long)st->st_uid);
 }
 
-/* *ret_path stays NULL when there is none upwards. */
+/* *ret_path stays NULL if no directory above has one. */
 static bool find_upwards(char **ret_path, struct err *err) {
     CLEANUP(text_free_string) char *at = absolute(".");
     size_t len = strlen(at);

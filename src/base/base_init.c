@@ -12,9 +12,9 @@
 #include "base/instance.h"
 #include "base/role.h"
 
-/* The parts are made in an order that leaves, whenever it is cut short,
- * something a second `init` goes on with; pointsman.conf comes last and says
- * that there is a base. */
+/* The parts are made in such an order that a second `init` can continue after
+ * an interruption at any point; pointsman.conf comes last and marks the base as
+ * complete. */
 
 bool base_target_parse(const char *text, struct base_target *ret_target,
                        struct err *err) {
@@ -36,7 +36,7 @@ bool base_target_parse(const char *text, struct base_target *ret_target,
     return true;
 }
 
-/* Relative to the caller's directory, whatever the base's is. */
+/* The path is relative to the caller's directory, not to the base. */
 static void add_absolute(struct text *out, struct span path) {
     CLEANUP(text_free_string) char *string = span_string(path);
     char *real = realpath(string, NULL);
@@ -182,7 +182,7 @@ static bool make_fifos(int ctrl, gid_t gid, const struct role *const *roles,
     return true;
 }
 
-/* Job files or logs without a registry: somebody lost it. */
+/* Job files or logs without a registry mean that the registry was lost. */
 static bool refuse_orphans(int fd, const char *path, struct err *err) {
     struct stat st;
     bool there, any = false;
@@ -199,7 +199,8 @@ static bool refuse_orphans(int fd, const char *path, struct err *err) {
                    path);
 }
 
-/* Its log and index stay beside it and would keep their makers' modes. */
+/* The registry's log and index stay beside it and would keep the modes that
+ * they were created with. */
 static bool make_registry(const char *path, int ctrl, gid_t gid,
                           struct err *err) {
     static const char *const names[] = {"registry.db", "registry.db-wal",
@@ -275,7 +276,7 @@ static bool make_config(const struct base_init *init, int fd, gid_t gid,
            own(conf, gid, 0640, BASE_CONFIG, err);
 }
 
-/* The registry's own library knows no longer paths. */
+/* SQLite accepts no longer paths. */
 static bool path_fits(const char *path, struct err *err) {
     CLEANUP(text_free_string) char *whole = realpath(path, NULL);
     size_t bytes = strlen(whole ? whole : path);

@@ -9,7 +9,7 @@
 #include "os/sum.h"
 #include "wire/set_name.h"
 
-/* Of two that make it at once, one's counts. */
+/* If two processes make it at once, one of the two files wins. */
 bool instance_make(int tmp, int ctrl, struct err *err) {
     CLEANUP(fd_close) int fd = -1;
     uint64_t seeds[2] = {clock_seed(), clock_seed()};

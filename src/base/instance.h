@@ -1,5 +1,6 @@
-/* Which installation this is: a name made with the base, so that what was
- * signed for one is of no use for another (wire/approval_text.h). */
+/* The identity of an installation: a name made with the base, so that a
+ * signature for one installation is not valid for another
+ * (wire/approval_text.h). */
 #ifndef POINTSMAN_BASE_INSTANCE_H
 #define POINTSMAN_BASE_INSTANCE_H
 
@@ -10,11 +11,11 @@
 
 #define INSTANCE_FILE "instance" /* in ctrl/ */
 
-/* Writes ctrl/instance unless it is there; `ctrl` and `tmp` are directories of
- * one base. */
+/* Writes ctrl/instance unless it exists; `ctrl` and `tmp` are directories of
+ * the same base. */
 bool instance_make(int tmp, int ctrl, struct err *err);
-/* Reads it, and makes it where an older program made the base. ERR_DATA: the
- * file is not as we write it. */
+/* Reads it; creates it if the base was made by an older program. ERR_DATA: the
+ * file does not have our format. */
 bool instance_read(const struct base *base, struct arena *arena,
                    struct span *ret_instance, struct err *err);
 

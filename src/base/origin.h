@@ -1,5 +1,5 @@
-/* Who hands a job in, when and from where: what a submission does not say
- * about itself. */
+/* Who submitted a job, when and from where: the facts that a submission does
+ * not state about itself. */
 #ifndef POINTSMAN_BASE_ORIGIN_H
 #define POINTSMAN_BASE_ORIGIN_H
 
@@ -14,7 +14,7 @@ struct origin {
     struct span actor; /* "uid:1000" */
     struct span cause; /* "person", "run", "schedule NAME" */
     struct span host;
-    uint64_t seed; /* of a generated id; a new one for each submission */
+    uint64_t seed; /* for a generated id; a new one for each submission */
 };
 
 #endif

@@ -25,12 +25,12 @@ struct scheduler;
 struct uv_loop_s;
 struct worker;
 
-/* Which children a role starts: what the guard of its process is for. */
+/* Which children a role starts, and so what the guard of its process is for. */
 enum role_children { ROLE_NO_CHILDREN, ROLE_CHECKS, ROLE_TASKS };
 
-enum { ROLES_MOST = 16 }; /* in one process */
+enum { ROLES_MOST = 16 }; /* in one process, at most */
 
-/* What the roles of one process share. */
+/* State shared by the roles of one process. */
 struct role_host {
     struct base *base;
     struct uv_loop_s *loop;
@@ -38,8 +38,8 @@ struct role_host {
     struct checker *checker; /* NULL together with the worker */
     struct projection *projection;
     struct scheduler *scheduler; /* set by its engine while it is open */
-    uint64_t job_limit;          /* end after so many jobs; 0: none */
-    bool once;                   /* one pass: what comes later needs no turn */
+    uint64_t job_limit;          /* end after this many jobs; 0: never */
+    bool once;                   /* make one pass; later times need no turn */
     void (*wake)(void *ctx);     /* asks for a turn soon */
     void *ctx;
     const struct role *roles[ROLES_MOST]; /* those of this process */
@@ -48,34 +48,34 @@ struct role_host {
 
 struct role_turn {
     struct wall now;
-    bool look; /* a trigger, a poll or the first turn: something may be new */
-    bool is_stopping; /* nothing new is to be started */
+    bool look; /* a trigger, a poll or the first turn: there may be news */
+    bool is_stopping; /* start nothing new */
 };
 
-/* The work of a role. Roles that share an engine share its one instance in a
- * process: `queue` and `exec` are two halves of the scheduler. All functions
- * are called from the loop; those marked may be NULL. */
+/* The work of a role. Roles that share an engine share a single instance of it
+ * in a process: `queue` and `exec` are two halves of the scheduler. All
+ * functions are called from the loop; those marked may be NULL. */
 struct role_engine {
-    /* The process holds the locks of the roles already. After an error it is
-     * closed if *ret_self is set. */
+    /* The process already holds the locks of the roles. After an error the
+     * instance is closed if *ret_self is set. */
     bool (*open)(struct role_host *host, void **ret_self, struct err *err);
-    /* The base has read its configuration again. May be NULL. */
+    /* Called after the base has read its configuration again. May be NULL. */
     void (*reload)(void *self);
-    /* Does what is due. *ret_next is WALL_NEVER, or set to the time that gives
-     * it work again. False: the service cannot go on. */
+    /* Does the work that is due. *ret_next is WALL_NEVER, or set to the time at
+     * which there is more. False: the service cannot go on. */
     bool (*turn)(void *self, const struct role_turn *turn,
                  struct wall *ret_next, struct err *err);
-    /* Nothing can change without time passing (doc/design/processes.md, P14).
-     */
+    /* True if nothing can change without time passing (doc/design/processes.md,
+     * P14). */
     bool (*is_idle)(const void *self);
-    /* Starts nothing new; with `at_once` what runs is ended too and given back
-     * to the queue. May be NULL. */
+    /* Stops starting new work; with `at_once` running jobs are also ended and
+     * requeued. May be NULL. */
     void (*drain)(void *self, bool at_once);
-    /* Nothing runs any more. NULL: nothing ever does. */
+    /* True if nothing runs any more. NULL: this role never runs anything. */
     bool (*is_drained)(const void *self);
     /* Adds lines for GET /metrics. May be NULL. */
     void (*metrics)(const void *self, struct text *out);
-    /* Frees it and calls closed(ctx), at once or from the loop. */
+    /* Frees the instance and calls closed(ctx), at once or from the loop. */
     void (*close)(void *self, void (*closed)(void *ctx), void *ctx);
 };
 
@@ -84,19 +84,20 @@ struct role {
     const char *help; /* what it does: "accepts change sets" */
     const struct role_engine *engine;
     enum role_children children;
-    unsigned states;     /* bits 1 << enum job_state: jobs that it takes on */
+    unsigned states; /* bits 1 << enum job_state: states whose jobs it handles
+                      */
     bool reads_registry; /* triggered after a write to the registry */
-    bool is_hosted;      /* `run` without a server holds it too */
+    bool is_hosted;      /* `run` holds it too if there is no server */
 };
 
 /* The functions below take a table of rows that ends with NULL. */
 
-/* NULL: there is none of this name. */
+/* NULL: there is no role of this name. */
 const struct role *role_find(const struct role *const *roles, const char *name);
-/* The role that takes on jobs in this state; NULL: no role does. */
+/* The role that handles jobs in this state; NULL: there is none. */
 const struct role *role_of_state(const struct role *const *roles,
                                  enum job_state state);
-/* Pulls the FIFOs of the roles that read the registry. */
+/* Triggers the FIFOs of the roles that read the registry. */
 void role_trigger_readers(const struct role *const *roles,
                           const struct base *base);
 bool role_is_here(const struct role_host *host, const struct role *role);

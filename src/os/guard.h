@@ -77,8 +77,8 @@ struct guard_options {
                                 cgroup; "" = do not use cgroups */
     const char *life_path;  /* lock file of this role's tasks, used only without
                                a cgroup: every task inherits the lock, so that
-                               survivors of an earlier life are found and killed;
-                               NULL = none */
+                               survivors of an earlier life are found and
+                               killed; NULL = none */
     const char *executable; /* NULL = /proc/self/exe */
     /* Number of threads; 0 = one per slot, but at least one and at most
      * LAUNCHERS_A_CORE per core. */
