@@ -15,8 +15,8 @@ struct log_packer {
     struct output *output;
     struct list waiting; /* of struct packing */
     uv_work_t work;
-    uv_timer_t last;     /* to close from the loop, never from within */
-    struct packing *now; /* the thread's; NULL: none */
+    uv_timer_t last;     /* closes from the loop, never from within a call */
+    struct packing *now; /* being packed in the thread; NULL: none */
     struct err err;
     bool ok, closing;
     void (*closed)(void *ctx);

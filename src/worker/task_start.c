@@ -18,7 +18,7 @@ static enum guard_to whom(const struct task_options *options, bool leader) {
     return GUARD_TO_GROUP;
 }
 
-/* Who wants the signal to go to the group wants a group. */
+/* Options that send the signal to the group require a group. */
 static bool is_leader(const struct task_options *options, bool terminal) {
     if (options->process_group_leader != TASK_UNSAID)
         return options->process_group_leader == TASK_YES;
@@ -34,7 +34,7 @@ static const uint32_t rlimits[TASK_LIMITS] = {
 };
 
 struct limits {
-    struct guard_limit *items; /* NULL: none yet, as usual */
+    struct guard_limit *items; /* NULL: none yet, the usual case */
     uint32_t count;
     struct arena *arena;
 };

@@ -1,5 +1,5 @@
-/* What a task's options mean for the guard: defaults and what depends on the
- * machine filled in. */
+/* Translates a task's options for the guard and fills in defaults and values
+ * that depend on the machine. */
 #ifndef POINTSMAN_WORKER_TASK_START_H
 #define POINTSMAN_WORKER_TASK_START_H
 
@@ -13,12 +13,12 @@
 
 struct task_start {
     const struct task_options *options;
-    const struct account *account; /* NULL = ours */
-    bool terminal;    /* it stays in our group unless it says otherwise */
-    int64_t grace_ms; /* between TERM and KILL, unless it says otherwise */
+    const struct account *account; /* NULL = that of this process */
+    bool terminal; /* the task stays in our group unless its options differ */
+    int64_t grace_ms; /* between TERM and KILL, unless its options differ */
 };
 
-/* What `ret_start` points to lies in the arena. */
+/* The pointers in `ret_start` point into the arena. */
 void task_start_fill(const struct task_start *task, struct arena *arena,
                      struct guard_start *ret_start);
 

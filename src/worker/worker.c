@@ -17,22 +17,22 @@
 
 enum { TRACE_MS = 100, HEARD_MS = 1000 };
 
-/* One attempt under way. */
+/* A running attempt. */
 struct running {
     struct list link;
     uint64_t handle, num;
     int64_t grace_ms; /* between TERM and KILL, see os/guard.h */
-    char *node;       /* NULL: not of an array */
+    char *node;       /* NULL: not part of an array */
     char *progress;   /* newest line, or NULL */
     struct guard_usage usage;
-    char place[OUTPUT_PLACE_BYTES]; /* of its file, should it need one */
+    char place[OUTPUT_PLACE_BYTES]; /* of its output file, if it needs one */
     bool locked;                    /* the guard holds its job file's lock */
-    bool in_our_group;              /* hears what the terminal sends */
-    bool term_waits;                /* for worker.patience */
+    bool in_our_group;              /* gets the signals of the terminal */
+    bool term_waits;                /* delayed by worker.patience */
 };
 
-/* An attempt that could not even be handed to the guard: told from the loop
- * like any other end, never from inside the start. */
+/* An attempt that could not even be handed to the guard: its end is reported
+ * from the loop like any other, never from inside the start. */
 struct stillborn {
     struct list link;
     uint64_t handle;
@@ -45,13 +45,13 @@ struct worker {
     const struct config *config;
     struct guard *guard;
     struct log_packer *packer;
-    struct list running; /* of struct running.link */
+    struct list running; /* list of struct running.link */
     struct map by_handle, by_num;
     struct attempt_start_cache cache;
     struct list stillborn;
     uv_async_t later;
     uv_timer_t patience;
-    struct mono heard_until; /* our group was sent INT a moment ago */
+    struct mono heard_until; /* until then INT to our group counts as recent */
     bool closing;
     void (*closed)(void *ctx);
     void *closed_ctx;
@@ -127,7 +127,7 @@ static void on_usage(void *ctx, const struct guard_usage *usage) {
         running->usage = *usage;
 }
 
-/* Small outputs go to the segment now, so that their place is known. */
+/* Small outputs are added to the segment now, so that their place is known. */
 static void end_output(struct worker *worker, const struct guard_end *from,
                        const struct running *running, struct run_end *end,
                        char place[OUTPUT_PLACE_BYTES]) {
@@ -136,7 +136,7 @@ static void end_output(struct worker *worker, const struct guard_end *from,
     end->lost_output = from->output_lost;
     place[0] = '\0';
     if (from->output_in_file) {
-        /* `running` is gone before the end is told. */
+        /* `running` is freed before the end is reported. */
         memcpy(place, running->place, OUTPUT_PLACE_BYTES);
         end->place = span_of(place);
         output_filed(worker->options.output);
@@ -158,8 +158,8 @@ static uint64_t larger(int64_t a, int64_t b) {
     return (uint64_t)(a > b ? a : b);
 }
 
-/* Of those that lasted, or that ended in an odd way: the many short ones have
- * nothing to tell that their end does not. */
+/* Traces are kept only for attempts that lasted or ended unusually: for the
+ * many short ones they would add nothing to the end. */
 static void trace_end(const struct guard_end *end, struct text *out) {
     bool odd = end->leftovers || end->survivors || end->has_status;
     if (!odd && (end->exited_ns == 0 || end->run_ns < TRACE_MS * NS_PER_MS))
@@ -224,7 +224,7 @@ static void on_lost(void *ctx, const char *why) {
 _Static_assert(GUARD_STATUS_FD == 3 && GUARD_PROGRESS_FD == 4,
                "attempt_words_add_environment says so");
 
-/* An error means that the attempt cannot be executed, or not now. */
+/* An error means that the attempt cannot be executed, or cannot now. */
 static bool start_make(struct worker *worker, const struct run_start *run,
                        struct arena *arena, struct attempt_start *ret_start,
                        struct err *err) {
@@ -282,7 +282,8 @@ static void runner_start(void *ctx, const struct run_start *run) {
         .stdin_fd = input_fd,
         .status_fd = true,
         .progress_fd = true,
-        /* A rollback waits for nobody's end but those it takes. */
+        /* A rollback needs no slot: it waits only for the ends of its own
+         * members. */
         .outside_slots = run->probe || run->members,
         .timeout_ms = line.timeout_ms,
         .output_path = run->probe ? NULL : text_string(&path),
@@ -316,7 +317,8 @@ static void on_patience(uv_timer_t *timer) {
 static void term(struct worker *worker, struct running *running) {
     bool heard =
         running->in_our_group && clock_mono().ns < worker->heard_until.ns;
-    /* It may be clearing up: it has the same time for that as after TERM. */
+    /* The attempt may be cleaning up: it gets the same time for that as after
+     * TERM. */
     if (heard)
         uv_timer_start(&worker->patience, on_patience,
                        running->grace_ms > HEARD_MS
