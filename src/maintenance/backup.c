@@ -47,7 +47,8 @@ static bool begin_entry(struct writing *writing, const char *path,
     return got == ARCHIVE_OK || tar_failed(writing, err);
 }
 
-/* What a file held when it was opened: it may grow meanwhile. */
+/* Reads the size that the file had when it was opened: it may grow meanwhile.
+ */
 static bool add_content(struct writing *writing, int fd, off_t size,
                         char ret_sum[SUM_TEXT_BYTES], struct err *err) {
     struct sum *sum = sum_new();
@@ -87,7 +88,8 @@ static bool add_fd(struct writing *writing, const char *path, int fd,
     return true;
 }
 
-/* One that went meanwhile was moved on, to where it is looked for later. */
+/* A file that has disappeared was moved on, to a directory that is read later.
+ */
 static bool add_file(struct writing *writing, int dir, const char *name,
                      const char *path, struct err *err) {
     CLEANUP(fd_close) int fd = -1;
@@ -144,7 +146,7 @@ static bool add_registry(struct writing *writing, const char *copy,
     return ok;
 }
 
-/* The files of a directory that need not exist. */
+/* Adds the files of a directory that need not exist. */
 static bool add_optional(struct writing *writing, const char *path,
                          struct err *err) {
     CLEANUP(fd_close) int sub = -1;
@@ -169,9 +171,9 @@ static bool add_manifest(struct writing *writing, struct err *err) {
             tar_failed(writing, err));
 }
 
-/* What is on its way in comes before the registry, so that nobody admits it in
- * between; what the registry speaks of comes after it. Tarballs before archive:
- * they move in that direction. */
+/* Incoming entries come before the registry, so that none is admitted in
+ * between and lost; files that the registry refers to come after it. Tarballs
+ * come before archive: they move in that direction. */
 static bool add_all(struct writing *writing, const char *copy,
                     struct err *err) {
     return add_config(writing, err) && add_dir(writing, BASE_PREQUEUE, err) &&
@@ -217,7 +219,7 @@ static bool read_back(int fd, struct err *err) {
     return true;
 }
 
-/* A directory and a name in it. */
+/* Splits a path into an open directory and a name in it. */
 static bool place_open(const char *file, int *ret_dir, struct text *ret_name,
                        struct err *err) {
     CLEANUP(text_free_string) char *head = mem_string(file);
@@ -230,8 +232,8 @@ static bool place_open(const char *file, int *ret_dir, struct text *ret_name,
     return true;
 }
 
-/* FILE.part, held under lock: of one who died it is written over, another's
- * is left alone. */
+/* Opens FILE.part and locks it: a file left by a dead process is overwritten,
+ * one that another process holds is not touched. */
 static bool part_open(int dir, const char *part, int *ret_fd, struct err *err) {
     if (!lock_take(dir, part, LOCK_EXCLUSIVE, true, false, ret_fd, err))
         return err_wrap(err, "cannot create the backup");

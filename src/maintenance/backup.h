@@ -1,9 +1,11 @@
-/* Everything of a base in one tar file, consistent while in use, and back.
+/* Backup of a whole base in one tar file, consistent while the base is in use,
+ * and restoring it.
  *
- * In it: a copy of the registry, the configuration, tarballs, archive, outputs,
- * what is still in prequeue/ and what was rejected, and at its end MANIFEST
- * with the SHA-256 of each. Job files and logs are not: they follow from the
- * registry and are made anew, so that nothing in a backup can contradict it. */
+ * The file contains a copy of the registry, the configuration, tarballs,
+ * archive, outputs, entries still in prequeue/ and rejected ones, and at its
+ * end MANIFEST with the SHA-256 of each member. Job files and logs are not
+ * included: they are derived from the registry and rebuilt, so that nothing in
+ * a backup can contradict it. */
 #ifndef POINTSMAN_MAINTENANCE_BACKUP_H
 #define POINTSMAN_MAINTENANCE_BACKUP_H
 
@@ -18,13 +20,13 @@ struct backup_report {
     uint64_t files, bytes;
 };
 
-/* Written as FILE.part, read again and compared sum by sum, then renamed to
- * FILE (never over an existing one: ERR_CANNOT). */
+/* Writes FILE.part, reads it again and compares every checksum, then renames it
+ * to FILE (never over an existing file: ERR_CANNOT). */
 bool backup_write(struct base *base, const char *file,
                   struct backup_report *ret_report, struct err *err);
-/* Into `path`, which must hold no base. Every sum is compared and the registry
- * verified before anything has its final name; an event `restored` follows.
- * `roles` as in struct base_init. */
+/* Restores into `path`, which must not hold a base. Every checksum is compared
+ * and the registry verified before any file gets its final name; then an event
+ * `restored` is recorded. `roles` as in struct base_init. */
 bool backup_restore(const char *file, const char *path,
                     const struct role *const *roles, struct wall now,
                     struct backup_report *ret_report, struct err *err);

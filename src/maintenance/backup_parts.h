@@ -1,12 +1,12 @@
-/* What writing and reading of backups share. */
+/* Shared by writing and reading backups. */
 #ifndef POINTSMAN_MAINTENANCE_BACKUP_PARTS_H
 #define POINTSMAN_MAINTENANCE_BACKUP_PARTS_H
 
 #include "maintenance/backup.h"
 
-/* Reads a backup to its end and compares each member with MANIFEST. Members
- * are written below `into`, which holds the directories of a base; -1: they are
- * only compared. ERR_DATA: not a backup, cut, or damaged. */
+/* Reads a backup to its end and compares each member with MANIFEST. Members are
+ * written below `into`, which holds the directories of a base; -1: they are
+ * only compared. ERR_DATA: not a backup, truncated, or damaged. */
 bool backup_read(int fd, int into, struct backup_report *report,
                  struct err *err);
 

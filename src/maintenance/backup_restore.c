@@ -13,15 +13,16 @@
 #include "changes/projection.h"
 #include "wire/tar.h"
 
-/* A backup is read as if by a stranger's hand: members have one of few first
- * names, go only below the new base, and count when the manifest agrees. */
+/* A backup is treated as untrusted input: each member must have one of a few
+ * first names, stay below the new base, and agree with the manifest to be
+ * accepted. */
 
 enum { MANIFEST_BYTES = 256 << 20, PATH_MOST = 4096 };
 
 struct reading {
     struct archive *tar;
     int into;
-    struct map sums; /* path -> "SUM SIZE" as found */
+    struct map sums; /* path -> "SUM SIZE" as read */
     struct text manifest;
     bool has_manifest;
     struct backup_report *report;
@@ -49,7 +50,7 @@ static bool is_allowed(struct span path) {
 
 /* ---- a member -------------------------------------------------------- */
 
-/* Makes what is missing on the way, one name after the other. */
+/* Makes the missing directories on the way, one name after the other. */
 static bool open_target(int into, const char *path, mode_t mode, int *ret_fd,
                         struct err *err) {
     CLEANUP(fd_close) int at = -1;
@@ -212,7 +213,7 @@ bool backup_read(int fd, int into, struct backup_report *report,
 
 /* ---- restore --------------------------------------------------------- */
 
-/* What follows from the registry, and the word that it was brought back. */
+/* Rebuilds what is derived from the registry, and records the restore. */
 static bool derive(const char *path, struct wall now, struct err *err) {
     struct base_open how = {.exclusive = true};
     struct projection *projection;
@@ -251,7 +252,7 @@ static bool unpack(int fd, const char *path, const struct role *const *roles,
            backup_read(fd, into, report, err);
 }
 
-/* What an earlier try or this one left; not there is fine. */
+/* Removes leftovers of this or an earlier attempt; a missing file is fine. */
 static bool clear_away(const char *path, struct err *err) {
     CLEANUP(arena_clear) struct arena arena = ARENA_INIT;
     CLEANUP(fd_close)

@@ -18,7 +18,7 @@
 enum {
     JOBS_AT_ONCE = 500,
     EVENTS_AT_ONCE = 500,
-    LOOKS_AGAIN = 250, /* of a whole check */
+    LOOKS_AGAIN = 250, /* for a whole check */
     LOOK_AGAIN_MS = 20
 };
 
@@ -124,8 +124,8 @@ static bool check_log(struct base *base, const struct job *job, const char *id,
     return true;
 }
 
-/* What moves while a job lives. One on its way is another process's work at
- * this moment. */
+/* Checks the files that move while a job lives. A job in transit is being
+ * handled by another process at this moment. */
 static bool check_moving(struct base *base, const struct job *job,
                          struct fsck_report *report, struct err *err) {
     CLEANUP(arena_clear) struct arena arena = ARENA_INIT;
@@ -137,8 +137,8 @@ static bool check_moving(struct base *base, const struct job *job,
 }
 
 /* Between reading the row and looking at the files a role may have moved them:
- * what it does not put right in a moment is a problem. `job` is then as it was
- * when all was well. */
+ * a mismatch is a problem only if it is not resolved in a moment. `job` is then
+ * as it was read when everything matched. */
 static bool is_well_soon(struct base *base, struct job *job,
                          struct arena *arena, unsigned *looks,
                          struct fsck_report *report, bool *ret_well,
@@ -196,7 +196,7 @@ static bool check_sets(struct base *base, struct fsck_report *report,
     return true;
 }
 
-/* ---- files of nobody ------------------------------------------------- */
+/* ---- files without a job --------------------------------------------- */
 
 struct looking {
     struct base *base;

@@ -1,4 +1,5 @@
-/* Looks at both sides, registry and files, and makes a lost registry anew. */
+/* Checks registry and files against each other, and rebuilds a lost registry.
+ */
 #ifndef POINTSMAN_MAINTENANCE_FSCK_H
 #define POINTSMAN_MAINTENANCE_FSCK_H
 
@@ -11,18 +12,19 @@
 
 struct fsck_report {
     uint64_t problems, sets, events;
-    /* Called for each problem with a sentence; may be NULL. */
+    /* Called with a sentence for each problem; may be NULL. */
     void (*problem)(void *ctx, const char *sentence);
     void *ctx;
 };
 
-/* Registry (hash chain, tally, integrity), job files, data, log. Changes
- * nothing. False only when it could not look. */
+/* Checks registry (hash chain, tally, integrity), job files, data and log.
+ * Changes nothing. False only if the check itself failed. */
 bool fsck_check(struct base *base, struct fsck_report *report, struct err *err);
-/* A new registry out of directories, job files and log/; the old one, if there
- * is one, is kept as ctrl/registry.db.before-rebuild-TIME. Takes base.lock:
- * ERR_RUNNING while anybody has the base open. ERR_REFUSED: the old one is
- * whole and holds what only it can tell (commands, settings, schedules). */
+/* Builds a new registry from directories, job files and log/; an existing one
+ * is kept as ctrl/registry.db.before-rebuild-TIME. Takes base.lock: ERR_RUNNING
+ * while another process has the base open. ERR_REFUSED: the existing registry
+ * is intact and holds data that exists nowhere else (commands, settings,
+ * schedules). */
 bool rebuild_registry(const char *path, struct wall now,
                       struct fsck_report *report, struct err *err);
 

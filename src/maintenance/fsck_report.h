@@ -1,4 +1,4 @@
-/* What both halves of fsck tell with. */
+/* How both halves of fsck report problems. */
 #ifndef POINTSMAN_MAINTENANCE_FSCK_REPORT_H
 #define POINTSMAN_MAINTENANCE_FSCK_REPORT_H
 

@@ -16,9 +16,9 @@
 #include "store/noun.h"
 #include "wire/job_file.h"
 
-/* A registry made anew: what each set is, its job file says; in which state,
- * the directory it lies in; how it came there, its log. Events keep their
- * numbers and times, the chain over them is new. */
+/* Rebuilding a registry: the job file says what each set is, the directory it
+ * lies in gives its state, and its log says how it came there. Events keep
+ * their numbers and times; the hash chain over them is new. */
 
 enum { OPS_AT_ONCE = 1000 };
 
@@ -63,8 +63,8 @@ struct scan {
     enum job_state state;
 };
 
-/* Of two files the one further on counts; settling later removes the other, or
- * puts it aside. */
+/* If there are two files, the one in the later state counts; the next start
+ * removes the other or puts it aside. */
 static bool on_job_file(void *ctx, struct span entry) {
     struct scan *scan = ctx;
     struct rebuild *rebuild = scan->rebuild;
@@ -121,7 +121,7 @@ static bool collect(struct rebuild *rebuild, struct err *err) {
            dir_each(dirs[BASE_LOG], on_log, &scan, err);
 }
 
-/* ---- what it was ----------------------------------------------------- */
+/* ---- past life ------------------------------------------------------- */
 
 static void follow_event(struct job *job, const struct store_event *event,
                          struct arena *arena, enum job_state *at) {
@@ -165,8 +165,8 @@ static uint32_t uid_of(struct span actor) {
     return 0;
 }
 
-/* The directory decides the state, as it always could be read. Where the log
- * says another one, the last step came no further than that directory. */
+/* The directory decides the state, because it is always readable. If the log
+ * says otherwise, the last step reached only the directory. */
 static void restore_life(struct rebuild *rebuild, struct found_set *set) {
     struct job *job = &set->record.job;
     enum job_state at = STATE_NONE;
@@ -194,14 +194,14 @@ static void restore_life(struct rebuild *rebuild, struct found_set *set) {
         set->lacks_step = true;
         job->stale = true; /* the next start writes its log */
         if (set->state == STATE_EXECUTING)
-            job->attempt++; /* the one whose begin the log has not */
+            job->attempt++; /* the attempt whose start the log lacks */
     }
     job->tasks_done = job->state == STATE_DONE;
     job->uid = uid_of(job->actor);
 }
 
-/* Can anything be made of it? Ids are used for ever, so that the log of a set
- * that is over is enough. */
+/* Checks whether a set can be restored. Ids are never reused, so for a finished
+ * set the log is enough. */
 static bool is_usable(struct rebuild *rebuild, const struct found_set *set) {
     enum job_state state = set->record.job.state;
     bool over = state != STATE_NONE && job_state_is_final(state);
@@ -267,7 +267,7 @@ static bool flush(struct rebuild *rebuild, struct store_batch **batch,
     return ok;
 }
 
-/* Those without a number yet come last. */
+/* Events without a number yet come last. */
 static int by_seq(const void *a, const void *b) {
     uint64_t one = ((const struct store_event *)a)->seq - 1;
     uint64_t other = ((const struct store_event *)b)->seq - 1;
@@ -293,7 +293,7 @@ static struct store_event *gather_events(struct rebuild *rebuild,
     return events;
 }
 
-/* The step the directory knows and the log does not. */
+/* Adds the step that the directory shows and the log lacks. */
 static void add_missing_step(struct rebuild *rebuild, struct store_batch *batch,
                              const struct found_set *set) {
     const struct job *job = &set->record.job;
@@ -355,8 +355,8 @@ static bool remove_new(struct base *base, struct err *err) {
     return true;
 }
 
-/* The log of a database goes before it, so that neither is ever read with the
- * other's. */
+/* The database's log is moved before the database, so that neither is ever read
+ * with the other's counterpart. */
 static bool keep_old(struct base *base, struct wall now, struct err *err) {
     static const char *const ends[] = {"-shm", "-wal", ""};
     int ctrl = base->dirs[BASE_CTRL];
@@ -391,7 +391,8 @@ static bool finish_files(struct rebuild *rebuild, struct err *err) {
     return true;
 }
 
-/* Closing put everything into the one file; what stays beside it is empty. */
+/* Closing merged everything into the one file; any files left beside it are
+ * empty. */
 static bool is_whole(struct base *base, struct err *err) {
     struct stat st;
     bool there;
@@ -433,7 +434,7 @@ static bool make_registry(struct rebuild *rebuild, struct err *err) {
     return ok && put_in_place(rebuild, seq, err);
 }
 
-/* Does it hold what no file tells? */
+/* True if the registry holds data that no file has. */
 static bool tells_more(struct store *store, struct arena *arena) {
     struct store_list list = {.kinds = ~job_kinds_with(JOB_HAS_FILE),
                               .limit = 1};
@@ -449,7 +450,8 @@ static bool tells_more(struct store *store, struct arena *arena) {
     return store_nouns_irreplaceable(store, &any, NULL) && any;
 }
 
-/* A registry that is whole is not lost; what lies in it alone would be. */
+/* An intact registry is not lost; rebuilding it would lose the data that exists
+ * only there. */
 static bool refuse_to_forget(struct base *base, struct err *err) {
     CLEANUP(text_clear) struct text path = TEXT_INIT;
     CLEANUP(arena_clear) struct arena arena = ARENA_INIT;

@@ -1,9 +1,9 @@
-/* A set that went out of effect says so in its log. A power cut may take that
- * line, and leave the directory where the rollback is done: then the branch is
- * the evidence, since each commit of a rollback names what it turned. The
- * newest commit that speaks of a set counts, and only where the log of the set
- * has no word of that rollback: a rollback that found nothing left to revert
- * has no commit, so that a log may well know more. */
+/* A set that went out of effect has this in its log. A power cut may lose that
+ * line but keep the rollback in the directory of finished ones: then the branch
+ * is the evidence, since each commit of a rollback names the sets it affects.
+ * The newest commit that names a set counts, and only if the set's log does not
+ * mention that rollback: a rollback that found nothing left to revert has no
+ * commit, so the log may know more. */
 #include "maintenance/rebuild_parts.h"
 
 #include "maintenance/fsck_report.h"
@@ -13,15 +13,16 @@
 #include "scheduler/rollback_effects.h"
 
 enum {
-    OLD_IN_A_ROW = 256, /* commits before all rollbacks: enough */
-    SLACK_S = 3600      /* our own clock may have been set back */
+    OLD_IN_A_ROW = 256, /* this many commits before all rollbacks end the search
+                         */
+    SLACK_S = 3600      /* our clock may have been set back */
 };
 
 struct hearing {
     struct rebuild *rebuild;
     const struct config_target *target;
-    struct wall oldest; /* admission of a rollback that is over */
-    size_t old;         /* commits in a row before that */
+    struct wall oldest; /* earliest admission of a finished rollback */
+    size_t old;         /* consecutive commits before that time */
 };
 
 static bool is_over(const struct found_set *set,
@@ -31,7 +32,7 @@ static bool is_over(const struct found_set *set,
            span_equal(job->target, target->name);
 }
 
-/* Of a set that is only known by its log, nobody knows the sum. */
+/* The checksum of a set that is known only by its log is unknown. */
 static bool is_by(const struct history_commit *commit,
                   const struct found_set *set) {
     struct span sum = set->record.job.sum;
@@ -46,7 +47,7 @@ static uint64_t last_seq(const struct found_set *set) {
     return last;
 }
 
-/* Does its log tell of that rollback, or of a later one? */
+/* True if the set's log mentions that rollback or a later one. */
 static bool knows(const struct found_set *set, const struct found_set *rb,
                   struct arena *arena) {
     uint64_t end = last_seq(rb);
@@ -58,7 +59,7 @@ static bool knows(const struct found_set *set, const struct found_set *rb,
     return false;
 }
 
-/* Behind the last line of its log, not numbered yet. */
+/* Adds an event after the last line of the log; it has no number yet. */
 static void add_event(struct rebuild *rebuild, struct found_set *set,
                       struct span by, struct span because) {
     CLEANUP(text_clear) struct text detail = TEXT_INIT;
@@ -85,7 +86,8 @@ static void add_event(struct rebuild *rebuild, struct found_set *set,
     set->record.job.stale = true; /* the next start writes its log */
 }
 
-/* The commit of `rb` says: this set is out by `by`, or in again (empty). */
+/* The commit of `rb` says that this set was put out of effect by `by`, or back
+ * in effect (empty). */
 static void hear_turn(struct rebuild *rebuild, const struct found_set *rb,
                       struct span id, struct span by) {
     struct found_set *set = map_get(&rebuild->sets, id);

@@ -1,4 +1,4 @@
-/* Inside rebuild*.c only. */
+/* Used only by rebuild*.c. */
 #ifndef POINTSMAN_MAINTENANCE_REBUILD_PARTS_H
 #define POINTSMAN_MAINTENANCE_REBUILD_PARTS_H
 
@@ -14,15 +14,15 @@ struct found_set {
     struct set_log log;
     bool has_log, has_file, archived;
     uint64_t num;
-    enum job_state logged; /* what its log ends with */
-    bool lacks_step;       /* its log has not come to its directory */
-    struct span taken_by;  /* the rollback that took it, as no log tells yet */
-    bool is_spoken_of;     /* by a commit of its branch; older ones say nothing
-                              any more */
+    enum job_state logged; /* the last state in its log */
+    bool lacks_step;       /* its log lacks the step to its directory */
+    struct span taken_by; /* the rollback that took it, if no log says so yet */
+    bool is_spoken_of; /* a commit of its branch names it; older ones no longer
+                          matter */
 };
 
 struct rebuild {
-    struct base *base; /* without a registry until there is the new one */
+    struct base *base; /* has no registry until the new one is made */
     struct fsck_report *report;
     struct arena arena;
     struct map sets; /* id -> struct found_set */
@@ -31,18 +31,19 @@ struct rebuild {
     struct wall now;
 };
 
-/* What branches tell of rollbacks that are over and logs do not, is added to
- * the logs (rebuild_evidence.c). After the states of all sets are known; before
- * anything else is read from logs. */
+/* Adds to the logs the effects of finished rollbacks that branches record but
+ * logs lack (rebuild_evidence.c). Call it after the states of all sets are
+ * known and before anything else is read from the logs. */
 void rebuild_ask_branches(struct rebuild *rebuild);
-/* Rollbacks, as logs tell of them (rebuild_rollback.c). Whose mark a set bears;
- * after the states of all sets are known. */
+/* Rollbacks as recorded in the logs (rebuild_rollback.c). Finds which rollback
+ * marks a set; call it after the states of all sets are known. */
 void rebuild_mark(struct rebuild *rebuild, struct found_set *set);
-/* Lies it in abandon/ without a word in its log, the rollback under way on its
- * target was about to say it. After the states of all sets are known. */
+/* If the set is in abandon/ and its log does not say why, the rollback under
+ * way on its target was about to record it. Call it after the states of all
+ * sets are known. */
 void rebuild_take(struct rebuild *rebuild, struct found_set *set);
-/* The plans of those that are over, or were under way; after all else was
- * written. */
+/* Writes the plans of rollbacks that are over or were under way, after
+ * everything else was written. */
 bool rebuild_plans(struct rebuild *rebuild, struct err *err);
 
 #endif

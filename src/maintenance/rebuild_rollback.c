@@ -1,8 +1,9 @@
-/* Rollbacks of a registry made anew. Logs tell which set went out of effect by
- * whom, and who was abandoned; that is all there is to say of a rollback that
- * is over. One that was under way may have reverted already, though no log
- * knows it: its plan is made again as it was made at first, from relations, and
- * the next start asks the target how it ended, as after any crash. */
+/* Rollbacks of a rebuilt registry. The logs record which rollback put a set out
+ * of effect and which sets were abandoned; for a finished rollback nothing else
+ * is needed. A rollback that was under way may have reverted its members
+ * although no log says so yet: its plan is computed again from relations, as
+ * the first time, and the next start asks the target how it ended, as after any
+ * crash. */
 #include "core/rollback.h"
 #include "changes/facts.h"
 #include "maintenance/rebuild_parts.h"
@@ -13,8 +14,8 @@ static const struct found_set *find_set(const struct rebuild *rebuild,
     return map_get(&rebuild->sets, id);
 }
 
-/* What the end of a rollback marks becomes true together with its own last
- * step. Where that one was lost, so are the marks. */
+/* The marks that the end of a rollback sets are committed together with its own
+ * last step. If that step was lost, so were the marks. */
 static bool is_under_way(const struct rebuild *rebuild, struct span id) {
     const struct found_set *set = find_set(rebuild, id);
     return set && set->record.job.state == STATE_EXECUTING;
@@ -54,7 +55,7 @@ struct plan {
     struct wall begun;
 };
 
-/* Its part in the rollback: put out by it, or abandoned. */
+/* A set's part in the rollback: reverted by it, or abandoned. */
 static bool find_part(const struct found_set *set, struct span rb,
                       struct arena *arena, struct rollback_entry *ret_entry) {
     bool has_part = set->taken_by.len > 0 && span_equal(set->taken_by, rb);
@@ -72,7 +73,7 @@ static bool find_part(const struct found_set *set, struct span rb,
         ret_entry->was = out ? STATE_DONE : event->from;
         ret_entry->reverted = out;
     }
-    /* It may have been put back since. */
+    /* It may have been restored since. */
     return has_part &&
            (ret_entry->reverted || set->record.job.state == STATE_ABANDONED);
 }
@@ -99,8 +100,8 @@ static bool has_entry(const struct plan *plan, uint64_t num) {
     return false;
 }
 
-/* What it takes besides: the landed ones, which no log tells of before the
- * end. */
+/* The other members, which have landed: no log mentions them before the
+ * rollback ends. */
 static bool plan_again(struct rebuild *rebuild, struct plan *plan,
                        struct arena *arena, struct err *err) {
     const struct base *base = rebuild->base;
