@@ -1,5 +1,5 @@
-/* Where a branch is, read from the files of its repository without starting a
- * git: for a process that never forks and must know it now. */
+/* Reads the tip of a branch from the files of its repository without starting
+ * git: for a process that never forks and needs the answer at once. */
 #ifndef POINTSMAN_LANDING_BRANCH_TIP_H
 #define POINTSMAN_LANDING_BRANCH_TIP_H
 
@@ -8,9 +8,9 @@
 #include "lib/text.h"
 #include "landing/git.h"
 
-/* `git`: a git directory, or a work tree with .git inside. ret_oid "": there
- * is no such branch. False: these files do not tell (no repository, a symbolic
- * ref, refs kept in another way); git itself may know. */
+/* `git`: a git directory, or a work tree with .git inside. ret_oid "": there is
+ * no such branch. False: the files do not give an answer (no repository, a
+ * symbolic ref, refs stored in another way); git itself may. */
 bool branch_tip_read(const char *git, struct span branch,
                      char ret_oid[OID_BYTES]);
 

@@ -1,12 +1,12 @@
-/* git as a child: plumbing only, in a clean environment, against one
- * repository, with durable objects, no hooks, no user's configuration
- * (L7). Questions that return text are git_run; a git that answers
+/* Runs git as a child: only plumbing commands, in a clean environment, on one
+ * repository, with durable objects, no hooks and no user configuration (L7). A
+ * single question that returns text is a git_run; a git process that answers
  * many is a git_pipe.
  *
- * Errors: ERR_CONFIG when it can never work (no git), ERR_UNAVAILABLE when the
- * repository is missing, damaged, locked or may not be written, ERR_TEMPORARY
- * when it may later (disk full, a lock, killed by a signal), ERR_INTERRUPTED
- * when somebody asked us to stop. The sentence carries git's own last line. */
+ * Errors: ERR_CONFIG if it can never work (no git), ERR_UNAVAILABLE if the
+ * repository is missing, damaged, locked or not writable, ERR_TEMPORARY if it
+ * may work later (disk full, a lock, killed by a signal), ERR_INTERRUPTED on a
+ * request to stop. The sentence includes git's own last line. */
 #ifndef POINTSMAN_LANDING_GIT_H
 #define POINTSMAN_LANDING_GIT_H
 
@@ -23,40 +23,43 @@ enum { OID_BYTES = 65 }; /* SHA-1 or SHA-256 in hex, and NUL */
 struct git {
     char *dir;               /* absolute path of the git directory */
     char *work;              /* scratch directory, or NULL */
-    struct child_stop *stop; /* NULL: nobody asks us to stop, and what git says
-                          is for the error alone, not for stderr too */
+    struct child_stop *stop; /* NULL: there are no stop requests, and git's
+                                messages go only into the error, not to stderr
+                                too */
     char **envp;
-    int stderr_fd; /* memory: what the last git said */
+    int stderr_fd; /* memory file: stderr of the last git */
 };
 
-/* Does it look like one? Bare, or a work tree; nothing is started. */
+/* True if it looks like a repository, bare or a work tree; starts nothing. */
 bool git_is_repository(const char *dir);
-/* The repository `dir` lies in; NULL: in none. You free it. */
+/* The repository that `dir` lies in; NULL: none. The caller frees it. */
 char *git_discover(const char *dir);
 /* `dir`: a git directory, or a work tree with .git inside. */
 bool git_open(const char *dir, const char *work, struct child_stop *stop,
               struct git *ret_git, struct err *err);
 void git_close(struct git *git);
-/* From here on objects are written to DIR (made by the caller) and read from
- * both: nothing comes into the repository. */
+/* From here on objects are written to DIR (created by the caller) and read from
+ * both: nothing is added to the repository. */
 void git_objects_apart(struct git *git, const char *dir);
 
 #define GIT_ARGS(...) ((const char *const[]){__VA_ARGS__, NULL})
 
 enum git_manner {
     GIT_PLAIN = 0,
-    GIT_CARELESS = 1 << 0, /* what it writes need not be durable */
-    GIT_SHIELDED = 1 << 1, /* TERM and HUP do not reach it */
-    GIT_QUIET = 1 << 2,    /* a failure is an answer: what it says is dropped */
-    GIT_TREE = 1 << 3, /* WORK/tree is its work tree, WORK/index its index */
+    GIT_CARELESS = 1 << 0, /* its output need not be durable */
+    GIT_SHIELDED = 1 << 1, /* it does not get TERM and HUP */
+    GIT_QUIET = 1 << 2, /* failure is a valid answer: its messages are dropped
+                         */
+    GIT_TREE = 1 << 3,  /* its work tree is WORK/tree, its index WORK/index */
 };
 
-/* Runs it with `input` (which it must read before it answers) and appends its
- * output. *ret_exit gets its exit status; NULL: other than 0 is an error. */
+/* Runs git with `input` (which it must read before it answers) and appends its
+ * output. *ret_exit gets its exit status; NULL: a status other than 0 is an
+ * error. */
 bool git_run(struct git *git, const char *const *args, enum git_manner manner,
              struct span input, struct text *out, int *ret_exit,
              struct err *err);
-/* The same, output without its last LF, as one object name. */
+/* The same; returns the output without its last LF as one object name. */
 bool git_run_oid(struct git *git, const char *const *args,
                  enum git_manner manner, struct span input,
                  char ret_oid[OID_BYTES], struct err *err);
@@ -72,40 +75,41 @@ struct git_pipe {
 bool git_pipe_open(struct git *git, const char *const *args,
                    enum git_manner manner, struct git_pipe *ret_pipe,
                    struct err *err);
-/* Closes its input, waits; false when it did not end well. */
+/* Closes its input and waits; false if it did not end successfully. */
 bool git_pipe_close(struct git_pipe *pipe, struct err *err);
-/* Closes both ends; how it ends is of no interest. Also for pid 0. */
+/* Closes both ends and ignores how git ends. Also accepts pid 0. */
 void git_pipe_drop(struct git_pipe *pipe);
-/* It did not answer as it should: closes it and says why. Returns false. */
+/* Call it after an unexpected answer: closes the pipe and sets the error.
+ * Returns false. */
 bool git_pipe_fail(struct git_pipe *pipe, struct err *err);
 
-/* Reading objects: a pipe to `cat-file --batch-command --buffer`, which answers
- * all at once after `flush`. */
+/* Opens a pipe for reading objects, `cat-file --batch-command --buffer`, which
+ * answers all requests at once after `flush`. */
 bool git_objects_open(struct git *git, struct git_pipe *ret_objects,
                       struct err *err);
-/* Any name git understands. *ret_found false: no such object. The content is
- * appended; `ret_type` and `content` may be NULL. */
+/* Accepts any name git understands. *ret_found false: no such object. The
+ * content is appended; `ret_type` and `content` may be NULL. */
 bool git_object_read(struct git_pipe *objects, const char *name,
                      char ret_oid[OID_BYTES], char ret_type[16],
                      struct text *content, bool *ret_found, struct err *err);
 /* An object that must exist. */
 struct git_lookup {
     const char *oid, *type; /* "blob", ... */
-    bool whole; /* its content is read too, so that damage is found */
+    bool whole;             /* read its content too, to find damage */
 };
 
-/* Looks them all up. *ret_bad: the first that is missing, damaged or of another
- * type, `count` if there is none. If git ends over an object, it is an error
- * and *ret_bad is that object. */
+/* Looks up all of them. *ret_bad: the first that is missing, damaged or of
+ * another type, `count` if there is none. If git dies on an object, that is an
+ * error and *ret_bad is that object. */
 bool git_objects_verify(struct git_pipe *objects,
                         const struct git_lookup *lookups, size_t count,
                         size_t *ret_bad, struct err *err);
-/* The commit behind `name` and its tree. */
+/* The commit that `name` refers to, and its tree. */
 bool git_commit_read(struct git_pipe *objects, const char *name,
                      char ret_oid[OID_BYTES], char ret_tree[OID_BYTES],
                      bool *ret_found, struct err *err);
 
-/* Is it the name of an object, written out? */
+/* True if it is a full object name. */
 bool git_oid_is_valid(struct span oid);
 
 #endif

@@ -1,10 +1,10 @@
-/* What a landing or a rollback is started with. `pointsman land` and
- * `pointsman revert` are processes of their own; their parameters are one JSON
- * object on standard input, in a sealed file in memory. So neither the number
- * of sets nor the length of a message meets the kernel's limit for arguments.
+/* The parameters of a landing or a rollback. `pointsman land` and `pointsman
+ * revert` are separate processes; their parameters are one JSON object on
+ * standard input, in a sealed file in memory. So neither the number of sets nor
+ * the length of a message runs into the kernel's limit for arguments.
  *
- * Paths may be relative: to the base, which is the child's working directory.
- * Only what differs from the default is written. */
+ * Paths may be relative to the base, which is the child's working directory.
+ * Only values that differ from the default are written. */
 #ifndef POINTSMAN_LANDING_LAND_START_H
 #define POINTSMAN_LANDING_LAND_START_H
 
@@ -21,8 +21,8 @@ void land_start_format(const struct land_start *order, struct text *out);
 void land_start_format_revert(const struct revert_start *order,
                               struct text *out);
 
-/* What they return lives in the arena. Relative paths start at `dir`. Error:
- * ERR_DATA; unknown keys, values of another type and missing ones are refused.
+/* The result lives in the arena. Relative paths start at `dir`. Error:
+ * ERR_DATA; unknown keys, values of a wrong type and missing keys are refused.
  */
 bool land_start_parse(struct span text, const char *dir, struct arena *arena,
                       struct land_start *ret_order, struct err *err);
@@ -30,22 +30,22 @@ bool land_start_parse_revert(struct span text, const char *dir,
                              struct arena *arena,
                              struct revert_start *ret_order, struct err *err);
 
-/* The child's end. */
+/* The child's side. */
 struct land_input {
     struct text text;   /* the object */
-    struct arena arena; /* for what is parsed from it */
+    struct arena arena; /* holds the parsed values */
     char dir[PATH_MAX]; /* the working directory */
 };
 
-/* Reads standard input to its end. Error: ERR_USAGE if that is not a file, as
- * when somebody types the command. Clear it in any case. */
+/* Reads standard input to its end. Error: ERR_USAGE if that is not a file, for
+ * example if a user typed the command. Clear it even after an error. */
 bool land_input_read(struct land_input *ret_input, struct err *err);
 void land_input_clear(struct land_input *input);
 
 enum land_verb { LAND_SETS, LAND_REVERT };
 
-/* The whole child: reads its start, makes one attempt, reports how it ended.
- * Returns the exit status. */
+/* The main function of the child: reads its parameters, makes one attempt and
+ * reports how it ended. Returns the exit status. */
 int land_main(enum land_verb verb);
 
 #endif

@@ -1,10 +1,10 @@
-/* `change pack`: a change set made of a range of git commits or of a directory,
- * so that nobody writes `meta` by hand.
+/* `change pack`: makes a change set from a range of git commits or from a
+ * directory, so that `meta` need not be written by hand.
  *
- * A range A..B gives the files that differ between B and the commit A and B
- * have in common, which becomes ##base; author, date and message are those of
- * B, and when there are several commits their subjects are listed under it. A
- * directory gives all its files (.git left out). */
+ * A range A..B gives the files that differ between B and the merge base of A
+ * and B, which becomes ##base; author, date and message are those of B, and if
+ * there are several commits their subjects are listed below the message. A
+ * directory gives all its files (except .git). */
 #ifndef POINTSMAN_LANDING_PACK_H
 #define POINTSMAN_LANDING_PACK_H
 
@@ -15,28 +15,29 @@
 #include "lib/text.h"
 #include "wire/set_name.h"
 
-/* NULL and 0 where nothing was said. */
+/* Members are NULL or 0 if not given. */
 struct pack_options {
     const char *source; /* "A..B" (also "A..", "..B"), or a directory */
-    const char *repo;   /* where the revisions are; NULL = here */
+    const char *repo;   /* repository of the revisions; NULL = this directory */
     const char *target;
     const char *class;    /* "EM", "BF.200"; NULL = DC */
-    const char *id;       /* NULL = made here */
-    const char *base_rev; /* instead of the range's; a directory's */
+    const char *id;       /* NULL = generated */
+    const char *base_rev; /* replaces the base of the range; or the base of a
+                             directory */
     const char *const *depends;
     size_t depends_count;
     const char *supersedes;
     const char *group;          /* "NAME" or "NAME:COUNT" */
-    const char *const *deletes; /* more paths that go away */
+    const char *const *deletes; /* further paths to delete */
     size_t deletes_count;
-    /* A rollback set (class RB) instead: no source; `depends` is what to take
-     * back. */
+    /* A rollback set (class RB) instead: it has no source; `depends` lists the
+     * sets to roll back. */
     bool rollback;
     uint64_t rb_limit;            /* 0: the queue's */
     const char *closure;          /* "deps+files"; NULL: the queue's */
-    const char *author, *message; /* instead of the commit's */
-    const char *output; /* a file; a directory: in it, under the set's name;
-                           "-" = standard output; NULL = here */
+    const char *author, *message; /* replace those of the commit */
+    const char *output; /* a file; or a directory: a file in it named after the
+                           set; "-" = standard output; NULL = this directory */
 };
 
 struct pack_result {
@@ -46,8 +47,8 @@ struct pack_result {
     size_t files, deleted;
 };
 
-/* Writes it whole or not at all. Errors: ERR_USAGE (the call), ERR_DATA (what
- * is to be packed cannot be a change set). */
+/* Writes the whole tarball or nothing. Errors: ERR_USAGE (wrong options),
+ * ERR_DATA (the content cannot be a change set). */
 bool pack_write(const struct pack_options *options,
                 struct pack_result *ret_packed, struct err *err);
 void pack_result_clear(struct pack_result *result);

@@ -1,4 +1,4 @@
-/* Where `change pack` takes files from: two trees of a repository, or a
+/* The source of the files for `change pack`: two trees of a repository, or a
  * directory. */
 #ifndef POINTSMAN_LANDING_PACK_SOURCE_H
 #define POINTSMAN_LANDING_PACK_SOURCE_H
@@ -18,16 +18,16 @@ struct pack_item {
 
 struct pack_source {
     struct arena arena;
-    struct pack_item *items; /* by path_compare */
+    struct pack_item *items; /* sorted by path_compare */
     size_t count, room;
     struct span base, author, date, message; /* empty where not known */
     bool has_git;
     struct git git;
     struct git_pipe objects;
-    int dir; /* -1 when it is a repository */
+    int dir; /* -1 for a repository */
 };
 
-/* `repo` NULL: here. */
+/* `repo` NULL: the current directory. */
 bool pack_range_open(const char *repo, const char *range,
                      struct pack_source *ret_source, struct err *err);
 /* `base_rev` (or NULL) is looked up in `repo`. */
@@ -35,7 +35,7 @@ bool pack_dir_open(const char *repo, const char *dir, const char *base_rev,
                    struct pack_source *ret_source, struct err *err);
 void pack_source_close(struct pack_source *source);
 
-/* Sets the base to what `rev` names. */
+/* Sets the base to the commit that `rev` names. */
 bool pack_source_rebase(struct pack_source *source, const char *repo,
                         const char *rev, struct err *err);
 

@@ -1,7 +1,7 @@
-/* The three-way merge of one path: what becomes of it when two sides, `ours`
- * and `theirs`, were both made from `base`. Nothing but that path is looked at,
- * so that a change never moves to another path: git's tree merges follow
- * renames, and would change files that a set does not list and nobody approved.
+/* The three-way merge of a single path that two sides, `ours` and `theirs`,
+ * both derived from `base`. Only that path is looked at, so that a change never
+ * moves to another path: git's tree merges follow renames, and would change
+ * files that a set does not list and that were not approved.
  *
  * A path that only one side changed needs no content and no process. Two
  * changed text files are merged by `git merge-file`. Everything else is a
@@ -16,30 +16,30 @@
 #include "landing/git.h"
 #include "landing/tree.h"
 
-/* Zero it, set the first two; clear it with path_merge_clear. */
+/* Zero it and set the first two members; clear it with path_merge_clear. */
 struct path_merge {
-    struct git *git; /* its work directory holds the files while they merge */
+    struct git *git; /* its work directory holds the files during a merge */
     struct git_pipe *objects; /* cat-file */
-    struct git_pipe hasher;   /* opened when the first file was merged */
+    struct git_pipe hasher;   /* opened at the first merged file */
 };
 
 enum path_merged {
     PATH_CLEAN,
-    PATH_CONFLICT, /* both changed it */
-    PATH_BINARY    /* both changed it, and it is not text */
+    PATH_CONFLICT, /* both sides changed it */
+    PATH_BINARY    /* both sides changed it, and it is not text */
 };
 
-/* Merges and sets `ret_merged` (mode 0: the path goes away), whose content is
- * in the repository; it is `ours` itself if nothing is left to do. The entries
- * come from tree_find; a directory counts as absent, because the paths below it
- * are merged by themselves. */
+/* Merges and sets `ret_merged` (mode 0: the path is deleted), whose content is
+ * in the repository; if nothing has to be done, it is `ours` itself. The
+ * entries come from tree_find; a directory counts as absent, because the paths
+ * below it are merged separately. */
 bool path_merge(struct path_merge *merge, const struct tree_entry *base,
                 const struct tree_entry *ours, const struct tree_entry *theirs,
                 struct tree_entry *ret_merged, enum path_merged *ret_result,
                 struct err *err);
 void path_merge_clear(struct path_merge *merge);
 
-/* Do both stand for the same file, or for none? */
+/* True if both are the same file, or both absent. */
 bool path_entry_same(const struct tree_entry *a, const struct tree_entry *b);
 
 #endif

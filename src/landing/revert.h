@@ -56,46 +56,49 @@
 #include "landing/git.h"
 #include "landing/land.h"
 
-/* One landed set to be taken back. */
+/* A landed set to roll back. */
 struct revert_member {
     const char *id, *sum;
     const char *class;   /* "DC"; "RB" for a rollback */
-    const char *tarball; /* path; for revert commands only, else may be NULL */
+    const char *tarball; /* path; used only by revert commands, otherwise may be
+                            NULL */
     struct wall admitted;
-    /* Of a target that is a command, where no commit tells it: the set is out,
-     * and is put in again by `command`, because the rollback that took it out
-     * is taken back. Oldest first; the rollback itself is not named. */
+    /* For a target that is a command, since no commit records it: the set is
+     * out of effect, and `command` puts it back in effect because the rollback
+     * that put it out is rolled back itself. Oldest first; that rollback is not
+     * listed. */
     bool again;
 };
 
-/* What the caller asks for; nothing here is owned. */
+/* The caller's request; it owns nothing. */
 struct revert_start {
     const char *id, *sum, *target; /* of the RB */
     const char *git, *branch;      /* or: */
-    const char *command;           /* of a target that is one, with ... */
-    const char *revert;            /* ... this to undo it; NULL: it has none */
+    const char *command;           /* for a target that is a command */
+    const char *revert;            /* the command that undoes it; NULL: none */
     struct wall admitted;          /* of the RB */
-    /* Any order for a branch, which knows what is newer; newest first for a
-     * command. */
+    /* In any order for a branch, whose history shows the order; newest first
+     * for a command. */
     const struct revert_member *members;
     size_t member_count;
     const char *because; /* --because, NULL or "": none */
     const char *committer, *submitter;
-    const char *user;  /* of revert commands; NULL = ours */
-    const char *work;  /* made, and removed with all in it; its parent stays */
-    bool symlinks;     /* of the target; for unpacking members */
-    int64_t timeout_s; /* of it all, 0 = 600; of a target that is a command: of
-                          each revert command, 0 = none */
+    const char *user;  /* runs revert commands; NULL = the same account */
+    const char *work;  /* created, and removed with its contents; its parent
+                          stays */
+    bool symlinks;     /* allowed by the target; for unpacking members */
+    int64_t timeout_s; /* for the whole attempt, 0 = 600; for a target that is a
+                          command: for each revert command, 0 = none */
     const char *const *approved_by;
     size_t approved_count;
     bool probe;
-    bool preview;  /* all but moving the branch or running a command */
+    bool preview;  /* do all except moving the branch or running a command */
     FILE *account; /* NULL = stdout */
 };
 
-/* One attempt. `stop` NULL: nobody asks to stop (a preview). A preview needs a
- * `work` directory as well; its verdict is `done` (COMMIT or nothing) when it
- * would go well. */
+/* Makes one attempt. `stop` NULL: there are no stop requests (a preview). A
+ * preview needs a `work` directory as well; its verdict is `done` (COMMIT or
+ * nothing) if the rollback would succeed. */
 void revert_run(const struct revert_start *start, struct child_stop *stop,
                 struct land_status *ret_status);
 

@@ -1,4 +1,4 @@
-/* Inside revert*.c only. */
+/* Used only by revert*.c. */
 #ifndef POINTSMAN_LANDING_REVERT_PARTS_H
 #define POINTSMAN_LANDING_REVERT_PARTS_H
 
@@ -7,23 +7,23 @@
 #include "landing/tree.h"
 
 enum revert_result {
-    REVERT_UNTRIED,  /* the attempt ended before it */
-    REVERT_MADE,     /* reverted; for a preview: can be */
-    REVERT_EMPTY,    /* reverting it changes nothing any more */
-    REVERT_OUT,      /* it is reverted already: nothing was done */
-    REVERT_CONFLICT, /* the one that is in conflict */
+    REVERT_UNTRIED,  /* the attempt ended before this step */
+    REVERT_MADE,     /* reverted; in a preview: can be reverted */
+    REVERT_EMPTY,    /* reverting it would change nothing */
+    REVERT_OUT,      /* already reverted: nothing was done */
+    REVERT_CONFLICT, /* this step has a conflict */
     REVERT_ABSENT,   /* its commit is not on the branch */
     REVERT_FAILED    /* its revert command failed */
 };
 
-/* What became, or would become, of one commit of a member; in the order in
- * which they are reverted, newest first. A set has one commit, a rollback may
- * have several or, when nothing was left to do, none (REVERT_EMPTY). */
+/* The result for one commit of a member, or what it would be, in the order in
+ * which they are reverted, newest first. A set has one commit; a rollback may
+ * have several or, if nothing was left to revert, none (REVERT_EMPTY). */
 struct revert_step {
     const struct revert_member *member;
     enum revert_result result;
-    char of[OID_BYTES];     /* the commit that is reverted; "" = none */
-    char commit[OID_BYTES]; /* the commit that does it; "" = none */
+    char of[OID_BYTES];     /* the commit to revert; "" = none */
+    char commit[OID_BYTES]; /* the commit that reverts it; "" = none */
 };
 
 struct revert_steps {
@@ -31,8 +31,8 @@ struct revert_steps {
     size_t count, cap;
 };
 
-/* One attempt. A step answers true to go on; false ends the attempt, with
- * `status` set or, when `settled` is false, with `err` saying why. */
+/* One attempt. A step returns true to go on; false ends the attempt, with
+ * `status` set or, if `settled` is false, with the reason in `err`. */
 struct reverting {
     const struct revert_start *start;
     struct child_stop *stop;
@@ -45,7 +45,8 @@ struct reverting {
     struct git git;
     struct trees trees;
     char tip[OID_BYTES], tip_tree[OID_BYTES]; /* the branch */
-    char at[OID_BYTES], at_tree[OID_BYTES];   /* the chain on top of it */
+    char at[OID_BYTES], at_tree[OID_BYTES]; /* the chain of reverts on top of it
+                                             */
 };
 
 bool revert_finish(struct reverting *reverting, enum land_verdict verdict,
@@ -54,11 +55,11 @@ struct revert_step *revert_step_add(struct revert_steps *steps,
                                     const struct revert_member *member,
                                     enum revert_result result, const char *of);
 
-/* Which commits are to be reverted: all steps, newest first (revert_find.c). */
+/* Finds the commits to revert: adds all steps, newest first (revert_find.c). */
 bool revert_find(struct reverting *reverting, struct err *err);
 /* Reverts step `i` on top of the chain (revert_step.c). */
 bool revert_one(struct reverting *reverting, size_t i, struct err *err);
-/* A target that is a command, whole (revert_command.c). */
+/* The whole attempt for a target that is a command (revert_command.c). */
 bool revert_by_command(struct reverting *reverting, struct err *err);
 
 #endif

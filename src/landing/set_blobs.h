@@ -1,6 +1,6 @@
-/* A change set's files on their way into git: content goes from the tarball
- * straight into blobs, by one `git fast-import`; names go nowhere but into the
- * list of edits. */
+/* Copies a change set's files into git: content goes from the tarball straight
+ * into blobs, by one `git fast-import`; names go only into the list of edits.
+ */
 #ifndef POINTSMAN_LANDING_SET_BLOBS_H
 #define POINTSMAN_LANDING_SET_BLOBS_H
 
@@ -12,24 +12,24 @@
 #include "landing/tree.h"
 #include "wire/set_tar.h"
 
-/* A set as the repository has it now. Lives in the arena. */
+/* A set as stored in the repository. Lives in the arena. */
 struct set_blobs {
     struct set_check check;
-    struct tree_edit *edits; /* files and deleted, by path_compare */
+    struct tree_edit *edits; /* files and deleted, sorted by path_compare */
     size_t count;
 };
 
-/* Reads the tarball `fd` and writes its blobs. Errors: ERR_REFUSED, the
- * tarball is not what it was when it was admitted (sum, rules); or git's. */
+/* Reads the tarball `fd` and writes its blobs. Errors: ERR_REFUSED if the
+ * tarball differs from what was admitted (sum, rules); or git's errors. */
 bool set_blobs_load(struct git *git, int fd, struct span sum, bool symlinks,
                     struct arena *arena, struct set_blobs *ret_blobs,
                     struct err *err);
 
-/* Limits for a tarball that was checked when it was admitted: then they were
- * the configuration's, and may have been wider than the default. */
+/* Limits for a tarball that was checked on admission: at that time the
+ * configured limits applied, which may have been wider than the defaults. */
 struct set_limits set_limits_admitted(bool symlinks);
 
-/* Did it come out as the set that was admitted? */
+/* Checks that the result is the set that was admitted. */
 bool set_check_admitted(const struct set_check *check, struct span sum,
                         struct err *err);
 

@@ -1,7 +1,7 @@
-/* Command lines of a target's configuration, run on a change set: checks of
- * the merged tree, and the command of a target that is no git branch. They run
- * in our process group with a clean environment and a time limit; what they
- * leave behind is killed. */
+/* Runs the command lines of a target's configuration on a change set: checks of
+ * the merged tree, and the command of a target that is not a git branch. They
+ * run in our process group with a clean environment and a time limit; processes
+ * that they leave behind are killed. */
 #ifndef POINTSMAN_LANDING_TARGET_COMMAND_H
 #define POINTSMAN_LANDING_TARGET_COMMAND_H
 
@@ -11,15 +11,15 @@
 #include "landing/git.h"
 #include "landing/land.h"
 
-/* Checks `tree` out below order->work and runs every check there, in their
- * order, in the same directory. *ret_pass false: ret_status says why not. */
+/* Checks `tree` out below order->work and runs every check there, in order, in
+ * the same directory. *ret_pass false: ret_status says why. */
 bool target_checks_run(const struct land_start *start, struct git *git,
                        const char *tree, struct child_stop *stop,
                        bool *ret_pass, struct land_status *ret_status,
                        struct err *err);
 
-/* Unpacks the set (`meta`, lroot/) below order->work and runs the command of
- * the target there; ret_status is its answer, by exit status or status line
+/* Unpacks the set (`meta`, lroot/) below order->work and runs the target's
+ * command there; ret_status is its result, from exit status or status line
  * (doc/design/processes.md). */
 bool target_command_run(const struct land_start *start, int tarball_fd,
                         struct child_stop *stop, struct land_status *ret_status,
