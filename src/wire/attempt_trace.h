@@ -1,10 +1,10 @@
-/* How an attempt went, as kept with it in the registry: what happened when, and
- * what it used besides time and memory. A line of words, most with a number,
- * those that say nothing left out:
+/* How an attempt went, as kept with it in the registry: its times, and its
+ * usage other than CPU time and memory. A line of words, most followed by a
+ * number; words without information are omitted:
  *
  *     exited 1200 closed 1201 gone 1203 leftovers read 4096 written 0 procs 3
  *
- * Times are in ms since it began. Words nobody knows are passed over. */
+ * Times are in ms since the attempt began. Unknown words are skipped. */
 #ifndef POINTSMAN_WIRE_ATTEMPT_TRACE_H
 #define POINTSMAN_WIRE_ATTEMPT_TRACE_H
 
@@ -14,13 +14,13 @@
 #include "lib/text.h"
 
 struct attempt_trace {
-    /* -1: not known apart from its end */
-    int64_t exited_ms; /* its first process */
-    int64_t closed_ms; /* nobody had its pipes any more */
-    int64_t gone_ms;   /* nobody of it was left */
-    bool leftovers;    /* others of it had to be killed */
-    bool survivors;    /* and would not go while we waited */
-    bool status;       /* it said how it went */
+    /* -1: known only as the end of the attempt. */
+    int64_t exited_ms; /* its first process exited */
+    int64_t closed_ms; /* no process had its pipes open any more */
+    int64_t gone_ms;   /* no process of it was left */
+    bool leftovers;    /* other processes of it had to be killed */
+    bool survivors;    /* and some were still there when the wait ended */
+    bool status;       /* it reported a status */
     int64_t read_bytes, written_bytes, procs;
 };
 

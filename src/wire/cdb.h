@@ -1,6 +1,6 @@
-/* Writing constant databases in D. J. Bernstein's cdb format (cr.yp.to/cdb):
- * read by tinycdb and every other cdb tool. Whole in memory, then written by
- * the caller. */
+/* Writes constant databases in D. J. Bernstein's cdb format (cr.yp.to/cdb),
+ * which tinycdb and every other cdb tool can read. The file is built in memory;
+ * the caller writes it. */
 #ifndef POINTSMAN_WIRE_CDB_H
 #define POINTSMAN_WIRE_CDB_H
 
@@ -23,10 +23,10 @@ struct cdb {
 
 void cdb_init(struct cdb *cdb);
 void cdb_clear(struct cdb *cdb);
-/* A record more; a key may be there several times. */
+/* Adds a record; a key may occur several times. */
 void cdb_add(struct cdb *cdb, struct span key, struct span value);
-/* Adds the tables; after it cdb->bytes is the file's content. Error: ERR_DATA
- * when it would be 4 GiB or more, which the format cannot hold. */
+/* Adds the tables; then cdb->bytes is the content of the file. Error: ERR_DATA
+ * if it would be 4 GiB or more, which the format cannot hold. */
 bool cdb_finish(struct cdb *cdb, struct err *err);
 
 #endif

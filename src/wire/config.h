@@ -3,9 +3,10 @@
  *
  *     config_init -> config_read for each file in order -> config_finish
  *
- * The later key wins; each key remembers where it was set. Errors are
- * ERR_CONFIG, "FILE:LINE: ..." with what was perhaps meant. Values are as
- * written: paths are relative to the base (the reader's affair). */
+ * If a key is set twice, the last one wins; each key remembers where it was
+ * set. Errors are ERR_CONFIG, "FILE:LINE: ..." with a suggestion if there is
+ * one. Values are kept as written: paths are relative to the base, which the
+ * caller resolves. */
 #ifndef POINTSMAN_WIRE_CONFIG_H
 #define POINTSMAN_WIRE_CONFIG_H
 
@@ -24,7 +25,7 @@ enum config_blind { BLIND_UNCHANGED, BLIND_DENY, BLIND_ALLOW };
 enum config_unapproved { UNAPPROVED_HOLD, UNAPPROVED_REFUSE };
 enum config_symlinks { SYMLINKS_DENY, SYMLINKS_ALLOW };
 
-/* A command line taken apart; count 0: not set. */
+/* A command line split into words; count 0: not set. */
 struct config_command {
     struct span text;
     char **words; /* NULL at the end */
@@ -44,7 +45,7 @@ struct config_origin {
     unsigned line;
 };
 
-/* Each section has a struct with a field for each of its keys, and for where
+/* The struct of a section has for each of its keys a field and the place where
  * the key was set. */
 #define CONFIG_FIELD(kind, field) \
     CONFIG_C_##kind field;        \
@@ -70,7 +71,7 @@ struct config_check {
 struct config_target {
     struct span name;
     struct config_origin origin; /* its first section line */
-    struct config_check *checks; /* in order of the files */
+    struct config_check *checks; /* in the order of the files */
     size_t check_count;
 #define CONFIG_KEY(key, kind, field, ...) CONFIG_FIELD(kind, field)
 #include "wire/config_target.def"
@@ -93,29 +94,29 @@ struct config_approval {
 struct config {
     struct config_queue queue;
     struct config_serve serve;
-    struct config_target *targets; /* in order of the files */
+    struct config_target *targets; /* in the order of the files */
     size_t target_count;
-    struct config_schedule *schedules; /* likewise */
+    struct config_schedule *schedules; /* in the order of the files */
     size_t schedule_count;
-    struct config_approval *approvals; /* likewise */
+    struct config_approval *approvals; /* in the order of the files */
     size_t approval_count;
-    struct arena arena; /* holds all of it */
+    struct arena arena; /* owns all of it */
 };
 
-void config_init(struct config *config); /* the defaults */
+void config_init(struct config *config); /* sets the defaults */
 void config_clear(struct config *config);
 
-/* Merges one file; copies what it keeps. */
+/* Merges one file; copies the values that it keeps. */
 bool config_read(struct config *config, struct span text, const char *file,
                  struct err *err);
-/* Sets one key as a file would; `label` is empty but for targets and
- * schedules. `file` and
- * `line` are its origin. */
+/* Sets one key as a file would; `label` is empty except for sections with a
+ * label. `file` and `line` are recorded as its origin. */
 bool config_set(struct config *config, struct span section, struct span label,
                 struct span key, struct span value, const char *file,
                 unsigned line, struct err *err);
-/* Rules over several keys: a target has exactly one of git and command, checks
- * and revert only where they have a meaning; a schedule has item and run. */
+/* Checks rules that involve several keys: a target has exactly one of git and
+ * command, and checks and revert only if they apply; a schedule has item and
+ * run. */
 bool config_finish(struct config *config, struct err *err);
 
 /* NULL: no such target. */
@@ -125,26 +126,28 @@ const struct config_target *config_target(const struct config *config,
 struct set_limits config_set_limits(const struct config *config,
                                     const struct config_target *target);
 
-/* Every key with value and origin, in order. *cursor starts at 0; false at
- * the end. Spans live as long as the config. */
+/* Returns every key with value and origin, in order. *cursor starts at 0; false
+ * at the end. Spans live as long as the config. */
 struct config_entry {
     const char *section; /* "queue" */
     struct span label;   /* of a target or schedule, else empty */
     struct span key;
-    struct span value; /* as one would write it */
+    struct span value; /* as written in a file */
     struct config_origin origin;
     const char *meaning;
 };
 bool config_next(struct config *config, size_t *cursor,
                  struct config_entry *ret_entry);
-/* What `config check` shows: sections, keys, values, "default" or FILE:LINE. */
+/* The output of `config check`: sections, keys, values, "default" or FILE:LINE.
+ */
 void config_format(struct config *config, struct text *out);
-/* Appends a [target] section that config_read takes, with every key that fits
- * its kind (git or command) uncommented. For `init`. */
+/* Appends a [target] section that config_read accepts, with every key that
+ * applies to its kind (git or command) uncommented. For `init`. */
 void config_target_write(struct config *config,
                          const struct config_target *target, struct text *out);
 
-/* "unchanged", of enum config_blind; and back. */
+/* Converts values of enum config_blind to words such as "unchanged", and back.
+ */
 struct span config_blind_word(enum config_blind blind);
 bool config_blind_parse(struct span word, enum config_blind *ret_blind);
 

@@ -1,7 +1,7 @@
-/* The sections of pointsman.conf as rows. A section is one struct
- * config_section with its keys below it; what is read, shown and documented
- * comes from the rows. A new section is its keys (config_NAME.def), its struct
- * in config.h, a file with its row, and a line in the list of config.c. */
+/* The sections of pointsman.conf as rows. A section is a struct config_section
+ * with its keys below it; reading, showing and documenting use only the rows.
+ * To add a section, add its keys (config_NAME.def), its struct in config.h, a
+ * file with its row, and a line in the list of config.c. */
 #ifndef POINTSMAN_WIRE_CONFIG_SECTION_H
 #define POINTSMAN_WIRE_CONFIG_SECTION_H
 
@@ -18,15 +18,15 @@ enum config_kind {
     KIND_COMMAND
 };
 
-/* Where a value is set, for errors. */
+/* The place where a value is set, for errors. */
 struct config_spot {
     const char *file;
     unsigned line;
     struct err *err;
 };
 
-/* One key: where value and origin lie in the struct of its section, and how the
- * value is read. */
+/* A key: where its value and origin lie in the struct of its section, and how
+ * the value is read. */
 struct config_key {
     const char *name;
     enum config_kind kind;
@@ -43,14 +43,14 @@ struct config_key {
             (choices), (meaning)                                        \
     }
 
-/* Keys that begin with a word and end with a name of the user's choice. */
+/* Keys that consist of a fixed prefix and a name chosen by the user. */
 struct config_free_key {
     const char *prefix;       /* "check." */
     const char *name, *value; /* for the manual: "check.NAME", "COMMAND" */
     const char *meaning;
     bool (*set)(struct config *config, void *section, struct span key,
                 struct span value, const struct config_spot *spot);
-    /* The number `index` of those set; false: there are no more. */
+    /* Returns entry `index` of those set; false: there are no more. */
     bool (*entry)(struct config *config, const void *section, size_t index,
                   struct config_entry *ret_entry);
 };
@@ -59,20 +59,21 @@ struct config_section {
     const char *name; /* "target" */
     const struct config_key *keys;
     size_t key_count;
-    size_t bytes; /* of its struct */
-    size_t at;    /* in struct config: the struct, or the pointer to them */
+    size_t bytes; /* size of its struct */
+    size_t at;    /* offset in struct config of the struct, or of the pointer to
+                     its array */
 
-    /* Sections with a label: [target "main"]. Their structs begin with
+    /* For sections with a label: [target "main"]. Their structs begin with
      * struct span name; check_label NULL: the section takes no label. */
     bool (*check_label)(struct span label, const struct config_spot *spot);
-    size_t count_at;  /* in struct config: how many there are */
-    size_t origin_at; /* in the struct: its first section line */
+    size_t count_at;  /* offset in struct config of their number */
+    size_t origin_at; /* offset in the struct of its first section line */
 
     /* Each may be NULL. */
     bool (*check_value)(const struct config_key *key, struct span value,
                         const struct config_spot *spot);
     const struct config_free_key *free_key;
-    const char *const *later; /* keys of later versions; NULL behind the last */
+    const char *const *later; /* keys of later versions; ends with NULL */
     bool (*finish)(const struct config *config, const void *section,
                    struct err *err);
     void (*clear)(void *section);
@@ -81,24 +82,26 @@ struct config_section {
 extern const struct config_section config_queue_section, config_serve_section,
     config_target_section, config_schedule_section, config_approval_section;
 
-/* In the order in which they are shown; NULL behind the last. */
+/* In the order in which they are shown; ends with NULL. */
 extern const struct config_section *const config_sections[];
 
-/* The number `index` of that section; NULL: there are no more. */
+/* Item `index` of that section; NULL: there are no more. */
 void *config_section_item(struct config *config,
                           const struct config_section *section, size_t index);
-/* The value of a key as one would write it. */
+/* The value of a key as written in a file. */
 struct span config_value_format(struct arena *arena,
                                 const struct config_key *key,
                                 const void *section);
 
-/* For readers of sections: ERR_CONFIG with file and line; a command's words. */
+/* For reading sections: sets ERR_CONFIG with file and line; splits a command.
+ */
 bool config_refuse(const struct config_spot *spot, const char *format, ...)
     PRINTF_LIKE(2, 3);
 bool config_command_read(struct config *config, struct span value,
                          struct config_command *ret, const char *key,
                          const struct config_spot *spot);
-/* Where a key is set, else where the section begins. */
+/* The place where a key is set, or where the section begins if it is not set.
+ */
 struct config_spot config_spot_of(struct config_origin key,
                                   struct config_origin section,
                                   struct err *err);

@@ -1,13 +1,13 @@
-/* log/CSID: a job's history readable without the registry. First
- * line: the CSID and its dependencies. Then a line an event:
+/* log/CSID: a job's history, readable without the registry. The first line has
+ * the CSID and its dependencies. Each further line is an event:
  *
  *     @4000... 17 Q S daemon:queue 0 staged
  *     @4000... 18 S S uid:7 0 {"holds":"operator"} hold:asked -- operator
  *
- * "-" stands for no state. Before the reason stands an object in braces if the
- * event has facts. Control bytes and backslashes are \xNN; so are blanks in
- * the actor and in the facts. A line is at most 4 KiB, LF included; a longer
- * reason is cut and ends in "...". */
+ * "-" stands for no state. If the event has facts, an object in braces precedes
+ * the reason. Control bytes and backslashes are written as \xNN, and so are
+ * blanks in the actor and in the facts. A line has at most 4 KiB including LF;
+ * a longer reason is cut and ends in "...". */
 #ifndef POINTSMAN_WIRE_EVENT_LINE_H
 #define POINTSMAN_WIRE_EVENT_LINE_H
 
@@ -34,11 +34,12 @@ struct event_line {
 
 /* Appends the line with its LF. */
 void event_line_format(const struct event_line *event, struct text *out);
-/* `line` without its LF. What it returns lives in the arena. */
+/* `line` without its LF. The result lives in the arena. */
 bool event_line_parse(struct span line, struct arena *arena,
                       struct event_line *ret_event, struct err *err);
 
-/* The first line. More dependencies than fit are left out, "..." ends it. */
+/* Appends the first line. If there are more dependencies than fit, the rest is
+ * replaced by "...". */
 void event_head_format(struct span csid, const struct lines *dependencies,
                        struct text *out);
 bool event_head_parse(struct span line, struct arena *arena,

@@ -1,15 +1,16 @@
-/* The one filter grammar of lists, pages and bulk verbs:
+/* The filter grammar of all lists, pages and bulk commands:
  *
  *     state:failed,pending class:EM -target:main age>1h arg~"foo bar" abc
  *
- * Terms stand side by side and all must hold; `-` in front negates one; a comma
- * means "any of these". After `:` (or `=`) a value is compared whole, with `*`
- * for anything; after `~` it is looked for inside, letter case ignored. A bare
- * word matches the beginning of the id, or any part of the command. Blanks,
- * commas and quotes inside a value stand in "...", with \" and \\.
+ * Terms are separated by blanks and all must match; `-` in front negates a
+ * term; a comma means "any of these". After `:` (or `=`) the whole value is
+ * compared, with `*` as a wildcard; after `~` it is searched for, ignoring
+ * case. A bare word matches the beginning of the id, or any part of the
+ * command. Blanks, commas and quotes inside a value are written within "...",
+ * with \" and \\.
  *
  *     state kind class target id node reason arg touches held owed overdue age
- *     since                                                              */
+ *     since */
 #ifndef POINTSMAN_WIRE_FILTER_H
 #define POINTSMAN_WIRE_FILTER_H
 
@@ -35,7 +36,7 @@ struct filter_term {
     enum filter_field field;
     enum filter_op op;
     bool negate;
-    struct span *values; /* any of them; states as their letters */
+    struct span *values; /* any of them matches; states as their letters */
     size_t value_count;
     int64_t ms; /* age, since */
     bool flag;  /* held, owed, overdue */
@@ -46,7 +47,7 @@ struct filter {
     size_t count;
 };
 
-/* What a filter may ask about a job. */
+/* The facts about a job that a filter may test. */
 struct filter_facts {
     char state; /* one of QSPXDFTA */
     bool held, owed, overdue;
@@ -54,17 +55,18 @@ struct filter_facts {
     struct span arg; /* command line or message, for ~ and bare words */
     const struct span *touches;
     size_t touch_count;
-    struct wall admitted; /* age */
-    struct wall since;    /* in this state */
+    struct wall admitted; /* for age */
+    struct wall since;    /* when it entered this state */
 };
 
-/* Results live in the arena. Error ERR_USAGE: what, at which byte, and what was
- * perhaps meant. */
+/* Results live in the arena. Error ERR_USAGE: what is wrong, at which byte, and
+ * a suggestion. */
 bool filter_parse(struct span text, struct arena *arena,
                   struct filter *ret_filter, struct err *err);
 bool filter_match(const struct filter *filter, const struct filter_facts *facts,
                   struct wall now);
-/* Letters of the states that can match at all: what to look through. */
+/* Letters of the states that can match at all, so that only these are searched.
+ */
 void filter_states(const struct filter *filter, char ret_states[9]);
 
 #endif

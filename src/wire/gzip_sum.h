@@ -1,6 +1,6 @@
-/* What stands at the end of a gzip stream (RFC 1952, 2.3.1): the CRC-32 and the
- * length of what was packed. libarchive reads over them, so that a damaged byte
- * would pass where it still unpacks to something. */
+/* Checks the end of a gzip stream (RFC 1952, 2.3.1): the CRC-32 and the length
+ * of the packed data. libarchive ignores them, so that a damaged byte would go
+ * unnoticed if the stream can still be unpacked. */
 #ifndef POINTSMAN_WIRE_GZIP_SUM_H
 #define POINTSMAN_WIRE_GZIP_SUM_H
 
@@ -11,20 +11,21 @@
 enum { GZIP_END_BYTES = 8 };
 
 struct gzip_sum {
-    uint32_t crc; /* inverted, of what was unpacked so far */
+    uint32_t crc; /* inverted CRC of the bytes unpacked so far */
     uint64_t unpacked;
-    unsigned char begin[2], end[GZIP_END_BYTES]; /* of the packed bytes */
+    unsigned char begin[2], end[GZIP_END_BYTES]; /* of the stream */
     uint64_t packed;
 };
 
 #define GZIP_SUM_INIT ((struct gzip_sum){.crc = UINT32_MAX})
 
-/* Packed bytes as they come from the file, one piece after the other. */
+/* Adds packed bytes in the order in which they come from the file. */
 void gzip_sum_packed(struct gzip_sum *sum, const void *p, size_t bytes);
-/* What came out of them; call it after the first packed ones. */
+/* Adds bytes unpacked from them; call it after the first packed ones. */
 void gzip_sum_unpacked(struct gzip_sum *sum, const void *p, size_t bytes);
-/* After the last ones: do the sums agree? True for what is not gzip. A file of
- * several gzip members does not agree: it has a sum for each. */
+/* True if the sums match, or if the stream is not gzip; call it after the last
+ * bytes. A file of several gzip members does not match: each has its own sum.
+ */
 bool gzip_sum_agrees(const struct gzip_sum *sum);
 
 #endif

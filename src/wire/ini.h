@@ -1,7 +1,7 @@
-/* Strict INI: `[name]`, `[name "label"]`, `key = value`; comments (# or ;) on
- * lines of their own only; LF or CRLF. Values are the rest of the line without
- * blanks around it; what quotes mean is the reader's affair.
- * Errors are ERR_CONFIG: "pointsman.conf:12: ...". */
+/* Strict INI: `[name]`, `[name "label"]`, `key = value`; comments (# or ;) only
+ * on separate lines; LF or CRLF. A value is the rest of the line without
+ * surrounding blanks; the caller interprets quotes. Errors are ERR_CONFIG:
+ * "pointsman.conf:12: ...". */
 #ifndef POINTSMAN_WIRE_INI_H
 #define POINTSMAN_WIRE_INI_H
 
@@ -12,7 +12,7 @@
 #include "lib/err.h"
 #include "lib/text.h"
 
-enum { INI_BYTES = 1 << 20 }; /* of a file at most */
+enum { INI_BYTES = 1 << 20 }; /* largest file */
 
 struct ini_item {
     struct span section;
@@ -23,11 +23,11 @@ struct ini_item {
 };
 
 struct ini {
-    struct ini_item *items; /* in order of the file */
+    struct ini_item *items; /* in the order of the file */
     size_t count;
 };
 
-/* `file` is what errors call it. Results live in the arena. */
+/* `file` is its name in errors. Results live in the arena. */
 bool ini_parse(struct span text, const char *file, struct arena *arena,
                struct ini *ret_ini, struct err *err);
 

@@ -29,22 +29,23 @@
 enum { JOB_FILE_BYTES = 4 << 20 }; /* at most */
 
 struct job_file {
-    struct set_name name;    /* .text is the name, .csid the id */
-    struct span sha256;      /* of the tarball: 64 lower-case hex digits */
-    uint64_t size;           /* of the tarball */
-    uint64_t seq;            /* event that admitted it */
-    struct span seen;        /* the target's branch then: a commit, or "none";
-                                empty: not known */
-    struct meta meta;        /* its sections are copied when formatting */
-    struct lines precursors; /* the record; before it: the hints of meta */
-    bool computed;           /* the queue made the record */
+    struct set_name name; /* .text is the name, .csid the id */
+    struct span sha256;   /* of the tarball: 64 lower-case hex digits */
+    uint64_t size;        /* of the tarball */
+    uint64_t seq;         /* event that admitted it */
+    struct span seen; /* the target's branch at that time: a commit, or "none";
+                         empty: not known */
+    struct meta meta; /* its sections are copied on formatting */
+    struct lines precursors; /* the computed record, or until then the hints of
+                                meta */
+    bool computed;           /* the queue has computed the record */
     uint64_t computed_seq;   /* at this event */
 };
 
-/* What it returns lives in the arena or in `text`. */
+/* The result lives in the arena or in `text`. */
 bool job_file_parse(struct span text, struct arena *arena,
                     struct job_file *ret_job, struct refusal *why);
-/* Appends it. False: more than JOB_FILE_BYTES. */
+/* Appends the job file. False: it exceeds JOB_FILE_BYTES. */
 bool job_file_format(const struct job_file *job, struct text *out,
                      struct err *err);
 

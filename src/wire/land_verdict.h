@@ -1,5 +1,6 @@
-/* What a landing or a revert says about itself: one last line on the descriptor
- * $POINTSMAN_STATUS_FD. src/landing/ writes it, the scheduler reads it.
+/* The result that a landing or a revert reports: one last line on the
+ * descriptor $POINTSMAN_STATUS_FD. src/landing/ writes it, the scheduler reads
+ * it.
  *
  *     done COMMIT              on the branch now; for a command, no COMMIT
  *     done COMMIT ID:COMMIT... the same for sets that land together: the
@@ -12,13 +13,13 @@
  *                              and the rb-* reasons of life.def
  *     temporary TEXT           try again later
  *     unavailable TEXT         the target cannot be used: its repository or
- *                              branch is missing, damaged, locked or may not
- *                              be written; the set has no part in that
+ *                              branch is missing, damaged, locked or not
+ *                              writable; the set is not the cause
  *     permanent TEXT           cannot be executed
  *     stopped                  by TERM or HUP; nothing landed
  *
- * A conflict or a failure of one set of several begins with the id of that set
- * and a colon. */
+ * If several sets land together, a conflict or failure of one of them begins
+ * with the id of that set and a colon. */
 #ifndef POINTSMAN_WIRE_LAND_VERDICT_H
 #define POINTSMAN_WIRE_LAND_VERDICT_H
 

@@ -1,6 +1,6 @@
-/* What a change set says of itself: the member `meta` (C3), read and
- * checked. Every rule that needs neither the archive nor the queue is kept
- * here; whether target and dependencies exist is asked elsewhere. */
+/* The description that a change set contains, the member `meta` (C3): read and
+ * checked. All rules that need neither the archive nor the queue are checked
+ * here; whether target and dependencies exist is checked elsewhere. */
 #ifndef POINTSMAN_WIRE_META_H
 #define POINTSMAN_WIRE_META_H
 
@@ -19,27 +19,27 @@ enum { META_BYTES = 1 << 20 }; /* at most */
 
 struct meta {
     enum set_class movetype;
-    struct span target;        /* git's rules for a branch name */
-    struct lines files;        /* by path_compare, no path twice */
-    struct lines deleted;      /* the same; none of `files` */
+    struct span target;        /* follows git's rules for a branch name */
+    struct lines files;        /* sorted by path_compare, no path twice */
+    struct lines deleted;      /* likewise; disjoint from `files` */
     struct span base;          /* 40 or 64 hex digits, or empty */
-    struct lines dependencies; /* CSIDs (of full names their id), no twins */
-    struct lines approval;     /* as they stand */
+    struct lines dependencies; /* CSIDs (the id of full names), no duplicates */
+    struct lines approval;     /* as written */
     struct lines precursors;   /* CSIDs: a hint */
     struct span supersedes;    /* CSID or empty */
     struct span group;         /* id grammar, or empty */
-    uint64_t group_size;       /* ##group NAME COUNT; 0: not said */
+    uint64_t group_size;       /* ##group NAME COUNT; 0: not given */
     uint64_t rb_limit;         /* 0: none given */
     struct span author;        /* "Name <mail>" or empty */
-    struct span date;          /* RFC 3339 or empty; as it stands */
+    struct span date;          /* RFC 3339 or empty; as written */
     struct wall date_wall;     /* the same as a time */
-    struct span message;       /* lines joined by LF, no empty ones around */
-    struct sections sections;  /* all of them, unknown ones too */
+    struct span message; /* lines joined by LF, no empty ones at either end */
+    struct sections sections; /* all of them, including unknown ones */
 };
 
-/* Both: what *ret_meta holds lives in the arena or in what was read. `limits`
- * may be NULL (PATH_LIMITS). meta_parse refuses the sections only the queue
- * writes (job, precursors-computed); meta_read takes a job file's sections. */
+/* For both: *ret_meta points into the arena or the input. `limits` may be NULL
+ * (PATH_LIMITS). meta_parse refuses sections that only the queue writes (job,
+ * precursors-computed); meta_read takes a job file's sections. */
 bool meta_parse(struct span text, const struct path_limits *limits,
                 struct arena *arena, struct meta *ret_meta,
                 struct refusal *why);
@@ -47,12 +47,12 @@ bool meta_read(const struct sections *sections,
                const struct path_limits *limits, struct arena *arena,
                struct meta *ret_meta, struct refusal *why);
 
-/* Do name and meta belong together? Class and movetype agree; the set neither
- * depends on, waits for nor supersedes itself. */
+/* Checks that name and meta belong together: class and movetype agree, and the
+ * set neither depends on, waits for nor supersedes itself. */
 bool meta_match_name(const struct meta *meta, const struct set_name *name,
                      struct refusal *why);
 
-/* Appends a meta text from the fields (`sections` is not looked at). */
+/* Appends a meta text made from the fields (`sections` is ignored). */
 void meta_format(const struct meta *meta, struct text *out);
 
 #endif

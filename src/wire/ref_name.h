@@ -1,5 +1,5 @@
-/* Names git takes for a branch: the rules of git-check-ref-format(1) for
- * refs/heads/NAME, plus: no leading dash, at most 200 bytes. */
+/* Names that git accepts for a branch: the rules of git-check-ref-format(1) for
+ * refs/heads/NAME, and also no leading dash and at most 200 bytes. */
 #ifndef POINTSMAN_WIRE_REF_NAME_H
 #define POINTSMAN_WIRE_REF_NAME_H
 

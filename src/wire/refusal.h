@@ -1,6 +1,6 @@
-/* The answer "no, because": a word for machines, a sentence for people. Codecs
- * of what submitters hand in give one of these; struct err stays for what went
- * wrong on our side. */
+/* The answer "no, because": a word for machines, a sentence for people. Parsers
+ * of submitted data return a refusal; struct err is for failures on our side.
+ */
 #ifndef POINTSMAN_WIRE_REFUSAL_H
 #define POINTSMAN_WIRE_REFUSAL_H
 
@@ -23,10 +23,10 @@ struct refusal {
     char text[ERR_TEXT_BYTES];
 };
 
-/* Sets it; like err_set. `refusal` may be NULL. Returns false, always. */
+/* Sets it; like err_set. `refusal` may be NULL. Always returns false. */
 bool refusal_set(struct refusal *refusal, enum refusal_kind kind,
                  const char *format, ...) PRINTF_LIKE(3, 4);
-/* Puts "context: " in front of the sentence. Returns false, always. */
+/* Puts "context: " in front of the sentence. Always returns false. */
 bool refusal_wrap(struct refusal *refusal, const char *format, ...)
     PRINTF_LIKE(2, 3);
 

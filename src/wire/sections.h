@@ -8,10 +8,11 @@
  *
  *     For good.
  *
- * UTF-8, LF (CRLF is taken too), no NUL. A line beginning with ## starts a
- * section; its name ends at white space, what follows is its argument. White
- * space at the end of a line goes, empty lines go (kept in ##message). A body
- * line that begins with a backslash stands for the line behind it. */
+ * UTF-8, LF (CRLF is accepted too), no NUL. A line beginning with ## starts a
+ * section; its name ends at white space, and the rest is its argument. White
+ * space at the end of a line is removed, and so are empty lines (except in
+ * ##message). A leading backslash in a body line is removed, so that a line may
+ * begin with ##. */
 #ifndef POINTSMAN_WIRE_SECTIONS_H
 #define POINTSMAN_WIRE_SECTIONS_H
 
@@ -32,22 +33,22 @@ struct lines {
 struct section {
     struct span name;     /* [a-z0-9-]+ */
     struct span argument; /* rest of the ## line, trimmed */
-    struct lines lines;   /* as meant: without the backslash */
+    struct lines lines;   /* without the leading backslash */
 };
 
 struct sections {
-    struct section *items; /* in order of the text; names may repeat */
+    struct section *items; /* in the order of the text; names may repeat */
     size_t count;
 };
 
-/* What it returns lives in the arena or in `text`. */
+/* The result lives in the arena or in `text`. */
 bool sections_parse(struct span text, struct arena *arena,
                     struct sections *ret_sections, struct refusal *why);
-/* Appends a text that parses to the same again. */
+/* Appends a text that parses to the same sections. */
 void sections_format(const struct sections *sections, struct text *out);
 void section_format(const struct section *section, struct text *out);
 
-/* The first of that name, or NULL. */
+/* The first section of that name, or NULL. */
 const struct section *sections_find(const struct sections *sections,
                                     const char *name);
 

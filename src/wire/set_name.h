@@ -39,8 +39,8 @@ struct set_name {
 /* Spans of *ret_name point into `text`. */
 bool set_name_parse(struct span text, struct set_name *ret_name,
                     struct refusal *why);
-/* Appends the canonical name (`text` of it is not looked at). False, nothing
- * appended: a part breaks the grammar or the whole is too long. */
+/* Appends the canonical name (the member `text` is ignored). False, with
+ * nothing appended: a part breaks the grammar or the whole is too long. */
 bool set_name_format(const struct set_name *name, struct text *out);
 
 bool set_csid_is_valid(struct span id);
@@ -52,15 +52,16 @@ bool set_class_parse(struct span text, enum set_class *ret_class);
 bool set_priority_parse(struct span text, enum set_class *ret_class,
                         unsigned *ret_sub_priority);
 
-/* Appends `host` made fit for a name: other bytes become '-', those in front
- * of the first letter or digit go, at most 63; "localhost" when none is left.
- */
+/* Appends `host` converted for use in a name: other bytes become '-', those
+ * before the first letter or digit are removed, at most 63 are kept;
+ * "localhost" if none is left. */
 void set_host_clean(struct span host, struct text *out);
 
-/* Order key: of two jobs, the one whose key is less by memcmp (a shorter key
- * is never the beginning of another) comes first: class, sub-priority, time,
- * host, pid as a number, id (C2). Commands fill a struct set_name with
- * class, admission time, host, pid and id. Returns its length. */
+/* Order key: of two jobs, the one whose key is less by memcmp comes first (a
+ * shorter key is never the beginning of another). It is made of class,
+ * sub-priority, time, host, pid as a number, id (C2). For a command, fill a
+ * struct set_name with class, admission time, host, pid and id. Returns its
+ * length. */
 size_t set_key(const struct set_name *name, unsigned char ret[SET_KEY_BYTES]);
 
 #endif

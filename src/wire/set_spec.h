@@ -1,7 +1,7 @@
-/* The JSON object that the registry keeps of a change set as the `spec` of its
- * job: {"title", "author", "base", "files", "seen", "group_size", "meta"}.
- * This is its only writer and its only reader; `seen` and `group_size` are
- * shown only, the job has them as fields (core/job.h). */
+/* The JSON object that the registry keeps as the `spec` of a change set's job:
+ * {"title", "author", "base", "files", "seen", "group_size", "meta"}. It is
+ * written and read only here; `seen` and `group_size` are only for display, the
+ * job has them as fields (core/job.h). */
 #ifndef POINTSMAN_WIRE_SET_SPEC_H
 #define POINTSMAN_WIRE_SET_SPEC_H
 
@@ -17,7 +17,7 @@ struct span set_spec_make(const struct set_name *name, const struct meta *meta,
                           struct span seen, struct arena *arena);
 
 /* The whole text of the set's meta, from which its job file can be written at
- * any time. False: `spec` does not hold it. */
+ * any time. False: `spec` does not contain it. */
 bool set_spec_meta(struct span spec, struct arena *arena,
                    struct span *ret_meta);
 

@@ -1,11 +1,11 @@
-/* Reads a change set's tarball (C3, C4) from a descriptor, through libarchive
- * with nothing but tar, gzip, xz and zstd switched on, and never unpacks it by
- * name. Runs in a sandboxed child: memory, CPU time and the file system are
- * limited there, bytes, members, names and ratio here.
+/* Reads a change set's tarball (C3, C4) from a descriptor, using libarchive
+ * with only tar, gzip, xz and zstd enabled; files are never unpacked by name.
+ * Runs in a sandboxed child: the sandbox limits memory, CPU time and file
+ * system access; bytes, members, names and ratio are limited here.
  *
- * Two answers: false + err when reading the descriptor or a callback failed (it
- * says nothing about the tarball); otherwise true, and `why` tells whether it
- * was refused (REFUSAL_NONE: it was not). */
+ * There are two kinds of failure: false with err if reading the descriptor or a
+ * callback failed, which says nothing about the tarball; otherwise true, and
+ * `why` says whether the tarball was refused (REFUSAL_NONE: it was not). */
 #ifndef POINTSMAN_WIRE_SET_TAR_H
 #define POINTSMAN_WIRE_SET_TAR_H
 
@@ -30,8 +30,8 @@ struct set_limits {
     uint64_t ratio; /* unpacked : packed, once past ratio_from_bytes */
     uint64_t ratio_from_bytes;
     uint64_t meta_bytes;
-    struct path_limits path; /* of what follows lroot/ */
-    bool symlinks;           /* allow those that stay inside */
+    struct path_limits path; /* for the part after lroot/ */
+    bool symlinks;           /* allow links that stay inside */
 };
 
 #define SET_LIMITS                                                             \
@@ -44,23 +44,24 @@ struct set_member {
     uint64_t size;
     bool executable; /* any x bit in the archive's mode */
     bool symlink;
-    struct span link; /* its target */
+    struct span link; /* target of the link */
 };
 
-/* What a tarball is and holds. */
+/* The properties and content of a tarball. */
 struct set_check {
-    struct refusal why; /* if it was refused the rest is as far as it came */
+    struct refusal why; /* if refused, the other members are incomplete */
     char sha256[SHA256_HEX_BYTES]; /* of the stream, always set */
     uint64_t size;                 /* of the stream */
     uint64_t unpacked_bytes;
     struct span meta_text;
     struct meta meta;
-    struct set_member *members; /* by path_compare; equal to meta.files */
+    struct set_member *members; /* sorted by path_compare; equal to meta.files
+                                 */
     size_t member_count;
 };
 
-/* Reads it all and checks everything; results live in the arena. On refusal
- * the descriptor is still read to its end, for sum and size. */
+/* Reads and checks the whole tarball; results live in the arena. After a
+ * refusal the descriptor is still read to its end, for sum and size. */
 bool set_tar_check(int fd, const struct set_limits *limits, struct arena *arena,
                    struct set_check *ret_check, struct err *err);
 
@@ -76,8 +77,8 @@ struct set_visitor {
     bool (*member_end)(void *context, struct err *err);
 };
 
-/* The same reading and checking, handing content out as it comes: what was
- * handed out counts only if the walk ends without a refusal. */
+/* Reads and checks likewise, and passes the content to the visitor meanwhile:
+ * the content is valid only if the walk ends without a refusal. */
 bool set_tar_walk(int fd, const struct set_limits *limits,
                   const struct set_visitor *visitor, struct arena *arena,
                   struct set_check *ret_check, struct err *err);

@@ -1,5 +1,5 @@
-/* What a command says of itself: lines on POINTSMAN_STATUS_FD, the last one
- * wins over the exit status.
+/* Status that a command reports: lines on POINTSMAN_STATUS_FD; the last one
+ * overrides the exit status.
  *
  *     done | failed [TEXT] | temporary [TEXT] | permanent [TEXT]
  *     conflict PATH...
@@ -7,9 +7,10 @@
  *     {"result": "error_backoff", "data": {...}}        (Bistro's words)
  *     {"result_bits": 96}                               (and its bits)
  *
- * Bistro's words, also as plain lines: incomplete, incomplete_backoff, backoff,
- * error_backoff. Its "failed" means for good, so in {"result": ...} it is
- * permanent; ours is retried as the job says. */
+ * Bistro's words are also accepted as plain lines: incomplete,
+ * incomplete_backoff, backoff, error_backoff. In Bistro "failed" is final, so
+ * in {"result": ...} it means permanent; our own "failed" is retried as the job
+ * says. */
 #ifndef POINTSMAN_WIRE_STATUS_LINE_H
 #define POINTSMAN_WIRE_STATUS_LINE_H
 
@@ -24,11 +25,11 @@ enum { STATUS_LINE_BYTES = 4096 };
 enum status_word {
     STATUS_DONE,
     STATUS_FAILED,             /* retried as the job says */
-    STATUS_TEMPORARY,          /* again later, counts as temporary */
-    STATUS_PERMANENT,          /* never again */
+    STATUS_TEMPORARY,          /* retried later, counts as temporary */
+    STATUS_PERMANENT,          /* never retried */
     STATUS_CONFLICT,           /* permanent; reason is the paths */
-    STATUS_INCOMPLETE,         /* more to do: again at once */
-    STATUS_INCOMPLETE_BACKOFF, /* more to do: again after the back-off */
+    STATUS_INCOMPLETE,         /* more to do: run again at once */
+    STATUS_INCOMPLETE_BACKOFF, /* more to do: run again after the back-off */
 };
 
 struct status_line {

@@ -1,13 +1,13 @@
-/* A command submitted as JSON: a line of `submit --batch`, and the body of
- * POST /api/v1/jobs.
+/* A command submitted as JSON: a line of `submit --batch`, and the body of POST
+ * /api/v1/jobs.
  *
  *     {"id": "nightly-7", "command": ["make", "-k", "check"], "class": "BF",
  *      "after": ["C3"], "touches": ["db"], "retries": 2, "timeout": "15m",
  *      "node": "tag:big", "env": {"CC": "clang"}, "dir": "/srv/x"}
  *
- * Only command is needed. The body may also hold: clean, at_most_once, umask
- * (octal string), array (strings), hold. Both may hold the keys of
- * task_options.def. null is as good as absent. */
+ * Only command is required. The body may also have: clean, at_most_once, umask
+ * (octal string), array (strings), hold. Both may have the keys of
+ * task_options.def. null counts as absent. */
 #ifndef POINTSMAN_WIRE_SUBMISSION_H
 #define POINTSMAN_WIRE_SUBMISSION_H
 
@@ -22,8 +22,8 @@
 #include "wire/task_options.h"
 
 enum {
-    SUBMISSION_BYTES = 8 << 20, /* of the JSON at most */
-    SUBMISSION_LIST = 100000,   /* members of any list at most */
+    SUBMISSION_BYTES = 8 << 20, /* largest JSON */
+    SUBMISSION_LIST = 100000,   /* most members of a list */
     SUBMISSION_RETRIES = 1000
 };
 
@@ -32,9 +32,9 @@ struct submission_env {
 };
 
 struct submission {
-    struct span id; /* empty: to be made */
+    struct span id; /* empty: will be generated */
     struct lines command;
-    enum set_class class; /* DC when not given */
+    enum set_class class; /* default DC */
     unsigned sub_priority;
     struct lines after;
     struct lines touches;
@@ -52,26 +52,26 @@ struct submission {
     struct task_options task;
 };
 
-void submission_init(struct submission *submission); /* the defaults */
+void submission_init(struct submission *submission); /* sets the defaults */
 
 enum submission_form { SUBMISSION_LINE, SUBMISSION_BODY };
 
-/* What it returns lives in the arena or in `text`. Error ERR_DATA; for an
- * unknown key with what was perhaps meant. */
+/* The result lives in the arena or in `text`. Error ERR_DATA; for an unknown
+ * key with a suggestion. */
 bool submission_parse(struct span text, enum submission_form form,
                       struct arena *arena, struct submission *ret_submission,
                       struct err *err);
-/* The same rules for one that was not parsed (from a command line). */
+/* Applies the same rules to a submission from a command line. */
 bool submission_check(const struct submission *submission, struct err *err);
-/* The nodes that exist. Asked of a new submission only: a stored one may name
- * a node of another base. Error ERR_DATA. */
+/* Checks that the node exists. Call it only for a new submission: a stored one
+ * may name a node of another base. Error ERR_DATA. */
 bool submission_check_node(const struct submission *submission,
                            struct err *err);
-/* One more key that it touches, unless it does; what is in `touches` is not
- * written over. */
+/* Adds a key to those it touches, unless it is there; the memory of `touches`
+ * is not overwritten. */
 void submission_touch(struct submission *submission, struct arena *arena,
                       struct span key);
-/* Appends one line of JSON without LF, body form, only what is not default. */
+/* Appends one line of JSON without LF, in body form, omitting defaults. */
 void submission_format(const struct submission *submission, struct text *out);
 
 #endif

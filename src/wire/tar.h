@@ -1,5 +1,5 @@
 /* libarchive, loaded on first use: tar.read_new is archive_read_new. A
- * sandboxed child loads it before it is locked in. */
+ * sandboxed child loads it before it enters the sandbox. */
 #ifndef POINTSMAN_WIRE_TAR_H
 #define POINTSMAN_WIRE_TAR_H
 
@@ -67,10 +67,10 @@ struct tar {
 
 extern struct tar tar;
 
-/* Before the first call; again is fine. */
+/* Call it before any other function; calling it again is harmless. */
 bool tar_load(struct err *err);
-/* Character set UTF-8, for who reads names of PAX headers; loaded by tar_load,
- * since it is a file too. (locale_t)0: this machine has none. */
+/* A locale with the character set UTF-8, for reading names of PAX headers;
+ * tar_load loads it, since it needs a file too. (locale_t)0: not available. */
 locale_t tar_utf8(void);
 
 #endif

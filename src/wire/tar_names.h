@@ -1,6 +1,6 @@
-/* libarchive ends a name at its first NUL and does not say so. This looks at
- * the raw blocks in front of a member (PAX and GNU long names) for names that
- * go on behind a NUL. */
+/* libarchive ends a name at its first NUL without reporting it. These functions
+ * search the raw blocks in front of a member (PAX and GNU long names) for names
+ * that continue after a NUL. */
 #ifndef POINTSMAN_WIRE_TAR_NAMES_H
 #define POINTSMAN_WIRE_TAR_NAMES_H
 
@@ -8,8 +8,8 @@
 
 #include "lib/text.h"
 
-/* `blocks`: from the first header block of a member on, as far as they are
- * known. Extension headers are followed up to the member's own header. */
+/* `blocks`: the known blocks, beginning at the first header block of a member.
+ * Extension headers are followed up to the member's own header. */
 bool tar_names_hold_nul(struct span blocks);
 
 #endif

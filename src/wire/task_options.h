@@ -1,5 +1,6 @@
-/* What a submission says about the processes of its task: task_options.def. One
- * reader of values serves the JSON of submissions and the command line. */
+/* The options of a submission for the processes of its task: task_options.def.
+ * The same functions read values for the JSON of submissions and the command
+ * line. */
 #ifndef POINTSMAN_WIRE_TASK_OPTIONS_H
 #define POINTSMAN_WIRE_TASK_OPTIONS_H
 
@@ -20,7 +21,7 @@ enum task_yes { TASK_YES, TASK_NO };
 enum task_sandbox { TASK_OPEN, TASK_SANDBOXED };
 enum task_argv { TASK_ARGV_PLAIN, TASK_ARGV_BISTRO };
 
-/* As getrlimit(2) has them, for each process. */
+/* The limits of getrlimit(2), for each process. */
 enum task_limit {
     TASK_LIMIT_AS,
     TASK_LIMIT_CORE,
@@ -35,7 +36,7 @@ enum task_limit {
 };
 
 enum {
-    TASK_UNSAID = -1, /* every number that was not given */
+    TASK_UNSAID = -1, /* numbers that were not given */
     TASK_UNLIMITED = -2,
     TASK_KEYS_MAX = 32
 };
@@ -56,30 +57,30 @@ struct task_options {
 #undef TASK_OPTION
 };
 
-/* Nothing said. */
+/* Sets all options to "not given". */
 void task_options_init(struct task_options *options);
 
-/* One line of the table. */
+/* A row of the table. */
 struct task_option {
     const char *key, *usual, *meaning;
-    bool many; /* may be given again */
+    bool many; /* may be given several times */
 };
-/* NULL: no more. */
+/* NULL: there are no more. */
 const struct task_option *task_option_at(size_t index);
 
 bool task_option_is_known(struct span key);
 
-/* The key must be known. ERR_DATA: not a value of it. Spans are kept, not
+/* The key must be known. ERR_DATA: not a valid value. Spans are kept, not
  * copied. A limit is NAME=VALUE, one at a time. */
 bool task_option_set(struct task_options *options, struct span key,
                      struct span value, struct err *err);
-/* From JSON: strings, numbers, true and false; limits as an object. */
+/* Reads JSON: strings, numbers, true and false; limits as an object. */
 bool task_option_read(struct task_options *options, struct span key,
                       struct json_value value, struct arena *arena,
                       struct err *err);
-/* What several say together. */
+/* Checks rules that involve several options. */
 bool task_options_check(const struct task_options *options, struct err *err);
-/* Members of the open object, those that were given. */
+/* Writes the options that were given as members of the open object. */
 void task_options_format(const struct task_options *options, struct json *json);
 
 #endif

@@ -1,5 +1,5 @@
-/* A command line split into words as a shell does with quotes and backslashes,
- * and nothing else: no variables, globs, pipes, comments. */
+/* Splits a command line into words as a shell does with quotes and backslashes,
+ * and nothing else: no variables, globs, pipes or comments. */
 #ifndef POINTSMAN_WIRE_WORDS_H
 #define POINTSMAN_WIRE_WORDS_H
 
@@ -14,7 +14,7 @@
  * a backslash at the end, a NUL. */
 bool words_split(struct span line, struct arena *arena, char ***ret_words,
                  size_t *ret_count, struct err *err);
-/* Appends `word`, quoted where a shell needs it. */
+/* Appends `word`, quoted if a shell needs it. */
 void word_quote(struct span word, struct text *out);
 
 #endif
