@@ -1,29 +1,28 @@
-/* Taking landed sets back, as one attempt of a rollback (RB) and one small
- * process: `pointsman revert`, started by the guard like `land`
- * (doc/design/rollback.md, R3, R8, R9). `rollback --preview` calls
- * revert_run itself.
+/* Reverts landed sets, as one attempt of a rollback (RB) in one small process:
+ * `pointsman revert`, started by the guard like `land` (doc/design/rollback.md,
+ * R3, R8, R9). `rollback --preview` calls revert_run itself.
  *
  * On a git branch it finds each member's commits by their trailers, reverts
  * them newest first, one commit each on top of the other, in the bare
  * repository without a work tree, and moves the branch once, by
- * compare-and-swap: all members are reverted or none is. On a target that is a
- * command its `revert` command runs for each member in the order given.
+ * compare-and-swap: all members are reverted or none is. If the target is a
+ * command, its `revert` command runs for each member in the order given.
  *
  * A commit of a rollback has CS-Id, CS-Sum and CS-Class of the RB, RB-Id (the
- * same id), a line Reverts-CS for each set it puts out and a line Restores-CS
- * for each it puts in again: reverting what rollback R1 did to C1 gives
- * "Reverts-CS: R1" and "Restores-CS: C1"; reverting C1 alone once it is in
- * again gives "Reverts-CS: C1". The lines stand in this order, each turned by
- * the one above. The newest commit that names a set tells whether it is in
- * effect, and is what a rollback of it reverts. So an RB of an RB is nothing
- * special, at any depth.
+ * same id), a line Reverts-CS for each set it puts out of effect and a line
+ * Restores-CS for each it puts back in effect: reverting what rollback R1 did
+ * to C1 gives "Reverts-CS: R1" and "Restores-CS: C1"; reverting C1 alone once
+ * it is back in effect gives "Reverts-CS: C1". In these lines each set was
+ * affected by the one in the line above. The newest commit that names a set
+ * says whether the set is in effect, and is the commit that a rollback of it
+ * reverts. So an RB of an RB needs no special treatment, at any depth.
  *
- * Its output is an account for people. What decides is one last line on the
+ * Its output is a report for people. The result is one last line on the
  * descriptor $POINTSMAN_STATUS_FD, `struct land_status` as text:
  *
  *     done COMMIT             the branch's new tip
- *     done                    no member had anything left to be reverted; or
- *                             the revert commands did it
+ *     done                    no member had anything left to revert; or the
+ *                             revert commands did it
  *     already-landed COMMIT   this rollback is on the branch already
  *     landed COMMIT           answers --probe: the newest of its commits
  *     not-landed              answers --probe
@@ -31,17 +30,17 @@
  *     failed rb-target TEXT   no `revert` command; a checked-out branch
  *     failed rb-absent TEXT   a member's commit is not on the branch any more
  *     failed rb-command TEXT  a revert command failed; TEXT says for which
- *                             member, and which were undone before it (what
- *                             commands did cannot be all or nothing)
+ *                             member, and which were undone before it
+ *                             (commands cannot be all or nothing)
  *     temporary TEXT          try again later (also: out of time)
  *     unavailable TEXT        the target cannot be used (landing/land.h)
  *     permanent TEXT          cannot be executed
  *     stopped                 by TERM or HUP; nothing was moved
  *
- * The point of no return is the move of the branch. Whoever was not told how
- * it ended asks with --probe; that stands for the new tip written into a plan.
- * A target that is a command cannot be asked (`not-landed`); an attempt after
- * that goes on behind the members whose command had ended well. */
+ * The point of no return is the move of the branch. A caller that missed the
+ * result asks with --probe, so the new tip need not be written into a plan. A
+ * target that is a command cannot be asked (`not-landed`); the next attempt
+ * continues after the members whose command had succeeded. */
 #ifndef POINTSMAN_LANDING_REVERT_H
 #define POINTSMAN_LANDING_REVERT_H
 
