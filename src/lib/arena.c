@@ -3,8 +3,8 @@
 #include <stdalign.h>
 #include <stdlib.h>
 
-/* Most arenas are small and short: their only block is of a size that malloc
- * keeps at hand for each thread. */
+/* Most arenas are small and short-lived: their only block has a size that
+ * malloc caches for each thread. */
 enum { BLOCK_FIRST = 1024 - 16, BLOCK_MOST = 64 * 1024, PIECE_MOST = 1024 };
 
 struct arena_block {
@@ -16,7 +16,7 @@ struct arena_block {
 static struct arena_block *block_new(size_t bytes) {
     struct arena_block *block;
 
-    /* SIZE_MAX is more than mem_alloc() can give: it says so and ends. */
+    /* mem_alloc() fails for SIZE_MAX: it reports that and exits. */
     block = mem_alloc(
         bytes > SIZE_MAX - sizeof(*block) ? SIZE_MAX : sizeof(*block) + bytes);
     block->bytes = bytes;
@@ -35,8 +35,8 @@ void arena_clear(struct arena *arena) {
     *arena = ARENA_INIT;
 }
 
-/* A new first block for a piece of that size, twice the size of the last up to
- * a limit. */
+/* Adds a new first block for a piece of that size, twice the size of the last
+ * up to a limit. */
 static void block_push(struct arena *arena, size_t piece) {
     size_t bytes = BLOCK_FIRST - sizeof(struct arena_block);
     struct arena_block *block;
@@ -53,7 +53,8 @@ static void block_push(struct arena *arena, size_t piece) {
     arena->used_bytes = 0;
 }
 
-/* Too large for the ordinary blocks: one of its own, behind the first. */
+/* A piece too large for an ordinary block gets a separate one, behind the
+ * first. */
 static void *alone(struct arena *arena, size_t bytes) {
     struct arena_block *block;
 

@@ -1,5 +1,5 @@
-/* Memory of one turn (a request, a tick, a parse): taken piece by piece, given
- * back all at once. Memory is zeroed. Never fails (see text.h). */
+/* Memory of one turn (a request, a tick, a parse): allocated piece by piece,
+ * freed all at once. Memory is zeroed. Allocation never fails (see text.h). */
 #ifndef POINTSMAN_LIB_ARENA_H
 #define POINTSMAN_LIB_ARENA_H
 
@@ -16,7 +16,7 @@ struct arena {
 
 void arena_clear(struct arena *arena); /* frees all */
 void *arena_alloc(struct arena *arena, size_t bytes);
-char *arena_string(struct arena *arena, struct span span); /* NUL behind */
+char *arena_string(struct arena *arena, struct span span); /* NUL-terminated */
 struct span arena_span(struct arena *arena, struct span span);
 char *arena_printf(struct arena *arena, const char *format, ...)
     PRINTF_LIKE(2, 3);

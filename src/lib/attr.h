@@ -1,4 +1,4 @@
-/* Compiler attributes behind our own names: gcc 12 has no [[...]] in C17. */
+/* Compiler attributes under our own names: gcc 12 has no [[...]] in C17. */
 #ifndef POINTSMAN_LIB_ATTR_H
 #define POINTSMAN_LIB_ATTR_H
 
@@ -11,7 +11,8 @@
 /* CLEANUP(f) type variable: f(&variable) when the scope ends. */
 #define CLEANUP(f) __attribute__((cleanup(f)))
 
-/* 1 under the address sanitizer, which maps terabytes: no limit on memory. */
+/* 1 under the address sanitizer, which maps terabytes: set no limit on memory.
+ */
 #if defined __SANITIZE_ADDRESS__
 #define ADDRESS_SANITIZER 1
 #elif defined __has_feature

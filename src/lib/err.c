@@ -16,7 +16,7 @@ static const struct {
 #undef ERR_KIND
 };
 
-/* Spelled as in err.def until names_spell() ran, before main(). */
+/* Spelled as in err.def until names_spell() has run, before main(). */
 static char names[ERR_KINDS][16] = {
     "NONE",
 #define ERR_KIND(name, exit, http, again, meaning) #name,
@@ -30,8 +30,8 @@ static void __attribute__((constructor)) names_spell(void) {
             *c = *c == '_' ? '-' : (char)(*c | 0x20);
 }
 
-/* Fills the sentence: one line of printable UTF-8, cut between characters. A
- * backslash stays one, or wrapping would escape what is escaped already. */
+/* Sets the sentence: one line of printable UTF-8, cut between characters. A
+ * backslash is not escaped, or wrapping would escape it again. */
 static void sentence_put(struct err *err, struct span span) {
     static const char more[] = "...";
     const size_t room = sizeof(err->text) - sizeof(more);

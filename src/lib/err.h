@@ -1,13 +1,13 @@
-/* Errors a person can read: a kind and one sentence.
+/* Errors that people can read: a kind and one sentence.
  *
  * A function that can fail returns bool and takes `struct err *err` last:
  *
  *     if (!dir_open(path, &dir, err))
  *         return err_wrap(err, "cannot open base '%s'", path);
  *
- * Sentences are lower case, say what failed first, quote the thing, have no
+ * Sentences are lower case, say what failed first, quote the object, have no
  * full stop and no line feed (control bytes are written as \xNN). `err` may be
- * NULL: then only the false remains. */
+ * NULL: then only the result false remains. */
 #ifndef POINTSMAN_LIB_ERR_H
 #define POINTSMAN_LIB_ERR_H
 
@@ -28,11 +28,11 @@ enum { ERR_TEXT_BYTES = 512 };
 
 struct err {
     enum err_kind kind;
-    int sys; /* errno behind it, or 0 */
+    int sys; /* errno of the failure, or 0 */
     char text[ERR_TEXT_BYTES];
 };
 
-/* Sets kind and sentence. Returns false, always. */
+/* Sets kind and sentence. Always returns false. */
 bool err_set(struct err *err, enum err_kind kind, const char *format, ...)
     PRINTF_LIKE(3, 4);
 bool err_vset(struct err *err, enum err_kind kind, const char *format,
@@ -47,7 +47,7 @@ bool err_wrap(struct err *err, const char *format, ...) PRINTF_LIKE(2, 3);
 bool err_errno(struct err *err, int sys, const char *format, ...)
     PRINTF_LIKE(3, 4);
 
-/* Forgets it. */
+/* Resets it to no error. */
 void err_clear(struct err *err);
 
 const char *err_name(enum err_kind kind);    /* "no-job" */
@@ -55,7 +55,7 @@ int err_exit_status(enum err_kind kind);     /* 66 */
 int err_http_status(enum err_kind kind);     /* 404 */
 bool err_try_again(enum err_kind kind);      /* false */
 const char *err_meaning(enum err_kind kind); /* "no such job" */
-/* By name; false: none of that name. */
+/* Finds a kind by its name; false: there is no such kind. */
 bool err_find(const char *name, enum err_kind *ret_kind);
 
 #endif

@@ -1,7 +1,7 @@
-/* 4-ary heap of pointers, smallest first by a comparison given at init; each
- * element remembers its place, so it can be removed or re-sorted.
- * The element holds `size_t place` at offset `place_at`, 0 = not in the heap
- * (places count from 1). */
+/* 4-ary heap of pointers, smallest first by a comparison given at init. Each
+ * element stores its place, so it can be removed or re-sorted: it has a member
+ * `size_t place` at offset `place_at`, 0 = not in the heap (places count from
+ * 1). */
 #ifndef POINTSMAN_LIB_HEAP_H
 #define POINTSMAN_LIB_HEAP_H
 
@@ -19,10 +19,12 @@ void heap_init(struct heap *heap, size_t place_at,
                int (*compare)(const void *a, const void *b));
 void heap_clear(struct heap *heap); /* frees the table, not the items */
 void heap_push(struct heap *heap, void *item);
-void *heap_first(const struct heap *heap);        /* NULL when empty */
-void *heap_pop(struct heap *heap);                /* NULL when empty */
-void heap_remove(struct heap *heap, void *item);  /* fine when not in it */
-void heap_changed(struct heap *heap, void *item); /* its key changed */
+void *heap_first(const struct heap *heap); /* NULL when empty */
+void *heap_pop(struct heap *heap);         /* NULL when empty */
+/* no effect if not in the heap */
+void heap_remove(struct heap *heap, void *item);
+/* call it after a change of its key */
+void heap_changed(struct heap *heap, void *item);
 bool heap_has(const struct heap *heap, const void *item);
 
 #endif

@@ -15,7 +15,7 @@ static uint64_t level_bit(const struct json *json) {
     return UINT64_C(1) << (json->depth - 1);
 }
 
-/* What stands between a value and the one before it. */
+/* Writes the separator between a value and the one before it. */
 static void separate(struct json *json) {
     if (json->after_key) {
         json->after_key = false;

@@ -1,14 +1,14 @@
-/* JSON, both ways, without trees.
+/* JSON, reading and writing without trees.
  *
- * Writing: a stream that puts commas and quotes right.
+ * Writing: a stream that adds commas and quotes as needed.
  *     struct json j; json_open(&j, &text);
  *     json_object(&j); json_key(&j, "id"); json_string(&j, id); json_end(&j);
- * 64-bit ids are written as strings by the caller's choice (json_u64_string).
- * Invalid UTF-8 becomes U+FFFD.
+ * Callers choose to write 64-bit ids as strings (json_u64_string). Invalid
+ * UTF-8 becomes U+FFFD.
  *
- * Reading: a one-pass strict scanner (RFC 8259; UTF-8, no duplicate keys at
- * one level of what is looked at, depth at most 64) that hands out values as
- * spans of the input. Nothing is copied until asked for. */
+ * Reading: a strict one-pass scanner (RFC 8259; UTF-8, no duplicate keys in an
+ * object, depth at most 64) that returns values as spans of the input. Nothing
+ * is copied until it is requested. */
 #ifndef POINTSMAN_LIB_JSON_H
 #define POINTSMAN_LIB_JSON_H
 
@@ -23,7 +23,7 @@ enum { JSON_DEPTH = 64 };
 
 struct json {
     struct text *out;
-    uint64_t more;    /* bit per level: something was written there */
+    uint64_t more;    /* bit per level: needs a comma before the next value */
     uint64_t objects; /* bit per level: it is an object */
     unsigned depth;
     bool after_key;
@@ -54,21 +54,21 @@ enum json_type {
 
 struct json_value {
     enum json_type type;
-    struct span raw; /* the bytes of the value, quotes and braces included */
+    struct span raw; /* the bytes of the value, including quotes and braces */
 };
 
-/* Checks that `text` is exactly one value (blanks around it allowed).
+/* Checks that `text` is exactly one value, with optional blanks around it.
  * Error: ERR_DATA with the byte's position. */
 bool json_parse(struct span text, struct json_value *ret_value,
                 struct err *err);
-/* Walks members of a checked object or array: *cursor starts at 0. `ret_key`
- * (NULL for arrays) is the decoded key, in the arena. False at the end. */
+/* Iterates over a checked object or array: *cursor starts at 0. `ret_key` (NULL
+ * for arrays) is the decoded key, in the arena. False at the end. */
 bool json_next(struct json_value container, size_t *cursor, struct arena *arena,
                struct span *ret_key, struct json_value *ret_value);
-/* Member by key; false when absent (*ret is then JSON_NULL). */
+/* Finds a member by key; false if absent (*ret is then JSON_NULL). */
 bool json_member(struct json_value object, const char *key,
                  struct json_value *ret_value);
-/* Decoded string; false: not a string, or it holds \u0000. */
+/* Returns the decoded string; false: not a string, or it contains \u0000. */
 bool json_get_string(struct json_value value, struct arena *arena,
                      struct span *ret_string);
 bool json_get_i64(struct json_value value, int64_t *ret_value);

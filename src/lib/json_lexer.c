@@ -49,7 +49,7 @@ static int hex_digit(char c) {
     return -1;
 }
 
-/* The four digits behind \u; -1 when they are not there. */
+/* The four digits after \u; -1 if there are not four. */
 static int hex_unit(const char *p, const char *end) {
     int unit = 0;
 
@@ -73,7 +73,7 @@ static bool is_low(int unit) {
     return unit >= 0xdc00 && unit < 0xe000;
 }
 
-/* Behind the backslash. */
+/* Skips an escape after its backslash. */
 static bool skip_escape(struct json_lexer *lexer) {
     int unit;
 
@@ -105,8 +105,8 @@ static bool is_plain(char c) {
     return c >= 0x20 && c < 0x7f && c != '"' && c != '\\';
 }
 
-/* Past the plain bytes at p, eight at a time while there are as many: strings
- * are most of what is ever scanned. */
+/* Skips the plain bytes at p, eight at a time while possible: most of what is
+ * scanned is strings. */
 static const char *skip_plain(const char *p, const char *end) {
     const uint64_t ones = UINT64_C(0x0101010101010101), high = ones << 7;
     uint64_t w, quote, back;
@@ -115,8 +115,9 @@ static const char *skip_plain(const char *p, const char *end) {
         memcpy(&w, p, 8);
         quote = w ^ (ones * '"');
         back = w ^ (ones * '\\');
-        /* Some byte with its high bit set, 0x7f, below 0x20, or zero in one of
-         * the two: never missed, and when seen, looked at more closely. */
+        /* True if a byte has its high bit set, is 0x7f, is below 0x20, or is
+         * zero in one of the two differences. There are no false negatives; a
+         * hit is checked byte by byte. */
         if (((w | (w + ones) | ((w - ones * 0x20) & ~w) |
               ((quote - ones) & ~quote) | ((back - ones) & ~back)) &
              high) != 0)

@@ -1,10 +1,10 @@
-/* The smallest parts of JSON (RFC 8259): blanks, strings and numbers. No other
- * code looks at bytes of JSON: lib/json.h checks whole values with these
- * functions, and the cron library, which this file is compiled into, reads its
- * items with them. Nothing is allocated here.
+/* The smallest parts of JSON (RFC 8259): blanks, strings and numbers. All code
+ * that reads JSON is based on these functions: lib/json.h checks whole values
+ * with them, and the cron library, which this file is also compiled into, reads
+ * its items with them. Nothing is allocated here.
  *
- * A function that returns false has set `wrong` and left `p` at the byte that
- * is wrong, or at the end. */
+ * A function that returns false has set `wrong` and left `p` at the invalid
+ * byte, or at the end. */
 #ifndef POINTSMAN_LIB_JSON_LEXER_H
 #define POINTSMAN_LIB_JSON_LEXER_H
 
@@ -25,7 +25,7 @@ static inline void json_lexer_blanks(struct json_lexer *lexer) {
         lexer->p++;
 }
 
-/* Is the next byte `c`? Moves past it if so. */
+/* If the next byte is `c`, moves past it and returns true. */
 static inline bool json_lexer_takes(struct json_lexer *lexer, char c) {
     if (lexer->p == lexer->end || *lexer->p != c)
         return false;
@@ -37,8 +37,8 @@ bool json_lexer_string(struct json_lexer *lexer);
 bool json_lexer_number(struct json_lexer *lexer);
 
 /* Decodes one escape of a string that json_lexer_string accepted: *p is behind
- * its backslash, and then behind the escape. Returns how many of `ret_bytes`
- * are used. */
+ * its backslash and is moved behind the escape. Returns the number of bytes
+ * written to `ret_bytes`. */
 size_t json_lexer_unescape(const char **p, char ret_bytes[4]);
 
 #endif

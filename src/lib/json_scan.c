@@ -5,8 +5,8 @@
 #include "lib/json_lexer.h"
 #include "lib/map.h"
 
-/* Reading. The checker is recursive descent over the bytes, its depth bounded;
- * whatever it let through, the walkers below may trust. */
+/* Reading. The checker is a recursive descent over the bytes with bounded
+ * depth; the functions below rely on its checks. */
 
 struct scan {
     struct json_lexer lexer;
@@ -31,8 +31,8 @@ static bool lexed(struct scan *scan, bool fine) {
     return fine || fail(scan, scan->lexer.wrong);
 }
 
-/* The characters of a checked string: the input itself when it has no escape,
- * else decoded into `scratch`. */
+/* The characters of a checked string: the input itself if it has no escape,
+ * otherwise decoded into `scratch`. */
 static struct span string_decode(struct span raw, struct text *scratch) {
     const char *p = raw.p + 1, *end = raw.p + raw.len - 1;
     size_t len = (size_t)(end - p);
@@ -80,8 +80,8 @@ static int key_order(const void *a, const void *b) {
                         string_decode(y->raw, &scratch_b));
 }
 
-/* Brings equal hashes side by side. Ordinary objects have a handful of keys,
- * most of them with hashes of their own: then there is nothing to sort. */
+/* Sorts equal hashes next to each other. Ordinary objects have a handful of
+ * keys with different hashes: then no sorting is needed. */
 static bool hashes_differ(struct key *keys, size_t count) {
     enum { FEW = 16 };
 
@@ -246,8 +246,8 @@ bool json_parse(struct span text, struct json_value *ret_value,
     return fine;
 }
 
-/* Past the string that begins at p: its end is the first quote with an even
- * number of backslashes in front. */
+/* Skips the string that begins at p: it ends at the first quote that is
+ * preceded by an even number of backslashes. */
 static const char *skip_string(const char *p) {
     const char *start = p + 1;
 
@@ -261,7 +261,7 @@ static const char *skip_string(const char *p) {
     }
 }
 
-/* Past the value that begins at p; the input is known to be well-formed. */
+/* Skips the value that begins at p; the input is known to be well-formed. */
 static const char *skip_value(const char *p, const char *end) {
     unsigned depth = 0;
 
@@ -296,7 +296,7 @@ static const char *skip_to(const char *p, const char *end) {
     return p;
 }
 
-/* json_next() with the key as it stands in the input. */
+/* json_next() with the key as written in the input. */
 static bool member_next(struct json_value container, size_t *cursor,
                         struct span *ret_raw_key,
                         struct json_value *ret_value) {

@@ -1,6 +1,6 @@
-/* Libraries that most commands do without, loaded when they are first needed:
- * a command line starts in a millisecond, and so do guard and landings
- * (doc/design/threads.md, T10). */
+/* Libraries that most commands do not need are loaded on first use, so that
+ * commands, guard and landings start in a millisecond (doc/design/threads.md,
+ * T10). */
 #ifndef POINTSMAN_LIB_LIBRARY_H
 #define POINTSMAN_LIB_LIBRARY_H
 
@@ -9,9 +9,10 @@
 
 #include "lib/err.h"
 
-/* Loads `file` for good and finds `count` functions of it: the pointers go one
- * after the other to ret_calls, which is a struct of pointers to functions.
- * ERR_UNAVAILABLE: it is not there, or another one; names the package. */
+/* Loads `file` permanently and finds `count` of its functions: the pointers are
+ * stored one after the other in ret_calls, a struct of pointers to functions.
+ * ERR_UNAVAILABLE: the library is missing or has a different version; names the
+ * package. */
 bool library_load(const char *file, const char *package,
                   const char *const *names, size_t count, void *ret_calls,
                   struct err *err);

@@ -1,9 +1,9 @@
-/* Intrusive doubly linked list: the link is a member of what is listed.
+/* Intrusive doubly linked list: the link is a member of each listed object.
  *
  *     struct list head; list_init(&head);
  *     list_push(&head, &thing->link);
  *     LIST_EACH(&head, link) { struct thing *t = LIST_OF(link, struct thing,
- *                              link); ... }       (t may be removed inside)  */
+ *                              link); ... }       (t may be removed inside) */
 #ifndef POINTSMAN_LIB_LIST_H
 #define POINTSMAN_LIB_LIST_H
 

@@ -16,8 +16,8 @@ static const char *log_role = "pointsman";
 static enum log_level log_least = LOG_INFO;
 static enum front log_front = FRONT_TIME;
 
-/* JOURNAL_STREAM is inherited; it speaks of us only while stderr is still the
- * file it names. */
+/* JOURNAL_STREAM is inherited; it is valid for us only while stderr is still
+ * the file that it names. */
 static bool stderr_is_journal(void) {
     const char *stream = getenv("JOURNAL_STREAM");
     unsigned long long dev, ino;
@@ -75,8 +75,8 @@ void log_write(enum log_level level, const char *format, ...) {
     text_addf(&line, "%s: ", log_role);
     text_addescaped(&line, text_span(&said));
     text_addc(&line, '\n');
-    /* One write: lines of several processes do not mix. */
+    /* A single write, so that lines of several processes do not mix. */
     if (write(STDERR_FILENO, line.p, line.len) < 0) {
-        /* Nowhere else to say it. */
+        /* There is nowhere else to report it. */
     }
 }

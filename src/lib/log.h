@@ -1,7 +1,7 @@
-/* What roles tell the operator: one line each, "sentence job=... worker=...".
- * base, core and wire never log. Lines go to stderr; under a journal
- * (JOURNAL_STREAM set) with a <N> priority in front, on a terminal with local
- * time. Control bytes are escaped. */
+/* Messages of the roles to the operator: one line each, "sentence job=...
+ * worker=...". base, core and wire never log. Lines go to stderr; under a
+ * journal (JOURNAL_STREAM set) they begin with a priority <N>, on a terminal
+ * with the local time. Control bytes are escaped. */
 #ifndef POINTSMAN_LIB_LOG_H
 #define POINTSMAN_LIB_LOG_H
 

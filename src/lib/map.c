@@ -3,16 +3,16 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 
-/* Entries stand in order of insertion in one array, where removed ones leave a
- * hole until the next rebuilding. Slots are an open-addressed table
- * of 32-bit numbers of entries, at most 3/4 full; a removal closes the gap by
- * moving later slots back, so that there are no tombstones. */
+/* Entries lie in insertion order in one array; a removed entry leaves a hole
+ * until the next rebuild. Slots are an open-addressed table of 32-bit entry
+ * numbers, at most 3/4 full; a removal closes the gap by moving later slots
+ * back, so that no tombstones are needed. */
 struct map_slot {
     uint32_t tag;   /* upper half of the hash: most misses end here */
     uint32_t entry; /* number + 1; 0: free */
 };
 
-/* A short key lies in the entry itself: most are numbers. */
+/* A short key is stored in the entry itself: most keys are numbers. */
 enum { KEY_INSIDE = 8, NO_KEY = -1 };
 
 struct map_entry {
@@ -97,7 +97,7 @@ static uint32_t hash_tag(uint64_t hash) {
     return (uint32_t)(hash >> 32);
 }
 
-/* Of a number one comparison is enough. */
+/* For a number one comparison is enough. */
 static bool is_key(const struct map_entry *entry, struct span key) {
     if (key.len == KEY_INSIDE && entry->key_bytes == KEY_INSIDE)
         return memcmp(entry->key.in, key.p, KEY_INSIDE) == 0;
@@ -110,8 +110,8 @@ size_t map_longest_search(void) {
     return atomic_load_explicit(&longest_search, memory_order_relaxed);
 }
 
-/* Another thread may write at the same moment: one of two long searches is as
- * good a warning as the other. */
+/* Another thread may write at the same moment: either of two long searches is a
+ * sufficient warning. */
 static void note_search(size_t steps) {
     if (steps > map_longest_search())
         atomic_store_explicit(&longest_search, steps, memory_order_relaxed);
@@ -145,8 +145,8 @@ static void slots_fill(struct map *map) {
     }
 }
 
-/* Closes the holes and makes room for one more. The table grows only when
- * living entries, not holes, filled it. */
+/* Closes the holes and makes room for one more entry. The table grows only if
+ * it was filled by live entries, not by holes. */
 static void map_rebuild(struct map *map) {
     size_t kept = 0, slots = map->slot_count;
 
@@ -231,7 +231,8 @@ void *map_remove(struct map *map, struct span key) {
     entry = &map->entries[map->slots[at].entry - 1];
     value = entry->value;
     gap_close(map, at);
-    /* `key` may be the very bytes that map_next() handed out: last use. */
+    /* `key` may be the very bytes that map_next() returned, so this is its last
+     * use. */
     entry_clear(entry);
     map->live--;
     return value;

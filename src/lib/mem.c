@@ -11,9 +11,9 @@ static NORETURN void out_of_memory(void) {
     static const char line[] = "pointsman: out of memory\n";
 
     if (write(STDERR_FILENO, line, sizeof(line) - 1) < 0) {
-        /* Nobody to tell. */
+        /* There is nowhere to report it. */
     }
-    _exit(75); /* temporary: whoever watches us starts us again */
+    _exit(75); /* temporary failure: the supervisor restarts us */
 }
 
 void *mem_alloc(size_t bytes) {

@@ -16,7 +16,7 @@ struct parser {
     struct err *err;
 };
 
-/* A piece with one way in, and one way out that leads to NONE so far. */
+/* A piece has one way in, and one way out that still leads to NONE. */
 struct piece {
     uint32_t in, out;
 };
@@ -70,7 +70,7 @@ static bool add_bytes(struct parser *parser, struct step_bytes bytes,
     return true;
 }
 
-/* Two ways; without a second one the other is as good as none. */
+/* A step with two ways on; if the second is NONE, only the first counts. */
 static bool add_split(struct parser *parser, uint32_t next, uint32_t other,
                       uint32_t *ret) {
     struct step step = {.kind = STEP_SPLIT, .next = next, .other = other};
@@ -89,7 +89,7 @@ static char look(const struct parser *parser) {
     return is_over(parser) ? '\0' : parser->text.p[parser->at];
 }
 
-/* The classes that have names, by the C library's names for them. */
+/* The named classes, by the C library's names. */
 static bool add_class(struct step_bytes *bytes, struct span name) {
     static const struct {
         const char *name;
@@ -110,7 +110,7 @@ static bool add_class(struct step_bytes *bytes, struct span name) {
     return false;
 }
 
-/* Behind a backslash. */
+/* The character after a backslash. */
 static void escaped(char c, struct step_bytes *bytes) {
     struct step_bytes some = {0};
     switch (c) {
@@ -255,9 +255,9 @@ static bool read_atom(struct parser *parser, struct piece *ret) {
     }
 }
 
-/* How often: {n}, {n,}, {n,m}. */
+/* How often to repeat: {n}, {n,}, {n,m}. */
 struct times {
-    unsigned least, most; /* most: UINT_MAX = for ever */
+    unsigned least, most; /* most: UINT_MAX = no limit */
 };
 
 #define FOR_EVER UINT32_MAX
@@ -292,7 +292,7 @@ static bool read_times(struct parser *parser, struct times *ret) {
     return true;
 }
 
-/* An empty piece: a split with one way. */
+/* An empty piece: a split with only one way. */
 static bool add_empty(struct parser *parser, struct piece *ret) {
     if (!add_split(parser, NONE, NONE, &ret->in))
         return false;
@@ -330,7 +330,7 @@ static bool make_maybe(struct parser *parser, struct piece part,
     return true;
 }
 
-/* One round more: as it is, or as often as one likes, or perhaps. */
+/* Adds one more round: required, repeated any number of times, or optional. */
 static bool add_round(struct parser *parser, struct times times, unsigned round,
                       struct piece part, struct piece *whole) {
     struct piece made = part;
@@ -342,8 +342,8 @@ static bool add_round(struct parser *parser, struct times times, unsigned round,
     return ok;
 }
 
-/* For each round but the first the atom is read anew: every time it costs
- * steps, so that their number bounds the work. */
+/* For each round after the first the atom is parsed again: each time it uses
+ * steps, so that their limit also bounds the work. */
 static bool repeat(struct parser *parser, size_t atom, struct times times,
                    struct piece first, struct piece *whole) {
     size_t behind = parser->at;

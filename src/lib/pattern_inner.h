@@ -1,5 +1,5 @@
-/* What reading and searching of a pattern share: the expression as a graph, and
- * the sets of its steps that were met so far. */
+/* Shared by parsing and searching a pattern: the expression as a graph, and the
+ * cached sets of its steps. */
 #ifndef POINTSMAN_LIB_PATTERN_INNER_H
 #define POINTSMAN_LIB_PATTERN_INNER_H
 
@@ -9,8 +9,8 @@
 #include "lib/pattern.h"
 
 enum {
-    PATTERN_SETS_MAX = 512, /* remembered at once, then all are forgotten */
-    PATTERN_END = 256,      /* what comes behind the last byte */
+    PATTERN_SETS_MAX = 512, /* cached at most; then the cache is emptied */
+    PATTERN_END = 256,      /* the input after the last byte */
     PATTERN_INPUTS = 257
 };
 
@@ -22,14 +22,15 @@ struct step_bytes {
     uint64_t bits[4];
 };
 
-/* One step of the expression, made into a graph. */
+/* A step of the expression, as a node of the graph. */
 struct step {
     enum step_kind kind;
     struct step_bytes bytes;
-    uint32_t next, other; /* other: of SPLIT */
+    uint32_t next, other; /* other: only for SPLIT */
 };
 
-/* A set of steps we may be at; `to`: the set after an input, -1 unknown. */
+/* A set of steps that may be active; `to`: the next set for each input, -1
+ * unknown. */
 struct set {
     uint32_t *steps;
     uint32_t count;
@@ -43,10 +44,10 @@ struct pattern {
     uint32_t first;
     struct set *sets[PATTERN_SETS_MAX];
     int32_t set_count;
-    int32_t start;  /* number of the set a line begins with; -1 unknown */
-    uint32_t *mark; /* of each step: in which closure it was last */
+    int32_t start;  /* the set at the beginning of a line; -1 unknown */
+    uint32_t *mark; /* for each step: the last closure that it was in */
     uint32_t stamp;
-    uint32_t *list, *stack; /* while a set is made */
+    uint32_t *list, *stack; /* used while a set is made */
     uint32_t list_count;
 };
 

@@ -22,8 +22,8 @@ void pattern_free(struct pattern *pattern) {
     free(pattern);
 }
 
-/* Adds the step and all that is reached from it without a byte. At the begin of
- * a line BEGIN is passed, at its end END. */
+/* Adds the step and all steps reachable from it without a byte. BEGIN matches
+ * only at the beginning of a line, END only at its end. */
 static void reach(struct pattern *pattern, uint32_t from, bool begin,
                   bool end) {
     size_t depth = 0;
@@ -75,8 +75,8 @@ static bool is_set(const struct pattern *pattern, const struct set *set) {
                0;
 }
 
-/* The number of the set that the list is. Too many are forgotten all: the
- * numbers of before mean nothing then. */
+/* Returns the number of the set with the steps of the list. If there are too
+ * many sets, all are dropped and earlier numbers become invalid. */
 static int32_t find_set(struct pattern *pattern) {
     qsort(pattern->list, pattern->list_count, sizeof *pattern->list, by_number);
     for (int32_t i = 0; i < pattern->set_count; i++)
@@ -95,7 +95,7 @@ static int32_t find_set(struct pattern *pattern) {
     return pattern->set_count++;
 }
 
-/* A match may begin anywhere: the first step is always among them. */
+/* A match may begin anywhere: the first step is always in the set. */
 static int32_t first_set(struct pattern *pattern) {
     if (pattern->start < 0) {
         begin_list(pattern);

@@ -3,7 +3,7 @@
 #include <assert.h>
 #include <stddef.h>
 
-/* splitmix64: makes four good words from any seed, also from 0. */
+/* splitmix64: makes four good words from any seed, including 0. */
 static uint64_t seed_next(uint64_t *seed) {
     uint64_t z = *seed += UINT64_C(0x9e3779b97f4a7c15);
 
@@ -38,7 +38,7 @@ uint64_t random_below(struct random *random, uint64_t below) {
     uint64_t draw, skip;
 
     assert(below > 0);
-    /* 2^64 mod below: the draws under it would make small results likelier. */
+    /* 2^64 mod below: draws under it would make small results more likely. */
     skip = (UINT64_C(0) - below) % below;
     do {
         draw = next(random);

@@ -1,5 +1,5 @@
-/* A small deterministic generator (xoshiro256**): the same seed, the same
- * draws, on every machine. Not for secrets. Real seeds come from os/clock. */
+/* A small deterministic generator (xoshiro256**): the same seed gives the same
+ * numbers on every machine. Not for secrets. Real seeds come from os/clock. */
 #ifndef POINTSMAN_LIB_RANDOM_H
 #define POINTSMAN_LIB_RANDOM_H
 
@@ -10,7 +10,7 @@ struct random {
 };
 
 void random_init(struct random *random, uint64_t seed);
-/* 0 <= result < below; below > 0; without bias. */
+/* 0 <= result < below, unbiased; below must be > 0. */
 uint64_t random_below(struct random *random, uint64_t below);
 
 #endif

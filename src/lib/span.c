@@ -103,10 +103,10 @@ bool span_i64(struct span span, int64_t *ret_value) {
     return true;
 }
 
-/* C1 controls (U+0080..9f) steer terminals just as C0 ones do. What cannot be
- * seen, and what turns the order of writing round, makes one name look like
- * another: soft hyphen, U+200b..200f, 2028..202e, 2060..206f, the byte order
- * mark. */
+/* C1 controls (U+0080..9f) control terminals just as C0 ones do. Invisible
+ * characters, and those that change the direction of writing, make one name
+ * look like another: soft hyphen, U+200b..200f, 2028..202e, 2060..206f, the
+ * byte order mark. */
 static bool character_prints(const unsigned char *p, size_t len) {
     if (len == 1)
         return p[0] >= 0x20 && p[0] != 0x7f;

@@ -1,4 +1,4 @@
-/* `struct span` looks at bytes that somebody else owns. */
+/* `struct span` refers to bytes that it does not own. */
 #ifndef POINTSMAN_LIB_SPAN_H
 #define POINTSMAN_LIB_SPAN_H
 
@@ -17,20 +17,21 @@ struct span span_of(const char *string); /* NULL: empty */
 struct span span_make(const void *p, size_t len);
 bool span_is(struct span span, const char *string);
 bool span_equal(struct span a, struct span b);
-int span_compare(struct span a, struct span b); /* bytes, then length */
+int span_compare(struct span a, struct span b); /* by bytes, then by length */
 bool span_starts(struct span span, const char *prefix);
 bool span_ends(struct span span, const char *suffix);
-struct span span_trim(struct span span); /* blanks, both ends */
-/* Cuts up to the first `c` off the front of *rest; *rest is what is behind it.
- * False when *rest is exhausted (p is NULL then). "a,b," has 3 parts. */
+struct span span_trim(struct span span); /* removes blanks at both ends */
+/* Cuts the part before the first `c` off the front of *rest; *rest is what
+ * follows it. False if *rest is exhausted (p is NULL then). "a,b," has 3 parts.
+ */
 bool span_cut(struct span *rest, char c, struct span *ret_part);
-/* Decimal, nothing else around it, no sign for u64. */
+/* Parses a decimal number and nothing else; no sign for u64. */
 bool span_u64(struct span span, uint64_t *ret_value);
 bool span_i64(struct span span, int64_t *ret_value);
 bool span_is_utf8(struct span span);
-/* Bytes of the well-formed UTF-8 character in front; 0: there is none, or
- * text_addescaped would escape it (but for a backslash). */
+/* Length of the well-formed UTF-8 character at the front; 0: there is none, or
+ * text_addescaped would escape it (except a backslash). */
 size_t span_printable(struct span span);
-char *span_string(struct span span); /* copy; you free it */
+char *span_string(struct span span); /* a copy; the caller frees it */
 
 #endif

@@ -12,7 +12,7 @@ char *tai_format(struct wall wall, char ret[TAI_TEXT_BYTES]) {
     return ret;
 }
 
-/* `digits` lower-case hexadecimal digits off the front. */
+/* Cuts `digits` lower-case hexadecimal digits off the front. */
 static bool take_hex(struct span *rest, size_t digits, uint64_t *ret_value) {
     static const char all[] = "0123456789abcdef";
 

@@ -137,13 +137,14 @@ struct span text_span(const struct text *text) {
     return (struct span){text_string(text), text->len};
 }
 
-enum { NEAR_BYTES = 40 }; /* nobody mistypes longer words of ours */
+enum { NEAR_BYTES = 40 }; /* we have no longer words to mistype */
 
 static unsigned least(unsigned a, unsigned b) {
     return a < b ? a : b;
 }
 
-/* Letters lost, added, changed, or two neighbours swapped; case is free. */
+/* Counts letters lost, added or changed, and swapped neighbours; ignores case.
+ */
 static unsigned edit_distance(const char *a, const char *b) {
     unsigned rows[3][NEAR_BYTES + 1];
     size_t a_len = strlen(a), b_len = strlen(b);
@@ -182,7 +183,7 @@ const char *text_nearest(const char *word, const char *const *candidates,
     for (size_t i = 0; i < count; i++) {
         unsigned distance = edit_distance(word, candidates[i]);
 
-        /* A word of which nothing stayed was not meant. */
+        /* A candidate that shares no letter with the word was not meant. */
         if (distance < best && distance < len) {
             best = distance;
             nearest = candidates[i];

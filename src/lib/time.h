@@ -1,6 +1,6 @@
-/* Kinds of time that cannot be mixed: the wall's, which people read and which
- * may jump, and the monotonic one, which only runs. Reading a clock is
- * os/clock's work; here is arithmetic and text. */
+/* Types of time that cannot be mixed: wall time, which people read and which
+ * may jump, and monotonic time, which only advances. Reading a clock is done by
+ * os/clock; here are arithmetic and text. */
 #ifndef POINTSMAN_LIB_TIME_H
 #define POINTSMAN_LIB_TIME_H
 
@@ -16,7 +16,7 @@ struct mono {
     int64_t ns; /* since some point in the past of this boot */
 };
 struct boot {
-    int64_t ns; /* since this boot, with the time the machine slept */
+    int64_t ns; /* since boot, including time asleep */
 };
 
 #define NS_PER_MS INT64_C(1000000)
@@ -25,7 +25,7 @@ struct boot {
 #define WALL_NEVER ((struct wall){INT64_MAX})
 
 int64_t wall_s(struct wall wall);         /* rounded down */
-uint32_t wall_fraction(struct wall wall); /* nanoseconds into the second */
+uint32_t wall_fraction(struct wall wall); /* nanoseconds within the second */
 struct wall wall_from_s(int64_t s);
 struct wall wall_add_ms(struct wall wall, int64_t ms); /* saturates */
 struct mono mono_add_ms(struct mono mono, int64_t ms); /* saturates */
@@ -36,18 +36,18 @@ enum { WALL_TEXT_BYTES = 40, TAI_TEXT_BYTES = 26 };
 
 /* RFC 3339 in UTC with milliseconds: 2026-11-21T19:20:21.123Z. Returns ret. */
 char *wall_format(struct wall wall, char ret[WALL_TEXT_BYTES]);
-/* RFC 3339, any offset, any fraction. False: not one. */
+/* Parses RFC 3339 with any offset and any fraction. False: invalid. */
 bool wall_parse(struct span span, struct wall *ret_wall);
 
-/* "@" + 24 hex: TAI64N label, 2^62 + 10 + Unix seconds. */
+/* "@" + 24 hex digits: a TAI64N label, 2^62 + 10 + Unix seconds. */
 char *tai_format(struct wall wall, char ret[TAI_TEXT_BYTES]);
 bool tai_parse(struct span span, struct wall *ret_wall);
 
-/* Nanoseconds plus so many milliseconds; saturates. */
+/* Adds milliseconds to nanoseconds; saturates. */
 int64_t duration_add(int64_t ns, int64_t ms);
 /* Milliseconds between two times in nanoseconds, rounded down; saturates. */
 int64_t duration_between(int64_t later, int64_t earlier);
-/* "90", "90s", "15m", "2h", "7d" to ms. False: not a duration. */
+/* Parses "90", "90s", "15m", "2h", "7d" to ms. False: not a duration. */
 bool duration_parse(struct span span, int64_t *ret_ms);
 
 #endif

@@ -14,7 +14,7 @@ size_t utf8_character(const char *start, const char *end) {
     len = p[0] < 0xe0 ? 2 : p[0] < 0xf0 ? 3 : 4;
     if ((size_t)(end - start) < len)
         return 0;
-    /* No overlong forms, no surrogates, nothing behind U+10FFFF. */
+    /* No overlong forms, no surrogates, nothing above U+10FFFF. */
     if (p[0] == 0xe0)
         low = 0xa0;
     else if (p[0] == 0xed)

@@ -54,7 +54,7 @@ static void date_of_days(int64_t days, int *ret_year, int *ret_month,
 }
 
 uint32_t wall_fraction(struct wall wall) {
-    /* Unsigned, as the oldest second may not fit. */
+    /* Unsigned, because the earliest second may overflow. */
     uint64_t whole = (uint64_t)wall_s(wall) * (uint64_t)NS_PER_S;
 
     return (uint32_t)((uint64_t)wall.ns - whole);
@@ -73,7 +73,7 @@ char *wall_format(struct wall wall, char ret[WALL_TEXT_BYTES]) {
     return ret;
 }
 
-/* Exactly `digits` digits off the front. */
+/* Cuts exactly `digits` digits off the front. */
 static bool take_number(struct span *rest, size_t digits, int *ret_value) {
     uint64_t value;
 
@@ -110,7 +110,7 @@ static bool take_date(struct span *rest, int64_t *ret_days) {
     return true;
 }
 
-/* A leap second (:60) is the second behind it. */
+/* A leap second (:60) counts as the following second. */
 static bool take_clock(struct span *rest, int *ret_seconds) {
     int hour, minute, second;
 
@@ -123,7 +123,7 @@ static bool take_clock(struct span *rest, int *ret_seconds) {
     return true;
 }
 
-/* Digits behind the ninth are dropped. */
+/* Digits after the ninth are dropped. */
 static bool take_fraction(struct span *rest, int64_t *ret_ns) {
     int64_t unit = NS_PER_S / 10;
     bool some = false;
