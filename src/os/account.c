@@ -10,7 +10,8 @@
 
 enum { ENTRY_BYTES = 16 << 10, ENTRY_BYTES_MAX = 1 << 20 };
 
-/* Zero, or why it failed; *ret_found NULL: no such account. */
+/* Returns zero, or the errno of the failure; *ret_found NULL: no such account.
+ */
 static int look_up(const char *name, struct passwd *entry, char *buffer,
                    size_t bytes, struct passwd **ret_found) {
     uint64_t uid;

@@ -4,7 +4,8 @@
 #include <sys/timerfd.h>
 #include <unistd.h>
 
-/* Far enough to be never, near enough for every kernel: the year 2243. */
+/* Far enough in the future to stand for never, and accepted by every kernel:
+ * the year 2243. */
 #define FAR_S INT64_C(8640000000)
 
 bool alarm_open(int *ret_fd, struct err *err) {
@@ -16,7 +17,7 @@ void alarm_set(int fd, struct wall at) {
     int64_t s = at.ns / NS_PER_S, ns = at.ns % NS_PER_S;
     if (at.ns <= 0) {
         s = 0;
-        ns = 1; /* nothing at all would stop the timer */
+        ns = 1; /* zero would stop the timer */
     } else if (s > FAR_S) {
         s = FAR_S;
         ns = 0;

@@ -15,7 +15,7 @@
 #include "os/clock.h"
 #include "os/process.h"
 
-/* Where those go who were in the root. */
+/* The leaf for the processes that were in the root. */
 #define ROOM "pointsman-service"
 
 enum { DEPTH_MAX = 32, MEMBERS_MAX = 1024, USAGE_PIDS = 256 };
@@ -101,7 +101,7 @@ static bool is_populated(int events_fd) {
     return strstr(text, "populated 0") == NULL;
 }
 
-/* Waits until nobody is in it. */
+/* Waits until no process is in it. */
 static bool wait_empty(int dir_fd, int wait_ms) {
     int fd = openat(dir_fd, "cgroup.events", O_RDONLY | O_CLOEXEC);
     if (fd < 0)
@@ -119,7 +119,7 @@ static bool wait_empty(int dir_fd, int wait_ms) {
     return empty;
 }
 
-/* Removes the directory and what is below it, deepest first. */
+/* Removes the directory and everything below it, deepest first. */
 static bool remove_below(int parent_fd, const char *name, int depth) {
     if (unlinkat(parent_fd, name, AT_REMOVEDIR) == 0 || errno == ENOENT)
         return true;
@@ -152,8 +152,9 @@ static bool remove_tree(int root_fd, const char *name, int wait_ms,
     write_at(fd, "cgroup.kill", "1");
     bool empty = wait_empty(fd, wait_ms);
     close(fd);
-    /* An empty one that is somebody else's to remove does no harm: of a base
-     * that is no more, whose number ours has now. */
+    /* It does no harm if an empty tree cannot be removed because another user
+     * owns it: it belonged to a base that is gone and whose device and inode
+     * numbers ours has now. */
     if (empty &&
         (remove_below(root_fd, name, 0) || errno == EACCES || errno == EPERM))
         return true;
@@ -163,7 +164,8 @@ static bool remove_tree(int root_fd, const char *name, int wait_ms,
                    name);
 }
 
-/* One directory under the root: a former life of ours? */
+/* Ends one directory under the root if it belongs to an earlier life of ours.
+ */
 static bool end_former(int root_fd, const char *name,
                        const struct former *former, struct err *err) {
     size_t prefix = strlen(former->prefix);
@@ -177,8 +179,8 @@ static bool end_former(int root_fd, const char *name,
     bool same = (size_t)(dot - role) == strlen(former->role) &&
                 strncmp(role, former->role, (size_t)(dot - role)) == 0;
     if (!same && process_start(pid) == start)
-        return true; /* another role's, alive */
-    if (same) /* it may not have noticed yet, and still start something */
+        return true; /* another role's guard, still alive */
+    if (same)        /* it may not have noticed yet and still start tasks */
         process_kill(pid, start);
     return remove_tree(root_fd, name, former->wait_ms, err);
 }
@@ -283,8 +285,8 @@ static bool has_any(int dir_fd) {
     return false;
 }
 
-/* A cgroup with processes of its own cannot give controllers on. Nobody but us
- * and the process we serve is moved. */
+/* A cgroup with processes of its own cannot pass controllers on. Only this
+ * process and the one it serves are moved. */
 static bool make_room(int root_fd) {
     pid_t pids[8], ours[] = {getpid(), getppid()};
     char word[16];
@@ -302,7 +304,7 @@ static bool make_room(int root_fd) {
     return moved;
 }
 
-/* What leaves can be limited by; the tree exists. */
+/* The controllers that leaves can use; the tree must exist. */
 static unsigned enable_controllers(const struct cgroup_tree *tree) {
     unsigned enabled = enable(tree->root_fd);
     if (enabled == 0 && has_any(tree->root_fd) && make_room(tree->root_fd))
@@ -345,7 +347,7 @@ void cgroup_tree_kill(struct cgroup_tree *tree) {
     __atomic_add_fetch(&tree->kills, 1, __ATOMIC_SEQ_CST);
 }
 
-/* Whatever was made before the last kill of the tree, or during it. */
+/* True for a leaf that was made before or during the last kill of the tree. */
 static bool is_killed(const struct cgroup_tree *tree,
                       const struct cgroup_leaf *leaf) {
     unsigned kills = __atomic_load_n(&tree->kills, __ATOMIC_SEQ_CST);
@@ -419,7 +421,7 @@ bool cgroup_leaf_limit(const struct cgroup_tree *tree, struct cgroup_leaf *leaf,
     if (value == UINT64_MAX)
         strcpy(word, "max");
     leaf->limited = true;
-    if (what == CGROUP_MEMORY) /* all of a task or none of it */
+    if (what == CGROUP_MEMORY) /* kill the whole task or none of it */
         write_at(leaf->dir_fd, "memory.oom.group", "1");
     return write_at(leaf->dir_fd,
                     what == CGROUP_MEMORY ? "memory.max"
@@ -428,8 +430,8 @@ bool cgroup_leaf_limit(const struct cgroup_tree *tree, struct cgroup_leaf *leaf,
                     word);
 }
 
-/* The number behind `word` in a file of "word number" lines; or the only one,
- * without a word. 0: there is none. */
+/* The number after `word` in a file of "word number" lines, or without a word
+ * the only number. 0: there is none. */
 static uint64_t read_number(int dir_fd, const char *name, const char *word) {
     char text[2048];
     int fd = openat(dir_fd, name, O_RDONLY | O_CLOEXEC);
@@ -441,8 +443,8 @@ static uint64_t read_number(int dir_fd, const char *name, const char *word) {
     return at == NULL ? 0 : strtoull(at + (word ? strlen(word) : 0), NULL, 10);
 }
 
-/* Without a controller for memory: what its processes have in memory, pages
- * they share counted for each. */
+/* Without a memory controller: the resident memory of its processes, with
+ * shared pages counted for each. */
 static uint64_t resident_kib(const pid_t *pids, size_t count) {
     uint64_t kib = 0;
     for (size_t i = 0; i < count; i++)
@@ -469,10 +471,10 @@ void cgroup_leaf_usage(const struct cgroup_tree *tree,
         ret_usage->procs_peak = read_number(leaf->dir_fd, "pids.peak", NULL);
 }
 
-/* Linux counts the kills of a cgroup, and takes a child that was cloned from a
- * parent of another count for one that was born while a kill was under way. So
- * nobody can be born by clone3 into a leaf that was ever killed. And limits of
- * one task would be the next one's. */
+/* Linux counts the kills of a cgroup, and takes a child cloned by a parent with
+ * a different count for one that was started during a kill. So clone3 cannot
+ * start a process in a leaf that was ever killed. And a leaf with limits would
+ * apply them to the next task. */
 void cgroup_leaf_give(struct cgroup_tree *tree, struct cgroup_leaf *leaf) {
     if (is_killed(tree, leaf) || leaf->limited) {
         remove_leaf(tree, leaf);
@@ -493,9 +495,9 @@ bool cgroup_leaf_populated(const struct cgroup_leaf *leaf) {
     return is_populated(leaf->events_fd);
 }
 
-/* A pidfd is taken of each, then they are asked for again: a pid that is in the
- * list after its pidfd was made, and whose pidfd still takes signals, names the
- * same process in both. */
+/* A pidfd is opened for each pid, then the pids are listed again: if a pid is
+ * still in the list and its pidfd still accepts signals, both mean the same
+ * process. */
 void cgroup_leaf_signal(const struct cgroup_leaf *leaf, int signal) {
     pid_t *pids = mem_alloc(3 * MEMBERS_MAX * sizeof *pids);
     pid_t *again = pids + MEMBERS_MAX, *fds = again + MEMBERS_MAX;

@@ -26,6 +26,6 @@ uint64_t clock_seed(void) {
     uint64_t seed;
     if (getrandom(&seed, sizeof seed, GRND_NONBLOCK) == sizeof seed)
         return seed;
-    /* Only very early in a boot. */
+    /* Needed only very early during boot. */
     return (uint64_t)now_ns(CLOCK_REALTIME) ^ ((uint64_t)getpid() << 40);
 }

@@ -21,7 +21,7 @@
 
 #if defined __x86_64__
 #define OUR_ARCH AUDIT_ARCH_X86_64
-#define OTHER_CALLS 0x40000000U /* x32: the same calls by other numbers */
+#define OTHER_CALLS 0x40000000U /* x32: the same calls under other numbers */
 #elif defined __aarch64__
 #define OUR_ARCH AUDIT_ARCH_AARCH64
 #define OTHER_CALLS 0U
@@ -30,18 +30,18 @@
 #define OTHER_CALLS 0U
 #endif
 
-/* Root reads what is not its own, and writes it where Landlock lets it. Every
- * other right of root is a way out: Landlock does not watch over owners, modes
- * and times. */
+/* Root may read files that it does not own, and write them where Landlock
+ * allows. Every other right of root is a way out of the sandbox: Landlock does
+ * not protect owners, modes and times. */
 #define KEPT_RIGHTS \
     (RIGHTS_OF(CAP_DAC_OVERRIDE) | RIGHTS_OF(CAP_DAC_READ_SEARCH))
 
-/* The first version of Landlock that watches over truncate(2). */
+/* The first version of Landlock that restricts truncate(2). */
 enum { TRUNCATE_ABI = 3 };
 enum { FILTER_MAX = 200, CANNOT = 100, NOT_EXECUTABLE = 126, NOT_FOUND = 127 };
 
-/* Ways out: to other hosts and other processes, to the kernel's inside, and to
- * rights by names of files. io_uring would do all of it unseen. */
+/* Ways out of the sandbox: to other hosts and processes, into the kernel, and
+ * to rights by file name. io_uring would bypass the filter for all of these. */
 static const int denied_calls[] = {
     SYS_socket,
     SYS_ptrace,
@@ -118,8 +118,8 @@ static void put_return(struct filter *filter, uint32_t what) {
     put(filter, (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, what));
 }
 
-/* Is the loaded word (at least, with these bits) this one? If not, `skip`
- * lines are skipped. */
+/* Compares the loaded word with this one (equal, at least, or has these bits).
+ * If it does not match, `skip` lines are skipped. */
 static void put_if(struct filter *filter, unsigned short how, uint32_t word,
                    unsigned char skip) {
     put(filter, (struct sock_filter)BPF_JUMP(
@@ -130,7 +130,7 @@ static void put_nr(struct filter *filter) {
     put_load(filter, offsetof(struct seccomp_data, nr));
 }
 
-/* What a terminal would take as typed by its owner. */
+/* Calls whose input a terminal would take as typed by its owner. */
 static void put_ioctl(struct filter *filter) {
     put_if(filter, BPF_JEQ, SYS_ioctl, 6);
     put_load(filter, offsetof(struct seccomp_data, args[1]));
@@ -160,7 +160,8 @@ static void build_filter(struct filter *filter) {
         put_denied(filter, (uint32_t)denied_calls[i]);
     if (landlock_abi() < TRUNCATE_ABI)
         put_denied(filter, SYS_truncate);
-    /* Its flags lie in memory; the C library does without it. */
+    /* The flags are in memory, where a filter cannot see them; the C library
+     * works without the call. */
     put_if(filter, BPF_JEQ, SYS_clone3, 1);
     put_return(filter, SECCOMP_RET_ERRNO | ENOSYS);
     put_if(filter, BPF_JEQ, SYS_clone, 4);

@@ -19,7 +19,7 @@ static bool is_one_name(const char *name) {
            strcmp(name, "..") != 0;
 }
 
-/* Kernels before 5.6, and sandboxes that know no openat2: name by name. */
+/* For kernels before 5.6, and sandboxes without openat2: opens name by name. */
 static int open_stepwise(int dir, const char *path, int flags) {
     CLEANUP(fd_close) int at = -1;
     struct span rest = span_of(path), part;
@@ -187,9 +187,9 @@ static bool is_same_inode(int a_dir, const char *a, int b_dir, const char *b) {
            one.st_ino == other.st_ino && one.st_dev == other.st_dev;
 }
 
-/* Where the file system knows no RENAME_NOREPLACE. Directories have no second
- * name; they are what strangers drop, and a look before the rename is enough
- * for them. */
+/* For file systems without RENAME_NOREPLACE. Directories cannot have a second
+ * name; they come only from users who drop them there, and checking before the
+ * rename is enough for them. */
 static int move_by_link(int from_dir, const char *from, int to_dir,
                         const char *to) {
     struct stat st;
@@ -214,7 +214,7 @@ static int move_once(int from_dir, const char *from, int to_dir,
     if (errno == EINVAL || errno == ENOSYS)
         if (move_by_link(from_dir, from, to_dir, to) == 0)
             return 0;
-    /* Killed between link and unlink: two names, one file. */
+    /* A process was killed between link and unlink: two names, one file. */
     if (errno == EEXIST && is_same_inode(from_dir, from, to_dir, to))
         return disk->unlinkat(from_dir, from, 0);
     return -1;

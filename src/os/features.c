@@ -60,7 +60,7 @@ static bool can_be_used(const char *root, char why[160]) {
     char path[PATH_MAX + 64];
     for (size_t i = 0; i < COUNT(needed); i++) {
         snprintf(path, sizeof path, "%s%s", root, needed[i]);
-        /* The root of all cgroups cannot be killed and need not be. */
+        /* The root of all cgroups cannot be killed and does not need to be. */
         if (access(path, W_OK) == 0 || (i == 2 && errno == ENOENT))
             continue;
         snprintf(why, 160, "%.100s: %s", path, strerrordesc_np(errno));

@@ -7,7 +7,7 @@
 
 #include "os/dir.h"
 
-/* Whoever may use the base may trigger; nobody but the owner listens. */
+/* Every user who may use the base may trigger; only the owner may listen. */
 enum { FIFO_MODE = 0622 };
 
 static bool make(int dir, const char *name, struct err *err) {
@@ -25,8 +25,8 @@ bool fifo_open(int dir, const char *name, int *ret_fd, struct err *err) {
     if (fstat(fd, &st) < 0 || !S_ISFIFO(st.st_mode))
         return err_set(err, ERR_CANNOT, "cannot listen on '%s': not a FIFO",
                        name);
-    /* The umask took the others' right to write away; a stranger's FIFO keeps
-     * its mode. */
+    /* The umask removed the others' write permission; a FIFO of another owner
+     * keeps its mode. */
     (void)disk->fchmod(fd, FIFO_MODE);
     *ret_fd = take_fd(&fd);
     return true;

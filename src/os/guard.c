@@ -28,7 +28,7 @@ struct guard {
     int fd;
     pid_t pid; /* 0: reaped */
     bool lost, closing;
-    int polled; /* events asked of the poll handle */
+    int polled; /* events that the poll handle waits for */
     struct text in, out;
     size_t sent;
     uint64_t *refused; /* ids of starts too large for a frame */
@@ -39,7 +39,7 @@ struct guard {
     void *closed_ctx;
     bool has_cgroup;
     char *mode;
-    char *tree; /* of cgroups, or NULL */
+    char *tree; /* path of the cgroup tree, or NULL */
     char *controllers;
 };
 
@@ -49,7 +49,8 @@ static int close_guard_fd(int *fd) {
     return ret;
 }
 
-/* Copies out of the way of 3, 4 and 5, closed on exec like all of ours. */
+/* Copies a descriptor so that it is not 3, 4 or 5; closed on exec like all of
+ * ours. */
 static int copy_fd(int fd) {
     return fcntl(fd, F_DUPFD_CLOEXEC, GUARD_FD + 10);
 }
@@ -121,7 +122,7 @@ static bool say_hello(struct guard *guard, const struct guard_options *options,
     return true;
 }
 
-/* Appends what is there. 0: nothing now; -1: the guard is gone. */
+/* Appends what has arrived. 0: nothing now; -1: the guard is gone. */
 static int read_some(struct guard *guard) {
     text_reserve(&guard->in, READ_BYTES);
     ssize_t n =
@@ -150,7 +151,8 @@ static bool take_ready(struct guard *guard, struct span body,
     return true;
 }
 
-/* The one wait outside the loop: at the start, for former lives to end. */
+/* The only wait outside the loop: at the start, until earlier lives have ended.
+ */
 static bool await_ready(struct guard *guard, struct err *err) {
     for (;;) {
         struct span rest = text_span(&guard->in), body;
@@ -193,8 +195,8 @@ static void free_guard(struct guard *guard) {
     free(guard);
 }
 
-/* Its tasks: the kernel kills the processes it started when it dies; those in
- * its cgroup get their KILL from us. */
+/* The guard's tasks: when the guard dies, the kernel kills the processes that
+ * it started; we kill the others in its cgroup. */
 static void lose(struct guard *guard, const char *why) {
     char path[PATH_MAX + 16];
     if (guard->lost)
@@ -365,7 +367,8 @@ void guard_flush(struct guard *guard) {
     while (!guard->lost && !guard->closing && guard->sent < guard->out.len) {
         size_t n = send_plain(guard, guard->out.len - guard->sent);
         if (n == 0) {
-            /* Full, or dead: then reading says so. */
+            /* The socket is full, or the guard is dead: then reading reports
+             * it. */
             ask_poll(guard, UV_READABLE | UV_WRITABLE);
             return;
         }
@@ -376,8 +379,8 @@ void guard_flush(struct guard *guard) {
     ask_poll(guard, UV_READABLE);
 }
 
-/* A descriptor goes with the first byte of its frame: all before it has to be
- * out, and this one byte is waited for, which is rare enough. */
+/* A descriptor is sent with the first byte of its frame: all earlier bytes must
+ * be sent first. The wait for this one byte is rare enough to be acceptable. */
 static bool send_with_fd(struct guard *guard, const struct text *frame,
                          int fd) {
     union {

@@ -9,7 +9,7 @@
 
 enum {
     TRIM_BYTES = 64 << 10,
-    SPARED_BYTES = 32 << 20, /* of the disk, at most an eighth of it */
+    SPARED_BYTES = 32 << 20, /* of the disk, but at most an eighth of it */
     LOOK_BYTES = 1 << 20
 };
 
@@ -43,7 +43,7 @@ static void close_stamps(struct guard_capture *capture) {
     capture->stamps_fd = -1;
 }
 
-/* What comes from now on is of unknown origin. */
+/* Bytes from now on are of unknown origin. */
 static void stop_stamping(struct guard_capture *capture) {
     close_stamps(capture);
     stamps_clear(&capture->stamps);
@@ -70,7 +70,7 @@ static void keep_refused(struct guard_capture *capture, size_t bytes, int sys) {
     capture->sys = sys;
 }
 
-/* The rest that could not be written. */
+/* Returns the number of bytes that could not be written. */
 static size_t write_bytes(struct guard_capture *capture, const char *p,
                           size_t bytes) {
     while (bytes > 0) {
@@ -87,7 +87,8 @@ static size_t write_bytes(struct guard_capture *capture, const char *p,
     return bytes;
 }
 
-/* Our own words. The rest that could not be written. */
+/* Writes a mark of ours. Returns the number of bytes that could not be written.
+ */
 static size_t write_mark(struct guard_capture *capture, const char *mark,
                          size_t bytes) {
     enum stamp_stream stream = capture->stream;
@@ -97,7 +98,7 @@ static size_t write_mark(struct guard_capture *capture, const char *mark,
     return rest;
 }
 
-/* Says in the file what is missing there, as soon as there is room. */
+/* Writes into the file how many bytes are missing, as soon as there is room. */
 static bool write_gone(struct guard_capture *capture) {
     char mark[128];
     if (capture->gone == 0)
@@ -111,9 +112,9 @@ static bool write_gone(struct guard_capture *capture) {
     return true;
 }
 
-/* Outputs lie beside the registry: a task that fills the disk must not take
- * what it needs to record how the task ended. We look again after a part of
- * what was free, for others write too. */
+/* Outputs share a disk with the registry: a task that fills it must not use the
+ * space needed to record how the task ended. The free space is checked again
+ * after using part of it, because other processes write too. */
 static bool has_room(struct guard_capture *capture, size_t bytes) {
     struct statvfs disk;
     if (bytes <= capture->room) {
@@ -149,7 +150,8 @@ static void write_file(struct guard_capture *capture, const char *p,
         keep_refused(capture, rest, errno);
 }
 
-/* A ring of `max` bytes in memory: grows until it is full, then turns. */
+/* A ring of `max` bytes in memory: grows until it is full, then wraps around.
+ */
 static void ring_add(struct guard_capture *capture, size_t max, const char *p,
                      size_t bytes) {
     struct text *ring = &capture->memory;
@@ -173,7 +175,8 @@ static void ring_add(struct guard_capture *capture, size_t max, const char *p,
     }
 }
 
-/* Another line of ours: lost like any other when the disk is full. */
+/* Adds another marked line; it is lost like any other bytes if the disk is
+ * full. */
 static void say(struct guard_capture *capture, const char *mark, int bytes) {
     enum stamp_stream stream = capture->stream;
     capture->stream = STAMP_OURS;
@@ -192,8 +195,8 @@ static void enter_ring(struct guard_capture *capture) {
     capture->ring = true;
 }
 
-/* Calls `add` for the bytes of each run; for the first `skip` bytes of the
- * runs there are none any more. Bytes behind the last run go without. */
+/* Calls `add` for the bytes of each run. The first `skip` bytes of the runs
+ * have been dropped; bytes after the last run are added without a stamp. */
 typedef void add_piece(struct guard_capture *capture, const char *p,
                        size_t bytes);
 
@@ -220,7 +223,7 @@ static void replay(struct guard_capture *capture, struct span bytes,
         add(capture, bytes.p, bytes.len);
 }
 
-/* Forgets the runs of bytes that the ring has lost. */
+/* Drops the runs of bytes that the ring has overwritten. */
 static void trim_ring_stamps(struct guard_capture *capture) {
     struct stamps *stamps = &capture->ring_stamps;
     struct stamps kept = STAMPS_INIT;
@@ -270,7 +273,8 @@ static void add_file(struct guard_capture *capture, const char *p,
     stamp_ring(capture, bytes);
 }
 
-/* Before the file: who finds that finds these. */
+/* Opened before the output file, so that a reader who finds that also finds the
+ * stamps. */
 static void open_stamps(struct guard_capture *capture) {
     char path[PATH_MAX];
     if (!capture->stamped)
@@ -297,7 +301,7 @@ void guard_capture_spill(struct guard_capture *capture) {
         capture->dir_fd, capture->path,
         O_WRONLY | O_CREAT | O_EXCL | O_APPEND | O_NOFOLLOW | O_CLOEXEC, 0640);
     if (capture->fd < 0) {
-        /* No file, then: the last bytes stay in memory, as without a path. */
+        /* Without a file the last bytes stay in memory, as without a path. */
         capture->lost = true;
         capture->sys = errno;
         capture->path = NULL;
@@ -329,7 +333,7 @@ void guard_capture_add(struct guard_capture *capture, enum stamp_stream stream,
     }
 }
 
-/* A disk that is full costs the stamps first. */
+/* If the disk is full, the stamps are lost first. */
 void guard_capture_flush(struct guard_capture *capture) {
     struct text *coded = &capture->stamps.coded;
     if (!capture->stamped || capture->stamps_fd < 0)
@@ -349,7 +353,7 @@ void guard_capture_flush(struct guard_capture *capture) {
     text_reset(coded);
 }
 
-/* The ring's bytes in their order. */
+/* Puts the ring's bytes into their order. */
 static void ring_straighten(struct guard_capture *capture) {
     struct text *ring = &capture->memory;
     if (capture->ring_at == 0)

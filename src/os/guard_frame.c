@@ -3,7 +3,7 @@
 #include <assert.h>
 #include <limits.h>
 
-/* The fixed parts. No padding: whole bytes go over the socket. */
+/* The fixed parts. They have no padding: the bytes are sent as they are. */
 struct head {
     uint32_t body_bytes;
     uint8_t kind, zero[3];
@@ -93,7 +93,7 @@ static void put_head(struct text *out, enum guard_frame_kind kind,
     text_add(out, &head, sizeof head);
 }
 
-/* Takes the fixed part off the front of the body. */
+/* Cuts the fixed part off the front of the body. */
 static bool cut_part(struct span *body, void *ret_part, size_t bytes) {
     if (body->len < bytes)
         return false;
@@ -111,7 +111,7 @@ static bool cut_bytes(struct span *body, uint32_t bytes,
     return true;
 }
 
-/* A path: nothing, or bytes that end in their only NUL. */
+/* Cuts a path off: empty, or bytes with a single NUL at the end. */
 static bool cut_path(struct span *body, uint32_t bytes, struct span *ret_span) {
     if (!cut_bytes(body, bytes, ret_span))
         return false;
@@ -119,7 +119,7 @@ static bool cut_path(struct span *body, uint32_t bytes, struct span *ret_span) {
            memchr(ret_span->p, '\0', bytes) == ret_span->p + bytes - 1;
 }
 
-/* `count` strings, each with its NUL, and nothing else. */
+/* Cuts off exactly `count` strings, each with its NUL. */
 static bool cut_strings(struct span *body, uint32_t bytes, uint32_t count,
                         struct span *ret_span) {
     if (!cut_bytes(body, bytes, ret_span))
@@ -168,7 +168,8 @@ bool guard_hello_decode(struct span body, struct guard_hello *ret_hello) {
            body.len == 0;
 }
 
-/* Appends the strings, returns their bytes; counts them in *ret_count. */
+/* Appends the strings and returns their size; their number goes to *ret_count.
+ */
 static size_t put_strings(struct text *out, char *const *strings,
                           uint32_t *ret_count) {
     size_t before = out->len;
@@ -235,7 +236,7 @@ static void put_rights(struct text *out, const struct guard_start *start,
         text_add(out, user->groups, user->group_count * sizeof *user->groups);
 }
 
-/* Lengths are known only once the bytes are there: head and fixed part are
+/* Lengths are known only after the bytes were appended: head and fixed part are
  * reserved first and filled in last. */
 bool guard_start_encode(struct text *out, const struct guard_start *start) {
     struct start_part part = {

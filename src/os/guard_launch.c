@@ -28,16 +28,16 @@ enum child_step {
     STEP_EXEC
 };
 
-/* What the child gets, and where it says why it could not: its memory is
+/* Input of the child, and the place where it reports a failure: its memory is
  * ours until exec. */
 struct child {
     const struct guard_life *life;
     struct guard_task *task;
-    int join_fd; /* cgroup.procs to write to; -1: born there */
+    int join_fd; /* cgroup.procs to write to; -1: started there */
     int canary_fd;
-    char *path; /* PATH_MAX bytes to build names in */
+    char *path; /* PATH_MAX bytes for building names */
     enum child_step step;
-    uint32_t limit; /* of STEP_LIMIT */
+    uint32_t limit; /* that failed, for STEP_LIMIT */
     int sys;
 };
 
@@ -47,8 +47,8 @@ static int child_fail(struct child *child, enum child_step step) {
     return 127;
 }
 
-/* As execvp: a file without "#!" that is no program goes to the shell. The
- * slot in front of argv is there for this. */
+/* Like execvp: an executable file that is neither a program nor begins with
+ * "#!" is passed to the shell, which is why argv has a free slot in front. */
 static void exec_file(struct guard_task *task, const char *file) {
     execve(file, task->argv, task->envp);
     if (errno != ENOEXEC)
@@ -62,7 +62,7 @@ static void exec_file(struct guard_task *task, const char *file) {
     errno = ENOEXEC;
 }
 
-/* Some errors say "not this one", others "not at all". */
+/* Some errors mean "try the next directory", others end the search. */
 static bool look_further(int sys) {
     return sys == ENOENT || sys == ENOTDIR || sys == EACCES ||
            sys == ENAMETOOLONG || sys == ELOOP || sys == ESTALE;
@@ -93,14 +93,14 @@ static void exec_search(struct child *child) {
     errno = denied != 0 ? denied : ENOENT;
 }
 
-/* What stays ours gets all our rights back with its exec; it may need some of
- * them to come that far. */
+/* A child that keeps our account regains all our rights at its exec; before
+ * that it may need some of them to get there. */
 static void child_rights(const struct child *child) {
     if (child->life->lowered && (child->task->flags & GUARD_START_USER) == 0)
         rights_raise();
 }
 
-/* Still with our rights: they may raise what is ours. */
+/* Called while the child has our rights: limits may raise the guard's own. */
 static bool child_limits(struct child *child) {
     const struct guard_task *task = child->task;
     for (child->limit = 0; child->limit < task->limit_count; child->limit++) {
@@ -114,8 +114,8 @@ static bool child_limits(struct child *child) {
     return true;
 }
 
-/* The system calls themselves: what the C library puts around them is for all
- * threads of a process, and we are a guest in the guard's memory. */
+/* Uses the system calls directly: the C library's wrappers act on all threads
+ * of a process, and the child only borrows the guard's memory. */
 static bool child_user(const struct guard_task *task) {
     const struct guard_user *user = &task->user;
     if ((task->flags & GUARD_START_USER) == 0)
@@ -126,9 +126,9 @@ static bool child_user(const struct guard_task *task) {
            syscall(SYS_setresuid, user->uid, user->uid, user->uid) == 0;
 }
 
-/* Between clone and exec only system calls: the memory is the guard's. The
- * guard has no handlers and ignores nothing, so only the mask is to be reset;
- * its other descriptors close themselves. */
+/* Between clone and exec only system calls are allowed: the memory is the
+ * guard's. The guard has no signal handlers and ignores no signals, so only the
+ * mask must be reset; other descriptors close themselves. */
 static int child_main(void *arg) {
     struct child *child = arg;
     struct guard_task *task = child->task;
@@ -160,7 +160,7 @@ static int child_main(void *arg) {
     umask(task->mask);
     if (!child_user(task))
         return child_fail(child, STEP_USER);
-    /* Only now: a change of user would take it back. */
+    /* Not earlier: a change of user would reset it. */
     if ((task->flags & GUARD_START_DEATH_NONE) == 0)
         prctl(PR_SET_PDEATHSIG,
               (task->flags & GUARD_START_DEATH_TERM) != 0 ? SIGTERM : SIGKILL);
@@ -185,8 +185,8 @@ static enum guard_result result_of(int sys) {
     return is_temporary(sys) ? GUARD_TEMPORARY : GUARD_CANNOT;
 }
 
-/* G4: the lock is the inode's. Whoever gets it late, after the job has moved
- * on, sees that the path names another inode, or none. */
+/* G4: a lock belongs to the inode. A process that gets it late, after the job
+ * has moved on, sees that the path refers to another inode, or to none. */
 static bool take_lock(struct guard_life *life, struct guard_task *task) {
     const char *path = task->lock_path;
     if (path == NULL)
@@ -213,8 +213,9 @@ static bool take_lock(struct guard_life *life, struct guard_task *task) {
     return guard_task_fail(task, GUARD_TAKEN, 0, "'%s' has moved on", path);
 }
 
-/* The pipe is its user's, or it could not open /dev/stdout. The system calls
- * themselves: only this thread makes files as somebody else. */
+/* The pipe must belong to the task's user, or the task could not open
+ * /dev/stdout. The system calls are used directly: only this thread makes files
+ * as another user. */
 static int make_pipe(const struct guard_task *task, int fds[2]) {
     bool other = (task->flags & GUARD_START_USER) != 0;
     if (other) {
@@ -229,7 +230,7 @@ static int make_pipe(const struct guard_task *task, int fds[2]) {
     return sys;
 }
 
-/* Our end does not wait; theirs is an ordinary pipe. */
+/* Our end is non-blocking; the task's end is an ordinary pipe. */
 static bool open_pipe(struct guard_task *task, int *ret_ours, int *ret_theirs) {
     int fds[2], sys = make_pipe(task, fds);
     if (sys != 0)
@@ -259,7 +260,7 @@ static bool open_ends(struct guard_life *life, struct guard_task *task,
                       bool wanted, struct pipe_ends *ends) {
     if (!wanted)
         return true;
-    /* A pipe that others had cannot be opened by name (/dev/fd/3). */
+    /* A reused pipe cannot be opened by name (/dev/fd/3) by another user. */
     bool keeps = life->has_cgroup && (task->flags & GUARD_START_USER) == 0;
     pthread_mutex_lock(&life->lock);
     if (keeps && life->spare_count > 0)
@@ -271,8 +272,8 @@ static bool open_ends(struct guard_life *life, struct guard_task *task,
     return true;
 }
 
-/* Who reads at a pace holds little: what fits into the pipe is written ahead of
- * it. Such pipes are nobody else's afterwards. */
+/* With a paced reader the pipe must be small: a task writes ahead as much as
+ * fits into it. Such pipes are not reused. */
 static bool open_out(struct guard_life *life, struct guard_task *task,
                      struct pipe_ends *ends) {
     if (task->pace.line_ns == 0)
@@ -321,7 +322,7 @@ static bool limit_whole(struct guard_life *life, struct guard_task *task,
                            wholes[i].what);
 }
 
-/* Before the task is born into its leaf. */
+/* Called before the task is started in its leaf. */
 static bool limit_leaf(struct guard_life *life, struct guard_task *task) {
     for (uint32_t i = 0; i < task->limit_count; i++)
         if (task->limits[i].what >= GUARD_MEMORY &&
@@ -370,13 +371,14 @@ static bool is_there(const struct child *child) {
     return access(child->path, F_OK) == 0;
 }
 
-/* What people forget most: there is no shell unless they ask for one. */
+/* The most common mistake: a command line meant for a shell that is not there.
+ */
 static bool is_shell_line(const struct guard_task *task) {
     return task->argv[1] == NULL && strpbrk(task->argv[0], " ;|&<>") != NULL;
 }
 
-/* ENOENT of a file that is there: its interpreter is not. The status is what
- * shells, env(1) and nohup(1) end with. */
+/* ENOENT for a file that exists means that its interpreter is missing. The exit
+ * status is that of shells, env(1) and nohup(1). */
 static bool exec_failed(struct guard_task *task, const struct child *child) {
     const char *name = task->argv[0];
     int sys = child->sys;
@@ -408,7 +410,7 @@ static bool exec_failed(struct guard_task *task, const struct child *child) {
                            name);
 }
 
-/* As they are asked for, in a job. */
+/* The names of limits as written in a job. */
 static const char *limit_name(uint32_t what) {
     static const char *const names[] = {
         [RLIMIT_AS] = "as",         [RLIMIT_CORE] = "core",

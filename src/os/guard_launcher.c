@@ -61,7 +61,7 @@ static void clear_nudge(struct guard_life *life) {
         life->nudged = false;
 }
 
-/* For the next task, when nobody can write to it any more. */
+/* Keeps a pipe for the next task, once no process can write to it any more. */
 static void give_spare(struct guard_life *life, struct pipe_ends *ends) {
     if (ends->ours < 0 || !ends->kept || life->spare_count == GUARD_SPARES)
         return;
@@ -80,8 +80,8 @@ static void give_spares(struct guard_life *life, struct guard_task *task) {
     give_spare(life, &task->out[STAMP_ERR]);
 }
 
-/* Main is woken for the first end, for a full batch, and when the client's turn
- * has come to send more: between these it gathers them. */
+/* Main is woken for the first end, for a full batch, and when the client should
+ * send more; in between ends are gathered. */
 void guard_life_over(struct guard_life *life, struct guard_task *task) {
     task->state = GUARD_TASK_OVER;
     life->unfinished--;
@@ -113,8 +113,8 @@ static struct guard_task *take_startable(struct guard_life *life) {
     return task;
 }
 
-/* The pipe of a child that is gone may still be held for a moment by a child
- * of the other launcher between its birth and its exec. */
+/* The pipe of a child that is gone may be held for another moment by a child of
+ * another launcher that is between clone and exec. */
 static void wait_for_end(int fd) {
     struct pollfd wait = {.fd = fd, .events = POLLIN};
     poll(&wait, 1, EOF_WAIT_MS);
@@ -163,7 +163,8 @@ static bool read_to_end(struct guard_launcher *launcher,
            lines_to_end(launcher, &task->progress);
 }
 
-/* Nobody of it lives any more. False: that is more than one turn's worth. */
+/* Reads the rest; no process of the task is alive. False: there is more than
+ * one turn's worth. */
 static bool read_kept(struct guard_launcher *launcher,
                       struct guard_task *task) {
     for (enum stamp_stream i = STAMP_OUT; i <= STAMP_ERR; i++)
@@ -176,9 +177,10 @@ static bool read_kept(struct guard_launcher *launcher,
     return true;
 }
 
-/* Its process is dead. False: something of it is left, main shall see. Of kept
- * pipes the empty leaf is the end; while it is not, nothing is reaped: others
- * of the task have a moment to end by themselves. */
+/* Called when its process is dead. False: something of the task is left, and
+ * main takes over. For reused pipes the empty leaf marks the end; until then
+ * nothing is reaped: the task's other processes have a moment to end by
+ * themselves. */
 static bool end_here(struct guard_launcher *launcher, struct guard_task *task) {
     bool kept = task->out[STAMP_OUT].kept;
     if (kept && cgroup_leaf_populated(task->leaf))
@@ -186,7 +188,7 @@ static bool end_here(struct guard_launcher *launcher, struct guard_task *task) {
     if (!read_to_end(launcher, task))
         return false;
     if (task->leaf == NULL)
-        guard_task_signal(task, SIGKILL); /* whoever is left in its group */
+        guard_task_signal(task, SIGKILL); /* processes left in its group */
     if (!guard_task_reap(task) || (!kept && !guard_task_gone(task)) ||
         !read_kept(launcher, task))
         return false;
@@ -196,16 +198,16 @@ static bool end_here(struct guard_launcher *launcher, struct guard_task *task) {
     return true;
 }
 
-/* What it wrote to standard error, and before that to standard output: that
- * there is something on one of two pipes is all they tell of their order. */
+/* Reads standard error, and standard output before it: the order of bytes on
+ * two pipes cannot be known more exactly. */
 static void read_both(struct guard_launcher *launcher,
                       struct guard_task *task) {
     guard_task_read_out(task, STAMP_OUT, launcher->buffer);
     guard_task_read_out(task, STAMP_ERR, launcher->buffer);
 }
 
-/* Until it ends, a moment is over, or there is something else to do. True: its
- * process is dead. */
+/* Waits until the task ends, a moment is over, or there is other work. True:
+ * its process is dead. */
 static bool await_end(struct guard_launcher *launcher,
                       struct guard_task *task) {
     struct pollfd fds[3] = {
@@ -219,7 +221,7 @@ static bool await_end(struct guard_launcher *launcher,
         if ((fds[2].revents & POLLIN) != 0)
             read_both(launcher, task);
         else
-            fds[2].fd = -1; /* closed by all */
+            fds[2].fd = -1; /* closed by all processes */
         wait_ms = (int)mono_ms_since(until, clock_mono());
         if (wait_ms <= 0)
             break;
@@ -227,7 +229,7 @@ static bool await_end(struct guard_launcher *launcher,
     return (fds[0].revents & POLLIN) != 0;
 }
 
-/* The lease kills without asking us. */
+/* The lease kills without involving this thread. */
 static void name_killer(struct guard_life *life, struct guard_end *end) {
     if (end->signal != SIGKILL || end->killer != GUARD_NOBODY ||
         guard_lease_fd(&life->lease) < 0 || guard_lease_runs(&life->lease))
@@ -236,7 +238,7 @@ static void name_killer(struct guard_life *life, struct guard_end *end) {
     end->kill_signal = SIGKILL;
 }
 
-/* Stays with the child for a moment, unless there is something else to do. */
+/* Stays with the child for a moment, unless there is other work. */
 static bool linger(struct guard_launcher *launcher, struct guard_task *task) {
     struct guard_life *life = launcher->life;
     pthread_mutex_lock(&life->lock);
@@ -261,7 +263,7 @@ static void hand_over(struct guard_life *life, struct guard_task *task) {
     wake(life);
 }
 
-/* The directory that ours lie in may be root's, and closed for writing. */
+/* The directory above our tree may belong to root and be write-protected. */
 static void remove_tree(struct guard_life *life) {
     if (life->lowered)
         rights_raise();

@@ -23,7 +23,7 @@ static void set_timer(struct guard_lease *lease, struct boot at) {
     timerfd_settime(lease->timer_fd, TFD_TIMER_ABSTIME, &when, NULL);
 }
 
-/* It may have been extended since the timer rang. */
+/* The lease may have been extended since the timer expired. */
 static void ring(struct guard_lease *lease) {
     uint64_t one = 1;
     if (lease->passed || clock_boot().ns < lease->until.ns)
@@ -35,7 +35,7 @@ static void ring(struct guard_lease *lease) {
 
 static void *lease_main(void *arg) {
     struct guard_lease *lease = arg;
-    if (lease->harmless) /* the cgroup is ours to write to */
+    if (lease->harmless) /* the cgroup is writable for our user */
         rights_keep(0);
     for (;;) {
         uint64_t times;
@@ -50,8 +50,9 @@ static void *lease_main(void *arg) {
     }
 }
 
-/* Its pages are not to be fetched back from a disk first, when that machine is
- * short of memory. All of us where we may, else what it stands on. */
+/* Keeps the thread's pages in memory, so that they need not be read from disk
+ * first when memory is short: the whole process if allowed, otherwise its
+ * stack. */
 static void stay_in_memory(struct guard_lease *lease) {
     if (geteuid() == 0 && mlockall(MCL_CURRENT | MCL_ONFAULT) == 0)
         return;

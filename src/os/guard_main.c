@@ -29,15 +29,15 @@ enum {
     EVENTS = 64,
     LAUNCHERS_MAX = 64,
     LAUNCHERS_A_CORE = 4,
-    FORMER_WAIT_MS = 30000, /* for processes of a former life to be gone */
+    FORMER_WAIT_MS = 30000, /* until processes of an earlier life are gone */
     REAP_MS = 1000,         /* orphans are reaped this long after an end */
-    SWEEP_MS = 10           /* between looks for those without a cgroup */
+    SWEEP_MS = 10 /* between searches for processes that left their group */
 };
 
-/* What epoll says when it is not about a task. */
+/* Values of epoll events that do not belong to a task. */
 enum { EVENT_CONTROL = 0, EVENT_WAKE = 1, EVENT_LEASE = 2 };
 
-/* The guard as its first thread sees it. */
+/* The state of the guard's first thread. */
 struct post {
     struct guard_life life;
     struct guard_watch watch;
@@ -46,13 +46,13 @@ struct post {
     struct guard_launcher *launchers;
     unsigned launcher_count;
     char mode[PATH_MAX + 256];
-    struct mono gather_until; /* ends are sent by then */
+    struct mono gather_until; /* ends are sent at this time at the latest */
     struct mono reap_at;
-    struct mono sweep_at; /* who left his group is looked for */
+    struct mono sweep_at; /* next search for processes that left their group */
 };
 
-/* Handlers to their defaults and everything blocked: what the terminal or a
- * supervisor sends is for the client; when that goes, the guard goes. Children
+/* Resets handlers and blocks all signals: signals from the terminal or a
+ * supervisor are for the client, and when it ends, the guard does. Children
  * unblock all before exec. */
 static void settle_signals(void) {
     sigset_t all;
@@ -136,7 +136,8 @@ static bool try_leaf(struct cgroup_leaf *leaf, bool born_there, char *stack) {
     return status == 0;
 }
 
-/* That directories can be made does not mean that processes may enter. */
+/* Even if directories can be made, processes may not be allowed to enter them.
+ */
 static bool try_cgroup(struct guard_life *life, struct err *err) {
     struct cgroup_leaf *leaf = cgroup_leaf_take(&life->tree);
     if (leaf == NULL)
@@ -155,7 +156,8 @@ static bool try_cgroup(struct guard_life *life, struct err *err) {
                          life->tree.path);
 }
 
-/* ERR_BUSY is about leftovers and final; anything else means: without. */
+/* ERR_BUSY is about leftovers and final; after any other error the guard works
+ * without cgroups. */
 static bool open_cgroup(struct post *post, const struct guard_hello *hello,
                         const char *role, struct err *err) {
     struct guard_life *life = &post->life;
@@ -181,8 +183,8 @@ static bool open_cgroup(struct post *post, const struct guard_hello *hello,
     return false;
 }
 
-/* Whoever still holds the lock of a former life is one of its tasks, or its
- * guard: they inherited it, and nobody else opens this file. */
+/* A process that still holds the lock of an earlier life is one of its tasks or
+ * its guard: they inherited it, and no other program opens this file. */
 static bool lock_life(struct post *post, const struct guard_hello *hello,
                       struct err *err) {
     const char *path = hello->life_path.p;
@@ -215,8 +217,8 @@ static unsigned count_cores(void) {
     return count < 1 ? 1 : (unsigned)count;
 }
 
-/* One for each task that may run at once: who has a launcher to stay with it
- * costs main nothing when it is short. */
+/* One for each task that may run at once: a short task that a launcher can stay
+ * with costs main nothing. */
 static unsigned launchers_for(unsigned slots) {
     unsigned cores = count_cores();
     unsigned most = cores * LAUNCHERS_A_CORE;
@@ -256,7 +258,7 @@ static bool open_events(struct post *post, struct err *err) {
 
 static bool open_lease(struct post *post, struct err *err) {
     struct guard_life *life = &post->life;
-    life->expired = true; /* until there is one */
+    life->expired = true; /* until a lease is granted */
     life->lease.harmless = life->lowered;
     if (!guard_lease_open(&life->lease, &life->tree, err))
         return false;
@@ -286,15 +288,15 @@ static bool is_ours(int fd) {
     return fd < 0 || (fstat(fd, &stat) == 0 && stat.st_uid == geteuid());
 }
 
-/* Root's guard changes users and signals their tasks, and that is all; without
- * a cgroup it also looks for those who hold a canary. In a base or a cgroup of
- * somebody else we need what root can do, and keep it.
+/* A guard running as root only changes users and signals their tasks; without a
+ * cgroup it also looks for processes that hold a canary. In a base or a cgroup
+ * of another user it needs all rights of root and keeps them.
  *
- * This thread, which reads what client and tasks say, has no other right left.
- * Launchers use no other either, but can come back to all for a task that stays
- * root's: between birth and exec it may have to enter a directory of somebody
- * else, and an exec that gave it rights which it did not have before would take
- * its death signal away. */
+ * This thread, which parses data from client and tasks, keeps no other right.
+ * Launchers use no others either, but can regain all for a task that keeps
+ * running as root: before its exec it may have to enter another user's
+ * directory, and an exec that gave it additional rights would clear its death
+ * signal. */
 static void decide_rights(struct guard_life *life) {
     life->rights =
         RIGHTS_OF(CAP_SETUID) | RIGHTS_OF(CAP_SETGID) | RIGHTS_OF(CAP_KILL);
@@ -383,8 +385,8 @@ static void take_handed(struct post *post) {
     }
 }
 
-/* While more is waiting to start, ends are gathered: fewer wake-ups and commits
- * of the client for the same work. */
+/* While more tasks wait to start, ends are gathered: this saves the client
+ * wake-ups and commits. */
 static void report_over(struct post *post) {
     struct guard_life *life = &post->life;
     struct mono now = clock_mono();
@@ -433,8 +435,9 @@ static void clear_wake(struct guard_life *life) {
     pthread_mutex_unlock(&life->lock);
 }
 
-/* Who left his group is our child as soon as nobody else is above him. Without
- * a cgroup that is all we know of him: he goes together with the rest. */
+/* A process that left its group becomes our child as soon as its ancestors are
+ * gone. Without a cgroup nothing else is known of it: it ends together with the
+ * task. */
 static void sweep_due(struct post *post) {
     if (clock_mono().ns < post->sweep_at.ns)
         return;
@@ -474,12 +477,13 @@ static void reap_due(struct post *post) {
     process_reap_orphans();
 }
 
-/* Ends are told, and their tasks freed, only behind the batch of events: one
- * further down may still name them. */
+/* Ends are reported, and their tasks freed, only after the whole batch of
+ * events: a later event may still refer to them. */
 static void turn(struct post *post) {
     struct epoll_event events[EVENTS];
     int n = epoll_wait(post->epoll_fd, events, EVENTS, wait_ms(post));
-    /* First: it kills before it says so, and whoever it killed is to know. */
+    /* Handled first: the lease kills before it reports, and the tasks it killed
+     * must be recorded as such. */
     if (guard_lease_take_passed(&post->life.lease))
         expire(post);
     for (int i = 0; i < n; i++)
@@ -500,8 +504,8 @@ static bool all_over(struct guard_life *life) {
     return over;
 }
 
-/* The client is gone: what it wanted to know nobody wants to know any more,
- * what it started shall not outlive it. */
+/* The client is gone: there is no one to report to, and its tasks must not
+ * outlive it. */
 static void close_post(struct post *post) {
     struct guard_life *life = &post->life;
     epoll_ctl(post->epoll_fd, EPOLL_CTL_DEL, post->control_fd, NULL);

@@ -33,7 +33,7 @@ void guard_server_clear(struct guard_server *server) {
     text_clear(&server->out);
 }
 
-/* Ids are handed out by our own client, mostly one after the other. */
+/* Ids come from our own client, mostly in sequence. */
 static struct guard_task **slot_of(struct guard_server *server, uint64_t id) {
     uint64_t mixed = id * UINT64_C(0x9e3779b97f4a7c15);
     return &server->slots[(mixed >> 32) & (server->slot_count - 1)];
@@ -71,7 +71,8 @@ static void table_remove(struct guard_server *server, struct guard_task *task) {
     server->task_count--;
 }
 
-/* The live one of that id, or the one of which only the lock is left. */
+/* Finds the live task of that id, or (`held`) the one of which only the lock is
+ * left. */
 static struct guard_task *table_find(struct guard_server *server, uint64_t id,
                                      bool held) {
     for (struct guard_task *task = *slot_of(server, id); task != NULL;
@@ -81,7 +82,7 @@ static struct guard_task *table_find(struct guard_server *server, uint64_t id,
     return NULL;
 }
 
-/* A line that came while a launcher had the task, or with its last breath. */
+/* Sends a line that came while a launcher had the task, or at its very end. */
 static void send_progress(struct guard_server *server,
                           struct guard_task *task) {
     struct guard_report news = {
@@ -148,15 +149,16 @@ static bool do_start(struct guard_server *server, struct span body) {
     return true;
 }
 
-/* A launcher's task cannot be touched: it gets a wish, and main does it as soon
- * as the task is handed over. */
+/* A launcher's task must not be touched: the request is stored, and main
+ * carries it out when the task is handed over. */
 static void do_kill(struct guard_server *server,
                     const struct guard_command *word) {
     struct guard_life *life = server->life;
     struct guard_task *task = table_find(server, word->id, false);
     if (task == NULL || word->number < 0 || word->number >= NSIG)
         return;
-    bool kills = word->number > 0; /* 0: only takes back what has not begun */
+    bool kills = word->number > 0; /* 0: only withdraws a task that has not
+                                      begun */
     pthread_mutex_lock(&life->lock);
     enum guard_task_state state = task->state;
     if (state == GUARD_TASK_WAITING) {
@@ -327,7 +329,7 @@ static void kill_watched(struct guard_server *server,
                 guard_watch_kill(server->watch, task, SIGKILL, 0, killer);
 }
 
-/* Launchers hand them over with the wish to be killed. */
+/* Launchers hand them over with the request to kill them. */
 static void kill_launching(struct guard_server *server) {
     for (size_t i = 0; i < server->slot_count; i++)
         for (struct guard_task *task = server->slots[i]; task != NULL;

@@ -16,7 +16,7 @@ enum { READS_A_TURN = 8 };
 
 static const struct pipe_ends no_pipe = {.ours = -1, .theirs = -1};
 
-/* Pointers to `count` strings that lie one after the other. */
+/* Makes pointers to `count` consecutive strings. */
 static char *point_at(char **pointers, uint32_t count, char *strings) {
     for (uint32_t i = 0; i < count; i++) {
         pointers[i] = strings;
@@ -47,7 +47,7 @@ static size_t strings_bytes(const struct guard_start_frame *start) {
            start->lock_path.len + start->output_path.len;
 }
 
-/* One piece: struct, pointers, limits, groups, strings, in order of their
+/* One allocation: struct, pointers, limits, groups, strings, in order of their
  * alignment. */
 struct guard_task *guard_task_new(const struct guard_start_frame *start,
                                   int output_fd, int stdin_fd) {
@@ -128,7 +128,7 @@ void guard_task_free(struct guard_task *task) {
         return;
     guard_task_shrink(task);
     close_fd(&task->lock_fd);
-    struct arena arena = task->arena; /* it lies in there */
+    struct arena arena = task->arena; /* the task itself lies in it */
     arena_clear(&arena);
 }
 
@@ -139,12 +139,13 @@ void guard_task_loosen(struct guard_task *task) {
     }
 }
 
-/* By the wall's clock as it was when the task began: stamps never go back. */
+/* Wall clock time, derived from when the task began: stamps never go backwards.
+ */
 static int64_t stamp_ms(const struct guard_task *task, struct mono now) {
     return (task->started.ns + now.ns - task->began.ns) / NS_PER_MS;
 }
 
-/* Owes for lines now? */
+/* Charges the bytes. True if the task is in debt now. */
 static bool pay(struct guard_task *task, struct span bytes, struct mono now) {
     if (task->pace.line_ns == 0 || task->exited)
         return false;
@@ -183,7 +184,7 @@ static void take_line(struct line_pipe *pipe) {
     pipe->has_line = pipe->fresh = true;
 }
 
-/* What does not fit is cut off. */
+/* Bytes that do not fit are cut off. */
 static void add_part(struct line_pipe *pipe, const char *p, size_t bytes) {
     size_t room = GUARD_TASK_LINE_MAX - pipe->part_bytes;
     char **buffer = &pipe->buffers[pipe->filling];
@@ -241,8 +242,8 @@ bool guard_task_pipes_closed(const struct guard_task *task) {
            (task->progress.ends.ours < 0 || task->progress.ends.kept);
 }
 
-/* Its number cannot be anybody else's while it is not reaped: even a zombie
- * keeps it, for itself and as the number of its group. */
+/* The pid cannot be reused before the process is reaped: even a zombie keeps
+ * it, for itself and as its group id. */
 void guard_task_signal(const struct guard_task *task, int signal) {
     pid_t pid = task->end.pid;
     if (task->reaped || pid <= 0)
@@ -300,7 +301,7 @@ static int64_t timeval_us(struct timeval time) {
     return (int64_t)time.tv_sec * 1000000 + time.tv_usec;
 }
 
-/* waitid itself, since only the system call gives usage too. */
+/* Calls waitid directly, since only the system call also returns usage. */
 bool guard_task_reap(struct guard_task *task) {
     siginfo_t info = {0};
     struct rusage usage;
@@ -326,9 +327,9 @@ bool guard_task_reap(struct guard_task *task) {
     return true;
 }
 
-/* Orphans of the group are the guard's children by now: dead ones have to be
- * reaped before the group is empty. Signal 0 does no harm to whoever might
- * have got the number in the meantime. */
+/* Orphans of the group are the guard's children by now: dead ones must be
+ * reaped before the group is empty. Signal 0 is harmless to a process that
+ * might have got the id in the meantime. */
 static bool group_gone(pid_t group) {
     siginfo_t info;
     do
@@ -338,7 +339,7 @@ static bool group_gone(pid_t group) {
     return kill(-group, 0) < 0 && errno == ESRCH;
 }
 
-/* Somebody has the other end of the canary. */
+/* True if a process holds the other end of the canary. */
 static bool is_held(const struct guard_task *task) {
     struct pollfd canary = {.fd = task->canary_fd, .events = POLLIN};
     return task->canary_fd >= 0 &&

@@ -38,8 +38,8 @@ static bool add_fd(struct guard_watch *watch, struct guard_task *task, int fd,
     return epoll_ctl(watch->epoll_fd, EPOLL_CTL_ADD, fd, &event) == 0;
 }
 
-/* Always before close: a child between its birth and its exec may still hold
- * the description open, and epoll would go on speaking of it. */
+/* Always called before close: a child between clone and exec may still hold the
+ * description open, and epoll would keep reporting it. */
 static void remove_fd(struct guard_watch *watch, int fd) {
     if (fd >= 0)
         epoll_ctl(watch->epoll_fd, EPOLL_CTL_DEL, fd, NULL);
@@ -77,8 +77,9 @@ static void arm(struct guard_watch *watch, struct guard_task *task) {
         heap_push(&watch->due, task);
 }
 
-/* Now and then, and at the end; tasks that end soon are spared it. Processes
- * that come and go in between are not seen, but their time counts. */
+/* Samples now and then, and at the end; tasks that end soon are not sampled.
+ * Processes that come and go in between are missed, but their time is counted.
+ */
 static void sample(struct guard_watch *watch, struct guard_task *task) {
     const struct cgroup_tree *tree = &watch->life->tree;
     struct guard_usage usage;
@@ -94,7 +95,8 @@ static void sample(struct guard_watch *watch, struct guard_task *task) {
             GUARD_WATCH_SAMPLE_MS);
 }
 
-/* All is told and closed: hand it to those who report it. */
+/* Everything is reported and closed: passes the task on for reporting its end.
+ */
 static void let_go(struct guard_watch *watch, struct guard_task *task) {
     struct guard_life *life = watch->life;
     drop_fd(watch, &task->pidfd);
@@ -127,7 +129,7 @@ static void watch_leaf(struct guard_watch *watch, struct guard_task *task) {
             add_fd(watch, task, task->leaf->events_fd, EPOLLPRI, WATCH_LEAF);
 }
 
-/* A leaf tells when it is empty; a group has to be asked. */
+/* A leaf reports when it is empty; a group must be polled. */
 static bool all_gone(struct guard_watch *watch, struct guard_task *task) {
     if (guard_task_gone(task))
         return true;
@@ -142,13 +144,14 @@ static bool all_gone(struct guard_watch *watch, struct guard_task *task) {
     return guard_task_gone(task);
 }
 
-/* Neither pipes nor leaf know of others. */
+/* True if neither pipes nor leaf show other processes. */
 static bool is_alone(const struct guard_task *task, bool closed) {
     return closed && (task->leaf == NULL || !cgroup_leaf_populated(task->leaf));
 }
 
-/* The process is gone: is all of it? Where there is a cgroup nobody escapes;
- * else the group gets its KILL while the zombie still guards its number. */
+/* The first process is gone: checks whether the whole task is. With a cgroup no
+ * process escapes; without one the group gets KILL while the zombie still keeps
+ * its id. */
 static void settle(struct guard_watch *watch, struct guard_task *task) {
     struct mono now = clock_mono();
     bool closed = guard_task_pipes_closed(task);
@@ -166,7 +169,7 @@ static void settle(struct guard_watch *watch, struct guard_task *task) {
             task->end.leftovers = true;
         if (!alone || task->leaf == NULL)
             guard_task_kill(task);
-        /* Its descriptor may tell a moment before it can be waited for. */
+        /* The descriptor may become readable just before waiting succeeds. */
         if (!guard_task_reap(task)) {
             task->ask_at = mono_add_ms(now, GUARD_WATCH_ASK_MS);
             arm(watch, task);
@@ -193,7 +196,7 @@ static void pause_out(struct guard_watch *watch, struct guard_task *task) {
     arm(watch, task);
 }
 
-/* The stamps of what is read until then are written together. */
+/* The stamps of everything read until then are written together. */
 static void flush_later(struct guard_watch *watch, struct guard_task *task) {
     if (!task->capture.stamped || task->flush_at.ns != MONO_NEVER.ns)
         return;
@@ -201,7 +204,7 @@ static void flush_later(struct guard_watch *watch, struct guard_task *task) {
     arm(watch, task);
 }
 
-/* Who is paused is read again when he has paid, or when he is dead. */
+/* A paused task is read again when its debt is paid, or when it is dead. */
 static void read_out(struct guard_watch *watch, struct guard_task *task,
                      enum stamp_stream stream) {
     int *fd = &task->out[stream].ours;
@@ -236,8 +239,8 @@ static void note_exit(struct guard_watch *watch, struct guard_task *task) {
     task->end.exited_ns = clock_mono().ns - task->began.ns;
     task->sample_at = MONO_NEVER;
     remove_fd(watch, task->pidfd);
-    /* Those it left behind have a moment to end by themselves; when they were
-     * told to, what is left of the grace. */
+    /* Processes that it left behind have a moment to end by themselves or, if
+     * they were asked to end, the rest of the grace. */
     if (task->kill_at.ns != MONO_NEVER.ns)
         task->courtesy_at = task->kill_at;
     else if (!task->killed)
@@ -254,7 +257,7 @@ static void read_lines(struct guard_watch *watch, struct line_pipe *pipe) {
     guard_task_end_lines(pipe, watch->buffer);
 }
 
-/* Once it has lasted a moment, or has something to say. */
+/* Reports the task once it has lasted a moment or has progress. */
 static void report_started(struct guard_watch *watch, struct guard_task *task) {
     if (task->reported)
         return;
@@ -371,7 +374,7 @@ static bool passed(struct mono *deadline, struct mono now) {
     return true;
 }
 
-/* What epoll would have told. */
+/* Checks what epoll would have reported. */
 static void look(struct guard_watch *watch, struct guard_task *task) {
     read_all(watch, task);
     siginfo_t info = {0};
@@ -382,7 +385,7 @@ static void look(struct guard_watch *watch, struct guard_task *task) {
         note_exit(watch, task);
 }
 
-/* What there is can be followed from now on. */
+/* From now on the output can be followed. */
 static void spill(struct guard_task *task) {
     guard_capture_spill(&task->capture);
     guard_capture_flush(&task->capture);

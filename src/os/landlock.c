@@ -6,8 +6,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-/* Newer than the headers of Debian 12, so written out here; the kernel takes
- * as much of the struct as its version knows. */
+/* Newer than the headers of Debian 12, so defined here; the kernel reads as
+ * much of the struct as its version knows. */
 struct landlock_rules {
     uint64_t fs, net, scoped;
 };
@@ -27,9 +27,10 @@ enum { LANDLOCK_VERSION = 1, LANDLOCK_BENEATH = 1 };
 #define FS_MAKE_BLOCK (UINT64_C(1) << 11)
 #define FS_TRUNCATE (UINT64_C(1) << 14)
 #define FS_IOCTL (UINT64_C(1) << 15)
-/* A node of one's own is a way to the disk itself: nobody may make one. */
+/* With a device node a program could access the disk itself, so none may be
+ * made. */
 #define FS_DEVICES (FS_MAKE_CHAR | FS_MAKE_BLOCK)
-/* What a version knows: 13 rights, then refer, truncate, and ioctl. */
+/* The rights that a version knows: 13, then refer, truncate, and ioctl. */
 static uint64_t fs_rights(int abi) {
     int count = abi == 1 ? 13 : abi == 2 ? 14 : abi < 5 ? 15 : 16;
     return (UINT64_C(1) << count) - 1;

@@ -81,8 +81,8 @@ static pid_t read_pid(int dir, const char *name) {
     return (pid_t)pid;
 }
 
-/* Who only looks whether it is held holds it for that moment. A holder has
- * written who he is. */
+/* A process that only checks the lock holds it for a moment. A real holder has
+ * written its pid. */
 static bool take_patiently(int dir, const char *name, int *ret_fd,
                            struct err *err) {
     const struct timespec between = {.tv_nsec = 10 * NS_PER_MS};
@@ -113,7 +113,7 @@ bool lock_take_pid_file(int dir, const char *name, int *ret_fd,
                        "'%s' is held by another process, which runs already",
                        name);
     }
-    /* Whoever may look into the directory may ask who holds it. */
+    /* Every user who can read the directory may ask for the holder. */
     (void)disk->fchmod(fd, 0664);
     int len = snprintf(number, sizeof(number), "%ld\n", (long)getpid());
     if (disk->ftruncate(fd, 0) < 0)

@@ -11,16 +11,16 @@
 #include "os/fd.h"
 #include "os/packed.h"
 
-/* A segment nobody writes to is made only when there is something to write:
- * a base used for reading, or for changes alone, has none. */
+/* A segment is created only when there is something to write: a base that is
+ * only read, or has only changes, has none. */
 struct output {
     int segments_fd, files_fd;
     bool write;
-    uint64_t segment; /* number of the one being written; 0 = none yet */
+    uint64_t segment; /* number of the current segment; 0 = none yet */
     int fd;
-    uint64_t segment_bytes; /* written to it, and waiting to be */
+    uint64_t segment_bytes; /* written to it, or waiting to be */
     struct text waiting;
-    uint64_t made_dir; /* files/<n> known to be there, + 1 */
+    uint64_t made_dir; /* files/<n> known to exist, plus 1 */
     bool filed;        /* since the last flush */
 };
 
@@ -29,7 +29,7 @@ static bool dir_below(int fd, const char *name, bool make, int *ret_fd,
     if (make && mkdirat(fd, name, 0750) < 0 && errno != EEXIST)
         return err_errno(err, errno, "cannot make directory '%s'", name);
     *ret_fd = openat(fd, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    /* Nothing was ever written: then there is nothing to be found either. */
+    /* Nothing was ever written, so there is nothing to find. */
     if (*ret_fd < 0 && !make && (errno == ENOENT || errno == EBADF))
         return true;
     if (*ret_fd < 0)
@@ -71,7 +71,7 @@ void output_close(struct output *output) {
     free(output);
 }
 
-/* Numbers are taken by O_EXCL, so that several writers never share one. */
+/* Numbers are claimed by O_EXCL, so that several writers never share one. */
 static bool segment_begin(struct output *output, struct err *err) {
     struct stat st;
     uint64_t number = output->segment;
@@ -89,7 +89,7 @@ static bool segment_begin(struct output *output, struct err *err) {
         if (fd < 0)
             return err_errno(err, errno, "cannot create output segment '%s'",
                              name);
-        /* The name must survive when what is in it does. */
+        /* The name must be durable before its content is. */
         if (fsync(output->segments_fd) < 0) {
             close(fd);
             return err_errno(err, errno, "cannot sync output segments");
@@ -133,7 +133,8 @@ void output_filed(struct output *output) {
 bool output_flush(struct output *output, struct output_sync *ret_sync,
                   struct err *err) {
     *ret_sync = (struct output_sync){.fd = -1};
-    /* Also when the segment fails below: the other results still hold. */
+    /* Done even if the segment fails below: the other results are still valid.
+     */
     if (output->filed)
         *ret_sync = (struct output_sync){output->files_fd, true};
     output->filed = false;
@@ -144,8 +145,8 @@ bool output_flush(struct output *output, struct output_sync *ret_sync,
         if (n < 0 && errno == EINTR)
             continue;
         if (n < 0) {
-            /* What is in the segment no longer agrees with the places given
-             * out: nothing more may follow in it. */
+            /* The content of the segment no longer matches the places handed
+             * out: nothing more may be added to it. */
             int sys = errno;
             close(output->fd);
             output->fd = -1;
@@ -190,7 +191,7 @@ static bool place_numbers(struct span place, uint64_t ret[3]) {
     return place.p == NULL;
 }
 
-/* GROUP/NUM.TASK.ATTEMPT and nothing else: it is opened as a path. */
+/* Accepts only GROUP/NUM.TASK.ATTEMPT, since it is opened as a path. */
 static bool file_name_is_ours(struct span name) {
     struct span group;
     uint64_t number, three[3];
@@ -198,7 +199,7 @@ static bool file_name_is_ours(struct span name) {
            place_numbers(name, three);
 }
 
-/* SEGMENT.OFFSET.BYTES, and perhaps how many bytes of stamps follow. */
+/* SEGMENT.OFFSET.BYTES, optionally followed by the size of the stamps. */
 static bool segment_numbers(struct span place, uint64_t ret[4]) {
     struct span part;
     ret[3] = 0;
@@ -236,8 +237,8 @@ static bool find_in_segment(struct output *output, struct span place,
     return true;
 }
 
-/* Descriptor, first byte and length (of a file: as long as it is now). Errors:
- * ERR_DATA (not a place), ERR_NO_JOB (pruned). */
+/* Finds descriptor, first byte and length (for a file: its current length).
+ * Errors: ERR_DATA (not a place), ERR_NO_JOB (pruned). */
 static bool find_plain(struct output *output, struct span place, int *ret_fd,
                        off_t *ret_offset, uint64_t *ret_bytes,
                        struct err *err) {
@@ -267,7 +268,7 @@ static bool find_plain(struct output *output, struct span place, int *ret_fd,
     return true;
 }
 
-/* "NAME" and an ending, from the place of NAME. */
+/* The name of the place, "NAME", with an ending. */
 static bool file_name(struct span place, const char *ending,
                       struct text *ret_name, struct err *err) {
     struct span name = {place.p + 1, place.len - 1};
@@ -356,7 +357,7 @@ ssize_t output_view_read(const struct output_view *view, uint64_t at,
                : pread(view->fd, block, bytes, view->first + (off_t)at);
 }
 
-/* A name below files/ is durable when its directory is. */
+/* A name below files/ is durable once its directory is synced. */
 static bool sync_name(struct output *output, const char *name,
                       struct err *err) {
     struct span group, rest = span_of(name);
@@ -368,8 +369,8 @@ static bool sync_name(struct output *output, const char *name,
            err_errno(err, errno, "cannot sync directory '%s'", dir);
 }
 
-/* Readers look for the plain one first, and a power cut must not leave
- * neither: it goes last. */
+/* Readers try the plain file first, and a power cut must not lose both: it is
+ * removed last. */
 static bool replace(struct output *output, const char *plain,
                     const char *half_made, const char *packed,
                     struct err *err) {

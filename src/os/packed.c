@@ -15,7 +15,7 @@ enum { LEVEL = 1, FRAMES_MAX = 1 << 22 };
 #define SKIPPABLE 0x184D2A5EU
 #define SEEKABLE 0x8F92EAB1U
 
-/* Of libzstd, whose simple calls are the same since 1.0. */
+/* Functions of libzstd; its simple calls are unchanged since 1.0. */
 static struct {
     size_t (*compress)(void *to, size_t room, const void *from, size_t bytes,
                        int level);
@@ -95,7 +95,8 @@ static bool write_frames(int from_fd, int to_fd, struct text *frame,
     }
 }
 
-/* Entries, their number, no checksums, and the mark that ends such a file. */
+/* Writes the entries, their number, no checksums, and the magic number at the
+ * end. */
 static bool write_table(int fd, const struct text *entries, struct err *err) {
     CLEANUP(text_clear) struct text table = TEXT_INIT;
     put_u32(&table, SKIPPABLE);
@@ -122,7 +123,7 @@ bool packed_write(int from_fd, int to_fd, struct err *err) {
 
 /* ---- reading ------------------------------------------------------------- */
 
-/* Where a frame begins, in the file and in what it was. */
+/* Where a frame begins, in the packed file and in the original. */
 struct start {
     uint64_t packed, plain;
 };
@@ -130,7 +131,7 @@ struct start {
 struct pack_result {
     int fd;
     uint32_t count;
-    struct start *starts; /* one more than frames */
+    struct start *starts; /* one more than there are frames */
     uint32_t held;        /* the frame in `block`; UINT32_MAX: none */
     char *block, *frame;
 };
@@ -145,7 +146,7 @@ static bool bad(struct err *err, const char *what) {
     return err_set(err, ERR_DATA, "this is not a packed output: %s", what);
 }
 
-/* Frames must fill the file up to the table exactly. */
+/* The frames must fill the file exactly up to the table. */
 static bool read_starts(struct pack_result *packed, const char *entries,
                         uint64_t room, struct err *err) {
     struct start at = {0, 0};
@@ -239,7 +240,7 @@ ssize_t packed_read(struct pack_result *packed, uint64_t at, char *block,
                     size_t bytes) {
     if (at >= packed_bytes(packed))
         return 0;
-    /* All but the last are of one size. */
+    /* All frames but the last have the same size. */
     uint32_t number = (uint32_t)(at / PACKED_FRAME_BYTES);
     if (packed->held != number && !hold(packed, number))
         return -1;

@@ -19,8 +19,7 @@ enum { STEP_MS = 2 };
 
 enum { STAT_BYTES = 1024, START_FIELD = 22 };
 
-/* From the field p stands on, the `count`th behind it. NULL: so many are not.
- */
+/* Skips `count` fields from p on. NULL: there are fewer. */
 static const char *fields_on(const char *p, int count) {
     while (p != NULL && count-- > 0) {
         p = strchr(p, ' ');
@@ -75,7 +74,8 @@ unsigned long long process_resident_kib(pid_t pid) {
 void process_usage(pid_t pid, uint64_t *ret_cpu_us, uint64_t *ret_memory_kib,
                    uint64_t *ret_procs) {
     uint64_t ticks = 0;
-    for (int field = 14; field <= 17; field++) /* its own, its children's */
+    for (int field = 14; field <= 17; field++) /* of the process, of its
+                                                  children */
         ticks += stat_field(pid, field);
     *ret_cpu_us = ticks * 1000000 / (uint64_t)sysconf(_SC_CLK_TCK);
     *ret_memory_kib = process_resident_kib(pid);
@@ -86,7 +86,7 @@ static pid_t process_parent(pid_t pid) {
     return (pid_t)stat_field(pid, 4);
 }
 
-/* The pidfd is taken first: whoever it names, it names for ever. */
+/* The pidfd is opened first: it always refers to the same process. */
 void process_kill(pid_t pid, unsigned long long start) {
     if (pid <= 1 || pid == getpid())
         return;
@@ -98,7 +98,7 @@ void process_kill(pid_t pid, unsigned long long start) {
     close(fd);
 }
 
-/* The mode of the link tells how it was opened. */
+/* The mode of the link shows how the file was opened. */
 static bool holds(int fds_fd, const char *name, const struct stat *file,
                   enum process_holders which) {
     struct stat found, link;
@@ -133,8 +133,8 @@ static void read_name(const char *path, char ret_name[32]) {
         close(fd);
 }
 
-/* A child of ours between its birth and its exec has what we have, also our
- * name. */
+/* A child of ours between clone and exec has our descriptors and also our name.
+ */
 static bool is_copy_of_us(pid_t pid) {
     char path[64], theirs[32], ours[32];
     if (process_parent(pid) != getpid())
@@ -167,7 +167,7 @@ unsigned process_kill_holders(const struct stat *file,
     return killed;
 }
 
-/* We alone reap them, so their numbers stay theirs. */
+/* Only this thread reaps them, so their pids are not reused. */
 static void kill_children(void) {
     char path[80], list[8192];
     pid_t thread = (pid_t)syscall(SYS_gettid);
@@ -180,7 +180,7 @@ static void kill_children(void) {
     if (n <= 0)
         return;
     list[n] = '\0';
-    char *end = strrchr(list, ' '); /* the last may be cut */
+    char *end = strrchr(list, ' '); /* the last one may be incomplete */
     if (end != NULL)
         *end = '\0';
     for (char *p = list; *p != '\0';) {

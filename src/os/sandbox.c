@@ -51,10 +51,10 @@ static bool enter_landlock(const struct sandbox *sandbox,
 #elif defined __aarch64__
 #define OUR_ARCH AUDIT_ARCH_AARCH64
 #else
-#define OUR_ARCH 0 /* then there is no filter, and the report says so */
+#define OUR_ARCH 0 /* no filter then, which the report says */
 #endif
 
-/* Reading and writing what is open, memory, time, and ending. */
+/* Reading and writing open files, memory, time, and exit. */
 static const int allowed_calls[] = {
     SYS_read,
     SYS_write,
@@ -102,7 +102,7 @@ static const int allowed_calls[] = {
 #endif
 };
 
-/* With readable or writable paths; Landlock decides which. */
+/* Allowed if there are readable or writable paths; Landlock decides which. */
 static const int file_calls[] = {
     SYS_openat,   SYS_getdents64, SYS_readlinkat, SYS_faccessat, SYS_mkdirat,
     SYS_unlinkat, SYS_renameat2,  SYS_ftruncate,  SYS_statx,
@@ -132,7 +132,8 @@ static void put_return(struct filter *filter, uint32_t what) {
     put(filter, (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, what));
 }
 
-/* If the loaded word is this, the next line is done, else skipped. */
+/* If the loaded word equals this, the next line is executed, otherwise skipped.
+ */
 static void put_if(struct filter *filter, uint32_t word) {
     put(filter,
         (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, word, 0, 1));
@@ -145,8 +146,8 @@ static void put_calls(struct filter *filter, const int *calls, size_t count) {
     }
 }
 
-/* Memory may get new rights, but never the right to be executed: the low half
- * of the third argument is looked at. */
+/* Memory protection may change, but memory never becomes executable: the low
+ * half of the third argument is tested. */
 static void put_mprotect(struct filter *filter) {
     put(filter, (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K,
                                              SYS_mprotect, 0, 4));
@@ -167,7 +168,7 @@ static void build_filter(struct filter *filter, bool files) {
               sizeof allowed_calls / sizeof *allowed_calls);
     if (files)
         put_calls(filter, file_calls, sizeof file_calls / sizeof *file_calls);
-    put_if(filter, SYS_ioctl); /* asked by stdio: is it a terminal? */
+    put_if(filter, SYS_ioctl); /* used by stdio to test for a terminal */
     put_return(filter, SECCOMP_RET_ERRNO | ENOTTY);
     put_mprotect(filter);
     put_return(filter, SECCOMP_RET_ERRNO | EPERM);
@@ -221,7 +222,7 @@ static bool enter_limits(const struct sandbox *sandbox,
         !set_limit(RLIMIT_AS, "memory", sandbox->memory_bytes,
                    sandbox->memory_bytes, err))
         return false;
-    /* A second between the polite signal and the last one. */
+    /* One second between SIGXCPU and SIGKILL. */
     if (sandbox->cpu_s > 0 &&
         !set_limit(RLIMIT_CPU, "processor time", sandbox->cpu_s,
                    sandbox->cpu_s + 1, err))
@@ -251,7 +252,7 @@ bool sandbox_enter(const struct sandbox *sandbox,
     if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0)
         return err_errno(err, errno, "cannot set no_new_privs");
     report.in_force |= SANDBOX_NO_NEW_PRIVS;
-    /* The filter last: it forbids what the others need. */
+    /* The filter comes last: it forbids calls that the others need. */
     if (!enter_limits(sandbox, &report, err) ||
         !enter_landlock(sandbox, &report, err) ||
         !enter_seccomp(sandbox, &report, err))

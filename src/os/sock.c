@@ -12,7 +12,7 @@
 
 #include "os/dir.h"
 
-/* sun_path holds 108 bytes; a base may lie deeper than that. */
+/* sun_path holds 108 bytes; the path of a base may be longer. */
 static bool address(int dir, const char *name, struct sockaddr_un *ret,
                     struct err *err) {
     *ret = (struct sockaddr_un){.sun_family = AF_UNIX};
@@ -47,7 +47,7 @@ bool sock_connect(int dir, const char *name, int *ret_fd, struct err *err) {
     return true;
 }
 
-/* A dead listener's name refuses connections. */
+/* A name left by a dead listener refuses connections. */
 static bool clear_away(int dir, const char *name, struct err *err) {
     struct stat st;
     bool there;
@@ -74,7 +74,8 @@ bool sock_listen(int dir, const char *name, mode_t mode, gid_t group,
     fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
     if (fd < 0)
         return err_errno(err, errno, "cannot make a socket");
-    /* It refuses everybody until it listens, and then the mode is set. */
+    /* The socket refuses connections until it listens, and by then the mode is
+     * set. */
     if (bind(fd, (struct sockaddr *)&at, sizeof(at)) < 0)
         return err_errno(err, errno, "cannot bind socket '%s'", name);
     if (group != (gid_t)-1 &&

@@ -11,8 +11,8 @@
 #if defined __x86_64__ && !defined __ILP32__
 #define SPAWN_CLONE3 1
 
-/* The child comes back from the system call on an empty stack, so it must not
- * return through any frame: it calls the function and exits, all in here. */
+/* The child returns from the system call on an empty stack, so it must not
+ * return through any frame: the assembly calls the function and exits. */
 static long clone3_call(struct clone_args *args, int (*child)(void *),
                         void *arg) {
     long ret;
@@ -57,7 +57,8 @@ static pid_t by_clone3(int (*child)(void *), void *arg, char *stack,
 #define SPAWN_CLONE3 0
 #endif
 
-/* An empty call: EINVAL where clone3 is, ENOSYS or EPERM where it is not. */
+/* A call without arguments fails with EINVAL if clone3 is available, with
+ * ENOSYS or EPERM if not. */
 bool spawn_has_clone3(void) {
     return SPAWN_CLONE3 && syscall(SYS_clone3, NULL, (size_t)0) < 0 &&
            errno == EINVAL;
