@@ -28,7 +28,7 @@ bool branch_note_exists(const char *dir, const char *git, const char *branch,
            err_errno(err, errno, "cannot look for '%s'", text_string(&path));
 }
 
-/* Its name is on the disk too, before a note in it is. */
+/* The directory's own name must be durable before a note in it is. */
 static bool notes_make(const char *dir, struct err *err) {
     CLEANUP(text_clear) struct text parent = TEXT_INIT;
     CLEANUP(fd_close) int fd = -1;

@@ -21,7 +21,8 @@ static bool read_line(const char *dir, const char *name, char line[LINE_BYTES],
         return false;
     errno = 0;
     bool ok = fgets(line, LINE_BYTES, file) != NULL;
-    /* A directory of that name holds other branches. */
+    /* A directory of that name means that the name is a prefix of other
+     * branches. */
     *ret_missing = !ok && errno == EISDIR;
     fclose(file);
     if (ok)
@@ -43,8 +44,8 @@ static void join(const char *dir, const char *path, struct text *out) {
     text_adds(out, path);
 }
 
-/* Where the branches are: the directory itself, its .git, or what a file .git
- * (a worktree, a submodule) leads to. */
+/* Finds where the branches are: the directory itself, its .git, or the target
+ * of a file .git (a worktree, a submodule). */
 static bool refs_directory(const char *git, struct text *ret_dir) {
     char line[LINE_BYTES];
     bool missing;

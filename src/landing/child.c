@@ -72,7 +72,7 @@ static void actions_dup(posix_spawn_file_actions_t *actions, int from, int to) {
         posix_spawn_file_actions_adddup2(actions, from, to);
 }
 
-/* The mask a child begins with, and handlers as the kernel has them. */
+/* Sets the initial signal mask of a child, and default handlers. */
 static void attr_signals(posix_spawnattr_t *attr, bool shielded) {
     sigset_t mask, all;
     sigemptyset(&mask);
@@ -98,11 +98,11 @@ static void actions_fill(posix_spawn_file_actions_t *actions,
         posix_spawn_file_actions_addchdir_np(actions, child->dir);
 }
 
-/* ---- as somebody else ---- */
+/* ---- as another user ---- */
 
 enum { STACK_BYTES = 64 << 10 };
 
-/* Our memory until it executes: it says there why it could not. */
+/* The child shares our memory until exec and reports a failure there. */
 struct newborn {
     const struct child *child;
     pid_t parent;
@@ -139,7 +139,8 @@ static int newborn_main(void *arg) {
         signal(number, SIG_DFL);
     if (take_places(child) && become(child->account) &&
         prctl(PR_SET_PDEATHSIG, SIGKILL) == 0 && getppid() == newborn->parent) {
-        /* As that user: where he may not go, his program would be lost. */
+        /* Changing directory as that user may fail; it is reported as such, not
+         * as a missing program. */
         newborn->at_dir = child->dir != NULL && chdir(child->dir) < 0;
         if (!newborn->at_dir) {
             sigprocmask(SIG_SETMASK, &mask, NULL);
@@ -209,7 +210,7 @@ bool child_start(const struct child *child, pid_t *ret_pid, struct err *err) {
     return false;
 }
 
-/* Parent of a process by /proc/PID/stat, 0 when it is gone. The name in
+/* The parent of a process from /proc/PID/stat, 0 if it is gone. The name in
  * parentheses may hold anything, so the last ')' counts. */
 static pid_t process_parent(const char *pid) {
     char path[64], line[512];
@@ -224,7 +225,7 @@ static pid_t process_parent(const char *pid) {
     return end != NULL && strlen(end) > 4 ? (pid_t)atol(end + 4) : 0;
 }
 
-/* A child's child counts too, however deep. */
+/* True for descendants at any depth. */
 static bool process_is_ours(const char *pid) {
     pid_t self = getpid(), parent = process_parent(pid);
     for (int depth = 0; parent > 1 && parent != self && depth < 64; depth++) {
@@ -235,8 +236,8 @@ static bool process_is_ours(const char *pid) {
     return parent == self;
 }
 
-/* By a descriptor made before the question whose it is: the number alone might
- * be somebody else's by now. */
+/* The pidfd is opened before checking the parent: the pid alone might have been
+ * reused. */
 static void signal_if_ours(const char *pid, int signal) {
     int fd = (int)syscall(SYS_pidfd_open, (pid_t)atol(pid), 0);
     if (fd < 0)
@@ -256,7 +257,8 @@ static void children_signal(int signal) {
     closedir(proc);
 }
 
-/* Waits for a signal at most until `deadline`. False: it has passed. */
+/* Waits for a signal until `deadline` at most. False: the deadline has passed.
+ */
 static bool wait_until(struct mono deadline, struct child_stop *stop) {
     sigset_t set;
     sigemptyset(&set);
@@ -296,7 +298,8 @@ struct child_end child_wait(pid_t pid, struct child_stop *stop,
                 end.how = CHILD_SIGNALLED;
             end.code =
                 WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status);
-            /* A group's TERM ends child and us: it was not its own doing. */
+            /* A TERM to the group ends both child and us: the child did not
+             * fail. */
             if (stop != NULL && end.how == CHILD_SIGNALLED &&
                 child_stop_requested(stop))
                 end.how = CHILD_STOPPED;

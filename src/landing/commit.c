@@ -7,7 +7,8 @@
 #include <string.h>
 #include <strings.h>
 
-/* Bytes that would end an identity, or that git strips from its ends. */
+/* Bytes that would end an identity, or that git strips from its ends, are not
+ * allowed. */
 static bool is_ident_byte(char c) {
     return (unsigned char)c >= 0x20 && c != '<' && c != '>' && c != 0x7f;
 }
@@ -21,7 +22,7 @@ static void ident_add(struct span part, struct text *out) {
         text_adds(out, "unknown");
 }
 
-/* "uid:1000" names an account of this machine, when there is one. */
+/* "uid:1000" is an account of this machine, if it exists. */
 static struct span account_name(struct span text, char *room, size_t bytes) {
     uint64_t uid;
     if (!span_starts(text, "uid:") ||
@@ -34,9 +35,9 @@ static struct span account_name(struct span text, char *room, size_t bytes) {
     return span_of(room);
 }
 
-/* Appends "Name <mail>" made of `text`: a text without a mail gets
- * NAME@localhost, "uid:N" becomes the account's name; what git does not allow
- * in an identity is left out. */
+/* Appends "Name <mail>" made from `text`: a text without a mail address gets
+ * NAME@localhost, "uid:N" becomes the account's name; bytes that git does not
+ * allow in an identity are removed. */
 static void format_ident(struct span text, struct text *out) {
     text = span_trim(text);
     const char *open = text.len > 0 ? memchr(text.p, '<', text.len) : NULL;
@@ -55,7 +56,7 @@ static void format_ident(struct span text, struct text *out) {
         text_addc(out, '>');
         return;
     }
-    /* Who signed an approval. */
+    /* The signer of an approval. */
     if (span_starts(text, "user:")) {
         struct span name = span_make(text.p + 5, text.len - 5);
         ident_add(name, out);
@@ -101,7 +102,7 @@ static bool is_git_trailer(struct span line) {
            span_starts(line, "(cherry picked from commit ");
 }
 
-/* Where the last paragraph begins; *ret_first: it is the first one too. */
+/* The last paragraph of the message; *ret_first: it is also the first one. */
 static struct span last_paragraph(struct span message, bool *ret_first) {
     struct span line, rest = message;
     const char *start = NULL;
@@ -121,8 +122,8 @@ static struct span last_paragraph(struct span message, bool *ret_first) {
                : span_make(start, (size_t)(message.p + message.len - start));
 }
 
-/* Is the last paragraph of `message` (not its first) a block of trailers, as
- * git-interpret-trailers(1) sees it? */
+/* True if the last paragraph of `message` (not its first) is a block of
+ * trailers, as defined by git-interpret-trailers(1). */
 static bool has_trailers(struct span message) {
     bool first;
     struct span line, block = last_paragraph(message, &first);
@@ -146,8 +147,8 @@ static bool has_trailers(struct span message) {
            (others == 0 || (made_by_git > 0 && trailers * 3 >= others));
 }
 
-/* Of a commit that was ours already, such as a backport, or of somebody who
- * writes what only we are to say. */
+/* True for the message of one of our commits, such as a backport, or of an
+ * author who writes trailers that only we may write. */
 static bool says_ours(struct span message) {
     static const char *const keys[] = {"CS-", "RB-Id", "Reverts-CS",
                                        "Restores-CS"};

@@ -22,8 +22,8 @@ static void env_add(struct git *git, size_t *count, const char *name,
     git->envp[*count] = NULL;
 }
 
-/* Nothing of the caller's environment but the way to programs: a GIT_* or
- * HOME left in it would let a user's configuration decide over a target. */
+/* Only PATH is taken from the caller's environment: a GIT_* or HOME left in it
+ * would let a user's configuration affect a target. */
 static void git_environment(struct git *git) {
     const char *path = getenv("PATH");
     size_t n = 0;
@@ -53,9 +53,9 @@ static char *absolute(const char *path) {
     return real != NULL ? real : mem_string(path);
 }
 
-/* A bare repository, a work tree with a directory .git, or (worktrees,
- * submodules) one with a file .git, which git itself must read. What counts is
- * where the branches are. */
+/* Accepts a bare repository, a work tree with a directory .git, or (worktrees,
+ * submodules) one with a file .git, which git itself must read. The directory
+ * with the branches is the one that counts. */
 static bool git_find_dir(struct git *git, const char *dir, struct err *err) {
     git->dir = absolute(dir);
     if (is_git_dir(git->dir))
@@ -141,7 +141,7 @@ void git_close(struct git *git) {
     *git = (struct git){0};
 }
 
-/* What git said, as a memory stream keeps it; emptied for the next one. */
+/* Takes git's messages from the memory file and empties it for the next git. */
 static void git_stderr_take(struct git *git, struct text *out) {
     char piece[4096];
     off_t at = 0;
@@ -152,7 +152,8 @@ static void git_stderr_take(struct git *git, struct text *out) {
         lseek(git->stderr_fd, 0, SEEK_SET);
 }
 
-/* The line that tells most: the first "fatal:" or "error:", else the last. */
+/* The most informative line: the first "fatal:" or "error:", else the last one.
+ */
 static struct span stderr_line(struct span text) {
     struct span line, best = {NULL, 0};
     while (span_cut(&text, '\n', &line)) {
@@ -181,7 +182,7 @@ static bool is_temporary(const char *said) {
     return says_any(said, signs, COUNT(signs));
 }
 
-/* The repository itself is in no state to be used. */
+/* True if the message says that the repository itself cannot be used. */
 static bool is_unavailable(const char *said) {
     static const char *const signs[] = {
         "ead-only file system",
@@ -200,8 +201,8 @@ static bool is_unavailable(const char *said) {
     return says_any(said, signs, COUNT(signs));
 }
 
-/* Why a git ended badly, as an error. What it said goes into the attempt's
- * output whole. */
+/* Turns git's failure into an error. All its messages go to the attempt's
+ * output. */
 static bool git_explain(struct git *git, const char *verb, struct child_end end,
                         struct err *err) {
     CLEANUP(text_clear) struct text said = TEXT_INIT;
@@ -228,7 +229,7 @@ static bool git_explain(struct git *git, const char *verb, struct child_end end,
 struct argv {
     const char *words[ARGS_MAX];
     size_t count;
-    struct text texts[4]; /* those made here */
+    struct text texts[4]; /* texts that are made here */
 };
 
 static void argv_add(struct argv *argv, const char *word) {
@@ -347,8 +348,8 @@ static void pipe_files_close(struct git_pipe *pipe) {
     pipe->in = pipe->out = NULL;
 }
 
-/* Waits without taking TERM: a group's TERM ends git as well, and git_explain
- * then tells that it was not its own fault. */
+/* Waits without taking TERM: a TERM to the group ends git as well, and
+ * git_explain then reports that git did not fail. */
 static struct child_end pipe_wait(struct git_pipe *pipe) {
     pipe->end = child_wait(pipe->pid, NULL, 0, 0);
     pipe->pid = 0;
@@ -444,7 +445,8 @@ static bool object_content(struct git_pipe *objects, size_t bytes,
     return fgetc(objects->out) == '\n';
 }
 
-/* The first line of an answer. *ret_found false: there is no such object. */
+/* Reads the first line of an answer. *ret_found false: there is no such object.
+ */
 static bool object_head(struct git_pipe *objects, char ret_oid[OID_BYTES],
                         char ret_type[16], size_t *ret_bytes, bool *ret_found,
                         struct err *err) {
@@ -477,7 +479,7 @@ bool git_object_read(struct git_pipe *objects, const char *name,
     return true;
 }
 
-/* Few enough that neither pipe is full before the other is read. */
+/* So few that one pipe is not full before the other is read. */
 enum { LOOKUPS_AT_ONCE = 128 };
 
 static bool lookups_ask(struct git_pipe *objects,

@@ -7,9 +7,8 @@
 #include "lib/arena.h"
 
 enum {
-    OLD_IN_A_ROW =
-        256,       /* commits before the time asked for, then it is enough */
-    SLACK_S = 3600 /* our own clock may have been set back */
+    OLD_IN_A_ROW = 256, /* this many commits before the time end the search */
+    SLACK_S = 3600      /* our clock may have been set back */
 };
 
 static int64_t ident_seconds(struct span line) {
@@ -29,7 +28,7 @@ static void oid_take(struct span line, const char *prefix,
         snprintf(ret_oid, OID_BYTES, "%.*s", (int)oid.len, oid.p);
 }
 
-/* One record of `rev-list --header`: the name, the commit as it is with its
+/* Parses one record of `rev-list --header`: the name, the commit with its
  * message indented by four blanks, NUL. */
 static bool commit_parse(struct span record,
                          struct history_commit *ret_commit) {
@@ -61,7 +60,8 @@ static bool commit_parse(struct span record,
     return true;
 }
 
-/* The next record; *ret_more false at the end. The commit points to *buffer. */
+/* Reads the next record; *ret_more false at the end. The commit points into
+ * *buffer. */
 static bool commit_next(struct git_pipe *pipe, char **buffer, size_t *room,
                         struct history_commit *ret_commit, bool *ret_more,
                         struct err *err) {
@@ -158,8 +158,8 @@ bool history_find_set(struct git *git, const char *tip, struct span csid,
     return true;
 }
 
-/* When a commit that is still a file of its own came into the repository; a
- * packed one gives no answer. */
+/* When a commit that is still a separate file was added to the repository;
+ * unknown for a packed one. */
 static bool commit_arrival(const struct git *git, const char *oid,
                            struct wall *ret_at) {
     CLEANUP(text_clear) struct text path = TEXT_INIT;
@@ -195,14 +195,15 @@ static bool history_not_later(struct git *git, const char *start,
             GIT_ARGS("rev-list", "--first-parent", "--header", start, "--"),
             GIT_PLAIN, &pipe, err))
         return false;
-    /* `row` earlier commits in a row, newest of them in ret_oid. */
+    /* ret_oid is the newest of `row` consecutive commits that are early enough.
+     */
     while (row < OLD_IN_A_ROW) {
         if (!commit_next(&pipe, &buffer, &room, &commit, &more, err))
             return false;
         if (!more)
             return true;
         if (commit_is_later(git, &commit, when)) {
-            /* What stands on a later commit is later too, whatever date its
+            /* A commit based on a later one is later too, whatever date its
              * author's clock gave it. */
             ret_oid[0] = '\0';
             row = 0;
@@ -213,9 +214,9 @@ static bool history_not_later(struct git *git, const char *start,
     return true;
 }
 
-/* Where the branch was by its reflog, to the end of that second; "" = there is
- * no log, or what it names is gone. Of a time before its first entry git tells
- * the value before that entry. */
+/* Where the branch was according to its reflog, at the end of that second; "" =
+ * there is no log, or the commit is gone. For a time before the first entry git
+ * returns the value before that entry. */
 static bool reflog_at(struct git *git, const char *branch, struct wall when,
                       char ret_oid[OID_BYTES], struct err *err) {
     CLEANUP(text_clear) struct text name = TEXT_INIT;

@@ -21,22 +21,23 @@
 #include "landing/set_blobs.h"
 #include "landing/target_command.h"
 
-/* A branch others push to without end is left alone for a while. */
+/* After this many tries a branch that others keep moving is left alone for a
+ * while. */
 enum { TRIES = 5 };
 
-/* One of those that land. */
+/* One of the sets that land. */
 struct landing_set {
     const struct land_start *start;
     struct set_blobs blobs;
     char oid[OID_BYTES]; /* its commit */
 };
 
-/* What a step of an attempt comes to. A function that can only fail is a step,
+/* The outcome of a step of an attempt. A function that can only fail is a step
  * too: see step_of(). */
 enum step {
-    STEP_FAILED,  /* `err` says why; no step made a verdict of it */
-    STEP_GO_ON,   /* to the next one */
-    STEP_AGAIN,   /* the branch was moved: begin again with looking at it */
+    STEP_FAILED,  /* `err` says why; no verdict was set */
+    STEP_GO_ON,   /* continue with the next step */
+    STEP_AGAIN,   /* the branch was moved: start again by looking at it */
     STEP_FINISHED /* `status` has the verdict */
 };
 
@@ -50,9 +51,9 @@ struct landing {
     struct arena arena;
     struct landing_set *sets;
     size_t set_count;
-    char tip[OID_BYTES];          /* the branch as this try found it */
-    struct merge merge;           /* on top of what is merged already */
-    char checked_tree[OID_BYTES]; /* passed the checks */
+    char tip[OID_BYTES];          /* the branch as found by this try */
+    struct merge merge;           /* on top of the sets already merged */
+    char checked_tree[OID_BYTES]; /* the tree that passed the checks */
 };
 
 static enum step step_of(bool ok) {
@@ -80,7 +81,7 @@ static enum step refuse_checked_out(struct landing *landing, struct err *err) {
                : finish(landing, LAND_FAILED, "policy", text_span(&why));
 }
 
-/* "COMMIT", or of several sets "TIP ID:COMMIT ID:COMMIT". */
+/* "COMMIT", or for several sets "TIP ID:COMMIT ID:COMMIT". */
 static enum step finish_landed(struct landing *landing,
                                enum land_verdict verdict, const char *tip) {
     CLEANUP(text_clear) struct text text = TEXT_INIT;
@@ -91,8 +92,8 @@ static enum step finish_landed(struct landing *landing,
     return finish(landing, verdict, "", text_span(&text));
 }
 
-/* A branch that existed is never created again: its history would begin with
- * this set. */
+/* A branch that existed before is never created again: its history would begin
+ * with this set. */
 static bool branch_remember(struct landing *landing, struct err *err) {
     const struct land_start *start = landing->start;
     const char *git = landing->git.dir;
@@ -110,7 +111,8 @@ static bool branch_remember(struct landing *landing, struct err *err) {
                     start->branch, git));
 }
 
-/* Is the set on the branch? Of several all are, or none. */
+/* Checks whether the set is on the branch. Of several sets either all are or
+ * none. */
 static enum step probe(struct landing *landing, struct err *err) {
     const struct land_start *start = landing->start;
     struct merge *merge = &landing->merge;
@@ -175,7 +177,7 @@ static enum step load_all(struct landing *landing, struct err *err) {
     return step;
 }
 
-/* A verdict that is the set's own names it where there are several. */
+/* If there are several sets, the verdict on one of them names it. */
 static enum step finish_for(struct landing *landing,
                             const struct landing_set *set,
                             enum land_verdict verdict, const char *reason,
@@ -265,15 +267,15 @@ static enum step move(struct landing *landing, struct err *err) {
     if (landing->tip[0] == '\0') {
         struct err unnoted = {0};
         memcpy(landing->tip, oid, OID_BYTES);
-        /* It has landed; the next landing writes the note. */
+        /* The set has landed; the next landing writes the note. */
         if (!branch_remember(landing, &unnoted))
             printf("%s\n", unnoted.text);
     }
     return finish_landed(landing, LAND_DONE, oid);
 }
 
-/* All but the last become commits on top of each other without a check: what
- * is checked is the tree the branch gets. */
+/* All sets but the last become commits on top of each other without a check:
+ * the checks run on the tree that the branch gets. */
 static enum step merge_all(struct landing *landing, struct err *err) {
     for (size_t i = 0; i < landing->set_count; i++) {
         struct landing_set *set = &landing->sets[i];
@@ -293,7 +295,7 @@ static enum step merge_all(struct landing *landing, struct err *err) {
     return STEP_GO_ON;
 }
 
-/* From looking at the branch to moving it. */
+/* One try, from reading the branch to moving it. */
 static enum step try_once(struct landing *landing, struct err *err) {
     struct landing_set *last = &landing->sets[landing->set_count - 1];
     printf("branch %s is at %s\n", landing->start->branch,
@@ -329,8 +331,8 @@ static enum step land_on_git(struct landing *landing, struct err *err) {
         return STEP_FAILED;
     landing->merge.git = &landing->git;
     landing->merge.start = start;
-    /* A set that has landed may have left locks too; but that it has is worth
-     * more than what stands in the way of others. */
+    /* A set that has landed may have left locks behind; but that it has landed
+     * is reported first, even if the locks cannot be removed. */
     struct err locked = {0};
     bool free_to_move = ref_unlock_stale(&landing->git, landing->work.parent,
                                          start->branch, &locked);
@@ -348,7 +350,7 @@ static enum step land_on_git(struct landing *landing, struct err *err) {
 
 static enum step land_by_command(struct landing *landing, struct err *err) {
     CLEANUP(fd_close) int fd = -1;
-    /* Nobody but the command could tell. */
+    /* Only the command itself could know. */
     if (landing->start->probe)
         return finish(landing, LAND_NOT_LANDED, "", SPAN(""));
     return tarball_open(landing->start, &fd, err) &&

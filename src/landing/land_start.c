@@ -10,21 +10,21 @@
 #include "os/dir.h"
 #include "wire/set_name.h"
 
-/* Many thousand sets of a few hundred bytes each. */
+/* Room for many thousand sets of a few hundred bytes each. */
 enum { START_BYTES = 256 << 20 };
 
 enum field_type {
     FIELD_STRING,  /* const char * */
-    FIELD_PATH,    /* the same, made absolute when read */
+    FIELD_PATH,    /* the same, made absolute on reading */
     FIELD_FLAG,    /* bool */
     FIELD_INSTANT, /* struct wall, as nanoseconds */
     FIELD_SECONDS, /* int64_t, not below 0 */
     FIELD_BLIND,   /* enum config_blind, as its word */
-    FIELD_STRINGS, /* const char *const *, and how many */
-    FIELD_RECORDS  /* an array of structs, and how many */
+    FIELD_STRINGS, /* const char *const * and their number */
+    FIELD_RECORDS  /* an array of structs and their number */
 };
 
-/* One member of a struct: its key, and where it is. */
+/* One member of a struct: its key and its place. */
 struct field {
     const char *key;
     enum field_type type;
@@ -240,7 +240,7 @@ static bool read_string(struct reading *reading, struct json_value value,
     struct span string;
     if (!json_get_string(value, reading->arena, &string))
         return false;
-    *ret_string = string.p; /* in the arena, a NUL behind */
+    *ret_string = string.p; /* in the arena, NUL-terminated */
     return true;
 }
 
@@ -262,7 +262,8 @@ static size_t members_of(struct json_value list) {
     return count;
 }
 
-/* An array of `count` elements, each of `bytes` and read by one of the two. */
+/* Reads an array of `count` elements of `bytes` each with one of the two
+ * functions. */
 static bool read_list(struct reading *reading, const struct field *field,
                       struct json_value list, char *self) {
     size_t bytes = field->of != NULL ? field->of->bytes : sizeof(char *);
@@ -369,7 +370,7 @@ static bool target_check(const char *git, const char *branch,
 static const char unknown[] = "unknown";
 static const char ourselves[] = "Pointsman <pointsman@localhost>";
 
-/* What is common to all. */
+/* Copies the fields that all sets share. */
 static void set_complete(struct land_start *set,
                          const struct land_start *first) {
     struct land_start own = *set;

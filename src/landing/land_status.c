@@ -14,7 +14,7 @@ void land_status_set(struct land_status *status, enum land_verdict verdict,
     text_addescaped(&line, text);
     size_t room = sizeof status->text - 1;
     if (line.len > room) {
-        /* Not within a character, nor within an escape. */
+        /* Do not cut within a character or an escape. */
         line.len = room - 3;
         while (line.len > 0 && line.p[line.len] != ' ')
             line.len--;
@@ -70,7 +70,7 @@ int land_status_exit(const struct land_status *status) {
     return 100;
 }
 
-/* Our children must not hold it: its end of file tells the guard something. */
+/* Our children must not hold it: the guard relies on its end of file. */
 int land_status_descriptor(void) {
     const char *text = getenv("POINTSMAN_STATUS_FD");
     int fd = text != NULL ? atoi(text) : -1;

@@ -9,7 +9,7 @@
 #include "landing/tree.h"
 #include "wire/words.h"
 
-enum { PATHS_NAMED = 20 }; /* conflicts listed in full */
+enum { PATHS_NAMED = 20 }; /* conflicts that are listed in full */
 
 bool merge_read_tip(struct merge *merge, struct err *err) {
     struct git_pipe objects;
@@ -36,7 +36,7 @@ static bool merge_refuse(struct merge *merge, const char *why) {
     return true;
 }
 
-/* Conflicts, gathered: paths first, then why each is one. */
+/* Collected conflicts: first the paths, then the reason for each. */
 struct conflicts {
     struct text paths, reasons;
     size_t count;
@@ -56,7 +56,7 @@ static void conflict_add(struct conflicts *conflicts, struct span path,
               reason);
 }
 
-/* Ends the gathering: the merge is a conflict when there are any. */
+/* Finishes the collection: if there are any, the merge is a conflict. */
 static void conflicts_settle(struct conflicts *conflicts, struct merge *merge) {
     if (conflicts->count > 0) {
         merge->result = MERGE_CONFLICT;
@@ -71,7 +71,7 @@ static void conflicts_settle(struct conflicts *conflicts, struct merge *merge) {
     text_clear(&conflicts->reasons);
 }
 
-/* "was changed by C9", between two commits; `how` says "was changed". */
+/* Appends "was changed by C9", between two commits; `how` is "was changed". */
 static bool changed_by(struct merge *merge, const char *from, const char *how,
                        struct span path, struct text *reason, struct err *err) {
     text_adds(reason, how);
@@ -98,7 +98,7 @@ static const char *clash_reason(enum tree_clash clash, bool in_base) {
     return "";
 }
 
-/* Puts the edits onto `root`; clashes are a conflict. `ret_oid` NULL: only
+/* Applies the edits to `root`; clashes are a conflict. `ret_oid` NULL: only
  * checks whether they fit the base. */
 static bool edits_apply(struct merge *merge, struct trees *trees,
                         const char *root, const struct tree_edit *edits,
@@ -119,7 +119,8 @@ static bool edits_apply(struct merge *merge, struct trees *trees,
     return ok;
 }
 
-/* The listed paths that are not on the branch what they were on `then`. */
+/* Finds the listed paths whose content on the branch differs from that in
+ * `then`. */
 static bool blind_compare(struct merge *merge, struct trees *trees,
                           const char *then, struct conflicts *conflicts,
                           struct err *err) {
@@ -144,7 +145,7 @@ static bool blind_compare(struct merge *merge, struct trees *trees,
     return true;
 }
 
-/* What the author had in front of him, as well as it can be told. */
+/* The state that the author had worked from, as far as it can be known. */
 static bool blind_then(struct merge *merge, struct trees *trees,
                        char ret_then[OID_BYTES], struct err *err) {
     const struct land_start *start = merge->start;
@@ -163,7 +164,7 @@ static bool blind_then(struct merge *merge, struct trees *trees,
 static bool merge_blind(struct merge *merge, struct trees *trees,
                         struct err *err) {
     enum config_blind blind = merge->start->blind;
-    /* A branch that does not exist yet has nothing to be overwritten. */
+    /* On a branch that does not exist yet nothing can be overwritten. */
     if (merge->tip[0] != '\0' && blind == BLIND_DENY)
         return merge_refuse(merge, "the target takes only sets with ##base "
                                    "(blind = deny)");
@@ -188,7 +189,7 @@ static bool merge_blind(struct merge *merge, struct trees *trees,
                        merge->set->count, false, merge->tree, err);
 }
 
-/* What happened to a path on the branch that the set changes as well. */
+/* Describes what happened on the branch to a path that the set changes too. */
 static const char *conflict_how(enum path_merged result,
                                 const struct tree_entry *base,
                                 const struct tree_entry *ours) {
@@ -201,8 +202,8 @@ static const char *conflict_how(enum path_merged result,
     return base->mode == 0 ? "was added" : "was changed";
 }
 
-/* The edits that the branch gets: those of the set, each merged with what
- * became of its path since `base`. */
+/* The edits that the branch gets: those of the set, each merged with the
+ * changes to its path since `base`. */
 struct merging {
     struct merge *merge;
     struct trees *trees;
@@ -242,7 +243,7 @@ static bool merge_one(struct merging *merging, const struct tree_edit *edit,
     return true;
 }
 
-/* Every path by itself: a set lands exactly what it lists. */
+/* Merges every path separately: a set lands exactly what it lists. */
 static bool merge_three(struct merge *merge, struct trees *trees,
                         const char *base, const char *base_tree,
                         struct err *err) {
@@ -273,7 +274,7 @@ static bool merge_based(struct merge *merge, struct trees *trees,
     CLEANUP(text_clear) struct text name = TEXT_INIT;
     char base[OID_BYTES], base_tree[OID_BYTES];
     bool found;
-    /* Other objects than commits are not found that way. */
+    /* With this suffix only commits are found, no other objects. */
     text_addf(&name, "%.*s^{commit}", (int)wanted.len, wanted.p);
     if (!git_commit_read(&trees->objects, text_string(&name), base, base_tree,
                          &found, err))
@@ -292,7 +293,7 @@ static bool merge_based(struct merge *merge, struct trees *trees,
     return merge_three(merge, trees, base, base_tree, err);
 }
 
-/* The set was made for, or admitted to, a branch that existed. */
+/* True if the set was made for, or admitted to, a branch that existed then. */
 static bool branch_is_gone(const struct merge *merge) {
     const char *seen = merge->start->seen;
     return merge->tip[0] == '\0' &&

@@ -17,7 +17,7 @@
 #include "wire/meta.h"
 #include "wire/tar.h"
 
-/* One call of pack_write. */
+/* The state of one call of pack_write. */
 struct pack {
     const struct pack_options *options;
     struct arena arena;
@@ -96,7 +96,7 @@ static struct lines lines_of(struct arena *arena, const char *const *items,
     return lines;
 }
 
-/* Paths of the source that stay, or go. */
+/* The source's paths that stay, or those that are deleted. */
 static struct lines lines_of_items(struct pack *pack, bool deleted) {
     const struct pack_source *source = &pack->source;
     size_t more = deleted ? pack->options->deletes_count : 0;
@@ -115,7 +115,7 @@ static struct span said_or(const char *said, struct span otherwise) {
     return said != NULL ? span_of(said) : otherwise;
 }
 
-/* "NAME:COUNT" as meta has it: "NAME COUNT". */
+/* Converts "NAME:COUNT" to the form of meta, "NAME COUNT". */
 static struct span group_of(struct pack *pack) {
     if (pack->options->group == NULL)
         return (struct span){0};
@@ -126,7 +126,7 @@ static struct span group_of(struct pack *pack) {
     return span_of(group);
 }
 
-/* A line of meta carries no white space at its end. */
+/* A line of meta cannot end in white space. */
 static bool can_be_lines(const struct lines *paths, struct err *err) {
     for (size_t i = 0; i < paths->count; i++) {
         struct span path = paths->items[i];
@@ -139,8 +139,8 @@ static bool can_be_lines(const struct lines *paths, struct err *err) {
     return true;
 }
 
-/* The meta text, read back by the rules every set is held to: what intake would
- * refuse is refused here already. */
+/* Makes the meta text and reads it back with the rules that apply to every set:
+ * what admission would refuse is refused here already. */
 static bool meta_fill(struct pack *pack, struct err *err) {
     const struct pack_options *options = pack->options;
     struct meta *meta = &pack->meta, check;
@@ -166,7 +166,7 @@ static bool meta_fill(struct pack *pack, struct err *err) {
     meta_format(meta, &pack->meta_text);
     if (options->closure != NULL)
         text_addf(&pack->meta_text, "##closure\n%s\n", options->closure);
-    /* So that its name outlives that of the file it travels in. */
+    /* The name is recorded in meta so that it survives renaming the file. */
     text_addf(&pack->meta_text, "##set-name\n%.*s\n", (int)pack->name.text.len,
               pack->name.text.p);
     if (!meta_parse(text_span(&pack->meta_text), NULL, &pack->arena, &check,
@@ -232,7 +232,7 @@ static bool members_write(struct pack *pack, struct archive *archive,
     return true;
 }
 
-/* GNU tar takes any name and size and changes no byte of either; gzip without
+/* GNU tar accepts any name and size and changes no byte of either; gzip without
  * a time, so that the same content gives the same bytes. */
 static bool archive_write(struct pack *pack, int fd, struct err *err) {
     if (!tar_load(err))

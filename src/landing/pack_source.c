@@ -14,7 +14,7 @@
 
 enum { MODE_LINK = 0120000, MODE_MODULE = 0160000 };
 
-/* A file is read whole, one at a time. */
+/* Files are read whole, one at a time. */
 #define FILE_BYTES_MAX (UINT64_C(2) << 30)
 
 static void item_add(struct pack_source *source, struct span path,
@@ -64,7 +64,7 @@ static bool source_git(struct pack_source *source, const char *repo,
     return source->has_git;
 }
 
-/* One line of what git says, in the arena. */
+/* Returns one line of git's output, in the arena. */
 static bool ask(struct pack_source *source, const char *const *args,
                 struct span *ret_answer, int *ret_exit, struct err *err) {
     CLEANUP(text_clear) struct text out = TEXT_INIT;
@@ -150,8 +150,8 @@ static bool range_diff(struct pack_source *source, const char *base,
     return true;
 }
 
-/* Author, date and message of the range: of its last commit; several are
- * listed below its text. */
+/* Author, date and message of the range: those of its last commit; if there are
+ * several commits, they are listed below its message. */
 static bool range_words(struct pack_source *source, const char *base,
                         const char *to, struct err *err) {
     struct span words, subjects, line;
@@ -213,7 +213,7 @@ bool pack_range_open(const char *repo, const char *range,
 
 struct walk {
     struct pack_source *source;
-    int dir;            /* being listed */
+    int dir;            /* the directory being listed */
     const char *prefix; /* its path and "/", or "" */
     struct err *err;
     bool ok;

@@ -7,8 +7,9 @@
 #include <unistd.h>
 
 enum {
-    BINARY_LOOK_BYTES = 8000, /* git calls a file with a NUL in them binary */
-    CONTENT_MAX_BYTES = 1023 << 20 /* git merges nothing larger */
+    BINARY_LOOK_BYTES = 8000, /* git treats a file with a NUL in these as binary
+                               */
+    CONTENT_MAX_BYTES = 1023 << 20 /* largest file that git merges */
 };
 
 void path_merge_clear(struct path_merge *merge) {
@@ -19,8 +20,8 @@ bool path_entry_same(const struct tree_entry *a, const struct tree_entry *b) {
     return a->mode == b->mode && (a->mode == 0 || strcmp(a->oid, b->oid) == 0);
 }
 
-/* A directory is no file: as if nothing was there. Old repositories have modes
- * such as 0100664, which git takes for 0100644. */
+/* A directory counts as an absent file. Old repositories have modes such as
+ * 0100664, which git treats as 0100644. */
 static struct tree_entry entry_normal(const struct tree_entry *entry) {
     struct tree_entry normal = *entry;
     if (S_ISDIR(entry->mode))
@@ -60,7 +61,7 @@ static bool content_write(const char *path, struct span content,
     return sys == 0 || err_errno(err, sys, "cannot write '%s'", path);
 }
 
-/* Puts the blob into the file of that side. */
+/* Writes the blob to the file of that side. */
 static bool side_write(struct path_merge *merge, enum side side,
                        const char *oid, bool *ret_text, struct err *err) {
     CLEANUP(text_clear) struct text content = TEXT_INIT;
@@ -82,7 +83,7 @@ static bool side_write(struct path_merge *merge, enum side side,
                                        text_span(&content), err);
 }
 
-/* Stores the file of our side, which holds the merge by now, as a blob. */
+/* Stores the file of our side, which now holds the result, as a blob. */
 static bool merged_store(struct path_merge *merge, char ret_oid[OID_BYTES],
                          struct err *err) {
     CLEANUP(text_clear) struct text path = TEXT_INIT;
@@ -141,7 +142,7 @@ static bool content_merge(struct path_merge *merge,
     return !text || files_merge(merge, ret_oid, ret_result, err);
 }
 
-/* Both sides changed a regular file: mode and content each by themselves. */
+/* Both sides changed a regular file: mode and content are merged separately. */
 static bool file_merge(struct path_merge *merge, const struct tree_entry *base,
                        const struct tree_entry *ours,
                        const struct tree_entry *theirs,

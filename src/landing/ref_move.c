@@ -15,20 +15,19 @@
 #include "os/fd.h"
 #include "os/process.h"
 
-/* A lock git made a moment after the note and never wrote into: whoever took
- * it is dead once it has been so for this long. */
+/* For locks that git made just after the note and never wrote to: after this
+ * long the process that made them is dead. */
 #define EMPTY_LOCK_AGE_NS (3 * NS_PER_S)
-/* How long after the note git may still have taken it. */
+/* How long after the note git may still have made a lock. */
 #define NOTE_REACH_NS (60 * NS_PER_S)
 
 enum { LOCK_BRANCH, LOCK_HEAD, LOCKS };
-enum { LOOK_MS = 50 }; /* between two looks at a lock */
+enum { LOOK_MS = 50 }; /* between two checks of a lock */
 
-/* What identifies a lock file: not the inode alone, which is soon used again.
- */
+/* The identity of a lock file: not only its inode, which is soon reused. */
 struct lock_mark {
     char path[PATH_MAX];
-    bool seen; /* the rest is known */
+    bool seen; /* the other members are known */
     uintmax_t device, inode;
     int64_t changed_ns;
 };
@@ -37,8 +36,8 @@ struct note {
     char path[PATH_MAX];
     char to[OID_BYTES];
     int64_t at_ns;
-    int pid; /* of the git that takes the locks; 0 = not known */
-    unsigned long long started; /* process_start of it */
+    int pid; /* of the git that makes the locks; 0 = not known */
+    unsigned long long started; /* its process_start */
     struct lock_mark locks[LOCKS];
 };
 
@@ -46,7 +45,7 @@ static int64_t stat_changed_ns(const struct stat *st) {
     return st->st_ctim.tv_sec * NS_PER_S + st->st_ctim.tv_nsec;
 }
 
-/* One note for each branch of each repository. */
+/* There is one note for each branch of each repository. */
 static void note_init(struct note *note, const struct git *git,
                       const char *notes, const char *branch) {
     *note = (struct note){0};
@@ -72,7 +71,7 @@ static void note_format(const struct note *note, struct text *out) {
                       note->locks[i].changed_ns);
 }
 
-/* Written beside and renamed: a note is whole or not there. */
+/* Written to a temporary file and renamed: a note is complete or absent. */
 static bool note_write(const struct note *note, bool durable, struct err *err) {
     CLEANUP(text_clear) struct text bytes = TEXT_INIT;
     CLEANUP(text_clear) struct text fresh = TEXT_INIT;
@@ -106,7 +105,7 @@ static void note_line(struct note *note, const char *line) {
     }
 }
 
-/* False: there is none. */
+/* False: there is no note. */
 static bool note_read(struct note *note) {
     FILE *file = fopen(note->path, "re");
     if (file == NULL)
@@ -118,7 +117,8 @@ static bool note_read(struct note *note) {
     return true;
 }
 
-/* Is the git of the note still at work? Its number may be another's by now. */
+/* True if the git of the note is still running; its pid may have been reused.
+ */
 static bool note_git_lives(const struct note *note) {
     return note->pid > 0 && process_lives(note->pid, note->started);
 }
@@ -138,8 +138,8 @@ static bool lock_is_marked(const struct lock_mark *lock,
            st->st_ino == lock->inode && stat_changed_ns(st) == lock->changed_ns;
 }
 
-/* Taken when git was at it, and nothing written into it yet. A file's clock
- * runs in ticks and may be a little behind ours. */
+/* True if the lock was made while git was at work and is still empty. File
+ * times advance in ticks and may be slightly behind our clock. */
 static bool lock_may_be_ours(const struct note *note, const struct stat *st) {
     int64_t changed_ns = stat_changed_ns(st);
     return st->st_size == 0 && changed_ns >= note->at_ns - NS_PER_S / 10 &&
@@ -154,9 +154,9 @@ static bool lock_is_ours(const struct note *note, const struct lock_mark *lock,
            clock_wall().ns - stat_changed_ns(st) > EMPTY_LOCK_AGE_NS;
 }
 
-/* HEAD.lock is empty and tells nothing of itself. But where HEAD names the
- * branch git takes it before the branch's own, and keeps both until it is done:
- * while that one stands and is ours, so is this. */
+/* HEAD.lock is empty, so it does not show its owner. But if HEAD refers to the
+ * branch, git makes it before the branch's own lock and keeps both until the
+ * end: while that one exists and is ours, so is HEAD.lock. */
 static bool head_went_with(const struct git *git, const char *branch,
                            const struct stat *st) {
     CLEANUP(text_clear) struct text path = TEXT_INIT;
@@ -171,14 +171,15 @@ static bool head_went_with(const struct git *git, const char *branch,
     return span_equal(span_trim(span_of(head)), text_span(&want));
 }
 
-/* Landings of other lanes take turns, for each branch has one note. */
+/* Landings of other lanes wait for their turn, since each branch has only one
+ * note. */
 struct rollback_effect {
     char path[PATH_MAX];
     int fd;
 };
 
-/* Who gives a turn back takes its file away, so that a lock may turn out to be
- * that of a file which is no more. */
+/* Giving up a turn removes its file, so a lock just taken may belong to a file
+ * that no longer exists. */
 static bool turn_take(struct rollback_effect *turn, const struct note *note,
                       struct err *err) {
     struct stat held, named;
@@ -211,8 +212,7 @@ struct standing {
     bool exists, ours;
 };
 
-/* True: one of them will be known for ours, or as another's, when it is
- * older. */
+/* True: for at least one lock it is too early to say whether it is ours. */
 static bool locks_look(const struct git *git, const char *branch,
                        const struct note *note,
                        struct standing ret_standing[LOCKS]) {
@@ -231,8 +231,8 @@ static bool locks_look(const struct git *git, const char *branch,
     return too_young;
 }
 
-/* A lock that its owner has yet to write into looks like a dead git's; a moment
- * is cheaper than an attempt. */
+/* A lock that its owner has not written to yet looks like one of a dead git;
+ * waiting a moment is cheaper than another attempt. */
 static void locks_await(const struct git *git, const char *branch,
                         const struct note *note,
                         struct standing ret_standing[LOCKS]) {
@@ -255,7 +255,8 @@ static bool unlock_stale(struct git *git, const char *notes, const char *branch,
                        "a git of an earlier attempt still runs");
     struct standing standing[LOCKS];
     locks_await(git, branch, &note, standing);
-    /* That of the branch last: it tells of the other. */
+    /* The branch's lock is removed last, because it identifies the other one.
+     */
     for (int i = LOCKS; i-- > 0;) {
         const struct lock_mark *lock = &note.locks[i];
         if (!standing[i].exists)
@@ -293,7 +294,7 @@ static void note_locks(struct note *note) {
     }
 }
 
-/* A failing disk may keep what git wanted to take away. */
+/* A failing disk may keep files that git tried to remove. */
 static bool locks_gone(const struct note *note) {
     struct stat st;
     for (int i = 0; i < LOCKS; i++)
@@ -303,7 +304,7 @@ static bool locks_gone(const struct note *note) {
     return true;
 }
 
-/* git fsyncs the file of the ref, not the directories its name stands in. */
+/* git fsyncs the file of the ref, but not the directories above it. */
 static bool ref_settle(const struct git *git, const char *branch,
                        struct err *err) {
     CLEANUP(text_clear) struct text path = TEXT_INIT;
@@ -316,13 +317,13 @@ static bool ref_settle(const struct git *git, const char *branch,
         *slash = '\0';
         CLEANUP(fd_close)
         int fd = open(path.p, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-        /* A ref that git keeps elsewhere (packed) has no directory here. */
+        /* A ref that is packed has no directory here. */
         if (fd >= 0 && fsync(fd) != 0)
             return err_errno(err, errno, "cannot sync '%s'", path.p);
     }
 }
 
-/* The name the ref holds now, "" = none. */
+/* The commit that the ref holds now, "" = none. */
 static bool ref_read(struct git *git, const char *branch,
                      char ret_oid[OID_BYTES], struct err *err) {
     CLEANUP(text_clear) struct text ref = TEXT_INIT;
@@ -346,7 +347,7 @@ static bool answered(struct git_pipe *pipe, const char *want) {
            strcmp(line, want) == 0;
 }
 
-/* git did not do it. What the ref holds tells why, better than its words. */
+/* git failed. The value of the ref explains why better than git's message. */
 static bool ref_explain(struct git_pipe *pipe, const char *branch,
                         const char *old, const char *to,
                         enum ref_moved *ret_moved, struct err *err) {
@@ -386,7 +387,7 @@ static bool ref_transact(struct git *git, struct git_pipe *pipe,
         return false;
     }
     if (git->stop != NULL && child_stop_requested(git->stop) != 0) {
-        git_pipe_drop(pipe); /* end of input: git gives the locks back */
+        git_pipe_drop(pipe); /* end of input: git releases the locks */
         *ret_moved = REF_STOPPED;
         return true;
     }
@@ -419,9 +420,9 @@ bool ref_move(struct git *git, const char *notes, const char *branch,
     if (ok && *ret_moved == REF_MOVED)
         ok = ref_settle(git, branch, err);
     git_pipe_drop(&pipe);
-    /* One that ended by itself took its locks along, if it could. After one
-     * that was killed the note alone tells whose they are: what it cannot tell
-     * yet, a later attempt will. */
+    /* A git that exited has removed its locks, if it could. After one that was
+     * killed only the note shows whose they are; a later attempt decides the
+     * cases that are still open. */
     if (pipe.end.how == CHILD_EXITED && locks_gone(&note))
         unlink(note.path);
     else

@@ -10,8 +10,9 @@
 #include "landing/ref_move.h"
 #include "landing/revert_parts.h"
 
-/* TRIES: a branch others push to without end is left alone for a while.
- * A rollback as a whole may take TIME_S (doc/design/rollback.md, R7). */
+/* TRIES: after this many tries a branch that others keep moving is left alone
+ * for a while. A rollback as a whole may take TIME_S (doc/design/rollback.md,
+ * R7). */
 enum { TRIES = 5, TIME_S = 600 };
 
 struct revert_step *revert_step_add(struct revert_steps *steps,
@@ -44,7 +45,7 @@ static bool asked(const struct reverting *reverting) {
            child_stop_requested(reverting->stop) != 0;
 }
 
-/* False when somebody asked to stop, or the time is over. */
+/* False if a stop was requested or the time is over. */
 static bool go_on(struct reverting *reverting) {
     int64_t limit_s =
         reverting->start->timeout_s > 0 ? reverting->start->timeout_s : TIME_S;
@@ -71,7 +72,7 @@ static bool read_tip(struct reverting *reverting, struct err *err) {
     return true;
 }
 
-/* Is this rollback on the branch? */
+/* Checks whether this rollback is on the branch. */
 static bool probe(struct reverting *reverting, struct err *err) {
     const struct revert_start *start = reverting->start;
     char oid[OID_BYTES] = "";
@@ -107,7 +108,7 @@ static bool chain_make(struct reverting *reverting, struct err *err) {
     return true;
 }
 
-/* *ret_lost: begin again. */
+/* *ret_lost: the branch was moved, start again. */
 static bool move(struct reverting *reverting, bool *ret_lost, struct err *err) {
     const struct revert_start *start = reverting->start;
     enum ref_moved moved;
@@ -139,7 +140,7 @@ static bool refuse_checked_out(struct reverting *reverting, struct err *err) {
            revert_finish(reverting, LAND_FAILED, "rb-target", text_span(&why));
 }
 
-/* A preview leaves nothing in the repository, and needs no right to write. */
+/* A preview adds nothing to the repository and needs no write permission. */
 static bool keep_objects_apart(struct reverting *reverting, struct err *err) {
     CLEANUP(text_clear) struct text dir = TEXT_INIT;
     if (!reverting->start->preview)
@@ -172,8 +173,8 @@ static bool revert_on_git(struct reverting *reverting, struct err *err) {
         !keep_objects_apart(reverting, err) ||
         !trees_open(&reverting->git, &reverting->trees, err))
         return false;
-    /* As in land.c: that it has happened is worth more than what stands in the
-     * way of others. */
+    /* As in land.c: that the rollback has happened is reported first, even if
+     * locks cannot be removed. */
     bool free_to_move =
         start->preview ||
         ref_unlock_stale(&reverting->git, reverting->work.parent, start->branch,

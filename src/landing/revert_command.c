@@ -1,7 +1,7 @@
 /* A target that is a command has no history: its `revert` command undoes one
- * member after the other, the newest first. What was done cannot be all or
- * nothing, so it is written down: an attempt that comes after one that died
- * goes on behind the members whose command had ended well. */
+ * member after the other, the newest first. This cannot be all or nothing, so
+ * the members that are done are recorded: an attempt after a crash continues
+ * after the members whose command had succeeded. */
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -14,7 +14,8 @@
 #include "landing/revert_parts.h"
 #include "landing/target_command.h"
 
-/* Ids of those that are done, one a line, in the directory beside `work`. */
+/* Ids of the members that are done, one per line, in the directory beside
+ * `work`. */
 struct done_list {
     char name[128];
     struct text ids;

@@ -1,7 +1,8 @@
-/* Which commits put the members in (revert.h). The newest commit that speaks of
- * a set decides: its own, or one that restored it, is reverted; after one that
- * reverted it nothing is left to do. A rollback may have several commits; they
- * follow each other, since one move of the branch brought them. */
+/* Finds the commits that put the members in effect (revert.h). The newest
+ * commit that names a set decides: if it is the set's own or one that restored
+ * the set, it is reverted; if it reverted the set, nothing is left to do. A
+ * rollback may have several commits; they are consecutive, since one move of
+ * the branch added them. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -10,8 +11,9 @@
 #include "wire/set_name.h"
 
 enum {
-    OLD_IN_A_ROW = 256, /* commits older than all members: enough */
-    SLACK_S = 3600      /* our own clock may have been set back */
+    OLD_IN_A_ROW = 256, /* this many commits older than all members end the
+                           search */
+    SLACK_S = 3600      /* our clock may have been set back */
 };
 
 enum looking { LOOKING, COLLECTING, FOUND, TAKEN_OUT };
@@ -19,15 +21,15 @@ enum looking { LOOKING, COLLECTING, FOUND, TAKEN_OUT };
 struct wanted {
     const struct revert_member *member;
     enum looking looking;
-    struct text by;       /* the set whose commits are collected, ... */
-    char next[OID_BYTES]; /* ... of which this one would be the next older */
+    struct text by;       /* the set whose commits are being collected */
+    char next[OID_BYTES]; /* the next older one of these commits */
 };
 
 struct search {
     struct reverting *reverting;
     struct wanted *wanted;
-    size_t count, open; /* those not FOUND or TAKEN_OUT */
-    size_t old;         /* commits in a row older than the oldest member */
+    size_t count, open; /* open: those not FOUND or TAKEN_OUT */
+    size_t old;         /* consecutive commits older than the oldest member */
     struct wall oldest;
 };
 
@@ -58,7 +60,7 @@ static void look(struct search *search, struct wanted *wanted,
     bool puts_in =
         is_own(commit, member) || names(commit, "Restores-CS", member->id);
     if (wanted->looking == COLLECTING) {
-        /* Commits of a branch that was merged may lie between. */
+        /* Commits of a merged branch may lie in between. */
         if (strcmp(commit->oid, wanted->next) != 0)
             return;
         if (!span_equal(commit->csid, text_span(&wanted->by)))
@@ -94,7 +96,7 @@ static bool is_rollback(const struct revert_member *member) {
            strcmp(member->class, set_class_name(SET_RB)) == 0;
 }
 
-/* What is left to say of a member once the history was walked. */
+/* Sets the results that are known only after the whole walk. */
 static bool conclude(struct reverting *reverting, struct wanted *wanted) {
     const struct revert_member *member = wanted->member;
     CLEANUP(text_clear) struct text why = TEXT_INIT;

@@ -1,5 +1,5 @@
-/* Reverting one commit on top of those reverted so far: each path it changed is
- * merged by itself from that commit (base), the chain (ours) and its parent
+/* Reverts one commit on top of those reverted so far: each path that it changed
+ * is merged separately from that commit (base), the chain (ours) and its parent
  * (theirs); see landing/path_merge.h. No other path changes. */
 #include <stdlib.h>
 #include <string.h>
@@ -15,9 +15,9 @@
 
 enum { PATHS_NAMED = 10, SETS_NAMED = 5 };
 
-/* The commit that is reverted. */
+/* The commit to revert. */
 struct bad {
-    struct history_commit commit; /* its spans in `message` */
+    struct history_commit commit; /* its spans point into `message` */
     struct text message;
     char parent_tree[OID_BYTES];
 };
@@ -67,7 +67,7 @@ static bool bad_read(struct reverting *reverting, const char *oid,
 
 struct culprits {
     const struct revert_steps *steps;
-    struct text names; /* " C9 C12": sets that could come along */
+    struct text names; /* " C9 C12": sets that could be rolled back too */
     struct text said;  /* "C9 (done), commit 0123456789ab by Ann" */
     size_t count;
 };
@@ -116,7 +116,7 @@ static bool conflict_say(struct reverting *reverting, const char *of,
     return ok;
 }
 
-/* `paths`: each with a NUL behind it. */
+/* `paths`: each followed by a NUL. */
 static bool conflict(struct reverting *reverting, struct revert_step *step,
                      struct span paths, struct err *err) {
     CLEANUP(text_clear) struct text why = TEXT_INIT;
