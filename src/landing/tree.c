@@ -144,7 +144,7 @@ bool tree_find(struct trees *trees, const char *root, struct span path,
     return true;
 }
 
-/* One run of tree_apply. */
+/* The state of one call of tree_apply. */
 struct apply {
     struct trees *trees;
     const struct tree_edit *edits;
@@ -159,7 +159,7 @@ static void clash(struct apply *apply, size_t edit, enum tree_clash why) {
     apply->fits = false;
 }
 
-/* The component of edit `i` at `depth_bytes`; *ret_leaf: its last one. */
+/* The component of edit `i` at `depth_bytes`; *ret_leaf: it is the last one. */
 static struct span edit_part(const struct apply *apply, size_t i,
                              size_t depth_bytes, bool *ret_leaf) {
     struct span rest = apply->edits[i].path, part;
@@ -173,7 +173,7 @@ static struct span edit_part(const struct apply *apply, size_t i,
 struct draft {
     struct tree_entry *entries;
     size_t count, cap;
-    size_t edited; /* the first ones; the others are as they were */
+    size_t edited; /* the first entries; the others are unchanged */
 };
 
 static void draft_clear(struct draft *draft) {
@@ -189,8 +189,8 @@ static void draft_add(struct draft *draft, const struct tree_entry *entry) {
     draft->entries[draft->count++] = *entry;
 }
 
-/* The byte at `i` of a name as trees are sorted: a directory's name ends with
- * a slash. */
+/* The byte at `i` of a name in the sort order of trees: a directory's name ends
+ * with a slash. */
 static int order_byte(const struct tree_entry *entry, size_t i) {
     if (i < entry->name.len)
         return (unsigned char)entry->name.p[i];
@@ -216,9 +216,9 @@ static bool damaged(const struct git_lookup *lookup, struct span dir,
                    (int)name.len, name.p);
 }
 
-/* A tree names only what is there. The content of an edit is read whole; for
- * the entries beside it the header must do, because more would cost as much as
- * the repository is large. `dir` is for the message. */
+/* A tree may name only objects that exist. The content of an edit is read
+ * whole; for the other entries only the header is, because reading more would
+ * take time in proportion to the repository. `dir` is for the message. */
 static bool draft_verify(struct trees *trees, const struct draft *draft,
                          struct span dir, struct err *err) {
     size_t count = 0, bad;
@@ -228,7 +228,7 @@ static bool draft_verify(struct trees *trees, const struct draft *draft,
     for (size_t i = 0; i < draft->count; i++) {
         const struct tree_entry *entry = &draft->entries[i];
         bool is_tree = entry->mode == MODE_TREE;
-        if (entry->mode == MODE_COMMIT) /* of another repository */
+        if (entry->mode == MODE_COMMIT) /* a commit of another repository */
             continue;
         names[count] = entry->name;
         lookups[count++] =
@@ -259,7 +259,7 @@ static void draft_encode(struct draft *draft, struct text *out) {
     }
 }
 
-/* Replaces what the draft file holds. */
+/* Replaces the content of the draft file. */
 static bool draft_write(struct trees *trees, struct span bytes,
                         struct err *err) {
     int *fd = &trees->draft_fd;
@@ -307,8 +307,9 @@ static bool apply_level(struct apply *apply, const char *oid, size_t from,
                         size_t to, size_t depth_bytes, char ret_oid[OID_BYTES],
                         struct err *err);
 
-/* All edits of one name in a directory: perhaps one for the name itself, then
- * those below it. *ret_entry: what is there afterwards, mode 0 = nothing. */
+/* Applies all edits of one name in a directory: perhaps one for the name
+ * itself, then those below it. *ret_entry: the resulting entry, mode 0 = none.
+ */
 static bool apply_name(struct apply *apply, const struct tree_entry *old,
                        size_t from, size_t to, size_t depth_bytes,
                        struct tree_entry *ret_entry, struct err *err) {
@@ -345,8 +346,8 @@ static bool apply_name(struct apply *apply, const struct tree_entry *old,
     return true;
 }
 
-/* The directory `oid` with edits [from, to), which lie in it. *ret_oid: ""
- * when nothing is left. */
+/* Applies edits [from, to), which lie in the directory `oid`. *ret_oid: "" if
+ * the directory becomes empty. */
 static bool apply_level(struct apply *apply, const char *oid, size_t from,
                         size_t to, size_t depth_bytes, char ret_oid[OID_BYTES],
                         struct err *err) {
