@@ -54,7 +54,7 @@ static bool is_instance(struct span word) {
     return set_csid_is_valid(word);
 }
 
-/* As we write it, no other spelling of the same moment: one meaning has one
+/* Accepts only the spelling that we write, so that a given time has exactly one
  * text. */
 static bool read_time(struct span word, struct wall *ret_wall) {
     char again[WALL_TEXT_BYTES];
@@ -64,7 +64,7 @@ static bool read_time(struct span word, struct wall *ret_wall) {
 
 /* ---- the text ------------------------------------------------------------ */
 
-/* As exact as it is written. */
+/* Rounded to the precision of the text. */
 static struct wall in_ms(struct wall wall) {
     return wall_add_ms((struct wall){0}, wall.ns / NS_PER_MS);
 }
@@ -130,7 +130,8 @@ void approval_text_format(const struct approval_text *approval,
         add_line(out, "ticket", approval->ticket);
 }
 
-/* "KEY VALUE\n" off the front; value.p NULL: another line stands there. */
+/* Cuts "KEY VALUE\n" off the front; value.p NULL: the next line has another
+ * key. */
 static struct span take_line(struct span *rest, const char *key) {
     struct span line = {0}, none = {0}, after = *rest;
     size_t key_len = strlen(key);
@@ -237,7 +238,8 @@ bool approval_entry_parse(struct span name, struct span *ret_csid) {
     return true;
 }
 
-/* ---- what the history keeps ---------------------------------------------- */
+/* ---- the event's detail ---------------------------------------------------
+ */
 
 static void add_word(struct text *out, const char *key, struct span value) {
     if (value.len == 0)

@@ -2,7 +2,7 @@
 
 #include <inttypes.h>
 
-/* A number that is worth a word when it is above `least`. */
+/* Appends the word and the number if it is above `least`. */
 static void put(struct text *out, const char *word, int64_t number,
                 int64_t least) {
     if (number > least)

@@ -11,7 +11,7 @@ static uint32_t hash_of(struct span key) {
     return hash;
 }
 
-/* Little-endian, as the format has all its numbers. */
+/* Little-endian, like all numbers of the format. */
 static void put_number(char *at, uint32_t value) {
     for (int i = 0; i < 4; i++, value >>= 8)
         at[i] = (char)(value & 255);
@@ -35,7 +35,7 @@ void cdb_clear(struct cdb *cdb) {
     *cdb = (struct cdb){0};
 }
 
-/* With the tables, which take 16 bytes a record. */
+/* Including the tables, which take 16 bytes per record. */
 static bool has_room(const struct cdb *cdb, size_t bytes) {
     return cdb->bytes.len + bytes + 16 * (cdb->count + 1) < UINT32_MAX;
 }
@@ -57,8 +57,8 @@ void cdb_add(struct cdb *cdb, struct span key, struct span value) {
     text_addspan(&cdb->bytes, value);
 }
 
-/* One table: twice as many places as records, each record in the first free
- * one from where its hash points. */
+/* Adds one table: it has twice as many places as records, and each record takes
+ * the first free place from where its hash points. */
 static void add_table(struct text *bytes, unsigned table,
                       const struct cdb_slot *slots, size_t count,
                       struct cdb_slot *places) {
@@ -78,7 +78,7 @@ static void add_table(struct text *bytes, unsigned table,
     }
 }
 
-/* By table, and within one in the order they were added. */
+/* By table, then in the order in which they were added. */
 static int by_table(const void *a, const void *b) {
     const struct cdb_slot *x = a, *y = b;
     unsigned p = x->hash & 255, q = y->hash & 255;

@@ -1,5 +1,5 @@
-/* Reads a configuration by the rows of its sections: where a value lies, how it
- * is read, what a label may be. No section is known by name here. */
+/* Reads a configuration using the rows of its sections: where a value lies, how
+ * it is read, which labels are valid. This file knows no section by name. */
 #include "wire/config.h"
 
 #include <assert.h>
@@ -15,7 +15,8 @@ const struct config_section *const config_sections[] = {
     &config_schedule_section, &config_approval_section, NULL};
 enum { SECTIONS_MOST = 64, KEYS_MOST = 128 };
 
-/* Written down in the manual already, built later. */
+/* Sections that the manual already describes, but that are not implemented yet.
+ */
 static const char *const later_sections[] = {"fleet", "intake", NULL};
 
 #define EACH_SECTION(section)                                       \
@@ -150,7 +151,7 @@ static void put_defaults(struct config *config,
 
 /* ---- sections ------------------------------------------------------------ */
 
-/* The structs of a section with labels lie in an array of its own type. */
+/* The structs of a section with labels lie in an array of their own type. */
 static char *items_of(const struct config *config,
                       const struct config_section *section) {
     char *items;
@@ -188,8 +189,7 @@ static char *add_item(struct config *config,
     return item;
 }
 
-/* The struct that a section line means; the first line with a label makes it.
- */
+/* The struct of a section line; the first line with a label creates it. */
 static char *open_item(struct config *config,
                        const struct config_section *section, struct span label,
                        const struct config_spot *spot) {

@@ -51,7 +51,7 @@ static bool roles_finish(const struct config_approval *approval,
     return true;
 }
 
-/* A policy that can never apply lets through what it was written to hold. */
+/* A policy that can never apply would let pass the sets that it should hold. */
 static bool reach_finish(const struct config *config,
                          const struct config_approval *approval,
                          struct err *err) {

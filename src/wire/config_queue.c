@@ -1,4 +1,4 @@
-/* [queue]: the queue of a base, and what it takes in. */
+/* [queue]: the queue of a base, and limits for the submissions it accepts. */
 #include "wire/config_section.h"
 
 static const struct config_key keys[] = {

@@ -1,4 +1,4 @@
-/* [serve]: how the server is reached. */
+/* [serve]: the addresses of the server. */
 #include "wire/config_section.h"
 
 static const struct config_key keys[] = {

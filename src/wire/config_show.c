@@ -1,5 +1,5 @@
-/* The configuration as people read it: every key, its value as one would write
- * it, and where it was set. */
+/* The configuration as shown to people: every key, its value as written in a
+ * file, and where it was set. */
 #include <string.h>
 
 #include "wire/config_section.h"
@@ -48,7 +48,7 @@ struct span config_value_format(struct arena *arena,
         arena_printf(arena, "%lld", (long long)*(const int64_t *)at));
 }
 
-/* The entry number *left of this section; counts *left down on the way. */
+/* Entry number *left of this section; counts *left down on the way. */
 static bool item_entry(struct config *config,
                        const struct config_section *section, const void *item,
                        size_t *left, struct config_entry *ret) {

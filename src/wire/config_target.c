@@ -44,7 +44,7 @@ static bool check_name_is_valid(struct span name) {
     return true;
 }
 
-/* An empty command takes the check away again. */
+/* An empty command removes the check. */
 static bool set_check(struct config *config, void *section, struct span key,
                       struct span value, const struct config_spot *spot) {
     struct config_target *target = section;
@@ -185,7 +185,7 @@ static bool is_among(struct span word, const char *const *list) {
     return false;
 }
 
-/* Keys that mean nothing for the other way of applying. */
+/* Keys that do not apply to the other kind of target. */
 static bool key_fits(const struct config_key *key, bool git) {
     static const char *const git_only[] = {"git",      "branch",    "blind",
                                            "symlinks", "committer", NULL};

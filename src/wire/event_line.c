@@ -8,7 +8,7 @@ static const char more[] = "...";
 
 enum { EVENT_FACTS_WORD_BYTES = 3000 };
 
-/* Like text_addescaped, and blanks too where they would end a word. */
+/* Like text_addescaped, but also escapes blanks, which would end a word. */
 static void add_word(struct text *out, struct span word) {
     CLEANUP(text_clear) struct text escaped = TEXT_INIT;
     text_addescaped(&escaped, word);
@@ -22,7 +22,7 @@ static void add_word(struct text *out, struct span word) {
         text_addc(out, '-');
 }
 
-/* Bytes of the character or escape at p. */
+/* Length of the character or escape at p. */
 static size_t piece_bytes(const char *p) {
     if (p[0] == '\\')
         return p[1] == 'x' ? 4 : 2;
@@ -32,8 +32,8 @@ static size_t piece_bytes(const char *p) {
     return len;
 }
 
-/* Cuts what was added since `begin` to `most` bytes, between two pieces, and
- * says so. */
+/* Cuts the bytes added since `begin` to `most`, between two characters or
+ * escapes, and marks the cut. */
 static void cut_to(struct text *out, size_t begin, size_t most) {
     if (out->len - begin <= most)
         return;
@@ -44,7 +44,7 @@ static void cut_to(struct text *out, size_t begin, size_t most) {
     text_adds(out, more);
 }
 
-/* What would not leave room for a reason is no object of ours. */
+/* Facts so long that they leave no room for a reason are not ours. */
 static void add_facts(struct text *out, struct span facts) {
     size_t begin = out->len;
     if (facts.len == 0)
@@ -79,7 +79,7 @@ static int hex_digit(char c) {
     return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
 }
 
-/* Takes text_addescaped back. False: an escape it does not make. */
+/* Reverses text_addescaped. False: an escape that it does not produce. */
 static bool unescape(struct span text, struct arena *arena,
                      struct span *ret_text) {
     char *to = arena_alloc(arena, text.len + 1);

@@ -84,8 +84,8 @@ static bool refuse_word(struct reader *reader, size_t at, const char *what,
     return refuse(reader, at, "unknown %s '%s'", what, copy);
 }
 
-/* A value up to a blank, or to a comma when `list`; "..." shields all of it.
- * *ret_quoted tells whether there were quotes at all. */
+/* Takes a value up to a blank, or to a comma if `list`; "..." protects both.
+ * *ret_quoted says whether there were quotes. */
 static bool take_value(struct reader *reader, bool list, struct span *ret_value,
                        bool *ret_quoted) {
     CLEANUP(text_clear) struct text value = TEXT_INIT;
@@ -149,8 +149,8 @@ static bool take_state(struct reader *reader, size_t at, struct span *value) {
     return refuse_word(reader, at, "state", *value, known, COUNT(known));
 }
 
-/* A word nobody bears would match nothing, and a misspelt one must not mean
- * "none": the words of kinds and classes are as fixed as those of states. */
+/* An unknown word would match nothing, and a misspelt one must not mean "none":
+ * the words of kinds and classes are as fixed as those of states. */
 static bool check_word(struct reader *reader, size_t at,
                        enum filter_field field, struct span value) {
     static const char *const kinds[] = {
@@ -266,7 +266,7 @@ static bool find_op(struct reader *reader, struct filter_term *term,
                   sign);
 }
 
-/* FIELD SIGN VALUE: *ret_len is that of FIELD; false: it is a bare word. */
+/* FIELD SIGN VALUE: *ret_len is the length of FIELD; false: a bare word. */
 static bool has_field(const struct reader *reader, size_t *ret_len) {
     size_t len = 0;
     while (reader->at + len < reader->text.len) {
@@ -363,8 +363,8 @@ bool filter_parse(struct span text, struct arena *arena,
     return true;
 }
 
-/* `*` is any bytes. Goes back to the last star only, so never more than
- * pattern x text steps. */
+/* `*` matches any bytes. Backtracks only to the last star, so it never takes
+ * more than pattern x text steps. */
 static bool glob_match(struct span pattern, struct span text) {
     size_t p = 0, t = 0, star = SIZE_MAX, from = 0;
     while (t < text.len) {

@@ -51,7 +51,7 @@ static bool field_cut(struct span *rest, struct span *ret_name,
     return false;
 }
 
-/* Value of the first field of that name (any letter case). False: absent. */
+/* Value of the first field of that name (ignoring case). False: absent. */
 static bool find_field(const struct http_reply *reply, const char *name,
                        struct span *ret_value) {
     struct span rest = text_span(&reply->head), first, field;
@@ -63,7 +63,8 @@ static bool find_field(const struct http_reply *reply, const char *name,
     return false;
 }
 
-/* Is `word` the last (or only) of a field's comma-separated values? */
+/* True if `word` is the last or only one of a field's comma-separated values.
+ */
 static bool ends_with_word(struct span value, const char *word) {
     struct span part = {0}, last = {0};
     for (struct span rest = value; span_cut(&rest, ',', &part);)
@@ -87,7 +88,7 @@ static bool read_status(struct http_reply *reply, struct err *err) {
     return true;
 }
 
-/* All Content-Length fields must say the same number. */
+/* All Content-Length fields must have the same number. */
 static bool read_length(const struct http_reply *reply, bool *ret_given,
                         uint64_t *ret_length) {
     struct span rest = text_span(&reply->head), name, value, first;
@@ -140,7 +141,8 @@ static bool read_head(struct http_reply *reply, struct err *err) {
     return true;
 }
 
-/* Up to and with the next LF into `line`; false: the line is not whole yet. */
+/* Moves bytes up to and including the next LF into `line`; false: the line is
+ * not complete yet. */
 static bool take_line(struct text *line, struct span *bytes) {
     const char *lf = memchr(bytes->p, '\n', bytes->len);
     size_t len = lf ? (size_t)(lf + 1 - bytes->p) : bytes->len;

@@ -65,7 +65,8 @@ static bool take_value(struct job_file *job, enum job_word word,
     return false;
 }
 
-/* Words it does not know are left for later formats of the same number. */
+/* Unknown words are ignored: a later program may write them with the same
+ * format number. */
 static bool read_job(struct job_file *job, const struct section *section,
                      struct refusal *why) {
     bool seen[WORDS] = {false};
@@ -122,8 +123,8 @@ bool job_file_parse(struct span text, struct arena *arena,
     if (!job)
         return refusal_set(why, REFUSAL_JOB_FILE,
                            "job file has no section ##job");
-    /* The widest limits that can be configured: it was admitted with its own.
-     */
+    /* The widest limits that can be configured: the limits in force at its
+     * admission are not known. */
     struct path_limits widest = {4096, 255, 1024};
     if (!meta_read(&sections, &widest, arena, &ret_job->meta, why) ||
         !read_job(ret_job, job, why) || !read_record(ret_job, why) ||

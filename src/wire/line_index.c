@@ -22,7 +22,7 @@ void line_index_feed(struct line_index *index, struct span bytes,
     index->bytes += bytes.len;
 }
 
-/* The next mark. False at the end, or at one that is cut or too long. */
+/* Takes the next mark. False at the end, or if it is cut or too long. */
 static bool take_mark(struct span *marks, uint64_t *ret_step) {
     uint64_t step = 0;
     for (size_t i = 0; i < marks->len && i < LINE_INDEX_MARK_BYTES; i++) {

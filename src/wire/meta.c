@@ -10,7 +10,7 @@ enum {
     VALUE_BYTES = 4096 /* of an author or approval line */
 };
 
-/* What is being filled, and with what. */
+/* The meta being filled, and its input. */
 struct reader {
     const struct sections *sections;
     const struct path_limits *limits;
@@ -32,7 +32,7 @@ static const struct lines *lines_of(struct reader *reader,
     return found ? &found->lines : &none;
 }
 
-/* A section of one line: false when there are more, empty when absent. */
+/* Reads a section of one line: false if there are more, empty if absent. */
 static bool one_value(struct reader *reader, const char *section,
                       struct span *ret_value) {
     const struct section *found = sections_find(reader->sections, section);
@@ -96,7 +96,7 @@ static bool read_paths(struct reader *reader, const char *section,
     return true;
 }
 
-/* Of a full name its id; an id as it is. */
+/* Reads an id, or the id of a full name. */
 static bool read_id(struct reader *reader, const char *section,
                     struct span line, struct span *ret_id) {
     *ret_id = line;
@@ -145,7 +145,8 @@ static bool read_base(struct reader *reader) {
                         "is not a commit id (40 or 64 lower-case hex digits)");
 }
 
-/* Name <mail>: what git takes, with nothing that would end a header line. */
+/* Name <mail>: a form that git accepts, without bytes that would end a header
+ * line. */
 static bool author_is_valid(struct span author) {
     const char *open = memchr(author.p, '<', author.len);
     if (!open || open == author.p || open[-1] != ' ' ||
@@ -253,7 +254,7 @@ static bool refuse_clash(struct reader *reader, struct span file,
                        (int)file.len, file.p, (int)other.len, other.p, what);
 }
 
-/* Both lists are sorted: what lies below a path directly follows it. */
+/* Both lists are sorted, so the paths below a path directly follow it. */
 static bool check_paths(struct reader *reader) {
     const struct lines *files = &reader->meta->files;
     const struct lines *deleted = &reader->meta->deleted;

@@ -42,8 +42,8 @@ static bool begins_folded(struct span part, const char *lower_prefix) {
     return true;
 }
 
-/* NTFS folds case, drops dots and blanks at the end, calls it GIT~1 too, and
- * takes what follows a colon for a stream of the file. */
+/* NTFS folds case, drops dots and blanks at the end, also accepts GIT~1, and
+ * treats the part after a colon as a stream of the file. */
 static bool is_dot_git_on_ntfs(struct span part) {
     size_t at;
     if (begins_folded(part, ".git"))
@@ -59,7 +59,7 @@ static bool is_dot_git_on_ntfs(struct span part) {
 }
 
 bool path_is_dot_git(struct span component) {
-    struct span part; /* a backslash separates there as well */
+    struct span part; /* a backslash is a separator there too */
     for (struct span rest = component; span_cut(&rest, '\\', &part);)
         if (is_dot_git_on_ntfs(part) || is_dot_git_on_hfs(part))
             return true;
@@ -163,7 +163,7 @@ bool path_link_check(struct span path, struct span target,
         return refusal_set(why, REFUSAL_SYMLINK,
                            "link '%.*s' points outside, to '%.*s'",
                            (int)path.len, path.p, (int)target.len, target.p);
-    /* A later ".." might come after another link, and lead anywhere. */
+    /* A later ".." might follow another link and lead anywhere. */
     struct refusal inner = {0};
     if (only_ups || (ups && !rest.len) || path_check(rest, limits, &inner))
         return true;

@@ -10,7 +10,7 @@ static const char *const words[REFUSAL_KINDS] = {
 #undef REFUSAL
 };
 
-/* Borrows err's way of making one printable line. */
+/* Uses err's functions to make one printable line. */
 static void take_text(struct refusal *refusal, const struct err *err) {
     memcpy(refusal->text, err->text, sizeof refusal->text);
 }

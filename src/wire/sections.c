@@ -27,7 +27,7 @@ static bool keeps_empty_lines(struct span section_name) {
     return span_is(section_name, "message");
 }
 
-/* Growing arrays while parsing; copied into the arena at the end. */
+/* Arrays that grow during parsing; copied into the arena at the end. */
 struct reader {
     struct section *sections;
     size_t section_count, section_cap;
@@ -128,7 +128,7 @@ bool sections_parse(struct span text, struct arena *arena,
     CLEANUP(reader_clear) struct reader reader = {0};
     struct span line;
     for (struct span rest = text; span_cut(&rest, '\n', &line);) {
-        /* Behind the last LF there is no line. */
+        /* There is no line after the last LF. */
         if (!rest.p && !line.len)
             break;
         if (!take_line(&reader, line, why))

@@ -85,7 +85,7 @@ void set_check_encode(const struct set_check *check, struct text *out) {
         put_member(out, &check->members[i]);
 }
 
-/* What is left to decode; once something was missing, everything is. */
+/* The bytes left to decode; after the first missing byte there are none. */
 struct rest {
     const unsigned char *p;
     size_t len;

@@ -10,7 +10,7 @@ static bool is_digit(char c) {
     return c >= '0' && c <= '9';
 }
 
-/* ASCII whatever the locale says. */
+/* ASCII, regardless of the locale. */
 static bool is_alnum(char c) {
     return is_digit(c) || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
 }
@@ -68,7 +68,7 @@ bool set_priority_parse(struct span text, enum set_class *ret_class,
     return set_class_parse(span_make(text.p, 2), ret_class);
 }
 
-/* tai_parse takes either case of hex; a name must have one spelling only. */
+/* tai_parse accepts hex in either case; a name must have only one spelling. */
 static bool tai_is_lower(struct span tai) {
     for (size_t i = 0; i < tai.len; i++)
         if (tai.p[i] >= 'A' && tai.p[i] <= 'F')
@@ -184,7 +184,7 @@ size_t set_key(const struct set_name *name, unsigned char ret[SET_KEY_BYTES]) {
     unsigned char *at = ret;
     at = put_number(at, name->class, 1);
     at = put_number(at, name->sub_priority, 2);
-    /* The sign bit turned: times before 1970 sort first. */
+    /* The sign bit is inverted, so that times before 1970 sort first. */
     at = put_number(at, (uint64_t)name->tai.ns ^ (UINT64_C(1) << 63), 8);
     at = put_word(at, name->host, SET_HOST_BYTES);
     at = put_number(at, name->pid, 8);

@@ -2,7 +2,7 @@
 
 #include "lib/json.h"
 
-/* The first line of the message, else the id. */
+/* The first line of the message, or the id. */
 static struct span title_of(const struct set_name *name,
                             const struct meta *meta) {
     struct span rest = meta->message, line;

@@ -1,8 +1,9 @@
-/* Two readers of libarchive, one on top of the other: the outer one knows only
- * decompression and hands bytes to the inner one, which knows only tar. In
- * between every byte is seen, which libarchive alone does not show: whether
- * the end of the archive was really there (its reader also takes a stream cut
- * between two members), and whether anything but zeros stands behind it. */
+/* Two readers of libarchive, one on top of the other: the outer one only
+ * decompresses and passes bytes to the inner one, which only reads tar. So
+ * every byte is seen in between, which shows two facts that libarchive alone
+ * does not: whether the end of the archive was really there (its reader also
+ * accepts a stream cut between two members), and whether only zeros follow it.
+ */
 #include "wire/set_tar.h"
 
 #include <errno.h>
@@ -18,7 +19,7 @@
 
 enum { READ_BYTES = 64 << 10, END_BYTES = 1024, HEADERS_BYTES = 4 << 20 };
 
-/* Every member, directories too, for what is only seen side by side. */
+/* Every member including directories, for checks that compare members. */
 struct seen {
     struct span path; /* as in the archive, without a slash at the end */
     bool directory, symlink;
@@ -31,18 +32,19 @@ struct reader {
     struct arena *arena;
     struct set_check *check;
     struct err *err;
-    bool failed; /* ours: *err is set */
+    bool failed; /* a failure on our side: *err is set */
 
     struct sha256_ctx hash;
     struct gzip_sum gzip;
-    bool packed_end; /* read() gave 0 */
+    bool packed_end; /* read() returned 0 */
     char *packed;    /* READ_BYTES */
 
     struct archive *outer, *inner;
-    uint64_t zeros_from; /* unpacked: only zeros from here on */
+    uint64_t zeros_from; /* unpacked offset after which there are only zeros */
 
-    struct text window;   /* unpacked bytes the inner one may still need */
-    uint64_t window_from; /* where they begin */
+    struct text window;   /* unpacked bytes that the inner reader may still need
+                           */
+    uint64_t window_from; /* offset of their beginning */
     bool window_grows;    /* headers are being read */
 
     struct seen *seen;
@@ -73,7 +75,7 @@ static bool fail(struct reader *reader) {
     return false;
 }
 
-/* The next packed bytes: -1 failed, 0 end. */
+/* Reads the next packed bytes: -1 failed, 0 end. */
 static ssize_t packed_read(struct reader *reader) {
     ssize_t got;
     if (reader->packed_end)
@@ -111,7 +113,7 @@ static bool is_cut(struct archive *archive) {
 
 static bool refuse_damage(struct reader *reader, struct archive *archive) {
     if (reader->failed || reader->check->why.kind)
-        return false; /* known better already */
+        return false; /* a more exact reason is already set */
     const char *text = tar.error_string(archive);
     if (is_cut(archive))
         return refuse(reader, REFUSAL_CUT, "the archive ends too early: %s",
@@ -137,7 +139,7 @@ static bool unpacked_fits(struct reader *reader) {
     return true;
 }
 
-/* Where the run of zeros that ends these bytes begins. */
+/* Records where the run of zeros at the end of these bytes begins. */
 static void note_zeros(struct reader *reader, const char *p, size_t bytes,
                        uint64_t offset) {
     while (bytes && !p[bytes - 1])
@@ -146,7 +148,7 @@ static void note_zeros(struct reader *reader, const char *p, size_t bytes,
         reader->zeros_from = offset + bytes;
 }
 
-/* Forgets what lies before `offset`. */
+/* Drops the bytes before `offset`. */
 static void window_move(struct reader *reader, uint64_t offset) {
     struct text *window = &reader->window;
     uint64_t gone = offset - reader->window_from;
@@ -159,8 +161,8 @@ static void window_move(struct reader *reader, uint64_t offset) {
     reader->window_from += gone;
 }
 
-/* Outside of headers only the block now handed out is kept: the next headers
- * may begin in it. */
+/* Outside headers only the current block is kept: the next headers may begin in
+ * it. */
 static bool window_add(struct reader *reader, const void *p, size_t bytes) {
     if (!reader->window_grows)
         window_move(reader, reader->window_from + reader->window.len);
@@ -172,7 +174,7 @@ static bool window_add(struct reader *reader, const void *p, size_t bytes) {
     return true;
 }
 
-/* The next unpacked bytes: -1 refused or failed, 0 end. */
+/* Reads the next unpacked bytes: -1 refused or failed, 0 end. */
 static ssize_t unpacked_read(struct reader *reader, const void **ret_bytes) {
     size_t bytes = 0;
     la_int64_t offset;
@@ -341,7 +343,7 @@ static bool take_link(struct reader *reader, struct archive_entry *entry,
                            &reader->check->why);
 }
 
-/* A file or link below lroot/. */
+/* Adds a file or link below lroot/. */
 static bool take_file(struct reader *reader, struct archive_entry *entry,
                       struct span path) {
     struct set_member member = {.path = path,
@@ -378,8 +380,8 @@ static bool type_is_allowed(struct reader *reader, struct archive_entry *entry,
                   (int)path.len, path.p, what);
 }
 
-/* The name as the archive gives it, checked; the slash at the end of a
- * directory is gone. */
+/* Checks the name from the archive and removes the slash at the end of a
+ * directory. */
 static bool take_path(struct reader *reader, struct archive_entry *entry,
                       struct span *ret_path) {
     struct path_limits limits = reader->limits->path;
@@ -427,7 +429,7 @@ static bool take_entry(struct reader *reader, struct archive_entry *entry) {
     return take_file(reader, entry, span_make(path.p + 6, path.len - 6));
 }
 
-/* At the end of the archive: two blocks of zeros, and no more but zeros. */
+/* Checks the end of the archive: two blocks of zeros, then only zeros. */
 static bool take_end(struct reader *reader) {
     uint64_t end = (uint64_t)tar.read_header_position(reader->inner);
     const void *p;
@@ -486,7 +488,7 @@ static bool take_entries(struct reader *reader) {
         int result = next_entry(reader, !members, &entry);
         if (result == ARCHIVE_EOF)
             return take_end(reader);
-        /* A warning is about a name or number that was not understood. */
+        /* A warning means that a name or number was not understood. */
         if (result != ARCHIVE_OK)
             return refuse_damage(reader, reader->inner);
         if (members == reader->limits->members)
@@ -502,7 +504,7 @@ static int seen_order(const void *a, const void *b) {
                         ((const struct seen *)b)->path);
 }
 
-/* Sorted, twins and what lies below a path stand directly behind it. */
+/* After sorting, duplicates and the paths below a path directly follow it. */
 static bool check_neighbours(struct reader *reader) {
     struct seen *seen = reader->seen;
     if (reader->seen_count)
@@ -548,7 +550,7 @@ static void finish_sum(struct reader *reader) {
     }
 }
 
-/* The table grew outside of the arena; its place is in it. */
+/* The table grew outside the arena; now it is copied there. */
 static void keep_members(struct reader *reader) {
     size_t count = reader->member_count;
     struct set_member *kept =
@@ -571,8 +573,8 @@ static bool run(struct reader *reader) {
     return !reader->failed;
 }
 
-/* libarchive turns names of PAX headers, which are UTF-8, into the character
- * set of the thread's locale: make that UTF-8 while it works. */
+/* libarchive converts names of PAX headers, which are UTF-8, to the character
+ * set of the thread's locale, so that is set to UTF-8 while it works. */
 static bool run_in_utf8(struct reader *reader) {
     locale_t utf8 = tar_utf8();
     locale_t before = utf8 ? uselocale(utf8) : (locale_t)0;

@@ -12,7 +12,7 @@ static const char *const words[] = {
     [STATUS_INCOMPLETE_BACKOFF] = "incomplete_backoff",
 };
 
-/* Bistro's words for what we have. */
+/* Bistro's words for our states. */
 static const struct {
     const char *word;
     enum status_word meaning;
@@ -39,8 +39,8 @@ static bool refuse(struct span line, struct err *err) {
                    line.p ? line.p : "");
 }
 
-/* The bits of Bistro's statuses that a task may send: one of the first four,
- * the other two beside incomplete or error only. */
+/* The bits of Bistro's statuses that a task may send: one of the first four;
+ * the other two only together with incomplete or error. */
 static bool find_bits(int64_t bits, enum status_word *ret_word) {
     enum {
         DONE = 4,

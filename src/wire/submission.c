@@ -7,8 +7,8 @@
 #include "lib/map.h"
 
 enum {
-    ARG_BYTES = 128 << 10,   /* one argument: what Linux takes */
-    COMMAND_BYTES = 2 << 20, /* all of them */
+    ARG_BYTES = 128 << 10,   /* longest argument that Linux accepts */
+    COMMAND_BYTES = 2 << 20, /* all arguments together */
     KEY_BYTES = 4096,        /* of --touches */
     TIMEOUT_S_MOST = 31536000
 };
@@ -308,7 +308,7 @@ static bool check_ids(const struct submission *s, struct err *err) {
     return true;
 }
 
-/* A task is a job on a node: two of one name would be one. */
+/* A task is identified by job and node: two of the same name would be one. */
 static bool check_twice(const struct lines *array, struct err *err) {
     struct map seen = MAP_INIT;
     bool ok = true;

@@ -18,7 +18,7 @@ static bool octal(struct span field, uint64_t *ret_value) {
     return digits;
 }
 
-/* "LENGTH KEY=VALUE\n", again and again. */
+/* Takes one record "LENGTH KEY=VALUE\n". */
 static bool pax_record(struct span *rest, struct span *ret_key,
                        struct span *ret_value) {
     struct span digits = *rest;
@@ -51,7 +51,7 @@ static bool pax_holds_nul(struct span body) {
     return false;
 }
 
-/* A GNU long name ends with NULs; none may stand before other bytes. */
+/* A GNU long name ends with NULs; none may precede other bytes. */
 static bool gnu_holds_nul(struct span body) {
     while (body.len && !body.p[body.len - 1])
         body.len--;

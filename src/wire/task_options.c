@@ -79,7 +79,7 @@ static bool is_spelt(struct span value, struct span choice) {
     return true;
 }
 
-/* The seed's spellings are fine too: term_wait_kill, 9, true. */
+/* Other spellings are accepted too: term_wait_kill, 9, true. */
 static bool is_word(struct span value, struct span choice) {
     static const char *const same[][2] = {
         {"9", "KILL"},    {"15", "TERM"}, {"0", "none"}, {"true", "yes"},
@@ -131,7 +131,7 @@ static bool set_text(const struct row *row, struct span value, struct span *ret,
     return true;
 }
 
-/* "4096", "64K", "unlimited". */
+/* Parses "4096", "64K" or "unlimited". */
 static bool read_amount(struct span value, bool bytes, int64_t *ret) {
     static const char units[] = "KMGT";
     const char *unit = bytes && value.len > 0
@@ -220,7 +220,7 @@ bool task_option_set(struct task_options *options, struct span key,
     return set_row(options, find(key), value, err);
 }
 
-/* Its text: of a string what it holds, of others how they are written. */
+/* The value as text: the content of a string, or other values as written. */
 static struct span text_of(struct json_value value, struct arena *arena) {
     struct span text = value.raw;
     if (value.type == JSON_STRING && !json_get_string(value, arena, &text))

@@ -2,7 +2,8 @@
 
 #include <stdlib.h>
 
-/* One walk over the line: every finished word ends in a NUL inside `bytes`. */
+/* Walks once over the line; every finished word ends in a NUL inside `bytes`.
+ */
 struct splitter {
     struct span line;
     size_t at;
