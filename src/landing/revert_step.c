@@ -138,7 +138,7 @@ static bool conflict(struct reverting *reverting, struct revert_step *step,
 
 /* ---- the merge ----------------------------------------------------------- */
 
-/* What a commit's paths are to become. */
+/* The changes that a commit's paths are to get. */
 struct edits {
     struct tree_edit *p; /* their paths lie in the differences */
     size_t count, cap;

@@ -29,12 +29,13 @@ bool set_check_admitted(const struct set_check *check, struct span sum,
     return true;
 }
 
-/* A tarball being read: fast-import wants sizes first, which a tar header
- * gives, and a mark for each blob; the marks' file gives the names later. */
+/* A tarball being read: fast-import needs each size in advance, which a tar
+ * header gives, and a mark for each blob; the file of marks gives their names
+ * later. */
 struct load {
     struct git_pipe importer;
     struct arena *arena;
-    struct tree_edit *edits; /* in the archive's order */
+    struct tree_edit *edits; /* in the order of the archive */
     size_t count, room;
     uint64_t left_bytes; /* of the blob being written */
 };
@@ -78,7 +79,7 @@ static bool load_end(void *context, struct err *err) {
            git_pipe_fail(&load->importer, err);
 }
 
-/* Lines ":MARK OID". */
+/* Reads lines ":MARK OID". */
 static bool load_marks(struct load *load, const char *path, struct err *err) {
     FILE *file = fopen(path, "re");
     if (file == NULL)
@@ -103,7 +104,7 @@ static int edit_compare(const void *a, const void *b) {
     return path_compare(left->path, right->path);
 }
 
-/* Files and deleted paths in one order. */
+/* Merges files and deleted paths into one sorted list. */
 static void edits_join(const struct load *load, const struct lines *deleted,
                        struct arena *arena, struct set_blobs *ret_blobs) {
     size_t count = load->count + deleted->count;
@@ -139,7 +140,7 @@ static bool load_run(struct load *load, struct git *git, int fd, bool symlinks,
            load_marks(load, text_string(&marks), err);
 }
 
-/* Cut off, fast-import leaves a report of its end in the repository. */
+/* An interrupted fast-import leaves a crash report in the repository. */
 static void importer_drop(struct git *git, struct git_pipe *importer) {
     if (importer->pid == 0)
         return;

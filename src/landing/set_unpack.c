@@ -11,11 +11,11 @@
 
 struct unpack {
     int root; /* lroot/ */
-    int file; /* being written, or -1 */
+    int file; /* the file being written, or -1 */
 };
 
-/* Makes and opens the directory a path lies in; *ret_name is what is left of
- * the path. */
+/* Makes and opens the parent directory of a path; *ret_name is the last
+ * component. */
 static bool parent_open(int root, struct span path, struct arena *arena,
                         int *ret_dir, char **ret_name, struct err *err) {
     CLEANUP(fd_close) int at = fcntl(root, F_DUPFD_CLOEXEC, 3);

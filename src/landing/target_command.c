@@ -24,15 +24,15 @@ enum { GRACE_MS = 5000, ORPHANS_MS = 10000, STATUS_MAX = 65536 };
 
 extern char **environ;
 
-/* One run of a command line. */
+/* The state of one run of a command line. */
 struct run {
     const struct land_start *start;
     struct child_stop *stop;
     const char *label;   /* "check 'unit'" */
-    const char *command; /* its line */
+    const char *command; /* its command line */
     const char *dir;
-    int status_fd;                 /* -1: it gets none */
-    const struct account *account; /* NULL = ours */
+    int status_fd;                 /* -1: it has none */
+    const struct account *account; /* NULL = our own */
     struct child_end end;
 };
 
@@ -43,8 +43,8 @@ static void env_add(struct text *env, const char *name, const char *value) {
     text_addc(env, '\0');
 }
 
-/* What they find: the way to programs, the language, what is said of the
- * attempt and of the set; nothing else of ours. */
+/* The environment of the commands: PATH, the language, and variables about the
+ * attempt and the set; nothing else of ours. */
 static void run_environment(const struct run *run, struct text *env) {
     const struct land_start *start = run->start;
     static const char *const kept[] = {"PATH", "HOME", "LANG", "TZ",
@@ -112,8 +112,9 @@ static const char *ended_words(const struct run *run, char room[64]) {
     return room;
 }
 
-/* Whose they are; *ret_account NULL: ours. What lies at `names` in order->work,
- * and the way there, is made his. */
+/* Finds the account of the commands; *ret_account NULL: our own. Otherwise the
+ * entries `names` in order->work are given to it, and work is made searchable.
+ */
 static bool give_to_user(const struct land_start *start,
                          const char *const *names, struct arena *arena,
                          const struct account **ret_account, struct err *err) {
@@ -135,14 +136,14 @@ static bool give_to_user(const struct land_start *start,
     for (; *names != NULL; names++)
         if (!dir_give_tree(work, *names, account->uid, account->gid, err))
             return false;
-    /* Or /dev/stdout could not be opened. */
+    /* Otherwise it could not open /dev/stdout. */
     (void)!fchown(STDOUT_FILENO, account->uid, account->gid);
     (void)!fchown(STDERR_FILENO, account->uid, account->gid);
     *ret_account = account;
     return true;
 }
 
-/* Starts it and sees it through; run->end tells how it went. */
+/* Starts it and waits until it has ended; run->end says how it went. */
 static bool run_through(struct run *run, struct err *err) {
     CLEANUP(arena_clear) struct arena arena = ARENA_INIT;
     CLEANUP(text_clear) struct text env = TEXT_INIT;
@@ -199,7 +200,7 @@ static void status_say(struct land_status *status, enum land_verdict verdict,
     land_status_set(status, verdict, reason, text_span(&text));
 }
 
-/* What the end of a check means. True: it passed. */
+/* Translates the end of a check into a verdict. True: it passed. */
 static bool check_verdict(const struct run *run,
                           struct land_status *ret_status) {
     int code = run->end.code;
@@ -216,7 +217,7 @@ static bool check_verdict(const struct run *run,
     return false;
 }
 
-/* `read-tree` with an index of its own: what it writes is the tree's files and
+/* Uses `read-tree` with a separate index: it writes the tree's files and
  * nothing in the repository. */
 static bool tree_check_out(const struct land_start *start, struct git *git,
                            const char *tree, struct text *ret_dir,
@@ -284,8 +285,8 @@ static void command_verdict(const struct run *run,
     }
 }
 
-/* The last line it wrote on its status descriptor, a file in memory: it can
- * neither block nor be cut by its own children. */
+/* The last line on its status descriptor, a file in memory, so that writing
+ * never blocks and its children cannot hold back the end of file. */
 static struct span status_last_line(int fd, struct text *room) {
     char piece[4096];
     lseek(fd, 0, SEEK_SET);
