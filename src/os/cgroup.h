@@ -18,7 +18,8 @@
 
 #include "lib/err.h"
 
-/* What can be limited in a leaf, if its controller is available. */
+/* The resources that can be limited in a leaf, if the controller is available.
+ */
 enum cgroup_controller {
     CGROUP_MEMORY = 1 << 0,
     CGROUP_PIDS = 1 << 1,

@@ -1,5 +1,5 @@
-/* What this machine offers for controlling tasks, each feature with a sentence
- * on what it means. For `doctor` only; no decision depends on this list. */
+/* The features of this machine for controlling tasks, each with a sentence on
+ * what it means. For `doctor` only; no decision depends on this list. */
 #ifndef POINTSMAN_OS_FEATURES_H
 #define POINTSMAN_OS_FEATURES_H
 

@@ -1,4 +1,4 @@
-/* What the guard's main thread does with tasks that last: it waits for their
+/* The work of the guard's main thread on tasks that last: it waits for their
  * pipes, their process and their cgroup with epoll, for their deadlines with a
  * heap, and ends them completely:
  *

@@ -38,7 +38,7 @@ bool output_add(struct output *output, struct span bytes, struct span stamps,
                 char ret_place[OUTPUT_PLACE_BYTES], struct err *err);
 /* Call it when the guard has written the whole file of an attempt. */
 void output_filed(struct output *output);
-/* What must be synced before the results are committed (store_sync_first). */
+/* The files to sync before the results are committed (store_sync_first). */
 struct output_sync {
     int fd;          /* -1: nothing was written */
     bool filesystem; /* syncfs(fd): files, their stamps and their names */

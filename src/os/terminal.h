@@ -1,4 +1,5 @@
-/* What a descriptor can show: whether it is a terminal, how wide, in colour. */
+/* The abilities of a descriptor: whether it is a terminal, how wide, in colour.
+ */
 #ifndef POINTSMAN_OS_TERMINAL_H
 #define POINTSMAN_OS_TERMINAL_H
 
