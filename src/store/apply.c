@@ -78,7 +78,7 @@ bool apply_event(struct apply *apply, struct op *op, struct row *row,
     event.seq = event.seq ? event.seq : apply->head.seq + 1;
     if (!event.actor.p)
         event.actor = apply->who->actor;
-    /* The row is only at hand now; the event lives as the batch does. */
+    /* The row is valid only for now; the event lives as long as the batch. */
     if (row && (event.id.len == 0 || span_equal(event.id, row->id)))
         event.id = event.job ? event.job->id
                              : arena_span(&apply->batch->arena, row->id);
@@ -112,8 +112,8 @@ static bool apply_note(struct apply *apply, struct op *op, struct err *err) {
     event.from = event.to = row->state;
     event.attempt = row->attempt;
     apply_dirty(apply, row, ROW_REST);
-    /* Its log tells it too; of one that has ended whoever notes it sees to
-     * that. */
+    /* The job's log file shows approvals too. If the job has ended, the
+     * caller that adds the note updates the log. */
     if (event.kind == EVENT_APPROVED && job_kind_has(row->kind, JOB_HAS_FILE) &&
         !job_state_is_final(row->state)) {
         row->stale = true;
@@ -123,7 +123,7 @@ static bool apply_note(struct apply *apply, struct op *op, struct err *err) {
 }
 
 /* The log only grows at its end: an event whose number is taken, or passed,
- * has lost its place. */
+ * cannot be inserted any more. */
 static bool apply_restore_event(struct apply *apply, struct op *op,
                                 struct err *err) {
     struct store_event event = *op->event;
@@ -180,8 +180,9 @@ static bool apply_lease(struct apply *apply, struct op *op, struct err *err) {
         op->seq = epoch;
         return true;
     }
-    /* One whose own term ran out begins a new epoch too: somebody else might
-     * have acted in between, and fences must tell the two apart. */
+    /* If the holder's own term ran out, a new epoch begins too: another
+     * holder might have acted in between, and fences must tell the two
+     * apart. */
     if (!found || until.ns <= now.ns || !span_equal(holder, lease->holder))
         epoch++;
     op->seq = epoch;
@@ -250,8 +251,8 @@ static bool is_well(const struct op *op) {
     return op->result == STORE_DONE || op->result == STORE_SAME;
 }
 
-/* All or nothing. Later operations are tried even after one that failed, so
- * that each can say for itself what stands in its way. */
+/* All or nothing. Operations after a failed one are tried anyway, so that
+ * each can report its own obstacle. */
 static bool apply_atomic(struct apply *apply, struct store_batch *batch,
                          struct err *err) {
     struct head before = apply->head;

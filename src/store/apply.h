@@ -14,10 +14,11 @@ struct apply {
     struct rows *rows;
     struct chain chain;
     struct head head;
-    /* Jobs looked at lately, each at num % APPLY_ROWS: a job's steps follow
-     * each other closely, and reading a row costs as much as an event. */
+    /* Recently used jobs, each at num % APPLY_ROWS: the steps of one job
+     * follow each other closely, and reading a row costs as much as an
+     * event. */
     struct row *kept;
-    /* Those changed in this transaction: each is written once, at its end. */
+    /* Rows changed in this transaction: each is written once, at its end. */
     struct row **dirty;
     size_t dirty_count;
     struct store_batch *batch;
@@ -27,32 +28,34 @@ struct apply {
 void apply_init(struct apply *apply, const struct rows_ops *ops,
                 struct rows *rows);
 void apply_clear(struct apply *apply);
-/* A transaction begins; `head` as read inside it. */
+/* Called when a transaction begins; `head` as read inside it. */
 void apply_begin(struct apply *apply, const struct head *head);
-/* The rows are not what they were: a transaction was given up, or somebody
- * else wrote. */
+/* Forgets all rows: a transaction was given up, or another process wrote. */
 void apply_forget(struct apply *apply);
-/* Writes what is still dirty. */
+/* Writes the dirty rows. */
 bool apply_flush(struct apply *apply, struct err *err);
-/* And what the backend gathered: before the commit. */
+/* Like apply_flush, and also writes what the backend gathered: call it
+ * before the commit. */
 bool apply_write(struct apply *apply, struct err *err);
-/* All operations of the batch. False: the transaction must be given up. */
+/* Applies all operations of the batch. False: the transaction must be given
+ * up. */
 bool apply_batch(struct apply *apply, struct store_batch *batch,
                  struct err *err);
 
 /* ---- for apply_job.c and apply_task.c ----------------------------------- */
 
-/* The job, to be changed (and then called dirty); *ret_row NULL: there is
- * none. Good until the next one is asked for. */
+/* Finds the job, so that it can be changed (and then marked dirty); *ret_row
+ * NULL: no such job. The row is valid until the next job is asked for. */
 bool apply_row(struct apply *apply, uint64_t num, struct row **ret_row,
                struct err *err);
-/* The place for a row of that number, empty. */
+/* The place for the row of that number, emptied. */
 bool apply_place(struct apply *apply, uint64_t num, struct row **ret_row,
                  struct err *err);
-/* These parts of the row were changed. */
+/* Marks these parts of the row as changed. */
 void apply_dirty(struct apply *apply, struct row *row, unsigned parts);
-/* Writes the event (seq, at, actor, id and chain are filled in) and, in
- * memory, the row's event_seq; op->seq too. `row` NULL: about no job. */
+/* Writes the event (seq, at, actor, id and chain are filled in) and sets
+ * op->seq and, in memory, the row's event_seq. `row` NULL: an event about no
+ * job. */
 bool apply_event(struct apply *apply, struct op *op, struct row *row,
                  struct store_event event, struct err *err);
 

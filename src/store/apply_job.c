@@ -26,7 +26,7 @@ static void tally_change(struct apply *apply, enum job_state from,
 
 /* ---- coming in ---------------------------------------------------------- */
 
-/* The row of a job just inserted, as if it had been read. */
+/* Keeps the row of a job just inserted, as if it had been read. */
 static bool keep_row(struct apply *apply, const struct job *job,
                      struct row **ret_row, struct err *err) {
     if (!apply_place(apply, job->num, ret_row, err))
@@ -60,7 +60,7 @@ static bool was_there(struct apply *apply, struct op *op, struct err *err) {
     const struct job *asked = &op->admit->job;
     struct job job;
     bool found;
-    /* It may be one of those changed just now. */
+    /* The job may be one of those changed just now. */
     if (!apply_flush(apply, err) ||
         !apply->ops->find(apply->rows, asked->id, &apply->batch->arena, &job,
                           &found, err))
@@ -128,7 +128,7 @@ bool apply_restore_job(struct apply *apply, struct op *op, struct err *err) {
     struct op_admit *admit = op->admit;
     struct job *job = &admit->job;
     bool is_new;
-    /* Its number from before is kept where it leaves the order as it was. */
+    /* The number from before is kept if that preserves the order. */
     if (job->num <= apply->head.num)
         job->num = apply->head.num + 1;
     if (job->tasks == 0)
@@ -154,8 +154,9 @@ static bool may_move(const struct row *row, const struct store_move *move) {
     return !starts || (row->holds == 0 && !row->cancel_asked);
 }
 
-/* Whoever was asked to be cancelled meanwhile neither waits again nor is
- * abandoned, for both may go on: the word of who asked was given. */
+/* A job whose cancellation was requested meanwhile neither waits again nor
+ * is abandoned, because it could run again from both states: the request has
+ * been accepted. */
 static struct store_move as_asked(const struct row *row,
                                   const struct store_move *move) {
     struct store_move step = *move;
@@ -230,7 +231,7 @@ bool apply_move(struct apply *apply, struct op *op, struct err *err) {
 
 enum { RECORD_DETAIL_BYTES = 1024 };
 
-/* The ids, as many as a line holds. */
+/* The ids, as many as fit into a line. */
 static struct span record_detail(struct arena *arena,
                                  const struct op_record *record) {
     CLEANUP(text_clear) struct text text = TEXT_INIT;
@@ -308,8 +309,8 @@ bool apply_hold(struct apply *apply, struct op *op, struct err *err) {
     if (after == before)
         return answer(op, STORE_SAME);
     row->holds = after;
-    /* Its log tells it too; but an ambiguous one is reported by those who look
-     * at files. */
+    /* The job's log shows it too; but an ambiguous one is reported by the
+     * commands that look at files. */
     row->stale |=
         job_kind_has(row->kind, JOB_HAS_FILE) && bit != HOLD_AMBIGUOUS;
     apply_dirty(apply, row, ROW_REST | ROW_MARKS);

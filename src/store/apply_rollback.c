@@ -1,5 +1,5 @@
-/* What is remembered of a job beside its life: that a rollback took it back, an
- * approval owed; and plans of rollbacks. */
+/* Facts about a job that are not part of its life: the mark that a rollback
+ * undid it, and an approval owed; also the plans of rollbacks. */
 #include "store/apply.h"
 
 static bool answer(struct op *op, enum store_result result) {
@@ -27,7 +27,7 @@ bool apply_mark(struct apply *apply, struct op *op, struct err *err) {
         return answer(op, STORE_SAME);
     if (!apply->ops->mark_put(apply->rows, row->num, mark->rolled_back_by, err))
         return false;
-    row->stale = true; /* its log tells it too */
+    row->stale = true; /* the job's log shows it too */
     apply_dirty(apply, row, ROW_REST | ROW_MARKS);
     struct event_facts facts = {.rollback = mark->rolled_back_by,
                                 .because = mark->because};
@@ -60,7 +60,7 @@ bool apply_owe(struct apply *apply, struct op *op, struct err *err) {
     if (!apply->ops->owed_put(apply->rows, row->num, owe->owed, err))
         return false;
     row->stale |=
-        job_kind_has(row->kind, JOB_HAS_FILE); /* its log tells it too */
+        job_kind_has(row->kind, JOB_HAS_FILE); /* the job's log shows it too */
     apply_dirty(apply, row, ROW_REST | ROW_MARKS);
     struct event_facts facts = {.owed = owe->owed,
                                 .settled = owe->owed.ns == 0};

@@ -6,8 +6,8 @@ static bool answer(struct op *op, enum store_result result) {
     return true;
 }
 
-/* The step of a task of an array. Tasks of one-task jobs have no row: the
- * job's own says it all, and its move is the event. */
+/* A step of a task of an array. A one-task job has no row of its task: the
+ * job's row holds everything, and its move is the event. */
 static bool task_step(struct apply *apply, struct op *op, struct row *row,
                       struct store_task *task, enum task_status status,
                       enum event_kind kind, struct err *err) {
@@ -28,8 +28,8 @@ static bool task_step(struct apply *apply, struct op *op, struct row *row,
            apply_event(apply, op, row, event, err);
 }
 
-/* The job and, where a node is named, its task; op->result UNKNOWN and
- * *ret_row NULL where either is missing. */
+/* Finds the job and, if a node is named, its task; op->result is UNKNOWN and
+ * *ret_row NULL if either is missing. */
 static bool task_find(struct apply *apply, struct op *op, struct span node,
                       struct row **ret_row, struct store_task *ret_task,
                       struct err *err) {
@@ -88,8 +88,8 @@ bool apply_end(struct apply *apply, struct op *op, struct err *err) {
     if (!found)
         return answer(op, STORE_UNKNOWN);
     apply_dirty(apply, row, ROW_REST);
-    /* A late word about an attempt that was followed by another changes what
-     * is known of that attempt, not where the task stands. */
+    /* A late report about an attempt that was followed by another changes
+     * that attempt's row, but not the task's status. */
     if (attempt->node.len == 0 || task.attempt != attempt->attempt)
         return true;
     return task_step(apply, op, row, &task, attempt->status, EVENT_TASK, err);

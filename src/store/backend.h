@@ -1,4 +1,5 @@
-/* What a backend is to store.c, and what store.c keeps for every backend. */
+/* The interface between store.c and a backend, and what store.c keeps for
+ * every backend. */
 #ifndef POINTSMAN_STORE_BACKEND_H
 #define POINTSMAN_STORE_BACKEND_H
 
@@ -6,21 +7,21 @@
 
 struct store_backend {
     void (*close)(struct store *store);
-    /* Queues it; from here until take() gives it back it is the backend's. */
+    /* Queues the batch; the backend owns it until take() returns it. */
     void (*submit)(struct store *store, struct store_batch *batch);
-    /* Commits what is queued, where that is the owner's work; with `wait`,
-     * until at least one batch can be taken or none is under way. */
+    /* Commits what is queued if the owner's thread does that; with `wait`,
+     * blocks until at least one batch can be taken or none is under way. */
     void (*commit)(struct store *store, bool wait);
     /* The next batch that has an answer, in the order of the commits. */
     struct store_batch *(*take)(struct store *store);
     bool (*is_idle)(struct store *store);
-    /* Of a store in memory: store_memory_overtake, store_memory_crash. */
+    /* For a store in memory: store_memory_overtake, store_memory_crash. */
     void (*overtake)(struct store *store);
     void (*crash)(struct store *store);
-    /* Did anybody else commit since the last time this said yes? */
+    /* Has another process committed since the last call that returned true? */
     bool (*changed)(struct store *store, bool *ret_changed, struct err *err);
-    /* Of the first event that this process wrote, or is about to commit, and
-     * that take() has not given back; UINT64_MAX: none. */
+    /* Number of the first event that this process wrote, or is about to
+     * commit, and that take() has not returned yet; UINT64_MAX: none. */
     uint64_t (*own_first_seq)(struct store *store);
     bool (*last_seq)(struct store *store, uint64_t *ret_seq, struct err *err);
 
@@ -30,7 +31,7 @@ struct store_backend {
                   struct job *ret_job, bool *ret_found, struct err *err);
     bool (*last)(struct store *store, struct arena *arena, struct job *ret_job,
                  bool *ret_found, struct err *err);
-    /* Ids that begin so, in order; at most `limit`. */
+    /* Ids that begin with the prefix, in order; at most `limit`. */
     bool (*ids)(struct store *store, struct span prefix, size_t limit,
                 struct arena *arena, struct span **ret_ids, size_t *ret_count,
                 struct err *err);
@@ -44,7 +45,8 @@ struct store_backend {
     bool (*edges_from)(struct store *store, uint64_t num, struct arena *arena,
                        struct job_edge **ret_edges, size_t *ret_count,
                        struct err *err);
-    /* Of jobs beyond after_num, the lowest numbers first when cut. */
+    /* Edges of jobs beyond after_num; if the list is cut, the lowest numbers
+     * come first. */
     bool (*edges_to)(struct store *store, struct span id, uint64_t after_num,
                      size_t limit, struct arena *arena,
                      struct store_edge_to **ret_edges, size_t *ret_count,
@@ -61,7 +63,7 @@ struct store_backend {
     bool (*tasks)(struct store *store, uint64_t num, struct arena *arena,
                   struct store_task **ret_tasks, size_t *ret_count,
                   struct err *err);
-    /* With hashes when asked for. */
+    /* With hashes if asked for. */
     bool (*events)(struct store *store, uint64_t after_seq, uint64_t num,
                    size_t limit, struct arena *arena,
                    struct store_event **ret_events, size_t *ret_count,
@@ -74,7 +76,7 @@ struct store_backend {
     bool (*settings)(struct store *store, struct arena *arena,
                      struct span **ret_names, struct span **ret_values,
                      size_t *ret_count, struct err *err);
-    /* Of the owner's connection; NULL in plain memory. */
+    /* The tables of the owner's connection; NULL in plain memory. */
     struct store_tables *(*tables)(struct store *store);
     bool (*count)(struct store *store, struct store_tally *ret_tally,
                   struct err *err);
@@ -94,9 +96,10 @@ struct store {
 
 void store_init(struct store *store, const struct store_backend *backend,
                 uint64_t seq);
-/* The last batch of the list becomes the first. */
+/* Moves the last batch of the list to the front. */
 void store_overtake(struct list *queued);
-/* As if just opened: no listener, everything up to seq delivered. */
+/* Resets the store as if just opened: no listener, everything up to seq
+ * delivered. */
 void store_forget(struct store *store, uint64_t seq);
 
 #endif

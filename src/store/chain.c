@@ -26,9 +26,9 @@ static unsigned char *put_span(unsigned char *at, struct span span) {
     return at + span.len;
 }
 
-/* Every text with its length before it, so that no two events can share an
- * encoding; words for what has a word, since the numbers behind them may
- * change from version to version. */
+/* Every text is preceded by its length, so that no two events can share an
+ * encoding; enums are encoded as their words, since their numbers may change
+ * from version to version. */
 void chain_next(struct chain *chain, const unsigned char prev[CHAIN_BYTES],
                 const struct store_event *event,
                 unsigned char ret_hash[CHAIN_BYTES]) {
@@ -51,7 +51,7 @@ void chain_next(struct chain *chain, const unsigned char prev[CHAIN_BYTES],
     at = put_span(at, event->actor);
     at = put_span(at, event->reason);
     at = put_span(at, event->detail);
-    /* Events of programs that knew no facts keep their hashes. */
+    /* Events written before facts existed keep their hashes. */
     if (event->facts.len > 0)
         at = put_span(at, event->facts);
     assert((size_t)(at - start) <= most);

@@ -1,6 +1,6 @@
-/* The hash chain of the log: each event's hash is SHA-256 over the hash before
- * it and all of its fields, in one fixed encoding. Whoever changes, removes or
- * inserts an event would have to make anew every hash behind it. */
+/* The hash chain of the log: each event's hash is SHA-256 over the previous
+ * hash and all fields of the event, in one fixed encoding. Changing,
+ * removing or inserting an event means recomputing every later hash. */
 #ifndef POINTSMAN_STORE_CHAIN_H
 #define POINTSMAN_STORE_CHAIN_H
 

@@ -2,7 +2,8 @@
 
 enum { NUMBER_BYTES = 20 };
 
-/* Two a job at least: printf would take longer than all the rest. */
+/* At least two numbers per job: printf would take longer than everything
+ * else. */
 static void add_number(struct text *out, uint64_t number) {
     char digits[NUMBER_BYTES], *at = digits + sizeof(digits);
     do

@@ -1,5 +1,5 @@
-/* The memory backend: for the simulator, and to tell what the SQLite backend
- * ought to do. store_turn commits what was submitted, in order. */
+/* The memory backend: for the simulator, and as a model of what the SQLite
+ * backend must do. store_turn commits what was submitted, in order. */
 #include "store/memory.h"
 #include "store/schema.h"
 #include "store/simulated.h"
@@ -45,7 +45,7 @@ static bool backend_is_idle(struct store *store) {
 static bool backend_changed(struct store *store, bool *ret_changed,
                             struct err *err) {
     (void)store, (void)err;
-    *ret_changed = false; /* there are no others */
+    *ret_changed = false; /* there are no other processes */
     return true;
 }
 

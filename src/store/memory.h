@@ -1,6 +1,6 @@
-/* The memory backend from the inside. Everything lies in one arena for as long
- * as the store lives: what is written over is not given back, which is fine
- * for tests and the simulator. */
+/* The memory backend from the inside. Everything lies in one arena as long
+ * as the store lives: overwritten values are not freed, which is fine for
+ * tests and the simulator. */
 #ifndef POINTSMAN_STORE_MEMORY_H
 #define POINTSMAN_STORE_MEMORY_H
 
@@ -20,7 +20,7 @@ struct memory_job {
     size_t task_count;
     struct store_attempt *attempts; /* by node, then attempt */
     size_t attempt_count;
-    /* As it was before the atomic batch under way touched it. */
+    /* The job before the atomic batch under way touched it. */
     struct memory_job *before;
     struct store_rollback plan; /* of a rollback; phase.p NULL: none */
 };
@@ -36,7 +36,7 @@ struct memory_event {
     unsigned char hash[CHAIN_BYTES];
 };
 
-/* A setting as it was before the atomic batch under way. */
+/* A setting before the atomic batch under way touched it. */
 struct memory_change {
     struct span name;
     struct span *value; /* NULL: was not there */
@@ -59,7 +59,7 @@ struct memory {
     struct map settings; /* to struct span */
     struct map leases;   /* to struct memory_lease */
 
-    /* While an atomic batch is tried. */
+    /* Used while an atomic batch is tried. */
     bool saving;
     size_t saved_jobs, saved_events;
     struct memory_job **touched;

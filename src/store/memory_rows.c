@@ -36,8 +36,8 @@ static void *copy_array(struct arena *arena, const void *array, size_t count,
     return copy;
 }
 
-/* The job, to be changed: while an atomic batch is tried, as it was is kept
- * and what it points to becomes its own. */
+/* The job, to be changed: while an atomic batch is tried, its previous state
+ * is kept and everything it points to is copied. */
 static struct memory_job *change(struct memory *memory, uint64_t num) {
     struct memory_job *job = memory_find(memory, num);
     struct arena *arena = &memory->arena;
@@ -315,7 +315,7 @@ static bool task_put(struct rows *rows, uint64_t num,
     return true;
 }
 
-/* The place of the attempt, or where it would be. */
+/* The place of the attempt, or where it would be inserted. */
 static size_t attempt_place(const struct memory_job *job, struct span node,
                             unsigned attempt, bool *ret_found) {
     size_t i = 0;

@@ -31,7 +31,7 @@ static int by_number(const void *a, const void *b) {
     return (x->number > y->number) - (x->number < y->number);
 }
 
-/* Copies them to `into`, if any; returns how many there are. */
+/* Copies the steps to `into`, if any; returns how many there are. */
 static size_t steps_add(const struct store_step *steps,
                         const struct store_step **into) {
     size_t count = 0;

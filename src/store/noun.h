@@ -42,15 +42,15 @@ struct store_noun {
     const char *const *statements;  /* run by their index */
     size_t statement_count;
     /* Does the registry hold something of this noun that cannot be rebuilt
-     * from files? NULL: it never does. */
+     * from files? NULL: never. */
     bool (*is_irreplaceable)(struct store *store, bool *ret_is,
                              struct err *err);
 };
 
-/* The nouns of this program. To be called once, before a store is opened; the
- * array stays the caller's and must outlive all stores. */
+/* Sets the nouns of this program. Call it once, before a store is opened;
+ * the array stays the caller's and must outlive all stores. */
 void store_nouns_use(const struct store_noun *const *nouns, size_t count);
-/* Is one of them irreplaceable? */
+/* Does any noun hold something irreplaceable? */
 bool store_nouns_irreplaceable(struct store *store, bool *ret_any,
                                struct err *err);
 
@@ -58,7 +58,7 @@ bool store_nouns_irreplaceable(struct store *store, bool *ret_any,
 
 /* The tables as one connection sees them. */
 struct store_tables;
-/* Everything committed; for reading, on the owner's thread. */
+/* The tables with everything committed; for reading, on the owner's thread. */
 struct store_tables *store_tables(struct store *store);
 
 struct store_value {
@@ -79,14 +79,14 @@ static inline struct store_value store_text(struct span text) {
             sizeof(struct store_value)
 
 /* Runs a statement that returns no rows. *ret_changed (may be NULL) is the
- * number of rows that it inserted, changed or deleted: a conditional statement
- * that changed none has met another state than it expected. */
+ * number of rows inserted, changed or deleted: if a conditional statement
+ * changed none, the state was not the expected one. */
 bool store_run(struct store_tables *tables, const struct store_noun *noun,
                unsigned statement, const struct store_value *values,
                size_t count, uint64_t *ret_changed, struct err *err);
 
-/* A query under way. One at a time for each statement; end it in the scope
- * that began it (CLEANUP), because it holds its view of the registry. */
+/* A running query. Only one at a time per statement; end it in the scope
+ * that began it (CLEANUP), because it holds its snapshot of the registry. */
 struct store_query {
     struct store_tables *tables;
     void *statement;
@@ -95,14 +95,14 @@ bool store_query_begin(struct store_query *query, struct store_tables *tables,
                        const struct store_noun *noun, unsigned statement,
                        const struct store_value *values, size_t count,
                        struct err *err);
-/* *ret_row: is there another row? */
+/* Moves to the next row; *ret_row: there is one. */
 bool store_query_next(struct store_query *query, bool *ret_row,
                       struct err *err);
-/* Columns of the present row, from 0. */
+/* Columns of the current row, counted from 0. */
 int64_t store_query_number(const struct store_query *query, int column);
 struct span store_query_text(const struct store_query *query, int column,
                              struct arena *arena);
-/* All rows that are left, each of STORE_JOB_COLUMNS and one more column, the
+/* All remaining rows, each with STORE_JOB_COLUMNS and one more column, the
  * spec ('' if it is not wanted), from `job j JOIN submission s`. ERR_DATA. */
 bool store_query_jobs(struct store_query *query, struct arena *arena,
                       struct job **ret_jobs, size_t *ret_count,
@@ -121,7 +121,7 @@ void store_query_end(struct store_query *query);
 /* ---- operations ---------------------------------------------------------- */
 
 /* An operation of a batch while it is applied, inside the transaction and on
- * the store's thread: it may touch its arguments and this, nothing else. */
+ * the store's thread: it may touch only its arguments and this struct. */
 struct store_operation {
     struct store_tables *tables;
     struct arena *arena;      /* lives as long as the batch */
@@ -130,21 +130,22 @@ struct store_operation {
     struct apply *apply;      /* the store's own */
     struct op *op;
 };
-/* False: the registry failed, err says why, and the whole transaction is rolled
- * back. Whatever else becomes of the operation is its result. */
+/* False: the registry failed, err says why, and the whole transaction is
+ * rolled back. Every other outcome of the operation is reported as its
+ * result. */
 typedef bool store_operate(struct store_operation *operation, void *args,
                            struct err *err);
-/* Adds it; returns its index for store_batch_result. `args` lives in the
- * batch's arena. */
+/* Adds the operation; returns its index for store_batch_result. `args` lives
+ * in the batch's arena. */
 unsigned store_operation_add(struct store_batch *batch, store_operate *operate,
                              void *args);
-/* Writes an event about no job: `kind`, what it is about, why. */
+/* Writes an event about no job: `kind`, its subject, and the reason. */
 bool store_operation_event(struct store_operation *operation,
                            enum event_kind kind, struct span id,
                            struct span reason, struct span detail,
                            struct err *err);
-/* Did an operation before this one, in the same batch, admit a job? Its number,
- * or 0. */
+/* The number of the job that an earlier operation of the same batch
+ * admitted, or 0. */
 uint64_t store_operation_admitted(const struct store_operation *operation,
                                   unsigned index);
 

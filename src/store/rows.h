@@ -1,14 +1,14 @@
 /* What apply.c needs from a backend: the rows inside one open transaction.
- * The meaning of every operation is in apply.c, once; a backend only reads and
- * writes rows. Every function: false = the backend failed (err says why), and
- * the transaction must be given up. */
+ * The meaning of every operation is defined once, in apply.c; a backend only
+ * reads and writes rows. Every function: false = the backend failed (err
+ * says why), and the transaction must be given up. */
 #ifndef POINTSMAN_STORE_ROWS_H
 #define POINTSMAN_STORE_ROWS_H
 
 #include "store/store_batch.h"
 #include "store/chain.h"
 
-/* How far numbers and log have come; jobs per state. */
+/* The last job number and the last event with its hash; jobs per state. */
 struct head {
     uint64_t seq, num;
     unsigned char hash[CHAIN_BYTES];
@@ -26,7 +26,8 @@ struct row {
     struct wall since, not_before;
     uint64_t state_seq, record_seq, event_seq;
     bool has_relations, cancel_asked, stale;
-    /* Of a one-task job, for a backend that keeps running attempts here. */
+    /* The running attempt of a one-task job, for a backend that keeps it
+     * here. */
     unsigned run_attempt, attempt_kept;
 
     unsigned dirty;             /* of enum row_part: what is to be written */
@@ -38,7 +39,7 @@ struct row {
 /* The parts of a row that change together. */
 enum row_part {
     ROW_STEP = 1 << 0,  /* state, reason, detail, since, state_seq, counts */
-    ROW_REST = 1 << 1,  /* whatever is in no other part */
+    ROW_REST = 1 << 1,  /* everything that is in no other part */
     ROW_MARKS = 1 << 2, /* not_before, holds, has_relations, stale */
     ROW_RUN = 1 << 3    /* run_assigned, run_worker */
 };
@@ -48,13 +49,13 @@ struct rows; /* the backend's own */
 struct rows_ops {
     bool (*get)(struct rows *rows, uint64_t num, struct row *ret_row,
                 bool *ret_found, struct err *err);
-    /* What tells the same job from another of its id. */
+    /* Enough to decide whether a job with this id is the same job. */
     bool (*find)(struct rows *rows, struct span id, struct arena *arena,
                  struct job *ret_job, bool *ret_found, struct err *err);
-    /* *ret_new false: the id is there already, nothing was written. */
+    /* ret_new false: the id exists already, nothing was written. */
     bool (*insert)(struct rows *rows, const struct op_admit *admit,
                    uint64_t event_seq, bool *ret_new, struct err *err);
-    /* The parts that are dirty. */
+    /* Writes the parts that are dirty. */
     bool (*update)(struct rows *rows, const struct row *row, struct err *err);
     bool (*update_rank)(struct rows *rows, uint64_t num, struct span rank,
                         bool *ret_changed, struct err *err);
@@ -75,7 +76,7 @@ struct rows_ops {
                      struct err *err);
     bool (*task_put)(struct rows *rows, uint64_t num,
                      const struct store_task *task, struct err *err);
-    /* Attempts; these may change `row` and make it dirty. */
+    /* Attempts; these functions may change `row` and make it dirty. */
     bool (*attempt_status)(struct rows *rows, const struct row *row,
                            struct span node, unsigned attempt,
                            enum task_status *ret_status, bool *ret_found,
@@ -90,11 +91,12 @@ struct rows_ops {
                            unsigned attempt, struct err *err);
     bool (*prune)(struct rows *rows, struct row *row, bool *ret_changed,
                   struct err *err);
-    /* May be gathered, until settle. */
+    /* The backend may gather events until write_gathered. */
     bool (*event_insert)(struct rows *rows, const struct store_event *event,
                          uint64_t prev, const unsigned char hash[CHAIN_BYTES],
                          struct err *err);
-    /* Writes what was gathered: before a commit, and around atomic batches. */
+    /* Writes the gathered events: before a commit, and around atomic
+     * batches. */
     bool (*write_gathered)(struct rows *rows, struct err *err);
     bool (*setting_get)(struct rows *rows, struct span name,
                         struct arena *arena, struct span *ret_value,
@@ -108,7 +110,7 @@ struct rows_ops {
                       uint64_t epoch, struct wall until, struct err *err);
     /* For operations of nouns; NULL in plain memory. */
     struct store_tables *(*tables)(struct rows *rows);
-    /* Around the operations of an atomic batch. */
+    /* Called around the operations of an atomic batch. */
     bool (*save)(struct rows *rows, struct err *err);
     bool (*restore)(struct rows *rows, struct err *err);
     bool (*release)(struct rows *rows, struct err *err);

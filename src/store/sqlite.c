@@ -1,11 +1,11 @@
 /* The SQLite backend: opening and closing, the store thread, group commit.
  *
- * Whatever was submitted while a commit was under way goes into the next one,
- * together: under load one sync serves many batches, alone it serves one at
- * once. A full disk or a lock that others keep fails the batches of that
- * transaction, all of them undone; anything else that goes wrong with the file
- * ends the store, because what a failed sync left behind cannot be known (the
- * kernel may have dropped the pages and answer "fine" the next time). */
+ * Batches submitted while a commit is under way go into the next one,
+ * together: under load one sync serves many batches; without load each is
+ * served at once. A full disk, or a lock held by another process, fails all
+ * batches of that transaction and undoes them; any other failure of the file
+ * ends the store, because what a failed sync left behind cannot be known
+ * (the kernel may have dropped the pages and report success the next time). */
 #include "store/sqlite.h"
 #include "store/schema.h"
 #include "store/simulated.h"
@@ -31,8 +31,8 @@ static void fail_all(struct list *batches, const struct err *err) {
         batch_fail(LIST_OF(link, struct store_batch, link), err);
 }
 
-/* The files a batch speaks of, before the lock is taken: others may write
- * meanwhile. False: this batch fails, alone. */
+/* Syncs the files that a batch refers to, before the lock is taken: others
+ * may write meanwhile. False: only this batch fails. */
 static bool files_sync(struct store_batch *batch) {
     const struct op *last = NULL;
     for (unsigned i = 0; batch->sync_count > 0 && i < batch->count; i++) {
@@ -52,7 +52,7 @@ static void set_committing(struct sqlite *sqlite, uint64_t seq) {
     pthread_mutex_unlock(&sqlite->lock);
 }
 
-/* Changes when another connection commits, in whatever process. */
+/* The number changes when another connection commits, in any process. */
 static bool data_version(struct sqlite_db *db, int64_t *ret_version,
                          struct err *err) {
     CLEANUP(sqlite_stmt_end)
@@ -91,7 +91,7 @@ static bool transact(struct sqlite *sqlite, struct list *batches,
     return sqlite_db_plain(db, SQL_COMMIT, err);
 }
 
-/* After a failure: what is it, and may the store live on? */
+/* After a failure: classifies it, and decides whether the store may live on. */
 static void give_up(struct sqlite *sqlite, const struct err *err) {
     struct sqlite_db *db = &sqlite->writer;
     bool passes = sqlite_db_is_busy(db) || sqlite_db_is_full(db);
@@ -107,7 +107,7 @@ static void give_up(struct sqlite *sqlite, const struct err *err) {
     err_wrap(&sqlite->fatal_err, "the registry must be opened again");
 }
 
-/* Commits all of the list, which is not empty, as one transaction; each batch
+/* Commits the whole list, which is not empty, as one transaction; each batch
  * gets its answer. */
 static void commit_group(struct sqlite *sqlite, struct list *batches) {
     struct err err = {0};
@@ -143,7 +143,8 @@ static void splice(struct list *from, struct list *to) {
         list_push(to, link);
 }
 
-/* One group, if anything is queued. Called and left with the lock held. */
+/* Commits one group, if anything is queued. Called and left with the lock
+ * held. */
 static void one_group(struct sqlite *sqlite) {
     struct list group;
     list_init(&group);
@@ -275,7 +276,7 @@ static struct store_tables *backend_tables(struct store *store) {
 }
 
 static int backend_version(struct store *store) {
-    (void)store; /* opening refuses or migrates every other one */
+    (void)store; /* every other version is refused or migrated when opened */
     return store_last_step();
 }
 
@@ -298,8 +299,8 @@ static struct sqlite *sqlite_new(void) {
 }
 
 static void sqlite_free(struct sqlite *sqlite) {
-    /* After a failed sync nothing more may be written, by a last checkpoint
-     * least of all. */
+    /* After a failed sync nothing more may be written, least of all by a
+     * last checkpoint. */
     if (sqlite->fatal) {
         sqlite3_db_config(sqlite->writer.sqlite,
                           SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, NULL);
@@ -404,7 +405,7 @@ struct store *store_new_sqlite(void) {
     struct err err;
     bool well = sqlite_db_open(db, ":memory:", FLAGS, BUSY_MS, &err) &&
                 sqlite_migrate(db, false, &err);
-    assert(well); /* there is no file that could be wrong */
+    assert(well); /* no file could be wrong */
     return &sqlite->store;
 }
 

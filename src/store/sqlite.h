@@ -17,19 +17,20 @@ struct sqlite {
     void (*wake)(void *ctx);
     void *wake_ctx;
 
-    /* The writer: of the store thread; without one, the owner's. */
+    /* The writer belongs to the store thread or, if there is none, to the
+     * owner. */
     struct sqlite_db writer;
     struct apply apply;
     int64_t written_version; /* PRAGMA data_version at the last transaction */
     bool fatal;              /* every later batch fails with this */
     struct err fatal_err;
 
-    /* Between the two, under the lock. */
+    /* Shared by the two threads, under the lock. */
     pthread_t thread;
     pthread_mutex_t lock;
     pthread_cond_t work, answer;
     struct list queued, answered;
-    unsigned under_way;      /* submitted, not taken back */
+    unsigned under_way;      /* submitted, not yet returned by take() */
     uint64_t committing_seq; /* first event of the open transaction, or 0 */
     bool stop;
 };
@@ -89,20 +90,21 @@ bool sqlite_setting(struct store *store, struct span name, struct arena *arena,
 bool sqlite_settings(struct store *store, struct arena *arena,
                      struct span **ret_names, struct span **ret_values,
                      size_t *ret_count, struct err *err);
-/* sqlite_event.c: one row of the log, taken apart. */
+/* sqlite_event.c: one row of the log, decoded. */
 struct sqlite_event_row {
     struct arena arena; /* of what follows */
     struct chain chain;
     uint64_t seq; /* of the last event */
     struct store_event *events;
-    uint64_t *prevs; /* the event before, of the same job; 0: none */
+    uint64_t *prevs; /* the previous event of the same job; 0: none */
     size_t count;
-    unsigned char hash[CHAIN_BYTES]; /* as it stands there */
-    bool fits;                       /* with what the events make */
+    unsigned char hash[CHAIN_BYTES]; /* as stored in the row */
+    bool fits;                       /* the stored hash equals the one
+                                      * computed from the events */
 };
 void sqlite_event_row_init(struct sqlite_event_row *event_row);
 void sqlite_event_row_clear(struct sqlite_event_row *event_row);
-/* The row in which the first event beyond after_seq lies. */
+/* Reads the row that holds the first event beyond after_seq. */
 bool sqlite_event_row_read(struct sqlite_event_row *event_row,
                            struct sqlite_db *db, uint64_t after_seq,
                            bool *ret_found, struct err *err);

@@ -65,7 +65,8 @@ static const char *advice(enum err_kind kind, bool busy, bool full) {
 bool sqlite_db_fail(struct sqlite_db *db, const char *what, struct err *err) {
     enum err_kind kind = kind_of(db);
     int sys = sqlite3_system_errno(db->sqlite);
-    /* Text before err_set: its format may not look into err itself. */
+    /* The text is printed before err_set: its format may not refer to err
+     * itself. */
     err_set(err, kind, "cannot %s registry '%s': %s%s%s%s%s", what, db->path,
             sqlite3_errmsg(db->sqlite), sys ? " (" : "",
             sys ? strerror(sys) : "", sys ? ")" : "",
@@ -77,8 +78,8 @@ bool sqlite_db_fail(struct sqlite_db *db, const char *what, struct err *err) {
 
 /* ---- open and close ----------------------------------------------------- */
 
-/* Short waits first: writers hold the lock for milliseconds. Each wait counts
- * as long as it was asked for, so the sum is bounded. */
+/* Short waits first: writers hold the lock for milliseconds. Each wait
+ * counts with the time it asked for, so the sum is bounded. */
 static int wait_for_lock(void *ctx, int tries) {
     static const unsigned waits_ms[] = {1, 2, 5, 10, 15, 20, 25, 50};
     const struct sqlite_db *db = ctx;
@@ -118,8 +119,8 @@ bool sqlite_db_number(struct sqlite_db *db, const char *sql,
     return well;
 }
 
-/* Counting every byte under a global lock costs a tenth of each statement. An
- * error means only that somebody used SQLite before us: slower, not wrong. */
+/* Counting every byte under a global lock costs a tenth of each statement.
+ * An error means only that SQLite was already in use: slower, not wrong. */
 static void configure(void) {
     sqlite3_config(SQLITE_CONFIG_MEMSTATUS, 0);
     sqlite3_config(SQLITE_CONFIG_LOOKASIDE, 1200, 400);
@@ -136,8 +137,9 @@ bool sqlite_db_open(struct sqlite_db *db, const char *path, int flags,
         return sqlite_db_fail(db, "open", err);
     sqlite3_extended_result_codes(db->sqlite, 1);
     sqlite3_busy_handler(db->sqlite, wait_for_lock, db);
-    /* The log file stays when the last one leaves: who may only read can then
-     * open the registry although nobody else has it open. */
+    /* The WAL file stays when the last connection closes: a user who may
+     * only read can then open the registry although no other process has it
+     * open. */
     int keep = 1;
     sqlite3_file_control(db->sqlite, "main", SQLITE_FCNTL_PERSIST_WAL, &keep);
     return sqlite_db_run(db,

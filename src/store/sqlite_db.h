@@ -1,5 +1,5 @@
-/* One connection to a registry file, its statements kept prepared, and the
- * spelling of values: what sqlite_*.c share. */
+/* One connection to a registry file, its prepared statements, and the
+ * encoding of values: what the sqlite_*.c files share. */
 #ifndef POINTSMAN_STORE_SQLITE_DB_H
 #define POINTSMAN_STORE_SQLITE_DB_H
 
@@ -10,7 +10,7 @@
 #include "store/schema.h"
 
 /* Columns in the order of sqlite_column_job() are STORE_JOB_COLUMNS. */
-#define JOB_SPEC_COLUMN 38 /* s.spec or '' behind them */
+#define JOB_SPEC_COLUMN 38 /* s.spec or '' follows the job's columns */
 
 enum statement {
 #define STATEMENT(name, sql) SQL_##name,
@@ -31,14 +31,16 @@ struct sqlite_db {
     char *path;
     unsigned busy_ms;
     sqlite3_stmt *statements[STATEMENTS];
-    /* Lists whose text depends on what is asked for; the oldest makes room. */
+    /* Statements of lists, whose text depends on the query; the oldest is
+     * dropped to make room. */
     struct {
         char *sql;
         sqlite3_stmt *stmt;
     } lists[LIST_STATEMENTS];
     unsigned next_list;
     struct sqlite_noun nouns[STORE_NOUNS]; /* by store_noun_place */
-    /* Events of the open transaction that are not a row yet. */
+    /* Events of the open transaction that have not been written to a row
+     * yet. */
     struct {
         struct text lines;
         uint64_t seq; /* of the last one */
@@ -46,43 +48,45 @@ struct sqlite_db {
     } events;
 };
 
-/* Opens, with the settings of every connection; flags of sqlite3_open_v2. */
+/* Opens a connection with the settings that all of them share; flags of
+ * sqlite3_open_v2. */
 bool sqlite_db_open(struct sqlite_db *db, const char *path, int flags,
                     unsigned busy_ms, struct err *err);
 void sqlite_db_close(struct sqlite_db *db);
-/* One or many statements without values or rows. */
+/* Runs one or more statements without values or rows. */
 bool sqlite_db_run(struct sqlite_db *db, const char *sql, struct err *err);
-/* The one row and column of a PRAGMA or query without values. */
+/* Reads the only row and column of a PRAGMA or query without values. */
 bool sqlite_db_number(struct sqlite_db *db, const char *sql,
                       int64_t *ret_number, struct err *err);
-/* ERR_TEMPORARY for locked and full, ERR_DATA for what is not (or no longer) a
- * database, … with what SQLite says. Returns false. */
+/* Sets err with SQLite's message: ERR_TEMPORARY for locked and full,
+ * ERR_DATA for a file that is not (or no longer) a database, … Returns
+ * false. */
 bool sqlite_db_fail(struct sqlite_db *db, const char *what, struct err *err);
-/* Full disk or quota: what was tried can be tried again. */
+/* The disk or quota is full: the operation can be tried again. */
 bool sqlite_db_is_full(const struct sqlite_db *db);
 bool sqlite_db_is_busy(const struct sqlite_db *db);
 
 bool sqlite_db_prepare(struct sqlite_db *db, const char *sql,
                        sqlite3_stmt **ret_stmt, struct err *err);
-/* The statement, ready for values; NULL: err says why. Whoever takes it ends
- * with sqlite_stmt_end (CLEANUP): an open one would hold its snapshot. */
+/* The statement, ready for values; NULL: err says why. The caller ends it
+ * with sqlite_stmt_end (CLEANUP): an open statement would hold its snapshot. */
 sqlite3_stmt *sqlite_db_statement(struct sqlite_db *db, enum statement which,
                                   struct err *err);
-/* The same for a statement whose text was put together at run time. */
+/* The same for a statement whose text is built at run time. */
 sqlite3_stmt *sqlite_db_list_statement(struct sqlite_db *db, const char *sql,
                                        struct err *err);
 void sqlite_stmt_end(sqlite3_stmt **stmt);
-/* One row more? */
+/* Steps the statement; *ret_row: there is another row. */
 bool sqlite_db_step(struct sqlite_db *db, sqlite3_stmt *stmt, bool *ret_row,
                     struct err *err);
-/* Steps a statement that gives no row. */
+/* Steps a statement that returns no row. */
 bool sqlite_db_do(struct sqlite_db *db, sqlite3_stmt *stmt, struct err *err);
 
-/* Steps one without values: BEGIN, COMMIT and so on. */
+/* Steps a statement without values: BEGIN, COMMIT and so on. */
 bool sqlite_db_plain(struct sqlite_db *db, enum statement which,
                      struct err *err);
-/* Several reads of one state of the registry. sqlite_db_read_end undoes
- * nothing. */
+/* Begins several reads of one state of the registry. sqlite_db_read_end
+ * undoes nothing. */
 bool sqlite_db_read_begin(struct sqlite_db *db, struct err *err);
 void sqlite_db_read_end(struct sqlite_db *db);
 
@@ -96,7 +100,7 @@ void sqlite_bind_limit(sqlite3_stmt *stmt, int place,
                        size_t limit); /* 0: none */
 void sqlite_bind_wall(sqlite3_stmt *stmt, int place, struct wall wall);
 
-/* Looks at what the statement holds until its next step. */
+/* A view of the column's bytes, valid until the statement's next step. */
 struct span sqlite_column_peek(sqlite3_stmt *stmt, int column);
 struct span sqlite_column_span(sqlite3_stmt *stmt, int column,
                                struct arena *arena);
@@ -104,12 +108,12 @@ uint64_t sqlite_column_u64(sqlite3_stmt *stmt, int column);
 unsigned sqlite_column_unsigned(sqlite3_stmt *stmt, int column);
 struct wall sqlite_column_wall(sqlite3_stmt *stmt, int column);
 enum job_state sqlite_column_state(sqlite3_stmt *stmt, int column);
-/* A row of STORE_JOB_COLUMNS and the specification. A word that this program
- * does not know is ERR_DATA. */
+/* A row of STORE_JOB_COLUMNS and the specification. A word unknown to this
+ * program is ERR_DATA. */
 bool sqlite_column_job(sqlite3_stmt *stmt, struct arena *arena,
                        struct job *ret_job, struct err *err);
 
-/* The head as it stands in the connection's transaction. */
+/* Reads the head as it stands in the connection's transaction. */
 bool sqlite_db_head(struct sqlite_db *db, struct head *ret_head,
                     struct err *err);
 bool sqlite_db_head_put(struct sqlite_db *db, const struct head *head,
@@ -119,7 +123,7 @@ extern const struct rows_ops
     sqlite_rows; /* struct rows is a struct sqlite_db */
 bool sqlite_row_update(struct rows *rows, const struct row *row,
                        struct err *err);
-/* What was gathered is not to be written. */
+/* Forgets the gathered events: they must not be written. */
 void sqlite_rows_forget_events(struct sqlite_db *db);
 /* sqlite_task.c */
 bool sqlite_task_get(struct rows *rows, uint64_t num, struct span node,
@@ -153,14 +157,14 @@ bool sqlite_plan_put(struct rows *rows, const struct store_rollback *plan,
 bool sqlite_prune(struct rows *rows, struct row *row, bool *ret_changed,
                   struct err *err);
 
-/* sqlite_list.c: all rows that are left, as sqlite_column_job reads them. */
+/* sqlite_list.c: all remaining rows, as sqlite_column_job reads them. */
 bool sqlite_jobs_read(struct sqlite_db *db, sqlite3_stmt *stmt,
                       struct arena *arena, struct job **ret_jobs,
                       size_t *ret_count, struct err *err);
 /* sqlite_noun.c */
 void sqlite_nouns_close(struct sqlite_db *db);
 
-/* Creates or migrates; only checks when read_only. */
+/* Creates or migrates the schema; only checks it when read_only. */
 bool sqlite_migrate(struct sqlite_db *db, bool read_only, struct err *err);
 
 #endif

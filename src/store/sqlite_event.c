@@ -1,6 +1,6 @@
-/* Reading the log: rows of several events each (event_pack.h). Hashes stand
- * only at the end of a row; those in between are made anew from the hash of the
- * row before. */
+/* Reading the log: rows of several events each (event_pack.h). Only the hash
+ * at the end of a row is stored; those in between are recomputed from the
+ * hash of the row before. */
 #include "store/sqlite.h"
 
 #include <stdlib.h>
@@ -51,7 +51,8 @@ static size_t lines_of(struct span lines) {
     return count;
 }
 
-/* The events of the row at hand; `hash` is that of the event before them. */
+/* Fills the events of the current row; `hash` is that of the event before
+ * them. */
 static bool pack_fill(struct sqlite_event_row *event_row, struct sqlite_db *db,
                       sqlite3_stmt *stmt, const unsigned char hash[CHAIN_BYTES],
                       struct err *err) {
@@ -182,8 +183,8 @@ static void turn_round(struct found *found, size_t limit) {
         found->count = limit;
 }
 
-/* From its newest event back to `after_seq`: each says where the one before it
- * is. */
+/* Walks from the job's newest event back to `after_seq`: each event holds
+ * the number of the one before it. */
 static bool events_of_job(struct sqlite_db *db, uint64_t after_seq,
                           uint64_t num, size_t limit,
                           struct sqlite_event_row *event_row,

@@ -119,7 +119,7 @@ static int order_rank_compare(const struct job *a, const struct job *b) {
     return order ? order : (a->num > b->num) - (a->num < b->num);
 }
 
-/* Both are in order. */
+/* Both lists are in order. */
 static void merge(const struct found *a, const struct found *b, size_t limit,
                   struct found *ret_both) {
     size_t i = 0, k = 0;
@@ -133,7 +133,7 @@ static void merge(const struct found *a, const struct found *b, size_t limit,
 }
 
 /* Two statements see two states of the registry unless a transaction holds
- * them together: a job that turns from one sort into the other in between
+ * them together: a job that moves from one list to the other in between
  * would be seen twice, or not at all. */
 bool sqlite_ready(struct store *store, struct wall now, struct span after_rank,
                   uint64_t after_num, size_t limit, struct arena *arena,
@@ -228,8 +228,8 @@ static void add_order(struct text *sql, const struct store_list *list,
               list->newest_first && !list->with_not_before ? " DESC" : "");
 }
 
-/* Through an index that has only the jobs wished for; `|| ''` keeps the
- * planner from choosing the index on the state instead. */
+/* Uses an index that holds only the wanted jobs; `|| ''` keeps the planner
+ * from choosing the index on the state instead. */
 static void list_marked(struct text *sql, const struct store_list *list,
                         unsigned states, const char *mark, const char *by) {
     add_select(sql, list);
@@ -240,9 +240,9 @@ static void list_marked(struct text *sql, const struct store_list *list,
     add_order(sql, list, by);
 }
 
-/* One part a state: each comes in order from its index, and they are merged.
- * The conditions repeat those of the indexes, word for word: the planner does
- * not see that one state is not another. */
+/* One part per state: each comes in order from its index, and they are
+ * merged. The conditions repeat those of the indexes, word for word: the
+ * planner does not see that one state is not another. */
 static void list_states(struct text *sql, const struct store_list *list,
                         unsigned states) {
     static const char pending[] =
@@ -267,8 +267,8 @@ static void list_states(struct text *sql, const struct store_list *list,
     add_order(sql, list, "1");
 }
 
-/* With more of them than this pending jobs are not sorted, but looked for by
- * num: there are enough to be found soon. */
+/* If there are more pending jobs than this, they are not sorted but searched
+ * by num: enough of them are found soon. */
 enum { MANY_PENDING = 10000 };
 
 static void list_sql(struct text *sql, const struct store_list *list,

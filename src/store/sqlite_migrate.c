@@ -1,11 +1,11 @@
-/* From an empty file, or an older registry, to this program's schema. */
+/* Brings an empty file, or an older registry, to this program's schema. */
 #include "store/sqlite_db.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 
-/* What this program knows, and what the registry has. */
+/* The steps that this program knows, and those that the registry has taken. */
 struct steps {
     const struct store_step **steps; /* by number */
     bool *taken;
@@ -17,7 +17,7 @@ static void steps_clear(struct steps *steps) {
     free(steps->taken);
 }
 
-/* A database of somebody else's is refused. */
+/* A database that belongs to another program is refused. */
 static bool is_registry(struct sqlite_db *db, bool *ret_empty,
                         struct err *err) {
     int64_t ours, tables;
@@ -107,7 +107,7 @@ bool sqlite_migrate(struct sqlite_db *db, bool read_only, struct err *err) {
                            : "registry '%s' is of an older version: use it "
                              "once with a command that writes",
                        db->path);
-    /* Another process may be doing the same: look again under the lock. */
+    /* Another process may be doing the same: check again under the lock. */
     if (!sqlite_db_run(db, "BEGIN IMMEDIATE", err))
         return false;
     bool well = steps_look(&steps, db, err) && steps_take(&steps, db, err) &&

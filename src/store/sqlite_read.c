@@ -1,9 +1,9 @@
-/* Everything read that is not a list of jobs. */
+/* All reads but the lists of jobs. */
 #include "store/sqlite.h"
 
 #include <stdlib.h>
 
-/* Rows of any one kind, gathered before they go to the arena. */
+/* Rows of any kind, gathered before they go to the arena. */
 struct rows_found {
     char *p;
     size_t count, cap, each;
@@ -39,7 +39,7 @@ static bool strange(struct sqlite_db *db, const char *what, struct err *err) {
                    db->path, what);
 }
 
-/* Reads the row at hand; *ret_row is zero. */
+/* Reads the current row; *ret_row is zeroed. */
 typedef bool row_reader(struct sqlite_db *db, sqlite3_stmt *stmt,
                         struct arena *arena, void *ret_row, struct err *err);
 
@@ -57,7 +57,7 @@ static bool rows_read(struct rows_found *found, struct sqlite_db *db,
     }
 }
 
-/* All rows of a statement, `each` bytes one; NULL: err says why. */
+/* All rows of a statement, `each` bytes per row; NULL: err says why. */
 static void *rows_list(struct sqlite_db *db, sqlite3_stmt *stmt,
                        row_reader *reader, size_t each, struct arena *arena,
                        size_t *ret_count, struct err *err) {
@@ -143,7 +143,7 @@ bool sqlite_touches(struct store *store, uint64_t num, struct arena *arena,
 
 /* ---- tasks and attempts ------------------------------------------------- */
 
-/* Without the number of its job. */
+/* Reads an attempt without the number of its job. */
 static bool read_attempt(struct sqlite_db *db, sqlite3_stmt *stmt,
                          struct arena *arena, void *ret_row, struct err *err) {
     struct store_attempt *attempt = ret_row;
@@ -169,7 +169,7 @@ static bool read_attempt(struct sqlite_db *db, sqlite3_stmt *stmt,
            strange(db, "the status of an attempt", err);
 }
 
-/* The one that runs, which is kept with its job. */
+/* The running attempt, which is kept in its job's row. */
 static bool running_attempt(struct sqlite_db *db, uint64_t num,
                             struct arena *arena,
                             struct store_attempt *ret_attempt, bool *ret_found,
@@ -198,7 +198,7 @@ static bool running_attempt(struct sqlite_db *db, uint64_t num,
     return true;
 }
 
-/* Into its place: attempts without a node come first, by number. */
+/* Inserts it in its place: attempts without a node come first, by number. */
 static void put_running(struct rows_found *found,
                         const struct store_attempt *running) {
     size_t last = found->count;
@@ -335,8 +335,8 @@ bool sqlite_ids(struct store *store, struct span prefix, size_t limit,
     sqlite3_stmt *stmt = sqlite_db_statement(db, SQL_IDS, err);
     if (!stmt)
         return false;
-    /* Ids are ASCII: all that begin so are before the prefix with a byte that
-     * no id has. */
+    /* Ids are ASCII: all ids with this prefix sort before the prefix
+     * followed by a byte that no id contains. */
     struct span end =
         span_of(arena_printf(arena, "%.*s\x7f", (int)prefix.len, prefix.p));
     sqlite_bind_span(stmt, 1, prefix);

@@ -113,7 +113,7 @@ static bool insert_submission(struct sqlite_db *db, const struct job *job,
     if (!stmt)
         return false;
     sqlite_bind_u64(stmt, 1, job->num);
-    /* Its own key is nearly always what it is scheduled with. */
+    /* The job's own key is nearly always its rank. */
     if (span_equal(job->key, job->rank))
         sqlite3_bind_null(stmt, 2);
     else

@@ -1,7 +1,7 @@
 /* Tasks and attempts in a write transaction.
  *
- * The attempt of a one-task job that runs is not yet worth a row: it is kept
- * with the job, and most often becomes a row only when it ends. */
+ * The running attempt of a one-task job has no row yet: it is kept in the
+ * job's row, and usually becomes a row only when it ends. */
 #include "store/sqlite_db.h"
 
 static struct sqlite_db *db_of(struct rows *rows) {
@@ -53,7 +53,7 @@ static bool is_kept_with_job(const struct row *row, struct span node,
     return node.len == 0 && attempt == row->run_attempt;
 }
 
-/* Nothing is known of it that the job's row could not keep. */
+/* The attempt holds nothing that the job's row could not keep. */
 static bool is_plain(const struct store_attempt *attempt) {
     return attempt->node.len == 0 && attempt->status == TASK_RUNNING &&
            attempt->started.ns == 0 && attempt->ended.ns == 0 &&
@@ -132,7 +132,7 @@ static bool attempt_write(struct sqlite_db *db, enum statement which,
     return true;
 }
 
-/* Another one begins before it ended: it becomes a row after all. */
+/* Another attempt begins before this one ended: it becomes a row after all. */
 static bool attempt_spill(struct rows *rows, struct row *row, struct err *err) {
     struct sqlite_db *db = db_of(rows);
     if (row->run_attempt == 0)

@@ -1,4 +1,4 @@
-/* Looking after a registry: is it whole, and a copy of it. */
+/* Care of a registry: verifying it, and copying it. */
 #include "store/sqlite.h"
 
 #include <errno.h>
@@ -12,8 +12,8 @@
 
 /* ---- verify ------------------------------------------------------------- */
 
-/* The first row of a PRAGMA that reports what is wrong; none, or `fine`, is
- * well. */
+/* The first row of a PRAGMA that reports faults; no row, or `fine`, means
+ * OK. */
 static bool report(struct sqlite_db *db, const char *sql, const char *fine,
                    const char *what, struct err *err) {
     sqlite3_stmt *stmt = NULL;
@@ -87,7 +87,7 @@ static bool verify_chain(struct store *store, struct err *err) {
             return false;
     if (more)
         return false;
-    /* Events written while we walked lie beyond the head we read. */
+    /* Events written during the walk lie beyond the head that was read. */
     if (pack.seq < head.seq || (pack.seq == head.seq &&
                                 memcmp(pack.hash, head.hash, CHAIN_BYTES) != 0))
         return err_set(err, ERR_DATA,
@@ -165,7 +165,7 @@ static bool copy_pages(struct sqlite_db *from, const char *path,
             sqlite3_backup_init(to.sqlite, "main", from->sqlite, "main");
         well = backup && sqlite3_backup_step(backup, -1) == SQLITE_DONE;
         sqlite3_backup_finish(backup);
-        /* The copy is one file that needs none beside it. */
+        /* The copy is a single file that needs no other beside it. */
         well = well && sqlite3_exec(to.sqlite, "PRAGMA journal_mode = DELETE",
                                     NULL, NULL, NULL) == SQLITE_OK;
         if (!well)
@@ -195,7 +195,8 @@ static bool put_in_place(const char *temp, const char *path, struct err *err) {
     return sync_path(dirname(copy), O_RDONLY | O_DIRECTORY, err);
 }
 
-/* An empty file is a database too. Nobody else is to read what is in it. */
+/* Creates an empty file, which is a valid database. No other user may read
+ * its contents. */
 static bool make_private(const char *path, struct err *err) {
     int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
     if (fd < 0)
@@ -204,7 +205,7 @@ static bool make_private(const char *path, struct err *err) {
     return true;
 }
 
-/* With what SQLite keeps beside it while it is written. */
+/* Also removes the files that SQLite keeps beside it during a write. */
 static void copy_remove(const char *path) {
     static const char *const ends[] = {"", "-journal", "-wal", "-shm"};
     for (size_t i = 0; i < COUNT(ends); i++) {
@@ -222,7 +223,7 @@ bool sqlite_backup(struct store *store, const char *path, struct err *err) {
                        "backup '%s' is the registry itself: name another file",
                        path);
     char *temp = arena_printf(&arena, "%s.tmp", path);
-    copy_remove(temp); /* of one who died */
+    copy_remove(temp); /* left by a process that died */
     bool well = make_private(temp, err) && copy_pages(db, temp, err) &&
                 put_in_place(temp, path, err);
     if (!well)

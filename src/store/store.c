@@ -20,7 +20,8 @@ enum { PAGE = 256, CANDIDATES = 500 };
 
 struct listening {
     struct list link;
-    store_listener *listener; /* NULL: gone, but we are just calling it */
+    store_listener *listener; /* NULL: removed, but it is being called right
+                               * now */
     void *ctx;
     uint64_t after_seq;
 };
@@ -72,7 +73,7 @@ void store_close(struct store *store) {
 void store_listen(struct store *store, store_listener *listener, void *ctx) {
     struct listening *one = mem_alloc(sizeof(*one));
     *one = (struct listening){.listener = listener, .ctx = ctx};
-    /* When it cannot be read the next read says so; nothing is missed. */
+    /* If it cannot be read, the next read reports that; nothing is missed. */
     if (!store->backend->last_seq(store, &one->after_seq, NULL))
         one->after_seq = store->seq;
     list_push(&store->listeners, &one->link);
@@ -113,8 +114,8 @@ static void deliver(struct store *store, const struct store_event *event) {
     }
 }
 
-/* Others' events, up to but not with `end_seq`. *ret_reached: none is left in
- * front of it. */
+/* Delivers others' events up to, but not including, `end_seq`. *ret_reached:
+ * none is left before it. */
 static bool deliver_others(struct store *store, uint64_t end_seq,
                            bool *ret_reached, struct err *err) {
     CLEANUP(arena_clear) struct arena arena = ARENA_INIT;
@@ -138,7 +139,7 @@ static void deliver_gap(struct store *store, uint64_t end_seq) {
     bool reached = false;
     while (!reached && store->seq + 1 < end_seq)
         if (!deliver_others(store, end_seq, &reached, NULL))
-            return; /* the registry fails: reads and writes will say so */
+            return; /* the registry fails: reads and writes will report it */
 }
 
 static void complete(struct store *store, struct store_batch *batch) {
@@ -154,7 +155,7 @@ static void complete(struct store *store, struct store_batch *batch) {
     }
 }
 
-/* Up to `until` (NULL: all there are). True when `until` was among them. */
+/* Delivers up to `until` (NULL: everything). True if `until` was delivered. */
 static bool turn(struct store *store, const struct store_batch *until) {
     struct store_batch *batch = NULL;
     assert(!store->delivering);
@@ -373,7 +374,7 @@ bool store_edges_to(struct store *store, struct span id, struct arena *arena,
     return true;
 }
 
-/* Where a page is full, its last job may have edges behind its end. */
+/* If a page is full, its last job may have edges beyond the page's end. */
 bool store_edges_to_page(struct store *store, struct span id,
                          uint64_t after_num, size_t limit, struct arena *arena,
                          struct store_edge_to **ret_edges, size_t *ret_count,
@@ -417,7 +418,7 @@ bool store_attempts(struct store *store, uint64_t num, struct arena *arena,
                                     err);
 }
 
-/* The task of a job of one task: as its last attempt left it. */
+/* The task of a one-task job, derived from its last attempt. */
 static bool lone_task(struct store *store, const struct job *job,
                       struct arena *arena, struct store_task **ret_tasks,
                       size_t *ret_count, struct err *err) {

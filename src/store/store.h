@@ -64,54 +64,54 @@ struct store_event {
     enum job_state from, to; /* equal unless kind is EVENT_MOVE */
     unsigned attempt;
     struct span actor, reason, detail;
-    struct span facts; /* JSON (core/event_facts.h), or empty */
+    struct span facts;           /* JSON (core/event_facts.h), or empty */
     struct span prev_hash, hash; /* 64 hex digits; filled by reads only */
     const struct job *job; /* the row as admitted, when at hand; else NULL */
 };
 
 typedef void store_listener(void *ctx, const struct store_event *event);
-/* Events after those already committed when this is called. Listeners and
- * completions may submit, but not write (store_write), turn or poll. */
+/* Calls the listener for every event committed after this call. Listeners
+ * and completions may submit, but not write (store_write), turn or poll. */
 void store_listen(struct store *store, store_listener *listener, void *ctx);
 void store_unlisten(struct store *store, store_listener *listener, void *ctx);
-/* Looks whether other processes wrote; delivers what they did. Cheap (one
- * PRAGMA data_version) when they did not. */
+/* Checks whether other processes wrote and delivers their events. Cheap (one
+ * PRAGMA data_version) if they did not. */
 bool store_poll(struct store *store, struct err *err);
 uint64_t store_seq(struct store *store); /* last event delivered */
 
 /* ---- writing ------------------------------------------------------------ */
 
 enum store_result {
-    STORE_DONE,      /* as asked, durable */
-    STORE_SAME,      /* it was so already; nothing written */
-    STORE_CONFLICT,  /* the state (or hold, attempt) is not the one expected */
-    STORE_DUPLICATE, /* the id is taken by something else */
+    STORE_DONE,      /* done as asked, durable */
+    STORE_SAME,      /* nothing to change; nothing written */
+    STORE_CONFLICT,  /* the state (or hold, attempt) is not the expected one */
+    STORE_DUPLICATE, /* the id is taken by another job */
     STORE_UNKNOWN    /* no such job */
 };
 
 struct store_batch *store_batch_new(struct store *store);
-/* Memory that lives as long as the batch: for what operations point to. */
+/* Memory that lives as long as the batch, for the arguments of operations. */
 struct arena *store_batch_arena(struct store_batch *batch);
 unsigned store_batch_count(const struct store_batch *batch);
-/* Who does it and when: for the events of the operations added from now on.
- * `actor` is copied. */
+/* Actor and time for the events of the operations added from now on. `actor`
+ * is copied. */
 void store_batch_actor(struct store_batch *batch, struct wall now,
                        struct span actor);
-/* All or nothing: when one operation does not answer DONE or SAME, none of
- * the batch is done (those that could be answer CONFLICT). */
+/* All or nothing: if one operation answers neither DONE nor SAME, the whole
+ * batch has no effect (operations that could be done answer CONFLICT). */
 void store_batch_atomic(struct store_batch *batch);
 
-/* The operations. Each returns its index for store_batch_result. All spans are
- * copied into the batch. */
+/* The operations. Each returns its index for store_batch_result. All spans
+ * are copied into the batch. */
 
-/* A new job in job->state (QUEUED or PENDING); reason "admitted". The same id
- * with the same sum and kind is SAME while it lives; when it is final, or the
- * sum differs: DUPLICATE. In both, store_batch_num is the number of the one
- * there and store_batch_seq the event that admitted it. nodes: names of an
- * array's tasks; 0 = one task; one name twice: DUPLICATE.
- * The registry gives num, since, all _seq, tasks, stale (true for changes),
- * has_relations (true with edges or touches), admitted (now, when 0) and rank
- * (the key, when empty); the rest is kept as given. */
+/* A new job in job->state (QUEUED or PENDING); reason "admitted". If a job
+ * of the same id, sum and kind exists and lives, the result is SAME; if it
+ * is final, or the sum differs, DUPLICATE. In both cases store_batch_num is
+ * the number of the existing job and store_batch_seq the event that admitted
+ * it. nodes: names of an array's tasks; 0 = one task; a repeated name is
+ * DUPLICATE. The registry sets num, since, all _seq, tasks, stale (true for
+ * changes), has_relations (true with edges or touches), admitted (now, when
+ * 0) and rank (the key, when empty); the rest is kept as given. */
 unsigned store_admit(struct store_batch *batch, const struct job *job,
                      const struct job_edge *edges, size_t edge_count,
                      const struct job_touch *touches, size_t touch_count,
@@ -127,49 +127,52 @@ struct store_move {
     bool begin_attempt;             /* attempt + 1 (P -> X, and retry) */
     bool clear_counts;              /* temps = crashes = fails = 0 (retry) */
 };
-/* CONFLICT when the job is not in `from`, or, on the way P -> X, is held or
- * its cancel was asked. One whose cancel was asked goes from X not to P or A,
- * but to T, reason `operator`: who asked has been answered, and nobody who asks
- * at the last moment is forgotten. Steps not in life.def are our own mistake
- * (assert). A final state clears cancel_asked and tells its edges nothing:
- * readers know. not_before is 0 in every state but P. A job of one task has
- * tasks_done = 1 while it is done. Holds stay, but count only while the job
- * lives. */
+/* CONFLICT if the job is not in `from` or if, on the way P -> X, it is held
+ * or its cancellation was requested. A job whose cancellation was requested
+ * leaves X neither to P nor to A but to T, with reason `operator`: a request
+ * that comes at the last moment must not be lost. Steps that are not in
+ * life.def are an internal error (assert). A final state clears cancel_asked
+ * and leaves the job's edges as they are: readers look at the state.
+ * not_before is 0 in every state but P. A job of one task has tasks_done = 1
+ * while it is done. Holds stay, but count only while the job lives. */
 unsigned store_move(struct store_batch *batch, const struct store_move *move);
 
-/* Precursors computed at the present end of the log: replaces all PRECURSOR
+/* Precursors computed at the current end of the log: replaces all PRECURSOR
  * edges of the job by these. CONFLICT unless it is in Q or S. */
 unsigned store_record(struct store_batch *batch, uint64_t num,
                       const struct span *precursors, size_t count);
-/* The same without an event: edges spliced when a precursor left (O6). The
- * event of store_record lists the ids in its detail. */
+/* Like store_record but without an event: edges spliced when a precursor
+ * left (O6). The event of store_record lists the ids in its detail. */
 unsigned store_splice(struct store_batch *batch, uint64_t num,
                       const struct span *precursors, size_t count);
 /* Inheritance (O14); no event. CONFLICT when the job is final. */
 unsigned store_rank(struct store_batch *batch, uint64_t num, struct span rank);
-/* The time it was not to start before has come: from now on it may start at
- * once, and store_ready finds it in its order without sorting. SAME when it may
- * already, CONFLICT when that time is yet to come. No event. */
+/* The job's not_before has passed: it may start at once from now on, and
+ * store_ready finds it in its order without sorting. SAME if it is marked
+ * already, CONFLICT if that time has not come yet. No event. */
 unsigned store_due(struct store_batch *batch, uint64_t num);
-/* SAME when it is (not) held so; CONFLICT when the job is final. The event's
- * detail is the word of the hold. */
+/* SAME if the hold is already set (or cleared) as asked; CONFLICT if the job
+ * is final. The event's detail is the word of the hold. */
 unsigned store_hold(struct store_batch *batch, uint64_t num, enum job_hold hold,
                     struct span reason);
 unsigned store_release(struct store_batch *batch, uint64_t num,
                        enum job_hold hold, struct span reason);
-/* A done change is out of effect by the rollback of this id, or in effect again
- * (empty). `was`: what the mark must be now, else CONFLICT, as when it is not
- * done. Event ROLLED_BACK with reason `rolled-back` or `reinstated`; its facts
- * name the rollback and `because`, the id of the RB that is carried out. */
+/* Marks a done change as rolled back by the rollback of this id or, if the
+ * id is empty, as in effect again. `was` is the expected current mark;
+ * CONFLICT if it differs or the job is not done. Event ROLLED_BACK with
+ * reason `rolled-back` or `reinstated`; its facts name the rollback and
+ * `because`, the id of the RB that is carried out. */
 unsigned store_mark(struct store_batch *batch, uint64_t num, struct span was,
                     struct span rolled_back_by, struct span because,
                     struct span detail);
-/* From now on an approval of the job is owed until then (0: none is any more).
- * SAME when it is so. Event OWED with this reason and detail. */
+/* Records that an approval of the job is owed until then (0: none is owed
+ * any more). SAME if nothing changes. Event OWED with this reason and
+ * detail. */
 unsigned store_owe(struct store_batch *batch, uint64_t num, struct wall owed,
                    struct span reason, struct span detail);
-/* What a rollback takes back and how far it has come (core/rollback.h); one a
- * job, the later replaces the earlier. No event: the moves beside it are. */
+/* The plan of a rollback and its progress (core/rollback.h); one per job, a
+ * later plan replaces the earlier one. No event: the accompanying moves have
+ * theirs. */
 struct store_rollback {
     uint64_t num; /* of the RB */
     struct span phase;
@@ -178,25 +181,25 @@ struct store_rollback {
 };
 unsigned store_plan(struct store_batch *batch,
                     const struct store_rollback *rollback);
-/* Marks cancel_asked; its event has the reason "asked", or "kill": that one may
- * follow the other, and whoever runs the job ends it without grace. `detail`:
- * why, in somebody's words. CONFLICT unless executing. */
+/* Marks cancel_asked; its event has the reason "asked" or "kill". "kill" may
+ * follow "asked": the job is then ended without grace. `detail`: the reason
+ * in the caller's words. CONFLICT unless executing. */
 unsigned store_ask_cancel(struct store_batch *batch, uint64_t num, bool kill,
                           struct span detail);
-/* The job's file lies where its state says (C11). No event. CONFLICT when the
- * state has moved on since state_seq. */
+/* Records that the job's file lies where its state says (C11). No event.
+ * CONFLICT if the state has moved on since state_seq. */
 unsigned store_projected(struct store_batch *batch, uint64_t num,
                          uint64_t state_seq);
-/* An event and nothing else; not a move. Of a job: num (UNKNOWN when there is
- * none), and id may be empty. Of something else: num 0. */
+/* Writes only an event, which is not a move. About a job: num (UNKNOWN if it
+ * does not exist), and id may be empty. About something else: num 0. */
 unsigned store_note(struct store_batch *batch, enum event_kind kind,
                     uint64_t num, struct span id, struct span reason,
                     struct span detail);
-/* What is read back from the event of the store_note added last. */
+/* Facts for the event of the store_note added last. */
 void store_note_facts(struct store_batch *batch,
                       const struct event_facts *facts);
-/* value NULL p: removes it. SAME when it is so already. The event's id is the
- * name, its detail the value. */
+/* Sets a value; value.p NULL removes it. SAME if nothing changes. The
+ * event's id is the name, its detail the value. */
 unsigned store_set(struct store_batch *batch, struct span name,
                    struct span value);
 
@@ -215,47 +218,51 @@ struct store_attempt {
     uint64_t cpu_us, peak_kib;
     struct span trace; /* how it went (wire/attempt_trace.h) */
 };
-/* Inserts it (CONFLICT when it exists) or, for the end, replaces what is known
- * of it (UNKNOWN when it was never assigned). A task's row follows, unless a
- * later attempt of it began. No event of their own: the move beside them is
- * the event; with `node` set, an EVENT_TASK is written: reason the status,
- * detail the node. A node that the job has not: UNKNOWN. */
+/* Inserts the attempt (CONFLICT if it exists) or, at its end, replaces its
+ * row (UNKNOWN if it was never assigned). The task's row follows unless a
+ * later attempt of it has begun. No event without `node`: the accompanying
+ * move is the event. With `node` set, an EVENT_TASK is written: reason the
+ * status, detail the node. UNKNOWN if the job has no such node. */
 unsigned store_assign(struct store_batch *batch,
                       const struct store_attempt *attempt);
 unsigned store_end(struct store_batch *batch,
                    const struct store_attempt *attempt);
-/* An assignment proven unstarted: the attempt row goes, attempt - 1. CONFLICT
- * when it has ended. */
+/* The assigned attempt provably never started: removes its row, attempt - 1.
+ * CONFLICT if it has ended. */
 unsigned store_unassign(struct store_batch *batch, uint64_t num,
                         struct span node, unsigned attempt);
-/* A task of an array: its status without an attempt (retry: UNSTARTED). An
- * EVENT_TASK, or EVENT_NOT_BEFORE when there is one; SAME when it is so. */
+/* Sets the status of an array's task without an attempt (retry: UNSTARTED).
+ * Writes an EVENT_TASK, or EVENT_NOT_BEFORE if there is a time; SAME if
+ * nothing changes. */
 unsigned store_task_set(struct store_batch *batch, uint64_t num,
                         struct span node, enum task_status status,
                         struct wall not_before);
-/* fdatasync(fd), or syncfs(fd), on the store thread before the commit: output
- * that results speak of. The file stays open until the completion; when it
- * cannot be synced this batch fails, alone. */
+/* fdatasync(fd), or syncfs(fd), on the store thread before the commit: for
+ * output that the results refer to. The file stays open until the
+ * completion; if it cannot be synced, only this batch fails. */
 unsigned store_sync_first(struct store_batch *batch, int fd, bool filesystem);
-/* Old final jobs: rows of attempts and tasks go, the job, its edges and its
- * events stay (ids are used for ever). No event. CONFLICT when it lives. */
+/* Prunes an old final job: its rows of attempts and tasks are removed; the
+ * job, its edges and its events stay (ids are used for ever). No event.
+ * CONFLICT if it lives. */
 unsigned store_prune(struct store_batch *batch, uint64_t num);
-/* A row as it was elsewhere, with its edges and events to follow as notes: for
- * fsck --rebuild only. UNKNOWN never, DUPLICATE when the id is there. Its num
- * is kept when it is beyond all others, else it gets the next. No event. */
+/* Inserts a row as it was in another registry; its edges and events follow
+ * as notes. For fsck --rebuild only. Never UNKNOWN; DUPLICATE if the id
+ * exists. Its num is kept if it is beyond all others, else it gets the next
+ * one. No event. */
 unsigned store_restore_job(struct store_batch *batch, const struct job *job,
                            const struct job_edge *edges, size_t edge_count,
                            const struct job_touch *touches, size_t touch_count);
-/* An event as it was (seq and time kept; the chain is made anew): in their
- * order, since one at or before the last is CONFLICT; seq 0 = the next. */
+/* Inserts an event as it was (seq and time are kept; the chain is
+ * recomputed). Add them in order: an event at or before the last one is
+ * CONFLICT; seq 0 = the next. */
 unsigned store_restore_event(struct store_batch *batch,
                              const struct store_event *event);
 
-/* `ok` false: nothing of the batch is in the registry, err says why (disk full
- * is ERR_TEMPORARY; a failed fsync is fatal for the store: every later batch
- * fails too, reopen it; only then is it seen whether the batch whose sync
- * failed is there, whole). `done` may be NULL. The batch is freed after `done`
- * returns. */
+/* `ok` false: nothing of the batch is in the registry, err says why. A full
+ * disk is ERR_TEMPORARY. A failed fsync is fatal for the store: every later
+ * batch fails too; only after reopening is it known whether the batch whose
+ * sync failed is there, whole. `done` may be NULL. The batch is freed after
+ * `done` returns. */
 typedef void store_done(void *ctx, struct store_batch *batch, bool ok,
                         const struct err *err);
 void store_submit(struct store_batch *batch, store_done *done, void *ctx);
@@ -263,36 +270,38 @@ enum store_result store_batch_result(const struct store_batch *batch,
                                      unsigned index);
 uint64_t store_batch_num(const struct store_batch *batch, unsigned index);
 uint64_t store_batch_seq(const struct store_batch *batch, unsigned index);
-/* Did it fail because a file of store_sync_first could not be synced? What was
- * written to that file may be lost. Syncing it again proves nothing: the kernel
- * reports a lost page once. */
+/* Did it fail because a file of store_sync_first could not be synced? What
+ * was written to that file may be lost. Syncing it again proves nothing: the
+ * kernel reports a lost page only once. */
 bool store_batch_unsynced(const struct store_batch *batch);
-void store_batch_free(struct store_batch *batch); /* one never submitted */
+void store_batch_free(struct store_batch *batch); /* a batch that was never
+                                                   * submitted */
 
 /* Delivers events and completions; the owner calls it when woken. */
 void store_turn(struct store *store);
-/* Submits and waits; false as `ok` above. The batch stays readable: free it.
- * Events and completions due before are delivered as by store_turn. */
+/* Submits and waits; false like `ok` above. The batch stays readable: free
+ * it. Events and completions that are due earlier are delivered as by
+ * store_turn. */
 bool store_write(struct store_batch *batch, struct err *err);
-/* Waits until whatever was submitted is done, and delivers it; batches are
- * committed in order. Fails as store_write. */
+/* Waits until all submitted batches are done, and delivers them; batches are
+ * committed in order. Fails like store_write. */
 bool store_drain(struct store *store, struct err *err);
 bool store_is_idle(struct store *store); /* no batch under way */
 
 /* ---- reading ------------------------------------------------------------ */
 
-/* By id, or a unique beginning of one (at least 2 characters), or "@last".
- * Errors: ERR_NO_JOB (with the nearest), ERR_DATA (ambiguous). */
+/* Finds a job by its id, a unique prefix of it (at least 2 characters), or
+ * "@last". Errors: ERR_NO_JOB (with the nearest id), ERR_DATA (ambiguous). */
 bool store_find(struct store *store, struct span id_or_prefix,
                 struct arena *arena, struct job *ret_job, struct err *err);
 bool store_job(struct store *store, uint64_t num, struct arena *arena,
                struct job *ret_job, struct err *err); /* ERR_NO_JOB */
-/* Exactly this id; *ret_found says whether. */
+/* Exactly this id; *ret_found: the job exists. */
 bool store_lookup(struct store *store, struct span id, struct arena *arena,
                   struct job *ret_job, bool *ret_found, struct err *err);
 
-/* By num; with_not_before by (not_before, num), where after_num and
- * newest_first say nothing. In every list limit 0 = all. */
+/* Ordered by num; with_not_before orders by (not_before, num) and ignores
+ * after_num and newest_first. In every list limit 0 = all. */
 struct store_list {
     unsigned states;    /* bits; 0 = all */
     unsigned kinds;     /* bits of 1 << kind; 0 = all */
@@ -302,16 +311,17 @@ struct store_list {
     bool relations_only; /* has_relations */
     bool stale_only;
     bool owed_only;       /* an approval is owed */
-    bool with_not_before; /* only those with one, soonest first */
+    bool with_not_before; /* only jobs with a not_before, soonest first */
     struct wall until;    /* state entered before this; 0 = any */
     size_t limit;
 };
 bool store_jobs(struct store *store, const struct store_list *list,
                 struct arena *arena, struct job **ret_jobs, size_t *ret_count,
                 struct err *err);
-/* Pending jobs that nothing holds, due at `now`, by (rank, num), beyond the
- * pair given (num 0 = from the beginning). Flat in the number waiting; but all
- * whose time has come without a store_due are looked at each time. */
+/* Pending jobs that nothing holds and that are due at `now`, by (rank, num),
+ * beyond the given pair (num 0 = from the beginning). The cost does not grow
+ * with the number of waiting jobs, except for due jobs without a store_due:
+ * all of them are looked at each time. */
 bool store_ready(struct store *store, struct wall now, struct span after_rank,
                  uint64_t after_num, size_t limit, struct arena *arena,
                  struct job **ret_jobs, size_t *ret_count, struct err *err);
@@ -327,9 +337,10 @@ struct store_edge_to {
 bool store_edges_to(struct store *store, struct span id, struct arena *arena,
                     struct store_edge_to **ret_edges, size_t *ret_count,
                     struct err *err);
-/* The same by pages: of the jobs beyond `after_num` (0 = from the beginning) as
- * many as have at most `limit` edges together, all edges of each. `limit` is
- * EDGE_KINDS or more, so that one always fits. *ret_more: there are others. */
+/* The same in pages: of the jobs beyond `after_num` (0 = from the beginning)
+ * as many as have at most `limit` edges together, with all edges of each.
+ * `limit` is EDGE_KINDS or more, so that one job always fits. *ret_more:
+ * there are others. */
 bool store_edges_to_page(struct store *store, struct span id,
                          uint64_t after_num, size_t limit, struct arena *arena,
                          struct store_edge_to **ret_edges, size_t *ret_count,
@@ -337,7 +348,7 @@ bool store_edges_to_page(struct store *store, struct span id,
 bool store_touches(struct store *store, uint64_t num, struct arena *arena,
                    struct job_touch **ret_touches, size_t *ret_count,
                    struct err *err);
-/* Jobs that touch this very path, newest first; without spec. */
+/* Jobs that touch exactly this path, newest first; without spec. */
 bool store_touching(struct store *store, struct span path, size_t limit,
                     struct arena *arena, struct job **ret_jobs,
                     size_t *ret_count, struct err *err);
@@ -352,12 +363,12 @@ struct store_task {
     unsigned attempt;
     struct wall not_before;
 };
-/* By place. A job of one task has one without a name, as its last attempt and
- * its state tell it. */
+/* Ordered by place. A job of one task has one task without a name, derived
+ * from its last attempt and its state. */
 bool store_tasks(struct store *store, uint64_t num, struct arena *arena,
                  struct store_task **ret_tasks, size_t *ret_count,
                  struct err *err);
-/* Events beyond `after_seq`, of one job (num) or all (0). */
+/* Events beyond `after_seq`, of one job (num) or of all (0). */
 bool store_events(struct store *store, uint64_t after_seq, uint64_t num,
                   size_t limit, struct arena *arena,
                   struct store_event **ret_events, size_t *ret_count,
@@ -373,25 +384,26 @@ bool store_settings(struct store *store, struct arena *arena,
 /* Jobs per state, exact, without counting rows. */
 struct store_tally {
     uint64_t count[JOB_STATES];
-    uint64_t held; /* live ones that something holds */
+    uint64_t held; /* live jobs that something holds */
 };
 bool store_count(struct store *store, struct store_tally *ret_tally,
                  struct err *err);
 
 /* ---- care --------------------------------------------------------------- */
 
-/* Walks the hash chain and the tally; integrity_check. Error: ERR_DATA with
- * the first thing wrong. */
+/* Checks the hash chain, the tally and SQLite's integrity_check. Error:
+ * ERR_DATA with the first fault found. */
 bool store_verify(struct store *store, struct err *err);
-/* A copy while in use, consistent, synced (SQLite's backup); it takes the
- * place of a file of that name. Refused for the registry itself. */
+/* Makes a consistent, synced copy while the registry is in use (SQLite's
+ * backup); it replaces a file of that name. Refused for the registry itself. */
 bool store_backup(struct store *store, const char *path, struct err *err);
 /* Sum of rows' sizes and so on for doctor: schema version. */
 int store_version(struct store *store);
 
-/* Lease (G17): one row, from the first migration. Takes it for
- * `holder` when free or expired (epoch + 1), renews it when held by `holder`;
- * term_ms 0 gives it back. STORE_CONFLICT: another holds it (its epoch). */
+/* The lease (G17): one row, from the first migration on. Takes it for
+ * `holder` if it is free or expired (epoch + 1), renews it if `holder` has
+ * it; term_ms 0 releases it. STORE_CONFLICT: another holder has it (its
+ * epoch). */
 bool store_lease(struct store *store, struct span name, struct span holder,
                  struct wall now, int64_t term_ms,
                  enum store_result *ret_result, uint64_t *ret_epoch,

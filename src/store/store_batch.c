@@ -35,7 +35,7 @@ void store_batch_actor(struct store_batch *batch, struct wall now,
                        struct span actor) {
     struct op_who *who = arena_alloc(&batch->arena, sizeof(*who));
     who->now = now;
-    /* The same one as before, nearly always. */
+    /* The actor is nearly always the same as before. */
     who->actor = span_equal(actor, batch->who->actor)
                      ? batch->who->actor
                      : arena_span(&batch->arena, actor);

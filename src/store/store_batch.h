@@ -1,6 +1,6 @@
-/* A batch from the inside: the operations asked for, in order, each with what
- * became of it, and the events they wrote. The owner fills it; from
- * store_submit to its completion only the backend touches it. */
+/* A batch from the inside: the requested operations, in order, each with its
+ * result, and the events they wrote. The owner fills it; from store_submit
+ * to its completion only the backend touches it. */
 #ifndef POINTSMAN_STORE_STORE_BATCH_H
 #define POINTSMAN_STORE_STORE_BATCH_H
 
@@ -146,14 +146,14 @@ struct store_batch {
     size_t event_count, event_cap;
 };
 
-/* One more operation, zeroed but for kind, who and num. */
+/* Adds an operation, zeroed but for kind, who and num. */
 struct op *store_batch_add_op(struct store_batch *batch, enum op_kind kind,
                               uint64_t num);
-/* One more event: copied, its spans not. Gives the place, good until the next
- * one is added. */
+/* Adds a copy of the event; its spans are not copied. Returns its place,
+ * valid until the next one is added. */
 struct store_event *store_batch_event(struct store_batch *batch,
                                       const struct store_event *event);
-/* As if it had never been tried. */
+/* Resets the batch as if it had never been tried. */
 void store_batch_forget(struct store_batch *batch);
 
 #endif
