@@ -59,7 +59,7 @@ static uint32_t days_of_month(const struct cron_item *item, int32_t year,
     return days;
 }
 
-/* The least admitted year from `year` on, 0: none. */
+/* The earliest admitted year from `year` on, 0: none. */
 static int32_t year_next(const struct cron_item *item, int32_t year) {
     int64_t found;
 
@@ -76,7 +76,7 @@ static int32_t year_next(const struct cron_item *item, int32_t year) {
     }
 }
 
-/* The least day of the item in or behind that month. */
+/* The first day of the item in or after that month. */
 static bool day_from_month(const struct cron_item *item, int32_t year,
                            uint32_t month, int32_t *ret_day) {
     for (;;) {
@@ -103,7 +103,7 @@ static bool day_from_month(const struct cron_item *item, int32_t year,
 
 /* ---- the time of day ----------------------------------------------------- */
 
-/* The least second of the item's day at or above `s`. */
+/* The first second of the item's day at or above `s`. */
 static bool time_next(const struct cron_item *item, uint32_t s,
                       uint32_t *ret_s) {
     uint32_t hour = s / 3600, minute = s / 60 % 60, second = s % 60;
@@ -178,7 +178,7 @@ static uint64_t below(uint64_t bits, uint32_t value) {
     return bits & ((UINT64_C(1) << value) - 1);
 }
 
-/* Of one day of the item: labels below `s`. */
+/* The number of labels below `s` on one day of the item. */
 static uint64_t times_below(const struct cron_item *item, uint32_t s) {
     uint64_t of_minute = bits_of(item->seconds);
     uint64_t of_hour = bits_of(item->minutes) * of_minute;
@@ -193,7 +193,7 @@ static uint64_t times_below(const struct cron_item *item, uint32_t s) {
     return count;
 }
 
-/* Labels of the month that `label` lies in, below it. */
+/* The number of labels below `label` in its month. */
 static uint64_t month_below(const struct cron_item *item, int64_t label) {
     int32_t day = (int32_t)floor_div(label, DAY_S);
     struct civil date = civil_of_day(day);

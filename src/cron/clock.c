@@ -1,5 +1,5 @@
-/* The clocks of Linux. Suspension counts as time that passed: with a clock that
- * stood still meanwhile it would look as if somebody had set the other. */
+/* The clocks of Linux. Suspension counts as time that passed: a clock that
+ * stood still meanwhile would make the other look as if it had been set. */
 #include "cron/clock.h"
 
 #include <time.h>

@@ -1,7 +1,7 @@
-/* Classic crontab lines. The days follow Vixie's rule: when both day fields are
- * restricted either of them is enough (two items); when one begins with a star
- * both must match. What happens when clocks change follows his heuristic too,
- * in the words of dst_fixes. */
+/* Classic crontab lines. The days follow Vixie's rule: if both day fields
+ * are restricted, either of them is enough (two items); if one begins with a
+ * star, both must match. Clock changes follow Vixie's heuristic too,
+ * expressed as dst_fixes. */
 #include <ctype.h>
 #include <inttypes.h>
 #include <stdlib.h>
@@ -81,7 +81,7 @@ static bool take_number(struct line *line, const struct column *column,
                      : "");
 }
 
-/* /n behind a range; 1 when it is not there. */
+/* /n after a range; 1 if it is absent. */
 static bool take_step(struct line *line, const struct column *column,
                       unsigned *ret_step) {
     const char *from;
@@ -100,7 +100,7 @@ static bool take_step(struct line *line, const struct column *column,
     return true;
 }
 
-/* H, H/n, H(a-b), H(a-b)/n: a value that depends on the name alone. */
+/* H, H/n, H(a-b), H(a-b)/n: a value that depends only on the name. */
 static bool take_hash(struct line *line, int which, uint64_t *mask) {
     const struct column *column = &crontab_columns[which];
     unsigned low = column->least, high = column->hash_most, step, start;
@@ -150,7 +150,7 @@ static bool take_range(struct line *line, int which, uint64_t *mask) {
             line->p++;
             if (!take_number(line, column, &high))
                 return false;
-            /* Sun is 0 and 7. */
+            /* Sunday is both 0 and 7. */
             if (which == WEEKDAY && high == 0 && low > 0)
                 high = 7;
         } else if (*line->p == '/') {
@@ -229,7 +229,7 @@ static bool take_duration(struct line *line, int64_t *ret_s) {
                                  : 1;
         if (*line->p != '\0' && strchr("dhms", *line->p) != NULL)
             line->p++;
-        /* Neither product nor sum come near the end of 64 bits. */
+        /* Neither the product nor the sum comes near the end of 64 bits. */
         if (value > PERIOD_MOST_S || total > PERIOD_MOST_S)
             return WRONG(line, from, "@every is longer than a century");
         total += value * unit;

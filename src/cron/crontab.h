@@ -1,4 +1,4 @@
-/* A crontab line between reading and writing: what each column admits. */
+/* A crontab line between reading and writing: what each column accepts. */
 #ifndef POINTSMAN_CRON_CRONTAB_H
 #define POINTSMAN_CRON_CRONTAB_H
 
@@ -7,7 +7,7 @@
 struct column {
     const char *key;
     unsigned least, most;
-    unsigned hash_most;       /* of H: each month has it */
+    unsigned hash_most;       /* for H: a number that each month has */
     unsigned period_most;     /* of a range in an item */
     const char *const *names; /* from names[least] on */
 };
@@ -28,9 +28,9 @@ struct line {
     fault_at((line)->err, CRON_ERR_SYNTAX, (line)->text, \
              (size_t)((at_) - (line)->text), __VA_ARGS__)
 
-/* The items that mean the line; it must have all of its columns. */
+/* The items that mean the same as the line; all of its columns must be set. */
 bool crontab_give_items(const struct line *line, struct cron_crontab *crontab);
-/* One that is written already. */
+/* Adds an item that is already written as text. */
 bool crontab_give_item(struct cron_crontab *crontab, const char *text,
                        struct cron_err *err);
 

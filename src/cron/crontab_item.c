@@ -1,4 +1,4 @@
-/* What a crontab line means, written as items. */
+/* The meaning of a crontab line, written as items. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -20,7 +20,7 @@ static void add_value(struct words *out, int which, unsigned value) {
         words_add(out, "%u", value);
 }
 
-/* A range when the values have one distance, else a list. */
+/* A range if the values are evenly spaced, else a list. */
 static void add_selector(struct words *out, int which, uint64_t mask) {
     const struct column *column = &crontab_columns[which];
     unsigned first = (unsigned)__builtin_ctzll(mask), stride = 0, last = first;
@@ -120,7 +120,7 @@ static bool give_calendar(const struct line *line, struct cron_crontab *crontab,
     return crontab_give_item(crontab, buffer, line->err);
 }
 
-/* Whether one of the months has one of the days. */
+/* True if one of the months has one of the days. */
 static bool days_come(const struct line *line) {
     for (uint32_t month = 1; month <= 12; month++)
         if ((line->masks[MONTH] >> month & 1) != 0 &&
@@ -130,8 +130,9 @@ static bool days_come(const struct line *line) {
     return false;
 }
 
-/* As Vixie has it, a column is restricted unless it begins with a star: of two
- * that are, either is enough, even if one of them admits every day. */
+/* By Vixie's rule, a column is restricted unless it begins with a star: if
+ * both are restricted, either is enough, even if one of them admits every
+ * day. */
 bool crontab_give_items(const struct line *line, struct cron_crontab *ret) {
     bool days = line->masks[DAY] != full_mask(DAY);
     bool weekdays = line->masks[WEEKDAY] != full_mask(WEEKDAY);

@@ -160,7 +160,7 @@ static bool add_range(struct cron_item *item, int32_t first, int32_t last,
                       struct reader *reader) {
     struct day_range *grown;
 
-    /* Room for a power of two. */
+    /* The room is always a power of two. */
     if ((item->except_count & (item->except_count - 1)) == 0) {
         size_t room = item->except_count == 0 ? 1 : item->except_count * 2;
         grown = realloc(item->except, room * sizeof(*grown));
@@ -221,7 +221,7 @@ static int compare(const void *a, const void *b) {
     return (x->first > y->first) - (x->first < y->first);
 }
 
-/* In order, and none touches the next. */
+/* Sorts the ranges and joins those that overlap or touch. */
 static void join(struct cron_item *item) {
     struct day_range *ranges = item->except;
     size_t kept = 0;

@@ -17,7 +17,7 @@ static void make_printable(char *ret, size_t bytes, const char *text) {
         else
             ret[len++] = *text;
     }
-    /* Not in the middle of a character. */
+    /* Do not cut in the middle of a character. */
     if (*text != '\0')
         while (len > 0 && ((unsigned char)ret[len - 1] & 0xc0) == 0x80)
             len--;

@@ -1,4 +1,4 @@
-/* How the library says what is wrong. */
+/* How the library reports errors. */
 #ifndef POINTSMAN_CRON_FAULT_H
 #define POINTSMAN_CRON_FAULT_H
 
@@ -13,17 +13,18 @@
 /* Both return false. Control bytes are written as \xNN. */
 bool fault_set(struct cron_err *err, enum cron_err_kind kind,
                const char *format, ...) FAULT_LIKE(3, 4);
-/* With the place `at` (a byte of `text`) in front. */
+/* With the position `at` (a byte of `text`) in front. */
 bool fault_at(struct cron_err *err, enum cron_err_kind kind, const char *text,
               size_t at, const char *format, ...) FAULT_LIKE(5, 6);
 bool fault_memory(struct cron_err *err);
 
-/* The candidate that was perhaps meant by `word`, else NULL: one it begins or
- * is begun by, else the one with the least edit distance. */
+/* The candidate that was probably meant by `word`, else NULL: one of which
+ * `word` is a prefix or that is a prefix of `word`, else the one with the
+ * least edit distance. */
 const char *fault_nearest_word(const char *word, const char *const *candidates,
                                size_t count);
-/* Letters to change, insert, leave out or swap, case aside; 99 when one word
- * is longer than 63 bytes. */
+/* Letters to change, insert, drop or swap, ignoring case; 99 if one word is
+ * longer than 63 bytes. */
 unsigned fault_word_distance(const char *a, const char *b);
 
 #endif

@@ -1,4 +1,4 @@
-/* Instants as people write them. */
+/* Instants in the forms that people write. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -19,7 +19,7 @@ char *cron_instant_format(const struct cron_zone *zone, int64_t at,
         return ret;
     if (zone != NULL)
         offset = cron_zone_offset_s(zone, at);
-    /* RFC 3339 knows no seconds in an offset, nor a day. */
+    /* RFC 3339 has no offsets with seconds, or of a day or more. */
     if (offset % 60 != 0 || offset <= -DAY_S || offset >= DAY_S)
         offset = 0;
     day = floor_div(at + offset, DAY_S);

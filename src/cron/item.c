@@ -28,7 +28,7 @@ int64_t cron_item_max_shift_s(const struct cron_item *item) {
 
 /* ---- series -------------------------------------------------------------- */
 
-/* Index of the first value of the list that is not below. */
+/* Index of the first value of the list that is not below `value`. */
 static size_t list_find(const struct series *series, int64_t value) {
     size_t low = 0, high = series->count;
 
@@ -63,7 +63,7 @@ bool item_series_next(const struct series *series, int64_t value,
         *ret_value = value;
         return true;
     }
-    /* Unsigned: the sum may lie beyond 2^63, and is then above the end. */
+    /* Unsigned: the sum may exceed 2^63, and is then above the end. */
     above = (uint64_t)value - (uint64_t)series->start;
     rest = above % period;
     above = (uint64_t)value + (rest == 0 ? 0 : period - rest);

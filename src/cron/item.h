@@ -1,7 +1,7 @@
-/* An item as it is searched: sets of bits, and for the days of a month one set
- * for each of the 28 kinds of month there are (28 to 31 days, beginning on one
- * of seven weekdays). So weekdays, days from the end and "the second Tuesday"
- * all cost the same. */
+/* An item in the form that is searched: sets of bits, and for the days of a
+ * month one set for each of the 28 kinds of month that exist (28 to 31 days,
+ * beginning on one of seven weekdays). So weekdays, days from the end and
+ * "the second Tuesday" all cost the same. */
 #ifndef POINTSMAN_CRON_ITEM_H
 #define POINTSMAN_CRON_ITEM_H
 
@@ -10,8 +10,8 @@
 
 enum repeat { REPEAT_BOTH, REPEAT_EARLY, REPEAT_LATE };
 
-/* Numbers start, start + period, ... up to end; or, when there is a list, its
- * values, increasing. */
+/* The numbers start, start + period, ... up to end; or, if there is a list,
+ * its values, in increasing order. */
 struct series {
     int64_t start, end, period;
     int64_t *list;
@@ -27,7 +27,7 @@ struct step {
     int32_t start_month; /* year * 12 + month */
 };
 
-/* Days that are left out; in the year YEAR_ANY in each. */
+/* Excluded days; the year YEAR_ANY stands for every year. */
 struct day_range {
     int32_t first, last; /* days */
 };
@@ -52,23 +52,23 @@ struct cron_item {
 
     struct step steps[ITEM_STEPS_MOST];
     size_t step_count;
-    struct day_range *except; /* sorted by first day, apart */
+    struct day_range *except; /* sorted by first day, not adjacent */
     size_t except_count;
     uint32_t except_yearly[13]; /* bits of days, by month */
 
-    /* As they were given, for explanations. */
+    /* The fields as they were given, for explanations. */
     uint32_t month_days, month_days_end;
     uint8_t weekdays;    /* bit 0 is Sunday; 0: not given */
     uint8_t nths[6];     /* weekdays of weekday_of_month, by n */
     uint8_t nths_end[6]; /* by -n */
 };
 
-/* The least number of the series at or above `value`. */
+/* The smallest number of the series at or above `value`. */
 bool item_series_next(const struct series *series, int64_t value,
                       int64_t *ret_value);
 bool item_series_prev(const struct series *series, int64_t value,
                       int64_t *ret_value);
-/* Members below `value`. */
+/* The number of members below `value`. */
 uint64_t item_series_count_below(const struct series *series, int64_t value);
 
 #endif

@@ -1,5 +1,5 @@
-/* An item in words: when it fires, and what becomes of it when clocks change.
- */
+/* Explains an item in words: when it fires, and what happens when clocks
+ * change. */
 #include <inttypes.h>
 #include <stdio.h>
 
@@ -33,7 +33,7 @@ static const char *ordinal(unsigned number) {
 
 /* ---- sets of numbers ----------------------------------------------------- */
 
-/* The one distance between all neighbours, 0: there is none. */
+/* The distance between all neighbours if it is the same, else 0. */
 static unsigned stride_of(uint64_t bits) {
     unsigned last = (unsigned)__builtin_ctzll(bits), stride = 0;
 
@@ -94,7 +94,7 @@ static void add_names(struct words *words, uint64_t bits,
 
 enum { CLOCK_TIMES_MOST = 6 };
 
-/* 0, n, 2n, ... as far as it goes. */
+/* 0, n, 2n, ... up to the limit. */
 static bool is_every(uint64_t bits, unsigned limit) {
     unsigned stride = count_of(bits) > 1 ? stride_of(bits) : 0;
 
@@ -205,7 +205,7 @@ static bool add_nths(struct words *words, const uint8_t nths[6], bool end,
     return any;
 }
 
-/* "Every n-th" is a weekday like any other. */
+/* "Every n-th" counts as a plain weekday. */
 static uint8_t weekdays_of(const struct cron_item *item) {
     uint8_t always = 127;
 

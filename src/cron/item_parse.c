@@ -1,5 +1,5 @@
-/* From JSON to an item. Keys come in any order, so what each says is kept in a
- * draft first, and the item is put together at the end. */
+/* From JSON to an item. Keys come in any order, so their values are kept in
+ * a draft first, and the item is built at the end. */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -48,7 +48,7 @@ static const char *const key_names[KEYS] = {
     [KEY_MAX_SHIFT] = "max_shift_seconds_for_unskip_and_do_not_repeat",
 };
 
-/* What people write who mean one of ours. */
+/* Common words for keys of ours, to suggest the right one. */
 static const struct {
     const char *word;
     enum key key;
@@ -123,7 +123,7 @@ static bool parse_mask(struct draft *draft, enum field_id field,
     return ok;
 }
 
-/* The list is handed over. */
+/* The item takes over the list. */
 static bool parse_series(struct draft *draft, enum field_id field,
                          struct series *ret) {
     struct selector selector = {0};
@@ -155,7 +155,7 @@ enum fix {
     FIX_EARLY,
     FIX_LATE,
     FIXES,
-    FIX_SKIPS = 3, /* the two about labels that are lost */
+    FIX_SKIPS = 3, /* the two fixes for lost labels */
     FIX_REPEATS = 28
 };
 static const char *const fix_names[FIXES] = {
@@ -237,8 +237,8 @@ static bool parse_fixes(struct draft *draft) {
     return true;
 }
 
-/* Shows the very item with what it lacks; for an event that comes every hour
- * or oftener other fixes are apt than for one that comes by the day. */
+/* Shows the same item with the missing fixes added; an event that comes
+ * every hour or more often needs other fixes than a daily one. */
 static bool lacks_fixes(struct draft *draft) {
     const struct reader *reader = &draft->reader;
     const char *open =
@@ -322,7 +322,7 @@ static bool parse_nth(struct draft *draft) {
     return true;
 }
 
-/* One, or a list of them. */
+/* One value, or a list of them. */
 static bool parse_nths(struct draft *draft) {
     struct reader *reader = &draft->reader;
     enum reader_kind kind = reader_peek(reader);
@@ -484,7 +484,7 @@ static bool check_keys(struct draft *draft) {
 }
 
 /* Bits of the days of a month that fall on one of the weekdays (bit 0 is
- * Sunday), when its first does on `weekday`: a week of bits, five times. */
+ * Sunday) if its first day is a `weekday`: a week of bits, five times. */
 static uint32_t days_of_week(uint32_t weekdays, uint32_t weekday) {
     uint32_t week = (weekdays >> weekday | weekdays << (7 - weekday)) & 127;
 
@@ -504,7 +504,7 @@ static uint32_t days_of_nths(const struct cron_item *item, uint32_t length,
     return days;
 }
 
-/* Bits of the days that a month of that kind has for the item. */
+/* Bits of the item's days in a month of that kind. */
 static uint32_t days_of_kind(const struct draft *draft, uint32_t length,
                              uint32_t weekday) {
     const struct cron_item *item = draft->item;
@@ -552,7 +552,7 @@ static void fill_days(struct draft *draft) {
     item->leap_only = !in_common_year;
 }
 
-/* A day that never comes is a mistake of the writer, told at once. */
+/* A day that never comes is a mistake, reported at once. */
 static bool check_possible(struct draft *draft) {
     static const enum key suspects[] = {
         KEY_DAY,        KEY_NTH_WEEKDAY,  KEY_STEP_DAY, KEY_STEP_WEEK,

@@ -1,5 +1,5 @@
 /* Hashes of names for the tables of this library. Names come from outside:
- * without the secret of the table nobody can choose many that collide. */
+ * an attacker without the table's secret cannot choose many that collide. */
 #ifndef POINTSMAN_CRON_NAME_HASH_H
 #define POINTSMAN_CRON_NAME_HASH_H
 

@@ -76,8 +76,8 @@ bool reader_finish(struct reader *reader) {
            broken(reader, "more after the value");
 }
 
-/* Keeps as much of the string as there is room for. NUL becomes U+FFFD: no
- * word of ours has one, and strings end with it. */
+/* Keeps as much of the string as fits. NUL becomes U+FFFD: no known word
+ * contains one, and strings end with it. */
 static void keep_string(struct reader *reader, const char *p, const char *end) {
     size_t len = 0;
 

@@ -1,9 +1,9 @@
-/* What an item or a state file has next: a walk through JSON from front to
- * back that asks for what may stand there and knows the place of each value.
- * The bytes themselves are read by lib/json_lexer.h. Nothing is allocated.
+/* Reads an item or a state file: a walk through JSON from front to back that
+ * asks for the values that may come next and knows the position of each. The
+ * bytes themselves are read by lib/json_lexer.h. Nothing is allocated.
  *
- * A function that returns false has set the error and the reader is of no more
- * use. */
+ * A function that returns false has set the error, and the reader cannot be
+ * used any further. */
 #ifndef POINTSMAN_CRON_READER_H
 #define POINTSMAN_CRON_READER_H
 
@@ -11,7 +11,7 @@
 #include "cron/fault.h"
 
 enum reader_kind {
-    READER_END, /* of the text, or something that begins no value */
+    READER_END, /* end of the text, or a byte that begins no value */
     READER_OBJECT,
     READER_ARRAY,
     READER_STRING,
@@ -19,7 +19,7 @@ enum reader_kind {
     READER_WORD /* true, false, null */
 };
 
-/* Long enough for each word we know; longer strings are cut, and then equal
+/* Long enough for each known word; longer strings are cut, and then equal
  * none of them. */
 enum { READER_STRING_BYTES = 256 };
 
@@ -38,18 +38,18 @@ enum reader_kind reader_peek(struct reader *reader);
 /* "an object", "a string", ... for messages. */
 const char *reader_kind_name(enum reader_kind kind);
 
-/* Fails: there was no value where one is wanted. */
+/* Fails with the error that a value is missing. */
 bool reader_no_value(struct reader *reader);
-/* The text must be at its end. */
+/* Fails unless the text is at its end. */
 bool reader_finish(struct reader *reader);
 bool reader_string(struct reader *reader);
 /* An integer of 64 bits; `what` is its name in messages. */
 bool reader_integer(struct reader *reader, const char *what,
                     int64_t *ret_value);
 
-/* The opening bracket is taken by the first call (*first is true then). True
- * with *ret_more false at the closing one. Of an object's member the key is in
- * reader->string and its place in reader->at. */
+/* The first call takes the opening bracket (*first is then true). True with
+ * *ret_more false at the closing one. For a member of an object the key is
+ * in reader->string and its position in reader->at. */
 bool reader_element(struct reader *reader, bool *first, bool *ret_more);
 bool reader_member(struct reader *reader, bool *first, bool *ret_more);
 

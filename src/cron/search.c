@@ -1,25 +1,27 @@
 /* From labels to instants.
  *
  * The item fires at each instant whose label matches, with two corrections
- * where a zone changes its offset. A label that comes at several instants is
- * one event or several, as the item says. A label that comes at none, since the
- * clock jumped over it, is nothing or an event in the second before the jump.
+ * where a zone changes its offset. A label that occurs at several instants
+ * is one event or several, as the item specifies. A label that never occurs,
+ * because the clock jumped over it, is either no event or an event in the
+ * second before the jump.
  *
- * The search goes from stretch to stretch. In one of them labels and instants
- * run alike, so the next label is a matter of the calendar alone. Labels that
- * come twice lie near an end of the stretch, nearer than the zone's span;
- * everywhere else the first answer of the calendar is the answer.
+ * The search goes from stretch to stretch. Within a stretch labels and
+ * instants run in parallel, so the calendar alone gives the next label.
+ * Labels that occur twice lie near an end of the stretch, nearer than the
+ * zone's span; everywhere else the first answer of the calendar is the
+ * answer.
  *
- * From the end of a stretch it may jump far: `label` is the least matching one
- * at or above the cursor's. Only a clock that was turned back can show labels
- * below the cursor's again, and that is over one span behind the cursor. From
- * there on no event is earlier than `label` less the greatest offset, nor, for
- * lost labels, one second earlier. */
+ * From the end of a stretch the search may jump far: `label` is the smallest
+ * matching one at or above the cursor's. Only a clock that was turned back
+ * can show labels below the cursor's again, and that happens later than one
+ * span after the cursor. From there on no event is earlier than `label` less
+ * the greatest offset or, for lost labels, one second earlier. */
 #include "cron/calendar.h"
 #include "cron/item.h"
 #include "cron/zone.h"
 
-/* Behind all labels, and sums with it do not overflow. */
+/* Greater than every label, and sums with it do not overflow. */
 #define LABEL_NEVER (INT64_C(1) << 61)
 
 static int64_t label_next(const struct cron_item *item, int64_t label) {
@@ -36,7 +38,7 @@ static bool holds(const struct stretch *stretch, int64_t label) {
 
 /* ---- labels that come more than once ------------------------------------- */
 
-/* The cursor behind the labels that `other` shows as well. */
+/* Moves the cursor past the labels that `other` shows as well. */
 static int64_t behind(const struct stretch *stretch,
                       const struct stretch *other) {
     if (other->end == INT64_MAX)
@@ -75,7 +77,8 @@ static bool comes_again(const struct cron_zone *zone,
     return false;
 }
 
-/* Whether the item leaves that instant to another one of the same label. */
+/* True if this label occurs at several instants and the item fires at
+ * another one of them. */
 static bool is_left_out(const struct cron_item *item,
                         const struct cron_zone *zone,
                         const struct stretch *stretch, int64_t label,
@@ -93,7 +96,7 @@ static bool is_left_out(const struct cron_item *item,
 
 /* ---- labels that never come ---------------------------------------------- */
 
-/* The stretch near `jump` that shows the label, if any does. */
+/* The stretch near `jump` that shows the label, if there is one. */
 static bool shown(const struct cron_zone *zone, int64_t jump, int64_t label,
                   struct stretch *ret) {
     *ret = zone_stretch(zone, jump - zone->span_s);
@@ -106,8 +109,8 @@ static bool shown(const struct cron_zone *zone, int64_t jump, int64_t label,
     }
 }
 
-/* Whether the jump from `stretch` to `next` loses a label of the item; `label`
- * is its least one that the former does not reach. */
+/* True if the jump from `stretch` to `next` loses a label of the item;
+ * `label` is the smallest one that `stretch` does not reach. */
 static bool loses(const struct cron_item *item, const struct cron_zone *zone,
                   const struct stretch *stretch, const struct stretch *next,
                   int64_t label) {
@@ -168,8 +171,8 @@ static bool next_in_zone(const struct cron_item *item,
     }
 }
 
-/* The least instant at or above `from`, which lies in *stretch; of an epoch
- * item the stretch is not looked at. Never fails. */
+/* The smallest instant at or above `from`, which lies in *stretch; an epoch
+ * item ignores the stretch. Never fails. */
 static bool search_next(const struct cron_item *item,
                         const struct cron_zone *zone, int64_t from,
                         struct stretch *stretch, int64_t *ret_at) {
@@ -236,9 +239,9 @@ size_t cron_next_n(const struct cron_item *item, const struct cron_zone *zone,
     return count;
 }
 
-/* Backwards: next() is a staircase, so the last step at or before an instant is
- * found by halving. Costs some dozen searches, and can know nothing that next()
- * does not know. */
+/* Searches backwards: next() is a staircase, so the last step at or before
+ * an instant is found by bisection. This costs some dozen searches, and
+ * cannot contradict next(). */
 enum cron_found cron_prev(const struct cron_item *item,
                           const struct cron_zone *zone, int64_t from,
                           int64_t *ret_at, struct cron_err *err) {
@@ -271,7 +274,7 @@ enum cron_found cron_prev(const struct cron_item *item,
 
 /* ---- counting ------------------------------------------------------------ */
 
-/* In the middle of a stretch each label comes exactly once. */
+/* In the middle of a stretch each label occurs exactly once. */
 static bool calm(const struct cron_zone *zone, const struct stretch *stretch,
                  int64_t from, int64_t until, int64_t *ret_start,
                  int64_t *ret_end) {

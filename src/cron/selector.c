@@ -52,7 +52,7 @@ static bool name_value(const struct field *field, struct reader *reader,
                             "least three letters, '%.3s'",
                             word, field->name, field->names[i]);
     meant = fault_nearest_word(word, field->names, count);
-    /* "Sept.", "Weds": the beginning tells. */
+    /* "Sept.", "Weds": the beginning is enough. */
     for (size_t i = 0; i < count && meant == NULL && len > 0; i++)
         if (strncasecmp(field->names[i], word, NAME_LETTERS_LEAST) == 0)
             meant = field->names[i];
@@ -87,7 +87,7 @@ static bool wrong_kind(const struct field *field, enum reader_kind kind,
                     reader_kind_name(kind));
 }
 
-/* One value that is a number or a name, at the reader. */
+/* Reads one value, a number or a name. */
 static bool read_value(enum field_id id, struct reader *reader,
                        int64_t *ret_value) {
     const struct field *field = &fields[id];
@@ -212,7 +212,7 @@ static bool find_range_key(const struct field *field, struct reader *reader,
                     reader->string, field->name);
 }
 
-/* Digits in quotes are taken as well: many writers of JSON quote them. */
+/* Digits in quotes are accepted as well: many JSON writers quote them. */
 static bool parse_period(const struct field *field, struct reader *reader,
                          int64_t *ret_value) {
     enum reader_kind kind = reader_peek(reader);

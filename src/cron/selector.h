@@ -1,5 +1,5 @@
-/* What an item says of one field: a value, a list of values, or a range with a
- * stride; nothing said, {} and [] are everything. */
+/* The selection of one field of an item: a value, a list of values, or a
+ * range with a stride; an absent field, {} and [] select everything. */
 #ifndef POINTSMAN_CRON_SELECTOR_H
 #define POINTSMAN_CRON_SELECTOR_H
 
@@ -8,7 +8,7 @@
 struct field {
     const char *name;
     int64_t least, most;
-    bool from_end;            /* -1 is the last, and so on */
+    bool from_end;            /* -1 is the last value, and so on */
     const char *const *names; /* of least, least + 1, ...; NULL: none */
 };
 

@@ -1,4 +1,4 @@
-/* Numbers that spread jobs over time. They follow from their arguments alone,
+/* Numbers that spread jobs over time. They depend only on their arguments,
  * so that a restart, or another machine, finds the same. */
 #include <pointsman/cron.h>
 
@@ -13,7 +13,7 @@ uint32_t cron_stable_offset(const char *name, uint64_t seed, uint32_t span) {
 
     for (; *name != '\0'; name++)
         hash = (hash ^ (unsigned char)*name) * UINT64_C(0x100000001b3);
-    /* The low bits of the product alone would not be even. */
+    /* The low bits of the product alone would not be evenly distributed. */
     return span == 0 ? 0 : (uint32_t)(mix(hash) % span);
 }
 

@@ -1,7 +1,7 @@
-/* A thread that ticks. It sleeps on a timer of the system's clock, which also
- * wakes it when somebody sets that clock, and never longer than the watch polls
- * (a zone's file may have changed, and a timer cannot tell). Whoever adds an
- * item or sets a zone wakes it. */
+/* A thread that ticks. It sleeps on a timer of the system's clock, which
+ * also wakes it when that clock is set, and never longer than the watch's
+ * poll interval (a zone's file may have changed, and no timer reports that).
+ * Adding an item or setting a zone wakes it. */
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -36,8 +36,8 @@ struct cron_thread {
 
 /* ---- the queue ----------------------------------------------------------- */
 
-/* Events are put here with the lock of the watch, which is taken first: then
- * an item that is being removed has none on their way. */
+/* Events are queued with the lock of the watch, which is taken first: an
+ * item that is being removed then has no event on the way. */
 static void put_events(struct cron_thread *thread,
                        const struct cron_event *events, size_t count) {
     pthread_mutex_lock(&thread->lock);
@@ -49,7 +49,8 @@ static void put_events(struct cron_thread *thread,
     pthread_mutex_unlock(&thread->lock);
 }
 
-/* The item is being removed: its events must not come out any more. */
+/* The item is being removed: its queued events must not be delivered any
+ * more. */
 static void forget(void *ctx, const char *name) {
     struct cron_thread *thread = ctx;
     size_t kept = 0;
@@ -66,7 +67,8 @@ static void forget(void *ctx, const char *name) {
     pthread_mutex_unlock(&thread->lock);
 }
 
-/* Waits until the queue has room, for how many events. 0: it is to stop. */
+/* Waits until the queue has room; returns for how many events. 0: the thread
+ * is to stop. */
 static size_t wait_for_room(struct cron_thread *thread) {
     pthread_mutex_lock(&thread->lock);
     while (thread->count == thread->most && !thread->stopping)
@@ -146,7 +148,7 @@ static bool tick(struct cron_thread *thread) {
     return true;
 }
 
-/* What was counted does not matter, nor that the clock was set (ECANCELED). */
+/* Neither the count matters nor that the clock was set (ECANCELED). */
 static void drain(int fd) {
     uint64_t count;
     ssize_t got = read(fd, &count, sizeof(count));
@@ -154,8 +156,8 @@ static void drain(int fd) {
     (void)got;
 }
 
-/* Until the next event by the system's clock, a change of that clock, or the
- * end of the poll interval. */
+/* Sleeps until the next event by the system's clock, a change of that clock,
+ * or the end of the poll interval. */
 static void sleep_until_due(struct cron_thread *thread) {
     struct itimerspec timer = {0};
     struct pollfd fds[2] = {{.fd = thread->timer_fd, .events = POLLIN},
@@ -170,7 +172,7 @@ static void sleep_until_due(struct cron_thread *thread) {
                         NULL) != 0)
         poll_s = 1;
     (void)poll(fds, 2, (int)(poll_s > 60 ? 60 : poll_s) * 1000);
-    /* Whatever it was, the tick finds out. */
+    /* The tick finds out what the reason was. */
     for (size_t i = 0; i < 2; i++)
         if (fds[i].revents != 0)
             drain(fds[i].fd);
@@ -179,7 +181,8 @@ static void sleep_until_due(struct cron_thread *thread) {
 static void wake(void *ctx) {
     const struct cron_thread *thread = ctx;
     uint64_t one = 1;
-    /* It fails only when it is full, and then the thread wakes anyway. */
+    /* The write fails only if the pipe is full, and then the thread wakes
+     * anyway. */
     ssize_t put = write(thread->wake_fd, &one, sizeof(one));
 
     (void)put;

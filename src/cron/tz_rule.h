@@ -9,7 +9,7 @@
 
 enum tz_day_kind {
     TZ_DAY_JULIAN, /* Jn: 1 to 365, 29 February is never counted */
-    TZ_DAY_ZERO,   /* n: 0 to 365, it is */
+    TZ_DAY_ZERO,   /* n: 0 to 365, 29 February is counted */
     TZ_DAY_WEEK    /* Mm.w.d: week 5 is the last */
 };
 
@@ -17,7 +17,7 @@ struct tz_day {
     enum tz_day_kind kind;
     int32_t day; /* weekday of TZ_DAY_WEEK, 0 is Sunday */
     uint32_t month, week;
-    int32_t time_s; /* on the clock that is about to change */
+    int32_t time_s; /* on the clock before the change */
 };
 
 struct tz_rule {

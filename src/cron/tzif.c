@@ -7,7 +7,7 @@
 enum { HEADER_BYTES = 44, TYPE_BYTES = 6 };
 /* RFC 9636, 3.2: more than -25 hours, less than 26. */
 enum { OFFSET_LEAST_S = -89999, OFFSET_MOST_S = 93599 };
-/* Files begin with a change at the Big Bang sometimes; it is no change. */
+/* Some files begin with a change at the Big Bang; it is ignored. */
 #define BIG_BANG (-(INT64_C(1) << 40))
 
 struct tzif {
@@ -130,7 +130,7 @@ static bool read_changes(const struct tzif *file, const struct header *header,
     return true;
 }
 
-/* "\nTZ\n"; an empty one says that nothing changes any more. */
+/* "\nTZ\n"; an empty one means that nothing changes any more. */
 static bool read_footer(const struct tzif *file, struct tz_rule *ret_rule,
                         bool *ret_has_rule) {
     const char *text = (const char *)file->p + 1, *end;

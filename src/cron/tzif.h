@@ -1,5 +1,5 @@
-/* Zone files: TZif of version 2 and later (RFC 9636). Files with leap seconds
- * ("right/") are refused: their seconds are not ours. */
+/* Zone files: TZif of version 2 and later (RFC 9636). Files with leap
+ * seconds ("right/") are refused: their seconds are not POSIX seconds. */
 #ifndef POINTSMAN_CRON_TZIF_H
 #define POINTSMAN_CRON_TZIF_H
 

@@ -124,7 +124,7 @@ struct watched *watch_find(const struct cron_watch *watch, const char *name) {
     return *slot_of(watch, name);
 }
 
-/* Without memory for more slots it only becomes slower. */
+/* Without memory for more slots the table only becomes slower. */
 static void grow_names(struct cron_watch *watch) {
     size_t old_slots = watch->name_slots;
     struct watched **old = watch->names;
@@ -177,7 +177,7 @@ static bool make_room(struct cron_watch *watch) {
     return true;
 }
 
-/* What a saved state can hold. */
+/* True if a saved state can hold the name. */
 static bool is_name(const char *name) {
     const char *end = name + strlen(name);
 

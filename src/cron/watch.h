@@ -1,14 +1,15 @@
 /* The inside of a watch.
  *
- * Each item's next event is known and lies in a heap, so that a tick looks only
- * at what is due. Everything up to `system_s` has been dealt with. For an item
- * whose events are not to be repeated after the clock was set back, `high` lies
- * beyond it: nothing at or before `high` fires (again).
+ * The next event of each item is known and lies in a heap, so that a tick
+ * looks only at due items. Everything up to `system_s` has been handled. If
+ * the events of an item must not be repeated after the clock was set back,
+ * its `high` lies beyond `system_s`: nothing at or before `high` fires
+ * (again).
  *
- * When the zone changes, an item that lives by the calendar moves with it: its
- * `high` stands for what the clock on the wall showed, and becomes the instant
- * at which the new zone's clock shows the same. From then on a zone that moved
- * the local time forward looks like a clock that was set forward, and so on. */
+ * When the zone changes, an item that follows the calendar moves with it:
+ * its `high` stands for a local time, and becomes the instant at which the
+ * new zone's clock shows the same local time. A zone that moved the local
+ * time forward then looks like a clock that was set forward, and so on. */
 #ifndef POINTSMAN_CRON_WATCH_H
 #define POINTSMAN_CRON_WATCH_H
 
@@ -25,11 +26,11 @@ struct watched {
     struct watched *chain; /* of the table of names */
     struct cron_item *item;
     void *data;
-    int64_t next; /* not before it, AT_NEVER: none */
+    int64_t next; /* the next event is not before this time; AT_NEVER: none */
     int64_t high;
     bool behind;    /* restored: `high` may lie before the watch's system_s */
     bool fresh;     /* nothing was restored: begins at the next tick */
-    uint64_t order; /* in which it was added */
+    uint64_t order; /* the order in which the items were added */
     size_t place;   /* in the heap */
     char name[];
 };
@@ -54,8 +55,8 @@ struct cron_watch {
     struct name_secret secret;
     uint64_t orders;
 
-    bool begun;     /* there was a tick, or a state to go on from */
-    bool restored;  /* ... and it is the latter: */
+    bool begun;     /* there was a tick, or a state to continue from */
+    bool restored;  /* the latter: */
     bool same_boot; /* its monotonic time is of this boot */
     int64_t system_s, monotonic_s;
     int32_t offset_s;           /* of the zone at system_s */
@@ -65,27 +66,27 @@ struct cron_watch {
     bool busy; /* a tick is being handed out */
 
     /* Called, with the lock, when something may be due sooner than the last
-     * answer of cron_watch_next() said. NULL: nobody sleeps. */
+     * answer of cron_watch_next(). NULL: no thread sleeps on it. */
     void (*wake)(void *ctx);
-    /* Called, with the lock, before the item with that name (the pointer that
-     * its events have) is freed. NULL: nobody keeps events. */
+    /* Called, with the lock, before the item with that name (the pointer
+     * that its events have) is freed. NULL: no events are kept anywhere. */
     void (*forget)(void *ctx, const char *name);
     void *user_ctx;
 
     struct tick tick;
 };
 
-/* Its zone for searches, never NULL. */
+/* The watch's zone for searches, never NULL. */
 const struct cron_zone *watch_zone(const struct cron_watch *watch);
 /* The first event of the item at or after `from`, else AT_NEVER. */
 int64_t watch_search(const struct cron_watch *watch,
                      const struct watched *watched, int64_t from);
-/* To the right place of the heap after a change of `next`. */
+/* Moves the item to its right place in the heap after a change of `next`. */
 void watch_sift(struct cron_watch *watch, struct watched *watched);
 void watch_sift_all(struct cron_watch *watch);
 void watch_attach(struct cron_watch *watch, void (*wake)(void *ctx),
                   void (*forget)(void *ctx, const char *name), void *ctx);
-/* cron_watch_tick() for a caller that holds the lock. */
+/* cron_watch_tick() for a caller that already holds the lock. */
 size_t watch_tick(struct cron_watch *watch, int64_t system_s,
                   int64_t monotonic_s, struct cron_event *events, size_t most,
                   struct cron_tick *ret_tick);

@@ -32,7 +32,7 @@ static void add_watched(struct words *words, const struct watched *watched,
     add_string(words, watched->name);
     words_add(words, ": {\"item\": \"%016" PRIx64 "\"",
               watched->item->fingerprint);
-    /* Of a tick that was not handed out whole, the rest is still due. */
+    /* If a tick was not handed out whole, the rest is still due. */
     if (watched->next <= system_s)
         words_add(words, ", \"high\": %" PRId64, watched->next - 1);
     else if (watched->high > system_s)
@@ -108,8 +108,8 @@ static bool read_fingerprint(struct reader *reader, uint64_t *ret) {
     return true;
 }
 
-/* One item of the state; that of a name we do not have, or of an item that has
- * changed, is read and dropped. `watch` NULL: only checked. */
+/* One item of the state; an item whose name is unknown, or that has changed,
+ * is read and dropped. `watch` NULL: only checked. */
 static bool read_item(struct cron_watch *watch, struct reader *reader,
                       int64_t system_s) {
     struct watched *watched =
@@ -195,7 +195,8 @@ static bool read_key(struct cron_watch *watch, struct reader *reader,
     case KEY_OFFSET:
         return reader_integer(reader, "offset", &state->offset_s);
     case KEY_ITEMS:
-        /* Its instants are judged by "system", which is written first. */
+        /* The instants of items are compared with "system", which must come
+         * first. */
         return ((state->given >> KEY_SYSTEM & 1) != 0 ||
                 wrong(reader, "items stand before system")) &&
                read_items(watch, reader, state->system_s);
@@ -248,11 +249,11 @@ bool cron_watch_restore(struct cron_watch *watch, const char *text,
     struct state state;
     bool ok;
 
-    /* All of it is checked before any of it is believed. */
+    /* The whole state is checked before any of it is used. */
     if (!read_state(NULL, text, bytes, &state, err))
         return false;
     if (state.given == 1)
-        return true; /* of a watch that never ticked */
+        return true; /* the state of a watch that never ticked */
     pthread_mutex_lock(&watch->lock);
     ok = !watch->begun;
     if (ok) {

@@ -5,7 +5,7 @@
  *     B = new zone's offset at S0 - the offset remembered of S0
  *
  * B is measured at S0 because that is where both zones can be asked even after
- * a restart; the offsets at S1 are compared as well, and told. */
+ * a restart; the offsets at S1 are compared as well, and reported. */
 #include "cron/watch.h"
 
 #define SYSTEM_MOST (INT64_C(1) << 60)
@@ -25,7 +25,7 @@ static void measure_clocks(const struct cron_watch *watch, struct tick *tick) {
     int64_t passed = tick->monotonic_s - watch->monotonic_s;
 
     if (watch->restored && !watch->same_boot) {
-        /* The machine was started anew: all of it is taken as time that passed,
+        /* The machine was rebooted: all of it is taken as time that passed,
          * unless that is impossible. */
         passed = more_of(advance, 0);
     } else if (passed < 0) {
@@ -36,7 +36,7 @@ static void measure_clocks(const struct cron_watch *watch, struct tick *tick) {
     tick->told.clock_shift_s = advance - passed;
 }
 
-/* How far back an item has dealt with everything. */
+/* The instant up to which an item has handled everything. */
 static int64_t reach_of(const struct cron_watch *watch,
                         const struct watched *watched) {
     if (watched->fresh)
@@ -45,8 +45,8 @@ static int64_t reach_of(const struct cron_watch *watch,
                            : more_of(watched->high, watch->system_s);
 }
 
-/* Everything up to `high` is dealt with; time stands at the tick. Nearer than
- * max_shift it is waited for, farther it is forgotten. */
+/* Everything up to `high` is handled; time stands at the tick. A `high`
+ * nearer than max_shift is waited for, a farther one is forgotten. */
 static void settle(const struct cron_watch *watch, struct watched *watched,
                    int64_t high) {
     int64_t depth = high - watch->tick.system_s;
@@ -75,7 +75,8 @@ static void settle_all(struct cron_watch *watch, bool zone_changed) {
     watch_sift_all(watch);
 }
 
-/* Takes over the zone that was set meanwhile. True: it is another one. */
+/* Takes over the zone that was set meanwhile. True: it differs from the old
+ * one. */
 static bool change_zone(struct cron_watch *watch) {
     struct cron_zone *old = watch->zone;
     struct tick *tick = &watch->tick;
@@ -153,7 +154,7 @@ static void end(struct cron_watch *watch) {
 
 /* ---- events -------------------------------------------------------------- */
 
-/* How late an event of the item may be and still fires. */
+/* How late an event of the item may be and still fire. */
 static int64_t patience_of(const struct cron_watch *watch,
                            const struct watched *watched) {
     return more_of(watched->item->max_shift_s, watch->options.poll_s);
@@ -182,7 +183,7 @@ static enum cron_event_kind kind_of(const struct cron_watch *watch,
     return late <= watch->options.poll_s ? CRON_ON_TIME : CRON_LATE;
 }
 
-/* The end of what is skipped from there on. */
+/* The end of the skipped time that begins there. */
 static int64_t skipped_until(const struct cron_watch *watch,
                              const struct watched *watched, int64_t at) {
     if (watch->options.all)
@@ -226,7 +227,7 @@ size_t watch_tick(struct cron_watch *watch, int64_t system_s,
                   struct cron_tick *ret_tick) {
     size_t count = 0;
 
-    /* Beyond all that can be scheduled, and no difference overflows. */
+    /* Beyond everything that can be scheduled, and no difference overflows. */
     system_s = more_of(less_of(system_s, SYSTEM_MOST), -SYSTEM_MOST);
     monotonic_s = more_of(less_of(monotonic_s, SYSTEM_MOST), -SYSTEM_MOST);
     if (!watch->busy)

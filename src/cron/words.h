@@ -1,5 +1,5 @@
-/* Text that grows in a buffer of fixed size, as snprintf does it: the length is
- * counted on when there is no room. */
+/* Text that grows in a buffer of fixed size, like snprintf: if there is no
+ * room, only the length is counted on. */
 #ifndef POINTSMAN_CRON_WORDS_H
 #define POINTSMAN_CRON_WORDS_H
 

@@ -5,7 +5,7 @@
 
 #include "cron/civil.h"
 
-/* Far beyond all that can be asked, and no sum with it overflows. */
+/* Beyond every instant that can be asked for, and no sum with it overflows. */
 #define FAR (INT64_C(1) << 60)
 
 static const int32_t utc_offsets[1] = {0};
@@ -58,7 +58,7 @@ bool cron_zone_is_rule(const struct cron_zone *zone) {
 
 enum { INDEX_SHIFT = 23, INDEX_MOST = 8192 };
 
-/* How many changes came until then: the index of the stretch. */
+/* The number of changes up to then: the index of the stretch. */
 static size_t find(const struct cron_zone *zone, int64_t at) {
     size_t low = 0, high = zone->count, span;
 
@@ -81,8 +81,8 @@ static size_t find(const struct cron_zone *zone, int64_t at) {
     return low;
 }
 
-/* The last span begins behind the last change. Without an index, for lack of
- * memory or since the changes lie too far apart, searches are only slower. */
+/* The last span begins after the last change. Without an index, for lack of
+ * memory or because the changes lie too far apart, searches are only slower. */
 static void make_index(struct cron_zone *zone) {
     size_t count = zone->count, spans, change = 0;
     int64_t first;
@@ -132,7 +132,8 @@ struct stretch zone_stretch_after(const struct cron_zone *zone,
                                   const struct stretch *stretch) {
     size_t index = stretch->index + 1;
 
-    /* The table goes years beyond the cycle; its end is not the end. */
+    /* The table continues for years beyond the cycle; its end is not the
+     * cycle's end. */
     if (zone->cycles && (index >= zone->count ||
                          zone->times[index - 1] - zone->cycle_start >= CYCLE_S))
         return zone_stretch(zone, stretch->end);
@@ -195,7 +196,7 @@ bool zone_draft_add(struct zone_draft *draft, int64_t at, int32_t offset_s,
                     struct cron_err *err) {
     draft->last = at;
     draft->any = true;
-    /* Two changes at once are the last of them. */
+    /* Of two changes at the same time the last one counts. */
     if (draft->count > 0 && draft->times[draft->count - 1] == at)
         draft->count--;
     if (offset_s ==
@@ -214,8 +215,8 @@ void zone_draft_clear(struct zone_draft *draft) {
     *draft = (struct zone_draft){0};
 }
 
-/* So many years lie on both sides of the cycle in the table: each stretch near
- * the seam has its neighbours, and they come from the rule. */
+/* The table holds this many years on both sides of the cycle: each stretch
+ * near the seam has its neighbours, and they come from the rule. */
 enum { MARGIN_YEARS = 10 };
 
 struct summer {
@@ -235,8 +236,8 @@ static bool is_southern(const struct tz_rule *rule, int32_t year) {
     return tz_rule_start(rule, year) > tz_rule_end(rule, year);
 }
 
-/* Writes the rule out: all its changes behind `after`. South of the equator a
- * summer ends in the year after. Summers that meet or overlap are one. */
+/* Writes out the rule: all its changes after `after`. South of the equator a
+ * summer ends in the following year. Summers that meet or overlap are one. */
 static bool draft_rule(struct zone_draft *draft, const struct tz_rule *rule,
                        int64_t after, int32_t year, struct cron_err *err) {
     int32_t last = year + CYCLE_YEARS + 2 * MARGIN_YEARS;
@@ -262,14 +263,14 @@ static bool draft_rule(struct zone_draft *draft, const struct tz_rule *rule,
 static int32_t year_of(int64_t at) {
     int64_t day = floor_div(at, DAY_S);
 
-    /* A rule behind a change in another age would begin there; no real zone
-     * has one. */
+    /* If the table's last change lies in another age, the rule would begin
+     * there; no real zone has such a change. */
     day = day < -4000000 ? -4000000 : day > 4000000 ? 4000000 : day;
     return civil_of_day((int32_t)day).year;
 }
 
-/* Summer all the year round: the rule has changes, but they meet. What is
- * written out then ends in a change that never comes. */
+/* Summer all year round: the rule has changes, but they meet. The table then
+ * ends in a change that never comes. */
 static bool drop_still_cycle(struct zone_draft *draft, int64_t cycle_start,
                              bool always) {
     size_t kept = 0;

@@ -1,10 +1,10 @@
-/* A zone is stretches of time with one offset each. Whether an offset is summer
- * time and what it is called makes no difference here; neighbours with the same
- * offset are one stretch.
+/* A zone is a sequence of stretches of time with one offset each. It makes
+ * no difference here whether an offset is summer time and what it is called;
+ * neighbours with the same offset are one stretch.
  *
- * What a rule says for ever is written out for 400 years, after which the
- * calendar repeats itself; an instant beyond is moved back by whole cycles, so
- * that the year 9998 costs what this one does. */
+ * A rule that holds for ever is written out for 400 years, after which the
+ * calendar repeats itself; an instant beyond is moved back by whole cycles,
+ * so that the year 9998 costs as much as this one. */
 #ifndef POINTSMAN_CRON_ZONE_H
 #define POINTSMAN_CRON_ZONE_H
 
@@ -16,16 +16,16 @@ struct cron_zone {
     bool is_rule;
     size_t count;     /* of changes */
     int64_t *times;   /* of the changes, increasing */
-    int32_t *offsets; /* count + 1: before the first change, behind each */
-    /* How many changes came until the start of each span of 2^23 s (97 days)
+    int32_t *offsets; /* count + 1: before the first change, after each */
+    /* The number of changes up to the start of each span of 2^23 s (97 days)
      * from the first change on: a search has one or two left to look at. */
     uint32_t *index;
     size_t index_count;
-    /* The stretch that is repeated behind it, and perhaps before it. */
+    /* The stretch that is repeated after it, and perhaps before it. */
     bool cycles, cycles_back;
     int64_t cycle_start;
     int32_t least_s, most_s; /* of the offsets */
-    /* One label comes at most that far apart. */
+    /* The instants of one label are at most this far apart. */
     int32_t span_s;
     char *name;
 };
@@ -39,13 +39,13 @@ struct stretch {
 };
 
 struct stretch zone_stretch(const struct cron_zone *zone, int64_t at);
-/* The neighbours; the stretch must not end (begin) with time itself. */
+/* The neighbours; the stretch must not be the last (first) one. */
 struct stretch zone_stretch_after(const struct cron_zone *zone,
                                   const struct stretch *stretch);
 struct stretch zone_stretch_before(const struct cron_zone *zone,
                                    const struct stretch *stretch);
 
-/* Whether both mean the same at all times. */
+/* True if both mean the same at all times. */
 bool zone_equal(const struct cron_zone *a, const struct cron_zone *b);
 
 /* Offset 0 for ever. */
@@ -67,8 +67,9 @@ struct zone_draft {
 bool zone_draft_add(struct zone_draft *draft, int64_t at, int32_t offset_s,
                     struct cron_err *err);
 void zone_draft_clear(struct zone_draft *draft);
-/* The draft, and the rule (may be NULL) for what is behind its last change;
- * without any change the rule holds at all times. The draft is cleared. */
+/* Makes a zone of the draft and the rule (may be NULL) that holds after its
+ * last change; without any change the rule holds at all times. The draft is
+ * cleared. */
 bool zone_make(struct zone_draft *draft, const struct tz_rule *rule,
                struct cron_zone **ret_zone, struct cron_err *err);
 bool zone_set_name(struct cron_zone *zone, const char *name,

@@ -80,7 +80,7 @@ static bool read_fd(int fd, const char *path, const char *name,
     return ok;
 }
 
-/* The zone at that very path. */
+/* Reads the zone at exactly that path. */
 static bool read_path(const char *path, const char *name,
                       struct cron_zone **ret_zone, struct file_stamp *ret_stamp,
                       struct cron_err *err) {
@@ -114,7 +114,7 @@ static size_t databases(const char *ret[DATABASES]) {
     return count;
 }
 
-/* "Area/City": nothing that leads out of the database. */
+/* "Area/City": no name that leads out of the database. */
 static bool is_name(const char *name) {
     size_t part = 0, len = strlen(name);
 
@@ -156,7 +156,7 @@ struct guess {
     const char *word;
     char best[256];
     unsigned distance;
-    bool any; /* a database was there at all */
+    bool any; /* a database exists at all */
 };
 
 static void look_at(struct guess *guess, const char *name) {
@@ -172,7 +172,7 @@ static void look_at(struct guess *guess, const char *name) {
     }
 }
 
-/* Areas begin with a capital; "posix" and "right" hold the same once more. */
+/* Areas begin with a capital; "posix" and "right" hold the same zones again. */
 static void look_below(struct guess *guess, const char *dir, const char *prefix,
                        int depth) {
     struct dirent *entry;
@@ -223,7 +223,7 @@ static bool unknown(const char *name, struct cron_err *err) {
 
 /* ---- by name ------------------------------------------------------------- */
 
-/* Looks more like a rule than like a name that is spelt wrong. */
+/* True if the name looks more like a rule than like a misspelt name. */
 static bool is_rule_like(const char *name) {
     return name[0] == '<' || name[0] == '+' || name[0] == '-' ||
            strpbrk(name, ",:") != NULL ||
@@ -258,7 +258,8 @@ static bool open_named(const char *name, struct cron_zone **ret_zone,
     return unknown(name, err);
 }
 
-/* As the C library does, but $TZ may be a path: it is the system's own word. */
+/* Follows the C library, but $TZ may be a path: it comes from the system
+ * itself. */
 static bool open_system(struct cron_zone **ret_zone,
                         char ret_path[ZONE_PATH_BYTES],
                         struct file_stamp *ret_stamp, struct cron_err *err) {

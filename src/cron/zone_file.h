@@ -1,4 +1,4 @@
-/* Where zones lie on this machine. */
+/* Where zones are stored on this machine. */
 #ifndef POINTSMAN_CRON_ZONE_FILE_H
 #define POINTSMAN_CRON_ZONE_FILE_H
 
@@ -7,7 +7,7 @@
 
 #include "cron/fault.h"
 
-/* What tells one state of a file from the next. */
+/* Distinguishes one state of a file from the next. */
 struct file_stamp {
     dev_t dev;
     ino_t ino;
@@ -17,12 +17,13 @@ struct file_stamp {
 
 enum { ZONE_PATH_BYTES = 4096 };
 
-/* A zone by whatever name, and where it came from: `ret_path` is "" for a zone
- * that needs no file. */
+/* Opens a zone by any name; `ret_path` is the file it came from, or "" for a
+ * zone that needs no file. */
 bool zone_file_open(const char *name, struct cron_zone **ret_zone,
                     char ret_path[ZONE_PATH_BYTES],
                     struct file_stamp *ret_stamp, struct cron_err *err);
-/* Where a name of the database would be now, and its stamp; false: nowhere. */
+/* The path that a name of the database resolves to now, and its stamp;
+ * false: no such file. */
 bool zone_file_stamp(const char *path, struct file_stamp *ret_stamp);
 
 #endif

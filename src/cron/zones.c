@@ -1,6 +1,6 @@
-/* Zones by name. A table under a lock; what is found is counted up before the
- * lock is let go, so that a search goes on with the zone it began with while
- * the table already means a newer one. */
+/* Zones by name. A table under a lock; the reference count of a found zone
+ * is raised before the lock is released, so that a search continues with the
+ * zone it began with while the table already holds a newer one. */
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,11 +11,11 @@
 
 enum { INTERVAL_S = 60, SLOTS_LEAST = 64, REFUSED_MOST = 1024 };
 
-/* A name and what it means; a name that means nothing is remembered too, since
- * telling what was perhaps meant reads the whole database. */
+/* A name and its zone. An unknown name is remembered too, since a suggestion
+ * of the name that was perhaps meant reads the whole database. */
 struct entry {
     struct entry *next;
-    struct cron_zone *zone; /* NULL: `err` tells why */
+    struct cron_zone *zone; /* NULL: `err` holds the reason */
     struct cron_err *err;
     char *path; /* NULL: no file */
     struct file_stamp stamp;
@@ -84,7 +84,7 @@ static struct entry *find(const struct cron_zones *zones, const char *name,
     return entry;
 }
 
-/* Without memory for more slots it only becomes slower. */
+/* Without memory for more slots the table only becomes slower. */
 static void grow(struct cron_zones *zones) {
     size_t count = zones->slot_count * 2;
     struct entry **old = zones->slots, **slots;
@@ -106,7 +106,7 @@ static void grow(struct cron_zones *zones) {
     free(old);
 }
 
-/* Reads what the entry's name means now. False: no memory. */
+/* Reads the current meaning of the entry's name. False: no memory. */
 static bool load(struct entry *entry) {
     char path[ZONE_PATH_BYTES];
     struct cron_err err = {0};
@@ -166,7 +166,7 @@ static bool find_new(struct cron_zones *zones, const char *name, uint64_t hash,
         return fault_memory(err);
     }
     ok = answer(entry, ret_zone, err);
-    /* Strangers must not fill the memory with names that mean nothing. */
+    /* Unknown names from untrusted callers must not fill the memory. */
     if (entry->zone == NULL && zones->refused >= REFUSED_MOST)
         entry_free(entry);
     else
@@ -197,8 +197,8 @@ static bool same_file(const struct file_stamp *a, const struct file_stamp *b) {
            a->changed.tv_nsec == b->changed.tv_nsec;
 }
 
-/* The system's zone may move to another place ($TZ); other names stay where
- * they are. True: the name means another zone. */
+/* The system's zone may move to another place ($TZ); other names keep
+ * theirs. True: the name now means another zone. */
 static bool reload(struct entry *entry) {
     struct cron_zone *zone = entry->zone;
     struct file_stamp stamp, old_stamp = entry->stamp;
@@ -227,7 +227,7 @@ static bool reload(struct entry *entry) {
     return moved;
 }
 
-/* What meant nothing is forgotten, and asked for anew when it is wanted. */
+/* Unknown names are forgotten, and looked up again when needed. */
 static size_t reload_slot(struct cron_zones *zones, struct entry **place) {
     size_t changed = 0;
 
