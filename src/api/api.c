@@ -78,7 +78,8 @@ void api_free(struct api *api) {
         return;
     if (api->options.store != NULL)
         store_unlisten(api->options.store, hear, api);
-    /* Those a batch of the store still knows go with its completion. */
+    /* Calls that a batch of the store still refers to are freed by its
+     * completion. */
     LIST_EACH (&api->calls, it) {
         struct api_call *call = LIST_OF(it, struct api_call, link);
         assert(call->closed && call->pending > 0);
@@ -112,7 +113,7 @@ int64_t api_turn(struct api *api) {
         if (call->due.ns <= now.ns) {
             call->due = MONO_NEVER;
             api_poke(call);
-            poked = true; /* whoever drives us asks it at once */
+            poked = true; /* the transport reads from the call at once */
         }
         if (call->due.ns < api->due.ns)
             api->due = call->due;
@@ -126,7 +127,7 @@ int64_t api_turn(struct api *api) {
 
 /* ---- finding the way ----------------------------------------------------- */
 
-/* Does the path fit? {word} takes one part. */
+/* Does the path match? {word} matches one part. */
 static bool route_match(const char *pattern, struct span path,
                         struct span params[API_PARAMS]) {
     struct span want = span_of(pattern), part, pattern_part;
@@ -148,7 +149,7 @@ static bool route_match(const char *pattern, struct span path,
     }
 }
 
-/* The route of method and path; else fails the call. */
+/* Finds the route of method and path; else fails the call. */
 static bool call_route(struct api_call *call, struct span path) {
     const struct api_tables *tables = call->api->options.tables;
     struct err err = {0};
@@ -466,8 +467,9 @@ bool api_job(struct api_call *call, struct job *ret_job) {
 
 /* ---- waiting ------------------------------------------------------------- */
 
-/* Who watches the same again keeps his place: he does so while the list is
- * walked, and at its end he would be met again, and again. */
+/* A call that watches the same again keeps its place in the list: it does so
+ * while the list is walked, and if it moved to the end it would be met again
+ * and again. */
 void api_watch(struct api_call *call, uint64_t num) {
     if (call->watched == num && !list_empty(&call->watching))
         return;

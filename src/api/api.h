@@ -45,8 +45,8 @@ enum api_body {
     API_OBJECT, /* kept whole, at most API_BODY_BYTES */
     API_JOB,    /* kept whole, at most SUBMISSION_BYTES */
     API_LINES,  /* kept whole, at most API_LINES_BYTES */
-    API_STREAM  /* given to `take` piece by piece: the handler is called before
-                   the first, `work` after the last */
+    API_STREAM  /* given to `take` piece by piece: the handler is called
+                   before the first piece, `work` after the last */
 };
 
 /* A row of the table of routes. */
@@ -59,40 +59,41 @@ struct api_route {
     const char *summary; /* for the OpenAPI document */
 };
 
-/* What the capabilities above the API plug into it. Static data of whoever
- * puts the program together (serve/tables.h). */
+/* What the capabilities above the API plug into it: static data of the
+ * program that is put together (serve/tables.h). */
 struct api_tables {
     const struct api_route *routes;
     size_t route_count;
     const struct role *const
-        *roles; /* in the order of turns; NULL at its end */
+        *roles; /* in the order of their turns, with NULL at the end */
     const struct work_kinds *kinds;
 };
 
 struct api_request {
     enum api_method method;
-    struct span uri; /* path and query as sent, percent signs and all */
-    struct access_actor actor;   /* who calls, as the transport found out */
-    bool wants_sse;              /* Accept: text/event-stream */
-    struct span last_event_id;   /* of SSE; empty: none */
+    struct span uri;           /* path and query as sent, with percent signs */
+    struct access_actor actor; /* the caller, as the transport found out */
+    bool wants_sse;            /* Accept: text/event-stream */
+    struct span last_event_id; /* of SSE; empty: none */
     struct span idempotency_key; /* of POST jobs; empty: none */
 };
 
-/* What only running roles know. Every member may be NULL, and so may the whole:
- * then the registry alone answers. */
+/* Knowledge that only running roles have. Every member may be NULL, and so
+ * may the whole: then only the registry answers. */
 struct api_roles {
     void *ctx;
-    struct checker *checker; /* for uploads; NULL: one of its own, that waits */
-    /* What holds a job back, by name (as scheduler_why). */
+    struct checker *checker; /* for uploads; NULL: the API makes its own,
+                                which blocks */
+    /* The reasons that hold a job back, by name (as scheduler_why). */
     bool (*why)(void *ctx, const struct job *job, struct wall now,
                 struct arena *arena, struct scheduler_reason **ret_reasons,
                 size_t *ret_count, struct err *err);
-    /* What a job's running attempts use and say. */
+    /* What a job's running attempts use and report. */
     void (*usage)(void *ctx, uint64_t num, struct run_usage *ret_usage);
-    /* Something was written to this very registry: have a turn. NULL: the
-     * FIFOs of the base. */
+    /* The registry was written to: take a turn. NULL: trigger the FIFOs of
+     * the base. */
     void (*trigger)(void *ctx);
-    /* False with a sentence: not ready to take work (GET /readyz). */
+    /* False with a sentence in err: not ready to take work (GET /readyz). */
     bool (*ready)(void *ctx, struct err *err);
     /* More lines for GET /metrics. */
     void (*metrics)(void *ctx, struct text *out);
@@ -105,37 +106,40 @@ struct api_options {
     struct output *output; /* NULL: no logs */
     const struct api_roles *roles;
     struct access_rules access; /* of the base */
-    struct wall (*now)(void);   /* NULL: the clock */
-    uint64_t seed;              /* of generated ids */
+    struct wall (*now)(void);   /* NULL: the system's clock */
+    uint64_t seed;              /* for generated ids */
 };
 
 struct api *api_new(const struct api_options *options);
 const struct access_rules *api_access(const struct api *api);
-/* No call may be open any more. NULL is fine. */
+/* Every call must have been closed. NULL is fine. */
 void api_free(struct api *api);
-/* After store_turn or a timer: lets streams look at files that grew, sends the
- * signs of life of SSE. Returns ms until it wants to be called again, -1 when
- * nothing waits for time. */
+/* To be called after store_turn and after the timer: lets streams look at
+ * files that grew, and sends the heartbeats of SSE. Returns the ms until it
+ * must be called again, -1 if nothing waits for time. */
 int64_t api_turn(struct api *api);
 
-/* `ready` (may be NULL) is called when status or bytes have come that were not
- * there when the transport last looked; never from within a function called by
- * the transport on this call. Errors of the call are its reply. */
+/* `ready` (may be NULL) is called when there is a status, or bytes, that
+ * were not there when the transport last looked; never from within a
+ * function that the transport calls on this call. Errors of the call are its
+ * reply. */
 struct api_call *api_call_open(struct api *api,
                                const struct api_request *request,
                                void (*ready)(void *ctx), void *ctx);
-/* More of the body. False: enough, the reply is there already (too large,
- * refused): the transport may stop reading. */
+/* Gives more of the body. False: the reply is there already (too large,
+ * refused), and the transport may stop reading. */
 bool api_call_give(struct api_call *call, struct span bytes);
 void api_call_finish(struct api_call *call); /* the body is complete */
 /* HTTP status; 0: not decided yet. */
 int api_call_status(const struct api_call *call);
 const char *api_call_content_type(const struct api_call *call);
-/* All of the body at hand and no more to come: it can be sent in one piece. */
+/* True if the whole body is there and nothing will follow: it can be sent in
+ * one piece. */
 bool api_call_is_whole(const struct api_call *call);
-/* May last: the transport should notice when the caller is gone. */
+/* The call may last long: the transport should notice when the caller is
+ * gone. */
 bool api_call_is_long(const struct api_call *call);
-/* Bytes of the body that come next; empty: none yet, `ready` will be called.
+/* The next bytes of the body; empty: none yet, `ready` will be called.
  * False: there are no more. They stay until api_call_skip. */
 bool api_call_read(struct api_call *call, struct span *ret_bytes);
 void api_call_skip(struct api_call *call, size_t bytes);

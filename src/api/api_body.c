@@ -1,8 +1,8 @@
-/* Bodies of orders: small objects with known keys. */
+/* Bodies of commands: small objects with known keys. */
 #include "api/api_call.h"
 
-/* Reads an object whose keys are all among those named; fails the call. An
- * empty body is an empty object. */
+/* Reads an object whose keys must all be among the given ones; fails the
+ * call otherwise. An empty body is an empty object. */
 bool api_body_object(struct api_call *call, const char *const *keys,
                      struct json_value *ret_object) {
     struct err err = {0};

@@ -1,4 +1,4 @@
-/* An order to all jobs that match a filter. */
+/* A command for all jobs that match a filter. */
 #include <inttypes.h>
 #include <stdlib.h>
 
@@ -10,16 +10,16 @@
 enum { BULK_MOST = 1000000, BULK_BATCH = 500 };
 
 /* {"verb": "cancel", "filter": "...", "count": 17, "dry_run": true,
- *  "reason": "...", "kill": true}: without dry_run, `count` is how many the
- * caller thinks they are; when there are more or less by now, nothing is done.
- */
+ * "reason": "...", "kill": true}: without dry_run, `count` is the number of
+ * jobs the caller expects; if it has changed by now, nothing is done. */
 struct bulk {
     struct api_command command;
     uint64_t *nums;
     size_t count, cap;
-    size_t at; /* next to be ordered */
+    size_t at; /* the next job to handle */
     size_t in_batch;
-    uint64_t done, passed; /* ordered; not any more in a fit state */
+    uint64_t done, passed; /* handled; skipped because their state has
+                              changed */
 };
 
 static void bulk_clear(struct api_call *call) {
@@ -27,8 +27,8 @@ static void bulk_clear(struct api_call *call) {
     free(bulk->nums);
 }
 
-/* Those the verb means at all: a filter that names no state must not make
- * "retry" an error of each job that is still waiting. */
+/* The states that the verb applies to at all: a filter without a state must
+ * not make "retry" an error for each job that is still waiting. */
 static unsigned verb_states(enum api_verb verb) {
     if (verb == VERB_RETRY)
         return STATE_BIT(STATE_FAILED) | STATE_BIT(STATE_TERMINATED);

@@ -1,9 +1,9 @@
-/* One question under way, as its handler sees it. Inside the API only.
+/* A request in progress, as its handler sees it. Inside the API only.
  *
  * A handler is called once the body is complete. It answers at once, or sets
- * `work`: that is called whenever the transport wants more than there is, and
- * after what the call watches has changed. Work adds to `out`, or ends the
- * reply, or does neither: then there is nothing yet. */
+ * `work`, which is called whenever the transport wants more than there is,
+ * and whenever something the call watches has changed. Work adds to `out`,
+ * or ends the reply, or does neither: then there is nothing yet. */
 #ifndef POINTSMAN_API_API_CALL_H
 #define POINTSMAN_API_API_CALL_H
 
@@ -16,20 +16,20 @@ enum {
     API_PARAMS = 2,
     API_WATCH_BUCKETS = 256,
     API_OUT_BYTES = 64 << 10,   /* a stream's work stops adding here */
-    API_BODY_BYTES = 1 << 20,   /* of orders */
+    API_BODY_BYTES = 1 << 20,   /* of commands */
     API_LINES_BYTES = 16 << 20, /* of a batch */
-    API_PAGE = 250,             /* rows read at one time */
-    API_PAGES = 8,              /* pages until others have a turn */
+    API_PAGE = 250,             /* rows read at a time */
+    API_PAGES = 8,              /* pages until other calls have a turn */
     API_FOLLOW_MS = 100,        /* how often a growing file is looked at */
-    API_BEAT_MS = 15000         /* sign of life of a stream */
+    API_BEAT_MS = 15000         /* heartbeat of a stream */
 };
 
 struct api {
     struct api_options options;
     struct list calls;
     struct list watchers[API_WATCH_BUCKETS]; /* by num; num 0: every event */
-    struct mono due;                         /* when some call wants a turn */
-    uint64_t made;                           /* ids */
+    struct mono due;                         /* when a call next wants a turn */
+    uint64_t made;                           /* for ids */
     struct log_indexes log_indexes;
     uint64_t answered[6]; /* by status / 100 */
     struct wall started;
@@ -47,7 +47,7 @@ struct api_call {
     const struct api_route *route;
     struct arena arena;
     struct api_request request; /* its spans live in the arena */
-    struct span actor;          /* see api_actor; empty: not asked for yet */
+    struct span actor;          /* see api_actor; empty: not determined yet */
     struct span params[API_PARAMS];
     struct api_pair *query;
     size_t query_count;
@@ -64,53 +64,53 @@ struct api_call {
     void (*clear)(struct api_call *call); /* frees `state` */
     void *state;
 
-    struct mono due;  /* when work shall have a turn; MONO_NEVER: not by time */
-    struct mono beat; /* when a stream shall give a sign of life */
+    struct mono due;      /* when `work` is due; MONO_NEVER: not by time */
+    struct mono beat;     /* when the next heartbeat of a stream is due */
     struct mono deadline; /* of `wait` */
 
-    unsigned pending; /* completions of the store that know this call */
+    unsigned pending; /* completions of the store that refer to this call */
     bool closed;      /* the transport is gone */
-    bool inside;      /* a function of the transport is at work */
-    bool waits;       /* the transport has nothing to read and was told so */
+    bool inside;      /* a function called by the transport is running */
+    bool waits;       /* the transport has nothing to read and knows it */
     void (*ready)(void *ctx);
     void *ctx;
 };
 
-/* ---- what handlers answer with --------------------------------------------
- */
+/* ---- the answers of handlers --------------------------------------------- */
 
 extern const char api_json[], api_lines[], api_text[], api_sse[], api_bytes[];
 
-/* Status and type; bytes go to call->out. */
+/* Sets status and type; bytes go to call->out. */
 void api_reply(struct api_call *call, int status, const char *content_type);
-void api_end(struct api_call *call); /* all is in `out` */
-/* RFC 9457, ends the call. What was added to out before is dropped unless the
- * status has been told already: then the stream is cut. */
+void api_end(struct api_call *call); /* all bytes are in `out` */
+/* Ends the call with an error (RFC 9457). What was added to `out` before is
+ * dropped unless the status has been sent already: then the stream is cut. */
 void api_fail(struct api_call *call, const struct err *err);
 void api_fail_status(struct api_call *call, int status, const struct err *err);
 
-/* ---- what they ask --------------------------------------------------------
- */
+/* ---- the request --------------------------------------------------------- */
 
 struct wall api_now(const struct api_call *call);
 struct span api_actor(struct api_call *call); /* "uid:1000" */
 /* "": given without a value; p NULL: not given. */
 struct span api_query(const struct api_call *call, const char *key);
-/* Fails the call when it is not a number in bounds. Not given: untouched. */
+/* Fails the call if the value is not a number within bounds. If it is not
+ * given, *ret_value stays unchanged. */
 bool api_query_u64(struct api_call *call, const char *key, uint64_t most,
                    uint64_t *ret_value);
 bool api_query_flag(const struct api_call *call, const char *key);
-/* The keys this route knows, NULL behind the last: another one fails the call
- * (a misspelt filter must not mean "everything"). */
+/* The keys this route knows, with NULL at the end: any other key fails the
+ * call (a misspelt filter must not mean "everything"). */
 bool api_query_check(struct api_call *call, const char *const *keys);
-/* May the caller do what the route does to this job (NULL: to any at all)? */
+/* May the caller do to this job (NULL: to any job) what the route does? */
 bool api_allows(const struct api_call *call, const struct job *job,
                 struct err *err);
-/* The job of params[0] (an id, a beginning of one, @last); fails the call. */
+/* The job of params[0] (an id, a prefix of one, @last); fails the call. */
 bool api_job(struct api_call *call, struct job *ret_job);
 
-/* Bodies of orders; each fails the call. An object with no other keys than
- * these (NULL behind the last); an empty body is an empty object. */
+/* Bodies of commands; each function fails the call on an error. An object
+ * with no other keys than these (NULL at the end); an empty body is an empty
+ * object. */
 bool api_body_object(struct api_call *call, const char *const *keys,
                      struct json_value *ret_object);
 bool api_body_string(struct api_call *call, struct json_value object,
@@ -118,42 +118,42 @@ bool api_body_string(struct api_call *call, struct json_value object,
 bool api_body_flag(struct api_call *call, struct json_value object,
                    const char *key, bool *ret_value);
 
-/* ---- waiting --------------------------------------------------------------
- */
+/* ---- waiting ------------------------------------------------------------- */
 
-/* Events of this job (0: all) bring the call to work. */
+/* Calls `work` on events of this job (0: of all jobs). */
 void api_watch(struct api_call *call, uint64_t num);
-/* Work shall have a turn after so long, whatever happens; 0: as soon as others
- * had theirs. Once. */
+/* Schedules a turn of `work` after this time, in any case; 0: as soon as the
+ * others had theirs. Once. */
 void api_turn_in(struct api_call *call, int64_t ms);
-/* Something came: tells the transport if it waits. */
+/* Something came: calls the transport's `ready` if it waits. */
 void api_poke(struct api_call *call);
-/* A store completion that keeps the call alive: hold before store_submit; in
- * the completion first of all: false = the call is gone, forget it. */
+/* For a store completion that keeps the call alive: call hold before
+ * store_submit, and unhold first of all in the completion. False: the call
+ * is gone and must not be touched any more. */
 void api_hold(struct api_call *call);
 bool api_unhold(struct api_call *call);
-/* After a write: roles shall have a look. */
+/* After a write: triggers the roles. */
 void api_trigger(struct api *api);
 
-/* ---- reading much ---------------------------------------------------------
- */
+/* ---- long reads ---------------------------------------------------------- */
 
-/* For `work`: takes steps until there is enough to send, the call has ended or
- * others shall have a turn. A step reads about API_PAGE rows; false: the call
- * fails. */
+/* For `work`: takes steps until there is enough to send, the call has ended
+ * or it is the turn of others. A step reads about API_PAGE rows; false: the
+ * call fails. */
 void api_steps(struct api_call *call,
                bool (*step)(struct api_call *call, struct err *err));
 
-/* A walk over all jobs of a list; the first member of the state of the call
- * that does it. */
+/* A walk over all jobs of a list; must be the first member of the state of
+ * the call that does it. */
 struct api_walk {
-    struct store_list list; /* its limit and place are the walk's */
-    /* False: the call fails. One that ends the call ends the walk. */
+    struct store_list list; /* its limit and position belong to the walk */
+    /* False: the call fails. If it ends the call, the walk ends too. */
     bool (*visit)(struct api_call *call, const struct job *job,
                   struct arena *arena, struct err *err);
-    void (*last)(struct api_call *call); /* all were seen; may be NULL */
+    void (*last)(struct api_call *call); /* called when all were visited; may
+                                            be NULL */
 };
-/* Makes it what the call does; `walk` is its state. */
+/* Makes the walk the work of the call; `walk` is the call's state. */
 void api_walk(struct api_call *call, struct api_walk *walk);
 
 #endif

@@ -1,5 +1,5 @@
-/* cancel, retry, hold, release: what one of them does to one job. Shared by the
- * routes of one job and of all that match a filter. */
+/* cancel, retry, hold, release: what each of them does to one job. Shared by
+ * the routes of one job and of all jobs that match a filter. */
 #ifndef POINTSMAN_API_API_COMMAND_H
 #define POINTSMAN_API_API_COMMAND_H
 
@@ -9,17 +9,18 @@ enum api_verb { VERB_CANCEL, VERB_RETRY, VERB_HOLD, VERB_RELEASE, VERBS };
 
 extern const char *const api_command_words[VERBS];
 
-/* The body of all of them: {"reason": "...", "kill": true}. */
+/* The body of all four: {"reason": "...", "kill": true}. */
 struct api_command {
     enum api_verb verb;
     struct span because;
     bool kill;
     struct job job;
-    unsigned index; /* of the operation that decides */
+    unsigned index; /* of the operation that decides the outcome */
     unsigned tries;
 };
 
-/* Adds the operations to the batch; false: this job is in no state for it. */
+/* Adds the operations to the batch; false: the command does not apply to the
+ * job's state. */
 bool api_command_add(struct api_call *call, struct store_batch *batch,
                      struct api_command *command, struct err *err);
 

@@ -1,8 +1,8 @@
 /* cancel, retry, hold, release: of one job, and of all that match a filter.
  *
- * An order is an operation on the registry that holds only for the state it
- * was made for. When the job has moved on meanwhile (another process, the
- * scheduler), the order is thought through again from what it is now. */
+ * A command is an operation on the registry that is valid only for the state
+ * it was made for. If the job has moved on meanwhile (another process, the
+ * scheduler), the operation is made again for the job's present state. */
 #include "api/api_command.h"
 #include "api/api_handlers.h"
 
@@ -20,7 +20,7 @@ static bool refuse(struct err *err, const struct job *job, const char *why) {
                    job->id.p, why);
 }
 
-/* What has ended, or is in the hands of a rollback, takes no order. */
+/* A job that has ended, or that a rollback holds, accepts no command. */
 static bool refuse_ended(struct api_call *call, const struct job *job,
                          struct err *err) {
     struct job rollback;
@@ -59,7 +59,7 @@ static bool add_cancel(struct api_call *call, struct store_batch *batch,
     return true;
 }
 
-/* Of an array the tasks that are not done begin anew. */
+/* For an array, the tasks that are not done start again. */
 static bool add_retried_tasks(struct api_call *call, struct store_batch *batch,
                               const struct job *job, struct err *err) {
     struct store_task *tasks;
@@ -207,7 +207,7 @@ static void command_try(struct api_call *call) {
     struct store *store = call->api->options.store;
     struct err err = {0};
 
-    /* @last may be another one by the second time. */
+    /* @last may be another job the second time. */
     if (command->tries == 0) {
         if (!api_job(call, &command->job))
             return;

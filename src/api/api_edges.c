@@ -1,4 +1,4 @@
-/* Every change set with what it depends on: for export. */
+/* Every change set with its dependencies: for export. */
 #include "api/api_call.h"
 #include "api/api_handlers.h"
 
@@ -37,8 +37,8 @@ static bool set_json(struct api_call *call, const struct job *job,
     return true;
 }
 
-/* A target whose sets are none of these has a line too: what was exported of it
- * before is over. */
+/* A target without any of these sets has a line too: what was exported for
+ * it earlier is no longer valid. */
 static void targets_json(struct api_call *call) {
     const struct base *base = call->api->options.base;
     struct json json;

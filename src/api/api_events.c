@@ -1,4 +1,4 @@
-/* Events as they come, and waiting for jobs to end. */
+/* The stream of events, and waiting for jobs to end. */
 #include "api/api_call.h"
 #include "api/api_handlers.h"
 
@@ -117,7 +117,7 @@ void api_events(struct api_call *call) {
 
 /* ---- wait ---------------------------------------------------------------- */
 
-/* They are waited for one after the other: all must end anyway. */
+/* Jobs are waited for one after the other: all must end anyway. */
 struct waiting {
     uint64_t *nums;
     size_t count, at;
@@ -165,7 +165,7 @@ static void wait_too_long(struct api_call *call, const struct job *job,
     api_fail(call, &err);
 }
 
-/* An undecided set is moved by the rollback only, if it succeeds. */
+/* An undecided set is moved only by the rollback, if that succeeds. */
 static void wait_on(struct api_call *call, const struct job *job,
                     const struct job *rollback) {
     struct mono now = clock_mono();
@@ -203,7 +203,7 @@ static void wait_work(struct api_call *call) {
     wait_answer(call);
 }
 
-/* ?id=A&id=B &timeout=30s: a line for each in their order when all ended */
+/* ?id=A&id=B &timeout=30s: one line per job, in their order, when all ended */
 void api_wait(struct api_call *call) {
     static const char *const keys[] = {"id", "timeout", NULL};
     struct waiting *waiting = arena_alloc(&call->arena, sizeof *waiting);

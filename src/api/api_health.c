@@ -1,4 +1,4 @@
-/* Is it well? For people, load balancers and Prometheus; and the interface
+/* Health checks for people, load balancers and Prometheus; and the API
  * itself as a document. */
 #include "api/api_call.h"
 #include "api/api_handlers.h"
@@ -36,7 +36,7 @@ static void metric_head(struct text *out, const char *name, const char *type,
     text_addf(out, "# HELP %s %s\n# TYPE %s %s\n", name, help, name, type);
 }
 
-/* How long the oldest waiting job waits: better told than a queue's length. */
+/* How long the oldest waiting job waits: more useful than a queue's length. */
 static bool oldest_wait(struct api_call *call, int64_t *ret_ms,
                         struct err *err) {
     struct store_list list = {.states = STATES_WAITING, .limit = 1};
@@ -99,7 +99,7 @@ void api_metrics(struct api_call *call) {
 
 /* ---- openapi.json -------------------------------------------------------- */
 
-/* {id} of a path as its parameter. */
+/* {id} in a path as its parameter. */
 static void parameters_json(struct json *json, const char *path) {
     struct span rest = span_of(path), part;
 

@@ -1,4 +1,4 @@
-/* What is known of one job: history, attempts, tasks, relations. */
+/* Everything known about one job: history, attempts, tasks, relations. */
 #include "api/api_call.h"
 #include "api/api_handlers.h"
 
@@ -47,7 +47,7 @@ static void history_work(struct api_call *call) {
     }
 }
 
-/* The event before the last `tail` ones of the job. */
+/* The last event before the job's `tail` newest ones. */
 static bool find_tail(struct api_call *call, struct listing *listing,
                       uint64_t tail, struct err *err) {
     uint64_t *seqs = NULL, after = listing->after_seq;
@@ -121,7 +121,7 @@ void api_attempts(struct api_call *call) {
     api_end(call);
 }
 
-/* A job of one task has no row of its own for it: the job is the task. */
+/* A one-task job has no row for its task: the job is the task. */
 static enum task_status single_status(const struct job *job) {
     switch (job->state) {
     case STATE_EXECUTING:

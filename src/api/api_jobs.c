@@ -70,7 +70,7 @@ void api_list(struct api_call *call) {
         api_end(call);
 }
 
-/* As paths of sets are written: "./src//x/../main.c" is "src/main.c". */
+/* Normalized like the paths of sets: "./src//x/../main.c" is "src/main.c". */
 static struct span plain_path(struct span path, struct arena *arena) {
     char *plain = arena_alloc(arena, path.len + 1);
     size_t len = 0;
@@ -91,7 +91,8 @@ static struct span plain_path(struct span path, struct arena *arena) {
     return span_make(plain, len);
 }
 
-/* A key of --touches may look like anything: the very word goes first. */
+/* A --touches key may be any string, so an exact match is tried before a
+ * path. */
 static bool touching(struct api_call *call, struct span path, uint64_t limit,
                      struct job **ret_jobs, size_t *ret_count,
                      struct err *err) {
@@ -125,7 +126,7 @@ void api_files(struct api_call *call) {
         api_fail(call, &err);
         return;
     }
-    /* Those rows lack what was submitted, which tells what they are. */
+    /* Those rows lack the submission, from which the job is described. */
     for (size_t i = 0; i < count; i++)
         if (!store_job(call->api->options.store, jobs[i].num, &call->arena,
                        &jobs[i], &err)) {
@@ -174,7 +175,7 @@ static void touches_json(struct json *json, const struct job_touch *touches,
     json_end(json);
 }
 
-/* What it says and uses now, where somebody runs it. */
+/* What the job reports and uses now, if a role in this process runs it. */
 static void usage_json(struct api_call *call, struct json *json,
                        const struct job *job) {
     const struct api_roles *roles = call->api->options.roles;
@@ -200,7 +201,7 @@ static void usage_json(struct api_call *call, struct json *json,
     json_end(json);
 }
 
-/* All its attempts together, of memory the most that one had. */
+/* All its attempts together; for memory, the highest use of one attempt. */
 static void used_json(struct json *json, const struct store_attempt *attempts,
                       size_t count) {
     uint64_t cpu_us = 0, peak_kib = 0;
@@ -215,7 +216,7 @@ static void used_json(struct json *json, const struct store_attempt *attempts,
     json_i64(json, (int64_t)peak_kib);
 }
 
-/* All there is to know; `exit_code` once it has ended. */
+/* Everything known about the job; `exit_code` once it has ended. */
 void api_job_show(struct api_call *call) {
     static const char *const keys[] = {NULL};
     struct store *store = call->api->options.store;

@@ -21,10 +21,10 @@
 enum {
     LOG_BLOCK_BYTES = 64 << 10,
     LOG_BLOCKS = 16,
-    LOG_STAMPS_MS = 10000 /* they are waited for */
+    LOG_STAMPS_MS = 10000 /* how long to wait for them */
 };
 
-/* One output to be shown. */
+/* One output that is to be shown. */
 struct log_entry {
     struct span node;
     uint64_t task; /* place in the array */
@@ -39,26 +39,27 @@ struct log {
     struct log_entry *queue; /* to be shown, one after the other */
     size_t count, cap, next;
     struct map listed; /* keys of all that are or were in the queue */
-    bool begun;        /* the queue was filled once */
+    bool begun;        /* the queue was filled for the first time */
 
     struct log_entry now;    /* attempt 0: none is being shown */
     bool grows;              /* it is being written */
-    struct output_view view; /* as it is so far; or nothing (yet) */
-    uint64_t at;             /* next byte to be sent */
-    uint64_t end;            /* not beyond this one */
+    struct output_view view; /* the output at present; may be empty (yet) */
+    uint64_t at;             /* the next byte to send */
+    uint64_t end;            /* the first byte not to send */
     uint64_t offset;         /* asked for */
     uint64_t tail;           /* lines; UINT64_MAX: not asked for */
-    bool placed;             /* the beginning was found */
+    bool placed;             /* the first byte to show was found */
     bool by_lines;
     uint64_t skip_lines, lines_left;
     struct log_filter filter;
 
-    struct text progress; /* told last; by frames only */
-    bool wants_origin;    /* of each byte: stream and time */
+    struct text progress; /* reported last; only in frames */
+    bool wants_origin;    /* whether stream and time of each byte are needed */
     struct log_origin origin;
     struct log_tail origin_tail;
-    uint64_t late_at, late_bytes; /* bytes without stamps were met there, with
-                                     so many bytes of stamps */
+    uint64_t late_at, late_bytes; /* bytes without stamps were found there,
+                                     when there were this many bytes of
+                                     stamps */
     struct wall late_since;
 };
 
@@ -110,7 +111,8 @@ static void log_add(struct api_call *call, struct log *log,
     };
 }
 
-/* At first the last attempt of each task, later those that came since. */
+/* At first the last attempt of each task, later the attempts that came
+ * since. */
 static bool log_fill(struct api_call *call, struct log *log, struct err *err) {
     CLEANUP(arena_clear) struct arena arena = ARENA_INIT;
     CLEANUP(map_clear) struct map last = MAP_INIT;
@@ -141,7 +143,7 @@ static bool log_fill(struct api_call *call, struct log *log, struct err *err) {
     return true;
 }
 
-/* Opens what is there of the present one. A running attempt that has written
+/* Opens the current entry's output. A running attempt that has written
  * little so far has no file yet. */
 static bool log_open(struct api_call *call, struct log *log, struct err *err) {
     CLEANUP(arena_clear) struct arena arena = ARENA_INIT;
@@ -188,7 +190,7 @@ static ssize_t log_read(const struct log *log, char *block, uint64_t at,
     return got < 0 && errno == EINTR ? 0 : got;
 }
 
-/* All of it, though what is packed comes in frames. */
+/* Reads the whole piece: packed output comes in frames. */
 static bool log_read_all(const struct log *log, char *block, uint64_t at,
                          size_t bytes) {
     while (bytes > 0) {
@@ -202,7 +204,8 @@ static bool log_read_all(const struct log *log, char *block, uint64_t at,
     return true;
 }
 
-/* Backwards, block by block: what is asked for most stands at the end. */
+/* Searches backwards, block by block: the lines asked for are usually at the
+ * end. */
 static void place_tail(struct log *log) {
     static char block[LOG_BLOCK_BYTES];
     uint64_t end = log->view.bytes, left = log->tail;
@@ -232,7 +235,7 @@ static void place_tail(struct log *log) {
 
 /* ---- sending ------------------------------------------------------------- */
 
-/* Of the bytes read those that are wanted, by line numbers. */
+/* The part of the bytes read that was asked for by line numbers. */
 static struct span pick_lines(struct log *log, struct span bytes) {
     if (log->skip_lines > 0) {
         size_t skip = lines_skip(bytes, log->skip_lines);
@@ -253,8 +256,8 @@ static struct span pick_lines(struct log *log, struct span bytes) {
     return bytes;
 }
 
-/* Bytes of a growing output whose stamps are not there are waited for: the
- * guard writes them a moment later, or, where the disk refused them, never. */
+/* Waits for the stamps of a growing output: the supervisor writes them a
+ * moment later or, if the disk refused them, never. */
 static bool log_waits(struct api_call *call, struct log *log) {
     struct wall now = api_now(call);
 
@@ -269,7 +272,7 @@ static bool log_waits(struct api_call *call, struct log *log) {
     return ms >= 0 && ms < LOG_STAMPS_MS;
 }
 
-/* The run that comes next, not beyond what may be sent. False: not now. */
+/* The next run, limited to what may be sent. False: not now. */
 static bool log_run(struct api_call *call, struct log *log,
                     struct stamp *ret_run) {
     uint64_t end = log->end < log->view.bytes ? log->end : log->view.bytes;
@@ -313,7 +316,8 @@ static void send_some(struct api_call *call, struct log *log) {
         ssize_t got = bytes == 0 || log->lines_left == 0
                           ? 0
                           : log_read(log, block, log->at, bytes);
-        if (got < 0) /* damaged, or the disk is: what was sent is all */
+        if (got < 0) /* the output is damaged, or the disk is: nothing more
+                        is sent */
             log->view.bytes = log->end = log->at;
         if (got <= 0)
             return;
@@ -327,7 +331,7 @@ static void send_some(struct api_call *call, struct log *log) {
         api_turn_in(call, 0);
 }
 
-/* While a rollback may still put it back, events of that one count. */
+/* While a rollback may still reinstate the job, its events count. */
 static bool job_ended(struct api_call *call, struct log *log) {
     CLEANUP(arena_clear) struct arena arena = ARENA_INIT;
     struct store *store = call->api->options.store;
@@ -343,7 +347,7 @@ static bool job_ended(struct api_call *call, struct log *log) {
     return ended;
 }
 
-/* Takes the next one of the queue. False: there is none. */
+/* Takes the next entry of the queue. False: there is none. */
 static bool log_next(struct log *log) {
     if (log->next == log->count)
         return false;
@@ -357,7 +361,7 @@ static bool log_next(struct log *log) {
     return true;
 }
 
-/* Where in the output to begin. False: it takes another turn to find out. */
+/* Finds where in the output to begin. False: it needs another turn. */
 static bool log_place(struct api_call *call, struct log *log) {
     struct log_name name = {log->num, log->now.task, log->now.attempt};
     struct line_index_place place;
@@ -379,7 +383,8 @@ static bool log_place(struct api_call *call, struct log *log) {
     return true;
 }
 
-/* Sends of the present output. False: it was all sent, or fails. */
+/* Sends a part of the current output. False: everything was sent, or the
+ * call fails. */
 static bool log_send(struct api_call *call, struct log *log, struct err *err) {
     if ((log->view.fd < 0 || log->grows) && !log_open(call, log, err))
         return false;
@@ -396,8 +401,7 @@ static bool log_send(struct api_call *call, struct log *log, struct err *err) {
            (wanted && (more || (log->grows && log->follows)));
 }
 
-/* Where this process runs it: what it says of its progress, when that is new.
- */
+/* If this process runs the job: sends its reported progress, if that is new. */
 static void send_progress(struct api_call *call, struct log *log) {
     const struct api_roles *roles = call->api->options.roles;
     struct run_usage usage = {0};
@@ -486,8 +490,8 @@ static bool form_asked(struct api_call *call, struct log *log) {
     return false;
 }
 
-/* Is there anything to show? Else the call fails: a job that has not run is
- * waited for only by those who follow. */
+/* Is there anything to show? Else the call fails: only `follow` waits for a
+ * job that has not run. */
 static bool log_begin(struct api_call *call, struct log *log,
                       const struct job *job) {
     struct err err = {0};
@@ -510,7 +514,7 @@ static bool log_begin(struct api_call *call, struct log *log,
 }
 
 /* ?attempt= &node= &offset= &bytes= &tail= (lines) &lines=5-17 &follow=1
- * &grep= (an expression; lib/pattern.h) &fold=1 (upper case is lower case)
+ * &grep= (an expression; lib/pattern.h) &fold=1 (ignore case)
  * &stream=out|err &times=1 &frames=1 (api/log_filter.h) */
 void api_logs(struct api_call *call) {
     static const char *const keys[] = {

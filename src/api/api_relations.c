@@ -1,6 +1,6 @@
-/* Who needs whom: one step away, with all kinds of relation, or dependencies at
- * any depth as a tree. Both are told piece by piece, others have their turn in
- * between. */
+/* Relations between jobs: one step away, with all kinds of relation, or
+ * dependencies at any depth as a tree. Both are sent piece by piece, and
+ * other calls have their turn in between. */
 #include "api/api_call.h"
 #include "api/api_handlers.h"
 
@@ -78,10 +78,10 @@ static void answer_around(struct api_call *call, const struct job *job,
 
 /* ---- a tree -------------------------------------------------------------- */
 
-/* The way down to where the telling is: of each job on it those who are still
- * to be told. */
+/* The path down to the job that is being sent: each level holds the
+ * neighbours that are still to be sent. */
 struct climb {
-    bool up; /* to dependents */
+    bool up; /* towards dependents */
     bool begun;
     struct span root;
     struct walk walk;
@@ -137,7 +137,7 @@ static void level_add(struct api_call *call, const struct job *job) {
                     &climb->levels[climb->depth++]);
 }
 
-/* Tells one, and goes on to what is behind it unless it was met before. */
+/* Sends one job, and descends to its neighbours unless it was sent before. */
 static bool visit(struct api_call *call, struct span id, struct err *err) {
     CLEANUP(arena_clear) struct arena arena = ARENA_INIT;
     struct climb *climb = call->state;
@@ -197,7 +197,8 @@ static void answer_tree(struct api_call *call, const struct job *job, bool up) {
 
 /* ---- the routes ---------------------------------------------------------- */
 
-/* ?tree: dependencies at any depth, a line each, deeper ones behind. */
+/* ?tree: dependencies at any depth, one line each, deeper ones after their
+ * parent. */
 static void tell(struct api_call *call, bool up) {
     static const char *const keys[] = {"tree", NULL};
     struct job job;

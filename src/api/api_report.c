@@ -1,4 +1,4 @@
-/* What became of jobs, in figures. */
+/* The outcome of jobs, in figures. */
 #include "api/api_call.h"
 #include "api/api_handlers.h"
 
@@ -15,7 +15,8 @@ static void reporting_clear(struct api_call *call) {
     report_free(reporting->report);
 }
 
-/* From its rows: when it first started, and how long it ran at last. */
+/* Reads from its rows when the job first started, and how long its last
+ * attempt ran. */
 static bool add_job(struct api_call *call, const struct job *job,
                     struct arena *arena, struct err *err) {
     struct reporting *reporting = call->state;
@@ -66,7 +67,7 @@ static void key_word(struct json *json, const char *key, struct span word) {
         json_span(json, word);
 }
 
-/* A set that was rolled back is not applied any more. */
+/* A set that was rolled back is no longer applied. */
 static void groups_json(struct json *json, const struct report_group *group) {
     json_key(json, "groups");
     json_object(json);

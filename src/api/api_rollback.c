@@ -1,4 +1,4 @@
-/* What a rollback would take: the same decision as the deed's. */
+/* Previews a rollback: the same decision as the rollback itself makes. */
 #include "api/api_call.h"
 #include "api/api_handlers.h"
 
@@ -9,7 +9,7 @@
 
 enum { IDS_MAX = 1000, SETS_DEFAULT = 50 };
 
-/* The members as a tree: each after the one that led to it. */
+/* The members as a tree: each below the member that led to it. */
 struct tree {
     const struct rollback_decision *decision;
     size_t *first, *next; /* SIZE_MAX: none */
@@ -28,7 +28,7 @@ static void tree_make(const struct rollback_decision *decision,
     };
     for (size_t i = 0; i < count; i++)
         ret_tree->first[i] = ret_tree->next[i] = SIZE_MAX;
-    /* From the last to the first, so that children are in their order. */
+    /* From the last to the first, so that children keep their order. */
     for (size_t i = count; i-- > 0;) {
         size_t from = decision->members[i].from;
         if (from == SIZE_MAX)
@@ -159,7 +159,8 @@ static bool limits_of(struct api_call *call,
     return false;
 }
 
-/* ?ids= (with commas) &closure= &limit= : a summary, then a line a member. */
+/* ?ids= (with commas) &closure= &limit= : a summary, then one line per
+ * member. */
 void api_rollback(struct api_call *call) {
     static const char *const keys[] = {"ids", "closure", "limit", NULL};
     struct rollback_plan_limits limits = {0};

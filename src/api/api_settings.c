@@ -1,5 +1,5 @@
-/* Settings: keys of the section [queue] that the registry may say otherwise
- * than pointsman.conf does. */
+/* Settings: keys of the section [queue] whose value in the registry
+ * overrides pointsman.conf. */
 #include "api/api_call.h"
 #include "api/api_handlers.h"
 
@@ -77,7 +77,7 @@ void api_settings(struct api_call *call) {
     api_end(call);
 }
 
-/* Would the configuration take it? */
+/* Would the configuration accept the value? */
 static bool setting_check(struct span key, struct span value, struct err *err) {
     struct config scratch;
 
@@ -119,7 +119,7 @@ static void setting_done(void *ctx, struct store_batch *batch, bool ok,
     api_poke(call);
 }
 
-/* Body: the value as it stands in pointsman.conf; empty: back to the default */
+/* Body: the value as written in pointsman.conf; empty: back to the default */
 void api_setting(struct api_call *call) {
     struct err err = {0};
     struct span name = call->params[0], key;

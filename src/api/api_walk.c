@@ -1,4 +1,4 @@
-/* Answers that read much of the registry, in bounded pieces. */
+/* Answers that read a large part of the registry, in bounded pieces. */
 #include "api/api_call.h"
 
 void api_steps(struct api_call *call,

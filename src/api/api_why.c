@@ -1,5 +1,6 @@
-/* What holds a job back. Where roles run in this process they know best; else
- * a scheduler is made of what the registry tells, asked once and dropped. */
+/* The reasons that hold a job back. Roles that run in this process are
+ * asked; otherwise a scheduler is built from the registry, asked once and
+ * dropped. */
 #include "api/api_call.h"
 #include "api/api_handlers.h"
 
@@ -133,7 +134,7 @@ static void reason_json(struct api_call *call, const struct job *job,
     text_addc(&call->out, '\n');
 }
 
-/* When it may start, where the past tells anything. */
+/* When it may start, if past runs allow an estimate. */
 static bool why_estimate(struct api_call *call, const struct job *job,
                          struct why *why) {
     struct estimate estimate;
@@ -194,7 +195,7 @@ void api_why(struct api_call *call) {
         why.reasons = &one;
         why.count = 1;
     }
-    why.cap = why.count; /* all reasons so far belong to somebody else */
+    why.cap = why.count; /* no room: adding a reason copies the array */
     kind = work_kind_find(call->api->options.tables->kinds, &job, NULL);
     if (kind != NULL && kind->explain != NULL &&
         !kind->explain(call, &job, waits, &why))

@@ -144,12 +144,12 @@ static void attempt_event(struct json *json, const char *event,
     json_end(json);
 }
 
-/* What is not known apart happened with the end. */
+/* If an event has no time of its own, the end's time is used. */
 static struct wall moment(const struct store_attempt *attempt, int64_t ms) {
     return ms < 0 ? attempt->ended : wall_add_ms(attempt->started, ms);
 }
 
-/* Its life, and what it used of what few ask for. */
+/* Timestamps and resource usage; few callers need them. */
 static void attempt_events(struct json *json,
                            const struct store_attempt *attempt) {
     struct attempt_trace trace;
@@ -159,7 +159,8 @@ static void attempt_events(struct json *json,
     attempt_event(json, "running", attempt->started);
     if (attempt->status == TASK_LOST ||
         span_is(attempt->reason, "at-most-once")) {
-        /* Whoever watched it died; that nothing of it was left was seen. */
+        /* Its supervisor died; later it was seen that no process of it was
+         * left. */
         attempt_event(json, "lost", attempt->ended);
     } else if (attempt->started.ns == 0) {
         attempt_event(json, "failed-to-start", attempt->ended);
@@ -247,7 +248,7 @@ static int attempt_code(const struct store_attempt *attempt) {
     return 0;
 }
 
-/* That of the first task that did not end well, by its last attempt. */
+/* The exit code of the first task that failed, from its last attempt. */
 static int command_code(struct store_attempt *attempts, size_t count) {
     struct map last = MAP_INIT; /* of each node */
     int code = 0;
@@ -265,8 +266,8 @@ static int command_code(struct store_attempt *attempts, size_t count) {
     return code;
 }
 
-/* Cancelled while it waited, perhaps for another attempt: then how a former
- * attempt ended says nothing. */
+/* The job was cancelled while it waited, perhaps for another attempt: the
+ * end of a former attempt does not count then. */
 static bool ended_while_running(struct store *store, const struct job *job,
                                 struct arena *arena) {
     struct store_event *events;

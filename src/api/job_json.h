@@ -1,5 +1,5 @@
-/* Jobs, tasks, attempts and events as JSON, the same for lists, pages and the
- * command line, and what a job's end means as an exit code. */
+/* Jobs, tasks, attempts and events as JSON, the same for lists, pages and
+ * the command line, and the exit code that a job's end stands for. */
 #ifndef POINTSMAN_API_JOB_JSON_H
 #define POINTSMAN_API_JOB_JSON_H
 
@@ -19,10 +19,10 @@ void job_attempt_json(struct json *json, const struct job *job,
                       const struct store_attempt *attempt);
 void job_event_json(struct json *json, const struct store_event *event);
 
-/* What it does, in one line: the command as one would type it, or the first
- * line of a change's message. */
+/* What the job does, in one line: the command as typed, or the first line of
+ * a change's message. */
 struct span job_what(const struct job *job, struct arena *arena);
-/* Where it shall run: the submission's `node`; empty: anywhere. */
+/* The node it must run on: the submission's `node`; empty: anywhere. */
 struct span job_node(const struct job *job, struct arena *arena);
 
 /* The exit code of `run` and `wait` for a job that has ended. */

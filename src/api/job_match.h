@@ -10,15 +10,15 @@
 
 struct job_match {
     struct filter filter;
-    unsigned states; /* bits of those that can match at all */
-    bool owed_only;  /* others cannot match */
+    unsigned states; /* bits of the states that can match at all */
+    bool owed_only;  /* jobs that owe no approval cannot match */
     bool asks_command, asks_node, asks_touches;
 };
 
-/* Empty text: all that matches everything. Error ERR_USAGE. */
+/* Parses a filter; an empty text matches everything. Error ERR_USAGE. */
 bool job_match_parse(struct span text, struct arena *arena,
                      struct job_match *ret_match, struct err *err);
-/* Reads what the job touches only when the filter asks for it. */
+/* Reads the paths that a job touches only if the filter asks for them. */
 bool job_match_test(const struct job_match *match, struct store *store,
                     const struct job *job, struct wall now, struct arena *arena,
                     bool *ret_matches, struct err *err);

@@ -71,7 +71,7 @@ static void put(const struct log_filter *filter, const struct stamp *from,
         text_addspan(out, piece);
 }
 
-/* With its LF, if it has one. */
+/* Shows the line with its LF, if it has one. */
 static void show(struct log_filter *filter, const struct stamp *from,
                  struct span line, struct text *out) {
     struct span text = line;
@@ -79,7 +79,7 @@ static void show(struct log_filter *filter, const struct stamp *from,
         text.len--;
     if (span_ends(text, "\r"))
         text.len--;
-    /* Our marks begin a line of their own. */
+    /* Marks made by Pointsman begin a line of their own. */
     if (from->stream == STAMP_OURS && text.len == 0)
         return;
     if (filter->pattern == NULL || pattern_finds(filter->pattern, text))

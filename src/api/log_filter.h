@@ -1,7 +1,8 @@
-/* What of an output is shown, and how: its bytes come in pieces, each from one
- * stream, and are shown as they are, or those lines in which an expression is
- * found, or with the time and stream of each line. Lines are those of one
- * stream: what another one wrote in between does not cut them. */
+/* Which part of an output is shown, and how: its bytes come in pieces, each
+ * from one stream, and are shown unchanged, or only the lines in which an
+ * expression is found, or with the time and stream of each line. A line
+ * belongs to one stream: output of another stream in between does not split
+ * it. */
 #ifndef POINTSMAN_API_LOG_FILTER_H
 #define POINTSMAN_API_LOG_FILTER_H
 
@@ -12,22 +13,23 @@
 #include "lib/text.h"
 #include "os/stamp.h"
 
-/* A line that is longer is looked at in pieces of this size. */
+/* A longer line is searched in pieces of this size. */
 enum { LOG_LINE_BYTES = 1 << 20 };
 
 enum log_form {
-    LOG_BYTES,  /* as they are */
+    LOG_BYTES,  /* unchanged */
     LOG_TIMES,  /* "2026-11-21T19:20:21.123Z out LINE" and an LF; of lines of
                    unknown origin "- - LINE" */
-    LOG_FRAMES, /* in front of each piece 8 bytes: enum stamp_stream, three
-                   zeros, its length (u32, big end first) */
+    LOG_FRAMES, /* each piece follows a head of 8 bytes: enum stamp_stream,
+                   three zeros, its length (u32, big end first) */
 };
 enum {
     LOG_FRAME_HEAD = 8,
-    LOG_FRAME_PROGRESS = STAMP_STREAMS /* no output: what it says of itself */
+    LOG_FRAME_PROGRESS = STAMP_STREAMS /* no output: progress that the job
+                                          reports */
 };
 
-/* A line that goes on. */
+/* The beginning of an unfinished line. */
 struct log_part {
     struct text text;
     int64_t ms; /* of its first byte */
@@ -37,20 +39,21 @@ struct log_filter {
     struct pattern *pattern; /* NULL: every line */
     enum log_form form;
     bool one_stream;
-    enum stamp_stream stream; /* that one */
-    uint64_t skip;            /* so many line ends are passed over first */
+    enum stamp_stream stream; /* only this one */
+    uint64_t skip;            /* this many line ends are passed over first */
     struct log_part parts[STAMP_STREAMS];
 };
 
-/* Zeros show everything as it is. ERR_USAGE: not an expression. */
+/* A zeroed struct shows everything unchanged. ERR_USAGE: not an expression. */
 bool log_filter_search(struct log_filter *filter, struct span expression,
                        bool fold_case, struct err *err);
 void log_filter_clear(struct log_filter *filter);
 
-/* Appends what of `piece` is to be shown. Of `from` stream and time count. */
+/* Appends the part of `piece` that is to be shown. Only stream and time of
+ * `from` are used. */
 void log_filter_add(struct log_filter *filter, const struct stamp *from,
                     struct span piece, struct text *out);
-/* The output ends here: what there is of a last line is one. */
+/* The output ends here: an unfinished line counts as a line. */
 void log_filter_end(struct log_filter *filter, struct text *out);
 
 void log_frame_progress(struct text *out, struct span line);

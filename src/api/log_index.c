@@ -11,7 +11,7 @@ void log_indexes_clear(struct log_indexes *indexes) {
     *indexes = (struct log_indexes){0};
 }
 
-/* That of the name, else the one not used for longest, emptied. */
+/* The index of that name, else the least recently used one, emptied. */
 static struct log_index *index_of(struct log_indexes *indexes,
                                   struct log_name name) {
     struct log_index *oldest = &indexes->items[0];

@@ -1,6 +1,6 @@
-/* Where the lines of large outputs begin, remembered for the few that were
- * asked about last, so that the pages of one log do not each read it from its
- * beginning. */
+/* The places where the lines of large outputs begin, kept for the few
+ * outputs read most recently, so that the pages of one log do not each read
+ * it from its beginning. */
 #ifndef POINTSMAN_API_LOG_INDEX_H
 #define POINTSMAN_API_LOG_INDEX_H
 
@@ -14,7 +14,7 @@
 
 enum { LOG_INDEXES = 8, LOG_INDEX_STEP_BYTES = 4 << 20 };
 
-/* One output: which attempt of which task of which job. */
+/* One output, by its attempt, task and job. */
 struct log_name {
     uint64_t num, task;
     unsigned attempt;
@@ -25,15 +25,15 @@ struct log_indexes {
         struct log_name name; /* attempt 0: free */
         struct line_index index;
         struct text marks;
-        uint64_t used; /* when last */
+        uint64_t used; /* when it was last used */
     } items[LOG_INDEXES];
     uint64_t uses;
 };
 
 void log_indexes_clear(struct log_indexes *indexes);
 
-/* The marked place nearest before `line` (from 0) of the output in `view`.
- * Reads at most a step; false: ask again to go on. */
+/* The nearest marked place before `line` (from 0) of the output in `view`.
+ * Reads at most one step; false: call again to continue. */
 bool log_index_find(struct log_indexes *indexes, struct log_name name,
                     const struct output_view *view, uint64_t line,
                     struct line_index_place *ret_place);

@@ -51,7 +51,7 @@ void log_origin_close(struct log_origin *origin) {
     *origin = LOG_ORIGIN_INIT;
 }
 
-/* More stamps behind those that are left over. False: there are none. */
+/* Reads more stamps after the remaining ones. False: there are none. */
 static bool fill(struct log_origin *origin) {
     struct text *block = &origin->block;
     size_t left = block->len - origin->block_at;
@@ -100,7 +100,8 @@ enum log_origin_found log_origin_find(struct log_origin *origin, uint64_t at,
             continue;
         if (origin->read >= stop)
             return LOG_ORIGIN_MORE;
-        /* A cut one may be whole next time; one that is none never. */
+        /* A cut stamp may be complete next time; an invalid one stays
+         * invalid. */
         bool is_none = origin->block.len - origin->block_at >=
                        STAMP_BYTES_MAX + STAMP_MAGIC_BYTES;
         if (is_none || !fill(origin))
@@ -111,8 +112,8 @@ enum log_origin_found log_origin_find(struct log_origin *origin, uint64_t at,
     return LOG_ORIGIN_FOUND;
 }
 
-/* log_origin_find for every byte there is: a byte without a stamp is of unknown
- * origin, up to `end`. False: ask again to go on. */
+/* Like log_origin_find, but succeeds for every byte there is: a byte without
+ * a stamp is of unknown origin, up to `end`. False: call again to continue. */
 static bool find_or_unknown(struct log_origin *origin, uint64_t at,
                             uint64_t end, struct stamp *ret_run) {
     enum log_origin_found found = log_origin_find(origin, at, ret_run);
@@ -125,7 +126,7 @@ enum stamp_stream log_origin_shown(enum stamp_stream stream) {
     return stream == STAMP_UNKNOWN ? STAMP_OUT : stream;
 }
 
-/* Counts in the next bytes of the stream. False: they cannot be read. */
+/* Counts the next bytes of the stream. False: they cannot be read. */
 static bool count_some(struct log_tail *tail, const struct output_view *view,
                        uint64_t most, uint64_t *budget) {
     static char block[BLOCK_BYTES];

@@ -37,7 +37,7 @@ static bool read_up(struct neighbours *neighbours, struct err *err) {
     return true;
 }
 
-/* What it names is as much as its submission had room for. */
+/* The edges that a job names are bounded by the size of its submission. */
 static bool read_down(struct neighbours *neighbours, struct err *err) {
     struct job_edge *edges;
     size_t count;

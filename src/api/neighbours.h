@@ -1,5 +1,5 @@
-/* Whom a job has relations with, one after the other: read by pages, since a
- * set may have a hundred thousand dependents.
+/* The jobs that a job has relations with, one after the other: read by pages,
+ * since a set may have a hundred thousand dependents.
  *
  *     neighbours_open(store, job, up, &neighbours);
  *     while (neighbours_next(&neighbours, &one, &found, err) && found) ...
@@ -17,7 +17,7 @@
 #include "store/store.h"
 
 struct neighbour {
-    struct span id; /* until the next one is asked for */
+    struct span id; /* valid until the next call of neighbours_next */
     enum edge_kind kind;
 };
 
@@ -25,22 +25,22 @@ struct neighbours {
     struct store *store;
     struct span id; /* of the job; its owner's memory */
     uint64_t num;
-    bool up;     /* those that have relations to it; else those it names */
+    bool up;     /* true: jobs with relations to it; false: jobs it names */
     size_t rows; /* read so far */
 
     struct arena arena; /* of the page */
     struct neighbour *page;
     size_t count, at;
     uint64_t after_num;
-    bool is_last; /* there is no page behind this one */
+    bool is_last; /* no page follows this one */
 };
 
-/* `id` must stay as long. Nothing is read yet. */
+/* `id` must live as long as the walk. Nothing is read yet. */
 void neighbours_open(struct store *store, uint64_t num, struct span id, bool up,
                      struct neighbours *ret_neighbours);
 void neighbours_close(struct neighbours *neighbours);
-/* Upwards in the order of their numbers, else by kind and id; *ret_found false:
- * that was all. False: an error of the store. */
+/* Dependents come in the order of their numbers, others by kind and id;
+ * *ret_found false: no more. False: an error of the store. */
 bool neighbours_next(struct neighbours *neighbours,
                      struct neighbour *ret_neighbour, bool *ret_found,
                      struct err *err);

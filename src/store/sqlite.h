@@ -100,7 +100,7 @@ struct sqlite_event_row {
     size_t count;
     unsigned char hash[CHAIN_BYTES]; /* as stored in the row */
     bool fits;                       /* the stored hash equals the one
-                                      * computed from the events */
+                                        computed from the events */
 };
 void sqlite_event_row_init(struct sqlite_event_row *event_row);
 void sqlite_event_row_clear(struct sqlite_event_row *event_row);

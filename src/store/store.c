@@ -21,7 +21,7 @@ enum { PAGE = 256, CANDIDATES = 500 };
 struct listening {
     struct list link;
     store_listener *listener; /* NULL: removed, but it is being called right
-                               * now */
+                                 now */
     void *ctx;
     uint64_t after_seq;
 };

@@ -275,7 +275,7 @@ uint64_t store_batch_seq(const struct store_batch *batch, unsigned index);
  * kernel reports a lost page only once. */
 bool store_batch_unsynced(const struct store_batch *batch);
 void store_batch_free(struct store_batch *batch); /* a batch that was never
-                                                   * submitted */
+                                                     submitted */
 
 /* Delivers events and completions; the owner calls it when woken. */
 void store_turn(struct store *store);
