@@ -119,7 +119,7 @@ bool approval_file_of_tarball(struct call *call, const char *file,
 
 /* ---- the signature ------------------------------------------------------- */
 
-/* What it wrote, from the beginning. */
+/* Reads the file from its beginning: what ssh-keygen wrote. */
 static bool take_back(int fd, struct text *out, struct err *err) {
     return lseek(fd, 0, SEEK_SET) == 0 &&
            dir_read_file(fd, APPROVAL_FILE_BYTES, out, err);

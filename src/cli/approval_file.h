@@ -1,5 +1,5 @@
-/* An approval as a person has it: its text, and the text with a signature
- * under it (wire/approval_text.h). */
+/* The files of an approval that a person handles: its text, and the text
+ * with a signature below it (wire/approval_text.h). */
 #ifndef POINTSMAN_CLI_APPROVAL_FILE_H
 #define POINTSMAN_CLI_APPROVAL_FILE_H
 
@@ -8,19 +8,20 @@
 #include "cli/client.h"
 #include "cli/call.h"
 
-/* What --as, --ticket and --expires say, about the set `id`. */
+/* The approval of the set `id`, with the values of --as, --ticket and
+ * --expires. */
 bool approval_file_of_set(struct call *call, struct client *client,
                           const char *id, struct text *out, struct err *err);
-/* The same about a tarball that was not handed in yet. Its file, or `change
- * pack`, has to say its name. */
+/* The same for a tarball that was not submitted yet. Its file name, or
+ * `change pack`, must give the set's name. */
 bool approval_file_of_tarball(struct call *call, const char *file,
                               struct text *out, struct err *err);
-/* Appends the signature under `paper` that ssh-keygen makes with this key; it
+/* Appends the signature of `paper` that ssh-keygen makes with this key; it
  * may ask for a passphrase. */
 bool approval_file_sign(struct text *approval, const char *key,
                         struct err *err);
-/* A file with text and signature; or X.sig with a signature alone, as
- * ssh-keygen writes it, with the text in X. */
+/* Reads a file with text and signature; or X.sig with only a signature, as
+ * ssh-keygen writes it, and the text in X. */
 bool approval_file_read(const char *file, struct text *out, struct err *err);
 /* {"signed": ...}, for the API. */
 void approval_file_body(struct span approval, struct text *out);

@@ -167,7 +167,7 @@ static bool is_option(const char *word) {
     return word[0] == '-' && word[1] != '\0';
 }
 
-/* The command's words; *at stands behind them afterwards. */
+/* Finds the command's words; *at is moved past them. */
 static bool take_command(struct call *call, int argc, char **argv, int *at,
                          struct err *err) {
     const char *first = argv[*at];

@@ -1,4 +1,4 @@
-/* A command line, read by the table of commands. */
+/* A command line, parsed by means of the table of commands. */
 #ifndef POINTSMAN_CLI_CALL_H
 #define POINTSMAN_CLI_CALL_H
 
@@ -10,14 +10,14 @@
 #include "lib/text.h"
 #include "cli/command.h"
 
-/* A command line, read. */
+/* A parsed command line. */
 struct call {
     const struct command_table *table;
     const struct command *command;
-    struct arena arena; /* for all that lives as long as the call */
+    struct arena arena; /* for everything that lives as long as the call */
     int argc;           /* RAW: from the command's name on */
     char **argv;
-    const char **words; /* operands, NULL behind the last */
+    const char **words; /* operands, with NULL after the last */
     size_t word_count;
     struct call_option {
         const struct option *option;
@@ -26,8 +26,8 @@ struct call {
     size_t given_count;
 };
 
-/* Reads argv (argv[0] is the program). Errors: ERR_USAGE with what was perhaps
- * meant. Without a command it is `help`. */
+/* Reads argv (argv[0] is the program). Errors: ERR_USAGE with a suggestion
+ * of what was perhaps meant. Without a command it is `help`. */
 bool call_parse(const struct command_table *table, int argc, char **argv,
                 struct call *ret_call, struct err *err);
 void call_clear(struct call *call);
@@ -35,16 +35,17 @@ void call_clear(struct call *call);
 /* The option's value; NULL: not given. The name must be in the table. */
 const char *call_value(const struct call *call, const char *name);
 bool call_has(const struct call *call, const char *name);
-/* Has this command an option of that name at all? */
+/* Does this command have an option of that name at all? */
 bool call_knows(const struct call *call, const char *name);
-/* One value after the other: *cursor starts at 0; NULL at the end. */
+/* The values of a repeated option, one per call: *cursor starts at 0; NULL
+ * at the end. */
 const char *call_next(const struct call *call, const char *name,
                       size_t *cursor);
-/* As a number. False: not one, or out of bounds (ERR_USAGE). Not given:
- * *ret_value stays as it is. */
+/* The option's value as a number. False: not a number, or out of bounds
+ * (ERR_USAGE). If it is not given, *ret_value stays unchanged. */
 bool call_number(const struct call *call, const char *name, long long least,
                  long long most, long long *ret_value, struct err *err);
-/* As a duration in ms, likewise. */
+/* The option's value as a duration in ms, likewise. */
 bool call_duration(const struct call *call, const char *name, long long *ret_ms,
                    struct err *err);
 

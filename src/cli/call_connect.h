@@ -1,5 +1,5 @@
-/* From what stands on the command line to the base it means, and from the
- * lines a base answers with to what is shown. */
+/* From the command line to the base it refers to, and from the lines that a
+ * base answers to the output. */
 #ifndef POINTSMAN_CLI_CALL_CONNECT_H
 #define POINTSMAN_CLI_CALL_CONNECT_H
 
@@ -11,34 +11,38 @@
 #include "cli/client.h"
 #include "cli/call.h"
 
-/* --base and --server. `tick` as client_options; NULL: none. */
+/* Opens a client by --base and --server. `tick` as in client_options; NULL:
+ * none. */
 bool call_client(const struct call *call, struct client **ret_client,
                  struct err *err);
 bool call_client_ticking(const struct call *call, bool (*tick)(void *ctx),
                          void *ctx, struct client **ret_client,
                          struct err *err);
-/* The base's path, for verbs that work on its files themselves. Refuses
+/* The base's path, for commands that work on its files directly. Refuses
  * --server. In the call's arena. */
 bool call_base(struct call *call, const char **ret_path, struct err *err);
-/* The first so many operands are not "", as of a variable that is not set. */
+/* The first `count` operands are not "", as they would be from an unset
+ * variable. */
 bool call_operands_not_empty(const struct call *call, size_t words,
                              struct err *err);
-/* Operands: at least and at most so many, what is needed not empty. */
+/* Checks that there are at least and at most this many operands, and that
+ * the required ones are not empty. */
 bool call_operands(const struct call *call, size_t least, size_t most,
                    struct err *err);
 
-/* Members of one answered line; "", 0 and false when absent or null. */
+/* Members of one line of an answer; "", 0 and false when absent or null. */
 const char *call_line_text(struct span line, const char *key,
                            struct arena *arena);
-/* The same as one line for eyes: what others wrote steers no terminal. */
+/* The same as one printable line: control characters in untrusted text are
+ * escaped. */
 const char *call_line_printable(struct span line, const char *key,
                                 struct arena *arena);
-/* Any text so. */
+/* Makes any text printable in this way. */
 const char *call_printable(const char *text, struct arena *arena);
 int64_t call_line_number(struct span line, const char *key);
 bool call_line_flag(struct span line, const char *key);
 
-/* A query as it is put together: call_uri_begin, then any number of
+/* A query while it is built: call_uri_begin, then any number of
  * call_uri_add. */
 struct call_uri {
     struct text text;
@@ -47,21 +51,19 @@ struct call_uri {
 void call_uri_begin(struct call_uri *uri, const char *path);
 void call_uri_add(struct call_uri *uri, const char *key, const char *value);
 
-/* Does to one of the call's words what the command is for. */
+/* Applies the command to one of the call's words. */
 typedef bool call_one(struct call *call, struct client *client,
                       const char *word, const void *ctx, struct err *err);
-/* Each of the call's words (at least one) in turn, whatever became of those
- * before. Says what failed; returns the exit status, that of the first failure.
- */
+/* Applies it to each of the call's words (at least one) in turn, also after
+ * a failure. Reports failures; returns the exit status of the first one. */
 int call_for_each(struct call *call, call_one *one, const void *ctx);
 
-/* What GET says to each of the call's words (ids): with --json the lines as
- * they are, else `show` of each line. the id takes the place of the % in
- * `path_format`.
- * Returns the exit status. */
+/* Shows the answer of GET for each of the call's words (ids): with --json
+ * the lines unchanged, else `show` of each line. The id replaces the % in
+ * `path_format`. Returns the exit status. */
 int call_show_each(struct call *call, const char *path_format,
                    void (*show)(struct span line, struct arena *arena));
-/* GET of one URI, likewise; `after` (may be NULL) is called at the end. */
+/* The same for GET of one URI; `after` (may be NULL) is called at the end. */
 bool call_show_lines(struct client *client, const char *uri, bool json,
                      void (*show)(struct span line, struct arena *arena),
                      struct err *err);

@@ -142,7 +142,7 @@ bool client_poll(struct client *client, int fd, short events, int timeout_ms,
 
 /* ---- calls --------------------------------------------------------------- */
 
-/* A problem document back into an error. */
+/* Converts a problem document back into an error. */
 static bool reply_error(const struct client_ask *ask, struct err *err) {
     struct arena arena = ARENA_INIT;
     struct json_value problem, value;
@@ -234,7 +234,7 @@ bool client_take_lines(void *client_lines, struct span bytes) {
         if (end == NULL)
             return true;
         bytes = span_make(end + 1, bytes.len - len - 1);
-        bool more = lines->rest.len == 0 || /* a sign of life */
+        bool more = lines->rest.len == 0 || /* a heartbeat */
                     lines->line(lines->ctx, text_span(&lines->rest));
         text_reset(&lines->rest);
         if (!more)

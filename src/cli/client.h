@@ -1,8 +1,8 @@
-/* The command line's way to a base: over its socket when a server answers
+/* The command line's way to a base: over its socket if a server answers
  * there, else the same handlers (api/api.h) in this process on the opened
- * base. Who calls cannot tell the difference.
+ * base. Callers cannot tell the difference.
  *
- * Every function here may wait. */
+ * Every function here may block. */
 #ifndef POINTSMAN_CLI_CLIENT_H
 #define POINTSMAN_CLI_CLIENT_H
 
@@ -17,53 +17,54 @@
 struct client;
 
 struct client_options {
-    const char *base_path;  /* --base, or NULL: looked for (base/base.h) */
+    const char *base_path;  /* --base, or NULL: searched for (base/base.h) */
     const char *server_url; /* --server, or NULL */
-    /* Called when `interrupt_fd` (-1: none) became readable while we waited;
+    /* Called when `interrupt_fd` (-1: none) becomes readable during a wait;
      * true: give up (ERR_INTERRUPTED). */
     bool (*interrupted)(void *ctx);
     int interrupt_fd;
-    /* Called about once a second while we wait without a server; true: give up
-     * in the same way. May be NULL. */
+    /* Called about once a second during a wait without a server; true: give
+     * up in the same way. May be NULL. */
     bool (*tick)(void *ctx);
     void *ctx;
 };
 
-/* Finds the base and looks who answers, but opens nothing yet: the first call
- * does. Errors: ERR_UNAVAILABLE, ERR_USAGE (a URL we do not speak), what
- * base/base.h says of a base that is none. */
+/* Finds the base and checks whether a server answers, but opens nothing yet:
+ * the first call does. Errors: ERR_UNAVAILABLE, ERR_USAGE (an unsupported
+ * URL), and those of base/base.h for a directory that is no base. */
 bool client_open(const struct client_options *options,
                  struct client **ret_client, struct err *err);
 void client_close(struct client *client); /* NULL is fine */
-/* From now on the calls are answered by this host, which lives as long. */
+/* From now on this host answers the calls; it must outlive the client. */
 struct host;
 void client_use_host(struct client *client, struct host *host);
 bool client_has_server(const struct client *client);
-/* After ERR_UNAVAILABLE: looks anew who answers for the base, another server or
- * nobody; the next call goes there. False: a URL was given, or no server was
- * asked. */
+/* After ERR_UNAVAILABLE: checks again whether another server answers for the
+ * base, or none; the next call goes there. False: a URL was given, or no
+ * server was asked. */
 bool client_look_again(struct client *client);
-/* Path of the base; NULL when there is only a URL. */
+/* Path of the base; NULL if there is only a URL. */
 const char *client_base_path(const struct client *client);
 
-/* Where a reply goes piece by piece; false: enough, hang up (no error). */
+/* Receives a reply piece by piece; false: enough, hang up (no error). */
 typedef bool client_take(void *ctx, struct span bytes);
 
-/* One call; the whole reply in `ret_body` (emptied first). A reply of 400 and
- * more is an error with the kind and the sentence the server gave. */
+/* Makes one call; the whole reply goes to `ret_body` (emptied first). A
+ * reply with status 400 or more is an error of the kind and with the
+ * sentence that the server sent. */
 bool client_call(struct client *client, enum api_method method, const char *uri,
                  struct span body, struct text *ret_body, struct err *err);
 bool client_get(struct client *client, struct text *ret_body, struct err *err,
                 const char *uri_format, ...) PRINTF_LIKE(4, 5);
-/* The same, the reply as it comes. */
+/* The same, with the reply passed on as it comes. */
 bool client_stream(struct client *client, enum api_method method,
                    const char *uri, struct span body, client_take *take,
                    void *ctx, struct err *err);
-/* Sends what `fd` holds, to its end, as the body (change submit). */
+/* Sends the contents of `fd`, to the end, as the body (change submit). */
 bool client_send_file(struct client *client, const char *uri, int fd,
                       struct text *ret_body, struct err *err);
 
-/* Lines of a reply one by one, whatever pieces they came in. */
+/* Splits a reply into lines, whatever pieces it came in. */
 struct client_lines {
     struct text rest;
     bool (*line)(void *ctx, struct span line);

@@ -75,7 +75,7 @@ static bool connected(struct client *client, struct err *err) {
 
 /* ---- sending ------------------------------------------------------------- */
 
-/* False without an error: the server closed its ear; it may have answered. */
+/* False without an error: the server stopped reading; it may have answered. */
 static bool send_bytes(struct client *client, struct span bytes) {
     while (bytes.len > 0) {
         ssize_t sent = send(client->fd, bytes.p, bytes.len, MSG_NOSIGNAL);
@@ -127,7 +127,7 @@ static bool send_request(struct client *client, const struct client_ask *ask,
 
 /* ---- hearing ------------------------------------------------------------- */
 
-/* Hands on what came of the body. False: enough. */
+/* Passes on what arrived of the body. False: enough. */
 static bool hand_on(struct client_ask *ask, const struct http_reply *reply,
                     struct text *body) {
     bool more = true;
@@ -143,7 +143,7 @@ static bool hand_on(struct client_ask *ask, const struct http_reply *reply,
     return more;
 }
 
-/* *ret_any: something was answered. */
+/* Receives the reply; ret_any: some of it arrived. */
 static bool hear(struct client *client, struct client_ask *ask,
                  struct http_reply *reply, bool *ret_any, struct err *err) {
     static char piece[HTTP_PIECE_BYTES];
@@ -183,8 +183,8 @@ static bool hear(struct client *client, struct client_ask *ask,
 
 bool client_http_ask(struct client *client, struct client_ask *ask,
                      struct err *err) {
-    /* A connection kept from before may have been closed for its silence:
-     * then once more on a new one. */
+    /* A connection kept from an earlier call may have been closed while
+     * idle: the request is then repeated on a new one. */
     for (bool kept = client->fd >= 0;; kept = false) {
         struct http_reply reply;
         bool any = false, sent;

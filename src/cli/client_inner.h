@@ -22,18 +22,19 @@ struct client {
     bool writes; /* opened for writing */
     struct output *output;
     struct api *api;
-    struct host *hosted; /* not ours */
+    struct host *hosted; /* owned by the caller */
     struct mono ticked;
-    int64_t again_ms; /* after a write was seen; 0: not */
+    int64_t again_ms; /* wait this long after a write was seen; 0: none was
+                         seen */
     int watch_fd;     /* inotify of the registry; -1 */
 };
 
-/* One question as transports see it. */
+/* One request as the transports see it. */
 struct client_ask {
     enum api_method method;
     const char *uri;
     struct span body;
-    int body_fd; /* -1: `body` it is */
+    int body_fd; /* -1: the body is `body` */
     client_take *take;
     void *ctx;
     int status;        /* of the reply, once known */

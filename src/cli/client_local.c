@@ -1,5 +1,5 @@
-/* The API in this process: on a base opened here, or in a host that runs the
- * roles too. */
+/* The API in this process: on a base opened here, or in a host that also
+ * runs the roles. */
 #include <errno.h>
 #include <grp.h>
 #include <stdlib.h>
@@ -17,7 +17,8 @@
 
 enum { LOCAL_PIECE_BYTES = 64 << 10, LOCAL_NET_MS = 1000 };
 
-/* Where no role runs nobody else moves the job files of what was changed. */
+/* If no role runs, only this process can move the job files of what was
+ * changed. */
 static void finish_files(struct client *client) {
     struct err err = {0};
 
@@ -68,16 +69,18 @@ static bool local_open(struct client *client, bool writes, struct err *err) {
 
 /* ---- waiting ------------------------------------------------------------- */
 
-/* A base that was removed stays open here, and nothing more happens in it. */
+/* A base that was removed stays open here, and nothing happens in it any
+ * more. */
 static bool is_there(const struct base *base, struct err *err) {
     struct stat stat;
     return fstat(base->dirs[BASE_CTRL], &stat) < 0 || stat.st_nlink > 0 ||
            err_set(err, ERR_CANNOT, "base '%s' was removed", base->path);
 }
 
-/* Writes to the registry, by whomever, wake us. The write is seen before the
- * commit is complete, and its last step not at all, so one looks again soon,
- * then less and less soon. The net of a second is for what inotify misses. */
+/* Writes to the registry, by any process, wake the wait. The write is seen
+ * before the commit is complete, and its last step is not seen at all, so
+ * the registry is looked at again soon, then less and less often. The
+ * interval of one second covers what inotify misses. */
 static bool wait_for_registry(struct client *client, struct err *err) {
     int64_t ms = api_turn(client->api);
     char dropped[4096];
@@ -89,7 +92,7 @@ static bool wait_for_registry(struct client *client, struct err *err) {
         if (client->watch_fd >= 0)
             (void)inotify_add_watch(client->watch_fd, text_string(&path),
                                     IN_MODIFY | IN_CREATE);
-        ms = 0; /* what came before the watch */
+        ms = 0; /* writes from before the watch */
     }
     if (ms < 0 || ms > LOCAL_NET_MS)
         ms = LOCAL_NET_MS;

@@ -1,4 +1,4 @@
-/* approve: one's word for change sets, or one's signature. */
+/* approve: approves change sets, with or without a signature. */
 #include "cli/commands.h"
 #include "cli/approval_file.h"
 #include "cli/call_connect.h"
@@ -51,7 +51,7 @@ static bool approve_one(struct call *call, struct client *client,
     return send_word(call, client, id, text_span(&body), err);
 }
 
-/* A set that is not there yet: its approval is only written. */
+/* The set was not submitted yet: its approval is only written to a file. */
 static int approve_tarball(struct call *call, const char *file) {
     CLEANUP(text_clear) struct text approval = TEXT_INIT;
     const char *key = call_value(call, "sign-with");

@@ -49,7 +49,8 @@ static bool options_of_call(struct call *call, struct pack_options *ret_order,
     return true;
 }
 
-/* Into a directory of its own, under the set's name, from there to the base. */
+/* Packs into a temporary directory, under the set's name, and submits it
+ * from there. */
 static bool pack_and_submit(struct call *call, struct pack_options *options,
                             struct pack_result *ret_packed, struct err *err) {
     CLEANUP(text_clear) struct text reply = TEXT_INIT;

@@ -1,4 +1,4 @@
-/* change submit and change put: how a finished set gets into the queue. */
+/* change submit and change put: put a finished set into the queue. */
 #include "cli/commands.h"
 #include "cli/approval_file.h"
 #include "cli/call_connect.h"
@@ -25,8 +25,8 @@ static bool is_set_name(const char *name) {
     return set_name_parse(span_of(name), &parsed, NULL);
 }
 
-/* A set that cannot be taken now is refused for now, whatever hinders: 111
- * (`pointsman help exit-codes`). */
+/* A set that cannot be taken now is refused temporarily, whatever the
+ * reason: 111 (`pointsman help exit-codes`). */
 static void refused_for_now(struct err *err) {
     if (err->kind == ERR_TEMPORARY)
         err->kind = ERR_BUSY;
@@ -55,7 +55,8 @@ static bool hand_in(struct call *call, struct client *client, const char *file,
     return true;
 }
 
-/* Before the set, so that they lie there when it is looked at. */
+/* Approvals are sent before the set, so that they are there when it is
+ * checked. */
 static bool send_approvals(struct call *call, struct err *err) {
     struct client *client = NULL;
     const char *file;

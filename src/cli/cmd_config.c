@@ -1,4 +1,4 @@
-/* Configuration, settings, and what machine and base are fit for. */
+/* Configuration, settings, and checks of the machine and the base. */
 #include "cli/commands.h"
 #include "cli/call_connect.h"
 #include "cli/table.h"

@@ -1,4 +1,4 @@
-/* cancel, retry, hold, release: of the jobs named, or of all that match. */
+/* cancel, retry, hold, release: for the given jobs, or for all that match. */
 #include "cli/commands.h"
 #include "cli/call_connect.h"
 #include "cli/console.h"

@@ -1,4 +1,4 @@
-/* When next? The verbs that need no base. */
+/* When next? The cron commands that need no base. */
 #include "cli/commands.h"
 #include "cli/cron_query.h"
 #include "cli/cron_check.h"
@@ -33,7 +33,7 @@ typedef enum cron_found search(const struct cron_query *query,
                                const struct cron_zone *zone, int64_t from,
                                int64_t *ret_at, struct err *err);
 
-/* Up to --count answers, each one `by` seconds behind the one before. */
+/* Up to --count answers, `by` seconds apart. */
 static bool show_answers(struct call *call, search *find, int64_t by,
                          const struct cron_query *query,
                          const struct cron_zone *zone, struct err *err) {

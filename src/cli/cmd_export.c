@@ -1,4 +1,5 @@
-/* export-cdb: who depends on whom, for programs that read no registry. */
+/* export-cdb: the dependencies of sets, for programs that cannot read the
+ * registry. */
 #include "cli/commands.h"
 #include "cli/call_connect.h"
 #include "cli/console.h"
@@ -14,7 +15,7 @@
 #include "os/fd.h"
 #include "wire/cdb.h"
 
-/* One target: who (first) stands for whom (second), both ways. */
+/* A key and a value of one target's records, in either direction. */
 struct pair {
     struct span key, value;
 };
@@ -86,14 +87,15 @@ static bool take_line(void *ctx, struct span line) {
     return true;
 }
 
-/* Those of one key stay in the order they came. */
+/* Pairs with the same key keep their order. */
 static int by_key(const void *a, const void *b) {
     const struct pair *x = a, *y = b;
     int order = span_compare(x->key, y->key);
     return order != 0 ? order : span_compare(x->value, y->value);
 }
 
-/* A record a key: the letter and the key, values with line feeds between. */
+/* One record per key: the letter and the key, values separated by line
+ * feeds. */
 static void add_records(struct cdb *cdb, char letter, struct pairs *pairs) {
     CLEANUP(text_clear) struct text key = TEXT_INIT, values = TEXT_INIT;
     if (pairs->count > 1)
@@ -114,7 +116,8 @@ static void add_records(struct cdb *cdb, char letter, struct pairs *pairs) {
     }
 }
 
-/* Names of targets may have slashes, as branches do: a directory each. */
+/* Names of targets may contain slashes, like branches: each becomes a
+ * directory. */
 static bool make_place(const char *dir, struct span target, struct text *path,
                        struct err *err) {
     struct span rest = target, part;

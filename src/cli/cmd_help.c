@@ -23,7 +23,7 @@ static const struct command *named(struct call *call, struct text *name) {
     return command_find(call->table, text_string(name));
 }
 
-/* `help change`: all commands that begin so. */
+/* `help change`: all commands that begin with this word. */
 static bool family(const struct command_table *table, const char *first,
                    struct text *out) {
     bool any = false;

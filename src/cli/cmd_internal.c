@@ -1,4 +1,4 @@
-/* Commands the program starts itself with. */
+/* Internal commands with which the program starts itself. */
 #include "cli/commands.h"
 #include "cli/call.h"
 #include "os/confine.h"

@@ -1,4 +1,4 @@
-/* report: what became of jobs, in figures. */
+/* report: the outcome of jobs, in figures. */
 #include "cli/commands.h"
 #include "cli/call_connect.h"
 #include "cli/table.h"
@@ -17,7 +17,7 @@ static const char *count_of(struct span line, const char *key,
     return arena_printf(arena, "%" PRId64, call_line_number(line, key));
 }
 
-/* "350 ms", "12.3 s", "4.0 min"; nothing when there is none. */
+/* "350 ms", "12.3 s", "4.0 min"; empty if there is no time. */
 static const char *time_of(struct span line, const char *key,
                            struct arena *arena) {
     const char *text = call_line_text(line, key, arena);

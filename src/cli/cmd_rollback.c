@@ -1,4 +1,4 @@
-/* rollback: what would go, and the set that makes it go. */
+/* rollback: previews a rollback, and submits the set that performs it. */
 #include "cli/commands.h"
 #include "cli/call_connect.h"
 #include "cli/console.h"
@@ -16,7 +16,7 @@
 #include "landing/pack.h"
 #include "landing/revert.h"
 
-/* What the base said: a summary, then a line a member. */
+/* The base's answer: a summary, then one line per member. */
 struct preview {
     struct arena *arena;
     struct span summary;
@@ -43,7 +43,7 @@ static bool take_line(void *ctx, struct span line) {
     return true;
 }
 
-/* Words may be beginnings of ids, or @last: the base knows which. */
+/* Words may be prefixes of ids, or @last: the base resolves them. */
 static bool full_id(struct call *call, struct client *client, const char *word,
                     struct text *out, struct err *err) {
     CLEANUP(text_clear) struct text reply = TEXT_INIT;
@@ -114,7 +114,7 @@ static const char *path_in(struct arena *arena, const char *base_path,
                               path.p);
 }
 
-/* A place of its own for git, that goes again. */
+/* A temporary directory for git, removed afterwards. */
 static bool try_in(struct call *call, struct revert_start *options,
                    struct land_status *ret_status, struct err *err) {
     const char *tmp = getenv("TMPDIR");
@@ -133,8 +133,8 @@ static bool try_in(struct call *call, struct revert_start *options,
     return true;
 }
 
-/* A set that landed on a target that is a command needs its `revert`; what a
- * rollback of a rollback puts in again needs `command` alone. */
+/* A set that landed on a command target needs the target's `revert`; a set
+ * that a rollback of a rollback reinstates needs only `command`. */
 static bool lacks_command(const struct config_target *target,
                           const struct revert_member *members, size_t count) {
     if (target->revert.count > 0)
@@ -153,8 +153,8 @@ static void say_lacks(const struct config_target *target,
     land_status_set(ret_status, LAND_FAILED, "rb-target", text_span(&why));
 }
 
-/* *ret_status: how the merges would go; *ret_tried false: nothing can be tried
- * from here. */
+/* ret_status: the outcome of the merges; *ret_tried false: they cannot be
+ * tried from here. */
 static bool try_merges(struct call *call, struct client *client,
                        const struct preview *preview,
                        struct land_status *ret_status, bool *ret_tried,
@@ -227,7 +227,7 @@ static void show_member(struct span line, struct arena *arena) {
                          call_line_flag(line, "by_file") ? " (same file)" : "");
 }
 
-/* {"merges":"clean","detail":""}, or why they fail, as the line behind the
+/* {"merges":"clean","detail":""}, or why they fail, as the line after the
  * members. */
 static void merges_json(const struct land_status *status) {
     CLEANUP(text_clear) struct text out = TEXT_INIT;

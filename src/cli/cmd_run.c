@@ -1,6 +1,6 @@
-/* run: a command through the queue as if it ran here. With a server it does
- * the work; without one this process hosts the roles until the job has ended;
- * when another `run` hosts them already, this one joins it. */
+/* run: a command through the queue as if it ran here. With a server, the
+ * server runs it; without one, this process hosts the roles until the job
+ * has ended; if another `run` hosts them already, this one joins it. */
 #include "cli/commands.h"
 #include "cli/interrupt.h"
 #include "cli/call_connect.h"
@@ -31,7 +31,7 @@ struct run {
     struct roles_box box;
     struct host *host;
     bool in_terminal;
-    bool alone;          /* nobody hosts the roles any more */
+    bool alone;          /* no process hosts the roles any more */
     unsigned interrupts; /* Ctrl-C so far */
 };
 
@@ -41,7 +41,7 @@ static void wake_host(void *host) {
     host_hurry(host);
 }
 
-/* Takes the roles when nobody has them. */
+/* Takes the roles if no other process has them. */
 static bool host_if_free(struct run *run, struct err *err) {
     struct base_open how = {.store = {.own_thread = true,
                                       .wake = roles_wake_box,
@@ -56,7 +56,8 @@ static bool host_if_free(struct run *run, struct err *err) {
         client_use_host(run->client, run->host);
         if (run->in_terminal)
             interrupt_spare_quit();
-        /* Else whoever takes the roles next would run it anew. */
+        /* Otherwise the process that takes the roles next would run the job
+         * again. */
         interrupt_catch_hangup();
         interrupt_wake(wake_host, run->host);
         return true;
@@ -261,7 +262,8 @@ int cmd_run(struct call *call) {
         status = console_error(&err);
     run_close(&run);
     status = console_finish(status);
-    /* The job died of Ctrl-C, so do we: a shell's loop ends with it. */
+    /* The job died of Ctrl-C: end in the same way, so that a shell's loop
+     * ends too. */
     if (run.in_terminal && status == 128 + SIGINT && interrupt_last() == SIGINT)
         interrupt_die();
     return status;

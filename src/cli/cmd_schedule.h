@@ -7,7 +7,7 @@
 #include "cli/submission_line.h"
 #include "wire/schedule_spec.h"
 
-/* Adds it, as the call's --replace and --since say. */
+/* Adds the schedule, as --replace and --since of the call request. */
 bool cmd_schedule_send(struct call *call, struct client *client,
                        const char *name, const struct schedule_spec *spec,
                        struct err *err);

@@ -43,10 +43,10 @@ static int submit_one(struct call *call) {
 
 struct batch {
     struct client *client;
-    struct text in;   /* read, not yet taken */
+    struct text in;   /* read, not yet processed */
     struct text body; /* lines to be sent */
-    size_t lines;     /* of them */
-    char **refused;   /* one a line: why it was not sent, or NULL */
+    size_t lines;     /* number of lines in `body` */
+    char **refused;   /* one per line: why it was not sent, or NULL */
     size_t refused_cap, answered;
     size_t line; /* of the input, from 1 */
     size_t failed;
@@ -62,8 +62,8 @@ static void batch_refuse(struct batch *batch, char *why) {
     batch->refused[batch->lines++] = why;
 }
 
-/* Each line is filled with what is so here; one that cannot be read is answered
- * here, in its place. */
+/* Each line is completed with this process's defaults; a line that cannot be
+ * parsed is answered here, in its place. */
 static void store_batch_add_op(struct batch *batch, struct span line) {
     struct arena arena = ARENA_INIT;
     struct submission submission;
@@ -82,7 +82,7 @@ static void store_batch_add_op(struct batch *batch, struct span line) {
     arena_clear(&arena);
 }
 
-/* The answers of this side that come before the next of the other. */
+/* Prints the answers made here that come before the server's next one. */
 static void batch_answer_own(struct batch *batch) {
     while (batch->answered < batch->lines &&
            batch->refused[batch->answered] != NULL) {
@@ -128,7 +128,7 @@ static bool batch_send(struct batch *batch, struct err *err) {
     return ok && console_flush();
 }
 
-/* Whole lines out of what was read; the rest stays for the next piece. */
+/* Takes the whole lines out of the input; the rest stays for the next piece. */
 static bool batch_take(struct batch *batch, struct err *err) {
     struct span rest = text_span(&batch->in), line;
     const char *end;
@@ -156,8 +156,8 @@ static bool batch_take(struct batch *batch, struct err *err) {
     return true;
 }
 
-/* Is there more at once? Else what came so far is sent: whoever writes a line
- * and waits for its answer gets it. */
+/* Is more input available at once? If not, what came so far is sent, so that
+ * a writer that waits for the answer to its line gets it. */
 static bool more_at_once(void) {
     struct pollfd look = {.fd = STDIN_FILENO, .events = POLLIN};
     return poll(&look, 1, 0) > 0;
@@ -181,7 +181,7 @@ static bool batch_read(struct batch *batch, struct err *err) {
     return true;
 }
 
-/* What an option says of one job stands in the lines here. */
+/* Options that describe one job are refused: in a batch the lines hold them. */
 static bool only_batch(const struct call *call, struct err *err) {
     for (size_t i = 0; i < call->given_count; i++) {
         const struct option *option = call->given[i].option;

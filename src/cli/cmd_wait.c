@@ -56,8 +56,8 @@ static char *wait_uri(const struct call *call, struct mono until) {
     return text_take(&uri.text);
 }
 
-/* All is answered at the end, so that nothing is lost when the server goes
- * before: then whoever comes after it is asked, or the registry. */
+/* All answers come at the end, so that nothing is lost if the server stops
+ * earlier: then its successor is asked, or the registry. */
 static bool wait_for_all(struct call *call, struct client *client,
                          struct mono until, struct waited *waited,
                          struct err *err) {
@@ -100,10 +100,10 @@ static bool to_stdout(void *ctx, struct span bytes) {
     return console_write(bytes) && console_flush();
 }
 
-/* With --json each line of the output is an object. */
+/* With --json each line of the output becomes an object. */
 struct log_lines {
     uint64_t line;
-    bool times; /* time and stream stand in front, "-" when not known */
+    bool times; /* each line begins with time and stream, "-" if unknown */
 };
 
 static void add_word(struct json *json, const char *key, struct span *line) {
@@ -149,7 +149,8 @@ static const char *member_text(struct json_value object, const char *key,
     return arena_string(arena, text);
 }
 
-/* What happened when, of those whose end does not tell it all. */
+/* Shows when each event happened, for attempts whose end does not explain
+ * everything. */
 static void show_events(struct span line, struct arena *arena) {
     struct json_value object, list, event;
     const char *ended = call_line_text(line, "ended", arena);

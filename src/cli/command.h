@@ -1,5 +1,5 @@
-/* What a person can type, as data: the rows of commands.def. commands.c expands
- * them; whoever reads a command line or describes commands is handed the
+/* The command line as data: the rows of commands.def. commands.c expands
+ * them; code that parses a command line or describes commands is given the
  * table. */
 #ifndef POINTSMAN_CLI_COMMAND_H
 #define POINTSMAN_CLI_COMMAND_H
@@ -54,8 +54,8 @@ struct exit_code {
     const char *meaning;
 };
 
-/* Commands of the same first word that share a manual page besides their own.
- */
+/* Commands with the same first word, which share a manual page besides their
+ * own. */
 struct family {
     const char *name, *line, *help;
     const char *see_also; /* "pointsman(1), ..." */
@@ -77,13 +77,13 @@ struct command_table {
     const struct role *const *roles; /* base/role.h; NULL at the end */
 };
 
-/* "change pack", "list"; NULL: there is none of that name. */
+/* "change pack", "list"; NULL: no such command. */
 const struct command *command_find(const struct command_table *table,
                                    const char *name);
 /* "pack" if the command is "change pack" and `first` is "change"; else NULL. */
 const char *command_second_word(const struct command *command,
                                 const char *first);
-/* Not hidden. */
+/* True unless the command is hidden. */
 bool command_is_shown(const struct command *command);
 
 #endif

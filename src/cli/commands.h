@@ -1,5 +1,5 @@
-/* Every command: the table of commands.def, and the function of each row. Only
- * main.c hands the table on; a command finds it in its call. */
+/* Every command: the table of commands.def, and the function of each row.
+ * Only main.c hands the table on; a command finds it in its call. */
 #ifndef POINTSMAN_CLI_COMMANDS_H
 #define POINTSMAN_CLI_COMMANDS_H
 
@@ -7,7 +7,7 @@
 
 extern const struct command_table commands;
 
-/* Runs the command that was read; returns its exit status. */
+/* Runs the parsed command; returns its exit status. */
 #define COMMAND(id, name, run, group, role, flags, args, line, help) \
     int run(struct call *call);
 #include "cli/commands.def"

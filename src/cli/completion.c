@@ -7,7 +7,7 @@ static bool takes_ids(const struct command *command) {
     return strstr(command->arguments, "ID") != NULL;
 }
 
-/* First words, each once. */
+/* First words, without repetition. */
 static void add_first_words(const struct command_table *table, struct text *out,
                             const char *separator) {
     bool any = false;

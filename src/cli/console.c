@@ -16,7 +16,8 @@ bool console_init(const struct call *call, struct err *err) {
     enum terminal_colour colour = TERMINAL_COLOUR_AUTO;
     const char *word = call_value(call, "color");
 
-    /* A closed pipe is an error to be seen, not a death without a word. */
+    /* A closed pipe must be reported as an error instead of killing the
+     * process. */
     (void)signal(SIGPIPE, SIG_IGN);
     log_init("pointsman", LOG_WARNING);
     quiet = call_has(call, "quiet");
@@ -59,8 +60,8 @@ bool console_write(struct span span) {
     return !broken;
 }
 
-/* Once a flush has failed the stream has forgotten what it held, and a second
- * one would go well. */
+/* After a failed flush the stream has dropped its buffer, and a second flush
+ * would succeed. */
 bool console_flush(void) {
     if (!broken && fflush(stdout) != 0)
         return failed();

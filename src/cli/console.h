@@ -1,5 +1,5 @@
-/* How the command line speaks: data on stdout, talk on stderr, errors as one
- * line that begins "pointsman: ". */
+/* Output of the command line: data on stdout, notes on stderr, errors as one
+ * line that begins with "pointsman: ". */
 #ifndef POINTSMAN_CLI_CONSOLE_H
 #define POINTSMAN_CLI_CONSOLE_H
 
@@ -14,20 +14,21 @@
 /* Reads --quiet and --color. */
 bool console_init(const struct call *call, struct err *err);
 
-/* Tells the error on stderr; its exit status. */
+/* Prints the error on stderr; returns its exit status. */
 int console_error(const struct err *err);
-/* One line on stderr unless --quiet. */
+/* Prints one line on stderr unless --quiet. */
 void console_note(const char *format, ...) PRINTF_LIKE(1, 2);
-/* Onto stdout, all of it. False: nobody reads any more, or the disk is full
- * (console_finish tells it). */
+/* Writes everything to stdout. False: the reader has closed it, or the disk
+ * is full (console_finish reports it). */
 bool console_write(struct span span);
 bool console_printf(const char *format, ...) PRINTF_LIKE(1, 2);
-/* What was said so far leaves now; false as above. */
+/* Writes out what is buffered; false as above. */
 bool console_flush(void);
-/* Did standard output fail because nobody reads it any more? */
+/* Did standard output fail because its reader has closed it? */
 bool console_reader_gone(void);
-/* Ends the command: flushes; `status`, or when stdout failed 73 with a line on
- * stderr, and without one 141, as of SIGPIPE, when nobody reads any more. */
+/* Ends the command: flushes and returns `status`. If stdout failed it
+ * returns 73 and prints a line on stderr; if its reader has closed it, it
+ * returns 141 (as for SIGPIPE) silently. */
 int console_finish(int status);
 bool console_quiet(void);
 

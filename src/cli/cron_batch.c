@@ -1,6 +1,6 @@
 /* cron next --batch: lines of {"zone", "from", "item"}, each answered by one
- * line. Whoever writes a line and waits gets its answer: what was read is
- * answered before the next read. */
+ * line. A caller that writes a line and waits gets its answer: everything
+ * read is answered before the next read. */
 #include <errno.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -14,14 +14,14 @@ enum { PIECE_BYTES = 1 << 16, LINE_BYTES_MOST = 1 << 20 };
 
 struct batch {
     struct cron_zones *zones;
-    /* The zone of the line before is likely the one of this. */
+    /* The zone of the previous line is probably used again. */
     struct text zone_name;
     struct cron_zone *zone;
     struct text in, out;
     struct arena arena; /* of some lines */
     uint64_t lines;
     bool over;
-    bool too_long; /* the line that is being read */
+    bool too_long; /* the current line */
 };
 
 struct question {
@@ -131,7 +131,7 @@ static enum cron_found answer(struct batch *batch, struct span line,
         cron_query_clear(&query);
         return CRON_FAILED;
     }
-    /* An epoch item has no use for a zone, but a wrong one is a mistake. */
+    /* An epoch item does not use the zone, but an invalid one is an error. */
     found = take_zone(batch, &question, err)
                 ? cron_query_next(&query, batch->zone, from, ret_at, err)
                 : CRON_FAILED;
@@ -167,12 +167,12 @@ static void answer_line(struct batch *batch, struct span line) {
         break;
     }
     text_addc(&batch->out, '\n');
-    /* Not at once: it would be asked for again by the next line. */
+    /* Not after every line: the next one probably needs the same. */
     if (++batch->lines % 256 == 0)
         arena_clear(&batch->arena);
 }
 
-/* Answers all whole lines; what is left is the beginning of one. */
+/* Answers all whole lines; the beginning of the next one remains. */
 static void answer_lines(struct batch *batch) {
     struct span rest = text_span(&batch->in);
     const char *end;
@@ -196,7 +196,7 @@ static void answer_lines(struct batch *batch) {
     batch->in.len = rest.len;
 }
 
-/* Whoever asks for days gets the rules of the day. */
+/* A batch that runs for days must use current zone files. */
 static void refresh_zones(struct batch *batch) {
     if (cron_zones_refresh(batch->zones,
                            mono_ms_since(clock_mono(), (struct mono){0}) /

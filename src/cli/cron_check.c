@@ -38,15 +38,16 @@ static void find(struct check *check, const char *name, bool bad,
 
 /* ---- the zone ------------------------------------------------------------ */
 
-/* What the zone was asked by; that of the system may be a rule in $TZ. */
+/* The name by which the zone was requested; the system's zone may be a rule
+ * in $TZ. */
 static const char *query_name(const struct check *check) {
     const char *name = cron_zone_name(check->zone), *system = getenv("TZ");
 
     return name[0] == '\0' && system != NULL ? system : name;
 }
 
-/* "MST-07" is seven hours east, whatever its writer thought; and "Etc/GMT-7" is
- * a file that says the same. */
+/* "MST-07" is seven hours east, which may surprise; "Etc/GMT-7" is a file
+ * with the same meaning. */
 static void check_zone(struct check *check) {
     const char *name = query_name(check), *word = name;
     int32_t offset = cron_zone_offset_s(check->zone, check->from);
@@ -151,8 +152,8 @@ static void check_changes(struct check *check) {
 
 /* ---- events -------------------------------------------------------------- */
 
-/* Many in a row, then a long silence: `* 3 * * *` where `0 3 * * *` was meant.
- */
+/* Many runs in a row, then a long silence: `* 3 * * *` instead of the
+ * intended `0 3 * * *`. */
 static void check_bursts(struct check *check, int64_t first) {
     int64_t last = first, at, gap = 0;
     uint64_t run = 1;

@@ -1,8 +1,9 @@
 /* cron import: a crontab becomes schedules.
  *
- * What cron gives a command it gets here too: a shell (SHELL), the variables
- * set above it, its home as the directory, what stands behind the first % as
- * its input. The zone is CRON_TZ, the user's column names the account. */
+ * A command gets the same surroundings as from cron: a shell (SHELL), the
+ * variables set above it, its home as the directory, the text after the
+ * first % as its input. The zone is CRON_TZ; the user's column names the
+ * account. */
 #include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -54,7 +55,7 @@ static struct span unquoted(struct span value) {
     return value;
 }
 
-/* NAME = value; the later one counts. */
+/* NAME = value; the last one wins. */
 static void take_setting(struct import *import, struct span line) {
     struct arena *arena = &import->call->arena;
     struct span rest = line, name;
@@ -82,8 +83,8 @@ static struct span setting(const struct import *import, const char *name) {
 
 /* ---- the command --------------------------------------------------------- */
 
-/* Up to the first % that no backslash takes back; behind it is input, where
- * each % is the end of a line. */
+/* Cuts at the first % that is not escaped by a backslash; the rest is input,
+ * where each % is a line end. */
 static void cut_input(struct span line, struct text *command,
                       struct text *input, bool *ret_has_input) {
     struct text *out = command;
@@ -134,7 +135,7 @@ static bool is_taken(const struct import *import, const char *name) {
     return false;
 }
 
-/* Letters and digits of a word; what lies between becomes one '-'. */
+/* Letters and digits of a word; everything between them becomes one '-'. */
 static void add_slug(struct text *out, struct span word) {
     for (size_t i = 0; i < word.len; i++) {
         if (isalnum((unsigned char)word.p[i]))
@@ -144,7 +145,7 @@ static void add_slug(struct text *out, struct span word) {
     }
 }
 
-/* PREFIX-COMMAND, a number behind it when there is one already. */
+/* PREFIX-COMMAND, followed by a number if that name is taken. */
 static const char *make_name(struct import *import, struct span command) {
     CLEANUP(text_clear) struct text slug = TEXT_INIT;
     struct arena *arena = &import->call->arena;

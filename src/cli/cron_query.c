@@ -80,7 +80,7 @@ typedef enum cron_found cron_search(const struct cron_item *item,
                                     const struct cron_zone *zone, int64_t from,
                                     int64_t *ret_at, struct cron_err *err);
 
-/* What lies nearest to `from` of all the items find. */
+/* The instant nearest to `from` among those that the items find. */
 static enum cron_found nearest(const struct cron_query *query,
                                cron_search *search,
                                const struct cron_zone *zone, int64_t from,
@@ -170,7 +170,7 @@ bool cron_query_item(struct call *call, struct cron_query *query,
                        "\"dst_fixes\": [\"skip\", \"repeat_use_both\"]}' or "
                        "'0 * * * *'",
                        call->command->name);
-    /* Five columns without quotes come as five words. */
+    /* Five columns without quotes arrive as five words. */
     for (size_t i = 0; i < call->word_count; i++)
         text_addf(&text, "%s%s", i == 0 ? "" : " ", call->words[i]);
     if (strcmp(text_string(&text), "-") == 0) {

@@ -1,5 +1,5 @@
-/* What the cron verbs are asked about: an item or a crontab line, a zone, and
- * since when. */
+/* The operands of the cron commands: an item or a crontab line, a zone, and
+ * a start time. */
 #ifndef POINTSMAN_CLI_CRON_QUERY_H
 #define POINTSMAN_CLI_CRON_QUERY_H
 
@@ -10,7 +10,7 @@
 #include "lib/text.h"
 #include "cli/call.h"
 
-/* One pattern; a crontab line may be two of them, of which either is enough. */
+/* One pattern; a crontab line may consist of two, and fires if either does. */
 struct cron_query {
     struct cron_item *items[2];
     char *texts[2]; /* JSON */
@@ -28,10 +28,10 @@ enum cron_found cron_query_prev(const struct cron_query *query,
                                 const struct cron_zone *zone, int64_t from,
                                 int64_t *ret_at, struct err *err);
 
-/* The library's error as ours. Returns false. */
+/* Converts an error of the cron library. Returns false. */
 bool cron_query_err_set(struct err *err, const struct cron_err *from);
 
-/* --zone (else the system's) and --from (else now). */
+/* --zone (default: the system's) and --from (default: now). */
 bool cron_query_zone(const struct call *call, struct cron_zone **ret_zone,
                      struct err *err);
 bool cron_query_from(const struct call *call, int64_t *ret_from,
@@ -43,8 +43,8 @@ bool cron_query_item(struct call *call, struct cron_query *query,
 /* All of standard input, at most 1 MiB. */
 bool cron_query_input(struct text *text, struct err *err);
 
-/* JSON lines from standard input, an answer for each on standard output;
- * returns the exit status. */
+/* Answers JSON lines from standard input with one line each on standard
+ * output; returns the exit status. */
 int cron_batch(struct call *call);
 
 #endif

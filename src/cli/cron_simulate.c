@@ -1,6 +1,6 @@
-/* cron simulate: a pattern lives through disturbances of the clock that
- * somebody writes down. Each line is one step; what stands on one line happens
- * before the watch looks at its clocks again. */
+/* cron simulate: applies a written series of clock disturbances to a
+ * pattern. Each line is one step; everything on one line happens before the
+ * watch looks at its clocks again. */
 #include "cli/commands.h"
 #include "cli/cron_query.h"
 #include "cli/call_connect.h"
@@ -116,7 +116,7 @@ static void show_text(const struct world *world,
     }
 }
 
-/* Two patterns that stand for one crontab line fire together once. */
+/* Two patterns of one crontab line that fire at the same time fire once. */
 static void show(struct world *world, const struct cron_event *event) {
     if (event->kind != CRON_SKIPPED && event->at == world->last.at &&
         event->kind == world->last.kind && event->name != world->last.name)
@@ -177,7 +177,7 @@ static bool open_watch(struct world *world, struct err *err) {
     return true;
 }
 
-/* As a process that ends and is started again. */
+/* Simulates a process that ends and is started again. */
 static bool reopen_watch(struct world *world, struct err *err) {
     size_t len = cron_watch_save(world->watch, NULL, 0);
     CLEANUP(text_free_string) char *state = mem_alloc(len + 1);
@@ -211,7 +211,7 @@ static bool is_within(const struct world *world, struct err *err) {
     return err_set(err, ERR_DATA, "the clock would leave the years 0 to 10000");
 }
 
-/* As a service does: asleep until something is due, or for --poll. */
+/* Simulates a service: asleep until something is due, or for --poll. */
 static bool step_wait(struct world *world, struct span word, struct err *err) {
     int64_t left = 0, due;
 
@@ -328,7 +328,7 @@ static bool do_step(struct world *world, struct span part, struct err *err) {
     return unknown_step(word, err);
 }
 
-/* "suspend 1h, set -1h": all of it, then a look at the clocks. */
+/* "suspend 1h, set -1h": does both, then looks at the clocks. */
 static bool do_line(struct world *world, struct span line, struct err *err) {
     struct span rest = line, part;
     char now[CRON_INSTANT_BYTES];
@@ -380,7 +380,7 @@ static bool do_all(struct world *world, struct err *err) {
 
 /* ---- the command --------------------------------------------------------- */
 
-/* Crontab lines cannot say how far they go along with disturbances. */
+/* A crontab line cannot specify max_shift_s, so --max-shift adds it. */
 static bool add_max_shift(const struct call *call, struct cron_query *query,
                           struct err *err) {
     long long max_shift_s = 0;

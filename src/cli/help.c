@@ -6,8 +6,8 @@
 
 enum { HELP_WIDTH = 78, HELP_INDENT = 4 };
 
-/* Words of `text` from column `indent` on, in lines of HELP_WIDTH; the first
- * line goes on at column `at`. */
+/* Adds the words of `text` from column `indent` on, in lines of HELP_WIDTH;
+ * the first line continues at column `at`. */
 static void add_wrapped(struct text *out, const char *text, size_t at,
                         size_t indent) {
     struct span rest = span_of(text), word;

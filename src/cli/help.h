@@ -1,5 +1,6 @@
-/* The table of commands as help, manual pages and completions. Everything goes
- * to a text: the manual pages are made at build time by the same code. */
+/* Help, manual pages and completions from the table of commands. All output
+ * goes to a text: the manual pages are generated at build time by the same
+ * code. */
 #ifndef POINTSMAN_CLI_HELP_H
 #define POINTSMAN_CLI_HELP_H
 
@@ -14,7 +15,7 @@ void help_command(const struct command_table *table,
                   const struct command *command, struct text *out);
 /* "Required role: ..." as a paragraph; false: any viewer may run it. */
 bool help_role(const struct command *command, struct text *out);
-/* Topics besides the commands. False: none of that name (ERR_USAGE). */
+/* Topics besides the commands. False: no such topic (ERR_USAGE). */
 bool help_topic(const struct command_table *table, const char *name,
                 struct text *out, struct err *err);
 size_t help_topic_count(void);
@@ -22,7 +23,7 @@ const char *help_topic_name(size_t index);
 
 /* pointsman(1), pointsman-VERB(1), pointsman.conf(5) in roff. */
 void man_overview(const struct command_table *table, struct text *out);
-/* pointsman-cron(1): the page of a family of verbs. False: it has none. */
+/* pointsman-cron(1): the page of a family of commands. False: it has none. */
 bool man_family(const struct command_table *table, const char *name,
                 struct text *out);
 void man_command(const struct command_table *table,

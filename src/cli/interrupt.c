@@ -16,7 +16,8 @@ static void *volatile waker_ctx;
 static void caught(int number) {
     int kept = errno;
 
-    /* A terminal that goes tells its foreground, and so does its shell. */
+    /* A terminal that closes signals its foreground group, and so does its
+     * shell. */
     if (number == SIGHUP && last == SIGHUP)
         return;
     last = number;
@@ -63,7 +64,8 @@ bool interrupt_pending(void *ctx) {
 unsigned interrupt_take(void) {
     char dropped[64];
 
-    /* First: a signal behind this leaves a byte for the next time. */
+    /* The pipe is emptied first: a later signal leaves a byte for the next
+     * time. */
     while (ends[0] >= 0 && read(ends[0], dropped, sizeof(dropped)) > 0)
         continue;
     return atomic_exchange(&pending, 0);

@@ -7,7 +7,7 @@
 #include "os/stamp.h"
 #include "api/log_filter.h"
 
-/* Nobody reading standard error is no reason to stop. */
+/* A closed standard error is no reason to stop. */
 static bool write_out(unsigned stream, struct span piece) {
     if (stream == STAMP_OUT || stream == STAMP_UNKNOWN)
         return console_write(piece) && console_flush();
@@ -16,7 +16,7 @@ static bool write_out(unsigned stream, struct span piece) {
     return true;
 }
 
-/* What is written to a file does not touch the line of progress. */
+/* Output that goes to a file does not disturb the line of progress. */
 static bool shares_terminal(unsigned stream) {
     return (stream != STAMP_OUT && stream != STAMP_UNKNOWN) ||
            isatty(STDOUT_FILENO) == 1;

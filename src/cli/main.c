@@ -7,7 +7,7 @@
 #include "os/clock.h"
 #include "serve/tables.h"
 
-/* --help of any command; before anything of it is looked at. */
+/* --help of any command; handled before its other arguments are checked. */
 static int show_help(const struct call *call) {
     CLEANUP(text_clear) struct text text = TEXT_INIT;
 
@@ -24,7 +24,7 @@ int main(int argc, char **argv) {
     struct err err = {0};
     int status;
 
-    /* Nothing is in a map yet: what others send must not collide in one. */
+    /* No map is in use yet: untrusted keys must not be able to collide. */
     map_seed(clock_seed());
     store_nouns_use(serve_nouns, serve_noun_count);
     if (!call_parse(&commands, argc, argv, &call, &err))

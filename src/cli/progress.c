@@ -12,7 +12,7 @@ static bool is_wanted(void) {
            terminal_wants_colour(STDERR_FILENO, TERMINAL_COLOUR_AUTO);
 }
 
-/* Whole characters only, one column each as far as we know. */
+/* Cuts at whole characters, assuming one column each. */
 static void add_cut(struct text *out, struct span text, unsigned columns) {
     while (text.len > 0 && columns-- > 0) {
         size_t bytes = span_printable(text);
@@ -25,7 +25,7 @@ static void add_cut(struct text *out, struct span text, unsigned columns) {
     }
 }
 
-/* " 40% linking", without what would move the cursor. */
+/* " 40% linking", without control characters that would move the cursor. */
 static void format(struct span line, unsigned columns, struct text *out) {
     struct span rest = span_trim(line), word;
     struct span all = rest;
@@ -45,7 +45,7 @@ static void format(struct span line, unsigned columns, struct text *out) {
     add_cut(out, all, columns - (percent[0] != '\0' ? 5 : 0));
 }
 
-/* The last column stays free: some terminals begin a new line behind it. */
+/* The last column stays free: some terminals start a new line after it. */
 static void draw(struct progress *progress) {
     CLEANUP(text_clear) struct text text = TEXT_INIT;
     if (progress->within || progress->line.len == 0 || !is_wanted())

@@ -1,6 +1,6 @@
-/* What a job says of its progress, as the last line of a terminal below what
- * it writes. Where nobody looks (standard error is no terminal, or a dumb one,
- * or --quiet) nothing is ever drawn. */
+/* The progress that a job reports, as the last line of a terminal below the
+ * job's output. Nothing is ever drawn if standard error is no terminal, or a
+ * dumb one, or with --quiet. */
 #ifndef POINTSMAN_CLI_PROGRESS_H
 #define POINTSMAN_CLI_PROGRESS_H
 
@@ -10,15 +10,15 @@
 
 struct progress {
     bool drawn;
-    bool within; /* of a line of output that has not ended */
+    bool within; /* the last line of output is unfinished */
     struct text line;
 };
 #define PROGRESS_INIT ((struct progress){.line = TEXT_INIT})
 
-void progress_clear(struct progress *progress); /* takes it off, too */
+void progress_clear(struct progress *progress); /* also erases the line */
 /* "40 linking": a number up to 100 first, or any text. */
 void progress_set(struct progress *progress, struct span line);
-/* Around all else that goes to the terminal. `written` is that. */
+/* Called around all other output to the terminal, which is `written`. */
 void progress_hide(struct progress *progress);
 void progress_show(struct progress *progress, struct span written);
 

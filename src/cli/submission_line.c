@@ -12,7 +12,7 @@
 
 enum { ARRAY_BYTES = 64 << 20 };
 
-/* Not every command that takes a submission has all of its options. */
+/* Not every command with a submission has all of its options. */
 static const char *value_given(const struct call *call, const char *option) {
     return call_knows(call, option) ? call_value(call, option) : NULL;
 }
@@ -116,7 +116,7 @@ bool submission_fill(struct submission *submission, struct arena *arena,
     }
     for (size_t i = 0; i < COUNT(kept) && !submission->clean; i++) {
         const char *value = getenv(kept[i]);
-        /* The HOME of this user is wrong for another one. */
+        /* The HOME of the current user is wrong for another one. */
         bool other =
             submission->task.user.len > 0 && strcmp(kept[i], "HOME") == 0;
         bool there = value == NULL || other;

@@ -1,5 +1,5 @@
-/* Rows for people: columns as wide as they need to be, the last one cut where
- * the terminal ends. Not for programs: those get JSON. */
+/* Rows for people: columns as wide as necessary, the last one cut at the
+ * edge of the terminal. Programs get JSON instead. */
 #ifndef POINTSMAN_CLI_TABLE_H
 #define POINTSMAN_CLI_TABLE_H
 
@@ -17,13 +17,13 @@ struct table {
     size_t count, cap; /* cells */
 };
 
-/* `titles`: one a column. */
+/* `titles`: one per column. */
 void table_init(struct table *table, const char *const *titles, size_t columns);
-/* Copied; control bytes become visible. */
+/* The text is copied; control bytes become visible. */
 void table_cell(struct table *table, const char *text,
                 enum console_colour colour);
-/* Prints it, newest row first when `reversed`, and frees all. Nothing at all
- * when there are no rows. */
+/* Prints the table, newest row first if `reversed`, and frees it. Prints
+ * nothing at all if there are no rows. */
 void table_print(struct table *table, bool reversed);
 
 #endif
