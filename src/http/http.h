@@ -1,6 +1,6 @@
-/* The API over HTTP in a libuv loop: on ctrl/sock for whoever may use the base
- * (identity by SO_PEERCRED), and on TCP, where only health is told until there
- * are accounts (doc/design/processes.md, P15). */
+/* The API over HTTP in a libuv loop: on ctrl/sock for all users of the base
+ * (identity by SO_PEERCRED), and on TCP, which serves only health checks
+ * until there are accounts (doc/design/processes.md, P15). */
 #ifndef POINTSMAN_HTTP_HTTP_H
 #define POINTSMAN_HTTP_HTTP_H
 
@@ -25,8 +25,8 @@ struct http_options {
  */
 bool http_open(const struct http_options *options, struct http **ret_http,
                struct err *err);
-/* Closes every connection and call; the loop frees the rest when it runs on.
- * NULL is fine. */
+/* Closes every connection and call; the loop frees the rest later. NULL is
+ * fine. */
 void http_close(struct http *http);
 /* "http://127.0.0.1:8750/", or NULL without TCP. */
 const char *http_address(const struct http *http);

@@ -1,4 +1,4 @@
-/* Where HTTP is served over TCP. */
+/* Listening sockets for HTTP over TCP. */
 #include <arpa/inet.h>
 #include <errno.h>
 #include <netinet/in.h>
@@ -39,7 +39,7 @@ static bool address_parse(const char *text, struct sockaddr_storage *ret,
            1;
 }
 
-/* Port 0 in the address: the kernel chose one. */
+/* If the address has port 0, the kernel chose one. */
 static void url_add(int fd, struct text *url) {
     struct sockaddr_storage where;
     socklen_t bytes = sizeof(where);

@@ -1,15 +1,15 @@
 /* The transport of api.h over libmicrohttpd.
  *
- * One connection at a time in this order: the request's line is told first
- * (on_uri), then the handler is called with its head, then once for each
- * piece of the body, then at its end, then again each time it is resumed.
+ * The callbacks of one connection come in this order: first the request line
+ * (on_uri), then the handler with the header, then the handler once for each
+ * piece of the body, once at its end, and again each time it is resumed.
  * libmicrohttpd works with an epoll descriptor of its own, which the loop
  * watches; after everything that may give it work (the descriptor, its own
  * timeout, a resumed connection) it is run from one place, http_server_turn.
  *
- * A suspended connection is invisible to libmicrohttpd, also when the caller
- * has hung up. Calls that may last are therefore watched by a handle of ours
- * on the same descriptor. */
+ * A suspended connection is invisible to libmicrohttpd, even if the caller
+ * has hung up. Calls that may last are therefore watched by a separate
+ * handle on the same descriptor. */
 #include "http/http_server.h"
 
 #include <errno.h>
@@ -24,15 +24,16 @@
 #include "http/mhd.h"
 
 enum {
-    /* Of a connection: head and buffers. The library clears all of it twice a
-     * request; this still holds the ids of a `wait` for a thousand jobs. */
+    /* Memory of a connection: header and buffers. The library clears all of
+     * it twice per request; this size still holds the ids of a `wait` for a
+     * thousand jobs. */
     HTTP_MEMORY_BYTES = 32 << 10,
     HTTP_BLOCK_BYTES = 16 << 10,
     HTTP_CONNECTIONS = 4000,
     HTTP_CONNECTIONS_LEAST = 16,
     HTTP_IDLE_S = 60,
     HTTP_HANDLES = 3, /* of the loop */
-    ROUNDS = 2        /* of the library, in a turn of the loop */
+    ROUNDS = 2        /* runs of the library in one turn of the loop */
 };
 
 struct http_server {
@@ -41,7 +42,7 @@ struct http_server {
     uv_poll_t poll;
     uv_timer_t timer;
     uv_prepare_t prepare;
-    unsigned handles; /* open ones, exchanges' watches included */
+    unsigned handles; /* open handles, including the watches of exchanges */
     unsigned callers; /* connected when libmicrohttpd was last run */
     bool due;         /* libmicrohttpd has something to do */
     bool closing;
@@ -91,7 +92,7 @@ static void exchange_resume(struct exchange *exchange) {
     exchange->server->due = true;
 }
 
-/* Half a hang-up (the caller shut down its writing side) is none. */
+/* A half-close (the caller shut down its writing side) is no hang-up. */
 static void on_hang_up(uv_poll_t *watch, int status, int events) {
     struct exchange *exchange = watch->data;
     struct pollfd look = {.events = POLLIN};
@@ -317,10 +318,10 @@ static void on_timer(uv_timer_t *timer) {
     server->due = true;
 }
 
-/* While there are as many callers as there may be, libmicrohttpd leaves its
- * listening socket out of its epoll descriptor, and takes it in again only at
- * the beginning of a run. When callers have left it is run once more, or those
- * who come when the last has gone would never be heard. */
+/* At the limit of connections, libmicrohttpd removes its listening socket
+ * from its epoll descriptor, and adds it again only at the beginning of a
+ * run. When callers have left it is therefore run once more; otherwise new
+ * callers would never be accepted after the last one has gone. */
 static void run_library(struct http_server *server) {
     (void)mhd.run(server->daemon);
     unsigned now =
@@ -330,10 +331,10 @@ static void run_library(struct http_server *server) {
     server->callers = now;
 }
 
-/* Before the loop waits: what has come up is done, and the timer says when
- * there will be more. A call that works for seconds without a word, a search in
- * a large output, is there again at once each time: the others of the loop have
- * their turn in between. */
+/* Before the loop waits: handles what has come up, and sets the timer for
+ * the next time. A call that works for seconds without output, such as a
+ * search in a large log, is due again at once each time: the loop's other
+ * handles have their turn in between. */
 static void http_server_turn(uv_prepare_t *prepare) {
     struct http_server *server = prepare->data;
     MHD_UNSIGNED_LONG_LONG http_ms;
@@ -368,8 +369,8 @@ static void on_readable(uv_poll_t *poll, int status, int events) {
     server->due = true;
 }
 
-/* Who waits for a job has a connection for as long: there are to be many. What
- * runs tasks was started before and keeps its limit. */
+/* A caller that waits for a job keeps its connection, so many are needed.
+ * The process that runs tasks was started before and keeps its limit. */
 static unsigned connections_most(void) {
     struct rlimit limit;
 

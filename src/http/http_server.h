@@ -1,11 +1,11 @@
 /* One listening socket that speaks HTTP/1.1: libmicrohttpd in the loop of
  * libuv, the API behind it.
  *
- * Who calls is what the socket says (SO_PEERCRED); over TCP it is nobody in
- * particular, so that the API refuses what needs an identity.
+ * The socket identifies the caller (SO_PEERCRED); a caller over TCP has no
+ * identity, so that the API refuses whatever needs one.
  *
- * A connection whose answer is late is suspended and costs nothing meanwhile;
- * when its caller hangs up that is noticed and the call is closed. */
+ * A connection whose answer is late is suspended and costs nothing
+ * meanwhile; if its caller hangs up, that is noticed and the call is closed. */
 #ifndef POINTSMAN_HTTP_HTTP_SERVER_H
 #define POINTSMAN_HTTP_HTTP_SERVER_H
 
@@ -21,25 +21,27 @@ struct http_server;
 struct http_server_options {
     uv_loop_t *loop;
     struct api *api;
-    int fd;                     /* listening, non-blocking; taken */
+    int fd;                     /* listening, non-blocking; the server takes
+                                   ownership */
     bool local;                 /* a unix socket: peers are known */
     struct access_rules access; /* of the base, for a unix socket */
-    unsigned connections; /* at most; 0 = what descriptors allow, up to 4000;
-                             the soft limit is raised for it */
-    unsigned idle_s;      /* silence until one is closed; 0 = 60 */
+    unsigned connections; /* limit; 0 = as many as descriptors allow, up to
+                             4000; the soft limit is raised for it */
+    unsigned idle_s;      /* an idle connection is closed after this; 0 = 60 */
 };
 
 bool http_server_open(const struct http_server_options *options,
                       struct http_server **ret_server, struct err *err);
-/* Cuts what is open, then calls closed (may be NULL) from the loop. */
+/* Closes all open connections, then calls closed (may be NULL) from the
+ * loop. */
 void http_server_close(struct http_server *server, void (*closed)(void *ctx),
                        void *ctx);
 
-/* Is it an address as below? ERR_CONFIG. */
+/* Checks that it is an address as below. ERR_CONFIG. */
 bool http_server_address_check(const char *address, struct err *err);
-/* Listens on "ADDR:PORT", "[ADDR6]:PORT" or ":PORT" (loopback); appends the URL
- * it is reached by. ERR_CONFIG: not an address; ERR_UNAVAILABLE: the port is
- * taken. */
+/* Listens on "ADDR:PORT", "[ADDR6]:PORT" or ":PORT" (loopback); appends the
+ * URL under which it is reached. ERR_CONFIG: not an address;
+ * ERR_UNAVAILABLE: the port is taken. */
 bool http_server_listen_tcp(const char *address, int *ret_fd,
                             struct text *ret_url, struct err *err);
 

@@ -31,7 +31,7 @@ struct mhd {
 
 extern struct mhd mhd;
 
-/* Before the first call; again is fine. */
+/* To be called before the first use; further calls do nothing. */
 bool mhd_load(struct err *err);
 
 #endif

@@ -50,7 +50,7 @@ static void close_all(struct daemon *daemon) {
 }
 
 static void stop(struct daemon *daemon) {
-    /* A second request to stop does not wait for what runs. */
+    /* A second request to stop does not wait for running jobs. */
     int64_t drain_ms =
         daemon->stopping ? 0 : daemon->base->config.queue.drain_s * 1000;
     daemon->stopping = true;

@@ -11,7 +11,7 @@
 
 enum daemon_until {
     DAEMON_FOR_EVER,
-    DAEMON_ONCE,      /* one pass, and what it started has ended */
+    DAEMON_ONCE,      /* one pass, until the work it started has ended */
     DAEMON_UNTIL_IDLE /* nothing can change without time passing (P14) */
 };
 
@@ -19,14 +19,14 @@ struct daemon_options {
     const char *base_path;   /* absolute */
     const struct role *role; /* NULL = all */
     enum daemon_until until;
-    uint64_t job_limit; /* exec ends after so many jobs; 0 = none */
+    uint64_t job_limit; /* exec ends after this many jobs; 0 = no limit */
     bool answers;       /* ctrl/sock, and TCP as configured: `serve` */
     const char *listen; /* --listen; NULL = as configured, "off" = none */
 };
 
-/* The whole life of such a process, signals included: TERM and INT drain, a
- * second one does not wait; HUP reads the configuration again. Returns the
- * exit status; errors were told on stderr. ERR_RUNNING is 99. */
+/* The whole life of such a process, including signals: TERM and INT drain, a
+ * second one does not wait; HUP reloads the configuration. Returns the exit
+ * status; errors have been printed on stderr. ERR_RUNNING is 99. */
 int daemon_run(const struct daemon_options *options);
 
 #endif

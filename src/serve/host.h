@@ -1,6 +1,6 @@
-/* The roles hosted by a process that is there for something else: `run`
- * without a server (P13). The host answers API calls itself and runs
- * whatever the base holds until it is closed. */
+/* Roles hosted by a process with another purpose: `run` without a server
+ * (P13). The host answers API calls itself and runs all jobs of the base
+ * until it is closed. */
 #ifndef POINTSMAN_SERVE_HOST_H
 #define POINTSMAN_SERVE_HOST_H
 
@@ -15,25 +15,24 @@
 struct host;
 
 /* `base` is opened for writing with its registry (its store_options.wake is
- * roles_wake_box, the ctx `box`) and stays the caller's.
- * `terminal`: tasks of commands stay in this process group, so that the
- * terminal's Ctrl-Z stops them too. ERR_RUNNING: another process has a role
- * of this base already (its jobs are run by that one: join by waiting, and try
- * again when it is gone). */
+ * roles_wake_box, the ctx `box`) and stays the caller's. `terminal`:
+ * commands stay in this process group, so that the terminal's Ctrl-Z stops
+ * them too. ERR_RUNNING: another process has a role of this base already.
+ * That process runs the jobs: wait for them, and try again when it is gone. */
 bool host_open(struct base *base, struct roles_box *box, bool terminal,
                struct host **ret_host, struct err *err);
 struct api *host_api(struct host *host);
-/* Lets the roles work until something happened (an event, a reply ready, a
- * wake-up) or the time is up; -1 = no limit. False: the host cannot go on
- * (guard or registry lost). */
+/* Lets the roles work until something has happened (an event, a reply ready,
+ * a wake-up) or the time is up; -1 = no limit. False: the host cannot
+ * continue (supervisor or registry lost). */
 bool host_wait(struct host *host, int64_t timeout_ms, struct err *err);
-/* Ends a host_wait; what host_close waits for is not waited for any longer.
- * From any thread and from signal handlers. */
+/* Ends a host_wait, and the waiting in host_close. May be called from any
+ * thread and from signal handlers. */
 void host_hurry(struct host *host);
-/* Ctrl-C was sent to our group (worker_interrupted). */
+/* Ctrl-C was sent to this process group (worker_interrupted). */
 void host_interrupted(struct host *host);
-/* Starts nothing new, lets what runs end (for [queue] drain seconds, unless
- * `now`), gives what is left back to P, closes. The API must have no open
+/* Starts nothing new, lets running jobs end (for [queue] drain seconds,
+ * unless `now`), returns the rest to P, closes. The API must have no open
  * call. NULL is fine. */
 void host_close(struct host *host, bool now);
 

@@ -94,7 +94,7 @@ static bool hook_why(void *ctx, const struct job *job, struct wall now,
                          ret_count, err);
 }
 
-/* What it wrote came by the store's events; only a turn is missing. */
+/* What the API wrote came with the store's events; only a turn is missing. */
 static void hook_trigger(void *ctx) {
     roles_wake(ctx);
 }
@@ -202,7 +202,7 @@ static bool start_worker(struct roles *roles, uv_loop_t *loop,
     const struct guard *guard = worker_guard(roles->host.worker);
     log_debug("the supervisor has started pid=%d controllers='%s'",
               (int)guard_pid(guard), guard_controllers(guard));
-    /* `run` alone would say it each time; there `doctor` tells. */
+    /* `run` alone would log it each time; `doctor` reports it there. */
     if (children == ROLE_TASKS && log_wants(LOG_INFO) &&
         !guard_has_cgroup(guard))
         log_warning("tasks are kept by %s", guard_mode(guard));
@@ -364,7 +364,8 @@ void roles_stop(struct roles *roles, int64_t drain_ms) {
 static void free_roles(struct roles *roles) {
     void (*closed)(void *) = roles->closed;
     void *ctx = roles->closed_ctx;
-    roles->news = true; /* what was settled at the end was seen by nobody */
+    roles->news = true; /* the last writes have not triggered other processes
+                           yet */
     roles_notify(roles);
     output_close(roles->output);
     give_roles(roles);
@@ -388,7 +389,7 @@ static void close_handle(struct roles *roles, uv_handle_t *handle) {
     uv_close(handle, on_closed);
 }
 
-/* After the worker, which still asks for turns while it closes. */
+/* Called after the worker has closed, which until then asks for turns. */
 static void close_handles(void *ctx) {
     struct roles *roles = ctx;
     for (size_t i = 0; i < roles->host.role_count; i++)
@@ -399,8 +400,8 @@ static void close_handles(void *ctx) {
     on_part_closed(roles);
 }
 
-/* In the reverse order of opening: the scheduler waits for all that is under
- * way in the store, and those it may still call are there. */
+/* In the reverse order of opening: the scheduler waits for everything under
+ * way in the store, and what it may still call is there. */
 static void close_engines(struct roles *roles) {
     while (roles->engine_count > 0) {
         struct open_engine *open = &roles->engines[--roles->engine_count];

@@ -1,6 +1,6 @@
-/* The roles of one process in one loop, with the worker and the projection that
- * they share. `serve`, `daemon` and `run` differ in which roles they take, what
- * ends them and who talks to them. */
+/* The roles of one process in one loop, with the worker and the projection
+ * that they share. `serve`, `daemon` and `run` differ in the roles they
+ * take, in when they end and in who sends them requests. */
 #ifndef POINTSMAN_SERVE_ROLES_H
 #define POINTSMAN_SERVE_ROLES_H
 
@@ -15,10 +15,10 @@
 
 struct roles;
 
-/* The store is opened before the roles and must be able to wake them: it is
+/* The store is opened before the roles but must be able to wake them: it is
  * given this box, which roles_open fills. */
 struct roles_box {
-    uv_async_t *async; /* NULL: nobody to wake yet */
+    uv_async_t *async; /* NULL: nothing to wake yet */
 };
 void roles_wake_box(void *box);
 
@@ -27,38 +27,40 @@ struct roles_options {
                           roles_wake_box, its ctx the box below */
     struct roles_box *box;
     const struct role *only; /* NULL: all */
-    bool is_host;            /* those of a `run` without a server */
+    bool is_host;            /* for the host of a `run` without a server */
     uint64_t job_limit;
-    bool terminal; /* tasks of commands stay in our process group */
-    bool once;     /* one look at prequeue/; no polling */
-    /* All from the loop. */
+    bool terminal; /* commands stay in this process group */
+    bool once;     /* reads prequeue/ once; no polling */
+    /* All are called from the loop. */
     void (*turned)(void *ctx);  /* after each turn */
-    void (*stopped)(void *ctx); /* roles_stop has come to its end */
-    /* Guard or registry are gone: nothing more can be done here. */
+    void (*stopped)(void *ctx); /* roles_stop is complete */
+    /* The supervisor or the registry is gone: the roles cannot continue. */
     void (*lost)(void *ctx, const char *why);
     void *ctx;
 };
 
-/* Takes the roles (ERR_RUNNING when another process has one), starts the
- * guard, recovers what a former life left. */
+/* Takes the roles (ERR_RUNNING if another process has one), starts the
+ * supervisor, recovers what an earlier process left. */
 bool roles_open(uv_loop_t *loop, const struct roles_options *options,
                 struct roles **ret_roles, struct err *err);
-/* Asks for a turn soon; from any thread and from signal handlers. */
+/* Asks for a turn soon; may be called from any thread and from signal
+ * handlers. */
 void roles_wake(struct roles *roles);
 /* The hooks of api/api.h. */
 const struct api_roles *roles_hooks(struct roles *roles);
 struct output *roles_output(struct roles *roles);
-/* What another owner of the loop has to be told to do next: see api_turn. */
+/* For a caller that runs the loop itself; see api_turn. */
 bool roles_idle(struct roles *roles);    /* doc/design/processes.md, P14 */
-bool roles_used_up(struct roles *roles); /* the job limit */
-/* Configuration anew; on an error the old one stays. */
+bool roles_used_up(struct roles *roles); /* the job limit is reached */
+/* Reloads the configuration; on an error the old one stays. */
 bool roles_reload(struct roles *roles, struct err *err);
-/* Start nothing new; `stopped` when what runs has ended, at the latest after
- * drain_ms, when the rest is killed and goes back to P. Again: sooner. */
+/* Starts nothing new; calls `stopped` when the running jobs have ended, at
+ * the latest after drain_ms: then the rest is killed and returned to P. A
+ * second call can only shorten the time. */
 void roles_stop(struct roles *roles, int64_t drain_ms);
 /* See worker_interrupted. */
 void roles_interrupted(struct roles *roles);
-/* Gives the roles back and frees everything, then calls closed (may be NULL)
+/* Releases the roles and frees everything, then calls closed (may be NULL)
  * from the loop. */
 void roles_close(struct roles *roles, void (*closed)(void *ctx), void *ctx);
 

@@ -1,4 +1,4 @@
-/* What the files of the roles share; nobody else includes it. */
+/* Shared by the files of the roles; not included anywhere else. */
 #ifndef POINTSMAN_SERVE_ROLES_INNER_H
 #define POINTSMAN_SERVE_ROLES_INNER_H
 
@@ -39,25 +39,27 @@ struct roles {
     enum stopping stopping;
     bool look; /* something new may lie in the drop directories or the registry
                 */
-    bool news; /* written here, not told to the other processes' roles yet */
+    bool news; /* written here; the roles of other processes were not
+                  triggered yet */
     bool reload; /* a setting was changed */
     bool closing;
-    unsigned open_parts; /* closing: those that are not closed yet */
+    unsigned open_parts; /* while closing: parts that are not closed yet */
     void (*closed)(void *ctx);
     void *closed_ctx;
 };
 
-/* Everything that is due, in its order; sets the timer for what comes next
- * (roles_turn.c). */
+/* Does everything that is due, in its order; sets the timer for the next
+ * turn (roles_turn.c). */
 void roles_turn(struct roles *roles);
-/* Pulls the triggers of roles that other processes may have, when something was
- * written here: one wake-up rule for all (G6). Roles that do not read the
- * registry are not triggered. */
+/* Triggers the roles that other processes may have, if something was written
+ * here: one wake-up rule for all (G6). Roles that do not read the registry
+ * are not triggered. */
 void roles_notify(struct roles *roles);
 /* See drain and is_drained of struct role_engine. */
 void roles_drain(struct roles *roles, bool at_once);
 bool roles_are_drained(const struct roles *roles);
-/* The service cannot go on: `why` is logged and told to whoever runs us. */
+/* The service cannot continue: `why` is logged and passed to the owner of
+ * the roles. */
 void roles_lost(struct roles *roles, const char *why);
 
 #endif

@@ -1,5 +1,5 @@
-/* A turn of the roles: what others wrote, what is due for each role, the job
- * files, and when to look again. */
+/* A turn of the roles: events of other processes, what is due for each role,
+ * the job files, and when to look again. */
 #include "lib/log.h"
 #include "os/clock.h"
 #include "serve/roles_inner.h"
@@ -12,7 +12,7 @@ void roles_lost(struct roles *roles, const char *why) {
         roles->options.lost(roles->options.ctx, why);
 }
 
-/* What others wrote they have told themselves. */
+/* The other processes have triggered the roles for their own writes. */
 static void read_others(struct roles *roles) {
     struct err err;
     bool news = roles->news;
@@ -35,7 +35,7 @@ static void look_around(struct roles *roles, struct wall now) {
         read_others(roles);
 }
 
-/* *ret_next: the earliest time that gives one of them work. */
+/* ret_next: the earliest time at which one of them has work. */
 static bool turn_engines(struct roles *roles, struct wall now,
                          struct wall *ret_next, struct err *err) {
     struct role_turn turn = {.now = now,

@@ -17,7 +17,7 @@ struct scheduler_engine {
     struct mono prune_at;
 };
 
-/* What a role without a worker is given: nothing is ever started. */
+/* For a role without a worker: nothing is ever started. */
 static void nothing_to_flush(void *ctx) {
     (void)ctx;
 }
@@ -71,8 +71,9 @@ static bool engine_open(struct role_host *host, void **ret_self,
     engine->host = host;
     engine->scheduler = host->scheduler =
         scheduler_new(host->base->store, &options, &runner);
-    *ret_self = engine; /* also after an error: it listens to the store */
-    /* The guard is ready: nothing of a former life is left (P6). */
+    *ret_self = engine; /* set also after an error, because it listens to the
+                           store */
+    /* The supervisor is ready: no process of an earlier life is left (P6). */
     return scheduler_start(engine->scheduler, clock_wall(), exec, err);
 }
 
@@ -122,7 +123,7 @@ static void engine_metrics(const void *self, struct text *out) {
               scheduler_running(engine->scheduler));
 }
 
-/* Nobody calls it when it is gone. */
+/* Nothing calls the engine after it is closed. */
 static void engine_close(void *self, void (*closed)(void *ctx), void *ctx) {
     struct scheduler_engine *engine = self;
     struct err err;

@@ -1,5 +1,5 @@
-/* The two roles of the scheduler: one orders admitted work, the other runs it.
- * A process that has both has one scheduler. */
+/* The two roles of the scheduler: one orders admitted work, the other runs
+ * it. A process that has both has one scheduler. */
 #ifndef POINTSMAN_SERVE_SCHEDULER_ROLE_H
 #define POINTSMAN_SERVE_SCHEDULER_ROLE_H
 

@@ -19,8 +19,8 @@ static const struct api_route routes[] = {
 #undef ROUTE
 };
 
-/* What comes in, then what falls due, then what is to be done about it: what
- * one role writes the next ones see in the same turn. */
+/* First what comes in, then what falls due, then what acts on it: what one
+ * role writes, the next ones see in the same turn. */
 const struct role *const serve_roles[] = {&prequeue_role, &clock_role,
                                           &queue_role, &exec_role, NULL};
 

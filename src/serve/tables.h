@@ -1,4 +1,4 @@
-/* The tables that capabilities plug into, put together from their rows. */
+/* The tables that capabilities plug into, built from their rows. */
 #ifndef POINTSMAN_SERVE_TABLES_H
 #define POINTSMAN_SERVE_TABLES_H
 
@@ -12,7 +12,7 @@ extern const struct role *const serve_roles[];
 extern const struct work_kinds serve_kinds;
 extern const struct api_tables serve_tables;
 
-/* What capabilities keep in the registry, for store_nouns_use. */
+/* The capabilities' parts of the registry, for store_nouns_use. */
 extern const struct store_noun *const serve_nouns[];
 extern const size_t serve_noun_count;
 
