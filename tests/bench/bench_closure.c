@@ -16,7 +16,7 @@ enum { ROUNDS = 9, NEEDS = 3 };
 
 static size_t sets = 100000;
 
-/* Who depends on set i: to[first[i]] up to to[first[i + 1]]. */
+/* The dependents of set i: to[first[i]] up to to[first[i + 1]]. */
 static uint32_t *first, *to;
 static struct rollback_node *nodes, *answers;
 

@@ -242,7 +242,7 @@ static void measure_zone(void) {
 
 enum { WATCH_PERIOD_S = 100000, WATCH_TICKS = 20000, WATCH_START = 1000000 };
 
-/* So many items, each of them once in 100,000 s. */
+/* This many items, each of which fires once in 100,000 s. */
 static struct cron_watch *make_watch(int count) {
     struct cron_watch *watch = cron_watch_new(NULL);
 

@@ -179,8 +179,8 @@ static void chain(bool forward) {
     order_free(order);
 }
 
-/* Last one first, a scan after each, other sets in between: those who wait for
- * what nobody knows yet are placed when it comes. */
+/* The last set first, a scan after each, with other sets in between: sets
+ * that wait for an unknown dependency are placed when it arrives. */
 static void backwards(size_t count, const char *path) {
     double began = seconds();
     char other[32];

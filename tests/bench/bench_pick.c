@@ -114,8 +114,8 @@ static void pick(struct store *store, double *ret_turn_us,
     *ret_commit_us = bench_median(commits, PICKS);
 }
 
-/* One base with ten thousand waiting and one with more, in turns: what the
- * machine does meanwhile it does to both. */
+/* One base with ten thousand waiting jobs and one with more, in turns: other
+ * load on the machine affects both. */
 static void compare_picks(const struct served *few, const struct served *many,
                           uint64_t *few_added, uint64_t waiting) {
     struct store *few_store = open_store(few), *many_store = open_store(many);

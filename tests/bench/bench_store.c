@@ -330,7 +330,7 @@ static void many_waiting(uint64_t most) {
 
 /* ---- back-offs that are over -------------------------------------------- */
 
-/* Their time came long ago: at first nobody has told the registry so. */
+/* Their not_before passed long ago: at first the registry does not know. */
 static void many_overdue(uint64_t count) {
     CLEANUP(text_free_string) char *path = new_path();
     struct store *store = registry(path);

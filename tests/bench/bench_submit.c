@@ -123,7 +123,7 @@ static double peer(unsigned count) {
 
 /* ---- the disk ----------------------------------------------------------- */
 
-/* What a server without group commit pays for each job. */
+/* The cost of each job for a server without group commit. */
 static double sync_us(void) {
     enum { SYNCS = 101 };
     static const char page[4096];

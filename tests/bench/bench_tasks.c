@@ -164,7 +164,8 @@ static double catted(struct bench *bench) {
     return INPUT_MIB * 1.048576 / ((bench_wall_us() - before_us) / 1e6);
 }
 
-/* What cat | cat > FILE does: every byte goes through a pipe with us. */
+/* Does the same as cat | cat > FILE: every byte goes through a pipe of this
+ * process. */
 static double piped(struct bench *bench) {
     char command[9000];
     unlinkat(bench->base_fd, "out", 0);
@@ -352,8 +353,8 @@ static void bench_many(struct bench *bench) {
 
 /* ---- a thaw -------------------------------------------------------------- */
 
-/* The guard stands still until the lease has passed; then how long until it
- * tells the end of the task. */
+/* The supervisor is stopped until the lease has passed; then measures how
+ * long it takes to report the end of the task. */
 static double thawed_us(struct bench *bench) {
     char sleep[] = "sleep", time[] = "1000";
     char *argv[] = {sleep, time, NULL};

@@ -30,7 +30,7 @@ static struct store *open_store(bool memory) {
     return store;
 }
 
-/* Of all sets the first goes on to pending, the others wait for one. */
+/* The first set becomes pending, every other one waits for another set. */
 static void check(struct store *store, uint64_t count) {
     struct store_tally tally;
     if (!store_count(store, &tally, NULL) ||

@@ -23,7 +23,8 @@ double callers_run(const struct callers_plan *plan);
 /* POST to PATH of the API. */
 const char *callers_post(const char *path, const char *body, size_t bytes,
                          size_t *ret_bytes);
-/* One question; the body of its answer, which has to be a good one. */
+/* Makes one request; returns the body of its answer, whose status must be
+ * OK. */
 char *callers_ask(int fd, const char *question, size_t bytes);
 
 #endif

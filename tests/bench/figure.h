@@ -1,5 +1,5 @@
-/* What benchmarks share: clocks, medians, a directory of their own, and the
- * lines of the one table they all print. */
+/* Shared by the benchmarks: clocks, medians, a private directory, and the
+ * lines of the one table that they all print. */
 #ifndef POINTSMAN_TESTS_BENCH_FIGURE_H
 #define POINTSMAN_TESTS_BENCH_FIGURE_H
 
@@ -16,8 +16,8 @@ void bench_die(const char *format, ...) PRINTF_LIKE(1, 2)
 double bench_wall_us(void);
 /* Of this process and the children it has waited for. */
 double bench_cpu_us(void);
-/* Of another process and the children it has waited for; exact to a clock tick
- * (10 ms): for spans of a second and more. */
+/* For another process and the children it has waited for; exact to a clock
+ * tick (10 ms): for spans of a second and more. */
 double bench_cpu_us_of(pid_t pid);
 /* Resident, right now. */
 double bench_resident_bytes(pid_t pid);
@@ -29,8 +29,8 @@ double bench_median(const double *values, size_t count);
  * ends. */
 const char *bench_dir(void);
 
-/* One line of the table: what it is, ours, what it is measured against, the
- * ratio or bound that has a goal. */
+/* One line of the table: its name, our figure, the figure it is compared
+ * with, the ratio or bound that has a goal. */
 struct figure {
     const char *what;
     const char *ours;  /* as shown */

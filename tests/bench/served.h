@@ -17,7 +17,7 @@ void served_make(struct served *served, const char *pointsman,
 void served_start(struct served *served, const char *pointsman);
 /* TERM, and waits; CPU of it, its guard and all tasks, of the whole life. */
 double served_stop(struct served *served);
-/* So far: of it and its guard, and of the tasks that have ended. */
+/* CPU so far: of the server, its supervisor, and the tasks that have ended. */
 double served_cpu_us(const struct served *served);
 /* A connection to ctrl/sock; ends the program when there is none. */
 int served_connect(const struct served *served);

@@ -1,5 +1,5 @@
-/* What the contract tests of the registry share: every test runs on every
- * backend, and says what it does in a few words. */
+/* Shared by the contract tests of the registry: every test runs on every
+ * backend, and is written in a few words. */
 #ifndef POINTSMAN_TESTS_CONTRACT_STORE_RIG_H
 #define POINTSMAN_TESTS_CONTRACT_STORE_RIG_H
 
@@ -24,7 +24,7 @@ struct rig {
     struct wall now; /* goes on a second with every batch */
 };
 
-/* One test for each backend; use with RIG_TESTS in the list of main. */
+/* One test for each backend; use it with RIG_TESTS in the list of main. */
 int rig_setup_memory(void **state);
 int rig_setup_sqlite_memory(void **state);
 int rig_setup_sqlite(void **state);

@@ -2,7 +2,7 @@
 #include "contract/store_rig.h"
 #include "store/simulated.h"
 
-/* What a listener and completions saw, as text. */
+/* The events and answers that a listener and completions received, as text. */
 struct diary {
     struct text text;
     struct store *store;
@@ -104,7 +104,7 @@ static void a_listener_may_leave_while_called(void **state) {
     store_unlisten(rig->store, leave, &one);
 }
 
-/* One batch at least is answered. */
+/* At least one batch has its answer. */
 static void turn_and_wait(struct rig *rig) {
     struct store_batch *batch = rig_batch(rig);
     assert_true(store_write(batch, NULL));

@@ -37,9 +37,9 @@ static const char *pick(struct pair *pair, const char *const *words,
     return words[draw(pair, count)];
 }
 
-/* Numbers of early and of late jobs, 0, and some of nobody. The late ones lie
- * as far off as the writer remembers rows, so that they get in each other's
- * way. */
+/* Numbers of early and of late jobs, 0, and some that do not exist. The late
+ * ones are as far off as the writer's row cache is large, so that they evict
+ * the early ones. */
 static uint64_t some_num(struct pair *pair) {
     return draw(pair, 2) ? draw(pair, JOBS_MOST) : FAR + draw(pair, JOBS_MOST);
 }

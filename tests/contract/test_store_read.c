@@ -1,4 +1,4 @@
-/* What reads find, in which order. */
+/* The results of reads, and their order. */
 #include "contract/store_rig.h"
 
 #include "store/schema.h"

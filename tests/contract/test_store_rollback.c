@@ -1,4 +1,4 @@
-/* What a rollback writes: marks on done sets, and its plan. */
+/* The writes of a rollback: marks on done sets, and its plan. */
 #include "contract/store_rig.h"
 
 static uint64_t landed(struct rig *rig, const char *id) {

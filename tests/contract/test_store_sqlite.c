@@ -1,5 +1,5 @@
-/* What only a file can suffer: several writers, other people's files, copies,
- * hands that change it behind our back. */
+/* Situations that only a file can be in: several writers, files of other
+ * programs, copies, changes made by hand while it is open. */
 #include "contract/store_rig.h"
 
 #include <fcntl.h>
@@ -383,7 +383,8 @@ static void a_reader_reads_and_writes_nothing(void **state) {
     store_close(reader);
 }
 
-/* As a member of the group who may read, with nobody else about. */
+/* As a member of the group with read access, while no other process has it
+ * open. */
 static void a_reader_needs_no_right_to_write(void **state) {
     (void)state;
     if (geteuid() == 0)
@@ -648,7 +649,7 @@ static void no_statement_scans_a_table(void **state) {
     assert_true(explained > 30);
 }
 
-/* What the two statements of a look do, in steps of SQLite's machine. */
+/* The cost of the two statements of one look, in steps of SQLite's machine. */
 static int look_steps(const char *path) {
     sqlite3 *db;
     int steps = 0;
@@ -720,7 +721,7 @@ static int count_steps(sqlite3 *db, const char **ret_error, const void *api) {
     return 0;
 }
 
-/* What one list of those that owe an approval costs, in tens of steps. */
+/* The cost of one list of the jobs that owe an approval, in tens of steps. */
 static unsigned owed_steps(struct rig *rig) {
     const struct store_list owing = {.owed_only = true};
     CLEANUP(arena_clear) struct arena arena = ARENA_INIT;

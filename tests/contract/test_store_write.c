@@ -1,4 +1,4 @@
-/* What the operations on jobs do, and what they refuse. */
+/* The effects of the operations on jobs, and what they refuse. */
 #include "contract/store_rig.h"
 
 static void an_admitted_job_reads_back_as_given(void **state) {

@@ -1,5 +1,5 @@
-/* A program of somebody else: what an installed library must serve. It includes
- * nothing of ours but the public header. */
+/* A program of a user of the installed library. It includes only the public
+ * header. */
 #include <pointsman/cron.h>
 #include <stdio.h>
 #include <string.h>

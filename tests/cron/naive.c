@@ -17,7 +17,7 @@ static bool daily(const struct naive_zone *zone, int64_t at) {
     int64_t label = at + naive_offset(zone, at);
 
     if (rest(label, DAY_S) == TEN_S)
-        /* The second time is left out. */
+        /* The second occurrence is skipped. */
         return !(at >= zone->change && zone->after_s < zone->before_s &&
                  label - zone->before_s < zone->change);
     if (at + 1 != zone->change)

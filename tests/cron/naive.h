@@ -47,8 +47,8 @@ bool naive_fires(enum naive_kind kind, const struct naive_zone *zone,
                  int64_t at);
 void naive_begin(struct naive *naive, const struct naive_zone *zone,
                  int64_t system_s, int64_t monotonic_s);
-/* Fills events, sorted by instant and item. What is skipped more than four days
- * before the tick is left out. */
+/* Fills events, sorted by instant and item. Events skipped more than four
+ * days before the tick are dropped. */
 void naive_tick(struct naive *naive, const struct naive_zone *zone,
                 bool zone_changed, int64_t system_s, int64_t monotonic_s);
 

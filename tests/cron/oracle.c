@@ -13,8 +13,8 @@ enum {
     KNOWN = 1 << 16
 };
 
-/* What the C library said of quarters of an hour that begin and end with one
- * offset; no clock was ever changed twice within one. */
+/* The C library's answers for quarters of an hour that begin and end with
+ * the same offset; no clock was ever changed twice within one. */
 static struct known {
     int64_t quarter;
     int32_t offset;

@@ -16,7 +16,7 @@ struct oracle_step {
     int year, month, day, period;
 };
 
-/* What an item admits, field by field. */
+/* The values that an item admits, field by field. */
 struct oracle_item {
     bool second[60], minute[60], hour[24];
     bool has_second;

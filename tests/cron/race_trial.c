@@ -1,4 +1,4 @@
-/* Whether a program under the thread sanitizer can start at all. */
+/* Checks whether a program under the thread sanitizer can start at all. */
 int main(void) {
     return 0;
 }

@@ -135,7 +135,7 @@ static void no_patience_still_allows_for_the_poll(void **state) {
     fired(&rig, 0, CRON_ON_TIME, 1100);
     assert_int_equal(pass(&rig, 101, 0), 1);
     fired(&rig, 0, CRON_SKIPPED, 1200);
-    /* And the least step back is one too far: it comes again. */
+    /* The smallest step further back is one too many: the event comes again. */
     assert_int_equal(pass(&rig, 40, 0), 1);
     fired(&rig, 0, CRON_ON_TIME, 1300);
     assert_int_equal(pass(&rig, 0, -2), 0);
@@ -259,7 +259,8 @@ static void zone_of_the_same_offsets_is_no_change(void **state) {
     cron_watch_free(rig.watch);
 }
 
-/* A law of this very day: the offset of the last tick does not tell. */
+/* The rule changed on this very day: the offset of the last tick does not
+ * show it. */
 static void a_rule_change_between_two_ticks_is_reported(void **state) {
     struct rig rig;
 

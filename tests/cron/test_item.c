@@ -1,4 +1,4 @@
-/* What an item may say, and what is told of one that is wrong. */
+/* Valid items, and the errors reported for invalid ones. */
 #include <pointsman/cron.h>
 
 #include "support/test.h"

@@ -75,8 +75,7 @@ static void lost_time_is_skipped_or_fires_just_before_the_jump(void **state) {
     EXPECT(LA, unskip, 1362909600, 1362994200);
 }
 
-/* What the library of the seed was tested with, in the zone it was tested in.
- */
+/* The tests of the seed's library, in the zone it was tested in. */
 static void answers_are_those_of_the_original(void **state) {
     static const char zone[] = "PST+8PDT,M3.2.0,M11.1.0";
 
@@ -85,7 +84,7 @@ static void answers_are_those_of_the_original(void **state) {
     (void)state;
     ORIGINAL("\"minute\":{}", 0, 0);
     ORIGINAL("\"minute\":{\"start\":3}", 0, 180);
-    /* Every 7 minutes, begun anew with each hour and day. */
+    /* Every 7 minutes, restarted with each hour and day. */
     ORIGINAL("\"minute\":{\"period\":7}", 1, 420, 840);
     ORIGINAL("\"minute\":{\"period\":7}", 2941, 3360, 3600, 4020);
     ORIGINAL("\"minute\":{\"period\":7}", 28799, 28800, 29220);
@@ -116,7 +115,7 @@ static void answers_are_those_of_the_original(void **state) {
            1383469380, 1383469620, 1383472980);
 }
 
-/* Where Boost, and many a writer, turn the sign round. */
+/* Boost, and many users, reverse the sign. */
 static void zone_of_the_seed_is_read_as_posix_means_it(void **state) {
     struct cron_zone *zone = zone_of("EST+5EDT+4,M3.2.0,M11.1.0");
     struct cron_zone *seven = zone_of("MST-07");

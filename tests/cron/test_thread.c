@@ -1,5 +1,5 @@
-/* What several threads may do at once. Built a second time under the thread
- * sanitizer, library and all (cron-races). */
+/* Use of the library by several threads at once. Built a second time under
+ * the thread sanitizer, library included (cron-races). */
 #include <pointsman/cron.h>
 
 #include <pthread.h>
@@ -170,7 +170,7 @@ static int64_t still_s(void *ctx) {
     return 0;
 }
 
-/* 600 events a tick, a queue of three, and nobody takes the last ones. */
+/* 600 events per tick, a queue of three, and the last ones are never taken. */
 static void full_queue_loses_nothing_and_can_be_stopped(void **state) {
     struct cron_clocks clocks = {leaping_s, still_s, NULL};
     struct cron_thread_options options = {.clocks = &clocks, .queue_most = 3};
@@ -191,8 +191,8 @@ static void full_queue_loses_nothing_and_can_be_stopped(void **state) {
     cron_watch_free(watch);
 }
 
-/* Two items with equally many events: whenever one is removed the queue, which
- * is as good as full all the time, holds some of its. */
+/* Two items with equally many events: whenever one is removed, the queue,
+ * which is almost full all the time, holds some of its events. */
 static void removed_item_has_no_more_events(void **state) {
     struct cron_clocks clocks = {leaping_s, still_s, NULL};
     struct cron_thread_options options = {.clocks = &clocks, .queue_most = 64};

@@ -22,7 +22,7 @@ static struct cron_item *item_of(const char *format, int64_t max_shift_s) {
     char text[512];
     struct cron_item *item;
     struct cron_err err;
-    /* One of our own texts with one number in it. */
+    /* A text of a saved state with one number replaced. */
     const char *hole = strstr(format, "%lld");
 
     snprintf(text, sizeof(text), "%.*s%lld%s", (int)(hole - format), format,
@@ -222,7 +222,7 @@ static void cross_of(int64_t start, const struct naive_zone *zone,
                 for (int i = 0; i < 12; i++)
                     step(&pair, 60, 0, NULL);
                 step(&pair, 3000, 0, NULL);
-                /* And all of it back again. */
+                /* And both changes undone. */
                 step(&pair, 30, -clock_shifts[c],
                      zone_shifts[b] == 0 ? NULL : zone);
                 step(&pair, 7000, 0, NULL);
@@ -267,7 +267,7 @@ static struct naive_zone draw_zone(struct draw *draw, int64_t now) {
     return zone;
 }
 
-/* The watch is saved, thrown away, and made anew from what was saved. */
+/* The watch is saved, freed, and recreated from the saved state. */
 static void restart(struct pair *pair) {
     size_t len = cron_watch_save(pair->watch, NULL, 0);
     char *text = malloc(len + 1);
@@ -373,7 +373,7 @@ static void jump_of_ten_centuries_is_one_search(void **state) {
     assert_int_equal(events[0].kind, CRON_SKIPPED);
     assert_true(events[0].at == START + 100 && events[0].until == far - 601);
     assert_int_equal(events[1].kind, CRON_LATE);
-    /* And back: it must not be silent for ten centuries. */
+    /* And back: the watch must not be silent for ten centuries. */
     assert_int_equal(tick(watch, START + 120, 120, events, &told), 0);
     assert_int_equal(tick(watch, START + 400, 400, events, &told), 1);
     assert_true(events[0].at == START + 400);
@@ -442,7 +442,7 @@ static void a_restarted_machine_counts_as_suspended(void **state) {
     pair.boot_id = "second";
     restart(&pair);
     snprintf(pair.what, sizeof(pair.what), "after a reboot");
-    /* The monotonic clock began anew; the naive one is told the truth. */
+    /* The monotonic clock restarted; the naive model is given the true time. */
     pair.system_s += 1500;
     naive_tick(&pair.naive, &calm, false, pair.system_s,
                pair.monotonic_s + 1500);

@@ -17,7 +17,7 @@ static void make_good(struct zone_bytes *ret, const char *footer) {
 
 static bool decodes(const struct zone_bytes *bytes, struct cron_err *err) {
     struct cron_zone *zone;
-    /* Of exact size, so that a read behind the end is seen. */
+    /* Of exact size, so that a read past the end is detected. */
     void *copy = malloc(bytes->len + 1);
     bool ok;
 
@@ -100,7 +100,7 @@ static void every_shorter_file_is_refused(void **state) {
 }
 
 static void lying_file_is_refused(void **state) {
-    /* Where it is changed, to what. */
+    /* The place of the change, and the new byte. */
     static const struct {
         size_t at;
         unsigned char value;
@@ -145,7 +145,7 @@ static void leap_seconds_are_refused(void **state) {
 
     (void)state;
     make_good(&bytes, "ABC-1");
-    /* One record in the second block, in front of the footer. */
+    /* One record in the second block, before the footer. */
     bytes.p[51 + 31] = 1;
     memmove(bytes.p + 51 + 44 + 34 + 12, bytes.p + 51 + 44 + 34,
             bytes.len - 51 - 44 - 34);
@@ -301,7 +301,7 @@ static void changed_file_is_read_again_and_old_searches_go_on(void **state) {
     assert_true(cron_zones_find(zones, "Test/City", &new, NULL));
     assert_int_equal(cron_zone_offset_s(old, 3000000), 3600);
     assert_int_equal(cron_zone_offset_s(new, 3000000), 18000);
-    /* Written anew with the same content: nothing changed. */
+    /* Rewritten with the same content: nothing changed. */
     make_database(path, "ABC-5");
     assert_int_equal(cron_zones_refresh(zones, 1200), 0);
     /* Gone, or broken: the last good one stays. */

@@ -17,7 +17,7 @@ static void try_note(struct span all) {
     assert(span_equal(text_span(&text), text_span(&again)));
 }
 
-/* What an answer of the server holds: the text alone, without a signature. */
+/* The server's answer holds the text alone, without a signature. */
 static void try_text(struct span all) {
     CLEANUP(text_clear) struct text out = TEXT_INIT;
     struct approval_text approval;

@@ -1,5 +1,5 @@
-/* Configuration: every target that is taken can be written and read again;
- * every command line that is split joins to one that splits the same. */
+/* Configuration: every accepted target can be written and read again; every
+ * command line that is split joins to one that splits into the same words. */
 #include <assert.h>
 
 #include "wire/config.h"

@@ -1,4 +1,5 @@
-/* Filters: one that matches a job says that the job's state is possible. */
+/* Filters: if a filter matches a job, its set of possible states includes
+ * the job's state. */
 #include <assert.h>
 
 #include "lib/arena.h"

@@ -1,5 +1,5 @@
-/* What json_parse() lets in can be walked, decoded, and written again as JSON
- * that says the same. */
+/* Text that json_parse() accepts can be walked, decoded, and written again
+ * as equivalent JSON. */
 #include <assert.h>
 
 #include "lib/json.h"

@@ -1,5 +1,5 @@
-/* What a landing or a rollback is started with: what can be read is written to
- * be read as the same. */
+/* The start of a landing or a rollback: what can be read is written so that
+ * it reads the same. */
 #include <assert.h>
 
 #include "landing/land_start.h"

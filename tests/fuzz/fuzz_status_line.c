@@ -1,5 +1,5 @@
-/* What commands say on their descriptors: any bytes have a meaning, and the
- * same bytes with blanks around them the same one. */
+/* Status lines of commands: any bytes have a meaning, and blanks around them
+ * do not change it. */
 #include <assert.h>
 
 #include "lib/arena.h"

@@ -1,4 +1,4 @@
-/* What uri_encode() wrote, uri_decode() reads back; what it decodes is clean. */
+/* uri_decode() reverses uri_encode(); everything it decodes is valid. */
 #include <assert.h>
 
 #include "wire/uri.h"

@@ -117,7 +117,8 @@ static void nothing_is_restored_over_something(void **state) {
     spool_end(&spool);
 }
 
-/* Any byte that counts, flipped: told, and nothing is left behind. */
+/* Any significant byte flipped: the error is reported, and nothing is left
+ * behind. */
 static void a_damaged_backup_restores_nothing(void **state) {
     struct spool spool;
     struct err err = {0};

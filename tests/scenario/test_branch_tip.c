@@ -1,4 +1,4 @@
-/* Where a branch is, read without git, beside what git says. */
+/* The tip of a branch, read without git, compared with git's answer. */
 #include "support/landing.h"
 
 #include "landing/branch_tip.h"

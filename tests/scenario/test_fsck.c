@@ -286,8 +286,8 @@ static void a_rebuild_is_logged_and_the_event_chain_is_valid(void **state) {
     spool_end(&spool);
 }
 
-/* C1 has moved from queue/ to `dir`, its log does not know, and the registry is
- * lost and made anew. */
+/* C1 has moved from queue/ to `dir`, its log does not show that, and the
+ * registry is lost and rebuilt. */
 static void rebuild_with_c1_in(struct spool *spool, const char *dir) {
     spool_begin(spool);
     spool_admit(spool, "C1", "a");

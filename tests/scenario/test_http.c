@@ -104,7 +104,7 @@ static void hear(int fd, struct text *ret_text) {
     }
 }
 
-/* One connection: says it, hears the answer to its end. */
+/* Opens one connection, sends the text, and reads the answer to its end. */
 static void converse(struct span bytes, struct text *ret_text) {
     int fd = dial();
     assert_true(fd >= 0);

@@ -93,7 +93,7 @@ static void a_marker_waits_for_its_data_and_then_gives_up(void **state) {
     assert_true(prequeue_is_idle(spool.prequeue)); /* only time will help */
     assert_true(spool.next.ns > spool.now.ns);
     assert_true(wall_ms_since(spool.next, spool.now) <= 6 * MINUTE_MS);
-    spool_restart(&spool); /* which does not begin the wait anew */
+    spool_restart(&spool); /* which does not restart the wait */
     spool_tar(&tar, "DC", "", "f");
     spool_write(&spool, BASE_DATA, late, text_span(&tar));
     spool.now = wall_add_ms(spool.now, 4 * MINUTE_MS);
@@ -432,7 +432,7 @@ static void a_set_sent_is_of_the_caller_not_of_the_server(void **state) {
     spool_tar(&tar, "BF", "", "f");
     assert_true(upload_by(&spool, other, "", "C1", text_span(&tar)).ok);
     spool_restart(&spool); /* which forgets nothing */
-    /* Again, by somebody else: the first one handed it in. */
+    /* Submitted again, by another user: the first one remains the submitter. */
     assert_true(upload_by(&spool, geteuid(), "", "C1", text_span(&tar)).ok);
     spool_scan(&spool);
     assert_submitter(&spool, "C1", other);

@@ -231,7 +231,7 @@ static void a_branch_somebody_has_checked_out_is_refused(void **state) {
     outcome = land(
         &(struct attempt){.set = &plain, .git = "clone", .branch = "other"});
     assert_starts(&outcome, "done ");
-    /* So with a work tree of a bare repository. */
+    /* The same with a work tree of a bare repository. */
     const char *before = tip();
     sh("git -C target.git worktree add -q ../work main 2>/dev/null");
     outcome = land(&(struct attempt){.set = &plain});

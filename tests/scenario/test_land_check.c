@@ -177,7 +177,7 @@ static void a_check_over_its_time_is_ended_with_all_it_started(void **state) {
                                           "cat $base/never")}});
     assert_line(&outcome, "failed timeout check 'slow' ran out of time (1 s)");
     assert_unmoved(&outcome, before);
-    /* Nobody reads the FIFO any more. */
+    /* No process reads the FIFO any more. */
     assert_int_equal(open(in_dir("never"), O_WRONLY | O_NONBLOCK), -1);
     assert_int_equal(errno, ENXIO);
     sh("rm never");
@@ -255,7 +255,7 @@ static void a_race_can_end_in_a_conflict(void **state) {
 
 /* ---- being stopped ------------------------------------------------------ */
 
-/* A check that tells it runs and then waits for ever. */
+/* A check that reports that it runs and then waits for ever. */
 static struct landing_child stuck_in_a_check(void) {
     sh("rm -f ready never; mkfifo ready never");
     struct landing_child child = landing_spawn(&(struct attempt){
@@ -310,7 +310,7 @@ static const char *fake_git(const char *verb, const char *body) {
 static void term_after_the_branch_moved_changes_nothing(void **state) {
     (void)state;
     landing_begin();
-    /* The signal comes when git has been told to commit, and before it does. */
+    /* The signal comes after git was asked to commit and before it commits. */
     const char *path =
         fake_git("update-ref", "{ head -n 3; read -r word; kill -TERM $PPID; "
                                "kill -HUP $PPID; echo \"$word\"; } | "
@@ -362,7 +362,7 @@ static void lands_in_spite_of_locks(void) {
     struct outcome outcome = land(&(struct attempt){.set = &plain});
     assert_starts(&outcome, "done ");
     assert_says(&outcome, "removing a lock left by a git that died");
-    /* Its cat waits still for somebody to write. */
+    /* The check's cat still waits for a writer. */
     sh("for end in end.*; do : <>$end; done; rm -f end.* lines");
     assert_landed(&outcome);
 }
@@ -370,13 +370,13 @@ static void lands_in_spite_of_locks(void) {
 static void a_git_killed_alone_leaves_no_lock_for_ever(void **state) {
     (void)state;
     kill_with_locks();
-    /* HEAD.lock holds nothing to tell whose it is; the other one does. */
+    /* HEAD.lock does not show whose it is; the other lock does. */
     sh("touch target.git/HEAD.lock");
     lands_in_spite_of_locks();
 }
 
-/* One at work would write into it within a moment, which is waited for: the
- * attempt is not spent on it. */
+/* A git at work would write into the lock within a moment; this is waited
+ * for, and the attempt is not used up. */
 static void a_lock_nothing_was_written_into_is_waited_for(void **state) {
     (void)state;
     kill_with_locks();

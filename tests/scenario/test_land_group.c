@@ -96,7 +96,7 @@ static void earlier_landings_are_reported_for_each_set(void **state) {
     attempt = (struct attempt){.set = &second, .probe = true};
     outcome = land(&attempt);
     assert_line(&outcome, sh("echo landed %s", at));
-    /* Half of them can only be there when somebody rewrote history. */
+    /* Only a rewritten history can hold half of the group. */
     sh("git -C target.git update-ref refs/heads/main main~1");
     at = tip();
     outcome = land(&(struct attempt){.set = &first, .others = {&second}});

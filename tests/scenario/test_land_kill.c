@@ -135,7 +135,7 @@ static void sets_that_land_together_do_so_wherever_it_is_killed(void **state) {
     assert_in_range(point, 10, POINTS_MAX - 1);
 }
 
-/* A git in front of the real one that kills `verb` at its k-th call. */
+/* A wrapper of git that kills `verb` at its k-th call. */
 static const char *killing_git(const char *verb, unsigned point) {
     sh("mkdir -p fake; cat >fake/git <<'END'\n"
        "#!/bin/sh\n"

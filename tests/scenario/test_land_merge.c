@@ -399,7 +399,7 @@ static void commits_on_top_of_a_late_commit_are_late(void **state) {
     (void)state;
     landing_begin();
     int64_t since_ns = clock_wall().ns - 10 * NS_PER_S;
-    /* All packed: only dates are left to tell by. */
+    /* All objects are packed: only dates show what is new. */
     sh("cd clone; export GIT_COMMITTER_DATE='2001-01-01T00:00Z'\n"
        "git commit -q --amend --reset-author --no-edit\n"
        "unset GIT_COMMITTER_DATE; echo n >n; git add n; git commit -q -m n\n"
@@ -466,7 +466,7 @@ static void deny_wants_a_base(void **state) {
     assert_starts(&outcome, "failed policy the target takes only sets with "
                             "##base");
     assert_unmoved(&outcome, before);
-    /* Where nothing is there is nothing to overwrite. */
+    /* If the branch does not exist, nothing can be overwritten. */
     outcome = land(
         &(struct attempt){.set = &blind, .blind = "deny", .branch = "fresh"});
     assert_starts(&outcome, "done ");

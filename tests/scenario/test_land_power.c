@@ -1,7 +1,7 @@
-/* What a power cut leaves of a branch: whatever a landing or a rollback
- * reported as done is readable afterwards. One half cuts a file system of its
- * own, for which it must be root and needs a loop device; the other half reads
- * from a trace that each object was synced before it got its name. */
+/* The state of a branch after a power cut: whatever a landing or a rollback
+ * reported as done is readable afterwards. One half cuts a file system of
+ * its own, for which it must be root and needs a loop device; the other half
+ * reads from a trace that each object was synced before it got its name. */
 #include "support/landing.h"
 
 #include <errno.h>
@@ -11,8 +11,8 @@
 #include <sys/mount.h>
 #include <unistd.h>
 
-/* Of ext4 and xfs: every call fails from now on, and what only memory knows,
- * the journal included, does not reach the disk. */
+/* For ext4 and xfs: every call fails from now on, and what is only in
+ * memory, including the journal, does not reach the disk. */
 #define SHUTDOWN _IOR('X', 125, uint32_t)
 enum { SHUTDOWN_NO_FLUSH = 2 };
 

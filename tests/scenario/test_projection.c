@@ -260,7 +260,7 @@ static void a_move_by_hand_is_seen_whatever_else_moves(void **state) {
     reconcile(&spool);
     assert_int_equal(spool_job(&spool, "C1").state, STATE_TERMINATED);
     spool_assert_projected(&spool);
-    /* And while nobody was there. */
+    /* The same while no server was running. */
     move_by_hand(&spool, "C2", BASE_STAGING, BASE_DONE);
     age_dirs(&spool, 30);
     spool_restart(&spool);
@@ -417,8 +417,8 @@ static void a_full_disk_only_delays(void **state) {
     spool_end(&spool);
 }
 
-/* C waits for B, B for A; B leaves and C inherits A: its job file must say so,
- * since a lost registry is made anew from it. */
+/* C waits for B, B for A; B leaves and C inherits A: its job file must say
+ * so, since a lost registry is rebuilt from it. */
 static void an_inherited_precursor_stands_in_the_job_file(void **state) {
     struct spool spool;
     struct err err = {0};
@@ -498,7 +498,7 @@ static void an_event_about_an_archived_set_restores_no_file(void **state) {
     spool_end(&spool);
 }
 
-/* Nobody may come by before the registry is lost. */
+/* No other process may act before the registry is lost. */
 static void a_hold_by_a_one_shot_command_is_in_the_log(void **state) {
     struct spool spool;
     struct err err = {0};

@@ -18,8 +18,8 @@ static void member_add(struct text *out, const char *option, const char *id) {
                   id, id);
 }
 
-/* Rolls back `members` ("C1 C2") as `id`; its status line. What it told is in
- * the file `account`. */
+/* Rolls back `members` ("C1 C2") as `id`; returns its status line. Its
+ * report is in the file `account`. */
 static const char *roll_back(const char *id, const char *members,
                              const char *more) {
     CLEANUP(text_clear) struct text words = TEXT_INIT;
@@ -168,7 +168,7 @@ static void a_rollback_of_a_rollback_puts_it_in_again(void **state) {
     assert_string_equal(content("f"), "1\n2\n3\n4\n5\n6\n7");
     assert_string_equal(content("h"), "two");
     assert_string_equal(trailers("main"), "CS-Id: R5 RB-Id: R5 Reverts-CS: C1");
-    /* What R4 did to the other set is still there to be taken back. */
+    /* R4's effect on the other set can still be rolled back. */
     assert_begins(on_git("R6", "R4"), "done ");
     assert_string_equal(sh("git -C target.git diff main main~12"), "");
     assert_nothing_left();
@@ -207,7 +207,7 @@ static void a_set_already_rolled_back_is_only_noted(void **state) {
     const char *before = tip();
     assert_string_equal(on_git("R3", "C1 C2"), "done");
     assert_string_equal(tip(), before);
-    /* What somebody took out by hand leaves nothing to do. */
+    /* If a change was removed by hand, nothing is left to do. */
     put("C3", "f", "three\n");
     sh("cd clone; git pull -q origin main; git revert --no-edit HEAD "
        ">/dev/null; git push -q origin main");

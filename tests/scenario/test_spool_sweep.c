@@ -72,9 +72,9 @@ static void all_safe(void) {
 
 /* ---- names that are not on the disk yet -------------------------------- */
 
-/* What was done to names since the directory it shows in was synced. A rename
- * reaches the disk as a whole or not at all, but for its old name, which may
- * come back until that directory is synced too. */
+/* Renames since the directory was synced. A rename reaches the disk as a
+ * whole or not at all, except that its old name may come back until that
+ * directory is synced too. */
 struct name_op {
     enum { NAME_MADE, NAME_GONE, NAME_MOVED } kind;
     int dir, from_dir;
@@ -177,7 +177,7 @@ static void lose_names(void) {
             touch(&name_ops[i]);
 }
 
-/* Some reached the disk all the same. */
+/* Some reached the disk anyway. */
 static void lose_power(int status) {
     lose_names();
     for (unsigned i = 0; i < unsafe_count; i++)
@@ -443,7 +443,7 @@ static void do_cancel(struct spool *spool) {
     move_on(spool, STATE_TERMINATED, "operator");
     pass(spool);
 }
-/* What was answered is kept beside the base, for whoever judges. */
+/* The answers are kept beside the base, for the judge. */
 static char *promise_path(const struct spool *spool) {
     CLEANUP(text_clear) struct text path = TEXT_INIT;
     text_addf(&path, "%s.promised", spool->path);
@@ -512,7 +512,7 @@ static void is_rejected(struct spool *spool) {
     assert_int_equal(spool_count(spool, BASE_DATA), 0);
     is_in_order(spool);
 }
-/* Unless somebody was told that it is safe the same again brings it in. */
+/* Unless the set was reported as safe, submitting it again brings it in. */
 static void can_be_put_again(struct spool *spool) {
     assert_true(spool_knows(spool, "C1") || !is_promised(spool));
     is_in_order(spool);
@@ -654,7 +654,7 @@ struct sweep {
     const char *kind; /* "plain", "poor", "lossy" or "names" */
 };
 
-/* One try; false: the step came to its end untroubled. */
+/* One try; false: the step ended undisturbed. */
 static bool try(struct sweep *sweep, unsigned k, unsigned second) {
     struct spool spool = {.path = sweep->path, .now = sweep->now};
     char index[16];

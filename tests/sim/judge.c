@@ -1,4 +1,4 @@
-/* What must never be seen, whatever happens (P4, G7, O4, S4). The judge
+/* Invariants that must hold whatever happens (P4, G7, O4, S4). The judge
  * looks at the ghost state of the world, not at what the program believes. */
 #include <inttypes.h>
 #include <string.h>
@@ -107,8 +107,8 @@ void judge_start(struct world *world, const struct process *process) {
         judge_lanes(world);
 }
 
-/* Whose time has come is running, or known to the registry as one that may
- * start at once; but for a rollback that keeps all others from starting. */
+/* A job whose time has come is running, or the registry knows that it may
+ * start at once, unless a rollback keeps all others from starting. */
 static void judge_overdue(struct world *world) {
     CLEANUP(arena_clear) struct arena arena = ARENA_INIT;
     struct store_list list = {.states = STATE_BIT(STATE_PENDING),

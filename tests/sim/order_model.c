@@ -228,7 +228,7 @@ static bool units_share(unsigned u, unsigned v) {
     return false;
 }
 
-/* What its members need from outside. */
+/* The dependencies of the unit's members outside the unit. */
 static mask unit_deps(unsigned u) {
     mask all = 0, ours = members(u);
 
@@ -301,7 +301,7 @@ unsigned cannot_run(unsigned i, struct wall now) {
     return why;
 }
 
-/* Where u stands in L; -1: nowhere. */
+/* The position of u in L; -1: not in L. */
 static int place_of(unsigned u) {
     for (unsigned p = 0; p < line_count; p++)
         if (line[p] == u)
@@ -404,7 +404,8 @@ static int cycle_next(const struct order_effect **effects, size_t *count) {
     return -1;
 }
 
-/* Who depends on somebody not placed, or placed behind it, moves. */
+/* A unit moves if it depends on one that is not placed, or that is placed
+ * behind it. */
 static mask line_move(mask todo) {
     mask moved = 0, before;
 

@@ -84,7 +84,8 @@ bool stands(unsigned i);
 void unit_form(unsigned i);
 enum job_state unit_state(unsigned u); /* the least far one */
 const char *unit_key(unsigned u);      /* the most urgent one */
-bool unit_is_held(unsigned u);         /* somebody is, or they are too few */
+bool unit_is_held(unsigned u);         /* a member is held, or members are
+                                          missing */
 void doom_all(unsigned u);             /* its failure is proposed ... */
 void undoom_all(unsigned u);           /* ... and was not committed */
 mask units_of(mask some);              /* the units these rows stand under */

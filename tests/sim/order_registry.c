@@ -87,14 +87,15 @@ static void add_edges(struct entry *entry, enum edge_kind kind, mask to) {
                 (struct job_edge){.kind = kind, .to = span_of(name_of(k))};
 }
 
-/* `inside`: rows that need not be told of, for they come along. */
+/* `inside`: rows that need not be listed, because they come along. */
 static void add_relations(struct entry *entry, unsigned i, mask inside,
                           bool with_record) {
     const struct row *row = &rows[i];
 
     add_edges(entry, EDGE_DEPENDENCY, row->deps & ~inside);
     add_edges(entry, EDGE_HINT, row->hints & ~inside);
-    if (inside == 0) /* else its successor would be whoever stands for all */
+    if (inside == 0) /* else its successor would be the row that stands for
+                        all */
         add_edges(entry, EDGE_SUPERSEDES, row->olds);
     if (with_record)
         add_edges(entry, EDGE_PRECURSOR, row->record & ~inside);
@@ -149,7 +150,7 @@ static void add_member(struct entry *entry, unsigned i, mask inside) {
     }
 }
 
-/* Tells the order anew of the open members of i's group. */
+/* Passes the open members of i's group to the order again. */
 static void report_open(unsigned i) {
     CLEANUP(arena_clear) struct arena arena = ARENA_INIT;
     struct groups *groups = registry.groups;
@@ -212,7 +213,7 @@ static void join(unsigned i) {
         tell_ended(i);
 }
 
-/* Who is ready waits for nobody, and stands by itself. */
+/* A ready row waits for nothing, and stands by itself. */
 static void admit_member(unsigned i, bool at_start) {
     join(i);
     if (is_open(i)) {
@@ -287,7 +288,7 @@ mask registry_landing(unsigned i, unsigned *ret_order, size_t *ret_count) {
 /* ---- events --------------------------------------------------------------
  */
 
-/* What it stands in for is asked about by its own id. */
+/* A superseded row is asked about by its own id. */
 static void tell_olds(unsigned i) {
     for (unsigned k = 0; k < row_count; k++)
         if (rows[i].olds & bit(k))
@@ -360,7 +361,7 @@ void registry_restart(void) {
         rows[i].old_place = 0;
         rows[i].wishes = true;
         rows[i].unit = i;  /* the open ones of a group find each other again */
-        if (rows[i].plain) /* nobody may be left to give it back */
+        if (rows[i].plain) /* the job it inherited from may be gone */
             memcpy(rows[i].rank, rows[i].key, sizeof(rows[i].rank));
     }
     load(STATE_BIT(STATE_EXECUTING) | STATE_BIT(STATE_PENDING));

@@ -1,5 +1,5 @@
-/* The pretend registry of the naive model, and whoever drives the order by its
- * events: what a scheduler does for one that starts, steps, holds, sets that
+/* The pretend registry of the naive model, and the code that drives the
+ * order by its events, like a scheduler: starts, steps, holds, sets that
  * land together (##group), restarts. */
 #ifndef POINTSMAN_TESTS_SIM_ORDER_REGISTRY_H
 #define POINTSMAN_TESTS_SIM_ORDER_REGISTRY_H
@@ -24,7 +24,7 @@ void registry_step(unsigned i, enum job_state to);
 void registry_hold(unsigned i, unsigned holds);
 /* Tells what the order asks for. */
 void registry_answer(void);
-/* Something about row i is news for whoever depends on it. */
+/* A change of row i must be passed on to its dependents. */
 void registry_tell(unsigned i);
 /* The process died; another one loads what lives. */
 void registry_restart(void);

@@ -56,7 +56,7 @@ static void judge_ready(unsigned i) {
     if (waits != 0)
         BROKEN("%s was made ready before %s", rows[i].id,
                rows[__builtin_ctz(waits)].id);
-    /* Whether its group has come was judged when it was proposed. */
+    /* Whether its group is complete was judged when it was proposed. */
     if ((cannot_run(i, registry.now) & ~(unsigned)CANNOT_WAIT) != 0 ||
         has_unknown(u))
         BROKEN("%s was made ready without its dependency", rows[i].id);
@@ -95,7 +95,7 @@ static mask ids_mask(const struct span *ids, size_t count) {
 
 /* ---- what is proposed becomes a deed for each row ------------------------ */
 
-/* One row's part of a proposal; committed while it is in `from`. */
+/* One row's part of a proposal; committed if it is in `from`. */
 struct deed {
     unsigned i;
     enum order_effect_kind kind;
@@ -126,8 +126,8 @@ static void deed_of_effect(unsigned i, enum order_effect_kind kind,
         deed->record = ids_mask(effect->precursors, effect->precursor_count);
 }
 
-/* Who needs what cannot be had fails for that, the others with it later; a
- * cycle is everybody's. */
+/* A member whose dependency cannot be satisfied fails for that reason, the
+ * others with it later; a cycle concerns all members. */
 static void plan_failure(const struct order_effect *effect, mask all) {
     unsigned u = (unsigned)effect->num - 1;
     uint64_t whose =
@@ -149,8 +149,8 @@ static void plan_failure(const struct order_effect *effect, mask all) {
     }
 }
 
-/* The kind of a member's part: one that was staged before the others came
- * stays where it is. */
+/* The kind of a member's part: a member that was staged before the others
+ * came stays where it is. */
 static enum order_effect_kind own_kind(const struct order_effect *effect,
                                        unsigned i) {
     return effect->kind == ORDER_STAGE && rows[i].state == STATE_STAGED
@@ -291,7 +291,7 @@ static void digest_add(const struct order_effect *effect) {
              UINT64_C(0x100000001b3);
 }
 
-/* One scan. */
+/* Does one scan. */
 static size_t scan(bool may_lose) {
     struct order_effect *effects;
     size_t count;
@@ -341,7 +341,7 @@ static mask with_mates(mask some) {
     return all;
 }
 
-/* What is on record says, taken together, the same as the full lists. */
+/* The records, taken together, mean the same as the full lists. */
 static void judge_records(const mask *full) {
     mask recorded[MAX] = {0}, live = 0;
 
@@ -384,7 +384,7 @@ static void judge_ranks(const mask *full) {
     }
 }
 
-/* What one waits for; BROKEN when it need not wait. */
+/* What a row waits for; BROKEN if it need not wait. */
 static mask judge_waiting(unsigned u) {
     mask waits = full_waits(u), all = members(u);
 
@@ -443,8 +443,8 @@ static int incomplete_one(void) {
     return -1;
 }
 
-/* One of three groups, mostly one that lacks somebody; some need each other, or
- * those that are still to come. */
+/* Puts the row into one of three groups, mostly an incomplete one; some
+ * members need each other, or members that are still to come. */
 static void draw_group(unsigned i, unsigned most) {
     struct row *row = &rows[i];
     int lacking = incomplete_one();
@@ -522,8 +522,8 @@ static int any_in(unsigned states) {
     return -1;
 }
 
-/* What one needs of those it lands with comes before it, unless it is needed
- * itself. */
+/* A set's dependencies among the sets it lands with come before it, unless
+ * they also depend on it. */
 static void judge_landing_order(const unsigned *order, size_t count) {
     mask needs[MAX] = {0}, all = 0;
 

@@ -43,7 +43,7 @@ struct history {
         uint64_t handles[SETS_MAX];
         size_t count;
     } stopped, begun;
-    unsigned reverted; /* bits of sets it was told to revert */
+    unsigned reverted; /* bits of the sets it must revert */
     size_t primaries[2], primary_count;
 };
 
@@ -113,8 +113,8 @@ static void move(struct history *history, uint64_t num, enum job_state from,
     write_out(history, batch);
 }
 
-/* Sets land one after the other; some fail, some wait. What needs a set that
- * failed, or one that waits, fails or waits too: as the queue would have it. */
+/* Sets land one after the other; some fail, some wait. A set that needs a
+ * failed or waiting one fails or waits too, as in the queue. */
 static enum job_state draw_state(struct history *history,
                                  const struct set *set) {
     enum job_state state = STATE_DONE;
@@ -357,7 +357,7 @@ static void let_some_run(struct history *history) {
             job_of(history, history->sets[i].num, &arena).state;
 }
 
-/* What the preview says of each set is what the model says. */
+/* The preview and the model agree on each set. */
 static size_t compare_preview(struct history *history) {
     struct span ids[2];
     struct rollback_plan plan;
@@ -429,7 +429,7 @@ static void compare_result(struct history *history, const char *rb_id,
             expected = STATE_PENDING; /* it was stopped, and waits again */
         if (marked != (well && set->taken && set->reverted))
             give_up(history, "the mark is wrong:", set->id);
-        /* What is pending may have started meanwhile. */
+        /* Pending sets may have started meanwhile. */
         bool same = job.state == expected ||
                     (expected == STATE_PENDING && job.state == STATE_EXECUTING);
         if (!same)

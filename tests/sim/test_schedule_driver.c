@@ -23,13 +23,13 @@
 
 enum { SCHEDULES = 5, JOBS_MOST = 1 << 16 };
 
-/* What the judge knows of a schedule. */
+/* The judge's knowledge of a schedule. */
 struct ghost {
     char name[8];
     char spec[400];
     struct schedule_rule rule;
     int64_t begun_s; /* its instants count from here */
-    bool changed;    /* paused or defined anew: what was left out is not told */
+    bool changed;    /* paused or redefined: skipped runs are not reported */
     uint64_t fired, missed;
     int64_t last_s; /* the newest instant fired in this round */
     unsigned round;
@@ -164,7 +164,7 @@ static void judge_missed(struct world *world, const struct store_event *event) {
     ghost->missed += count;
 }
 
-/* It sees what is committed, in order, whoever dies. */
+/* The judge sees committed events, in order, whichever process dies. */
 static void on_event(void *ctx, const struct store_event *event) {
     struct world *world = ctx;
     if (event->kind == EVENT_SCHEDULE)
@@ -180,7 +180,7 @@ static void on_event(void *ctx, const struct store_event *event) {
     }
 }
 
-/* Every instant up to now was fired or told, once. */
+/* Every instant up to now was fired or reported, once. */
 static void judge_account(struct world *world) {
     for (int i = 0; i < SCHEDULES; i++) {
         const struct ghost *ghost = &world->ghosts[i];
@@ -396,7 +396,7 @@ static void pass(struct world *world, int64_t s) {
     settle(world);
 }
 
-/* Second by second, with somebody there. */
+/* Second by second, with a server running. */
 static void watch(struct world *world, unsigned s) {
     for (unsigned i = 0; i < s; i++) {
         pass(world, 1);

@@ -128,8 +128,8 @@ static void disturb(struct world *world) {
             step = -step;
     } else if (random_below(&world->random, 100) < 10) {
         /* When a zone moves back farther than max_shift while time passes,
-         * the watch begins anew at the tick, and what passed since the one
-         * before is neither fired nor told; the schedules deal with it. So
+         * the watch restarts at the tick, and what passed since the previous
+         * tick is neither fired nor reported; the schedules handle that. So
          * zones move here while nothing else happens. */
         moves = true;
         pass = 0;

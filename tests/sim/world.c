@@ -7,7 +7,7 @@
 #include "wire/set_name.h"
 #include "store/simulated.h"
 
-/* What the registry says happened, under --trace. */
+/* Prints the registry's events, under --trace. */
 static void tell_history(const struct world *world) {
     struct arena arena = ARENA_INIT;
     struct store_event *events;
@@ -429,7 +429,7 @@ static size_t draw_touches(struct world *world, struct ghost *ghost,
 
 static size_t draw_edges(struct world *world, struct ghost *ghost,
                          struct job_edge *edges) {
-    /* Where much is taken back, much was built on something. */
+    /* If many sets are rolled back, many must have dependents. */
     struct ghost *on =
         world->regrets > 0 && chance(world, 60) ? world_pick_set(world) : NULL;
     if (on && on != ghost && !on->rollback && !on->group[0]) {
@@ -439,7 +439,7 @@ static size_t draw_edges(struct world *world, struct ghost *ghost,
     }
     if (world->submitted < 3 || !chance(world, 30))
         return 0;
-    /* Mostly one of the last few, sometimes one that has not arrived. */
+    /* Mostly one of the last few sets, sometimes one that has not arrived. */
     uint64_t back = draw(world, 4);
     unsigned at = chance(world, 15) ? world->submitted + 1
                                     : world->submitted - 1 - (unsigned)back;
@@ -485,8 +485,8 @@ void world_admit(struct world *world, struct ghost *ghost, struct job *job,
     store_submit(batch, on_admitted, ghost);
 }
 
-/* Sets of one group mostly come one after the other; now and then somebody
- * else's in between. */
+/* Sets of one group mostly come one after the other; now and then a set of
+ * another submitter comes in between. */
 static void draw_group(struct world *world, struct ghost *ghost) {
     if (!world->grouped)
         return;
@@ -587,7 +587,7 @@ static void cancel(struct world *world, const struct job *job) {
     store_submit(batch, on_cancelled, ghost);
 }
 
-/* Who asked for a rollback thinks better of it. */
+/* The user who asked for a rollback changes their mind. */
 static void cancel_rollback(struct world *world) {
     CLEANUP(arena_clear) struct arena arena = ARENA_INIT;
     struct store_list list = {.states = STATE_BIT(STATE_EXECUTING)};

@@ -12,12 +12,12 @@
 
 enum { WORLD_SLOTS = 3, WORLD_PATHS = 6, WORLD_MAX_TEMP = 6, WORLD_GROUPS = 8 };
 
-/* What a process will do, drawn when it starts. */
+/* The behaviour of a process, drawn when it starts. */
 enum fate {
     FATE_DONE,
     FATE_FAILS,
     FATE_TEMPORARY,
-    FATE_SIGNAL,   /* dies of a signal nobody sent */
+    FATE_SIGNAL,   /* dies of a signal that this program did not send */
     FATE_FOR_EVER, /* runs until it is killed */
     FATE_CANNOT,
     FATE_CONFLICT /* changes */
@@ -38,7 +38,7 @@ struct process {
     size_t set_count;
 };
 
-/* What the judge knows of a job: told by the world, not by the registry. */
+/* The judge's knowledge of a job: from the world, not from the registry. */
 struct ghost {
     uint64_t num;
     char id[80];
@@ -51,7 +51,7 @@ struct ghost {
     unsigned starts; /* of commands of one task */
     unsigned landings;
     bool acknowledged;
-    bool cancelled; /* and its person was told so */
+    bool cancelled; /* and its submitter was notified */
     /* Rollback: of sets, whether they are in effect on the target; of RBs, what
      * they turned. */
     bool effect, rollback;
@@ -94,7 +94,7 @@ struct world_options {
 void world_open(struct world *world, uint64_t seed,
                 const struct world_options *options);
 void world_close(struct world *world);
-/* One random deed of a person or of misfortune. */
+/* One random action of a user, or one mishap. */
 void world_act(struct world *world);
 /* Lets everything that is due now happen, until all is quiet. */
 void world_settle(struct world *world);
@@ -104,8 +104,8 @@ void world_pass(struct world *world, int64_t most_ms);
  * passes until nothing lives. False: it never does. */
 bool world_drain(struct world *world);
 
-/* world_rollback.c: somebody wants sets back; a rollback's process; the ref
- * moves; what it says in the end. */
+/* world_rollback.c: a user rolls sets back; a rollback's process; the ref
+ * moves; its final report. */
 void world_roll_back(struct world *world);
 struct ghost *world_pick_set(struct world *world); /* NULL: none */
 void world_revert_begins(struct world *world, struct process *process,

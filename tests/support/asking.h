@@ -27,7 +27,7 @@ struct answer {
 
 void asking_begin(struct asking *asking);
 void asking_end(struct asking *asking);
-/* Whoever asks from now on has this account. */
+/* Requests made from now on come from this account. */
 void asking_become(struct asking *asking, uint32_t uid);
 
 /* The whole answer; the store turns until it is there. */

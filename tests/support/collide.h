@@ -1,4 +1,4 @@
-/* Keys whose hashes are all the same in a map that was not seeded. */
+/* Keys whose hashes are all equal in a map that was not seeded. */
 #ifndef POINTSMAN_TESTS_SUPPORT_COLLIDE_H
 #define POINTSMAN_TESTS_SUPPORT_COLLIDE_H
 

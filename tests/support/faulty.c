@@ -204,7 +204,7 @@ static void strike(struct trial *trial, pid_t tid) {
     }
 }
 
-/* What takes a name away needs no room. */
+/* Removing a name needs no space. */
 static bool is_removal(long nr) {
 #ifdef SYS_unlink
     if (nr == SYS_unlink || nr == SYS_rmdir)

@@ -28,7 +28,7 @@ enum { NET_MS = 90000, ENDS_MAX = 4096 };
 
 static char self[PATH_MAX];
 
-/* What is kept of an end after its event. */
+/* The parts of an end that are kept after its event. */
 struct seen {
     struct guard_end end;
     char *error, *status, *output;
@@ -398,9 +398,9 @@ static UNUSED void write_script(struct world *world, const char *name,
     close(fd);
 }
 
-/* Whether it will ever run again. A dead one is a zombie only when it has
- * closed its files and left its cgroup, which may be all that others wait for;
- * its memory it has given up before. */
+/* Whether it can ever run again. A dead process becomes a zombie only when
+ * it has closed its files and left its cgroup, which may be all that others
+ * wait for; it has given up its memory before. */
 static UNUSED bool still_runs(pid_t pid) {
     enum { VSIZE_FIELD = 23 };
     char path[64], stat[1024];
@@ -418,7 +418,7 @@ static UNUSED bool still_runs(pid_t pid) {
     return p != NULL && strtoull(p, NULL, 10) > 0;
 }
 
-/* Of the processes whose numbers are the lines of a file. */
+/* For the processes whose numbers are the lines of a file. */
 static UNUSED unsigned count_running(const struct world *world,
                                      const char *name, unsigned *ret_lines) {
     size_t bytes;

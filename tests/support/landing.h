@@ -15,7 +15,7 @@
  * What it printed without the last LF, valid until the 64th call from here. */
 const char *sh(const char *format, ...) PRINTF_LIKE(1, 2);
 
-/* What a set is made of; zero is left out. */
+/* The parts of a set; zeros are omitted. */
 struct set_file {
     const char *path, *content; /* path NULL ends the list */
     unsigned mode;              /* 0 = 0644 */

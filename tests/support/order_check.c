@@ -15,7 +15,7 @@ static void take_better(struct order_key **best,
         *best = node->rank;
 }
 
-/* Of those who wait for the item because of its id. */
+/* The entries that wait for the item because of its id. */
 static struct order_key *best_of_edges(struct order *order,
                                        struct order_item *item,
                                        struct order_key *best) {

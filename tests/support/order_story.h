@@ -53,9 +53,9 @@ static inline uint64_t num_of(const char *id) {
     return (uint64_t)(set_of(id) - sets);
 }
 
-/* What a set says of itself: "f g" files, "<a" depends on a, "~a" hints at a,
- * "^a" supersedes a, "=a" has a on record, "+a" is a too (they land together).
- */
+/* The relations of a set: "f g" files, "<a" depends on a, "~a" hints at a,
+ * "^a" supersedes a, "=a" has a on record, "+a" is a too (they land
+ * together). */
 static inline void add_as(enum job_class job_class, const char *id,
                           const char *says, enum job_state state,
                           const char *target) {
@@ -164,7 +164,8 @@ static inline void commit(const struct order_effect *effect) {
     order_move(order, effect->num, to, now, false);
 }
 
-/* One scan; all it proposes is committed. Ids nobody told about are unknown. */
+/* Does one scan; everything it proposes is committed. Ids that were never
+ * added are unknown. */
 static inline size_t scan(void) {
     struct order_effect *effects;
     struct span id;

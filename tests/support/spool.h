@@ -71,7 +71,7 @@ bool spool_knows(struct spool *spool, const char *id);
 /* Bits of the state directories that hold the job file of the set. */
 unsigned spool_dirs(struct spool *spool, const char *id);
 /* Each known set lies in the directory of its state and nowhere else, its
- * job file is whole, and its log tells all its events. */
+ * job file is whole, and its log shows all its events. */
 void spool_assert_projected(struct spool *spool);
 /* Content of a file; valid until the 16th call from here. */
 const char *spool_text(struct spool *spool, enum base_dir dir,

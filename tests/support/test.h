@@ -1,4 +1,4 @@
-/* What every unit test includes: cmocka, and a place to write to. */
+/* Included by every unit test: cmocka, and a directory to write to. */
 #ifndef POINTSMAN_TESTS_SUPPORT_TEST_H
 #define POINTSMAN_TESTS_SUPPORT_TEST_H
 

@@ -37,7 +37,7 @@ static pid_t born(void) {
     return pid;
 }
 
-/* Grandchildren in sessions of their own; whoever is between them goes or
+/* Grandchildren in sessions of their own; the process in between exits or
  * stays. */
 static void grow(unsigned count, int goes, int apart) {
     if (born() != 0)

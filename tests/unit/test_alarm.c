@@ -1,4 +1,4 @@
-/* A timer by the clock people set. (That somebody sets it cannot be tried
+/* A timer by the system's clock. (That the clock is set cannot be tested
  * without setting it.) */
 #include "support/test.h"
 

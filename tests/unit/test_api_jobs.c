@@ -201,7 +201,7 @@ static void a_list_of_many_comes_in_pages(void **state) {
     answer = get("/api/v1/jobs?limit=1&order=newest");
     assert_true(answer_has(&answer, "\"id\":\"n2999\""));
     answer_clear(&answer);
-    /* One that matches at the very end: many pages without a line. */
+    /* The only match is at the very end: many pages without a line. */
     answer = get("/api/v1/jobs?filter=id:n2999");
     assert_int_equal(lines_of(&answer), 1);
     answer_clear(&answer);

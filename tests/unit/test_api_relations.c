@@ -1,5 +1,5 @@
-/* Who needs whom, among very many: told piece by piece, and others are answered
- * in between. */
+/* Relations among very many jobs: sent piece by piece, and other calls are
+ * answered in between. */
 #include "support/asking.h"
 
 enum { DEEP = 10000, WIDE = 3000, PIECE_BYTES = 128 << 10 };

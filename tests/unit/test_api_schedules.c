@@ -114,7 +114,8 @@ static void a_paused_one_has_no_next(void **state) {
     expect_list("\"paused\":false");
 }
 
-/* What it was before is not made up for, and its jobs bear its name. */
+/* Runs from before it was added are not made up for, and its jobs bear its
+ * name. */
 static void a_schedule_added_by_the_api_fires(void **state) {
     struct schedule_driver_options options = {.host = SPAN("here")};
     struct boot boot = {0};
@@ -150,7 +151,7 @@ static struct schedule_driver *schedule_driver_of(struct wall now) {
     return driver;
 }
 
-/* Nobody starts it; and whoever made it is another process by then. */
+/* Nothing starts the job; and the process that created it is gone by then. */
 static void what_waits_past_its_deadline_is_terminated(void **state) {
     struct wall next;
     (void)state;

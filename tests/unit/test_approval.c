@@ -27,7 +27,7 @@ static enum approval_outcome judge(const struct approval_policy *policy,
     return approval_judge(policy, 1, subject, given, count, now).outcome;
 }
 
-/* Nobody has approved: a policy that applies is open. */
+/* No approval exists: a policy that applies is open. */
 static bool applies(const struct approval_policy *policy,
                     const struct approval_subject *subject) {
     return judge(policy, subject, NULL, 0) != APPROVAL_FREE;
@@ -268,7 +268,7 @@ static void a_late_approval_is_owed_for_the_shortest_time(void **state) {
     verdict = approval_judge(policies, 2, &subject, &word, 1, now);
     assert_int_equal(verdict.outcome, APPROVAL_ENOUGH);
     assert_null(verdict.owed);
-    /* Held by another, it is owed all the same. */
+    /* Even though another policy holds it, the approval is owed. */
     verdict = approval_judge(policies, 4, &subject, NULL, 0, now);
     assert_int_equal(verdict.outcome, APPROVAL_HOLD);
     assert_ptr_equal(verdict.owed, &policies[1]);

@@ -49,8 +49,8 @@ static void an_approval_text_is_formatted_as_it_was_read(void **state) {
     assert_string_equal(text_string(&out), whole);
 }
 
-/* One meaning has one text: nothing may be said in another way, left out, put
- * elsewhere or added. */
+/* One meaning has exactly one text: nothing may be reworded, omitted, moved
+ * or added. */
 static void nothing_else_is_a_text(void **state) {
     (void)state;
     static const struct {

@@ -198,7 +198,7 @@ static void a_policy_that_went_asks_no_more(void **state) {
     assert_string_equal(told(stage, "C1"), "settled");
 }
 
-/* A registry made anew has it from the history alone. */
+/* A rebuilt registry has it from the history alone. */
 static void the_history_says_what_is_owed(void **state) {
     struct stage *stage = *state;
     struct store_event *events;

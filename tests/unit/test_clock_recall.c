@@ -1,5 +1,5 @@
-/* What a new life of the role "clock" finds of the schedules' jobs: all that
- * live, however many came after them. */
+/* The schedules' jobs that the role "clock" finds after a restart: all live
+ * ones, however many came after them. */
 #include "support/test.h"
 
 #include "lib/log.h"

@@ -17,7 +17,7 @@
 
 static char self[PATH_MAX], inside[PATH_MAX];
 
-/* What the command, in directory `inside`, ended with. */
+/* The exit status of the command, run in directory `inside`. */
 static int confined(const char *const *argv) {
     const char *words[16] = {self, "confine", "--"};
     for (size_t i = 0; argv[i] != NULL; i++)

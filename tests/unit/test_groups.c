@@ -106,7 +106,7 @@ static void who_was_made_ready_without_the_others_waits_for_them(void **state) {
     assert_string_equal(landing(2), "");
     move(1, STATE_PENDING);
     assert_string_equal(landing(2), "1 2");
-    /* After a restart the count tells it. */
+    /* After a restart the count shows it. */
     join(3, "C", "h", 2, STATE_PENDING, "");
     join(4, "D", "h", 2, STATE_STAGED, "");
     groups_enter(groups, 3, 3);

@@ -292,7 +292,7 @@ static void kill_when_told_all(struct world *world, uint64_t id) {
         guard_kill(world->guard, id, SIGKILL, 0);
 }
 
-/* It lives until its progress was told. */
+/* The task lives until its progress was reported. */
 /* It writes there for ever, and nowhere else. */
 static void who_sits_in_his_status_pipe_is_ended(void **state) {
     struct world *world = *state;
@@ -417,7 +417,7 @@ static void timeout_ends_a_task_that_stopped_itself(void **state) {
 
 /* ---- many ---- */
 
-/* Each leaves somebody behind who has to be killed. */
+/* Each task leaves a process behind that has to be killed. */
 static void tasks_run_where_others_were_killed(void **state) {
     struct world *world = *state;
     for (uint64_t id = 1; id <= 8; id += 2) {

@@ -11,7 +11,7 @@
 #include "os/guard_capture.h"
 
 static int dir_fd;
-static uint64_t disk_bytes, disk_left; /* as the disk tells; 0: no disk */
+static uint64_t disk_bytes, disk_left; /* as the disk reports; 0: no disk */
 
 int fstatvfs(int fd, struct statvfs *ret_disk) {
     (void)fd;

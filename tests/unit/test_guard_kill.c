@@ -369,7 +369,7 @@ static void strays_with_the_canary_end_with_the_task(void **state) {
     assert_int_equal(count_alive(world), 0);
 }
 
-/* Nobody sees them then: they live until the guard goes. */
+/* The supervisor does not see them then: they live until it ends. */
 static void strays_without_a_canary_end_with_the_guard(void **state) {
     struct world *world = *state;
     run_tree_with(world, false);

@@ -162,7 +162,7 @@ static struct stand_in start_worker(struct world *world) {
     return worker;
 }
 
-/* One of /proc/PID/stat; 'X': gone. */
+/* The state in /proc/PID/stat; 'X': gone. */
 static char state_of(pid_t pid) {
     char path[64], stat[512] = "";
     snprintf(path, sizeof path, "/proc/%d/stat", (int)pid);

@@ -142,7 +142,8 @@ static void the_death_of_the_guard_is_reported(void **state) {
     kill(guard_pid(world->guard), SIGKILL);
     uv_run(&world->loop, UV_RUN_DEFAULT);
     assert_true(world->lost);
-    /* PDEATHSIG: nobody of us reaps it, so it is gone or soon will be. */
+    /* PDEATHSIG: the process is no child of ours, so it is gone or soon will
+     * be. */
     wait_gone(pid, born);
 }
 

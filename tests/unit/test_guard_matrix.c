@@ -329,8 +329,9 @@ static void past_the_deadline_nobody_is_left_without_cgroup(void **state) {
 
 /* ---- what survives without a cgroup -------------------------------------- */
 
-/* Who left the group and closed everything is seen by nobody while the guard
- * lives; with the guard it ends. All others end with their task. */
+/* A process that left the group and closed everything is invisible while the
+ * supervisor lives; it ends with the supervisor. All others end with their
+ * task. */
 static void without_cgroup_only_the_closed_outlive_their_task(void **state) {
     struct world *world = *state;
     set_mark("groups");

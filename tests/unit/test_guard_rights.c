@@ -134,7 +134,7 @@ static void former_tasks_of_a_leaf_are_not_counted(void **state) {
     assert_true(seen->end.cpu_us < before / 2 + 20000);
 }
 
-/* What is written where, in a directory that only looks like a cgroup. */
+/* The writes into a directory that only looks like a cgroup. */
 static void limits_are_written_to_the_leafs_files(void **state) {
     struct world *world = *state;
     static const char *const names[] = {"memory.max", "memory.oom.group",

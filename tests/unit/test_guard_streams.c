@@ -98,7 +98,7 @@ static void look_into_file(struct world *world) {
     unlinkat(world->base_fd, "out.stamps", 0);
 }
 
-/* What lasts on a slow machine has its output in its file. */
+/* A task that takes long on a slow machine has its output in its file. */
 static struct seen *run_apart(struct world *world, uint64_t id,
                               const char *text) {
     struct guard_start start = apart(id, SH(text));
@@ -175,7 +175,8 @@ static void both_streams_pay_for_their_lines(void **state) {
     assert_true(seen->end.run_ns >= NS_PER_S / 2);
 }
 
-/* Whoever has one of them keeps the task from its end, for a moment. */
+/* A process that has one of them open delays the end of the task, for a
+ * moment. */
 static void background_that_holds_standard_error_is_seen(void **state) {
     struct seen *seen = run_apart(
         *state, 1,
@@ -185,8 +186,8 @@ static void background_that_holds_standard_error_is_seen(void **state) {
     assert_false(seen->end.survivors);
 }
 
-/* What is still being written when the first process is gone is read, for a
- * moment; who was slower than that tries again. */
+/* Output still being written when the first process is gone is read, for a
+ * moment; a slower run is tried again. */
 static void the_last_output_of_other_processes_is_read(void **state) {
     struct seen *seen;
     uint64_t id = 0;

@@ -101,7 +101,7 @@ static void a_role_has_one_holder_and_says_who(void **state) {
     pid_t pid;
     struct err err = {0};
     (void)state;
-    make("r.pid"); /* stale: nobody holds it */
+    make("r.pid"); /* stale: no process holds it */
     assert_true(lock_pid_file_holder(dir, "r.pid", &pid, NULL));
     assert_int_equal(pid, 0);
     assert_true(lock_take_pid_file(dir, "r.pid", &one, &err));

@@ -8,7 +8,7 @@
 #include "lib/time.h"
 #include "support/test.h"
 
-/* What log_write() puts into a file that is stderr meanwhile. */
+/* Captures what log_write() writes to stderr by replacing it with a file. */
 static const char *logged(bool journal, enum log_level level,
                           const char *what) {
     static char line[512];

@@ -89,7 +89,7 @@ static void without_stamps_nothing_is_known(void **state) {
     }
 }
 
-/* What is shown from there on, of one stream. */
+/* The part of one stream that is shown from there on. */
 static char *shown(struct log_origin *origin, enum stamp_stream stream,
                    uint64_t at, uint64_t skip) {
     struct log_filter filter = {

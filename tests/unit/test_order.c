@@ -296,7 +296,7 @@ static void dependencies_that_arrive_later_are_placed_before_it(void **state) {
 
 static void after_a_restart_an_undecided_job_keeps_its_place(void **state) {
     (void)state;
-    /* Its key is the first, but it waits for one that was ready. */
+    /* Its key is the first, but it waits for a set that was ready. */
     add_as(CLASS_EM, "a", "f =b", STATE_ABANDONED, "main");
     add_as(CLASS_DC, "b", "f", STATE_PENDING, "main");
     settle();

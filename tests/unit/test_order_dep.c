@@ -118,7 +118,7 @@ static void unknown_dependency_may_still_arrive(void **state) {
     is("b", STATE_PENDING);
 }
 
-/* A plain command is not in the order; whoever drives it tells. */
+/* A plain command is not in the order; the order's owner reports its states. */
 static void plain_command_outside_is_waited_for(void **state) {
     (void)state;
     dc("b", "g <j1");
@@ -236,7 +236,7 @@ static void chain_that_arrives_backwards_runs_forwards(void **state) {
     settle();
     for (int i = 0; i <= 20; i++) {
         snprintf(id, sizeof(id), "c%d", i);
-        /* Who came last to the file waits for whoever stands in front. */
+        /* The set that came last to the file waits for the one in front. */
         if (set_of("other7")->state == STATE_PENDING)
             run("other7");
         run(id);
@@ -244,7 +244,7 @@ static void chain_that_arrives_backwards_runs_forwards(void **state) {
     is("other7", STATE_DONE);
 }
 
-/* What one set needs arrives bit by bit, on its own file and others. */
+/* One set's dependencies arrive one by one, on its own file and others. */
 static void newcomers_for_one_set_stand_in_front_of_it(void **state) {
     (void)state;
     dc("before", "f");

@@ -14,7 +14,7 @@ static bool finds(const char *text, const char *line) {
     if (!pattern_new(span_of(text), false, &pattern, &err))
         fail_msg("%s", err.text);
     bool found = pattern_finds(pattern, span_of(line));
-    /* What it has learned changes nothing. */
+    /* The states cached by a search change no result. */
     assert_int_equal(pattern_finds(pattern, span_of(line)), found);
     pattern_free(pattern);
     return found;

@@ -196,7 +196,7 @@ static void more_lanes_let_more_in(void **state) {
 static void one_executing_since_before_the_start_holds_its_lane(void **state) {
     (void)state;
     picker_assigned(picker, 77, SPAN("main"));
-    picker_assigned(picker, 77, SPAN("main")); /* told twice */
+    picker_assigned(picker, 77, SPAN("main")); /* reported twice */
     uint64_t set = add(CLASS_DC, 1, "main");
     assert_int_equal(pick(), 0);
     end(77);
@@ -257,7 +257,7 @@ static void forgotten_and_held_jobs_are_not_picked(void **state) {
 static void new_rank_moves_a_job(void **state) {
     (void)state;
     uint64_t a = add(CLASS_DC, 1, ""), b = add(CLASS_DC, 2, "");
-    rows[b - 1].rank[0] = CLASS_EM; /* O14: somebody urgent waits for it */
+    rows[b - 1].rank[0] = CLASS_EM; /* O14: an urgent job waits for it */
     struct picker_job job = job_of(&rows[b - 1]);
     refill();
     picker_offer(picker, &job, now);
@@ -346,7 +346,7 @@ static void window_stays_small_whatever_waits(void **state) {
     assert_true(rows_read <= 5000 + 64); /* each row about once */
 }
 
-/* Who waits for the next start would wait for all that is read. */
+/* Every start would wait for everything that is read. */
 static void long_backlog_is_read_in_bites(void **state) {
     (void)state;
     struct span rank;
@@ -415,7 +415,7 @@ static void busy_target_does_not_crowd_out_commands(void **state) {
             now = picker_next_time(picker);
     }
     assert_int_equal(num, command->num);
-    /* and the target's own come in their order all the same */
+    /* and the target's own jobs come in their order anyway */
     uint64_t busy = 1;
     for (unsigned i = 1; i < 10000; i++) {
         end(busy);
@@ -520,7 +520,7 @@ static void lasting_attempts_take_their_slot_out(void **state) {
     picker_lasting(picker, 1);
     picker_lasting(picker, 2);
     assert_int_equal(pick(), 0);
-    assert_int_equal(picker_excess(picker), 48); /* may be taken back */
+    assert_int_equal(picker_excess(picker), 48); /* may be returned */
     end(1);
     end(2);
     assert_int_equal(picker_excess(picker), 0);

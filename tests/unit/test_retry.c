@@ -154,7 +154,7 @@ static void stopping_the_daemon_counts_as_nothing(void **state) {
         after(end, (struct retry_counts){.fails = 1}, change_limits());
     is(v, STATE_PENDING, "returned");
     assert_int_equal(v.temps + v.crashes + v.fails, 0);
-    /* one that finished all the same is done */
+    /* a set that finished anyway is done */
     end = exited(0);
     end.killer = RETRY_STOP;
     is(after(end, (struct retry_counts){0}, change_limits()), STATE_DONE, "ok");
@@ -264,7 +264,7 @@ static void at_most_once_is_never_started_again(void **state) {
     end = killed(9);
     end.killer = RETRY_STOP;
     is(after(end, none, limits), STATE_FAILED, "at-most-once");
-    /* one that never started may */
+    /* a job that never started may */
     end = (struct retry_end){.result = RETRY_WITHDRAWN, .exit_code = -1};
     assert_int_equal(after(end, none, limits).to, STATE_PENDING);
 }

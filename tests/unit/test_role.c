@@ -22,7 +22,7 @@ static void a_row_is_complete_and_its_name_fits_a_file(void **state) {
         assert_non_null(engine);
         assert_true(engine->open && engine->turn && engine->is_idle &&
                     engine->close);
-        /* What runs must be waited for, and what is waited for must end. */
+        /* If a role's work is waited for, the role must be able to end it. */
         assert_int_equal(engine->is_drained != NULL && engine->drain == NULL,
                          false);
     }
@@ -43,7 +43,7 @@ static void each_waiting_job_is_taken_on_by_one_role(void **state) {
         for (const struct role *const *role = serve_roles; *role; role++)
             count += ((*role)->states & (1u << at)) != 0;
         assert_int_equal(count, 1);
-        /* Else a `run` without a server would wait for ever. */
+        /* Otherwise a `run` without a server would wait for ever. */
         assert_true(role_of_state(serve_roles, at)->is_hosted);
         assert_true(role_of_state(serve_roles, at)->reads_registry);
     }

@@ -301,7 +301,8 @@ static void a_zone_that_moves_back_repeats_nothing(void **state) {
     end(&rig);
 }
 
-/* The zone moved while nobody watched: seen by its offset at the place. */
+/* The zone moved while no server was running: seen by its offset at the
+ * place. */
 static void a_zone_that_moved_during_a_restart_is_noticed(void **state) {
     struct rig rig;
     (void)state;
