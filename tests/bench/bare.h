@@ -3,7 +3,7 @@
 #ifndef POINTSMAN_TESTS_BENCH_BARE_H
 #define POINTSMAN_TESTS_BENCH_BARE_H
 
-/* Rows a second, durable, `batch` of them a commit. */
+/* Durable rows per second, `batch` of them per commit. */
 double bare_inserts_per_s(unsigned count, unsigned batch);
 
 /* A submission of the size of an ordinary one. */

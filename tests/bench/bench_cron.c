@@ -261,7 +261,7 @@ static struct cron_watch *make_watch(int count) {
     return watch;
 }
 
-/* Each tick hands out about one event, but for a watch of one item. */
+/* Each tick hands out about one event, except for a watch of one item. */
 static double watch_ns(struct cron_watch *watch, int step_s, int64_t *at) {
     struct cron_event events[64];
     double before = now_ns();
@@ -363,7 +363,7 @@ static void measure_batch(char *program) {
 
 /* ---- peers that are installed -------------------------------------------- */
 
-/* Each prints nothing; CPU of so many questions less that of none. */
+/* Prints nothing; the CPU of this many requests less that of none. */
 static void measure_peer(const char *what, char *const with[],
                          char *const without[], int questions) {
     double us = spawn_us((char **)(uintptr_t)with, "/dev/null");

@@ -101,7 +101,7 @@ static void open_guard(struct bench *bench, const char *cgroup_root) {
     close(base_fd);
 }
 
-/* The guard's own CPU counts once it is reaped, hence the whole life. */
+/* The supervisor's own CPU counts once it is reaped, hence its whole life. */
 static struct result run_guard(struct bench *bench, const char *cgroup_root,
                                bool pipes) {
     bench->pipes = pipes;

@@ -56,7 +56,7 @@ static void admit(uint64_t num, enum job_class job_class, const char *path,
     order_admit(order, &entry);
 }
 
-/* As the scheduler does: commits what is proposed until nothing is. */
+/* Like the scheduler: commits what is proposed until nothing is. */
 static void pass(void) {
     for (;;) {
         CLEANUP(arena_clear) struct arena arena = ARENA_INIT;
@@ -89,7 +89,7 @@ static void report(const char *what, double began) {
     proposed = 0;
 }
 
-/* Each runs as soon as it may and ends well. */
+/* Each set runs as soon as it may and succeeds. */
 static void drain(uint64_t last) {
     for (uint64_t num = 1; num <= last; num++) {
         order_move(order, num, STATE_EXECUTING, (struct wall){2}, false);

@@ -174,8 +174,7 @@ static void restart(struct served *served, const char *pointsman,
     served_stop(served);
 }
 
-/* In a process of its own: a heap that has held a million jobs is a slow one.
- */
+/* Runs in a process of its own: a heap that has held a million jobs is slow. */
 static void fill(const struct served *served, uint64_t from, uint64_t to) {
     int status;
     pid_t pid = fork();

@@ -368,7 +368,8 @@ int main(int argc, char **argv) {
     snprintf(dir, sizeof(dir), "%s/bench-store.XXXXXX", where ? where : "/tmp");
     if (!mkdtemp(dir))
         die("cannot make a directory");
-    /* The registry sets SQLite up when it is first opened: for both. */
+    /* The registry configures SQLite when it is first opened; this applies
+     * to both sides. */
     CLEANUP(text_free_string) char *path = new_path();
     store_close(registry(path));
     compare("admit", 1000, 1, false);

@@ -9,7 +9,7 @@
 
 #include "lib/attr.h"
 
-/* Ends the program with a sentence on stderr. */
+/* Ends the program with a message on stderr. */
 void bench_die(const char *format, ...) PRINTF_LIKE(1, 2)
     __attribute__((noreturn));
 
@@ -37,7 +37,7 @@ struct figure {
     const char *other; /* limit or peer of the same run, as shown */
     double value;
     double goal;      /* 0: shown for comparison only */
-    bool at_most;     /* value <= goal is well; else value >= goal */
+    bool at_most;     /* value <= goal is OK; else value >= goal */
     const char *unit; /* of value; "" for a ratio */
 };
 void figure_print(const struct figure *figure);

@@ -10,16 +10,17 @@ struct served {
     int ctrl;  /* directory of the socket */
 };
 
-/* `pointsman init` and a configuration with so many slots. */
+/* `pointsman init` and a configuration with this many slots. */
 void served_make(struct served *served, const char *pointsman,
                  unsigned concurrency);
 /* Starts it and waits until it answers. */
 void served_start(struct served *served, const char *pointsman);
-/* TERM, and waits; CPU of it, its guard and all tasks, of the whole life. */
+/* Sends TERM and waits; CPU of the server, its supervisor and all tasks, of
+ * the whole life. */
 double served_stop(struct served *served);
 /* CPU so far: of the server, its supervisor, and the tasks that have ended. */
 double served_cpu_us(const struct served *served);
-/* A connection to ctrl/sock; ends the program when there is none. */
+/* A connection to ctrl/sock; ends the program if there is none. */
 int served_connect(const struct served *served);
 
 #endif

@@ -1,4 +1,4 @@
-/* Jobs by the million, put straight into a registry. */
+/* Millions of jobs, put straight into a registry. */
 #ifndef POINTSMAN_TESTS_BENCH_WAITING_H
 #define POINTSMAN_TESTS_BENCH_WAITING_H
 

@@ -47,7 +47,8 @@ struct store *rig_open(const char *path, bool own_thread);
 void rig_reopen(struct rig *rig);
 
 struct store_batch *rig_batch(struct rig *rig);
-/* Writes it, expects success, and gives the result of the last operation. */
+/* Writes the batch, expects success, and returns the result of the last
+ * operation. */
 enum store_result rig_write(struct store_batch *batch);
 
 /* A command with this id and key, PENDING. */

@@ -59,7 +59,7 @@ static int shim_read(sqlite3_file *file, void *p, int n, sqlite3_int64 at) {
     return real_of(file)->pMethods->xRead(real_of(file), p, n, at);
 }
 
-/* A failing write may have got half of the bytes down. */
+/* A failing write may have written half of the bytes. */
 static int shim_write(sqlite3_file *file, const void *p, int n,
                       sqlite3_int64 at) {
     sqlite3_file *real = real_of(file);
@@ -179,7 +179,7 @@ static void shim_register(void) {
 
 enum { BATCHES = 6 };
 
-/* Batch i: a job of its own, and the one before goes on. */
+/* Batch i: a new job, and a step of the previous one. */
 static struct store_batch *batch_of(struct store *store, int i) {
     struct store_batch *batch = store_batch_new(store);
     char id[16], spec[3000];
@@ -254,7 +254,7 @@ static void judge(const char *path, const struct outcome *outcome,
         bool there = has(store, i);
         if (outcome->done[i] && !there)
             fail_msg("fault %d at %u: batch %d is lost", fault, at, i);
-        /* Only a failed sync leaves it open whether the batch is there. */
+        /* Only after a failed sync is it unknown whether the batch is there. */
         if (!outcome->done[i] && there && fault != FAULT_SYNC)
             fail_msg("fault %d at %u: batch %d came back", fault, at, i);
     }

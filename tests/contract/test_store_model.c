@@ -284,7 +284,7 @@ static unsigned step(struct pair *pair) {
     return count;
 }
 
-/* From here on numbers are far from those before. */
+/* From here on numbers are far from the earlier ones. */
 static void go_far(struct pair *pair) {
     struct job job = rig_command("far", "9");
     job.num = FAR;

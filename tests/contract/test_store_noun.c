@@ -22,7 +22,7 @@ static const char *const toy_statements[] = {
              "JOIN submission s ON s.num = j.num ORDER BY j.num",
 };
 
-/* The second one needs the first; the third came with a later program. */
+/* The second step needs the first; the third came with a later program. */
 static const struct store_step toy_steps[] = {
     {1001, "CREATE TABLE toy (name TEXT PRIMARY KEY, colour TEXT NOT NULL)"},
     {1002, "ALTER TABLE toy ADD COLUMN price INTEGER NOT NULL DEFAULT 3"},

@@ -126,7 +126,7 @@ static void edges_lead_back_to_who_has_them(void **state) {
     assert_int_equal(count, 0);
 }
 
-/* Every job behind j1 by a dependency, and as a precursor too. */
+/* Every job depends on j1, and has it as a precursor too. */
 static void edges_come_in_pages_of_whole_jobs(void **state) {
     enum { MANY = 40, PAGE = 7 };
     struct rig *rig = *state;

@@ -1,4 +1,4 @@
-/* Schedules: definitions, marks, and a firing as one thing. */
+/* Schedules: definitions, marks, and a firing as one operation. */
 #include <inttypes.h>
 
 #include "contract/store_rig.h"
@@ -72,7 +72,7 @@ static enum store_result mark(struct rig *rig,
     return rig_write(batch);
 }
 
-/* Admits and marks together. The answer of the mark. */
+/* Admits and marks together; returns the answer of the mark. */
 static enum store_result fire(struct rig *rig, struct schedule_mark one,
                               const char *id, enum store_result *ret_job) {
     struct job job = rig_command(id, "4.key");
@@ -208,7 +208,7 @@ static void a_firing_is_job_and_mark_or_neither(void **state) {
     assert_int_equal(one.fired, 1);
     assert_int_equal(one.recent_count, 1);
     assert_span(rig_job(rig, one.recent[0]).id, "n.1100");
-    /* A second one from the same place brings no job. */
+    /* A second firing from the same mark admits no job. */
     assert_int_equal(fire(rig, first, "n.other", &admitted), STORE_CONFLICT);
     assert_int_equal(admitted, STORE_CONFLICT);
     struct job job;
@@ -216,7 +216,7 @@ static void a_firing_is_job_and_mark_or_neither(void **state) {
     assert_true(store_lookup(rig->store, SPAN("n.other"), &rig->arena, &job,
                              &found, NULL));
     assert_false(found);
-    /* An id that is taken leaves the mark where it was. */
+    /* If the id is taken, the mark stays where it was. */
     struct job taken = rig_change("n.1200", "3.key");
     rig_admit(rig, &taken);
     assert_int_equal(fire(rig, mark_of(&one, 1200), "n.1200", &admitted),

@@ -85,7 +85,7 @@ static void each_decides_by_what_the_other_did(void **state) {
     store_hold(batch, num, HOLD_OPERATOR, SPAN("other"));
     store_admit(batch, &same, NULL, 0, NULL, 0, NULL, 0);
     assert_int_equal(rig_write(batch), STORE_SAME);
-    /* This one still has the row as it wrote it: it must look again. */
+    /* This store still caches the row as it wrote it: it must read it again. */
     assert_int_equal(
         rig_move(rig, num, STATE_PENDING, STATE_EXECUTING, "start"),
         STORE_CONFLICT);
@@ -248,7 +248,7 @@ static void a_newer_registry_is_refused_and_left_alone(void **state) {
                        "has schema step 70, which this program does not know");
 }
 
-/* As the first release left it, with work in it. */
+/* A registry as the first release left it, with work in it. */
 static void an_old_registry_takes_the_steps_it_lacks(void **state) {
     (void)state;
     CLEANUP(text_free_string) char *path = rig_new_path();
@@ -499,7 +499,8 @@ static void output_that_cannot_be_synced_fails_its_batch_alone(void **state) {
     struct rig *rig = *state;
     struct job one = rig_command("a", "a"), two = rig_command("b", "b");
     struct err err = {0};
-    /* Not the registry: closing one of its files drops SQLite's locks. */
+    /* Not the registry itself: closing one of its files drops SQLite's
+     * locks. */
     CLEANUP(text_free_string) char *path = rig_new_path();
     int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
     struct store_batch *good = rig_batch(rig), *bad = rig_batch(rig);
@@ -610,8 +611,8 @@ static const struct text_of statements[] = {
 #undef STATEMENT
 };
 
-/* However many jobs there are, nothing walks over all of them. These walk in
- * order and stop at once, or over a few rows. */
+/* However many jobs there are, no statement scans all of them. The
+ * statements here walk in order and stop at once, or after a few rows. */
 static bool may_scan(const char *name) {
     static const char *const names[] = {"JOB_LAST", "SETTINGS"};
     for (size_t i = 0; i < COUNT(names); i++)
@@ -694,7 +695,8 @@ static void due_all(struct rig *rig, uint64_t from, uint64_t to) {
     assert_int_equal(rig_write(batch), STORE_DONE);
 }
 
-/* A look costs what it returns, however many have backed off and are due. */
+/* A look costs as much as it returns, however many jobs have backed off and
+ * are due. */
 static void back_offs_that_are_over_are_not_sorted_at_each_look(void **state) {
     struct rig *rig = *state;
     admit_late(rig, 1, 40);

@@ -1,4 +1,4 @@
-/* Random items, as JSON and as what they mean. */
+/* Random items, as JSON and as their meaning. */
 #ifndef POINTSMAN_TESTS_CRON_DRAW_H
 #define POINTSMAN_TESTS_CRON_DRAW_H
 

@@ -1,5 +1,5 @@
-/* Keeping watch, done so that it can be believed: second by second, over zones
- * that have one change of their offset. It shares no line with the library. */
+/* A simple watch that is obviously right: second by second, over zones that
+ * have one change of their offset. It shares no line with the library. */
 #ifndef POINTSMAN_TESTS_CRON_NAIVE_H
 #define POINTSMAN_TESTS_CRON_NAIVE_H
 

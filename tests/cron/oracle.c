@@ -50,7 +50,7 @@ static int32_t offset_at(int64_t at) {
 
 /* ---- what a label is ----------------------------------------------------- */
 
-/* Days since 1970-01-01, by counting as one does on paper. */
+/* Days since 1970-01-01, counted as on paper. */
 static int64_t day_number(int year, int month, int day) {
     static const int before[13] = {0,   0,   31,  59,  90,  120, 151,
                                    181, 212, 243, 273, 304, 334};
@@ -124,7 +124,7 @@ static bool label_admits(const struct oracle_item *item, int64_t label) {
 
 /* ---- instants of a label ------------------------------------------------- */
 
-/* All the instants that show the label, in order. */
+/* All instants that show the label, in order. */
 static size_t instants_of(int64_t label, int64_t near, int64_t ret[8]) {
     int32_t offsets[OFFSETS_MOST];
     size_t offset_count = 0, count = 0;
@@ -163,7 +163,7 @@ static bool fires_at(const struct oracle_item *item, int64_t at,
            (item->repeat == ORACLE_EARLY ? instants[0] : instants[count - 1]);
 }
 
-/* The clock goes from one offset to another at `jump`. */
+/* The clock changes from one offset to another at `jump`. */
 static bool loses_label(const struct oracle_item *item, int64_t jump,
                         int32_t before, int32_t after) {
     int64_t instants[8], label = jump + before;

@@ -1,5 +1,5 @@
-/* A second opinion on when an item fires, written from the definitions and for
- * nothing but being obvious: it walks time minute by minute and asks the C
+/* A second opinion on when an item fires, written from the definitions and
+ * only to be obviously right: it walks time minute by minute and asks the C
  * library what the clock shows (TZ, localtime_r). It shares no line with the
  * library it judges. */
 #ifndef POINTSMAN_TESTS_CRON_ORACLE_H
@@ -37,7 +37,7 @@ struct oracle_item {
 /* All that follows is about this zone. */
 void oracle_zone(const char *name);
 int32_t oracle_offset(int64_t at);
-/* The least instant in [from, until) at which the item fires. */
+/* The earliest instant in [from, until) at which the item fires. */
 bool oracle_next(const struct oracle_item *item, int64_t from, int64_t until,
                  int64_t *ret_at);
 /* The instants in [from, until) at which the offset changes; at most `most`. */

@@ -55,7 +55,8 @@ static const struct {
      "{\"minute\": 0, \"hour\": 0, \"day_of_month\": {\"period\": 2}, "
      "\"weekday_of_month\": {\"n\": {}, \"day\": \"Mon\"}" SELDOM,
      NULL},
-    /* Not a star: restricted, and one of the two is always enough. */
+    /* No star: the column is restricted, and either of the two is always
+     * enough. */
     {"0 0 1-31 * Mon", "{\"minute\": 0, \"hour\": 0" SELDOM, NULL},
     {"0 0 1 * 0-6", "{\"minute\": 0, \"hour\": 0" SELDOM, NULL},
     {"0 0 30 2 Mon",
@@ -152,7 +153,7 @@ struct column {
     char text[64];
 };
 
-/* A column and what it admits, put down together. */
+/* A column and the values it admits, side by side. */
 static void draw_column(struct draw *draw, int least, int most,
                         struct column *ret) {
     size_t len = 0;
@@ -195,8 +196,8 @@ static void draw_column(struct draw *draw, int least, int most,
     }
 }
 
-/* crontab(5): of two restricted day columns either is enough, where restricted
- * is what does not begin with a star. */
+/* crontab(5): if both day columns are restricted, either is enough; a column
+ * is restricted if it does not begin with a star. */
 static bool day_admitted(const struct column columns[5], const struct tm *tm) {
     bool day = columns[2].set[tm->tm_mday];
     bool weekday = columns[4].set[tm->tm_wday];
@@ -330,7 +331,7 @@ static void h_is_stable_and_spreads(void **state) {
     assert_int_equal(cron_stable_offset("x", 5, 1), 0);
 }
 
-/* As if by chance from day to day, but the same after a restart. */
+/* Looks random from day to day, but is the same after a restart. */
 static void random_delay_belongs_to_its_instant(void **state) {
     unsigned seen[60] = {0}, repeated = 0;
     uint32_t last = 60;

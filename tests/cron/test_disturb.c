@@ -1,4 +1,4 @@
-/* Disturbances by hand: the corners that a cross of round numbers goes past. */
+/* Disturbances by hand: corner cases that a cross of round numbers misses. */
 #include <pointsman/cron.h>
 
 #include "support/test.h"
@@ -274,7 +274,7 @@ static void a_rule_change_between_two_ticks_is_reported(void **state) {
     cron_watch_free(rig.watch);
 }
 
-/* As Samoa did: from one side of the date line to the other, and back. */
+/* As in Samoa: from one side of the date line to the other, and back. */
 static void day_long_move_is_a_matter_of_patience(void **state) {
     static const char *const texts[] = {
         DAILY("\"hour\":10,\"minute\":0", "skip", "both", "7200"),
@@ -291,7 +291,8 @@ static void day_long_move_is_a_matter_of_patience(void **state) {
         assert_true(rig.told.zone_shift_s == 86400);
         assert_int_equal(rig.events[0].kind, kinds[i]);
         assert_true(rig.events[0].label % 86400 == 36000);
-        /* Back again: what was dealt with comes again beyond patience only. */
+        /* Back again: events that were handled come again only beyond
+         * max_shift. */
         move(&rig, "-10:00");
         assert_int_equal(pass(&rig, 5, 0), 0);
         assert_int_equal(pass(&rig, 86400, 0), 2 - (i + 1));

@@ -1,6 +1,6 @@
-/* Without memory: each allocation fails once, in every place, and what comes of
- * it is an error that says so, or a slower answer; never a wrong one. Linked
- * with --wrap, the library and all. */
+/* Without memory: each allocation fails once, in every place, and the result
+ * is an error that says so, or a slower answer; never a wrong one. Linked
+ * with --wrap, library included. */
 #include <pointsman/cron.h>
 
 #include "cron/zone_bytes.h"
@@ -149,7 +149,7 @@ static bool try_thread(struct cron_err *err) {
     if (watch == NULL)
         return false;
     thread = cron_thread_start(watch, NULL, err);
-    left = -1; /* the thread's own affairs are another matter */
+    left = -1; /* allocations of the thread itself do not count */
     cron_thread_stop(thread);
     cron_watch_free(watch);
     return thread != NULL;
@@ -158,7 +158,7 @@ static bool try_thread(struct cron_err *err) {
 static const struct {
     const char *name;
     bool (*run)(struct cron_err *err);
-    bool silent; /* may fail without an error: it makes an object only */
+    bool silent; /* may fail without an error: it only makes an object */
 } trials[] = {
     {"item", try_item, false},    {"rule", try_rule, false},
     {"file", try_file, false},    {"crontab", try_crontab, false},
@@ -166,7 +166,7 @@ static const struct {
     {"thread", try_thread, true},
 };
 
-/* Each of its allocations fails once; in the end none is left to fail. */
+/* Each of its allocations fails once; at the end none is left to fail. */
 static void starve(size_t index) {
     for (long nth = 0;; nth++) {
         struct cron_err err = {0};

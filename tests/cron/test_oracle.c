@@ -53,8 +53,7 @@ static int64_t number_of(const char *name, int64_t otherwise) {
     return value == NULL ? otherwise : strtoll(value, NULL, 10);
 }
 
-/* Beyond it the walker is not followed; items that do not fire in three years
- * are rare. */
+/* The walker stops there; items that do not fire in three years are rare. */
 static int64_t horizon(int64_t from) {
     return from + 3 * 366 * DAY_S;
 }
@@ -75,7 +74,7 @@ static void judge(const char *zone_name, const struct cron_zone *zone,
     bool there;
 
     if (!cron_item_parse(text, strlen(text), &item, &err)) {
-        /* Refused because it never happens; nothing else may be refused. */
+        /* Refused because it never fires; nothing else may be refused. */
         if (strstr(err.text, "never happens") == NULL)
             fail_msg("%s: %s", text, err.text);
         counts.refused++;
@@ -91,7 +90,7 @@ static void judge(const char *zone_name, const struct cron_zone *zone,
         say(zone_name, text, from, ours, theirs);
     counts.none += !there;
     if (back && there) {
-        /* Nothing lies between the event before and this one. */
+        /* Nothing lies between the previous event and this one. */
         int64_t before;
         if (cron_prev(item, zone, from - 1, &before, NULL) == CRON_FOUND &&
             from - before < 40 * DAY_S) {
@@ -177,7 +176,7 @@ static void next_and_prev_agree_with_the_walker(void **state) {
            (unsigned long long)counts.none, (unsigned long long)counts.refused);
 }
 
-/* Every offset of every hour is what the C library says. */
+/* Every offset of every hour equals the C library's. */
 static void offsets_are_those_of_the_c_library(void **state) {
     (void)state;
     need_database();
@@ -217,8 +216,8 @@ static void offsets_of_rules_are_those_of_the_c_library(void **state) {
         struct cron_zone *zone;
         assert_true(cron_zone_parse(rules[i], &zone, NULL));
         oracle_zone(rules[i]);
-        /* glibc takes a year by its UTC beginning; near New Year it is not
-         * the better judge. */
+        /* glibc takes a year by its UTC beginning; near New Year its answer
+         * is not the better one. */
         for (int64_t at = 0; at < 14000000000; at += 86400 * 3 + 1801)
             if (cron_zone_offset_s(zone, at) != oracle_offset(at))
                 fail_msg("%s at %lld: %d, not %d", rules[i], (long long)at,

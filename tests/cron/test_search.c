@@ -1,4 +1,4 @@
-/* The worked examples of the specification, and what follows from them. */
+/* The worked examples of the specification, and their consequences. */
 #include <pointsman/cron.h>
 
 #include "support/test.h"
@@ -27,7 +27,7 @@ static struct cron_zone *zone_of(const char *name) {
     return zone;
 }
 
-/* The instants from `from` on are exactly those, NOTHING: there is no more. */
+/* The instants from `from` on are exactly these; NOTHING: no further one. */
 static void expect(const char *zone_name, const char *text, int64_t from,
                    const int64_t *wanted, size_t count) {
     struct cron_item *item = item_of(text);
@@ -69,7 +69,7 @@ static void lost_time_is_skipped_or_fires_just_before_the_jump(void **state) {
     (void)state;
     EXPECT(LA, skip, 1362909540, 1362994200, 1363080600);
     EXPECT(LA, unskip, 1362909540, 1362909599, 1362994200);
-    /* Asked inside the last minute, and in the very second. */
+    /* Searched from inside the last minute, and from the very second. */
     EXPECT(LA, unskip, 1362909570, 1362909599);
     EXPECT(LA, unskip, 1362909599, 1362909599);
     EXPECT(LA, unskip, 1362909600, 1362994200);

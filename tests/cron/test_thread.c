@@ -157,7 +157,7 @@ static void thread_hands_out_each_second_once(void **state) {
     cron_zone_unref(zones[1]);
 }
 
-/* The system's clock leaps on by an hour whenever it is looked at. */
+/* The system's clock jumps ahead by an hour whenever it is read. */
 static int64_t leaping_s(void *ctx) {
     static int64_t at = START;
 

@@ -1,5 +1,4 @@
-/* Keeping watch through suspensions, clocks that are set and zones that
- * change. */
+/* The watch through suspensions, clocks that are set and zones that change. */
 #include <pointsman/cron.h>
 
 #include "cron/draw.h"
@@ -118,8 +117,8 @@ static size_t take_all(struct pair *pair, struct cron_event *events) {
     return count;
 }
 
-/* Fired events one by one; what was skipped, by number and item, as far as it
- * is near. */
+/* Fired events one by one; skipped events by number and item, if they are
+ * near. */
 static void compare(struct pair *pair, const struct cron_event *events,
                     size_t count) {
     uint64_t ours[NAIVE_ITEMS] = {0}, theirs[NAIVE_ITEMS] = {0};
@@ -173,7 +172,7 @@ static void compare(struct pair *pair, const struct cron_event *events,
                      (unsigned long long)theirs[i]);
 }
 
-/* Time goes on by `a` and the clock is set by `c`; a zone may come. */
+/* Time advances by `a` and the clock is set by `c`; a new zone may come. */
 static void step(struct pair *pair, int64_t a, int64_t c,
                  const struct naive_zone *zone) {
     static struct cron_event events[EVENTS];
@@ -422,7 +421,7 @@ static void everything_is_handed_out_when_asked_for(void **state) {
         assert_int_equal(events[i].kind, wanted[i].kind);
         assert_true(events[i].shift_s == 43700 - wanted[i].at);
     }
-    /* Back by 500 s: they come again, but are not to be fired. */
+    /* Back by 500 s: they come again, but must not fire. */
     assert_int_equal(tick(watch, 43200, 1700, events, NULL), 0);
     assert_int_equal(tick(watch, 43700, 2200, events, NULL), 2);
     assert_int_equal(events[0].kind, CRON_SUPPRESSED_REPEAT);
@@ -541,7 +540,7 @@ static void state_that_is_none_is_refused(void **state) {
             fail_msg("%s was taken", bad[i]);
         cron_watch_free(watch);
     }
-    /* Each shorter one, and none but before the first tick. */
+    /* A cut state is refused, and so is any state once the watch has ticked. */
     pair_begin(&pair, &calm, START, max_shift_s);
     size_t len = cron_watch_save(pair.watch, text, sizeof(text));
     assert_false(cron_watch_restore(pair.watch, text, len, &err));

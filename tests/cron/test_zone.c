@@ -69,8 +69,8 @@ static void rule_behind_the_last_change_goes_on_for_ever(void **state) {
 }
 
 static void change_that_changes_no_offset_still_ends_the_list(void **state) {
-    /* The rule holds from the last change on, also when that one was only of
-     * the name: it must not reach back. */
+    /* The rule holds from the last change on, even if that changed only the
+     * name: it must not reach back. */
     static const struct zone_change changes[] = {{1000000, 1}, {500000000, 1}};
     struct zone_bytes bytes;
     struct cron_zone *zone;
@@ -304,7 +304,7 @@ static void changed_file_is_read_again_and_old_searches_go_on(void **state) {
     /* Rewritten with the same content: nothing changed. */
     make_database(path, "ABC-5");
     assert_int_equal(cron_zones_refresh(zones, 1200), 0);
-    /* Gone, or broken: the last good one stays. */
+    /* The file is gone, or broken: the last good zone stays. */
     assert_int_equal(unlink(path), 0);
     assert_int_equal(cron_zones_refresh(zones, 1300), 0);
     cron_zone_unref(same);

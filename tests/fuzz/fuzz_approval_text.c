@@ -1,6 +1,5 @@
-/* Approvals handed in: whatever is taken says the same when it is written
- * again, byte for byte; names of files and notes of the history are read too.
- */
+/* Submitted approvals: an accepted text is written again byte for byte;
+ * names of files and notes of the history are read too. */
 #include <assert.h>
 
 #include "wire/approval_text.h"

@@ -1,5 +1,5 @@
-/* How an attempt went, as the registry keeps it: any bytes have a meaning, and
- * what is written of it means the same when read again. */
+/* The trace of an attempt, as the registry keeps it: any bytes have a
+ * meaning, and a written trace means the same when read again. */
 #include <assert.h>
 
 #include "wire/attempt_trace.h"

@@ -1,5 +1,5 @@
-/* Crontab lines: what is taken gives items that are taken, unless they never
- * happen. */
+/* Crontab lines: an accepted line gives items that are accepted, unless they
+ * never fire. */
 #include <assert.h>
 #include <stdlib.h>
 #include <string.h>

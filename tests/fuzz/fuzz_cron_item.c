@@ -1,4 +1,4 @@
-/* Items from anywhere: refused with a reason, or searched with answers that
+/* Untrusted items: refused with a reason, or searched with answers that
  * agree with each other. */
 #include <assert.h>
 #include <string.h>

@@ -1,5 +1,5 @@
-/* Saved states from anywhere: refused with a reason, or gone on from; and what
- * is saved then is taken over again. */
+/* Untrusted saved states: refused with a reason, or continued from; the
+ * state saved then is accepted again. */
 #include <assert.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,5 +1,5 @@
-/* Frames of the guard's socket: every decoder, on whatever comes. What an order
- * decodes to is walked as the guard walks it. */
+/* Frames of the supervisor's socket: every decoder, on any bytes. A decoded
+ * start is walked in the same way as by the supervisor. */
 #include <assert.h>
 #include <stddef.h>
 #include <stdint.h>

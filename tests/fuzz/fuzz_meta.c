@@ -1,5 +1,5 @@
-/* Sections and meta: what is taken says the same when formatted and read
- * again; what is refused has a word and a sentence. */
+/* Sections and meta: accepted text means the same when formatted and read
+ * again; a refusal has a word and a sentence. */
 #include <assert.h>
 
 #include "lib/arena.h"

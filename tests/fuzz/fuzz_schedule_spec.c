@@ -1,12 +1,12 @@
-/* A schedule in JSON: what is accepted can be written and read back, and says
- * the same then. */
+/* A schedule in JSON: an accepted one can be written and read back with the
+ * same meaning. */
 #include <assert.h>
 
 #include "wire/schedule_spec.h"
 
 int LLVMFuzzerTestOneInput(const unsigned char *data, size_t size);
 
-/* The words that options of the command line have. */
+/* The words of the command line's options. */
 static void try_words(struct span word) {
     CLEANUP(text_clear) struct text text = TEXT_INIT;
     struct schedule_spec spec, again;

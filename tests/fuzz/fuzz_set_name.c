@@ -1,4 +1,4 @@
-/* Names, ids, branches, paths: whatever is taken is formatted back, keeps its
+/* Names, ids, branches, paths: an accepted one is formatted back, keeps its
  * limits, and its order key agrees with itself. */
 #include <assert.h>
 

@@ -1,5 +1,5 @@
-/* Tarballs: what is taken is consistent, and its answer comes through the pipe;
- * what is refused has a word and a sentence. */
+/* Tarballs: an accepted one is consistent, and its answer passes through the
+ * pipe; a refusal has a word and a sentence. */
 #include <assert.h>
 #include <sys/mman.h>
 #include <unistd.h>

@@ -1,5 +1,5 @@
-/* The stamps of an output: any bytes are runs that end somewhere, and what was
- * read comes out the same when it is written again. */
+/* The stamps of an output: any bytes are finitely many runs, and runs that
+ * were read are written again unchanged. */
 #include <assert.h>
 
 #include "os/stamp.h"

@@ -1,6 +1,6 @@
-/* Headers of a tarball in front of libarchive: whatever they say, they are
- * looked through within their bounds, and more of the same stream does not take
- * a found NUL back. */
+/* Headers of a tarball before libarchive sees them: whatever they contain,
+ * they are scanned within their bounds, and a NUL that was found stays found
+ * when more of the stream follows. */
 #include <assert.h>
 
 #include "wire/tar_names.h"

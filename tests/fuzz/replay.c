@@ -89,7 +89,7 @@ static void dir_read_file(const char *path, struct text *ret) {
     fclose(file);
 }
 
-/* In the order of names: the same on every file system. */
+/* In the order of names, which is the same on every file system. */
 static struct corpus corpus_read(const char *dir) {
     struct corpus corpus = {0};
     struct dirent **entries;

@@ -1,5 +1,5 @@
-/* The checker as `serve` uses it: children come from the guard, verdicts from
- * the loop. */
+/* The checker as `serve` uses it: children come from the supervisor,
+ * verdicts from the loop. */
 #include "changes/checker.h"
 
 #include <fcntl.h>

@@ -193,7 +193,7 @@ static char *describe(struct spool *spool) {
     return text_take(&out);
 }
 
-/* Told by the first line that differs: all of it is more than a page. */
+/* Reports the first line that differs: the whole text is more than a page. */
 static void assert_same_text(const char *before, const char *after) {
     struct span one = span_of(before), other = span_of(after), a, b;
     while (span_cut(&one, '\n', &a) && span_cut(&other, '\n', &b))
@@ -311,7 +311,7 @@ static void where_log_and_directory_differ_the_directory_counts(void **state) {
     spool_end(&spool);
 }
 
-/* Its log did not come to say that its attempt had begun. */
+/* The start of its attempt is missing in its log. */
 static void a_set_in_run_has_an_attempt(void **state) {
     struct spool spool;
     (void)state;

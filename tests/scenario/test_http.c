@@ -1,5 +1,5 @@
-/* A real server on a real socket, and callers who do everything wrong. After
- * each of them a good one is served. */
+/* A real server on a real socket, and callers that misbehave in every way.
+ * After each of them a good one is served. */
 #include <dirent.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -82,7 +82,7 @@ static int stop_server(void **state) {
     return 0;
 }
 
-/* Sends as much as is taken; the other side may have had enough. */
+/* Sends as much as is accepted; the server may have stopped reading. */
 static void say(int fd, struct span bytes) {
     while (bytes.len > 0) {
         ssize_t sent = send(fd, bytes.p, bytes.len, MSG_NOSIGNAL);
@@ -93,7 +93,7 @@ static void say(int fd, struct span bytes) {
     }
 }
 
-/* All that comes until the end of the connection. */
+/* Reads everything up to the end of the connection. */
 static void hear(int fd, struct text *ret_text) {
     char piece[4096];
     for (;;) {
@@ -431,7 +431,8 @@ static void many_may_wait_for_one(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        /* First: the others leave connections that end when they like. */
+        /* These come first: the other tests leave connections that end at
+         * any time. */
         cmocka_unit_test(disconnected_clients_block_nobody),
         cmocka_unit_test(waiters_who_hang_up_leave_nothing_behind),
         cmocka_unit_test(junk_is_dropped),

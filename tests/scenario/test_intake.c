@@ -373,7 +373,7 @@ static void a_set_sent_is_read_once_unless_it_changes(void **state) {
     spool_scan(&spool);
     assert_true(spool_knows(&spool, "C2"));
     assert_string_equal(sh("wc -l <checks"), "3");
-    /* The same file with other bytes, as many and dated as before. */
+    /* The same file with as many other bytes and the same date. */
     told = upload(&spool, "", "C3", text_span(&tar));
     sh("cd '%s/data'; touch -r '%s' date; chmod u+w '%s'; "
        "printf garbage | dd of='%s' conv=notrunc status=none; "
@@ -563,7 +563,7 @@ static void a_full_disk_refuses_for_now(void **state) {
     assert_int_equal(err.kind, ERR_TEMPORARY);
     upload_abort(upload);
     disk = whole;
-    /* what came by files waits for better times: nothing is lost */
+    /* a set submitted through files waits for better times: nothing is lost */
     spool_write(&spool, BASE_PREQUEUE, "junk", SPAN("x"));
     disk = &small;
     assert_false(prequeue_scan(spool.prequeue, spool.now, &spool.next, &err));

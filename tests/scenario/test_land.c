@@ -1,4 +1,4 @@
-/* Landing as a person sees it: a set, a branch, a commit. */
+/* Landing as a user sees it: a set, a branch, a commit. */
 #include "support/landing.h"
 
 #include "lib/time.h"
@@ -90,7 +90,7 @@ static void author_date_and_message_are_kept_to_the_byte(void **state) {
         sh("git -C target.git log -1 --format=%%B main | sed '/^CS-Sum/d'"),
         "Fix it: \"all\" of 'it' # not a comment\n\n  indented\n\\##back\n\n"
         "Signed-off-by: Zoë <z@e>\nCS-Id: C1\nCS-Class: DC");
-    /* git sees one block of trailers: theirs and ours. */
+    /* git sees one block of trailers: the author's and Pointsman's. */
     assert_string_equal(
         sh("git -C target.git log -1 "
            "--format='%%(trailers:only,keyonly)' main | grep -c ."),
@@ -346,7 +346,7 @@ static void a_second_attempt_finds_what_the_first_did(void **state) {
     outcome = land(&attempt);
     assert_landed(&outcome);
     const char *commit = tip();
-    /* Others have gone on meanwhile, one of them with a clock of 1990. */
+    /* Others have committed meanwhile, one of them with a clock of 1990. */
     sh("cd clone; git pull -q origin main; echo x >x; git add x\n"
        "GIT_COMMITTER_DATE='1990-01-01T00:00Z' git commit -q -m x\n"
        "git push -q origin main");

@@ -1,5 +1,5 @@
-/* Checks on the merged tree, races for the branch, being stopped, commands in
- * place of git, full disks. */
+/* Checks on the merged tree, races for the branch, interruptions, commands
+ * in place of git, full disks. */
 #include "support/landing.h"
 
 #include <errno.h>
@@ -167,7 +167,8 @@ static void a_check_over_its_time_is_ended_with_all_it_started(void **state) {
     landing_begin();
     const char *before = tip();
     assert_int_equal(mkfifo(in_dir("never"), 0600), 0);
-    /* Two that wait for ever: one hears no TERM, one is an orphan's child. */
+    /* Two processes that wait for ever: one ignores TERM, one is an orphan's
+     * child. */
     struct outcome outcome = land(&(struct attempt){
         .set = &plain,
         .timeout = "1",
@@ -296,8 +297,8 @@ static void hup_to_it_alone_stops_it_too(void **state) {
     assert_int_equal(open(in_dir("never"), O_WRONLY | O_NONBLOCK), -1);
 }
 
-/* A git of the test's own in front of the real one: `body` runs for the verb,
- * the real git is "$git". */
+/* A wrapper in front of the real git: `body` runs for the verb, the real git
+ * is "$git". */
 static const char *fake_git(const char *verb, const char *body) {
     sh("mkdir -p fake; cat >fake/git <<'END'\n"
        "#!/bin/sh\nbase='%s'\ngit='%s'\n"

@@ -1,6 +1,6 @@
-/* Killed at the k-th call that changes anything, for every k until a run is
- * over before: whatever died, after another attempt the set is on the branch
- * exactly once. strace does the killing. */
+/* Killed at the k-th call that changes anything, for every k until a run
+ * ends before it: wherever it died, after another attempt the set is on the
+ * branch exactly once. strace does the killing. */
 #include "support/landing.h"
 
 #include <errno.h>
@@ -18,8 +18,8 @@ static const struct set sets[] = {
     "write,pwrite64,rename,renameat,renameat2,link,linkat,unlink," \
     "unlinkat,mkdir,mkdirat,rmdir,fsync,fdatasync,ftruncate"
 
-/* More points than the longest of these programs has; so that a loop without
- * an end would be found. */
+/* More points than the longest of these programs has, so that an endless
+ * loop would be found. */
 enum { POINTS_MAX = 400 };
 
 static void need_strace(void) {
@@ -29,7 +29,7 @@ static void need_strace(void) {
         test_skip("strace may not trace here");
 }
 
-/* Everything the attempt started is killed with it, as the guard does. */
+/* Everything the attempt started is killed with it, as by the supervisor. */
 static void end_group(pid_t pid) {
     kill(-pid, SIGKILL);
     while (waitpid(-1, NULL, 0) > 0 || errno == EINTR)
@@ -43,7 +43,7 @@ static struct outcome land_and_end(const struct attempt *attempt) {
     return outcome;
 }
 
-/* Attempts follow each other until one decides. */
+/* Attempts follow each other until one gives a verdict. */
 static struct outcome land_at_last(const struct attempt *attempt) {
     struct outcome outcome;
     do
@@ -62,7 +62,7 @@ static void assert_once(unsigned point, const struct outcome *first,
                  "'%s':\n%s",
                  point, commits(), first->line, first->output, last->line,
                  last->output);
-    /* A fast-import that is cut off writes down how it ended. */
+    /* A fast-import that is cut off records how it ended. */
     sh("rm -f target.git/fast_import_crash_*");
     assert_string_equal(sh("ls -A tmp"), "");
     assert_string_equal(sh("cd target.git; find . -name '*.lock'"), "");
@@ -147,8 +147,8 @@ static const char *killing_git(const char *verb, unsigned point) {
     return sh("echo \"$PWD/fake\"");
 }
 
-/* Kills one git only; the landing lives, says that it was temporary, and the
- * next attempt lands. */
+/* Kills only one git; the landing survives, reports a temporary failure, and
+ * the next attempt lands. */
 static void sweep_git(const char *verb) {
     begin();
     unsigned point = 1;

@@ -1,11 +1,11 @@
-/* Sets that meet a branch which went on: with a base they are merged, without
- * one the target's rule decides. */
+/* Sets that meet a branch that moved on: with a base they are merged,
+ * without one the target's rule decides. */
 #include "support/landing.h"
 
 #include "lib/time.h"
 #include "os/clock.h"
 
-/* Somebody changes main by hand: `script` in a clone of it. */
+/* main is changed by hand: `script` in a clone of it. */
 static void push(const char *script) {
     sh("cd clone; git pull -q origin main 2>/dev/null\n%s\n"
        "git add -A; git commit -q -m push; git push -q origin main",
@@ -67,7 +67,7 @@ static void a_real_conflict_names_path_and_set(void **state) {
 static void a_base_beside_the_branch_is_merged_too(void **state) {
     (void)state;
     landing_begin();
-    /* A commit that main never had, as after a rewrite of history. */
+    /* A commit that was never on main, as after a rewrite of history. */
     sh("cd clone; git checkout -q -b side; echo side >s; git add s\n"
        "git commit -q -m side; git push -q origin side; git checkout -q main");
     char sections[128];
@@ -307,7 +307,7 @@ static void binary_files_are_not_merged(void **state) {
     assert_string_equal(content("b"), "text");
 }
 
-/* Each git that a landing starts writes its words into the file `gits`. */
+/* Each git that a landing starts writes its arguments into the file `gits`. */
 static void watch_gits(void) {
     sh("rm -rf bin gits; mkdir bin; git=$(command -v git)\n"
        "printf '#!/bin/sh\\necho \"$*\" >>%s/gits\\nexec %%s \"$@\"\\n' "
@@ -380,7 +380,7 @@ static void a_file_another_set_changed_since_is_not_overwritten(void **state) {
     outcome = land(&(struct attempt){.set = &blind, .since_ns = since_ns});
     assert_line(&outcome, "conflict f (f was changed by C9)");
     assert_unmoved(&outcome, before);
-    /* Made after C9 had landed, it lands, be it in the same second. */
+    /* A set made after C9 had landed lands, even in the same second. */
     outcome = land(&(struct attempt){.set = &blind});
     assert_landed(&outcome);
 }
@@ -417,7 +417,7 @@ static void the_reflog_knows_when_old_commits_came_to_the_branch(void **state) {
     const struct set first = {.id = "C0", .files = {{"g", "theirs\n"}}};
     struct outcome outcome = land(&(struct attempt){.set = &first});
     assert_landed(&outcome);
-    /* Long in the repository, and dated so, but on another branch. */
+    /* Long in the repository, with a matching date, but on another branch. */
     sh("cd clone; git pull -q origin main; echo other >f\n"
        "GIT_COMMITTER_DATE='2001-01-01T00:00Z' git commit -q -a -m f\n"
        "git push -q origin main:side; cd ../target.git\n"

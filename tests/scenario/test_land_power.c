@@ -46,8 +46,8 @@ static void disk_mount(void) {
         test_skip("no loop device can be mounted here");
 }
 
-/* A repository on a file system of its own; it is this process's alone, so
- * that nothing of it stays whatever happens. */
+/* A repository on a file system of its own, mounted only for this process,
+ * so that nothing of it can remain. */
 static void disk_begin(void) {
     if (geteuid() != 0)
         test_skip("only root can mount a file system");

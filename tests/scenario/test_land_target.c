@@ -1,5 +1,5 @@
-/* A target that is not as it should be: its branch stays where it is, the set
- * is not to blame and lands once the target is repaired. */
+/* A damaged target: its branch stays where it is, the set is not blamed and
+ * lands once the target is repaired. */
 #include "support/landing.h"
 
 static const struct set plain = {.id = "C1",
@@ -30,8 +30,8 @@ static const char *object_file(const char *name) {
               name);
 }
 
-/* The set is held while `damage` has been done to that object's file, and
- * lands when the file is as it was. */
+/* The set is held while the object's file is damaged by `damage`, and lands
+ * when the file is restored. */
 static void assert_held_without(const char *object, const char *damage,
                                 const char *words) {
     const char *before = tip();
@@ -75,7 +75,7 @@ static void an_empty_file_of_an_object_is_a_missing_one(void **state) {
                         "of 'g' is missing or cannot be read");
 }
 
-/* git keeps an object that it has, whatever it holds. */
+/* git keeps an object that it has, whatever its content. */
 static void
 a_listed_file_that_the_target_has_damaged_holds_the_set(void **state) {
     (void)state;
@@ -95,7 +95,7 @@ a_listed_file_that_the_target_has_damaged_holds_the_set(void **state) {
     }
 }
 
-/* Another repository's commits are not looked for. */
+/* Commits of another repository are not searched. */
 static void a_submodule_is_no_damage(void **state) {
     (void)state;
     landing_begin();
@@ -119,7 +119,7 @@ static void a_directory_of_many_files_is_checked_whole(void **state) {
 
 static const struct set later = {.id = "C2", .files = {{"f", "later\n"}}};
 
-/* Nothing lands while main is missing, and C2 does when it is back at `at`. */
+/* Nothing lands while main is missing; C2 does when main is back at `at`. */
 static void assert_not_created(const char *at) {
     struct outcome outcome = land(&(struct attempt){.set = &later});
     assert_held(&outcome, "branch 'main' is missing in the repository '");
@@ -174,7 +174,7 @@ static void nor_is_one_that_vanishes_during_the_landing(void **state) {
     assert_not_created(at);
 }
 
-/* The note is of that branch of that repository alone. */
+/* The note concerns only that branch of that repository. */
 static void other_branches_and_repositories_are_created(void **state) {
     (void)state;
     landing_begin();

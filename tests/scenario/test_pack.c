@@ -1,4 +1,4 @@
-/* A change set made of a range or a directory, and what landing it gives. */
+/* A change set made of a range or a directory, and the result of landing it. */
 #include "support/landing.h"
 
 #include <errno.h>
@@ -94,7 +94,7 @@ static void a_range_lands_as_git_itself_would_have_it(void **state) {
 static void the_base_is_where_the_branch_left(void **state) {
     (void)state;
     begin(several);
-    /* main went on; the range must not take that back. */
+    /* main moved on; the range must not revert that. */
     sh("cd clone; git checkout -q main; sed -i s/6/six/ f; echo n >n\n"
        "git add -A; git commit -q -m on; git push -q origin main");
     struct pack_result result =

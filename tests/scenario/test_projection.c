@@ -469,7 +469,7 @@ static void a_one_shot_command_moves_the_job_files_it_changed(void **state) {
     spool_end(&spool);
 }
 
-/* Its job file lies in archive/ and is not missed. */
+/* Its job file lies in archive/ and is not missing. */
 static void an_event_about_an_archived_set_restores_no_file(void **state) {
     struct spool spool;
     struct prune_report report;
@@ -518,8 +518,8 @@ static void a_hold_by_a_one_shot_command_is_in_the_log(void **state) {
     spool_end(&spool);
 }
 
-/* Roles in processes of their own: what another one did is in the registry and
- * in the directories before its events come by here. */
+/* Roles in processes of their own: the effects of another role are in the
+ * registry and in the directories before its events arrive here. */
 static void steps_of_another_process_are_not_ambiguous(void **state) {
     struct spool spool, other;
     struct err err = {0};

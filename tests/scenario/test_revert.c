@@ -1,5 +1,5 @@
-/* Taking landed sets back as a release engineer sees it: what the branch says
- * before and after, and who is in the way. */
+/* Rolling back landed sets as a release engineer sees it: the branch before
+ * and after, and the sets that prevent it. */
 #include "support/landing.h"
 
 #include <errno.h>
@@ -174,7 +174,8 @@ static void a_rollback_of_a_rollback_puts_it_in_again(void **state) {
     assert_nothing_left();
 }
 
-/* R1 takes C1, R2 takes R1, R3 takes R2: C1 is out by R1, which R3 restored. */
+/* R1 rolls back C1, R2 R1, R3 R2: C1 is out because of R1, which R3
+ * restored. */
 static void
 rolling_back_a_restored_rollback_touches_nothing_else(void **state) {
     (void)state;
@@ -427,7 +428,7 @@ static void killed_anywhere_it_is_all_or_nothing(void **state) {
            ">account 2>&1 || is=$?; echo $is >first\n"
            "kill -KILL -- -$(cat pid) 2>/dev/null || :",
            point);
-        /* As the guard does: nothing of it is left. */
+        /* As the supervisor does: no process of it is left. */
         while (waitpid(-1, NULL, 0) > 0 || errno == EINTR)
             continue;
         sh("git -C target.git rev-list --count main >>counts\n"

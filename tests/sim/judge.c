@@ -5,7 +5,7 @@
 
 #include "sim/world.h"
 
-/* The very same path, or one above the other (O2). */
+/* The same path, or one above the other (O2). */
 static bool paths_clash(unsigned a, unsigned b) {
     enum { C_D = 1 << 2, C_E = 1 << 3, C = 1 << 4 };
     if (a & b)

@@ -124,7 +124,7 @@ bool is_incomplete(unsigned i) {
     return open < want;
 }
 
-/* When the first of its group came that still waits. */
+/* When the first member of its group that still waits came. */
 static struct wall first_came(unsigned i) {
     for (unsigned k = 0; k < row_count; k++)
         if (same_group(i, k) && is_open(k))
@@ -247,7 +247,7 @@ static mask unit_hints(unsigned u) {
     return all & ~ours;
 }
 
-/* Whom u waits for because of a dependency. */
+/* The units u waits for because of a dependency. */
 static mask dep_waits(unsigned u) {
     mask all = 0, chain, deps = unit_deps(u);
 

@@ -72,15 +72,15 @@ bool share(unsigned i, unsigned k);
 /* ---- groups ---- */
 
 bool same_group(unsigned i, unsigned k);
-/* Has another of its group ended without landing since it came? */
+/* Has another member of its group ended without landing since it came? */
 bool fails_with_group(unsigned i);
-/* Are fewer of its group there than it is to have? */
+/* Are fewer members of its group present than it needs? */
 bool is_incomplete(unsigned i);
 /* The live rows that stand under u; 0: it is no unit, or over. */
 mask members(unsigned u);
-/* It lives, or others do that were made ready with it: these end too. */
+/* It lives, or sets that were made ready with it live: these end too. */
 bool stands(unsigned i);
-/* The open ones of i's group stand under the first of them, as newcomers. */
+/* The open members of i's group stand under the first of them, as newcomers. */
 void unit_form(unsigned i);
 enum job_state unit_state(unsigned u); /* the least far one */
 const char *unit_key(unsigned u);      /* the most urgent one */

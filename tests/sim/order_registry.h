@@ -18,7 +18,7 @@ extern struct registry registry;
 
 void registry_open(struct wall now); /* empty; before it, one is closed */
 void registry_close(void);
-/* Row i is new in it, or known to it from a former life. */
+/* Row i is new in it, or known from before a restart. */
 void registry_admit(unsigned i, bool at_start);
 void registry_step(unsigned i, enum job_state to);
 void registry_hold(unsigned i, unsigned holds);
@@ -31,7 +31,7 @@ void registry_restart(void);
 
 /* The entry of the order that row i stands under; MAX: none. */
 unsigned registry_entry(unsigned i);
-/* Whom a landing takes that begins with i, in its order; 0: not now. */
+/* The sets of a landing that begins with i, in order; 0: not now. */
 mask registry_landing(unsigned i, unsigned *ret_order, size_t *ret_count);
 
 #endif

@@ -435,7 +435,7 @@ static void settle(bool may_lose) {
 
 /* ---- a history ----------------------------------------------------------- */
 
-/* The last one whose group has not come; -1: none. */
+/* The last row whose group is incomplete; -1: none. */
 static int incomplete_one(void) {
     for (unsigned k = row_count - 1; k-- > 0;)
         if (rows[k].group != 0 && is_open(k) && is_incomplete(k))
@@ -594,7 +594,8 @@ static void start_one(void) {
     registry_step((unsigned)i, STATE_EXECUTING);
 }
 
-/* All of a landing end in one way; but one is to blame, or was cancelled. */
+/* All sets of a landing end in the same way, except that one is to blame or
+ * was cancelled. */
 static void end_group(unsigned i, enum job_state to) {
     mask all = 0;
     unsigned whose;
@@ -753,7 +754,7 @@ static void random_histories_break_no_rule(void **state) {
                   seen.cycles, seen.recomputed, seen.spliced, seen.ranks,
                   seen.restarts, seen.drained, seen.landed_as_group,
                   seen.landed_rings, seen.alone, seen.late);
-    /* A test that meets nothing proves nothing. */
+    /* A test that never reaches these cases proves nothing. */
     if (count >= HISTORIES) {
         assert_true(seen.cycles > 1000 && seen.recomputed > 1000);
         assert_true(seen.spliced > 1000 && seen.ranks > 1000);

@@ -89,8 +89,8 @@ static size_t running(const struct world *world) {
 
 static void process_begin(struct world *world, struct process *process) {
     process->running = true;
-    /* In every other world most are short: then more is assigned than there
-     * are slots. */
+    /* In every other world most tasks are short: then more are assigned than
+     * there are slots. */
     int64_t most_ms = world->seed % 2 && chance(world, 80) ? 5 : 5000;
     process->ends =
         wall_add_ms(world->now, (int64_t)draw(world, (uint64_t)most_ms) + 1);
@@ -107,7 +107,8 @@ static void process_begin(struct world *world, struct process *process) {
         (void)scheduler_lasting(world->scheduler, process->handle);
 }
 
-/* As the guard: no more than there are slots, later ones wait their turn. */
+/* Like the supervisor: no more than there are slots, later ones wait their
+ * turn. */
 static void begin_waiting(struct world *world) {
     LIST_EACH (&world->processes, link) {
         struct process *process = LIST_OF(link, struct process, link);
@@ -359,8 +360,8 @@ void world_close(struct world *world) {
     map_clear(&world->ghosts);
 }
 
-/* kill -9 of the whole process: the guard kills every task, what was not
- * committed is gone, a new life recovers. */
+/* kill -9 of the whole process: the supervisor kills every task, everything
+ * uncommitted is gone, a new process recovers. */
 static void crash(struct world *world) {
     trace(world, "CRASH");
     world->crashes++;
@@ -685,8 +686,8 @@ static struct wall next_end(const struct world *world) {
     return next;
 }
 
-/* Another process is faster: what it does is committed before what the
- * scheduler has just decided. */
+/* Another process is faster: its write is committed before the scheduler's
+ * last decision. */
 static void meddle(struct world *world) {
     CLEANUP(arena_clear) struct arena arena = ARENA_INIT;
     struct job *job;

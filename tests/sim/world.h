@@ -46,7 +46,7 @@ struct ghost {
     unsigned paths; /* bits */
     char after[80];
     char group[16];
-    unsigned want;   /* how many sets that group has; 0: not said */
+    unsigned want;   /* the number of sets in that group; 0: not given */
     unsigned live;   /* processes */
     unsigned starts; /* of commands of one task */
     unsigned landings;
@@ -96,12 +96,13 @@ void world_open(struct world *world, uint64_t seed,
 void world_close(struct world *world);
 /* One random action of a user, or one mishap. */
 void world_act(struct world *world);
-/* Lets everything that is due now happen, until all is quiet. */
+/* Lets everything that is due now happen, until nothing is due. */
 void world_settle(struct world *world);
-/* To the next moment anything ends or is due, at most ms ahead. */
+/* Advances to the next moment when something ends or is due, at most ms
+ * ahead. */
 void world_pass(struct world *world, int64_t most_ms);
-/* Faults stop, holds are lifted, what runs for ever is cancelled, and time
- * passes until nothing lives. False: it never does. */
+/* Faults stop, holds are lifted, endless jobs are cancelled, and time passes
+ * until nothing lives. False: that never happens. */
 bool world_drain(struct world *world);
 
 /* world_rollback.c: a user rolls sets back; a rollback's process; the ref
@@ -123,7 +124,7 @@ struct ghost *world_ghost(struct world *world, struct span id);
 void world_fail(const struct world *world, const char *format, ...)
     PRINTF_LIKE(2, 3);
 
-/* judge.c: called by the world at each start and when all is over. */
+/* judge.c: called by the world at each start and at the end. */
 void judge_start(struct world *world, const struct process *process);
 void judge_settled(struct world *world);
 void judge_over(struct world *world);

@@ -63,7 +63,7 @@ void world_revert_begins(struct world *world, struct process *process,
         process->reverts[i] = world_ghost(world, order->members[i].id);
         if (!process->reverts[i])
             world_fail(world, "a rollback of what was never there");
-        /* Whatever landed is on the target by now, and nothing runs. */
+        /* Everything that landed is on the target by now, and nothing runs. */
         if (process->reverts[i]->live > 0)
             world_fail(world, "%s is reverted while it runs",
                        process->reverts[i]->id);
@@ -88,7 +88,7 @@ void world_revert_lands(struct world *world, struct process *process) {
     if (process->revert_count == 0)
         return;
     ghost->turned = mem_alloc(process->revert_count * sizeof(struct ghost *));
-    /* A rollback that reverted nothing has nothing to be turned. */
+    /* A rollback that reverted nothing has nothing to be rolled back. */
     for (size_t i = 0; i < process->revert_count; i++)
         if (!process->reverts[i]->effect &&
             !(process->reverts[i]->rollback &&

@@ -1,4 +1,5 @@
-/* The API asked as a transport asks it, over a store in memory. */
+/* Calls of the API, made like a transport makes them, over a store in
+ * memory. */
 #ifndef POINTSMAN_TESTS_SUPPORT_ASKING_H
 #define POINTSMAN_TESTS_SUPPORT_ASKING_H
 
@@ -33,7 +34,7 @@ void asking_become(struct asking *asking, uint32_t uid);
 /* The whole answer; the store turns until it is there. */
 struct answer ask(struct asking *asking, enum api_method method,
                   const char *uri, const char *body);
-/* Opens the call and reads what there is at once. */
+/* Opens the call and reads what is there at once. */
 void ask_open(struct asking *asking, enum api_method method, const char *uri,
               const char *body, struct answer *ret_answer);
 /* Reads what has come since. */

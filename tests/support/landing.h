@@ -11,8 +11,9 @@
 #include "lib/attr.h"
 #include "landing/land.h"
 
-/* Runs `sh -c` in test_dir with git's environment tamed; it must succeed.
- * What it printed without the last LF, valid until the 64th call from here. */
+/* Runs `sh -c` in test_dir with a clean git environment; it must succeed.
+ * Returns its output without the last LF, valid until the 64th call from
+ * here. */
 const char *sh(const char *format, ...) PRINTF_LIKE(1, 2);
 
 /* The parts of a set; zeros are omitted. */
@@ -51,7 +52,8 @@ struct outcome {
     char text[LAND_STATUS_BYTES]; /* of that line, after verdict and reason */
     char line[LAND_STATUS_BYTES + 64]; /* of the status descriptor */
     int exit_code, signal;
-    char *output; /* all of it; freed with the test directory's other text */
+    char *output; /* the whole output; freed with the test directory's other
+                     text */
 };
 
 /* Empties test_dir of former repositories and sets and makes an empty bare
@@ -76,7 +78,7 @@ struct outcome land_wait(struct landing_child *child);
 /* The status line is this one; begins so. */
 void assert_line(const struct outcome *outcome, const char *line);
 void assert_starts(const struct outcome *outcome, const char *start);
-/* The line, or the account, holds these words. */
+/* The line, or the account, contains these words. */
 void assert_says(const struct outcome *outcome, const char *words);
 /* It landed as the newest commit of branch main, the repository is sound and
  * nothing was left behind. */

@@ -1,4 +1,4 @@
-/* Checks all that the order keeps for speed against what it follows from.
+/* Checks everything that the order caches for speed against its source.
  * Asserts; slow. */
 #ifndef POINTSMAN_TESTS_ORDER_CHECK_H
 #define POINTSMAN_TESTS_ORDER_CHECK_H

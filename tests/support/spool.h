@@ -33,7 +33,7 @@ void spool_begin(struct spool *spool); /* makes the base, opens it */
 void spool_open(struct spool *spool);
 void spool_close(struct spool *spool);
 void spool_end(struct spool *spool); /* close, and free */
-/* As after a crash: closed, opened, recovered. */
+/* Like after a crash: closed, opened, recovered. */
 void spool_restart(struct spool *spool);
 
 /* "ID_@..._17_here_CLASS", valid until the 16th call from here. Times follow
@@ -45,13 +45,13 @@ void spool_tar(struct text *out, const char *set_class, const char *sections,
                const char *files);
 /* By the file route: data/NAME and an empty marker. */
 void spool_put(struct spool *spool, const char *name, struct span tar);
-/* A good set of these files, put; its name. */
+/* Puts a valid set with these files; returns its name. */
 const char *spool_put_set(struct spool *spool, const char *id,
                           const char *set_class, const char *sections,
                           const char *files);
 void spool_write(struct spool *spool, enum base_dir dir, const char *name,
                  struct span bytes);
-/* Scans until nothing changes without time, then projects. */
+/* Scans until nothing changes without time passing, then projects. */
 void spool_scan(struct spool *spool);
 /* Puts and scans. */
 void spool_admit(struct spool *spool, const char *id, const char *files);

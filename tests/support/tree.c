@@ -1,5 +1,5 @@
 /* A task that is a tree of processes: `tree SHAPE [COUNT]`. Once all of them
- * are there it says "ready" on descriptor 4, and stays. */
+ * exist it writes "ready" to descriptor 4, and stays. */
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>

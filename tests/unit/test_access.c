@@ -86,7 +86,7 @@ static void a_refusal_says_who_has_the_role(void **state) {
     err_clear(&err);
 }
 
-/* The rows of the command line's table, as far as access goes. */
+/* The rows of the command line's table, as far as they concern access. */
 static const struct {
     const char *name;
     struct access_need need;

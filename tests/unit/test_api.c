@@ -1,4 +1,4 @@
-/* The route table, who may ask what, and what a wrong question is answered. */
+/* The route table, access to routes, and the answers to invalid requests. */
 #include "serve/tables.h"
 #include "support/asking.h"
 
@@ -83,7 +83,7 @@ static void a_group_member_may_only_when_the_base_has_a_group(void **state) {
     ask_expect(&asking, API_GET, "/api/v1/jobs", NULL, 403);
 }
 
-/* A caller with the roles that a configuration will give. */
+/* A caller with the roles that a configuration will assign. */
 static void become_role(uint32_t uid, enum access_role role) {
     asking.actor =
         (struct access_actor){.uid = uid, .role = role, .is_known = true};

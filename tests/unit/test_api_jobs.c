@@ -1,4 +1,4 @@
-/* Submitting, listing, ordering about, waiting: what each is answered. */
+/* Submitting, listing, commanding and waiting: the answers to each. */
 #include "support/asking.h"
 
 static struct asking asking;

@@ -58,7 +58,8 @@ static void make_wide(void) {
 
 struct tale {
     struct text text;
-    unsigned pieces; /* it came in so many, others were answered in between */
+    unsigned pieces; /* it came in this many pieces, other calls were
+                        answered in between */
 };
 
 static void ask_another(void) {

@@ -1,4 +1,4 @@
-/* Schedules over the API: what each order is answered, and what is there. */
+/* Schedules over the API: the answer to each command, and its effect. */
 #include "support/asking.h"
 
 #include "schedules/schedule_driver.h"

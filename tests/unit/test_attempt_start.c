@@ -225,7 +225,8 @@ static void a_change_is_landed_by_this_executable(void **state) {
     assert_string_equal(start.work, "/srv/base/tmp/land.C7.2");
     assert_string_equal(line.lock_path,
                         "run/C7_@400000005f5e10a50a000000_4711_build3_BF");
-    /* Made before it was admitted at 1 ns: the name's time is the later. */
+    /* Created before it was admitted at 1 ns: the name's time is the later
+     * one. */
     assert_true(start.since.ns > INT64_C(1600000000) * NS_PER_S);
 }
 
@@ -233,7 +234,7 @@ static void the_start_contains_the_branch_tip_at_admission(void **state) {
     (void)state;
     struct job job = change("main");
     job.seen = SPAN("1234");
-    /* Its name has the later time: what was seen then is of no use. */
+    /* Its name has the later time: what was seen then cannot be used. */
     struct attempt_start line = made(&job, NULL);
     assert_null(landing_of(&line).seen);
     job.admitted.ns = 1700000000 * NS_PER_S;
@@ -259,7 +260,7 @@ static void the_start_contains_who_approved_the_set(void **state) {
     assert_string_equal(start.approved_by[1], "Olga <o@p>");
 }
 
-/* More than execve takes: 128 KiB an argument, and 2 MiB in all. */
+/* More than execve accepts: 128 KiB per argument, and 2 MiB in all. */
 static void a_start_has_no_limit_by_arguments(void **state) {
     enum { MANY = 20000 };
     (void)state;

@@ -73,7 +73,8 @@ static void trailers_are_known_as_git_knows_them(void **state) {
         struct commit_draft d = draft();
         d.message = span_of(cases[i].message);
         commit_format(&d, &out);
-        /* Ours join a block of trailers; else they are a new paragraph. */
+        /* Our trailers join an existing block; else they are a new
+         * paragraph. */
         if ((strstr(text_string(&out), "\n\nCS-Id:") == NULL) != cases[i].has)
             fail_msg("'%s'", cases[i].message);
     }
@@ -101,7 +102,7 @@ static void a_commit_is_written_to_the_byte(void **state) {
         "Fix it\n\nwell\n\nCS-Id: C1\nCS-Sum: abcd\nCS-Class: BF\n");
 }
 
-/* A backport of what had landed, or a forgery. */
+/* A backport of a landed set, or a forgery. */
 static void trailers_like_ours_stand_apart(void **state) {
     (void)state;
     static const struct {

@@ -1,4 +1,5 @@
-/* Commands in a sandbox: this program is `confine` and what runs inside. */
+/* Commands in a sandbox: this program is both `confine` and the command that
+ * runs inside. */
 #include "support/test.h"
 
 #include <errno.h>
@@ -29,7 +30,7 @@ static int confined(const char *const *argv) {
         int null = open("/dev/null", O_RDWR);
         dup2(null, 2);
         unsetenv("TMPDIR");
-        /* Looking for leaks at the end takes what is forbidden in there. */
+        /* The leak check at the end needs what is forbidden in the sandbox. */
         if (ADDRESS_SANITIZER)
             setenv("ASAN_OPTIONS", "detect_leaks=0", 1);
         if (chdir(inside) == 0)

@@ -210,7 +210,7 @@ static void without_a_file_the_last_bytes_stay(void **state) {
 
 static void refused_by_the_disk_is_said_and_the_task_goes_on(void **state) {
     struct world *world = *state;
-    /* A guard whose files may not grow beyond 64 KiB. */
+    /* A supervisor whose files may not grow beyond 64 KiB. */
     world_close_guard(world);
     struct rlimit old, small;
     getrlimit(RLIMIT_FSIZE, &old);
@@ -293,7 +293,7 @@ static void kill_when_told_all(struct world *world, uint64_t id) {
 }
 
 /* The task lives until its progress was reported. */
-/* It writes there for ever, and nowhere else. */
+/* Writes there for ever, and nowhere else. */
 static void who_sits_in_his_status_pipe_is_ended(void **state) {
     struct world *world = *state;
     struct guard_start start = task(1, SH("exec >&3 2>&3; while :; do "

@@ -51,7 +51,7 @@ static char *content(void) {
     return read_name("out", text, sizeof text - 1) == SIZE_MAX ? NULL : text;
 }
 
-/* Stamped ones: "o" comes from standard output, "E" from standard error. */
+/* Stamped output: "o" comes from standard output, "E" from standard error. */
 static void add_stamped(struct guard_capture *capture, enum stamp_stream stream,
                         int64_t ms, size_t bytes) {
     char text[4096];
@@ -59,7 +59,7 @@ static void add_stamped(struct guard_capture *capture, enum stamp_stream stream,
     guard_capture_add(capture, stream, ms, text, bytes);
 }
 
-/* Every byte has the origin it looks like; how many have one. */
+/* Every byte has the origin it looks like; returns how many have one. */
 static size_t check_origins(struct span text, struct span coded) {
     static const char letters[] = {[STAMP_OUT] = 'o', [STAMP_ERR] = 'E'};
     struct stamp_walk walk = {0};
@@ -153,7 +153,7 @@ static void at_the_limit_nothing_is_cut(void **state) {
     guard_capture_clear(&capture);
 }
 
-/* The same tail whatever the pieces it came in. */
+/* The tail is the same whatever pieces it came in. */
 static void tail_is_right_for_every_size_of_piece(void **state) {
     (void)state;
     char all[200];
@@ -232,7 +232,7 @@ static void stamps_of_a_file_can_be_followed(void **state) {
     guard_capture_clear(&capture);
 }
 
-/* Head, our words, tail: each keeps its origin, whatever the pieces. */
+/* Head, our mark, tail: each keeps its origin, whatever the pieces. */
 static void stamps_of_head_and_tail_are_right(void **state) {
     (void)state;
     for (size_t piece = 1; piece < 400; piece += 7) {
@@ -253,7 +253,7 @@ static void stamps_of_head_and_tail_are_right(void **state) {
     }
 }
 
-/* A file that may not grow takes a part, then nothing: as a full disk does. */
+/* A file that may not grow accepts a part, then nothing, like a full disk. */
 static void full_disk_leaves_stamps_that_fit(void **state) {
     (void)state;
     struct rlimit before, few;
@@ -309,7 +309,7 @@ static void last_of_the_disk_is_left_to_others(void **state) {
     disk_bytes = 0;
 }
 
-/* Others made room: it goes on behind a mark. */
+/* Space was freed: the output continues after a mark. */
 static void output_goes_on_when_there_is_room_again(void **state) {
     (void)state;
     struct guard_capture capture;

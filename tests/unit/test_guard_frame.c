@@ -1,5 +1,5 @@
-/* The frames between client and guard: what goes in comes out, and whatever
- * is cut or lies is refused. */
+/* The frames between client and supervisor: encoding and decoding agree, and
+ * cut or inconsistent frames are refused. */
 #include "support/test.h"
 
 #include "os/guard_frame.h"
@@ -93,7 +93,7 @@ static void rights_decode_as_they_were_encoded(void **state) {
     assert_memory_equal(decoded.groups.p, groups, sizeof groups);
     assert_int_equal(decoded.limit_count, 2);
     assert_memory_equal(decoded.limits.p, limits, sizeof limits);
-    /* Counts that lie about the bytes are seen. */
+    /* Counts that contradict the bytes are detected. */
     struct guard_start_frame lie;
     assert_false(guard_start_decode(span_make(body.p, body.len - 1), &lie));
 }

@@ -73,7 +73,7 @@ static void a_second_of_lines_is_free(void **state) {
                 now.ns);
     assert_int_equal(guard_pace_charge(&pace, SPAN("e\n"), now).ns,
                      at_ms(5250).ns);
-    /* However long it was quiet, it is one second's worth. */
+    /* After any silence, only one second's worth is allowed. */
     now = at_ms(60000);
     assert_true(guard_pace_charge(&pace, SPAN("a\nb\nc\nd\n"), now).ns <=
                 now.ns);
@@ -125,7 +125,7 @@ static void wait_term(void) {
     sigprocmask(SIG_SETMASK, &none, NULL);
 }
 
-/* Says "termed" for every TERM and goes on. */
+/* Writes "termed" for every TERM and continues. */
 static void task_stubborn(void) {
     catch_term();
     say_fd(GUARD_PROGRESS_FD, "ready\n");
@@ -135,8 +135,9 @@ static void task_stubborn(void) {
     }
 }
 
-/* A parent and its child; who gets TERM says so. `wait`: the parent waits for
- * the child first; `apart`: the child has a session of its own. */
+/* A parent and its child; each writes a line when it gets TERM. `wait`: the
+ * parent waits for the child first; `apart`: the child has a session of its
+ * own. */
 static int task_family(bool wait, bool apart) {
     int fds[2];
     char c;

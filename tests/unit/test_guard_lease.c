@@ -1,6 +1,6 @@
-/* The guard of a worker whose scheduler is elsewhere: nothing runs without a
- * lease, whatever becomes of the worker. A process of our own stands in for it.
- */
+/* The supervisor of a worker whose scheduler is elsewhere: nothing runs
+ * without a lease, whatever happens to the worker. A process of this test
+ * stands in for it. */
 #include "support/guard_world.h"
 
 #include <inttypes.h>
@@ -78,7 +78,7 @@ static void when_it_has_passed_all_are_killed(void **state) {
     assert_false(seen->end.survivors);
     assert_int_equal(next->end.result, GUARD_WITHDRAWN);
     assert_int_equal(next->end.killer, GUARD_LEASE);
-    /* A new one gives new starts: also cgroups that were not killed. */
+    /* A new lease permits new starts, also in cgroups that were not killed. */
     guard_lease(world->guard, in_ms(LONG_MS));
     seen = run_sh(world, id + 2, "echo again");
     assert_string_equal(seen->output, "again\n");
@@ -258,7 +258,8 @@ static void killed_worker_leaves_no_task_before_its_time(void **state) {
     world_free(world);
 }
 
-/* Both stand still before the lease is over; who was too slow tries again. */
+/* Both are stopped before the lease is over; a run that was too slow is
+ * repeated. */
 static struct stand_in stop_both(struct world *world) {
     int64_t until = clock_mono().ns + NET_MS * NS_PER_MS;
     for (;;) {

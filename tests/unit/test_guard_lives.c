@@ -61,7 +61,7 @@ static void background_jobs_of_the_group_end_with_it(void **state) {
     assert_false(still_runs(pid));
 }
 
-/* Process groups alone do not reach them, and the end says so. */
+/* Process groups alone do not reach them, and the end reports that. */
 static void without_cgroup_the_end_reports_survivors(void **state) {
     struct world *world = *state;
     struct seen *seen = run_tree(world, "tree-with-pipe");
@@ -211,7 +211,7 @@ static void killed_client_leaves_no_task_without_cgroup(void **state) {
     killed_client_leaves_nothing("");
 }
 
-/* Client and guard die at once: only the next life can clean up. */
+/* Client and supervisor die at once: only the next start can clean up. */
 static void next_life_ends_what_the_last_left(const char *cgroup_root) {
     struct world *world = world_new(cgroup_root);
     pid_t guard, client = start_client(world, &guard);

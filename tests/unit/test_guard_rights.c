@@ -1,4 +1,4 @@
-/* The guard end to end: limits of a task, and tasks of another user. */
+/* The supervisor end to end: limits of a task, and tasks of another user. */
 #include "support/guard_world.h"
 
 #include <grp.h>
@@ -40,7 +40,7 @@ static void limit_ends_who_writes_too_much(void **state) {
     assert_int_equal(bytes, 4096);
 }
 
-/* More descriptors than the kernel gives anybody. */
+/* More descriptors than the kernel allows. */
 static void a_limit_that_cannot_be_set_is_an_error(void **state) {
     struct world *world = *state;
     struct seen *seen =
@@ -125,7 +125,7 @@ static void usage_is_reported_while_a_task_runs(void **state) {
     assert_true(seen->end.gone_ns >= seen->end.closed_ns);
 }
 
-/* A leaf is used again: what others did in it is not counted. */
+/* A cgroup is reused: the use by earlier tasks is not counted. */
 static void former_tasks_of_a_leaf_are_not_counted(void **state) {
     struct world *world = *state;
     run_sh(world, 1, "i=0; while [ $i -lt 300000 ]; do i=$((i+1)); done");
@@ -216,7 +216,7 @@ static void user_has_no_rights_of_root(void **state) {
         seen->output, "CapPrm:\t0000000000000000\nCapEff:\t0000000000000000\n");
 }
 
-/* A change of user takes the death signal away: it has to come after. */
+/* A change of user clears the death signal: it must be set after that. */
 static void death_signal_survives_the_change_of_user(void **state) {
     struct world *world = *state;
     char command[3 * PATH_MAX];

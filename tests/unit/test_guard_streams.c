@@ -3,7 +3,7 @@
 
 #include "os/stamp.h"
 
-/* An end whose output and stamps are looked at while they are there. */
+/* An end whose output and stamps are examined while they exist. */
 struct told {
     struct world *world;
     char *text[STAMP_STREAMS]; /* of each stream, one after the other */
@@ -117,7 +117,7 @@ static void each_byte_has_the_stream_it_was_written_to(void **state) {
     assert_string_equal(told.text[STAMP_ERR], "two\n");
 }
 
-/* Many at once use pipes that others had: nothing of one comes to another. */
+/* Many tasks at once reuse pipes: no output of one reaches another. */
 static void used_pipes_are_empty(void **state) {
     struct world *world = *state;
     for (uint64_t id = 1; id <= 300; id++) {

@@ -10,7 +10,7 @@ enum { LINES = 1000000, FIRST = 13 };
 static int fd;
 static uint64_t bytes;
 
-/* "0\n1\n2\n"... behind something else, as in a segment. */
+/* "0\n1\n2\n"... after other bytes, as in a segment. */
 static int setup(void **state) {
     (void)state;
     CLEANUP(text_clear) struct text text = TEXT_INIT;

@@ -124,8 +124,8 @@ static void seed_changes_hashes(void **state) {
     assert_true(map_hash_bytes("abd", 3) != plain);
 }
 
-/* Thousands of keys, all with one hash while the seed is known: with another
- * seed they are as well spread as any. */
+/* Thousands of keys that share one hash while the seed is known: with
+ * another seed they are spread like any others. */
 static void colliding_keys_are_spread_by_a_seed(void **state) {
     enum { COLLIDING = 2000, BUCKETS = 1024 };
     static char keys[COLLIDING][COLLIDE_BYTES + 1];

@@ -339,7 +339,8 @@ static void running_sets_come_first_after_a_restart(void **state) {
 
 static void splice_lost_in_a_crash_is_made_up_for(void **state) {
     (void)state;
-    /* c waited for b, which was cancelled; we died before c's splice */
+    /* c waited for b, which was cancelled; the process died before c's
+     * splice */
     add_as(CLASS_DC, "a", "f", STATE_EXECUTING, "main");
     add_as(CLASS_DC, "c", "f =b", STATE_STAGED, "main");
     snprintf(set_of("c")->record, 8, "b");

@@ -281,8 +281,8 @@ static void newcomers_for_one_set_stand_in_front_of_it(void **state) {
     run("behind");
 }
 
-/* O5: a set that was staged goes before a newcomer, even when that one has to
- * stand in front of others. */
+/* O5: a staged set goes before a newcomer, even if the newcomer must stand
+ * in front of others. */
 static void a_job_that_shares_with_a_moved_one_may_pass(void **state) {
     (void)state;
     dc("needy", "f <late");

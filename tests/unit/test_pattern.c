@@ -123,7 +123,7 @@ static void hostile_expressions_end(void **state) {
     assert_false(finds("(a|b)*a(a|b){14}c", line));
 }
 
-/* The C library's as the judge, on short ones. */
+/* The C library's matcher judges short expressions. */
 static void drawn_expressions_agree_with_the_c_library(void **state) {
     (void)state;
     static const char *const words[] = {"a", "b",    "(",    ")",   "|",
@@ -145,7 +145,7 @@ static void drawn_expressions_agree_with_the_c_library(void **state) {
         regex_t judge;
         if (!pattern_new(span_of(text), false, &pattern, &err))
             continue;
-        /* Anchors inside are taken for characters by some. */
+        /* Some matchers take anchors inside an expression for characters. */
         bool odd = strpbrk(text, "^$") != NULL || strchr(text, ')') != NULL ||
                    regcomp(&judge, text, REG_EXTENDED | REG_NOSUB) != 0;
         if (!odd) {

@@ -42,7 +42,7 @@ static size_t window_size(void) {
     return picker->worst.count;
 }
 
-/* How many may be assigned beyond the slots, as far as there is room at all. */
+/* How many may be assigned beyond the slots, if there is room at all. */
 static unsigned ahead(void) {
     assert_int_equal(picker_excess(picker), 0);
     return picker_room(picker) + (unsigned)map_count(&picker->assigned) -
@@ -502,7 +502,7 @@ static void newcomers_of_a_busy_target_do_not_overtake(void **state) {
     }
 }
 
-/* Short ones have earned trust: of a hundred the first fifty are assigned. */
+/* Short jobs have earned trust: of a hundred the first fifty are assigned. */
 static void assign_50_ahead(void) {
     for (int i = 0; i < 300; i++)
         run_once(0);
@@ -589,7 +589,7 @@ static void a_paused_target_waits_and_the_others_do_not(void **state) {
     assert_int_equal(pick(), c3);
 }
 
-/* Against a list that is searched from end to end. */
+/* Compared with a list that is searched from end to end. */
 static uint64_t naive_pick(const uint64_t *running, size_t running_count,
                            unsigned slots) {
     const struct row *best = NULL;

@@ -338,7 +338,7 @@ static void incomplete_comes_again_without_being_counted(void **state) {
     assert_int_equal(v.temps + v.fails, 0);
 }
 
-/* Every question there is has an answer that life.def knows. */
+/* Every possible question has an answer that life.def allows. */
 static void every_end_has_a_legal_step(void **state) {
     (void)state;
     const int codes[] = {-1, 0, 1, 75, 99, 100, 111, 126, 127, 255};

@@ -1,4 +1,4 @@
-/* The sandbox, each time in a child of its own: there is no way back. */
+/* The sandbox, each time in a child process: it cannot be left again. */
 #include "support/test.h"
 
 #include <errno.h>
@@ -16,7 +16,7 @@
 
 enum { FINE = 0, CANNOT_ENTER = 50 };
 
-/* Runs `inside` in a sandboxed child; its result. */
+/* Runs `inside` in a sandboxed child; returns its result. */
 static int in_sandbox(const struct sandbox *sandbox, int (*inside)(void)) {
     int status;
     fflush(NULL);

@@ -40,7 +40,8 @@ static void runner_release(void *ctx, uint64_t which) {
     (void)ctx, (void)which;
 }
 
-/* The later its number, the more urgent; all are due at the same time. */
+/* The later its number, the more urgent the job; all are due at the same
+ * time. */
 static void admit_all(void) {
     struct store_batch *batch = store_batch_new(store);
     store_batch_actor(batch, now, SPAN("uid:7"));
@@ -90,7 +91,7 @@ static int teardown(void **state) {
     return 0;
 }
 
-/* Turns until nothing changes; the number of them. */
+/* Turns until nothing changes; returns the number of turns. */
 static unsigned settle(struct wall *ret_next) {
     for (unsigned turns = 1; turns < 100; turns++) {
         struct err err;
@@ -139,7 +140,7 @@ static void those_that_do_not_start_are_like_others_soon(void **state) {
     assert_int_equal(start_count, 1);
     assert_string_equal(starts[0].id, "j2999");
     assert_int_equal(waiting_for_a_time(), 0);
-    /* Nothing more to be done: it does not ask to be called again at once. */
+    /* Nothing is left to do: it does not ask to be called again at once. */
     assert_int_equal(next.ns, WALL_NEVER.ns);
 }
 

@@ -29,7 +29,7 @@ static void runner_flush(void *ctx) {
     (void)ctx;
 }
 
-/* As the real one: what was written once is not to be synced again. */
+/* Like the real one: what was written once need not be synced again. */
 static struct run_sync runner_write_outputs(void *ctx) {
     struct run_sync given = answer;
     (void)ctx;
@@ -124,8 +124,8 @@ static void expect_detail(const char *want) {
 
 #define LOST "some of its output is lost: the disk did not keep it"
 
-/* The second time there is nothing to sync: the end must not be recorded as if
- * all were well. */
+/* The second time there is nothing to sync: the end must not be recorded as
+ * if everything were OK. */
 static void an_output_that_was_not_synced_is_recorded_as_lost(void **state) {
     (void)state;
     answer.fd = ends[1];

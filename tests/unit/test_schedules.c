@@ -1,4 +1,4 @@
-/* The schedules: seconds of the pretend clock in, decisions out. */
+/* Schedules: seconds of the pretend clock in, decisions out. */
 #include "support/test.h"
 
 #include "core/schedules.h"
@@ -194,7 +194,7 @@ static void a_clock_set_back_a_little_repeats_nothing(void **state) {
     add(&rig, NOW, 0);
     assert_string_equal(pass(&rig, 10), "fire 10 on-time");
     assert_string_equal(step(&rig, -60), "");
-    /* Many small steps add up to no repeat either. */
+    /* Many small steps do not add up to a repeat either. */
     assert_string_equal(step(&rig, -40), "");
     assert_string_equal(pass(&rig, 100), "");
     assert_string_equal(pass(&rig, 10), "fire 20 on-time");
@@ -213,7 +213,8 @@ static void a_clock_set_far_back_begins_a_round(void **state) {
     end(&rig);
 }
 
-/* To the year 3010 and back: it must not be silent for a thousand years. */
+/* To the year 3010 and back: the schedule must not be silent for a thousand
+ * years. */
 static void a_visit_to_the_future_silences_nobody(void **state) {
     struct rig rig;
     (void)state;
@@ -336,7 +337,7 @@ static void offset_and_jitter_delay_without_moving_the_instant(void **state) {
     add(&rig, NOW, 0);
     assert_int_equal(schedules_next(rig.table), NOW + 17);
     assert_string_equal(pass(&rig, 16), "");
-    /* Set back before it fired: it is still to come, once. */
+    /* Set back before it fired: it still comes, once. */
     assert_string_equal(step(&rig, -10), "");
     assert_string_equal(pass(&rig, 10), "");
     assert_string_equal(pass(&rig, 1), "fire 10 on-time");

@@ -154,7 +154,7 @@ static void compressed_sets_are_taken(void **state) {
         if (check.why.kind)
             fail_msg("filter %zu: %s", i, check.why.text);
         assert_int_equal(check.member_count, 2);
-        /* The same with something behind it, and cut. */
+        /* The same with bytes after it, and cut. */
         text_adds(&packed, "garbage");
         look_at(text_span(&packed));
         assert_true(check.why.kind == REFUSAL_GARBAGE ||

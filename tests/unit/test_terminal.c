@@ -1,4 +1,4 @@
-/* Clock and terminal: what can be said of them anywhere. */
+/* Clock and terminal: what can be tested anywhere. */
 #include "support/test.h"
 
 #include <fcntl.h>
