@@ -1,4 +1,4 @@
-/* What client.c, client_http.c and client_local.c share. */
+/* Shared by client.c, client_http.c and client_local.c. */
 #ifndef POINTSMAN_CLI_CLIENT_INNER_H
 #define POINTSMAN_CLI_CLIENT_INNER_H
 

@@ -209,7 +209,7 @@ static const char *uses(int64_t cpu_us, int64_t kib, struct arena *arena) {
                         (double)cpu_us / 1e6, (double)kib / 1024);
 }
 
-/* What the job has used in all, and what it uses now. */
+/* Shows what the job has used in all, and what it uses now. */
 static void show_usage(struct span line, struct arena *arena) {
     struct json_value object, live;
     int64_t cpu_us = call_line_number(line, "cpu_us");

@@ -33,7 +33,7 @@ struct reader {
 
 void reader_init(struct reader *reader, const char *text, size_t bytes,
                  struct cron_err *err);
-/* What comes next, at reader->at. */
+/* The kind of the next value, at reader->at. */
 enum reader_kind reader_peek(struct reader *reader);
 /* "an object", "a string", ... for messages. */
 const char *reader_kind_name(enum reader_kind kind);

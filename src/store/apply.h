@@ -1,7 +1,8 @@
-/* What every operation of a batch does to the rows: the one place where
- * store.h's results, events, counts and marks are decided, for every backend.
- * Works inside a transaction that the backend has begun, with the head as it
- * stands there; the backend writes the head back before it commits. */
+/* The effect of every operation of a batch on the rows: the one place where
+ * store.h's results, events, counts and marks are decided, for every
+ * backend. Works inside a transaction that the backend has begun, with the
+ * head as it stands there; the backend writes the head back before it
+ * commits. */
 #ifndef POINTSMAN_STORE_APPLY_H
 #define POINTSMAN_STORE_APPLY_H
 

@@ -1,14 +1,14 @@
-/* What is the same for every backend: handing out events and answers in
- * order, looking jobs up by what people type, and the doors to the backend.
+/* The code that all backends share: delivering events and answers in order,
+ * looking up jobs by what users type, and the calls of the backend.
  *
  * The order of events. This process's own events come back from the backend
  * with the batches that wrote them; others' are read from the table. Numbers
  * are taken inside the write transaction, so whatever lies between the last
- * event delivered and the first of a batch was committed by others before it:
- * that gap is read and delivered first. A poll must not run ahead of a batch
- * of our own that is committed but not taken yet (its events would come
- * without their jobs, and the batch's answer late), so it stops in front of
- * it. */
+ * event delivered and the first of a batch was committed by others before
+ * it: that gap is read and delivered first. A poll must not run ahead of a
+ * batch of this process that is committed but not taken yet (its events
+ * would come without their jobs, and the batch's answer late), so it stops
+ * before it. */
 #include "store/backend.h"
 #include "store/simulated.h"
 

@@ -1,24 +1,25 @@
-/* What we remember: the registry (doc/design/registry.md).
+/* The registry: everything that Pointsman must remember
+ * (doc/design/registry.md).
  *
- * Writes are asynchronous: a batch of typed operations goes in, one completion
- * comes out after the commit that made it durable; all batches of one turn
- * share one commit (group commit). Every operation is conditional on what the
- * registry says at that moment (an expected state, an id still free), because
- * other processes may write too; its result says what became of it. An
- * operation that changed anything wrote its event in the same transaction:
- * sequence number and hash chain are taken inside it.
+ * Writes are asynchronous: a batch of typed operations is submitted, and one
+ * completion follows after the commit that made it durable; all batches of
+ * one turn share one commit (group commit). Every operation is conditional
+ * on the state of the registry at that moment (an expected state, an id
+ * still free), because other processes may write too; its result reports the
+ * outcome. An operation that changed anything wrote its event in the same
+ * transaction: sequence number and hash chain are taken inside it.
  *
  * Reads are synchronous, bounded, on a connection of their own: they see
- * everything committed. Rows live in the arena given.
+ * everything committed. Rows live in the given arena.
  *
  * Every event, of this process or another, is delivered exactly once and in
  * order of its sequence number to the listeners (store_listen), before the
  * completion of the batch that wrote it.
  *
- * Two backends pass one contract suite: SQLite (WAL, synchronous=FULL, STRICT
- * tables, BEGIN IMMEDIATE on one store thread; or in memory, without a thread)
- * and memory (for the simulator; it commits in store_turn). SQL is what
- * PostgreSQL runs too.
+ * Two backends pass one contract suite: SQLite (WAL, synchronous=FULL,
+ * STRICT tables, BEGIN IMMEDIATE on one store thread; or in memory, without
+ * a thread) and memory (for the simulator; it commits in store_turn). The
+ * SQL keeps to what PostgreSQL also understands.
  *
  * Not thread-safe: one owner thread calls everything here. */
 #ifndef POINTSMAN_STORE_STORE_H
