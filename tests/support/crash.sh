@@ -1,8 +1,8 @@
-# What sweeps share: a day in a base that meets misfortune at a mutating system
-# call (tests/support/faulty.c), recovery, judgement. Who sources this sets $day,
-# the command, $everything, the ids, and makes master/, what every day begins
-# with; $before_recovery is called behind the misfortune. Which calls are tried:
-# tests/support/points.sh.
+# Shared by the sweeps: a day in a base with a fault injected at a mutating
+# system call (tests/support/faulty.c), recovery, judgement. A script that
+# sources this sets $day, the command, $everything, the ids, and makes master/,
+# which every day begins with; $before_recovery is called after the fault. The
+# choice of calls: tests/support/points.sh.
 faulty=$(CDPATH="" cd "$(dirname "$2")" && pwd)/$(basename "$2")
 # shellcheck source=tests/support/points.sh
 . "$(dirname "$0")/../support/points.sh"
@@ -31,7 +31,7 @@ unfinished() {
     pointsman list --json state:queued,staged,pending,executing | jq -r .id
 }
 
-# What only time lets go on is waited for.
+# Waits for jobs that only the passing of time lets continue.
 recover() {
     run
     [ -n "$(unfinished)" ] || return 0
@@ -85,7 +85,7 @@ tell_trial() {
 }
 
 # trial OPTION...: one misfortune, recovery, judgement. In a subshell, so that a
-# full sweep tells all that is wrong.
+# full sweep reports every fault.
 trial() {
     begin_trial
     run_faulty "$@"
@@ -135,7 +135,7 @@ killed() {
 
 # ---- twice -------------------------------------------------------------------
 
-# What runs after the first kill is killed too, at another call.
+# The process that runs after the first kill is killed too, at another call.
 twice() {
     $prepare
     begin_trial

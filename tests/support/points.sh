@@ -12,7 +12,7 @@
 #   POINTSMAN_STEP=N      every N-th point of a full sweep (default: 1)
 #   POINTSMAN_RESULTS=F   appends a line for each point to F
 #
-# What was tried stands in the output of the script, with what repeats it.
+# The output of the script lists the points tried, and how to repeat them.
 sweep=${POINTSMAN_SWEEP:-}
 seed=${POINTSMAN_SEED:-0}
 : "${POINT_MS:=2000}" # of sample time for each point that a sweep asks for

@@ -1,4 +1,4 @@
-# Scenarios over the real program, told in TAP by POSIX shell. A script sources
+# Scenarios over the real program, as TAP from POSIX shell. A script sources
 # this with the program's path in $1, defines functions, hands each to `scenario`
 # and ends with `finish`. Nothing here sleeps: what must happen is waited for by
 # `pointsman wait`, FIFOs and the ends of processes; `within` is the net below.
@@ -154,7 +154,7 @@ await() {
     wait "$awaiting" 2>/dev/null || :
 }
 
-# within COMMAND...: with a net, so that what never comes is told
+# within COMMAND...: with a time limit, so that endless waiting is reported
 within() {
     timeout -k 10 "${SCENARIO_NET:-120}" "$@"
 }
@@ -246,7 +246,7 @@ serve_begin() {
         *' serving '*) echo ready >"$here/serve.ready" ;;
         esac
     done <"$here/serve.said" &
-    # Should it end before it serves, its log tells why.
+    # If it ends before it serves, its log shows why.
     read -r line <"$here/serve.ready"
     rm -f "$here/serve.ready" "$here/serve.said"
 }
@@ -294,7 +294,7 @@ landed_order() {
         tr '\n' ' '
 }
 
-# lives PID: and is more than a name somebody has to collect
+# lives PID: the process runs and is not a zombie
 lives() {
     case $(sed 's/.*) //; s/ .*//' "/proc/$1/stat" 2>/dev/null) in
     '' | Z | X) return 1 ;;
