@@ -234,8 +234,6 @@ static bool apply_op(struct apply *apply, struct op *op, struct err *err) {
         return apply_unassign(apply, op, err);
     case OP_TASK_SET:
         return apply_task_set(apply, op, err);
-    case OP_PRUNE:
-        return apply_prune(apply, op, err);
     case OP_SYNC_FIRST:
         return true; /* done before the transaction began */
     case OP_LEASE:

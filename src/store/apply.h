@@ -72,7 +72,6 @@ bool apply_plan(struct apply *apply, struct op *op, struct err *err);
 bool apply_ask_cancel(struct apply *apply, struct op *op, struct err *err);
 bool apply_projected(struct apply *apply, struct op *op, struct err *err);
 bool apply_due(struct apply *apply, struct op *op, struct err *err);
-bool apply_prune(struct apply *apply, struct op *op, struct err *err);
 
 bool apply_assign(struct apply *apply, struct op *op, struct err *err);
 bool apply_end(struct apply *apply, struct op *op, struct err *err);

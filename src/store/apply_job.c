@@ -382,20 +382,3 @@ bool apply_due(struct apply *apply, struct op *op, struct err *err) {
     apply_dirty(apply, row, ROW_MARKS);
     return true;
 }
-
-bool apply_prune(struct apply *apply, struct op *op, struct err *err) {
-    struct row *row;
-    bool changed;
-    if (!apply_row(apply, op->num, &row, err))
-        return false;
-    if (!row)
-        return answer(op, STORE_UNKNOWN);
-    if (!job_state_is_final(row->state))
-        return answer(op, STORE_CONFLICT);
-    unsigned run_attempt = row->run_attempt;
-    if (!apply->ops->prune(apply->rows, row, &changed, err))
-        return false;
-    if (run_attempt != row->run_attempt)
-        apply_dirty(apply, row, ROW_REST);
-    return answer(op, changed ? STORE_DONE : STORE_SAME);
-}

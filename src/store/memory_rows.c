@@ -405,15 +405,6 @@ static bool attempt_remove(struct rows *rows, struct row *row, struct span node,
     return true;
 }
 
-static bool prune(struct rows *rows, struct row *row, bool *ret_changed,
-                  struct err *err) {
-    struct memory_job *job = change(of(rows), row->num);
-    (void)err;
-    *ret_changed = job->task_count > 0 || job->attempt_count > 0;
-    job->task_count = job->attempt_count = 0;
-    return true;
-}
-
 /* ---- log, settings, leases ---------------------------------------------- */
 
 static bool event_insert(struct rows *rows, const struct store_event *event,
@@ -570,7 +561,6 @@ const struct rows_ops memory_rows = {
     .attempt_insert = attempt_insert,
     .attempt_end = attempt_end,
     .attempt_remove = attempt_remove,
-    .prune = prune,
     .event_insert = event_insert,
     .write_gathered = write_gathered,
     .setting_get = setting_get,

@@ -89,8 +89,6 @@ struct rows_ops {
                         struct err *err);
     bool (*attempt_remove)(struct rows *rows, struct row *row, struct span node,
                            unsigned attempt, struct err *err);
-    bool (*prune)(struct rows *rows, struct row *row, bool *ret_changed,
-                  struct err *err);
     /* The backend may gather events until write_gathered. */
     bool (*event_insert)(struct rows *rows, const struct store_event *event,
                          uint64_t prev, const unsigned char hash[CHAIN_BYTES],

@@ -154,8 +154,6 @@ bool sqlite_mark_put(struct rows *rows, uint64_t num, struct span mark,
                      struct err *err);
 bool sqlite_plan_put(struct rows *rows, const struct store_rollback *plan,
                      struct err *err);
-bool sqlite_prune(struct rows *rows, struct row *row, bool *ret_changed,
-                  struct err *err);
 
 /* sqlite_list.c: all remaining rows, as sqlite_column_job reads them. */
 bool sqlite_jobs_read(struct sqlite_db *db, sqlite3_stmt *stmt,

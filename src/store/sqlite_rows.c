@@ -445,7 +445,6 @@ const struct rows_ops sqlite_rows = {
     .attempt_insert = sqlite_attempt_insert,
     .attempt_end = sqlite_attempt_end,
     .attempt_remove = sqlite_attempt_remove,
-    .prune = sqlite_prune,
     .event_insert = event_insert,
     .write_gathered = events_write_gathered,
     .setting_get = setting_get,

@@ -193,25 +193,3 @@ bool sqlite_attempt_remove(struct rows *rows, struct row *row, struct span node,
         attempt_statement(db, SQL_ATTEMPT_REMOVE, row->num, node, attempt, err);
     return stmt && sqlite_db_do(db, stmt, err);
 }
-
-static bool remove_all(struct sqlite_db *db, enum statement which, uint64_t num,
-                       bool *changed, struct err *err) {
-    CLEANUP(sqlite_stmt_end)
-    sqlite3_stmt *stmt = sqlite_db_statement(db, which, err);
-    if (!stmt)
-        return false;
-    sqlite_bind_u64(stmt, 1, num);
-    if (!sqlite_db_do(db, stmt, err))
-        return false;
-    *changed = *changed || sqlite3_changes(db->sqlite) > 0;
-    return true;
-}
-
-bool sqlite_prune(struct rows *rows, struct row *row, bool *ret_changed,
-                  struct err *err) {
-    struct sqlite_db *db = db_of(rows);
-    *ret_changed = row->run_attempt != 0;
-    row->run_attempt = 0;
-    return remove_all(db, SQL_ATTEMPTS_REMOVE, row->num, ret_changed, err) &&
-           remove_all(db, SQL_TASKS_REMOVE, row->num, ret_changed, err);
-}

@@ -435,7 +435,7 @@ static bool lone_task(struct store *store, const struct job *job,
         .not_before = job->not_before,
     };
     if (job->state == STATE_DONE)
-        task->status = TASK_DONE; /* its attempts may be pruned */
+        task->status = TASK_DONE; /* a rebuilt job has no attempts */
     *ret_tasks = task;
     *ret_count = 1;
     return true;

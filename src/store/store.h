@@ -242,10 +242,6 @@ unsigned store_task_set(struct store_batch *batch, uint64_t num,
  * output that the results refer to. The file stays open until the
  * completion; if it cannot be synced, only this batch fails. */
 unsigned store_sync_first(struct store_batch *batch, int fd, bool filesystem);
-/* Prunes an old final job: its rows of attempts and tasks are removed; the
- * job, its edges and its events stay (ids are used for ever). No event.
- * CONFLICT if it lives. */
-unsigned store_prune(struct store_batch *batch, uint64_t num);
 /* Inserts a row as it was in another registry; its edges and events follow
  * as notes. For fsck --rebuild only. Never UNKNOWN; DUPLICATE if the id
  * exists. Its num is kept if it is beyond all others, else it gets the next

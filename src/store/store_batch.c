@@ -404,8 +404,3 @@ unsigned store_sync_first(struct store_batch *batch, int fd, bool filesystem) {
     batch->sync_count++;
     return place(batch);
 }
-
-unsigned store_prune(struct store_batch *batch, uint64_t num) {
-    store_batch_add_op(batch, OP_PRUNE, num);
-    return place(batch);
-}

@@ -29,7 +29,6 @@ enum op_kind {
     OP_END,
     OP_UNASSIGN,
     OP_TASK_SET,
-    OP_PRUNE,
     OP_SYNC_FIRST,
     OP_LEASE,
     OP_NOUN

@@ -18,9 +18,8 @@ CYCLE_MOST = 5       # files of a module that need each other
 SHARE_MOST = 20      # per cent of src/ in one module
 # Half of the guard's lease, which is for workers on other machines: the guard
 # enforces it, and nobody in this program extends one yet.
-# The lease of the registry is its other half. Old rows of attempts are not
-# pruned yet.
-UNUSED_KEPT = {"guard_lease", "store_lease", "store_prune"}
+# The lease of the registry is its other half.
+UNUSED_KEPT = {"guard_lease", "store_lease"}
 # Headers for simulated worlds: what they declare is for tests.
 SIMULATED = ["src/store/simulated.h"]
 
