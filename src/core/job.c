@@ -232,6 +232,10 @@ static bool reasons_have(const char *list, struct span reason) {
     return false;
 }
 
+struct span job_rank(const struct job *job) {
+    return job->rank.len > 0 ? job->rank : job->key;
+}
+
 bool job_step_is_legal(enum job_state from, enum job_state to,
                        struct span reason) {
     char from_letter = job_state_letter(from), to_letter = job_state_letter(to);

@@ -116,6 +116,8 @@ void job_holds_format(unsigned holds, struct text *out);
 unsigned job_classes_with(enum job_trait trait);
 /* True if the kind or the class gives the job this trait. */
 bool job_has(const struct job *job, enum job_trait trait);
+/* The key that the job is scheduled by: inherited (O14) or its own. */
+struct span job_rank(const struct job *job);
 /* True if life.def lists this step with this reason. */
 bool job_step_is_legal(enum job_state from, enum job_state to,
                        struct span reason);

@@ -49,10 +49,6 @@ static bool median_ms(struct store *store, struct span target, int64_t *ret_ms,
     return true;
 }
 
-static struct span order_rank_of(const struct job *job) {
-    return job->rank.len > 0 ? job->rank : job->key;
-}
-
 bool estimate_make(struct store *store, const struct job *job, struct wall now,
                    struct estimate *ret_estimate, struct err *err) {
     CLEANUP(arena_clear) struct arena arena = ARENA_INIT;
@@ -73,7 +69,7 @@ bool estimate_make(struct store *store, const struct job *job, struct wall now,
             jobs[i].num != job->num && jobs[i].holds == 0 &&
             span_equal(jobs[i].target, job->target) &&
             (jobs[i].state == STATE_EXECUTING ||
-             span_compare(order_rank_of(&jobs[i]), order_rank_of(job)) < 0);
+             span_compare(job_rank(&jobs[i]), job_rank(job)) < 0);
     if (ret_estimate->each_ms >= 0)
         ret_estimate->start = wall_add_ms(now, (int64_t)ret_estimate->ahead *
                                                    ret_estimate->each_ms);

@@ -138,11 +138,11 @@ static void recover_one(struct scheduler *scheduler, const struct job *job) {
     attempt->is_started = attempt->is_ended = true;
     attempt->end = (struct run_end){
         .handle = attempt->handle, .exit_code = -1, .ended = scheduler->now};
-    if (!scheduler_is_rollback(job))
+    if (!job_has(job, JOB_ROLLS_BACK))
         picker_assigned(scheduler->picker, tracked->num, job->target);
     if (job->cancel_asked)
         tracked->killer = RETRY_OPERATOR;
-    if (scheduler_is_rollback(job))
+    if (job_has(job, JOB_ROLLS_BACK))
         scheduler_rollback_recover(scheduler, attempt);
     list_remove(&attempt->link);
     list_push(&scheduler->ended, &attempt->link);

@@ -28,6 +28,32 @@ struct attempt *scheduler_attempt_new(struct scheduler *scheduler,
     return attempt;
 }
 
+unsigned scheduler_attempt_begin(struct scheduler *scheduler, uint64_t num,
+                                 struct span reason) {
+    struct store_move move = {
+        .num = num,
+        .from = STATE_PENDING,
+        .to = STATE_EXECUTING,
+        .reason = reason,
+        .begin_attempt = true,
+    };
+    return store_move(scheduler->batch, &move);
+}
+
+unsigned scheduler_attempt_assign(struct scheduler *scheduler, uint64_t num,
+                                  struct span node, unsigned number) {
+    struct store_attempt row = {
+        .num = num,
+        .node = node,
+        .attempt = number,
+        .status = TASK_RUNNING,
+        .assigned = scheduler->now,
+        .exit_code = -1,
+        .worker = scheduler->options.worker,
+    };
+    return store_assign(scheduler->batch, &row);
+}
+
 void scheduler_attempt_free(struct scheduler *scheduler,
                             struct attempt *attempt) {
     map_remove(&scheduler->by_handle, map_num_key(&attempt->handle));

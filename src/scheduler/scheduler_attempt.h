@@ -51,6 +51,14 @@ struct attempt {
 struct attempt *scheduler_attempt_new(struct scheduler *scheduler,
                                       struct tracked_job *tracked,
                                       unsigned number);
+/* Adds to the batch that the job starts to execute; returns the index of that
+ * operation. */
+unsigned scheduler_attempt_begin(struct scheduler *scheduler, uint64_t num,
+                                 struct span reason);
+/* Adds the assignment of an attempt to the batch; returns its index. `node`: of
+ * a task of an array, else empty. */
+unsigned scheduler_attempt_assign(struct scheduler *scheduler, uint64_t num,
+                                  struct span node, unsigned number);
 void scheduler_attempt_free(struct scheduler *scheduler,
                             struct attempt *attempt);
 /* The number under which the picker knows the attempt. */

@@ -308,7 +308,7 @@ static void plan_target(struct scheduler *scheduler, struct attempt *attempt,
         return;
     if (said == LAND_UNAVAILABLE) {
         target_unavailable(scheduler, job->target, attempt->said.text);
-        if (scheduler_is_rollback(job) && verdict->to == STATE_PENDING)
+        if (job_has(job, JOB_ROLLS_BACK) && verdict->to == STATE_PENDING)
             verdict->not_before = target_again(scheduler, job->target);
     } else if (said == LAND_DONE || said == LAND_ALREADY ||
                said == LAND_CONFLICT || said == LAND_FAILED) {
@@ -341,7 +341,7 @@ static void plan_end(struct scheduler *scheduler, struct attempt *attempt) {
     if (verdict.action != RETRY_UNCOUNT)
         plan_row(scheduler, attempt, attempt->tracked, attempt->number, &own);
     plan->back = own.to == STATE_PENDING;
-    if (scheduler_is_rollback(&attempt->tracked->job))
+    if (job_has(&attempt->tracked->job, JOB_ROLLS_BACK))
         scheduler_rollback_plan_end(scheduler, attempt, &verdict);
     plan->op = plan_move(scheduler, attempt->tracked, &own);
 }

@@ -182,7 +182,7 @@ static bool load_state(struct scheduler *scheduler, unsigned states,
             if (scheduler->options.parts != SCHEDULER_STAGES)
                 target_recall(scheduler, &jobs[i]);
             if (jobs[i].state == STATE_EXECUTING &&
-                scheduler_is_rollback(&jobs[i]))
+                job_has(&jobs[i], JOB_ROLLS_BACK))
                 scheduler->scope.num = jobs[i].num;
             list.after_num = jobs[i].num;
         }

@@ -8,29 +8,11 @@
 #include "scheduler/scheduler_plan.h"
 #include "scheduler/scheduler_state.h"
 
-static void plan_carried(struct scheduler *scheduler,
-                         struct tracked_job *tracked, unsigned number,
-                         struct attempt *attempt) {
-    struct store_move move = {.num = tracked->num,
-                              .from = STATE_PENDING,
-                              .to = STATE_EXECUTING,
-                              .reason = SPAN("start"),
-                              .begin_attempt = true};
-    struct store_attempt row = {.num = tracked->num,
-                                .attempt = number,
-                                .status = TASK_RUNNING,
-                                .assigned = scheduler->now,
-                                .exit_code = -1,
-                                .worker = scheduler->options.worker};
-    struct plan *plan = NULL;
-    if (attempt) {
-        plan = scheduler_plan_add(scheduler, PLAN_START);
-        plan->attempt = attempt;
-    }
-    unsigned op = store_move(scheduler->batch, &move);
-    if (plan)
-        plan->op = op;
-    store_assign(scheduler->batch, &row);
+static unsigned plan_carried(struct scheduler *scheduler, uint64_t num,
+                             unsigned number) {
+    unsigned op = scheduler_attempt_begin(scheduler, num, SPAN("start"));
+    scheduler_attempt_assign(scheduler, num, SPAN(""), number);
+    return op;
 }
 
 static bool take_companions(struct scheduler *scheduler,
@@ -70,10 +52,12 @@ void scheduler_group_plan_start(struct scheduler *scheduler) {
     }
     arena_clear(&arena);
     store_batch_atomic(scheduler->batch);
-    plan_carried(scheduler, tracked, attempt->number, attempt);
+    struct plan *plan = scheduler_plan_add(scheduler, PLAN_START);
+    plan->attempt = attempt;
+    plan->op = plan_carried(scheduler, tracked->num, attempt->number);
     for (size_t i = 0; i < attempt->companion_count; i++)
-        plan_carried(scheduler, attempt->companions[i].tracked,
-                     attempt->companions[i].number, NULL);
+        plan_carried(scheduler, attempt->companions[i].tracked->num,
+                     attempt->companions[i].number);
 }
 
 void scheduler_group_start_failed(struct scheduler *scheduler,

@@ -58,7 +58,7 @@ static bool members_of_command(struct scheduler *scheduler,
     for (size_t i = 0; i < effects.count; i++) {
         const struct rollback_effect *turn = effects.turns[i];
         struct job job;
-        if (scheduler_is_rollback(&turn->job))
+        if (job_has(&turn->job, JOB_ROLLS_BACK))
             continue;
         if (!store_job(scheduler->store, turn->job.num, &rollback_run->arena,
                        &job, err))

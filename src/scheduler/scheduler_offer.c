@@ -20,15 +20,15 @@ void scheduler_offer(struct scheduler *scheduler, const struct job *job) {
         return;
     struct picker_job offer = {
         .num = job->num,
-        .rank = job->rank.len ? job->rank : job->key,
+        .rank = job_rank(job),
         .job_class = job->job_class,
         .target =
-            scheduler_is_rollback(job) ? scheduler_rollback_lane : job->target,
+            job_has(job, JOB_ROLLS_BACK) ? scheduler_rollback_lane : job->target,
         .admitted = job->admitted,
         .not_before = job->not_before,
     };
     picker_offer(scheduler->picker, &offer, scheduler->now);
-    if (scheduler_is_rollback(job))
+    if (job_has(job, JOB_ROLLS_BACK))
         scheduler_rollback_offer(scheduler, job);
     scheduler_job_keep(scheduler,
                        job); /* frees an old one, which may contain `job` */

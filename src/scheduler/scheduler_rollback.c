@@ -205,28 +205,12 @@ static bool read_rollback(struct scheduler *scheduler, uint64_t num,
 
 static void plan_take(struct scheduler *scheduler, const struct job *rb,
                       const struct rollback_decision *decision) {
-    struct store_batch *batch = scheduler->batch;
     struct rollback_run *rollback_run = &scheduler->rollback_run;
-    struct store_move move = {
-        .num = rb->num,
-        .from = STATE_PENDING,
-        .to = STATE_EXECUTING,
-        .reason = SPAN("rollback"),
-        .begin_attempt = true,
-    };
-    struct store_attempt row = {
-        .num = rb->num,
-        .attempt = rb->attempt + 1,
-        .status = TASK_RUNNING,
-        .assigned = scheduler->now,
-        .exit_code = -1,
-        .worker = scheduler->options.worker,
-    };
-    store_batch_atomic(batch);
+    store_batch_atomic(scheduler->batch);
     struct plan *plan = scheduler_plan_add(scheduler, PLAN_TAKE);
     plan->num = rb->num;
-    plan->op = store_move(batch, &move);
-    store_assign(batch, &row);
+    plan->op = scheduler_attempt_begin(scheduler, rb->num, SPAN("rollback"));
+    scheduler_attempt_assign(scheduler, rb->num, SPAN(""), rb->attempt + 1);
     rollback_run->begun = scheduler->now;
     if (decision->verdict == ROLLBACK_GO) {
         take_entries(rollback_run, decision);

@@ -9,10 +9,6 @@
 static const char lane_name[] = "\nrollback";
 const struct span scheduler_rollback_lane = {lane_name, sizeof(lane_name) - 1};
 
-bool scheduler_is_rollback(const struct job *job) {
-    return job_has(job, JOB_ROLLS_BACK);
-}
-
 void scheduler_rollback_forget(struct scheduler *scheduler, uint64_t num) {
     LIST_EACH (&scheduler->rollbacks, link) {
         struct rollback_waiting *one =
@@ -32,7 +28,7 @@ static int compare_rank(const struct rollback_waiting *a, struct span rank,
 
 void scheduler_rollback_offer(struct scheduler *scheduler,
                               const struct job *job) {
-    struct span rank = job->rank.len ? job->rank : job->key;
+    struct span rank = job_rank(job);
     struct rollback_waiting *one = mem_alloc(sizeof(*one) + rank.len);
     one->num = job->num;
     one->not_before = job->not_before;

@@ -24,7 +24,6 @@ struct rollback_waiting {
 /* A lane that is never picked from: RBs are in the picker's window only so that
  * it sees the registry's jobs without gaps. No target has that name. */
 extern const struct span scheduler_rollback_lane;
-bool scheduler_is_rollback(const struct job *job);
 void scheduler_rollback_offer(struct scheduler *scheduler,
                               const struct job *job);
 void scheduler_rollback_forget(struct scheduler *scheduler, uint64_t num);

@@ -54,10 +54,6 @@ static bool array_load(struct scheduler *scheduler, const struct job *job,
     return true;
 }
 
-static struct span order_rank_of(const struct job *job) {
-    return job->rank.len ? job->rank : job->key;
-}
-
 /* The most urgent array with a task to start now. */
 static struct tracked_array *best_array(struct scheduler *scheduler,
                                         size_t *ret_task) {
@@ -76,8 +72,8 @@ static void array_insert(struct scheduler *scheduler,
                          struct tracked_array *array) {
     LIST_EACH (&scheduler->arrays, link) {
         struct tracked_array *other = LIST_OF(link, struct tracked_array, link);
-        if (span_compare(order_rank_of(&array->tracked->job),
-                         order_rank_of(&other->tracked->job)) < 0) {
+        if (span_compare(job_rank(&array->tracked->job),
+                         job_rank(&other->tracked->job)) < 0) {
             list_insert_before(link, &array->link);
             return;
         }
@@ -96,49 +92,22 @@ static void plan_task(struct scheduler *scheduler, struct tracked_array *array,
     array_task_start(&array->array, at);
     picker_assigned(scheduler->picker, scheduler_attempt_slot(attempt),
                     (struct span){0});
-    struct store_attempt row = {
-        .num = tracked->num,
-        .node = task->node,
-        .attempt = attempt->number,
-        .status = TASK_RUNNING,
-        .assigned = scheduler->now,
-        .exit_code = -1,
-        .worker = scheduler->options.worker,
-    };
     struct plan *plan = scheduler_plan_add(scheduler, PLAN_START);
     plan->attempt = attempt;
-    plan->op = store_assign(scheduler->batch, &row);
+    plan->op = scheduler_attempt_assign(scheduler, tracked->num, task->node,
+                                        attempt->number);
 }
 
 /* ---- jobs --------------------------------------------------------------- */
 
-static unsigned plan_begin(struct scheduler *scheduler,
-                           struct tracked_job *tracked) {
-    struct store_move move = {
-        .num = tracked->num,
-        .from = STATE_PENDING,
-        .to = STATE_EXECUTING,
-        .reason = SPAN("start"),
-        .begin_attempt = true,
-    };
-    return store_move(scheduler->batch, &move);
-}
-
 static void plan_job(struct scheduler *scheduler, struct tracked_job *tracked) {
     struct attempt *attempt =
         scheduler_attempt_new(scheduler, tracked, tracked->job.attempt + 1);
-    struct store_attempt row = {
-        .num = tracked->num,
-        .attempt = attempt->number,
-        .status = TASK_RUNNING,
-        .assigned = scheduler->now,
-        .exit_code = -1,
-        .worker = scheduler->options.worker,
-    };
     struct plan *plan = scheduler_plan_add(scheduler, PLAN_START);
     plan->attempt = attempt;
-    plan->op = plan_begin(scheduler, tracked);
-    store_assign(scheduler->batch, &row);
+    plan->op = scheduler_attempt_begin(scheduler, tracked->num, SPAN("start"));
+    scheduler_attempt_assign(scheduler, tracked->num, SPAN(""),
+                             attempt->number);
 }
 
 /* The array executes from here on; its tasks are picked alongside other
@@ -152,7 +121,7 @@ static void plan_array(struct scheduler *scheduler, struct tracked_job *tracked,
     array_insert(scheduler, array);
     struct plan *plan = scheduler_plan_add(scheduler, PLAN_BEGIN);
     plan->num = tracked->num;
-    plan->op = plan_begin(scheduler, tracked);
+    plan->op = scheduler_attempt_begin(scheduler, tracked->num, SPAN("start"));
 }
 
 void scheduler_array_begun(struct scheduler *scheduler, const struct plan *plan,
@@ -217,8 +186,8 @@ static bool plan_one(struct scheduler *scheduler) {
         }
     }
     if (array && tracked &&
-        span_compare(order_rank_of(&array->tracked->job),
-                     order_rank_of(&tracked->job)) <= 0) {
+        span_compare(job_rank(&array->tracked->job),
+                     job_rank(&tracked->job)) <= 0) {
         put_back(scheduler, tracked);
         tracked = NULL;
     }

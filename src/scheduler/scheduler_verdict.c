@@ -123,7 +123,7 @@ static struct retry_limits limits_of(const struct scheduler *scheduler,
         .max_crash = scheduler->options.max_crash,
         .temp_max_ms = INT64_C(3600000) * TEMP_MAX_H,
     };
-    if (scheduler_is_rollback(job))
+    if (job_has(job, JOB_ROLLS_BACK))
         limits.max_temp = ROLLBACK_TEMPS;
     if (!job_has(job, JOB_LANDS))
         command_limits(job, &limits);

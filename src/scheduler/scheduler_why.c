@@ -16,7 +16,7 @@ static void why_scheduled(struct scheduler *scheduler, const struct job *job,
                           struct wall now, struct why *why) {
     struct picker_job offer = {
         .num = job->num,
-        .rank = job->rank.len ? job->rank : job->key,
+        .rank = job_rank(job),
         .job_class = job->job_class,
         .target = job->target,
         .admitted = job->admitted,
@@ -122,7 +122,7 @@ bool scheduler_why(struct scheduler *scheduler, const struct job *job,
     bool ready = job->state == STATE_PENDING && job->holds == 0;
     if (ready && target_why(scheduler, job, &why))
         (void)0; /* nothing else counts until it is available */
-    else if (scheduler_is_rollback(job) && ready)
+    else if (job_has(job, JOB_ROLLS_BACK) && ready)
         why_another(scheduler, job, now, &why);
     else if (ready)
         why_scheduled(scheduler, job, now, &why);
