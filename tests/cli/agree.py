@@ -32,7 +32,10 @@ ROLES = dict(re.findall(
     r'^COMMAND\((\w+), "[^"]+", \w+, \w+, (\w+),', TABLE, re.M))
 ROLE_TEXT = {"NOBODY": "", "VIEWER": "",
              "OWN_JOB": "Required role: submitter; operator for jobs of others "}
-OPTIONS = re.findall(r'^OPTION\((\w+), "([^"]+)"', TABLE, re.M)
+SUBMITS = re.findall(r"^JOB_OPTIONS\((\w+)\)", TABLE, re.M)
+OPTIONS = [(key, option) for row, option in
+           re.findall(r'^OPTION\((\w+), "([^"]+)"', TABLE, re.M)
+           for key in (SUBMITS if row == "id" else [row])]
 SHOWN = {key: name for key, (name, flags) in COMMANDS.items()
          if "HIDDEN" not in flags}
 
