@@ -171,16 +171,16 @@ static bool head_went_with(const struct git *git, const char *branch,
     return span_equal(span_trim(span_of(head)), text_span(&want));
 }
 
-/* Landings of other lanes wait for their turn, since each branch has only one
- * note. */
-struct rollback_effect {
+/* The lock that a landing holds while it moves the branch. Landings of other
+ * lanes wait for their turn, since each branch has only one note. */
+struct turn {
     char path[PATH_MAX];
     int fd;
 };
 
 /* Giving up a turn removes its file, so a lock just taken may belong to a file
  * that no longer exists. */
-static bool turn_take(struct rollback_effect *turn, const struct note *note,
+static bool turn_take(struct turn *turn, const struct note *note,
                       struct err *err) {
     struct stat held, named;
     snprintf(turn->path, sizeof turn->path, "%.*s.turn", PATH_MAX - 6,
@@ -201,7 +201,7 @@ static bool turn_take(struct rollback_effect *turn, const struct note *note,
     }
 }
 
-static void turn_give(struct rollback_effect *turn) {
+static void turn_give(struct turn *turn) {
     if (turn->fd >= 0)
         unlink(turn->path);
     fd_close(&turn->fd);
@@ -275,7 +275,7 @@ static bool unlock_stale(struct git *git, const char *notes, const char *branch,
 bool ref_unlock_stale(struct git *git, const char *notes, const char *branch,
                       struct err *err) {
     struct note note;
-    CLEANUP(turn_give) struct rollback_effect turn = {.fd = -1};
+    CLEANUP(turn_give) struct turn turn = {.fd = -1};
     note_init(&note, git, notes, branch);
     return turn_take(&turn, &note, err) &&
            unlock_stale(git, notes, branch, err);
@@ -403,7 +403,7 @@ bool ref_move(struct git *git, const char *notes, const char *branch,
               const char *old, const char *to, const char *message,
               enum ref_moved *ret_moved, struct err *err) {
     struct note note;
-    CLEANUP(turn_give) struct rollback_effect turn = {.fd = -1};
+    CLEANUP(turn_give) struct turn turn = {.fd = -1};
     note_init(&note, git, notes, branch);
     if (!turn_take(&turn, &note, err))
         return false;

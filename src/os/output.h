@@ -59,7 +59,7 @@ struct output_view {
     int fd; /* -1: nothing is open */
     off_t first;
     uint64_t bytes;
-    struct pack_result *packed; /* NULL: not packed */
+    struct packed *packed; /* NULL: not packed */
 };
 #define OUTPUT_VIEW_INIT ((struct output_view){.fd = -1})
 

@@ -128,7 +128,7 @@ struct start {
     uint64_t packed, plain;
 };
 
-struct pack_result {
+struct packed {
     int fd;
     uint32_t count;
     struct start *starts; /* one more than there are frames */
@@ -147,7 +147,7 @@ static bool bad(struct err *err, const char *what) {
 }
 
 /* The frames must fill the file exactly up to the table. */
-static bool read_starts(struct pack_result *packed, const char *entries,
+static bool read_starts(struct packed *packed, const char *entries,
                         uint64_t room, struct err *err) {
     struct start at = {0, 0};
     packed->starts = mem_alloc((packed->count + 1) * sizeof *packed->starts);
@@ -166,7 +166,7 @@ static bool read_starts(struct pack_result *packed, const char *entries,
     return at.packed == room || bad(err, "its frames do not fill it");
 }
 
-static bool read_table(struct pack_result *packed, struct err *err) {
+static bool read_table(struct packed *packed, struct err *err) {
     CLEANUP(text_clear) struct text table = TEXT_INIT;
     struct stat stat;
     char end[9];
@@ -189,10 +189,10 @@ static bool read_table(struct pack_result *packed, struct err *err) {
     return read_starts(packed, table.p + 8, size - bytes, err);
 }
 
-bool packed_open(int fd, struct pack_result **ret_packed, struct err *err) {
+bool packed_open(int fd, struct packed **ret_packed, struct err *err) {
     if (!zstd_load(err))
         return false;
-    struct pack_result *packed = mem_alloc(sizeof *packed);
+    struct packed *packed = mem_alloc(sizeof *packed);
     packed->fd = fd;
     packed->held = UINT32_MAX;
     if (!read_table(packed, err)) {
@@ -205,7 +205,7 @@ bool packed_open(int fd, struct pack_result **ret_packed, struct err *err) {
     return true;
 }
 
-void packed_close(struct pack_result *packed) {
+void packed_close(struct packed *packed) {
     if (packed == NULL)
         return;
     free(packed->starts);
@@ -214,11 +214,11 @@ void packed_close(struct pack_result *packed) {
     free(packed);
 }
 
-uint64_t packed_bytes(const struct pack_result *packed) {
+uint64_t packed_bytes(const struct packed *packed) {
     return packed->starts[packed->count].plain;
 }
 
-static bool hold(struct pack_result *packed, uint32_t number) {
+static bool hold(struct packed *packed, uint32_t number) {
     const struct start *start = &packed->starts[number];
     size_t bytes = (size_t)(start[1].packed - start->packed);
     size_t plain = (size_t)(start[1].plain - start->plain);
@@ -236,7 +236,7 @@ static bool hold(struct pack_result *packed, uint32_t number) {
     return true;
 }
 
-ssize_t packed_read(struct pack_result *packed, uint64_t at, char *block,
+ssize_t packed_read(struct packed *packed, uint64_t at, char *block,
                     size_t bytes) {
     if (at >= packed_bytes(packed))
         return 0;

@@ -18,17 +18,17 @@ enum { PACKED_FRAME_BYTES = 256 << 10 };
  * installed. */
 bool packed_write(int from_fd, int to_fd, struct err *err);
 
-struct pack_result;
+struct packed;
 
 /* The caller keeps the descriptor and must leave it open. ERR_DATA: not a
  * packed file, or a damaged one. */
-bool packed_open(int fd, struct pack_result **ret_packed, struct err *err);
-void packed_close(struct pack_result *packed); /* NULL is fine */
+bool packed_open(int fd, struct packed **ret_packed, struct err *err);
+void packed_close(struct packed *packed); /* NULL is fine */
 /* The size before packing. */
-uint64_t packed_bytes(const struct pack_result *packed);
+uint64_t packed_bytes(const struct packed *packed);
 /* Like pread: reads up to the end of a frame at most, returns 0 at the end, -1
  * with errno set (EIO: the file is damaged). */
-ssize_t packed_read(struct pack_result *packed, uint64_t at, char *block,
+ssize_t packed_read(struct packed *packed, uint64_t at, char *block,
                     size_t bytes);
 
 #endif

@@ -7,7 +7,7 @@
 /* Rollbacks of rollbacks: more than anybody creates by hand. */
 enum { DEPTH_MAX = 100 };
 
-struct turner {
+struct builder {
     struct store *store;
     struct rollback_effects *effects;
 };
@@ -18,21 +18,21 @@ void rollback_effects_clear(struct rollback_effects *effects) {
     *effects = (struct rollback_effects){0};
 }
 
-static bool look_at(struct turner *turner, uint64_t num,
-                    struct rollback_effect **ret_turn, struct err *err) {
-    struct rollback_effects *effects = turner->effects;
+static bool look_at(struct builder *builder, uint64_t num,
+                    struct rollback_effect **ret_effect, struct err *err) {
+    struct rollback_effects *effects = builder->effects;
     struct span key = map_num_key(&num);
-    *ret_turn = map_get(&effects->by_num, key);
-    if (*ret_turn)
+    *ret_effect = map_get(&effects->by_num, key);
+    if (*ret_effect)
         return true;
     struct rollback_effect *effect =
         arena_alloc(&effects->arena, sizeof(*effect));
     *effect = (struct rollback_effect){0};
-    if (!store_job(turner->store, num, &effects->arena, &effect->job, err))
+    if (!store_job(builder->store, num, &effects->arena, &effect->job, err))
         return false;
     effect->was = effect->now = effect->job.rolled_back_by;
     (void)map_put(&effects->by_num, key, effect);
-    *ret_turn = effect;
+    *ret_effect = effect;
     return true;
 }
 
@@ -47,35 +47,35 @@ static int oldest_first(const void *a, const void *b) {
     return newest_first(b, a);
 }
 
-static bool apply_all(struct turner *turner, struct rollback_effect **turns,
+static bool apply_all(struct builder *builder, struct rollback_effect **sets,
                       size_t count, struct span by, bool in, unsigned depth,
                       struct err *err);
 
 /* The members that the rollback has rolled back. */
-static bool read_members(struct turner *turner, const struct job *rb,
-                         struct rollback_effect ***ret_turns, size_t *ret_count,
+static bool read_members(struct builder *builder, const struct job *rb,
+                         struct rollback_effect ***ret_sets, size_t *ret_count,
                          struct err *err) {
-    struct arena *arena = &turner->effects->arena;
+    struct arena *arena = &builder->effects->arena;
     struct store_rollback plan;
     struct rollback_entry *entries = NULL;
     size_t count = 0;
     bool found;
     *ret_count = 0;
-    if (!store_rollback(turner->store, rb->num, arena, &plan, &found, err))
+    if (!store_rollback(builder->store, rb->num, arena, &plan, &found, err))
         return false;
     if (found && !rollback_entries_parse(plan.members, arena, &entries, &count))
         return err_set(err, ERR_DATA, "the plan of rollback '%.*s' is damaged",
                        (int)rb->id.len, rb->id.p);
-    *ret_turns =
+    *ret_sets =
         arena_alloc(arena, (count + 1) * sizeof(struct rollback_effect *));
     for (size_t i = 0; i < count; i++)
-        if (entries[i].reverted && !look_at(turner, entries[i].num,
-                                            &(*ret_turns)[(*ret_count)++], err))
+        if (entries[i].reverted && !look_at(builder, entries[i].num,
+                                            &(*ret_sets)[(*ret_count)++], err))
             return false;
     return true;
 }
 
-static bool apply_one(struct turner *turner, struct rollback_effect *effect,
+static bool apply_one(struct builder *builder, struct rollback_effect *effect,
                       struct span by, bool in, unsigned depth,
                       struct err *err) {
     struct rollback_effect **members = NULL;
@@ -84,21 +84,21 @@ static bool apply_one(struct turner *turner, struct rollback_effect *effect,
     if (!span_equal(effect->now, in ? by : SPAN("")))
         return true;
     effect->now = in ? SPAN("") : by;
-    effect->at = ++turner->effects->clock;
+    effect->at = ++builder->effects->clock;
     if (!job_has(&effect->job, JOB_ROLLS_BACK) || depth == DEPTH_MAX)
         return true;
-    return read_members(turner, &effect->job, &members, &count, err) &&
-           apply_all(turner, members, count, effect->job.id, !in, depth + 1,
+    return read_members(builder, &effect->job, &members, &count, err) &&
+           apply_all(builder, members, count, effect->job.id, !in, depth + 1,
                      err);
 }
 
-static bool apply_all(struct turner *turner, struct rollback_effect **turns,
+static bool apply_all(struct builder *builder, struct rollback_effect **sets,
                       size_t count, struct span by, bool in, unsigned depth,
                       struct err *err) {
-    qsort(turns, count, sizeof(struct rollback_effect *),
+    qsort(sets, count, sizeof(struct rollback_effect *),
           in ? oldest_first : newest_first);
     for (size_t i = 0; i < count; i++)
-        if (!apply_one(turner, turns[i], by, in, depth, err))
+        if (!apply_one(builder, sets[i], by, in, depth, err))
             return false;
     return true;
 }
@@ -112,15 +112,15 @@ static int compare_at(const void *a, const void *b) {
 static void gather(struct rollback_effects *effects) {
     size_t cursor = 0;
     void *value;
-    effects->turns =
+    effects->changed =
         arena_alloc(&effects->arena, (map_count(&effects->by_num) + 1) *
                                          sizeof(struct rollback_effect *));
     while (map_next(&effects->by_num, &cursor, NULL, &value)) {
         struct rollback_effect *effect = value;
         if (!span_equal(effect->was, effect->now))
-            effects->turns[effects->count++] = effect;
+            effects->changed[effects->count++] = effect;
     }
-    qsort(effects->turns, effects->count, sizeof(struct rollback_effect *),
+    qsort(effects->changed, effects->count, sizeof(struct rollback_effect *),
           compare_at);
 }
 
@@ -128,15 +128,15 @@ bool rollback_effects_make(struct store *store, struct span rb_id,
                            const uint64_t *nums, size_t count,
                            struct rollback_effects *ret_rollback_effects,
                            struct err *err) {
-    struct turner turner = {store, ret_rollback_effects};
+    struct builder builder = {store, ret_rollback_effects};
     *ret_rollback_effects = (struct rollback_effects){0};
-    struct rollback_effect **turns =
+    struct rollback_effect **sets =
         arena_alloc(&ret_rollback_effects->arena,
                     (count + 1) * sizeof(struct rollback_effect *));
     for (size_t i = 0; i < count; i++)
-        if (!look_at(&turner, nums[i], &turns[i], err))
+        if (!look_at(&builder, nums[i], &sets[i], err))
             return false;
-    if (!apply_all(&turner, turns, count, rb_id, false, 0, err))
+    if (!apply_all(&builder, sets, count, rb_id, false, 0, err))
         return false;
     gather(ret_rollback_effects);
     return true;
@@ -167,7 +167,7 @@ void rollback_effects_detail(struct span by, struct span because,
 void rollback_effects_mark(const struct rollback_effects *effects,
                            struct span rb_id, struct store_batch *batch) {
     for (size_t i = 0; i < effects->count; i++) {
-        const struct rollback_effect *effect = effects->turns[i];
+        const struct rollback_effect *effect = effects->changed[i];
         CLEANUP(text_clear) struct text detail = TEXT_INIT;
         rollback_effects_detail(effect->now, rb_id, &detail);
         store_mark(batch, effect->job.num, effect->was, effect->now, rb_id,

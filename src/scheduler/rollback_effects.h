@@ -24,8 +24,8 @@ struct rollback_effect {
 struct rollback_effects {
     struct arena arena;
     struct map by_num; /* all sets that were examined */
-    struct rollback_effect *
-        *turns; /* sets whose mark changes, in the order of the changes */
+    /* Sets whose mark changes, in the order of the changes. */
+    struct rollback_effect **changed;
     size_t count;
     uint64_t clock;
 };

@@ -150,10 +150,10 @@ static bool answer_changed(struct asking *asking, uint64_t num,
                                &effects, err))
         return false;
     for (size_t i = 0; i < effects.count; i++)
-        if (effects.turns[i]->now.len > 0 &&
+        if (effects.changed[i]->now.len > 0 &&
             !rollback_knows(asking->plan->rollback,
-                            effects.turns[i]->job.num) &&
-            !node_add(asking, &effects.turns[i]->job, err))
+                            effects.changed[i]->job.num) &&
+            !node_add(asking, &effects.changed[i]->job, err))
             return false;
     return true;
 }
@@ -217,9 +217,9 @@ static bool will_serve(struct asking *asking,
     bool found;
     if (!store_lookup(asking->store, id, &arena, &job, &found, err))
         return false;
-    const struct rollback_effect *turn =
+    const struct rollback_effect *effect =
         found ? rollback_effects_find(effects, job.num) : NULL;
-    struct span mark = turn ? turn->now : job.rolled_back_by;
+    struct span mark = effect ? effect->now : job.rolled_back_by;
     *ret_serves = found && job.state == STATE_DONE && mark.len == 0;
     if (*ret_serves || depth == CHAIN_MAX)
         return true;
@@ -235,12 +235,12 @@ static bool will_serve(struct asking *asking,
 
 static bool check_needs(struct asking *asking,
                         const struct rollback_effects *effects,
-                        const struct rollback_effect *turn, struct err *err) {
+                        const struct rollback_effect *effect, struct err *err) {
     struct arena *arena = &asking->plan->arena;
     struct job_edge *edges;
     size_t count;
     bool serves = true;
-    if (!store_edges_from(asking->store, turn->job.num, arena, &edges, &count,
+    if (!store_edges_from(asking->store, effect->job.num, arena, &edges, &count,
                           err))
         return false;
     for (size_t i = 0; i < count && serves; i++) {
@@ -250,7 +250,7 @@ static bool check_needs(struct asking *asking,
             return false;
         if (!serves)
             rollback_add_lack(asking->plan->rollback,
-                              arena_span(arena, turn->job.id), edges[i].to);
+                              arena_span(arena, effect->job.id), edges[i].to);
     }
     return true;
 }
@@ -270,8 +270,8 @@ static bool check_returns(struct asking *asking, struct err *err) {
                                &effects, err))
         return false;
     for (size_t i = 0; i < effects.count; i++)
-        if (effects.turns[i]->now.len == 0 &&
-            !check_needs(asking, &effects, effects.turns[i], err))
+        if (effects.changed[i]->now.len == 0 &&
+            !check_needs(asking, &effects, effects.changed[i], err))
             return false;
     rollback_decide(plan->rollback, &plan->arena, &plan->decision);
     return true;

@@ -56,15 +56,15 @@ static bool members_of_command(struct scheduler *scheduler,
         arena_alloc(&rollback_run->arena,
                     (effects.count + 1) * sizeof(*rollback_run->reverts));
     for (size_t i = 0; i < effects.count; i++) {
-        const struct rollback_effect *turn = effects.turns[i];
+        const struct rollback_effect *effect = effects.changed[i];
         struct job job;
-        if (job_has(&turn->job, JOB_ROLLS_BACK))
+        if (job_has(&effect->job, JOB_ROLLS_BACK))
             continue;
-        if (!store_job(scheduler->store, turn->job.num, &rollback_run->arena,
+        if (!store_job(scheduler->store, effect->job.num, &rollback_run->arena,
                        &job, err))
             return false;
         rollback_run->reverts[rollback_run->revert_count++] =
-            member_of(&job, turn->now.len == 0);
+            member_of(&job, effect->now.len == 0);
     }
     return true;
 }

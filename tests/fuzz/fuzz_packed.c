@@ -12,7 +12,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     static char block[4096];
-    struct pack_result *packed;
+    struct packed *packed;
     struct err err;
     int fd = memfd_create("packed", MFD_CLOEXEC);
     if (fd >= 0 && write(fd, data, size) == (ssize_t)size &&

@@ -50,7 +50,7 @@ static int pack(size_t bytes) {
     return to;
 }
 
-static void read_back(struct pack_result *packed, uint64_t at, size_t bytes) {
+static void read_back(struct packed *packed, uint64_t at, size_t bytes) {
     char *block = malloc(bytes + 1);
     size_t got = 0;
     while (got < bytes) {
@@ -64,7 +64,7 @@ static void read_back(struct pack_result *packed, uint64_t at, size_t bytes) {
 
 static void it_can_be_read_from_anywhere(void **state) {
     (void)state;
-    struct pack_result *packed;
+    struct packed *packed;
     struct random random;
     struct err err = {0};
     char c;
@@ -87,7 +87,7 @@ static void it_can_be_read_from_anywhere(void **state) {
 
 static void nothing_is_packed_too(void **state) {
     (void)state;
-    struct pack_result *packed;
+    struct packed *packed;
     struct err err = {0};
     char c;
     int fd = pack(0);
@@ -100,7 +100,7 @@ static void nothing_is_packed_too(void **state) {
 
 static void a_truncated_file_is_rejected(void **state) {
     (void)state;
-    struct pack_result *packed;
+    struct packed *packed;
     struct err err = {0};
     int fd = pack(BYTES);
     for (off_t size = lseek(fd, 0, SEEK_END) - 1; size > 0; size /= 2) {
@@ -113,7 +113,7 @@ static void a_truncated_file_is_rejected(void **state) {
 
 static void damage_is_an_error_of_reading(void **state) {
     (void)state;
-    struct pack_result *packed;
+    struct packed *packed;
     struct err err = {0};
     char block[64], zero[4096] = {0};
     int fd = pack(BYTES);
