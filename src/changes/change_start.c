@@ -82,7 +82,7 @@ static struct run_set set_of(const struct run_start *start) {
                             .approved_count = start->approved_count};
 }
 
-static void landing_start(const struct run_start *start,
+static void write_landing(const struct run_start *start,
                           const struct config_target *target,
                           struct arena *arena, struct text *out) {
     struct run_set alone = set_of(start);
@@ -116,7 +116,7 @@ static void landing_start(const struct run_start *start,
     land_start_format(&landing, out);
 }
 
-static void rollback_start(const struct run_start *start,
+static void write_rollback(const struct run_start *start,
                            const struct config_target *target,
                            struct arena *arena, struct text *out) {
     const struct job *job = start->job;
@@ -161,14 +161,35 @@ static void rollback_start(const struct run_start *start,
     land_start_format_revert(&rollback, out);
 }
 
+static bool find_target(const struct work_site *site, const struct job *job,
+                        const struct config_target **ret_target,
+                        struct err *err) {
+    *ret_target = config_target(site->config, job->target);
+    return *ret_target ||
+           err_set(err, ERR_CONFIG,
+                   "cannot land '%.*s': target '%.*s' is no longer "
+                   "configured; add it to pointsman.conf again",
+                   (int)job->id.len, job->id.p, (int)job->target.len,
+                   job->target.p);
+}
+
+typedef void input_writer(const struct run_start *start,
+                          const struct config_target *target,
+                          struct arena *arena, struct text *out);
+
 /* A landing is a process of its own: this executable with another command. The
  * id is only for people who read a process list; it is not parsed. */
 static bool make(const struct work_site *site, const struct run_start *start,
-                 const char *verb, struct text *input, struct arena *arena,
-                 struct attempt_start *ret_start) {
+                 const char *verb, input_writer *write, struct arena *arena,
+                 struct attempt_start *ret_start, struct err *err) {
+    CLEANUP(text_clear) struct text input = TEXT_INIT;
     const struct job *job = start->job;
+    const struct config_target *target;
+    if (!find_target(site, job, &target, err))
+        return false;
     struct attempt_words argv = {.arena = arena}, env = {.arena = arena};
-    ret_start->start = arena_span(arena, text_span(input));
+    write(start, target, arena, &input);
+    ret_start->start = arena_span(arena, text_span(&input));
     attempt_words_add_string(&argv, "/proc/self/exe");
     attempt_words_add_string(&argv, verb);
     attempt_words_add_span(&argv, job->id);
@@ -187,36 +208,14 @@ static bool make(const struct work_site *site, const struct run_start *start,
     return true;
 }
 
-static bool find_target(const struct work_site *site, const struct job *job,
-                        const struct config_target **ret_target,
-                        struct err *err) {
-    *ret_target = config_target(site->config, job->target);
-    return *ret_target ||
-           err_set(err, ERR_CONFIG,
-                   "cannot land '%.*s': target '%.*s' is no longer "
-                   "configured; add it to pointsman.conf again",
-                   (int)job->id.len, job->id.p, (int)job->target.len,
-                   job->target.p);
-}
-
 bool change_start_landing(const struct work_site *site,
                           const struct run_start *start, struct arena *arena,
                           struct attempt_start *ret_start, struct err *err) {
-    CLEANUP(text_clear) struct text input = TEXT_INIT;
-    const struct config_target *target;
-    if (!find_target(site, start->job, &target, err))
-        return false;
-    landing_start(start, target, arena, &input);
-    return make(site, start, "land", &input, arena, ret_start);
+    return make(site, start, "land", write_landing, arena, ret_start, err);
 }
 
 bool change_start_rollback(const struct work_site *site,
                            const struct run_start *start, struct arena *arena,
                            struct attempt_start *ret_start, struct err *err) {
-    CLEANUP(text_clear) struct text input = TEXT_INIT;
-    const struct config_target *target;
-    if (!find_target(site, start->job, &target, err))
-        return false;
-    rollback_start(start, target, arena, &input);
-    return make(site, start, "revert", &input, arena, ret_start);
+    return make(site, start, "revert", write_rollback, arena, ret_start, err);
 }
