@@ -47,11 +47,10 @@ static void key_holds(struct json *json, unsigned holds) {
 /* A string member of the submission. */
 static struct span spec_string(const struct job *job, const char *key,
                                struct arena *arena) {
-    struct json_value spec, value;
+    struct json_value value;
     struct span string = {0};
 
-    if (job->spec.len > 0 && json_parse(job->spec, &spec, NULL) &&
-        spec.type == JSON_OBJECT && json_member(spec, key, &value))
+    if (json_find(job->spec, key, &value))
         (void)json_get_string(value, arena, &string);
     return string;
 }
@@ -61,12 +60,11 @@ struct span job_node(const struct job *job, struct arena *arena) {
 }
 
 static struct span command_line(const struct job *job, struct arena *arena) {
-    struct json_value spec, command, word;
+    struct json_value command, word;
     struct text line = TEXT_INIT;
     size_t cursor = 0;
 
-    if (job->spec.len == 0 || !json_parse(job->spec, &spec, NULL) ||
-        spec.type != JSON_OBJECT || !json_member(spec, "command", &command) ||
+    if (!json_find(job->spec, "command", &command) ||
         command.type != JSON_ARRAY)
         return (struct span){0};
     while (json_next(command, &cursor, arena, NULL, &word)) {

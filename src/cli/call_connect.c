@@ -68,20 +68,12 @@ bool call_operands(const struct call *call, size_t least, size_t most,
 
 /* ---- lines --------------------------------------------------------------- */
 
-static bool line_member(struct span line, const char *key,
-                        struct json_value *ret_value) {
-    struct json_value object;
-
-    return json_parse(line, &object, NULL) && object.type == JSON_OBJECT &&
-           json_member(object, key, ret_value);
-}
-
 const char *call_line_text(struct span line, const char *key,
                            struct arena *arena) {
     struct json_value value;
     struct span text;
 
-    if (!line_member(line, key, &value))
+    if (!json_find(line, key, &value))
         return "";
     if (value.type == JSON_NUMBER)
         return arena_string(arena, value.raw);
@@ -105,7 +97,7 @@ int64_t call_line_number(struct span line, const char *key) {
     struct json_value value;
     int64_t number = 0;
 
-    if (line_member(line, key, &value))
+    if (json_find(line, key, &value))
         (void)json_get_i64(value, &number);
     return number;
 }
@@ -113,7 +105,7 @@ int64_t call_line_number(struct span line, const char *key) {
 bool call_line_flag(struct span line, const char *key) {
     struct json_value value;
 
-    return line_member(line, key, &value) && value.type == JSON_TRUE;
+    return json_find(line, key, &value) && value.type == JSON_TRUE;
 }
 
 void call_uri_begin(struct call_uri *uri, const char *path) {

@@ -149,8 +149,7 @@ static bool reply_error(const struct client_ask *ask, struct err *err) {
     struct span detail = {0}, name;
     enum err_kind kind = ask->status >= 500 ? ERR_UNAVAILABLE : ERR_USAGE;
 
-    if (json_parse(text_span(&ask->error), &problem, NULL) &&
-        problem.type == JSON_OBJECT) {
+    if (json_parse(text_span(&ask->error), &problem, NULL)) {
         if (json_member(problem, "detail", &value))
             (void)json_get_string(value, &arena, &detail);
         if (json_member(problem, "kind", &value) &&

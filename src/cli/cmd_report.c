@@ -44,21 +44,19 @@ static const char *owed_of(struct span line, struct arena *arena) {
 static void groups_of(struct span line, struct arena *arena) {
     static const char *const words[] = {"submitted", "in progress", "applied",
                                         "failed", "terminated"};
-    struct json_value object, groups = {0};
-    bool any = json_parse(line, &object, NULL) &&
-               json_member(object, "groups", &groups);
+    struct json_value groups = {0};
+    bool any = json_find(line, "groups", &groups);
     for (size_t i = 0; i < COUNT(words); i++)
         table_cell(&table, any ? count_of(groups.raw, words[i], arena) : "",
                    CONSOLE_PLAIN);
 }
 
 static const char *failures_of(struct span line, struct arena *arena) {
-    struct json_value object, failures, value;
+    struct json_value failures, value;
     struct text text = TEXT_INIT;
     struct span key;
     size_t cursor = 0;
-    if (json_parse(line, &object, NULL) &&
-        json_member(object, "failures", &failures))
+    if (json_find(line, "failures", &failures))
         while (json_next(failures, &cursor, arena, &key, &value))
             text_addf(&text, "%s%.*s %.*s", text.len > 0 ? ", " : "",
                       (int)key.len, key.p, (int)value.raw.len, value.raw.p);

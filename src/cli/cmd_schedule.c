@@ -106,21 +106,12 @@ static struct table list_table;
 static const char *list_name; /* only this one; NULL: all */
 static bool list_known;
 
-static bool is_true(struct span line, const char *key) {
-    struct json_value object, value;
-    bool flag = false;
-
-    return json_parse(line, &object, NULL) &&
-           json_member(object, key, &value) && json_get_bool(value, &flag) &&
-           flag;
-}
-
 static const char *next_of(struct span line, struct arena *arena) {
     const char *next = call_line_text(line, "next_local", arena);
 
     if (call_line_text(line, "error", arena)[0] != '\0')
         return "broken";
-    if (is_true(line, "paused"))
+    if (call_line_flag(line, "paused"))
         return "paused";
     return next[0] == '\0' ? "never" : next;
 }

@@ -72,9 +72,8 @@ static struct table list_table;
 static void list_row(struct span line, struct arena *arena) {
     struct table *table = &list_table;
     const char *state = call_line_text(line, "state", arena);
-    struct json_value object, holds;
-    bool held = json_parse(line, &object, NULL) &&
-                json_member(object, "holds", &holds) && holds.raw.len > 2;
+    struct json_value holds;
+    bool held = json_find(line, "holds", &holds) && holds.raw.len > 2;
 
     table_cell(table, call_line_text(line, "id", arena), CONSOLE_PLAIN);
     table_cell(table, call_line_text(line, "kind", arena), CONSOLE_PLAIN);
@@ -211,14 +210,13 @@ static const char *uses(int64_t cpu_us, int64_t kib, struct arena *arena) {
 
 /* Shows what the job has used in all, and what it uses now. */
 static void show_usage(struct span line, struct arena *arena) {
-    struct json_value object, live;
+    struct json_value live;
     int64_t cpu_us = call_line_number(line, "cpu_us");
     int64_t kib = call_line_number(line, "peak_kib");
 
     if (cpu_us > 0 || kib > 0)
         show_pair("used", uses(cpu_us, kib, arena));
-    if (!json_parse(line, &object, NULL) ||
-        !json_member(object, "live", &live) || live.type != JSON_OBJECT)
+    if (!json_find(line, "live", &live) || live.type != JSON_OBJECT)
         return;
     show_pair("progress", call_line_printable(live.raw, "progress", arena));
     if (call_line_number(live.raw, "procs") > 0)
@@ -345,11 +343,7 @@ static void show_relation(struct span line, struct arena *arena) {
 /* The same as a tree: two blanks a step away. */
 static void show_branch(struct span line, struct arena *arena) {
     const char *state = call_line_text(line, "state", arena);
-    struct json_value object, again;
-    bool seen = false;
-
-    if (json_parse(line, &object, NULL) && json_member(object, "again", &again))
-        (void)json_get_bool(again, &seen);
+    bool seen = call_line_flag(line, "again");
     (void)console_printf(
         "%*s%s  %s%s%s%s\n", 2 * (int)call_line_number(line, "depth"), "",
         call_line_text(line, "id", arena), console_colour(state_colour(state)),

@@ -139,39 +139,26 @@ static bool log_line(void *ctx, struct span line) {
     return more;
 }
 
-static const char *member_text(struct json_value object, const char *key,
-                               struct arena *arena) {
-    struct json_value value;
-    struct span text = {0};
-
-    if (json_member(object, key, &value))
-        (void)json_get_string(value, arena, &text);
-    return arena_string(arena, text);
-}
-
 /* Shows when each event happened, for attempts whose end does not explain
  * everything. */
 static void show_events(struct span line, struct arena *arena) {
-    struct json_value object, list, event;
+    struct json_value list, event;
     const char *ended = call_line_text(line, "ended", arena);
     CLEANUP(text_clear) struct text events = TEXT_INIT;
     size_t cursor = 0;
     bool plain = true;
 
-    if (!json_parse(line, &object, NULL) ||
-        !json_member(object, "events", &list))
+    if (!json_find(line, "events", &list))
         return;
     while (json_next(list, &cursor, arena, NULL, &event)) {
-        const char *at = member_text(event, "at", arena);
-        const char *what = member_text(event, "event", arena);
+        const char *at = call_line_text(event.raw, "at", arena);
+        const char *what = call_line_text(event.raw, "event", arena);
         text_addf(&events, "    %s %s\n", at, what);
         plain &= strcmp(at, ended) == 0 || strcmp(what, "running") == 0;
     }
     if (!plain)
         (void)console_write(text_span(&events));
-    struct json_value leftovers;
-    if (json_member(object, "leftovers", &leftovers) &&
-        leftovers.type == JSON_TRUE)
+    if (call_line_flag(line, "leftovers"))
         (void)console_printf("    other processes of it had to be killed\n");
 }
 

@@ -77,8 +77,8 @@ bool event_facts_parse(struct span text, struct arena *arena,
     struct json_value whole, value;
     struct span key;
     size_t cursor = 0;
-    bool ok = text.len <= EVENT_FACTS_BYTES && json_parse(text, &whole, NULL) &&
-              whole.type == JSON_OBJECT;
+    bool ok =
+        text.len <= EVENT_FACTS_BYTES && json_parse_object(text, &whole, NULL);
     *ret_facts = (struct event_facts){0};
     while (ok && json_next(whole, &cursor, arena, &key, &value)) {
         /* clang-format off */

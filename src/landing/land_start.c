@@ -347,11 +347,8 @@ static bool start_parse(struct span text, const char *dir,
                         void *self, struct err *err) {
     struct reading reading = {dir, arena, err};
     struct json_value value;
-    if (!json_parse(text, &value, err))
-        return false;
-    return value.type == JSON_OBJECT
-               ? read_record(&reading, record, value, self)
-               : err_set(err, ERR_DATA, "a start is a JSON object");
+    return json_parse_object(text, &value, err) &&
+           read_record(&reading, record, value, self);
 }
 
 static const char *or_else(const char *string, const char *otherwise) {

@@ -61,6 +61,9 @@ struct json_value {
  * Error: ERR_DATA with the byte's position. */
 bool json_parse(struct span text, struct json_value *ret_value,
                 struct err *err);
+/* The same for an object; anything else is ERR_DATA. */
+bool json_parse_object(struct span text, struct json_value *ret_object,
+                       struct err *err);
 /* Iterates over a checked object or array: *cursor starts at 0. `ret_key` (NULL
  * for arrays) is the decoded key, in the arena. False at the end. */
 bool json_next(struct json_value container, size_t *cursor, struct arena *arena,
@@ -68,6 +71,8 @@ bool json_next(struct json_value container, size_t *cursor, struct arena *arena,
 /* Finds a member by key; false if absent (*ret is then JSON_NULL). */
 bool json_member(struct json_value object, const char *key,
                  struct json_value *ret_value);
+/* Finds a member of the object in `text`; false also if that is not JSON. */
+bool json_find(struct span text, const char *key, struct json_value *ret_value);
 /* Returns the decoded string; false: not a string, or it contains \u0000. */
 bool json_get_string(struct json_value value, struct arena *arena,
                      struct span *ret_string);

@@ -246,6 +246,13 @@ bool json_parse(struct span text, struct json_value *ret_value,
     return fine;
 }
 
+bool json_parse_object(struct span text, struct json_value *ret_object,
+                       struct err *err) {
+    return json_parse(text, ret_object, err) &&
+           (ret_object->type == JSON_OBJECT ||
+            err_set(err, ERR_DATA, "not a JSON object"));
+}
+
 /* Skips the string that begins at p: it ends at the first quote that is
  * preceded by an even number of backslashes. */
 static const char *skip_string(const char *p) {
@@ -348,6 +355,13 @@ bool json_member(struct json_value object, const char *key,
             return true;
     *ret_value = (struct json_value){JSON_NULL, SPAN("null")};
     return false;
+}
+
+bool json_find(struct span text, const char *key,
+               struct json_value *ret_value) {
+    struct json_value whole;
+    (void)json_parse(text, &whole, NULL);
+    return json_member(whole, key, ret_value);
 }
 
 bool json_get_string(struct json_value value, struct arena *arena,

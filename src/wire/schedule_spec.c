@@ -226,13 +226,8 @@ bool schedule_spec_parse(struct span text, struct arena *arena,
     struct json_value whole, value;
     struct span name;
     schedule_spec_init(ret_spec);
-    if (text.len > SUBMISSION_BYTES)
-        return err_set(err, ERR_DATA, "more than %d bytes of JSON",
-                       SUBMISSION_BYTES);
-    if (!json_parse(text, &whole, err))
+    if (!submission_open(text, &whole, err))
         return false;
-    if (whole.type != JSON_OBJECT)
-        return err_set(err, ERR_DATA, "not a JSON object");
     for (size_t at = 0; json_next(whole, &at, arena, &name, &value);)
         if (!read_member(&reader, name, value))
             return false;

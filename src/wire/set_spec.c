@@ -41,16 +41,9 @@ struct span set_spec_make(const struct set_name *name, const struct meta *meta,
     return arena_span(arena, text_span(&spec));
 }
 
-static bool find_member(struct span spec, const char *key,
-                        struct json_value *ret_value) {
-    struct json_value whole;
-    return spec.len > 0 && json_parse(spec, &whole, NULL) &&
-           whole.type == JSON_OBJECT && json_member(whole, key, ret_value);
-}
-
 bool set_spec_meta(struct span spec, struct arena *arena,
                    struct span *ret_meta) {
     struct json_value member;
-    return find_member(spec, "meta", &member) &&
+    return json_find(spec, "meta", &member) &&
            json_get_string(member, arena, ret_meta);
 }

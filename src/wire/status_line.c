@@ -93,7 +93,7 @@ static bool find_in_object(struct json_value whole, struct arena *arena,
 static bool parse_json(struct span line, struct arena *arena,
                        struct status_line *status, struct err *err) {
     struct json_value whole, value;
-    if (!json_parse(line, &whole, NULL) || whole.type != JSON_OBJECT ||
+    if (!json_parse_object(line, &whole, NULL) ||
         !find_in_object(whole, arena, &status->word))
         return refuse(line, err);
     if (json_member(whole, "reason", &value) &&

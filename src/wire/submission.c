@@ -3,7 +3,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "lib/json.h"
 #include "lib/map.h"
 
 enum {
@@ -228,6 +227,14 @@ static bool read_member(struct reader *reader, struct span name,
                             reader->arena, reader->err);
 }
 
+bool submission_open(struct span text, struct json_value *ret_object,
+                     struct err *err) {
+    if (text.len > SUBMISSION_BYTES)
+        return err_set(err, ERR_DATA, "more than %d bytes of JSON",
+                       SUBMISSION_BYTES);
+    return json_parse_object(text, ret_object, err);
+}
+
 bool submission_parse(struct span text, enum submission_form form,
                       struct arena *arena, struct submission *ret_submission,
                       struct err *err) {
@@ -235,13 +242,8 @@ bool submission_parse(struct span text, enum submission_form form,
     struct json_value whole, value;
     struct span name;
     submission_init(ret_submission);
-    if (text.len > SUBMISSION_BYTES)
-        return err_set(err, ERR_DATA, "more than %d bytes of JSON",
-                       SUBMISSION_BYTES);
-    if (!json_parse(text, &whole, err))
+    if (!submission_open(text, &whole, err))
         return false;
-    if (whole.type != JSON_OBJECT)
-        return err_set(err, ERR_DATA, "not a JSON object");
     for (size_t at = 0; json_next(whole, &at, arena, &name, &value);)
         if (!read_member(&reader, name, value))
             return false;

@@ -16,6 +16,7 @@
 
 #include "lib/arena.h"
 #include "lib/err.h"
+#include "lib/json.h"
 #include "lib/text.h"
 #include "wire/sections.h"
 #include "wire/set_name.h"
@@ -61,6 +62,10 @@ enum submission_form { SUBMISSION_LINE, SUBMISSION_BODY };
 bool submission_parse(struct span text, enum submission_form form,
                       struct arena *arena, struct submission *ret_submission,
                       struct err *err);
+/* Only its first step, for objects that contain a submission: checks the size
+ * and that the text is an object. Error ERR_DATA. */
+bool submission_open(struct span text, struct json_value *ret_object,
+                     struct err *err);
 /* Applies the same rules to a submission from a command line. */
 bool submission_check(const struct submission *submission, struct err *err);
 /* Checks that the node exists. Call it only for a new submission: a stored one

@@ -306,7 +306,7 @@ static void a_wrong_start_is_refused(void **state) {
         const char *text, *said;
     } cases[] = {
         {"{", "bad JSON"},
-        {"[]", "a start is a JSON object"},
+        {"[]", "not a JSON object"},
         {"{\"id\":1}", "wrong value for 'id'"},
         {"{\"ids\":\"C1\"}", "unknown key 'ids'"},
         {"{\"id\":\"C1\",\"sum\":\"0\"}", "'work' is missing"},

@@ -218,6 +218,25 @@ static void members_are_found_by_decoded_key(void **state) {
     arena_clear(&arena);
 }
 
+static void only_an_object_is_searched_for_a_member(void **state) {
+    static const char *const others[] = {"", "[\"a\"]", "1", "{\"a\":1"};
+    struct json_value value;
+    struct err err = {0};
+
+    (void)state;
+    assert_true(json_find(SPAN(" {\"b\":2, \"a\":1} "), "a", &value));
+    assert_true(span_is(value.raw, "1"));
+    assert_false(json_find(SPAN("{\"a\":1}"), "b", &value));
+    assert_int_equal(value.type, JSON_NULL);
+    assert_true(json_parse_object(SPAN("{}"), &value, &err));
+    for (size_t i = 0; i < COUNT(others); i++) {
+        assert_false(json_find(span_of(others[i]), "a", &value));
+        assert_int_equal(value.type, JSON_NULL);
+        assert_false(json_parse_object(span_of(others[i]), &value, &err));
+        assert_int_equal(err.kind, ERR_DATA);
+    }
+}
+
 static void walk_sees_each_member_once(void **state) {
     static const char *const raws[] = {"1", "\"a,]\"", "[2,[3]]", "{}", "null"};
     struct arena arena = ARENA_INIT;
@@ -275,6 +294,7 @@ int main(void) {
         cmocka_unit_test(bad_json_is_refused_with_its_place),
         cmocka_unit_test(nul_ends_nothing),
         cmocka_unit_test(members_are_found_by_decoded_key),
+        cmocka_unit_test(only_an_object_is_searched_for_a_member),
         cmocka_unit_test(walk_sees_each_member_once),
         cmocka_unit_test(an_object_may_have_ten_thousand_keys),
     };
