@@ -10,6 +10,8 @@ import re
 import subprocess
 import sys
 
+import tap
+
 ROOT = pathlib.Path(sys.argv[1])
 LIBRARY, PROGRAMS = sys.argv[2], sys.argv[3:]
 
@@ -71,11 +73,4 @@ def every_decoder_of_wire_is_called_by_a_fuzz_target():
                 yield f"{path.name}: no fuzz target calls {decoder}()"
 
 
-TESTS = [every_decoder_of_wire_is_called_by_a_fuzz_target]
-
-print(f"1..{len(TESTS)}")
-for number, test in enumerate(TESTS, 1):
-    problems = list(test())
-    print("ok" if not problems else "not ok", number, "-", test.__name__)
-    for problem in problems:
-        print("#", problem)
+tap.run([every_decoder_of_wire_is_called_by_a_fuzz_target])

@@ -13,6 +13,8 @@ import sys
 import tempfile
 import time
 
+import tap
+
 PROGRAM, LIBRARY = map(os.path.abspath, sys.argv[1:3])
 NET_S, LOOKS = 90, 20
 SKIP = "SKIP "
@@ -230,21 +232,6 @@ def task_of_a_user_has_no_rights():
     return with_guard(look, "--user", "nobody")
 
 
-TESTS = [guard_calls_only_what_it_may, guard_loads_no_heavy_library,
+tap.run([guard_calls_only_what_it_may, guard_loads_no_heavy_library,
          guard_holds_no_other_descriptor, guard_of_root_keeps_three_rights,
-         task_of_a_user_has_no_rights]
-
-
-def main():
-    print(f"1..{len(TESTS)}")
-    for number, test in enumerate(TESTS, 1):
-        found = test()
-        if isinstance(found, str):
-            print(f"ok {number} - {test.__name__} # {found}")
-            continue
-        print("not " * bool(found) + f"ok {number} - {test.__name__}")
-        for line in found:
-            print("#   " + line)
-
-
-main()
+         task_of_a_user_has_no_rights])

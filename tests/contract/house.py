@@ -10,6 +10,7 @@ import shutil
 import subprocess
 import sys
 
+import tap
 from modules import MAY_USE, USES
 
 ROOT = pathlib.Path(sys.argv[1] if len(sys.argv) > 1 else ".").resolve()
@@ -318,7 +319,7 @@ def newcomers_find_two_commands_on_the_first_screen():
             yield f"README.md does not say {command} on its first screen"
 
 
-TESTS = [
+tap.run([
     includes_go_only_downwards,
     architecture_shows_the_modules_as_they_are,
     lib_core_and_wire_do_not_touch_the_world,
@@ -335,11 +336,4 @@ TESTS = [
     origins_name_tests_that_exist,
     scripts_are_posix,
     newcomers_find_two_commands_on_the_first_screen,
-]
-
-print(f"1..{len(TESTS)}")
-for number, test in enumerate(TESTS, 1):
-    problems = list(test())
-    print("ok" if not problems else "not ok", number, "-", test.__name__)
-    for problem in problems:
-        print("#", problem)
+])

@@ -11,6 +11,7 @@ import re
 import subprocess
 import sys
 
+import tap
 from modules import MAY_USE
 
 ROOT, BUILD = (pathlib.Path(arg).resolve() for arg in sys.argv[1:3])
@@ -179,17 +180,10 @@ def every_function_begins_with_the_noun_of_its_file():
             yield f"{module}/{stem} exports {symbol}"
 
 
-TESTS = [
+tap.run([
     objects_use_only_modules_below_theirs,
     no_cycle_joins_more_than_five_files,
     no_module_holds_more_than_a_fifth,
     every_exported_symbol_is_used_by_another_file,
     every_function_begins_with_the_noun_of_its_file,
-]
-
-print(f"1..{len(TESTS)}")
-for number, test in enumerate(TESTS, 1):
-    problems = list(test())
-    print("ok" if not problems else "not ok", number, "-", test.__name__)
-    for problem in problems:
-        print("#", problem)
+])
