@@ -79,12 +79,6 @@ static bool is_admission(const struct store_event *event) {
     return event->kind == EVENT_MOVE && event->from == STATE_NONE;
 }
 
-static bool is_remark(const struct store_event *event) {
-    return event->kind == EVENT_ALARM || event->kind == EVENT_ILLEGAL_MOVE ||
-           event->kind == EVENT_APPROVED || event->kind == EVENT_OWED ||
-           event->kind == EVENT_REJECT || event->kind == EVENT_ROLLED_BACK;
-}
-
 static bool has_file(struct projection *projection,
                      const struct store_event *event) {
     CLEANUP(arena_clear) struct arena arena = ARENA_INIT;
@@ -95,13 +89,16 @@ static bool has_file(struct projection *projection,
            job_has(&job, JOB_HAS_FILE);
 }
 
-/* Only these concern sets without a mark: a first step, or a remark. */
+/* Only these concern sets without a mark: a first step, or an event that
+ * belongs in the log even of a set that is over. */
 void projection_on_event(void *ctx, const struct store_event *event) {
     struct projection *projection = ctx;
     if (event->num == 0)
         return;
     struct mark *mark = find_mark(projection, event->num);
-    if (!mark && (is_admission(event) || is_remark(event)) &&
+    if (!mark &&
+        (is_admission(event) ||
+         job_event_kind_has(event->kind, EVENT_IN_LOG)) &&
         has_file(projection, event))
         mark = projection_mark_new(projection, event->num);
     if (mark)

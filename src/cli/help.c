@@ -211,6 +211,30 @@ static void topic_states(struct text *out) {
 #undef JOB_HOLD
 }
 
+/* The words of life.def that a field of a filter accepts, each after ", ". */
+static const char state_words[] =
+#define JOB_STATE(name, letter, word, dir, group) ", " word
+#include "core/life.def"
+#undef JOB_STATE
+    ;
+static const char kind_words[] =
+#define JOB_KIND(name, word, traits) ", " word
+#include "core/life.def"
+#undef JOB_KIND
+    ;
+static const char class_words[] =
+#define JOB_CLASS(name, word, meaning, traits) ", " word
+#include "core/life.def"
+#undef JOB_CLASS
+    ;
+
+static void add_field(struct text *out, const char *word, const char *words,
+                      const char *meaning) {
+    CLEANUP(text_clear) struct text all = TEXT_INIT;
+    text_addf(&all, "%s%s", words, meaning);
+    add_pair(out, word[0] == '\0' ? "WORD" : word, 7, text_string(&all));
+}
+
 static void topic_filter(struct text *out) {
     text_adds(out,
               "Filters of list and of --match\n\n"
@@ -223,8 +247,14 @@ static void topic_filter(struct text *out) {
               "or a part of the command. Quote <, > and * for the shell. Write "
               "`--`\nbefore a filter that begins with a minus: pointsman list "
               "-- -state:done\n\n");
+#define WORDS_STATE state_words + 2
+#define WORDS_KIND kind_words + 2
+#define WORDS_CLASS class_words + 2
+#define WORDS_TEXT ""
+#define WORDS_FLAG ""
+#define WORDS_DURATION ""
 #define FILTER_FIELD(name, word, kind, meaning) \
-    add_pair(out, (word)[0] == '\0' ? "WORD" : (word), 7, meaning);
+    add_field(out, word, WORDS_##kind, meaning);
 #include "wire/filter.def"
 #undef FILTER_FIELD
 }

@@ -41,15 +41,11 @@ struct span event_facts_format(const struct event_facts *facts,
     json_open(&json, &text);
     json_object(&json);
     put_holds(&json, facts->holds);
-#define X(name) put_text(&json, #name, facts->name);
-    EVENT_FACT_TEXTS(X)
-#undef X
-#define X(name) put_time(&json, #name, facts->name);
-    EVENT_FACT_TIMES(X)
-#undef X
-#define X(name) put_flag(&json, #name, facts->name);
-    EVENT_FACT_FLAGS(X)
-#undef X
+#define PUT_TEXT put_text
+#define PUT_TIME put_time
+#define PUT_FLAG put_flag
+#define EVENT_FACT(type, name) PUT_##type(&json, #name, facts->name);
+#include "core/event_facts.def"
     json_end(&json);
     return text.len > 2 ? arena_span(arena, text_span(&text)) : SPAN("");
 }
@@ -58,6 +54,11 @@ static bool get_time(struct json_value value, struct arena *arena,
                      struct wall *ret) {
     struct span text;
     return json_get_string(value, arena, &text) && wall_parse(text, ret);
+}
+
+static bool get_flag(struct json_value value, struct arena *arena, bool *ret) {
+    (void)arena;
+    return json_get_bool(value, ret);
 }
 
 static bool get_holds(struct json_value value, struct arena *arena,
@@ -84,18 +85,12 @@ bool event_facts_parse(struct span text, struct arena *arena,
         /* clang-format off */
         if (span_is(key, "holds"))
             ok = get_holds(value, arena, &ret_facts->holds);
-#define X(name) else if (span_is(key, #name)) \
-            ok = json_get_string(value, arena, &ret_facts->name);
-        EVENT_FACT_TEXTS(X)
-#undef X
-#define X(name) else if (span_is(key, #name)) \
-            ok = get_time(value, arena, &ret_facts->name);
-        EVENT_FACT_TIMES(X)
-#undef X
-#define X(name) else if (span_is(key, #name)) \
-            ok = json_get_bool(value, &ret_facts->name);
-        EVENT_FACT_FLAGS(X)
-#undef X
+#define GET_TEXT json_get_string
+#define GET_TIME get_time
+#define GET_FLAG get_flag
+#define EVENT_FACT(type, name) else if (span_is(key, #name)) \
+            ok = GET_##type(value, arena, &ret_facts->name);
+#include "core/event_facts.def"
         /* clang-format on */
     }
     return ok;

@@ -68,7 +68,13 @@ static const char *const edge_words[] = {
 };
 
 static const char *const event_words[] = {
-#define EVENT_KIND(name, word) word,
+#define EVENT_KIND(name, word, traits) word,
+#include "core/life.def"
+#undef EVENT_KIND
+};
+
+static const unsigned event_traits[] = {
+#define EVENT_KIND(name, word, traits) traits,
 #include "core/life.def"
 #undef EVENT_KIND
 };
@@ -134,7 +140,11 @@ bool job_class_parse(struct span word, enum job_class *ret_class) {
 }
 
 char job_state_letter(enum job_state state) {
-    return state < JOB_STATES ? states[state].letter : '-';
+    return *job_state_letter_span(state).p;
+}
+
+struct span job_state_letter_span(enum job_state state) {
+    return state < JOB_STATES ? span_make(&states[state].letter, 1) : SPAN("-");
 }
 
 const char *job_state_word(enum job_state state) {
@@ -197,6 +207,10 @@ bool job_event_kind_parse(struct span word, enum event_kind *ret_kind) {
         return false;
     *ret_kind = (enum event_kind)i;
     return true;
+}
+
+bool job_event_kind_has(enum event_kind kind, enum event_trait trait) {
+    return kind < EVENT_KINDS && (event_traits[kind] & trait) != 0;
 }
 
 const char *job_hold_word(enum job_hold one_bit) {

@@ -69,10 +69,15 @@ enum edge_kind {
 };
 
 enum event_kind {
-#define EVENT_KIND(name, word) EVENT_##name,
+#define EVENT_KIND(name, word, traits) EVENT_##name,
 #include "core/life.def"
 #undef EVENT_KIND
     EVENT_KINDS
+};
+
+enum event_trait {
+    EVENT_IN_LOG = 1 << 0 /* belongs in log/CSID of its set even if it comes
+                             after the end of the set */
 };
 
 struct job;
@@ -97,7 +102,8 @@ bool job_kind_has(enum job_kind kind, enum job_trait trait);
 unsigned job_kinds_with(enum job_trait trait);
 const char *job_class_word(enum job_class job_class); /* "RB" */
 bool job_class_parse(struct span word, enum job_class *ret_class);
-char job_state_letter(enum job_state state);       /* '-' for none */
+char job_state_letter(enum job_state state); /* '-' for none */
+struct span job_state_letter_span(enum job_state state);
 const char *job_state_word(enum job_state state);  /* "queued" */
 const char *job_state_dir(enum job_state state);   /* "queue" */
 const char *job_state_group(enum job_state state); /* "submitted" */
@@ -109,6 +115,7 @@ const char *job_edge_kind_word(enum edge_kind kind);
 bool job_edge_kind_parse(struct span word, enum edge_kind *ret_kind);
 const char *job_event_kind_word(enum event_kind kind);
 bool job_event_kind_parse(struct span word, enum event_kind *ret_kind);
+bool job_event_kind_has(enum event_kind kind, enum event_trait trait);
 const char *job_hold_word(enum job_hold one_bit);
 /* "operator, approval": the words for all bits that are set. */
 void job_holds_format(unsigned holds, struct text *out);

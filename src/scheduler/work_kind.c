@@ -9,8 +9,7 @@ const struct work_kind *work_kind_find(const struct work_kinds *kinds,
             return kinds->rows[i];
     if (err)
         err_set(err, ERR_REFUSED,
-                "'%.*s' is a %s: this program does not execute that kind of "
-                "work",
+                "'%.*s': this program does not execute work of kind '%s'",
                 (int)job->id.len, job->id.p, job_kind_word(job->kind));
     return NULL;
 }

@@ -252,10 +252,7 @@ void sqlite_bind_word(sqlite3_stmt *stmt, int place, const char *word) {
 }
 
 void sqlite_bind_state(sqlite3_stmt *stmt, int place, enum job_state state) {
-    static const char letters[] = "QSPXDFTA-";
-    const char *at = strchr(letters, job_state_letter(state));
-    assert(at);
-    sqlite_bind_span(stmt, place, span_make(at, 1));
+    sqlite_bind_span(stmt, place, job_state_letter_span(state));
 }
 
 void sqlite_bind_u64(sqlite3_stmt *stmt, int place, uint64_t value) {

@@ -1,9 +1,9 @@
 #include "wire/event_line.h"
 
 #include "core/event_facts.h"
+#include "core/job.h"
 #include "wire/set_name.h"
 
-static const char states[] = "QSPXDFTA-";
 static const char more[] = "...";
 
 enum { EVENT_FACTS_WORD_BYTES = 3000 };
@@ -117,7 +117,9 @@ static bool refuse(struct err *err, const char *what, struct span line) {
 }
 
 static bool take_state(struct span word, char *ret_state) {
-    if (word.len != 1 || !word.p[0] || !strchr(states, word.p[0]))
+    enum job_state state;
+    if (word.len != 1 ||
+        (word.p[0] != '-' && !job_state_of_letter(word.p[0], &state)))
         return false;
     *ret_state = word.p[0];
     return true;

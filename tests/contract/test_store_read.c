@@ -83,7 +83,7 @@ static void lists_obey_each_wish(void **state) {
         {{.until = wall_from_s(1002)}, "j1 C4 j6 j7 k1"},
         {{.states = STATES_LIVE, .until = wall_from_s(1003), .limit = 2},
          "j1 j2"},
-        {{.kinds = 1u << JOB_PACKAGE}, ""},
+        {{.kinds = 1u << JOB_KINDS}, ""},
     };
     for (size_t i = 0; i < COUNT(cases); i++)
         assert_string_equal(rig_list(rig, cases[i].list), cases[i].ids);

@@ -403,14 +403,14 @@ static const char *traceparent(const struct job *job, unsigned attempt) {
 
 static void a_kind_without_a_row_is_refused(void **state) {
     (void)state;
-    struct job job = {.id = SPAN("p1"), .kind = JOB_PACKAGE};
+    struct job job = {.id = SPAN("p1"), .kind = JOB_KINDS};
     struct run_start start = {.job = &job};
     struct attempt_start line;
     struct err err;
     assert_false(start_make(&start, NULL, &line, &err));
     assert_int_equal(err.kind, ERR_REFUSED);
-    assert_string_equal(err.text, "'p1' is a package: this program does not "
-                                  "execute that kind of work");
+    assert_string_equal(err.text, "'p1': this program does not execute work "
+                                  "of kind 'unknown'");
 }
 
 static void an_attempt_has_one_traceparent(void **state) {

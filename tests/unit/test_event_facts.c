@@ -35,30 +35,24 @@ static void facts_look_as_the_header_says(void **state) {
 
 static void every_fact_reads_back(void **state) {
     (void)state;
-    struct event_facts facts = {.holds = HOLD_ROLLBACK | HOLD_AMBIGUOUS,
-#define X(name) .name = SPAN(#name " \"quoted\" \\"),
-                                EVENT_FACT_TEXTS(X)
-#undef X
-#define X(name) .name = {1700000000123000000},
-                                    EVENT_FACT_TIMES(X)
-#undef X
-#define X(name) .name = true,
-                                        EVENT_FACT_FLAGS(X)
-#undef X
+    struct event_facts facts = {
+        .holds = HOLD_ROLLBACK | HOLD_AMBIGUOUS,
+#define SAMPLE_TEXT(name) SPAN(name " \"quoted\" \\")
+#define SAMPLE_TIME(name) \
+    { 1700000000123000000 }
+#define SAMPLE_FLAG(name) true
+#define EVENT_FACT(type, name) .name = SAMPLE_##type(#name),
+#include "core/event_facts.def"
     };
     struct event_facts back;
     assert_true(
         event_facts_parse(event_facts_format(&facts, &arena), &arena, &back));
     assert_int_equal(back.holds, facts.holds);
-#define X(name) assert_true(span_equal(back.name, facts.name));
-    EVENT_FACT_TEXTS(X)
-#undef X
-#define X(name) assert_int_equal(back.name.ns, facts.name.ns);
-    EVENT_FACT_TIMES(X)
-#undef X
-#define X(name) assert_true(back.name);
-    EVENT_FACT_FLAGS(X)
-#undef X
+#define SAME_TEXT(a, b) assert_true(span_equal(a, b))
+#define SAME_TIME(a, b) assert_int_equal((a).ns, (b).ns)
+#define SAME_FLAG(a, b) assert_int_equal(a, b)
+#define EVENT_FACT(type, name) SAME_##type(back.name, facts.name);
+#include "core/event_facts.def"
 }
 
 static void keys_of_a_later_program_are_skipped(void **state) {
