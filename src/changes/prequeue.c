@@ -1,3 +1,4 @@
+#include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -5,7 +6,7 @@
 #include "os/dir.h"
 #include "changes/approvals.h"
 #include "changes/drop.h"
-#include "changes/prequeue_parts.h"
+#include "changes/prequeue_entry.h"
 #include "changes/projection_parts.h"
 
 /* The path of each entry of prequeue/: it is examined, its tarball is checked
@@ -19,6 +20,14 @@ enum {
     REVIEW_MS = 5000,
     PATIENCE_MS = 10000
 };
+
+static const struct entry_kind *const *kinds;
+static size_t kind_count;
+
+void prequeue_kinds_use(const struct entry_kind *const *rows, size_t count) {
+    kinds = rows;
+    kind_count = count;
+}
 
 static void on_event(void *ctx, const struct store_event *event) {
     struct prequeue *prequeue = ctx;
@@ -59,7 +68,8 @@ void prequeue_free(struct prequeue *prequeue) {
         struct prequeue_entry *entry = value;
         /* The checker may still call back: it is freed after us, silently, but
          * its guard may be faster. */
-        entry->kind->forget(entry);
+        if (entry->kind->forget != NULL)
+            entry->kind->forget(entry);
         entry_free(entry);
     }
     map_clear(&prequeue->entries);
@@ -83,65 +93,43 @@ static bool has_changed(struct prequeue *prequeue,
            st.st_size != entry->st.st_size;
 }
 
-static unsigned add_admission(struct prequeue *prequeue,
-                              struct store_batch *batch,
-                              struct prequeue_entry *entry) {
-    struct set_record *record = &entry->record;
-    struct job *job = &record->job;
-    job->uid = drop_caller(prequeue->base, entry->name, &entry->st);
-    job->actor =
-        span_of(arena_printf(&entry->arena, "uid:%ld", (long)job->uid));
-    job->cause = SPAN("person");
-    approvals_admit(prequeue->base, record, prequeue->now, &entry->arena);
-    job->admitted = prequeue->now;
-    store_batch_actor(batch, prequeue->now, job->actor);
-    return store_admit(batch, job, record->edges, record->edge_count,
-                       record->touches, record->touch_count, NULL, 0);
-}
-
 static bool finish_admission(struct prequeue *prequeue,
-                             struct prequeue_entry *entry,
+                             struct prequeue_entry *entry, struct span id,
                              enum store_result result, struct err *err) {
     if (result != STORE_DONE) { /* judge again, it is known now */
         entry->state = ENTRY_NEW;
         prequeue->due = true;
         return true;
     }
-    struct span id = entry->record.job.id;
-    log_info("admitted set '%s' job=%.*s", entry->name, (int)id.len, id.p);
+    log_info("admitted '%s' job=%.*s", entry->name, (int)id.len, id.p);
     prequeue->tally.admitted++;
-    prequeue->due |= entry->awaited;
-    entry->here = false;
-    return dir_remove(prequeue->base->dirs[BASE_PREQUEUE], entry->name, NULL,
-                      err);
+    return prequeue_entry_remove(prequeue, entry, err);
 }
 
 static bool admit(struct prequeue *prequeue, struct prequeue_entry **entries,
                   size_t count, struct err *err) {
     unsigned index[ADMIT_AT_ONCE];
+    struct span ids[ADMIT_AT_ONCE];
     struct store_batch *batch = store_batch_new(prequeue->base->store);
     for (size_t i = 0; i < count; i++)
-        index[i] = add_admission(prequeue, batch, entries[i]);
+        index[i] = entries[i]->kind->add(prequeue, entries[i], batch, &ids[i]);
     bool ok = store_write(batch, err);
     /* The job files first: an entry is removed once the set is visible
      * elsewhere. */
     if (ok && prequeue->projection)
         ok = projection_pass(prequeue->projection, prequeue->now, err);
     for (size_t i = 0; ok && i < count; i++)
-        ok = finish_admission(prequeue, entries[i],
+        ok = finish_admission(prequeue, entries[i], ids[i],
                               store_batch_result(batch, index[i]), err);
     store_batch_free(batch);
     return ok;
 }
 
-/* ---- kinds -------------------------------------------------------------- */
-
-static const struct entry_kind *const kinds[] = {&prequeue_approval_kind,
-                                                 &prequeue_set_kind};
-
+/* The last kind takes every name. */
 static const struct entry_kind *kind_of(struct span name) {
     size_t i = 0;
-    while (i + 1 < COUNT(kinds) && !kinds[i]->recognise(name))
+    assert(kind_count > 0);
+    while (i + 1 < kind_count && !kinds[i]->recognise(name))
         i++;
     return kinds[i];
 }
@@ -156,7 +144,7 @@ static bool find_entries(struct prequeue *prequeue, struct arena *arena,
                   err))
         return false;
     *ret_entries = arena_alloc(arena, (*ret_count + 1) * sizeof(void *));
-    prequeue->any_approvals = false;
+    prequeue->any_apart = false;
     for (size_t i = 0; i < *ret_count; i++) {
         struct prequeue_entry *entry = map_get(&prequeue->entries, names[i]);
         if (!entry) {
@@ -167,7 +155,7 @@ static bool find_entries(struct prequeue *prequeue, struct arena *arena,
             map_put(&prequeue->entries, names[i], entry);
         }
         entry->here = true;
-        prequeue->any_approvals |= entry->kind == &prequeue_approval_kind;
+        prequeue->any_apart |= !entry->kind->comes_together;
         (*ret_entries)[i] = entry;
     }
     return true;
@@ -194,8 +182,8 @@ static void look_at_new(struct prequeue *prequeue,
 }
 
 static bool is_good(const struct prequeue_entry *entry) {
-    return entry->state == ENTRY_CHECKED && !entry->not_now &&
-           entry->refusal.kind == REFUSAL_NONE && entry->kind->comes_together;
+    return entry->state == ENTRY_CHECKED && !entry->not_now && !entry->is_bad &&
+           entry->kind->comes_together;
 }
 
 /* Entries that are here together are admitted together: the queue orders them,
@@ -309,7 +297,7 @@ bool prequeue_scan(struct prequeue *prequeue, struct wall now,
     prequeue->now = now;
     if (!find_entries(prequeue, &arena, &entries, &count, err))
         return false;
-    for (size_t i = 0; i < COUNT(kinds); i++)
+    for (size_t i = 0; i < kind_count; i++)
         look_and_judge(prequeue, entries, count, kinds[i], &first);
     prequeue->due = false; /* verdicts that arrived meanwhile were judged */
     admit_ready(prequeue, entries, count, &first);

@@ -12,10 +12,15 @@
 #include "base/role.h"
 #include "changes/checker.h"
 
+struct entry_kind; /* changes/prequeue_entry.h */
 struct prequeue;
 struct projection;
 
 extern const struct role prequeue_role;
+
+/* Sets the kinds of entries, in the order in which they are examined. Call it
+ * once, before a prequeue is created; the array stays the caller's. */
+void prequeue_kinds_use(const struct entry_kind *const *rows, size_t count);
 
 /* The caller holds the role. */
 struct prequeue *prequeue_new(struct base *base, struct checker *checker,

@@ -6,7 +6,10 @@
 #include "os/dir.h"
 #include "changes/approvals.h"
 #include "changes/placement.h"
-#include "changes/prequeue_parts.h"
+#include "changes/prequeue_set.h"
+#include "changes/signature.h"
+#include "core/approval.h"
+#include "wire/approval_text.h"
 
 /* Files approve_CSID in prequeue/: an approval of a set that is here already or
  * arrives with it. The file is read once, its signature is verified in a child,
@@ -14,6 +17,15 @@
  * goes to reject/ with the reason. */
 
 enum { CHECKS_ASKED = 2 };
+
+/* The parsed content of a file approve_CSID and the state of its check. */
+struct prequeue_approval {
+    struct approval_file file;
+    struct signature_check *check; /* in progress */
+    bool verified;
+    const char *bad; /* why its signature is invalid */
+    struct approval_given word;
+};
 
 static bool is_approval(struct span name) {
     struct span csid;
@@ -51,7 +63,7 @@ static bool know_set(struct prequeue *prequeue, struct prequeue_entry *entry,
 static bool take_owner(const struct prequeue *prequeue,
                        struct prequeue_entry *entry) {
     const struct base *base = prequeue->base;
-    struct prequeue_approval *approval = entry->approval;
+    struct prequeue_approval *approval = entry->own;
     struct span by = approval->file.approval.by;
     uid_t owner = entry->st.st_uid;
     const char *name =
@@ -65,7 +77,7 @@ static bool take_owner(const struct prequeue *prequeue,
 }
 
 static void take_signer(struct prequeue_entry *entry) {
-    struct prequeue_approval *approval = entry->approval;
+    struct prequeue_approval *approval = entry->own;
     struct span by = approval->file.approval.by;
     approval->word.who =
         span_of(arena_printf(&entry->arena, "user:%.*s", (int)by.len, by.p));
@@ -75,7 +87,7 @@ static void take_signer(struct prequeue_entry *entry) {
 
 static void on_signature(void *ctx, const struct signature_verdict *verdict) {
     struct prequeue_entry *entry = ctx;
-    struct prequeue_approval *approval = entry->approval;
+    struct prequeue_approval *approval = entry->own;
     approval->check = NULL;
     approval->verified = verdict->how == SIGNATURE_GOOD;
     if (verdict->why)
@@ -88,8 +100,9 @@ static void on_signature(void *ctx, const struct signature_verdict *verdict) {
 
 static void read_word(const struct prequeue *prequeue,
                       struct prequeue_entry *entry) {
-    const struct approval_text *text = &entry->approval->file.approval;
-    struct approval_given *word = &entry->approval->word;
+    struct prequeue_approval *approval = entry->own;
+    const struct approval_text *text = &approval->file.approval;
+    struct approval_given *word = &approval->word;
     word->at = text->made.ns < prequeue->now.ns ? text->made : prequeue->now;
     word->until = text->expires;
     word->ticket = text->ticket;
@@ -99,7 +112,7 @@ static void read_word(const struct prequeue *prequeue,
 static bool look_at_text(struct prequeue *prequeue,
                          struct prequeue_entry *entry, int fd,
                          struct err *err) {
-    struct prequeue_approval *approval = entry->approval;
+    struct prequeue_approval *approval = entry->own;
     struct approval_text *text = &approval->file.approval;
     struct ruling_why why;
     if (!span_equal(text->csid, csid_of(entry)))
@@ -150,7 +163,8 @@ static bool read_approval(struct prequeue *prequeue,
                    : prequeue_entry_wait(prequeue, entry, "bad-approval",
                                          why.text, err);
     struct span all = arena_span(&entry->arena, text_span(&bytes));
-    if (!approval_file_parse(all, &entry->approval->file, &why))
+    struct prequeue_approval *approval = entry->own;
+    if (!approval_file_parse(all, &approval->file, &why))
         return prequeue_entry_reject(prequeue, entry, "bad-approval", why.text,
                                      err);
     return look_at_text(prequeue, entry, fd, err);
@@ -159,14 +173,14 @@ static bool read_approval(struct prequeue *prequeue,
 static bool check_approval(struct prequeue *prequeue,
                            struct prequeue_entry *entry,
                            const struct stat *before, struct err *err) {
-    bool known = entry->approval && entry->approval->verified;
-    if (known && is_unchanged(before, &entry->st)) {
+    struct prequeue_approval *approval = entry->own;
+    if (approval && approval->verified && is_unchanged(before, &entry->st)) {
         entry->state = ENTRY_CHECKED;
         return true;
     }
     entry->state = ENTRY_NEW;
     arena_clear(&entry->arena);
-    entry->approval = arena_alloc(&entry->arena, sizeof(*entry->approval));
+    entry->own = arena_alloc(&entry->arena, sizeof(*approval));
     entry->not_now = false;
     if (!know_set(prequeue, entry, err))
         return false;
@@ -181,7 +195,8 @@ static bool check_approval(struct prequeue *prequeue,
 /* It may succeed later, until its time is up. */
 static bool wait_for_check(struct prequeue *prequeue,
                            struct prequeue_entry *entry, struct err *err) {
-    const char *why = entry->approval->bad;
+    const struct prequeue_approval *approval = entry->own;
+    const char *why = approval->bad;
     if (!entry->is_reported)
         log_warning("approval '%s' waits: it cannot be checked now: %s",
                     entry->name, why);
@@ -190,13 +205,6 @@ static bool wait_for_check(struct prequeue *prequeue,
 }
 
 /* ---- the verdict --------------------------------------------------------- */
-
-static bool done_with(struct prequeue *prequeue, struct prequeue_entry *entry,
-                      struct err *err) {
-    entry->here = false;
-    return dir_remove(prequeue->base->dirs[BASE_PREQUEUE], entry->name, NULL,
-                      err);
-}
 
 static const char *refusal_of(const struct job *job,
                               const struct approval_state *state) {
@@ -210,7 +218,7 @@ static const char *refusal_of(const struct job *job,
 static bool give(struct prequeue *prequeue, struct prequeue_entry *entry,
                  const struct job *job, struct err *err) {
     struct base *base = prequeue->base;
-    struct prequeue_approval *approval = entry->approval;
+    struct prequeue_approval *approval = entry->own;
     struct approval_state state;
     struct err why = {0};
     if (!approvals_read(base, base->store, job, &approval->word, prequeue->now,
@@ -219,7 +227,7 @@ static bool give(struct prequeue *prequeue, struct prequeue_entry *entry,
     /* A crash left the file behind after its event; the set may have ended
      * since. */
     if (state.said)
-        return done_with(prequeue, entry, err);
+        return prequeue_entry_remove(prequeue, entry, err);
     if (!approvals_may(job, &approval->word, &state, &why))
         return prequeue_entry_reject(prequeue, entry, refusal_of(job, &state),
                                      why.text, err);
@@ -233,13 +241,13 @@ static bool give(struct prequeue *prequeue, struct prequeue_entry *entry,
     if (!prequeue->quiet)
         log_info("approved by %.*s job=%.*s", (int)approval->word.who.len,
                  approval->word.who.p, (int)job->id.len, job->id.p);
-    return done_with(prequeue, entry, err);
+    return prequeue_entry_remove(prequeue, entry, err);
 }
 
 static bool admit_approval(struct prequeue *prequeue,
                            struct prequeue_entry *entry, struct err *err) {
     CLEANUP(arena_clear) struct arena arena = ARENA_INIT;
-    struct prequeue_approval *approval = entry->approval;
+    struct prequeue_approval *approval = entry->own;
     struct approval_text ours;
     struct ruling_why why;
     struct job job;
@@ -279,8 +287,9 @@ static bool reject_approval(struct prequeue *prequeue,
 }
 
 static void forget_approval(struct prequeue_entry *entry) {
-    if (entry->approval)
-        signature_forget(entry->approval->check);
+    struct prequeue_approval *approval = entry->own;
+    if (approval)
+        signature_forget(approval->check);
 }
 
 const struct entry_kind prequeue_approval_kind = {
@@ -294,8 +303,8 @@ const struct entry_kind prequeue_approval_kind = {
 /* ---- for the set beside it ----------------------------------------------- */
 
 static bool is_about(const struct prequeue *prequeue,
-                     struct prequeue_entry *set,
-                     const struct prequeue_entry *entry) {
+                     const struct prequeue_set *set,
+                     const struct prequeue_approval *approval) {
     CLEANUP(arena_clear) struct arena arena = ARENA_INIT;
     const struct config_target *target =
         set_target(&prequeue->base->config, set->candidate.meta.target);
@@ -304,34 +313,36 @@ static bool is_about(const struct prequeue *prequeue,
     return target &&
            approvals_text_of(prequeue->base, &set->candidate, target->name,
                              &arena, &ours, NULL) &&
-           approvals_match(&ours, &entry->approval->file.approval, &why);
+           approvals_match(&ours, &approval->file.approval, &why);
 }
 
 bool prequeue_approval_entries_of(struct prequeue *prequeue,
-                                  struct prequeue_entry *set) {
+                                  struct prequeue_set *set,
+                                  struct arena *arena) {
     size_t cursor = 0, count = 0;
     struct span key, wanted = set->candidate.name.csid;
     struct approval_given *given = NULL;
     void *value;
     set->hindered = false;
-    while (prequeue->any_approvals &&
+    while (prequeue->any_apart &&
            map_next(&prequeue->entries, &cursor, &key, &value)) {
         struct prequeue_entry *entry = value;
         if (!entry->here || entry->kind != &prequeue_approval_kind ||
             !span_equal(csid_of(entry), wanted))
             continue;
+        const struct prequeue_approval *approval = entry->own;
         set->awaited = true;
         if (entry->state == ENTRY_NEW || entry->state == ENTRY_CHECKING)
             return false;
         set->hindered |= entry->state == ENTRY_WAITING && entry->not_now;
-        if (!entry->approval || !entry->approval->verified ||
-            !is_about(prequeue, set, entry))
+        if (!approval || !approval->verified ||
+            !is_about(prequeue, set, approval))
             continue;
         struct approval_given *more =
-            arena_alloc(&set->arena, (count + 1) * sizeof(*more));
+            arena_alloc(arena, (count + 1) * sizeof(*more));
         if (count > 0)
             memcpy(more, given, count * sizeof(*more));
-        more[count++] = entry->approval->word;
+        more[count++] = approval->word;
         given = more;
     }
     set->candidate.given = given;

@@ -1,9 +1,10 @@
+#include "changes/prequeue_entry.h"
+
 #include <errno.h>
 #include <stdio.h>
 
 #include "lib/log.h"
 #include "os/dir.h"
-#include "changes/prequeue_parts.h"
 
 /* Steps common to entries of any kind: they are examined, kept waiting, or
  * rejected with a line that gives the reason. */
@@ -50,6 +51,15 @@ bool prequeue_entry_reject(struct prequeue *prequeue,
     prequeue->tally.rejected++;
     entry->here = false;
     return note_reject(prequeue, entry, word, sentence, err);
+}
+
+/* ---- admitted -------------------------------------------------------- */
+
+bool prequeue_entry_remove(struct prequeue *prequeue,
+                           struct prequeue_entry *entry, struct err *err) {
+    entry->here = false;
+    return dir_remove(prequeue->base->dirs[BASE_PREQUEUE], entry->name, NULL,
+                      err);
 }
 
 /* ---- waiting --------------------------------------------------------- */

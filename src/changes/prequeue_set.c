@@ -1,3 +1,5 @@
+#include "changes/prequeue_set.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -7,8 +9,9 @@
 #include "lib/log.h"
 #include "os/dir.h"
 #include "landing/branch_tip.h"
+#include "changes/checker.h"
+#include "changes/drop.h"
 #include "changes/placement.h"
-#include "changes/prequeue_parts.h"
 #include "wire/job_file.h"
 
 /* The default kind of entry: a change set. A marker or a job file in prequeue/
@@ -86,26 +89,28 @@ static bool is_leftover(struct prequeue *prequeue,
 static void on_checked(void *ctx, bool ok, const struct set_check *check,
                        const struct err *err) {
     struct prequeue_entry *entry = ctx;
+    struct prequeue_set *set = entry->own;
     (void)err;
     entry->prequeue->due = true;
     entry->state = ENTRY_CHECKED;
     entry->not_now = !ok;
     if (!ok)
         return;
-    entry->refusal = check->why;
-    if (check->why.kind != REFUSAL_NONE)
+    set->refusal = check->why;
+    entry->is_bad = check->why.kind != REFUSAL_NONE;
+    if (entry->is_bad)
         return;
-    struct candidate *candidate = &entry->candidate;
+    struct candidate *candidate = &set->candidate;
     struct path_limits widest = {4096, 255, 1024};
     struct span text = arena_span(&entry->arena, check->meta_text);
-    (void)set_name_parse(span_of(entry->name), &candidate->name,
-                         &entry->refusal);
+    (void)set_name_parse(span_of(entry->name), &candidate->name, &set->refusal);
     (void)meta_parse(text, &widest, &entry->arena, &candidate->meta,
-                     &entry->refusal);
+                     &set->refusal);
     candidate->sum = arena_span(&entry->arena, span_of(check->sha256));
     candidate->size_bytes = check->size;
     for (size_t i = 0; i < check->member_count; i++)
         candidate->has_symlinks |= check->members[i].symlink;
+    entry->is_bad = set->refusal.kind != REFUSAL_NONE;
 }
 
 /* As the service rejects it: reading terabytes just for the sum, which no
@@ -129,11 +134,8 @@ static bool start_check(struct prequeue *prequeue, struct prequeue_entry *entry,
         return true; /* still new: it is checked later */
     if (!dir_open_file(base->dirs[BASE_DATA], entry->name,
                        O_RDONLY | O_NONBLOCK, 0, &fd, &why)) {
-        if (why.sys == ENOENT && is_leftover(prequeue, entry)) {
-            entry->here = false;
-            return dir_remove(base->dirs[BASE_PREQUEUE], entry->name, NULL,
-                              err);
-        }
+        if (why.sys == ENOENT && is_leftover(prequeue, entry))
+            return prequeue_entry_remove(prequeue, entry, err);
         if (why.sys == ELOOP)
             return prequeue_entry_reject(
                 prequeue, entry, "bad-data",
@@ -182,7 +184,7 @@ static bool read_job_file(struct prequeue *prequeue,
         return prequeue_entry_reject(prequeue, entry, "job-file",
                                      "the job file is that of another set",
                                      err);
-    entry->said_sum = file.sha256;
+    ((struct prequeue_set *)entry->own)->said_sum = file.sha256;
     *ret_good = true;
     return true;
 }
@@ -195,8 +197,9 @@ static bool check_set(struct prequeue *prequeue, struct prequeue_entry *entry,
     (void)before;
     entry->state = ENTRY_NEW;
     entry->checked = (struct wall){0};
+    entry->is_bad = false;
     arena_clear(&entry->arena);
-    entry->said_sum = (struct span){0};
+    entry->own = arena_alloc(&entry->arena, sizeof(struct prequeue_set));
     if (!S_ISREG(entry->st.st_mode))
         return prequeue_entry_reject(prequeue, entry, "not-a-file",
                                      "only files can be handed in", err);
@@ -218,9 +221,7 @@ static bool finish_again(struct prequeue *prequeue,
                          struct prequeue_entry *entry, struct err *err) {
     log_info("'%s' is admitted already", entry->name);
     prequeue->tally.again++;
-    entry->here = false;
-    return dir_remove(prequeue->base->dirs[BASE_PREQUEUE], entry->name, NULL,
-                      err);
+    return prequeue_entry_remove(prequeue, entry, err);
 }
 
 /* The state with which a set without ##base is compared when it lands (L5): the
@@ -241,7 +242,8 @@ static struct span branch_seen(const struct base *base,
 static bool admit_set(struct prequeue *prequeue, struct prequeue_entry *entry,
                       struct err *err) {
     const struct config_target *target;
-    struct candidate *candidate = &entry->candidate;
+    struct prequeue_set *set = entry->own;
+    struct candidate *candidate = &set->candidate;
     struct ruling_why why = {0};
     enum ruling ruling;
     if (entry->not_now) {
@@ -249,15 +251,15 @@ static bool admit_set(struct prequeue *prequeue, struct prequeue_entry *entry,
         entry->next = wall_add_ms(prequeue->now, RETRY_MS);
         return true;
     }
-    if (entry->refusal.kind != REFUSAL_NONE)
+    if (set->refusal.kind != REFUSAL_NONE)
         return prequeue_entry_reject(prequeue, entry,
-                                     refusal_word(entry->refusal.kind),
-                                     entry->refusal.text, err);
-    if (entry->said_sum.len > 0 && !span_equal(entry->said_sum, candidate->sum))
+                                     refusal_word(set->refusal.kind),
+                                     set->refusal.text, err);
+    if (set->said_sum.len > 0 && !span_equal(set->said_sum, candidate->sum))
         return prequeue_entry_reject(
             prequeue, entry, "job-file",
             "the job file names another sum than its data has", err);
-    if (!prequeue_approval_entries_of(prequeue, entry))
+    if (!prequeue_approval_entries_of(prequeue, set, &entry->arena))
         return true; /* judged once they are examined */
     if (!set_rule(prequeue->base, candidate, prequeue->now, &ruling, &target,
                   &why, err))
@@ -268,7 +270,7 @@ static bool admit_set(struct prequeue *prequeue, struct prequeue_entry *entry,
     case RULING_WAIT:
         return prequeue_entry_wait(prequeue, entry, why.word, why.text, err);
     case RULING_REFUSE:
-        if (entry->hindered && strcmp(why.word, "unapproved") == 0)
+        if (set->hindered && strcmp(why.word, "unapproved") == 0)
             return prequeue_entry_wait(prequeue, entry, why.word, why.text,
                                        err);
         return prequeue_entry_reject(prequeue, entry, why.word, why.text, err);
@@ -278,9 +280,27 @@ static bool admit_set(struct prequeue *prequeue, struct prequeue_entry *entry,
     set_record_make(&candidate->name, &candidate->meta, target->name,
                     candidate->sum, candidate->size_bytes,
                     branch_seen(prequeue->base, target, &entry->arena),
-                    &entry->arena, &entry->record);
+                    &entry->arena, &set->record);
     entry->state = ENTRY_READY;
     return true;
+}
+
+static unsigned add_set(struct prequeue *prequeue, struct prequeue_entry *entry,
+                        struct store_batch *batch, struct span *ret_id) {
+    struct prequeue_set *set = entry->own;
+    struct set_record *record = &set->record;
+    struct job *job = &record->job;
+    job->uid = drop_caller(prequeue->base, entry->name, &entry->st);
+    job->actor =
+        span_of(arena_printf(&entry->arena, "uid:%ld", (long)job->uid));
+    job->cause = SPAN("person");
+    approvals_admit(prequeue->base, record, prequeue->now, &entry->arena);
+    job->admitted = prequeue->now;
+    store_batch_actor(batch, prequeue->now, job->actor);
+    prequeue->due |= set->awaited; /* the approvals beside it know it now */
+    *ret_id = job->id;
+    return store_admit(batch, job, record->edges, record->edge_count,
+                       record->touches, record->touch_count, NULL, 0);
 }
 
 static void forget_set(struct prequeue_entry *entry) {
@@ -292,6 +312,7 @@ const struct entry_kind prequeue_set_kind = {
     .recognise = is_set,
     .check = check_set,
     .admit = admit_set,
+    .add = add_set,
     .reject = reject_set,
     .forget = forget_set,
     .comes_together = true,

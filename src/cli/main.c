@@ -3,6 +3,7 @@
 #include "cli/help.h"
 #include "cli/console.h"
 
+#include "changes/prequeue.h"
 #include "lib/map.h"
 #include "os/clock.h"
 #include "serve/tables.h"
@@ -27,6 +28,8 @@ int main(int argc, char **argv) {
     /* No map is in use yet: untrusted keys must not be able to collide. */
     map_seed(clock_seed());
     store_nouns_use(serve_nouns, serve_noun_count);
+    config_sections_use(serve_sections, serve_section_count);
+    prequeue_kinds_use(serve_entry_kinds, serve_entry_kind_count);
     if (!call_parse(&commands, argc, argv, &call, &err))
         status = console_error(&err);
     else if ((call.command->flags & COMMAND_RAW) != 0)

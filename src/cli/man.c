@@ -303,7 +303,8 @@ void man_config(struct text *out) {
               "a shell. Paths are relative to the base.\n.PP\n"
               "Each key is shown with its default. A section with NAME can be "
               "repeated with different names.\n");
-    for (size_t s = 0; config_sections[s] != NULL; s++)
-        add_section(out, config_sections[s]);
+    const struct config_section *section;
+    for (size_t s = 0; (section = config_section_at(s)) != NULL; s++)
+        add_section(out, section);
     add_see_also(out, "pointsman(1), pointsman-config-check(1)");
 }

@@ -8,6 +8,57 @@
 
 enum { PAGE = 500 };
 
+/* ---- the section --------------------------------------------------------- */
+
+static const struct config_key keys[] = {
+#define CONFIG_KEY(...) CONFIG_ROW(struct config_schedule, __VA_ARGS__),
+#include "schedules/config_schedule.def"
+};
+
+static bool check_label(struct span label, const struct config_spot *spot) {
+    struct err why = {0};
+    return schedule_name_check(label, &why) ||
+           config_refuse(spot, "%s", why.text);
+}
+
+static bool finish(const struct config *config, const void *section,
+                   struct err *err) {
+    const struct config_schedule *schedule = section;
+    (void)config;
+    struct config_spot spot = {schedule->origin.file, schedule->origin.line,
+                               err};
+    const char *lacks = schedule->item.len == 0    ? "item"
+                        : schedule->run.count == 0 ? "run"
+                                                   : NULL;
+    return lacks == NULL ||
+           config_refuse(&spot, "schedule '%.*s' has no '%s'",
+                         (int)schedule->name.len, schedule->name.p, lacks);
+}
+
+const struct config_section schedule_section = {
+    .name = "schedule",
+    .keys = keys,
+    .key_count = COUNT(keys),
+    .bytes = sizeof(struct config_schedule),
+    .check_label = check_label,
+    .origin_at = offsetof(struct config_schedule, origin),
+    .finish = finish,
+};
+
+const struct config_schedule *schedule_config_at(const struct config *config,
+                                                 size_t index) {
+    return config_added(config, &schedule_section, index);
+}
+
+const struct config_schedule *schedule_config_find(const struct config *config,
+                                                   struct span name) {
+    const struct config_schedule *schedule;
+    for (size_t i = 0; (schedule = schedule_config_at(config, i)) != NULL; i++)
+        if (span_equal(schedule->name, name))
+            return schedule;
+    return NULL;
+}
+
 /* ---- one schedule -------------------------------------------------------- */
 
 static void key_text(struct json *json, const char *key, struct span value) {
@@ -92,11 +143,12 @@ bool schedule_config_read(const struct config_schedule *schedule,
 }
 
 bool schedule_config_check(const struct base *base, struct err *err) {
-    for (size_t i = 0; i < base->config.schedule_count; i++) {
+    const struct config_schedule *schedule;
+    for (size_t i = 0;
+         (schedule = schedule_config_at(&base->config, i)) != NULL; i++) {
         CLEANUP(arena_clear) struct arena arena = ARENA_INIT;
         struct schedule_spec spec;
-        if (!schedule_config_read(&base->config.schedules[i], base->path,
-                                  &arena, &spec, err))
+        if (!schedule_config_read(schedule, base->path, &arena, &spec, err))
             return false;
     }
     return true;
@@ -161,13 +213,6 @@ static bool put_one(struct base *base, struct store_batch *batch,
     return true;
 }
 
-static bool is_configured(const struct base *base, struct span name) {
-    for (size_t i = 0; i < base->config.schedule_count; i++)
-        if (span_equal(base->config.schedules[i].name, name))
-            return true;
-    return false;
-}
-
 static bool remove_others(struct base *base, struct store_batch *batch,
                           struct err *err) {
     struct arena *kept = store_batch_arena(batch);
@@ -181,7 +226,7 @@ static bool remove_others(struct base *base, struct store_batch *batch,
             return false;
         for (size_t i = 0; i < count; i++)
             if (span_is(rows[i].origin, SCHEDULE_OF_CONFIG) &&
-                !is_configured(base, rows[i].name))
+                schedule_config_find(&base->config, rows[i].name) == NULL)
                 schedule_row_remove(batch, rows[i].name);
         if (count > 0)
             after = arena_span(kept, rows[count - 1].name);
@@ -192,10 +237,12 @@ static bool remove_others(struct base *base, struct store_batch *batch,
 bool schedule_config_store(struct base *base, struct wall now,
                            struct err *err) {
     struct store_batch *batch = store_batch_new(base->store);
+    const struct config_schedule *schedule;
     bool ok = true;
     store_batch_actor(batch, now, SPAN(SCHEDULE_OF_CONFIG));
-    for (size_t i = 0; i < base->config.schedule_count && ok; i++)
-        ok = put_one(base, batch, &base->config.schedules[i], now, err);
+    for (size_t i = 0;
+         ok && (schedule = schedule_config_at(&base->config, i)) != NULL; i++)
+        ok = put_one(base, batch, schedule, now, err);
     ok = ok && remove_others(base, batch, err);
     if (ok && store_batch_count(batch) > 0)
         ok = store_write(batch, err);

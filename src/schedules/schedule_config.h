@@ -1,15 +1,32 @@
-/* The schedules of pointsman.conf. They are checked with file and line and then
- * stored in the registry, where they live like those of `cron add` but belong
- * to the file: a schedule that is no longer in the file is removed. */
+/* [schedule "NAME"]: the schedules of pointsman.conf. They are checked with
+ * file and line and then stored in the registry, where they live like those of
+ * `cron add` but belong to the file: a schedule that is no longer in the file
+ * is removed. */
 #ifndef POINTSMAN_SCHEDULES_SCHEDULE_CONFIG_H
 #define POINTSMAN_SCHEDULES_SCHEDULE_CONFIG_H
 
 #include "base/base.h"
+#include "wire/config_section.h"
 #include "wire/schedule_spec.h"
 
 /* Origin of a row that belongs to the file. */
 #define SCHEDULE_OF_CONFIG "config"
 
+struct config_schedule {
+    struct span name;
+    struct config_origin origin; /* its first section line */
+#define CONFIG_KEY(key, kind, field, ...) CONFIG_FIELD(kind, field)
+#include "schedules/config_schedule.def"
+};
+
+extern const struct config_section schedule_section;
+
+/* Those of the files in their order; NULL: there are no more. */
+const struct config_schedule *schedule_config_at(const struct config *config,
+                                                 size_t index);
+/* NULL: no such schedule. */
+const struct config_schedule *schedule_config_find(const struct config *config,
+                                                   struct span name);
 /* Results live in the arena. ERR_CONFIG, "FILE:LINE: ...", also for an invalid
  * item or zone. `base_path`: what its directory is relative to. */
 bool schedule_config_read(const struct config_schedule *schedule,

@@ -191,17 +191,21 @@ static bool is_kept(struct api_call *call, struct span name) {
 /* Adds schedules of a file that no role "clock" has read yet. */
 static void list_unkept(struct api_call *call) {
     const struct base *base = call->api->options.base;
+    const struct config_schedule *schedule;
 
-    for (size_t i = 0; base != NULL && i < base->config.schedule_count; i++) {
+    for (size_t i = 0;
+         base != NULL &&
+         (schedule = schedule_config_at(&base->config, i)) != NULL;
+         i++) {
         CLEANUP(text_clear) struct text text = TEXT_INIT;
         struct schedule_spec spec;
         struct schedule_row row = {
-            .name = base->config.schedules[i].name,
+            .name = schedule->name,
             .origin = SPAN(SCHEDULE_OF_CONFIG),
         };
         if (is_kept(call, row.name) ||
-            !schedule_config_read(&base->config.schedules[i], base->path,
-                                  &call->arena, &spec, NULL))
+            !schedule_config_read(schedule, base->path, &call->arena, &spec,
+                                  NULL))
             continue;
         schedule_spec_format(&spec, &text);
         row.spec = text_span(&text);
@@ -230,10 +234,8 @@ static bool find_configured(struct api_call *call, struct span name,
                             struct err *err) {
     struct base *base = call->api->options.base;
 
-    for (size_t i = 0; base != NULL && i < base->config.schedule_count; i++)
-        if (span_equal(base->config.schedules[i].name, name))
-            return schedule_config_store(base, api_now(call), err);
-    return true;
+    return base == NULL || schedule_config_find(&base->config, name) == NULL ||
+           schedule_config_store(base, api_now(call), err);
 }
 
 static bool no_such(struct api_call *call, struct span name, struct err *err) {

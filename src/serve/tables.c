@@ -5,9 +5,11 @@
 #include "changes/change_kind.h"
 #include "changes/change_request.h"
 #include "changes/prequeue.h"
+#include "changes/prequeue_set.h"
 #include "commands/command_kind.h"
 #include "commands/command_request.h"
 #include "schedules/clock_role.h"
+#include "schedules/schedule_config.h"
 #include "schedules/schedule_request.h"
 #include "schedules/schedule_row.h"
 #include "serve/scheduler_role.h"
@@ -21,8 +23,9 @@ static const struct api_route routes[] = {
 
 /* First what comes in, then what falls due, then what acts on it: what one
  * role writes, the next ones see in the same turn. */
-const struct role *const serve_roles[] = {&prequeue_role, &clock_role,
-                                          &queue_role, &exec_role, NULL};
+const struct role *const serve_roles[] = {
+    &prequeue_role, &clock_role, &queue_role, &exec_role, NULL,
+};
 
 static const struct work_kind *const kinds[] = {
     &change_kind,
@@ -43,3 +46,15 @@ const struct store_noun *const serve_nouns[] = {
     &schedule_noun,
 };
 const size_t serve_noun_count = COUNT(serve_nouns);
+
+const struct config_section *const serve_sections[] = {
+    &schedule_section,
+};
+const size_t serve_section_count = COUNT(serve_sections);
+
+/* The approvals first: see prequeue_set.h. */
+const struct entry_kind *const serve_entry_kinds[] = {
+    &prequeue_approval_kind,
+    &prequeue_set_kind,
+};
+const size_t serve_entry_kind_count = COUNT(serve_entry_kinds);

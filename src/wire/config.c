@@ -10,18 +10,33 @@
 #include "wire/ini.h"
 #include "wire/words.h"
 
-const struct config_section *const config_sections[] = {
-    &config_queue_section,    &config_serve_section,    &config_target_section,
-    &config_schedule_section, &config_approval_section, NULL};
+static const struct config_section *const sections[] = {
+    &config_queue_section,
+    &config_serve_section,
+    &config_target_section,
+    &config_approval_section,
+};
+static const struct config_section *const *added_sections;
+static size_t added_count;
 enum { SECTIONS_MOST = 64, KEYS_MOST = 128 };
 
 /* Sections that the manual already describes, but that are not implemented yet.
  */
 static const char *const later_sections[] = {"fleet", "intake", NULL};
 
-#define EACH_SECTION(section)                                       \
-    (const struct config_section *const *section = config_sections; \
-     *section != NULL; section++)
+void config_sections_use(const struct config_section *const *rows,
+                         size_t count) {
+    assert(count <= CONFIG_ADDED_MOST);
+    added_sections = rows;
+    added_count = count;
+}
+
+const struct config_section *config_section_at(size_t index) {
+    if (index < COUNT(sections))
+        return sections[index];
+    index -= COUNT(sections);
+    return index < added_count ? added_sections[index] : NULL;
+}
 
 bool config_refuse(const struct config_spot *spot, const char *format, ...) {
     va_list args;
@@ -152,36 +167,66 @@ static void put_defaults(struct config *config,
 /* ---- sections ------------------------------------------------------------ */
 
 /* The structs of a section with labels lie in an array of their own type. */
-static char *items_of(const struct config *config,
-                      const struct config_section *section) {
-    char *items;
-    memcpy(&items, (const char *)config + section->at, sizeof(items));
-    return items;
+static struct config_items items_of(const struct config *config,
+                                    const struct config_section *section) {
+    const char *at = (const char *)config;
+    struct config_items found = {.section = section};
+    for (size_t i = 0; i < CONFIG_ADDED_MOST; i++)
+        if (config->added[i].section == section)
+            return config->added[i];
+    memcpy(&found.items, at + section->at, sizeof(found.items));
+    memcpy(&found.count, at + section->count_at, sizeof(found.count));
+    return found;
 }
 
-static size_t count_of(const struct config *config,
-                       const struct config_section *section) {
-    return *(const size_t *)((const char *)config + section->count_at);
+static void put_items(struct config *config, struct config_items items) {
+    char *at = (char *)config;
+    for (size_t i = 0; i < CONFIG_ADDED_MOST; i++) {
+        if (config->added[i].section == items.section) {
+            config->added[i] = items;
+            return;
+        }
+    }
+    memcpy(at + items.section->at, &items.items, sizeof(items.items));
+    memcpy(at + items.section->count_at, &items.count, sizeof(items.count));
+}
+
+static bool is_added(const struct config_section *section) {
+    for (size_t i = 0; i < added_count; i++)
+        if (added_sections[i] == section)
+            return true;
+    return false;
 }
 
 void *config_section_item(struct config *config,
                           const struct config_section *section, size_t index) {
-    if (section->check_label == NULL)
+    if (section->check_label == NULL && !is_added(section))
         return index == 0 ? (char *)config + section->at : NULL;
-    return index < count_of(config, section)
-               ? items_of(config, section) + index * section->bytes
-               : NULL;
+    struct config_items found = items_of(config, section);
+    return index < found.count ? found.items + index * section->bytes : NULL;
+}
+
+const void *config_added(const struct config *config,
+                         const struct config_section *section, size_t index) {
+    struct config_items found = items_of(config, section);
+    assert(is_added(section));
+    return index < found.count ? found.items + index * section->bytes : NULL;
+}
+
+static char *grow_items(struct config *config,
+                        const struct config_section *section) {
+    struct config_items found = items_of(config, section);
+    found.items = mem_grow(found.items, found.count + 1, section->bytes);
+    char *item = found.items + found.count++ * section->bytes;
+    memset(item, 0, section->bytes);
+    put_items(config, found);
+    return item;
 }
 
 static char *add_item(struct config *config,
                       const struct config_section *section, struct span label,
                       const struct config_spot *spot) {
-    size_t *count = (size_t *)((char *)config + section->count_at);
-    char *items =
-        mem_grow(items_of(config, section), *count + 1, section->bytes);
-    memcpy((char *)config + section->at, &items, sizeof(items));
-    char *item = items + (*count)++ * section->bytes;
-    memset(item, 0, section->bytes);
+    char *item = grow_items(config, section);
     *(struct span *)item = arena_span(&config->arena, label);
     *(struct config_origin *)(item + section->origin_at) =
         (struct config_origin){spot->file, spot->line};
@@ -210,26 +255,31 @@ static char *open_item(struct config *config,
 }
 
 void config_init(struct config *config) {
+    const struct config_section *section;
     *config = (struct config){.arena = ARENA_INIT};
-    for
-        EACH_SECTION(section)
-    if ((*section)->check_label == NULL)
-        put_defaults(config, *section,
-                     config_section_item(config, *section, 0));
+    for (size_t i = 0; i < added_count; i++) {
+        config->added[i].section = added_sections[i];
+        if (added_sections[i]->check_label == NULL)
+            grow_items(config, added_sections[i]);
+    }
+    for (size_t s = 0; (section = config_section_at(s)) != NULL; s++)
+        if (section->check_label == NULL)
+            put_defaults(config, section,
+                         config_section_item(config, section, 0));
 }
 
 void config_clear(struct config *config) {
-    for
-        EACH_SECTION(section) {
-            char *item;
-            for (size_t i = 0;
-                 (*section)->clear != NULL &&
-                 (item = config_section_item(config, *section, i)) != NULL;
-                 i++)
-                (*section)->clear(item);
-            if ((*section)->check_label != NULL)
-                free(items_of(config, *section));
-        }
+    const struct config_section *section;
+    for (size_t s = 0; (section = config_section_at(s)) != NULL; s++) {
+        char *item;
+        for (size_t i = 0;
+             section->clear != NULL &&
+             (item = config_section_item(config, section, i)) != NULL;
+             i++)
+            section->clear(item);
+        if (section->check_label != NULL || is_added(section))
+            free(items_of(config, section).items);
+    }
     arena_clear(&config->arena);
     *config = (struct config){0};
 }
@@ -256,15 +306,15 @@ static bool refuse_unknown(const struct config_spot *spot, const char *what,
 
 static const struct config_section *
 find_section(struct span name, const struct config_spot *spot) {
+    const struct config_section *section;
     const char *known[SECTIONS_MOST];
     size_t count = 0;
-    for
-        EACH_SECTION(section) {
-            if (span_is(name, (*section)->name))
-                return *section;
-            assert(count < SECTIONS_MOST);
-            known[count++] = (*section)->name;
-        }
+    for (; (section = config_section_at(count)) != NULL; count++) {
+        if (span_is(name, section->name))
+            return section;
+        assert(count < SECTIONS_MOST);
+        known[count] = section->name;
+    }
     if (is_among(name, later_sections))
         config_refuse(spot, "section [%.*s] is not available in this version",
                       (int)name.len, name.p);
@@ -352,15 +402,15 @@ bool config_set(struct config *config, struct span section, struct span label,
 }
 
 bool config_finish(struct config *config, struct err *err) {
-    for
-        EACH_SECTION(section) {
-            const void *item;
-            for (size_t i = 0;
-                 (*section)->finish != NULL &&
-                 (item = config_section_item(config, *section, i)) != NULL;
-                 i++)
-                if (!(*section)->finish(config, item, err))
-                    return false;
-        }
+    const struct config_section *section;
+    for (size_t s = 0; (section = config_section_at(s)) != NULL; s++) {
+        const void *item;
+        for (size_t i = 0;
+             section->finish != NULL &&
+             (item = config_section_item(config, section, i)) != NULL;
+             i++)
+            if (!section->finish(config, item, err))
+                return false;
+    }
     return true;
 }

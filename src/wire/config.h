@@ -77,13 +77,6 @@ struct config_target {
 #include "wire/config_target.def"
 };
 
-struct config_schedule {
-    struct span name;
-    struct config_origin origin; /* its first section line */
-#define CONFIG_KEY(key, kind, field, ...) CONFIG_FIELD(kind, field)
-#include "wire/config_schedule.def"
-};
-
 struct config_approval {
     struct span name;
     struct config_origin origin; /* its first section line */
@@ -91,15 +84,23 @@ struct config_approval {
 #include "wire/config_approval.def"
 };
 
+/* The structs of a section that the program has added (config_section.h). */
+struct config_items {
+    const struct config_section *section;
+    char *items;
+    size_t count;
+};
+
+enum { CONFIG_ADDED_MOST = 16 };
+
 struct config {
     struct config_queue queue;
     struct config_serve serve;
     struct config_target *targets; /* in the order of the files */
     size_t target_count;
-    struct config_schedule *schedules; /* in the order of the files */
-    size_t schedule_count;
     struct config_approval *approvals; /* in the order of the files */
     size_t approval_count;
+    struct config_items added[CONFIG_ADDED_MOST];
     struct arena arena; /* owns all of it */
 };
 
@@ -115,10 +116,13 @@ bool config_set(struct config *config, struct span section, struct span label,
                 struct span key, struct span value, const char *file,
                 unsigned line, struct err *err);
 /* Checks rules that involve several keys: a target has exactly one of git and
- * command, and checks and revert only if they apply; a schedule has item and
- * run. */
+ * command, and checks and revert only if they apply. */
 bool config_finish(struct config *config, struct err *err);
 
+/* The struct of a section that a capability has added: that of its only item,
+ * or for a section with labels item `index`. NULL: there are no more. */
+const void *config_added(const struct config *config,
+                         const struct config_section *section, size_t index);
 /* NULL: no such target. */
 const struct config_target *config_target(const struct config *config,
                                           struct span name);

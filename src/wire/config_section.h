@@ -1,7 +1,11 @@
 /* The sections of pointsman.conf as rows. A section is a struct config_section
  * with its keys below it; reading, showing and documenting use only the rows.
- * To add a section, add its keys (config_NAME.def), its struct in config.h, a
- * file with its row, and a line in the list of config.c. */
+ *
+ * The sections that several modules read are rows of this module, and struct
+ * config has a member for each. A capability declares its own section: its keys
+ * (config_NAME.def), its struct and its row lie beside the capability, the
+ * program hands the row to config_sections_use, and the capability finds its
+ * struct with config_added. */
 #ifndef POINTSMAN_WIRE_CONFIG_SECTION_H
 #define POINTSMAN_WIRE_CONFIG_SECTION_H
 
@@ -60,13 +64,10 @@ struct config_section {
     const struct config_key *keys;
     size_t key_count;
     size_t bytes; /* size of its struct */
-    size_t at;    /* offset in struct config of the struct, or of the pointer to
-                     its array */
 
     /* For sections with a label: [target "main"]. Their structs begin with
      * struct span name; check_label NULL: the section takes no label. */
     bool (*check_label)(struct span label, const struct config_spot *spot);
-    size_t count_at;  /* offset in struct config of their number */
     size_t origin_at; /* offset in the struct of its first section line */
 
     /* Each may be NULL. */
@@ -77,13 +78,21 @@ struct config_section {
     bool (*finish)(const struct config *config, const void *section,
                    struct err *err);
     void (*clear)(void *section);
+
+    /* For the sections of this module: offsets in struct config of the struct,
+     * or of the pointer to its array and of the number of its items. */
+    size_t at, count_at;
 };
 
 extern const struct config_section config_queue_section, config_serve_section,
-    config_target_section, config_schedule_section, config_approval_section;
+    config_target_section, config_approval_section;
 
-/* In the order in which they are shown; ends with NULL. */
-extern const struct config_section *const config_sections[];
+/* Adds the sections of capabilities. Call it once, before a configuration is
+ * read; the array stays the caller's and must outlive all configurations. */
+void config_sections_use(const struct config_section *const *rows,
+                         size_t count);
+/* All sections, in the order in which they are shown; NULL: no more. */
+const struct config_section *config_section_at(size_t index);
 
 /* Item `index` of that section; NULL: there are no more. */
 void *config_section_item(struct config *config,

@@ -78,14 +78,13 @@ static bool item_entry(struct config *config,
 
 bool config_next(struct config *config, size_t *cursor,
                  struct config_entry *ret_entry) {
+    const struct config_section *section;
     size_t left = (*cursor)++;
-    for (size_t s = 0; config_sections[s] != NULL; s++) {
+    for (size_t s = 0; (section = config_section_at(s)) != NULL; s++) {
         const void *item;
         for (size_t i = 0;
-             (item = config_section_item(config, config_sections[s], i)) !=
-             NULL;
-             i++)
-            if (item_entry(config, config_sections[s], item, &left, ret_entry))
+             (item = config_section_item(config, section, i)) != NULL; i++)
+            if (item_entry(config, section, item, &left, ret_entry))
                 return true;
     }
     return false;

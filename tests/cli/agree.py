@@ -1,6 +1,6 @@
 """Help, manual pages and completions say what commands.def says; TAP.
 
-    python3 agree.py POINTSMAN COMMANDS.def PAGES CONFIG_SECTION.def...
+    python3 agree.py POINTSMAN COMMANDS.def PAGES SRC
 """
 import pathlib
 import re
@@ -105,7 +105,7 @@ judge("zsh completes the second words of commands of two",
 # Of configuration the program itself knows every section and key.
 page = said("help", "--man", "pointsman.conf").replace("\\-", "-")
 sections = {path.stem[len("config_"):]: path.read_text()
-            for path in map(pathlib.Path, sys.argv[4:])}
+            for path in pathlib.Path(sys.argv[4]).glob("*/config_*.def")}
 keys = [(section, key) for section, text in sections.items()
         for key in re.findall(r'^CONFIG_KEY\("([^"]+)"', text, re.M)]
 judge("pointsman.conf(5) names every section and its keys",

@@ -2,6 +2,7 @@
  * command line that is split joins to one that splits into the same words. */
 #include <assert.h>
 
+#include "serve/tables.h"
 #include "wire/config.h"
 #include "wire/words.h"
 
@@ -51,6 +52,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes) {
 
     words_check(span_make(data, bytes));
     blind_check(span_make(data, bytes));
+    config_sections_use(serve_sections, serve_section_count);
     config_init(&config);
     if (!config_read(&config, span_make(data, bytes), "x.conf", &err) ||
         !config_finish(&config, &err)) {

@@ -14,6 +14,7 @@ void asking_begin(struct asking *asking) {
     pretend_now = wall_from_s(1800000000);
     asking->now = pretend_now;
     store_nouns_use(serve_nouns, serve_noun_count);
+    config_sections_use(serve_sections, serve_section_count);
     asking->store = store_new_sqlite();
     struct api_options options = {
         .tables = &serve_tables,

@@ -7,6 +7,7 @@
 #include "os/clock.h"
 #include "changes/placement.h"
 #include "changes/set_log.h"
+#include "serve/tables.h"
 #include "support/tarball.h"
 
 /* Nothing here needs to outlive the machine, and a busy disk would make these
@@ -54,6 +55,7 @@ void spool_begin(struct spool *spool) {
 void spool_open(struct spool *spool) {
     struct err err = {0};
     struct base_open how = {0};
+    prequeue_kinds_use(serve_entry_kinds, serve_entry_kind_count);
     must(base_open(spool->path, &how, &spool->base, &err), &err);
     spool->checker = checker_new(spool->base, NULL, NULL);
     must(projection_open(spool->base, &spool->projection, &err), &err);

@@ -2,6 +2,8 @@
 
 #include "lib/text.h"
 #include "core/schedules.h"
+#include "schedules/schedule_config.h"
+#include "serve/tables.h"
 #include "wire/config.h"
 #include "wire/ini.h"
 #include "wire/words.h"
@@ -298,8 +300,10 @@ static void schedules_are_sections_with_names(void **state) {
                                  "[schedule \"other\"]\nitem = {}\n"
                                  "[schedule \"nightly\"]\npaused = on\n"),
                             "f", &err));
-    assert_int_equal(config.schedule_count, 2);
-    const struct config_schedule *nightly = &config.schedules[0];
+    assert_null(schedule_config_at(&config, 2));
+    const struct config_schedule *nightly =
+        schedule_config_find(&config, SPAN("nightly"));
+    assert_ptr_equal(nightly, schedule_config_at(&config, 0));
     assert_true(span_is(nightly->item, "30 2 * * *"));
     assert_int_equal(nightly->run.count, 2);
     assert_string_equal(nightly->run.words[1], "a b");
@@ -342,5 +346,6 @@ int main(void) {
         cmocka_unit_test(written_target_is_read_back),
         cmocka_unit_test(one_key_can_be_set_by_name),
     };
+    config_sections_use(serve_sections, serve_section_count);
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,41 +1,29 @@
-/* Shared by the parts of the prequeue; for them only. */
-#ifndef POINTSMAN_CHANGES_PREQUEUE_PARTS_H
-#define POINTSMAN_CHANGES_PREQUEUE_PARTS_H
+/* Entries of prequeue/ as their kinds see them. A kind of entry is one row;
+ * serve/tables.c lists the rows, and the prequeue examines, admits and rejects
+ * entries through them. */
+#ifndef POINTSMAN_CHANGES_PREQUEUE_ENTRY_H
+#define POINTSMAN_CHANGES_PREQUEUE_ENTRY_H
 
 #include <sys/stat.h>
 
+#include "lib/arena.h"
 #include "lib/map.h"
-#include "core/approval.h"
 #include "changes/approvals.h"
 #include "changes/prequeue.h"
-#include "changes/set_record.h"
-#include "changes/set_rules.h"
-#include "changes/signature.h"
-#include "wire/approval_text.h"
+#include "store/store.h"
 
 enum prequeue_entry_state {
     ENTRY_NEW,      /* not examined yet */
     ENTRY_WAITING,  /* until `next`, or until something changes */
-    ENTRY_CHECKING, /* a child is reading its tarball */
+    ENTRY_CHECKING, /* a child is reading it */
     ENTRY_CHECKED,  /* the verdict has arrived */
     ENTRY_READY,    /* to be admitted */
     ENTRY_STUCK     /* cannot even be moved away; reported once */
 };
 
-/* The parsed content of a file approve_CSID and the state of its check. */
-struct prequeue_approval {
-    struct approval_file file;
-    struct signature_check *check; /* in progress */
-    bool verified;
-    const char *bad; /* why its signature is invalid */
-    struct approval_given word;
-};
-
 struct prequeue_entry;
 
-/* A kind of entry in prequeue/: one row each. The rows of prequeue.c are in the
- * order in which entries are examined: when a set is examined, the approvals
- * beside it are checked already. */
+/* A kind of entry in prequeue/. */
 struct entry_kind {
     /* Decides by the name alone. The first row that returns true has the
      * entry. */
@@ -48,15 +36,19 @@ struct entry_kind {
      * ENTRY_READY for the transaction of this scan, waits or rejects. */
     bool (*admit)(struct prequeue *prequeue, struct prequeue_entry *entry,
                   struct err *err);
+    /* Adds the admission of an entry that is ENTRY_READY to the transaction and
+     * returns its index there; *ret_id lives in the arena of the entry. NULL:
+     * entries of this kind are never ENTRY_READY. */
+    unsigned (*add)(struct prequeue *prequeue, struct prequeue_entry *entry,
+                    struct store_batch *batch, struct span *ret_id);
     /* Moves the files of the entry to reject/. */
     bool (*reject)(struct prequeue *prequeue, struct prequeue_entry *entry,
                    const char *word, const char *sentence, struct err *err);
-    void (*forget)(struct prequeue_entry *entry); /* drops a check in
-                                                     progress */
+    /* Cancels a check in progress. May be NULL. */
+    void (*forget)(struct prequeue_entry *entry);
     /* Entries that are here together are admitted together. */
     bool comes_together;
 };
-extern const struct entry_kind prequeue_set_kind, prequeue_approval_kind;
 
 struct prequeue_entry {
     char *name;
@@ -66,18 +58,13 @@ struct prequeue_entry {
     struct wall next;
     bool here; /* seen in this scan */
     struct prequeue *prequeue;
-    struct arena arena;  /* holds what follows */
+    struct arena arena;  /* cleared by `check`; holds what follows */
+    void *own;           /* what its kind knows about it */
     struct wall checked; /* when it was seen with a good verdict; 0: not yet */
     bool not_now;        /* no verdict was possible */
-    struct refusal refusal;
-    struct candidate candidate;
-    struct span said_sum; /* from a job file; empty for markers */
-    struct set_record record;
-    bool awaited;                       /* approvals are beside it, ... */
-    bool hindered;                      /* ... which cannot be checked now */
-    struct prequeue_approval *approval; /* NULL: the entry is a set */
-    uint64_t about;   /* the set that an approval is for, if known */
-    bool is_reported; /* reported that it cannot be checked now */
+    bool is_bad;         /* the verdict is that it has to be rejected */
+    uint64_t about;      /* the job that it concerns, if it is known */
+    bool is_reported;    /* reported that it cannot be checked now */
 };
 
 struct prequeue {
@@ -91,8 +78,9 @@ struct prequeue {
     bool due;
     struct wall reviewed; /* time of the last review of approvals */
     struct approvals_review review;
-    bool quiet;         /* rejections are events but not logged */
-    bool any_approvals; /* the scan found approvals */
+    bool quiet;     /* rejections are events but not logged */
+    bool any_apart; /* the scan found entries of a kind that does not come
+                       together */
 };
 
 /* The first or a repeated look: starts a check, waits, or rejects. False: disk
@@ -107,10 +95,8 @@ bool prequeue_entry_reject(struct prequeue *prequeue,
 bool prequeue_entry_wait(struct prequeue *prequeue,
                          struct prequeue_entry *entry, const char *word,
                          const char *sentence, struct err *err);
-
-/* Gives the set the valid approvals beside it. False: some are not examined
- * yet, and the set has to wait for them. */
-bool prequeue_approval_entries_of(struct prequeue *prequeue,
-                                  struct prequeue_entry *set);
+/* The entry has been admitted: removes it from prequeue/. */
+bool prequeue_entry_remove(struct prequeue *prequeue,
+                           struct prequeue_entry *entry, struct err *err);
 
 #endif
