@@ -2,8 +2,6 @@
 
 #include <string.h>
 
-#include "lib/utf8.h"
-
 void reader_init(struct reader *reader, const char *text, size_t bytes,
                  struct cron_err *err) {
     reader->lexer = (struct json_lexer){.p = text, .end = text + bytes};
@@ -76,32 +74,42 @@ bool reader_finish(struct reader *reader) {
            broken(reader, "more after the value");
 }
 
+/* Appends as many of the whole characters from p to end as fit. Returns the new
+ * length. */
+static size_t keep_run(struct reader *reader, size_t len, const char *p,
+                       const char *end) {
+    size_t room = sizeof(reader->string) - 1 - len, bytes = (size_t)(end - p);
+
+    if (bytes > room) {
+        bytes = room;
+        while (bytes > 0 && ((unsigned char)p[bytes] & 0xc0) == 0x80)
+            bytes--;
+    }
+    memcpy(reader->string + len, p, bytes);
+    return len + bytes;
+}
+
 /* Keeps as much of the string as fits. NUL becomes U+FFFD: no known word
  * contains one, and strings end with it. */
 static void keep_string(struct reader *reader, const char *p, const char *end) {
     size_t len = 0;
 
     while (p < end) {
+        const char *escape = memchr(p, '\\', (size_t)(end - p)), *from;
         char unescaped[4];
-        const char *from = p;
         size_t bytes;
 
-        if (*p == '\\') {
-            p++;
-            bytes = json_lexer_unescape(&p, unescaped);
-            from = unescaped;
-            if (*from == '\0') {
-                from = "\xef\xbf\xbd";
-                bytes = 3;
-            }
-        } else {
-            bytes = utf8_character(p, end);
-            p += bytes;
+        len = keep_run(reader, len, p, escape != NULL ? escape : end);
+        if (escape == NULL)
+            break;
+        p = escape + 1;
+        bytes = json_lexer_unescape(&p, unescaped);
+        from = unescaped;
+        if (*from == '\0') {
+            from = "\xef\xbf\xbd";
+            bytes = 3;
         }
-        if (len + bytes < sizeof(reader->string)) {
-            memcpy(reader->string + len, from, bytes);
-            len += bytes;
-        }
+        len = keep_run(reader, len, from, from + bytes);
     }
     reader->string[len] = '\0';
 }
