@@ -1,9 +1,9 @@
-"""Every decoder of src/wire is called by a fuzz target; TAP on stdout.
+"""Checks that a fuzz target calls every decoder of src/wire; prints TAP.
 
     python3 tests/contract/fuzz_reach.py SOURCE_ROOT WIRE_LIBRARY FUZZ_PROGRAM...
 
-What counts is the link graph, not an #include: the object of a fuzz target
-refers to the decoder, or to an object of src/wire that refers to it in turn.
+The link graph decides, not an #include: the object of a fuzz target refers to
+the decoder, or to an object of src/wire that refers to it in turn.
 """
 import pathlib
 import re
@@ -15,7 +15,7 @@ import tap
 ROOT = pathlib.Path(sys.argv[1])
 LIBRARY, PROGRAMS = sys.argv[2], sys.argv[3:]
 
-# A declaration begins its line; an object that only writes has none of these.
+# Declarations start at the beginning of a line.
 DECODER = re.compile(
     r"^\w[\w ]*[ *](\w+_(?:parse|decode|read|step|feed|split|packed|unpacked))\(",
     re.M)
@@ -23,7 +23,7 @@ OBJECT = re.compile(r".*[:/](\w+)\.c\.o:\s*[0-9a-f]*\s+(\w) (\S+)$")
 
 
 def names_of(path):
-    """Object -> (names it defines, names it needs), of an object or library."""
+    """Maps each object of a file to (names it defines, names it needs)."""
     out = subprocess.run(["nm", "-A", path], capture_output=True, text=True,
                          check=True).stdout
     objects = {}
@@ -36,7 +36,7 @@ def names_of(path):
 
 
 def targets():
-    """Name of a target -> names that its own object needs."""
+    """Yields the name of each target and the names that its object needs."""
     for program in map(pathlib.Path, PROGRAMS):
         noun = program.name[len("fuzz-"):]
         path = program.with_name(program.name + ".p") / \
@@ -46,7 +46,7 @@ def targets():
 
 
 def reached(wire):
-    """Names that some target needs, directly or through objects of wire."""
+    """Returns the names that targets need, directly or through src/wire."""
     home = {name: stem for stem, (defines, _) in wire.items()
             for name in defines}
     names = set().union(*(needs for _, needs in targets()))

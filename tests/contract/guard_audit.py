@@ -1,4 +1,4 @@
-"""The guard under audit: what it links and what it opens; TAP on stdout.
+"""Audits the guard: the functions it calls and what it opens; prints TAP.
 
     python3 tests/contract/guard_audit.py POINTSMAN OS_LIBRARY
 """
@@ -19,13 +19,13 @@ PROGRAM, LIBRARY = map(os.path.abspath, sys.argv[1:3])
 NET_S, LOOKS = 90, 20
 SKIP = "SKIP "
 
-# What is compiled into the guard's own work.
+# The objects that the guard consists of.
 PARTS = ("guard_capture guard_server guard_frame guard_launch guard_launcher "
          "guard_lease guard_main guard_pace guard_task guard_watch cgroup process rights "
          "spawn stamp").split()
-# Everything it may ask of the C library and of the rooms below. A name is added
-# here on purpose, or not at all: no sockets, no names to be resolved, no
-# libraries to be loaded, no shell.
+# Everything the guard may call in the C library and the modules below. Names
+# are added only deliberately: no sockets, no name resolution, no loading of
+# libraries, no shell.
 MAY_CALL = set("""
     access chdir clone close epoll_create1 epoll_ctl epoll_wait eventfd fchmod
     fchown fcntl fcntl64 fdopen fdopendir fclose flock fstat fstat64 fstatat
@@ -52,8 +52,8 @@ OURS = re.compile(
 COMPILERS = re.compile(
     r"^(__asan|__ubsan|__sanitizer|__lsan|__gcov|llvm_gcov|__stack_chk|_GLOBAL_"
     r"|__start_|__stop_|asan_|__llvm|__odr_asan|__memcpy_chk|__.*_chk$)")
-# Loaded with the program since it is one executable; never what reads foreign
-# bytes or speaks to a network.
+# Libraries of the executable, which all its processes load. A library that
+# parses untrusted input or uses the network must not be among them.
 MAY_LOAD = re.compile(
     r"^(ld-linux.*|libc|libm|libpthread|libdl|librt|libuv"
     r"|libsqlite3|libnettle|libcrypt|libz|libzstd|libgcc_s|libasan|libubsan"
@@ -64,7 +64,7 @@ MAY_HOLD = re.compile(
 
 
 def undefined_names():
-    """Names that the parts of the guard need and do not have themselves."""
+    """Returns the names that the guard's objects need, and those objects."""
     out = subprocess.run(["nm", "-A", LIBRARY], capture_output=True, text=True,
                          check=True).stdout
     needed, seen = set(), set()
@@ -96,7 +96,7 @@ def children(pid, thread=None):
 
 
 def await_guard(run):
-    """The guard of this `run`, once its task has begun."""
+    """Returns the guard of `run` once its task has started."""
     if (select.select([run.stdout], [], [], NET_S)[0]
             and run.stdout.readline() == b"begun\n"):
         for pid in children(run.pid):
@@ -146,7 +146,7 @@ def odd_descriptors(pid, base):
             target = os.readlink(f"/proc/{pid}/fd/{fd}")
         except OSError:
             continue
-        # The base, its outputs and the locks of its jobs.
+        # The base, its outputs and the lock files of its jobs are allowed.
         if not MAY_HOLD.match(target) and not target.startswith(str(base)):
             odd.add(f"{fd} -> {target}")
     return odd
@@ -155,7 +155,7 @@ def odd_descriptors(pid, base):
 def guard_holds_no_other_descriptor():
     def look(pid, base):
         odd = odd_descriptors(pid, base)
-        # What it reads in /proc and closes again is not held.
+        # Files of /proc that are open only for a moment do not count.
         for _ in range(LOOKS):
             if odd:
                 time.sleep(0.01)
@@ -168,7 +168,7 @@ SETUID, SETGID, KILL, SYS_PTRACE, SETPCAP = 1 << 7, 1 << 6, 1 << 5, 1 << 19, 1 <
 
 
 def rights(path):
-    """The capability sets of a thread, by their names in its status."""
+    """Returns the capability sets of a thread, by their names in its status."""
     found = {}
     for line in pathlib.Path(path).read_text().splitlines():
         key, _, value = line.partition(":")
@@ -185,8 +185,8 @@ def tasks(guard):
 
 
 def guard_of_root_keeps_three_rights():
-    """Main has no other and cannot get any; launchers, which start tasks that
-    stay root's too, use no other."""
+    """The main thread holds no others and cannot regain any. The launchers may
+    hold more, because they also start tasks of root, but do not use them."""
     if os.geteuid() != 0:
         return SKIP + "only root has rights to give up"
     ours = rights("/proc/self/status")
@@ -195,7 +195,7 @@ def guard_of_root_keeps_three_rights():
     def look(pid, _):
         odd = []
         main = rights(f"/proc/{pid}/status")
-        # Without a cgroup it looks at the descriptors of others.
+        # Without a cgroup, the guard reads the descriptors of other processes.
         most = three | (main["Eff"] & SYS_PTRACE)
         for key in "Prm", "Eff":
             if main[key] != most:

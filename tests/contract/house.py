@@ -1,8 +1,8 @@
-"""The rules of the house that a program can check; TAP on stdout.
+"""Rules for the sources that a program can check; prints TAP.
 
     python3 tests/contract/house.py [ROOT]
 
-Each function below is one test and says in its sentence what holds.
+Each function below is one test, and its name states the rule.
 """
 import pathlib
 import re
@@ -15,10 +15,10 @@ from modules import MAY_USE, USES
 
 ROOT = pathlib.Path(sys.argv[1] if len(sys.argv) > 1 else ".").resolve()
 
-# The cron library stands alone: what it shares with lib is compiled into it.
+# The cron library is independent; these parts of lib are compiled into it.
 CRON_HAS = {"lib/json_lexer.h", "lib/utf8.h"}
 
-# What touches the world. lib, core and wire decide and translate only.
+# Functions with outside effects. lib, core and wire only decide and translate.
 WORLD = {
     "clock": "time gettimeofday clock_gettime clock_nanosleep nanosleep sleep "
              "usleep localtime localtime_r",
@@ -32,20 +32,20 @@ WORLD = {
     "surroundings": "getenv setenv secure_getenv isatty getpid",
 }
 MAY_TOUCH = {
-    # Where a process ends that has no memory left.
+    # The process ends here if it runs out of memory.
     "src/lib/mem.c": {"write", "_exit"},
-    # Roles log through it; lib, core and wire do not.
+    # The other modules log through this file; lib, core and wire do not.
     "src/lib/log.c": {"write", "fstat", "isatty", "getenv", "clock_gettime",
                        "localtime_r"},
     # libarchive reads the descriptor it was given, in the sandboxed checker.
     "src/wire/set_tar.c": {"read"},
 }
-# Two kinds of time, one place that reads them; the log stamps its lines. The
-# cron library stands alone, and has its own.
+# Only os/clock.c reads the clocks, except that the log stamps its lines. The
+# cron library is independent and has its own clock.
 CLOCKS = {"src/os/clock.c", "src/lib/log.c", "src/cron/clock.c",
           "src/cron/thread.c"}
-# Words that are those of roles, too: directories of a base, a section of the
-# configuration, a rule for overlaps, a line of doctor.
+# Words that are also names of roles: directories of a base, a section of the
+# configuration, an overlap rule, a line of doctor.
 NOT_ROLES = {
     "src/base/base.c": {'"prequeue"', '"queue"'},
     "src/api/api_settings.c": {'"queue"'},
@@ -53,8 +53,8 @@ NOT_ROLES = {
     "src/wire/schedule_spec.c": {'"queue"'},
     "src/cli/cmd_config.c": {'"clock"'},
 }
-# Which of them a job is, is known to the rows (scheduler/work_kind.h) alone;
-# everybody else asks for a trait or for the row.
+# Only the rows (scheduler/work_kind.h) know the kind of a job; all others ask
+# for a trait or for the row.
 ROWS_OF_KINDS = {"src/commands/command_kind.h", "src/changes/change_kind.h"}
 DRAWERS = re.compile(r"util|helper|common|misc", re.IGNORECASE)
 LINES_MOST = 800
@@ -95,7 +95,7 @@ def includes_go_only_downwards():
 
 
 def architecture_shows_the_modules_as_they_are():
-    """One row for each module, from the ground up, with what it uses."""
+    """ARCHITECTURE.md has a row for each module, in order of use."""
     row = re.compile(r"^\| `src/(\w+)/` \|[^|]*\| ([^|]*) \|$", re.M)
     shown = {module: uses for module, uses in
              row.findall((ROOT / "ARCHITECTURE.md").read_text())}
@@ -119,7 +119,7 @@ def architecture_shows_the_modules_as_they_are():
 def lib_core_and_wire_do_not_touch_the_world():
     kind_of = {name: kind for kind, names in WORLD.items()
                for name in names.split()}
-    # Not behind '.', '->' or a type: that is a member or a declaration.
+    # After '.', '->' or a type, a name is a member or a declaration.
     call = re.compile(r"(?<![.>\w])(\w+)\s*\(")
     for room in ("lib", "core", "wire"):
         for path in sources(room):
@@ -147,7 +147,7 @@ def kinds_of_work_are_told_apart_in_their_rows_only():
     spelled = re.compile(r"\b(?:%s)\b" % "|".join(
         [f"JOB_{name}" for name in kinds] +
         [f"CLASS_{name}" for name in classes]))
-    # A word of life.def is spelled there only.
+    # Other files must not spell out the words of life.def.
     word = re.compile(r'"(?:%s)"' % "|".join(
         re.findall(r"^JOB_CLASS\(\w+, *\"(\w+)\"", life, re.M)))
     for path in sources():
@@ -217,8 +217,8 @@ def paths_named_in_documents_exist():
 
 
 def design_invariants_that_are_cited_exist():
-    """`(doc/design/landing.md, L5)`, or in short `(L5)` or `L5:` at the
-    beginning of a comment; each page numbers its own letter."""
+    """Citations are `(doc/design/landing.md, L5)`, or for short `(L5)` or `L5:`
+    at the beginning of a comment. Each page has its own letter."""
     page_of, letter_of = {}, {}
     for path in files("doc/design/*.md"):
         for mark in re.findall(r"^\*\*([A-Z]\d+)\.\*\*", path.read_text(), re.M):
@@ -244,7 +244,7 @@ def design_invariants_that_are_cited_exist():
 
 
 def sources_cite_only_what_can_be_read_here():
-    """Pages of doc/ and public standards, by name; no other private text."""
+    """Only pages of doc/ and public standards may be cited, by name."""
     private = re.compile(r"\bDESIGN\b|§|\bspec/|\bseed 00|\bissue \d")
     for path in files("src/**/*.[ch]", "src/**/*.def", "include/**/*.h",
                       "tests/**/*.[ch]", "tests/**/*.sh"):
@@ -278,8 +278,8 @@ def roles_are_spelled_in_their_rows_alone():
 
 
 def origins_name_tests_that_exist():
-    """Every row of a table in doc/origins.md ends in tests, FILE or FILE:WORDS
-    below tests/."""
+    """The last cell of each row in doc/origins.md names tests as FILE or
+    FILE:WORDS below tests/."""
     for line in (ROOT / "doc/origins.md").read_text().splitlines():
         cells = [cell.strip() for cell in line.strip().strip("|").split("|")]
         if not line.startswith("|") or cells[-1] in ("shown by", "---"):

@@ -1,9 +1,9 @@
-"""The rules of the house that only the objects show; TAP on stdout.
+"""Rules for the sources that only the objects show; prints TAP.
 
     python3 tests/contract/link_graph.py ROOT BUILD
 
 Reads with nm(1) what each object of the product defines and needs. Includes
-can be looked at without a build (house.py), but an include is not a use.
+can be checked without a build (house.py), but an include is not a use.
 """
 import collections
 import pathlib
@@ -15,30 +15,29 @@ import tap
 from modules import MAY_USE
 
 ROOT, BUILD = (pathlib.Path(arg).resolve() for arg in sys.argv[1:3])
-CYCLE_MOST = 5       # files of a module that need each other
-SHARE_MOST = 20      # per cent of src/ in one module
-# Half of the guard's lease, which is for workers on other machines: the guard
-# enforces it, and nobody in this program extends one yet.
-# The lease of the registry is its other half.
+CYCLE_MOST = 5       # files of a module that depend on each other
+SHARE_MOST = 20      # percent of src/ in one module
+# The guard enforces leases for workers on other machines, but nothing in this
+# program extends one yet; the lease in the registry is its counterpart.
 UNUSED_KEPT = {"guard_lease", "store_lease"}
-# Headers for simulated worlds: what they declare is for tests.
+# Headers of simulations: what they declare is for tests.
 SIMULATED = ["src/store/simulated.h"]
 
 
 def objects():
-    """The object files of the product by module/stem."""
+    """Returns the object files of the product by module/stem."""
     found = {}
     for path in BUILD.glob("src/*/*.p/*.o"):
         if path.name.startswith(".._"):
-            continue  # of lib, compiled into the cron library once more
+            continue  # part of lib, compiled again for the cron library
         stem = re.sub(r"(^meson-generated_\.\._)|(\.c\.o$)", "", path.name)
         found[f"{path.relative_to(BUILD).parts[1]}/{stem}"] = path
     return found
 
 
 def read_symbols():
-    """What each symbol is defined by, which of them are functions, and what
-    each object needs."""
+    """Returns which object defines each symbol, which symbols are functions,
+    and which symbols each object needs."""
     names = {str(path): name for name, path in objects().items()}
     defined, functions = {}, set()
     needed = collections.defaultdict(set)
@@ -57,7 +56,7 @@ def read_symbols():
 
 
 def read_graph():
-    """Edges between objects with the symbols that make them."""
+    """Returns the edges between objects, with the symbols they consist of."""
     edges = collections.defaultdict(set)
     for name, symbols in NEEDED.items():
         for symbol in symbols:
@@ -76,7 +75,7 @@ def module_of(name):
 
 
 def compiled_into_cron():
-    """Objects of lib that the cron library has copies of."""
+    """Returns the objects of lib that the cron library has copies of."""
     return {"lib/" + path.name[len(".._lib_"):-len(".c.o")]
             for path in BUILD.glob("src/cron/*.p/.._lib_*.o")}
 
@@ -93,7 +92,7 @@ def objects_use_only_modules_below_theirs():
 
 
 def cycles(nodes, following):
-    """Strongly connected sets of more than one node (Tarjan)."""
+    """Returns the strongly connected sets of several nodes (Tarjan)."""
     index, low, stack, found = {}, {}, [], []
 
     def visit(node):
@@ -142,7 +141,7 @@ def no_module_holds_more_than_a_fifth():
 
 
 def public_functions():
-    """Functions that tests and programs outside of the product may call."""
+    """Returns the functions that tests and other programs may call."""
     text = "".join(path.read_text()
                    for path in [*(ROOT / "include").rglob("*.h"),
                                 *(ROOT / name for name in SIMULATED)])
@@ -150,7 +149,7 @@ def public_functions():
 
 
 def every_exported_symbol_is_used_by_another_file():
-    """Uses by tests alone do not count."""
+    """Uses in tests do not count."""
     used = set().union(*EDGES.values())
     kept = public_functions() | UNUSED_KEPT | {"main"}
     for symbol, name in sorted(DEFINED.items(), key=lambda item: item[1]):
@@ -159,15 +158,16 @@ def every_exported_symbol_is_used_by_another_file():
 
 
 def words_of(name):
-    """The words of a name in the singular: jobs_list is of the noun job."""
+    """Returns the words of a name in the singular, so that jobs_list belongs to
+    the noun job."""
     return [re.sub(r"(?<=ss)es$|(?<=[^s])s$", "", word)
             for word in name.split("_")]
 
 
 def every_function_begins_with_the_noun_of_its_file():
-    """With the file's name or the first words of it; the name of the module
-    may be missing in front (scheduler_target.c: target_), or be the noun for
-    a module whose functions share it (store_, cron_, api_; cmd_ in cli)."""
+    """The noun is the file's name or its first words. The name of the module
+    may be omitted (scheduler_target.c: target_), or be the noun if the
+    functions of a module share it (store_, cron_, api_; cmd_ in cli)."""
     shared = {"store": "store_", "cron": "cron_", "api": "api_",
               "cli": "cmd_"}
     for symbol in sorted(FUNCTIONS - {"main"}):

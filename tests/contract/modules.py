@@ -1,7 +1,7 @@
 """The modules of src/ and what each may use: the table of ARCHITECTURE.md as
-data, for the checks of includes (house.py) and objects (link_graph.py)."""
+data, used to check includes (house.py) and objects (link_graph.py)."""
 
-# The modules that a module uses directly; what those use is theirs to use, too.
+# The modules that a module uses directly; it may also use what those use.
 USES = {
     "lib": set(),
     "cron": set(),
@@ -26,7 +26,7 @@ USES = {
 
 
 def below(module):
-    """The modules that `module` may use, directly or through others."""
+    """Returns the modules that `module` may use, directly or through others."""
     found = set()
     for name in USES[module]:
         found |= {name} | below(name)

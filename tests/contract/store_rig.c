@@ -199,7 +199,7 @@ void rig_verify(struct rig *rig) {
 
 int rig_teardown(void **state) {
     struct rig *rig = *state;
-    rig_verify(rig); /* whatever the test did */
+    rig_verify(rig); /* after every test */
     store_close(rig->store);
     arena_clear(&rig->arena);
     free(rig->path);

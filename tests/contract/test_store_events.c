@@ -1,8 +1,9 @@
-/* Events reach listeners once, in order, before the answer of their batch. */
+/* Events reach listeners once, in order, and before the answer to their
+ * batch. */
 #include "contract/store_rig.h"
 #include "store/simulated.h"
 
-/* The events and answers that a listener and completions received, as text. */
+/* What a listener and the completions received, as text. */
 struct diary {
     struct text text;
     struct store *store;
@@ -104,7 +105,7 @@ static void a_listener_may_leave_while_called(void **state) {
     store_unlisten(rig->store, leave, &one);
 }
 
-/* At least one batch has its answer. */
+/* Waits until at least one batch has been answered. */
 static void turn_and_wait(struct rig *rig) {
     struct store_batch *batch = rig_batch(rig);
     assert_true(store_write(batch, NULL));

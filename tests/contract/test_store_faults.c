@@ -1,8 +1,9 @@
-/* The disk fails at every write and sync in turn: a clear error, nothing half
- * done, and what was acknowledged is there when the registry is opened again.
+/* The disk fails at every write and every sync in turn. Each failure gives a
+ * clear error, no batch is half done, and what was acknowledged is still there
+ * when the registry is reopened.
  *
- * A VFS between SQLite and the files counts changes to them and lets the k-th
- * fail, for k = 1, 2, … until a run comes through without. */
+ * A VFS between SQLite and the files counts the changes and lets the k-th one
+ * fail, for k = 1, 2, … until a run completes without a failure. */
 #include "contract/store_rig.h"
 
 #include <errno.h>
@@ -14,15 +15,15 @@ enum fault { FAULT_NONE, FAULT_FULL, FAULT_WRITE, FAULT_SYNC };
 
 static struct {
     enum fault fault;
-    unsigned at;    /* the k-th change of that sort fails */
+    unsigned at;    /* the number of the change that fails */
     unsigned count; /* changes so far */
-    bool stays;     /* and all later ones */
+    bool stays;     /* all later changes fail as well */
     bool fired;
 } disk;
 
 struct shim_file {
     sqlite3_file base;
-    sqlite3_file *real; /* behind us in the same block */
+    sqlite3_file *real; /* follows in the same block of memory */
 };
 
 static sqlite3_vfs *real_vfs;
@@ -77,7 +78,7 @@ static int shim_truncate(sqlite3_file *file, sqlite3_int64 size) {
 }
 
 static int shim_sync(sqlite3_file *file, int flags) {
-    (void)file, (void)flags; /* the machine does not go down in this test */
+    (void)file, (void)flags; /* the machine never crashes in this test */
     return fails_now(true) ? SQLITE_IOERR_FSYNC : SQLITE_OK;
 }
 
@@ -179,7 +180,7 @@ static void shim_register(void) {
 
 enum { BATCHES = 6 };
 
-/* Batch i: a new job, and a step of the previous one. */
+/* Batch i admits a job and stores a setting of the same name. */
 static struct store_batch *batch_of(struct store *store, int i) {
     struct store_batch *batch = store_batch_new(store);
     char id[16], spec[3000];
@@ -196,7 +197,7 @@ static struct store_batch *batch_of(struct store *store, int i) {
 struct outcome {
     bool opened;
     bool done[BATCHES];
-    enum err_kind kind; /* of the first failure */
+    enum err_kind kind; /* the kind of the first failure */
     char text[ERR_TEXT_BYTES];
     unsigned failures;
 };
@@ -236,7 +237,7 @@ static bool has(struct store *store, int i) {
     snprintf(id, sizeof(id), "job%d", i);
     assert_true(store_lookup(store, span_of(id), &arena, &job, &found, NULL));
     assert_true(store_setting(store, span_of(id), &arena, &value, NULL));
-    assert_int_equal(found, value.p != NULL); /* a batch is whole */
+    assert_int_equal(found, value.p != NULL); /* batches are atomic */
     return found;
 }
 
@@ -254,7 +255,7 @@ static void judge(const char *path, const struct outcome *outcome,
         bool there = has(store, i);
         if (outcome->done[i] && !there)
             fail_msg("fault %d at %u: batch %d is lost", fault, at, i);
-        /* Only after a failed sync is it unknown whether the batch is there. */
+        /* Only a failed sync leaves it open whether the batch was stored. */
         if (!outcome->done[i] && there && fault != FAULT_SYNC)
             fail_msg("fault %d at %u: batch %d came back", fault, at, i);
     }
@@ -277,7 +278,7 @@ static void sweep(enum fault fault, bool stays) {
         assert_true(outcome.text[0] != '\0');
         if (fault == FAULT_FULL) {
             assert_int_equal(outcome.kind, ERR_TEMPORARY);
-            /* With space again the store goes on. */
+            /* Once there is space again, the store continues. */
             assert_true(stays || !outcome.opened || outcome.failures == 1);
         } else if (outcome.opened) {
             assert_int_equal(outcome.kind, ERR_CANNOT);

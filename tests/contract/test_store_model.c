@@ -1,6 +1,6 @@
-/* Thousands of random operations, legal and not, on both backends at once:
- * every answer, every event and at the end every row must be the same. A
- * failure is a seed. */
+/* Thousands of random operations, legal and illegal, are applied to both
+ * backends. All answers and events and, at the end, all rows must be equal. A
+ * failure is reproduced by its seed. */
 #include "contract/store_rig.h"
 
 #include "lib/random.h"
@@ -37,9 +37,9 @@ static const char *pick(struct pair *pair, const char *const *words,
     return words[draw(pair, count)];
 }
 
-/* Numbers of early and of late jobs, 0, and some that do not exist. The late
- * ones are as far off as the writer's row cache is large, so that they evict
- * the early ones. */
+/* Numbers of early jobs, of late jobs, and of jobs that do not exist. The
+ * distance between early and late numbers is the size of the row cache of the
+ * writer, so that late jobs evict early ones. */
 static uint64_t some_num(struct pair *pair) {
     return draw(pair, 2) ? draw(pair, JOBS_MOST) : FAR + draw(pair, JOBS_MOST);
 }
@@ -49,7 +49,7 @@ static struct span some_id(struct pair *pair, char text[16]) {
     return span_of(text);
 }
 
-/* ---- one operation, drawn once and added to both batches ----------------- */
+/* ---- operations, chosen once and added to both batches ------------------- */
 
 struct both {
     struct store_batch *batch[2];
@@ -128,7 +128,7 @@ static void add_attempt(struct pair *pair, struct both *both) {
         .exit_code = -1,
         .worker = span_of(pick(pair, nodes, COUNT(nodes))),
     };
-    if (draw(pair, 2)) { /* not as it is when it begins */
+    if (draw(pair, 2)) { /* unlike an attempt that begins */
         attempt.status = (enum task_status)draw(pair, TASK_STATUSES);
         attempt.exit_code = (int)draw(pair, 5) - 1;
         attempt.reason = SPAN("r");
@@ -221,7 +221,7 @@ static void add_operation(struct pair *pair, struct both *both) {
 
 /* ---- comparing ---------------------------------------------------------- */
 
-/* Names the first line that differs: memory's, then SQLite's. */
+/* Shows the first line that differs, memory's before SQLite's. */
 static void assert_same_text(struct pair *pair, struct text *texts,
                              const char *what) {
     struct span rest[2] = {text_span(&texts[0]), text_span(&texts[1])};
@@ -250,7 +250,7 @@ static void answered(void *ctx, struct store_batch *batch, bool ok,
                   (int)store_batch_seq(batch, i));
 }
 
-/* A batch for both, or several that share a transaction. */
+/* Writes a batch to both, or several that share a transaction. */
 static unsigned step(struct pair *pair) {
     struct both both;
     bool atomic = draw(pair, 3) == 0, alone = draw(pair, 3) != 0;
@@ -281,7 +281,7 @@ static unsigned step(struct pair *pair) {
     return count;
 }
 
-/* From here on numbers are far from the earlier ones. */
+/* Later numbers are far away from the earlier ones. */
 static void go_far(struct pair *pair) {
     struct job job = rig_command("far", "9");
     job.num = FAR;
@@ -474,7 +474,7 @@ static void both_backends_answer_alike(void **state) {
         if (draw(&pair, 200) == 0)
             compare_all(&pair, 0);
     }
-    compare_all(&pair, 100000); /* it did something */
+    compare_all(&pair, 100000); /* something must have been done */
     store_close(pair.store[0]);
     store_close(pair.store[1]);
 }

@@ -1,5 +1,5 @@
-/* Nouns: a capability brings tables, statements and operations of its own, and
- * the registry treats them as it treats jobs. The noun here is a toy with a
+/* Nouns: a capability adds its own tables, statements and operations, and the
+ * registry treats them like jobs. The noun of this test is a toy with a
  * colour. */
 #include "contract/store_rig.h"
 
@@ -8,7 +8,7 @@
 #include "serve/tables.h"
 #include "store/schema.h"
 
-/* ---- the toy ------------------------------------------------------------- */
+/* ---- the noun ------------------------------------------------------------ */
 
 enum { GET, ADD, PAINT, FAIL, COUNT_TOYS, JOBS };
 
@@ -22,7 +22,7 @@ static const char *const toy_statements[] = {
              "JOIN submission s ON s.num = j.num ORDER BY j.num",
 };
 
-/* The second step needs the first; the third came with a later program. */
+/* The second step needs the first and came with a later version. */
 static const struct store_step toy_steps[] = {
     {1001, "CREATE TABLE toy (name TEXT PRIMARY KEY, colour TEXT NOT NULL)"},
     {1002, "ALTER TABLE toy ADD COLUMN price INTEGER NOT NULL DEFAULT 3"},
@@ -88,7 +88,7 @@ static bool add_toy(struct store_operation *operation, void *args,
                                  SPAN("added"), toy->colour, err);
 }
 
-/* Conditional on the colour it has. */
+/* Paints the toy only if it has the expected colour. */
 static bool paint_toy(struct store_operation *operation, void *args,
                       struct err *err) {
     const struct toy *toy = args;
@@ -170,7 +170,7 @@ static void an_operation_that_changes_no_row_is_a_conflict(void **state) {
     assert_string_equal(rig_events(rig, 1), "setting car - - painted");
 }
 
-/* Jobs and toys in one atomic batch: all or nothing, whichever fails. */
+/* Jobs and toys in one atomic batch: all are written or none. */
 static void an_atomic_batch_joins_nouns_and_jobs(void **state) {
     struct rig *rig = *state;
     struct job job = rig_command("a", "a");
@@ -211,7 +211,7 @@ static void on_done(void *ctx, struct store_batch *batch, bool ok,
     text_addf(&seen->text, "done %d %d", ok, store_batch_result(batch, 0));
 }
 
-/* Listeners first, then the completion; both see what was committed. */
+/* Listeners are called before the completion; both see the committed rows. */
 static void the_caller_is_notified_after_the_commit(void **state) {
     struct rig *rig = *state;
     struct seen seen = {.rig = rig};
@@ -225,7 +225,7 @@ static void the_caller_is_notified_after_the_commit(void **state) {
     text_clear(&seen.text);
 }
 
-/* The registry refuses the row: it is an error of the whole transaction. */
+/* If the database refuses a row, the whole transaction fails. */
 static void a_statement_that_fails_undoes_its_transaction(void **state) {
     struct rig *rig = *state;
     struct store_batch *batch = rig_batch(rig);
@@ -278,7 +278,7 @@ static int setup_toys(void **state) {
     return 0;
 }
 
-/* A registry made before the noun existed, then by its first version. */
+/* The registry is older than the noun, and then older than its second step. */
 static void a_registry_takes_the_steps_of_its_nouns(void **state) {
     (void)state;
     CLEANUP(text_free_string) char *path = rig_new_path();
@@ -306,7 +306,7 @@ static void a_registry_takes_the_steps_of_its_nouns(void **state) {
     assert_true(toy_find(store, "car", &arena, &colour, &price));
     assert_int_equal(price, 3);
     store_close(store);
-    /* A program without the noun leaves such a registry alone. */
+    /* A program without the noun refuses to open such a registry. */
     use(NULL);
     assert_false(store_sqlite_open(path, NULL, &store, &err));
     assert_int_equal(err.kind, ERR_DATA);
@@ -317,7 +317,7 @@ static void a_registry_takes_the_steps_of_its_nouns(void **state) {
 
 /* ---- the nouns of the program -------------------------------------------- */
 
-/* `j` and `s` are jobs and submissions (STORE_JOB_COLUMNS). */
+/* Fails if the plan scans all jobs (`j`) or all submissions (`s`). */
 static void check_plan(sqlite3 *db, const char *noun, const char *sql) {
     CLEANUP(text_clear) struct text explain = TEXT_INIT;
     sqlite3_stmt *stmt;
@@ -334,7 +334,7 @@ static void check_plan(sqlite3 *db, const char *noun, const char *sql) {
     sqlite3_finalize(stmt);
 }
 
-/* Words that SQLite knows and PostgreSQL does not. */
+/* Fails if a statement uses words of SQLite that PostgreSQL lacks. */
 static void check_words(const char *noun, const char *sql) {
     static const char *const words[] = {
         "INSERT OR", "REPLACE INTO", "CROSS JOIN", "json_", "PRAGMA", "rowid"};

@@ -1,9 +1,10 @@
-/* The results of reads, and their order. */
+/* Reads: their results and the order of the results. */
 #include "contract/store_rig.h"
 
 #include "store/schema.h"
 
-/* j1..j6 in six states, keys against the numbers; holds, times, relations. */
+/* Admits eight jobs in several states, in reverse order of their keys, with
+ * holds, times and relations. */
 static void fill(struct rig *rig) {
     static const struct job_edge edge = {EDGE_DEPENDENCY, SPAN("j1")};
     static const struct job_touch touch = {SPAN("src/a.c"), false};
@@ -126,7 +127,7 @@ static void edges_lead_back_to_who_has_them(void **state) {
     assert_int_equal(count, 0);
 }
 
-/* Every job depends on j1, and has it as a precursor too. */
+/* Every job depends on j1 and also has it as a precursor. */
 static void edges_come_in_pages_of_whole_jobs(void **state) {
     enum { MANY = 40, PAGE = 7 };
     struct rig *rig = *state;
@@ -147,7 +148,7 @@ static void edges_come_in_pages_of_whole_jobs(void **state) {
     for (uint64_t num = 9; num < 9 + MANY; num++)
         store_record(batch, num, &precursor, 1);
     assert_int_equal(rig_write(batch), STORE_DONE);
-    uint64_t next = 4; /* C4 has one edge of its own */
+    uint64_t next = 4; /* C4 has only one edge */
     while (more) {
         struct store_edge_to *edges;
         size_t count;

@@ -1,4 +1,4 @@
-/* The writes of a rollback: marks on done sets, and its plan. */
+/* The writes of a rollback: marks on landed sets, and its plan. */
 #include "contract/store_rig.h"
 
 static uint64_t landed(struct rig *rig, const char *id) {
@@ -43,7 +43,7 @@ static void a_done_set_is_marked_and_says_so(void **state) {
     size_t count;
     assert_true(store_events(rig->store, before, num, 0, &rig->arena, &events,
                              &count, &rig->err));
-    assert_int_equal(count, 1); /* its own history has it too */
+    assert_int_equal(count, 1); /* the event is in the history of the set */
     assert_span(events[0].facts, "{\"rollback\":\"R\",\"because\":\"R\"}");
     rig_verify(rig);
 }
@@ -135,7 +135,7 @@ static void an_owed_approval_stays_until_it_is_given(void **state) {
     rig_verify(rig);
 }
 
-/* A rollback's transaction is all or nothing, marks and plan included. */
+/* The transaction of a rollback is atomic, including its marks and plan. */
 static void nothing_of_a_refused_batch_stays(void **state) {
     struct rig *rig = *state;
     uint64_t num = landed(rig, "C1");

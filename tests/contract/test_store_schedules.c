@@ -72,7 +72,7 @@ static enum store_result mark(struct rig *rig,
     return rig_write(batch);
 }
 
-/* Admits and marks together; returns the answer of the mark. */
+/* Admits a job and marks its schedule; returns the result of the mark. */
 static enum store_result fire(struct rig *rig, struct schedule_mark one,
                               const char *id, enum store_result *ret_job) {
     struct job job = rig_command(id, "4.key");
@@ -242,7 +242,7 @@ static void only_the_newest_jobs_are_remembered(void **state) {
     assert_span(rig_job(rig, one.recent[SCHEDULE_RECENT - 1]).id, "n.34");
 }
 
-/* Asserts that these live, oldest first: "n.0 n.7". */
+/* Checks the live jobs, oldest first, such as "n.0 n.7". */
 static void expect_live(struct rig *rig, const char *ids) {
     struct job *jobs;
     size_t count;
@@ -276,7 +276,7 @@ static void all_live_jobs_of_a_schedule_are_listed(void **state) {
         rig_move(rig, num, STATE_EXECUTING, STATE_DONE, "ok");
     }
     expect_live(rig, "n.0 n.19 n.39");
-    /* Others come and go, those stay. */
+    /* Other jobs start and end; these stay. */
     for (int i = 0; i < 50; i++) {
         char id[32];
         snprintf(id, sizeof(id), "m.%d", i);

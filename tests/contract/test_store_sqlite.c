@@ -1,5 +1,5 @@
-/* Situations that only a file can be in: several writers, files of other
- * programs, copies, changes made by hand while it is open. */
+/* Properties of registries in files: several writers, files of other programs,
+ * backups, and manual changes to an open file. */
 #include "contract/store_rig.h"
 
 #include <fcntl.h>
@@ -12,7 +12,7 @@
 #include "schedules/schedule_row.h"
 #include "serve/tables.h"
 #include "store/schema.h"
-#include "store/sqlite_db.h" /* the statements as they are */
+#include "store/sqlite_db.h" /* the statements */
 
 static void listener(void *ctx, const struct store_event *event) {
     struct text *seen = ctx;
@@ -37,7 +37,7 @@ static void edit(const char *path, const char *sql) {
     sqlite3_close(db);
 }
 
-/* The message of an open that must fail. */
+/* Checks the error of an open that must fail. */
 static void assert_refused(const char *path,
                            const struct store_options *options,
                            enum err_kind kind, const char *part) {
@@ -85,7 +85,7 @@ static void each_decides_by_what_the_other_did(void **state) {
     store_hold(batch, num, HOLD_OPERATOR, SPAN("other"));
     store_admit(batch, &same, NULL, 0, NULL, 0, NULL, 0);
     assert_int_equal(rig_write(batch), STORE_SAME);
-    /* This store still caches the row as it wrote it: it must read it again. */
+    /* This store still caches the row it wrote; it must be read again. */
     assert_int_equal(
         rig_move(rig, num, STATE_PENDING, STATE_EXECUTING, "start"),
         STORE_CONFLICT);
@@ -117,7 +117,7 @@ static void order_listener(void *ctx, const struct store_event *event) {
     order->count++;
 }
 
-/* The children open their own: connections do not survive a fork. */
+/* Each child opens its own store: connections do not survive a fork. */
 static void processes_write_side_by_side(void **state) {
     (void)state;
     CLEANUP(text_free_string) char *path = rig_new_path();
@@ -140,7 +140,7 @@ static void processes_write_side_by_side(void **state) {
     struct order order = {0};
     struct store *store = rig_open(path, true);
     store_listen(store, order_listener, &order);
-    close(gate[1]); /* go */
+    close(gate[1]); /* lets the children start */
     for (int i = 0; i < EACH; i++) {
         char id[32];
         snprintf(id, sizeof(id), "own%d", i);
@@ -248,7 +248,7 @@ static void a_newer_registry_is_refused_and_left_alone(void **state) {
                        "has schema step 70, which this program does not know");
 }
 
-/* A registry as the first release left it, with work in it. */
+/* The registry is as the first release left it, with a job in it. */
 static void an_old_registry_takes_the_steps_it_lacks(void **state) {
     (void)state;
     CLEANUP(text_free_string) char *path = rig_new_path();
@@ -272,7 +272,7 @@ static void an_old_registry_takes_the_steps_it_lacks(void **state) {
     store_close(store);
 }
 
-/* A job of a registry as version 5 left it. */
+/* Adds a job as in a registry of version 5. */
 static void add_old_job(const char *path, int num, const char *spec) {
     char sql[1000];
     snprintf(sql, sizeof(sql),
@@ -383,8 +383,8 @@ static void a_reader_reads_and_writes_nothing(void **state) {
     store_close(reader);
 }
 
-/* As a member of the group with read access, while no other process has it
- * open. */
+/* The reader is a member of the group with read access, and no other process
+ * has the registry open. */
 static void a_reader_needs_no_right_to_write(void **state) {
     (void)state;
     if (geteuid() == 0)
@@ -434,7 +434,7 @@ static mode_t mode_of(const char *path, const char *end) {
     return st.st_mode & 07777;
 }
 
-/* For a group that shares a registry: see base_init. */
+/* This matters if a group shares a registry: see base_init. */
 static void files_beside_have_the_mode_of_the_registry(void **state) {
     (void)state;
     CLEANUP(text_free_string) char *path = rig_new_path();
@@ -499,8 +499,8 @@ static void output_that_cannot_be_synced_fails_its_batch_alone(void **state) {
     struct rig *rig = *state;
     struct job one = rig_command("a", "a"), two = rig_command("b", "b");
     struct err err = {0};
-    /* Not the registry itself: closing one of its files drops SQLite's
-     * locks. */
+    /* The file must not be the registry, because closing one of its files drops
+     * SQLite's locks. */
     CLEANUP(text_free_string) char *path = rig_new_path();
     int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
     struct store_batch *good = rig_batch(rig), *bad = rig_batch(rig);
@@ -517,7 +517,7 @@ static void output_that_cannot_be_synced_fails_its_batch_alone(void **state) {
     assert_string_equal(rig_list(rig, (struct store_list){0}), "a");
 }
 
-/* ---- care --------------------------------------------------------------- */
+/* ---- maintenance -------------------------------------------------------- */
 
 static void a_backup_is_a_registry_of_its_own(void **state) {
     struct rig *rig = *state;
@@ -611,8 +611,8 @@ static const struct text_of statements[] = {
 #undef STATEMENT
 };
 
-/* However many jobs there are, no statement scans all of them. The
- * statements here walk in order and stop at once, or after a few rows. */
+/* No statement may scan all jobs. The exceptions walk in order and stop at once
+ * or after a few rows. */
 static bool may_scan(const char *name) {
     static const char *const names[] = {"JOB_LAST", "SETTINGS"};
     for (size_t i = 0; i < COUNT(names); i++)
@@ -650,7 +650,8 @@ static void no_statement_scans_a_table(void **state) {
     assert_true(explained > 30);
 }
 
-/* The cost of the two statements of one look, in steps of SQLite's machine. */
+/* The cost of the statements that select ready jobs, in steps of SQLite's
+ * virtual machine. */
 static int look_steps(const char *path) {
     sqlite3 *db;
     int steps = 0;
@@ -695,8 +696,8 @@ static void due_all(struct rig *rig, uint64_t from, uint64_t to) {
     assert_int_equal(rig_write(batch), STORE_DONE);
 }
 
-/* A look costs as much as it returns, however many jobs have backed off and
- * are due. */
+/* Selecting ready jobs costs as much as it returns, however many jobs whose
+ * backoff is over there are. */
 static void back_offs_that_are_over_are_not_sorted_at_each_look(void **state) {
     struct rig *rig = *state;
     admit_late(rig, 1, 40);
@@ -723,7 +724,7 @@ static int count_steps(sqlite3 *db, const char **ret_error, const void *api) {
     return 0;
 }
 
-/* The cost of one list of the jobs that owe an approval, in tens of steps. */
+/* The cost of listing the jobs that owe an approval, in tens of steps. */
 static unsigned owed_steps(struct rig *rig) {
     const struct store_list owing = {.owed_only = true};
     CLEANUP(arena_clear) struct arena arena = ARENA_INIT;
@@ -745,7 +746,7 @@ static void few_that_owe_are_found_among_many(void **state) {
     assert_int_equal(rig_write(batch), STORE_DONE);
     sqlite3_auto_extension((void (*)(void))count_steps);
     rig_reopen(rig);
-    (void)owed_steps(rig); /* reads the schema too */
+    (void)owed_steps(rig); /* the first call also reads the schema */
     unsigned among_few = owed_steps(rig);
     admit_late(rig, 41, 5040);
     unsigned among_many = owed_steps(rig);

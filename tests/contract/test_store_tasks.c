@@ -48,7 +48,7 @@ static enum store_result unassign(struct rig *rig, uint64_t num,
     return rig_write(batch);
 }
 
-/* "red done 1, blue unstarted 0" */
+/* The tasks, such as "red done 1, blue unstarted 0". */
 static const char *tasks(struct rig *rig, uint64_t num) {
     CLEANUP(text_clear) struct text text = TEXT_INIT;
     struct store_task *found;
@@ -66,7 +66,7 @@ static const char *tasks(struct rig *rig, uint64_t num) {
     return arena_string(&rig->arena, text_span(&text));
 }
 
-/* "red 1 done, red 2 running" */
+/* The attempts, such as "red 1 done, red 2 running". */
 static const char *attempts(struct rig *rig, uint64_t num) {
     CLEANUP(text_clear) struct text text = TEXT_INIT;
     struct store_attempt *found;
@@ -127,7 +127,7 @@ static void an_attempt_reads_back_as_ended(void **state) {
     assert_int_equal(found[0].cpu_us, 77);
     assert_int_equal(found[0].peak_kib, 88);
     assert_span(found[0].trace, "exited 7 gone 8");
-    /* The move beside it is the event. */
+    /* The event is that of the move in the same batch. */
     assert_string_equal(rig_events(rig, 2), "");
 }
 
@@ -206,7 +206,7 @@ static void an_array_counts_its_tasks(void **state) {
     assert_int_equal(assign(rig, num, "blue", 2), STORE_DONE);
     assert_int_equal(end(rig, num, "blue", 2, TASK_DONE), STORE_DONE);
     assert_int_equal(rig_job(rig, num).tasks_done, 2);
-    /* Said again, it is still one. */
+    /* A repeated end is counted only once. */
     assert_int_equal(end(rig, num, "blue", 2, TASK_DONE), STORE_DONE);
     assert_int_equal(rig_job(rig, num).tasks_done, 2);
     assert_string_equal(attempts(rig, num), "blue 1 backoff, blue 2 done, "

@@ -244,7 +244,7 @@ who_waited_for_a_time_is_like_others_once_it_has_come(void **state) {
     struct job jobs[] = {rig_command("j1", "4.a"), rig_command("j2", "4.b"),
                          rig_command("j3", "4.c")};
     jobs[0].not_before = wall_from_s(5000);
-    jobs[1].not_before = wall_from_s(1000); /* it is later than that already */
+    jobs[1].not_before = wall_from_s(1000); /* in the past */
     for (size_t i = 0; i < COUNT(jobs); i++)
         rig_admit(rig, &jobs[i]);
     struct store_batch *batch = rig_batch(rig);
@@ -262,7 +262,7 @@ who_waited_for_a_time_is_like_others_once_it_has_come(void **state) {
     assert_int_equal(rig_job(rig, 2).not_before.ns, 0);
     assert_string_equal(rig_ready(rig, 2000), "j2 j3");
     assert_string_equal(rig_ready(rig, 5000), "j1 j2 j3");
-    /* Even if the clock is set back: it has waited once. */
+    /* This holds even if the clock is set back, because it has waited once. */
     assert_string_equal(rig_ready(rig, 1), "j2 j3");
     assert_string_equal(
         rig_list(rig, (struct store_list){.with_not_before = true}), "j1");
@@ -305,8 +305,8 @@ static void cancel_is_asked_of_executing_jobs_only(void **state) {
     assert_int_equal(store_batch_result(batch, 2), STORE_DONE);
     store_batch_free(batch);
     assert_true(rig_job(rig, num).cancel_asked);
-    /* The job crashed, which was decided before the cancellation was
-     * requested: it must not start again. */
+    /* The crash was decided before the cancellation was requested; the job must
+     * not start again. */
     rig_move(rig, num, STATE_EXECUTING, STATE_PENDING, "crash");
     assert_false(rig_job(rig, num).cancel_asked);
     assert_int_equal(rig_job(rig, num).state, STATE_TERMINATED);
@@ -506,7 +506,7 @@ static void an_atomic_batch_is_done_as_a_whole_or_not(void **state) {
     assert_null(value.p);
     assert_string_equal(rig_ready(rig, 9000), "j1");
     rig_verify(rig);
-    /* Without the last step it succeeds, and numbers have no gap. */
+    /* Without the last step it succeeds, and the numbers have no gap. */
     batch = rig_batch(rig);
     store_batch_atomic(batch);
     store_admit(batch, &two, NULL, 0, NULL, 0, NULL, 0);

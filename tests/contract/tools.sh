@@ -1,13 +1,13 @@
 #!/bin/sh
-# tools.sh SOURCE_ROOT: the scripts that say whether all is well must not be
-# wrong about it. TAP on stdout.
+# tools.sh SOURCE_ROOT: tests the scripts that report the results of tests.
+# Prints TAP.
 cd "$1" || exit 1
 unset POINTSMAN_SWEEP POINTSMAN_SEED POINTSMAN_POINTS POINTSMAN_FROM POINTSMAN_STEP
 work=$(mktemp -d) || exit 1
 trap 'rm -rf "$work"' EXIT
 count=0
 
-# ok NAME: by the status of the command before it.
+# ok NAME: passes if the previous command succeeded
 ok() {
     status=$?
     count=$((count + 1))
@@ -93,7 +93,7 @@ done
 [ ! -s "$work/out" ]
 ok every_suite_has_a_budget
 
-# points TOTAL MOST [NAME=VALUE]...: the points that a sweep tries
+# points TOTAL MOST [NAME=VALUE]...: prints the points that a sweep tries
 points() {
     total=$1 most=$2
     shift 2

@@ -1,4 +1,4 @@
-/* Roles of callers, and what each of them may do to whose jobs. */
+/* Access roles, and what each may do with its own jobs and those of others. */
 #include "core/access.h"
 #include "lib/text.h"
 #include "support/test.h"
@@ -86,7 +86,7 @@ static void a_refusal_says_who_has_the_role(void **state) {
     err_clear(&err);
 }
 
-/* The rows of the command line's table, as far as they concern access. */
+/* The name and the access needed by each command of the command line. */
 static const struct {
     const char *name;
     struct access_need need;

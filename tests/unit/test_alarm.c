@@ -1,5 +1,5 @@
-/* A timer by the system's clock. (That the clock is set cannot be tested
- * without setting it.) */
+/* Alarms on the system clock. (A change of the clock is not tested, because
+ * a test must not set it.) */
 #include "support/test.h"
 
 #include <poll.h>

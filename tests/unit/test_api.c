@@ -16,7 +16,7 @@ static int teardown(void **state) {
     return 0;
 }
 
-/* A path of the table with its words filled in. */
+/* Fills in the placeholders of a path from the route table. */
 static char *filled(const char *path) {
     struct text text = TEXT_INIT;
     for (const char *c = path; *c != '\0'; c++) {
@@ -83,7 +83,7 @@ static void a_group_member_may_only_when_the_base_has_a_group(void **state) {
     ask_expect(&asking, API_GET, "/api/v1/jobs", NULL, 403);
 }
 
-/* A caller with the roles that a configuration will assign. */
+/* Makes the caller one with this role, as a configuration will assign it. */
 static void become_role(uint32_t uid, enum access_role role) {
     asking.actor =
         (struct access_actor){.uid = uid, .role = role, .is_known = true};

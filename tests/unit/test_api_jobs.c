@@ -1,4 +1,4 @@
-/* Submitting, listing, commanding and waiting: the answers to each. */
+/* The answers to submissions, lists, commands and waits. */
 #include "support/asking.h"
 
 static struct asking asking;
@@ -35,8 +35,7 @@ static void expect_state(const char *id, const char *letter) {
     answer_clear(&answer);
 }
 
-/* ---- submitting -----------------------------------------------------------
- */
+/* ---- submitting ---------------------------------------------------------- */
 
 static void a_submission_is_answered_after_its_commit(void **state) {
     (void)state;
@@ -169,8 +168,7 @@ static void empty_lines_of_a_batch_are_answered_too(void **state) {
     answer_clear(&answer);
 }
 
-/* ---- listing --------------------------------------------------------------
- */
+/* ---- listing ------------------------------------------------------------- */
 
 static size_t lines_of(const struct answer *answer) {
     size_t lines = 0;
@@ -201,7 +199,7 @@ static void a_list_of_many_comes_in_pages(void **state) {
     answer = get("/api/v1/jobs?limit=1&order=newest");
     assert_true(answer_has(&answer, "\"id\":\"n2999\""));
     answer_clear(&answer);
-    /* The only match is at the very end: many pages without a line. */
+    /* The only match is at the end, after many pages without a match. */
     answer = get("/api/v1/jobs?filter=id:n2999");
     assert_int_equal(lines_of(&answer), 1);
     answer_clear(&answer);
@@ -252,8 +250,7 @@ static void a_line_of_a_list_has_what_is_promised(void **state) {
     answer_clear(&answer);
 }
 
-/* ---- orders ---------------------------------------------------------------
- */
+/* ---- commands ------------------------------------------------------------ */
 
 static void a_waiting_job_is_cancelled_at_once(void **state) {
     (void)state;
@@ -386,8 +383,7 @@ static void a_bulk_command_needs_the_expected_number_of_jobs(void **state) {
     expect_state("n1199", "T");
 }
 
-/* ---- waiting --------------------------------------------------------------
- */
+/* ---- waiting ------------------------------------------------------------- */
 
 static void waiting_ends_when_all_have_ended(void **state) {
     (void)state;
@@ -435,8 +431,7 @@ static void a_waiter_may_leave(void **state) {
     asking_live(&asking, "a1", "XD", 0);
 }
 
-/* ---- events ---------------------------------------------------------------
- */
+/* ---- events -------------------------------------------------------------- */
 
 static void events_come_as_they_happen(void **state) {
     (void)state;
@@ -475,8 +470,7 @@ static void events_go_on_where_a_listener_left(void **state) {
     answer_clear(&answer);
 }
 
-/* ---- relations ------------------------------------------------------------
- */
+/* ---- relations ----------------------------------------------------------- */
 
 static void relations_are_listed_from_both_ends(void **state) {
     (void)state;

@@ -1,5 +1,5 @@
-/* Relations among very many jobs: sent piece by piece, and other calls are
- * answered in between. */
+/* The relations of thousands of jobs are sent in pieces, and other requests
+ * are answered in between. */
 #include "support/asking.h"
 
 enum { DEEP = 10000, WIDE = 3000, PIECE_BYTES = 128 << 10 };
@@ -54,12 +54,11 @@ static void make_wide(void) {
     submit_all(&lines);
 }
 
-/* ---- a caller who lets others go first ----------------------------------- */
+/* ---- an answer read in pieces -------------------------------------------- */
 
 struct tale {
     struct text text;
-    unsigned pieces; /* it came in this many pieces, other calls were
-                        answered in between */
+    unsigned pieces; /* other requests are answered between them */
 };
 
 static void ask_another(void) {
@@ -101,7 +100,7 @@ static size_t lines_with(const struct tale *tale, const char *part) {
     return count;
 }
 
-/* ---- what holds ---------------------------------------------------------- */
+/* ---- the tests ----------------------------------------------------------- */
 
 static void others_are_answered_while_a_deep_tree_is_listed(void **state) {
     (void)state;

@@ -1,4 +1,4 @@
-/* Schedules over the API: the answer to each command, and its effect. */
+/* Schedules in the API: the answer to each request, and its effect. */
 #include "support/asking.h"
 
 #include "schedules/schedule_driver.h"
@@ -114,8 +114,8 @@ static void a_paused_one_has_no_next(void **state) {
     expect_list("\"paused\":false");
 }
 
-/* Runs from before it was added are not made up for, and its jobs bear its
- * name. */
+/* A new schedule does not make up for runs from before it was added, and its
+ * jobs are named after it. */
 static void a_schedule_added_by_the_api_fires(void **state) {
     struct schedule_driver_options options = {.host = SPAN("here")};
     struct boot boot = {0};
@@ -151,7 +151,7 @@ static struct schedule_driver *schedule_driver_of(struct wall now) {
     return driver;
 }
 
-/* Nothing starts the job; and the process that created it is gone by then. */
+/* Nothing starts the job, and the driver that created it is gone by then. */
 static void what_waits_past_its_deadline_is_terminated(void **state) {
     struct wall next;
     (void)state;

@@ -27,7 +27,7 @@ static enum approval_outcome judge(const struct approval_policy *policy,
     return approval_judge(policy, 1, subject, given, count, now).outcome;
 }
 
-/* No approval exists: a policy that applies is open. */
+/* Without any approval, a policy that applies is not satisfied. */
 static bool applies(const struct approval_policy *policy,
                     const struct approval_subject *subject) {
     return judge(policy, subject, NULL, 0) != APPROVAL_FREE;
@@ -174,7 +174,7 @@ static void one_person_is_one_by_command_and_by_signature(void **state) {
                                      given_by("user:eve@y", false)};
     assert_int_equal(judge(&policy, &subject, words, 2), APPROVAL_HOLD);
     assert_int_equal(judge(&policy, &subject, words, 3), APPROVAL_ENOUGH);
-    /* The same account by two names. */
+    /* The same account under two names. */
     words[0] = given_by("user:bob", false);
     words[0].alias = SPAN("uid:2");
     assert_int_equal(judge(&policy, &subject, words, 2), APPROVAL_HOLD);
@@ -186,7 +186,7 @@ static void one_person_is_one_by_command_and_by_signature(void **state) {
     assert_int_equal(judge(&policy, &subject, words, 3), APPROVAL_HOLD);
     words[1].key = SPAN("SHA256:c");
     assert_int_equal(judge(&policy, &subject, words, 2), APPROVAL_ENOUGH);
-    bob.alias = SPAN("uid:1"); /* that of the submitter */
+    bob.alias = SPAN("uid:1"); /* the submitter's account */
     assert_true(approval_is_own(&subject, &bob));
     assert_false(approval_may(&policy, 1, &subject, &bob, now));
 }
@@ -229,7 +229,7 @@ static void an_approval_may_say_itself_how_long_it_counts(void **state) {
     word.ticket = SPAN("OPS-1");
     word.until = wall_add_ms(now, 1);
     assert_int_equal(judge(&policy, &subject, &word, 1), APPROVAL_ENOUGH);
-    word.until = now; /* its ticket goes with it */
+    word.until = now; /* the ticket expires with it */
     assert_int_equal(judge(&policy, &subject, &word, 1), APPROVAL_HOLD);
     assert_false(approval_may(&policy, 1, &subject, &word, now));
 }
@@ -268,7 +268,7 @@ static void a_late_approval_is_owed_for_the_shortest_time(void **state) {
     verdict = approval_judge(policies, 2, &subject, &word, 1, now);
     assert_int_equal(verdict.outcome, APPROVAL_ENOUGH);
     assert_null(verdict.owed);
-    /* Even though another policy holds it, the approval is owed. */
+    /* The approval is owed even if another policy holds the set. */
     verdict = approval_judge(policies, 4, &subject, NULL, 0, now);
     assert_int_equal(verdict.outcome, APPROVAL_HOLD);
     assert_ptr_equal(verdict.owed, &policies[1]);

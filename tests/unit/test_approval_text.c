@@ -49,7 +49,7 @@ static void an_approval_text_is_formatted_as_it_was_read(void **state) {
     assert_string_equal(text_string(&out), whole);
 }
 
-/* One meaning has exactly one text: nothing may be reworded, omitted, moved
+/* Each approval has exactly one text: no line may be reworded, omitted, moved
  * or added. */
 static void nothing_else_is_a_text(void **state) {
     (void)state;

@@ -1,4 +1,4 @@
-/* Approvals that come late, over a registry in memory and a pretend clock. */
+/* Late approvals, with a registry in memory and a simulated clock. */
 #include "support/test.h"
 
 #include "changes/facts.h"
@@ -103,7 +103,7 @@ static void tend_at(struct stage *stage, int64_t ms) {
         fail_msg("%s", err.text);
 }
 
-/* Events `owed` of a set: their reasons. */
+/* The reasons of the set's `owed` events. */
 static const char *told(struct stage *stage, const char *id) {
     struct text text = TEXT_INIT;
     struct store_event *events;
@@ -146,8 +146,8 @@ static void it_is_owed_for_three_days_from_its_admission(void **state) {
     assert_string_equal(told(stage, "C1"), "");
     tend_at(stage, 72 * HOUR_MS);
     assert_string_equal(told(stage, "C1"), "overdue");
-    tend_at(stage, 73 * HOUR_MS); /* once; also after a restart, which knows
-                                     nothing but the registry */
+    tend_at(stage, 73 * HOUR_MS); /* reported once, even after a restart, which
+                                     knows only the registry */
     assert_string_equal(told(stage, "C1"), "overdue");
     assert_true(job_of(stage, "C1").owed.ns > 0);
     approve(stage, "C1", 80 * HOUR_MS);
@@ -198,7 +198,7 @@ static void a_policy_that_went_asks_no_more(void **state) {
     assert_string_equal(told(stage, "C1"), "settled");
 }
 
-/* A rebuilt registry has it from the history alone. */
+/* A rebuilt registry learns this from the history alone. */
 static void the_history_says_what_is_owed(void **state) {
     struct stage *stage = *state;
     struct store_event *events;

@@ -30,7 +30,7 @@ static int teardown(void **state) {
     return 0;
 }
 
-/* As the worker does it. */
+/* Creates the start in the way the worker does. */
 static bool start_make(const struct run_start *start,
                        struct attempt_start_cache *cache,
                        struct attempt_start *line, struct err *err) {
@@ -225,8 +225,8 @@ static void a_change_is_landed_by_this_executable(void **state) {
     assert_string_equal(start.work, "/srv/base/tmp/land.C7.2");
     assert_string_equal(line.lock_path,
                         "run/C7_@400000005f5e10a50a000000_4711_build3_BF");
-    /* Created before it was admitted at 1 ns: the name's time is the later
-     * one. */
+    /* It was admitted at 1 ns, before the time in its name: the later of the
+     * two counts. */
     assert_true(start.since.ns > INT64_C(1600000000) * NS_PER_S);
 }
 
@@ -234,7 +234,7 @@ static void the_start_contains_the_branch_tip_at_admission(void **state) {
     (void)state;
     struct job job = change("main");
     job.seen = SPAN("1234");
-    /* Its name has the later time: what was seen then cannot be used. */
+    /* The time in the name is later, so the tip at admission is of no use. */
     struct attempt_start line = made(&job, NULL);
     assert_null(landing_of(&line).seen);
     job.admitted.ns = 1700000000 * NS_PER_S;
@@ -260,7 +260,7 @@ static void the_start_contains_who_approved_the_set(void **state) {
     assert_string_equal(start.approved_by[1], "Olga <o@p>");
 }
 
-/* More than execve accepts: 128 KiB per argument, and 2 MiB in all. */
+/* This is more than execve accepts: 128 KiB per argument, 2 MiB in total. */
 static void a_start_has_no_limit_by_arguments(void **state) {
     enum { MANY = 20000 };
     (void)state;

@@ -1,5 +1,5 @@
-/* The schedules' jobs that the role "clock" finds after a restart: all live
- * ones, however many came after them. */
+/* After a restart, the role "clock" finds all live jobs of its schedules, no
+ * matter how many newer jobs there are. */
 #include "support/test.h"
 
 #include "lib/log.h"
@@ -76,7 +76,7 @@ static void write(struct store_batch *batch) {
     turn();
 }
 
-/* Each minute. */
+/* A schedule that fires every minute. */
 static void define(const char *overlap, int deadline_s) {
     char spec[400];
     snprintf(spec, sizeof(spec),
@@ -106,7 +106,7 @@ static void move(uint64_t num, enum job_state from, enum job_state to,
     write(batch);
 }
 
-/* As `cron run`. */
+/* Creates the job as `cron run` does. */
 static uint64_t run_by_hand(int n) {
     char id[16];
     snprintf(id, sizeof(id), "hand%d", n);
@@ -148,7 +148,7 @@ static size_t count_of(unsigned states, const char *reason) {
     return found;
 }
 
-/* ---- what holds ---------------------------------------------------------- */
+/* ---- the tests ----------------------------------------------------------- */
 
 static void an_old_firing_forbids_behind_many_by_hand(void **state) {
     (void)state;

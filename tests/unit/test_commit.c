@@ -17,7 +17,7 @@ static struct commit_draft draft(void) {
                                  .class = SPAN("BF")};
 }
 
-/* The approval of a set by `from` names its approver as `want`. */
+/* An approval by `from` names the approver as `want` in the commit. */
 static void assert_ident(const char *from, const char *want) {
     CLEANUP(text_clear) struct text out = TEXT_INIT, line = TEXT_INIT;
     struct commit_draft d = draft();
@@ -73,7 +73,7 @@ static void trailers_are_known_as_git_knows_them(void **state) {
         struct commit_draft d = draft();
         d.message = span_of(cases[i].message);
         commit_format(&d, &out);
-        /* Our trailers join an existing block; else they are a new
+        /* Our trailers join an existing block, or else start a new
          * paragraph. */
         if ((strstr(text_string(&out), "\n\nCS-Id:") == NULL) != cases[i].has)
             fail_msg("'%s'", cases[i].message);
@@ -102,7 +102,7 @@ static void a_commit_is_written_to_the_byte(void **state) {
         "Fix it\n\nwell\n\nCS-Id: C1\nCS-Sum: abcd\nCS-Class: BF\n");
 }
 
-/* A backport of a landed set, or a forgery. */
+/* They come from a backport of a landed set, or are forged. */
 static void trailers_like_ours_stand_apart(void **state) {
     (void)state;
     static const struct {

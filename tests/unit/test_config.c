@@ -190,7 +190,7 @@ static void errors_name_file_line_and_what_was_meant(void **state) {
                    "pointsman.conf:2: control byte in 'x\\x01 = 3'");
 }
 
-/* A set to which a policy never applies would pass unnoticed. */
+/* If they were accepted, a set might pass without the approval it needs. */
 static void policies_that_cannot_work_are_refused(void **state) {
     (void)state;
     CLEANUP(clear) struct config config;

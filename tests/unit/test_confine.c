@@ -1,5 +1,5 @@
-/* Commands in a sandbox: this program is both `confine` and the command that
- * runs inside. */
+/* Commands in a sandbox. This program acts both as `confine` and as the
+ * command that runs inside it. */
 #include "support/test.h"
 
 #include <errno.h>
@@ -18,7 +18,7 @@
 
 static char self[PATH_MAX], inside[PATH_MAX];
 
-/* The exit status of the command, run in directory `inside`. */
+/* Runs the command in the directory `inside` and returns its exit status. */
 static int confined(const char *const *argv) {
     const char *words[16] = {self, "confine", "--"};
     for (size_t i = 0; argv[i] != NULL; i++)
@@ -30,7 +30,7 @@ static int confined(const char *const *argv) {
         int null = open("/dev/null", O_RDWR);
         dup2(null, 2);
         unsetenv("TMPDIR");
-        /* The leak check at the end needs what is forbidden in the sandbox. */
+        /* The leak check at exit needs rights that the sandbox removes. */
         if (ADDRESS_SANITIZER)
             setenv("ASAN_OPTIONS", "detect_leaks=0", 1);
         if (chdir(inside) == 0)
@@ -83,7 +83,7 @@ static void it_has_no_sockets_and_no_namespaces(void **state) {
     assert_int_equal(CONFINED(self, "try", "rights"), 0);
 }
 
-/* Only root could; so it has nothing of what it takes. */
+/* Only root could do this, and even root's rights are gone. */
 static void it_makes_no_devices_and_takes_no_files(void **state) {
     (void)state;
     need_landlock(1);
@@ -105,7 +105,7 @@ static void it_signals_nobody_outside(void **state) {
     assert_int_equal(CONFINED(self, "try", "kill", pid), 0);
 }
 
-/* As a confined program: 0 when it cannot. */
+/* Runs in the sandbox: 0 if the action is denied. */
 static int try_it(const char *what, const char *arg) {
     if (strcmp(what, "socket") == 0)
         return socket(AF_INET, SOCK_DGRAM, 0) >= 0 || errno != EPERM ||

@@ -110,8 +110,7 @@ static void every_kind_has_name_and_status(void **state) {
     assert_true(err_try_again(ERR_TEMPORARY));
     assert_string_equal(err_name(ERR_NONE), "none");
     assert_int_equal(err_exit_status(ERR_NONE), 0);
-    /* A number from outside that is no kind is an internal error, not a
-     * crash. */
+    /* An unknown number from outside is an internal error, not a crash. */
     assert_int_equal(err_exit_status((enum err_kind)12345), 70);
 }
 

@@ -18,7 +18,7 @@ static int teardown(void **state) {
     return 0;
 }
 
-/* A batch of sets for one target, more urgent ones first. */
+/* Admits sets for one target; their ids are also their order. */
 static void admit(const char *prefix, const char *target, size_t count) {
     struct store_batch *batch = store_batch_new(store);
     store_batch_actor(batch, now, SPAN("uid:7"));

@@ -39,7 +39,7 @@ static void move(uint64_t num, enum job_state to) {
     assert_true(groups_move(groups, num, to, 100 + num, false));
 }
 
-/* "3 1 2": who lands with `num`, in order. */
+/* The sets that land with `num`, in their order, such as "3 1 2". */
 static const char *landing(uint64_t num) {
     uint64_t *nums;
     struct text text = TEXT_INIT;
@@ -67,7 +67,7 @@ static void a_group_with_a_count_waits_for_all(void **state) {
     assert_true(groups_may_stage(groups, 1));
     assert_true(groups_may_stage(groups, 2));
     assert_int_equal(groups_next_time(groups, 60000).ns, WALL_NEVER.ns);
-    /* A name on another target is another group. */
+    /* The same name on another target is another group. */
     assert_false(groups_knows(groups, SPAN("next"), SPAN("g")));
 }
 
@@ -101,12 +101,12 @@ static void who_was_made_ready_without_the_others_waits_for_them(void **state) {
     join(2, "B", "g", 0, STATE_STAGED, "");
     groups_enter(groups, 1, 1);
     groups_enter(groups, 2, 1);
-    /* A rollback took A between the decision and its commit. */
+    /* A rollback took A after the decision, before its commit. */
     move(2, STATE_PENDING);
     assert_string_equal(landing(2), "");
     move(1, STATE_PENDING);
     assert_string_equal(landing(2), "1 2");
-    /* After a restart the count shows it. */
+    /* After a restart, only the count shows that a member is missing. */
     join(3, "C", "h", 2, STATE_PENDING, "");
     join(4, "D", "h", 2, STATE_STAGED, "");
     groups_enter(groups, 3, 3);
@@ -165,7 +165,7 @@ static void when_one_ends_those_before_it_fail_and_no_others(void **state) {
     assert_string_equal(list[0].reason, "group-failed");
     assert_string_equal(arena_string(&arena, list[0].detail),
                         "c of its group 'g' did not land");
-    /* The same is known after a start, from what the registry says. */
+    /* After a restart, the registry yields the same result. */
     groups_free(groups);
     groups = groups_new();
     join(1, "a", "g", 0, STATE_STAGED, "");

@@ -1,4 +1,4 @@
-/* The guard end to end: starts, ends, output, signals. */
+/* The whole guard: starts, ends, output and signals. */
 #include "support/guard_world.h"
 
 /* ---- plain running ---- */
@@ -106,7 +106,7 @@ static void child_gets_only_its_own_descriptors(void **state) {
     assert_int_equal(seen->end.exit_code, 0);
     if (guard_has_cgroup(world->guard))
         assert_string_equal(seen->output, "0 1 2 3 4 odd=0 leader=1\n");
-    else /* and the lock of this life */
+    else /* and the lock of this guard's life */
         assert_non_null(strstr(seen->output, "0 1 2 3 4 "));
 }
 
@@ -133,7 +133,7 @@ static void arguments_too_long_are_refused(void **state) {
     guard_start(world->guard, &start);
     struct seen *seen = world_run(world, 1, 1);
     assert_int_equal(seen->end.result, GUARD_CANNOT);
-    big[200 << 10] = '\0'; /* a frame takes it, exec does not */
+    big[200 << 10] = '\0'; /* short enough for a frame, too long for exec */
     start = task(2, ARGV("echo", big));
     guard_start(world->guard, &start);
     seen = world_run(world, 1, 2);
@@ -292,8 +292,7 @@ static void kill_when_told_all(struct world *world, uint64_t id) {
         guard_kill(world->guard, id, SIGKILL, 0);
 }
 
-/* The task lives until its progress was reported. */
-/* Writes there for ever, and nowhere else. */
+/* The task writes to its status pipe forever, and nowhere else. */
 static void who_sits_in_his_status_pipe_is_ended(void **state) {
     struct world *world = *state;
     struct guard_start start = task(1, SH("exec >&3 2>&3; while :; do "
@@ -318,6 +317,7 @@ static void who_holds_the_status_pipe_of_the_dead_is_ended(void **state) {
     assert_false(seen->end.survivors);
 }
 
+/* The task runs until its progress has been reported. */
 static void progress_is_reported_while_a_task_runs(void **state) {
     struct world *world = *state;
     struct guard_start start =
@@ -330,7 +330,7 @@ static void progress_is_reported_while_a_task_runs(void **state) {
     assert_string_equal(world->progress, "100 done");
 }
 
-/* ---- ends asked for ---- */
+/* ---- ends on request ---- */
 
 static void kill_gently(struct world *world, uint64_t id) {
     guard_kill(world->guard, id, SIGTERM, 60000);
@@ -408,7 +408,7 @@ static void timeout_ends_a_task_that_stopped_itself(void **state) {
     struct world *world = *state;
     struct guard_start start = task(1, SH("kill -STOP $$"));
     start.timeout_ms = 50;
-    start.grace_ms = 3600000; /* TERM alone must do: it is continued */
+    start.grace_ms = 3600000; /* TERM must be enough: CONT is sent as well */
     guard_start(world->guard, &start);
     struct seen *seen = world_run(world, 1, 1);
     assert_true(seen->end.timed_out);

@@ -1,4 +1,4 @@
-/* Output on its way: memory, file, limit, tail. */
+/* Captured output: in memory, in a file, over the limit, and its tail. */
 #include "support/test.h"
 
 #include <fcntl.h>
@@ -11,7 +11,7 @@
 #include "os/guard_capture.h"
 
 static int dir_fd;
-static uint64_t disk_bytes, disk_left; /* as the disk reports; 0: no disk */
+static uint64_t disk_bytes, disk_left; /* what fstatvfs reports */
 
 int fstatvfs(int fd, struct statvfs *ret_disk) {
     (void)fd;
@@ -51,7 +51,7 @@ static char *content(void) {
     return read_name("out", text, sizeof text - 1) == SIZE_MAX ? NULL : text;
 }
 
-/* Stamped output: "o" comes from standard output, "E" from standard error. */
+/* Adds stamped output: 'o' from standard output, 'E' from standard error. */
 static void add_stamped(struct guard_capture *capture, enum stamp_stream stream,
                         int64_t ms, size_t bytes) {
     char text[4096];
@@ -59,7 +59,8 @@ static void add_stamped(struct guard_capture *capture, enum stamp_stream stream,
     guard_capture_add(capture, stream, ms, text, bytes);
 }
 
-/* Every byte has the origin it looks like; returns how many have one. */
+/* Checks that the origin of each byte is the one that its letter stands for;
+ * returns how many bytes have an origin. */
 static size_t check_origins(struct span text, struct span coded) {
     static const char letters[] = {[STAMP_OUT] = 'o', [STAMP_ERR] = 'E'};
     struct stamp_walk walk = {0};
@@ -153,7 +154,7 @@ static void at_the_limit_nothing_is_cut(void **state) {
     guard_capture_clear(&capture);
 }
 
-/* The tail is the same whatever pieces it came in. */
+/* The tail does not depend on the sizes of the pieces. */
 static void tail_is_right_for_every_size_of_piece(void **state) {
     (void)state;
     char all[200];
@@ -232,7 +233,8 @@ static void stamps_of_a_file_can_be_followed(void **state) {
     guard_capture_clear(&capture);
 }
 
-/* Head, our mark, tail: each keeps its origin, whatever the pieces. */
+/* The head, our mark and the tail keep their origins, whatever the sizes of
+ * the pieces. */
 static void stamps_of_head_and_tail_are_right(void **state) {
     (void)state;
     for (size_t piece = 1; piece < 400; piece += 7) {
@@ -253,7 +255,7 @@ static void stamps_of_head_and_tail_are_right(void **state) {
     }
 }
 
-/* A file that may not grow accepts a part, then nothing, like a full disk. */
+/* A file at its size limit accepts a part, then nothing, like a full disk. */
 static void full_disk_leaves_stamps_that_fit(void **state) {
     (void)state;
     struct rlimit before, few;
@@ -288,7 +290,7 @@ static void full_disk_leaves_stamps_that_fit(void **state) {
     }
 }
 
-/* 800 bytes, and an eighth of it is not ours. */
+/* The disk has 800 bytes, and the last eighth of it must stay free. */
 static void last_of_the_disk_is_left_to_others(void **state) {
     (void)state;
     struct guard_capture capture;
@@ -309,7 +311,7 @@ static void last_of_the_disk_is_left_to_others(void **state) {
     disk_bytes = 0;
 }
 
-/* Space was freed: the output continues after a mark. */
+/* Once space has been freed, the output continues after a mark. */
 static void output_goes_on_when_there_is_room_again(void **state) {
     (void)state;
     struct guard_capture capture;

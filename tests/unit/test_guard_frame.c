@@ -1,5 +1,5 @@
-/* The frames between client and supervisor: encoding and decoding agree, and
- * cut or inconsistent frames are refused. */
+/* The frames between the client and the guard: what is encoded is decoded
+ * unchanged, and truncated or inconsistent frames are refused. */
 #include "support/test.h"
 
 #include "os/guard_frame.h"
@@ -259,7 +259,7 @@ static void counts_that_lie_are_refused(void **state) {
     CLEANUP(text_clear) struct text out = TEXT_INIT;
     struct guard_start start = sample();
     guard_start_encode(&out, &start);
-    /* argc and envc lie at 44 and 48 of the fixed part. */
+    /* argc and envc are at offsets 44 and 48 of the fixed part. */
     for (size_t at = 44; at <= 48; at += 4)
         for (unsigned count = 0; count < 10; count++) {
             uint32_t old, lie = count == 3 ? UINT32_MAX : count;

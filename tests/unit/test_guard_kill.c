@@ -1,9 +1,9 @@
-/* The guard end to end: who gets which signal, and when. */
+/* The whole guard: which process gets which signal, and when. */
 #include "support/guard_world.h"
 
 #include "os/guard_task.h"
 
-/* ---- kills put together ---- */
+/* ---- several requests to kill ---- */
 
 static struct mono at_ms(int64_t ms) {
     return (struct mono){ms * NS_PER_MS};
@@ -62,7 +62,7 @@ static void of_two_signals_the_last_is_sent(void **state) {
     assert_int_equal(WISHED({SIGHUP, 500}, {SIGTERM, 900}).signal, SIGTERM);
 }
 
-/* ---- output at a pace ---- */
+/* ---- limited rate of output ---- */
 
 static void a_second_of_lines_is_free(void **state) {
     (void)state;
@@ -73,7 +73,7 @@ static void a_second_of_lines_is_free(void **state) {
                 now.ns);
     assert_int_equal(guard_pace_charge(&pace, SPAN("e\n"), now).ns,
                      at_ms(5250).ns);
-    /* After any silence, only one second's worth is allowed. */
+    /* Even after a long silence, only one second's worth is allowed. */
     now = at_ms(60000);
     assert_true(guard_pace_charge(&pace, SPAN("a\nb\nc\nd\n"), now).ns <=
                 now.ns);
@@ -100,7 +100,7 @@ static void bytes_without_lines_are_paid_for_too(void **state) {
     free(bytes);
 }
 
-/* ---- tasks of our own ---- */
+/* ---- tasks of this program ---- */
 
 static volatile sig_atomic_t terms;
 
@@ -135,9 +135,9 @@ static void task_stubborn(void) {
     }
 }
 
-/* A parent and its child; each writes a line when it gets TERM. `wait`: the
- * parent waits for the child first; `apart`: the child has a session of its
- * own. */
+/* A parent and its child; each writes a line when it gets TERM. With `wait`,
+ * the parent first waits for the child; with `apart`, the child has its own
+ * session. */
 static int task_family(bool wait, bool apart) {
     int fds[2];
     char c;
@@ -154,7 +154,7 @@ static int task_family(bool wait, bool apart) {
         _exit(0);
     }
     close(fds[1]);
-    if (read(fds[0], &c, 1) == 0) /* it has its session */
+    if (read(fds[0], &c, 1) == 0) /* the child has its session */
         say_fd(GUARD_PROGRESS_FD, "ready\n");
     wait_term();
     if (wait)
@@ -163,7 +163,7 @@ static int task_family(bool wait, bool apart) {
     return 0;
 }
 
-/* On TERM leaves a file; else lives on. */
+/* Creates a file on TERM, and runs until then. */
 static int task_testament(const char *file) {
     catch_term();
     say_fd(GUARD_PROGRESS_FD, "ready\n");
@@ -185,7 +185,7 @@ static int own_task(int argc, char **argv) {
 
 #define OWN(...) ARGV(self, "own", __VA_ARGS__)
 
-/* ---- methods ---- */
+/* ---- ways to kill ---- */
 
 static void term_then_more(struct world *world, uint64_t id) {
     if (strcmp(world->progress, "ready") == 0)
@@ -215,13 +215,13 @@ static void timeout_by_term_alone_is_only_a_term(void **state) {
     start.grace_ms = GUARD_NO_KILL;
     guard_start(world->guard, &start);
     struct seen *seen = world_run(world, 1, 1);
-    /* Its first instructions may not have run when the time is over. */
+    /* The timeout may expire before the task catches TERM. */
     assert_true(seen->end.exit_code == 0 || seen->end.signal == SIGTERM);
     assert_true(seen->end.timed_out);
 }
 
-/* A hundred lines in advance, four in the pipe and four in the buffer: the
- * others need almost two seconds at least. And none is lost. */
+/* 100 lines are free, and the pipe and the buffer hold four lines each; the
+ * others need almost two seconds. No line is lost. */
 static void who_writes_too_fast_waits(void **state) {
     struct world *world = *state;
     struct guard_start start =
@@ -263,7 +263,8 @@ static void guard_kill_soon(uv_timer_t *timer) {
     guard_kill(world->guard, 1, SIGKILL, 0);
 }
 
-/* The child holds the pipe: it would have the rest of the grace. */
+/* The child keeps the pipe open, so it would get the rest of the grace
+ * period. */
 static void term_to_the_child_alone_reaches_only_it(void **state) {
     struct world *world = *state;
     uv_timer_t timer;
@@ -370,7 +371,7 @@ static void strays_with_the_canary_end_with_the_task(void **state) {
     assert_int_equal(count_alive(world), 0);
 }
 
-/* The supervisor does not see them then: they live until it ends. */
+/* The guard does not see them, so they live until it ends. */
 static void strays_without_a_canary_end_with_the_guard(void **state) {
     struct world *world = *state;
     run_tree_with(world, false);

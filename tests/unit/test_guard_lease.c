@@ -1,6 +1,6 @@
-/* The supervisor of a worker whose scheduler is elsewhere: nothing runs
+/* The guard of a worker whose scheduler is on another machine: nothing runs
  * without a lease, whatever happens to the worker. A process of this test
- * stands in for it. */
+ * plays the worker. */
 #include "support/guard_world.h"
 
 #include <inttypes.h>
@@ -52,8 +52,8 @@ static void an_earlier_moment_takes_nothing_back(void **state) {
     assert_string_equal(seen->output, "here\n");
 }
 
-/* Slots: 1, so that the second start waits. On a slow machine the first one may
- * wait too long as well: then they get more time. */
+/* There is one slot, so the second start waits. On a slow machine the first one
+ * may also wait for too long; it is then repeated with a longer lease. */
 static uint64_t run_past_the_lease(struct world *world) {
     uint64_t id = 1;
     for (int64_t ms = SHORT_MS;; ms *= 2, id += 2) {
@@ -78,13 +78,13 @@ static void when_it_has_passed_all_are_killed(void **state) {
     assert_false(seen->end.survivors);
     assert_int_equal(next->end.result, GUARD_WITHDRAWN);
     assert_int_equal(next->end.killer, GUARD_LEASE);
-    /* A new lease permits new starts, also in cgroups that were not killed. */
+    /* A new lease permits new starts, even in the same cgroups. */
     guard_lease(world->guard, in_ms(LONG_MS));
     seen = run_sh(world, id + 2, "echo again");
     assert_string_equal(seen->output, "again\n");
 }
 
-/* ---- a worker of its own ------------------------------------------------- */
+/* ---- a worker in a separate process -------------------------------------- */
 
 static unsigned there;
 
@@ -102,8 +102,8 @@ static void keep_leased(uv_timer_t *timer) {
     guard_lease(world->guard, in_ms(WORKER_MS));
 }
 
-/* Starts a tree and a deaf one, says so with the guard's pid, and does nothing
- * more: the lease runs from then on. */
+/* Starts a tree and a task that ignores TERM, prints the guard's pid, and does
+ * nothing more; from then on the lease is not renewed. */
 static void worker_main(const char *dir, const char *cgroup_root) {
     struct world *world = calloc(1, sizeof *world);
     snprintf(world->dir, sizeof world->dir, "%s", dir);
@@ -162,7 +162,7 @@ static struct stand_in start_worker(struct world *world) {
     return worker;
 }
 
-/* The state in /proc/PID/stat; 'X': gone. */
+/* The state in /proc/PID/stat, or 'X' if there is no such process. */
 static char state_of(pid_t pid) {
     char path[64], stat[512] = "";
     snprintf(path, sizeof path, "/proc/%d/stat", (int)pid);
@@ -258,7 +258,7 @@ static void killed_worker_leaves_no_task_before_its_time(void **state) {
     world_free(world);
 }
 
-/* Both are stopped before the lease is over; a run that was too slow is
+/* Stops both before the lease expires; a run that was too slow for this is
  * repeated. */
 static struct stand_in stop_both(struct world *world) {
     int64_t until = clock_mono().ns + NET_MS * NS_PER_MS;
@@ -274,8 +274,8 @@ static struct stand_in stop_both(struct world *world) {
     }
 }
 
-/* As if all of the machine had stood still: tasks are there until the guard
- * runs again, and nothing is asked of the worker. */
+/* This looks as if the whole machine had been suspended: the tasks exist until
+ * the guard runs again, and the worker is not needed to kill them. */
 static void after_a_thaw_what_is_due_is_killed(void **state) {
     (void)state;
     struct world *world = world_new(NULL);

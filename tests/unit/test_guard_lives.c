@@ -1,4 +1,4 @@
-/* The guard end to end: whole trees, locks, and deaths of client and guard. */
+/* The whole guard: process trees, locks, and the death of client and guard. */
 #include "support/guard_world.h"
 
 /* ---- trees ---- */
@@ -61,7 +61,7 @@ static void background_jobs_of_the_group_end_with_it(void **state) {
     assert_false(still_runs(pid));
 }
 
-/* Process groups alone do not reach them, and the end reports that. */
+/* Process groups alone do not reach these processes; the end reports that. */
 static void without_cgroup_the_end_reports_survivors(void **state) {
     struct world *world = *state;
     struct seen *seen = run_tree(world, "tree-with-pipe");
@@ -109,7 +109,7 @@ static void lock_is_held_until_it_is_released(void **state) {
     int fd = openat(world->base_fd, "job", O_RDONLY | O_CLOEXEC);
     assert_int_equal(flock(fd, LOCK_EX | LOCK_NB), -1);
     guard_release(world->guard, 1);
-    run_sh(world, 2, ":"); /* behind the release */
+    run_sh(world, 2, ":"); /* ends after the release */
     assert_int_equal(flock(fd, LOCK_EX | LOCK_NB), 0);
     close(fd);
 }
@@ -142,13 +142,13 @@ static void the_death_of_the_guard_is_reported(void **state) {
     kill(guard_pid(world->guard), SIGKILL);
     uv_run(&world->loop, UV_RUN_DEFAULT);
     assert_true(world->lost);
-    /* PDEATHSIG: the process is no child of ours, so it is gone or soon will
-     * be. */
+    /* PDEATHSIG kills the task; as it is not our child, we cannot wait for
+     * it. */
     wait_gone(pid, born);
 }
 
-/* A client of its own that is killed with its tasks running. Writes `ready`
- * when they do. */
+/* A client in a separate process, which is killed while its tasks run. It
+ * prints the guard's pid once they do. */
 static void client_main(const char *dir, const char *cgroup_root) {
     struct world *world = calloc(1, sizeof *world);
     snprintf(world->dir, sizeof world->dir, "%s", dir);
@@ -211,7 +211,7 @@ static void killed_client_leaves_no_task_without_cgroup(void **state) {
     killed_client_leaves_nothing("");
 }
 
-/* Client and supervisor die at once: only the next start can clean up. */
+/* The client and the guard die together, so only the next start cleans up. */
 static void next_life_ends_what_the_last_left(const char *cgroup_root) {
     struct world *world = world_new(cgroup_root);
     pid_t guard, client = start_client(world, &guard);
@@ -225,7 +225,7 @@ static void next_life_ends_what_the_last_left(const char *cgroup_root) {
     world_free(world);
 }
 
-/* "cgroup PATH", or more behind it. */
+/* The mode is "cgroup PATH", possibly followed by more. */
 static void guard_that_ends_leaves_no_cgroup(void **state) {
     struct world *world = *state;
     char path[PATH_MAX];

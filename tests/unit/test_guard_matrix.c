@@ -1,7 +1,8 @@
-/* Nothing is left: every way to kill x everybody it may go to x every death
- * signal x every shape of a tree, after a kill, after the death of the worker,
- * and after its lease ran out while it was stopped. Who belongs to a test is
- * known by a mark in his environment, whatever he did to get away. */
+/* No process is left over. All ways to kill, all recipients of the signal, all
+ * death signals and all shapes of process trees are combined; they are tested
+ * with a kill, with the death of the worker, and with the expiry of its lease
+ * while it is stopped. The processes of a test carry a mark in their
+ * environment, so they are found no matter how they tried to get away. */
 #include "support/guard_world.h"
 
 #include <ctype.h>
@@ -34,7 +35,7 @@ static void set_mark(const char *name) {
     snprintf(mark, sizeof mark, "TREE_MARK=%s.%d", name, (int)getpid());
 }
 
-/* ---- who is there -------------------------------------------------------- */
+/* ---- marked processes ---------------------------------------------------- */
 
 static bool has_mark(const char *pid) {
     char path[64], environ_text[2048];
@@ -46,7 +47,7 @@ static bool has_mark(const char *pid) {
     return n > 0 && memmem(environ_text, (size_t)n, mark, strlen(mark) + 1);
 }
 
-/* A zombie has no environment: it does not run. */
+/* Counts no zombies, because they have no environment. */
 static unsigned count_marked(void) {
     DIR *dir = opendir("/proc");
     struct dirent *entry;
@@ -98,7 +99,8 @@ static void row_start(struct world *world, const struct row *row, uint64_t id,
     guard_start(world->guard, &start);
 }
 
-/* 0: TERM and nothing more; 1: KILL; 2: TERM, and KILL after the grace. */
+/* Methods: 0 is TERM alone, 1 is KILL, 2 is TERM and then KILL after the grace
+ * period. */
 static void row_kill(struct world *world, const struct row *row, uint64_t id) {
     guard_kill(world->guard, id, row->method == 1 ? SIGKILL : SIGTERM,
                row->method == 0 ? GUARD_NO_KILL : GRACE_MS);
@@ -169,7 +171,8 @@ static void of_a_thousand_nobody_is_left(void **state) {
     }
 }
 
-/* TERM alone, then KILL while it still grows: who forks cannot outrun it. */
+/* KILL is sent while the task is still forking: it must not outrun the
+ * guard. */
 static void bomb_that_still_grows_is_ended(void **state) {
     struct world *world = *state;
     need_cgroup(world);
@@ -189,7 +192,7 @@ static void bomb_that_still_grows_is_ended(void **state) {
     assert_int_equal(count_marked(), 0);
 }
 
-/* ---- a worker of its own ------------------------------------------------- */
+/* ---- a worker in a separate process -------------------------------------- */
 
 static unsigned ready_count;
 
@@ -209,7 +212,8 @@ static void on_keep(uv_timer_t *timer) {
     extend(timer->data);
 }
 
-/* All trees, and a bomb; says "ready" and nothing more. */
+/* Starts all trees and a fork bomb, prints the guard's pid when they are ready,
+ * and does nothing more. */
 static void worker_main(const char *dir, const char *root, const char *lease) {
     struct world *world = calloc(1, sizeof *world);
     snprintf(world->dir, sizeof world->dir, "%s", dir);
@@ -327,11 +331,10 @@ static void past_the_deadline_nobody_is_left_without_cgroup(void **state) {
     past_the_deadline_of_a_stopped_worker("");
 }
 
-/* ---- what survives without a cgroup -------------------------------------- */
+/* ---- survivors without a cgroup ------------------------------------------ */
 
-/* A process that left the group and closed everything is invisible while the
- * supervisor lives; it ends with the supervisor. All others end with their
- * task. */
+/* Without a cgroup, a process that left the group and closed everything is
+ * invisible to the guard, but ends with it. All others end with their task. */
 static void without_cgroup_only_the_closed_outlive_their_task(void **state) {
     struct world *world = *state;
     set_mark("groups");

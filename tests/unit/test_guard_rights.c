@@ -1,4 +1,4 @@
-/* The supervisor end to end: limits of a task, and tasks of another user. */
+/* The whole guard: limits of tasks, and tasks of another user. */
 #include "support/guard_world.h"
 
 #include <grp.h>
@@ -40,7 +40,7 @@ static void limit_ends_who_writes_too_much(void **state) {
     assert_int_equal(bytes, 4096);
 }
 
-/* More descriptors than the kernel allows. */
+/* The limit exceeds the number of descriptors that the kernel allows. */
 static void a_limit_that_cannot_be_set_is_an_error(void **state) {
     struct world *world = *state;
     struct seen *seen =
@@ -50,7 +50,7 @@ static void a_limit_that_cannot_be_set_is_an_error(void **state) {
     assert_non_null(strstr(seen->error, "cannot set limit 'nofile' to"));
 }
 
-/* ---- the task as a whole ---- */
+/* ---- limits of whole tasks ---- */
 
 static bool has_controller(const struct world *world, const char *name) {
     return strstr(guard_controllers(world->guard), name) != NULL;
@@ -98,11 +98,11 @@ static void processes_over_the_limit_are_not_born(void **state) {
     assert_null(strstr(seen->output, "all"));
 }
 
-/* ---- what it uses ---- */
+/* ---- resource usage ---- */
 
 static struct guard_usage used;
 
-/* It is told again and again: from when all of it runs. */
+/* Usage is reported repeatedly; waits until all processes are counted. */
 static void kill_when_used(void *ctx, const struct guard_usage *usage) {
     struct world *world = ctx;
     int64_t procs = guard_has_cgroup(world->guard) ? 2 : 1;
@@ -125,7 +125,7 @@ static void usage_is_reported_while_a_task_runs(void **state) {
     assert_true(seen->end.gone_ns >= seen->end.closed_ns);
 }
 
-/* A cgroup is reused: the use by earlier tasks is not counted. */
+/* Although cgroups are reused, the usage of earlier tasks is not counted. */
 static void former_tasks_of_a_leaf_are_not_counted(void **state) {
     struct world *world = *state;
     run_sh(world, 1, "i=0; while [ $i -lt 300000 ]; do i=$((i+1)); done");
@@ -134,7 +134,7 @@ static void former_tasks_of_a_leaf_are_not_counted(void **state) {
     assert_true(seen->end.cpu_us < before / 2 + 20000);
 }
 
-/* The writes into a directory that only looks like a cgroup. */
+/* Checks what is written, in a directory that only looks like a cgroup. */
 static void limits_are_written_to_the_leafs_files(void **state) {
     struct world *world = *state;
     static const char *const names[] = {"memory.max", "memory.oom.group",
@@ -216,7 +216,7 @@ static void user_has_no_rights_of_root(void **state) {
         seen->output, "CapPrm:\t0000000000000000\nCapEff:\t0000000000000000\n");
 }
 
-/* A change of user clears the death signal: it must be set after that. */
+/* A change of user clears the death signal, so it must be set afterwards. */
 static void death_signal_survives_the_change_of_user(void **state) {
     struct world *world = *state;
     char command[3 * PATH_MAX];

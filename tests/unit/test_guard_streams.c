@@ -1,12 +1,12 @@
-/* Standard output and standard error, each with a pipe of its own. */
+/* Standard output and standard error have a pipe each. */
 #include "support/guard_world.h"
 
 #include "os/stamp.h"
 
-/* An end whose output and stamps are examined while they exist. */
+/* What the output and the stamps of an end contained. */
 struct told {
     struct world *world;
-    char *text[STAMP_STREAMS]; /* of each stream, one after the other */
+    char *text[STAMP_STREAMS]; /* all bytes of each stream */
     size_t runs, known;
 };
 
@@ -98,7 +98,7 @@ static void look_into_file(struct world *world) {
     unlinkat(world->base_fd, "out.stamps", 0);
 }
 
-/* A task that takes long on a slow machine has its output in its file. */
+/* If the task is slow, its output is in the file. */
 static struct seen *run_apart(struct world *world, uint64_t id,
                               const char *text) {
     struct guard_start start = apart(id, SH(text));
@@ -117,7 +117,7 @@ static void each_byte_has_the_stream_it_was_written_to(void **state) {
     assert_string_equal(told.text[STAMP_ERR], "two\n");
 }
 
-/* Many tasks at once reuse pipes: no output of one reaches another. */
+/* Many tasks in parallel reuse pipes; no output of one reaches another. */
 static void used_pipes_are_empty(void **state) {
     struct world *world = *state;
     for (uint64_t id = 1; id <= 300; id++) {
@@ -158,8 +158,8 @@ static void large_output_has_its_stamps_beside_it(void **state) {
                      strlen(told.text[STAMP_ERR]));
 }
 
-/* Both wait when the lines of both are too many: those that neither come in
- * advance nor fit into pipes and buffers take most of a second. */
+/* If the lines of both streams together are too many, both wait. The lines that
+ * are neither free nor fit into pipes and buffers take most of a second. */
 static void both_streams_pay_for_their_lines(void **state) {
     struct world *world = *state;
     struct guard_start start =
@@ -175,8 +175,8 @@ static void both_streams_pay_for_their_lines(void **state) {
     assert_true(seen->end.run_ns >= NS_PER_S / 2);
 }
 
-/* A process that has one of them open delays the end of the task, for a
- * moment. */
+/* A process that keeps one of the streams open delays the end of the task only
+ * for a moment. */
 static void background_that_holds_standard_error_is_seen(void **state) {
     struct seen *seen = run_apart(
         *state, 1,
@@ -186,8 +186,8 @@ static void background_that_holds_standard_error_is_seen(void **state) {
     assert_false(seen->end.survivors);
 }
 
-/* Output still being written when the first process is gone is read, for a
- * moment; a slower run is tried again. */
+/* Output that is still being written when the first process has ended is read
+ * for a moment. A run that was too slow for this is repeated. */
 static void the_last_output_of_other_processes_is_read(void **state) {
     struct seen *seen;
     uint64_t id = 0;

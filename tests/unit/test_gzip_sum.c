@@ -1,4 +1,4 @@
-/* The sums of gzip(1) itself: printf 123456789 | gzip -n */
+/* The expected sums come from gzip(1): printf 123456789 | gzip -n */
 #include "wire/gzip_sum.h"
 
 #include "support/test.h"
@@ -10,7 +10,7 @@ static const unsigned char packed[] = {
     0x33, 0x34, 0x32, 0x36, 0x31, 0x35, 0x33, 0xb7, 0xb0, 0x04,
     0x00, 0x26, 0x39, 0xf4, 0xcb, 0x09, 0x00, 0x00, 0x00};
 
-/* Both in pieces of so many bytes. */
+/* Feeds both in pieces of `piece` bytes. */
 static bool agrees(const unsigned char *from, const char *to, size_t piece) {
     struct gzip_sum sum = GZIP_SUM_INIT;
     size_t bytes = sizeof(packed), text = strlen(to);

@@ -1,4 +1,4 @@
-/* The words of a job's life: each list of core/life.def, there and back. */
+/* The words of core/life.def are formatted and parsed consistently. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -138,7 +138,7 @@ static void a_rollback_is_a_change_of_its_class(void **state) {
     job.job_class = CLASS_RB;
     assert_true(job_has(&job, JOB_LANDS));
     assert_true(job_has(&job, JOB_ROLLS_BACK));
-    /* An urgent command rolls nothing back. */
+    /* A command of class RB rolls nothing back. */
     job.kind = JOB_COMMAND;
     assert_false(job_has(&job, JOB_ROLLS_BACK));
     assert_int_equal(job_kinds_with(JOB_HAS_FILE), 1u << JOB_CHANGE);

@@ -6,10 +6,9 @@
 #include "lib/attr.h"
 #include "landing/land.h"
 
-/* The line that land_status_send writes to the descriptor of the status. It
- * prints the line on standard output too, which belongs to the test's own
- * report: for that moment it goes into the pipe as well, where both lines must
- * be the same. */
+/* Reads the line that land_status_send writes to the status descriptor. As it
+ * also prints the line to standard output, which carries the report of this
+ * test, both are redirected into one pipe, and the two lines must be equal. */
 static void take_line(const struct land_status *status, struct text *ret_line) {
     char buffer[2 * LAND_STATUS_BYTES + 64];
     int ends[2];

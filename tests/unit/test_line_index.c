@@ -3,7 +3,7 @@
 #include "lib/random.h"
 #include "wire/line_index.h"
 
-/* An output of `lines` lines of random lengths and bytes. */
+/* Appends `lines` lines of random lengths and bytes. */
 static void make_output(struct text *output, size_t lines, uint64_t seed) {
     struct random random;
     random_init(&random, seed);
@@ -78,7 +78,7 @@ static void junk_in_an_index_ends_it(void **state) {
     char junk[32];
     memset(junk, 0xff, sizeof junk);
     assert_int_equal(last_of(span_make(junk, sizeof junk)).line, 0);
-    /* Two steps that together pass 2^64. */
+    /* The sum of two steps exceeds 2^64. */
     static const char steps[] = "\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01"
                                 "\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01";
     assert_int_equal(last_of(SPAN(steps)).line, 64);

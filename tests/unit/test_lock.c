@@ -68,7 +68,7 @@ static void a_lock_follows_the_name_not_the_old_inode(void **state) {
     assert_true(new >= 0);
 }
 
-/* A waiter that gets the lock of a file moved away meanwhile starts over. */
+/* A waiter that gets the lock of a file that has been renamed tries again. */
 static void a_waiter_does_not_get_a_file_that_moved_away(void **state) {
     CLEANUP(fd_close) int held = -1;
     int ready[2];
@@ -202,7 +202,7 @@ static void a_socket_works_however_long_its_path_is(void **state) {
     int second = -1;
     assert_false(sock_listen(deep, "sock", 0600, (gid_t)-1, &second, &err));
     assert_int_equal(err.kind, ERR_RUNNING);
-    fd_close(&listener); /* a dead listener's name is taken over */
+    fd_close(&listener); /* the name of a dead listener can be reused */
     assert_false(sock_connect(deep, "sock", &second, &err));
     assert_true(sock_listen(deep, "sock", 0600, (gid_t)-1, &listener, &err));
 }

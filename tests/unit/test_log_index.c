@@ -1,4 +1,4 @@
-/* Lines of large outputs are found again without reading all of them. */
+/* Lines of large outputs are found without reading the output again. */
 #include <fcntl.h>
 #include <unistd.h>
 
@@ -10,7 +10,7 @@ enum { LINES = 1000000, FIRST = 13 };
 static int fd;
 static uint64_t bytes;
 
-/* "0\n1\n2\n"... after other bytes, as in a segment. */
+/* The output "0\n1\n2\n"... follows other bytes, as in a segment. */
 static int setup(void **state) {
     (void)state;
     CLEANUP(text_clear) struct text text = TEXT_INIT;
@@ -86,7 +86,7 @@ static void the_least_recently_used_index_is_evicted(void **state) {
     for (uint64_t num = 1; num <= LOG_INDEXES + 1; num++) {
         find(&indexes, num, LINES - 1, &turns);
         assert_true(turns > 1);
-        find(&indexes, 1, 0, &turns); /* the first one stays in use */
+        find(&indexes, 1, 0, &turns); /* keep the first index in use */
     }
     find(&indexes, 1, LINES - 1, &turns);
     assert_int_equal(turns, 1);

@@ -1,4 +1,4 @@
-/* Streams and times of an output when it is shown. */
+/* The streams and times of an output as it is shown. */
 #include "support/test.h"
 
 #include <fcntl.h>
@@ -12,10 +12,10 @@ enum { LINES = 200000 };
 
 static int base_fd;
 static struct output *output;
-static struct text content; /* of both streams, as it was read */
+static struct text content; /* both streams, in the order they were read */
 static char place[OUTPUT_PLACE_BYTES];
 
-/* Every seventh line comes from standard error; runs of one to three lines. */
+/* Every seventh line comes from standard error, so runs vary in length. */
 static bool is_err(int line) {
     return line % 7 == 0;
 }
@@ -71,7 +71,7 @@ static void each_byte_has_the_origin_of_its_line(void **state) {
     assert_int_equal(at, content.len);
     struct stamp last;
     assert_int_equal(log_origin_find(&origin, at, &last), LOG_ORIGIN_NONE);
-    /* Back to somewhere in the middle of the second line. */
+    /* Go back into the second line. */
     assert_int_equal(log_origin_find(&origin, 8, &last), LOG_ORIGIN_FOUND);
     assert_int_equal(last.ms, 1795312604000);
     log_origin_close(&origin);
@@ -89,7 +89,7 @@ static void without_stamps_nothing_is_known(void **state) {
     }
 }
 
-/* The part of one stream that is shown from there on. */
+/* The part of one stream that is shown from `at` on. */
 static char *shown(struct log_origin *origin, enum stamp_stream stream,
                    uint64_t at, uint64_t skip) {
     struct log_filter filter = {
@@ -148,7 +148,7 @@ static void the_tail_of_a_stream_is_its_last_lines(void **state) {
     output_view_close(&view);
 }
 
-/* A line is one of its stream, with the time of its beginning. */
+/* Each line belongs to one stream and shows the time of its first byte. */
 static void lines_are_not_cut_by_the_other_stream(void **state) {
     (void)state;
     struct log_filter filter = {.form = LOG_TIMES};

@@ -6,7 +6,7 @@
 
 enum { KEYS = 300, STEPS = 20000 };
 
-/* Some lie in the entry, some fill it, some are too long for it. */
+/* Some keys fit into the entry, some fill it, and some are too long for it. */
 static struct span key_of(unsigned number, char buffer[32]) {
     static const char *const heads[] = {"", "key-", "some key-"};
     int len = snprintf(buffer, 32, "%s%04u", heads[number % 3], number);
@@ -14,7 +14,7 @@ static struct span key_of(unsigned number, char buffer[32]) {
     return span_make(buffer, (size_t)len);
 }
 
-/* The model: an array indexed by the key's number. */
+/* The model is an array indexed by the number of the key. */
 static void map_agrees_with_a_plain_array(void **state) {
     static char values[KEYS];
     bool there[KEYS] = {false};
@@ -31,7 +31,7 @@ static void map_agrees_with_a_plain_array(void **state) {
         void *want = there[number] ? &values[number] : NULL;
 
         assert_ptr_equal(map_get(&map, key), want);
-        /* Waves, so that the map shrinks to little and grows again. */
+        /* Waves make the map shrink and grow again. */
         if (random_below(&random, 100) < (step / 2000 % 2 ? 80u : 20u)) {
             assert_ptr_equal(map_remove(&map, key), want);
             live -= there[number];
@@ -124,8 +124,8 @@ static void seed_changes_hashes(void **state) {
     assert_true(map_hash_bytes("abd", 3) != plain);
 }
 
-/* Thousands of keys that share one hash while the seed is known: with
- * another seed they are spread like any others. */
+/* Thousands of keys share a hash if the seed is known; with another seed they
+ * are spread like any others. */
 static void colliding_keys_are_spread_by_a_seed(void **state) {
     enum { COLLIDING = 2000, BUCKETS = 1024 };
     static char keys[COLLIDING][COLLIDE_BYTES + 1];

@@ -67,14 +67,14 @@ static void keys_of_commands_meet_each_other_and_no_path(void **state) {
     is("set", STATE_PENDING);
     is("k1", STATE_PENDING);
     is("k2", STATE_STAGED);
-    is("k3", STATE_PENDING); /* keys have no parents */
+    is("k3", STATE_PENDING); /* keys have no parent directories */
 }
 
 /* doc/design/ordering.md, O2 */
 static void file_and_directory_of_one_name_clash(void **state) {
     (void)state;
     dc("a", "src/lib/x");
-    dc("b", "src/lib"); /* becomes a file */
+    dc("b", "src/lib"); /* turns the directory into a file */
     dc("c", "src/lib/y");
     dc("d", "src/libx");
     settle();
@@ -99,7 +99,7 @@ static void file_made_of_a_directory_waits_for_all_in_it(void **state) {
     (void)state;
     dc("a", "src/x");
     dc("b", "src/y");
-    dc("c", "src src/x"); /* the directory goes, a file comes */
+    dc("c", "src src/x"); /* the directory becomes a file */
     settle();
     assert_string_equal(set_of("c")->record, "a b");
     run("b");
@@ -129,7 +129,7 @@ a_successor_inherits_the_precursors_of_a_job_that_leaves(void **state) {
     move("a", STATE_EXECUTING);
     move("b", STATE_TERMINATED);
     settle();
-    is("c", STATE_STAGED); /* b is gone, a still runs */
+    is("c", STATE_STAGED); /* b is gone, but a is still running */
     assert_string_equal(set_of("c")->record, "a");
     move("a", STATE_FAILED);
     settle();
@@ -146,7 +146,7 @@ static void directory_users_meet_when_the_file_between_leaves(void **state) {
     is("c", STATE_STAGED);
     move("b", STATE_TERMINATED);
     settle();
-    is("c", STATE_PENDING); /* two directory uses do not meet */
+    is("c", STATE_PENDING); /* two uses of a directory do not clash */
     is("e", STATE_STAGED);
     run("a");
     is("e", STATE_STAGED);
@@ -261,11 +261,11 @@ static void abandoned_under_an_open_rollback_has_not_left(void **state) {
     settle();
     is("b", STATE_STAGED);
     is("c", STATE_STAGED);
-    /* undone: back where it was */
+    /* The rollback was undone: a is where it was. */
     move("a", STATE_PENDING);
     settle();
     is("b", STATE_STAGED);
-    /* again, and now for good */
+    /* The rollback is repeated and becomes final. */
     order_move(order, 1, STATE_ABANDONED, now, true);
     order_move(order, 1, STATE_ABANDONED, now, false);
     settle();
@@ -281,8 +281,8 @@ static void dependencies_that_arrive_later_are_placed_before_it(void **state) {
     set_of("a")->state = STATE_ABANDONED;
     order_move(order, num_of("a"), STATE_ABANDONED, now, true);
     settle();
-    /* It touches what an undecided one touches: behind it, that would be a
-     * ring. */
+    /* It touches a path of the undecided set; placing it behind that set would
+     * create a cycle. */
     dc("b", "f");
     settle();
     move("a", STATE_STAGED);
@@ -296,7 +296,7 @@ static void dependencies_that_arrive_later_are_placed_before_it(void **state) {
 
 static void after_a_restart_an_undecided_job_keeps_its_place(void **state) {
     (void)state;
-    /* Its key is the first, but it waits for a set that was ready. */
+    /* It has the first key, but it waits for a set that was ready. */
     add_as(CLASS_EM, "a", "f =b", STATE_ABANDONED, "main");
     add_as(CLASS_DC, "b", "f", STATE_PENDING, "main");
     settle();
@@ -308,11 +308,11 @@ static void after_a_restart_an_undecided_job_keeps_its_place(void **state) {
     is("a", STATE_PENDING);
 }
 
-/* ---- a second life, and other processes --------------------------------- */
+/* ---- restarts and other processes ---------------------------------------- */
 
 static void after_a_restart_the_records_give_the_line_back(void **state) {
     (void)state;
-    /* b was staged before a, whatever their keys say */
+    /* b was staged before a, whatever their keys are. */
     add_as(CLASS_EM, "a", "f =b", STATE_STAGED, "main");
     add_as(CLASS_DC, "b", "f", STATE_STAGED, "main");
     add_as(CLASS_EM, "c", "f", STATE_QUEUED, "main");
@@ -339,8 +339,8 @@ static void running_sets_come_first_after_a_restart(void **state) {
 
 static void splice_lost_in_a_crash_is_made_up_for(void **state) {
     (void)state;
-    /* c waited for b, which was cancelled; the process died before c's
-     * splice */
+    /* c waited for b, which was cancelled; the process died before it updated
+     * the record of c. */
     add_as(CLASS_DC, "a", "f", STATE_EXECUTING, "main");
     add_as(CLASS_DC, "c", "f =b", STATE_STAGED, "main");
     snprintf(set_of("c")->record, 8, "b");
@@ -373,14 +373,14 @@ static void lost_proposal_is_made_again(void **state) {
     dc("b", "f <x");
     struct order_effect *effects;
     assert_int_equal(order_scan(order, now, &arena, &effects), 2);
-    order_hold(order, 1, 0); /* something is said of it meanwhile */
+    order_hold(order, 1, 0); /* an event about it arrives meanwhile */
     assert_int_equal(order_scan(order, now, &arena, &effects), 0);
     order_again(order, 1);
     assert_int_equal(order_scan(order, now, &arena, &effects), 1);
     assert_int_equal(effects[0].kind, ORDER_STAGE);
     assert_int_equal(effects[0].num, 1);
     commit(&effects[0]);
-    /* b is cancelled by another process before it is staged */
+    /* Another process cancels b before it is staged. */
     move("b", STATE_TERMINATED);
     settle();
     is("a", STATE_PENDING);
@@ -394,7 +394,7 @@ static void record_is_spliced_when_it_aged_under_way(void **state) {
     dc("c", "f");
     struct order_effect *effects;
     assert_int_equal(order_scan(order, now, &arena, &effects), 1);
-    move("b", STATE_TERMINATED); /* between proposal and commit */
+    move("b", STATE_TERMINATED); /* between the proposal and its commit */
     commit(&effects[0]);
     assert_string_equal(set_of("c")->record, "b");
     settle();

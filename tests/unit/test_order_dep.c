@@ -118,7 +118,7 @@ static void unknown_dependency_may_still_arrive(void **state) {
     is("b", STATE_PENDING);
 }
 
-/* A plain command is not in the order; the order's owner reports its states. */
+/* A plain command is not part of the order, whose owner reports its states. */
 static void plain_command_outside_is_waited_for(void **state) {
     (void)state;
     dc("b", "g <j1");
@@ -131,7 +131,7 @@ static void plain_command_outside_is_waited_for(void **state) {
     is("b", STATE_PENDING);
 }
 
-/* O4: the smallest ring of the obvious rule. */
+/* O4: the smallest cycle that a simpler rule would create. */
 static void shared_files_and_dependencies_make_no_ring(void **state) {
     (void)state;
     add(CLASS_EM, "A", "f <B");
@@ -148,17 +148,17 @@ static void shared_files_and_dependencies_make_no_ring(void **state) {
     assert_int_equal(ran, 3);
 }
 
-/* O5: a staged set turns out to depend on a newcomer. */
+/* O5: a staged set is found to depend on a newcomer. */
 static void staged_set_moves_behind_a_newcomer_it_depends_on(void **state) {
     (void)state;
-    dc("x", "f"); /* so that the others wait */
+    dc("x", "f"); /* makes the others wait */
     dc("b", "f <late");
     dc("c", "f");
     settle();
     assert_string_equal(set_of("b")->record, "x");
     assert_string_equal(set_of("c")->record, "b");
     dc("late", "f");
-    assert_int_equal(scan(), 3); /* late staged; b and c recomputed */
+    assert_int_equal(scan(), 3); /* late is staged; b and c are recomputed */
     is("b", STATE_QUEUED);
     is("c", STATE_QUEUED);
     assert_string_equal(set_of("b")->reason, "recompute");
@@ -195,7 +195,7 @@ a_job_going_back_to_q_is_not_failed_before_it_is_there(void **state) {
     dc("b", "f <late <x");
     settle();
     dc("late", "f");
-    order_scan(order, now, &arena, &effects); /* b: recompute, not committed */
+    order_scan(order, now, &arena, &effects); /* recomputes b, uncommitted */
     move("x", STATE_FAILED);
     size_t count = order_scan(order, now, &arena, &effects);
     for (size_t i = 0; i < count; i++)
@@ -213,13 +213,14 @@ static void records_that_do_not_differ_are_left_alone(void **state) {
     dc("late", "h");
     struct order_effect *effects;
     size_t count = order_scan(order, now, &arena, &effects);
-    /* b has a new precursor; c has nothing to do with it */
+    /* b has a new precursor, but c is not affected. */
     assert_int_equal(count, 2);
     assert_int_equal(effects[0].num + effects[1].num,
                      num_of("b") + num_of("late"));
 }
 
-/* Twenty, each needs the next to come, another set between any two. */
+/* Each of twenty sets depends on the one that arrives next; another set arrives
+ * between any two. */
 static void chain_that_arrives_backwards_runs_forwards(void **state) {
     (void)state;
     char id[16], says[32];
@@ -236,7 +237,7 @@ static void chain_that_arrives_backwards_runs_forwards(void **state) {
     settle();
     for (int i = 0; i <= 20; i++) {
         snprintf(id, sizeof(id), "c%d", i);
-        /* The set that came last to the file waits for the one in front. */
+        /* The last set to touch the file waits for the one before it. */
         if (set_of("other7")->state == STATE_PENDING)
             run("other7");
         run(id);
@@ -244,7 +245,8 @@ static void chain_that_arrives_backwards_runs_forwards(void **state) {
     is("other7", STATE_DONE);
 }
 
-/* One set's dependencies arrive one by one, on its own file and others. */
+/* The dependencies of one set arrive one by one, for its own file and
+ * others. */
 static void newcomers_for_one_set_stand_in_front_of_it(void **state) {
     (void)state;
     dc("before", "f");
@@ -281,8 +283,8 @@ static void newcomers_for_one_set_stand_in_front_of_it(void **state) {
     run("behind");
 }
 
-/* O5: a staged set goes before a newcomer, even if the newcomer must stand
- * in front of others. */
+/* O5: a staged set goes before a newcomer, even if the newcomer must go in
+ * front of others. */
 static void a_job_that_shares_with_a_moved_one_may_pass(void **state) {
     (void)state;
     dc("needy", "f <late");
@@ -297,11 +299,11 @@ static void a_job_that_shares_with_a_moved_one_may_pass(void **state) {
     is("late", STATE_PENDING);
 }
 
-/* ---- sets that land together --------------------------------------------- */
+/* ---- groups -------------------------------------------------------------- */
 
 static void depending_on_a_member_waits_for_the_whole_group(void **state) {
     (void)state;
-    dc("c", "h <b"); /* b has not come */
+    dc("c", "h <b"); /* b has not arrived */
     settle();
     dc("a", "f g +b");
     settle();
@@ -313,11 +315,11 @@ static void depending_on_a_member_waits_for_the_whole_group(void **state) {
 
 static void a_group_and_those_who_need_it_make_no_ring(void **state) {
     (void)state;
-    dc("x", "f <b"); /* waits for b, shares f with it */
+    dc("x", "f <b"); /* depends on b, which also uses f */
     settle();
     dc("a", "g f +b");
     settle();
-    /* x moved behind them, though it was there before. */
+    /* x was moved behind them, although it arrived first. */
     is("a", STATE_PENDING);
     is("x", STATE_STAGED);
     assert_string_equal(set_of("x")->record, "b a");
@@ -347,7 +349,7 @@ static void a_group_registered_again_is_waited_for_as_before(void **state) {
     dc("a", "f g +b");
     settle();
     is("c", STATE_STAGED);
-    is("a", STATE_STAGED); /* but a behind it */
+    is("a", STATE_STAGED); /* a is behind d */
     run("d");
     run("a");
     is("c", STATE_PENDING);
@@ -415,7 +417,7 @@ static void successor_serves_those_who_depend_on_the_failed_one(void **state) {
                                 .successor_count = 1};
     order_outside(order, &other);
     struct span id;
-    assert_true(order_next_unknown(order, &id)); /* old was asked, answered */
+    assert_true(order_next_unknown(order, &id)); /* old is already known */
     assert_true(span_is(id, "second"));
     successors[0] = SPAN("third");
     other.id = SPAN("second");
@@ -428,7 +430,7 @@ static void successor_serves_those_who_depend_on_the_failed_one(void **state) {
 static void living_successor_is_waited_for(void **state) {
     (void)state;
     dc("b", "f <old");
-    order_hold(order, num_of("b"), HOLD_OPERATOR); /* or it fails at once */
+    order_hold(order, num_of("b"), HOLD_OPERATOR); /* or b fails at once */
     outside("old", STATE_FAILED);
     settle();
     dc("new", "f ^old");
@@ -436,7 +438,7 @@ static void living_successor_is_waited_for(void **state) {
     order_hold(order, num_of("b"), 0);
     settle();
     is("b", STATE_QUEUED + 1);
-    is("new", STATE_PENDING); /* in front of b, though b was there first */
+    is("new", STATE_PENDING); /* in front of b, although b arrived first */
     run("new");
     is("b", STATE_PENDING);
 }

@@ -11,7 +11,7 @@ static void pending_set_inherits_the_urgency_of_who_waits_for_it(void **state) {
     dc("b", "f g");
     settle();
     assert_string_equal(set_of("a")->rank, "");
-    add(CLASS_EM, "urgent", "g"); /* waits for b, b for a */
+    add(CLASS_EM, "urgent", "g"); /* waits for b, which waits for a */
     settle();
     assert_string_equal(set_of("a")->rank, set_of("urgent")->key);
     move("urgent", STATE_TERMINATED);
@@ -23,7 +23,7 @@ static void dependency_inherits_too_here_and_outside(void **state) {
     (void)state;
     dc("a", "f");
     settle();
-    add_as(CLASS_DC, "j1", "", STATE_DONE, ""); /* a name in the registry */
+    add_as(CLASS_DC, "j1", "", STATE_DONE, ""); /* known to the registry only */
     add(CLASS_EM, "urgent", "g <a <j1");
     struct order_other other = {.id = SPAN("j1"),
                                 .state = STATE_PENDING,
@@ -148,7 +148,7 @@ static void why_names_holds_and_the_queue(void **state) {
     assert_int_equal(why("a", &count)->kind, ORDER_WHY_READY);
 }
 
-/* All of them change the same file. */
+/* Admits sets that all change the same file. */
 static void admit_row(uint64_t count) {
     struct job_touch touch = {.path = SPAN("f")};
     for (uint64_t num = 1; num <= count; num++) {

@@ -120,7 +120,7 @@ static void damage_is_an_error_of_reading(void **state) {
     assert_int_equal(pwrite(fd, zero, sizeof zero, 0), sizeof zero);
     assert_true(packed_open(fd, &packed, &err));
     assert_int_equal(packed_read(packed, 5, block, sizeof block), -1);
-    read_back(packed, PACKED_FRAME_BYTES, 100); /* the next frame is well */
+    read_back(packed, PACKED_FRAME_BYTES, 100); /* the next frame is intact */
     packed_close(packed);
     close(fd);
 }

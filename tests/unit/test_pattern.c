@@ -14,7 +14,7 @@ static bool finds(const char *text, const char *line) {
     if (!pattern_new(span_of(text), false, &pattern, &err))
         fail_msg("%s", err.text);
     bool found = pattern_finds(pattern, span_of(line));
-    /* The states cached by a search change no result. */
+    /* The states cached by the first search do not change the result. */
     assert_int_equal(pattern_finds(pattern, span_of(line)), found);
     pattern_free(pattern);
     return found;
@@ -99,8 +99,8 @@ static void an_invalid_pattern_is_rejected_with_a_position(void **state) {
     }
 }
 
-/* Backtracking would need 2^30 steps for the first one, and the number of sets
- * of the second is more than are remembered. */
+/* Backtracking would need 2^30 steps for the first expressions; the last one
+ * has more sets of states than are cached. */
 static void hostile_expressions_end(void **state) {
     (void)state;
     char line[40000];
@@ -123,7 +123,7 @@ static void hostile_expressions_end(void **state) {
     assert_false(finds("(a|b)*a(a|b){14}c", line));
 }
 
-/* The C library's matcher judges short expressions. */
+/* Short expressions are compared with the matcher of the C library. */
 static void drawn_expressions_agree_with_the_c_library(void **state) {
     (void)state;
     static const char *const words[] = {"a", "b",    "(",    ")",   "|",
@@ -145,7 +145,7 @@ static void drawn_expressions_agree_with_the_c_library(void **state) {
         regex_t judge;
         if (!pattern_new(span_of(text), false, &pattern, &err))
             continue;
-        /* Some matchers take anchors inside an expression for characters. */
+        /* Some matchers treat anchors inside an expression as characters. */
         bool odd = strpbrk(text, "^$") != NULL || strchr(text, ')') != NULL ||
                    regcomp(&judge, text, REG_EXTENDED | REG_NOSUB) != 0;
         if (!odd) {

@@ -3,7 +3,7 @@
 #include "lib/random.h"
 #include "support/test.h"
 
-/* A pretend registry: pending jobs, sorted when read. */
+/* A simulated registry of pending jobs, sorted when read. */
 struct row {
     uint64_t num;
     char rank[16];
@@ -42,7 +42,7 @@ static size_t window_size(void) {
     return picker->worst.count;
 }
 
-/* How many may be assigned beyond the slots, if there is room at all. */
+/* The number of jobs that may be assigned beyond the slots. */
 static unsigned ahead(void) {
     assert_int_equal(picker_excess(picker), 0);
     return picker_room(picker) + (unsigned)map_count(&picker->assigned) -
@@ -62,8 +62,8 @@ static struct picker_job job_of(const struct row *row) {
                                .not_before = row->not_before};
 }
 
-/* A job becomes pending: it is in the registry, and an event offers it. Ranks
- * look like order keys: class byte, then time. */
+/* Makes a job pending: adds it to the registry. Its rank looks like an order
+ * key, with the class first and then the time. */
 static struct row *row_add(enum job_class job_class, unsigned at,
                            const char *target) {
     assert_true(row_count < ROWS);
@@ -116,7 +116,7 @@ static void refill(void) {
     }
 }
 
-/* The next one's number; 0: none. */
+/* The number of the next job, or 0 if there is none. */
 static uint64_t pick(void) {
     uint64_t num;
     refill();
@@ -171,7 +171,7 @@ static void one_lane_lets_one_set_of_a_target_in(void **state) {
     struct picker_limits four = limits(4);
     picker_set_limits(picker, &four);
     assert_int_equal(pick(), first);
-    assert_int_equal(pick(), site); /* past the one behind the lane */
+    assert_int_equal(pick(), site); /* `second` must wait for the lane */
     assert_int_equal(pick(), command);
     assert_int_equal(pick(), 0);
     end(first);
@@ -271,7 +271,7 @@ static void one_under_way_cannot_be_offered(void **state) {
     uint64_t a = add(CLASS_DC, 1, "");
     assert_int_equal(pick(), a);
     struct picker_job job = job_of(&rows[a - 1]);
-    picker_offer(picker, &job, now); /* an event that came late */
+    picker_offer(picker, &job, now); /* a late event */
     assert_int_equal(pick(), 0);
     end(a);
     rows[a - 1].pending = true;
@@ -289,7 +289,7 @@ old_jobs_gain_a_class_per_step_but_never_become_rollbacks(void **state) {
     uint64_t dc = add(CLASS_DC, 1, "");
     now = wall_add_ms(now, 60000);
     uint64_t bf = add(CLASS_BF, 2, "");
-    assert_int_equal(pick(), dc); /* a BF of time 1 by now */
+    assert_int_equal(pick(), dc); /* it counts as BF now, and is older */
     end(dc);
     rows[dc - 1].pending = true;
     struct picker_job job = job_of(&rows[dc - 1]);
@@ -298,8 +298,8 @@ old_jobs_gain_a_class_per_step_but_never_become_rollbacks(void **state) {
     picker_offer(picker, &job, now);
     assert_int_equal(pick(), rb);
     assert_int_equal(pick(), em); /* time 0 */
-    assert_int_equal(pick(), dc); /* both are EM now: time 1 ... */
-    assert_int_equal(pick(), bf); /* ... before time 2 */
+    assert_int_equal(pick(), dc); /* counts as EM, time 1 */
+    assert_int_equal(pick(), bf); /* counts as EM, time 2 */
 }
 
 static void ageing_is_off_unless_asked_for(void **state) {
@@ -343,10 +343,10 @@ static void window_stays_small_whatever_waits(void **state) {
         end(num);
     }
     assert_int_equal(pick(), 0);
-    assert_true(rows_read <= 5000 + 64); /* each row about once */
+    assert_true(rows_read <= 5000 + 64); /* most rows are read only once */
 }
 
-/* Every start would wait for everything that is read. */
+/* Otherwise a start would have to wait until the whole backlog is read. */
 static void long_backlog_is_read_in_bites(void **state) {
     (void)state;
     struct span rank;
@@ -396,7 +396,7 @@ static void refill_that_failed_is_asked_for_again(void **state) {
     for (unsigned i = 0; i < 300; i++) {
         assert_int_equal(pick(), i + 1);
         end(i + 1);
-        /* the registry cannot be read just now */
+        /* The registry cannot be read at the moment. */
         picker_needs_refill(picker, now, &rank, &num, &limit);
     }
     assert_int_equal(pick(), 0);
@@ -415,7 +415,7 @@ static void busy_target_does_not_crowd_out_commands(void **state) {
             now = picker_next_time(picker);
     }
     assert_int_equal(num, command->num);
-    /* and the target's own jobs come in their order anyway */
+    /* The target's own jobs still come in their order. */
     uint64_t busy = 1;
     for (unsigned i = 1; i < 10000; i++) {
         end(busy);
@@ -438,7 +438,7 @@ static void run_once(int64_t ms) {
 static void short_attempts_are_assigned_ahead(void **state) {
     (void)state;
     run_once(1);
-    assert_int_equal(ahead(), 2); /* trust grows slowly */
+    assert_int_equal(ahead(), 2); /* the limit grows slowly */
     for (int i = 0; i < 300; i++)
         run_once(1);
     assert_int_equal(ahead(), 256);
@@ -502,7 +502,7 @@ static void newcomers_of_a_busy_target_do_not_overtake(void **state) {
     }
 }
 
-/* Short jobs have earned trust: of a hundred the first fifty are assigned. */
+/* After many short jobs, 50 of 100 jobs are assigned ahead. */
 static void assign_50_ahead(void) {
     for (int i = 0; i < 300; i++)
         run_once(0);
@@ -520,7 +520,7 @@ static void lasting_attempts_take_their_slot_out(void **state) {
     picker_lasting(picker, 1);
     picker_lasting(picker, 2);
     assert_int_equal(pick(), 0);
-    assert_int_equal(picker_excess(picker), 48); /* may be returned */
+    assert_int_equal(picker_excess(picker), 48); /* these may be returned */
     end(1);
     end(2);
     assert_int_equal(picker_excess(picker), 0);
@@ -589,7 +589,7 @@ static void a_paused_target_waits_and_the_others_do_not(void **state) {
     assert_int_equal(pick(), c3);
 }
 
-/* Compared with a list that is searched from end to end. */
+/* The model searches a list from end to end. */
 static uint64_t naive_pick(const uint64_t *running, size_t running_count,
                            unsigned slots) {
     const struct row *best = NULL;

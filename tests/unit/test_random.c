@@ -3,8 +3,8 @@
 #include "lib/text.h"
 #include "support/test.h"
 
-/* Drawn once with another implementation of splitmix64 and xoshiro256**: old
- * seeds must keep producing the same sequence. */
+/* The numbers come from another implementation of splitmix64 and xoshiro256**.
+ * A seed must always produce the same sequence. */
 static void same_seed_same_draws_for_ever(void **state) {
     static const uint64_t want[] = {
         UINT64_C(0x99ec5f36cb75f2b4), UINT64_C(0xbf6e1f784956452a),

@@ -10,7 +10,7 @@ static struct retry_limits change_limits(void) {
                                  .temp_max_ms = INT64_C(24) * 3600 * 1000};
 }
 
-/* Verdict with a fresh generator: equal questions, equal answers. */
+/* The generator starts afresh, so equal arguments give equal verdicts. */
 static struct retry_verdict after(struct retry_end end,
                                   struct retry_counts counts,
                                   struct retry_limits limits) {
@@ -75,7 +75,7 @@ static void other_codes_and_signals_fail(void **state) {
     is(after(killed(11), none, change_limits()), STATE_FAILED, "signal-11");
 }
 
-/* min(600, 2^k) s, +-20 % (doc/design/processes.md, P11). */
+/* The delay is min(600, 2^k) s, +-20 % (doc/design/processes.md, P11). */
 static void temporary_wait_doubles_up_to_ten_minutes(void **state) {
     (void)state;
     struct random random;
@@ -89,7 +89,7 @@ static void temporary_wait_doubles_up_to_ten_minutes(void **state) {
             most = ms > most ? ms : most;
         }
         assert_true(least >= middle * 8 / 10 && most <= middle * 12 / 10);
-        /* and the jitter is used */
+        /* The whole range of the jitter is used. */
         assert_true(least < middle * 85 / 100 && most > middle * 115 / 100);
     }
     struct retry_verdict v =
@@ -154,7 +154,7 @@ static void stopping_the_daemon_counts_as_nothing(void **state) {
         after(end, (struct retry_counts){.fails = 1}, change_limits());
     is(v, STATE_PENDING, "returned");
     assert_int_equal(v.temps + v.crashes + v.fails, 0);
-    /* a set that finished anyway is done */
+    /* A set that succeeded anyway is done. */
     end = exited(0);
     end.killer = RETRY_STOP;
     is(after(end, (struct retry_counts){0}, change_limits()), STATE_DONE, "ok");
@@ -166,7 +166,8 @@ static void cancelled_by_the_operator_is_terminated(void **state) {
     end.killer = RETRY_OPERATOR;
     is(after(end, (struct retry_counts){0}, change_limits()), STATE_TERMINATED,
        "operator");
-    /* also when it answers TERM with a clean end, or was found after a crash */
+    /* This also holds if it exits cleanly on TERM or was found after a
+     * crash. */
     end = exited(0);
     end.killer = RETRY_OPERATOR;
     is(after(end, (struct retry_counts){0}, change_limits()), STATE_TERMINATED,
@@ -244,7 +245,7 @@ static void temporary_code_ends_a_run_without_retries(void **state) {
     limits.temp_ends = true;
     is(after(exited(75), (struct retry_counts){0}, limits), STATE_TERMINATED,
        "temp-ended");
-    /* but a start that could not be made is not the command's answer */
+    /* A start that could not be made is not a result of the command. */
     struct retry_end end = {.result = RETRY_NOT_NOW, .exit_code = -1};
     is(after(end, (struct retry_counts){0}, limits), STATE_PENDING, "temp");
 }
@@ -264,7 +265,7 @@ static void at_most_once_is_never_started_again(void **state) {
     end = killed(9);
     end.killer = RETRY_STOP;
     is(after(end, none, limits), STATE_FAILED, "at-most-once");
-    /* a job that never started may */
+    /* A job that never started may be started again. */
     end = (struct retry_end){.result = RETRY_WITHDRAWN, .exit_code = -1};
     assert_int_equal(after(end, none, limits).to, STATE_PENDING);
 }
@@ -338,7 +339,7 @@ static void incomplete_comes_again_without_being_counted(void **state) {
     assert_int_equal(v.temps + v.fails, 0);
 }
 
-/* Every possible question has an answer that life.def allows. */
+/* Every possible end leads to a step that life.def allows. */
 static void every_end_has_a_legal_step(void **state) {
     (void)state;
     const int codes[] = {-1, 0, 1, 75, 99, 100, 111, 126, 127, 255};

@@ -30,8 +30,7 @@ static void is(struct retry_verdict verdict, enum job_state to,
     assert_string_equal(verdict.detail, detail);
 }
 
-/* ---- one landing ----------------------------------------------------------
- */
+/* ---- one landing --------------------------------------------------------- */
 
 static void what_a_landing_said_is_its_verdict(void **state) {
     (void)state;
@@ -117,8 +116,7 @@ static void only_an_end_without_a_verdict_is_unclear(void **state) {
     assert_false(retry_landing_is_unclear(&silent, &not_run));
 }
 
-/* ---- several sets ---------------------------------------------------------
- */
+/* ---- several sets -------------------------------------------------------- */
 
 static struct retry_carried sets[3];
 

@@ -1,4 +1,4 @@
-/* The rows of roles: what every row must have, and what they cover together. */
+/* The table of roles: the contents of each row, and the rows as a whole. */
 #include "support/test.h"
 
 #include "base/base.h"
@@ -22,7 +22,7 @@ static void a_row_is_complete_and_its_name_fits_a_file(void **state) {
         assert_non_null(engine);
         assert_true(engine->open && engine->turn && engine->is_idle &&
                     engine->close);
-        /* If a role's work is waited for, the role must be able to end it. */
+        /* A role whose work can be drained must be able to stop it. */
         assert_int_equal(engine->is_drained != NULL && engine->drain == NULL,
                          false);
     }
@@ -43,14 +43,14 @@ static void each_waiting_job_is_taken_on_by_one_role(void **state) {
         for (const struct role *const *role = serve_roles; *role; role++)
             count += ((*role)->states & (1u << at)) != 0;
         assert_int_equal(count, 1);
-        /* Otherwise a `run` without a server would wait for ever. */
+        /* Otherwise a `run` without a server would wait forever. */
         assert_true(role_of_state(serve_roles, at)->is_hosted);
         assert_true(role_of_state(serve_roles, at)->reads_registry);
     }
     assert_null(role_of_state(serve_roles, STATE_DONE));
 }
 
-/* The prequeue waits for files alone. */
+/* The prequeue waits only for files. */
 static void all_roles_but_the_prequeue_read_the_registry(void **state) {
     (void)state;
     for (const struct role *const *role = serve_roles; *role; role++)

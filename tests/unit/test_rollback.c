@@ -7,15 +7,14 @@
 #include "core/rollback_step.h"
 #include "core/walk.h"
 
-/* ---- a small graph, told in words -----------------------------------------
- */
+/* ---- a small graph, described by strings --------------------------------- */
 
 struct known {
-    const char *id, *needs; /* ids with blanks between */
+    const char *id, *needs; /* ids separated by spaces */
     enum job_state state;
     const char *target;
     enum job_kind kind;
-    const char *by; /* rolled back by */
+    const char *by; /* the rollback that rolled it back */
     const char *files;
 };
 
@@ -72,7 +71,8 @@ static void answer(struct rollback *rollback,
     rollback_answer(rollback, nodes, count);
 }
 
-/* "C1 revert, C2 stop": or the reason why not, and the sentence. */
+/* The plan, such as "C1 revert, C2 stop", or the reason and the detail of a
+ * refusal. */
 static const char *taken(const char *ids, size_t sets_max, bool files) {
     static char out[2000];
     struct span primaries[8], rest = span_of(ids);
@@ -107,8 +107,7 @@ static const char *taken(const char *ids, size_t sets_max, bool files) {
     return out;
 }
 
-/* ---- the closure -----------------------------------------------------------
- */
+/* ---- the closure --------------------------------------------------------- */
 
 static void dependents_go_along_at_any_depth(void **state) {
     (void)state;
@@ -154,8 +153,7 @@ static void later_sets_on_the_same_file_go_along_when_asked(void **state) {
     assert_string_equal(taken("C2", 0, true), "C2 revert,  C3 revert");
 }
 
-/* ---- verdicts --------------------------------------------------------------
- */
+/* ---- verdicts ------------------------------------------------------------ */
 
 static void unknown_ids_are_named(void **state) {
     (void)state;
@@ -202,8 +200,7 @@ static void too_many_sets_are_listed(void **state) {
     assert_non_null(strstr(taken("C1", 1, false), "C1 C2"));
 }
 
-/* ---- the plan --------------------------------------------------------------
- */
+/* ---- the plan ------------------------------------------------------------ */
 
 static void a_plan_reads_back(void **state) {
     (void)state;
@@ -269,8 +266,7 @@ an_undone_rollback_returns_members_to_where_they_were(void **state) {
     assert_int_equal(rollback_return_state(STATE_DONE), STATE_PENDING);
 }
 
-/* ---- what it does next ----------------------------------------------------
- */
+/* ---- the next step ------------------------------------------------------- */
 
 static void a_rollback_abandons_then_stops_then_reverts(void **state) {
     (void)state;

@@ -1,4 +1,5 @@
-/* The sandbox, each time in a child process: it cannot be left again. */
+/* The sandbox. Each test enters it in a child process, because it cannot be
+ * left again. */
 #include "support/test.h"
 
 #include <errno.h>
@@ -16,7 +17,7 @@
 
 enum { FINE = 0, CANNOT_ENTER = 50 };
 
-/* Runs `inside` in a sandboxed child; returns its result. */
+/* Runs `inside` in a sandboxed child and returns its exit status. */
 static int in_sandbox(const struct sandbox *sandbox, int (*inside)(void)) {
     int status;
     fflush(NULL);

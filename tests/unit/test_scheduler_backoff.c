@@ -1,4 +1,4 @@
-/* The scheduler when the back-off of many jobs is over at once. */
+/* The scheduler when the backoff of many jobs ends at the same time. */
 #include "support/test.h"
 
 #include "scheduler/scheduler.h"
@@ -40,8 +40,7 @@ static void runner_release(void *ctx, uint64_t which) {
     (void)ctx, (void)which;
 }
 
-/* The later its number, the more urgent the job; all are due at the same
- * time. */
+/* A higher number makes a job more urgent; all are due at the same time. */
 static void admit_all(void) {
     struct store_batch *batch = store_batch_new(store);
     store_batch_actor(batch, now, SPAN("uid:7"));
@@ -140,7 +139,7 @@ static void those_that_do_not_start_are_like_others_soon(void **state) {
     assert_int_equal(start_count, 1);
     assert_string_equal(starts[0].id, "j2999");
     assert_int_equal(waiting_for_a_time(), 0);
-    /* Nothing is left to do: it does not ask to be called again at once. */
+    /* Nothing is left to do, so it does not ask to be called again. */
     assert_int_equal(next.ns, WALL_NEVER.ns);
 }
 

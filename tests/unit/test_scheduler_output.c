@@ -1,4 +1,4 @@
-/* The scheduler when the disk does not keep the output of an attempt. */
+/* The scheduler when the output of an attempt cannot be stored. */
 #include "support/test.h"
 
 #include <fcntl.h>
@@ -12,9 +12,9 @@ static struct store *store;
 static struct scheduler *scheduler;
 static struct wall now;
 static uint64_t handle;
-static struct run_sync answer; /* of the next write_outputs */
+static struct run_sync answer; /* the result of the next write_outputs */
 static unsigned writes;
-static int ends[2]; /* a pipe: it cannot be synced */
+static int ends[2]; /* a pipe, which cannot be synced */
 
 static void runner_start(void *ctx, const struct run_start *start) {
     (void)ctx;
@@ -29,7 +29,7 @@ static void runner_flush(void *ctx) {
     (void)ctx;
 }
 
-/* Like the real one: what was written once need not be synced again. */
+/* Like the real function, it returns each descriptor only once. */
 static struct run_sync runner_write_outputs(void *ctx) {
     struct run_sync given = answer;
     (void)ctx;
@@ -124,8 +124,8 @@ static void expect_detail(const char *want) {
 
 #define LOST "some of its output is lost: the disk did not keep it"
 
-/* The second time there is nothing to sync: the end must not be recorded as
- * if everything were OK. */
+/* In the second round there is nothing to sync; this must not make the end look
+ * successful. */
 static void an_output_that_was_not_synced_is_recorded_as_lost(void **state) {
     (void)state;
     answer.fd = ends[1];

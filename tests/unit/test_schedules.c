@@ -1,4 +1,4 @@
-/* Schedules: seconds of the pretend clock in, decisions out. */
+/* Schedules: the time of a simulated clock goes in, decisions come out. */
 #include "support/test.h"
 
 #include "core/schedules.h"
@@ -42,7 +42,8 @@ static struct cron_zone *zone(const char *name) {
     return found;
 }
 
-/* "fire 10 on-time; 20..80 x7 stale": instants as seconds after `from`. */
+/* The decisions, such as "fire 10 on-time; 20..80 x7 stale"; instants are in
+ * seconds after `from`. */
 static const char *decisions(struct rig *rig, int64_t from) {
     struct schedule_decision one;
     text_reset(&rig->told);
@@ -63,7 +64,7 @@ static const char *decisions(struct rig *rig, int64_t from) {
     return text_string(&rig->told);
 }
 
-/* Both clocks go on. */
+/* Time passes on both clocks. */
 static const char *pass(struct rig *rig, int64_t s) {
     rig->now += s;
     rig->boot += s;
@@ -71,7 +72,7 @@ static const char *pass(struct rig *rig, int64_t s) {
     return decisions(rig, NOW);
 }
 
-/* Somebody sets the clock. */
+/* The clock is set. */
 static const char *step(struct rig *rig, int64_t s) {
     rig->now += s;
     schedules_tick(rig->table, rig->now, rig->boot);
@@ -107,7 +108,7 @@ static void a_schedule_pauses_until_its_decision_is_recorded(void **state) {
     assert_int_equal(one.to.high_s, NOW + 10);
     assert_false(schedules_decide(rig.table, &one));
     assert_int_equal(schedules_next(rig.table), SCHEDULES_NEVER);
-    /* It came to nothing: the same again. */
+    /* The decision was not recorded, so it is made again. */
     struct schedule_place back = {NOW, 0, 0};
     schedules_reset(rig.table, rig.schedule, &back);
     assert_string_equal(decisions(&rig, NOW),
@@ -194,7 +195,7 @@ static void a_clock_set_back_a_little_repeats_nothing(void **state) {
     add(&rig, NOW, 0);
     assert_string_equal(pass(&rig, 10), "fire 10 on-time");
     assert_string_equal(step(&rig, -60), "");
-    /* Many small steps do not add up to a repeat either. */
+    /* Many small steps do not cause a repetition either. */
     assert_string_equal(step(&rig, -40), "");
     assert_string_equal(pass(&rig, 100), "");
     assert_string_equal(pass(&rig, 10), "fire 20 on-time");
@@ -213,8 +214,8 @@ static void a_clock_set_far_back_begins_a_round(void **state) {
     end(&rig);
 }
 
-/* To the year 3010 and back: the schedule must not be silent for a thousand
- * years. */
+/* The clock is set to the year 3010 and back; the schedule must not stay silent
+ * for a thousand years. */
 static void a_visit_to_the_future_silences_nobody(void **state) {
     struct rig rig;
     (void)state;
@@ -259,7 +260,7 @@ static void a_saved_place_ahead_of_now_is_waited_for(void **state) {
 static void a_zone_that_moves_forward_fires_what_it_jumped_over(void **state) {
     struct rig rig;
     (void)state;
-    /* 22:30 in UTC comes in 1000 s; an hour east it was 2600 s ago. */
+    /* 22:30 is 1000 s ahead in UTC, but was 2600 s ago an hour further east. */
     begin(&rig, "30 22 * * *", 3600);
     rig.rule.zone = zone("+00:00");
     add(&rig, NOW, 0);
@@ -281,7 +282,7 @@ static void a_zone_that_moves_forward_fires_what_it_jumped_over(void **state) {
 static void a_zone_that_moves_back_repeats_nothing(void **state) {
     struct rig rig;
     (void)state;
-    /* 22:10 in UTC was 200 s ago; an hour west it comes in 3400 s. */
+    /* 22:10 was 200 s ago in UTC, but is 3400 s ahead an hour further west. */
     begin(&rig, "10 22 * * *", 3600);
     rig.rule.zone = zone("+00:00");
     add(&rig, NOW, 0);
@@ -302,14 +303,14 @@ static void a_zone_that_moves_back_repeats_nothing(void **state) {
     end(&rig);
 }
 
-/* The zone moved while no server was running: seen by its offset at the
- * place. */
+/* A change of the zone while no server was running is detected by the recorded
+ * offset. */
 static void a_zone_that_moved_during_a_restart_is_noticed(void **state) {
     struct rig rig;
     (void)state;
     begin(&rig, "30 22 * * *", 7200);
     rig.rule.zone = zone("+01:00");
-    add(&rig, NOW, 0); /* stood there with an offset of 0 */
+    add(&rig, NOW, 0); /* the recorded offset is 0 */
     assert_string_equal(decisions(&rig, NOW), "fire -2600 late");
     end(&rig);
 }
@@ -337,7 +338,7 @@ static void offset_and_jitter_delay_without_moving_the_instant(void **state) {
     add(&rig, NOW, 0);
     assert_int_equal(schedules_next(rig.table), NOW + 17);
     assert_string_equal(pass(&rig, 16), "");
-    /* Set back before it fired: it still comes, once. */
+    /* The clock is set back before the instant fires; it still fires once. */
     assert_string_equal(step(&rig, -10), "");
     assert_string_equal(pass(&rig, 10), "");
     assert_string_equal(pass(&rig, 1), "fire 10 on-time");
@@ -368,7 +369,7 @@ static void past_its_deadline_it_need_not_start(void **state) {
 static void an_instant_of_both_items_is_one(void **state) {
     struct rig rig;
     (void)state;
-    /* The 15th or a Wednesday: 2023-11-15 is both. */
+    /* On the 15th and on Wednesdays; 2023-11-15 is both. */
     begin(&rig, "0 0 15 * 3", 0);
     rig.rule.overlap = OVERLAP_ALLOW;
     assert_int_equal(rig.rule.repeat.count, 2);

@@ -112,7 +112,7 @@ static struct set_name named(const char *text) {
 
 static void keys_sort_as_the_specification_says(void **state) {
     (void)state;
-    /* Each is before all that follow. */
+    /* Each name sorts before all that follow. */
     static const char *const order[] = {
         "z_@400000006000000000000000_9_z_EM.000",
         "z_@400000006000000000000000_9_z_EM",

@@ -67,7 +67,7 @@ static void assert_refused(enum refusal_kind kind, const char *words) {
     assert_bytes_refused(text_span(&tar), kind, words);
 }
 
-/* A good set with the member put in by the test between meta and the end. */
+/* Begins a set; the test adds its members. */
 static void begin(const char *meta) {
     text_reset(&tar);
     tarball_file(&tar, "meta", meta);
@@ -154,7 +154,7 @@ static void compressed_sets_are_taken(void **state) {
         if (check.why.kind)
             fail_msg("filter %zu: %s", i, check.why.text);
         assert_int_equal(check.member_count, 2);
-        /* The same with bytes after it, and cut. */
+        /* The same file with bytes after its end, and truncated. */
         text_adds(&packed, "garbage");
         look_at(text_span(&packed));
         assert_true(check.why.kind == REFUSAL_GARBAGE ||
@@ -166,7 +166,7 @@ static void compressed_sets_are_taken(void **state) {
     }
 }
 
-/* libarchive does not look at them. */
+/* libarchive does not check them. */
 static void the_sums_of_gzip_are_looked_at(void **state) {
     (void)state;
     CLEANUP(text_clear) struct text packed = TEXT_INIT;
@@ -207,11 +207,11 @@ static void stream_cut_anywhere_is_refused(void **state) {
         if (!check.why.kind)
             fail_msg("taken when cut to %zu bytes", bytes);
     }
-    /* Between two members nothing looks damaged. */
+    /* A set truncated between two members does not look damaged. */
     put_good_set();
     assert_bytes_refused(span_make(tar.p, tar.len - 1024), REFUSAL_CUT,
                          "the archive's end is missing");
-    /* A last file full of zeros is not an end. */
+    /* A last file full of zeros is not the end of the archive. */
     begin(META_OF("z\n"));
     static const char zeros[4096];
     tarball_header(&tar, "lroot/z", '0', sizeof zeros, 0644, NULL);
@@ -229,7 +229,7 @@ static void garbage_behind_the_end_is_refused(void **state) {
     assert_taken();
     text_addc(&tar, 'x');
     assert_refused(REFUSAL_GARBAGE, "follows the end");
-    /* One block of zeros, then another member: libarchive would stop. */
+    /* libarchive would stop at a single block of zeros before a member. */
     begin(META_OF("a\n"));
     tarball_file(&tar, "lroot/a", "A");
     text_add(&tar, zeros, 512);
@@ -401,7 +401,7 @@ static void rollback_needs_no_lroot(void **state) {
 
 struct story {
     struct text told;
-    int left; /* calls until it fails; negative: never */
+    int left; /* calls until a failure; negative: never fails */
 };
 
 static bool told_enough(struct story *story, struct err *err) {

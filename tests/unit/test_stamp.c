@@ -1,4 +1,4 @@
-/* The origin of bytes: the runs, written and read. */
+/* The origin of output bytes: runs are encoded and decoded. */
 #include "support/test.h"
 
 #include "os/stamp.h"
@@ -66,7 +66,7 @@ static void time_never_goes_back(void **state) {
     stamps_clear(&stamps);
 }
 
-/* The writer died in the middle: complete runs count. */
+/* If the writer died halfway, the complete runs still count. */
 static void cut_anywhere_the_whole_runs_are_read(void **state) {
     (void)state;
     struct stamps stamps = STAMPS_INIT;

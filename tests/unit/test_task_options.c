@@ -137,7 +137,7 @@ static void limits_may_have_units(void **state) {
     assert_false(task_option_set(&options, SPAN("limit"), SPAN("core"), &err));
 }
 
-/* ---- what they mean for the guard ---- */
+/* ---- translation to a start of the guard ---- */
 
 static struct guard_start filled(const char *members, bool terminal) {
     struct task_options options = said(members);

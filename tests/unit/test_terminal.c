@@ -1,4 +1,4 @@
-/* Clock and terminal: what can be tested anywhere. */
+/* The clock, and those properties of terminals that can be tested anywhere. */
 #include "support/test.h"
 
 #include <fcntl.h>
