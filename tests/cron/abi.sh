@@ -1,6 +1,6 @@
 #!/bin/sh
-# abi.sh SOURCE_ROOT BUILD_ROOT SANITIZE CC...: installs everything into a
-# directory of its own and builds a foreign program against it. TAP on stdout.
+# abi.sh SOURCE_ROOT BUILD_ROOT SANITIZE CC...: installs everything into a new
+# directory and builds a program of a user against it. Prints TAP.
 source=$1
 build=$2
 sanitize=$3
@@ -9,7 +9,7 @@ work=$(mktemp -d) || exit 1
 trap 'rm -rf "$work"' EXIT
 count=0
 
-# ok NAME: by the status of the command before it.
+# ok NAME: passes if the previous command succeeded
 ok() {
     status=$?
     count=$((count + 1))
@@ -94,7 +94,7 @@ grep -rl '\(mktime\|timegm\|[lg][om][a-z]*time\(_r\)*\|tzset\|strftime\) *(' "$s
 [ ! -s "$work/out" ]
 ok library_never_asks_the_c_library_for_the_time_of_day
 
-# The manual: every function, every key, and an example that works.
+# The manual names all functions and keys, and its example works.
 grep -o 'cron_[a-z_]*()' "$source/doc/pointsman-cron.3" | tr -d '()' |
     sort -u >"$work/told"
 diff "$work/promised" "$work/told" >"$work/out"

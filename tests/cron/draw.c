@@ -49,7 +49,7 @@ static const char *const weekdays[] = {"",        "Sunday",    "Monday",
                                        "Tuesday", "Wednesday", "Thursday",
                                        "Friday",  "Saturday"};
 
-/* A number, or a name cut and in any case. */
+/* A number, or an abbreviated name in mixed case. */
 static void put_value(struct draw *draw, struct output *out, int value,
                       const char *const *names) {
     char name[16];
@@ -225,7 +225,7 @@ void draw_item(struct draw *draw, int year, bool rich,
     put(&out, "{");
     draw_field(draw, &out, "minute", 0, 59, NULL, item->minute);
     if (draw_percent(draw, 45)) {
-        /* The hours in which clocks change. */
+        /* Prefer the hours in which clocks change. */
         put(&out, ",\"hour\":");
         draw_list(draw, &out, 0, 3, NULL, item->hour);
     } else if (draw_percent(draw, 55)) {

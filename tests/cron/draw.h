@@ -1,4 +1,4 @@
-/* Random items, as JSON and as their meaning. */
+/* Random items, as JSON and as the values they admit. */
 #ifndef POINTSMAN_TESTS_CRON_DRAW_H
 #define POINTSMAN_TESTS_CRON_DRAW_H
 
@@ -14,8 +14,8 @@ bool draw_percent(struct draw *draw, unsigned percent);
 
 enum { DRAW_TEXT_BYTES = 4096 };
 
-/* `year` is about when it will be asked about; `rich`: also seconds, the last
- * day, nth weekdays, steps and exceptions. */
+/* `year` is close to the times to be searched. Rich items also have seconds,
+ * last days, nth weekdays, steps and exceptions. */
 void draw_item(struct draw *draw, int year, bool rich,
                struct oracle_item *ret_item, char ret_text[DRAW_TEXT_BYTES]);
 

@@ -1,4 +1,4 @@
-/* A program of a user of the installed library. It includes only the public
+/* A program of a user of the installed library, which includes only the public
  * header. */
 #include <pointsman/cron.h>
 #include <stdio.h>

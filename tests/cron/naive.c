@@ -102,7 +102,7 @@ void naive_tick(struct naive *naive, const struct naive_zone *zone,
                 note(naive, i, at, b + c <= item->max_shift_s && a <= patience);
             else
                 note(naive, i, at, system_s - at <= patience);
-            /* The far past is not walked. */
+            /* The distant past is skipped. */
             if (at > jump && at < system_s - 5 * DAY_S)
                 at = system_s - 4 * DAY_S;
         }

@@ -1,5 +1,5 @@
-/* A simple watch that is obviously right: second by second, over zones that
- * have one change of their offset. It shares no line with the library. */
+/* A simple watch that is obviously correct: it works second by second, with
+ * zones that change their offset once. It shares no code with the library. */
 #ifndef POINTSMAN_TESTS_CRON_NAIVE_H
 #define POINTSMAN_TESTS_CRON_NAIVE_H
 
@@ -28,7 +28,7 @@ struct naive_item {
 struct naive_event {
     size_t item;
     int64_t at;
-    bool fired; /* else skipped */
+    bool fired; /* or skipped */
 };
 
 enum { NAIVE_ITEMS = NAIVE_KINDS, NAIVE_EVENTS = 4096 };
@@ -39,7 +39,7 @@ struct naive {
     int64_t system_s, monotonic_s, poll_s;
     struct naive_event events[NAIVE_EVENTS];
     size_t event_count;
-    bool released[NAIVE_ITEMS]; /* by the last tick: may come again */
+    bool released[NAIVE_ITEMS]; /* by the last tick: may fire again */
 };
 
 int32_t naive_offset(const struct naive_zone *zone, int64_t at);

@@ -13,8 +13,8 @@ enum {
     KNOWN = 1 << 16
 };
 
-/* The C library's answers for quarters of an hour that begin and end with
- * the same offset; no clock was ever changed twice within one. */
+/* The offsets of the C library for quarters of an hour with the same offset at
+ * both ends; no clock was ever changed twice within one. */
 static struct known {
     int64_t quarter;
     int32_t offset;
@@ -48,9 +48,9 @@ static int32_t offset_at(int64_t at) {
     return cell->offset;
 }
 
-/* ---- what a label is ----------------------------------------------------- */
+/* ---- labels -------------------------------------------------------------- */
 
-/* Days since 1970-01-01, counted as on paper. */
+/* Days since 1970-01-01, calculated as on paper. */
 static int64_t day_number(int year, int month, int day) {
     static const int before[13] = {0,   0,   31,  59,  90,  120, 151,
                                    181, 212, 243, 273, 304, 334};
@@ -124,7 +124,7 @@ static bool label_admits(const struct oracle_item *item, int64_t label) {
 
 /* ---- instants of a label ------------------------------------------------- */
 
-/* All instants that show the label, in order. */
+/* All instants at which the clock shows the label, in order. */
 static size_t instants_of(int64_t label, int64_t near, int64_t ret[8]) {
     int32_t offsets[OFFSETS_MOST];
     size_t offset_count = 0, count = 0;
@@ -163,7 +163,7 @@ static bool fires_at(const struct oracle_item *item, int64_t at,
            (item->repeat == ORACLE_EARLY ? instants[0] : instants[count - 1]);
 }
 
-/* The clock changes from one offset to another at `jump`. */
+/* Whether the change of the offset at `jump` skips a label of the item. */
 static bool loses_label(const struct oracle_item *item, int64_t jump,
                         int32_t before, int32_t after) {
     int64_t instants[8], label = jump + before;
@@ -178,7 +178,7 @@ static bool loses_label(const struct oracle_item *item, int64_t jump,
     return false;
 }
 
-/* ---- the walk ------------------------------------------------------------ */
+/* ---- the search ---------------------------------------------------------- */
 
 static bool walk_second(const struct oracle_item *item, int64_t at) {
     int32_t offset = offset_at(at), after = offset_at(at + 1);
@@ -189,7 +189,7 @@ static bool walk_second(const struct oracle_item *item, int64_t at) {
            loses_label(item, at + 1, offset, after);
 }
 
-/* [at, at + 60), cut at both ends. */
+/* Searches [at, at + 60) up to `until`. */
 static bool walk_minute(const struct oracle_item *item, int64_t at,
                         int64_t until, int64_t *ret_at) {
     int64_t end = at + 60 < until ? at + 60 : until;
@@ -213,7 +213,7 @@ static bool walk_minute(const struct oracle_item *item, int64_t at,
     return false;
 }
 
-/* A day on which the clock does not change and neither date is admitted. */
+/* A day can be skipped if the clock does not change and no date is admitted. */
 static bool skip_day(const struct oracle_item *item, int64_t at) {
     int32_t offset = offset_at(at);
     struct tm first, last;

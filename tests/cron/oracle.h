@@ -1,7 +1,7 @@
-/* A second opinion on when an item fires, written from the definitions and
- * only to be obviously right: it walks time minute by minute and asks the C
- * library what the clock shows (TZ, localtime_r). It shares no line with the
- * library it judges. */
+/* A second opinion on when an item fires, written from the definitions so as to
+ * be obviously correct: it walks through time minute by minute and asks the C
+ * library what the clock shows (TZ, localtime_r). It shares no code with the
+ * library under test. */
 #ifndef POINTSMAN_TESTS_CRON_ORACLE_H
 #define POINTSMAN_TESTS_CRON_ORACLE_H
 
@@ -12,7 +12,7 @@
 enum oracle_repeat { ORACLE_BOTH, ORACLE_EARLY, ORACLE_LATE };
 
 struct oracle_step {
-    char unit; /* 'd', 'w', 'm'; 0: none */
+    char unit; /* 'd', 'w', 'm', or 0 for none */
     int year, month, day, period;
 };
 
@@ -22,19 +22,19 @@ struct oracle_item {
     bool has_second;
     bool weekday[8];  /* 1 is Sunday */
     bool day[32];     /* of the month */
-    bool day_end[32]; /* 1 is the last */
+    bool day_end[32]; /* 1 is the last day */
     bool month[13];
     bool year[10000];
     bool has_nth;
     bool nth[6][8], nth_end[6][8];
     struct oracle_step step;
     bool has_except;
-    int except_month, except_day; /* each year */
+    int except_month, except_day; /* every year */
     bool unskip;
     enum oracle_repeat repeat;
 };
 
-/* All that follows is about this zone. */
+/* Selects the zone for the functions below. */
 void oracle_zone(const char *name);
 int32_t oracle_offset(int64_t at);
 /* The earliest instant in [from, until) at which the item fires. */

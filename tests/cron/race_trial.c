@@ -1,4 +1,4 @@
-/* Checks whether a program under the thread sanitizer can start at all. */
+/* Shows whether programs under the thread sanitizer can start at all. */
 int main(void) {
     return 0;
 }

@@ -1,7 +1,8 @@
 #!/bin/sh
-# races.sh TAP_SH TRIAL PROGRAM: a program under the thread sanitizer, which
-# cannot start where the kernel spreads addresses too widely. Then it is tried
-# without that, and skipped where that is forbidden. TRIAL does nothing.
+# races.sh TAP_SH TRIAL PROGRAM: runs a program under the thread sanitizer,
+# which cannot start if the kernel randomizes addresses too much. It is then
+# run without randomization, or skipped if that is forbidden. TRIAL is an empty
+# program.
 tap=$1
 trial=$2
 shift 2

@@ -1,4 +1,4 @@
-/* Crontab lines as items, and items in words. */
+/* Crontab lines become items, and items are explained in words. */
 #include <pointsman/cron.h>
 
 #include <time.h>
@@ -55,7 +55,7 @@ static const struct {
      "{\"minute\": 0, \"hour\": 0, \"day_of_month\": {\"period\": 2}, "
      "\"weekday_of_month\": {\"n\": {}, \"day\": \"Mon\"}" SELDOM,
      NULL},
-    /* No star: the column is restricted, and either of the two is always
+    /* Without a star the column is restricted, and either day column is
      * enough. */
     {"0 0 1-31 * Mon", "{\"minute\": 0, \"hour\": 0" SELDOM, NULL},
     {"0 0 1 * 0-6", "{\"minute\": 0, \"hour\": 0" SELDOM, NULL},
@@ -146,14 +146,14 @@ static void wrong_lines_are_refused_with_their_place(void **state) {
     }
 }
 
-/* ---- beside what Vixie does ---------------------------------------------- */
+/* ---- comparison with Vixie cron ------------------------------------------ */
 
 struct column {
     bool set[60], star;
     char text[64];
 };
 
-/* A column and the values it admits, side by side. */
+/* Chooses the text of a column and the values it admits. */
 static void draw_column(struct draw *draw, int least, int most,
                         struct column *ret) {
     size_t len = 0;
@@ -176,7 +176,7 @@ static void draw_column(struct draw *draw, int least, int most,
             high = most;
         }
         if (!star && high == low)
-            step = 1; /* a step stands behind a range */
+            step = 1; /* a step must follow a range */
         len += (size_t)snprintf(ret->text + len, sizeof(ret->text) - len,
                                 part == 0 ? "" : ",");
         len += star ? (size_t)snprintf(ret->text + len, sizeof(ret->text) - len,
@@ -196,8 +196,8 @@ static void draw_column(struct draw *draw, int least, int most,
     }
 }
 
-/* crontab(5): if both day columns are restricted, either is enough; a column
- * is restricted if it does not begin with a star. */
+/* crontab(5): if both day columns are restricted, either is enough. A column is
+ * restricted if it does not begin with a star. */
 static bool day_admitted(const struct column columns[5], const struct tm *tm) {
     bool day = columns[2].set[tm->tm_mday];
     bool weekday = columns[4].set[tm->tm_wday];
@@ -331,7 +331,7 @@ static void h_is_stable_and_spreads(void **state) {
     assert_int_equal(cron_stable_offset("x", 5, 1), 0);
 }
 
-/* Looks random from day to day, but is the same after a restart. */
+/* The delay looks random from day to day, but is the same after a restart. */
 static void random_delay_belongs_to_its_instant(void **state) {
     unsigned seen[60] = {0}, repeated = 0;
     uint32_t last = 60;

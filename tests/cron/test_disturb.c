@@ -1,4 +1,4 @@
-/* Disturbances by hand: corner cases that a cross of round numbers misses. */
+/* Single disturbances: corner cases that a grid of round numbers misses. */
 #include <pointsman/cron.h>
 
 #include "support/test.h"
@@ -7,7 +7,7 @@
 #define X_KEY "\"max_shift_seconds_for_unskip_and_do_not_repeat\":"
 enum { EVENTS = 256, SPRING = 1362909600, AUTUMN = 1383469200 };
 
-/* A watch of one item, and its two clocks. */
+/* A watch with one item, and its two clocks. */
 struct rig {
     struct cron_watch *watch;
     int64_t system_s, monotonic_s;
@@ -22,7 +22,7 @@ static void look(struct rig *rig) {
     assert_false(rig->told.more);
 }
 
-/* Time passes, and the clock is set. */
+/* Time passes by by_s, and the clock is set by set_s. */
 static size_t pass(struct rig *rig, int64_t by_s, int64_t set_s) {
     rig->system_s += by_s + set_s;
     rig->monotonic_s += by_s;
@@ -78,7 +78,7 @@ static void fired(const struct rig *rig, size_t index,
 #define HALF_PAST_TWO "\"hour\":2,\"minute\":30"
 #define HALF_PAST_ONE "\"hour\":1,\"minute\":30"
 
-/* ---- ticks and their edges ----------------------------------------------- */
+/* ---- the edges of ticks -------------------------------------------------- */
 
 static void event_at_the_very_tick_fires_in_it(void **state) {
     struct rig rig;
@@ -124,7 +124,7 @@ static void clock_that_runs_backwards_stands_still(void **state) {
     cron_watch_free(rig.watch);
 }
 
-/* ---- how far an item goes along ------------------------------------------ */
+/* ---- tolerance of shifts ------------------------------------------------- */
 
 static void no_patience_still_allows_for_the_poll(void **state) {
     struct rig rig;
@@ -135,7 +135,7 @@ static void no_patience_still_allows_for_the_poll(void **state) {
     fired(&rig, 0, CRON_ON_TIME, 1100);
     assert_int_equal(pass(&rig, 101, 0), 1);
     fired(&rig, 0, CRON_SKIPPED, 1200);
-    /* The smallest step further back is one too many: the event comes again. */
+    /* Two seconds further back are beyond the limit: the event repeats. */
     assert_int_equal(pass(&rig, 40, 0), 1);
     fired(&rig, 0, CRON_ON_TIME, 1300);
     assert_int_equal(pass(&rig, 0, -2), 0);
@@ -197,7 +197,7 @@ static void clock_set_to_1970_and_back_loses_the_time_between(void **state) {
     cron_watch_free(rig.watch);
 }
 
-/* ---- together with summer time ------------------------------------------- */
+/* ---- disturbances at changes to and from summer time --------------------- */
 
 static void second_before_the_jump_fires_once_between_two_ticks(void **state) {
     struct rig rig;
@@ -232,7 +232,7 @@ static void late_label_comes_again_beyond_its_patience_only(void **state) {
     (void)state;
     begin(&rig, DAILY(HALF_PAST_ONE, "skip", "only_late", "3600"), LA,
           AUTUMN - 3600);
-    assert_int_equal(pass(&rig, 3600, 0), 0); /* the early half past one */
+    assert_int_equal(pass(&rig, 3600, 0), 0); /* the earlier 1:30 */
     assert_int_equal(pass(&rig, 1830, 0), 1);
     fired(&rig, 0, CRON_ON_TIME, AUTUMN + 1800);
     assert_int_equal(pass(&rig, 0, -600), 0);
@@ -259,8 +259,8 @@ static void zone_of_the_same_offsets_is_no_change(void **state) {
     cron_watch_free(rig.watch);
 }
 
-/* The rule changed on this very day: the offset of the last tick does not
- * show it. */
+/* The rule changes on this very day, which the offset at the last tick does not
+ * show. */
 static void a_rule_change_between_two_ticks_is_reported(void **state) {
     struct rig rig;
 
@@ -274,7 +274,7 @@ static void a_rule_change_between_two_ticks_is_reported(void **state) {
     cron_watch_free(rig.watch);
 }
 
-/* As in Samoa: from one side of the date line to the other, and back. */
+/* As in Samoa: a move to the other side of the date line, and back. */
 static void day_long_move_is_a_matter_of_patience(void **state) {
     static const char *const texts[] = {
         DAILY("\"hour\":10,\"minute\":0", "skip", "both", "7200"),
@@ -291,7 +291,7 @@ static void day_long_move_is_a_matter_of_patience(void **state) {
         assert_true(rig.told.zone_shift_s == 86400);
         assert_int_equal(rig.events[0].kind, kinds[i]);
         assert_true(rig.events[0].label % 86400 == 36000);
-        /* Back again: events that were handled come again only beyond
+        /* After the move back, events that were handled repeat only beyond
          * max_shift. */
         move(&rig, "-10:00");
         assert_int_equal(pass(&rig, 5, 0), 0);

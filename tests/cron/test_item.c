@@ -134,7 +134,7 @@ static void an_error_reports_its_position(void **state) {
     assert_false(cron_item_parse(text, strlen(text), &item, NULL));
 }
 
-/* Both mean the same: equal answers over some years. */
+/* Each pair must give the same instants over some years. */
 static const char *const same[][2] = {
     {"{\"minute\":[]," FIXES, "{\"minute\":{}," FIXES},
     {"{\"minute\":{\"period\":\"20\"}," FIXES,

@@ -1,6 +1,6 @@
-/* Without memory: each allocation fails once, in every place, and the result
- * is an error that says so, or a slower answer; never a wrong one. Linked
- * with --wrap, library included. */
+/* Lack of memory: each allocation fails once in every place. The result must be
+ * an error or a slower answer, never a wrong one. The allocation functions are
+ * replaced with --wrap, even in the library. */
 #include <pointsman/cron.h>
 
 #include "cron/zone_bytes.h"
@@ -18,7 +18,7 @@ void *__wrap_calloc(size_t count, size_t each);
 void *__wrap_realloc(void *old, size_t bytes);
 char *__wrap_strdup(const char *string);
 
-/* Allocations until one fails; below 0: none does. */
+/* Allocations until one fails; never if negative. */
 static long left = -1;
 static bool failed;
 
@@ -45,7 +45,7 @@ char *__wrap_strdup(const char *string) {
     return fails() ? NULL : __real_strdup(string);
 }
 
-/* ---- what is tried ------------------------------------------------------- */
+/* ---- the trials ---------------------------------------------------------- */
 
 static const char item_text[] =
     "{\"minute\":[1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16,17,18,19,20],"
@@ -53,7 +53,7 @@ static const char item_text[] =
     "2013,2014,2015,2016,2017,2018,2019,2020],"
     "\"except\":[\"2001-01-01\",\"2001-03-01\",\"2001-05-01\"]," FIXES;
 static const char minute_text[] = "{\"minute\":{}," FIXES;
-static struct cron_item *minute; /* made before anything fails */
+static struct cron_item *minute; /* created before anything fails */
 
 static bool try_item(struct cron_err *err) {
     struct cron_item *item;
@@ -149,7 +149,7 @@ static bool try_thread(struct cron_err *err) {
     if (watch == NULL)
         return false;
     thread = cron_thread_start(watch, NULL, err);
-    left = -1; /* allocations of the thread itself do not count */
+    left = -1; /* allocations in the thread do not count */
     cron_thread_stop(thread);
     cron_watch_free(watch);
     return thread != NULL;
@@ -158,7 +158,7 @@ static bool try_thread(struct cron_err *err) {
 static const struct {
     const char *name;
     bool (*run)(struct cron_err *err);
-    bool silent; /* may fail without an error: it only makes an object */
+    bool silent; /* may fail without an error, as some objects have none */
 } trials[] = {
     {"item", try_item, false},    {"rule", try_rule, false},
     {"file", try_file, false},    {"crontab", try_crontab, false},
@@ -166,7 +166,7 @@ static const struct {
     {"thread", try_thread, true},
 };
 
-/* Each of its allocations fails once; at the end none is left to fail. */
+/* Lets each allocation fail once, until there is none left. */
 static void starve(size_t index) {
     for (long nth = 0;; nth++) {
         struct cron_err err = {0};
@@ -179,7 +179,7 @@ static void starve(size_t index) {
             return;
         }
         if (ok)
-            continue; /* it could do without */
+            continue; /* it succeeded without this memory */
         if (trials[index].silent && err.kind == CRON_ERR_NONE)
             continue;
         if (err.kind != CRON_ERR_SYSTEM || err.text[0] == '\0')

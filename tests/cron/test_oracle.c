@@ -1,8 +1,8 @@
-/* The library against the minute walker, over random items in zones that do
- * what clocks can do.
+/* The library is compared with a walk minute by minute, for random items in
+ * zones with all kinds of clock changes.
  *
- * CRON_ORACLE_CASES says how many, CRON_ORACLE_SEED which, and
- * CRON_ORACLE_ZONES (names with blanks between) where: tools/cron-oracle.sh. */
+ * CRON_ORACLE_CASES sets the number of cases, CRON_ORACLE_SEED the seed, and
+ * CRON_ORACLE_ZONES the zones, separated by spaces: tools/cron-oracle.sh. */
 #include <pointsman/cron.h>
 
 #include "cron/draw.h"
@@ -44,7 +44,7 @@ static void list_zones(void) {
     for (name = rest == NULL ? NULL : strtok_r(rest, " \n", &rest);
          name != NULL && zone_count < ZONES_MOST;
          name = strtok_r(NULL, " \n", &rest))
-        zones[zone_count++] = name; /* as long as the program */
+        zones[zone_count++] = name; /* valid until the program ends */
 }
 
 static int64_t number_of(const char *name, int64_t otherwise) {
@@ -53,7 +53,7 @@ static int64_t number_of(const char *name, int64_t otherwise) {
     return value == NULL ? otherwise : strtoll(value, NULL, 10);
 }
 
-/* The walker stops there; items that do not fire in three years are rare. */
+/* The walk stops there; items that do not fire for three years are rare. */
 static int64_t horizon(int64_t from) {
     return from + 3 * 366 * DAY_S;
 }
@@ -74,7 +74,7 @@ static void judge(const char *zone_name, const struct cron_zone *zone,
     bool there;
 
     if (!cron_item_parse(text, strlen(text), &item, &err)) {
-        /* Refused because it never fires; nothing else may be refused. */
+        /* It may be refused only because it never fires. */
         if (strstr(err.text, "never happens") == NULL)
             fail_msg("%s: %s", text, err.text);
         counts.refused++;
@@ -90,7 +90,7 @@ static void judge(const char *zone_name, const struct cron_zone *zone,
         say(zone_name, text, from, ours, theirs);
     counts.none += !there;
     if (back && there) {
-        /* Nothing lies between the previous event and this one. */
+        /* There must be no event between the previous one and this one. */
         int64_t before;
         if (cron_prev(item, zone, from - 1, &before, NULL) == CRON_FOUND &&
             from - before < 40 * DAY_S) {
@@ -110,7 +110,7 @@ static int year_of(int64_t at) {
     return year < 1969 ? 1969 : year > 9999 ? 9999 : year;
 }
 
-/* Half of the cases within a day of a change; some in far years. */
+/* Most times are within a day of a change; some are in distant years. */
 static int64_t draw_from(struct draw *draw, const int64_t *changes,
                          size_t change_count, size_t far_count) {
     if (draw_percent(draw, 60) && change_count > 0) {
@@ -176,7 +176,7 @@ static void next_and_prev_agree_with_the_walker(void **state) {
            (unsigned long long)counts.none, (unsigned long long)counts.refused);
 }
 
-/* Every offset of every hour equals the C library's. */
+/* Offsets, sampled every few days, must equal those of the C library. */
 static void offsets_are_those_of_the_c_library(void **state) {
     (void)state;
     need_database();
@@ -196,7 +196,7 @@ static void offsets_are_those_of_the_c_library(void **state) {
     }
 }
 
-/* The same for rules without a file: glibc reads them too. */
+/* The same for rules without a file, which glibc reads as well. */
 static void offsets_of_rules_are_those_of_the_c_library(void **state) {
     static const char *const rules[] = {
         "EST5EDT,M3.2.0,M11.1.0",
@@ -216,8 +216,8 @@ static void offsets_of_rules_are_those_of_the_c_library(void **state) {
         struct cron_zone *zone;
         assert_true(cron_zone_parse(rules[i], &zone, NULL));
         oracle_zone(rules[i]);
-        /* glibc takes a year by its UTC beginning; near New Year its answer
-         * is not the better one. */
+        /* glibc starts years at midnight UTC, so its answers near New Year may
+         * be wrong. */
         for (int64_t at = 0; at < 14000000000; at += 86400 * 3 + 1801)
             if (cron_zone_offset_s(zone, at) != oracle_offset(at))
                 fail_msg("%s at %lld: %d, not %d", rules[i], (long long)at,

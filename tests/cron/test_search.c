@@ -27,7 +27,7 @@ static struct cron_zone *zone_of(const char *name) {
     return zone;
 }
 
-/* The instants from `from` on are exactly these; NOTHING: no further one. */
+/* Checks all instants after `from`; NOTHING means that there are no more. */
 static void expect(const char *zone_name, const char *text, int64_t from,
                    const int64_t *wanted, size_t count) {
     struct cron_item *item = item_of(text);
@@ -47,7 +47,7 @@ static void expect(const char *zone_name, const char *text, int64_t from,
         assert_int_equal(cron_prev(item, zone, at, &back, NULL), CRON_FOUND);
         assert_true(back == at);
         if (at == INT64_MAX)
-            break; /* nothing is after it */
+            break; /* no instant can follow */
         from = at + 1;
     }
     cron_item_unref(item);
@@ -69,13 +69,13 @@ static void lost_time_is_skipped_or_fires_just_before_the_jump(void **state) {
     (void)state;
     EXPECT(LA, skip, 1362909540, 1362994200, 1363080600);
     EXPECT(LA, unskip, 1362909540, 1362909599, 1362994200);
-    /* Searched from inside the last minute, and from the very second. */
+    /* Searches that start within the last minute, and at the very second. */
     EXPECT(LA, unskip, 1362909570, 1362909599);
     EXPECT(LA, unskip, 1362909599, 1362909599);
     EXPECT(LA, unskip, 1362909600, 1362994200);
 }
 
-/* The tests of the seed's library, in the zone it was tested in. */
+/* The tests of the library that this one replaces, in their time zone. */
 static void answers_are_those_of_the_original(void **state) {
     static const char zone[] = "PST+8PDT,M3.2.0,M11.1.0";
 
@@ -84,7 +84,7 @@ static void answers_are_those_of_the_original(void **state) {
     (void)state;
     ORIGINAL("\"minute\":{}", 0, 0);
     ORIGINAL("\"minute\":{\"start\":3}", 0, 180);
-    /* Every 7 minutes, restarted with each hour and day. */
+    /* Every 7 minutes, starting again with each hour and day. */
     ORIGINAL("\"minute\":{\"period\":7}", 1, 420, 840);
     ORIGINAL("\"minute\":{\"period\":7}", 2941, 3360, 3600, 4020);
     ORIGINAL("\"minute\":{\"period\":7}", 28799, 28800, 29220);
@@ -115,7 +115,7 @@ static void answers_are_those_of_the_original(void **state) {
            1383469380, 1383469620, 1383472980);
 }
 
-/* Boost, and many users, reverse the sign. */
+/* Boost, and many users, use the opposite sign. */
 static void zone_of_the_seed_is_read_as_posix_means_it(void **state) {
     struct cron_zone *zone = zone_of("EST+5EDT+4,M3.2.0,M11.1.0");
     struct cron_zone *seven = zone_of("MST-07");

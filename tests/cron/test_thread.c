@@ -1,5 +1,5 @@
-/* Use of the library by several threads at once. Built a second time under
- * the thread sanitizer, library included (cron-races). */
+/* Several threads use the library at once. The test is also built with the
+ * thread sanitizer, including the library (cron-races). */
 #include <pointsman/cron.h>
 
 #include <pthread.h>
@@ -157,7 +157,7 @@ static void thread_hands_out_each_second_once(void **state) {
     cron_zone_unref(zones[1]);
 }
 
-/* The system's clock jumps ahead by an hour whenever it is read. */
+/* The system clock jumps ahead by an hour whenever it is read. */
 static int64_t leaping_s(void *ctx) {
     static int64_t at = START;
 
@@ -170,7 +170,8 @@ static int64_t still_s(void *ctx) {
     return 0;
 }
 
-/* 600 events per tick, a queue of three, and the last ones are never taken. */
+/* Each tick has 600 events, the queue holds three, and the last events are
+ * never taken. */
 static void full_queue_loses_nothing_and_can_be_stopped(void **state) {
     struct cron_clocks clocks = {leaping_s, still_s, NULL};
     struct cron_thread_options options = {.clocks = &clocks, .queue_most = 3};
@@ -191,8 +192,8 @@ static void full_queue_loses_nothing_and_can_be_stopped(void **state) {
     cron_watch_free(watch);
 }
 
-/* Two items with equally many events: whenever one is removed, the queue,
- * which is almost full all the time, holds some of its events. */
+/* There are two items with equally many events. The queue is almost always
+ * full, so it contains events of the item that is removed. */
 static void removed_item_has_no_more_events(void **state) {
     struct cron_clocks clocks = {leaping_s, still_s, NULL};
     struct cron_thread_options options = {.clocks = &clocks, .queue_most = 64};
@@ -234,7 +235,7 @@ static void put_zone(const char *path, int32_t offset_s) {
     assert_int_equal(rename(draft, path), 0);
 }
 
-/* Both clocks leap on by an hour. */
+/* The monotonic clock jumps ahead by an hour as well. */
 static int64_t leaping_too_s(void *ctx) {
     static int64_t at;
 
@@ -242,7 +243,7 @@ static int64_t leaping_too_s(void *ctx) {
     return at += 3600;
 }
 
-/* A few more may lie in the queue. */
+/* Takes events until they follow the new zone; older ones may be queued. */
 static void take_until(struct cron_thread *thread, int64_t rest,
                        struct cron_event *ret_event) {
     for (int i = 0; i < 1000; i++) {
@@ -282,7 +283,7 @@ static void thread_follows_the_file_of_its_zone(void **state) {
     unsetenv("ZONEINFO");
 }
 
-/* ---- items and zones that are shared ------------------------------------- */
+/* ---- shared items and zones ---------------------------------------------- */
 
 struct shared {
     struct cron_item *item;

@@ -1,4 +1,4 @@
-/* The watch through suspensions, clocks that are set and zones that change. */
+/* The watch under suspensions, changes of the clock and changes of the zone. */
 #include <pointsman/cron.h>
 
 #include "cron/draw.h"
@@ -21,7 +21,7 @@ static struct cron_item *item_of(const char *format, int64_t max_shift_s) {
     char text[512];
     struct cron_item *item;
     struct cron_err err;
-    /* A text of a saved state with one number replaced. */
+    /* The format is an item whose max_shift is %lld. */
     const char *hole = strstr(format, "%lld");
 
     snprintf(text, sizeof(text), "%.*s%lld%s", (int)(hole - format), format,
@@ -45,7 +45,7 @@ static struct cron_zone *zone_of(const struct naive_zone *naive) {
     return zone;
 }
 
-/* ---- a watch beside the naive one ---------------------------------------- */
+/* ---- comparison with the naive watch ------------------------------------- */
 
 struct pair {
     struct cron_watch *watch;
@@ -54,7 +54,7 @@ struct pair {
     struct cron_item *items[NAIVE_ITEMS];
     int64_t system_s, monotonic_s;
     const char *boot_id;
-    size_t piece; /* events asked for at once */
+    size_t piece; /* events requested at once */
     char what[200];
 };
 
@@ -117,8 +117,8 @@ static size_t take_all(struct pair *pair, struct cron_event *events) {
     return count;
 }
 
-/* Fired events one by one; skipped events by number and item, if they are
- * near. */
+/* Compares fired events one by one, and recent skipped events by their number
+ * for each item. */
 static void compare(struct pair *pair, const struct cron_event *events,
                     size_t count) {
     uint64_t ours[NAIVE_ITEMS] = {0}, theirs[NAIVE_ITEMS] = {0};
@@ -172,7 +172,7 @@ static void compare(struct pair *pair, const struct cron_event *events,
                      (unsigned long long)theirs[i]);
 }
 
-/* Time advances by `a` and the clock is set by `c`; a new zone may come. */
+/* Time advances by `a` and the clock is set by `c`; `zone` may be new. */
 static void step(struct pair *pair, int64_t a, int64_t c,
                  const struct naive_zone *zone) {
     static struct cron_event events[EVENTS];
@@ -190,7 +190,7 @@ static void step(struct pair *pair, int64_t a, int64_t c,
     compare(pair, events, take_all(pair, events));
 }
 
-/* ---- the cross ----------------------------------------------------------- */
+/* ---- all combinations ---------------------------------------------------- */
 
 static const int64_t passed[] = {0, 30, 120, 240, 900, 3600, 86400};
 static const int64_t clock_shifts[] = {0,    2,     -2,     120,    -120,
@@ -221,7 +221,7 @@ static void cross_of(int64_t start, const struct naive_zone *zone,
                 for (int i = 0; i < 12; i++)
                     step(&pair, 60, 0, NULL);
                 step(&pair, 3000, 0, NULL);
-                /* And both changes undone. */
+                /* Undo both changes. */
                 step(&pair, 30, -clock_shifts[c],
                      zone_shifts[b] == 0 ? NULL : zone);
                 step(&pair, 7000, 0, NULL);
@@ -323,7 +323,7 @@ static void long_walks_stay_beside_the_naive_one(void **state) {
         walk(seed);
 }
 
-/* ---- by hand ------------------------------------------------------------- */
+/* ---- single cases -------------------------------------------------------- */
 
 static size_t tick(struct cron_watch *watch, int64_t system_s,
                    int64_t monotonic_s, struct cron_event *events,
@@ -354,7 +354,7 @@ static void suspension_that_the_clock_undoes_is_nothing(void **state) {
     assert_int_equal(told.clock_shift_s, -3600);
     assert_int_equal(tick(watch, 42420, 4020, events, &told), 1);
     assert_true(events[0].at == 42420 && events[0].kind == CRON_ON_TIME);
-    /* Two ticks in one second. */
+    /* Two ticks in the same second. */
     assert_int_equal(tick(watch, 42420, 4020, events, &told), 0);
     cron_watch_free(watch);
 }
@@ -368,11 +368,11 @@ static void jump_of_ten_centuries_is_one_search(void **state) {
     (void)state;
     assert_int_equal(tick(watch, START, 0, events, &told), 0);
     size_t count = tick(watch, far, 60, events, &told);
-    assert_int_equal(count, 3); /* all that was skipped, then the last two */
+    assert_int_equal(count, 3); /* one for all skipped events, then two */
     assert_int_equal(events[0].kind, CRON_SKIPPED);
     assert_true(events[0].at == START + 100 && events[0].until == far - 601);
     assert_int_equal(events[1].kind, CRON_LATE);
-    /* And back: the watch must not be silent for ten centuries. */
+    /* Back again: the watch must not be silent for ten centuries. */
     assert_int_equal(tick(watch, START + 120, 120, events, &told), 0);
     assert_int_equal(tick(watch, START + 400, 400, events, &told), 1);
     assert_true(events[0].at == START + 400);
@@ -421,7 +421,7 @@ static void everything_is_handed_out_when_asked_for(void **state) {
         assert_int_equal(events[i].kind, wanted[i].kind);
         assert_true(events[i].shift_s == 43700 - wanted[i].at);
     }
-    /* Back by 500 s: they come again, but must not fire. */
+    /* 500 s back: events are repeated, but must not fire. */
     assert_int_equal(tick(watch, 43200, 1700, events, NULL), 0);
     assert_int_equal(tick(watch, 43700, 2200, events, NULL), 2);
     assert_int_equal(events[0].kind, CRON_SUPPRESSED_REPEAT);
@@ -448,7 +448,7 @@ static void a_restarted_machine_counts_as_suspended(void **state) {
     pair.naive.monotonic_s = pair.monotonic_s = 7;
     compare(&pair, events, take_all(&pair, events));
     assert_true(pair.naive.event_count > 0);
-    /* A state that is newer than now. */
+    /* The saved state is newer than the present time. */
     pair.boot_id = "third";
     restart(&pair);
     pair.system_s -= 500;
@@ -540,7 +540,7 @@ static void state_that_is_none_is_refused(void **state) {
             fail_msg("%s was taken", bad[i]);
         cron_watch_free(watch);
     }
-    /* A cut state is refused, and so is any state once the watch has ticked. */
+    /* A truncated state is refused, and any state after the first tick. */
     pair_begin(&pair, &calm, START, max_shift_s);
     size_t len = cron_watch_save(pair.watch, text, sizeof(text));
     assert_false(cron_watch_restore(pair.watch, text, len, &err));

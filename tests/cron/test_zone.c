@@ -1,4 +1,4 @@
-/* Zones: names, rules, files good and hostile, files that change. */
+/* Zones: their names, rules and files, valid, hostile and changing. */
 #include <pointsman/cron.h>
 
 #include <errno.h>
@@ -17,7 +17,8 @@ static void make_good(struct zone_bytes *ret, const char *footer) {
 
 static bool decodes(const struct zone_bytes *bytes, struct cron_err *err) {
     struct cron_zone *zone;
-    /* Of exact size, so that a read past the end is detected. */
+    /* The buffer has the exact size, so that reads past the end are
+     * detected. */
     void *copy = malloc(bytes->len + 1);
     bool ok;
 
@@ -69,8 +70,8 @@ static void rule_behind_the_last_change_goes_on_for_ever(void **state) {
 }
 
 static void change_that_changes_no_offset_still_ends_the_list(void **state) {
-    /* The rule holds from the last change on, even if that changed only the
-     * name: it must not reach back. */
+    /* The rule applies after the last change, even if that changed only the
+     * name; it must not apply earlier. */
     static const struct zone_change changes[] = {{1000000, 1}, {500000000, 1}};
     struct zone_bytes bytes;
     struct cron_zone *zone;
@@ -100,7 +101,7 @@ static void every_shorter_file_is_refused(void **state) {
 }
 
 static void lying_file_is_refused(void **state) {
-    /* The place of the change, and the new byte. */
+    /* The offset of the change, and the new byte. */
     static const struct {
         size_t at;
         unsigned char value;
@@ -145,7 +146,7 @@ static void leap_seconds_are_refused(void **state) {
 
     (void)state;
     make_good(&bytes, "ABC-1");
-    /* One record in the second block, before the footer. */
+    /* Insert one record into the second block, before the footer. */
     bytes.p[51 + 31] = 1;
     memmove(bytes.p + 51 + 44 + 34 + 12, bytes.p + 51 + 44 + 34,
             bytes.len - 51 - 44 - 34);
@@ -211,12 +212,12 @@ static void rules_are_understood(void **state) {
         {"+14", 0, 50400},
         {"EST5EDT,M3.2.0,M11.1.0", 1362909600 - 10801, -18000},
         {"EST5EDT,M3.2.0,M11.1.0", 1362909600 - 10800, -14400},
-        /* Summer all the year round. */
+        /* Summer time all year round. */
         {"XXX3EDT4,0/0,J365/23", 0, -14400},
         {"XXX3EDT4,0/0,J365/23", 1388534400, -14400},
         {"XXX3EDT4,0/0,J365/23", 1388545199, -14400},
         {"XXX3EDT4,0/0,J365/23", 1388545200, -14400},
-        /* Dublin: winter time is the exception. */
+        /* Winter time is the exception in Dublin. */
         {"IST-1GMT0,M10.5.0,M3.5.0/1", 1388534400, 0},
         {"IST-1GMT0,M10.5.0,M3.5.0/1", 1404172800, 3600},
     };
@@ -293,7 +294,7 @@ static void changed_file_is_read_again_and_old_searches_go_on(void **state) {
     assert_true(cron_zones_find(zones, "Test/City", &old, NULL));
     assert_int_equal(cron_zones_refresh(zones, 1000), 0);
     make_database(path, "ABC-5");
-    /* Not before the interval is over. */
+    /* Not before the interval has passed. */
     assert_int_equal(cron_zones_refresh(zones, 1059), 0);
     assert_true(cron_zones_find(zones, "Test/City", &same, NULL));
     assert_true(same == old);
@@ -301,10 +302,10 @@ static void changed_file_is_read_again_and_old_searches_go_on(void **state) {
     assert_true(cron_zones_find(zones, "Test/City", &new, NULL));
     assert_int_equal(cron_zone_offset_s(old, 3000000), 3600);
     assert_int_equal(cron_zone_offset_s(new, 3000000), 18000);
-    /* Rewritten with the same content: nothing changed. */
+    /* The file was rewritten with the same content. */
     make_database(path, "ABC-5");
     assert_int_equal(cron_zones_refresh(zones, 1200), 0);
-    /* The file is gone, or broken: the last good zone stays. */
+    /* If the file is gone or invalid, the last valid zone is kept. */
     assert_int_equal(unlink(path), 0);
     assert_int_equal(cron_zones_refresh(zones, 1300), 0);
     cron_zone_unref(same);
@@ -369,14 +370,13 @@ static void system_zone_is_that_of_tz(void **state) {
     unsetenv("ZONEINFO");
 }
 
-/* ---- zones that change all the time ---------------------------------------
- */
+/* ---- zones with many changes --------------------------------------------- */
 
 enum { WILD = 60, WILD_FROM = 900000, WILD_UNTIL = 1500000 };
 static const int32_t wild_offsets[] = {0, 3600, -7200, 86400, 90000, -86400};
 static struct zone_change wild[WILD];
 
-/* The stretch k ends with change k. */
+/* Period k ends with change k. */
 static int64_t wild_start(int k) {
     return k == 0 ? INT64_MIN : wild[k - 1].at;
 }
@@ -391,7 +391,7 @@ static int32_t wild_offset(int k) {
 
 struct wild_item {
     const char *text;
-    int minutes[2], hours[2]; /* hours -1: any */
+    int minutes[2], hours[2]; /* hours -1: every hour */
     bool unskip, early, late;
 };
 
@@ -405,7 +405,7 @@ static bool wild_admits(const struct wild_item *item, int64_t label) {
             hour == item->hours[1]);
 }
 
-/* The first and the last instant that show the label. */
+/* The first and the last instant at which the clock shows the label. */
 static bool wild_instants(int64_t label, int64_t *ret_first,
                           int64_t *ret_last) {
     bool any = false;

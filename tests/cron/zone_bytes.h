@@ -1,4 +1,4 @@
-/* Zone files made by hand. */
+/* Creates zone files in memory. */
 #ifndef POINTSMAN_TESTS_CRON_ZONE_BYTES_H
 #define POINTSMAN_TESTS_CRON_ZONE_BYTES_H
 
@@ -15,8 +15,8 @@ struct zone_change {
     unsigned char type;
 };
 
-/* A file of version 2 whose first block is empty; `footer` without its line
- * feeds. */
+/* A file of version 2 whose first block is empty; `footer` is given without its
+ * line feeds. */
 void zone_bytes_make(struct zone_bytes *ret, const struct zone_change *changes,
                      size_t change_count, const int32_t *offsets,
                      size_t offset_count, const char *footer);

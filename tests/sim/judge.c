@@ -1,11 +1,11 @@
-/* Invariants that must hold whatever happens (P4, G7, O4, S4). The judge
- * looks at the ghost state of the world, not at what the program believes. */
+/* Invariants that must always hold (P4, G7, O4, S4). The judge looks at the
+ * ghost state of the world, not at what the program believes. */
 #include <inttypes.h>
 #include <string.h>
 
 #include "sim/world.h"
 
-/* The same path, or one above the other (O2). */
+/* Two paths clash if they are equal or one is above the other (O2). */
 static bool paths_clash(unsigned a, unsigned b) {
     enum { C_D = 1 << 2, C_E = 1 << 3, C = 1 << 4 };
     if (a & b)
@@ -54,12 +54,12 @@ static void judge_dependency(struct world *world, const struct process *process,
     if (!ghost->after[0])
         return;
     if (is_of(process, world_ghost(world, span_of(ghost->after))))
-        return; /* they land together */
+        return; /* both land together */
     if (!store_lookup(world->store, span_of(ghost->after), &arena, &job, &found,
                       &err))
         world_fail(world, "cannot look up: %s", err.text);
     const struct ghost *other = world_ghost(world, span_of(ghost->after));
-    /* A command that was assigned before is left alone. */
+    /* A command that was assigned before the rollback may run. */
     if (ghost->change && other && other->change && !other->effect)
         world_fail(world, "%s starts though %s was rolled back", ghost->id,
                    ghost->after);
@@ -107,8 +107,8 @@ void judge_start(struct world *world, const struct process *process) {
         judge_lanes(world);
 }
 
-/* A job whose time has come is running, or the registry knows that it may
- * start at once, unless a rollback keeps all others from starting. */
+/* A job whose time has come must be running or be known as one that can start,
+ * unless a rollback keeps all other jobs from starting. */
 static void judge_overdue(struct world *world) {
     CLEANUP(arena_clear) struct arena arena = ARENA_INIT;
     struct store_list list = {.states = STATE_BIT(STATE_PENDING),
@@ -143,15 +143,15 @@ void judge_settled(struct world *world) {
         world_fail(world, "%zu processes in %d slots", live, WORLD_SLOTS);
 }
 
-/* The registry's marks say what the target holds; what is in effect stands on
- * nothing that is not. */
+/* The marks in the registry must agree with the target, and a set in effect
+ * must not depend on a set that is not. */
 static void judge_effect(struct world *world, const struct ghost *ghost,
                          const struct job *job) {
     const struct ghost *other =
         ghost->after[0] ? world_ghost(world, span_of(ghost->after)) : NULL;
     bool in = job->state == STATE_DONE && job->rolled_back_by.len == 0;
     if (ghost->rollback && ghost->landings == 0)
-        return; /* it found nothing to revert, or did not come to it */
+        return; /* it found nothing to revert, or did not get that far */
     if (in != ghost->effect)
         world_fail(world, "%s: the registry says %d, the target %d", ghost->id,
                    in, ghost->effect);
@@ -185,7 +185,7 @@ static void judge_job(struct world *world, struct ghost *ghost) {
     arena_clear(&arena);
 }
 
-/* All sets of a group landed, or none did. */
+/* Either all sets of a group landed, or none. */
 static void judge_group(struct world *world, const struct ghost *ghost) {
     unsigned landed = 0;
     size_t cursor = 0;

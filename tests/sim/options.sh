@@ -1,10 +1,10 @@
 #!/bin/sh
-# options.sh TEST_SIM: a campaign with a mistyped option, or over no seeds, must
-# not look like one that found nothing.
+# options.sh TEST_SIM: a campaign with a mistyped option, or without seeds, must
+# not look like a campaign that found nothing.
 sim=$1
 count=0 failed=0
 
-# refuses NAME WORD...: WORD... ends with 64, a sentence and no test
+# refuses NAME WORD...: WORD... must exit with 64 and an error, running no test
 refuses() {
     name=$1
     shift

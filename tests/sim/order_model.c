@@ -5,7 +5,7 @@ struct row rows[MAX];
 unsigned row_count;
 uint64_t model_seed;
 const int64_t model_wait_ms = 3600 * 1000;
-static unsigned line[MAX], line_count, places; /* L */
+static unsigned line[MAX], line_count, places; /* the list L */
 
 void model_show(void) {
     for (unsigned i = 0; i < row_count; i++)
@@ -58,7 +58,8 @@ bool stands(unsigned i) {
 
 enum served { SERVED, WAITS, FAILED, ROLLED };
 
-/* O10, by walking; `chain` collects who lives in it. */
+/* Returns whether the dependency on i is satisfied (O10), found by following
+ * its successors; `chain` collects the active ones. */
 static enum served served(unsigned i, mask *chain) {
     mask seen_here = bit(i), todo = bit(i);
     enum served own = WAITS;
@@ -91,7 +92,7 @@ static enum served served(unsigned i, mask *chain) {
                 todo |= bit(k);
             }
         if (at == i && (one == WAITS || one == SERVED))
-            return one; /* successors don't matter */
+            return one; /* its successors do not matter */
     }
     return any_served ? SERVED : any_waits ? WAITS : own;
 }
@@ -124,7 +125,7 @@ bool is_incomplete(unsigned i) {
     return open < want;
 }
 
-/* When the first member of its group that still waits came. */
+/* When the first waiting member of the group of i arrived. */
 static struct wall first_came(unsigned i) {
     for (unsigned k = 0; k < row_count; k++)
         if (same_group(i, k) && is_open(k))
@@ -247,7 +248,7 @@ static mask unit_hints(unsigned u) {
     return all & ~ours;
 }
 
-/* The units u waits for because of a dependency. */
+/* The units that u waits for because of dependencies. */
 static mask dep_waits(unsigned u) {
     mask all = 0, chain, deps = unit_deps(u);
 
@@ -301,7 +302,7 @@ unsigned cannot_run(unsigned i, struct wall now) {
     return why;
 }
 
-/* The position of u in L; -1: not in L. */
+/* The position of u in L, or -1. */
 static int place_of(unsigned u) {
     for (unsigned p = 0; p < line_count; p++)
         if (line[p] == u)
@@ -370,8 +371,8 @@ static mask wishes_of(unsigned u) {
     return units_of(all);
 }
 
-/* Is u in a ring of dependencies among those not placed, whose last in Q it
- * is? */
+/* Is u in a cycle of dependencies between units that are not placed, as the
+ * last of its queued units? */
 static bool closes_cycle(unsigned u) {
     mask found = 0, todo = dep_waits(u);
 
@@ -389,8 +390,8 @@ static bool closes_cycle(unsigned u) {
     return false;
 }
 
-/* The next set that was proposed to fail for a cycle; -1: none; MAX: it was
- * staged before the cycle closed, and goes back to Q first. */
+/* The next set whose failure because of a cycle was proposed, or -1; MAX if the
+ * set was staged before the cycle closed, so that it is queued first. */
 static int cycle_next(const struct order_effect **effects, size_t *count) {
     while (*count > 0) {
         const struct order_effect *effect = (*effects)++;
@@ -404,8 +405,8 @@ static int cycle_next(const struct order_effect **effects, size_t *count) {
     return -1;
 }
 
-/* A unit moves if it depends on one that is not placed, or that is placed
- * behind it. */
+/* Moves all units that depend on units that are not placed or are placed behind
+ * them. */
 static mask line_move(mask todo) {
     mask moved = 0, before;
 
@@ -426,8 +427,8 @@ static mask line_move(mask todo) {
     return moved;
 }
 
-/* The first that may be placed; one who would have to ignore a wish only when
- * there is no other; -1: none. */
+/* The first unit that may be placed, or -1. A unit whose preferences cannot be
+ * met is chosen only if there is no other. */
 static int line_first(mask todo) {
     int best = -1, second = -1;
 
@@ -453,8 +454,8 @@ static void line_put(unsigned u) {
     rows[u].wishes = rows[u].moved = false;
 }
 
-/* Places all that are not. When nothing can be placed any more, the next of
- * those that were proposed to fail for a cycle is taken out. */
+/* Places all units. When no more can be placed, the next set whose failure
+ * because of a cycle was proposed is left out. */
 void line_update(const struct order_effect *effects, size_t count) {
     mask todo = 0;
 
@@ -472,7 +473,7 @@ void line_update(const struct order_effect *effects, size_t count) {
         if (best < 0)
             break;
         if (best >= MAX)
-            return; /* the next scan will break it */
+            return; /* the next scan will break the cycle */
         if (!(todo & bit((unsigned)best)) || !closes_cycle((unsigned)best))
             BROKEN("%s is in no cycle", rows[best].id);
         doom_all((unsigned)best);

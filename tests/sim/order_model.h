@@ -1,10 +1,10 @@
-/* The naive model of the order and the pretend registry it looks at. It keeps
- * one list L and recomputes everything else from it each time, pair by pair,
- * with full lists: no splicing, no counters.
+/* A naive model of the order, with a simulated registry. It keeps one list L
+ * and always recomputes everything else from it, pair by pair and with full
+ * lists, without updating records or counters.
  *
- * Sets that land together (##group) stand in L as one: a unit, named after its
- * first member. What a unit touches and needs outside of itself is looked up in
- * its members each time; a row without a group is a unit of its own. */
+ * Sets that land together (##group) are in L as a unit, named after its first
+ * member. What a unit touches and depends on is always found from its members;
+ * a row without a group is a unit by itself. */
 #ifndef POINTSMAN_TESTS_SIM_ORDER_MODEL_H
 #define POINTSMAN_TESTS_SIM_ORDER_MODEL_H
 
@@ -13,9 +13,9 @@
 
 enum { MAX = 30, PATHS = 6 };
 
-typedef uint32_t mask; /* of numbers of sets */
+typedef uint32_t mask; /* a set of row numbers */
 
-/* One row of the pretend registry. */
+/* One row of the simulated registry. */
 struct row {
     bool exists, plain;
     char id[16], key[32], rank[32];
@@ -23,13 +23,13 @@ struct row {
     enum job_class job_class;
     enum job_state state;
     unsigned holds, touched;        /* bits of paths */
-    mask deps, hints, olds, record; /* olds: those it supersedes */
+    mask deps, hints, olds, record; /* olds: the rows it supersedes */
     bool dep_nobody, rolled_back;
     struct wall admitted;
-    unsigned group, want; /* on its target; 0: none; COUNT, 0: not said */
+    unsigned group, want; /* 0: no group; 0: no COUNT given */
     uint64_t admitted_seq, ended_seq;
-    unsigned unit; /* the row it stands under */
-    /* the model's; of a unit at its first member */
+    unsigned unit; /* the first member of its unit */
+    /* Used by the model, and kept in the first member of a unit. */
     bool placed, doomed, wishes, moved;
     unsigned place, old_place;
 };
@@ -38,9 +38,9 @@ extern const char *const model_paths[PATHS];
 extern struct row rows[MAX];
 extern unsigned row_count;
 extern uint64_t model_seed;         /* of the history, for messages */
-extern const int64_t model_wait_ms; /* for unknown dependencies */
+extern const int64_t model_wait_ms; /* the time to wait for dependencies */
 
-/* Ends the test with all that is known. */
+/* Shows everything known, and fails the test. */
 #define BROKEN(...)                                                         \
     do {                                                                    \
         char text[256];                                                     \
@@ -66,29 +66,29 @@ static inline bool is_open(unsigned i) {
 }
 
 void model_show(void);
-/* May these two rows not run at once? */
+/* Returns whether the two rows must not run at the same time. */
 bool share(unsigned i, unsigned k);
 
 /* ---- groups ---- */
 
 bool same_group(unsigned i, unsigned k);
-/* Has another member of its group ended without landing since it came? */
+/* Returns whether a member of its group ended without landing since i
+ * arrived. */
 bool fails_with_group(unsigned i);
-/* Are fewer members of its group present than it needs? */
+/* Returns whether members of its group are still missing. */
 bool is_incomplete(unsigned i);
-/* The live rows that stand under u; 0: it is no unit, or over. */
+/* The live rows of unit u; 0 if u is not a unit or has ended. */
 mask members(unsigned u);
-/* It lives, or sets that were made ready with it live: these end too. */
+/* Returns whether i or another set of its unit is live: they end together. */
 bool stands(unsigned i);
-/* The open members of i's group stand under the first of them, as newcomers. */
+/* Makes the open members of i's group one new unit. */
 void unit_form(unsigned i);
-enum job_state unit_state(unsigned u); /* the least far one */
-const char *unit_key(unsigned u);      /* the most urgent one */
-bool unit_is_held(unsigned u);         /* a member is held, or members are
-                                          missing */
-void doom_all(unsigned u);             /* its failure is proposed ... */
-void undoom_all(unsigned u);           /* ... and was not committed */
-mask units_of(mask some);              /* the units these rows stand under */
+enum job_state unit_state(unsigned u); /* the state of its last member */
+const char *unit_key(unsigned u);      /* the key of its most urgent member */
+bool unit_is_held(unsigned u);         /* a member is held or missing */
+void doom_all(unsigned u);             /* its failure is proposed */
+void undoom_all(unsigned u);           /* the failure was not committed */
+mask units_of(mask some);              /* the units of these rows */
 
 /* ---- units ---- */
 
@@ -98,17 +98,17 @@ enum {
     CANNOT_ROLLED = 2,
     CANNOT_UNKNOWN = 4,
     CANNOT_ALONE = 8, /* its group failed */
-    CANNOT_WAIT = 16  /* its group did not come */
+    CANNOT_WAIT = 16  /* its group is incomplete */
 };
-/* Why the row can never run; 0: it may. */
+/* The reasons why the row can never run, or 0. */
 unsigned cannot_run(unsigned i, struct wall now);
-/* All units u waits for directly, with full lists. */
+/* All units that u directly waits for, as full lists. */
 mask full_waits(unsigned u);
 
-/* L */
+/* The list L. */
 void line_clear(void);
 void line_remove(unsigned u);
-/* Places all that are not, given what the order proposed in this scan. */
+/* Places all units, given the proposals of the order in this scan. */
 void line_update(const struct order_effect *effects, size_t count);
 
 #endif

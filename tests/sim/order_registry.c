@@ -2,7 +2,7 @@
 
 #include <stdlib.h>
 
-/* Holds the entry of a group in the order. */
+/* Holds the entry of a group that is incomplete. */
 #define HOLD_OF_GROUP (1u << 31)
 
 struct registry registry;
@@ -32,7 +32,7 @@ void registry_close(void) {
     groups_free(registry.groups);
 }
 
-/* ---- ids outside --------------------------------------------------------- */
+/* ---- ids outside the order ----------------------------------------------- */
 
 void registry_tell(unsigned i) {
     struct span successors[MAX];
@@ -87,15 +87,14 @@ static void add_edges(struct entry *entry, enum edge_kind kind, mask to) {
                 (struct job_edge){.kind = kind, .to = span_of(name_of(k))};
 }
 
-/* `inside`: rows that need not be listed, because they come along. */
+/* `inside` are rows of the same entry, which need not be listed. */
 static void add_relations(struct entry *entry, unsigned i, mask inside,
                           bool with_record) {
     const struct row *row = &rows[i];
 
     add_edges(entry, EDGE_DEPENDENCY, row->deps & ~inside);
     add_edges(entry, EDGE_HINT, row->hints & ~inside);
-    if (inside == 0) /* else its successor would be the row that stands for
-                        all */
+    if (inside == 0) /* or its successor would be the first row of the unit */
         add_edges(entry, EDGE_SUPERSEDES, row->olds);
     if (with_record)
         add_edges(entry, EDGE_PRECURSOR, row->record & ~inside);
@@ -134,7 +133,7 @@ static void admit_alone(unsigned i, bool at_start) {
     order_admit(registry.order, &entry.all);
 }
 
-/* ---- sets that land together --------------------------------------------- */
+/* ---- groups -------------------------------------------------------------- */
 
 static void add_member(struct entry *entry, unsigned i, mask inside) {
     const struct row *row = &rows[i];
@@ -150,7 +149,7 @@ static void add_member(struct entry *entry, unsigned i, mask inside) {
     }
 }
 
-/* Passes the open members of i's group to the order again. */
+/* Admits the open members of i's group to the order again, as one entry. */
 static void report_open(unsigned i) {
     CLEANUP(arena_clear) struct arena arena = ARENA_INIT;
     struct groups *groups = registry.groups;
@@ -213,7 +212,7 @@ static void join(unsigned i) {
         tell_ended(i);
 }
 
-/* A ready row waits for nothing, and stands by itself. */
+/* A member that is ready waits for nothing and has its own entry. */
 static void admit_member(unsigned i, bool at_start) {
     join(i);
     if (is_open(i)) {
@@ -285,10 +284,9 @@ mask registry_landing(unsigned i, unsigned *ret_order, size_t *ret_count) {
     return all;
 }
 
-/* ---- events --------------------------------------------------------------
- */
+/* ---- events -------------------------------------------------------------- */
 
-/* A superseded row is asked about by its own id. */
+/* Reports the rows that i supersedes, which are asked for by their own ids. */
 static void tell_olds(unsigned i) {
     for (unsigned k = 0; k < row_count; k++)
         if (rows[i].olds & bit(k))
@@ -360,8 +358,8 @@ void registry_restart(void) {
         rows[i].placed = rows[i].doomed = rows[i].moved = false;
         rows[i].old_place = 0;
         rows[i].wishes = true;
-        rows[i].unit = i;  /* the open ones of a group find each other again */
-        if (rows[i].plain) /* the job it inherited from may be gone */
+        rows[i].unit = i;  /* open members are joined again below */
+        if (rows[i].plain) /* the job whose rank it inherited may be gone */
             memcpy(rows[i].rank, rows[i].key, sizeof(rows[i].rank));
     }
     load(STATE_BIT(STATE_EXECUTING) | STATE_BIT(STATE_PENDING));

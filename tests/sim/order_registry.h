@@ -1,6 +1,5 @@
-/* The pretend registry of the naive model, and the code that drives the
- * order by its events, like a scheduler: starts, steps, holds, sets that
- * land together (##group), restarts. */
+/* The simulated registry of the naive model. It drives the order by its events,
+ * as a scheduler does: admissions, steps, holds, groups and restarts. */
 #ifndef POINTSMAN_TESTS_SIM_ORDER_REGISTRY_H
 #define POINTSMAN_TESTS_SIM_ORDER_REGISTRY_H
 
@@ -11,27 +10,27 @@ struct registry {
     struct order *order;
     struct groups *groups;
     struct wall now;
-    uint64_t seq; /* of the last event */
+    uint64_t seq; /* the number of the last event */
 };
 
 extern struct registry registry;
 
-void registry_open(struct wall now); /* empty; before it, one is closed */
+void registry_open(struct wall now); /* must be closed; is empty */
 void registry_close(void);
-/* Row i is new in it, or known from before a restart. */
+/* Row i is new, or was known before a restart. */
 void registry_admit(unsigned i, bool at_start);
 void registry_step(unsigned i, enum job_state to);
 void registry_hold(unsigned i, unsigned holds);
-/* Tells what the order asks for. */
+/* Answers the questions of the order. */
 void registry_answer(void);
-/* A change of row i must be passed on to its dependents. */
+/* Reports a change of row i to the order. */
 void registry_tell(unsigned i);
-/* The process died; another one loads what lives. */
+/* The process died; a new one loads the live jobs. */
 void registry_restart(void);
 
-/* The entry of the order that row i stands under; MAX: none. */
+/* The entry of row i in the order, or MAX. */
 unsigned registry_entry(unsigned i);
-/* The sets of a landing that begins with i, in order; 0: not now. */
+/* The sets that land with i, in order; 0 if they cannot land now. */
 mask registry_landing(unsigned i, unsigned *ret_order, size_t *ret_count);
 
 #endif

@@ -1,15 +1,15 @@
-/* The order (core/order.h) against a naive model, over thousands of random
- * histories (doc/design/ordering.md, O4): 3 to 25 sets and commands on six
- * paths, with failures, temporary ends, cancels, holds, late and unknown
- * dependencies, cycles, successors, plain commands, sets that land together,
- * rollbacks after the fact, lost proposals and restarts.
+/* The order (core/order.h) is compared with a naive model in thousands of
+ * random histories (doc/design/ordering.md, O4): 3 to 25 sets and commands on
+ * six paths, with failures, temporary ends, cancellations, holds, late and
+ * unknown dependencies, cycles, successors, plain commands, groups, later
+ * rollbacks, lost proposals and restarts.
  *
- * The model (sim/order_model.h) judges every proposal when it is committed (may
- * this job go?) and, whenever nothing is proposed any more, everything that was
- * not proposed (must this one wait?).
+ * The model (sim/order_model.h) judges each proposal when it is committed: may
+ * this job proceed? When there are no more proposals, it judges all other jobs:
+ * must this job wait?
  *
- * POINTSMAN_HISTORIES=N for more than the usual number, POINTSMAN_SEED=N to
- * begin elsewhere. */
+ * POINTSMAN_HISTORIES=N sets the number of histories, POINTSMAN_SEED=N the
+ * first one. */
 #include "sim/order_registry.h"
 #include "support/order_check.h"
 
@@ -37,7 +37,7 @@ static unsigned below(unsigned n) {
 
 /* ---- judging proposals --------------------------------------------------- */
 
-/* Sets that do not land with it, on the same path. */
+/* No set that lands separately may use the same paths at the same time. */
 static void judge_neighbours(unsigned i, mask groups, unsigned states) {
     for (unsigned k = 0; k < row_count; k++)
         if (!(groups & bit(k)) && share(i, k) && is_live(k) &&
@@ -50,13 +50,13 @@ static void judge_ready(unsigned i) {
     mask waits = full_waits(u);
 
     if (fails_with_group(i))
-        return; /* another was cancelled meanwhile: it cannot land any more */
+        return; /* another member was cancelled, so it cannot land any more */
     if (rows[i].holds != 0)
         BROKEN("%s is held and was made ready", rows[i].id);
     if (waits != 0)
         BROKEN("%s was made ready before %s", rows[i].id,
                rows[__builtin_ctz(waits)].id);
-    /* Whether its group is complete was judged when it was proposed. */
+    /* Its group was complete when this was proposed. */
     if ((cannot_run(i, registry.now) & ~(unsigned)CANNOT_WAIT) != 0 ||
         has_unknown(u))
         BROKEN("%s was made ready without its dependency", rows[i].id);
@@ -93,16 +93,16 @@ static mask ids_mask(const struct span *ids, size_t count) {
     return all;
 }
 
-/* ---- what is proposed becomes a deed for each row ------------------------ */
+/* ---- proposals, split into a part for each row --------------------------- */
 
-/* One row's part of a proposal; committed if it is in `from`. */
+/* One row's part of a proposal; it is committed if the row is in `from`. */
 struct deed {
     unsigned i;
     enum order_effect_kind kind;
     enum job_state from;
     struct span reason, rank;
     mask record;
-    const struct order_effect *effect; /* NULL: of the groups */
+    const struct order_effect *effect; /* NULL if the groups proposed it */
 };
 
 static struct deed deeds[20 * MAX];
@@ -126,8 +126,8 @@ static void deed_of_effect(unsigned i, enum order_effect_kind kind,
         deed->record = ids_mask(effect->precursors, effect->precursor_count);
 }
 
-/* A member whose dependency cannot be satisfied fails for that reason, the
- * others with it later; a cycle concerns all members. */
+/* A member whose dependency cannot be satisfied fails for that reason, and the
+ * others fail with it later; a cycle fails all members. */
 static void plan_failure(const struct order_effect *effect, mask all) {
     unsigned u = (unsigned)effect->num - 1;
     uint64_t whose =
@@ -140,7 +140,7 @@ static void plan_failure(const struct order_effect *effect, mask all) {
     for (unsigned i = 0; i < row_count; i++) {
         if (!(all & bit(i)) || (whose != 0 && whose != i + 1))
             continue;
-        if (!span_is(effect->reason, "dep-cycle")) /* judged already */
+        if (!span_is(effect->reason, "dep-cycle")) /* already judged */
             judge_failure(i, effect->reason);
         deed_of_effect(i, ORDER_FAIL, effect);
         if (rows[u].group != 0 &&
@@ -149,8 +149,8 @@ static void plan_failure(const struct order_effect *effect, mask all) {
     }
 }
 
-/* The kind of a member's part: a member that was staged before the others
- * came stays where it is. */
+/* The kind of a member's part. A member that was staged before the others
+ * arrived stays staged. */
 static enum order_effect_kind own_kind(const struct order_effect *effect,
                                        unsigned i) {
     return effect->kind == ORDER_STAGE && rows[i].state == STATE_STAGED
@@ -234,8 +234,8 @@ static void commit(const struct deed *deed) {
     }
 }
 
-/* Between proposal and commit another process cancelled one of those it is
- * about: the others go on, as in one transaction. */
+/* Between proposal and commit, another process may cancel one of the rows; the
+ * parts for the others are committed. */
 static void cancel_first(size_t from, size_t to) {
     const struct deed *deed = &deeds[from + below((unsigned)(to - from))];
 
@@ -246,7 +246,7 @@ static void cancel_first(size_t from, size_t to) {
     seen.lost++;
 }
 
-/* The disk was full: nothing of it, nor of what follows, was committed. */
+/* The disk is full: this proposal and all later ones are not committed. */
 static void lose_rest(size_t from) {
     const struct order_effect *last = NULL;
 
@@ -261,12 +261,12 @@ static void lose_rest(size_t from) {
         seen.lost++;
         if (!order_again(registry.order, effect->num) &&
             effect->kind == ORDER_RANK)
-            commit(&deeds[d]); /* later, as it is */
+            commit(&deeds[d]); /* later, unchanged */
     }
 }
 
-/* In their order, each if the state is still the one it was made for; what is
- * about one entry all at once. */
+/* Commits the parts in order, each if its row still has the expected state; the
+ * parts of one entry are committed together. */
 static void commit_all(bool may_lose) {
     for (size_t from = 0, to; from < deed_count; from = to) {
         for (to = from + 1; to < deed_count && deeds[from].effect != NULL &&
@@ -291,7 +291,7 @@ static void digest_add(const struct order_effect *effect) {
              UINT64_C(0x100000001b3);
 }
 
-/* Does one scan. */
+/* Does one scan; returns the number of parts. */
 static size_t scan(bool may_lose) {
     struct order_effect *effects;
     size_t count;
@@ -306,7 +306,7 @@ static size_t scan(bool may_lose) {
                        span_is(effects[e].reason, "dep-cycle");
     }
     line_update(effects, count);
-    /* Cascades: what fails now is failed for those behind it in this scan. */
+    /* A failure also fails its dependents in the same scan. */
     for (size_t e = 0; e < count; e++)
         if (effects[e].kind == ORDER_FAIL)
             doom_all((unsigned)effects[e].num - 1);
@@ -319,7 +319,7 @@ static size_t scan(bool may_lose) {
     return count;
 }
 
-/* ---- when nothing is proposed any more ----------------------------------- */
+/* ---- when there are no more proposals ------------------------------------ */
 
 static void close_over(mask *waits) {
     for (unsigned k = 0; k < row_count; k++)
@@ -328,8 +328,8 @@ static void close_over(mask *waits) {
                 waits[i] |= waits[k];
 }
 
-/* Ready ones of a group stand alone after a restart, and do not wait for each
- * other though they share paths; but they leave together. */
+/* After a restart, ready members of a group have separate entries and do not
+ * wait for each other although they share paths; but they leave together. */
 static mask with_mates(mask some) {
     mask all = some;
 
@@ -341,7 +341,7 @@ static mask with_mates(mask some) {
     return all;
 }
 
-/* The records, taken together, mean the same as the full lists. */
+/* All records together must be equivalent to the full lists. */
 static void judge_records(const mask *full) {
     mask recorded[MAX] = {0}, live = 0;
 
@@ -373,7 +373,7 @@ static void judge_ranks(const mask *full) {
     for (unsigned u = 0; u < row_count; u++) {
         const char *best = unit_key(u);
         if (members(u) == 0 || rows[u].state != STATE_PENDING ||
-            with_mates(bit(u)) & ~members(u)) /* the first one leads them */
+            with_mates(bit(u)) & ~members(u)) /* another member leads them */
             continue;
         for (unsigned v = 0; v < row_count; v++)
             if (members(v) != 0 && rows[v].placed && full[v] & bit(u) &&
@@ -384,7 +384,7 @@ static void judge_ranks(const mask *full) {
     }
 }
 
-/* What a row waits for; BROKEN if it need not wait. */
+/* Returns what a unit waits for, and fails if it need not wait. */
 static mask judge_waiting(unsigned u) {
     mask waits = full_waits(u), all = members(u);
 
@@ -420,7 +420,7 @@ static void judge_rest(void) {
     judge_ranks(full);
     for (unsigned u = 0; u < row_count; u++)
         if (members(u) != 0 && unit_is_held(u))
-            return; /* its record may be out of date until it is released */
+            return; /* its record may be outdated until it is released */
     judge_records(full);
 }
 
@@ -435,7 +435,7 @@ static void settle(bool may_lose) {
 
 /* ---- a history ----------------------------------------------------------- */
 
-/* The last row whose group is incomplete; -1: none. */
+/* The last row whose group is incomplete, or -1. */
 static int incomplete_one(void) {
     for (unsigned k = row_count - 1; k-- > 0;)
         if (rows[k].group != 0 && is_open(k) && is_incomplete(k))
@@ -443,8 +443,8 @@ static int incomplete_one(void) {
     return -1;
 }
 
-/* Puts the row into one of three groups, mostly an incomplete one; some
- * members need each other, or members that are still to come. */
+/* Puts the row into one of three groups, preferably an incomplete one. Some
+ * members depend on each other or on members that arrive later. */
 static void draw_group(unsigned i, unsigned most) {
     struct row *row = &rows[i];
     int lacking = incomplete_one();
@@ -510,7 +510,7 @@ static void row_new(unsigned most) {
     registry_admit(i, false);
 }
 
-/* Any job in that state; -1: none. */
+/* A random job in one of these states, or -1. */
 static int any_in(unsigned states) {
     unsigned begin = row_count > 0 ? below(row_count) : 0;
 
@@ -522,8 +522,7 @@ static int any_in(unsigned states) {
     return -1;
 }
 
-/* A set's dependencies among the sets it lands with come before it, unless
- * they also depend on it. */
+/* In a landing, a set's dependencies come before it unless they are cyclic. */
 static void judge_landing_order(const unsigned *order, size_t count) {
     mask needs[MAX] = {0}, all = 0;
 
@@ -594,8 +593,8 @@ static void start_one(void) {
     registry_step((unsigned)i, STATE_EXECUTING);
 }
 
-/* All sets of a landing end in the same way, except that one is to blame or
- * was cancelled. */
+/* All sets of a landing end in the same way, unless one of them was
+ * cancelled. */
 static void end_group(unsigned i, enum job_state to) {
     mask all = 0;
     unsigned whose;
@@ -679,7 +678,7 @@ static void random_step(unsigned most) {
     else if (draw < 87)
         registry.now = wall_add_ms(registry.now, model_wait_ms / 3);
     else if (draw < 93)
-        scan(true); /* one step of a queue that is busy */
+        scan(true); /* one scan of a busy queue */
     else
         settle(true);
 }
@@ -695,7 +694,7 @@ static void history_begin(uint64_t number) {
     registry_open(wall_from_s(1700000000));
 }
 
-/* Everything is released, runs, and ends well: the queue must drain. */
+/* Everything is released, runs and succeeds: the queue must become empty. */
 static void drain(void) {
     for (unsigned i = 0; i < row_count; i++)
         if (is_live(i) && rows[i].holds != 0) {
@@ -708,7 +707,7 @@ static void drain(void) {
         start_one();
         end_one(true);
         if (any_in(STATE_BIT(STATE_PENDING) | STATE_BIT(STATE_EXECUTING)) < 0)
-            /* for those that never come */
+            /* Dependencies that will never arrive. */
             registry.now = wall_add_ms(registry.now, model_wait_ms);
         settle(false);
     }
@@ -754,7 +753,7 @@ static void random_histories_break_no_rule(void **state) {
                   seen.cycles, seen.recomputed, seen.spliced, seen.ranks,
                   seen.restarts, seen.drained, seen.landed_as_group,
                   seen.landed_rings, seen.alone, seen.late);
-    /* A test that never reaches these cases proves nothing. */
+    /* The test is of no use if it does not reach these cases. */
     if (count >= HISTORIES) {
         assert_true(seen.cycles > 1000 && seen.recomputed > 1000);
         assert_true(seen.spliced > 1000 && seen.ranks > 1000);

@@ -1,5 +1,6 @@
-/* A rollback against a naive model, in random histories: what the preview says
- * is what happens, and both are what a few plain loops over all edges say.
+/* Rollbacks in random histories are compared with a naive model: the effects
+ * must be those that the preview shows, and both must agree with a few plain
+ * loops over all edges.
  *
  *     test_rollback_model                 1,000 histories
  *     test_rollback_model --seeds FROM TO                                    */
@@ -21,10 +22,10 @@ struct set {
     char id[8];
     enum job_state state, expected;
     unsigned files;  /* bits */
-    unsigned needs;  /* bits of sets before it */
-    int stands_for;  /* set it supersedes, or -1 */
-    uint64_t landed; /* order of landing; 0: not */
-    bool out;        /* rolled back before */
+    unsigned needs;  /* bits of earlier sets */
+    int stands_for;  /* the set it supersedes, or -1 */
+    uint64_t landed; /* its place in the order of landings, or 0 */
+    bool out;        /* rolled back by an earlier rollback */
     bool taken, reverted;
 };
 
@@ -37,13 +38,13 @@ struct history {
     struct set sets[SETS_MAX];
     size_t count;
     uint64_t landings;
-    bool files;             /* closure deps+files */
-    uint64_t revert_handle; /* the process of the rollback, once started */
+    bool files;             /* the closure is deps+files */
+    uint64_t revert_handle; /* the process of the rollback, once it starts */
     struct {
         uint64_t handles[SETS_MAX];
         size_t count;
     } stopped, begun;
-    unsigned reverted; /* bits of the sets it must revert */
+    unsigned reverted; /* bits of the sets that were reverted */
     size_t primaries[2], primary_count;
 };
 
@@ -113,8 +114,8 @@ static void move(struct history *history, uint64_t num, enum job_state from,
     write_out(history, batch);
 }
 
-/* Sets land one after the other; some fail, some wait. A set that needs a
- * failed or waiting one fails or waits too, as in the queue. */
+/* Sets land one after the other; some fail and some wait. As in the queue, a
+ * set that depends on a failed or waiting set fails or waits as well. */
 static enum job_state draw_state(struct history *history,
                                  const struct set *set) {
     enum job_state state = STATE_DONE;
@@ -205,7 +206,7 @@ static bool is_in_reach(const struct set *set) {
     return set->state != STATE_FAILED && !set->out;
 }
 
-/* Is `at` built on `below`: it names it, or a set that it stands in for? */
+/* Does set `at` depend on set `below` or on a set that `below` supersedes? */
 static bool stands_on(const struct history *history, size_t at, size_t below) {
     for (int old = (int)below; old >= 0; old = history->sets[old].stands_for)
         if (history->sets[at].needs >> old & 1)
@@ -220,7 +221,7 @@ static bool is_over(const struct history *history, size_t at, size_t below) {
            (set->files & other->files) != 0;
 }
 
-/* Until nothing is added any more, look at every pair. */
+/* Looks at all pairs until no more sets are added. */
 static void model_take(struct history *history) {
     for (size_t i = 0; i < history->primary_count; i++) {
         struct set *set = &history->sets[history->primaries[i]];
@@ -244,7 +245,7 @@ static void model_take(struct history *history) {
 static void on_start(void *ctx, const struct run_start *request) {
     struct history *history = ctx;
     if (request->job->job_class != CLASS_RB) {
-        /* It runs for ever, or until it is stopped. */
+        /* It runs forever, or until it is stopped. */
         history->begun.handles[history->begun.count++] = request->handle;
         return;
     }
@@ -318,7 +319,7 @@ static void turns(struct history *history, const char *status) {
 static void open_scheduler(struct history *history) {
     static const struct scheduler_target target = {SPAN("main"), 1};
     struct scheduler_options options = {
-        .parts = SCHEDULER_STARTS, /* what is staged stays so */
+        .parts = SCHEDULER_STARTS, /* staged sets stay staged */
         .slots = chance(history, 50) ? 2 : 1,
         .max_temp = 20,
         .max_crash = 3,
@@ -347,7 +348,7 @@ static struct job job_of(struct history *history, uint64_t num,
     return job;
 }
 
-/* Some of those that wait begin: the registry says which. */
+/* Lets some pending sets start; the registry shows which. */
 static void let_some_run(struct history *history) {
     CLEANUP(arena_clear) struct arena arena = ARENA_INIT;
     if (chance(history, 60))
@@ -357,7 +358,7 @@ static void let_some_run(struct history *history) {
             job_of(history, history->sets[i].num, &arena).state;
 }
 
-/* The preview and the model agree on each set. */
+/* Checks that the preview and the model agree on each set. */
 static size_t compare_preview(struct history *history) {
     struct span ids[2];
     struct rollback_plan plan;
@@ -413,8 +414,8 @@ static uint64_t submit_rollback(struct history *history, const char *id) {
     return num;
 }
 
-/* Everything taken has the state the preview promised, or, when it came to
- * nothing, the state it had; nothing else has changed. */
+/* Each member must be in the state that the preview showed or, if the rollback
+ * failed, in the state it had before; nothing else may have changed. */
 static void compare_result(struct history *history, const char *rb_id,
                            bool well) {
     CLEANUP(arena_clear) struct arena arena = ARENA_INIT;
@@ -426,10 +427,10 @@ static void compare_result(struct history *history, const char *rb_id,
         if (set->taken && well)
             expected = set->expected;
         else if (set->taken && set->state == STATE_EXECUTING)
-            expected = STATE_PENDING; /* it was stopped, and waits again */
+            expected = STATE_PENDING; /* it was stopped and waits again */
         if (marked != (well && set->taken && set->reverted))
             give_up(history, "the mark is wrong:", set->id);
-        /* Pending sets may have started meanwhile. */
+        /* Pending sets may have started in the meantime. */
         bool same = job.state == expected ||
                     (expected == STATE_PENDING && job.state == STATE_EXECUTING);
         if (!same)

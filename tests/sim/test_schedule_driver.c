@@ -1,11 +1,11 @@
-/* The role "clock", its own code, over a pretend world: a clock that is set, a
- * machine that sleeps, a process that dies anywhere between a firing and its
- * record, people who pause and change things. The registry is in memory, and a
- * few lines here stand for the scheduler.
+/* The code of the role "clock" in a simulated world: the clock is set, the
+ * machine sleeps, the process dies anywhere between a firing and its record,
+ * and people pause and change schedules. The registry is in memory, and a few
+ * lines here act as the scheduler.
  *
- *     test_schedule_driver                       as a test: seeds 1 to 100
- *     test_schedule_driver --seed N [--trace]    one seed again
- *     test_schedule_driver --seeds FROM TO       a campaign */
+ *     test_schedule_driver                       a test: seeds 1 to 100
+ * test_schedule_driver --seed N [--trace]    repeats one seed
+ * test_schedule_driver --seeds FROM TO       a campaign */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -23,12 +23,12 @@
 
 enum { SCHEDULES = 5, JOBS_MOST = 1 << 16 };
 
-/* The judge's knowledge of a schedule. */
+/* What the judge knows about a schedule. */
 struct ghost {
     char name[8];
     char spec[400];
     struct schedule_rule rule;
-    int64_t begun_s; /* its instants count from here */
+    int64_t begun_s; /* its instants count from then on */
     bool changed;    /* paused or redefined: skipped runs are not reported */
     uint64_t fired, missed;
     int64_t last_s; /* the newest instant fired in this round */
@@ -83,7 +83,7 @@ static struct ghost *ghost_named(struct world *world, struct span name) {
     return NULL;
 }
 
-/* "NAME.20260101T000000Z.r2" */
+/* Parses "NAME.20260101T000000Z.r2". */
 static bool read_id(struct span id, struct span *ret_name, int64_t *ret_at,
                     unsigned *ret_round) {
     struct span rest = id, stamp, part;
@@ -121,7 +121,7 @@ static void judge_fired(struct world *world, const struct store_event *event) {
     int64_t at;
     unsigned round;
     if (!read_id(event->id, &name, &at, &round))
-        return; /* by hand */
+        return; /* a manual run */
     struct ghost *ghost = ghost_named(world, name);
     if (!ghost)
         doom(world, "who is %.*s?", (int)event->id.len, event->id.p);
@@ -164,7 +164,7 @@ static void judge_missed(struct world *world, const struct store_event *event) {
     ghost->missed += count;
 }
 
-/* The judge sees committed events, in order, whichever process dies. */
+/* The judge sees committed events in order, no matter which process dies. */
 static void on_event(void *ctx, const struct store_event *event) {
     struct world *world = ctx;
     if (event->kind == EVENT_SCHEDULE)
@@ -180,7 +180,7 @@ static void on_event(void *ctx, const struct store_event *event) {
     }
 }
 
-/* Every instant up to now was fired or reported, once. */
+/* Every instant up to now must have fired or been reported, once. */
 static void judge_account(struct world *world) {
     for (int i = 0; i < SCHEDULES; i++) {
         const struct ghost *ghost = &world->ghosts[i];
@@ -226,8 +226,8 @@ static void start(struct world *world) {
         doom(world, "%s", err.text);
 }
 
-/* Not everything that was submitted is committed, and nothing that was
- * committed need have been answered. */
+/* Some submitted batches may not be committed, and some committed ones may not
+ * have been answered. */
 static void crash(struct world *world) {
     tell(world, "crash");
     turn(world);
@@ -235,7 +235,7 @@ static void crash(struct world *world) {
         store_memory_commit(world->store);
     }
     schedule_driver_free(world->driver);
-    /* The judge is no part of the process: it reads on from where it was. */
+    /* The judge is not part of the process, so it continues reading. */
     uint64_t seen = store_seq(world->store);
     store_memory_crash(world->store);
     for (bool more = true; more;) {
@@ -285,7 +285,7 @@ static void move(struct world *world, const struct job *job, enum job_state to,
     write(world, batch);
 }
 
-/* The order keeps jobs of one key apart: the oldest alone goes on. */
+/* The order lets only the oldest job with a given key proceed. */
 static bool is_first(const struct world *world, const struct job *jobs,
                      size_t at) {
     for (size_t i = 0; i < at; i++)
@@ -310,7 +310,7 @@ static void step_job(struct world *world, const struct job *job) {
 
 static void run_jobs(struct world *world) {
     CLEANUP(arena_clear) struct arena arena = ARENA_INIT;
-    /* The oldest are enough: the others come up when these have ended. */
+    /* The oldest jobs are enough: others follow when these have ended. */
     struct store_list list = {.states = STATES_LIVE, .limit = 40};
     struct job *jobs;
     size_t count;
@@ -396,7 +396,7 @@ static void pass(struct world *world, int64_t s) {
     settle(world);
 }
 
-/* Second by second, with a server running. */
+/* Time passes second by second, with a server running. */
 static void watch(struct world *world, unsigned s) {
     for (unsigned i = 0; i < s; i++) {
         pass(world, 1);

@@ -1,8 +1,9 @@
-/* The schedules beside the cron library's watch: two programs for one text
- * (S4 to S6), asked about the same disturbances, fire the same instants.
+/* Schedules are compared with the watch of the cron library: two programs for
+ * the same rules (S4 to S6) must fire the same instants in spite of the same
+ * disturbances.
  *
- *     test_timetable_watch                     as a test: seeds 1 to 3000
- *     test_timetable_watch --seed N [--trace]  one seed again                */
+ *     test_schedules_watch                     a test: seeds 1 to 3000
+ *     test_schedules_watch --seed N [--trace]  repeats one seed              */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -62,12 +63,12 @@ static void begin(struct world *world) {
     snprintf(shift, sizeof(shift),
              "\"max_shift_seconds_for_unskip_and_do_not_repeat\": %d",
              (int)rule.max_shift_s);
-    /* The one % of an item. */
+    /* Insert the shift at the %s of the item. */
     const char *mark = strstr(item, "%s");
     bool is_epoch = strstr(item, "epoch") != NULL;
     snprintf(text, sizeof(text), "%.*s%s%s", (int)(mark - item), item, shift,
              mark + 2);
-    if (is_epoch) /* stands alone but for this key */
+    if (is_epoch) /* only this key may be added */
         snprintf(text, sizeof(text), "{\"epoch\": {\"period\": 7}, %s}", shift);
     if (!repeat_parse(&rule.repeat, span_of(text), NULL, NULL)) {
         printf("not ok 1 - %s\n", text);
@@ -127,10 +128,10 @@ static void disturb(struct world *world) {
         if (random_below(&world->random, 100) < 50)
             step = -step;
     } else if (random_below(&world->random, 100) < 10) {
-        /* When a zone moves back farther than max_shift while time passes,
-         * the watch restarts at the tick, and what passed since the previous
-         * tick is neither fired nor reported; the schedules handle that. So
-         * zones move here while nothing else happens. */
+        /* When a zone moves back by more than max_shift while time passes, the
+         * watch restarts at the tick, and instants since the previous tick are
+         * neither fired nor reported, unlike in schedules. So zones move only
+         * when nothing else happens. */
         moves = true;
         pass = 0;
     }
@@ -168,7 +169,7 @@ static void compare(struct world *world) {
 static void run(struct world *world, uint64_t seed) {
     world->seed = seed;
     random_init(&world->random, seed);
-    /* Around changes of the clock in New York, half of the time. */
+    /* Half of the time near changes of the clock in New York. */
     world->now_s =
         ((random_below(&world->random, 100) < 50) ? 1772953200 : 1800000000) -
         (int64_t)random_below(&world->random, 20000);

@@ -1,18 +1,18 @@
-/* The first simulator: the scheduler's own code over a pretend world.
+/* The main simulator: the scheduler's own code in a simulated world.
  *
- *     test_sim                       as a test: --cases 1000
- *     test_sim --seed N [--trace]    one seed again
+ *     test_sim                       a test: --cases 1000
+ *     test_sim --seed N [--trace]    repeats one seed
  *     test_sim --seeds FROM TO       a campaign
- *     test_sim --cases N             as a test: seeds 1 to N (test_cases)
+ *     test_sim --cases N             a test: seeds 1 to N (test_cases)
  *
- * and in other worlds than the fullest one:
+ * Other options change the world:
  *
- *     --lanes N      so many on the target, whatever the seed
- *     --ungrouped    every set lands by itself
- *     --apart        those that stage and those that start are two processes
- *     --sqlite       the registry is SQLite's in memory; same traces, slower
- *     --alone        nobody writes while a decision is under way
- *     --rollbacks N  percent of deeds that are rollbacks, besides the others */
+ *     --lanes N      the lanes of the target, whatever the seed
+ *     --ungrouped    no set is part of a group
+ *     --apart        sets are staged and started by two processes
+ *     --sqlite       the registry is SQLite in memory; same traces, but slower
+ *     --alone        no other process writes while a decision is under way
+ *     --rollbacks N  percentage of additional actions that are rollbacks */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -22,7 +22,7 @@
 #include "sim/world.h"
 #include "support/test.h"
 
-#define SEED_MOST (UINT64_MAX - 1) /* the loop ends behind it */
+#define SEED_MOST (UINT64_MAX - 1) /* the loop must end */
 
 static void run(uint64_t seed, const struct world_options *options) {
     struct world world;
@@ -43,7 +43,7 @@ static void run(uint64_t seed, const struct world_options *options) {
     world_close(&world);
 }
 
-/* The word behind an option, a number in that range, or it ends the program. */
+/* Parses the argument of an option, or ends the program with an error. */
 static uint64_t number(const char *option, const char *word, uint64_t least,
                        uint64_t most) {
     uint64_t value;

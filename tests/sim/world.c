@@ -7,7 +7,7 @@
 #include "wire/set_name.h"
 #include "store/simulated.h"
 
-/* Prints the registry's events, under --trace. */
+/* Prints the events in the registry if --trace is given. */
 static void tell_history(const struct world *world) {
     struct arena arena = ARENA_INIT;
     struct store_event *events;
@@ -89,8 +89,8 @@ static size_t running(const struct world *world) {
 
 static void process_begin(struct world *world, struct process *process) {
     process->running = true;
-    /* In every other world most tasks are short: then more are assigned than
-     * there are slots. */
+    /* In every other world, most tasks are short, so that more tasks than slots
+     * are assigned. */
     int64_t most_ms = world->seed % 2 && chance(world, 80) ? 5 : 5000;
     process->ends =
         wall_add_ms(world->now, (int64_t)draw(world, (uint64_t)most_ms) + 1);
@@ -107,8 +107,7 @@ static void process_begin(struct world *world, struct process *process) {
         (void)scheduler_lasting(world->scheduler, process->handle);
 }
 
-/* Like the supervisor: no more than there are slots, later ones wait their
- * turn. */
+/* Like the guard, starts no more processes than there are slots, in order. */
 static void begin_waiting(struct world *world) {
     LIST_EACH (&world->processes, link) {
         struct process *process = LIST_OF(link, struct process, link);
@@ -157,7 +156,7 @@ static void runner_stop(void *ctx, uint64_t handle, enum run_stop how) {
         int64_t grace_ms = how == RUN_STOP_KILL || !process->running
                                ? 0
                                : (int64_t)draw(world, 2000);
-        /* Some do not listen. */
+        /* Some ignore SIGHUP. */
         if (how == RUN_STOP_HUP && process->running && chance(world, 10))
             grace_ms = 60000;
         struct wall at = wall_add_ms(world->now, grace_ms);
@@ -289,7 +288,7 @@ static bool end_due(struct world *world) {
     return false;
 }
 
-/* ---- life --------------------------------------------------------------- */
+/* ---- start and crash ---------------------------------------------------- */
 
 static void open_scheduler(struct world *world, bool recover) {
     struct scheduler_target target = {.name = SPAN("main"),
@@ -360,8 +359,8 @@ void world_close(struct world *world) {
     map_clear(&world->ghosts);
 }
 
-/* kill -9 of the whole process: the supervisor kills every task, everything
- * uncommitted is gone, a new process recovers. */
+/* The whole process is killed with kill -9: the guard kills every task,
+ * everything uncommitted is lost, and a new process recovers. */
 static void crash(struct world *world) {
     trace(world, "CRASH");
     world->crashes++;
@@ -381,7 +380,7 @@ static void crash(struct world *world) {
     open_scheduler(world, true);
 }
 
-/* ---- deeds -------------------------------------------------------------- */
+/* ---- actions ------------------------------------------------------------ */
 
 static struct job *pick_job(struct world *world, struct arena *arena,
                             unsigned states) {
@@ -430,7 +429,7 @@ static size_t draw_touches(struct world *world, struct ghost *ghost,
 
 static size_t draw_edges(struct world *world, struct ghost *ghost,
                          struct job_edge *edges) {
-    /* If many sets are rolled back, many must have dependents. */
+    /* If there are many rollbacks, many sets must have dependents. */
     struct ghost *on =
         world->regrets > 0 && chance(world, 60) ? world_pick_set(world) : NULL;
     if (on && on != ghost && !on->rollback && !on->group[0]) {
@@ -440,7 +439,7 @@ static size_t draw_edges(struct world *world, struct ghost *ghost,
     }
     if (world->submitted < 3 || !chance(world, 30))
         return 0;
-    /* Mostly one of the last few sets, sometimes one that has not arrived. */
+    /* Mostly one of the last few sets, sometimes one that arrives later. */
     uint64_t back = draw(world, 4);
     unsigned at = chance(world, 15) ? world->submitted + 1
                                     : world->submitted - 1 - (unsigned)back;
@@ -486,8 +485,8 @@ void world_admit(struct world *world, struct ghost *ghost, struct job *job,
     store_submit(batch, on_admitted, ghost);
 }
 
-/* Sets of one group mostly come one after the other; now and then a set of
- * another submitter comes in between. */
+/* Sets of one group mostly follow each other; sometimes another set comes in
+ * between. */
 static void draw_group(struct world *world, struct ghost *ghost) {
     if (!world->grouped)
         return;
@@ -588,7 +587,7 @@ static void cancel(struct world *world, const struct job *job) {
     store_submit(batch, on_cancelled, ghost);
 }
 
-/* The user who asked for a rollback changes their mind. */
+/* The rollback is cancelled. */
 static void cancel_rollback(struct world *world) {
     CLEANUP(arena_clear) struct arena arena = ARENA_INIT;
     struct store_list list = {.states = STATE_BIT(STATE_EXECUTING)};
@@ -640,7 +639,7 @@ static void retry(struct world *world, const struct job *job) {
     store_move(batch, &move);
     struct ghost *ghost = world_ghost(world, job->id);
     ghost->cancelled = false;
-    ghost->starts = 0; /* asked for again */
+    ghost->starts = 0; /* the retry permits another start */
     store_submit(batch, ignore, NULL);
 }
 
@@ -687,7 +686,7 @@ static struct wall next_end(const struct world *world) {
 }
 
 /* Another process is faster: its write is committed before the scheduler's
- * last decision. */
+ * latest decision. */
 static void meddle(struct world *world) {
     CLEANUP(arena_clear) struct arena arena = ARENA_INIT;
     struct job *job;
@@ -728,7 +727,7 @@ static struct wall settle_once(struct world *world) {
 
 void world_settle(struct world *world) {
     for (unsigned i = 0; i < 10000; i++) {
-        /* A crash at any moment, also between decision and commit. */
+        /* A crash may happen anywhere, even between decision and commit. */
         if (!world->calm && random_below(&world->random, 2000) == 0)
             crash(world);
         settle_once(world);
@@ -798,9 +797,9 @@ static void calm_down(struct world *world) {
 
 bool world_drain(struct world *world) {
     world->calm = true;
-    world_settle(world); /* what was under way still counts */
+    world_settle(world); /* finish what is under way */
     for (unsigned i = 0; i < 20000 && anything_lives(world); i++) {
-        calm_down(world); /* also what a rollback has just put back */
+        calm_down(world); /* also jobs that a rollback has just restored */
         world_settle(world);
         world_pass(world, 3600000);
     }

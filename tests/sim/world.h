@@ -1,6 +1,6 @@
-/* A pretend world for the scheduler: a clock that jumps, processes that are
- * scripts, a target that remembers what landed, a registry in memory that can
- * crash. Everything is drawn from one seed. */
+/* A simulated world for the scheduler: a clock that jumps, scripted processes,
+ * a target that remembers what landed, and a registry in memory that can crash.
+ * All of it depends on one seed. */
 #ifndef POINTSMAN_TESTS_SIM_WORLD_H
 #define POINTSMAN_TESTS_SIM_WORLD_H
 
@@ -12,15 +12,15 @@
 
 enum { WORLD_SLOTS = 3, WORLD_PATHS = 6, WORLD_MAX_TEMP = 6, WORLD_GROUPS = 8 };
 
-/* The behaviour of a process, drawn when it starts. */
+/* The behaviour of a process, chosen when it starts. */
 enum fate {
     FATE_DONE,
     FATE_FAILS,
     FATE_TEMPORARY,
-    FATE_SIGNAL,   /* dies of a signal that this program did not send */
+    FATE_SIGNAL,   /* dies of a signal that the program did not send */
     FATE_FOR_EVER, /* runs until it is killed */
     FATE_CANNOT,
-    FATE_CONFLICT /* changes */
+    FATE_CONFLICT /* change sets only */
 };
 
 struct process {
@@ -29,16 +29,16 @@ struct process {
     unsigned attempt;
     bool change, probe, running;
     bool killed, landed;
-    struct ghost **reverts; /* of a rollback */
+    struct ghost **reverts; /* members of a rollback */
     size_t revert_count;
     enum fate fate;
-    struct wall ends, lands; /* lands: the moment the ref moves */
+    struct wall ends, lands; /* lands: when the ref moves */
     char id[80];
-    struct ghost *sets[WORLD_GROUPS]; /* those it is about: one, or a group */
+    struct ghost *sets[WORLD_GROUPS]; /* one set, or a group */
     size_t set_count;
 };
 
-/* The judge's knowledge of a job: from the world, not from the registry. */
+/* What the judge knows about a job from the world, not from the registry. */
 struct ghost {
     uint64_t num;
     char id[80];
@@ -46,16 +46,16 @@ struct ghost {
     unsigned paths; /* bits */
     char after[80];
     char group[16];
-    unsigned want;   /* the number of sets in that group; 0: not given */
-    unsigned live;   /* processes */
-    unsigned starts; /* of commands of one task */
+    unsigned want;   /* sets in that group; 0: not given */
+    unsigned live;   /* running processes */
+    unsigned starts; /* starts of a command with one task */
     unsigned landings;
     bool acknowledged;
-    bool cancelled; /* and its submitter was notified */
-    /* Rollback: of sets, whether they are in effect on the target; of RBs, what
-     * they turned. */
+    bool cancelled; /* the cancellation was acknowledged */
+    /* Whether a set is in effect on the target, and what a rollback put out of
+     * effect. */
     bool effect, rollback;
-    struct ghost *out_by; /* who put it out of effect */
+    struct ghost *out_by; /* the rollback that put it out of effect */
     struct ghost **turned;
     size_t turned_count;
 };
@@ -64,8 +64,8 @@ struct world {
     struct random random;
     struct wall now;
     struct store *store;
-    struct scheduler *scheduler; /* it starts, and stages unless ... */
-    struct scheduler *queue;     /* ... this one does; may be NULL */
+    struct scheduler *scheduler; /* starts sets, and stages them if ... */
+    struct scheduler *queue;     /* ... this one is NULL */
     bool apart;
     struct list processes;
     struct map ghosts; /* id -> struct ghost */
@@ -76,39 +76,39 @@ struct world {
     bool calm;        /* faults have stopped */
     bool meddled;     /* other processes write between decision and commit */
     bool grouped;     /* some sets land together */
-    unsigned regrets; /* percent of further deeds that are rollbacks */
+    unsigned regrets; /* percentage of additional actions: rollbacks */
     bool trace;
     uint64_t seed;
 };
 
 struct world_options {
-    unsigned lanes; /* of the target; 0: one to three, from the seed */
+    unsigned lanes; /* of the target; 0: one to three, depending on the seed */
     bool alone;     /* no other process writes while a decision is under way */
-    bool ungrouped; /* every set lands by itself */
-    bool apart;     /* `daemon queue` and `daemon exec` beside each other */
-    unsigned rollbacks; /* percent of deeds that are one, besides the others */
-    bool sqlite;        /* a registry of real statements, in memory */
+    bool ungrouped; /* no set is part of a group */
+    bool apart;     /* `daemon queue` and `daemon exec` are two processes */
+    unsigned rollbacks; /* percentage of additional actions: rollbacks */
+    bool sqlite;        /* the registry is SQLite in memory */
     bool trace;
 };
 
 void world_open(struct world *world, uint64_t seed,
                 const struct world_options *options);
 void world_close(struct world *world);
-/* One random action of a user, or one mishap. */
+/* Does one random action of a user, or one fault. */
 void world_act(struct world *world);
-/* Lets everything that is due now happen, until nothing is due. */
+/* Does everything that is due now, until nothing is due. */
 void world_settle(struct world *world);
-/* Advances to the next moment when something ends or is due, at most ms
- * ahead. */
+/* Advances to the next time when something ends or is due, by at most
+ * most_ms. */
 void world_pass(struct world *world, int64_t most_ms);
-/* Faults stop, holds are lifted, endless jobs are cancelled, and time passes
- * until nothing lives. False: that never happens. */
+/* Faults stop, holds are released, endless jobs end, and time passes until no
+ * job is live. Returns false if that never happens. */
 bool world_drain(struct world *world);
 
-/* world_rollback.c: a user rolls sets back; a rollback's process; the ref
- * moves; its final report. */
+/* world_rollback.c: a request for a rollback, its process, its landing, and its
+ * status line. */
 void world_roll_back(struct world *world);
-struct ghost *world_pick_set(struct world *world); /* NULL: none */
+struct ghost *world_pick_set(struct world *world); /* NULL if there is none */
 void world_revert_begins(struct world *world, struct process *process,
                          const struct run_start *order);
 void world_revert_lands(struct world *world, struct process *process);
@@ -120,7 +120,7 @@ void world_admit(struct world *world, struct ghost *ghost, struct job *job,
 struct ghost *world_ghost_new(struct world *world, const char *prefix);
 
 struct ghost *world_ghost(struct world *world, struct span id);
-/* Ends the program with the seed. */
+/* Prints the message with the seed and ends the program. */
 void world_fail(const struct world *world, const char *format, ...)
     PRINTF_LIKE(2, 3);
 

@@ -1,11 +1,11 @@
-/* Rollbacks in the pretend world: who asks for one, and what the target holds
- * after it. */
+/* Rollbacks in the simulated world: requests, and their effects on the
+ * target. */
 #include "sim/world.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 
-/* ---- asking -------------------------------------------------------------- */
+/* ---- requests ------------------------------------------------------------ */
 
 struct ghost *world_pick_set(struct world *world) {
     size_t count = map_count(&world->ghosts), cursor = 0, at = 0;
@@ -50,7 +50,7 @@ void world_roll_back(struct world *world) {
     world_admit(world, ghost, &job, edges, count, NULL, 0, NULL, 0);
 }
 
-/* ---- its process --------------------------------------------------------- */
+/* ---- processes ----------------------------------------------------------- */
 
 void world_revert_begins(struct world *world, struct process *process,
                          const struct run_start *order) {
@@ -63,16 +63,16 @@ void world_revert_begins(struct world *world, struct process *process,
         process->reverts[i] = world_ghost(world, order->members[i].id);
         if (!process->reverts[i])
             world_fail(world, "a rollback of what was never there");
-        /* Everything that landed is on the target by now, and nothing runs. */
+        /* Everything that landed is on the target, and no member runs. */
         if (process->reverts[i]->live > 0)
             world_fail(world, "%s is reverted while it runs",
                        process->reverts[i]->id);
     }
 }
 
-/* As on a branch: what is out by another is left to that one. What a rollback
- * had taken comes in again oldest first, the other way round from how it went.
- */
+/* Puts a set into or out of effect, as on a branch: only the rollback that put
+ * it out of effect can put it back. The sets that a rollback put out of effect
+ * come back in the reverse order. */
 static bool turn(struct ghost *ghost, struct ghost *by, bool in) {
     if (in ? ghost->out_by != by : !ghost->effect)
         return false;
@@ -88,7 +88,7 @@ void world_revert_lands(struct world *world, struct process *process) {
     if (process->revert_count == 0)
         return;
     ghost->turned = mem_alloc(process->revert_count * sizeof(struct ghost *));
-    /* A rollback that reverted nothing has nothing to be rolled back. */
+    /* A rollback that reverted nothing has no effect that could be undone. */
     for (size_t i = 0; i < process->revert_count; i++)
         if (!process->reverts[i]->effect &&
             !(process->reverts[i]->rollback &&
