@@ -32,8 +32,9 @@ struct log_indexes {
 
 void log_indexes_clear(struct log_indexes *indexes);
 
-/* The nearest marked place before `line` (from 0) of the output in `view`.
- * Reads at most one step; false: call again to continue. */
+/* The nearest marked place at or before `line` (from 0) of the output in
+ * `view`; the last one if the output has fewer lines or cannot be read further.
+ * Reads at most LOG_INDEX_STEP_BYTES; false: call again to continue. */
 bool log_index_find(struct log_indexes *indexes, struct log_name name,
                     const struct output_view *view, uint64_t line,
                     struct line_index_place *ret_place);

@@ -91,10 +91,12 @@ bool base_target_parse(const char *text, struct base_target *ret_target,
                        struct err *err);
 
 /* Finds the base to use: `option` (--base), $POINTSMAN_BASE, the nearest
- * .pointsman/ in this directory or above, the user's state directory; for root
- * without any of these /var/lib/pointsman. The path is absolute; base_open
- * checks whether there is a base (ERR_CONFIG with what to try). ERR_DENIED: a
- * .pointsman/ was found that belongs to another user. */
+ * .pointsman/ in this directory or above, for root the base in
+ * /var/lib/pointsman if there is one, the user's state directory; for root
+ * without a home /var/lib/pointsman. The path is absolute, free it; base_open
+ * checks whether there is a base (ERR_CONFIG with what to try). ERR_USAGE: the
+ * option is empty. ERR_DENIED: a .pointsman/ was found that belongs to another
+ * user. ERR_CONFIG: nothing of all this is set. */
 bool base_find(const char *option, char **ret_path, struct err *err);
 /* True if there is a base at this path. */
 bool base_exists(const char *path);

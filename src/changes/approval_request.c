@@ -250,7 +250,7 @@ void approval_request_give(struct api_call *call) {
         !api_body_string(call, body, "signed", &bytes))
         return;
     if (!call->api->options.base)
-        err_set(&err, ERR_UNAVAILABLE, "approvals cannot be taken in here");
+        err_set(&err, ERR_UNAVAILABLE, "approvals need a base");
     else
         (void)read_signed(call, bytes, &file, &err);
     if (err.kind != ERR_NONE) {

@@ -173,7 +173,7 @@ void change_request_submit(struct api_call *call) {
     if (!api_query_check(call, keys))
         return;
     if (api->options.base == NULL) {
-        err_set(&err, ERR_UNAVAILABLE, "change sets cannot be taken in here");
+        err_set(&err, ERR_UNAVAILABLE, "change sets need a base");
         api_fail(call, &err);
         return;
     }

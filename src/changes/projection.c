@@ -336,7 +336,9 @@ void projection_note(struct projection *projection, enum event_kind kind,
     struct store_batch *batch = new_batch(projection);
     store_note(batch, kind, job->num, job->id, reason, detail);
     if (!store_write(batch, &err))
-        log_error("cannot note it: %s", err.text);
+        log_error("cannot record '%.*s' in the history of set '%.*s': %s",
+                  (int)reason.len, reason.p, (int)job->id.len, job->id.p,
+                  err.text);
     store_batch_free(batch);
 }
 

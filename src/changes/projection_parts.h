@@ -49,6 +49,9 @@ struct projection *projection_of_some(struct base *base);
 /* The mark of the set, created if there is none. */
 struct mark *projection_mark_new(struct projection *projection, uint64_t num);
 void projection_mark_dirty(struct projection *projection, struct mark *mark);
+/* A store_listener, ctx is the projection: notes in the mark of the set what
+ * the event changes in its files. Creates a mark for an admission or a remark
+ * on a set that has a job file. */
 void projection_on_event(void *ctx, const struct store_event *event);
 /* Waits until the registry has answered all batches. */
 bool projection_wait(struct projection *projection, struct err *err);

@@ -42,7 +42,9 @@ struct ruling_why {
 void set_ruling(struct ruling_why *why, const char *word, const char *format,
                 ...) PRINTF_LIKE(3, 4);
 
-/* False: the registry could not be read. */
+/* False: the registry could not be read. `why` is set for WAIT and REFUSE.
+ * *ret_target is the target as configured; NULL for AGAIN, and if the set is
+ * refused before its target was looked up or because there is none. */
 bool set_rule(const struct base *base, const struct candidate *candidate,
               struct wall now, enum ruling *ret_ruling,
               const struct config_target **ret_target, struct ruling_why *why,

@@ -47,7 +47,8 @@ static bool prepare(char ret_signature[40], struct err *err) {
         !put_apart(file.signature, &signature, err))
         return false;
     if (dup2(text, STDIN_FILENO) < 0 || dup2(STDOUT_FILENO, STDERR_FILENO) < 0)
-        return err_errno(err, errno, "cannot move a descriptor");
+        return err_errno(err, errno,
+                         "cannot redirect standard input and error");
     (void)close(text);
     snprintf(ret_signature, 40, "/proc/self/fd/%d", signature);
     return confine_reader(&limits, err);

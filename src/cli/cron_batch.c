@@ -42,7 +42,7 @@ static bool take_member(struct question *question, struct span key,
         question->has_item = true;
     } else {
         return err_set(err, ERR_DATA,
-                       "unknown key '%.*s'; a line has zone, from and item",
+                       "unknown key '%.*s'; the keys are from, item and zone",
                        (int)(key.len > 80 ? 80 : key.len), key.p);
     }
     return true;
@@ -59,7 +59,8 @@ static bool take_question(struct batch *batch, struct span line,
         return false;
     if (value.type != JSON_OBJECT)
         return err_set(err, ERR_DATA,
-                       "a line must be an object with zone, from and item");
+                       "a line must be a JSON object with the keys from and "
+                       "item, and zone if wanted");
     while (json_next(value, &cursor, &batch->arena, &key, &member))
         if (!take_member(ret, key, member, err))
             return false;

@@ -31,7 +31,8 @@ enum cron_found cron_query_prev(const struct cron_query *query,
 /* Converts an error of the cron library. Returns false. */
 bool cron_query_err_set(struct err *err, const struct cron_err *from);
 
-/* --zone (default: the system's) and --from (default: now). */
+/* --zone (default: the system's) and --from (default: now), in seconds since
+ * 1970. ERR_USAGE: not a time. */
 bool cron_query_zone(const struct call *call, struct cron_zone **ret_zone,
                      struct err *err);
 bool cron_query_from(const struct call *call, int64_t *ret_from,

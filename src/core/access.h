@@ -61,9 +61,10 @@ struct access_actor access_actor_make(const struct access_rules *rules,
 bool access_has_role(const struct access_rules *rules, uint32_t uid,
                      enum access_role role);
 
-/* True if this actor may do this to the job. `submitter` is the job's account;
- * NULL: no particular job, so the lower role of `need` suffices. Otherwise
- * ERR_DENIED, which names the missing role and who has it. */
+/* True if this actor may do this to the job; an actor that `shares` may do
+ * everything. `submitter` is the job's account; NULL: no particular job, so
+ * the lower role of `need` suffices. Otherwise ERR_DENIED, which names the
+ * missing role and who has it. */
 bool access_allows(const struct access_rules *rules,
                    const struct access_actor *actor, struct access_need need,
                    const uint32_t *submitter, struct err *err);

@@ -75,8 +75,8 @@ uint64_t groups_other_member(const struct groups *groups, uint64_t num);
  * caller; 0 at first, and for an unknown num. */
 uint64_t groups_entry(const struct groups *groups, uint64_t num);
 void groups_enter(struct groups *groups, uint64_t num, uint64_t entry);
-/* A live member that is filed under this entry in the group of `num`; 0 =
- * none. */
+/* A live member that is filed under this entry in the group of `num`, perhaps
+ * `num` itself; 0 = none. */
 uint64_t groups_under(const struct groups *groups, uint64_t num,
                       uint64_t entry);
 /* The earliest state of the members under the entry, not counting abandoned

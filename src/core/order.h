@@ -89,8 +89,8 @@ struct order_entry {
 };
 
 /* Adds a live job with relations. Everything is copied. A num already known is
- * ignored (an admission may be reported twice). An id that already belongs to
- * another num is ignored too. */
+ * ignored (an admission may be reported twice), and so is an entry whose id
+ * belongs to another num already. */
 void order_admit(struct order *order, const struct order_entry *entry);
 
 /* Reports a committed step. In D, F and T the job leaves, and the jobs that

@@ -220,7 +220,7 @@ static inline bool order_node_stands_waiting(const struct order_node *node) {
 
     return state == STATE_QUEUED || state == STATE_STAGED;
 }
-/* Judges the job again in this scan or the next. */
+/* Has the job judged again: later in this scan, or in the next one. */
 void order_node_touch(struct order *order, struct order_node *node);
 struct wall order_node_deadline(const struct order *order,
                                 const struct order_node *node);

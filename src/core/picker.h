@@ -38,6 +38,8 @@ struct picker_limits {
 
 struct picker *picker_new(const struct picker_limits *limits);
 void picker_free(struct picker *picker); /* NULL is fine */
+/* For all later choices; what runs already is not affected, even if it is more
+ * than the new slots. */
 void picker_set_limits(struct picker *picker,
                        const struct picker_limits *limits);
 /* How many jobs of a target may be executing at once; 0 = no limit. Targets

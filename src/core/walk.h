@@ -37,6 +37,7 @@ void walk_clear(struct walk *walk);
 bool walk_add(struct walk *walk, uint64_t num, size_t from);
 /* The index of the next step that was not returned yet; false: none. */
 bool walk_next(struct walk *walk, size_t *ret_at);
+/* True if `num` was added, returned yet or not. */
 bool walk_met(const struct walk *walk, uint64_t num);
 
 #endif

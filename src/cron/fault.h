@@ -18,9 +18,10 @@ bool fault_at(struct cron_err *err, enum cron_err_kind kind, const char *text,
               size_t at, const char *format, ...) FAULT_LIKE(5, 6);
 bool fault_memory(struct cron_err *err);
 
-/* The candidate that was probably meant by `word`, else NULL: one of which
- * `word` is a prefix or that is a prefix of `word`, else the one with the
- * least edit distance. */
+/* The candidate that was probably meant by `word`, else NULL: the first one
+ * that begins with `word` or with which `word` begins (three letters at least),
+ * else the one with the least edit distance, if that is at most a third of the
+ * letters of `word`. Case does not matter. */
 const char *fault_nearest_word(const char *word, const char *const *candidates,
                                size_t count);
 /* Letters to change, insert, drop or swap, ignoring case; 99 if one word is

@@ -305,6 +305,8 @@ bool pack_item_read(struct pack_source *source, const struct pack_item *item,
     if (!git_object_read(&source->objects, item->oid, oid, NULL, content,
                          &found, err))
         return false;
-    return found ||
-           err_set(err, ERR_DATA, "the repository has no object %s", item->oid);
+    return found || err_set(err, ERR_DATA,
+                            "the repository has no object %s, which is file "
+                            "'%.*s'; check it with `git fsck`",
+                            item->oid, (int)item->path.len, item->path.p);
 }

@@ -29,6 +29,8 @@ struct json {
     bool after_key;
 };
 
+/* Starts writing at the end of `out`, which stays the caller's. Needs no
+ * close. */
 void json_open(struct json *json, struct text *out);
 void json_object(struct json *json);
 void json_array(struct json *json);

@@ -28,6 +28,8 @@ void text_clear(struct text *text);   /* frees; may be used again */
 void text_free_string(char **string); /* CLEANUP(text_free_string) char *s */
 
 void text_reset(struct text *text); /* empties it, keeps the memory */
+/* Makes room for that many bytes and the NUL behind them; len stays. Lack of
+ * memory ends the process, as in all functions below. */
 void text_reserve(struct text *text, size_t more_bytes);
 void text_add(struct text *text, const void *p, size_t bytes);
 void text_adds(struct text *text, const char *string);

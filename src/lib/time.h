@@ -39,8 +39,11 @@ char *wall_format(struct wall wall, char ret[WALL_TEXT_BYTES]);
 /* Parses RFC 3339 with any offset and any fraction. False: invalid. */
 bool wall_parse(struct span span, struct wall *ret_wall);
 
-/* "@" + 24 hex digits: a TAI64N label, 2^62 + 10 + Unix seconds. */
+/* "@" + 24 lower-case hex digits: a TAI64N label, 2^62 + 10 + Unix seconds,
+ * then nanoseconds. Returns ret. */
 char *tai_format(struct wall wall, char ret[TAI_TEXT_BYTES]);
+/* Parses exactly this form. False: invalid, or not a time of struct wall;
+ * *ret_wall is 0 then. */
 bool tai_parse(struct span span, struct wall *ret_wall);
 
 /* Adds milliseconds to nanoseconds; saturates. */

@@ -235,7 +235,7 @@ static bool derive(const char *path, struct wall now, struct err *err) {
         store_batch_free(batch);
     }
     ok = ok && (disk->syncfs(base->fd) == 0 ||
-                err_errno(err, errno, "cannot sync the base"));
+                err_errno(err, errno, "cannot sync base '%s'", path));
     base_close(base);
     return ok;
 }

@@ -141,7 +141,8 @@ static bool hear_branch(struct hearing *hearing, struct err *err) {
         &git, GIT_ARGS("rev-parse", "--verify", "-q", text_string(&ref)),
         GIT_QUIET, SPAN(""), &tip, &status, err);
     if (ok && status != 0)
-        ok = err_set(err, ERR_CONFIG, "there is no branch '%.*s'",
+        ok = err_set(err, ERR_CONFIG, "repository '%.*s' has no branch '%.*s'",
+                     (int)target->git.len, target->git.p,
                      (int)target->branch.len, target->branch.p);
     CLEANUP(text_free_string)
     char *oid = span_string(span_trim(text_span(&tip)));

@@ -230,7 +230,8 @@ bool confine_reader(const struct confine_reader *limits, struct err *err) {
     static const struct landlock_rule rules[] = {{"/", LANDLOCK_RUN},
                                                  {"/dev/null", LANDLOCK_ALL}};
     if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0)
-        return err_errno(err, errno, "cannot set no_new_privs");
+        return err_errno(err, errno,
+                         "cannot forbid new privileges (no_new_privs)");
     if (landlock_abi() > 0 && !landlock_enter(rules, COUNT(rules), err))
         return false;
     if (OUR_ARCH != 0 && !enter_seccomp(err))

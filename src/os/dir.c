@@ -172,7 +172,7 @@ bool dir_write(int tmp, int dir, const char *name, struct span bytes,
     dir_fresh_name(span_of(name), fresh);
     bool ok = write_new(tmp, fresh, bytes, mode, sync, err);
     if (ok && disk->renameat(tmp, fresh, dir, name) < 0)
-        ok = err_errno(err, errno, "cannot put '%s' in its place", name);
+        ok = err_errno(err, errno, "cannot rename the new file to '%s'", name);
     if (!ok) {
         (void)disk->unlinkat(tmp, fresh, 0);
         return false;

@@ -75,7 +75,7 @@ static bool start_thread(struct guard_lease *lease, struct err *err) {
         return true;
     munmap(lease->stack, STACK_BYTES);
     lease->stack = NULL;
-    return err_errno(err, sys, "cannot start a thread");
+    return err_errno(err, sys, "cannot start the thread of the lease");
 }
 
 bool guard_lease_open(struct guard_lease *lease, struct cgroup_tree *tree,

@@ -107,11 +107,10 @@ bool lock_take_pid_file(int dir, const char *name, int *ret_fd,
         pid_t pid = read_pid(dir, name);
         if (pid > 0)
             return err_set(err, ERR_RUNNING,
-                           "'%s' is held by process %ld, which runs already",
-                           name, (long)pid);
+                           "process %ld runs already and holds '%s'", (long)pid,
+                           name);
         return err_set(err, ERR_RUNNING,
-                       "'%s' is held by another process, which runs already",
-                       name);
+                       "another process runs already and holds '%s'", name);
     }
     /* Every user who can read the directory may ask for the holder. */
     (void)disk->fchmod(fd, 0664);

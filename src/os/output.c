@@ -87,8 +87,8 @@ static bool segment_begin(struct output *output, struct err *err) {
         if (fd < 0 && errno == EEXIST)
             continue;
         if (fd < 0)
-            return err_errno(err, errno, "cannot create output segment '%s'",
-                             name);
+            return err_errno(err, errno,
+                             "cannot create output file 'segments/%s'", name);
         /* The name must be durable before its content is. */
         if (fsync(output->segments_fd) < 0) {
             close(fd);
@@ -366,7 +366,7 @@ static bool sync_name(struct output *output, const char *name,
     CLEANUP(fd_close)
     int fd = openat(output->files_fd, dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     return (fd >= 0 && fsync(fd) == 0) ||
-           err_errno(err, errno, "cannot sync directory '%s'", dir);
+           err_errno(err, errno, "cannot sync directory 'files/%s'", dir);
 }
 
 /* Readers try the plain file first, and a power cut must not lose both: it is

@@ -250,7 +250,8 @@ bool sandbox_enter(const struct sandbox *sandbox,
                    struct sandbox_report *ret_report, struct err *err) {
     struct sandbox_report report = {0};
     if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0)
-        return err_errno(err, errno, "cannot set no_new_privs");
+        return err_errno(err, errno,
+                         "cannot forbid new privileges (no_new_privs)");
     report.in_force |= SANDBOX_NO_NEW_PRIVS;
     /* The filter comes last: it forbids calls that the others need. */
     if (!enter_limits(sandbox, &report, err) ||

@@ -42,8 +42,10 @@ void rollback_effects_clear(struct rollback_effects *effects);
 /* The effect on the set; NULL: none, it stays as it is. */
 const struct rollback_effect *
 rollback_effects_find(const struct rollback_effects *effects, uint64_t num);
-/* True if this rollback itself has rolled the set back; false if it was rolled
- * back already or because of another member. */
+/* True if the set was in effect and this rollback itself rolls it back (rb_id
+ * as given to rollback_effects_make). False if the set stays as it is, was
+ * rolled back before, is restored, or is rolled back by an earlier rollback
+ * that this one restores. */
 bool rollback_effects_put_out(const struct rollback_effects *effects,
                               struct span rb_id, uint64_t num);
 

@@ -85,8 +85,8 @@ void scheduler_drain(struct scheduler *scheduler);
 void scheduler_return(struct scheduler *scheduler);
 
 unsigned scheduler_running(const struct scheduler *scheduler);
-/* True if nothing is running, nothing is pending in the store, and nothing can
- * change without time passing or something arriving (doc/design/processes.md,
+/* True if nothing is running, no batch is under way, and nothing can change
+ * without time passing or something arriving (doc/design/processes.md,
  * P14). */
 bool scheduler_idle(const struct scheduler *scheduler);
 /* True if the job limit was reached and nothing is running any more. */

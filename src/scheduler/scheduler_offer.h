@@ -11,7 +11,8 @@ struct scheduler;
 /* Offers a pending job to the picker, unless it is held or waits for other
  * members of its group. */
 void scheduler_offer(struct scheduler *scheduler, const struct job *job);
-/* The same, after reading its row. */
+/* Reads the row of the job and offers it if it is pending. An error of the
+ * store is only logged. */
 void scheduler_offer_num(struct scheduler *scheduler, uint64_t num);
 /* Offers the present leader of the group of `num`, if any. */
 void scheduler_offer_group(struct scheduler *scheduler, uint64_t num);

@@ -49,9 +49,11 @@ void roles_wake(struct roles *roles);
 /* The hooks of api/api.h. */
 const struct api_roles *roles_hooks(struct roles *roles);
 struct output *roles_output(struct roles *roles);
-/* For a caller that runs the loop itself; see api_turn. */
-bool roles_idle(struct roles *roles);    /* doc/design/processes.md, P14 */
-bool roles_used_up(struct roles *roles); /* the job limit is reached */
+/* True if no role has anything to do before time passes or something arrives
+ * (doc/design/processes.md, P14). */
+bool roles_idle(struct roles *roles);
+/* True if the job limit was reached and nothing is running any more. */
+bool roles_used_up(struct roles *roles);
 /* Reloads the configuration; on an error the old one stays. */
 bool roles_reload(struct roles *roles, struct err *err);
 /* Starts nothing new; calls `stopped` when the running jobs have ended, at
@@ -60,8 +62,8 @@ bool roles_reload(struct roles *roles, struct err *err);
 void roles_stop(struct roles *roles, int64_t drain_ms);
 /* See worker_interrupted. */
 void roles_interrupted(struct roles *roles);
-/* Releases the roles and frees everything, then calls closed (may be NULL)
- * from the loop. */
+/* Kills what still runs, releases the roles and frees everything. Returns at
+ * once; `closed` (may be NULL) is called from the loop when `roles` is gone. */
 void roles_close(struct roles *roles, void (*closed)(void *ctx), void *ctx);
 
 #endif

@@ -51,9 +51,9 @@ struct roles {
 /* Does everything that is due, in its order; sets the timer for the next
  * turn (roles_turn.c). */
 void roles_turn(struct roles *roles);
-/* Triggers the roles that other processes may have, if something was written
- * here: one wake-up rule for all (G6). Roles that do not read the registry
- * are not triggered. */
+/* If an event of the registry was delivered since the last call, triggers the
+ * roles that read the registry and do not run in this process
+ * (doc/design/registry.md, G6). They may run in other processes. */
 void roles_notify(struct roles *roles);
 /* See drain and is_drained of struct role_engine. */
 void roles_drain(struct roles *roles, bool at_once);

@@ -60,6 +60,8 @@ void apply_dirty(struct apply *apply, struct row *row, unsigned parts);
 bool apply_event(struct apply *apply, struct op *op, struct row *row,
                  struct store_event event, struct err *err);
 
+/* One per operation: sets op->result, and op->num and op->seq as store.h says.
+ * False: an error of the backend; what the operation met is a result. */
 bool apply_admit(struct apply *apply, struct op *op, struct err *err);
 bool apply_restore_job(struct apply *apply, struct op *op, struct err *err);
 bool apply_move(struct apply *apply, struct op *op, struct err *err);

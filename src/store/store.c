@@ -309,7 +309,7 @@ bool store_find(struct store *store, struct span id_or_prefix,
     if (span_is(id_or_prefix, "@last")) {
         if (!store->backend->last(store, arena, ret_job, &found, err))
             return false;
-        return found || err_set(err, ERR_NO_JOB, "there is no job yet");
+        return found || err_set(err, ERR_NO_JOB, "no job was submitted yet");
     }
     if (!store_lookup(store, id_or_prefix, arena, ret_job, &found, err))
         return false;

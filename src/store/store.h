@@ -107,12 +107,14 @@ void store_batch_atomic(struct store_batch *batch);
 
 /* A new job in job->state (QUEUED or PENDING); reason "admitted". If a job
  * of the same id, sum and kind exists and lives, the result is SAME; if it
- * is final, or the sum differs, DUPLICATE. In both cases store_batch_num is
- * the number of the existing job and store_batch_seq the event that admitted
- * it. nodes: names of an array's tasks; 0 = one task; a repeated name is
- * DUPLICATE. The registry sets num, since, all _seq, tasks, stale (true for
- * changes), has_relations (true with edges or touches), admitted (now, when
- * 0) and rank (the key, when empty); the rest is kept as given. */
+ * is final, or its sum or kind differs, DUPLICATE. In both cases
+ * store_batch_num is the number of the existing job and store_batch_seq the
+ * event that admitted it. nodes: names of an array's tasks (node_count 0: the
+ * job has one task); if a name is repeated, the result is DUPLICATE and
+ * store_batch_num is 0. The registry sets num, reason, since, all _seq, tasks,
+ * tasks_done, cancel_asked, stale (true for changes), has_relations (true with
+ * edges or touches), admitted (if it is 0: to now) and rank (if it is empty: to
+ * the key); the rest is kept as given. */
 unsigned store_admit(struct store_batch *batch, const struct job *job,
                      const struct job_edge *edges, size_t edge_count,
                      const struct job_touch *touches, size_t touch_count,

@@ -52,6 +52,7 @@ struct worker_options {
  * doc/design/). */
 bool worker_open(const struct worker_options *options,
                  struct worker **ret_worker, struct err *err);
+/* The worker as the runner of a scheduler; valid until worker_close. */
 void worker_runner(struct worker *worker, struct runner *ret_runner);
 /* Reads limits and targets again; running attempts keep theirs. */
 void worker_configure(struct worker *worker, const struct config *config);

@@ -94,7 +94,7 @@ $ pointsman wait nobody
 ! pointsman: there is no job...
 = 66
 $ pointsman logs @last
-! pointsman: there is no job yet
+! pointsman: no job was submitted yet
 = 66
 $ pointsman submit --id one -- true
 | one
