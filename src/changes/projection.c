@@ -251,7 +251,9 @@ static bool place(struct projection *projection, const struct job *job,
         return false;
     if (placed == PLACED_ELSEWHERE) {
         *ret_settled = false;
-        return hold_ambiguous(projection, job, err);
+        /* If the file was safely in its place after the last change of the set,
+         * it was moved by hand since, and reconciling decides (C12). */
+        return !job->stale || hold_ambiguous(projection, job, err);
     }
     if (placed == PLACED_NOWHERE && is_over(job) && !mark->remake &&
         prune_has(projection->base, name))
