@@ -7,7 +7,7 @@
 /* Starts a projection: with the sets that are not over, with what a crash left
  * behind, or with everything. */
 
-enum { JOBS_AT_ONCE = 1000 };
+enum { JOBS_AT_ONCE = 1000, EVENTS_AT_ONCE = 1000 };
 
 static bool is_archived(struct projection *projection, const struct job *job) {
     CLEANUP(arena_clear) struct arena arena = ARENA_INIT;
@@ -104,6 +104,27 @@ static void mark_live(struct projection *projection) {
     }
 }
 
+/* Sets that are over have no mark, and a remark about one of them (a late
+ * approval, a move by hand that was undone) does not make it stale. */
+static bool mark_remarks(struct projection *projection, struct err *err) {
+    CLEANUP(arena_clear) struct arena arena = ARENA_INIT;
+    uint64_t after = projection->safe_seq;
+    struct store_event *events;
+    size_t count;
+    do {
+        arena_clear(&arena);
+        if (!store_events(projection->base->store, after, 0, EVENTS_AT_ONCE,
+                          &arena, &events, &count, err))
+            return false;
+        for (size_t i = 0; i < count; i++) {
+            after = events[i].seq;
+            if (!map_get(&projection->marks, map_num_key(&events[i].num)))
+                projection_on_event(projection, &events[i]);
+        }
+    } while (count == EVENTS_AT_ONCE);
+    return true;
+}
+
 bool projection_recover(struct projection *projection, struct wall now,
                         struct err *err) {
     CLEANUP(fd_close) int lock = -1;
@@ -111,8 +132,11 @@ bool projection_recover(struct projection *projection, struct wall now,
     if (!projection_lock(projection, &lock, err) ||
         !load(projection, STATES_ALL, LOAD_STALE, err))
         return false;
-    if (projection->safe_seq < store_seq(projection->base->store))
+    if (projection->safe_seq < store_seq(projection->base->store)) {
         mark_live(projection);
+        if (!mark_remarks(projection, err))
+            return false;
+    }
     if (!projection_pass_locked(projection, err))
         return false;
     fd_close(&lock);

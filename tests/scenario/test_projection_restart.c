@@ -66,11 +66,72 @@ static void a_move_by_hand_after_an_unfinished_step_is_ambiguous(void **state) {
     spool_end(&spool);
 }
 
+static void a_remark_about_a_set_that_is_over_reaches_its_log(void **state) {
+    static const enum event_kind kinds[] = {EVENT_ILLEGAL_MOVE, EVENT_ALARM,
+                                            EVENT_OWED, EVENT_APPROVED,
+                                            EVENT_REJECT};
+    (void)state;
+    for (size_t i = 0; i < COUNT(kinds); i++) {
+        struct spool spool;
+        spool_begin(&spool);
+        spool_admit(&spool, "C1", "a");
+        spool_admit(&spool, "C2", "b");
+        spool_step(&spool, "C1", STATE_TERMINATED, "operator");
+        note(&spool, kinds[i], "C1");
+        note(&spool, kinds[i], "C2");
+        spool_restart(&spool);
+        spool_assert_projected(&spool);
+        spool_end(&spool);
+    }
+}
+
+static void a_torn_remark_is_written_again(void **state) {
+    struct spool spool;
+    (void)state;
+    spool_begin(&spool);
+    spool_admit(&spool, "C1", "a");
+    spool_step(&spool, "C1", STATE_TERMINATED, "operator");
+    note(&spool, EVENT_ILLEGAL_MOVE, "C1");
+    CLEANUP(fd_close)
+    int fd = openat(spool.base->dirs[BASE_LOG], "C1",
+                    O_WRONLY | O_APPEND | O_CLOEXEC);
+    assert_true(dir_write_file(fd, SPAN("@4000000065"), NULL));
+    spool_restart(&spool);
+    spool_assert_projected(&spool);
+    spool_end(&spool);
+}
+
+/* ctrl/projected is only a mark: without it, or with a number that is too
+ * large, everything is looked at again. */
+static void a_damaged_mark_of_progress_costs_a_second_look(void **state) {
+    static const char *const texts[] = {"", "x\n", "-1\n", "1 2\n",
+                                        "99999999999999999999999\n"};
+    (void)state;
+    for (size_t i = 0; i < COUNT(texts); i++) {
+        struct spool spool;
+        spool_begin(&spool);
+        spool_admit(&spool, "C1", "a");
+        spool_admit(&spool, "C2", "b");
+        spool_step(&spool, "C2", STATE_TERMINATED, "operator");
+        spool_write(&spool, BASE_CTRL, "projected", span_of(texts[i]));
+        spool_step_only(&spool, "C1", STATE_STAGED, "staged");
+        note(&spool, EVENT_ALARM, "C2");
+        spool_restart(&spool);
+        spool_assert_projected(&spool);
+        assert_true(
+            strtoull(spool_text(&spool, BASE_CTRL, "projected"), NULL, 10) > 1);
+        spool_end(&spool);
+    }
+}
+
 int main(int argc, char **argv) {
     SPOOL_MAIN(argc, argv);
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_move_by_hand_is_none_of_a_crash),
         cmocka_unit_test(a_move_by_hand_after_an_unfinished_step_is_ambiguous),
+        cmocka_unit_test(a_remark_about_a_set_that_is_over_reaches_its_log),
+        cmocka_unit_test(a_torn_remark_is_written_again),
+        cmocka_unit_test(a_damaged_mark_of_progress_costs_a_second_look),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
