@@ -76,7 +76,7 @@ void ask_open(struct asking *asking, enum api_method method, const char *uri,
 
 struct answer ask(struct asking *asking, enum api_method method,
                   const char *uri, const char *body) {
-    static struct answer answer; /* `ready` needs a place that stays */
+    static struct answer answer; /* on_ready keeps its address */
     ask_open(asking, method, uri, body, &answer);
     for (int i = 0; i < 1000 && !answer.ended; i++) {
         store_turn(asking->store);

@@ -1,5 +1,4 @@
-/* Calls of the API, made like a transport makes them, over a store in
- * memory. */
+/* Makes API calls the way a transport does, on a store in memory. */
 #ifndef POINTSMAN_TESTS_SUPPORT_ASKING_H
 #define POINTSMAN_TESTS_SUPPORT_ASKING_H
 
@@ -23,28 +22,28 @@ struct answer {
     bool ended;
     struct text body;
     struct api_call *call; /* open while it has not ended */
-    unsigned ready;        /* how often the call said so */
+    unsigned ready;        /* number of calls of on_ready */
 };
 
 void asking_begin(struct asking *asking);
 void asking_end(struct asking *asking);
-/* Requests made from now on come from this account. */
+/* Later requests come from this account. */
 void asking_become(struct asking *asking, uint32_t uid);
 
-/* The whole answer; the store turns until it is there. */
+/* Returns the whole answer; runs the store until it is complete. */
 struct answer ask(struct asking *asking, enum api_method method,
                   const char *uri, const char *body);
-/* Opens the call and reads what is there at once. */
+/* Opens the call and reads the part of the answer that is ready at once. */
 void ask_open(struct asking *asking, enum api_method method, const char *uri,
               const char *body, struct answer *ret_answer);
-/* Reads what has come since. */
+/* Reads the part of the answer that became ready since. */
 void answer_more(struct answer *answer);
 void answer_clear(struct answer *answer);
-/* Asserts the status and clears. */
+/* Makes the request and asserts the status of the answer. */
 void ask_expect(struct asking *asking, enum api_method method, const char *uri,
                 const char *body, int status);
 
-/* Puts a job through steps of its life: "PXF" from where it is. */
+/* Moves a job through the given states, one after the other: "PXF". */
 void asking_live(struct asking *asking, const char *id, const char *letters,
                  int exit_code);
 bool answer_has(const struct answer *answer, const char *part);

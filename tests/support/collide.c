@@ -1,7 +1,7 @@
-/* collide COUNT FRONT: prints COUNT keys, one per line, that collide in a map
- * that was not seeded if the program looks for FRONT followed by the key. In
- * FRONT, @ stands for a zero byte. Padding makes it whole words; it is printed
- * with each key. */
+/* collide COUNT PREFIX: prints COUNT keys, one per line, that collide in an
+ * unseeded map if the program looks up PREFIX followed by the key. In PREFIX, @
+ * stands for a zero byte. PREFIX is padded to a multiple of 8 bytes; the
+ * padding is printed before each key. */
 #include "support/collide.h"
 
 #include <stdio.h>

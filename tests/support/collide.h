@@ -1,4 +1,4 @@
-/* Keys whose hashes are all equal in a map that was not seeded. */
+/* Generates keys that all have the same hash in an unseeded map. */
 #ifndef POINTSMAN_TESTS_SUPPORT_COLLIDE_H
 #define POINTSMAN_TESTS_SUPPORT_COLLIDE_H
 
@@ -21,11 +21,10 @@ static inline bool collide_is_plain(const char *bytes, int count) {
     return true;
 }
 
-/* The next key after *draw, letters, digits and a few signs that need no
- * escape anywhere: its second word undoes in the hash what the first one did
- * (src/lib/map.c, map_hash_bytes with the seed 0). The keys collide behind
- * `front`, which the program puts before each of them: whole words of 8 bytes.
- */
+/* Generates the next key after *draw, of characters that need no escape
+ * anywhere. Its second word cancels the effect of the first word on the hash
+ * (src/lib/map.c, map_hash_bytes with the seed 0). The keys collide if the
+ * program puts `front`, a multiple of 8 bytes, before each of them. */
 static inline void collide_next(const char *front, size_t front_bytes,
                                 uint64_t *draw, char key[COLLIDE_BYTES + 1]) {
     const uint64_t k0 = UINT64_C(0xa0761d6478bd642f);

@@ -1,8 +1,9 @@
-# Shared by the sweeps: a day in a base with a fault injected at a mutating
-# system call (tests/support/faulty.c), recovery, judgement. A script that
-# sources this sets $day, the command, $everything, the ids, and makes master/,
-# which every day begins with; $before_recovery is called after the fault. The
-# choice of calls: tests/support/points.sh.
+# Shared by the crash sweeps. A trial runs a workload with a fault injected at a
+# mutating system call (tests/support/faulty.c), recovers, and checks the base.
+# A script that sources this sets $workload, a command, and $everything, the ids
+# of its jobs, and creates master/, a copy of which is the start of every trial.
+# $before_recovery is called after the fault. tests/support/points.sh chooses
+# the calls.
 faulty=$(CDPATH="" cd "$(dirname "$2")" && pwd)/$(basename "$2")
 # shellcheck source=tests/support/points.sh
 . "$(dirname "$0")/../support/points.sh"
@@ -18,7 +19,7 @@ run() {
     within pointsman daemon all --until-idle 2>>said
 }
 
-# run_faulty OPTION...: whether it came to the call, in $came
+# run_faulty OPTION...: runs the workload; $came is 137 if the fault occurred
 run_faulty() {
     came=0
     # shellcheck disable=SC2086
@@ -31,19 +32,19 @@ unfinished() {
     pointsman list --json state:queued,staged,pending,executing | jq -r .id
 }
 
-# Waits for jobs that only the passing of time lets continue.
+# Also waits for jobs that are delayed until a certain time.
 recover() {
     run
     [ -n "$(unfinished)" ] || return 0
     begin pointsman daemon all 2>>said
     within pointsman wait $everything || [ $? -lt 124 ]
     kill "$begun"
-    wait "$begun" || [ $? -eq 143 ] # before it listened to signals
+    wait "$begun" || [ $? -eq 143 ] # killed before it handled signals
 }
 
-# ---- what must be true at the end --------------------------------------------
+# ---- checks after the recovery -----------------------------------------------
 
-# One more set lands: nothing that died is in its way.
+# One more set can land: nothing left over from the crash blocks it.
 another() {
     make_set later DC src/later later
     drop_set "$made"
@@ -63,7 +64,7 @@ judge() {
     ran=$(cat once.ran 2>/dev/null | wc -l)
     case "$once $ran" in
     'D ok 1' | 'F at-most-once '[01]) ;;
-    'F exit-'?' '[01] | 'F signal-9 '[01]) ;; # it was its own that failed
+    'F exit-'?' '[01] | 'F signal-9 '[01]) ;; # the fault hit the job itself
     *) wrong "once is '$once' after running $ran times" ;;
     esac
     ends 0 pointsman fsck
@@ -84,15 +85,16 @@ tell_trial() {
         base/done base/fail base/reject base/tmp
 }
 
-# trial OPTION...: one misfortune, recovery, judgement. In a subshell, so that a
-# full sweep reports every fault.
+# trial OPTION...: one fault, the recovery, and the checks
 trial() {
     begin_trial
     run_faulty "$@"
     settle "$@"
 }
 
-# Not in a condition: there set -e would be deaf.
+# Recovers and checks in a subshell, so that a full sweep continues after a
+# failure. The subshell is not part of a condition, because set -e has no effect
+# there.
 settle() {
     set +e
     (
@@ -113,7 +115,7 @@ settle() {
     [ "$sweep" = full ] || exit 1
 }
 
-# points COUNT OPTION...: so many at most, spread over a run
+# points COUNT OPTION...: at most COUNT trials, spread over the calls of a run
 points() {
     count=$1
     shift
@@ -133,9 +135,9 @@ killed() {
     points "$@"
 }
 
-# ---- twice -------------------------------------------------------------------
+# ---- killed twice ------------------------------------------------------------
 
-# The process that runs after the first kill is killed too, at another call.
+# twice COUNT: the recovery after the first kill is killed too, at another call
 twice() {
     $prepare
     begin_trial

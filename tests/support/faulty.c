@@ -1,16 +1,17 @@
-/* faulty: runs a command with misfortune at one of its mutating system calls,
- * counted over all processes it starts.
+/* faulty: runs a command and injects a fault at one of its mutating system
+ * calls, counted over all processes that the command starts.
  *
  *   faulty [--only WORD] [--kill all|one] [--fail ENOSPC|EIO] [--for N]
  *          [--at K] [--log FILE] -- COMMAND...
  *
- * At the K-th call: all its processes are killed, or the one that called, or
- * the call fails (with --for: N calls in a row do; only those on regular files
- * and directories are counted then that may meet such an error). --only counts
- * calls of processes whose command line has WORD, or begins so when it is
- * ^WORD. Without --at it counts. The log gets a line a call and the total. Ends
- * with 137 when the misfortune came, else as the command did; 125: nothing can
- * be traced here. */
+ * At call K, --kill kills all processes or the calling process, and --fail
+ * makes the call fail (with --for, N consecutive calls). --fail counts only
+ * calls on files and directories that can return such an error. --only WORD
+ * counts only the calls of processes whose command line contains WORD, --only
+ * ^WORD those whose command line begins with WORD. Without --at, no fault is
+ * injected. The log gets one line for each call, and the total. The exit status
+ * is 137 if the fault occurred, 125 if processes cannot be traced, otherwise
+ * that of the command. */
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -82,7 +83,7 @@ static bool filter_install(void) {
         filter[n++] = (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K,
                                                    (unsigned)calls[i].number, 0,
                                                    opens ? 4 : 1);
-        if (opens) { /* only what makes or empties files */
+        if (opens) { /* only calls that create or truncate a file */
             LOAD(args[2]);
             filter[n++] = (struct sock_filter)BPF_JUMP(
                 BPF_JMP | BPF_JSET | BPF_K, O_CREAT | O_TRUNC, 0, 1);
@@ -110,7 +111,7 @@ static void child(int go, char **argv) {
     _exit(CANNOT);
 }
 
-/* ---- what calls ---------------------------------------------------------- */
+/* ---- calls and their processes ------------------------------------------- */
 
 static void command_line(pid_t tid, char line[LINE_BYTES]) {
     char path[64];
@@ -125,7 +126,7 @@ static void command_line(pid_t tid, char line[LINE_BYTES]) {
             line[i] = ' ';
 }
 
-/* The number behind a word such as "Tgid:" in its status. */
+/* The number after a word such as "Tgid:" in the status file of the thread. */
 static pid_t status_of(pid_t tid, const char *word, pid_t otherwise) {
     char path[64], line[256];
     pid_t number = otherwise;
@@ -152,7 +153,7 @@ static const char *call_name(long number) {
     return "?";
 }
 
-/* ---- misfortune ---------------------------------------------------------- */
+/* ---- faults -------------------------------------------------------------- */
 
 static bool call_fail(pid_t tid, int error) {
 #if defined(__x86_64__)
@@ -190,7 +191,8 @@ static void kill_all(void) {
         closedir(processes);
 }
 
-/* All that is known now; what is born meanwhile dies at its first stop. */
+/* A process that starts while the others are killed is killed at its first
+ * stop. */
 static void strike(struct trial *trial, pid_t tid) {
     trial->came = true;
     if (trial->misfortune == KILL_ONE) {
@@ -213,7 +215,7 @@ static bool is_removal(long nr) {
     return nr == SYS_unlinkat;
 }
 
-/* A pipe is never full of disk errors. */
+/* A write to a pipe or socket cannot return a disk error. */
 static bool is_of_disk(const struct trial *trial, pid_t tid,
                        const struct __ptrace_syscall_info *info) {
     char path[64];
@@ -254,7 +256,7 @@ static void on_call(struct trial *trial, pid_t tid) {
         strike(trial, tid);
 }
 
-/* ---- watching ------------------------------------------------------------ */
+/* ---- tracing ------------------------------------------------------------- */
 
 static void on_stop(struct trial *trial, pid_t tid, int status) {
     int signal = WSTOPSIG(status), event = status >> 16;

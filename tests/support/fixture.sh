@@ -1,6 +1,6 @@
-# What tests/fixtures/make.sh records of a base and tests/scenario/old_base.sh
-# compares with: answers of the command line, one line of JSON each. Keys are
-# named one by one, so that later programs may add some.
+# Prints the facts about a base that tests/fixtures/make.sh records and
+# tests/scenario/old_base.sh compares: output of the command line, one line of
+# JSON for each fact. The keys are listed, so that later versions may add keys.
 
 state_of() {
     pointsman status --json "$1" | jq -r "${2:-.state}"
@@ -10,7 +10,7 @@ fixture_ids() {
     pointsman list --json --all "$@" | jq -r .id
 }
 
-# facts: everything a base knows that its user can see
+# facts: everything that a user can see of a base
 facts() {
     pointsman list --json --all | jq -c '{id, kind, class, state, since, target,
         reason, attempt, detail, what, holds, tasks, tasks_done, admitted,
@@ -35,7 +35,8 @@ facts() {
         {name, value, from}'
 }
 
-# facts_of_sets: what a rebuild brings back from directories, job files and logs
+# facts_of_sets: the facts that a rebuild restores from the directories, the job
+# files and the logs
 facts_of_sets() {
     for id in $(fixture_ids kind:change); do
         pointsman status --json "$id" | jq -c '{id, name, class, state, reason,

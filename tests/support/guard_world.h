@@ -1,5 +1,6 @@
-/* A real loop with a guard, for the tests of the guard: the test program is its
- * own guard (`guard`) and its own tasks (`task VERB`). */
+/* An event loop with a real guard, for the tests of the guard. The test program
+ * is also the guard (`test_guard guard`) and the tasks that the guard starts
+ * (`test_guard task VERB`). */
 #ifndef POINTSMAN_TESTS_SUPPORT_GUARD_WORLD_H
 #define POINTSMAN_TESTS_SUPPORT_GUARD_WORLD_H
 
@@ -28,7 +29,7 @@ enum { NET_MS = 90000, ENDS_MAX = 4096 };
 
 static char self[PATH_MAX];
 
-/* The parts of an end that are kept after its event. */
+/* A copy of the end of a task, kept after its event. */
 struct seen {
     struct guard_end end;
     char *error, *status, *output;
@@ -64,7 +65,7 @@ static UNUSED void sleep_for_ever(void) {
         poll(NULL, 0, -1);
 }
 
-/* Ready, and deaf to TERM. */
+/* Ignores TERM. */
 static UNUSED int task_deaf(void) {
     signal(SIGTERM, SIG_IGN);
     say_fd(GUARD_PROGRESS_FD, "ready\n");
@@ -78,8 +79,8 @@ static UNUSED int task_term(void) {
     return 0;
 }
 
-/* Grandchildren in sessions of their own, deaf, whose pids are written to a
- * file before `ready`. */
+/* Starts grandchildren that ignore TERM, each in its own session, and writes
+ * their pids to a file before it reports `ready`. */
 static UNUSED int task_tree(const char *file, bool keep_pipe) {
     FILE *f = fopen(file, "w");
     for (int i = 0; i < 5; i++) {
@@ -115,7 +116,7 @@ static UNUSED int task_tree(const char *file, bool keep_pipe) {
     return 0;
 }
 
-/* The same and does not end; its own pid is the sixth. */
+/* Like task_tree, but does not end; its own pid is the sixth in the file. */
 static UNUSED int task_stay(const char *file) {
     task_tree(file, false);
     FILE *f = fopen(file, "a");
@@ -139,7 +140,8 @@ static UNUSED int task_daemon(void) {
     return 0;
 }
 
-/* Every descriptor it has, and whether a signal is blocked or ignored. */
+/* Prints the open descriptors and the number of signals that are blocked or
+ * ignored. */
 static UNUSED int task_inspect(void) {
     for (int fd = 0; fd < 1000; fd++)
         if (fcntl(fd, F_GETFD) >= 0)
@@ -398,9 +400,10 @@ static UNUSED void write_script(struct world *world, const char *name,
     close(fd);
 }
 
-/* Whether it can ever run again. A dead process becomes a zombie only when
- * it has closed its files and left its cgroup, which may be all that others
- * wait for; it has given up its memory before. */
+/* Returns whether the process can ever run again. A killed process becomes a
+ * zombie only after it has closed its files and left its cgroup, and a test may
+ * have waited for just that. It has released its memory earlier, so the memory
+ * is checked. */
 static UNUSED bool still_runs(pid_t pid) {
     enum { VSIZE_FIELD = 23 };
     char path[64], stat[1024];
@@ -418,7 +421,8 @@ static UNUSED bool still_runs(pid_t pid) {
     return p != NULL && strtoull(p, NULL, 10) > 0;
 }
 
-/* For the processes whose numbers are the lines of a file. */
+/* Counts the running processes among those whose pids are the lines of a file.
+ */
 static UNUSED unsigned count_running(const struct world *world,
                                      const char *name, unsigned *ret_lines) {
     size_t bytes;
@@ -433,14 +437,15 @@ static UNUSED unsigned count_running(const struct world *world,
     return running;
 }
 
-/* A task ends without a look for leaks: that has a helper in the task's own
- * process group, and waits for ever when a signal to the group ends it. */
+/* A task skips the leak check: LeakSanitizer starts a helper in the process
+ * group of the task and waits for ever if a signal to the group kills it. */
 static UNUSED int end_task(int status) {
     fflush(NULL);
     _exit(status);
 }
 
-/* The test program as what it was started for; -1: as the test. */
+/* Runs the program as the guard or a task if the arguments say so and returns
+ * the exit status; returns -1 if it was started as the test. */
 static int world_verbs(int argc, char **argv) {
     ssize_t n = readlink("/proc/self/exe", self, sizeof self - 1);
     if (n <= 0)

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
-"""hostile_sets.py DIR: one change set an attack, named as sets are; the id says
-which attack it is. Those whose id begins with "fine-" must be taken."""
+"""hostile_sets.py DIR: writes one change set for each attack, under a valid
+file name; the id names the attack. Sets whose id begins with "fine-" are
+harmless and must be accepted."""
 import gzip
 import io
 import lzma
@@ -75,7 +76,7 @@ ATTACKS = {
     'fine-unknown-section': Set().meta(
         ['fine-section'], more='##colour\nred\n').add('lroot/fine-section')
     .done(),
-    # where members would go
+    # paths and types of the members
     'dotdot': plain('../../escaped'),
     'dotdot-inside': plain('d/../a'),
     'absolute': Set().meta(['/escaped']).add('/escaped').done(),
@@ -108,7 +109,7 @@ ATTACKS = {
     'long-component': plain('c' * 256),
     'deep': plain('/'.join('d' * 65)),
     'long-path': plain('/'.join(['p' * 200] * 21)),
-    # the archive itself
+    # the archive
     'nothing': b'',
     'zeros': bytes(10240),
     'junk': bytes((i * 7919 + 13) % 256 for i in range(65536)),

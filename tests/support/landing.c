@@ -44,7 +44,7 @@ const char *sh(const char *format, ...) {
     text_addv(&script, format, args);
     va_end(args);
     text_adds(&script, "\n");
-    /* A file for the script, so that popen's own shell sees no quotes. */
+    /* The script is in a file, so that it needs no quoting for popen. */
     char path[512];
     snprintf(path, sizeof path, "%s/script.sh", test_dir());
     FILE *file = fopen(path, "w");
@@ -214,7 +214,8 @@ static void argv_fill(struct argv *argv, const struct attempt *attempt) {
         argv_also(argv, attempt, *other);
 }
 
-/* In the child: group, descriptors, limits, then the program. */
+/* In the child: sets up the process group, the descriptors and the limits, and
+ * executes the program. */
 static void become(const struct attempt *attempt, const struct argv *argv,
                    int status_fd, const char *output) {
     union {

@@ -4,7 +4,7 @@
 
 #include "core/order_inner.h"
 
-/* ---- ranks, from nothing but who waits for whom -------------------------- */
+/* ---- ranks, computed from the waiting relations alone -------------------- */
 
 static void take_better(struct order_key **best,
                         const struct order_edge *edge) {
@@ -15,7 +15,7 @@ static void take_better(struct order_key **best,
         *best = node->rank;
 }
 
-/* The entries that wait for the item because of its id. */
+/* The best rank among the entries that wait for the item by its id. */
 static struct order_key *best_of_edges(struct order *order,
                                        struct order_item *item,
                                        struct order_key *best) {
@@ -58,8 +58,7 @@ static struct order_key *rank_of(struct order *order,
     return best;
 }
 
-/* ---- rows and counts ------------------------------------------------------
- */
+/* ---- rows and counts ----------------------------------------------------- */
 
 static void check_row(const struct order_place *place) {
     const struct order_group *last = NULL;
@@ -113,7 +112,7 @@ static void check_node(struct order *order, const struct order_node *node) {
     assert(order_key_compare(rank_of(order, node), node->rank) == 0);
     if (!order_node_is_waiting(node))
         return;
-    /* L respects what waits. */
+    /* A node comes after everything that it waits for. */
     order_preds_collect(order, node);
     for (size_t i = 0; i < order->preds.count; i++) {
         const struct order_node *pred = order->preds.p[i].item->node;

@@ -1,7 +1,7 @@
-/* Stories about the order: sets arrive, the order proposes, a pretend registry
- * commits. What a set says of itself is one string, so that a story reads by
- * itself:  dc("b", "f g <a ~h ^o")  is a development change that touches f and
- * g, depends on a, hints at h, supersedes o. */
+/* For tests of the order: sets arrive, the order proposes steps, and a
+ * simulated registry commits them. The relations of a set are written as one
+ * string: dc("b", "f g <a ~h ^o") is a development change that touches f and g,
+ * depends on a, hints at h, and supersedes o. */
 #ifndef POINTSMAN_TESTS_SUPPORT_ORDER_STORY_H
 #define POINTSMAN_TESTS_SUPPORT_ORDER_STORY_H
 
@@ -53,9 +53,9 @@ static inline uint64_t num_of(const char *id) {
     return (uint64_t)(set_of(id) - sets);
 }
 
-/* The relations of a set: "f g" files, "<a" depends on a, "~a" hints at a,
- * "^a" supersedes a, "=a" has a on record, "+a" is a too (they land
- * together). */
+/* The relations of a set: "f g" touches files, "<a" depends on a, "~a" hints at
+ * a, "^a" supersedes a, "=a" has the recorded precursor a, "+a" has the alias a
+ * (they land together). */
 static inline void add_as(enum job_class job_class, const char *id,
                           const char *says, enum job_state state,
                           const char *target) {
@@ -93,7 +93,7 @@ static inline void add_as(enum job_class job_class, const char *id,
     entry.job_class = job_class;
     entry.rb = job_class == CLASS_RB;
     entry.state = state;
-    entry.was = STATE_STAGED; /* of one in A */
+    entry.was = STATE_STAGED; /* only used in state A */
     entry.key = span_of(set->key);
     entry.target = span_of(target);
     entry.admitted = entry.since = now;
@@ -164,7 +164,7 @@ static inline void commit(const struct order_effect *effect) {
     order_move(order, effect->num, to, now, false);
 }
 
-/* Does one scan; everything it proposes is committed. Ids that were never
+/* Does one scan and commits everything that it proposes. Ids that were never
  * added are unknown. */
 static inline size_t scan(void) {
     struct order_effect *effects;

@@ -1,13 +1,13 @@
-# Which points of a sweep are tried: a crash sweep runs one command with a fault
-# at a system call, recovers and judges, and could do so for every call there
-# is. A script sources this after tests/support/scenario.sh.
+# Chooses the points of a sweep. A crash sweep runs a command with a fault at
+# one of its system calls, recovers, and checks the result. Each call is a
+# point. A script sources this after tests/support/scenario.sh.
 #
-#   POINTSMAN_SWEEP=      a sample: points that lie as far apart as possible,
-#                         until the time of the sweep is used up
+#   POINTSMAN_SWEEP=      a sample: points as far apart as possible, until the
+#                         time of the sweep is used up
 #   POINTSMAN_SWEEP=once  one point of each sweep
 #   POINTSMAN_SWEEP=full  every point (tools/campaign)
-#   POINTSMAN_SEED=N      another sample (default: 0)
-#   POINTSMAN_POINTS=N    exactly N points in each sweep, whatever time it takes
+#   POINTSMAN_SEED=N      choose another sample (default: 0)
+#   POINTSMAN_POINTS=N    exactly N points in each sweep, without a time limit
 #   POINTSMAN_FROM=N      the first point of a full sweep (default: 1)
 #   POINTSMAN_STEP=N      every N-th point of a full sweep (default: 1)
 #   POINTSMAN_RESULTS=F   appends a line for each point to F
@@ -15,15 +15,16 @@
 # The output of the script lists the points tried, and how to repeat them.
 sweep=${POINTSMAN_SWEEP:-}
 seed=${POINTSMAN_SEED:-0}
-: "${POINT_MS:=2000}" # of sample time for each point that a sweep asks for
+: "${POINT_MS:=2000}" # time of a sample, for each point requested
 
-# now_ms: monotonic, without starting a process; the result is in $now
+# now_ms: sets $now to the monotonic time, without starting a process
 now_ms() {
     read -r now rest </proc/uptime
     now=${now%.*}${now#*.}0
 }
 
-# points_begin TOTAL MOST: a sweep of TOTAL points; a sample has MOST at most
+# points_begin TOTAL MOST: begins a sweep of TOTAL points; a sample has at most
+# MOST
 points_begin() {
     total=$1
     most=$2
@@ -41,9 +42,9 @@ points_begin() {
     [ -z "${POINTSMAN_POINTS:-}" ] || most=$POINTSMAN_POINTS most_ms=
 }
 
-# points_next: the number of the next point in $at; false if there is none. A
-# run may make more calls than the one that was counted, so a full sweep goes on
-# for as long as its fault still comes ($came is 137).
+# points_next: sets $at to the next point; false if there is none. A run may
+# make more calls than the run that counted them, so a full sweep continues as
+# long as the fault still occurs ($came is 137).
 points_next() {
     if [ "$sweep" = full ]; then
         at=$((at + ${POINTSMAN_STEP:-1}))
@@ -61,14 +62,14 @@ points_next() {
     at=$(((seed + total * tried * 618 / 1000) % total + 1))
 }
 
-# point_result WORD: a line for the point that was tried
+# point_result WORD: records the result of the current point
 point_result() {
     [ "$1" = ok ] || bad=$((bad + 1))
     [ -z "${POINTSMAN_RESULTS:-}" ] ||
         echo "$sentence: point $at of $total: $1" >>"$POINTSMAN_RESULTS"
 }
 
-# points_end: true if no point was bad
+# points_end: true if no point failed
 points_end() {
     [ "$sweep" = full ] ||
         remark "$tried of $total points (POINTSMAN_SEED=$seed POINTSMAN_POINTS=$tried)"

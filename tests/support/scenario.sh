@@ -1,7 +1,8 @@
-# Scenarios over the real program, as TAP from POSIX shell. A script sources
-# this with the program's path in $1, defines functions, hands each to `scenario`
-# and ends with `finish`. Nothing here sleeps: what must happen is waited for by
-# `pointsman wait`, FIFOs and the ends of processes; `within` is the net below.
+# Scenario tests of the real program, in POSIX shell with TAP output. A script
+# sources this with the path of the program in $1, defines functions, passes
+# each to `scenario`, and ends with `finish`. Scenarios never sleep: they wait
+# with `pointsman wait`, on FIFOs, or for processes to end. `within` limits the
+# time of each wait.
 
 program=$(CDPATH='' cd "$(dirname "$1")" && pwd)/$(basename "$1")
 export LC_ALL=C TZ=UTC
@@ -16,7 +17,7 @@ mkdir "$top/bin" && ln -s "$program" "$top/bin/pointsman" || exit 1
 PATH=$top/bin:$PATH # each scenario has its own base, in $POINTSMAN_BASE
 told=0
 failed=0
-started= # numbers of processes that are ended with the script
+started= # processes that are killed when the script ends
 
 # shellcheck disable=SC2317
 clear_away() {
@@ -32,11 +33,11 @@ trap clear_away EXIT
 trap 'exit 130' INT
 trap 'exit 143' TERM HUP
 
-# ---- telling -----------------------------------------------------------------
+# ---- running and reporting ---------------------------------------------------
 
-# scenario 'a sentence' FUNCTION [ARGUMENT]...: in a subshell and an own
-# directory, $here; the first command that fails ends it. With SCENARIO_ONLY
-# only those whose sentence contains it.
+# scenario 'a sentence' FUNCTION [ARGUMENT]...: runs the function in a subshell
+# and in a directory of its own, $here. The first command that fails ends it. If
+# SCENARIO_ONLY is set, only scenarios whose sentence contains it are run.
 scenario() {
     sentence=$1
     shift
@@ -83,7 +84,7 @@ skip() {
     exit 77
 }
 
-# remark TEXT: shown with the result, also of a scenario that passes
+# remark TEXT: prints TEXT with the result, even if the scenario passes
 remark() {
     echo "$*" >>"$here/remarks"
 }
@@ -98,19 +99,19 @@ finish() {
     exit
 }
 
-# ---- judging -----------------------------------------------------------------
+# ---- assertions --------------------------------------------------------------
 
 wrong() {
     echo "WRONG: $*"
     return 1
 }
 
-# same WHAT IS SHALL
+# same WHAT ACTUAL EXPECTED
 same() {
     [ "$2" = "$3" ] || wrong "$1 is '$2' and shall be '$3'"
 }
 
-# says TEXT FILE: the file has a line with the text
+# says TEXT FILE: a line of the file contains the text
 says() {
     grep -qF -e "$1" "$2" && return
     echo "--- $2:"
@@ -125,7 +126,8 @@ says_not() {
     wrong "it says '$1'"
 }
 
-# ends CODE COMMAND...: what it says goes to out and err of here
+# ends CODE COMMAND...: the command ends with CODE; its output is in $here/out
+# and $here/err
 ends() {
     code=$1
     shift
@@ -139,7 +141,7 @@ ends() {
     wrong "'$*' ended with $is and shall end with $code"
 }
 
-# await PATTERN: until an event, old or new, has it as a line of JSON
+# await PATTERN: waits until the JSON line of an event, old or new, matches
 await() {
     rm -f "$here/events"
     mkfifo "$here/events"
@@ -154,15 +156,16 @@ await() {
     wait "$awaiting" 2>/dev/null || :
 }
 
-# within COMMAND...: with a time limit, so that endless waiting is reported
+# within COMMAND...: runs the command with a time limit, so that a test that
+# hangs fails
 within() {
     timeout -k 10 "${SCENARIO_NET:-120}" "$@"
 }
 
 # ---- a base ------------------------------------------------------------------
 
-# make_base [LINE]...: a repository with one commit, a base for it; the lines
-# follow [queue]
+# make_base [LINE]...: creates a repository with one commit and a base for it;
+# the lines are added to section [queue] of the configuration
 make_base() {
     git init -q --bare "$here/project.git"
     git -C "$here/project.git" symbolic-ref HEAD refs/heads/main
@@ -179,7 +182,7 @@ make_base() {
     } >"$here/base/conf.d/scenario.conf"
 }
 
-# A TAI64N label, each later than the one before.
+# next_tai: prints a TAI64N label, later than the previous one
 set_tai_at=0
 next_tai() {
     set_tai_at=$((set_tai_at + 1))
@@ -187,8 +190,8 @@ next_tai() {
         $set_tai_at
 }
 
-# make_set ID CLASS FILE TEXT [META LINE]...: a tarball as the seed has them,
-# no base, no author; its path in $made; for $set_target when that is set
+# make_set ID CLASS FILE TEXT [META LINE]...: writes a tarball without a base
+# and an author, for target $set_target (default: main); $made is its path
 make_set() {
     set_id=$1 set_class=$2 set_file=$3 set_text=$4
     shift 4
@@ -206,7 +209,8 @@ make_set() {
     made=$here/sets/$made
 }
 
-# The file route of the seed: tmp/, data/, then the marker by a rename.
+# drop_set FILE: submits a set through the drop directories, without the
+# program: tmp/, data/, then the marker, with a rename
 drop_set() {
     drop_name=$(basename "$1")
     cp "$1" "$here/base/tmp/$drop_name"
@@ -217,22 +221,22 @@ drop_set() {
 
 # ---- processes ---------------------------------------------------------------
 
-# begin COMMAND...: in the background; its number in $begun
+# begin COMMAND...: starts the command in the background; $begun is its pid
 begin() {
     "$@" &
     begun=$!
     started="$started $begun"
 }
 
-# over PID CODE: it ends so
+# over PID CODE: waits for the process, which must end with CODE
 over() {
     is=0
     wait "$1" || is=$?
     [ "$is" -eq "$2" ] || wrong "process $1 ended with $is, not $2"
 }
 
-# serve_begin [OPTION]...: a server that answers; its number in $server, what it
-# says in serve.log
+# serve_begin [OPTION]...: starts a server and waits until it answers; $server
+# is its pid, serve.log its log
 serve_begin() {
     rm -f "$here/serve.said"
     mkfifo "$here/serve.said"
@@ -246,7 +250,7 @@ serve_begin() {
         *' serving '*) echo ready >"$here/serve.ready" ;;
         esac
     done <"$here/serve.said" &
-    # If it ends before it serves, its log shows why.
+    # If the server ends before it answers, its log shows why.
     read -r line <"$here/serve.ready"
     rm -f "$here/serve.ready" "$here/serve.said"
 }
@@ -256,9 +260,10 @@ serve_end() {
     over "$server" 0
 }
 
-# ---- what the judges know of a base ------------------------------------------
+# ---- the state of a base -----------------------------------------------------
 
-# in_one_place ID LETTER: of the registry, of one directory, and no other
+# in_one_place ID LETTER: the set is in this state in the registry, and its job
+# file is in the directory of this state and in no other
 in_one_place() {
     state=$(pointsman status --json "$1")
     state=${state#*\"state\":\"} # without jq, as this is called very often
@@ -282,7 +287,7 @@ in_one_place() {
     same "place of $1" "$places" "$want"
 }
 
-# How often the branch has a commit of the set.
+# times_landed ID: prints the number of commits of the set on the branch
 times_landed() {
     git -C "$here/project.git" log --format='%(trailers:key=CS-Id,valueonly)' \
         main | grep -cx -e "$1" || :
@@ -294,7 +299,7 @@ landed_order() {
         tr '\n' ' '
 }
 
-# lives PID: the process runs and is not a zombie
+# lives PID: the process exists and is not a zombie
 lives() {
     case $(sed 's/.*) //; s/ .*//' "/proc/$1/stat" 2>/dev/null) in
     '' | Z | X) return 1 ;;

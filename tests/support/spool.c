@@ -10,8 +10,9 @@
 #include "serve/tables.h"
 #include "support/tarball.h"
 
-/* Nothing here needs to outlive the machine, and a busy disk would make these
- * tests take minutes. These stand in for libc's in SQLite too. */
+/* These replace the functions of libc, also for SQLite: the data of these tests
+ * need not survive a power failure, and on a busy disk the tests would take
+ * minutes. */
 int fsync(int fd) {
     (void)fd;
     return 0;
@@ -159,9 +160,9 @@ void spool_admit(struct spool *spool, const char *id, const char *files) {
     assert_true(spool_knows(spool, id));
 }
 
-/* ---- its life -------------------------------------------------------- */
+/* ---- steps ----------------------------------------------------------- */
 
-/* Its texts stay until the eighth call after this one. */
+/* The texts of the job are valid for the next seven calls. */
 struct job spool_job(struct spool *spool, const char *id) {
     static struct arena ring[8];
     static unsigned at;
@@ -229,7 +230,7 @@ void spool_settle(struct spool *spool) {
     must(projection_finish(spool->projection, spool->now, &err), &err);
 }
 
-/* ---- looking --------------------------------------------------------- */
+/* ---- checks ---------------------------------------------------------- */
 
 bool spool_has(struct spool *spool, enum base_dir dir, const char *name) {
     struct err err = {0};

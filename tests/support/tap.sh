@@ -1,7 +1,8 @@
 #!/bin/sh
-# tap.sh PROGRAM [ARG]...: runs a test program and mends its TAP.
-# cmocka 1.1.5 reports a skipped test as "not ok", which readers of TAP count
-# as failed; it becomes "ok N - NAME # SKIP REASON". The exit status stays.
+# tap.sh PROGRAM [ARG]...: runs a test program and corrects its TAP output.
+# cmocka 1.1.5 reports a skipped test as "not ok", which TAP consumers count as
+# a failure; this script prints "ok N - NAME # SKIP REASON" instead. The exit
+# status is that of the program.
 {
     "$@"
     echo "exit status: $?"

@@ -1,5 +1,5 @@
-/* Tarballs for tests, put together byte by byte, so that the broken and hostile
- * ones can be made as well. */
+/* Tarballs for tests, written byte by byte, so that broken and hostile ones can
+ * be written too. */
 #ifndef POINTSMAN_TESTS_SUPPORT_TARBALL_H
 #define POINTSMAN_TESTS_SUPPORT_TARBALL_H
 
@@ -8,8 +8,8 @@
 
 #include "lib/text.h"
 
-/* A header block. `type` as in tar: 0 file, 1 hard link, 2 symbolic link,
- * 3 and 4 devices, 5 directory, 6 FIFO, x PAX, L GNU long name, ... */
+/* Adds a header block. `type` is as in tar: 0 file, 1 hard link, 2 symbolic
+ * link, 3 and 4 devices, 5 directory, 6 FIFO, x PAX, L GNU long name, ... */
 static inline void tarball_header(struct text *tar, const char *name, char type,
                                   size_t size, unsigned mode,
                                   const char *link) {
@@ -51,7 +51,7 @@ static inline void tarball_end(struct text *tar) {
     text_add(tar, zeros, sizeof zeros);
 }
 
-/* One PAX header with one record, for the member that follows. */
+/* Adds a PAX header with one record, for the next member. */
 static inline void tarball_pax(struct text *tar, const char *key,
                                struct span value) {
     CLEANUP(text_clear) struct text body = TEXT_INIT;

@@ -13,7 +13,7 @@ static int remove_one(const char *path, const struct stat *st, int type,
                       struct FTW *ftw) {
     (void)st;
     (void)ftw;
-    /* A test may have taken our own rights away. */
+    /* open_up() has restored the permissions that a test removed. */
     return type == FTW_DP ? rmdir(path) : unlink(path);
 }
 
@@ -25,7 +25,7 @@ static int open_up(const char *path, const struct stat *st, int type,
     return 0;
 }
 
-/* A child that a test forked and that calls exit() must not tidy up. */
+/* A forked child that calls exit() must not remove the directory. */
 static void dir_remove(void) {
     if (getpid() != dir_owner)
         return;
@@ -57,7 +57,7 @@ void test_skip(const char *reason) {
     print_message("# because: %s\n", reason);
     fflush(stdout);
     skip();
-    abort(); /* skip() jumps out of the test */
+    abort(); /* not reached: skip() leaves the test with longjmp */
 }
 
 static bool sweep_is(const char *word) {
@@ -69,7 +69,7 @@ static bool sweep_is(const char *word) {
 unsigned test_sweep_stride(unsigned usual) {
     if (sweep_is("full"))
         return 1;
-    /* A prime, so that points of many kinds of call are among them. */
+    /* A prime factor, so that the points include many kinds of call. */
     return sweep_is("once") ? 7 * usual : usual;
 }
 

@@ -1,5 +1,5 @@
-/* A task that is a tree of processes: `tree SHAPE [COUNT]`. Once all of them
- * exist it writes "ready" to descriptor 4, and stays. */
+/* tree SHAPE [COUNT]: a task that starts a tree of processes. When all of them
+ * exist, it writes "ready" to descriptor 4 and waits. */
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -37,8 +37,8 @@ static pid_t born(void) {
     return pid;
 }
 
-/* Grandchildren in sessions of their own; the process in between exits or
- * stays. */
+/* Starts `count` grandchildren, with `apart` each in its own session; with
+ * `goes`, the process between exits. */
 static void grow(unsigned count, int goes, int apart) {
     if (born() != 0)
         return;
@@ -53,7 +53,7 @@ static void grow(unsigned count, int goes, int apart) {
     stay();
 }
 
-/* Returns how many are to be waited for. */
+/* Returns the number of processes to wait for. */
 static unsigned plant(const char *shape, unsigned count) {
     if (strcmp(shape, "plain") == 0) {
         grow(count - 1, 0, 0);
@@ -75,7 +75,7 @@ static unsigned plant(const char *shape, unsigned count) {
         }
         return count;
     }
-    signal(SIGTERM, SIG_IGN); /* deaf */
+    signal(SIGTERM, SIG_IGN); /* the shape "deaf" */
     for (unsigned i = 0; i < count / WIDTH + 1; i++)
         grow(WIDTH - 1, 0, 1);
     return (count / WIDTH + 1) * WIDTH;
@@ -87,7 +87,7 @@ int main(int argc, char **argv) {
         return 9;
     unsigned count = argc > 2 ? (unsigned)atoi(argv[2]) : 3;
     unsigned left = plant(argv[1], count);
-    close(ready[1]); /* who could not be born is not waited for */
+    close(ready[1]); /* so that a failed fork ends the loop below */
     for (; left > 0; left--)
         if (read(ready[0], &one, 1) != 1)
             return 9;
