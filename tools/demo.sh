@@ -1,6 +1,7 @@
 #!/bin/sh
-# The demonstration of ./try: a base with a real repository, work that lands,
-# and work that fails and shows why. Everything is kept in ./demo.pointsman.
+# The demonstration of ./try: a base with a real repository, change sets and
+# commands that succeed, and some that fail, with the reason. Everything is kept
+# in ./demo.pointsman.
 set -eu
 
 cd "$(dirname "$0")/.."
@@ -14,7 +15,7 @@ say() { printf '\n== %s\n' "$*"; }
 git_quiet() { git -c user.name='A Demo' -c user.email=demo@localhost \
     -c init.defaultBranch=main -c commit.gpgsign=false "$@" >/dev/null 2>&1; }
 
-# The server of an interrupted run may still be there. Its process id may belong
+# The server of an interrupted run may still run, but its process id may belong
 # to another process by now.
 serves() { tr '\0' ' ' <"/proc/$1/cmdline" 2>/dev/null |
     grep -qF "$demo/base serve"; }
@@ -71,8 +72,8 @@ cat >"$demo/base/conf.d/serve.conf" <<'END'
 listen = off
 END
 
-# pack ID CLASS FILE EDIT [OPTION]...: submits a set of one commit, based on the
-# first commit
+# pack ID CLASS FILE EDIT [OPTION]...: submits a change set that consists of one
+# commit, based on the first commit
 pack() {
     id=$1 class=$2 file=$3 edit=$4
     shift 4
@@ -141,7 +142,7 @@ server=$!
 all="parser-1 parser-2 parser-3 feature base-work docs careless notes readme
 crash-fix security orphan flaky progress colours"
 
-# ---- the live picture --------------------------------------------------------
+# ---- the live display --------------------------------------------------------
 
 picture() {
     pointsman list --all 2>/dev/null | cut -c "1-${COLUMNS:-100}"

@@ -1,9 +1,9 @@
 #!/bin/sh
-# approval.sh PROGRAM: sets that somebody else has to agree to.
+# approval.sh PROGRAM: change sets that another person must approve.
 # shellcheck source=tests/support/scenario.sh
 . "$(dirname "$0")/../support/scenario.sh"
 
-# with_policies [LINE]...: the lines follow [queue]
+# with_policies [LINE]...: a base with policies; the lines go into [queue]
 with_policies() {
     make_base "$@"
     cat >base/conf.d/approval.conf <<'EOF'
@@ -24,7 +24,7 @@ late = yes
 EOF
 }
 
-# As drop_set, but somebody else's.
+# drop_set_of UID FILE: like drop_set, as another user
 drop_set_of() {
     drop_name=$(basename "$2")
     cp "$2" "$here/base/data/$drop_name"
@@ -59,8 +59,8 @@ own_sets() {
 scenario 'a set that needs approval waits, and its submitter cannot give it' \
     own_sets
 
-# The set is made before main renames the file into the path of a policy.
-# Followed there, the change would land without approval.
+# The set is packed before main renames the file into the path of a policy. If
+# the change followed the file there, it would land without approval.
 renamed_under_policy() {
     with_policies
     git clone -q project.git clone
@@ -96,7 +96,7 @@ others() {
     within pointsman daemon all --until-idle
     in_one_place theirs Q
     pointsman approve --ticket OPS-1 theirs
-    pointsman approve --ticket OPS-1 theirs # said twice is said once
+    pointsman approve --ticket OPS-1 theirs # changes nothing
     same approvals "$(pointsman history theirs | grep -c approved.operator)" 1
     within pointsman daemon all --until-idle
     in_one_place theirs D
@@ -108,7 +108,7 @@ others() {
 }
 scenario 'somebody else approves, and it lands with his name' others
 
-# Held by another hold, it waits while its approval grows old.
+# The set waits because of another hold until its approval has expired.
 expiry() {
     [ "$(id -u)" -eq 0 ] || skip 'only root can play two people'
     with_policies 'poll = 1' # polling notices that time has passed
@@ -175,7 +175,7 @@ late() {
     ends 77 pointsman approve now
     same 'still owed' "$(pointsman list --json owed:yes | jq -r .id)" now
     ends 0 pointsman fsck
-    # A registry made anew knows it.
+    # A rebuilt registry still has it.
     before=$(owed now)
     pointsman fsck --rebuild
     same 'owed after a rebuild' "$(owed now)" "$before"
@@ -191,7 +191,7 @@ overdue() {
     drop_set_of 65534 "$made"
     within pointsman daemon all --until-idle
     in_one_place now D
-    # Its second is over for a server that begins later, and told once.
+    # A server that starts later reports once that the second has passed.
     serve_begin
     await '"kind":"owed".*"id":"now".*overdue'
     serve_end
@@ -228,7 +228,7 @@ never_landed() {
 }
 scenario 'a set that never landed owes nothing' never_landed
 
-# by_files FILE: what the drop directories make of it
+# by_files FILE: submits the set through the drop directories
 by_files() {
     pointsman change put "$1" >/dev/null
     within pointsman daemon prequeue --until-idle
@@ -239,7 +239,7 @@ by_files() {
     }
 }
 
-# matrix WAY...: sets of each class, target and path, handed in so
+# matrix WAY...: submits sets of each class, target and path in this way
 matrix() {
     number=$((number + 1))
     for class in EM BF DC; do
@@ -302,7 +302,8 @@ EOF
 }
 scenario 'policies by class, target and path hold by every way in' each_way
 
-# A rollback is an operator's: somebody else's waits for his word.
+# Only operators may roll back: a rollback by another user waits for approval by
+# an operator.
 rollback_of_others() {
     [ "$(id -u)" -eq 0 ] || skip 'only root can play two people'
     make_base
@@ -321,7 +322,7 @@ rollback_of_others() {
     in_one_place R1 Q
     pointsman why R1 >why
     says "approval 'rollback': 0 of 1, by operator" why
-    # It waits for no set on its files.
+    # It does not wait for sets that touch its files.
     says_not 'precursors' why
     same 'what it took back' \
         "$(pointsman status --json C1 | jq -r .rolled_back_by)" null
@@ -330,7 +331,7 @@ rollback_of_others() {
     in_one_place R1 D
     same 'what it took back' \
         "$(pointsman status --json C1 | jq -r .rolled_back_by)" R1
-    # An operator's own goes at once.
+    # A rollback by an operator runs at once.
     pointsman -q rollback R1
     within pointsman daemon all --until-idle
     same 'what it took back' \
@@ -339,7 +340,7 @@ rollback_of_others() {
 }
 scenario 'a rollback by who is no operator waits for one' rollback_of_others
 
-# Whoever approves may say how long that counts.
+# The approver may choose how long the approval is valid.
 until_then() {
     [ "$(id -u)" -eq 0 ] || skip 'only root can play two people'
     with_policies 'poll = 1' # polling notices that time has passed
@@ -353,7 +354,7 @@ until_then() {
         '["operator"]'
     serve_begin
     await '"kind":"hold".*"id":"theirs".*expired'
-    # Given again it counts again.
+    # A second approval counts again.
     pointsman approve --expires 7d theirs
     pointsman release theirs
     within pointsman wait theirs
@@ -373,7 +374,8 @@ not_asked_any_more() {
     pointsman change submit "$made"
     within pointsman daemon all --until-idle
     in_one_place first Q
-    # Nobody asks for it: neither `approve` nor `release` would let it go.
+    # No policy requires approval any more, so neither `approve` nor `release`
+    # would release the set.
     sed -i '/^path = prod/,/^count/s/^count = 1/count = 0/' \
         base/conf.d/approval.conf
     within pointsman daemon all --until-idle
@@ -381,7 +383,7 @@ not_asked_any_more() {
     in_one_place second D
     ends 0 pointsman history first
     says ' release policy daemon:prequeue: approval' out
-    # A server that reads its configuration again; all policies are gone.
+    # A server reloads its configuration, which has no policies any more.
     make_set third DC tickets/a third '##approval' OPS-1
     printf '[approval "all"]\n' >base/conf.d/approval.conf
     printf '[target "main"]\nblind = allow\n' >base/conf.d/target.conf
@@ -399,7 +401,7 @@ not_asked_any_more() {
 scenario 'a set goes on when no policy asks for its approval any more' \
     not_asked_any_more
 
-# And the other way round.
+# The opposite: a policy is added while the set waits.
 asked_since() {
     with_policies
     make_set waits DC src/a waits

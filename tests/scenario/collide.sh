@@ -1,12 +1,12 @@
 #!/bin/sh
-# collide.sh PROGRAM: names that somebody chose so that they collide in a hash
-# map whose seed is known cost no more than others. The program reports the
-# longest search in any of its maps; without a seed it is as long as the list of
-# names, with one it is some tens, a few hundred at most.
+# collide.sh PROGRAM: names chosen to collide in a hash map with a known seed
+# cost no more than other names. The server reports the longest search in any of
+# its maps. Without a seed it would be as long as the list of names; with a
+# random seed it is some tens, at most a few hundred.
 # shellcheck source=tests/support/scenario.sh
 . "$(dirname "$0")/../support/scenario.sh"
 
-# longest_search: what the server reports
+# longest_search: prints the longest search that the server reports
 longest_search() {
     python3 -c '
 import socket
@@ -51,7 +51,7 @@ by_touches() {
     says none-such reasons
     is_short
     serve_end
-    serve_begin # the stored rows
+    serve_begin # reads the names from the registry
     pointsman why t >reasons
     is_short
     serve_end

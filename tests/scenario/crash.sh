@@ -1,8 +1,8 @@
 #!/bin/sh
-# crash.sh PROGRAM FAULTY: the whole program meets misfortune at its mutating
-# system calls (tests/support/faulty.c), is started again without, and must have
-# lost nothing and done nothing twice. Which calls are tried:
-# tests/support/points.sh.
+# crash.sh PROGRAM FAULTY: a fault occurs at a mutating system call of the
+# program (tests/support/faulty.c). The program is started again without faults
+# and must have lost nothing and done nothing twice. tests/support/points.sh
+# chooses the calls.
 # shellcheck source=tests/support/scenario.sh
 . "$(dirname "$0")/../support/scenario.sh"
 . "$(dirname "$0")/../support/crash.sh"
@@ -10,7 +10,7 @@ prepare=prepare
 day='pointsman daemon all --until-idle'
 everything='plain needy other often once'
 
-# ---- the base every trial begins with ----------------------------------------
+# ---- the base that every trial starts with -----------------------------------
 
 prepare() {
     make_base 'grace = 1'

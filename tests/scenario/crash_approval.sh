@@ -1,9 +1,9 @@
 #!/bin/sh
-# crash_approval.sh PROGRAM FAULTY: as crash.sh, while approvals come in: by a
-# server's word, by signatures, as files beside their sets; for sets that wait,
-# for one that has landed and owes it, for one that lacks another still. What was
-# acknowledged is there and counts once; nothing starts without what its policy
-# asks for.
+# crash_approval.sh PROGRAM FAULTY: like crash.sh, while approvals arrive:
+# through a server, as signatures, and as files in the drop directories; for
+# sets that wait, for a set that has landed and owes its approval, and for a set
+# that still needs another approval. Every acknowledged approval is kept and
+# counts once; no set starts without the approvals that its policy requires.
 # shellcheck source=tests/support/scenario.sh
 . "$(dirname "$0")/../support/scenario.sh"
 # shellcheck source=tests/support/crash.sh
@@ -17,7 +17,7 @@ command -v ssh-keygen >/dev/null || {
 
 # ---- sets, and who approves them ---------------------------------------------
 
-# paper SET NAME: signed by NAME, in papers/SET.NAME
+# paper SET NAME: writes an approval file signed by NAME to papers/SET.NAME
 paper() {
     pointsman approve --tarball "$made" --as "$2@example.org" \
         --sign-with "$2" >"papers/$1.$2"
@@ -71,7 +71,7 @@ END
     theirs=$made
 }
 
-# Two people are two accounts.
+# Only root can act as two accounts.
 two_people() {
     [ "$(id -u)" -eq 0 ]
 }
@@ -83,9 +83,9 @@ drop_theirs() {
     mv base/tmp/theirs "base/prequeue/$(basename "$theirs")"
 }
 
-# ---- judgement ---------------------------------------------------------------
+# ---- checks after the recovery -----------------------------------------------
 
-# The one that lacks an approval waits for ever.
+# Set half lacks an approval and waits for ever.
 unfinished() {
     pointsman list --json state:queued,staged,pending,executing |
         jq -r 'select(.id != "half") | .id'
@@ -95,15 +95,15 @@ approvals_of() {
     pointsman history --json "$1" | grep -c '"kind":"approved"' || :
 }
 
-# approved SET COUNT: so often, in the registry and in its log
+# approved SET COUNT: the registry and the log of the set have COUNT approvals
 approved() {
     same "approvals of $1" "$(approvals_of "$1")" "$2"
     same "approvals in the log of $1" \
         "$(grep -c 'approved:' "base/log/$1" || :)" "$2"
 }
 
-# began_with SET COUNT: so many approvals were given before it was executed, and
-# so many names stand on the branch
+# began_with SET COUNT: COUNT approvals were given before the set was executed,
+# and its commit names COUNT approvers
 began_with() {
     same "approvals of $1 when it began" "$(pointsman history --json "$1" |
         jq -s '(map(select(.to == "X")) | first | .seq | tonumber) as $start |
@@ -142,7 +142,7 @@ judge() {
 
 # ---- through a server --------------------------------------------------------
 
-# Who calls is outside of what is killed, and writes down what was acknowledged.
+# The callers are not killed; they record what was acknowledged.
 by_service() {
     with_policies
     theirs_too=
@@ -165,7 +165,7 @@ callers() {
     pointsman approve --signature papers/both.bob both && told both.bob
     $theirs_too
 }
-# It has landed by now.
+# late has landed by now.
 late_caller() {
     pointsman approve --signature papers/late.bob late && told late.bob
 }
@@ -174,7 +174,7 @@ END
     cp -a base project.git master
 }
 
-# What was acknowledged is there, before anything is done about the rest.
+# What was acknowledged is known before the rest is submitted again.
 handed_in_again() {
     touch acked.ran
     run
@@ -229,7 +229,7 @@ scenario 'a server killed alone while approvals come loses none' \
 
 # ---- as files ----------------------------------------------------------------
 
-# late has landed when the day begins.
+# late has landed before the workload starts.
 by_files() {
     with_policies
     pointsman change submit "$late"

@@ -1,8 +1,8 @@
 #!/bin/sh
-# crash_base.sh PROGRAM FAULTY: whoever makes, remakes, saves or restores a whole
-# base is killed at its mutating system calls (tests/support/faulty.c). What is
-# left is nothing or whole, and saying it again finishes it. Which calls
-# are tried: tests/support/points.sh.
+# crash_base.sh PROGRAM FAULTY: a command that creates, rebuilds, backs up or
+# restores a base is killed at its mutating system calls
+# (tests/support/faulty.c). Its result is complete or absent, and the same
+# command, run again, completes it. tests/support/points.sh chooses the calls.
 # shellcheck source=tests/support/scenario.sh
 . "$(dirname "$0")/../support/scenario.sh"
 faulty=$(CDPATH="" cd "$(dirname "$2")" && pwd)/$(basename "$2")
@@ -12,7 +12,8 @@ export ASAN_OPTIONS="${ASAN_OPTIONS:+$ASAN_OPTIONS:}detect_leaks=0"
 
 # ---- the sweep ---------------------------------------------------------------
 
-# run_faulty COMMAND...: with $misfortune; whether it came, in $came
+# run_faulty COMMAND...: runs the command with $misfortune; $came is 137 if the
+# fault occurred
 run_faulty() {
     came=0
     # shellcheck disable=SC2086
@@ -21,8 +22,8 @@ run_faulty() {
     [ "$came" -ne 125 ] || skip 'no process can be traced here'
 }
 
-# sweep COUNT FAULT BEGIN JUDGE COMMAND...: BEGIN, COMMAND with the fault at
-# one of its calls, JUDGE; so many times, or at every call.
+# sweep COUNT FAULT BEGIN JUDGE COMMAND...: runs BEGIN, then COMMAND with the
+# fault at one of its calls, then JUDGE; COUNT times, or for every call
 sweep() {
     count=$1 fault=$2 begin=$3 judge=$4
     shift 4
@@ -37,7 +38,7 @@ sweep() {
         $begin
         misfortune="$fault --at $at"
         run_faulty "$@"
-        # Not in a condition: there set -e would be deaf.
+        # Not part of a condition, because set -e has no effect there.
         set +e
         (
             set -e
@@ -59,7 +60,8 @@ sweep() {
     points_end
 }
 
-# finished COMMAND...: it ends well now, or says that all is there already
+# finished COMMAND...: the command succeeds now, or reports that the base exists
+# already
 finished() {
     "$@" >out 2>err && return
     same 'what it ends with' $? 100
@@ -81,7 +83,7 @@ base_is_whole() {
     case $came in
     0 | 137) ;;
     *)
-        # One that met an error has said so.
+        # A command that failed printed one error.
         same 'lines it says' "$(grep -c '^pointsman: ' said)" 1
         ;;
     esac
@@ -110,7 +112,7 @@ scenario 'init on a full disk is finished by saying it again' \
 
 # ---- a base with some history ------------------------------------------------
 
-# each VERB ID...: its JSON for each id, the id on each line
+# each VERB ID...: the JSON output of VERB for each id, with the id on each line
 each() {
     verb=$1
     shift
@@ -122,7 +124,7 @@ each() {
         select(.line))'
 }
 
-# One jq for all sets: starting it takes longer than asking the registry.
+# One jq process for all sets: starting jq takes longer than the query.
 memory_of() {
     ids=$(pointsman list --all --json kind:change | jq -r .id | sort)
     # shellcheck disable=SC2086 # a list of ids
@@ -193,7 +195,7 @@ registry_lost() {
     rm base/ctrl/registry.db*
 }
 
-# nothing_half: whoever asks now is told all, or that nothing can be told
+# nothing_half: a query prints all sets or fails
 nothing_half() {
     pointsman list --all --json kind:change >half 2>half.err || return 0
     same 'sets of half a registry' "$(wc -l <half)" 6
@@ -224,7 +226,7 @@ no_backup_yet() {
 
 saved() {
     is_as_before
-    # What bears the name is whole, and readable to none but us.
+    # A file with the final name is complete and readable only by its owner.
     [ -e saved.tar ] || ends 0 "$@"
     same 'mode of the backup' "$(stat -c %a saved.tar)" 600
     rm -rf base

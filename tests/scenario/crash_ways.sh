@@ -1,16 +1,15 @@
 #!/bin/sh
-# crash_ways.sh PROGRAM FAULTY: as crash.sh, while work comes in: sets handed to
-# a server and put as files, a server that is told to end, daemons one by one.
-# What was acknowledged before the misfortune is known after it; what was not is
-# handed in again, which is never wrong.
-# shellcheck source=tests/support/scenario.sh
+# crash_ways.sh PROGRAM FAULTY: like crash.sh, while jobs are submitted: sets
+# sent to a server and dropped as files, a server that is asked to stop, and
+# daemons run one after the other. Everything acknowledged before the fault is
+# known after it. The rest is submitted again, which is always safe. shellcheck
+# source=tests/support/scenario.sh
 . "$(dirname "$0")/../support/scenario.sh"
 . "$(dirname "$0")/../support/crash.sh"
 prepare=empty
 everything='plain needy other often once'
 
-# Who calls is outside of what is killed: the registry and files alone say what
-# was acknowledged.
+# The callers are not killed; they record in acked.ran what was acknowledged.
 empty() {
     make_base 'grace = 1'
     make_set plain DC src/p plain
@@ -23,7 +22,7 @@ empty() {
 told() { echo "\$1" >>'$here/acked.ran'; }
 by_submit() { pointsman change submit "\$2" && told "\$1"; }
 by_put() {
-    # One that ran already is refused as a duplicate when it comes by files.
+    # Dropping a set that has run already would be refused as a duplicate.
     grep -qsx "\$1" '$here/acked.ran' ||
         pointsman change put "\$2" && told "\$1"
 }
@@ -41,10 +40,10 @@ EOF
     cp -a base project.git master
 }
 
-# What was acknowledged is there; the rest comes again.
+# What was acknowledged is known; the rest is submitted again.
 hand_in_again() {
     touch acked.ran
-    run # what came by files has to be admitted first
+    run # first admits the sets in the drop directories
     for id in $(cat acked.ran); do
         ends 0 pointsman status "$id"
     done
@@ -77,7 +76,7 @@ scenario 'a server killed alone loses nothing' \
 scenario 'a server on a disk that is full for a while loses nothing' \
     served 4 --fail ENOSPC --for 20 --only 'pointsman serve'
 
-# ---- one by one --------------------------------------------------------------
+# ---- daemons one after the other ---------------------------------------------
 
 one_by_one() {
     empty

@@ -1,5 +1,6 @@
 #!/bin/sh
-# done_means.sh PROGRAM FAULTY: what the change queue promises, seen from outside.
+# done_means.sh PROGRAM FAULTY: the promises of the change queue, tested from
+# outside.
 # shellcheck source=tests/support/scenario.sh
 . "$(dirname "$0")/../support/scenario.sh"
 faulty=$(CDPATH="" cd "$(dirname "$2")" && pwd)/$(basename "$2")
@@ -31,8 +32,8 @@ scenario 'sets handed in out of order land in class order, with trailers' \
 
 # ---- sets that share a file --------------------------------------------------
 
-# Four lanes; each check takes the lock directory of its file, the sets of the
-# other file wait inside theirs until both are there at once.
+# There are four lanes. The checks of the sets that share a file take a lock
+# directory; the checks of the two other sets wait for each other.
 never_together() {
     make_base 'concurrency = 4'
     cat >base/conf.d/target.conf <<'EOF'
@@ -48,7 +49,7 @@ cd '$here'
 case \$POINTSMAN_CSID in
 same-*)
     mkdir lock || { echo "\$POINTSMAN_CSID" >>together; exit 1; }
-    # Long enough for the others to be started, were they allowed to.
+    # Long enough for the others to start, if they were allowed to.
     '$program' --base base list --json >/dev/null
     echo "\$POINTSMAN_CSID" >>alone
     rmdir lock
@@ -83,8 +84,9 @@ scenario 'sets that share a file never run at once; others do' never_together
 
 # ---- why ---------------------------------------------------------------------
 
-# Two slots: one taken by a set whose check waits for gate.set, one by a command
-# that waits for gate.cmd. What else there is waits, each for another reason.
+# There are two slots: one is taken by a set whose check waits for gate.set, the
+# other by a command that waits for gate.cmd. All other jobs wait, each for a
+# different reason.
 crowd() {
     make_base 'concurrency = 2'
     cat >base/conf.d/target.conf <<EOF
@@ -100,8 +102,8 @@ EOF
 }
 
 crowd_comes() {
-    # The one with a time comes first: it says "not now" again and again, each
-    # time for longer, and is asked about while slots are free.
+    # First the job that waits for a time: it fails temporarily again and again,
+    # with a growing backoff, and is queried while slots are free.
     pointsman submit --id later -- sh -c '[ -e now ] || exit 75'
     await '"id":"later".*"reason":"temp"'
     until because later time 'not before 2'; do :; done
@@ -196,7 +198,7 @@ why_where_nothing_runs() {
     because third dependency 'dependency first is queued'
     because held hold 'held (operator)'
     because first slot 'no queue role runs here'
-    # Its back-off doubles, until there is time enough to ask twice.
+    # The backoff doubles until it is long enough for two queries.
     until (because later time 'not before 2') >/dev/null; do
         within pointsman daemon exec --until-idle
     done
@@ -205,14 +207,14 @@ why_where_nothing_runs() {
 }
 scenario 'why helps where nothing runs at all' why_where_nothing_runs
 
-# ---- the seed's own way ------------------------------------------------------
+# ---- the drop directories ----------------------------------------------------
 
 file_route() {
     make_base 'poll = 1'
     make_set early DC src/early 'made before anything ran'
     drop_set "$made"
     serve_begin
-    # Nobody triggers: it is found by looking.
+    # Without a trigger, polling finds it.
     make_set second BF.042 src/second 'found by the poll'
     drop_set "$made"
     await '"id":"second".*"to":"D"'
@@ -231,9 +233,10 @@ file_route() {
 }
 scenario "the seed's tarballs land by the file route" file_route
 
-# ---- a registry that is lost -------------------------------------------------
+# ---- a lost registry ---------------------------------------------------------
 
-# What a base knows of its sets, without what a rebuild may number anew.
+# Prints what a base knows of its sets, except the numbers that a rebuild
+# changes.
 memory_of() {
     for id in $(pointsman list --all --json kind:change | jq -r .id | sort); do
         pointsman status --json "$id" | jq -cS '
@@ -282,7 +285,7 @@ rebuild() {
     memory_of >after
     diff before after || wrong 'the rebuilt registry tells another story'
     ends 0 pointsman fsck
-    # And life goes on from there.
+    # The rebuilt base continues.
     pointsman release resting
     within pointsman daemon all --until-idle
     for id in stand-in resting behind fresh; do
@@ -295,7 +298,7 @@ scenario 'a lost registry comes back whole out of the directories' rebuild
 
 # ---- output ------------------------------------------------------------------
 
-# calls_of ID COMMAND...: the calls that change files while the job runs
+# calls_of ID COMMAND...: runs the job; lists its mutating system calls in names
 calls_of() {
     id=$1
     shift
@@ -320,7 +323,7 @@ output_is_durable() {
 scenario 'an output in a file is on the disk before its job is done' \
     output_is_durable
 
-# ---- daemons one by one ------------------------------------------------------
+# ---- daemons one after the other ---------------------------------------------
 
 one_by_one() {
     make_base
