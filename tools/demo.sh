@@ -49,7 +49,7 @@ int parse(void);
 int limit = 100;
 END
 echo 'int main(void) { return 0; }' >"$demo/work/src/main.c"
-echo 'A project to show things with.' >"$demo/work/README"
+echo 'A demonstration project.' >"$demo/work/README"
 cd "$demo/work"
 git_quiet add .
 git_quiet commit -m 'First commit'

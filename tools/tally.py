@@ -1,9 +1,9 @@
-"""tally.py NAME BUILD_DIR TALLIES: what `meson test` wrote, counted in points.
+"""tally.py NAME BUILD_DIR TALLIES: counts the results of `meson test`.
 
-A test program of ours prints one TAP line per test inside it; those are
-counted, not programs. Prints a line a suite, the reason of each skip, the log
-of each program that failed and where the time went, beside the budget of each
-suite; appends "PASSED FAILED SKIPPED" to TALLIES.
+Each test program prints one TAP line for each of its tests; these lines are
+counted, not the programs. Prints the counts of each suite, the reason of each
+skipped test, the log of each program that failed, and the time of each suite
+with its budget. Appends "PASSED FAILED SKIPPED" to TALLIES.
 """
 import collections
 import json
@@ -17,11 +17,11 @@ PLAN = re.compile(r"^1\.\.\d", re.MULTILINE)
 LOG_LINES = 200
 SLOWEST = 3
 
-# Seconds of test time, the sum over the programs of a suite, that each half of
-# ./check may take on a quiet machine with two cores. Four programs run at once
-# there, so that these sums and the time to build make ten minutes. A suite over
-# its budget is marked and does not fail, because a busy machine is no bug. Raise
-# a budget on purpose, in the commit that needs it.
+# The test time in seconds, summed over the programs of a suite, that each half
+# of ./check may take on a quiet machine with two cores. Four programs run at
+# once, so that these sums and the build take ten minutes. A suite over its
+# budget is marked but does not fail, because the machine may be busy. Raise a
+# budget only deliberately, in the commit that needs it.
 BUDGETS_S = {
     "gcc": {
         "unit": 80, "scenario": 600, "cli": 90, "contract": 50, "cron": 60,
@@ -42,14 +42,14 @@ class Count:
 
 
 def count_program(test, count, skips):
-    """Adds the points of one program; returns whether it failed."""
+    """Adds the tests of one program; returns whether it failed."""
     failed_before = count.failed
     result = test["result"]
     name = test["name"].split(" / ")[-1]
     points = [POINT.match(line)
               for line in (test.get("stdout") or "").splitlines()]
     points = [point for point in points if point]
-    # A script prints its plan last, as it does not know it before.
+    # A script prints its plan last, because it does not know it earlier.
     is_tap = PLAN.search(test.get("stdout") or "")
     if is_tap and points:
         for negated, title, skip, reason in (p.groups() for p in points):
@@ -67,7 +67,7 @@ def count_program(test, count, skips):
     elif result in ("OK", "EXPECTEDFAIL"):
         count.passed += 1
     if result not in ("OK", "EXPECTEDFAIL", "SKIP"):
-        # A crash or a time-out has no "not ok" of its own.
+        # A crash or a time-out prints no "not ok".
         count.failed = max(count.failed, failed_before + 1)
     return count.failed > failed_before
 
@@ -78,13 +78,14 @@ def show_log(test):
     for stream in ("stdout", "stderr"):
         lines = (test.get(stream) or "").splitlines()
         if len(lines) > LOG_LINES:
-            print(f"({len(lines) - LOG_LINES} lines before these)")
+            print(f"(the first {len(lines) - LOG_LINES} lines are omitted)")
         for line in lines[-LOG_LINES:]:
             print("    " + line)
 
 
 def reports(build_dir, count):
-    """What a sanitizer found in any process, also one that nobody waits for."""
+    """Counts and prints the sanitizer reports of all processes, including those
+    that no test waits for."""
     for path in sorted((build_dir / "reports").glob("*")):
         count.failed += 1
         print(f"---- sanitizer report {path.name}")
@@ -94,7 +95,7 @@ def reports(build_dir, count):
 
 
 def show_times(name, suites):
-    """Where the time of this half went. No test depends on it."""
+    """Prints the time of each suite. No test depends on it."""
     budgets = BUDGETS_S.get(name, {})
     total = sum(count.seconds for count in suites.values())
     print(f"{name}: {'suite':<10}{'seconds':>9}{'share':>7}{'budget':>8}")
@@ -115,26 +116,26 @@ def show_times(name, suites):
           f"{sum(budgets.values()):>8}")
 
 
-def unheard(build_dir, heard):
-    """Tests that are set up but of which meson wrote nothing: it died, or two
-    have one name."""
+def unreported(build_dir, reported):
+    """Returns the configured tests without a result: meson was killed, or two
+    tests have the same name."""
     listing = build_dir / "meson-info" / "intro-tests.json"
     if not listing.exists():
         return ["any test"]
     names = collections.Counter(
         f"{test['suite'][0]} / {test['name']}"
         for test in json.loads(listing.read_text()))
-    return sorted((names - collections.Counter(heard)).elements())
+    return sorted((names - collections.Counter(reported)).elements())
 
 
 def main():
     name, build_dir, tallies = sys.argv[1], pathlib.Path(sys.argv[2]), \
         sys.argv[3]
-    suites, failures, skips, heard = {}, [], [], []
+    suites, failures, skips, reported = {}, [], [], []
     log = build_dir / "meson-logs" / "testlog.json"
     for line in log.read_text().splitlines() if log.exists() else []:
         test = json.loads(line)
-        heard.append(test["name"])
+        reported.append(test["name"])
         # "pointsman:unit / json"
         suite = test["name"].split(" / ")[0].split(":")[-1]
         count = suites.setdefault(suite, Count())
@@ -149,8 +150,8 @@ def main():
     reports(build_dir, found)
     if found.failed:
         suites["sanitizer reports"] = found
-    for missing in unheard(build_dir, heard):
-        print(f"{name}: no result of {missing}")
+    for missing in unreported(build_dir, reported):
+        print(f"{name}: no result for {missing}")
         suites.setdefault("no result", Count()).failed += 1
     for reason in skips:
         print(f"{name}: skipped: {reason}")

@@ -56,7 +56,7 @@ own_sets() {
     ends 100 pointsman approve mine
     ends 0 pointsman fsck
 }
-scenario 'a set that needs approval waits, and its submitter cannot give it' \
+scenario 'a set that needs approval waits; its submitter cannot approve it' \
     own_sets
 
 # The set is packed before main renames the file into the path of a policy. If
@@ -83,11 +83,11 @@ renamed_under_policy() {
     says 'a was deleted by commit ' why
     same 'the branch' "$(git -C project.git rev-parse main)" "$before"
 }
-scenario 'a renamed file takes no change along into the path of a policy' \
+scenario 'a change does not follow a renamed file into the path of a policy' \
     renamed_under_policy
 
 others() {
-    [ "$(id -u)" -eq 0 ] || skip 'only root can play two people'
+    [ "$(id -u)" -eq 0 ] || skip 'only root can act as two users'
     with_policies
     make_set theirs DC prod/a theirs
     drop_set_of 65534 "$made"
@@ -106,11 +106,11 @@ others() {
         grep -c '^root <')" 1
     ends 0 pointsman fsck
 }
-scenario 'somebody else approves, and it lands with his name' others
+scenario 'another user approves the set; its commit names the approver' others
 
 # The set waits because of another hold until its approval has expired.
 expiry() {
-    [ "$(id -u)" -eq 0 ] || skip 'only root can play two people'
+    [ "$(id -u)" -eq 0 ] || skip 'only root can act as two users'
     with_policies 'poll = 1' # polling notices that time has passed
     printf 'expires = 1\n' >expires
     sed -i '/^path = prod/r expires' base/conf.d/approval.conf
@@ -129,7 +129,8 @@ expiry() {
     within pointsman daemon all --until-idle
     in_one_place theirs Q
 }
-scenario 'an approval that expired holds what still waits' expiry
+scenario 'a set that waits longer than its approval is valid is held again' \
+    expiry
 
 tickets() {
     with_policies
@@ -141,7 +142,7 @@ tickets() {
     within pointsman daemon all --until-idle
     in_one_place some D
 }
-scenario 'a set without its ticket is refused at the door' tickets
+scenario 'a set without the required ticket is refused on submission' tickets
 
 owed() {
     pointsman status --json "$1" | jq -r '.owed // "nothing"'
@@ -180,11 +181,11 @@ late() {
     pointsman fsck --rebuild
     same 'owed after a rebuild' "$(owed now)" "$before"
 }
-scenario 'an emergency goes at once, its approval is owed and seen everywhere' \
+scenario 'an emergency set lands at once, and what it owes is shown everywhere' \
     late
 
 overdue() {
-    [ "$(id -u)" -eq 0 ] || skip 'only root can play two people'
+    [ "$(id -u)" -eq 0 ] || skip 'only root can act as two users'
     with_policies 'poll = 1' # polling notices that time has passed
     printf 'within = 1\n' >>base/conf.d/approval.conf
     make_set now EM late/a now
@@ -215,7 +216,7 @@ overdue() {
     says settled base/log/now
     ends 0 pointsman fsck
 }
-scenario 'what is owed too long is told once, and an approval pays it' overdue
+scenario 'an overdue approval is reported once and can still be given' overdue
 
 never_landed() {
     with_policies
@@ -226,7 +227,7 @@ never_landed() {
     within pointsman daemon prequeue --until-idle
     same debt "$(owed now)" nothing
 }
-scenario 'a set that never landed owes nothing' never_landed
+scenario 'a set that never landed owes no approval' never_landed
 
 # by_files FILE: submits the set through the drop directories
 by_files() {
@@ -297,15 +298,16 @@ EOF
     serve_end
     within pointsman daemon all --until-idle
     ends 0 pointsman fsck
-    same 'sets that went on' "$(pointsman list --json --all state:done |
+    same 'sets that landed' "$(pointsman list --json --all state:done |
         wc -l)" 21
 }
-scenario 'policies by class, target and path hold by every way in' each_way
+scenario 'policies by class, target and path apply to every way of submission' \
+    each_way
 
 # Only operators may roll back: a rollback by another user waits for approval by
 # an operator.
 rollback_of_others() {
-    [ "$(id -u)" -eq 0 ] || skip 'only root can play two people'
+    [ "$(id -u)" -eq 0 ] || skip 'only root can act as two users'
     make_base
     printf '[target "main"]\nblind = allow\n' >base/conf.d/blind.conf
     make_set C1 DC src/a C1
@@ -324,25 +326,26 @@ rollback_of_others() {
     says "approval 'rollback': 0 of 1, by operator" why
     # It does not wait for sets that touch its files.
     says_not 'precursors' why
-    same 'what it took back' \
+    same 'rollback of C1' \
         "$(pointsman status --json C1 | jq -r .rolled_back_by)" null
     pointsman approve R1
     within pointsman daemon all --until-idle
     in_one_place R1 D
-    same 'what it took back' \
+    same 'rollback of C1' \
         "$(pointsman status --json C1 | jq -r .rolled_back_by)" R1
     # A rollback by an operator runs at once.
     pointsman -q rollback R1
     within pointsman daemon all --until-idle
-    same 'what it took back' \
+    same 'rollback of C1' \
         "$(pointsman status --json C1 | jq -r .rolled_back_by)" null
     ends 0 pointsman fsck
 }
-scenario 'a rollback by who is no operator waits for one' rollback_of_others
+scenario 'a rollback submitted by a non-operator waits for an operator' \
+    rollback_of_others
 
 # The approver may choose how long the approval is valid.
-until_then() {
-    [ "$(id -u)" -eq 0 ] || skip 'only root can play two people'
+chosen_expiry() {
+    [ "$(id -u)" -eq 0 ] || skip 'only root can act as two users'
     with_policies 'poll = 1' # polling notices that time has passed
     make_set theirs DC prod/a theirs
     drop_set_of 65534 "$made"
@@ -362,11 +365,12 @@ until_then() {
     in_one_place theirs D
     ends 0 pointsman fsck
 }
-scenario 'an approval ends when it says, and may be given again' until_then
+scenario 'an approval expires at the chosen time and can be given again' \
+    chosen_expiry
 
 # ---- policies that change ----------------------------------------------------
 
-not_asked_any_more() {
+policy_removed() {
     with_policies
     make_set first DC prod/a first
     pointsman change submit "$made"
@@ -398,11 +402,11 @@ not_asked_any_more() {
     serve_end
     ends 0 pointsman fsck
 }
-scenario 'a set goes on when no policy asks for its approval any more' \
-    not_asked_any_more
+scenario 'a set continues when no policy requires its approval any more' \
+    policy_removed
 
 # The opposite: a policy is added while the set waits.
-asked_since() {
+policy_added() {
     with_policies
     make_set waits DC src/a waits
     pointsman change submit "$made"
@@ -415,6 +419,6 @@ asked_since() {
     ends 0 pointsman why waits
     says "approval 'all': 0 of 1" out
 }
-scenario 'a set that waits is held by a policy that came after it' asked_since
+scenario 'a waiting set is held by a policy that is added later' policy_added
 
 finish

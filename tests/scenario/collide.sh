@@ -23,7 +23,7 @@ is_short() {
     [ -n "$search" ] || wrong 'the server does not report the longest search'
     remark "the longest search is $search"
     [ "$search" -lt 1000 ] || wrong "the longest search is $search"
-    [ "$search" -gt 10 ] || wrong "it is $search: was there a full map at all?"
+    [ "$search" -gt 10 ] || wrong "the longest search is $search: no full map?"
 }
 
 # list FILE: the lines of a file as a JSON array
@@ -75,8 +75,8 @@ by_paths() {
     serve_end
 }
 
-scenario 'lines of an array that collide cost as much as others' by_array
-scenario 'keys of touches that collide cost as much, also after a restart' \
+scenario 'colliding array lines cost no more than others' by_array
+scenario 'colliding touch keys cost no more than others, also after a restart' \
     by_touches
-scenario 'paths of a set that collide cost as much as others' by_paths
+scenario 'colliding paths of a set cost no more than others' by_paths
 finish

@@ -7,7 +7,7 @@
 . "$(dirname "$0")/../support/scenario.sh"
 . "$(dirname "$0")/../support/crash.sh"
 prepare=prepare
-day='pointsman daemon all --until-idle'
+workload='pointsman daemon all --until-idle'
 everything='plain needy other often once'
 
 # ---- the base that every trial starts with -----------------------------------
@@ -32,7 +32,7 @@ EOF
 
 # ---- scenarios ---------------------------------------------------------------
 
-nothing_happens() {
+without_fault() {
     prepare
     begin_trial
     : >calls
@@ -40,28 +40,28 @@ nothing_happens() {
     judge
     same 'runs of often' "$(wc -l <often.ran)" 1
 }
-scenario 'without misfortune all is as the judge demands' nothing_happens
+scenario 'without a fault, all checks of the base pass' without_fault
 
-scenario 'everything killed at once loses nothing' killed 8 --kill all
-scenario 'the process that calls killed alone loses nothing' \
+scenario 'everything killed at once: nothing is lost' killed 8 --kill all
+scenario 'only the calling process killed: nothing is lost' \
     killed 5 --kill one
-scenario 'a landing killed alone loses nothing' \
+scenario 'only a landing killed: nothing is lost' \
     killed 4 --kill one --only 'exe land '
-scenario 'a git killed alone loses nothing' killed 4 --kill one --only '^git '
-scenario 'the guard killed alone loses nothing' \
+scenario 'only a git killed: nothing is lost' killed 4 --kill one --only '^git '
+scenario 'only the guard killed: nothing is lost' \
     killed 3 --kill one --only 'pointsman guard'
-scenario 'the daemon killed alone loses nothing' \
+scenario 'only the daemon killed: nothing is lost' \
     killed 3 --kill one --only 'pointsman daemon'
 
-scenario 'killed again while it recovers loses nothing' twice 4
+scenario 'killed again during the recovery: nothing is lost' twice 4
 
 # ---- a disk that fails -------------------------------------------------------
 
-scenario 'a disk that is full once loses nothing' \
+scenario 'disk full once: nothing is lost' \
     killed 5 --fail ENOSPC
-scenario 'a disk that is full for a while loses nothing' \
+scenario 'disk full for a while: nothing is lost' \
     killed 4 --fail ENOSPC --for 20
-scenario 'a disk that fails once loses nothing' \
+scenario 'one disk error: nothing is lost' \
     killed 5 --fail EIO
 
 finish

@@ -11,7 +11,7 @@
 everything='waits both late door'
 
 command -v ssh-keygen >/dev/null || {
-    echo '1..0 # SKIP there is no ssh-keygen (package openssh-client)'
+    echo '1..0 # SKIP ssh-keygen is missing (package openssh-client)'
     exit 0
 }
 
@@ -124,7 +124,8 @@ judge() {
     approved both 2
     began_with both 2
     approved late 1
-    same 'what late owes' "$(pointsman status --json late | jq -r .owed)" null
+    same 'approval owed by late' \
+        "$(pointsman status --json late | jq -r .owed)" null
     for set in $everything; do
         in_one_place "$set" D
         same "commits of $set" "$(times_landed "$set")" 1
@@ -135,7 +136,7 @@ judge() {
         '["approval"]'
     same 'commits of half' "$(times_landed half)" 0
     ends 0 pointsman fsck
-    same 'what is left in prequeue and reject' \
+    same 'files left in prequeue and reject' \
         "$(ls base/prequeue base/reject | sed '/:$/d; /^$/d')" ''
     same 'locks in the repository' "$(find project.git -name '*.lock')" ''
 }
@@ -147,27 +148,27 @@ by_service() {
     with_policies
     theirs_too=
     if two_people; then
-        theirs_too='pointsman approve theirs && told theirs.root'
+        theirs_too='pointsman approve theirs && acked theirs.root'
         everything="$everything theirs"
         drop_theirs
     fi
     cat >callers.sh <<END
-told() { echo "\$1" >>'$here/acked.ran'; }
+acked() { echo "\$1" >>'$here/acked.ran'; }
 callers() {
-    pointsman change submit '$late' && told late
-    pointsman change submit '$waits' && told waits
-    pointsman change submit '$both' && told both
-    pointsman change submit '$half' && told half
-    pointsman change submit --approval papers/door.alice '$door' && told door
-    pointsman approve --signature papers/waits.alice waits && told waits.alice
-    pointsman approve --signature papers/both.alice both && told both.alice
-    pointsman approve --signature papers/half.alice half && told half.alice
-    pointsman approve --signature papers/both.bob both && told both.bob
+    pointsman change submit '$late' && acked late
+    pointsman change submit '$waits' && acked waits
+    pointsman change submit '$both' && acked both
+    pointsman change submit '$half' && acked half
+    pointsman change submit --approval papers/door.alice '$door' && acked door
+    pointsman approve --signature papers/waits.alice waits && acked waits.alice
+    pointsman approve --signature papers/both.alice both && acked both.alice
+    pointsman approve --signature papers/half.alice half && acked half.alice
+    pointsman approve --signature papers/both.bob both && acked both.bob
     $theirs_too
 }
 # late has landed by now.
 late_caller() {
-    pointsman approve --signature papers/late.bob late && told late.bob
+    pointsman approve --signature papers/late.bob late && acked late.bob
 }
 END
     mkdir master
@@ -175,7 +176,7 @@ END
 }
 
 # What was acknowledged is known before the rest is submitted again.
-handed_in_again() {
+submit_again() {
     touch acked.ran
     run
     sort -u acked.ran >acked
@@ -184,8 +185,8 @@ handed_in_again() {
         case $what in
         theirs.*) same "approvals of theirs" "$(approvals_of theirs)" 1 ;;
         *.*)
-            pointsman history --json "${what%.*}" >told
-            says "\"actor\":\"user:${what#*.}@example.org\"" told
+            pointsman history --json "${what%.*}" >actor
+            says "\"actor\":\"user:${what#*.}@example.org\"" actor
             ;;
         esac
     done <acked
@@ -193,9 +194,9 @@ handed_in_again() {
 }
 
 served() {
-    before_recovery=handed_in_again
+    before_recovery=submit_again
     by_service
-    cat >day.sh <<'END'
+    cat >workload.sh <<'END'
 . ./callers.sh
 pointsman serve &
 server=$!
@@ -205,11 +206,11 @@ pointsman --server unix:base/ctrl/sock wait late && late_caller
 kill -TERM $server
 wait $server
 END
-    day='sh day.sh'
+    workload='sh workload.sh'
     points "$@"
 }
 
-unharmed() {
+without_fault() {
     by_service
     begin_trial
     : >calls
@@ -221,10 +222,10 @@ unharmed() {
     serve_end
     judge
 }
-scenario 'without misfortune all is as the judge demands' unharmed
-scenario 'who approves, a server and its work killed at once lose nothing' \
+scenario 'without a fault, all checks of the base pass' without_fault
+scenario 'server, callers and jobs killed at once: no approval is lost' \
     served 3 --kill all
-scenario 'a server killed alone while approvals come loses none' \
+scenario 'only the server killed: no approval is lost' \
     served 2 --kill one --only 'pointsman serve'
 
 # ---- as files ----------------------------------------------------------------
@@ -234,21 +235,22 @@ by_files() {
     with_policies
     pointsman change submit "$late"
     within pointsman daemon all --until-idle
-    for one in "$waits" "$both" "$half" "$door"; do
-        drop_set "$one"
+    for set in "$waits" "$both" "$half" "$door"; do
+        drop_set "$set"
     done
-    for one in waits.alice both.alice both.bob half.alice door.alice late.bob; do
-        cp "papers/$one" base/tmp/paper
-        mv base/tmp/paper "base/prequeue/approve_${one%.*}_${one#*.}"
+    for paper in waits.alice both.alice both.bob half.alice door.alice late.bob
+    do
+        cp "papers/$paper" base/tmp/paper
+        mv base/tmp/paper "base/prequeue/approve_${paper%.*}_${paper#*.}"
     done
     mkdir master
     cp -a base project.git master
-    day='pointsman daemon all --until-idle'
+    workload='pointsman daemon all --until-idle'
     points "$@"
 }
-scenario 'files of approvals, killed with who reads them, count once each' \
+scenario 'everything killed at once: each approval file counts once' \
     by_files 4 --kill all
-scenario 'a daemon killed alone counts files of approvals once each' \
+scenario 'only a daemon killed: each approval file counts once' \
     by_files 2 --kill one --only 'pointsman daemon'
 
 finish

@@ -12,14 +12,14 @@ export ASAN_OPTIONS="${ASAN_OPTIONS:+$ASAN_OPTIONS:}detect_leaks=0"
 
 # ---- the sweep ---------------------------------------------------------------
 
-# run_faulty COMMAND...: runs the command with $misfortune; $came is 137 if the
+# run_faulty COMMAND...: runs the command with $options; $came is 137 if the
 # fault occurred
 run_faulty() {
     came=0
     # shellcheck disable=SC2086
-    within "$faulty" --log calls $misfortune -- "$@" >said 2>&1 || came=$?
-    [ "$came" -ne 124 ] || wrong "it hangs after $misfortune"
-    [ "$came" -ne 125 ] || skip 'no process can be traced here'
+    within "$faulty" --log calls $options -- "$@" >said 2>&1 || came=$?
+    [ "$came" -ne 124 ] || wrong "the command hangs: $options"
+    [ "$came" -ne 125 ] || skip 'processes cannot be traced here'
 }
 
 # sweep COUNT FAULT BEGIN JUDGE COMMAND...: runs BEGIN, then COMMAND with the
@@ -28,15 +28,15 @@ sweep() {
     count=$1 fault=$2 begin=$3 judge=$4
     shift 4
     $begin
-    misfortune=$fault
+    options=$fault
     run_faulty "$@"
-    same 'without misfortune' "$came" 0
+    same 'exit status without a fault' "$came" 0
     calls=$(sed -n 's/^total //p' calls)
-    [ "$calls" -gt 4 ] || wrong "only $calls calls"
+    [ "$calls" -gt 4 ] || wrong "the command makes only $calls calls"
     points_begin "$calls" "$count"
     while points_next; do
         $begin
-        misfortune="$fault --at $at"
+        options="$fault --at $at"
         run_faulty "$@"
         # Not part of a condition, because set -e has no effect there.
         set +e
@@ -52,7 +52,7 @@ sweep() {
         fi
         point_result FAILED
         cat judged
-        echo "--- $misfortune: $came"
+        echo "--- $options: $came"
         grep HERE calls | head -n 3
         cat said
         [ "$sweep" = full ] || exit 1
@@ -64,7 +64,7 @@ sweep() {
 # already
 finished() {
     "$@" >out 2>err && return
-    same 'what it ends with' $? 100
+    same 'exit status of the second run' $? 100
     grep -q -e 'is a base already' -e 'is not empty' err || wrong "$(cat err)"
 }
 
@@ -84,7 +84,7 @@ base_is_whole() {
     0 | 137) ;;
     *)
         # A command that failed printed one error.
-        same 'lines it says' "$(grep -c '^pointsman: ' said)" 1
+        same 'error messages' "$(grep -c '^pointsman: ' said)" 1
         ;;
     esac
     finished "$@"
@@ -105,9 +105,9 @@ init_killed() {
     sweep "$1" "$2" no_base_yet base_is_whole \
         pointsman init --target main=project.git base
 }
-scenario 'init killed anywhere is finished by saying it again' \
+scenario 'a second init completes one that was killed' \
     init_killed 4 '--kill all'
-scenario 'init on a full disk is finished by saying it again' \
+scenario 'a second init completes one that met a full disk' \
     init_killed 2 '--fail ENOSPC'
 
 # ---- a base with some history ------------------------------------------------
@@ -125,7 +125,7 @@ each() {
 }
 
 # One jq process for all sets: starting jq takes longer than the query.
-memory_of() {
+describe_sets() {
     ids=$(pointsman list --all --json kind:change | jq -r .id | sort)
     # shellcheck disable=SC2086 # a list of ids
     {
@@ -159,7 +159,7 @@ with_history() {
     pointsman change submit "$made"
     within pointsman daemon queue --until-idle
     pointsman submit --id command -- true
-    memory_of >before
+    describe_sets >before
     mkdir master
     cp -a base project.git master
 }
@@ -170,15 +170,15 @@ again() {
 }
 
 is_as_before() {
-    memory_of >after
-    diff before after || wrong 'it tells another story'
+    describe_sets >after
+    diff before after || wrong 'the sets are not as before'
     for word in landed:D clash:F orphan:F taken:T resting:Q behind:S; do
         in_one_place "${word%:*}" "${word#*:}"
     done
     ends 0 pointsman fsck
 }
 
-goes_on() {
+continues() {
     ends 0 pointsman release resting
     ends 0 within pointsman daemon all --until-idle
     for id in landed resting behind; do
@@ -198,23 +198,23 @@ registry_lost() {
 # nothing_half: a query prints all sets or fails
 nothing_half() {
     pointsman list --all --json kind:change >half 2>half.err || return 0
-    same 'sets of half a registry' "$(wc -l <half)" 6
+    same 'sets listed' "$(wc -l <half)" 6
 }
 
 rebuilt() {
     nothing_half
     ends 0 "$@"
     is_as_before
-    goes_on
+    continues
 }
 
 rebuild_killed() {
     with_history
     sweep "$1" "$2" registry_lost rebuilt pointsman fsck --rebuild
 }
-scenario 'rebuild killed anywhere is finished by saying it again' \
+scenario 'a second rebuild completes one that was killed' \
     rebuild_killed 4 '--kill all'
-scenario 'rebuild on a full disk is finished by saying it again' \
+scenario 'a second rebuild completes one that met a full disk' \
     rebuild_killed 2 '--fail ENOSPC'
 
 # ---- backup and restore ------------------------------------------------------
@@ -232,24 +232,24 @@ saved() {
     rm -rf base
     ends 0 pointsman restore --base base saved.tar
     is_as_before
-    goes_on
-    same 'what lies about' "$(ls -d saved*)" saved.tar
+    continues
+    same 'files left' "$(ls -d saved*)" saved.tar
 }
 
 backup_killed() {
     with_history
     sweep "$1" "$2" no_backup_yet saved pointsman backup saved.tar
 }
-scenario 'a backup killed anywhere is whole or not there' \
+scenario 'a killed backup leaves a complete file or none' \
     backup_killed 3 '--kill all'
-scenario 'a backup on a full disk is whole or not there' \
+scenario 'a backup that meets a full disk leaves a complete file or none' \
     backup_killed 2 '--fail ENOSPC'
 
 restored() {
     [ ! -e base ] || nothing_half
     finished "$@"
     is_as_before
-    goes_on
+    continues
 }
 
 restore_killed() {
@@ -257,9 +257,9 @@ restore_killed() {
     ends 0 pointsman backup saved.tar
     sweep "$1" "$2" no_base_yet restored pointsman restore --base base saved.tar
 }
-scenario 'a restore killed anywhere is finished by saying it again' \
+scenario 'a second restore completes one that was killed' \
     restore_killed 4 '--kill all'
-scenario 'a restore on a full disk is finished by saying it again' \
+scenario 'a second restore completes one that met a full disk' \
     restore_killed 2 '--fail ENOSPC'
 
 finish

@@ -27,7 +27,7 @@ three_sets() {
     same trailers "$(cat got)" "$(cat wanted)"
     ends 0 pointsman fsck
 }
-scenario 'sets handed in out of order land in class order, with trailers' \
+scenario 'sets land in the order of their classes, with trailers' \
     three_sets
 
 # ---- sets that share a file --------------------------------------------------
@@ -73,14 +73,15 @@ EOF
     within pointsman daemon all --until-idle
     pointsman history
     [ ! -e together ] || wrong "these ran together: $(cat together)"
-    same 'how many ran' "$(sort -u alone | wc -l)" 4
+    same 'sets that ran' "$(sort -u alone | wc -l)" 4
     for id in same-1 same-2 same-3 same-4 left right; do
         in_one_place $id D
         same "commits of $id" "$(times_landed $id)" 1
     done
-    same 'the last word' "$(git -C project.git show main:shared)" 'version 4'
+    same 'the shared file' "$(git -C project.git show main:shared)" 'version 4'
 }
-scenario 'sets that share a file never run at once; others do' never_together
+scenario 'sets that share a file never run in parallel; others do' \
+    never_together
 
 # ---- why ---------------------------------------------------------------------
 
@@ -130,7 +131,7 @@ because() {
     pointsman why "$1" >why.said
     pointsman why --json "$1" >why.json
     jq -e -s --arg kind "$2" 'any(.kind == $kind)' why.json >/dev/null ||
-        wrong "why $1 gives no $2: $(cat why.said)"
+        wrong "why $1 shows no $2: $(cat why.said)"
     says "$3" why.said
 }
 
@@ -164,7 +165,7 @@ why_with_a_server() {
         grep 'src/a was changed by runner'
     serve_end
 }
-scenario 'why names all six reasons, asked of a server' why_with_a_server
+scenario 'why shows all six reasons, through a server' why_with_a_server
 
 why_without_one() {
     crowd
@@ -180,7 +181,7 @@ why_without_one() {
     over "$daemon" 0
     ends 69 pointsman --server unix:base/ctrl/sock why sharer
 }
-scenario 'why names all six reasons where no server answers' why_without_one
+scenario 'why shows all six reasons, without a server' why_without_one
 
 why_where_nothing_runs() {
     make_base
@@ -205,7 +206,8 @@ why_where_nothing_runs() {
     pointsman submit --id another -- true
     because another slot 'no exec role runs here'
 }
-scenario 'why helps where nothing runs at all' why_where_nothing_runs
+scenario 'why shows the reasons, and which roles are missing, if nothing runs' \
+    why_where_nothing_runs
 
 # ---- the drop directories ----------------------------------------------------
 
@@ -228,16 +230,16 @@ file_route() {
         in_one_place $id D
     done
     serve_end
-    same 'what is left in prequeue' "$(ls base/prequeue)" ''
+    same 'files left in prequeue' "$(ls base/prequeue)" ''
     ends 0 pointsman fsck
 }
-scenario "the seed's tarballs land by the file route" file_route
+scenario 'tarballs put into the drop directories land' file_route
 
 # ---- a lost registry ---------------------------------------------------------
 
 # Prints what a base knows of its sets, except the numbers that a rebuild
 # changes.
-memory_of() {
+describe_sets() {
     for id in $(pointsman list --all --json kind:change | jq -r .id | sort); do
         pointsman status --json "$id" | jq -cS '
             {id, class, state, target, reason, attempt, detail, holds,
@@ -274,7 +276,7 @@ rebuild() {
     within pointsman daemon queue --until-idle
     make_set fresh DC src/f fresh
     pointsman change submit "$made"
-    memory_of >before
+    describe_sets >before
     for word in landed:D clash:F orphan:F happy:D taken:T stand-in:P \
         resting:Q behind:S fresh:Q; do
         in_one_place "${word%:*}" "${word#*:}"
@@ -282,8 +284,8 @@ rebuild() {
 
     rm base/ctrl/registry.db*
     ends 0 pointsman fsck --rebuild
-    memory_of >after
-    diff before after || wrong 'the rebuilt registry tells another story'
+    describe_sets >after
+    diff before after || wrong 'the rebuilt registry differs'
     ends 0 pointsman fsck
     # The rebuilt base continues.
     pointsman release resting
@@ -294,7 +296,7 @@ rebuild() {
     done
     same 'commits of landed' "$(times_landed landed)" 1
 }
-scenario 'a lost registry comes back whole out of the directories' rebuild
+scenario 'a lost registry is rebuilt completely from the directories' rebuild
 
 # ---- output ------------------------------------------------------------------
 
@@ -305,22 +307,22 @@ calls_of() {
     pointsman submit --id "$id" -- "$@" >said
     within env "ASAN_OPTIONS=${ASAN_OPTIONS:+$ASAN_OPTIONS:}detect_leaks=0" \
         "$faulty" --log calls -- pointsman daemon all --until-idle ||
-        [ $? -ne 125 ] || skip 'no process can be traced here'
-    same 'its state' "$(pointsman status --json "$id" | jq -r .state)" D
+        [ $? -ne 125 ] || skip 'processes cannot be traced here'
+    same "state of $id" "$(pointsman status --json "$id" | jq -r .state)" D
     sed 's/^[0-9]* \([a-z0-9]*\) .*/\1/' calls >names
 }
 
 output_is_durable() {
     pointsman -q init
     calls_of small seq 1 3
-    ! grep -qx syncfs names || wrong 'a small output cost a syncfs'
+    ! grep -qx syncfs names || wrong 'a syncfs for a small output'
     calls_of large seq 1 20000
     same 'file systems synced' "$(grep -cx syncfs names)" 1
     sed '1,/^syncfs$/d' names | grep -qx fdatasync ||
-        wrong 'the output was synced behind the last commit'
-    same 'lines of it' "$(pointsman logs large | wc -l)" 20000
+        wrong 'the output was synced after the last commit'
+    same 'lines of output' "$(pointsman logs large | wc -l)" 20000
 }
-scenario 'an output in a file is on the disk before its job is done' \
+scenario 'output in a file is on disk before its job is done' \
     output_is_durable
 
 # ---- daemons one after the other ---------------------------------------------
@@ -356,13 +358,13 @@ one_by_one() {
     serve_begin
     for role in prequeue queue exec all; do
         ends 99 pointsman daemon $role --once
-        same 'lines it says' "$(wc -l <err)" 1
+        same 'lines of error' "$(wc -l <err)" 1
     done
     ends 99 pointsman serve
     serve_end
     ends 0 pointsman fsck
 }
-scenario 'each daemon alone does its part; beside a server it is refused' \
+scenario 'each daemon does its part; next to a server it is refused' \
     one_by_one
 
 finish

@@ -1,12 +1,12 @@
 #!/bin/sh
-# rollback_crash.sh PROGRAM FAULTY: a rollback of a landed set, with a running, a
-# staged and a queued one that depend on it, killed at its mutating system calls
-# (tests/support/faulty.c) and started again, also after the registry was lost:
-# in the end all was reverted once.
+# rollback_crash.sh PROGRAM FAULTY: a rollback of a landed set, with a running,
+# a staged and a queued one that depend on it, killed at its mutating system
+# calls (tests/support/faulty.c) and started again, also after the registry was
+# lost: in the end all was reverted once.
 # shellcheck source=tests/support/scenario.sh
 . "$(dirname "$0")/../support/scenario.sh"
 . "$(dirname "$0")/../support/crash.sh"
-day='pointsman daemon all --until-idle'
+workload='pointsman daemon all --until-idle'
 everything=undo
 prepare=held_before_it_goes
 

@@ -5,7 +5,7 @@
 
 static struct wall pretend_now;
 
-static struct wall tell_now(void) {
+static struct wall fixed_now(void) {
     return pretend_now;
 }
 
@@ -20,7 +20,7 @@ void asking_begin(struct asking *asking) {
         .tables = &serve_tables,
         .store = asking->store,
         .access = {.owner = 1000},
-        .now = tell_now,
+        .now = fixed_now,
         .seed = 1,
     };
     asking->access = options.access;

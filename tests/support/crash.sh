@@ -23,9 +23,9 @@ run() {
 run_faulty() {
     came=0
     # shellcheck disable=SC2086
-    within "$faulty" --log calls "$@" -- $day >>said 2>&1 || came=$?
-    [ "$came" -ne 124 ] || { tell_trial "$@"; wrong "it hangs after $*"; }
-    [ "$came" -ne 125 ] || skip 'no process can be traced here'
+    within "$faulty" --log calls "$@" -- $workload >>said 2>&1 || came=$?
+    [ "$came" -ne 124 ] || { show_trial "$@"; wrong "the program hangs: $*"; }
+    [ "$came" -ne 125 ] || skip 'processes cannot be traced here'
 }
 
 unfinished() {
@@ -59,26 +59,26 @@ judge() {
         same "commits of $set" "$(times_landed $set)" 1
     done
     same 'state of often' "$(pointsman status --json often | jq -r .state)" D
-    [ -s often.ran ] || wrong 'often never ran'
+    [ -s often.ran ] || wrong 'often did not run'
     once=$(pointsman status --json once | jq -r '.state + " " + .reason')
     ran=$(cat once.ran 2>/dev/null | wc -l)
     case "$once $ran" in
     'D ok 1' | 'F at-most-once '[01]) ;;
     'F exit-'?' '[01] | 'F signal-9 '[01]) ;; # the fault hit the job itself
-    *) wrong "once is '$once' after running $ran times" ;;
+    *) wrong "once ran $ran times and is '$once'" ;;
     esac
     ends 0 pointsman fsck
-    same 'what is left in prequeue and reject' \
+    same 'files left in prequeue and reject' \
         "$(ls base/prequeue base/reject | sed '/:$/d; /^$/d')" ''
     same 'locks in the repository' \
         "$(find project.git -name '*.lock')" ''
     git -C project.git fsck --strict --no-progress --no-dangling
 }
 
-tell_trial() {
+show_trial() {
     echo "--- $*"
     grep HERE calls | head -n 5
-    echo '--- what it said:'
+    echo '--- output:'
     cat said
     pointsman history 2>&1 | tail -n 60
     ls -R base/prequeue base/queue base/staging base/pending base/run \
@@ -89,13 +89,13 @@ tell_trial() {
 trial() {
     begin_trial
     run_faulty "$@"
-    settle "$@"
+    check_trial "$@"
 }
 
 # Recovers and checks in a subshell, so that a full sweep continues after a
 # failure. The subshell is not part of a condition, because set -e has no effect
 # there.
-settle() {
+check_trial() {
     set +e
     (
         set -e
@@ -103,15 +103,15 @@ settle() {
         recover
         judge
     ) >judged 2>&1
-    settled=$?
+    checked=$?
     set -e
-    if [ $settled -eq 0 ]; then
+    if [ $checked -eq 0 ]; then
         point_result ok
         return
     fi
     point_result FAILED
     cat judged
-    tell_trial "$@"
+    show_trial "$@"
     [ "$sweep" = full ] || exit 1
 }
 
@@ -122,7 +122,7 @@ points() {
     begin_trial
     run_faulty "$@"
     calls=$(sed -n 's/^total //p' calls)
-    [ "$calls" -gt 10 ] || wrong "only $calls calls"
+    [ "$calls" -gt 10 ] || wrong "the workload makes only $calls calls"
     points_begin "$calls" "$count"
     while points_next; do
         trial --at $at "$@"
@@ -149,7 +149,7 @@ twice() {
         run_faulty --at $at --kill all
         first=$came
         run_faulty --at $((7 + (at * 31 + seed) % 60)) --kill all
-        settle "killed at $at, then again"
+        check_trial "killed at $at, then again"
         came=$first
     done
     points_end

@@ -35,7 +35,7 @@
 
 enum { CANNOT = 125, CAME = 137, LINE_BYTES = 4096 };
 
-enum misfortune { COUNT_ONLY, KILL_ALL, KILL_ONE, FAIL };
+enum fault { COUNT_ONLY, KILL_ALL, KILL_ONE, FAIL };
 
 static const struct {
     int number;
@@ -56,7 +56,7 @@ static const struct {
 enum { CALLS = sizeof(calls) / sizeof(calls[0]) };
 
 struct trial {
-    enum misfortune misfortune;
+    enum fault fault;
     int error;
     long at, count, row;
     const char *only;
@@ -195,9 +195,9 @@ static void kill_all(void) {
  * stop. */
 static void strike(struct trial *trial, pid_t tid) {
     trial->came = true;
-    if (trial->misfortune == KILL_ONE) {
+    if (trial->fault == KILL_ONE) {
         kill(process_of(tid), SIGKILL);
-    } else if (trial->misfortune == KILL_ALL) {
+    } else if (trial->fault == KILL_ALL) {
         trial->killing = true;
         kill_all();
     } else if (!call_fail(tid, trial->error)) {
@@ -244,7 +244,7 @@ static void on_call(struct trial *trial, pid_t tid) {
     command_line(tid, line);
     if (!is_meant(trial, line) ||
         ptrace(PTRACE_GET_SYSCALL_INFO, tid, sizeof info, &info) <= 0 ||
-        (trial->misfortune == FAIL && !is_of_disk(trial, tid, &info)))
+        (trial->fault == FAIL && !is_of_disk(trial, tid, &info)))
         return;
     trial->count++;
     bool now = trial->at > 0 && trial->count >= trial->at &&
@@ -315,7 +315,7 @@ static void begin(struct trial *trial, char **argv) {
 }
 
 static void usage(void) {
-    fprintf(stderr, "faulty: wrong call, see tests/support/faulty.c\n");
+    fprintf(stderr, "faulty: usage error, see tests/support/faulty.c\n");
     exit(64);
 }
 
@@ -334,9 +334,9 @@ int main(int argc, char **argv) {
         else if (strcmp(option, "--log") == 0)
             trial.log = fopen(value, "we");
         else if (strcmp(option, "--kill") == 0)
-            trial.misfortune = strcmp(value, "one") == 0 ? KILL_ONE : KILL_ALL;
+            trial.fault = strcmp(value, "one") == 0 ? KILL_ONE : KILL_ALL;
         else if (strcmp(option, "--fail") == 0) {
-            trial.misfortune = FAIL;
+            trial.fault = FAIL;
             trial.error = strcmp(value, "EIO") == 0 ? EIO : ENOSPC;
         } else
             usage();

@@ -25,7 +25,7 @@
 #include "os/guard.h"
 #include "os/process.h"
 
-enum { NET_MS = 90000, ENDS_MAX = 4096 };
+enum { TIMEOUT_MS = 90000, ENDS_MAX = 4096 };
 
 static char self[PATH_MAX];
 
@@ -38,7 +38,7 @@ struct seen {
 
 struct world {
     uv_loop_t loop;
-    uv_timer_t net;
+    uv_timer_t timeout;
     struct guard *guard;
     char dir[PATH_MAX];
     int base_fd;
@@ -242,9 +242,9 @@ static UNUSED void on_lost(void *ctx, const char *why) {
     uv_stop(&world->loop);
 }
 
-static UNUSED void on_net(uv_timer_t *timer) {
+static UNUSED void on_timeout(uv_timer_t *timer) {
     (void)timer;
-    fail_msg("waited too long");
+    fail_msg("timed out");
 }
 
 static UNUSED void on_closed(void *ctx) {
@@ -268,9 +268,9 @@ static UNUSED struct world *world_new(const char *cgroup_root) {
     world->base_fd = open(world->dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     world->cgroup_root = cgroup_root;
     uv_loop_init(&world->loop);
-    uv_timer_init(&world->loop, &world->net);
-    world->net.data = world;
-    uv_timer_start(&world->net, on_net, NET_MS, 0);
+    uv_timer_init(&world->loop, &world->timeout);
+    world->timeout.data = world;
+    uv_timer_start(&world->timeout, on_timeout, TIMEOUT_MS, 0);
     return world;
 }
 
@@ -315,7 +315,7 @@ static UNUSED void remove_all(const char *dir) {
 static UNUSED void world_free(struct world *world) {
     if (world->guard != NULL)
         world_close_guard(world);
-    uv_close((uv_handle_t *)&world->net, NULL);
+    uv_close((uv_handle_t *)&world->timeout, NULL);
     uv_run(&world->loop, UV_RUN_DEFAULT);
     assert_int_equal(uv_loop_close(&world->loop), 0);
     for (unsigned i = 0; i < ENDS_MAX; i++) {

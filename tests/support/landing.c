@@ -60,7 +60,7 @@ const char *sh(const char *format, ...) {
         text_add(out, piece, n);
     int status = pclose(pipe);
     if (status != 0)
-        fail_msg("the script ended with %d: %s", status, text_string(&script));
+        fail_msg("the script exited with %d: %s", status, text_string(&script));
     while (out->len > 0 && out->p[out->len - 1] == '\n')
         out->p[--out->len] = '\0';
     return text_string(out);
@@ -293,19 +293,21 @@ struct outcome land(const struct attempt *attempt) {
 
 void assert_line(const struct outcome *outcome, const char *line) {
     if (strcmp(outcome->line, line) != 0)
-        fail_msg("'%s', not '%s':\n%s", outcome->line, line, outcome->output);
+        fail_msg("status '%s', expected '%s':\n%s", outcome->line, line,
+                 outcome->output);
 }
 
 void assert_starts(const struct outcome *outcome, const char *start) {
     if (strncmp(outcome->line, start, strlen(start)) != 0)
-        fail_msg("'%s', not '%s':\n%s", outcome->line, start, outcome->output);
+        fail_msg("status '%s', expected '%s...':\n%s", outcome->line, start,
+                 outcome->output);
 }
 
 void assert_says(const struct outcome *outcome, const char *words) {
     if (strstr(outcome->line, words) == NULL &&
         strstr(outcome->output, words) == NULL)
-        fail_msg("no '%s' in '%s' or:\n%s", words, outcome->line,
-                 outcome->output);
+        fail_msg("'%s' is neither in the status '%s' nor in the output:\n%s",
+                 words, outcome->line, outcome->output);
 }
 
 static void assert_clean(void) {
@@ -324,7 +326,7 @@ void assert_landed(const struct outcome *outcome) {
 
 void assert_unmoved(const struct outcome *outcome, const char *at) {
     if (strcmp(tip(), at) != 0)
-        fail_msg("it landed: '%s':\n%s", outcome->line, outcome->output);
+        fail_msg("the set landed: '%s':\n%s", outcome->line, outcome->output);
     assert_clean();
 }
 

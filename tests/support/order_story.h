@@ -190,7 +190,7 @@ static inline void settle(void) {
 
 static inline void is(const char *id, enum job_state state) {
     if (set_of(id)->state != state)
-        fail_msg("%s is in %c, not in %c (%s)", id,
+        fail_msg("%s is in state %c, expected %c (%s)", id,
                  job_state_letter(set_of(id)->state), job_state_letter(state),
                  set_of(id)->reason);
 }

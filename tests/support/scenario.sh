@@ -15,7 +15,7 @@ exec </dev/null
 top=$(mktemp -d "${TMPDIR:-/tmp}/pointsman-scenario.XXXXXX") || exit 1
 mkdir "$top/bin" && ln -s "$program" "$top/bin/pointsman" || exit 1
 PATH=$top/bin:$PATH # each scenario has its own base, in $POINTSMAN_BASE
-told=0
+scenarios=0
 failed=0
 started= # processes that are killed when the script ends
 
@@ -45,8 +45,8 @@ scenario() {
     *"${SCENARIO_ONLY:-}"*) ;;
     *) return ;;
     esac
-    told=$((told + 1))
-    here=$top/$told
+    scenarios=$((scenarios + 1))
+    here=$top/$scenarios
     mkdir "$here"
     (
         started=
@@ -55,18 +55,18 @@ scenario() {
         export POINTSMAN_BASE="$here/base"
         set -eu
         "$@"
-    ) >"$top/said.$told" 2>&1
+    ) >"$top/said.$scenarios" 2>&1
     result=$?
     [ ! -e "$here/remarks" ] || sed "s/^/# $sentence: /" "$here/remarks"
     if [ $result -eq 0 ]; then
-        echo "ok $told - $sentence"
+        echo "ok $scenarios - $sentence"
     elif [ $result -eq 77 ] && [ -e "$here/skip" ]; then
-        echo "ok $told - $sentence # SKIP $(cat "$here/skip")"
+        echo "ok $scenarios - $sentence # SKIP $(cat "$here/skip")"
     else
         failed=$((failed + 1))
-        echo "not ok $told - $sentence"
-        echo "# it ended with $result, saying:"
-        tail -n ${SCENARIO_LINES:-60} "$top/said.$told" | sed 's/^/#   /'
+        echo "not ok $scenarios - $sentence"
+        echo "# exit status $result; the last lines of its output:"
+        tail -n ${SCENARIO_LINES:-60} "$top/said.$scenarios" | sed 's/^/#   /'
         [ -z "${SCENARIO_KEEP:-}" ] || cp -r "$top" "$SCENARIO_KEEP"
     fi
     rm -rf "$here"
@@ -90,11 +90,11 @@ remark() {
 }
 
 finish() {
-    [ "$told" -gt 0 ] || {
+    [ "$scenarios" -gt 0 ] || {
         echo "no scenario contains '${SCENARIO_ONLY:-}'" >&2
         exit 66
     }
-    echo "1..$told"
+    echo "1..$scenarios"
     [ "$failed" -eq 0 ]
     exit
 }
@@ -108,7 +108,7 @@ wrong() {
 
 # same WHAT ACTUAL EXPECTED
 same() {
-    [ "$2" = "$3" ] || wrong "$1 is '$2' and shall be '$3'"
+    [ "$2" = "$3" ] || wrong "$1: expected '$3', got '$2'"
 }
 
 # says TEXT FILE: a line of the file contains the text
@@ -116,14 +116,14 @@ says() {
     grep -qF -e "$1" "$2" && return
     echo "--- $2:"
     cat "$2"
-    wrong "it does not say '$1'"
+    wrong "'$1' not found"
 }
 
 says_not() {
     ! grep -qF -e "$1" "$2" && return
     echo "--- $2:"
     cat "$2"
-    wrong "it says '$1'"
+    wrong "unexpected '$1'"
 }
 
 # ends CODE COMMAND...: the command ends with CODE; its output is in $here/out
@@ -138,7 +138,7 @@ ends() {
     head -n 40 "$here/out"
     echo "--- err:"
     head -n 40 "$here/err"
-    wrong "'$*' ended with $is and shall end with $code"
+    wrong "'$*' exited with $is, expected $code"
 }
 
 # await PATTERN: waits until the JSON line of an event, old or new, matches
@@ -150,7 +150,7 @@ await() {
     started="$started $awaiting"
     within grep -q -m1 -e "$1" "$here/events" || {
         pointsman history
-        wrong "never came: $1"
+        wrong "no event matched '$1'"
     }
     kill "$awaiting" 2>/dev/null || :
     wait "$awaiting" 2>/dev/null || :
@@ -232,7 +232,7 @@ begin() {
 over() {
     is=0
     wait "$1" || is=$?
-    [ "$is" -eq "$2" ] || wrong "process $1 ended with $is, not $2"
+    [ "$is" -eq "$2" ] || wrong "process $1 exited with $is, expected $2"
 }
 
 # serve_begin [OPTION]...: starts a server and waits until it answers; $server

@@ -259,7 +259,7 @@ static void assert_one(struct spool *spool, const struct job *job) {
     struct store_event *events;
     size_t count;
     if (spool_dirs(spool, id) != STATE_BIT(job->state))
-        fail_msg("set %s is %s, its directories are %#x", id,
+        fail_msg("set %s is %s, but is in the directories %#x", id,
                  job_state_word(job->state), spool_dirs(spool, id));
     assert_false(job->stale);
     assert_true(placement_is_good(spool->base, job->state, job));

@@ -317,7 +317,7 @@ static void lose_guard_with(struct world *world, const char *file,
 }
 
 static void await_gone(pid_t pid, unsigned long long born) {
-    int64_t until = clock_mono().ns + NET_MS * NS_PER_MS;
+    int64_t until = clock_mono().ns + TIMEOUT_MS * NS_PER_MS;
     while (process_start(pid) == born && still_runs(pid)) {
         assert_true(clock_mono().ns < until);
         poll(NULL, 0, 2);

@@ -64,7 +64,7 @@ static uint64_t run_past_the_lease(struct world *world) {
         guard_start(world->guard, &deaf);
         guard_start(world->guard, &next);
         struct seen *seen = world_run(world, 2, id);
-        if (seen->end.result != GUARD_WITHDRAWN || ms > NET_MS / 4)
+        if (seen->end.result != GUARD_WITHDRAWN || ms > TIMEOUT_MS / 4)
             return id;
     }
 }
@@ -183,7 +183,7 @@ static unsigned count_alive(struct world *world) {
 }
 
 static void await_none(struct world *world) {
-    int64_t until = clock_mono().ns + NET_MS * NS_PER_MS;
+    int64_t until = clock_mono().ns + TIMEOUT_MS * NS_PER_MS;
     while (count_alive(world) > 0) {
         assert_true(clock_mono().ns < until);
         poll(NULL, 0, 2);
@@ -191,7 +191,7 @@ static void await_none(struct world *world) {
 }
 
 static void await_guard_gone(pid_t pid) {
-    int64_t until = clock_mono().ns + NET_MS * NS_PER_MS;
+    int64_t until = clock_mono().ns + TIMEOUT_MS * NS_PER_MS;
     while (still_runs(pid)) {
         assert_true(clock_mono().ns < until);
         poll(NULL, 0, 2);
@@ -261,7 +261,7 @@ static void killed_worker_leaves_no_task_before_its_time(void **state) {
 /* Stops both before the lease expires; a run that was too slow for this is
  * repeated. */
 static struct stand_in stop_both(struct world *world) {
-    int64_t until = clock_mono().ns + NET_MS * NS_PER_MS;
+    int64_t until = clock_mono().ns + TIMEOUT_MS * NS_PER_MS;
     for (;;) {
         struct stand_in worker = start_worker(world);
         kill(worker.guard, SIGSTOP);

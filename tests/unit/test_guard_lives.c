@@ -117,7 +117,7 @@ static void lock_is_held_until_it_is_released(void **state) {
 /* ---- lives ---- */
 
 static void wait_gone(pid_t pid, unsigned long long born) {
-    int64_t until = clock_mono().ns + NET_MS * NS_PER_MS;
+    int64_t until = clock_mono().ns + TIMEOUT_MS * NS_PER_MS;
     while (process_start(pid) == born && still_runs(pid)) {
         assert_true(clock_mono().ns < until);
         poll(NULL, 0, 2);

@@ -60,7 +60,7 @@ static unsigned count_marked(void) {
 }
 
 static void await_unmarked(void) {
-    int64_t until = clock_mono().ns + NET_MS * NS_PER_MS;
+    int64_t until = clock_mono().ns + TIMEOUT_MS * NS_PER_MS;
     while (count_marked() > 0) {
         assert_true(clock_mono().ns < until);
         poll(NULL, 0, 20);
