@@ -1,11 +1,11 @@
 #!/bin/sh
-# hostile.sh PROGRAM: what comes from outside and is wrong. Each is refused with
-# one readable line, nothing is written outside the base, the server lives on.
+# hostile.sh PROGRAM: invalid and hostile input. The program refuses each input
+# with one readable line, writes nothing outside the base, and continues to run.
 # shellcheck source=tests/support/scenario.sh
 . "$(dirname "$0")/../support/scenario.sh"
 sets_from=$(CDPATH='' cd "$(dirname "$0")/../support" && pwd)/hostile_sets.py
 
-# readable FILE: one line that a terminal can show
+# readable FILE: the file is one line without control characters
 readable() {
     same "lines in $1" "$(wc -l <"$1")" 1
     iconv -f utf-8 -t utf-8 "$1" >/dev/null || wrong 'it is no text'
@@ -13,7 +13,8 @@ readable() {
         wrong "unreadable: $(cat "$1")"
 }
 
-# refused CODE COMMAND...: nothing on standard output, one line of ours
+# refused CODE COMMAND...: the command ends with CODE, prints one error line,
+# and prints nothing on standard output
 refused() {
     ends "$@"
     readable err
@@ -21,7 +22,7 @@ refused() {
     [ ! -s out ] || wrong "it says on standard output: $(cat out)"
 }
 
-# lives_on: the server of this scenario still does its work
+# lives_on: the server of this scenario still works
 lives_on() {
     lives_on_at=$((${lives_on_at:-0} + 1))
     make_set "after-$lives_on_at" DC "after/$lives_on_at" text
@@ -31,7 +32,7 @@ lives_on() {
 
 # ---- change sets -------------------------------------------------------------
 
-# What lies around the base, beside what this script writes itself.
+# Lists the files around the base, except those that this script writes.
 around() {
     find . /escaped* ../escaped* ../../escaped* -path ./base -prune \
         -o -path ./project.git/objects -prune \
@@ -158,7 +159,8 @@ same_id() {
     make_set once DC a text
     ends 0 pointsman change submit "$made"
     ends 0 within pointsman wait once
-    # The very same again: the same answer. Another under its id: refused.
+    # The same set again gets the same answer; another set with this id is
+    # refused.
     ends 0 pointsman change submit "$made"
     same 'the answer' "$(cat out)" once
     drop_set "$made"
@@ -169,11 +171,11 @@ same_id() {
     within sh -c 'while [ -n "$(ls base/prequeue)" ]; do :; done'
     readable "base/reject/$(basename "$made").why"
     same 'commits of once' "$(times_landed once)" 1
-    # A name that is a command's.
+    # An id that a command uses.
     pointsman submit --id taken -- true
     make_set taken DC c text
     refused 100 pointsman change submit "$made"
-    # Rings.
+    # A ring of dependencies.
     make_set ring-a DC ra a '##dependencies' ring-b
     ends 0 pointsman change submit "$made"
     make_set ring-b DC rb b '##dependencies' ring-a
@@ -209,8 +211,8 @@ scenario 'what never comes is not waited for without end' never_comes
 
 # ---- configuration -----------------------------------------------------------
 
-# says_conf TEXT: the configuration on standard input is refused with it by
-# whoever reads it
+# says_conf TEXT: every command that reads the configuration on standard input
+# refuses it with TEXT
 says_conf() {
     cat >base/conf.d/wrong.conf
     for verb in 'config check' list 'submit -- true' serve \
@@ -264,7 +266,7 @@ sys.stdout.buffer.write(bytes(random.randrange(256)
     for _ in range(int(sys.argv[2]))))' "$@"
 }
 
-# No verb may end by a signal, nor say more than one line of ours.
+# No command may be killed by a signal or print more than one error line.
 questions() {
     make_base
     [ "$1" = alone ] || serve_begin
@@ -357,7 +359,7 @@ questions = [
     b'POST /api/v1/jobs HTTP/1.1\r\nHost: x\r\nContent-Length: 6\r\n\r\n\xff\xfe\0\0\0\0',
     b'POST /api/v1/changes?name=../../x HTTP/1.1\r\nHost: x\r\nContent-Length: 4\r\n\r\njunk',
 ]
-# Those may be left without an answer, as long as others are answered.
+# These may stay without an answer, as long as other requests are answered.
 junk = [b'GET', b'\0' * 5000, b'\r\n' * 5000, b'BREW /pot HTTP/9.9\r\n\r\n']
 junk += [bytes(random.randrange(256) for _ in range(800)) for _ in range(40)]
 for bytes_ in questions + junk:
@@ -383,7 +385,8 @@ scenario 'binary junk on the socket harms nobody' http
 
 # ---- the base itself ---------------------------------------------------------
 
-# A path of so many bytes below here, with blanks and quotes in it.
+# long_path BYTES: sets $long to a path of BYTES bytes below $here, with blanks
+# and quotes
 long_path() {
     long="$here/it's a \"base\" of \$HOME"
     while [ ${#long} -lt $(($1 - 101)) ]; do
@@ -435,7 +438,7 @@ parts_missing() {
     says 'chmod o-w' err
     chmod 700 base/queue
     ends 0 pointsman daemon all --once
-    # What a daemon leaves that died, or others put there.
+    # Files left by a killed daemon, or planted by others.
     echo 1 >base/ctrl/queue.pid
     head -c 100 /dev/urandom >base/ctrl/exec.pid
     rm base/ctrl/*_fifo
@@ -475,7 +478,7 @@ scenario 'no base, or a damaged one, is told with what to do' no_base
 
 # ---- many callers ------------------------------------------------------------
 
-# Forty with two descriptors each are more than 64 allow.
+# Forty callers with two descriptors each need more than 64.
 many_wait() {
     make_base
     hard=$(ulimit -Hn)
@@ -499,7 +502,7 @@ many_wait() {
 }
 scenario 'who waits keeps nobody else from being heard' many_wait
 
-# Whoever waits without a server looks into the registry itself.
+# Without a server, `wait` reads the registry.
 base_goes() {
     make_base
     pointsman submit --id held --hold -- true

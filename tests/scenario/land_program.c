@@ -1,6 +1,6 @@
-/* `pointsman land` and `pointsman revert` alone, for tests that must start them
- * as real processes. A start is written here as options, --key VALUE with '-'
- * for '_', and handed over as the program gets it: JSON on standard input. */
+/* Runs `pointsman land` and `pointsman revert`, for tests that start them as
+ * real processes. The start is given as options, --key VALUE with '-' for '_',
+ * and passed on as the guard does: as JSON on standard input. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,7 +10,8 @@
 #include "os/dir.h"
 #include "landing/land_start.h"
 
-/* Options that come one after the other are members of one list. */
+/* Returns the list that the option adds a member to, or NULL. Consecutive
+ * options of a list are its members. */
 static const char *list_of(const char *option) {
     static const char *const lists[][2] = {{"--approved-by", "approved_by"},
                                            {"--check", "checks"},
@@ -40,7 +41,7 @@ static void add_pair(struct json *json, const char *option, const char *value) {
         json_string(json, value);
 }
 
-/* ID SUM CLASS ADMITTED TARBALL, where "-" is none. */
+/* The words are ID SUM CLASS ADMITTED TARBALL; "-" stands for none. */
 static char **add_member(struct json *json, char **words, bool again) {
     static const char *const keys[] = {"--id", "--sum", "--class", "--admitted",
                                        "--tarball"};

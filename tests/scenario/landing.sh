@@ -1,11 +1,11 @@
 #!/bin/sh
-# landing.sh PROGRAM: how sets come to a branch, seen from outside: lanes that
-# race for it, and what a set was made against.
+# landing.sh PROGRAM: how sets land on a branch, tested from outside: lanes that
+# race for the branch, and the commit a set was based on.
 # shellcheck source=tests/support/scenario.sh
 . "$(dirname "$0")/../support/scenario.sh"
 
-# push FILE TEXT: somebody else's commit, dated long ago, in a pack and without
-# a reflog: nothing of git tells when it came.
+# push FILE TEXT: pushes a commit of another author, with an old date, in a pack
+# and without a reflog, so that git does not show when it was pushed
 push() {
     git -C project.git config core.logAllRefUpdates false
     [ -d clone ] || git clone -q project.git clone
@@ -20,7 +20,7 @@ push() {
     rm -f project.git/logs/refs/heads/main
 }
 
-# ---- what a set was made against ---------------------------------------------
+# ---- the commit a set was based on -------------------------------------------
 
 seen_at_admission() {
     make_base
@@ -60,8 +60,8 @@ scenario 'that is known after a rebuild of the registry too' \
 
 # ---- lanes ---------------------------------------------------------------------
 
-# Two lanes. Both checks begin before either is over, so that both landings race
-# from the same commit; each tells what it ran on.
+# There are two lanes. Both checks start before either ends, so that both
+# landings start from the same commit. Each check records the tree it ran on.
 lanes_race() {
     make_base 'concurrency = 4'
     cat >base/conf.d/target.conf <<EOF
@@ -89,15 +89,15 @@ EOF
         same "commits of $id" "$(times_landed $id)" 1
     done
     same 'length of the branch' "$(git -C project.git rev-list --count main)" 3
-    # Who lost ran its check again, since its tree had become another one; who
-    # won did not, and nobody ran twice on one tree.
+    # The loser of the race ran its check again, because its merged tree had
+    # changed; the winner did not. No check ran twice on the same tree.
     same runs "$(wc -l <runs)" 3
     same 'runs on one tree' "$(sort runs | uniq -d)" ''
 }
 scenario 'two sets race for the branch in two lanes, and both land once' \
     lanes_race
 
-# The merged tree stays what it was when the other commit changes nothing in it.
+# An empty commit is pushed meanwhile, so the merged tree does not change.
 same_tree_same_check() {
     make_base
     cat >base/conf.d/target.conf <<EOF
@@ -122,7 +122,7 @@ scenario 'a check is not run again on the tree it passed' same_tree_same_check
 
 # ---- a target that cannot be used ----------------------------------------------
 
-# One attempt a pass: each pass begins with an attempt at once.
+# waits_for TEXT: both sets wait, and `why` and `doctor` show TEXT as the reason
 waits_for() {
     for id in a b; do
         in_one_place $id P
@@ -166,7 +166,7 @@ repository_missing() {
 scenario 'a missing repository holds its queue and fails nothing' \
     repository_missing
 
-# Both are tried: one is in conflict, the other lands, when the branch is back.
+# Both sets land when the branch is back.
 branch_missing() {
     make_base 'max-temp = 1'
     tip=$(git -C project.git rev-parse main)
@@ -186,7 +186,7 @@ branch_missing() {
 }
 scenario 'a missing branch holds its queue and is not created' branch_missing
 
-# A server runs all the time; nobody does anything but put the repository back.
+# A server runs all the time; the only event is that the repository returns.
 lands_by_itself() {
     make_base
     make_set a DC a a
@@ -205,7 +205,7 @@ lands_by_itself() {
 }
 scenario 'sets land by themselves when their repository is back' lands_by_itself
 
-# A rollback waits likewise; its members are where they were meanwhile.
+# A rollback waits too.
 rollback_waits() {
     make_base 'max-temp = 1'
     make_set a DC a a
@@ -231,7 +231,7 @@ rollback_waits() {
 }
 scenario 'a rollback waits for its repository too' rollback_waits
 
-# Three sets, two lanes: the third waits and says for what.
+# Three sets and two lanes: the third set waits, and `why` shows for what.
 the_third_waits() {
     make_base 'concurrency = 4'
     cat >base/conf.d/target.conf <<EOF
@@ -278,7 +278,7 @@ scenario 'a third set waits for one of two lanes, and why says so' \
 
 # ---- sets that land together ---------------------------------------------------
 
-# moves: how often the branch was moved by us
+# moves: prints how often the program moved the branch
 moves() {
     git -C project.git reflog main --format=%gs | grep -c '^pointsman: land'
 }
@@ -304,7 +304,7 @@ a_ring_lands_at_once() {
     same moves "$(moves)" 2
     git -C project.git reflog main --format=%gs >moved
     grep -E 'land (left right|right left)$' moved
-    # Each knows its own commit.
+    # Each set has its own commit.
     for id in left right; do
         oid=$(git -C project.git log --format='%H %(trailers:key=CS-Id,valueonly,separator=)' main |
             sed -n "s/ $id\$//p")
@@ -349,7 +349,7 @@ one_falls_all_fall() {
     pointsman status --json good | jq -r .detail >why.said
     says 'bad of its group did not land: conflict: nowhere' why.said
     same main "$(git -C project.git rev-parse main)" "$before"
-    # Cancelled before it starts; or its dependency fails.
+    # A member is cancelled before it starts, or its dependency fails.
     make_set w1 DC c 1 '##group' 'net 2'
     pointsman change submit "$made"
     make_set w2 DC d 2 '##group' 'net 2' '##dependencies' absent
@@ -366,7 +366,7 @@ one_falls_all_fall() {
     within pointsman daemon all --until-idle
     same reason "$(pointsman status --json d1 | jq -r .reason)" dep-failed
     same reason "$(pointsman status --json d2 | jq -r .reason)" group-failed
-    # The name is free again for those who come later.
+    # The name of the group can be used again by later sets.
     make_set again DC a 1 '##group' 'web 2' '##supersedes' bad
     pointsman change submit "$made"
     make_set once DC b 2 '##group' 'web 2' '##supersedes' good
@@ -381,7 +381,7 @@ scenario 'when one cannot land none does, and each says whose fault it is' \
 
 ordered_as_one() {
     make_base
-    # The member with the later file overtakes nobody who shares the others.
+    # A member of higher class does not overtake the sets that touch its files.
     make_set early DC shared early
     pointsman change submit "$made"
     make_set m1 DC mine one '##group' 'web 2'

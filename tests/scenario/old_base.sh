@@ -1,6 +1,6 @@
 #!/bin/sh
-# old_base.sh PROGRAM: bases, a backup and logs made by an earlier program
-# (tests/fixtures) are opened, give the same answers and go on.
+# old_base.sh PROGRAM: bases, a backup and logs written by an earlier version
+# (tests/fixtures) can be opened, give the same answers, and continue to work.
 # shellcheck source=tests/support/scenario.sh
 . "$(dirname "$0")/../support/scenario.sh"
 . "$(dirname "$0")/../support/fixture.sh"
@@ -18,7 +18,8 @@ unpack() {
     xz -dc "$fixtures/$1-$old.tar.xz" | tar --no-same-owner -xf -
 }
 
-# as_recorded FILE FUNCTION: its answers are those of the earlier program
+# as_recorded FILE FUNCTION: the function prints what the earlier version
+# printed
 as_recorded() {
     $2 >answers
     diff "$fixtures/$1" answers || wrong "$1 and the answers differ"
@@ -72,7 +73,7 @@ waiting_sets_land() {
 }
 scenario 'sets that were held land once released' waiting_sets_land
 
-# The first one is read back from its event: who, key, ticket and until when.
+# The first approval of half is read from its event.
 second_approval_counts() {
     in_one_place half D
     git -C project.git log -1 --grep '^CS-Id: half$' main \
@@ -114,8 +115,8 @@ commands_go_on() {
 }
 scenario 'commands that were held, or failed, run' commands_go_on
 
-# A schedule of the configuration runs as the base's owner, which may be another
-# account here.
+# A schedule in the configuration runs as the owner of the base, which may be
+# another account here.
 facts_but_owner() {
     facts | grep -v '"id":"century".*"reason":"changed"'
 }
@@ -234,8 +235,8 @@ rebuilds() {
 }
 scenario 'directories and logs are enough to rebuild the change sets' rebuilds
 
-# What the logs say in sentences becomes other words; first, events of every
-# kind that is read back are written by this program.
+# Replaces the sentences in the logs, after this program has written events of
+# every kind that a rebuild reads.
 reworded() {
     unpack base
     rm base/conf.d/approval.conf

@@ -1,12 +1,14 @@
 #!/bin/sh
-# rollback.sh PROGRAM: rollbacks while others run, wait, or lose the registry.
+# rollback.sh PROGRAM: rollbacks of running and waiting sets, and rollbacks
+# whose registry is lost.
 # shellcheck source=tests/support/scenario.sh
 . "$(dirname "$0")/../support/scenario.sh"
 
 # ---- a base ------------------------------------------------------------------
 
-# A check that tells when it runs, through the FIFO begun, and then goes on as
-# the file `way` says: wait for the FIFO go, or be deaf.
+# base_with_check [LINE]...: a base with a check that reports through the FIFO
+# begun that it runs. Depending on the file `way`, it then waits for the FIFO go
+# or ignores all signals.
 base_with_check() {
     make_base 'grace = 1' 'hup-grace = 2' "$@"
     cat >base/conf.d/target.conf <<END
@@ -52,7 +54,7 @@ reverts() {
         main | grep -cx -e "$1" || :
 }
 
-# ---- a member that does not listen -------------------------------------------
+# ---- a member that ignores signals -------------------------------------------
 
 deaf_is_killed() {
     way=deaf
@@ -75,9 +77,9 @@ deaf_is_killed() {
 scenario 'a member that ignores HUP is killed, and the rollback goes on' \
     deaf_is_killed
 
-# ---- who waits for a member --------------------------------------------------
+# ---- waiting for a member ----------------------------------------------------
 
-# Until the rollback has abandoned it.
+# Waits until the rollback has abandoned the job.
 await_limbo() {
     await "\"id\":\"$1\".*\"from\":\"[QSP]\".*\"to\":\"A\""
 }
@@ -102,7 +104,7 @@ abandoned_in_the_end() {
     says "rollback '$rb' has abandoned it and is not over" err
     ends 0 pointsman why behind
     says "$rb is not over" out
-    # Who waits for whom is told of both.
+    # Both `why` show who waits for whom.
     ends 0 pointsman why "$rb"
     says "attempt 1: waits until running has stopped" out
     ends 0 pointsman why running
@@ -120,7 +122,7 @@ abandoned_in_the_end() {
     over "$waiter" 125
     same 'exit code' "$(state_of behind .exit_code)" 125
     same 'state of running' "$(state_of running)" T
-    # It waited in the queue, and fails like any that comes later.
+    # newcomer waited in the queue and fails like any later set.
     ends 1 pointsman wait newcomer
     same 'reason of newcomer' "$(state_of newcomer .reason)" dep-rolled-back
     serve_end
@@ -146,7 +148,8 @@ back_in_the_end() {
 scenario 'when the rollback is given up, it goes on and is waited for' \
     back_in_the_end
 
-# A command that needs the landed set is abandoned too; run shows its output.
+# A command that depends on an abandoned set is abandoned too; `run` continues
+# to wait and shows its output.
 run_goes_on() {
     base_with_check 'hup-grace = 600'
     echo deaf >way
@@ -160,7 +163,7 @@ run_goes_on() {
     await '"id":"later".*"to":"S"'
     rb=$(pointsman -q rollback landed)
     await_limbo later
-    echo waits >way # at its next start
+    echo waits >way # for the next start of the check
     pointsman cancel "$rb"
     within pointsman wait "$rb" || :
     await '"id":"running".*"from":"X".*"to":"P"'
@@ -172,7 +175,7 @@ run_goes_on() {
 }
 scenario 'run goes on when its command comes back from a rollback' run_goes_on
 
-# ---- a registry that is lost -------------------------------------------------
+# ---- a lost registry ---------------------------------------------------------
 
 told() {
     for id in "$@"; do
@@ -210,7 +213,7 @@ marks_come_back() {
     told C1 C2 C3 C4 $rbs >after
     diff before after
     ends 0 pointsman fsck
-    # What they had done can still be taken back.
+    # The rollbacks themselves can still be rolled back.
     for rb in $(echo $rbs | tr ' ' '\n' | tac); do
         [ "$(mark_of "$rb")" = '' ] || continue
         again=$(pointsman -q rollback "$rb")
@@ -223,7 +226,8 @@ marks_come_back() {
 scenario 'fsck --rebuild brings back what was rolled back by whom' \
     marks_come_back
 
-# cut ID...: a power cut took the last line of their logs, where it told a mark
+# cut ID...: removes the last line of the logs if it shows a rollback, as a
+# power failure might
 cut() {
     for id in "$@"; do
         tail -n 1 "base/log/$id" | grep -q rolled-back: || continue
@@ -244,7 +248,8 @@ lost_lines_come_back() {
     submit_set C2 DC f2 C2
     within pointsman daemon all --until-idle
     all='C1 C2'
-    # Out by the first, in again by the second, out again because of the third.
+    # The first rollback removes C1, the second restores it, the third removes
+    # it again.
     for what in C1 @last @last; do
         rb=$(pointsman -q rollback $what)
         all="$all $rb"
@@ -265,7 +270,7 @@ lost_lines_come_back() {
         diff before after
         within pointsman daemon all --until-idle
         ends 0 pointsman fsck
-        # The logs tell it again.
+        # The logs have the lines again.
         rm base/ctrl/registry.db*
         ends 0 pointsman fsck --rebuild
         # shellcheck disable=SC2086
@@ -275,7 +280,7 @@ lost_lines_come_back() {
     submit_set C3 DC f3 C3 '##dependencies' C1
     within pointsman daemon all --until-idle
     same 'reason of who needs it' "$(state_of C3 .reason)" dep-rolled-back
-    # Where nobody can be asked, logs alone count, and that is said.
+    # Without the repository, only the logs count, and a message says so.
     mv project.git elsewhere.git
     rm base/ctrl/registry.db*
     ends 1 pointsman fsck --rebuild
@@ -287,7 +292,8 @@ lost_lines_come_back() {
 scenario 'what a log lost of a rollback that is done, its branch knows' \
     lost_lines_come_back
 
-# Killed while it waits for a running member: the landed one was never told.
+# The server is killed while the rollback waits for a running member and has not
+# reverted anything.
 under_way_comes_back() {
     limbo_with deaf
     kill -KILL "$server"

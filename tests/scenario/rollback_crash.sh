@@ -1,8 +1,8 @@
 #!/bin/sh
-# rollback_crash.sh PROGRAM FAULTY: a rollback of a landed set, with a running,
-# a staged and a queued one that depend on it, killed at its mutating system
-# calls (tests/support/faulty.c) and started again, also after the registry was
-# lost: in the end all was reverted once.
+# rollback_crash.sh PROGRAM FAULTY: a rollback of a landed set, and of a
+# running, a staged and a queued set that depend on it, is killed at its
+# mutating system calls (tests/support/faulty.c) and started again, also after
+# the registry was lost. In the end everything is reverted exactly once.
 # shellcheck source=tests/support/scenario.sh
 . "$(dirname "$0")/../support/scenario.sh"
 . "$(dirname "$0")/../support/crash.sh"
@@ -10,10 +10,9 @@ workload='pointsman daemon all --until-idle'
 everything=undo
 prepare=held_before_it_goes
 
-# ---- the base every trial begins with ----------------------------------------
+# ---- the base that every trial starts with -----------------------------------
 
-# `running` waits in its check for ever; the first thing it does there is to
-# let the rollback go.
+# The check of `running` first releases the rollback and then waits.
 held_before_it_goes() {
     make_base 'grace = 1' 'hup-grace = 5'
     cat >base/conf.d/target.conf <<EOF
@@ -53,7 +52,7 @@ make_rollback() {
     made=$here/sets/$made
 }
 
-# ---- what must be true at the end --------------------------------------------
+# ---- checks after the recovery -----------------------------------------------
 
 state_of() {
     pointsman status --json "$1" | jq -r "$2"
@@ -97,7 +96,7 @@ scenario 'the daemon killed alone: all is reverted once' \
 scenario 'the process that reverts killed alone: all is reverted once' \
     killed 6 --kill one --only 'exe revert '
 
-# Logs may not know yet that somebody let the rollback go.
+# The logs may lack the release of the rollback.
 lose_registry() {
     rm base/ctrl/registry.db*
     within pointsman fsck --rebuild || [ $? -eq 1 ] # a log may lag behind

@@ -1,12 +1,11 @@
 #!/bin/sh
-# signals.sh PROGRAM: what ends a daemon, gently and not, and what it does to
-# that which runs.
+# signals.sh PROGRAM: what signals to a daemon do to the daemon and its jobs.
 # shellcheck source=tests/support/scenario.sh
 . "$(dirname "$0")/../support/scenario.sh"
 
-# gated ID [OPTION]...: a command that says that it is there and waits for its
-# gate; the number of its process in ID.pid. Was it started while a former start
-# of it lived, it says so in `twice`.
+# gated ID [OPTION]...: submits a command that reports its start through the
+# FIFO ID.here and then waits for the FIFO ID.gate; ID.pid has its process id.
+# If an earlier start still runs, it writes its id to `twice`.
 gated() {
     id=$1
     shift
@@ -176,7 +175,7 @@ EOF
 scenario 'a server killed while all is busy: the next one finishes it all' \
     killed_while_busy
 
-# A child that left its session and closed everything it had.
+# A child leaves its session and closes all its descriptors.
 no_stray() {
     make_base
     serve_begin
@@ -249,7 +248,7 @@ EOF
     pointsman submit -- true
     unshare "$apart" sh apart pointsman daemon all --until-idle 2>log
     says 'setsid may outlive its end (no cgroup:' log
-    # Who runs one command is not told each time.
+    # `run` does not repeat the warning for each command.
     unshare "$apart" sh apart pointsman run -- true 2>log
     same 'what run says' "$(cat log)" ''
 }

@@ -1,6 +1,6 @@
 #!/bin/sh
-# signed.sh PROGRAM: approvals by signatures of a real ssh-keygen, with keys
-# made here.
+# signed.sh PROGRAM: approvals signed by ssh-keygen, with keys that the test
+# generates.
 # shellcheck source=tests/support/scenario.sh
 . "$(dirname "$0")/../support/scenario.sh"
 
@@ -13,7 +13,7 @@ new_key() {
     ssh-keygen -q -t ed25519 -N '' -C "$1" -f "$here/$1"
 }
 
-# signer NAME KEY [OPTIONS]: a line of the file of allowed signers
+# signer NAME KEY [OPTIONS]: adds a line to the file of allowed signers
 signer() {
     printf '%s %s %s\n' "$1" "${3:-}" "$(cut -d' ' -f1,2 "$here/$2.pub")" \
         >>base/allowed_signers
@@ -43,12 +43,12 @@ END
     signer bob@example.org bob
 }
 
-# text NAME ID: what NAME is to sign, in $here/ID.NAME
+# text NAME ID: writes the text that NAME has to sign to the file `text`
 text() {
     pointsman approve --print --as "$1" "$2" >"$here/text"
 }
 
-# sign KEY FILE [NAMESPACE]: into FILE.sig
+# sign KEY FILE [NAMESPACE]: writes the signature of FILE to FILE.sig
 sign() {
     rm -f "$2.sig"
     ssh-keygen -q -Y sign -n "${3:-cq-approve}" -f "$here/$1" "$2" 2>said
@@ -68,14 +68,14 @@ approvals_of() {
 good() {
     with_signers
     held C1 prod
-    ends 77 pointsman approve C1 # not signed, and his own
+    ends 77 pointsman approve C1 # not signed, and by the submitter
     text alice@example.org C1
     says 'set C1' text
     says "sum $(sha256sum "$made" | cut -d' ' -f1)" text
     sign alice text
-    # By anybody: who signed it counts, not who brings it.
+    # Anybody may submit a signature; only the signer counts.
     pointsman approve --signature text.sig C1
-    pointsman approve --signature text.sig C1 # once more is no harm
+    pointsman approve --signature text.sig C1 # changes nothing
     same approvals "$(approvals_of C1)" 1
     pointsman history C1 >history
     says 'user:alice@example.org' history
@@ -101,7 +101,7 @@ in_one() {
     says "approval 'two': 1 of 2" why
     pointsman approve --sign-with alice --as alice@example.org C1
     pointsman why C1 >why
-    says "approval 'two': 1 of 2" why # one person is one
+    says "approval 'two': 1 of 2" why # one signer counts once
     pointsman approve --sign-with bob --as bob@example.org C1
     within pointsman daemon all --until-idle
     in_one_place C1 D
@@ -111,7 +111,7 @@ in_one() {
     pointsman approve --sign-with bob --as bob@example.org C2
     within pointsman daemon all --until-idle
     in_one_place C2 D
-    # A line for many names makes one key no more than one person.
+    # A pattern of names does not make one key count as several signers.
     new_key carol
     signer '*@example.net' carol
     held C3 two
@@ -124,8 +124,8 @@ in_one() {
 }
 scenario 'two sign for a set by one command each; a role is asked for' in_one
 
-# refused CODE WORD COMMAND...: one line that says so; the set waits, its
-# history tells it, nothing else is left
+# refused CODE WORD COMMAND...: the command ends with CODE and one line that
+# contains WORD; the set waits without an approval, and no file is left
 refused() {
     wanted=$1 word=$2
     shift 2
@@ -155,7 +155,7 @@ END
         sign "$key" text "$namespace"
         refused 100 "$why" pointsman approve --signature text.sig C1
     done <cases
-    # Signed well, and changed afterwards.
+    # The text is changed after it was signed.
     cp good text
     sign alice text
     for change in 's/^made 20../made 2019/' 's/^expires never/expires 2200-01-01T00:00:00.000Z/' \
@@ -168,7 +168,7 @@ END
         pointsman approve --signature text.sig C1
     pointsman history C1 >history
     says 'bad-signature' history
-    # The good one counts after all that.
+    # The valid signature still counts.
     cp good text
     pointsman approve --signature text.sig C1
     within pointsman daemon all --until-idle
@@ -188,7 +188,8 @@ replayed() {
     sign alice text
     cat text text.sig >paper
     refused 100 'other-set' pointsman approve --signature paper C1
-    # Of another tarball under the same id, another installation, target, base.
+    # Signed for another tarball with the same id, another installation, target
+    # or base.
     for change in "s/^sum ./sum f/;s/^set C2/set C1/" \
         's/^instance ./instance x/;s/^set C2/set C1/' \
         "s/^sum .*/sum $(sha256sum "$first" | cut -d' ' -f1)/;
@@ -199,7 +200,7 @@ replayed() {
         sign alice other
         refused 100 'other-' pointsman approve --signature other.sig C1
     done
-    # The very same id and tarball in another base.
+    # The same id and tarball in another installation.
     theirs=$here/theirs
     pointsman --quiet init --target main=project.git "$theirs"
     cp -r base/conf.d base/allowed_signers "$theirs"
@@ -208,7 +209,7 @@ replayed() {
     pointsman --base "$theirs" approve --print --as alice@example.org C1 >text
     sign alice text
     refused 100 'other-instance' pointsman approve --signature text.sig C1
-    # Renamed in the file way in.
+    # Renamed in the drop directories.
     text alice@example.org C2
     sign alice text
     cat text text.sig >base/tmp/x
@@ -232,7 +233,7 @@ over_time() {
         pointsman approve --sign-with soon --as soon@x C1
     refused 100 'may not sign in namespace' \
         pointsman approve --sign-with git --as git@x C1
-    # Our own times.
+    # The times in the approval itself.
     text alice@example.org C1
     sed 's/^made .*/made 2020-01-01T00:00:00.000Z/
         s/^expires .*/expires 2020-01-02T00:00:00.000Z/' text >past
@@ -260,7 +261,7 @@ over_time() {
 scenario 'keys and approvals that are over, too early or revoked do not count' \
     over_time
 
-# junk WORD: what lies in `paper` is refused by both ways
+# junk CODE: the file `paper` is refused as a signature and as a dropped file
 junk() {
     ends "$1" pointsman approve --signature paper C1
     same 'lines said' "$(wc -l <err)" 1
@@ -303,7 +304,7 @@ hostile() {
     junk 65
     cat whole text >paper
     junk 65
-    # What is no file, or of nobody we know.
+    # Entries that are not regular files, or name an unknown signer.
     mkdir base/prequeue/approve_C1_dir
     ln -s /etc/passwd base/prequeue/approve_C1_link
     cp text base/prequeue/approve_C1_text
@@ -315,7 +316,7 @@ hostile() {
     done
     [ -e base/reject/approve_.why ]
     in_one_place C1 Q
-    # Without the file of signers nothing counts.
+    # Without the file of allowed signers, no signature counts.
     mv base/allowed_signers elsewhere
     ends 100 pointsman approve --signature whole C1
     says 'cannot be read' err
@@ -329,7 +330,7 @@ hostile() {
 scenario 'cut, binary, huge and strange approvals are refused and leave nothing' \
     hostile
 
-# The name of a signature may be that of the submitter's account.
+# A signer may have the name of the account that submitted the set.
 own() {
     with_signers
     me=$(id -un)
@@ -354,14 +355,14 @@ door() {
     within pointsman daemon all --until-idle
     in_one_place D1 D
     same approvals "$(approvals_of D1)" 1
-    # By files, without talking to anybody.
+    # Through the drop directories.
     make_set D2 DC door/b D2
     pointsman approve --tarball "$made" --as bob@example.org --sign-with bob \
         >paper
     pointsman change put --approval paper "$made"
     within pointsman daemon all --until-idle
     in_one_place D2 D
-    # Forged, it is the set that is refused.
+    # With a forged approval, the set is refused.
     make_set D3 DC door/c D3
     new_key mallory
     pointsman approve --tarball "$made" --as bob@example.org \
@@ -405,7 +406,7 @@ service() {
 }
 scenario 'a server takes and refuses them as well' service
 
-# Its life ends between the file and the event: the next one goes on.
+# An approval file stays until its set arrives.
 kept() {
     with_signers
     held C1 prod
@@ -413,7 +414,7 @@ kept() {
     sign alice text
     cat text text.sig >base/tmp/x
     mv base/tmp/x base/prequeue/approve_C1
-    # Before its set, too.
+    # The approval file of C2 arrives before the set.
     make_set C2 DC prod/c2 C2
     pointsman approve --tarball "$made" --as alice@example.org \
         --sign-with alice >base/tmp/x
@@ -428,7 +429,7 @@ kept() {
 }
 scenario 'a signed file waits in prequeue/ for its set' kept
 
-# file OWNER NAME: `text` as a file of that account in prequeue/
+# file OWNER NAME: drops the file `text` into prequeue/ as a file of OWNER
 file() {
     cp text "base/tmp/$2"
     chown "$1" "base/tmp/$2"
@@ -460,7 +461,8 @@ owners() {
 }
 scenario 'a file without a signature is the word of its owner alone' owners
 
-# ./masked COMMAND...: where ssh-keygen cannot be executed
+# make_masked: ./masked COMMAND... runs a command where ssh-keygen cannot be
+# executed
 make_masked() {
     apart=-m
     [ "$(id -u)" -eq 0 ] || apart=-rm
@@ -476,7 +478,7 @@ END
         skip 'ssh-keygen is not in /usr/bin'
 }
 
-# kept_waiting: the set waits, nobody has approved it, and nothing of it was thrown away
+# kept_waiting: the set waits without an approval, and no file was rejected
 kept_waiting() {
     in_one_place C1 Q
     same 'approvals given' "$(approvals_of C1)" 0
@@ -492,7 +494,7 @@ nobody_can_check() {
     make_set D1 DC door/a D1
     pointsman approve --tarball "$made" --as alice@example.org \
         --sign-with alice >paper
-    # Whoever asks is told at once, and nothing is kept.
+    # A command fails at once, and nothing is kept.
     refused 69 'there is no ssh-keygen here' \
         ./masked pointsman approve --signature text.sig C1
     kept_waiting
@@ -503,7 +505,7 @@ nobody_can_check() {
         grep D1)" ''
     ./masked pointsman doctor >found || :
     says 'there is no ssh-keygen here' found
-    # By a server, too.
+    # The same through a server.
     begin ./masked pointsman serve 2>serve.log
     server=$begun
     within sh -c 'until pointsman --server unix:base/ctrl/sock list; do :; done' \
@@ -512,8 +514,8 @@ nobody_can_check() {
         pointsman --server unix:base/ctrl/sock approve --signature text.sig C1
     kill -TERM "$server"
     over "$server" 0
-    # A file waits for better times, and the log says why, once. So does the set
-    # that would be refused without it.
+    # A dropped approval file waits, and the log shows why, once. A set that
+    # would be refused without its approval waits too.
     cat text text.sig >base/tmp/x
     mv base/tmp/x base/prequeue/approve_C1
     cp paper base/tmp/x
@@ -528,13 +530,14 @@ checked now: pointsman: cannot execute ssh-keygen" said)" 1
     ends 66 pointsman status D1
     kept_waiting
     [ -e base/prequeue/approve_C1 ]
-    # Then it counts, and lets its set in.
+    # With ssh-keygen, both approvals count and the set is admitted.
     within pointsman daemon all --until-idle
     in_one_place C1 D
     in_one_place D1 D
     same approvals "$(approvals_of C1)$(approvals_of D1)" 11
     ends 0 pointsman fsck
-    # Where nobody comes in time, it goes to reject/ with the reason.
+    # If ssh-keygen stays missing for too long, the file goes to reject/ with
+    # the reason.
     printf '[queue]\nwait-for-job = 1\n' >base/conf.d/wait.conf
     held C2 prod
     text alice@example.org C2

@@ -67,7 +67,7 @@ static void a_backup_is_restored_completely(void **state) {
     (void)state;
     make(&spool);
     char *file = backup(&spool);
-    spool_admit(&spool, "LATER", "x"); /* not in it */
+    spool_admit(&spool, "LATER", "x"); /* not in the backup */
     other.path = mem_string(path_of("restored"));
     other.now = spool.now;
     if (!restore(file, other.path, spool.now, &err))
@@ -117,8 +117,8 @@ static void nothing_is_restored_over_something(void **state) {
     spool_end(&spool);
 }
 
-/* Any significant byte flipped: the error is reported, and nothing is left
- * behind. */
+/* If a significant byte is changed, an error is reported and no file is left.
+ */
 static void a_damaged_backup_restores_nothing(void **state) {
     struct spool spool;
     struct err err = {0};
@@ -136,7 +136,7 @@ static void a_damaged_backup_restores_nothing(void **state) {
         assert_int_equal(pwrite(fd, &flipped, 1, at), 1);
         bool ok = restore(file, path, spool.now, &err);
         assert_int_equal(pwrite(fd, &byte, 1, at), 1);
-        if (!ok) /* padding does not count */
+        if (!ok) /* a change in the padding is no error */
             assert_int_equal(access(path, F_OK), -1);
     }
     char *path = path_of("cut");

@@ -322,7 +322,7 @@ static void the_base_is_found_in_order(void **state) {
 
 enum { GROUP = 54321 };
 
-/* As another user of the base's group; its exit status is 0. */
+/* Calls `act` in a child process, as another user of the base's group. */
 static void as_member(uid_t uid, void (*act)(struct spool *spool),
                       const char *path) {
     pid_t child = fork();

@@ -1,4 +1,4 @@
-/* The tip of a branch, read without git, compared with git's answer. */
+/* Compares the tip of a branch, read without git, with git's answer. */
 #include "support/landing.h"
 
 #include "landing/branch_tip.h"

@@ -1,5 +1,5 @@
-/* The checker as `serve` uses it: children come from the supervisor,
- * verdicts from the loop. */
+/* The checker as `serve` uses it: the guard starts the children, and the event
+ * loop delivers the verdicts. */
 #include "changes/checker.h"
 
 #include <fcntl.h>
@@ -126,7 +126,8 @@ static void verdicts_come_from_the_loop_one_for_each(void **state) {
     end(&world);
 }
 
-/* The character set is a file, and the child can open none. */
+/* The conversion tables are files, and the sandboxed child cannot open files.
+ */
 static void names_of_pax_headers_are_read_in_the_sandbox(void **state) {
     CLEANUP(text_clear) struct text tar = TEXT_INIT;
     struct verdict verdict;

@@ -57,7 +57,8 @@ static const char *name_of(struct spool *spool, const char *id) {
     return name;
 }
 
-/* Sets in every state, with relations, holds, attempts, cancels. */
+/* Creates sets in every state, with relations, holds, attempts and a requested
+ * cancellation. */
 static void make_busy(struct spool *spool) {
     struct err err = {0};
     spool_begin(spool);
@@ -103,7 +104,7 @@ static void make_busy(struct spool *spool) {
     spool_assert_projected(spool);
 }
 
-/* ---- what there is, as text, so that two registries can be compared --- */
+/* ---- registries as text, for comparison ------------------------------ */
 
 static int by_text(const void *a, const void *b) {
     return strcmp(*(char *const *)a, *(char *const *)b);
@@ -225,7 +226,7 @@ static void a_rebuilt_registry_is_the_one_that_was_lost(void **state) {
     assert_same_text(before, after);
     assert_clean(&spool);
     spool_assert_projected(&spool);
-    spool_admit(&spool, "NEXT", "n"); /* and life goes on */
+    spool_admit(&spool, "NEXT", "n"); /* the base continues to work */
     spool_step(&spool, "X1", STATE_DONE, "ok");
     spool_assert_projected(&spool);
     assert_clean(&spool);
@@ -286,8 +287,8 @@ static void a_rebuild_is_logged_and_the_event_chain_is_valid(void **state) {
     spool_end(&spool);
 }
 
-/* C1 has moved from queue/ to `dir`, its log does not show that, and the
- * registry is lost and rebuilt. */
+/* Moves C1 from queue/ to `dir` without a line in its log; then the registry is
+ * lost and rebuilt. */
 static void rebuild_with_c1_in(struct spool *spool, const char *dir) {
     spool_begin(spool);
     spool_admit(spool, "C1", "a");
@@ -311,7 +312,7 @@ static void where_log_and_directory_differ_the_directory_counts(void **state) {
     spool_end(&spool);
 }
 
-/* The start of its attempt is missing in its log. */
+/* The log lacks the start of the attempt. */
 static void a_set_in_run_has_an_attempt(void **state) {
     struct spool spool;
     (void)state;

@@ -1,5 +1,5 @@
-/* A real server on a real socket, and callers that misbehave in every way.
- * After each of them a good one is served. */
+/* A real server on a real socket, and callers that misbehave. After each of
+ * them a correct request is answered. */
 #include <dirent.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -138,8 +138,7 @@ static void add_post(struct text *out, const char *path, const char *body,
 
 #define HELD(id) "{\"id\":\"" id "\",\"command\":[\"x\"],\"hold\":true}"
 
-/* ---- wrong ----------------------------------------------------------------
- */
+/* ---- invalid requests ---------------------------------------------------- */
 
 static void junk_is_dropped(void **state) {
     (void)state;
