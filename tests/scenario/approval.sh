@@ -124,7 +124,7 @@ expiry() {
     begin pointsman daemon all 2>said
     await '"kind":"hold".*"id":"theirs".*expired'
     kill "$begun"
-    over "$begun" 0
+    expect_exit "$begun" 0
     pointsman release theirs
     within pointsman daemon all --until-idle
     in_one_place theirs Q

@@ -178,7 +178,7 @@ why_without_one() {
         ends 0 within pointsman wait $id
     done
     kill "$daemon"
-    over "$daemon" 0
+    expect_exit "$daemon" 0
     ends 69 pointsman --server unix:base/ctrl/sock why sharer
 }
 scenario 'why shows all six reasons, without a server' why_without_one

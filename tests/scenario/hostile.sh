@@ -8,9 +8,9 @@ sets_from=$(CDPATH='' cd "$(dirname "$0")/../support" && pwd)/hostile_sets.py
 # readable FILE: the file is one line without control characters
 readable() {
     same "lines in $1" "$(wc -l <"$1")" 1
-    iconv -f utf-8 -t utf-8 "$1" >/dev/null || wrong 'it is no text'
+    iconv -f utf-8 -t utf-8 "$1" >/dev/null || wrong "$1 is not UTF-8"
     ! LC_ALL=C tr -d '\n' <"$1" | LC_ALL=C grep -aq '[[:cntrl:]]' ||
-        wrong "unreadable: $(cat "$1")"
+        wrong "control characters: $(cat "$1")"
 }
 
 # refused CODE COMMAND...: the command ends with CODE, prints one error line,
@@ -19,7 +19,7 @@ refused() {
     ends "$@"
     readable err
     says 'pointsman: ' err
-    [ ! -s out ] || wrong "it says on standard output: $(cat out)"
+    [ ! -s out ] || wrong "unexpected standard output: $(cat out)"
 }
 
 # lives_on: the server of this scenario still works
@@ -74,11 +74,11 @@ by_submit() {
         esac
     done
     ends 0 within pointsman wait $fine
-    same 'jobs that are known' "$(pointsman list --all --json | wc -l)" \
+    same 'known jobs' "$(pointsman list --all --json | wc -l)" \
         "$(echo $fine | wc -w)"
     hostile_end
 }
-scenario 'every hostile set is refused to who hands it in' by_submit
+scenario 'every hostile set is refused on submission' by_submit
 
 by_files() {
     hostile_begin
@@ -95,7 +95,7 @@ by_files() {
         *)
             [ -f "base/reject/$name" ] || wrong "$name is not in reject/"
             readable "base/reject/$name.why"
-            [ ! -e "base/data/$name" ] || wrong "$name stays in data/"
+            [ ! -e "base/data/$name" ] || wrong "$name is still in data/"
             ;;
         esac
     done
@@ -104,7 +104,8 @@ by_files() {
         "$(git -C project.git ls-tree main fine-setuid | cut -c 1-6)" 100755
     hostile_end
 }
-scenario 'every hostile set put by files is put aside with its reason' by_files
+scenario 'every hostile set in the drop directories goes to reject/ with a reason' \
+    by_files
 
 names() {
     make_base
@@ -151,7 +152,7 @@ _
 EOF
     serve_end
 }
-scenario 'names that are none are put aside, whatever bears them' names
+scenario 'entries with invalid names go to reject/, whatever their type' names
 
 same_id() {
     make_base
@@ -162,7 +163,7 @@ same_id() {
     # The same set again gets the same answer; another set with this id is
     # refused.
     ends 0 pointsman change submit "$made"
-    same 'the answer' "$(cat out)" once
+    same 'answer' "$(cat out)" once
     drop_set "$made"
     make_set once DC b other
     refused 100 pointsman change submit "$made"
@@ -190,7 +191,7 @@ same_id() {
     serve_end
     ends 0 pointsman fsck
 }
-scenario 'an id is used once; a ring of dependencies fails by name' same_id
+scenario 'an id is used once; a ring of dependencies fails and is named' same_id
 
 never_comes() {
     make_base 'wait-for-job = 0' 'wait-for-dep = 0'
@@ -207,7 +208,8 @@ never_comes() {
     says 'nobody' said
     serve_end
 }
-scenario 'what never comes is not waited for without end' never_comes
+scenario 'a missing tarball or dependency is not waited for without end' \
+    never_comes
 
 # ---- configuration -----------------------------------------------------------
 
@@ -254,7 +256,7 @@ configuration() {
     ends 0 pointsman config check
     ends 0 pointsman list
 }
-scenario 'a wrong configuration is told with file, line and what was meant' \
+scenario 'a configuration error is reported with file, line and a suggestion' \
     configuration
 
 # ---- text inputs -------------------------------------------------------------
@@ -267,7 +269,7 @@ sys.stdout.buffer.write(bytes(random.randrange(256)
 }
 
 # No command may be killed by a signal or print more than one error line.
-questions() {
+junk_arguments() {
     make_base
     [ "$1" = alone ] || serve_begin
     pointsman submit --id good -- true
@@ -303,10 +305,10 @@ questions() {
     ends 0 pointsman list
     [ "$1" = alone ] || serve_end
 }
-scenario 'binary junk in ids and filters is answered, by a server' \
-    questions served
-scenario 'binary junk in ids and filters is answered, without one' \
-    questions alone
+scenario 'binary junk in ids and filters gets an error, with a server' \
+    junk_arguments served
+scenario 'binary junk in ids and filters gets an error, without a server' \
+    junk_arguments alone
 
 batch() {
     make_base
@@ -330,18 +332,18 @@ batch() {
         echo '{"id":"last","command":["true"],"after":["first"]}'
     } >lines
     ends 65 pointsman submit --batch <lines
-    same 'lines it answers' "$(wc -l <out)" "$(wc -l <lines)"
-    same 'the first' "$(sed -n 1p out)" first
-    same 'the first again' "$(sed -n 12p out)" first
-    same 'the last' "$(sed -n 15p out)" last
-    same 'those refused' "$(grep -c '^error: ' out)" 12
+    same 'lines of the answer' "$(wc -l <out)" "$(wc -l <lines)"
+    same 'answer to line 1' "$(sed -n 1p out)" first
+    same 'answer to line 12' "$(sed -n 12p out)" first
+    same 'answer to line 15' "$(sed -n 15p out)" last
+    same 'errors' "$(grep -c '^error: ' out)" 12
     says "did you mean 'command'" out
     ends 0 within pointsman wait first last
     same 'jobs' "$(pointsman list --all --json | wc -l)" 2
     ends 0 pointsman submit --batch </dev/null
     serve_end
 }
-scenario 'bad lines of a batch are told apart, good ones are taken' batch
+scenario 'bad lines of a batch are reported, good lines are accepted' batch
 
 http() {
     make_base
@@ -352,7 +354,7 @@ import socket
 import sys
 
 random.seed(3)
-questions = [
+requests = [
     b'GET /api/v1/jobs/%ff%00%2e%2e HTTP/1.1\r\nHost: x\r\n\r\n',
     b'GET /api/v1/jobs?filter=%ff HTTP/1.1\r\nHost: x\r\n\r\n',
     b'GET /../../etc/passwd HTTP/1.1\r\nHost: x\r\n\r\n',
@@ -362,12 +364,12 @@ questions = [
 # These may stay without an answer, as long as other requests are answered.
 junk = [b'GET', b'\0' * 5000, b'\r\n' * 5000, b'BREW /pot HTTP/9.9\r\n\r\n']
 junk += [bytes(random.randrange(256) for _ in range(800)) for _ in range(40)]
-for bytes_ in questions + junk:
+for bytes_ in requests + junk:
     sock = socket.socket(socket.AF_UNIX)
     sock.connect('base/ctrl/sock')
     try:
         sock.sendall(bytes_)
-        if bytes_ in questions:
+        if bytes_ in requests:
             answer = sock.recv(65536)
             if b'passwd:' in answer or not answer.startswith(b'HTTP/1.1 4'):
                 sys.exit('%r was answered %r' % (bytes_, answer))
@@ -381,7 +383,7 @@ EOF
     serve_end
     ends 0 pointsman fsck
 }
-scenario 'binary junk on the socket harms nobody' http
+scenario 'binary junk on the socket does no harm' http
 
 # ---- the base itself ---------------------------------------------------------
 
@@ -416,9 +418,9 @@ long_paths() {
     long_path 481
     refused 73 pointsman init "$long"
     says 'at most 480 bytes' err
-    same 'what it made' "$(ls -A "$long")" ''
+    same 'files created' "$(ls -A "$long")" ''
 }
-scenario 'a path that is long and odd serves as well, one too long is told' \
+scenario 'a long path with odd characters works; a path too long is refused' \
     long_paths
 
 parts_missing() {
@@ -452,9 +454,9 @@ parts_missing() {
         refused 73 pointsman daemon exec --once
         ends 0 pointsman submit -- true
     done
-    [ ! -e elsewhere ] || wrong 'it wrote through a link'
+    [ ! -e elsewhere ] || wrong 'the daemon wrote through a symbolic link'
 }
-scenario 'a base with parts missing, open or planted is refused by name' \
+scenario 'missing, writable or planted parts of a base are refused and named' \
     parts_missing
 
 no_base() {
@@ -474,7 +476,7 @@ no_base() {
     ends 0 pointsman --base damaged fsck
     ends 0 pointsman --base damaged list
 }
-scenario 'no base, or a damaged one, is told with what to do' no_base
+scenario 'the error for a missing or damaged base says what to do' no_base
 
 # ---- many callers ------------------------------------------------------------
 
@@ -483,7 +485,7 @@ many_wait() {
     make_base
     hard=$(ulimit -Hn)
     [ "$hard" = unlimited ] || [ "$hard" -ge 1024 ] ||
-        skip 'not more than 1,024 descriptors may be had here'
+        skip 'the hard limit of open files is below 1,024'
     ulimit -Sn 64
     serve_begin
     pointsman submit --id held --hold -- true
@@ -497,13 +499,13 @@ many_wait() {
         do :; done"
     within pointsman cancel held
     for one in $waiting; do
-        over "$one" 143
+        expect_exit "$one" 143
     done
 }
-scenario 'who waits keeps nobody else from being heard' many_wait
+scenario 'waiting callers do not block other callers' many_wait
 
 # Without a server, `wait` reads the registry.
-base_goes() {
+base_removed() {
     make_base
     pointsman submit --id held --hold -- true
     within pointsman wait held 2>err &
@@ -513,9 +515,9 @@ base_goes() {
     mv base gone
     rm -rf gone
     wait "$!" || is=$?
-    same 'how it ended' "$is" 73
+    same 'exit status of wait' "$is" 73
     says "base '$here/base' was removed" err
 }
-scenario 'who waits in a base that is removed is told' base_goes
+scenario 'wait fails when its base is removed' base_removed
 
 finish

@@ -55,7 +55,7 @@ seen_survives_a_rebuild() {
     in_one_place before F
     same content "$(git -C project.git show main:a)" second
 }
-scenario 'that is known after a rebuild of the registry too' \
+scenario 'a rebuilt registry still knows the branch at the admission' \
     seen_survives_a_rebuild
 
 # ---- lanes ---------------------------------------------------------------------
@@ -118,7 +118,8 @@ EOF
     same runs "$(wc -l <runs)" 1
     same 'length of the branch' "$(git -C project.git rev-list --count main)" 3
 }
-scenario 'a check is not run again on the tree it passed' same_tree_same_check
+scenario 'a check is not run again on a tree that passed it' \
+    same_tree_same_check
 
 # ---- a target that cannot be used ----------------------------------------------
 
@@ -163,7 +164,7 @@ repository_missing() {
         "$(jq -r 'select(.kind == "target") | .reason' events.said)" \
         "$(printf 'unavailable\nusable')"
 }
-scenario 'a missing repository holds its queue and fails nothing' \
+scenario 'sets wait for a missing repository and do not fail' \
     repository_missing
 
 # Both sets land when the branch is back.
@@ -184,7 +185,7 @@ branch_missing() {
     in_one_place a D
     in_one_place b D
 }
-scenario 'a missing branch holds its queue and is not created' branch_missing
+scenario 'sets wait for a missing branch, which is not created' branch_missing
 
 # A server runs all the time; the only event is that the repository returns.
 lands_by_itself() {
@@ -200,10 +201,11 @@ lands_by_itself() {
     mv away.git project.git
     ends 0 within pointsman wait a
     kill "$daemon"
-    over "$daemon" 0
+    expect_exit "$daemon" 0
     in_one_place a D
 }
-scenario 'sets land by themselves when their repository is back' lands_by_itself
+scenario 'sets land without a command when their repository is back' \
+    lands_by_itself
 
 # A rollback waits too.
 rollback_waits() {
@@ -226,7 +228,7 @@ rollback_waits() {
     daemon=$begun
     ends 0 within pointsman wait "$rb"
     kill "$daemon"
-    over "$daemon" 0
+    expect_exit "$daemon" 0
     same 'file a' "$(git -C project.git ls-tree --name-only main a)" ''
 }
 scenario 'a rollback waits for its repository too' rollback_waits
@@ -267,13 +269,13 @@ EOF
     echo >gate.a
     ends 0 within pointsman wait a b
     kill "$daemon"
-    over "$daemon" 0
+    expect_exit "$daemon" 0
     for id in a b c; do
         in_one_place $id D
         same "commits of $id" "$(times_landed $id)" 1
     done
 }
-scenario 'a third set waits for one of two lanes, and why says so' \
+scenario 'a third set waits for one of two lanes, and why shows it' \
     the_third_waits
 
 # ---- sets that land together ---------------------------------------------------
@@ -308,14 +310,14 @@ a_ring_lands_at_once() {
     for id in left right; do
         oid=$(git -C project.git log --format='%H %(trailers:key=CS-Id,valueonly,separator=)' main |
             sed -n "s/ $id\$//p")
-        same "commit told of $id" "$(pointsman status --json $id | jq -r .detail)" "$oid"
+        same "commit of $id" "$(pointsman status --json $id | jq -r .detail)" "$oid"
     done
     ends 0 pointsman fsck
 }
-scenario 'sets of a group that need each other land by one move' \
+scenario 'sets of a group that depend on each other land in one update' \
     a_ring_lands_at_once
 
-a_count_is_waited_for() {
+waits_for_count() {
     make_base
     make_set g1 DC a 1 '##group' 'web 3'
     pointsman change submit "$made"
@@ -332,9 +334,10 @@ a_count_is_waited_for() {
     same order "$(landed_order)" 'g1 g2 g3 '
     for id in g1 g2 g3; do in_one_place $id D; done
 }
-scenario 'a group with a count waits until all have come' a_count_is_waited_for
+scenario 'a group with a count waits until all its sets have arrived' \
+    waits_for_count
 
-one_falls_all_fall() {
+one_fails_all_fail() {
     make_base
     before=$(git -C project.git rev-parse main)
     make_set bad DC a 1 '##group' 'web 2' '##deleted' nowhere
@@ -376,8 +379,8 @@ one_falls_all_fall() {
     in_one_place once D
     ends 0 pointsman fsck
 }
-scenario 'when one cannot land none does, and each says whose fault it is' \
-    one_falls_all_fall
+scenario 'if a member cannot land, none does, and each names that member' \
+    one_fails_all_fail
 
 ordered_as_one() {
     make_base
@@ -396,7 +399,7 @@ ordered_as_one() {
     landed_order >order
     grep -E '^early (m1 m2|m2 m1) late $' order
 }
-scenario 'a group stands in the order as one' ordered_as_one
+scenario 'a group is ordered like one set' ordered_as_one
 
 a_lost_registry_keeps_the_group() {
     make_base
@@ -414,6 +417,7 @@ a_lost_registry_keeps_the_group() {
     in_one_place g2 D
     ends 0 pointsman fsck
 }
-scenario 'a rebuilt registry knows the group' a_lost_registry_keeps_the_group
+scenario 'a rebuilt registry still knows the group' \
+    a_lost_registry_keeps_the_group
 
 finish

@@ -8,7 +8,7 @@ fixtures=$(CDPATH='' cd "$(dirname "$0")/../fixtures" && pwd)
 old=5b9ef56
 
 command -v xz >/dev/null || {
-    echo '1..0 # SKIP there is no xz (package xz-utils)'
+    echo '1..0 # SKIP xz is missing (package xz-utils)'
     exit 0
 }
 
@@ -22,7 +22,7 @@ unpack() {
 # printed
 as_recorded() {
     $2 >answers
-    diff "$fixtures/$1" answers || wrong "$1 and the answers differ"
+    diff "$fixtures/$1" answers || wrong "the answers differ from $1"
 }
 
 work() {
@@ -55,7 +55,7 @@ opens() {
     as_recorded base-$old.expect facts
     ends 0 pointsman config check
 }
-scenario 'a base gives the same answers as under the earlier program' opens
+scenario 'a base gives the same answers as with the earlier version' opens
 
 waiting_sets_land() {
     unpack base
@@ -71,7 +71,7 @@ waiting_sets_land() {
     new_set_lands
     ends 0 pointsman fsck
 }
-scenario 'sets that were held land once released' waiting_sets_land
+scenario 'held sets land after their release' waiting_sets_land
 
 # The first approval of half is read from its event.
 second_approval_counts() {
@@ -84,7 +84,7 @@ second_approval_counts() {
 
 approval_counts() {
     unpack base
-    [ "$(id -u)" -ne 65534 ] || skip 'the set was handed in by this account'
+    [ "$(id -u)" -ne 65534 ] || skip 'this account submitted the set'
     pointsman -q approve owing
     same 'approval owed by owing' "$(state_of owing .owed)" null
     [ "$(state_of late .owed)" = null ] || wrong 'late owes no approval'
@@ -94,16 +94,16 @@ approval_counts() {
     second_approval_counts
     ends 0 pointsman fsck
 }
-scenario 'approvals that were pending or owed can be given' approval_counts
+scenario 'pending and owed approvals can be given' approval_counts
 
-commands_go_on() {
+commands_continue() {
     unpack base
-    same 'states at first' "$(states cmd-held cmd-next cmd-set cmd-array \
+    same 'states before' "$(states cmd-held cmd-next cmd-set cmd-array \
         cmd-once mixed)" 'P S S P P F '
     pointsman -q release cmd-held cmd-array cmd-once held
     pointsman -q retry mixed
     work
-    same 'states in the end' "$(states cmd-held cmd-next cmd-set cmd-array \
+    same 'states after' "$(states cmd-held cmd-next cmd-set cmd-array \
         cmd-once mixed)" 'D D D D D D '
     pointsman logs --node n2 cmd-array >out
     says n2 out
@@ -113,7 +113,7 @@ commands_go_on() {
     says new out
     ends 0 pointsman fsck
 }
-scenario 'commands that were held, or failed, run' commands_go_on
+scenario 'held and failed commands can run' commands_continue
 
 # A schedule in the configuration runs as the owner of the base, which may be
 # another account here.
@@ -121,7 +121,7 @@ facts_but_owner() {
     facts | grep -v '"id":"century".*"reason":"changed"'
 }
 
-schedules_go_on() {
+schedules_continue() {
     unpack base
     within pointsman daemon clock --once
     as_recorded base-$old.expect facts_but_owner # nothing fires twice
@@ -136,22 +136,23 @@ schedules_go_on() {
     says 'new century of ours' out
     ends 0 pointsman fsck
 }
-scenario 'schedules are there and fire' schedules_go_on
+scenario 'schedules are kept and fire' schedules_continue
 
-rollbacks_go_on() {
+rollbacks_continue() {
     unpack base
     rb=$(state_of out1 .rolled_back_by)
     again=$(pointsman -q rollback "$rb")
     work
     same "state of $again" "$(state_of "$again")" D
-    same 'mark of out1' "$(state_of out1 .rolled_back_by)" null
-    same 'mark of out2' "$(state_of out2 .rolled_back_by)" null
+    same 'rollback of out1' "$(state_of out1 .rolled_back_by)" null
+    same 'rollback of out2' "$(state_of out2 .rolled_back_by)" null
     git -C project.git show main:out/b >out
     says 2 out
     same 'reverts of back1' "$(reverts back1)" 2
     ends 0 pointsman fsck
 }
-scenario 'a rollback of the earlier program can be rolled back' rollbacks_go_on
+scenario 'a rollback by the earlier version can be rolled back' \
+    rollbacks_continue
 
 # ---- a base whose processes were killed --------------------------------------
 
@@ -159,29 +160,29 @@ ended_well() {
     rb=$(pointsman list --json --all class:RB | jq -r .id)
     in_one_place "$rb" D
     in_one_place landed D
-    same 'mark of landed' "$(state_of landed .rolled_back_by)" "$rb"
+    same 'rollback of landed' "$(state_of landed .rolled_back_by)" "$rb"
     same 'reverts of landed' "$(reverts landed)" 1
     same 'states of the others' "$(states apart running queued)" 'D A A '
     same 'commits of running' "$(times_landed running)" 0
     ends 0 pointsman fsck
 }
 
-killed_goes_on() {
+killed_continues() {
     unpack killed
     as_recorded killed-$old.expect facts
     begin pointsman daemon all 2>said
     within pointsman wait long once array landed || [ $? -lt 124 ] ||
-        wrong 'the work does not end'
+        wrong 'the jobs do not end'
     kill "$begun"
-    over "$begun" 0
+    expect_exit "$begun" 0
     work
     same 'states of commands' "$(states long once array)" 'D F D '
     same 'reason of once' "$(state_of once .reason)" at-most-once
     same 'attempts of long' "$(state_of long .attempt)" 2
     ended_well
 }
-scenario 'work and a rollback that were under way are brought to their end' \
-    killed_goes_on
+scenario 'jobs and a rollback that were running are completed' \
+    killed_continues
 
 killed_and_lost() {
     unpack killed
@@ -191,7 +192,7 @@ killed_and_lost() {
     work
     ended_well
 }
-scenario 'so is the rollback after a rebuild' killed_and_lost
+scenario 'the rollback is also completed after a rebuild' killed_and_lost
 
 # ---- a backup ----------------------------------------------------------------
 
@@ -210,7 +211,7 @@ restores() {
     new_set_lands
     in_one_place held D
 }
-scenario 'a backup is restored with everything in it' restores
+scenario 'a backup is restored completely' restores
 
 # ---- logs --------------------------------------------------------------------
 
@@ -229,11 +230,11 @@ rebuilds() {
     again=$(pointsman -q rollback "$(state_of out1 .rolled_back_by)")
     work
     same "state of $again" "$(state_of "$again")" D
-    same 'mark of out1' "$(state_of out1 .rolled_back_by)" null
+    same 'rollback of out1' "$(state_of out1 .rolled_back_by)" null
     new_set_lands
     ends 0 pointsman fsck
 }
-scenario 'directories and logs are enough to rebuild the change sets' rebuilds
+scenario 'change sets are rebuilt from the directories and logs alone' rebuilds
 
 # Replaces the sentences in the logs, after this program has written events of
 # every kind that a rebuild reads.
@@ -253,23 +254,24 @@ reworded() {
     work
     again=$(pointsman -q rollback "$rb")
     work
-    same "mark of out1" "$(state_of out1 '.rolled_back_by != null')" true
-    [ "$(state_of urgent1 .owed)" != null ] || wrong 'urgent1 owes nothing'
+    same "rollback of out1" "$(state_of out1 '.rolled_back_by != null')" true
+    [ "$(state_of urgent1 .owed)" != null ] || wrong 'urgent1 owes no approval'
     facts_but_sentences >before
     rm base/ctrl/registry.db*
     sed -i -E '/ \{[^ ]*\} /s/ -- .*/ -- in other words/' base/log/*
-    grep -q '"rollback":.* -- in other words' base/log/* || wrong 'no rollback'
-    grep -q '"owed":.* -- in other words' base/log/* || wrong 'nothing is owed'
-    grep -q '"holds":.* -- in other words' base/log/* || wrong 'no hold'
+    for fact in rollback owed holds; do
+        grep -q "\"$fact\":.* -- in other words" base/log/* ||
+            wrong "no log has a fact '$fact'"
+    done
     ends 0 pointsman fsck --rebuild
     facts_but_sentences >after
-    diff before after || wrong 'sentences were read'
+    diff before after || wrong 'the rebuild read the sentences'
     work
     in_one_place kept Q
     last=$(pointsman -q rollback "$again")
     work
     same "state of $last" "$(state_of "$last")" D
-    same 'mark of out1' "$(state_of out1 .rolled_back_by)" null
+    same 'rollback of out1' "$(state_of out1 .rolled_back_by)" null
     ends 0 pointsman fsck
 }
 
@@ -279,6 +281,6 @@ facts_but_sentences() {
             rolled_back_by, attempt}'
     done | sort
 }
-scenario 'a rebuild reads facts of events, not their sentences' reworded
+scenario 'a rebuild reads the facts of events, not their sentences' reworded
 
 finish

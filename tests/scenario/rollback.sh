@@ -45,7 +45,7 @@ state_of() {
     pointsman status --json "$1" | jq -r "${2:-.state}"
 }
 
-mark_of() {
+rolled_back_by() {
     state_of "$1" '.rolled_back_by // ""'
 }
 
@@ -67,24 +67,24 @@ deaf_is_killed() {
     rb=$(pointsman -q rollback landed)
     within pointsman wait "$rb"
     same 'state of running' "$(state_of running)" A
-    same 'its reason' "$(state_of running '.reason + " " + .detail')" \
+    same 'reason of running' "$(state_of running '.reason + " " + .detail')" \
         "rollback $rb"
     same 'commits of running' "$(times_landed running)" 0
     same 'reverts of landed' "$(reverts landed)" 1
     serve_end
     ends 0 pointsman fsck
 }
-scenario 'a member that ignores HUP is killed, and the rollback goes on' \
+scenario 'a member that ignores HUP is killed, and the rollback continues' \
     deaf_is_killed
 
 # ---- waiting for a member ----------------------------------------------------
 
 # Waits until the rollback has abandoned the job.
-await_limbo() {
+await_abandoned() {
     await "\"id\":\"$1\".*\"from\":\"[QSP]\".*\"to\":\"A\""
 }
 
-limbo_with() {
+abandoned_with() {
     way=$1
     base_with_check 'hup-grace = 600'
     submit_set landed DC a landed
@@ -94,12 +94,12 @@ limbo_with() {
     submit_set behind DC b behind '##dependencies' landed
     read -r _ <begun
     rb=$(pointsman -q rollback landed)
-    await_limbo behind
+    await_abandoned behind
 }
 
 abandoned_in_the_end() {
-    limbo_with deaf
-    same 'exit code of one in limbo' "$(state_of behind .exit_code)" null
+    abandoned_with deaf
+    same 'exit code while undecided' "$(state_of behind .exit_code)" null
     ends 124 pointsman wait --timeout 0s behind
     says "rollback '$rb' has abandoned it and is not over" err
     ends 0 pointsman why behind
@@ -119,7 +119,7 @@ abandoned_in_the_end() {
     waiter=$begun
     pointsman cancel --kill running
     within pointsman wait "$rb"
-    over "$waiter" 125
+    expect_exit "$waiter" 125
     same 'exit code' "$(state_of behind .exit_code)" 125
     same 'state of running' "$(state_of running)" T
     # newcomer waited in the queue and fails like any later set.
@@ -127,30 +127,30 @@ abandoned_in_the_end() {
     same 'reason of newcomer' "$(state_of newcomer .reason)" dep-rolled-back
     serve_end
 }
-scenario 'who waits for an abandoned set waits for the end of the rollback' \
+scenario 'wait for an abandoned set lasts until the end of the rollback' \
     abandoned_in_the_end
 
-back_in_the_end() {
-    limbo_with deaf
+restored_in_the_end() {
+    abandoned_with deaf
     begin pointsman wait behind
     waiter=$begun
     echo waits >way
     pointsman cancel "$rb"
-    within pointsman wait "$rb" || same 'its exit code' $? 143
+    within pointsman wait "$rb" || same 'exit status of wait' $? 143
     same 'state of behind' "$(state_of behind .reason)" rb-undone
     pointsman cancel --kill running
-    over "$waiter" 0
+    expect_exit "$waiter" 0
     same 'commits of behind' "$(times_landed behind)" 1
     same 'reverts of landed' "$(reverts landed)" 0
     serve_end
     ends 0 pointsman fsck
 }
-scenario 'when the rollback is given up, it goes on and is waited for' \
-    back_in_the_end
+scenario 'if the rollback is cancelled, the set continues, and so does wait' \
+    restored_in_the_end
 
 # A command that depends on an abandoned set is abandoned too; `run` continues
 # to wait and shows its output.
-run_goes_on() {
+run_continues() {
     base_with_check 'hup-grace = 600'
     echo deaf >way
     submit_set landed DC a landed
@@ -162,22 +162,22 @@ run_goes_on() {
     runner=$begun
     await '"id":"later".*"to":"S"'
     rb=$(pointsman -q rollback landed)
-    await_limbo later
+    await_abandoned later
     echo waits >way # for the next start of the check
     pointsman cancel "$rb"
     within pointsman wait "$rb" || :
     await '"id":"running".*"from":"X".*"to":"P"'
     read -r _ <begun
     echo go >go
-    over "$runner" 0
+    expect_exit "$runner" 0
     says hello ran
     serve_end
 }
-scenario 'run goes on when its command comes back from a rollback' run_goes_on
+scenario 'run continues when its abandoned command is restored' run_continues
 
 # ---- a lost registry ---------------------------------------------------------
 
-told() {
+describe() {
     for id in "$@"; do
         pointsman status --json "$id" |
             jq -c '{id, state, reason, detail, rolled_back_by, edges, touches,
@@ -192,7 +192,7 @@ lose_registry() {
     pointsman fsck --rebuild
 }
 
-marks_come_back() {
+rebuild_restores_rollbacks() {
     base_with_check
     for n in 1 2 3; do
         submit_set C$n DC f$n C$n
@@ -207,24 +207,24 @@ marks_come_back() {
         within pointsman wait "$rb"
     done
     # shellcheck disable=SC2086
-    told C1 C2 C3 C4 $rbs >before
+    describe C1 C2 C3 C4 $rbs >before
     lose_registry
     # shellcheck disable=SC2086
-    told C1 C2 C3 C4 $rbs >after
+    describe C1 C2 C3 C4 $rbs >after
     diff before after
     ends 0 pointsman fsck
     # The rollbacks themselves can still be rolled back.
     for rb in $(echo $rbs | tr ' ' '\n' | tac); do
-        [ "$(mark_of "$rb")" = '' ] || continue
+        [ "$(rolled_back_by "$rb")" = '' ] || continue
         again=$(pointsman -q rollback "$rb")
         within pointsman daemon all --until-idle
         within pointsman wait "$again"
     done
-    same 'mark of C2' "$(mark_of C2)" ''
+    same 'rollback of C2' "$(rolled_back_by C2)" ''
     ends 0 pointsman fsck
 }
-scenario 'fsck --rebuild brings back what was rolled back by whom' \
-    marks_come_back
+scenario 'fsck --rebuild restores which rollback covers which set' \
+    rebuild_restores_rollbacks
 
 # cut ID...: removes the last line of the logs if it shows a rollback, as a
 # power failure might
@@ -236,13 +236,13 @@ cut() {
     done
 }
 
-marks() {
+show_rollbacks() {
     for id in "$@"; do
-        echo "$id $(mark_of "$id")"
+        echo "$id $(rolled_back_by "$id")"
     done
 }
 
-lost_lines_come_back() {
+branch_restores_lines() {
     base_with_check
     submit_set C1 DC f1 C1
     submit_set C2 DC f2 C2
@@ -256,17 +256,17 @@ lost_lines_come_back() {
         within pointsman daemon all --until-idle
         within pointsman wait "$rb"
         # shellcheck disable=SC2086
-        marks $all >before
+        show_rollbacks $all >before
         lines=0
         # shellcheck disable=SC2086
         cut $all
-        [ $lines -gt 0 ] || wrong 'no log tells of a mark'
+        [ $lines -gt 0 ] || wrong 'no log shows a rollback'
         rm base/ctrl/registry.db*
         ends 1 pointsman fsck --rebuild
-        same 'lines that the branch told' \
+        same 'lines restored from the branch' \
             "$(grep -c 'its branch does, and counts' out)" $lines
         # shellcheck disable=SC2086
-        marks $all >after
+        show_rollbacks $all >after
         diff before after
         within pointsman daemon all --until-idle
         ends 0 pointsman fsck
@@ -274,28 +274,28 @@ lost_lines_come_back() {
         rm base/ctrl/registry.db*
         ends 0 pointsman fsck --rebuild
         # shellcheck disable=SC2086
-        marks $all >after
+        show_rollbacks $all >after
         diff before after
     done
     submit_set C3 DC f3 C3 '##dependencies' C1
     within pointsman daemon all --until-idle
-    same 'reason of who needs it' "$(state_of C3 .reason)" dep-rolled-back
+    same 'reason of C3' "$(state_of C3 .reason)" dep-rolled-back
     # Without the repository, only the logs count, and a message says so.
     mv project.git elsewhere.git
     rm base/ctrl/registry.db*
     ends 1 pointsman fsck --rebuild
     says "target 'main' cannot be asked what was rolled back" out
     # shellcheck disable=SC2086
-    marks $all >after
+    show_rollbacks $all >after
     diff before after
 }
-scenario 'what a log lost of a rollback that is done, its branch knows' \
-    lost_lines_come_back
+scenario 'log lines lost after a rollback are restored from the branch' \
+    branch_restores_lines
 
 # The server is killed while the rollback waits for a running member and has not
 # reverted anything.
-under_way_comes_back() {
-    limbo_with deaf
+running_rollback_restored() {
+    abandoned_with deaf
     kill -KILL "$server"
     wait "$server" || :
     echo waits >way
@@ -304,8 +304,8 @@ under_way_comes_back() {
     same 'state of behind' "$(state_of behind)" A
     begin pointsman daemon all --until-idle
     within pointsman wait "$rb"
-    over "$begun" 0
-    same 'mark of landed' "$(state_of landed .rolled_back_by)" "$rb"
+    expect_exit "$begun" 0
+    same 'rollback of landed' "$(state_of landed .rolled_back_by)" "$rb"
     same 'reverts of landed' "$(reverts landed)" 1
     for id in running behind; do
         same "state of $id" "$(state_of $id)" A
@@ -313,7 +313,7 @@ under_way_comes_back() {
     done
     ends 0 pointsman fsck
 }
-scenario 'a rollback under way when the registry was lost is done once' \
-    under_way_comes_back
+scenario 'a rollback that runs when the registry is lost is completed once' \
+    running_rollback_restored
 
 finish

@@ -8,12 +8,12 @@
 . "$(dirname "$0")/../support/crash.sh"
 workload='pointsman daemon all --until-idle'
 everything=undo
-prepare=held_before_it_goes
+prepare=held_rollback
 
 # ---- the base that every trial starts with -----------------------------------
 
 # The check of `running` first releases the rollback and then waits.
-held_before_it_goes() {
+held_rollback() {
     make_base 'grace = 1' 'hup-grace = 5'
     cat >base/conf.d/target.conf <<EOF
 [target "main"]
@@ -28,7 +28,7 @@ EOF
     make_set landed DC src/a landed
     pointsman change submit "$made"
     within pointsman daemon all --until-idle
-    same 'landed at first' "$(times_landed landed)" 1
+    same 'commits of landed' "$(times_landed landed)" 1
     make_set running DC src/b running '##dependencies' landed
     pointsman change submit "$made"
     make_set staged DC src/b staged '##dependencies' landed
@@ -66,7 +66,7 @@ reverts() {
 judge() {
     in_one_place undo D
     in_one_place landed D
-    same 'mark of landed' "$(state_of landed .rolled_back_by)" undo
+    same 'rollback of landed' "$(state_of landed .rolled_back_by)" undo
     same 'commits of landed' "$(times_landed landed)" 1
     same 'reverts of landed' "$(reverts landed)" 1
     for set in running staged queued; do
@@ -82,18 +82,19 @@ judge() {
 
 # ---- scenarios ---------------------------------------------------------------
 
-nothing_happens() {
+without_fault() {
     $prepare
     begin_trial
     run
     judge
 }
-scenario 'a landed, a running, a staged and a queued set are taken back' \
-    nothing_happens
-scenario 'everything killed at once: all is reverted once' killed 12 --kill all
-scenario 'the daemon killed alone: all is reverted once' \
+scenario 'a landed, a running, a staged and a queued set are rolled back' \
+    without_fault
+scenario 'everything killed at once: the set is reverted once' \
+    killed 12 --kill all
+scenario 'only the daemon killed: the set is reverted once' \
     killed 6 --kill one --only 'pointsman daemon'
-scenario 'the process that reverts killed alone: all is reverted once' \
+scenario 'only the process that reverts killed: the set is reverted once' \
     killed 6 --kill one --only 'exe revert '
 
 # The logs may lack the release of the rollback.
@@ -103,7 +104,7 @@ lose_registry() {
     pointsman release undo 2>/dev/null || :
 }
 before_recovery=lose_registry
-scenario 'everything killed, and the registry lost: all is reverted once' \
+scenario 'everything killed, and the registry lost: the set is reverted once' \
     killed 8 --kill all
 
 finish

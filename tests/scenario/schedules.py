@@ -1,8 +1,9 @@
-"""A schedule every second, and a server that is killed again and again; TAP.
+"""Schedules that fire every second, while the server is killed repeatedly; TAP.
 
     python3 schedules.py POINTSMAN [KILLS]
 
-Every instant from the first to the last is fired once, or told once.
+Every instant from the first to the last is fired once or reported as skipped
+once.
 """
 import json
 import os
@@ -18,7 +19,7 @@ from datetime import datetime, timezone
 
 PROGRAM = str(pathlib.Path(sys.argv[1]).resolve())
 KILLS = int(sys.argv[2]) if len(sys.argv) > 2 else 5
-NET_S = 120
+TIMEOUT_S = 120
 HOME = pathlib.Path(tempfile.mkdtemp(prefix="pointsman-schedules."))
 ENV = {**os.environ, "POINTSMAN_BASE": str(HOME / "base")}
 ENV.pop("POINTSMAN_SERVER", None)
@@ -28,9 +29,9 @@ class Broken(Exception):
     pass
 
 
-def said(*words, check=True):
+def run(*words, check=True):
     got = subprocess.run([PROGRAM, *words], env=ENV, cwd=HOME, text=True,
-                         capture_output=True, timeout=NET_S,
+                         capture_output=True, timeout=TIMEOUT_S,
                          stdin=subprocess.DEVNULL)
     if check and got.returncode != 0:
         raise Broken(f"{words}: {got.returncode} {got.stderr}")
@@ -38,14 +39,14 @@ def said(*words, check=True):
 
 
 def lines(*words):
-    return [json.loads(line) for line in said(*words).splitlines()]
+    return [json.loads(line) for line in run(*words).splitlines()]
 
 
 def until(true):
-    end = time.monotonic() + NET_S
+    end = time.monotonic() + TIMEOUT_S
     while not true():
         if time.monotonic() > end:
-            raise Broken("nothing happens")
+            raise Broken("timed out")
 
 
 def fired(name):
@@ -54,7 +55,7 @@ def fired(name):
 
 
 def start():
-    """A server that has fired at least once more."""
+    """Starts a server and waits until every schedule has fired once more."""
     before = {name: len(fired(name)) for name in NAMES}
     server = subprocess.Popen([PROGRAM, "serve", "--listen", "off"], env=ENV,
                               cwd=HOME, stdin=subprocess.DEVNULL,
@@ -70,8 +71,8 @@ def epoch(text):
         tzinfo=timezone.utc).timestamp())
 
 
-def left_out(name, events):
-    """Every instant that an event tells of."""
+def skipped_instants(name, events):
+    """Returns every instant that an event reports as skipped."""
     found = []
     for event in events:
         if event["kind"] != "schedule" or event["id"] != name:
@@ -85,61 +86,63 @@ def left_out(name, events):
 
 def judge(name, policy, events):
     instants = [epoch(job.split(".")[1]) for job in fired(name)]
-    told = left_out(name, events)
-    both = sorted(instants + told)
+    skipped = skipped_instants(name, events)
+    both = sorted(instants + skipped)
     if len(both) != len(set(both)):
-        raise Broken(f"{name}: an instant is fired or told twice")
+        raise Broken(f"{name}: an instant is fired or reported twice")
     if both != list(range(both[0], both[-1] + 1)):
         lost = set(range(both[0], both[-1] + 1)) - set(both)
-        raise Broken(f"{name}: {sorted(lost)} neither fired nor told")
+        raise Broken(f"{name}: {sorted(lost)} neither fired nor reported")
     row = lines("cron", "list", "--json", name)[0]
-    if row["fired"] != len(instants) or row["left_out"] != len(told):
+    if row["fired"] != len(instants) or row["left_out"] != len(skipped):
         raise Broken(f"{name}: counted {row['fired']} and {row['left_out']}, "
-                     f"not {len(instants)} and {len(told)}")
+                     f"expected {len(instants)} and {len(skipped)}")
     reasons = {event["reason"] for event in events
                if event["kind"] == "schedule" and event["id"] == name}
     if policy == "run" and "skip" in reasons:
-        raise Broken(f"{name}: skipped")
-    return len(instants), len(told)
+        raise Broken(f"{name}: an instant is skipped")
+    return len(instants), len(skipped)
 
 
 NAMES = []
 
 
-def story():
-    said("init", ENV["POINTSMAN_BASE"])
-    for name, missed in (("made-up", "run"), ("told", "skip")):
-        said("cron", "add", "--max-shift", "1h", "--missed", missed, name,
-             '{"epoch": {"period": 1}}', "--", "true")
+def scenario():
+    run("init", ENV["POINTSMAN_BASE"])
+    for name, missed in (("caught-up", "run"), ("skipped", "skip")):
+        run("cron", "add", "--max-shift", "1h", "--missed", missed, name,
+            '{"epoch": {"period": 1}}', "--", "true")
         NAMES.append(name)
     for i in range(KILLS):
         server = start()
         server.send_signal(signal.SIGKILL)
         server.wait()
         if i % 2:
-            # Nobody is there as instants pass.
+            # Instants pass while no server runs.
             gone = time.time()
             until(lambda: time.time() > gone + 2)
     server = start()
-    said("cron", "pause", *NAMES)
+    run("cron", "pause", *NAMES)
     server.terminate()
     server.wait()
     events = lines("events", "--json")
-    return [judge("made-up", "run", events), judge("told", "skip", events)]
+    return [judge("caught-up", "run", events),
+            judge("skipped", "skip", events)]
 
 
 def main():
     print("TAP version 13\n1..1")
     try:
-        figures = story()
+        figures = scenario()
     except Broken as broken:
         print(f"not ok 1 - {broken}")
         return 1
     finally:
         shutil.rmtree(HOME, ignore_errors=True)
-    print(f"ok 1 - of {KILLS} kills every instant is fired once or told once")
-    for (ran, told), name in zip(figures, NAMES):
-        print(f"# {name}: {ran} fired, {told} told")
+    print("ok 1 - every instant is fired or reported once, "
+          f"over {KILLS} kills of the server")
+    for (fires, skips), name in zip(figures, NAMES):
+        print(f"# {name}: {fires} fired, {skips} skipped")
     return 0
 
 

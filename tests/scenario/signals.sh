@@ -52,16 +52,16 @@ drains() {
     kill -TERM "$server"
     within sh -c 'until grep -q "waiting for running jobs to end" serve.log; do :; done'
     pointsman submit --id late -- true
-    same 'the late one' "$(state_of late)" 'P admitted'
+    same 'state of late' "$(state_of late)" 'P admitted'
     open_gate long
-    over "$server" 0
-    same 'the running one' "$(state_of long)" 'D ok'
-    same 'the late one' "$(state_of late)" 'P admitted'
+    expect_exit "$server" 0
+    same 'state of long' "$(state_of long)" 'D ok'
+    same 'state of late' "$(state_of late)" 'P admitted'
     within pointsman daemon all --until-idle
-    same 'the late one' "$(state_of late)" 'D ok'
+    same 'state of late' "$(state_of late)" 'D ok'
     ends 0 pointsman fsck
 }
-scenario 'TERM lets what runs end and starts nothing more' drains
+scenario 'TERM lets running jobs end and starts no more' drains
 
 returns() {
     make_base 'drain = 3600'
@@ -72,18 +72,19 @@ returns() {
     kill -TERM "$server"
     within sh -c 'until grep -q "waiting for running jobs to end" serve.log; do :; done'
     kill -TERM "$server"
-    over "$server" 0
-    ! lives "$process" || wrong 'its process lives on'
-    same 'the running one' "$(state_of long)" 'P returned'
+    expect_exit "$server" 0
+    ! lives "$process" || wrong 'the process of long is alive'
+    same 'state of long' "$(state_of long)" 'P returned'
     serve_begin
     begun long
     open_gate long
     ends 0 within pointsman wait long
     same 'starts' "$(runs long)" 2
     serve_end
-    [ ! -e twice ] || wrong 'it ran beside itself'
+    [ ! -e twice ] || wrong 'long ran twice at once'
 }
-scenario 'a second TERM gives back what runs; the next server runs it' returns
+scenario 'a second TERM requeues running jobs; the next server runs them' \
+    returns
 
 drain_ends() {
     make_base 'drain = 0'
@@ -91,10 +92,10 @@ drain_ends() {
     gated long
     begun long
     kill -TERM "$begun"
-    over "$begun" 0
-    same 'the running one' "$(state_of long)" 'P returned'
+    expect_exit "$begun" 0
+    same 'state of long' "$(state_of long)" 'P returned'
 }
-scenario 'when the time to drain is over it is given back too' drain_ends
+scenario 'the end of the drain time requeues running jobs too' drain_ends
 
 # ---- HUP ---------------------------------------------------------------------
 
@@ -120,7 +121,7 @@ reloads() {
     ends 0 within pointsman wait one two
     serve_end
 }
-scenario 'HUP takes a good configuration and keeps off a bad one' reloads
+scenario 'HUP loads a valid configuration and ignores an invalid one' reloads
 
 # ---- KILL --------------------------------------------------------------------
 
@@ -149,7 +150,7 @@ EOF
     begun never
     pointsman submit --id waiting -- true
     kill -KILL "$server"
-    over "$server" 137
+    expect_exit "$server" 137
     serve_begin
     for file in check again never; do
         case $file in
@@ -168,11 +169,11 @@ EOF
         in_one_place $id D
         same "commits of $id" "$(times_landed $id)" 1
     done
-    [ ! -e twice ] || wrong "beside itself ran: $(cat twice)"
+    [ ! -e twice ] || wrong "ran twice at once: $(cat twice)"
     serve_end
     ends 0 pointsman fsck
 }
-scenario 'a server killed while all is busy: the next one finishes it all' \
+scenario 'a busy server is killed: the next server completes all jobs' \
     killed_while_busy
 
 # A child leaves its session and closes all its descriptors.
@@ -189,13 +190,14 @@ EOF
     within cat here.fifo
     process=$(cat stray.pid)
     kill -KILL "$server"
-    over "$server" 137
+    expect_exit "$server" 137
     serve_begin
     ends 1 within pointsman wait stray
-    ! lives "$process" || wrong 'its grandchild lives on'
+    ! lives "$process" || wrong 'the grandchild is alive'
     serve_end
 }
-scenario 'what a killed server ran is gone before the next begins' no_stray
+scenario 'processes of a killed server are gone before the next server starts' \
+    no_stray
 
 # ---- the process of a landing ------------------------------------------------
 
@@ -219,20 +221,20 @@ EOF
     kill -"$1" "$process"
     is=0
     within pointsman wait lander || is=$?
-    same 'how it ended' "$is $(state_of lander)" "$2"
+    same 'exit status of wait, and state' "$is $(state_of lander)" "$2"
     same 'commits' "$(times_landed lander)" "$3"
     kill "$begun"
-    over "$begun" 0
+    expect_exit "$begun" 0
     ends 0 pointsman fsck
 }
 scenario "TERM to a landing's process terminates the set" \
     landing_ended_by TERM '143 T operator' 0
-scenario "a landing's process that was killed is tried again" \
+scenario "a landing whose process is killed is tried again" \
     landing_ended_by KILL '0 D ok' 1
 
 # ---- without a cgroup --------------------------------------------------------
 
-says_what_is_weaker() {
+warns_without_cgroup() {
     apart=-m
     [ "$(id -u)" -eq 0 ] || apart=-rm
     cat >apart <<'EOF'
@@ -250,8 +252,9 @@ EOF
     says 'setsid may outlive its end (no cgroup:' log
     # `run` does not repeat the warning for each command.
     unshare "$apart" sh apart pointsman run -- true 2>log
-    same 'what run says' "$(cat log)" ''
+    same 'errors of run' "$(cat log)" ''
 }
-scenario 'without a cgroup a server says what is weaker' says_what_is_weaker
+scenario 'without a cgroup, a server warns which processes may survive' \
+    warns_without_cgroup
 
 finish

@@ -5,7 +5,7 @@
 . "$(dirname "$0")/../support/scenario.sh"
 
 command -v ssh-keygen >/dev/null || {
-    echo '1..0 # SKIP there is no ssh-keygen (package openssh-client)'
+    echo '1..0 # SKIP ssh-keygen is missing (package openssh-client)'
     exit 0
 }
 
@@ -88,7 +88,7 @@ good() {
     ends 0 pointsman fsck
     ends 0 pointsman doctor
 }
-scenario 'a set goes on once somebody has signed for it with plain ssh-keygen' \
+scenario 'a set lands after an approval signed with plain ssh-keygen' \
     good
 
 in_one() {
@@ -122,7 +122,8 @@ in_one() {
     pointsman why C3 >why
     says "approval 'two': 1 of 2" why
 }
-scenario 'two sign for a set by one command each; a role is asked for' in_one
+scenario 'two signers approve with one command each; a role can be required' \
+    in_one
 
 # refused CODE WORD COMMAND...: the command ends with CODE and one line that
 # contains WORD; the set waits without an approval, and no file is left
@@ -130,7 +131,7 @@ refused() {
     wanted=$1 word=$2
     shift 2
     ends "$wanted" "$@"
-    same 'lines said' "$(wc -l <err):$(cat err)" "1:$(cat err)"
+    same 'lines of error' "$(wc -l <err):$(cat err)" "1:$(cat err)"
     says "$word" err
     same 'approvals given' "$(approvals_of C1)" 0
     in_one_place C1 Q
@@ -177,7 +178,7 @@ END
     says 'approved:signature' base/log/C1
     ends 0 pointsman fsck
 }
-scenario 'other keys, namespaces and texts are refused, each by name' forged
+scenario 'other keys, namespaces and texts are refused with the reason' forged
 
 replayed() {
     with_signers
@@ -218,7 +219,7 @@ replayed() {
     says 'other-set' base/reject/approve_C1.why
     in_one_place C1 Q
 }
-scenario 'a signature is of no use for another set, content, target, base' \
+scenario 'a signature does not count for another set, content, target or base' \
     replayed
 
 over_time() {
@@ -258,13 +259,13 @@ over_time() {
     within pointsman daemon all --until-idle
     in_one_place C1 D
 }
-scenario 'keys and approvals that are over, too early or revoked do not count' \
+scenario 'expired, future and revoked keys and approvals do not count' \
     over_time
 
 # junk CODE: the file `paper` is refused as a signature and as a dropped file
 junk() {
     ends "$1" pointsman approve --signature paper C1
-    same 'lines said' "$(wc -l <err)" 1
+    same 'lines of error' "$(wc -l <err)" 1
     cp paper base/tmp/x
     chmod 644 base/tmp/x
     mv base/tmp/x base/prequeue/approve_C1_junk
@@ -327,7 +328,7 @@ hostile() {
     in_one_place C1 D
     ends 0 pointsman fsck
 }
-scenario 'cut, binary, huge and strange approvals are refused and leave nothing' \
+scenario 'truncated, binary, huge and odd approvals are refused completely' \
     hostile
 
 # A signer may have the name of the account that submitted the set.
@@ -342,7 +343,7 @@ own() {
     refused 77 'own-set' \
         pointsman approve --sign-with mine --as "$me@example.org" C1
 }
-scenario 'nobody signs for a set of his own' own
+scenario 'submitters cannot sign for their own sets' own
 
 door() {
     with_signers
@@ -380,7 +381,7 @@ door() {
     says 'unapproved' "base/reject/$(basename "$made").why"
     ends 0 pointsman fsck
 }
-scenario 'what is refused at the door comes in with its signatures' door
+scenario 'a set refused on submission is accepted with its signature' door
 
 service() {
     with_signers
@@ -404,7 +405,7 @@ service() {
     in_one_place C1 D
     ends 0 pointsman fsck
 }
-scenario 'a server takes and refuses them as well' service
+scenario 'a server accepts and refuses signatures too' service
 
 # An approval file stays until its set arrives.
 kept() {
@@ -427,7 +428,7 @@ kept() {
     in_one_place C2 D
     [ ! -e base/prequeue/approve_C2 ]
 }
-scenario 'a signed file waits in prequeue/ for its set' kept
+scenario 'a signed approval file waits in prequeue/ for its set' kept
 
 # file OWNER NAME: drops the file `text` into prequeue/ as a file of OWNER
 file() {
@@ -437,7 +438,7 @@ file() {
 }
 
 owners() {
-    [ "$(id -u)" -eq 0 ] || skip 'only root can play two people'
+    [ "$(id -u)" -eq 0 ] || skip 'only root can act as two users'
     with_signers
     held C1 two
     text uid:65534 C1
@@ -459,7 +460,7 @@ owners() {
     within pointsman daemon all --until-idle
     in_one_place C1 D
 }
-scenario 'a file without a signature is the word of its owner alone' owners
+scenario 'an unsigned approval file counts only for its owner' owners
 
 # make_masked: ./masked COMMAND... runs a command where ssh-keygen cannot be
 # executed
@@ -473,7 +474,7 @@ exec unshare $apart sh -c 'mount --bind /dev/null /usr/bin/ssh-keygen &&
 END
     chmod +x masked
     ./masked true 2>/dev/null ||
-        skip 'no program can be hidden here (unshare -m, mount --bind)'
+        skip 'programs cannot be hidden here (unshare -m, mount --bind)'
     [ "$(command -v ssh-keygen)" = /usr/bin/ssh-keygen ] ||
         skip 'ssh-keygen is not in /usr/bin'
 }
@@ -485,7 +486,7 @@ kept_waiting() {
     same 'files rejected' "$(ls base/reject)" ''
 }
 
-nobody_can_check() {
+without_ssh_keygen() {
     make_masked
     with_signers
     held C1 prod
@@ -513,7 +514,7 @@ nobody_can_check() {
     refused 69 'there is no ssh-keygen here' \
         pointsman --server unix:base/ctrl/sock approve --signature text.sig C1
     kill -TERM "$server"
-    over "$server" 0
+    expect_exit "$server" 0
     # A dropped approval file waits, and the log shows why, once. A set that
     # would be refused without its approval waits too.
     cat text text.sig >base/tmp/x
@@ -547,13 +548,13 @@ checked now: pointsman: cannot execute ssh-keygen" said)" 1
     begin ./masked pointsman daemon prequeue 2>said
     await '"id":"C2".*cannot-check'
     kill "$begun"
-    over "$begun" 0
+    expect_exit "$begun" 0
     says 'cannot-check: ' base/reject/approve_C2.why
     says 'cannot execute ssh-keygen' base/reject/approve_C2.why
     in_one_place C2 Q
     same approvals "$(approvals_of C2)" 0
 }
-scenario 'without an ssh-keygen nothing counts, nothing is lost, and it is said' \
-    nobody_can_check
+scenario 'without ssh-keygen, no signature counts or is lost, with a message' \
+    without_ssh_keygen
 
 finish

@@ -228,8 +228,8 @@ begin() {
     started="$started $begun"
 }
 
-# over PID CODE: waits for the process, which must end with CODE
-over() {
+# expect_exit PID CODE: waits for the process, which must end with CODE
+expect_exit() {
     is=0
     wait "$1" || is=$?
     [ "$is" -eq "$2" ] || wrong "process $1 exited with $is, expected $2"
@@ -257,7 +257,7 @@ serve_begin() {
 
 serve_end() {
     kill -TERM "$server"
-    over "$server" 0
+    expect_exit "$server" 0
 }
 
 # ---- the state of a base -----------------------------------------------------
