@@ -209,7 +209,7 @@ static void a_body_cut_short_submits_nothing(void **state) {
     assert_true(fd >= 0);
     say(fd, SPAN("POST /api/v1/jobs HTTP/1.1\r\nHost: x\r\nContent-Length: "
                  "500\r\n\r\n{\"id\":\"cut\",\"command\":[\"true\"]}"));
-    expect_alive(); /* it was read by now */
+    expect_alive(); /* the server has read the request by now */
     close(fd);
     expect_status(SPAN("GET /api/v1/jobs/cut HTTP/1.1\r\nHost: x\r\n" CLOSE),
                   "404");
@@ -238,8 +238,7 @@ static void other_methods_are_refused(void **state) {
                   "405");
 }
 
-/* ---- odd, but right -------------------------------------------------------
- */
+/* ---- unusual but valid requests ------------------------------------------ */
 
 static void a_head_gets_no_body(void **state) {
     (void)state;
@@ -296,8 +295,7 @@ static void a_connection_that_breaks_off_does_no_harm(void **state) {
     expect_alive();
 }
 
-/* ---- those who leave ------------------------------------------------------
- */
+/* ---- callers that disconnect --------------------------------------------- */
 
 static size_t server_descriptors(void) {
     char path[64];
@@ -314,8 +312,8 @@ static size_t server_descriptors(void) {
 
 static void waiters_who_hang_up_leave_nothing_behind(void **state) {
     (void)state;
-    /* The connection before may not have been closed when we count, and what a
-     * server opens once may not have been opened. */
+    /* The server may not have closed the previous connection yet, or not yet
+     * have opened the files that it opens once. */
     enum { WAITERS = 50, SLACK = 3 };
     static const char *const questions[] = {
         "GET /api/v1/wait?id=held HTTP/1.1\r\nHost: x\r\n\r\n",
@@ -340,7 +338,7 @@ static void waiters_who_hang_up_leave_nothing_behind(void **state) {
         poll(NULL, 0, 10);
     }
     assert_true(server_descriptors() + SLACK >= before + WAITERS);
-    expect_alive(); /* their questions were read by now */
+    expect_alive(); /* the server has read their requests by now */
     for (int i = 0; i < WAITERS; i++)
         close(fds[i]);
     for (int i = 0; i < NET_S * 100 && server_descriptors() > before + SLACK;
@@ -361,7 +359,8 @@ static void silent_connections_block_nobody(void **state) {
         close(fds[i]);
 }
 
-/* Half of MOST_DESCRIPTORS are served at once; all leave in one go. */
+/* The server answers half of MOST_DESCRIPTORS callers at once; all of them
+ * disconnect at the same time. */
 static void disconnected_clients_block_nobody(void **state) {
     (void)state;
     enum { SERVED = MOST_DESCRIPTORS / 2, CROWD = SERVED + 40, SLACK = 3 };
@@ -402,7 +401,7 @@ static void a_waiter_is_woken_by_the_end(void **state) {
     assert_non_null(strstr(text_string(&answer), "\"exit_code\":143"));
 }
 
-/* The job starts before it ends: each of them looks, and waits on. */
+/* The waiters also wake up when the job starts, and continue to wait. */
 static void many_may_wait_for_one(void **state) {
     (void)state;
     enum { WAITERS = 5 };
@@ -416,7 +415,7 @@ static void many_may_wait_for_one(void **state) {
         say(fds[i],
             SPAN("GET /api/v1/wait?id=many HTTP/1.1\r\nHost: x\r\n" CLOSE));
     }
-    expect_alive(); /* their questions were read by now */
+    expect_alive(); /* the server has read their requests by now */
     expect_status(SPAN("POST /api/v1/jobs/many/release HTTP/1.1\r\nHost: "
                        "x\r\nContent-Length: 0\r\n" CLOSE),
                   "200");

@@ -30,7 +30,7 @@ static uint64_t rejected(struct spool *spool) {
     return prequeue_tally(spool->prequeue).rejected;
 }
 
-/* ---- the way in ------------------------------------------------------ */
+/* ---- admission ------------------------------------------------------- */
 
 static void a_set_put_by_files_is_admitted(void **state) {
     struct spool spool;
@@ -90,10 +90,10 @@ static void a_marker_waits_for_its_data_and_then_gives_up(void **state) {
     spool_write(&spool, BASE_PREQUEUE, never, SPAN(""));
     spool_scan(&spool);
     assert_int_equal(rejected(&spool), 0);
-    assert_true(prequeue_is_idle(spool.prequeue)); /* only time will help */
+    assert_true(prequeue_is_idle(spool.prequeue)); /* it waits for a time */
     assert_true(spool.next.ns > spool.now.ns);
     assert_true(wall_ms_since(spool.next, spool.now) <= 6 * MINUTE_MS);
-    spool_restart(&spool); /* which does not restart the wait */
+    spool_restart(&spool); /* the waiting time continues */
     spool_tar(&tar, "DC", "", "f");
     spool_write(&spool, BASE_DATA, late, text_span(&tar));
     spool.now = wall_add_ms(spool.now, 4 * MINUTE_MS);
@@ -121,7 +121,7 @@ static void a_name_from_the_future_waits_and_is_refused(void **state) {
     spool_scan(&spool);
     assert_int_equal(rejected(&spool), 0);
     spool.now = wall_add_ms(spool.now, 4 * MINUTE_MS + 1000);
-    spool_scan(&spool); /* the first is no longer far away */
+    spool_scan(&spool); /* F0 is near enough now */
     assert_true(spool_knows(&spool, "F0"));
     spool.now = wall_add_ms(spool.now, 2 * MINUTE_MS);
     spool_scan(&spool);
@@ -147,8 +147,8 @@ static void a_job_file_is_a_way_in_for_an_unknown_set(void **state) {
     struct job job = spool_job(&two, "C1");
     assert_true(span_equal(job.sum, spool_job(&one, "C1").sum) ||
                 job.sum.len == 64);
-    assert_int_equal(job.record_seq, 0); /* its record is not believed */
-    /* of a known one it is refused */
+    assert_int_equal(job.record_seq, 0); /* the record is not trusted */
+    /* The job file of a known set is refused. */
     spool_step(&two, "C1", STATE_TERMINATED, "operator");
     spool_write(&two, BASE_PREQUEUE, name,
                 span_of(spool_text(&one, BASE_QUEUE, name)));
@@ -174,7 +174,7 @@ static void a_job_file_still_being_written_is_waited_for(void **state) {
     spool_end(&spool);
 }
 
-/* ---- twice ----------------------------------------------------------- */
+/* ---- repeated ids ---------------------------------------------------- */
 
 static void the_same_set_again_changes_nothing(void **state) {
     struct spool spool;
@@ -227,7 +227,7 @@ static void of_two_with_one_id_in_one_scan_the_first_counts(void **state) {
     spool_end(&spool);
 }
 
-/* ---- refusals of rules ----------------------------------------------- */
+/* ---- refusals -------------------------------------------------------- */
 
 static void unsupported_features_are_rejected_by_name(void **state) {
     static const struct {
@@ -290,7 +290,7 @@ static void a_refusal_is_an_event(void **state) {
     spool_end(&spool);
 }
 
-/* ---- by the service -------------------------------------------------- */
+/* ---- uploads --------------------------------------------------------- */
 
 struct told {
     bool came, ok, again;
@@ -338,7 +338,8 @@ static struct told upload(struct spool *spool, const char *name, const char *id,
     return told;
 }
 
-/* Replaces the checker by one that notes each child in the file "checks". */
+/* Replaces the checker by a script that adds a line to the file "checks" for
+ * each check. */
 static void note_checks(struct spool *spool) {
     char ours[4096];
     ssize_t len = readlink("/proc/self/exe", ours, sizeof ours);
@@ -366,14 +367,14 @@ static void a_set_sent_is_read_once_unless_it_changes(void **state) {
     spool_scan(&spool);
     assert_true(spool_knows(&spool, "C1"));
     assert_string_equal(sh("wc -l <checks"), "1");
-    /* The same bytes, but another file. */
+    /* The same bytes in another file. */
     struct told told = upload(&spool, "", "C2", text_span(&tar));
     sh("cd '%s/data'; cp '%s' new; mv -f new '%s'", spool.path, told.name,
        told.name);
     spool_scan(&spool);
     assert_true(spool_knows(&spool, "C2"));
     assert_string_equal(sh("wc -l <checks"), "3");
-    /* The same file with as many other bytes and the same date. */
+    /* The same file with other bytes, of the same size and time. */
     told = upload(&spool, "", "C3", text_span(&tar));
     sh("cd '%s/data'; touch -r '%s' date; chmod u+w '%s'; "
        "printf garbage | dd of='%s' conv=notrunc status=none; "
@@ -399,7 +400,8 @@ static void a_set_sent_is_durable_and_admitted_by_the_next_scan(void **state) {
     assert_int_equal(fstatat(spool.base->dirs[BASE_DATA], told.name, &st, 0),
                      0);
     assert_int_equal(st.st_mode & 0777, 0440);
-    /* an answer lost on its way: before and after the admission */
+    /* The answer was lost, so the caller sends the set again, before and after
+     * the admission. */
     struct told again = upload(&spool, "some.tar", "C1", text_span(&tar));
     assert_true(again.ok);
     assert_string_equal(again.name, told.name);
@@ -431,8 +433,8 @@ static void a_set_sent_is_of_the_caller_not_of_the_server(void **state) {
     spool_begin(&spool);
     spool_tar(&tar, "BF", "", "f");
     assert_true(upload_by(&spool, other, "", "C1", text_span(&tar)).ok);
-    spool_restart(&spool); /* which forgets nothing */
-    /* Submitted again, by another user: the first one remains the submitter. */
+    spool_restart(&spool); /* the submitter is not forgotten */
+    /* Another user sends it again; the submitter does not change. */
     assert_true(upload_by(&spool, geteuid(), "", "C1", text_span(&tar)).ok);
     spool_scan(&spool);
     assert_submitter(&spool, "C1", other);
@@ -477,7 +479,7 @@ static void without_an_id_the_content_makes_it(void **state) {
     assert_int_equal(strlen(one.id), 17);
     assert_string_equal(one.id, two.id);
     assert_string_not_equal(one.id, three.id);
-    const char *name = spool_name("N1", "DC"); /* a full name is believed */
+    const char *name = spool_name("N1", "DC"); /* a full name is kept */
     struct told named = upload(&spool, name, "", text_span(&tar));
     assert_true(named.ok);
     assert_string_equal(named.name, name);
@@ -506,7 +508,7 @@ a_bad_submitted_set_is_rejected_at_once_and_leaves_nothing(void **state) {
     assert_true(upload(&spool, "x", "C1", text_span(&tar)).ok);
     tar.len = 0;
     spool_tar(&tar, "DC", "", "g");
-    for (int i = 0; i < 2; i++) { /* before and after the admission */
+    for (int i = 0; i < 2; i++) { /* before and after the admission of C1 */
         told = upload(&spool, "x", "C1", text_span(&tar));
         assert_int_equal(told.kind, ERR_REFUSED);
         assert_non_null(strstr(told.text, "duplicate-csid"));
@@ -563,7 +565,7 @@ static void a_full_disk_refuses_for_now(void **state) {
     assert_int_equal(err.kind, ERR_TEMPORARY);
     upload_abort(upload);
     disk = whole;
-    /* a set submitted through files waits for better times: nothing is lost */
+    /* A dropped set waits until there is space. */
     spool_write(&spool, BASE_PREQUEUE, "junk", SPAN("x"));
     disk = &small;
     assert_false(prequeue_scan(spool.prequeue, spool.now, &spool.next, &err));
@@ -593,7 +595,7 @@ static void put_makes_data_and_marker(void **state) {
     assert_int_equal(spool_count(&spool, BASE_TMP), 0);
     spool_scan(&spool);
     assert_true(spool_knows(&spool, "C1"));
-    assert_int_equal(lseek(fd, 1, SEEK_SET), 1); /* other content */
+    assert_int_equal(lseek(fd, 1, SEEK_SET), 1); /* so the content differs */
     assert_false(upload_put(spool.base, fd, span_of(name), &err));
     assert_int_equal(err.kind, ERR_REFUSED);
     assert_false(upload_put(spool.base, fd, SPAN("../evil"), &err));
@@ -611,7 +613,7 @@ static void where_no_role_runs_a_pass_is_made_alone(void **state) {
     spool_put_set(&spool, "C1", "DC", "", "f");
     assert_true(base_take_role(spool.base, "prequeue", &role, &err));
     assert_true(prequeue_pass_alone(spool.base, NULL, spool.now, &err));
-    assert_false(spool_knows(&spool, "C1")); /* another's affair */
+    assert_false(spool_knows(&spool, "C1")); /* left to the running role */
     base_give_role(spool.base, "prequeue", &role);
     assert_true(prequeue_pass_alone(spool.base, NULL, spool.now, &err));
     assert_true(spool_knows(&spool, "C1"));

@@ -1,5 +1,5 @@
-/* Whatever comes in through prequeue/ and data/, the daemon survives, the
- * file goes to reject/ with a readable line, and nothing is written outside. */
+/* Hostile files in prequeue/ and data/: the daemon survives, the file goes to
+ * reject/ with a readable reason, and nothing is written outside the base. */
 #include <errno.h>
 #include <fcntl.h>
 #include <sys/socket.h>
@@ -14,7 +14,7 @@
 static const char meta_of_f[] = "##movetype\nDC\n##target\nmain\n"
                                 "##files\nf\n";
 
-/* The line with the reason, wherever the name led. */
+/* Returns the line with the reason. */
 static const char *why_of(struct spool *spool, const char *name) {
     char why[300];
     snprintf(why, sizeof(why), "%.220s.why", name);
@@ -256,7 +256,7 @@ static void every_hostile_tarball_is_refused_by_name(void **state) {
     spool_end(&spool);
 }
 
-/* A good tarball with one byte changed is accepted or refused, nothing else. */
+/* A valid tarball with one changed byte is either admitted or rejected. */
 static void no_single_broken_byte_hurts(void **state) {
     CLEANUP(text_clear) struct text tar = TEXT_INIT;
     struct spool spool;

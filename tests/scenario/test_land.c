@@ -1,4 +1,4 @@
-/* Landing as a user sees it: a set, a branch, a commit. */
+/* Landing as users see it: a set becomes a commit on a branch. */
 #include "support/landing.h"
 
 #include "lib/time.h"
@@ -90,7 +90,7 @@ static void author_date_and_message_are_kept_to_the_byte(void **state) {
         sh("git -C target.git log -1 --format=%%B main | sed '/^CS-Sum/d'"),
         "Fix it: \"all\" of 'it' # not a comment\n\n  indented\n\\##back\n\n"
         "Signed-off-by: Zoë <z@e>\nCS-Id: C1\nCS-Class: DC");
-    /* git sees one block of trailers: the author's and Pointsman's. */
+    /* The trailers of the author and of Pointsman are one block for git. */
     assert_string_equal(
         sh("git -C target.git log -1 "
            "--format='%%(trailers:only,keyonly)' main | grep -c ."),
@@ -227,11 +227,11 @@ static void a_branch_somebody_has_checked_out_is_refused(void **state) {
         land(&(struct attempt){.set = &plain, .git = "clone"});
     assert_starts(&outcome, "failed policy branch 'main' is checked out");
     assert_int_equal(outcome.exit_code, 101);
-    /* Another branch of it may move. */
+    /* Another branch of the repository may move. */
     outcome = land(
         &(struct attempt){.set = &plain, .git = "clone", .branch = "other"});
     assert_starts(&outcome, "done ");
-    /* The same with a work tree of a bare repository. */
+    /* The same for a work tree of a bare repository. */
     const char *before = tip();
     sh("git -C target.git worktree add -q ../work main 2>/dev/null");
     outcome = land(&(struct attempt){.set = &plain});
@@ -346,7 +346,7 @@ static void a_second_attempt_finds_what_the_first_did(void **state) {
     outcome = land(&attempt);
     assert_landed(&outcome);
     const char *commit = tip();
-    /* Others have committed meanwhile, one of them with a clock of 1990. */
+    /* Another commit was pushed meanwhile, with a date of 1990. */
     sh("cd clone; git pull -q origin main; echo x >x; git add x\n"
        "GIT_COMMITTER_DATE='1990-01-01T00:00Z' git commit -q -m x\n"
        "git push -q origin main");

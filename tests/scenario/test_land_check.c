@@ -1,5 +1,5 @@
-/* Checks on the merged tree, races for the branch, interruptions, commands
- * in place of git, full disks. */
+/* Checks on the merged tree, races for the branch, interruptions, locks, full
+ * disks, and targets that are commands. */
 #include "support/landing.h"
 
 #include <errno.h>
@@ -28,7 +28,7 @@ static const char *in_dir(const char *format, ...) {
     return room;
 }
 
-/* A script in the test's directory, as a command line. */
+/* Writes a script to the directory of the test; returns the command line. */
 static const char *script(const char *name, const char *body) {
     static char rooms[4][1200];
     static unsigned next;
@@ -167,8 +167,8 @@ static void a_check_over_its_time_is_ended_with_all_it_started(void **state) {
     landing_begin();
     const char *before = tip();
     assert_int_equal(mkfifo(in_dir("never"), 0600), 0);
-    /* Two processes that wait for ever: one ignores TERM, one is an orphan's
-     * child. */
+    /* Two processes wait for ever: one ignores TERM, the other is the child of
+     * an orphan. */
     struct outcome outcome = land(&(struct attempt){
         .set = &plain,
         .timeout = "1",
@@ -254,9 +254,9 @@ static void a_race_can_end_in_a_conflict(void **state) {
     assert_string_equal(content("f"), "theirs");
 }
 
-/* ---- being stopped ------------------------------------------------------ */
+/* ---- signals ------------------------------------------------------------ */
 
-/* A check that reports that it runs and then waits for ever. */
+/* Starts a landing and waits until its check runs; the check does not end. */
 static struct landing_child stuck_in_a_check(void) {
     sh("rm -f ready never; mkfifo ready never");
     struct landing_child child = landing_spawn(&(struct attempt){
@@ -277,7 +277,7 @@ static void term_stops_it_and_its_check(void **state) {
     landing_begin();
     const char *before = tip();
     struct landing_child child = stuck_in_a_check();
-    kill(-child.pid, SIGTERM); /* as the guard does: the whole group */
+    kill(-child.pid, SIGTERM); /* the whole group, as the guard does */
     struct outcome outcome = land_wait(&child);
     assert_starts(&outcome, "stopped");
     assert_int_equal(outcome.exit_code, 102);
@@ -297,8 +297,8 @@ static void hup_to_it_alone_stops_it_too(void **state) {
     assert_int_equal(open(in_dir("never"), O_WRONLY | O_NONBLOCK), -1);
 }
 
-/* A wrapper in front of the real git: `body` runs for the verb, the real git
- * is "$git". */
+/* Writes a wrapper of git that runs `body` for the subcommand `verb`; "$git" is
+ * the real git. Returns the directory to put before $PATH. */
 static const char *fake_git(const char *verb, const char *body) {
     sh("mkdir -p fake; cat >fake/git <<'END'\n"
        "#!/bin/sh\nbase='%s'\ngit='%s'\n"
@@ -311,7 +311,8 @@ static const char *fake_git(const char *verb, const char *body) {
 static void term_after_the_branch_moved_changes_nothing(void **state) {
     (void)state;
     landing_begin();
-    /* The signal comes after git was asked to commit and before it commits. */
+    /* The signal arrives after the landing has told git to commit the update of
+     * the ref, and before git does so. */
     const char *path =
         fake_git("update-ref", "{ head -n 3; read -r word; kill -TERM $PPID; "
                                "kill -HUP $PPID; echo \"$word\"; } | "
@@ -337,8 +338,9 @@ static void term_before_the_branch_moves_undoes_everything(void **state) {
 
 /* ---- locks -------------------------------------------------------------- */
 
-/* Git has its locks and dies; so does the landing that waits for it, as if it
- * had been before it could note which files they are. */
+/* Kills git while it holds its locks, and the landing that waits for it. The
+ * landing's note about the locks is removed, as if it had been killed before it
+ * wrote the note. */
 static void kill_with_locks(void) {
     landing_begin();
     const char *path =
@@ -363,7 +365,7 @@ static void lands_in_spite_of_locks(void) {
     struct outcome outcome = land(&(struct attempt){.set = &plain});
     assert_starts(&outcome, "done ");
     assert_says(&outcome, "removing a lock left by a git that died");
-    /* The check's cat still waits for a writer. */
+    /* The cat of the wrapper still waits for a writer. */
     sh("for end in end.*; do : <>$end; done; rm -f end.* lines");
     assert_landed(&outcome);
 }
@@ -371,13 +373,13 @@ static void lands_in_spite_of_locks(void) {
 static void a_git_killed_alone_leaves_no_lock_for_ever(void **state) {
     (void)state;
     kill_with_locks();
-    /* HEAD.lock does not show whose it is; the other lock does. */
+    /* HEAD.lock does not show its owner; the other lock does. */
     sh("touch target.git/HEAD.lock");
     lands_in_spite_of_locks();
 }
 
-/* A git at work would write into the lock within a moment; this is waited
- * for, and the attempt is not used up. */
+/* A running git would soon write to the lock. The landing waits for that, and
+ * the attempt is not lost. */
 static void a_lock_nothing_was_written_into_is_waited_for(void **state) {
     (void)state;
     kill_with_locks();

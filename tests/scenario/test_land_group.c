@@ -1,5 +1,5 @@
-/* Sets that land together (##group): one commit each, one move of the branch,
- * or nothing. */
+/* Sets that land together (##group): one commit for each set in one update of
+ * the branch, or none. */
 #include "support/landing.h"
 
 static const struct set first = {.id = "C1", .files = {{"a", "one\n"}}};

@@ -1,6 +1,6 @@
-/* Killed at the k-th call that changes anything, for every k until a run
- * ends before it: wherever it died, after another attempt the set is on the
- * branch exactly once. strace does the killing. */
+/* A landing is killed by strace at its k-th mutating call, for every k up to
+ * the end of the run. After another attempt, the set is on the branch exactly
+ * once. */
 #include "support/landing.h"
 
 #include <errno.h>
@@ -18,8 +18,8 @@ static const struct set sets[] = {
     "write,pwrite64,rename,renameat,renameat2,link,linkat,unlink," \
     "unlinkat,mkdir,mkdirat,rmdir,fsync,fdatasync,ftruncate"
 
-/* More points than the longest of these programs has, so that an endless
- * loop would be found. */
+/* More calls than the longest of these programs makes; detects endless loops.
+ */
 enum { POINTS_MAX = 400 };
 
 static void need_strace(void) {
@@ -29,7 +29,7 @@ static void need_strace(void) {
         test_skip("strace may not trace here");
 }
 
-/* Everything the attempt started is killed with it, as by the supervisor. */
+/* Kills all processes that the attempt started, as the guard does. */
 static void end_group(pid_t pid) {
     kill(-pid, SIGKILL);
     while (waitpid(-1, NULL, 0) > 0 || errno == EINTR)
@@ -43,7 +43,7 @@ static struct outcome land_and_end(const struct attempt *attempt) {
     return outcome;
 }
 
-/* Attempts follow each other until one gives a verdict. */
+/* Repeats the attempt until no lock prevents it. */
 static struct outcome land_at_last(const struct attempt *attempt) {
     struct outcome outcome;
     do
@@ -62,14 +62,14 @@ static void assert_once(unsigned point, const struct outcome *first,
                  "'%s':\n%s",
                  point, commits(), first->line, first->output, last->line,
                  last->output);
-    /* A fast-import that is cut off records how it ended. */
+    /* A killed fast-import leaves a crash report. */
     sh("rm -f target.git/fast_import_crash_*");
     assert_string_equal(sh("ls -A tmp"), "");
     assert_string_equal(sh("cd target.git; find . -name '*.lock'"), "");
     sh("git -C target.git fsck --strict --no-dangling >&2");
 }
 
-/* The repository every point begins with. */
+/* Restores the repository that every point starts with. */
 static void begin_again(void) {
     sh("rm -rf target.git tmp; cp -a begin.git target.git; mkdir tmp");
 }
@@ -135,7 +135,7 @@ static void sets_that_land_together_do_so_wherever_it_is_killed(void **state) {
     assert_in_range(point, 10, POINTS_MAX - 1);
 }
 
-/* A wrapper of git that kills `verb` at its k-th call. */
+/* Writes a wrapper of git that kills the subcommand `verb` at call `point`. */
 static const char *killing_git(const char *verb, unsigned point) {
     sh("mkdir -p fake; cat >fake/git <<'END'\n"
        "#!/bin/sh\n"

@@ -1,11 +1,11 @@
-/* Sets that meet a branch that moved on: with a base they are merged,
- * without one the target's rule decides. */
+/* Sets that land on a branch that has moved: a set with a base is merged;
+ * without a base, the configuration of the target decides. */
 #include "support/landing.h"
 
 #include "lib/time.h"
 #include "os/clock.h"
 
-/* main is changed by hand: `script` in a clone of it. */
+/* Runs `script` in a clone and pushes the changes to main. */
 static void push(const char *script) {
     sh("cd clone; git pull -q origin main 2>/dev/null\n%s\n"
        "git add -A; git commit -q -m push; git push -q origin main",
@@ -125,10 +125,10 @@ static void a_deleted_path_must_be_in_the_base_commit(void **state) {
     assert_unmoved(&outcome, before);
 }
 
-/* ---- each path by itself --------------------------------------------------
- */
+/* ---- the merge of each path ---------------------------------------------- */
 
-/* The set was made from main as it is now; then `script` changes main. */
+/* Lands a set that is based on the current tip of main, after `script` has
+ * changed main. */
 static struct outcome land_after(struct set set, const char *script) {
     char sections[128];
     snprintf(sections, sizeof sections, "##base\n%s\n", tip());
@@ -145,7 +145,7 @@ static void assert_conflict(const struct outcome *outcome, const char *start) {
     assert_unmoved(outcome, tip());
 }
 
-/* The files of the newest commit on main. */
+/* The files changed by the newest commit on main. */
 static const char *changed(void) {
     return sh("git -C target.git diff-tree -r --no-renames --name-only "
               "--no-commit-id main | tr '\\n' ' '");
@@ -307,7 +307,8 @@ static void binary_files_are_not_merged(void **state) {
     assert_string_equal(content("b"), "text");
 }
 
-/* Each git that a landing starts writes its arguments into the file `gits`. */
+/* Makes each git that a landing starts write its arguments to the file `gits`.
+ */
 static void watch_gits(void) {
     sh("rm -rf bin gits; mkdir bin; git=$(command -v git)\n"
        "printf '#!/bin/sh\\necho \"$*\" >>%s/gits\\nexec %%s \"$@\"\\n' "
@@ -399,7 +400,7 @@ static void commits_on_top_of_a_late_commit_are_late(void **state) {
     (void)state;
     landing_begin();
     int64_t since_ns = clock_wall().ns - 10 * NS_PER_S;
-    /* All objects are packed: only dates show what is new. */
+    /* All objects are packed, so only the dates show which are new. */
     sh("cd clone; export GIT_COMMITTER_DATE='2001-01-01T00:00Z'\n"
        "git commit -q --amend --reset-author --no-edit\n"
        "unset GIT_COMMITTER_DATE; echo n >n; git add n; git commit -q -m n\n"
@@ -417,13 +418,14 @@ static void the_reflog_knows_when_old_commits_came_to_the_branch(void **state) {
     const struct set first = {.id = "C0", .files = {{"g", "theirs\n"}}};
     struct outcome outcome = land(&(struct attempt){.set = &first});
     assert_landed(&outcome);
-    /* Long in the repository, with a matching date, but on another branch. */
+    /* The commit is in the repository, with an old date, but on another
+     * branch. */
     sh("cd clone; git pull -q origin main; echo other >f\n"
        "GIT_COMMITTER_DATE='2001-01-01T00:00Z' git commit -q -a -m f\n"
        "git push -q origin main:side; cd ../target.git\n"
        "git repack -q -a -d; git prune-packed");
     int64_t since_ns = clock_wall().ns;
-    /* The log's clock, which only counts seconds, runs an hour ahead here. */
+    /* The reflog has a resolution of one second; its time is an hour ahead. */
     sh("cd clone; export GIT_COMMITTER_DATE=\"$(($(date +%%s) + 3600)) +0000\""
        "\ngit push -q origin main");
     const char *before = tip();

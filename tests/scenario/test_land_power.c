@@ -1,7 +1,7 @@
-/* The state of a branch after a power cut: whatever a landing or a rollback
- * reported as done is readable afterwards. One half cuts a file system of
- * its own, for which it must be root and needs a loop device; the other half
- * reads from a trace that each object was synced before it got its name. */
+/* The state of a branch after a power failure: everything that a landing or a
+ * rollback reported as done is readable. Two tests shut down a file system of
+ * their own, which needs root and a loop device. The other test checks with a
+ * trace that each object was synced before it got its name. */
 #include "support/landing.h"
 
 #include <errno.h>
@@ -11,8 +11,8 @@
 #include <sys/mount.h>
 #include <unistd.h>
 
-/* For ext4 and xfs: every call fails from now on, and what is only in
- * memory, including the journal, does not reach the disk. */
+/* For ext4 and xfs: every later call fails, and data that is only in memory,
+ * including the journal, is not written to the disk. */
 #define SHUTDOWN _IOR('X', 125, uint32_t)
 enum { SHUTDOWN_NO_FLUSH = 2 };
 
@@ -21,7 +21,7 @@ static const struct set deep = {
     .files = {{"f", "new\n"}, {"d/e/run", "#!/bin/sh\n", 0755}},
     .deleted = {"g"}};
 
-/* Rolls back C1 as R1; its status line. */
+/* Rolls back C1 as R1; returns the status line. */
 static const char *roll_back(const char *wrap) {
     return sh(
         "rm -f status; POINTSMAN_STATUS_FD=3 %s \"$LAND_PROGRAM\" revert "
@@ -38,7 +38,7 @@ static void assert_done(const char *line) {
         fail_msg("'%s': %s", line, sh("cat account"));
 }
 
-/* ---- a file system that is cut ------------------------------------------- */
+/* ---- a file system that is shut down ------------------------------------- */
 
 static void disk_mount(void) {
     if (*sh("mount -o loop,commit=300 disk.img disk 2>/dev/null && echo yes "
@@ -46,8 +46,8 @@ static void disk_mount(void) {
         test_skip("no loop device can be mounted here");
 }
 
-/* A repository on a file system of its own, mounted only for this process,
- * so that nothing of it can remain. */
+/* Creates a repository on a file system of its own. It is mounted only for this
+ * process, so that the mount cannot remain. */
 static void disk_begin(void) {
     if (geteuid() != 0)
         test_skip("only root can mount a file system");
@@ -103,7 +103,7 @@ static void a_rolled_back_branch_survives_a_power_cut(void **state) {
     disk_begin();
     struct outcome outcome = land(&(struct attempt){.set = &deep});
     assert_starts(&outcome, "done ");
-    /* A tree that is not the one of before. */
+    /* So that the rollback writes a new tree. */
     const struct set later = {.id = "C2", .files = {{"d/h", "later\n"}}};
     outcome = land(&(struct attempt){.set = &later});
     assert_starts(&outcome, "done ");
@@ -130,8 +130,8 @@ static void need_strace(void) {
         test_skip("strace may not trace here");
 }
 
-/* Until the branch moves, each file that gets a name in objects/ has been
- * synced under its temporary name. */
+/* Asserts that each file in objects/ was synced under its temporary name before
+ * it got its final name, and before the branch moved. */
 static void assert_synced_first(const char *trace, unsigned objects) {
     static const char program[] =
         "/ (fsync|fdatasync)\\(/ {"

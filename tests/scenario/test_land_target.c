@@ -1,11 +1,11 @@
-/* A damaged target: its branch stays where it is, the set is not blamed and
- * lands once the target is repaired. */
+/* Damaged targets: the branch does not move; the set does not fail, and lands
+ * after the target is repaired. */
 #include "support/landing.h"
 
 static const struct set plain = {.id = "C1",
                                  .files = {{"f", "new\n"}, {"d/e/h", "h\n"}}};
 
-/* Not landed, and to be tried again. */
+/* The set did not land and is to be tried again. */
 static void assert_held(const struct outcome *outcome, const char *words) {
     if (outcome->exit_code != 111)
         fail_msg("it ended with %d, '%s':\n%s", outcome->exit_code,
@@ -21,17 +21,17 @@ static void push(const char *commands) {
        commands);
 }
 
-/* ---- damaged ------------------------------------------------------------- */
+/* ---- damaged objects ----------------------------------------------------- */
 
-/* The loose object with that name in the repository. */
+/* Returns the file of the loose object `name`. */
 static const char *object_file(const char *name) {
     return sh("git -C target.git rev-parse \"%s\" | "
               "sed 's,^..,target.git/objects/&/,'",
               name);
 }
 
-/* The set is held while the object's file is damaged by `damage`, and lands
- * when the file is restored. */
+/* Asserts that the set waits while the script `damage` has damaged the file of
+ * the object, and lands when the file is restored. */
 static void assert_held_without(const char *object, const char *damage,
                                 const char *words) {
     const char *before = tip();
@@ -75,7 +75,7 @@ static void an_empty_file_of_an_object_is_a_missing_one(void **state) {
                         "of 'g' is missing or cannot be read");
 }
 
-/* git keeps an object that it has, whatever its content. */
+/* git does not rewrite an object file that exists, even if it is damaged. */
 static void
 a_listed_file_that_the_target_has_damaged_holds_the_set(void **state) {
     (void)state;
@@ -95,7 +95,7 @@ a_listed_file_that_the_target_has_damaged_holds_the_set(void **state) {
     }
 }
 
-/* Commits of another repository are not searched. */
+/* The commit of a submodule is in another repository. */
 static void a_submodule_is_no_damage(void **state) {
     (void)state;
     landing_begin();
@@ -115,11 +115,12 @@ static void a_directory_of_many_files_is_checked_whole(void **state) {
     assert_string_equal(sh("git -C target.git ls-tree main:d | wc -l"), "1001");
 }
 
-/* ---- without its branch -------------------------------------------------- */
+/* ---- a missing branch ---------------------------------------------------- */
 
 static const struct set later = {.id = "C2", .files = {{"f", "later\n"}}};
 
-/* Nothing lands while main is missing; C2 does when main is back at `at`. */
+/* Asserts that C2 does not land while main is missing, and lands when main is
+ * restored to `at`. */
 static void assert_not_created(const char *at) {
     struct outcome outcome = land(&(struct attempt){.set = &later});
     assert_held(&outcome, "branch 'main' is missing in the repository '");
@@ -174,7 +175,7 @@ static void nor_is_one_that_vanishes_during_the_landing(void **state) {
     assert_not_created(at);
 }
 
-/* The note concerns only that branch of that repository. */
+/* The note that a branch existed is about one branch of one repository. */
 static void other_branches_and_repositories_are_created(void **state) {
     (void)state;
     landing_begin();

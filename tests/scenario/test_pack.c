@@ -1,4 +1,4 @@
-/* A change set made of a range or a directory, and the result of landing it. */
+/* Packs change sets from a range or a directory, and lands them. */
 #include "support/landing.h"
 
 #include <errno.h>
@@ -16,7 +16,7 @@ static const char *in_dir(const char *name) {
     return room;
 }
 
-/* Commits on a branch `fix` of the clone, one for each word of `scripts`. */
+/* Creates the branch `fix` in the clone; `script` makes its commits. */
 static void begin(const char *script) {
     landing_begin();
     sh("rm -rf packs; mkdir packs; cd clone; git checkout -q -b fix\n%s",
@@ -94,7 +94,7 @@ static void a_range_lands_as_git_itself_would_have_it(void **state) {
 static void the_base_is_where_the_branch_left(void **state) {
     (void)state;
     begin(several);
-    /* main moved on; the range must not revert that. */
+    /* main has moved; the set must not revert that change. */
     sh("cd clone; git checkout -q main; sed -i s/6/six/ f; echo n >n\n"
        "git add -A; git commit -q -m on; git push -q origin main");
     struct pack_result result =

@@ -223,7 +223,7 @@ static void a_file_nobody_can_explain_holds_the_set(void **state) {
     assert_int_equal(job.holds, HOLD_AMBIGUOUS);
     assert_int_equal(job.state, STATE_STAGED);
     assert_int_equal(spool_dirs(&spool, "C1"), STATE_BIT(STATE_DONE));
-    spool_restart(&spool); /* and again */
+    spool_restart(&spool); /* the second start changes nothing */
     assert_int_equal(spool_dirs(&spool, "C1"), STATE_BIT(STATE_DONE));
     struct store_batch *batch = store_batch_new(spool.base->store);
     store_batch_actor(batch, spool.now, SPAN("uid:1"));
@@ -235,7 +235,7 @@ static void a_file_nobody_can_explain_holds_the_set(void **state) {
     spool_end(&spool);
 }
 
-/* As if it had been a minute ago. */
+/* Sets the times of the state directories back. */
 static void age_dirs(struct spool *spool, int64_t seconds) {
     for (int state = 0; state < JOB_STATES; state++) {
         struct timespec now;
@@ -256,7 +256,7 @@ static void a_move_by_hand_is_seen_whatever_else_moves(void **state) {
     reconcile(&spool);
     move_by_hand(&spool, "C1", BASE_QUEUE, BASE_TERM);
     age_dirs(&spool, 60);
-    spool_step(&spool, "C2", STATE_STAGED, "staged"); /* a pass of ours */
+    spool_step(&spool, "C2", STATE_STAGED, "staged"); /* runs a pass */
     reconcile(&spool);
     assert_int_equal(spool_job(&spool, "C1").state, STATE_TERMINATED);
     spool_assert_projected(&spool);
@@ -383,7 +383,7 @@ static void a_torn_line_of_a_log_is_taken_off(void **state) {
     assert_true(dir_write_file(fd, SPAN("@40000000"), NULL));
     spool_step(&spool, "C1", STATE_STAGED, "staged");
     spool_assert_projected(&spool);
-    assert_int_equal(ftruncate(fd, 0), 0); /* and one all lost */
+    assert_int_equal(ftruncate(fd, 0), 0); /* a log without any line */
     spool_step(&spool, "C1", STATE_PENDING, "ready");
     spool_assert_projected(&spool);
     spool_end(&spool);
@@ -417,8 +417,8 @@ static void a_full_disk_only_delays(void **state) {
     spool_end(&spool);
 }
 
-/* C waits for B, B for A; B leaves and C inherits A: its job file must say
- * so, since a lost registry is rebuilt from it. */
+/* C waits for B, and B for A. When B leaves, C inherits A, and its job file
+ * must show that, because a lost registry is rebuilt from it. */
 static void an_inherited_precursor_stands_in_the_job_file(void **state) {
     struct spool spool;
     struct err err = {0};
@@ -464,12 +464,12 @@ static void a_one_shot_command_moves_the_job_files_it_changed(void **state) {
     assert_true(projection_catch_up(spool.base, spool.now, &err));
     spool_assert_projected(&spool);
     assert_true(projection_catch_up(spool.base, spool.now, &err));
-    spool_settle(&spool); /* the other one finds nothing to do */
+    spool_settle(&spool); /* the projection has nothing left to do */
     spool_assert_projected(&spool);
     spool_end(&spool);
 }
 
-/* Its job file lies in archive/ and is not missing. */
+/* The job file is in archive/, so it is not missing. */
 static void an_event_about_an_archived_set_restores_no_file(void **state) {
     struct spool spool;
     struct prune_report report;
@@ -498,7 +498,8 @@ static void an_event_about_an_archived_set_restores_no_file(void **state) {
     spool_end(&spool);
 }
 
-/* No other process may act before the registry is lost. */
+/* The command itself writes the log: the registry may be lost before any other
+ * process runs. */
 static void a_hold_by_a_one_shot_command_is_in_the_log(void **state) {
     struct spool spool;
     struct err err = {0};
@@ -518,8 +519,8 @@ static void a_hold_by_a_one_shot_command_is_in_the_log(void **state) {
     spool_end(&spool);
 }
 
-/* Roles in processes of their own: the effects of another role are in the
- * registry and in the directories before its events arrive here. */
+/* Roles in separate processes: the registry and the directories show the
+ * effects of another role before its events arrive in this process. */
 static void steps_of_another_process_are_not_ambiguous(void **state) {
     struct spool spool, other;
     struct err err = {0};

@@ -1,5 +1,5 @@
-/* Rolling back landed sets as a release engineer sees it: the branch before
- * and after, and the sets that prevent it. */
+/* Rolling back landed sets as a release engineer sees it: the branch before and
+ * after, and the sets that prevent a rollback. */
 #include "support/landing.h"
 
 #include <errno.h>
@@ -8,7 +8,8 @@
 
 #include "lib/text.h"
 
-/* One --member of the command line, by id: R... is a rollback. */
+/* Adds one --member to the command line; an id that begins with R is a
+ * rollback. */
 static void member_add(struct text *out, const char *option, const char *id) {
     text_addf(out, " %s %s ", option, id);
     if (id[0] == 'R')
@@ -18,8 +19,8 @@ static void member_add(struct text *out, const char *option, const char *id) {
                   id, id);
 }
 
-/* Rolls back `members` ("C1 C2") as `id`; returns its status line. Its
- * report is in the file `account`. */
+/* Rolls back `members` ("C1 C2") as `id`; returns the status line. The output
+ * is in the file `account`. */
 static const char *roll_back(const char *id, const char *members,
                              const char *more) {
     CLEANUP(text_clear) struct text words = TEXT_INIT;
@@ -156,7 +157,8 @@ static void a_rollback_of_a_rollback_puts_it_in_again(void **state) {
                         "CS-Id: R2 RB-Id: R2 Reverts-CS: R1 Restores-CS: C2");
     assert_string_equal(sh("git -C target.git log -1 --format=%%s main"),
                         "Reapply \"C2\"");
-    /* At any depth; and the sets alone, now that they are in again. */
+    /* Rollbacks of rollbacks work at any depth, and so do rollbacks of the
+     * restored sets. */
     assert_begins(on_git("R3", "R2"), "done ");
     assert_string_equal(content("f"), "1\n2\n3\n4\n5\n6\n7");
     assert_string_equal(
@@ -168,14 +170,14 @@ static void a_rollback_of_a_rollback_puts_it_in_again(void **state) {
     assert_string_equal(content("f"), "1\n2\n3\n4\n5\n6\n7");
     assert_string_equal(content("h"), "two");
     assert_string_equal(trailers("main"), "CS-Id: R5 RB-Id: R5 Reverts-CS: C1");
-    /* R4's effect on the other set can still be rolled back. */
+    /* The effect of R4 on C2 can still be rolled back. */
     assert_begins(on_git("R6", "R4"), "done ");
     assert_string_equal(sh("git -C target.git diff main main~12"), "");
     assert_nothing_left();
 }
 
-/* R1 rolls back C1, R2 R1, R3 R2: C1 is out because of R1, which R3
- * restored. */
+/* R1 rolls back C1, R2 rolls back R1, and R3 rolls back R2. C1 is out of effect
+ * because of R1, which R3 has restored. */
 static void
 rolling_back_a_restored_rollback_touches_nothing_else(void **state) {
     (void)state;
@@ -188,7 +190,7 @@ rolling_back_a_restored_rollback_touches_nothing_else(void **state) {
     assert_string_equal(content("f"), "one");
     assert_string_equal(trailers("main"),
                         "CS-Id: R4 RB-Id: R4 Reverts-CS: R1 Restores-CS: C1");
-    /* R3 has nothing left to give; C1 goes again. */
+    /* R3 has no effect left; C1 can be rolled back again. */
     assert_string_equal(on_git("R5", "R3"), "done");
     assert_string_equal(content("f"), "one");
     assert_begins(on_git("R6", "C1"), "done ");
@@ -208,7 +210,7 @@ static void a_set_already_rolled_back_is_only_noted(void **state) {
     const char *before = tip();
     assert_string_equal(on_git("R3", "C1 C2"), "done");
     assert_string_equal(tip(), before);
-    /* If a change was removed by hand, nothing is left to do. */
+    /* A change that was removed by hand needs no revert. */
     put("C3", "f", "three\n");
     sh("cd clone; git pull -q origin main; git revert --no-edit HEAD "
        ">/dev/null; git push -q origin main");
@@ -353,8 +355,8 @@ static void mode_and_content_go_back_each_by_themselves(void **state) {
     assert_nothing_left();
 }
 
-/* Each change by hand is in the way of C1, which made `f` and `n` what they
- * are; `path` is named. */
+/* Asserts that the change that `script` makes prevents a rollback of C1, which
+ * changed f and n and deleted g, and that the error names `path`. */
 static void assert_in_the_way(const char *script, const char *path) {
     landing_begin();
     const struct set set = {
@@ -402,8 +404,8 @@ static void a_sha256_repository_can_be_reverted(void **state) {
     assert_string_equal(content("f"), "one");
 }
 
-/* Killed at its k-th call that changes anything, for every k; then again until
- * it decides: all is reverted once, and never was it half. */
+/* The rollback is killed at its k-th mutating call, for every k, and repeated
+ * until it ends: both sets are reverted once, and never only one of them. */
 static void killed_anywhere_it_is_all_or_nothing(void **state) {
     (void)state;
     if (*sh("strace -o /dev/null true 2>/dev/null && echo yes || true") == '\0')
@@ -428,7 +430,7 @@ static void killed_anywhere_it_is_all_or_nothing(void **state) {
            ">account 2>&1 || is=$?; echo $is >first\n"
            "kill -KILL -- -$(cat pid) 2>/dev/null || :",
            point);
-        /* As the supervisor does: no process of it is left. */
+        /* No process of the rollback is left, as with the guard. */
         while (waitpid(-1, NULL, 0) > 0 || errno == EINTR)
             continue;
         sh("git -C target.git rev-list --count main >>counts\n"
@@ -447,8 +449,7 @@ static void killed_anywhere_it_is_all_or_nothing(void **state) {
     assert_string_equal(sh("sort -u counts | tr '\\n' ' '"), "3 5 ");
 }
 
-/* ---- targets that are commands --------------------------------------------
- */
+/* ---- targets that are commands ------------------------------------------- */
 
 static void begin_site(void) {
     landing_begin();

@@ -1,11 +1,12 @@
-/* Every transition, killed or failing at every call that changes a file, then
- * recovered: each set is in exactly one directory, its log tells its history,
- * nothing handed in is lost (doc/design/change-sets.md, C7, C11).
+/* Every transition of a set is killed, or fails, at every call that changes a
+ * file, and is then recovered. Each set is in exactly one directory, its log
+ * shows its history, and no submitted set is lost (doc/design/change-sets.md,
+ * C7, C11).
  *
- * A step runs in a process of its own (this program under the verb "step"),
- * with a disk that ends the process at the k-th call; the test goes on with k
- * until a step comes to its end. Then the same with a second kill during the
- * recovery, and with calls that fail instead. */
+ * A step runs in a process of its own (this program, started with "step"), with
+ * a disk that ends the process at the k-th call. The test increments k until a
+ * step runs to its end. Other sweeps kill the recovery too, or make calls fail.
+ */
 #include <errno.h>
 #include <fcntl.h>
 #include <spawn.h>
@@ -22,15 +23,15 @@
 
 enum { KILLED = 77, NOT_STARTED = 255 };
 
-/* ---- the disk that gives way ----------------------------------------- */
+/* ---- a disk with faults ---------------------------------------------- */
 
 enum trouble { TROUBLE_NONE, TROUBLE_KILL, TROUBLE_EIO, TROUBLE_FULL };
 
 static enum trouble trouble;
 static unsigned calls, fatal_call;
 
-/* Bytes written and not synced, as a power cut loses them: the names stay, the
- * files are as long as they were at the last sync. */
+/* Files with bytes that are not synced. A power failure loses these bytes: the
+ * names stay, and the files have the size of the last sync. */
 static struct {
     int fd;
     ino_t inode;
@@ -70,18 +71,18 @@ static void all_safe(void) {
         close(unsafe[--unsafe_count].fd);
 }
 
-/* ---- names that are not on the disk yet -------------------------------- */
+/* ---- names that are not on disk yet ------------------------------------ */
 
-/* Renames since the directory was synced. A rename reaches the disk as a
- * whole or not at all, except that its old name may come back until that
- * directory is synced too. */
+/* Changes of names since the directory was synced. A rename reaches the disk
+ * completely or not at all, but the old name may reappear until its directory
+ * is synced too. */
 struct name_op {
     enum { NAME_MADE, NAME_GONE, NAME_MOVED } kind;
     int dir, from_dir;
     ino_t dir_inode, from_inode, inode;
     char name[256], from[256];
     bool safe, from_safe;
-    bool stashed; /* what the name meant before lies in stash/, by number */
+    bool stashed; /* stash/ has the previous file of this name, by number */
 };
 static struct name_op name_ops[512];
 static unsigned name_op_count;
@@ -104,7 +105,7 @@ static const char *stash_name(const struct name_op *op) {
     return name;
 }
 
-/* Before the call: keeps what the name means now. */
+/* Called before the change; keeps the current file of this name. */
 static struct name_op *name_op_begin(int dir, const char *name) {
     struct name_op *op = &name_ops[name_op_count];
     if (!names_fail)
@@ -147,7 +148,7 @@ static void name_undo(const struct name_op *op) {
         (void)linkat(stash, stash_name(op), op->dir, op->name, 0);
 }
 
-/* The inode's time is now; nothing else changes. */
+/* Sets the change time of the file to now. */
 static void touch(const struct name_op *op) {
     struct stat st;
     if (fstatat(op->dir, op->name, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
@@ -155,7 +156,8 @@ static void touch(const struct name_op *op) {
         (void)fchmodat(op->dir, op->name, st.st_mode & 07777, 0);
 }
 
-/* From the last one back; nothing is undone that a later one rests on. */
+/* Undoes changes of names, the last one first, except those that a later change
+ * depends on. */
 static void lose_names(void) {
     for (unsigned i = name_op_count; i-- > 0;) {
         struct name_op *op = &name_ops[i];
@@ -170,14 +172,14 @@ static void lose_names(void) {
         name_undo(op);
         op->inode = 0;
     }
-    /* Linking changed the times of what came back, which a power cut does not:
-     * what was made after it is not older. */
+    /* Linking has changed the times of the restored files, unlike a power
+     * failure; files created after them must not be older. */
     for (unsigned i = 0; i < name_op_count; i++)
         if (name_ops[i].kind != NAME_GONE)
             touch(&name_ops[i]);
 }
 
-/* Some reached the disk anyway. */
+/* Some of the unsynced bytes reach the disk anyway. */
 static void lose_power(int status) {
     lose_names();
     for (unsigned i = 0; i < unsafe_count; i++)
@@ -186,7 +188,7 @@ static void lose_power(int status) {
     _exit(status);
 }
 
-/* True: the call is to fail. */
+/* Returns true if the call has to fail. */
 static bool gives_way(void) {
     if (trouble == TROUBLE_NONE)
         return false;
@@ -212,7 +214,7 @@ static int weak_openat(int dir, const char *name, int flags, mode_t mode) {
         name_op_end(op, NAME_MADE);
     return fd;
 }
-/* Half of it is written before the end. */
+/* A write that fails writes half of its bytes first. */
 static ssize_t weak_write(int fd, const void *bytes, size_t count) {
     note_unsafe(fd);
     if (trouble != TROUBLE_NONE && calls + 1 == fatal_call && count > 1)
@@ -261,7 +263,7 @@ static int weak_renameat(int from_dir, const char *from, int to_dir,
                          const char *to) {
     return weak_renameat2(from_dir, from, to_dir, to, 0);
 }
-/* A file system without RENAME_NOREPLACE takes two calls. */
+/* On a file system without RENAME_NOREPLACE, a rename takes two calls. */
 static int poor_renameat2(int from_dir, const char *from, int to_dir,
                           const char *to, unsigned flags) {
     (void)from_dir, (void)from, (void)to_dir, (void)to, (void)flags;
@@ -443,7 +445,7 @@ static void do_cancel(struct spool *spool) {
     move_on(spool, STATE_TERMINATED, "operator");
     pass(spool);
 }
-/* The answers are kept beside the base, for the judge. */
+/* A file next to the base records that the set was acknowledged. */
 static char *promise_path(const struct spool *spool) {
     CLEANUP(text_clear) struct text path = TEXT_INIT;
     text_addf(&path, "%s.promised", spool->path);
@@ -493,7 +495,7 @@ static void do_prune(struct spool *spool) {
                 &report, &err);
 }
 
-/* ---- what must hold afterwards --------------------------------------- */
+/* ---- checks after the recovery --------------------------------------- */
 
 static void is_in_order(struct spool *spool) {
     spool_assert_projected(spool);
@@ -512,7 +514,7 @@ static void is_rejected(struct spool *spool) {
     assert_int_equal(spool_count(spool, BASE_DATA), 0);
     is_in_order(spool);
 }
-/* Unless the set was reported as safe, submitting it again brings it in. */
+/* If the set was not acknowledged, it can be submitted again. */
 static void can_be_put_again(struct spool *spool) {
     assert_true(spool_knows(spool, "C1") || !is_promised(spool));
     is_in_order(spool);
@@ -548,7 +550,7 @@ static void is_archived(struct spool *spool) {
 static const struct step {
     const char *name;
     void (*have)(struct spool *spool);
-    void (*run)(struct spool *spool); /* NULL: what any start does */
+    void (*run)(struct spool *spool); /* NULL: only the start itself */
     void (*holds)(struct spool *spool);
 } steps[] = {
     {"admission", have_marker, scan, is_admitted},
@@ -573,7 +575,8 @@ static const struct step {
 
 /* ---- the sweep ------------------------------------------------------- */
 
-/* step INDEX PATH TROUBLE K KIND NOW; INDEX "open": only the recovery. */
+/* step INDEX PATH TROUBLE K KIND NOW; if INDEX is "open", only the recovery
+ * runs. */
 static int step_main(char **argv) {
     struct spool spool = {.path = mem_string(argv[2])};
     bool opening = strcmp(argv[1], "open") == 0 || !steps[atoi(argv[1])].run;
@@ -600,7 +603,7 @@ static int step_main(char **argv) {
     else
         steps[atoi(argv[1])].run(&spool);
     trouble = TROUBLE_NONE;
-    /* No closing: whatever the process still meant to do is not done. */
+    /* Nothing is closed, because the process is to end abruptly. */
     lose_power(asked == TROUBLE_NONE || calls < fatal_call ? 0 : 1);
     return 0;
 }
@@ -654,7 +657,7 @@ struct sweep {
     const char *kind; /* "plain", "poor", "lossy" or "names" */
 };
 
-/* One try; false: the step ended undisturbed. */
+/* Tries one point; returns false if the step ended without a fault. */
 static bool try(struct sweep *sweep, unsigned k, unsigned second) {
     struct spool spool = {.path = sweep->path, .now = sweep->now};
     char index[16];
@@ -664,7 +667,7 @@ static bool try(struct sweep *sweep, unsigned k, unsigned second) {
              tries++);
     copy_base(sweep->template, sweep->path);
     int got = run_step(index, &spool, sweep->trouble, k, sweep->kind);
-    /* A start that cannot do its work says so and ends. */
+    /* A start that cannot do its work ends with an error. */
     assert_true(got == 0 || got == 1 || got == KILLED ||
                 (!sweep->step->run && got == NOT_STARTED));
     if (second > 0) {
@@ -684,9 +687,9 @@ static void sweep_all(enum trouble how, const char *kind, bool twice,
                       unsigned stride) {
     static const unsigned seconds[] = {1, 2, 4, 7, 12};
     struct sweep sweep = {.trouble = how, .kind = kind};
-    /* The number of the call also chooses the names that are lost, so these
-     * points stay the same ones; and past the last call, where the power fails
-     * after all the work, there are as many points as there are choices. */
+    /* The number of the call also chooses which names are lost, so these sweeps
+     * keep their stride. Points after the last call, where the power fails
+     * after the step, cover the remaining choices. */
     bool names = strcmp(kind, "names") == 0;
     unsigned apart = names ? stride : test_sweep_stride(stride);
     for (size_t i = 0; i < COUNT(steps); i++) {
@@ -700,7 +703,7 @@ static void sweep_all(enum trouble how, const char *kind, bool twice,
             assert_true(k < 500);
         }
         print_message("# %s: %u tries\n", steps[i].name, tries);
-        assert_true(tries > 1); /* it was in trouble at least once */
+        assert_true(tries > 1); /* at least one fault occurred */
         free(sweep.template);
     }
 }
