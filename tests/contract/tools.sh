@@ -66,7 +66,7 @@ sed -i '/plain/d' "$work/build/meson-logs/testlog.json"
 : >"$work/tallies"
 python3 tools/tally.py gcc "$work/build" "$work/tallies" >"$work/out"
 grep -qx '4 4 1' "$work/tallies" &&
-    grep -qx 'gcc: no result of pointsman:cli / plain' "$work/out"
+    grep -qx 'gcc: no result for pointsman:cli / plain' "$work/out"
 ok tests_that_left_no_result_are_failures
 
 cat >"$work/build/meson-info/intro-tests.json" <<'END'

@@ -105,7 +105,7 @@ static void a_backup_never_replaces_a_file(void **state) {
     spool_end(&spool);
 }
 
-static void nothing_is_restored_over_something(void **state) {
+static void restore_refuses_an_existing_base(void **state) {
     struct spool spool;
     struct err err = {0};
     (void)state;
@@ -153,7 +153,7 @@ int main(int argc, char **argv) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_backup_is_restored_completely),
         cmocka_unit_test(a_backup_never_replaces_a_file),
-        cmocka_unit_test(nothing_is_restored_over_something),
+        cmocka_unit_test(restore_refuses_an_existing_base),
         cmocka_unit_test(a_damaged_backup_restores_nothing),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

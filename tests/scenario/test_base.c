@@ -54,13 +54,13 @@ static void assert_refuses(const char *path, enum err_kind kind,
     struct base *base;
     if (base_open(path, &(struct base_open){0}, &base, &err)) {
         base_close(base);
-        fail_msg("it opened; expected '%s'", words);
+        fail_msg("the base was opened; expected '%s'", words);
     }
     if (err.kind != kind || !strstr(err.text, words))
-        fail_msg("%s, not '%s'", err.text, words);
+        fail_msg("error '%s', expected '%s'", err.text, words);
 }
 
-static void init_makes_all_a_base_needs(void **state) {
+static void init_creates_a_complete_base(void **state) {
     CLEANUP(text_free_string) char *path = copy_of("deep/er/one");
     struct err err = {0};
     struct stat st;
@@ -91,7 +91,7 @@ static void init_refuses_over_an_existing_base(void **state) {
     assert_opens(path);
 }
 
-static void init_goes_on_where_it_was_cut_short(void **state) {
+static void init_completes_an_interrupted_init(void **state) {
     CLEANUP(text_free_string) char *path = copy_of("half");
     struct err err = {0};
     (void)state;
@@ -103,7 +103,7 @@ static void init_goes_on_where_it_was_cut_short(void **state) {
     assert_opens(path);
 }
 
-static void init_makes_no_registry_over_orphaned_work(void **state) {
+static void init_does_not_replace_a_lost_registry(void **state) {
     CLEANUP(text_free_string) char *path = copy_of("orphan");
     struct err err = {0};
     (void)state;
@@ -126,7 +126,7 @@ static void a_lost_registry_is_not_recreated_silently(void **state) {
     assert_refuses(path, ERR_CONFIG, "registry");
 }
 
-static void targets_are_relative_to_the_caller_and_written_whole(void **state) {
+static void targets_are_relative_to_the_caller(void **state) {
     CLEANUP(text_free_string) char *path = copy_of("aimed");
     struct err err = {0};
     struct base *base;
@@ -158,7 +158,7 @@ static void targets_are_relative_to_the_caller_and_written_whole(void **state) {
         "\nsymlinks = ", "\ncommitter = ",   "\ntimeout = "};
     for (size_t i = 0; i < COUNT(keys); i++)
         if (!strstr(conf.p, keys[i]))
-            fail_msg("no '%s' in:\n%s", keys[i], conf.p);
+            fail_msg("'%s' is not in:\n%s", keys[i], conf.p);
     assert_non_null(strstr(conf.p, "# concurrency = 4"));
 }
 
@@ -196,7 +196,7 @@ static void opening_a_base_checks_its_directories(void **state) {
     }
 }
 
-static void a_symbolic_link_is_no_directory_of_a_base(void **state) {
+static void a_symbolic_link_to_a_directory_is_refused(void **state) {
     CLEANUP(text_free_string) char *path = copy_of("linked");
     struct err err = {0};
     (void)state;
@@ -206,7 +206,7 @@ static void a_symbolic_link_is_no_directory_of_a_base(void **state) {
     assert_refuses(path, ERR_CANNOT, "done");
 }
 
-static void a_wrong_configuration_says_where(void **state) {
+static void a_configuration_error_names_file_and_line(void **state) {
     CLEANUP(text_free_string) char *path = copy_of("conf");
     struct err err = {0};
     struct base *base;
@@ -228,7 +228,7 @@ static void a_wrong_configuration_says_where(void **state) {
     base_close(base);
 }
 
-static void nobody_opens_it_while_one_has_it_alone(void **state) {
+static void an_exclusively_opened_base_is_refused(void **state) {
     CLEANUP(text_free_string) char *path = copy_of("alone");
     struct err err = {0};
     struct base *one;
@@ -247,12 +247,12 @@ static void nobody_opens_it_while_one_has_it_alone(void **state) {
     base_close(one);
 }
 
-static void a_stranger_is_denied(void **state) {
+static void another_user_is_denied(void **state) {
     CLEANUP(text_free_string) char *path = copy_of("private");
     struct err err = {0};
     (void)state;
     if (geteuid() != 0)
-        test_skip("needs root to become somebody else");
+        test_skip("only root can become another user");
     assert_true(init(path, &err));
     pid_t child = fork();
     if (child == 0) {
@@ -284,7 +284,7 @@ static void a_role_has_one_process(void **state) {
     base_close(base);
 }
 
-static void the_base_is_found_in_order(void **state) {
+static void the_base_is_searched_in_the_documented_order(void **state) {
     char *found = NULL;
     struct err err = {0};
     (void)state;
@@ -353,12 +353,12 @@ static void stages(struct spool *spool) {
     spool_assert_projected(spool);
 }
 
-static void members_of_its_group_work_on_with_each_others_files(void **state) {
+static void group_members_share_the_files_of_a_base(void **state) {
     char *path;
     struct err err = {0};
     (void)state;
     if (geteuid() != 0)
-        test_skip("needs root to become two others");
+        test_skip("only root can become other users");
     assert_int_equal(chmod(test_dir(), 0755), 0);
     CLEANUP(text_free_string) char *kept = copy_of("shared");
     path = kept;
@@ -376,21 +376,21 @@ static void members_of_its_group_work_on_with_each_others_files(void **state) {
 int main(int argc, char **argv) {
     SPOOL_MAIN(argc, argv);
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(init_makes_all_a_base_needs),
+        cmocka_unit_test(init_creates_a_complete_base),
         cmocka_unit_test(init_refuses_over_an_existing_base),
-        cmocka_unit_test(init_goes_on_where_it_was_cut_short),
-        cmocka_unit_test(init_makes_no_registry_over_orphaned_work),
+        cmocka_unit_test(init_completes_an_interrupted_init),
+        cmocka_unit_test(init_does_not_replace_a_lost_registry),
         cmocka_unit_test(a_lost_registry_is_not_recreated_silently),
-        cmocka_unit_test(targets_are_relative_to_the_caller_and_written_whole),
+        cmocka_unit_test(targets_are_relative_to_the_caller),
         cmocka_unit_test(a_target_needs_a_name_and_a_directory),
         cmocka_unit_test(opening_a_base_checks_its_directories),
-        cmocka_unit_test(a_symbolic_link_is_no_directory_of_a_base),
-        cmocka_unit_test(a_wrong_configuration_says_where),
-        cmocka_unit_test(nobody_opens_it_while_one_has_it_alone),
-        cmocka_unit_test(a_stranger_is_denied),
-        cmocka_unit_test(members_of_its_group_work_on_with_each_others_files),
+        cmocka_unit_test(a_symbolic_link_to_a_directory_is_refused),
+        cmocka_unit_test(a_configuration_error_names_file_and_line),
+        cmocka_unit_test(an_exclusively_opened_base_is_refused),
+        cmocka_unit_test(another_user_is_denied),
+        cmocka_unit_test(group_members_share_the_files_of_a_base),
         cmocka_unit_test(a_role_has_one_process),
-        cmocka_unit_test(the_base_is_found_in_order),
+        cmocka_unit_test(the_base_is_searched_in_the_documented_order),
     };
     return cmocka_run_group_tests(tests, NULL, free_paths);
 }

@@ -15,7 +15,7 @@ static void begin(void) {
     sh("rm -rf tree plain; git -C clone push -q origin main:a/b main:c");
 }
 
-static void a_branch_is_where_git_says(void **state) {
+static void the_tip_is_what_git_says(void **state) {
     (void)state;
     begin();
     assert_string_equal(read_tip("target.git", "main"), tip());
@@ -49,7 +49,7 @@ static void a_missing_branch_has_no_tip(void **state) {
     assert_string_equal(read_tip("target.git", "main"), "");
 }
 
-static void worktrees_lead_to_their_repository(void **state) {
+static void the_tip_is_found_from_a_worktree(void **state) {
     (void)state;
     begin();
     sh("git -C target.git worktree add -q ../tree c 2>/dev/null");
@@ -76,10 +76,10 @@ static void a_tip_not_in_the_files_is_unknown(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_branch_is_where_git_says),
+        cmocka_unit_test(the_tip_is_what_git_says),
         cmocka_unit_test(packed_branches_are_found_and_loose_ones_win),
         cmocka_unit_test(a_missing_branch_has_no_tip),
-        cmocka_unit_test(worktrees_lead_to_their_repository),
+        cmocka_unit_test(the_tip_is_found_from_a_worktree),
         cmocka_unit_test(a_tip_not_in_the_files_is_unknown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -11,12 +11,12 @@
 #include "support/spool.h"
 #include "support/tarball.h"
 
-enum { NET_MS = 120 * 1000 };
+enum { TIMEOUT_MS = 120 * 1000 };
 
 struct world {
     struct spool spool;
     uv_loop_t loop;
-    uv_timer_t net;
+    uv_timer_t timeout;
     struct guard *guard;
     struct checker *checker;
     unsigned verdicts, wanted;
@@ -33,7 +33,7 @@ static void on_lost(void *ctx, const char *why) {
     fail_msg("the guard is lost: %s", why);
 }
 
-static void on_net(uv_timer_t *timer) {
+static void on_timeout(uv_timer_t *timer) {
     struct world *world = timer->data;
     world->timed_out = true;
 }
@@ -51,13 +51,13 @@ static void begin(struct world *world, const char *executable) {
                     &err))
         fail_msg("%s", err.text);
     world->checker = checker_new(world->spool.base, world->guard, executable);
-    uv_timer_init(&world->loop, &world->net);
-    world->net.data = world;
-    uv_timer_start(&world->net, on_net, NET_MS, 0);
+    uv_timer_init(&world->loop, &world->timeout);
+    world->timeout.data = world;
+    uv_timer_start(&world->timeout, on_timeout, TIMEOUT_MS, 0);
 }
 
 static void end(struct world *world) {
-    uv_close((uv_handle_t *)&world->net, NULL);
+    uv_close((uv_handle_t *)&world->timeout, NULL);
     guard_close(world->guard, NULL, NULL);
     uv_run(&world->loop, UV_RUN_DEFAULT);
     checker_free(world->checker);
@@ -104,7 +104,7 @@ static void ask(struct world *world, struct verdict *verdict, struct span tar) {
     world->wanted++;
 }
 
-static void verdicts_come_from_the_loop_one_for_each(void **state) {
+static void each_check_gets_one_verdict_from_the_loop(void **state) {
     CLEANUP(text_clear) struct text tar = TEXT_INIT;
     struct verdict verdicts[8];
     struct world world;
@@ -147,7 +147,7 @@ static void names_of_pax_headers_are_read_in_the_sandbox(void **state) {
     end(&world);
 }
 
-static void a_verdict_longer_than_a_message_comes_whole(void **state) {
+static void a_verdict_longer_than_a_message_is_complete(void **state) {
     CLEANUP(text_clear) struct text tar = TEXT_INIT;
     CLEANUP(text_clear) struct text files = TEXT_INIT;
     struct verdict verdict;
@@ -175,7 +175,7 @@ static char *script(const char *text) {
     return path;
 }
 
-static void a_crash_is_a_verdict_and_a_busy_machine_is_none(void **state) {
+static void a_crash_is_a_verdict_but_a_busy_machine_is_not(void **state) {
     static const struct {
         const char *text;
         bool ok;
@@ -218,10 +218,10 @@ int main(int argc, char **argv) {
     if (argc > 1 && strcmp(argv[1], "guard") == 0)
         return guard_main(argc - 1, argv + 1);
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(verdicts_come_from_the_loop_one_for_each),
+        cmocka_unit_test(each_check_gets_one_verdict_from_the_loop),
         cmocka_unit_test(names_of_pax_headers_are_read_in_the_sandbox),
-        cmocka_unit_test(a_verdict_longer_than_a_message_comes_whole),
-        cmocka_unit_test(a_crash_is_a_verdict_and_a_busy_machine_is_none),
+        cmocka_unit_test(a_verdict_longer_than_a_message_is_complete),
+        cmocka_unit_test(a_crash_is_a_verdict_but_a_busy_machine_is_not),
         cmocka_unit_test(a_forgotten_check_reports_no_verdict),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -213,7 +213,7 @@ static void a_healthy_base_is_clean(void **state) {
     spool_end(&spool);
 }
 
-static void a_rebuilt_registry_is_the_one_that_was_lost(void **state) {
+static void a_rebuilt_registry_equals_the_lost_one(void **state) {
     struct spool spool;
     (void)state;
     make_busy(&spool);
@@ -271,7 +271,7 @@ static void a_rebuild_is_logged_and_the_event_chain_is_valid(void **state) {
     struct store_event *events;
     struct err err = {0};
     size_t count;
-    bool told = false;
+    bool logged = false;
     (void)state;
     make_busy(&spool);
     spool_close(&spool);
@@ -282,8 +282,8 @@ static void a_rebuild_is_logged_and_the_event_chain_is_valid(void **state) {
     assert_true(store_events(spool.base->store, 0, 0, 10000, &arena, &events,
                              &count, NULL));
     for (size_t i = 0; i < count; i++)
-        told |= events[i].kind == EVENT_REBUILT;
-    assert_true(told);
+        logged |= events[i].kind == EVENT_REBUILT;
+    assert_true(logged);
     spool_end(&spool);
 }
 
@@ -303,7 +303,7 @@ static void rebuild_with_c1_in(struct spool *spool, const char *dir) {
     spool_open(spool);
 }
 
-static void where_log_and_directory_differ_the_directory_counts(void **state) {
+static void the_directory_wins_if_the_log_differs(void **state) {
     struct spool spool;
     (void)state;
     rebuild_with_c1_in(&spool, "staging");
@@ -323,7 +323,7 @@ static void a_set_in_run_has_an_attempt(void **state) {
     spool_end(&spool);
 }
 
-static void a_set_of_which_only_the_log_is_left_keeps_its_id(void **state) {
+static void a_set_with_only_its_log_left_keeps_its_id(void **state) {
     struct spool spool;
     char path[4200];
     (void)state;
@@ -363,7 +363,7 @@ junk_among_job_files_and_logs_is_reported_and_ignored(void **state) {
     spool_end(&spool);
 }
 
-static void nothing_is_rebuilt_while_somebody_works(void **state) {
+static void rebuild_refuses_a_base_in_use(void **state) {
     struct spool spool;
     struct fsck_report report = {0};
     struct err err = {0};
@@ -402,7 +402,7 @@ static void each_kind_of_damage_is_reported(void **state) {
     spool_end(&spool);
 }
 
-static void old_sets_go_to_the_archive_and_stay_known(void **state) {
+static void old_sets_are_archived_and_stay_known(void **state) {
     struct spool spool;
     struct prune_report report;
     struct err err = {0};
@@ -447,17 +447,17 @@ int main(int argc, char **argv) {
     SPOOL_MAIN(argc, argv);
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_healthy_base_is_clean),
-        cmocka_unit_test(a_rebuilt_registry_is_the_one_that_was_lost),
+        cmocka_unit_test(a_rebuilt_registry_equals_the_lost_one),
         cmocka_unit_test(a_rebuild_twice_changes_nothing),
         cmocka_unit_test(the_old_registry_is_kept),
         cmocka_unit_test(a_rebuild_is_logged_and_the_event_chain_is_valid),
-        cmocka_unit_test(where_log_and_directory_differ_the_directory_counts),
+        cmocka_unit_test(the_directory_wins_if_the_log_differs),
         cmocka_unit_test(a_set_in_run_has_an_attempt),
-        cmocka_unit_test(a_set_of_which_only_the_log_is_left_keeps_its_id),
+        cmocka_unit_test(a_set_with_only_its_log_left_keeps_its_id),
         cmocka_unit_test(junk_among_job_files_and_logs_is_reported_and_ignored),
-        cmocka_unit_test(nothing_is_rebuilt_while_somebody_works),
+        cmocka_unit_test(rebuild_refuses_a_base_in_use),
         cmocka_unit_test(each_kind_of_damage_is_reported),
-        cmocka_unit_test(old_sets_go_to_the_archive_and_stay_known),
+        cmocka_unit_test(old_sets_are_archived_and_stay_known),
     };
     return cmocka_run_group_tests(tests, NULL, clear_problems);
 }

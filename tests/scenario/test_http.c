@@ -18,7 +18,7 @@
 
 extern char **environ;
 
-enum { NET_S = 60, MOST_DESCRIPTORS = 600 };
+enum { TIMEOUT_S = 60, MOST_DESCRIPTORS = 600 };
 
 static pid_t server;
 static char here[4096];
@@ -32,7 +32,7 @@ static void run_program(char *const *argv, pid_t *ret_pid) {
 
 static int dial(void) {
     struct sockaddr_un where = {.sun_family = AF_UNIX};
-    struct timeval net = {.tv_sec = NET_S};
+    struct timeval timeout = {.tv_sec = TIMEOUT_S};
     strcpy(where.sun_path, "base/ctrl/sock");
     int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
     assert_true(fd >= 0);
@@ -40,8 +40,8 @@ static int dial(void) {
         close(fd);
         return -1;
     }
-    setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &net, sizeof(net));
-    setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &net, sizeof(net));
+    setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &timeout, sizeof(timeout));
+    setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &timeout, sizeof(timeout));
     return fd;
 }
 
@@ -63,7 +63,7 @@ static int start_server(void **state) {
     assert_int_equal(waitpid(pid, &status, 0), pid);
     assert_int_equal(status, 0);
     run_program(run, &server);
-    for (int i = 0; i < NET_S * 100 && fd < 0; i++) {
+    for (int i = 0; i < TIMEOUT_S * 100 && fd < 0; i++) {
         fd = dial();
         if (fd < 0)
             poll(NULL, 0, 10);
@@ -83,7 +83,7 @@ static int stop_server(void **state) {
 }
 
 /* Sends as much as is accepted; the server may have stopped reading. */
-static void say(int fd, struct span bytes) {
+static void send_all(int fd, struct span bytes) {
     while (bytes.len > 0) {
         ssize_t sent = send(fd, bytes.p, bytes.len, MSG_NOSIGNAL);
         if (sent <= 0)
@@ -94,7 +94,7 @@ static void say(int fd, struct span bytes) {
 }
 
 /* Reads everything up to the end of the connection. */
-static void hear(int fd, struct text *ret_text) {
+static void receive_all(int fd, struct text *ret_text) {
     char piece[4096];
     for (;;) {
         ssize_t got = recv(fd, piece, sizeof(piece), 0);
@@ -105,11 +105,11 @@ static void hear(int fd, struct text *ret_text) {
 }
 
 /* Opens one connection, sends the text, and reads the answer to its end. */
-static void converse(struct span bytes, struct text *ret_text) {
+static void exchange(struct span bytes, struct text *ret_text) {
     int fd = dial();
     assert_true(fd >= 0);
-    say(fd, bytes);
-    hear(fd, ret_text);
+    send_all(fd, bytes);
+    receive_all(fd, ret_text);
     close(fd);
 }
 
@@ -117,16 +117,17 @@ static void converse(struct span bytes, struct text *ret_text) {
 
 static void expect_alive(void) {
     CLEANUP(text_clear) struct text answer = TEXT_INIT;
-    converse(SPAN("GET /healthz HTTP/1.1\r\nHost: x\r\n" CLOSE), &answer);
+    exchange(SPAN("GET /healthz HTTP/1.1\r\nHost: x\r\n" CLOSE), &answer);
     assert_non_null(strstr(text_string(&answer), "HTTP/1.1 200"));
     assert_int_equal(kill(server, 0), 0);
 }
 
 static void expect_status(struct span bytes, const char *status) {
     CLEANUP(text_clear) struct text answer = TEXT_INIT;
-    converse(bytes, &answer);
+    exchange(bytes, &answer);
     if (strncmp(text_string(&answer) + 9, status, 3) != 0)
-        fail_msg("'%.60s' was answered '%.60s'", bytes.p, text_string(&answer));
+        fail_msg("the answer to '%.60s' is '%.60s'", bytes.p,
+                 text_string(&answer));
     expect_alive();
 }
 
@@ -156,7 +157,7 @@ static void junk_is_dropped(void **state) {
     for (size_t i = 0; i < COUNT(junk); i++) {
         int fd = dial();
         assert_true(fd >= 0);
-        say(fd, span_of(junk[i]));
+        send_all(fd, span_of(junk[i]));
         expect_alive();
         close(fd);
         expect_alive();
@@ -170,7 +171,7 @@ static void a_long_line_is_refused(void **state) {
     for (int i = 0; i < 200000; i++)
         text_addc(&line, 'a');
     text_adds(&line, " HTTP/1.1\r\nHost: x\r\n" CLOSE);
-    converse(text_span(&line), &answer);
+    exchange(text_span(&line), &answer);
     assert_null(strstr(text_string(&answer), "HTTP/1.1 2"));
     expect_alive();
 }
@@ -182,12 +183,12 @@ static void endless_fields_are_refused(void **state) {
     for (int i = 0; i < 20000; i++)
         text_addf(&head, "X-Field-%d: %d\r\n", i, i);
     text_adds(&head, CLOSE);
-    converse(text_span(&head), &answer);
+    exchange(text_span(&head), &answer);
     assert_null(strstr(text_string(&answer), "HTTP/1.1 2"));
     expect_alive();
 }
 
-static void wrong_lengths_are_refused(void **state) {
+static void invalid_lengths_are_refused(void **state) {
     (void)state;
     static const char *const lengths[] = {"-1", "abc", "1e9", "0x10",
                                           "99999999999999999999999999"};
@@ -197,18 +198,19 @@ static void wrong_lengths_are_refused(void **state) {
                   "POST /api/v1/jobs HTTP/1.1\r\nHost: x\r\nContent-Length: "
                   "%s\r\n" CLOSE "{}",
                   lengths[i]);
-        converse(text_span(&text), &answer);
+        exchange(text_span(&text), &answer);
         assert_null(strstr(text_string(&answer), "HTTP/1.1 2"));
         expect_alive();
     }
 }
 
-static void a_body_cut_short_submits_nothing(void **state) {
+static void a_truncated_body_submits_nothing(void **state) {
     (void)state;
     int fd = dial();
     assert_true(fd >= 0);
-    say(fd, SPAN("POST /api/v1/jobs HTTP/1.1\r\nHost: x\r\nContent-Length: "
-                 "500\r\n\r\n{\"id\":\"cut\",\"command\":[\"true\"]}"));
+    send_all(fd,
+             SPAN("POST /api/v1/jobs HTTP/1.1\r\nHost: x\r\nContent-Length: "
+                  "500\r\n\r\n{\"id\":\"cut\",\"command\":[\"true\"]}"));
     expect_alive(); /* the server has read the request by now */
     close(fd);
     expect_status(SPAN("GET /api/v1/jobs/cut HTTP/1.1\r\nHost: x\r\n" CLOSE),
@@ -240,10 +242,10 @@ static void other_methods_are_refused(void **state) {
 
 /* ---- unusual but valid requests ------------------------------------------ */
 
-static void a_head_gets_no_body(void **state) {
+static void a_head_request_gets_no_body(void **state) {
     (void)state;
     CLEANUP(text_clear) struct text answer = TEXT_INIT;
-    converse(SPAN("HEAD /healthz HTTP/1.1\r\nHost: x\r\n" CLOSE), &answer);
+    exchange(SPAN("HEAD /healthz HTTP/1.1\r\nHost: x\r\n" CLOSE), &answer);
     assert_non_null(strstr(text_string(&answer), "HTTP/1.1 200"));
     assert_true(span_ends(text_span(&answer), "\r\n\r\n"));
 }
@@ -254,8 +256,8 @@ static void a_caller_may_be_slow(void **state) {
     add_post(&request, "/api/v1/jobs", HELD("slow"), CLOSE);
     int fd = dial();
     for (size_t i = 0; i < request.len; i++)
-        say(fd, span_make(request.p + i, 1));
-    hear(fd, &answer);
+        send_all(fd, span_make(request.p + i, 1));
+    receive_all(fd, &answer);
     close(fd);
     assert_non_null(strstr(text_string(&answer), "HTTP/1.1 201"));
     assert_non_null(strstr(text_string(&answer), "\"id\":\"slow\""));
@@ -271,10 +273,10 @@ static void a_body_may_come_in_chunks(void **state) {
         "201");
 }
 
-static void two_questions_may_come_at_once(void **state) {
+static void two_requests_may_be_sent_at_once(void **state) {
     (void)state;
     CLEANUP(text_clear) struct text answer = TEXT_INIT;
-    converse(SPAN("GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n"
+    exchange(SPAN("GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n"
                   "GET /readyz HTTP/1.1\r\nHost: x\r\n" CLOSE),
              &answer);
     const char *first = strstr(text_string(&answer), "ok\n");
@@ -282,14 +284,14 @@ static void two_questions_may_come_at_once(void **state) {
     assert_non_null(strstr(first, "ready\n"));
 }
 
-static void a_connection_that_breaks_off_does_no_harm(void **state) {
+static void a_broken_connection_does_no_harm(void **state) {
     (void)state;
     CLEANUP(text_clear) struct text request = TEXT_INIT;
     add_post(&request, "/api/v1/jobs", HELD("half"), "\r\n");
     for (size_t cut = 0; cut < request.len; cut += 7) {
         int fd = dial();
         assert_true(fd >= 0);
-        say(fd, span_make(request.p, cut));
+        send_all(fd, span_make(request.p, cut));
         close(fd);
     }
     expect_alive();
@@ -310,12 +312,12 @@ static size_t server_descriptors(void) {
     return count;
 }
 
-static void waiters_who_hang_up_leave_nothing_behind(void **state) {
+static void disconnected_waiters_leave_nothing_behind(void **state) {
     (void)state;
     /* The server may not have closed the previous connection yet, or not yet
      * have opened the files that it opens once. */
     enum { WAITERS = 50, SLACK = 3 };
-    static const char *const questions[] = {
+    static const char *const requests[] = {
         "GET /api/v1/wait?id=held HTTP/1.1\r\nHost: x\r\n\r\n",
         "GET /api/v1/events?follow=1&tail=0 HTTP/1.1\r\nHost: x\r\n\r\n",
         "GET /api/v1/jobs/held/logs?follow=1 HTTP/1.1\r\nHost: x\r\n\r\n",
@@ -330,9 +332,9 @@ static void waiters_who_hang_up_leave_nothing_behind(void **state) {
     for (int i = 0; i < WAITERS; i++) {
         fds[i] = dial();
         assert_true(fds[i] >= 0);
-        say(fds[i], span_of(questions[(size_t)i % COUNT(questions)]));
+        send_all(fds[i], span_of(requests[(size_t)i % COUNT(requests)]));
     }
-    for (int i = 0; i < NET_S * 100; i++) {
+    for (int i = 0; i < TIMEOUT_S * 100; i++) {
         if (server_descriptors() + SLACK >= before + WAITERS)
             break;
         poll(NULL, 0, 10);
@@ -341,14 +343,14 @@ static void waiters_who_hang_up_leave_nothing_behind(void **state) {
     expect_alive(); /* the server has read their requests by now */
     for (int i = 0; i < WAITERS; i++)
         close(fds[i]);
-    for (int i = 0; i < NET_S * 100 && server_descriptors() > before + SLACK;
-         i++)
+    for (int i = 0;
+         i < TIMEOUT_S * 100 && server_descriptors() > before + SLACK; i++)
         poll(NULL, 0, 10);
     assert_true(server_descriptors() <= before + SLACK);
     expect_alive();
 }
 
-static void silent_connections_block_nobody(void **state) {
+static void idle_connections_do_not_block_others(void **state) {
     (void)state;
     enum { SILENT = 200 };
     int fds[SILENT];
@@ -361,7 +363,7 @@ static void silent_connections_block_nobody(void **state) {
 
 /* The server answers half of MOST_DESCRIPTORS callers at once; all of them
  * disconnect at the same time. */
-static void disconnected_clients_block_nobody(void **state) {
+static void disconnected_clients_do_not_block_others(void **state) {
     (void)state;
     enum { SERVED = MOST_DESCRIPTORS / 2, CROWD = SERVED + 40, SLACK = 3 };
     int fds[CROWD], status;
@@ -371,9 +373,9 @@ static void disconnected_clients_block_nobody(void **state) {
     for (int i = 0; i < CROWD; i++) {
         fds[i] = dial();
         assert_true(fds[i] >= 0);
-        say(fds[i], SPAN("GET /heal"));
+        send_all(fds[i], SPAN("GET /heal"));
     }
-    for (int i = 0; i < NET_S * 100 && server_descriptors() < full; i++)
+    for (int i = 0; i < TIMEOUT_S * 100 && server_descriptors() < full; i++)
         poll(NULL, 0, 10);
     assert_true(server_descriptors() >= full);
     kill(server, SIGSTOP);
@@ -384,25 +386,26 @@ static void disconnected_clients_block_nobody(void **state) {
     expect_alive();
 }
 
-static void a_waiter_is_woken_by_the_end(void **state) {
+static void a_waiter_is_woken_by_the_end_of_its_job(void **state) {
     (void)state;
     CLEANUP(text_clear) struct text answer = TEXT_INIT, request = TEXT_INIT;
     int fd = dial();
     add_post(&request, "/api/v1/jobs", HELD("woken"), "\r\n");
-    say(fd, text_span(&request));
+    send_all(fd, text_span(&request));
     char piece[1000];
     assert_true(recv(fd, piece, sizeof(piece), 0) > 0);
-    say(fd, SPAN("GET /api/v1/wait?id=woken HTTP/1.1\r\nHost: x\r\n" CLOSE));
+    send_all(fd,
+             SPAN("GET /api/v1/wait?id=woken HTTP/1.1\r\nHost: x\r\n" CLOSE));
     expect_status(SPAN("POST /api/v1/jobs/woken/cancel HTTP/1.1\r\nHost: "
                        "x\r\nContent-Length: 0\r\n" CLOSE),
                   "200");
-    hear(fd, &answer);
+    receive_all(fd, &answer);
     close(fd);
     assert_non_null(strstr(text_string(&answer), "\"exit_code\":143"));
 }
 
 /* The waiters also wake up when the job starts, and continue to wait. */
-static void many_may_wait_for_one(void **state) {
+static void many_callers_may_wait_for_one_job(void **state) {
     (void)state;
     enum { WAITERS = 5 };
     CLEANUP(text_clear) struct text request = TEXT_INIT;
@@ -412,7 +415,8 @@ static void many_may_wait_for_one(void **state) {
     for (int i = 0; i < WAITERS; i++) {
         fds[i] = dial();
         assert_true(fds[i] >= 0);
-        say(fds[i],
+        send_all(
+            fds[i],
             SPAN("GET /api/v1/wait?id=many HTTP/1.1\r\nHost: x\r\n" CLOSE));
     }
     expect_alive(); /* the server has read their requests by now */
@@ -421,7 +425,7 @@ static void many_may_wait_for_one(void **state) {
                   "200");
     for (int i = 0; i < WAITERS; i++) {
         CLEANUP(text_clear) struct text answer = TEXT_INIT;
-        hear(fds[i], &answer);
+        receive_all(fds[i], &answer);
         close(fds[i]);
         assert_non_null(strstr(text_string(&answer), "\"exit_code\":127"));
     }
@@ -431,23 +435,23 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         /* These come first: the other tests leave connections that end at
          * any time. */
-        cmocka_unit_test(disconnected_clients_block_nobody),
-        cmocka_unit_test(waiters_who_hang_up_leave_nothing_behind),
+        cmocka_unit_test(disconnected_clients_do_not_block_others),
+        cmocka_unit_test(disconnected_waiters_leave_nothing_behind),
         cmocka_unit_test(junk_is_dropped),
         cmocka_unit_test(a_long_line_is_refused),
         cmocka_unit_test(endless_fields_are_refused),
-        cmocka_unit_test(wrong_lengths_are_refused),
-        cmocka_unit_test(a_body_cut_short_submits_nothing),
+        cmocka_unit_test(invalid_lengths_are_refused),
+        cmocka_unit_test(a_truncated_body_submits_nothing),
         cmocka_unit_test(a_body_over_the_limit_is_refused),
         cmocka_unit_test(other_methods_are_refused),
-        cmocka_unit_test(a_head_gets_no_body),
+        cmocka_unit_test(a_head_request_gets_no_body),
         cmocka_unit_test(a_caller_may_be_slow),
         cmocka_unit_test(a_body_may_come_in_chunks),
-        cmocka_unit_test(two_questions_may_come_at_once),
-        cmocka_unit_test(a_connection_that_breaks_off_does_no_harm),
-        cmocka_unit_test(silent_connections_block_nobody),
-        cmocka_unit_test(a_waiter_is_woken_by_the_end),
-        cmocka_unit_test(many_may_wait_for_one),
+        cmocka_unit_test(two_requests_may_be_sent_at_once),
+        cmocka_unit_test(a_broken_connection_does_no_harm),
+        cmocka_unit_test(idle_connections_do_not_block_others),
+        cmocka_unit_test(a_waiter_is_woken_by_the_end_of_its_job),
+        cmocka_unit_test(many_callers_may_wait_for_one_job),
     };
     return cmocka_run_group_tests(tests, start_server, stop_server);
 }

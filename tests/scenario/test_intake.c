@@ -19,7 +19,7 @@ static void assert_rejected(struct spool *spool, const char *name,
         fail_msg("'%s' was not rejected", name);
     const char *line = spool_text(spool, BASE_REJECT, why);
     if (strncmp(line, word, strlen(word)) != 0 || line[strlen(word)] != ':')
-        fail_msg("'%s', not '%s'", line, word);
+        fail_msg("reason '%s', expected '%s'", line, word);
     assert_int_equal(line[strlen(line) - 1], '\n');
     assert_ptr_equal(strchr(line, '\n'), line + strlen(line) - 1);
     assert_true(spool_has(spool, BASE_REJECT, name));
@@ -32,7 +32,7 @@ static uint64_t rejected(struct spool *spool) {
 
 /* ---- admission ------------------------------------------------------- */
 
-static void a_set_put_by_files_is_admitted(void **state) {
+static void a_dropped_set_is_admitted(void **state) {
     struct spool spool;
     (void)state;
     spool_begin(&spool);
@@ -106,7 +106,7 @@ static void a_marker_waits_for_its_data_and_then_gives_up(void **state) {
     spool_end(&spool);
 }
 
-static void a_name_from_the_future_waits_and_is_refused(void **state) {
+static void a_name_from_the_future_waits_and_is_then_refused(void **state) {
     CLEANUP(text_clear) struct text tar = TEXT_INIT;
     struct spool spool;
     char tai[TAI_TEXT_BYTES], name[200];
@@ -129,7 +129,7 @@ static void a_name_from_the_future_waits_and_is_refused(void **state) {
     spool_end(&spool);
 }
 
-static void a_job_file_is_a_way_in_for_an_unknown_set(void **state) {
+static void a_job_file_submits_an_unknown_set(void **state) {
     CLEANUP(text_clear) struct text tar = TEXT_INIT;
     struct spool one, two;
     (void)state;
@@ -160,7 +160,7 @@ static void a_job_file_is_a_way_in_for_an_unknown_set(void **state) {
     spool_end(&two);
 }
 
-static void a_job_file_still_being_written_is_waited_for(void **state) {
+static void an_incomplete_job_file_is_waited_for(void **state) {
     struct spool spool;
     (void)state;
     spool_begin(&spool);
@@ -214,7 +214,7 @@ static void an_id_is_never_used_again(void **state) {
     spool_end(&spool);
 }
 
-static void of_two_with_one_id_in_one_scan_the_first_counts(void **state) {
+static void the_first_of_two_sets_with_one_id_is_admitted(void **state) {
     struct spool spool;
     (void)state;
     spool_begin(&spool);
@@ -292,31 +292,31 @@ static void a_refusal_is_an_event(void **state) {
 
 /* ---- uploads --------------------------------------------------------- */
 
-struct told {
+struct reply {
     bool came, ok, again;
     enum err_kind kind;
     char name[256], id[80], text[600];
 };
 
-static void on_told(void *ctx, const struct upload_result *result) {
-    struct told *told = ctx;
-    told->came = true;
-    told->ok = result->ok;
-    told->again = result->again;
+static void on_result(void *ctx, const struct upload_result *result) {
+    struct reply *reply = ctx;
+    reply->came = true;
+    reply->ok = result->ok;
+    reply->again = result->again;
     if (result->err) {
-        told->kind = result->err->kind;
-        snprintf(told->text, sizeof(told->text), "%s", result->err->text);
+        reply->kind = result->err->kind;
+        snprintf(reply->text, sizeof(reply->text), "%s", result->err->text);
     }
-    snprintf(told->name, sizeof(told->name), "%.*s", (int)result->name.len,
+    snprintf(reply->name, sizeof(reply->name), "%.*s", (int)result->name.len,
              result->name.p ? result->name.p : "");
-    snprintf(told->id, sizeof(told->id), "%.*s", (int)result->id.len,
+    snprintf(reply->id, sizeof(reply->id), "%.*s", (int)result->id.len,
              result->id.p ? result->id.p : "");
 }
 
-static struct told upload_by(struct spool *spool, uid_t uid, const char *name,
-                             const char *id, struct span tar) {
+static struct reply upload_by(struct spool *spool, uid_t uid, const char *name,
+                              const char *id, struct span tar) {
     struct origin origin = {.now = spool->now, .uid = uid};
-    struct told told = {0};
+    struct reply reply = {0};
     struct upload *upload;
     struct err err = {0};
     assert_true(upload_open(spool->base, span_of(name), span_of(id), &origin,
@@ -326,16 +326,16 @@ static struct told upload_by(struct spool *spool, uid_t uid, const char *name,
             upload,
             span_make(tar.p + at, tar.len - at < 700 ? tar.len - at : 700),
             &err));
-    upload_finish(upload, spool->checker, on_told, &told);
-    assert_true(told.came);
-    return told;
+    upload_finish(upload, spool->checker, on_result, &reply);
+    assert_true(reply.came);
+    return reply;
 }
 
-static struct told upload(struct spool *spool, const char *name, const char *id,
-                          struct span tar) {
-    struct told told = upload_by(spool, geteuid(), name, id, tar);
+static struct reply upload(struct spool *spool, const char *name,
+                           const char *id, struct span tar) {
+    struct reply reply = upload_by(spool, geteuid(), name, id, tar);
     assert_int_equal(spool_count(spool, BASE_TMP), 0);
-    return told;
+    return reply;
 }
 
 /* Replaces the checker by a script that adds a line to the file "checks" for
@@ -356,7 +356,7 @@ static void note_checks(struct spool *spool) {
         prequeue_new(spool->base, spool->checker, spool->projection);
 }
 
-static void a_set_sent_is_read_once_unless_it_changes(void **state) {
+static void an_uploaded_set_is_checked_once_unless_it_changes(void **state) {
     CLEANUP(text_clear) struct text tar = TEXT_INIT;
     struct spool spool;
     (void)state;
@@ -368,47 +368,47 @@ static void a_set_sent_is_read_once_unless_it_changes(void **state) {
     assert_true(spool_knows(&spool, "C1"));
     assert_string_equal(sh("wc -l <checks"), "1");
     /* The same bytes in another file. */
-    struct told told = upload(&spool, "", "C2", text_span(&tar));
-    sh("cd '%s/data'; cp '%s' new; mv -f new '%s'", spool.path, told.name,
-       told.name);
+    struct reply reply = upload(&spool, "", "C2", text_span(&tar));
+    sh("cd '%s/data'; cp '%s' new; mv -f new '%s'", spool.path, reply.name,
+       reply.name);
     spool_scan(&spool);
     assert_true(spool_knows(&spool, "C2"));
     assert_string_equal(sh("wc -l <checks"), "3");
     /* The same file with other bytes, of the same size and time. */
-    told = upload(&spool, "", "C3", text_span(&tar));
+    reply = upload(&spool, "", "C3", text_span(&tar));
     sh("cd '%s/data'; touch -r '%s' date; chmod u+w '%s'; "
        "printf garbage | dd of='%s' conv=notrunc status=none; "
        "chmod u-w '%s'; touch -r date '%s'; rm date",
-       spool.path, told.name, told.name, told.name, told.name, told.name);
+       spool.path, reply.name, reply.name, reply.name, reply.name, reply.name);
     spool_scan(&spool);
     assert_false(spool_knows(&spool, "C3"));
     assert_string_equal(sh("wc -l <checks"), "5");
     spool_end(&spool);
 }
 
-static void a_set_sent_is_durable_and_admitted_by_the_next_scan(void **state) {
+static void an_uploaded_set_is_durable_and_admitted(void **state) {
     CLEANUP(text_clear) struct text tar = TEXT_INIT;
     struct spool spool;
     struct stat st;
     (void)state;
     spool_begin(&spool);
     spool_tar(&tar, "BF", "", "f");
-    struct told told = upload(&spool, "some.tar", "C1", text_span(&tar));
-    assert_true(told.ok);
-    assert_string_equal(told.id, "C1");
-    assert_true(spool_has(&spool, BASE_PREQUEUE, told.name));
-    assert_int_equal(fstatat(spool.base->dirs[BASE_DATA], told.name, &st, 0),
+    struct reply reply = upload(&spool, "some.tar", "C1", text_span(&tar));
+    assert_true(reply.ok);
+    assert_string_equal(reply.id, "C1");
+    assert_true(spool_has(&spool, BASE_PREQUEUE, reply.name));
+    assert_int_equal(fstatat(spool.base->dirs[BASE_DATA], reply.name, &st, 0),
                      0);
     assert_int_equal(st.st_mode & 0777, 0440);
     /* The answer was lost, so the caller sends the set again, before and after
      * the admission. */
-    struct told again = upload(&spool, "some.tar", "C1", text_span(&tar));
+    struct reply again = upload(&spool, "some.tar", "C1", text_span(&tar));
     assert_true(again.ok);
-    assert_string_equal(again.name, told.name);
+    assert_string_equal(again.name, reply.name);
     spool_scan(&spool);
     again = upload(&spool, "some.tar", "C1", text_span(&tar));
     assert_true(again.ok && again.again);
-    assert_string_equal(again.name, told.name);
+    assert_string_equal(again.name, reply.name);
     spool_scan(&spool);
     assert_int_equal(prequeue_tally(spool.prequeue).admitted, 1);
     assert_int_equal(spool_count(&spool, BASE_REJECT), 0);
@@ -422,10 +422,11 @@ static void assert_submitter(struct spool *spool, const char *id, uid_t uid) {
     snprintf(actor, sizeof(actor), "uid:%lu", (unsigned long)uid);
     assert_int_equal(job.uid, uid);
     if (!span_is(job.actor, actor))
-        fail_msg("%s is of '%.*s'", id, (int)job.actor.len, job.actor.p);
+        fail_msg("%s was submitted by '%.*s'", id, (int)job.actor.len,
+                 job.actor.p);
 }
 
-static void a_set_sent_is_of_the_caller_not_of_the_server(void **state) {
+static void an_uploaded_set_belongs_to_the_caller(void **state) {
     CLEANUP(text_clear) struct text tar = TEXT_INIT;
     struct spool spool;
     uid_t other = geteuid() + 4711;
@@ -445,7 +446,7 @@ static void a_set_sent_is_of_the_caller_not_of_the_server(void **state) {
     spool_end(&spool);
 }
 
-static void a_note_about_another_set_is_not_believed(void **state) {
+static void a_note_about_another_set_is_ignored(void **state) {
     char note[300];
     struct spool spool;
     (void)state;
@@ -463,7 +464,7 @@ static void a_note_about_another_set_is_not_believed(void **state) {
     spool_end(&spool);
 }
 
-static void without_an_id_the_content_makes_it(void **state) {
+static void a_missing_id_is_derived_from_the_content(void **state) {
     CLEANUP(text_clear) struct text tar = TEXT_INIT;
     CLEANUP(text_clear) struct text other = TEXT_INIT;
     struct spool spool;
@@ -471,16 +472,16 @@ static void without_an_id_the_content_makes_it(void **state) {
     spool_begin(&spool);
     spool_tar(&tar, "DC", "", "f");
     spool_tar(&other, "DC", "", "g");
-    struct told one = upload(&spool, "", "", text_span(&tar));
-    struct told two = upload(&spool, "x", "", text_span(&tar));
-    struct told three = upload(&spool, "", "", text_span(&other));
+    struct reply one = upload(&spool, "", "", text_span(&tar));
+    struct reply two = upload(&spool, "x", "", text_span(&tar));
+    struct reply three = upload(&spool, "", "", text_span(&other));
     assert_true(one.ok && two.ok && three.ok);
     assert_int_equal(one.id[0], 'j');
     assert_int_equal(strlen(one.id), 17);
     assert_string_equal(one.id, two.id);
     assert_string_not_equal(one.id, three.id);
     const char *name = spool_name("N1", "DC"); /* a full name is kept */
-    struct told named = upload(&spool, name, "", text_span(&tar));
+    struct reply named = upload(&spool, name, "", text_span(&tar));
     assert_true(named.ok);
     assert_string_equal(named.name, name);
     spool_scan(&spool);
@@ -488,30 +489,29 @@ static void without_an_id_the_content_makes_it(void **state) {
     spool_end(&spool);
 }
 
-static void
-a_bad_submitted_set_is_rejected_at_once_and_leaves_nothing(void **state) {
+static void a_bad_uploaded_set_is_rejected_and_leaves_nothing(void **state) {
     CLEANUP(text_clear) struct text tar = TEXT_INIT;
     struct spool spool;
     (void)state;
     spool_begin(&spool);
-    struct told told =
+    struct reply reply =
         upload(&spool, "x", "C1", SPAN("this is no tar archive at all"));
-    assert_false(told.ok);
-    assert_int_equal(told.kind, ERR_REFUSED);
-    assert_memory_equal(told.text, "not-tar: ", 9);
+    assert_false(reply.ok);
+    assert_int_equal(reply.kind, ERR_REFUSED);
+    assert_memory_equal(reply.text, "not-tar: ", 9);
     spool_tar(&tar, "DC", "##supersedes\nC0\n", "f");
-    told = upload(&spool, "x", "C1", text_span(&tar));
-    assert_int_equal(told.kind, ERR_REFUSED);
-    assert_non_null(strstr(told.text, "bad-supersedes"));
+    reply = upload(&spool, "x", "C1", text_span(&tar));
+    assert_int_equal(reply.kind, ERR_REFUSED);
+    assert_non_null(strstr(reply.text, "bad-supersedes"));
     tar.len = 0;
     spool_tar(&tar, "DC", "", "f");
     assert_true(upload(&spool, "x", "C1", text_span(&tar)).ok);
     tar.len = 0;
     spool_tar(&tar, "DC", "", "g");
     for (int i = 0; i < 2; i++) { /* before and after the admission of C1 */
-        told = upload(&spool, "x", "C1", text_span(&tar));
-        assert_int_equal(told.kind, ERR_REFUSED);
-        assert_non_null(strstr(told.text, "duplicate-csid"));
+        reply = upload(&spool, "x", "C1", text_span(&tar));
+        assert_int_equal(reply.kind, ERR_REFUSED);
+        assert_non_null(strstr(reply.text, "duplicate-csid"));
         spool_scan(&spool);
     }
     assert_int_equal(spool_count(&spool, BASE_DATA), 1);
@@ -519,7 +519,7 @@ a_bad_submitted_set_is_rejected_at_once_and_leaves_nothing(void **state) {
     spool_end(&spool);
 }
 
-static void a_wrong_id_is_refused_before_anything_is_sent(void **state) {
+static void an_invalid_id_is_refused_before_the_upload(void **state) {
     struct spool spool;
     struct upload *upload;
     struct err err = {0};
@@ -547,7 +547,7 @@ static ssize_t perhaps_write(int fd, const void *bytes, size_t count) {
     return write(fd, bytes, count);
 }
 
-static void a_full_disk_refuses_for_now(void **state) {
+static void a_full_disk_is_a_temporary_error(void **state) {
     const struct disk *whole = disk;
     struct disk small = *whole;
     struct spool spool;
@@ -578,7 +578,7 @@ static void a_full_disk_refuses_for_now(void **state) {
     spool_end(&spool);
 }
 
-static void put_makes_data_and_marker(void **state) {
+static void put_creates_data_and_marker(void **state) {
     CLEANUP(text_clear) struct text tar = TEXT_INIT;
     struct spool spool;
     struct err err = {0};
@@ -604,7 +604,7 @@ static void put_makes_data_and_marker(void **state) {
     spool_end(&spool);
 }
 
-static void where_no_role_runs_a_pass_is_made_alone(void **state) {
+static void a_command_runs_a_pass_if_no_role_runs(void **state) {
     struct spool spool;
     struct err err = {0};
     int role = -1;
@@ -626,29 +626,28 @@ static void where_no_role_runs_a_pass_is_made_alone(void **state) {
 int main(int argc, char **argv) {
     SPOOL_MAIN(argc, argv);
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_set_put_by_files_is_admitted),
+        cmocka_unit_test(a_dropped_set_is_admitted),
         cmocka_unit_test(many_are_admitted_in_one_scan),
         cmocka_unit_test(a_marker_waits_for_its_data_and_then_gives_up),
-        cmocka_unit_test(a_name_from_the_future_waits_and_is_refused),
-        cmocka_unit_test(a_job_file_is_a_way_in_for_an_unknown_set),
-        cmocka_unit_test(a_job_file_still_being_written_is_waited_for),
+        cmocka_unit_test(a_name_from_the_future_waits_and_is_then_refused),
+        cmocka_unit_test(a_job_file_submits_an_unknown_set),
+        cmocka_unit_test(an_incomplete_job_file_is_waited_for),
         cmocka_unit_test(the_same_set_again_changes_nothing),
         cmocka_unit_test(an_id_is_never_used_again),
-        cmocka_unit_test(of_two_with_one_id_in_one_scan_the_first_counts),
+        cmocka_unit_test(the_first_of_two_sets_with_one_id_is_admitted),
         cmocka_unit_test(unsupported_features_are_rejected_by_name),
         cmocka_unit_test(an_unknown_target_and_a_wrong_class_are_refused),
         cmocka_unit_test(a_refusal_is_an_event),
-        cmocka_unit_test(a_set_sent_is_durable_and_admitted_by_the_next_scan),
-        cmocka_unit_test(a_set_sent_is_read_once_unless_it_changes),
-        cmocka_unit_test(a_set_sent_is_of_the_caller_not_of_the_server),
-        cmocka_unit_test(a_note_about_another_set_is_not_believed),
-        cmocka_unit_test(without_an_id_the_content_makes_it),
-        cmocka_unit_test(
-            a_bad_submitted_set_is_rejected_at_once_and_leaves_nothing),
-        cmocka_unit_test(a_wrong_id_is_refused_before_anything_is_sent),
-        cmocka_unit_test(a_full_disk_refuses_for_now),
-        cmocka_unit_test(put_makes_data_and_marker),
-        cmocka_unit_test(where_no_role_runs_a_pass_is_made_alone),
+        cmocka_unit_test(an_uploaded_set_is_durable_and_admitted),
+        cmocka_unit_test(an_uploaded_set_is_checked_once_unless_it_changes),
+        cmocka_unit_test(an_uploaded_set_belongs_to_the_caller),
+        cmocka_unit_test(a_note_about_another_set_is_ignored),
+        cmocka_unit_test(a_missing_id_is_derived_from_the_content),
+        cmocka_unit_test(a_bad_uploaded_set_is_rejected_and_leaves_nothing),
+        cmocka_unit_test(an_invalid_id_is_refused_before_the_upload),
+        cmocka_unit_test(a_full_disk_is_a_temporary_error),
+        cmocka_unit_test(put_creates_data_and_marker),
+        cmocka_unit_test(a_command_runs_a_pass_if_no_role_runs),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -32,7 +32,7 @@ static void assert_word(struct spool *spool, const char *name,
     while (span_cut(&rest, ' ', &word))
         if (span_equal(word, got))
             return;
-    fail_msg("'%s' is rejected as '%s', not '%s'", name, line, words);
+    fail_msg("'%s' was rejected with '%s', expected '%s'", name, line, words);
 }
 
 static void still_works(struct spool *spool) {
@@ -125,12 +125,12 @@ static void cut_in_the_middle(struct text *tar) {
     tarball_header(tar, "lroot/f", '0', 1 << 20, 0644, NULL);
     text_adds(tar, "only this");
 }
-static void garbage_behind(struct text *tar) {
+static void trailing_garbage(struct text *tar) {
     make_file(tar, "lroot/f");
     for (int i = 0; i < 100; i++)
         text_adds(tar, "something else follows here, which no tar is");
 }
-static void says_more_than_there_is(struct text *tar) {
+static void claims_a_larger_size(struct text *tar) {
     tarball_header(tar, "meta", '0', (size_t)7 << 30, 0644, NULL);
     tarball_content(tar, meta_of_f, strlen(meta_of_f));
     tarball_end(tar);
@@ -158,7 +158,7 @@ static void binary_meta(struct text *tar) {
 static void files_differ(struct text *tar) {
     make_file(tar, "lroot/g");
 }
-static void nothing_in_it(struct text *tar) {
+static void without_files(struct text *tar) {
     tarball_file(tar, "meta", "##movetype\nDC\n##target\nmain\n");
     tarball_end(tar);
 }
@@ -181,10 +181,10 @@ static void noise(struct text *tar) {
     for (int i = 0; i < 20000; i++)
         text_addc(tar, (char)random_below(&random, UINT64_MAX));
 }
-static void a_gzip_of_nothing(struct text *tar) {
+static void empty_gzip(struct text *tar) {
     text_add(tar, "\x1f\x8b\x08\x00\x00\x00\x00\x00\x00\x03", 10);
 }
-static void an_xz_header_only(struct text *tar) {
+static void xz_header_only(struct text *tar) {
     text_add(tar,
              "\xfd"
              "7zXZ\x00\x00\x04\xe6\xd6\xb4\x46",
@@ -218,21 +218,21 @@ static const struct {
     {"no-meta", no_meta, "no-meta"},
     {"cut", cut, "cut"},
     {"cut2", cut_in_the_middle, "cut"},
-    {"garbage", garbage_behind, "garbage"},
-    {"lies", says_more_than_there_is, "cut too-big"},
+    {"garbage", trailing_garbage, "garbage"},
+    {"lies", claims_a_larger_size, "cut too-big"},
     {"huge-meta", huge_meta, "too-big"},
     {"binary-meta", binary_meta, "meta-text"},
     {"differ", files_differ, "files-mismatch"},
-    {"nothing", nothing_in_it, "empty"},
+    {"nothing", without_files, "empty"},
     {"deep", too_deep, "bad-path too-big"},
     {"empty", empty, "not-tar cut no-meta"},
     {"noise", noise, "not-tar corrupt"},
-    {"gzip", a_gzip_of_nothing, "cut not-tar corrupt"},
-    {"xz", an_xz_header_only, "cut not-tar corrupt"},
+    {"gzip", empty_gzip, "cut not-tar corrupt"},
+    {"xz", xz_header_only, "cut not-tar corrupt"},
     {"zeros", zeros, "not-tar no-meta garbage"},
 };
 
-static void every_hostile_tarball_is_refused_by_name(void **state) {
+static void every_hostile_tarball_is_rejected_with_its_reason(void **state) {
     const char *names[COUNT(tarballs)];
     struct spool spool;
     (void)state;
@@ -257,7 +257,7 @@ static void every_hostile_tarball_is_refused_by_name(void **state) {
 }
 
 /* A valid tarball with one changed byte is either admitted or rejected. */
-static void no_single_broken_byte_hurts(void **state) {
+static void a_single_changed_byte_does_no_harm(void **state) {
     CLEANUP(text_clear) struct text tar = TEXT_INIT;
     struct spool spool;
     struct random random;
@@ -283,7 +283,7 @@ static void no_single_broken_byte_hurts(void **state) {
 
 /* ---- entries --------------------------------------------------------- */
 
-static void strange_entries_are_put_aside(void **state) {
+static void odd_entries_in_prequeue_are_rejected(void **state) {
     struct spool spool;
     struct sockaddr_un at = {.sun_family = AF_UNIX};
     char longest[256];
@@ -329,7 +329,7 @@ static void strange_entries_are_put_aside(void **state) {
     spool_end(&spool);
 }
 
-static void a_name_refused_twice_keeps_both(void **state) {
+static void a_name_rejected_twice_keeps_both_files(void **state) {
     struct spool spool;
     (void)state;
     spool_begin(&spool);
@@ -343,7 +343,7 @@ static void a_name_refused_twice_keeps_both(void **state) {
     spool_end(&spool);
 }
 
-static void strange_things_in_data_are_refused(void **state) {
+static void odd_entries_in_data_are_rejected(void **state) {
     struct spool spool;
     (void)state;
     spool_begin(&spool);
@@ -368,7 +368,7 @@ static void strange_things_in_data_are_refused(void **state) {
     spool_end(&spool);
 }
 
-static void junk_job_files_are_refused(void **state) {
+static void junk_job_files_are_rejected(void **state) {
     CLEANUP(text_clear) struct text huge = TEXT_INIT;
     struct spool spool;
     (void)state;
@@ -429,7 +429,7 @@ static struct verdict check_with(struct spool *spool, const char *program) {
     return verdict;
 }
 
-static void whatever_the_checker_does_is_a_verdict(void **state) {
+static void each_failure_of_the_checker_is_a_verdict(void **state) {
     struct spool spool;
     (void)state;
     spool_begin(&spool);
@@ -450,7 +450,7 @@ static void whatever_the_checker_does_is_a_verdict(void **state) {
     spool_end(&spool);
 }
 
-static void a_checker_that_hangs_is_ended(void **state) {
+static void a_checker_that_hangs_is_killed(void **state) {
     struct spool spool;
     (void)state;
     spool_begin(&spool);
@@ -465,14 +465,14 @@ static void a_checker_that_hangs_is_ended(void **state) {
 int main(int argc, char **argv) {
     SPOOL_MAIN(argc, argv);
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_hostile_tarball_is_refused_by_name),
-        cmocka_unit_test(no_single_broken_byte_hurts),
-        cmocka_unit_test(strange_entries_are_put_aside),
-        cmocka_unit_test(a_name_refused_twice_keeps_both),
-        cmocka_unit_test(strange_things_in_data_are_refused),
-        cmocka_unit_test(junk_job_files_are_refused),
-        cmocka_unit_test(whatever_the_checker_does_is_a_verdict),
-        cmocka_unit_test(a_checker_that_hangs_is_ended),
+        cmocka_unit_test(every_hostile_tarball_is_rejected_with_its_reason),
+        cmocka_unit_test(a_single_changed_byte_does_no_harm),
+        cmocka_unit_test(odd_entries_in_prequeue_are_rejected),
+        cmocka_unit_test(a_name_rejected_twice_keeps_both_files),
+        cmocka_unit_test(odd_entries_in_data_are_rejected),
+        cmocka_unit_test(junk_job_files_are_rejected),
+        cmocka_unit_test(each_failure_of_the_checker_is_a_verdict),
+        cmocka_unit_test(a_checker_that_hangs_is_killed),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -49,7 +49,7 @@ static void trailers_name_set_sum_class_and_approval(void **state) {
            "echo CS-Class: EM; echo 'CS-Approved-By: Olga <o@example.org>'"));
 }
 
-static void without_author_it_is_the_submitters(void **state) {
+static void the_submitter_is_the_default_author(void **state) {
     (void)state;
     landing_begin();
     struct outcome outcome = land(&(struct attempt){.set = &plain});
@@ -59,7 +59,7 @@ static void without_author_it_is_the_submitters(void **state) {
         "Sue|sue@example.org|Points Man|pointsman@example.org|C1");
 }
 
-static void an_account_stands_for_a_submitter(void **state) {
+static void an_account_is_a_valid_submitter(void **state) {
     (void)state;
     landing_begin();
     struct outcome outcome =
@@ -141,7 +141,7 @@ static void listed_paths_are_deleted_and_empty_directories_go(void **state) {
                         "f");
 }
 
-static void deleting_what_is_not_there_is_a_conflict(void **state) {
+static void deleting_a_missing_path_is_a_conflict(void **state) {
     (void)state;
     landing_begin();
     const char *before = tip();
@@ -155,7 +155,7 @@ static void deleting_what_is_not_there_is_a_conflict(void **state) {
     assert_landed(&outcome);
 }
 
-static void a_file_and_a_directory_of_one_name_clash(void **state) {
+static void a_file_and_a_directory_of_the_same_name_clash(void **state) {
     (void)state;
     landing_begin();
     struct outcome outcome = land(&(struct attempt){.set = &plain});
@@ -169,7 +169,7 @@ static void a_file_and_a_directory_of_one_name_clash(void **state) {
     assert_unmoved(&outcome, before);
 }
 
-static void a_directory_may_take_a_deleted_files_place(void **state) {
+static void a_directory_may_replace_a_deleted_file(void **state) {
     (void)state;
     landing_begin();
     const struct set below = {
@@ -184,7 +184,7 @@ static void a_directory_may_take_a_deleted_files_place(void **state) {
     assert_string_equal(content("g"), "y");
 }
 
-static void a_set_that_changes_nothing_still_is_a_commit(void **state) {
+static void a_set_that_changes_nothing_is_still_a_commit(void **state) {
     (void)state;
     landing_begin();
     const struct set set = {.id = "C1", .files = {{"g", "g\n"}}};
@@ -194,7 +194,7 @@ static void a_set_that_changes_nothing_still_is_a_commit(void **state) {
     assert_string_equal(sh("git -C target.git diff --stat main~1 main"), "");
 }
 
-static void the_first_set_begins_a_branch(void **state) {
+static void the_first_set_creates_the_branch(void **state) {
     (void)state;
     landing_begin_empty("");
     struct outcome outcome = land(&(struct attempt){.set = &plain});
@@ -220,7 +220,7 @@ static void a_set_lands_in_a_sha256_repository(void **state) {
     assert_string_equal(content("d/e/i"), "i");
 }
 
-static void a_branch_somebody_has_checked_out_is_refused(void **state) {
+static void a_checked_out_branch_is_refused(void **state) {
     (void)state;
     landing_begin();
     struct outcome outcome =
@@ -258,7 +258,7 @@ static void a_missing_repository_is_unavailable(void **state) {
     assert_unavailable(&outcome, "no git repository '");
 }
 
-static void a_branch_that_is_gone_is_unavailable(void **state) {
+static void a_missing_branch_is_unavailable(void **state) {
     (void)state;
     landing_begin();
     const char *at = tip();
@@ -279,7 +279,7 @@ static void a_branch_that_is_gone_is_unavailable(void **state) {
 }
 
 /* A git that cannot write, as on a file system mounted read-only. */
-static void a_repository_that_may_not_be_written_is_unavailable(void **state) {
+static void a_read_only_repository_is_unavailable(void **state) {
     (void)state;
     static const char *const said[] = {
         "error: unable to create temporary file: Read-only file system",
@@ -336,7 +336,7 @@ static void a_changed_tarball_is_refused(void **state) {
     assert_unmoved(&outcome, before);
 }
 
-static void a_second_attempt_finds_what_the_first_did(void **state) {
+static void a_second_attempt_finds_the_commit_of_the_first(void **state) {
     (void)state;
     landing_begin();
     struct attempt attempt = {.set = &plain, .probe = true};
@@ -360,7 +360,7 @@ static void a_second_attempt_finds_what_the_first_did(void **state) {
     assert_string_equal(commits(), "3");
 }
 
-static void a_message_cannot_pass_for_another_set(void **state) {
+static void a_message_cannot_impersonate_another_set(void **state) {
     (void)state;
     landing_begin();
     char sections[300];
@@ -379,26 +379,26 @@ int main(void) {
         cmocka_unit_test(a_set_becomes_one_commit_on_the_branch),
         cmocka_unit_test(three_sets_land_one_after_the_other),
         cmocka_unit_test(trailers_name_set_sum_class_and_approval),
-        cmocka_unit_test(without_author_it_is_the_submitters),
-        cmocka_unit_test(an_account_stands_for_a_submitter),
+        cmocka_unit_test(the_submitter_is_the_default_author),
+        cmocka_unit_test(an_account_is_a_valid_submitter),
         cmocka_unit_test(author_date_and_message_are_kept_to_the_byte),
         cmocka_unit_test(modes_come_from_the_archive),
         cmocka_unit_test(symbolic_links_need_the_permission_of_the_target),
         cmocka_unit_test(listed_paths_are_deleted_and_empty_directories_go),
-        cmocka_unit_test(deleting_what_is_not_there_is_a_conflict),
-        cmocka_unit_test(a_file_and_a_directory_of_one_name_clash),
-        cmocka_unit_test(a_directory_may_take_a_deleted_files_place),
-        cmocka_unit_test(a_set_that_changes_nothing_still_is_a_commit),
-        cmocka_unit_test(the_first_set_begins_a_branch),
+        cmocka_unit_test(deleting_a_missing_path_is_a_conflict),
+        cmocka_unit_test(a_file_and_a_directory_of_the_same_name_clash),
+        cmocka_unit_test(a_directory_may_replace_a_deleted_file),
+        cmocka_unit_test(a_set_that_changes_nothing_is_still_a_commit),
+        cmocka_unit_test(the_first_set_creates_the_branch),
         cmocka_unit_test(a_set_lands_in_a_sha256_repository),
-        cmocka_unit_test(a_branch_somebody_has_checked_out_is_refused),
+        cmocka_unit_test(a_checked_out_branch_is_refused),
         cmocka_unit_test(a_missing_repository_is_unavailable),
-        cmocka_unit_test(a_branch_that_is_gone_is_unavailable),
-        cmocka_unit_test(a_repository_that_may_not_be_written_is_unavailable),
+        cmocka_unit_test(a_missing_branch_is_unavailable),
+        cmocka_unit_test(a_read_only_repository_is_unavailable),
         cmocka_unit_test(a_damaged_repository_is_unavailable),
         cmocka_unit_test(a_changed_tarball_is_refused),
-        cmocka_unit_test(a_second_attempt_finds_what_the_first_did),
-        cmocka_unit_test(a_message_cannot_pass_for_another_set),
+        cmocka_unit_test(a_second_attempt_finds_the_commit_of_the_first),
+        cmocka_unit_test(a_message_cannot_impersonate_another_set),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -64,16 +64,16 @@ static void checks_see_the_merged_tree(void **state) {
                         "f\ng\nrun");
 }
 
-static void need_nobody(void) {
+static void require_nobody(void) {
     if (getuid() != 0)
         test_skip("only root can run checks as another user");
     if (getpwnam("nobody") == NULL)
-        test_skip("there is no user nobody here");
+        test_skip("the user nobody does not exist");
 }
 
 static void checks_run_as_the_targets_user(void **state) {
     (void)state;
-    need_nobody();
+    require_nobody();
     landing_begin();
     assert_int_equal(chmod(test_dir(), 0711), 0);
     struct outcome outcome = land(&(struct attempt){
@@ -83,14 +83,14 @@ static void checks_run_as_the_targets_user(void **state) {
                           "test -w /dev/stdout && echo there; test ! -w ..'"}});
     chmod(test_dir(), 0700);
     if (strstr(outcome.output, "cannot enter") != NULL)
-        test_skip("nobody cannot reach the directory of the tests");
+        test_skip("the user nobody cannot enter the test directory");
     assert_says(&outcome, "\nnobody\nnobody\nthere\n");
     assert_landed(&outcome);
 }
 
-static void a_user_who_cannot_reach_the_tree_is_named(void **state) {
+static void the_error_names_a_user_who_cannot_enter_the_tree(void **state) {
     (void)state;
-    need_nobody();
+    require_nobody();
     landing_begin();
     const char *before = tip();
     struct outcome outcome = land(&(struct attempt){
@@ -100,7 +100,7 @@ static void a_user_who_cannot_reach_the_tree_is_named(void **state) {
     assert_unmoved(&outcome, before);
 }
 
-static void an_unknown_user_is_named(void **state) {
+static void the_error_names_an_unknown_user(void **state) {
     (void)state;
     landing_begin();
     const char *before = tip();
@@ -113,7 +113,7 @@ static void an_unknown_user_is_named(void **state) {
 
 static void a_command_runs_as_the_targets_user(void **state) {
     (void)state;
-    need_nobody();
+    require_nobody();
     landing_begin();
     assert_int_equal(chmod(test_dir(), 0711), 0);
     struct outcome outcome = land(&(struct attempt){
@@ -122,12 +122,12 @@ static void a_command_runs_as_the_targets_user(void **state) {
         .command = "sh -c 'id -un; cat lroot/f; touch lroot/made'"});
     chmod(test_dir(), 0700);
     if (strstr(outcome.line, "cannot enter") != NULL)
-        test_skip("nobody cannot reach the directory of the tests");
+        test_skip("the user nobody cannot enter the test directory");
     assert_line(&outcome, "done");
     assert_says(&outcome, "nobody\nnew\n");
 }
 
-static void a_check_that_fails_keeps_the_branch(void **state) {
+static void a_failed_check_keeps_the_branch(void **state) {
     (void)state;
     landing_begin();
     const char *before = tip();
@@ -142,7 +142,7 @@ static void a_check_that_fails_keeps_the_branch(void **state) {
     assert_unmoved(&outcome, before);
 }
 
-static void a_check_may_ask_for_another_time(void **state) {
+static void a_check_may_fail_temporarily(void **state) {
     (void)state;
     landing_begin();
     const char *before = tip();
@@ -153,7 +153,7 @@ static void a_check_may_ask_for_another_time(void **state) {
     assert_unmoved(&outcome, before);
 }
 
-static void a_check_that_cannot_run_is_a_matter_of_configuration(void **state) {
+static void a_check_that_cannot_run_fails_permanently(void **state) {
     (void)state;
     landing_begin();
     struct outcome outcome = land(&(struct attempt){
@@ -162,7 +162,7 @@ static void a_check_that_cannot_run_is_a_matter_of_configuration(void **state) {
     assert_int_equal(outcome.exit_code, 100);
 }
 
-static void a_check_over_its_time_is_ended_with_all_it_started(void **state) {
+static void a_check_that_times_out_is_killed_with_its_children(void **state) {
     (void)state;
     landing_begin();
     const char *before = tip();
@@ -211,7 +211,7 @@ static const char push_other[] =
     "echo $n >n; git add n; git commit -q -m n; git push -q origin main\n"
     "echo $((n + 1)) >$base/pushes";
 
-static void a_lost_race_begins_again_with_the_new_tip(void **state) {
+static void a_lost_race_restarts_from_the_new_tip(void **state) {
     (void)state;
     landing_begin();
     sh("rm -f pushes");
@@ -257,7 +257,7 @@ static void a_race_can_end_in_a_conflict(void **state) {
 /* ---- signals ------------------------------------------------------------ */
 
 /* Starts a landing and waits until its check runs; the check does not end. */
-static struct landing_child stuck_in_a_check(void) {
+static struct landing_child start_hanging_check(void) {
     sh("rm -f ready never; mkfifo ready never");
     struct landing_child child = landing_spawn(&(struct attempt){
         .set = &plain,
@@ -272,11 +272,11 @@ static struct landing_child stuck_in_a_check(void) {
     return child;
 }
 
-static void term_stops_it_and_its_check(void **state) {
+static void term_stops_the_landing_and_its_check(void **state) {
     (void)state;
     landing_begin();
     const char *before = tip();
-    struct landing_child child = stuck_in_a_check();
+    struct landing_child child = start_hanging_check();
     kill(-child.pid, SIGTERM); /* the whole group, as the guard does */
     struct outcome outcome = land_wait(&child);
     assert_starts(&outcome, "stopped");
@@ -284,11 +284,11 @@ static void term_stops_it_and_its_check(void **state) {
     assert_unmoved(&outcome, before);
 }
 
-static void hup_to_it_alone_stops_it_too(void **state) {
+static void hup_to_the_landing_alone_stops_both(void **state) {
     (void)state;
     landing_begin();
     const char *before = tip();
-    struct landing_child child = stuck_in_a_check();
+    struct landing_child child = start_hanging_check();
     kill(child.pid, SIGHUP);
     struct outcome outcome = land_wait(&child);
     assert_starts(&outcome, "stopped");
@@ -361,7 +361,7 @@ static void kill_with_locks(void) {
     sh("sed -i '/^lock/d; /^pid/d' $(find . -name 'move.*.main')");
 }
 
-static void lands_in_spite_of_locks(void) {
+static void lands_despite_locks(void) {
     struct outcome outcome = land(&(struct attempt){.set = &plain});
     assert_starts(&outcome, "done ");
     assert_says(&outcome, "removing a lock left by a git that died");
@@ -370,24 +370,24 @@ static void lands_in_spite_of_locks(void) {
     assert_landed(&outcome);
 }
 
-static void a_git_killed_alone_leaves_no_lock_for_ever(void **state) {
+static void locks_of_a_killed_git_are_removed(void **state) {
     (void)state;
     kill_with_locks();
     /* HEAD.lock does not show its owner; the other lock does. */
     sh("touch target.git/HEAD.lock");
-    lands_in_spite_of_locks();
+    lands_despite_locks();
 }
 
 /* A running git would soon write to the lock. The landing waits for that, and
  * the attempt is not lost. */
-static void a_lock_nothing_was_written_into_is_waited_for(void **state) {
+static void an_empty_lock_is_waited_for(void **state) {
     (void)state;
     kill_with_locks();
     sh(": >target.git/refs/heads/main.lock");
-    lands_in_spite_of_locks();
+    lands_despite_locks();
 }
 
-static void somebody_elses_lock_is_respected(void **state) {
+static void a_lock_of_another_process_is_respected(void **state) {
     (void)state;
     landing_begin();
     const char *before = tip();
@@ -430,7 +430,7 @@ static void a_full_file_system_is_temporary(void **state) {
         test_skip("only root can mount a small file system");
     if (*sh("mkdir -p small; mount -t tmpfs -o size=400k none small "
             "2>/dev/null && echo yes || true") == '\0')
-        test_skip("mounting a small file system is not allowed here");
+        test_skip("small file systems cannot be mounted here");
     sh("cp -r target.git small/target.git; cd small\n"
        "dd if=/dev/zero of=ballast bs=1k 2>/dev/null || true");
     struct outcome outcome =
@@ -445,7 +445,7 @@ static void a_full_file_system_is_temporary(void **state) {
 
 /* ---- targets that are commands ------------------------------------------ */
 
-static void a_command_gets_the_set_unpacked(void **state) {
+static void a_command_gets_the_unpacked_set(void **state) {
     (void)state;
     landing_begin();
     const struct set set = {
@@ -465,7 +465,7 @@ static void a_command_gets_the_set_unpacked(void **state) {
     assert_string_equal(sh("ls -A tmp"), "");
 }
 
-static void a_command_answers_by_its_exit_status(void **state) {
+static void the_exit_status_of_a_command_decides(void **state) {
     (void)state;
     landing_begin();
     static const struct {
@@ -491,7 +491,7 @@ static void a_command_answers_by_its_exit_status(void **state) {
     }
 }
 
-static void its_status_line_wins(void **state) {
+static void the_status_line_of_a_command_wins(void **state) {
     (void)state;
     landing_begin();
     static const struct {
@@ -514,29 +514,29 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(checks_see_the_merged_tree),
         cmocka_unit_test(checks_run_as_the_targets_user),
-        cmocka_unit_test(a_user_who_cannot_reach_the_tree_is_named),
-        cmocka_unit_test(an_unknown_user_is_named),
+        cmocka_unit_test(the_error_names_a_user_who_cannot_enter_the_tree),
+        cmocka_unit_test(the_error_names_an_unknown_user),
         cmocka_unit_test(a_command_runs_as_the_targets_user),
-        cmocka_unit_test(a_check_that_fails_keeps_the_branch),
-        cmocka_unit_test(a_check_may_ask_for_another_time),
-        cmocka_unit_test(a_check_that_cannot_run_is_a_matter_of_configuration),
-        cmocka_unit_test(a_check_over_its_time_is_ended_with_all_it_started),
+        cmocka_unit_test(a_failed_check_keeps_the_branch),
+        cmocka_unit_test(a_check_may_fail_temporarily),
+        cmocka_unit_test(a_check_that_cannot_run_fails_permanently),
+        cmocka_unit_test(a_check_that_times_out_is_killed_with_its_children),
         cmocka_unit_test(processes_left_by_a_check_are_killed),
-        cmocka_unit_test(a_lost_race_begins_again_with_the_new_tip),
+        cmocka_unit_test(a_lost_race_restarts_from_the_new_tip),
         cmocka_unit_test(landing_is_postponed_if_the_branch_keeps_moving),
         cmocka_unit_test(a_race_can_end_in_a_conflict),
-        cmocka_unit_test(term_stops_it_and_its_check),
-        cmocka_unit_test(hup_to_it_alone_stops_it_too),
+        cmocka_unit_test(term_stops_the_landing_and_its_check),
+        cmocka_unit_test(hup_to_the_landing_alone_stops_both),
         cmocka_unit_test(term_after_the_branch_moved_changes_nothing),
         cmocka_unit_test(term_before_the_branch_moves_undoes_everything),
-        cmocka_unit_test(a_git_killed_alone_leaves_no_lock_for_ever),
-        cmocka_unit_test(a_lock_nothing_was_written_into_is_waited_for),
-        cmocka_unit_test(somebody_elses_lock_is_respected),
+        cmocka_unit_test(locks_of_a_killed_git_are_removed),
+        cmocka_unit_test(an_empty_lock_is_waited_for),
+        cmocka_unit_test(a_lock_of_another_process_is_respected),
         cmocka_unit_test(a_full_disk_is_temporary),
         cmocka_unit_test(a_full_file_system_is_temporary),
-        cmocka_unit_test(a_command_gets_the_set_unpacked),
-        cmocka_unit_test(a_command_answers_by_its_exit_status),
-        cmocka_unit_test(its_status_line_wins),
+        cmocka_unit_test(a_command_gets_the_unpacked_set),
+        cmocka_unit_test(the_exit_status_of_a_command_decides),
+        cmocka_unit_test(the_status_line_of_a_command_wins),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -13,7 +13,7 @@ static const char *oid_of(const char *id) {
               id);
 }
 
-static void each_becomes_a_commit_and_the_branch_moves_once(void **state) {
+static void each_set_is_a_commit_and_the_branch_moves_once(void **state) {
     (void)state;
     landing_begin();
     struct outcome outcome =
@@ -32,7 +32,7 @@ static void each_becomes_a_commit_and_the_branch_moves_once(void **state) {
     assert_string_equal(sh("ls -A tmp"), "");
 }
 
-static void a_later_one_builds_on_an_earlier_one(void **state) {
+static void a_later_set_builds_on_an_earlier_set(void **state) {
     (void)state;
     landing_begin();
     const char *sections = sh("printf '##base\\n%s\\n'", tip());
@@ -59,7 +59,7 @@ static void a_conflict_names_its_set_and_nothing_lands(void **state) {
     assert_unmoved(&outcome, before);
 }
 
-static void two_that_overwrite_each_other_are_a_conflict(void **state) {
+static void sets_that_overwrite_each_other_conflict(void **state) {
     (void)state;
     landing_begin();
     const char *before = tip();
@@ -70,7 +70,7 @@ static void two_that_overwrite_each_other_are_a_conflict(void **state) {
     assert_unmoved(&outcome, before);
 }
 
-static void the_check_sees_them_all_and_stops_them_all(void **state) {
+static void the_check_sees_all_sets_and_stops_all(void **state) {
     (void)state;
     landing_begin();
     const char *before = tip();
@@ -104,8 +104,7 @@ static void earlier_landings_are_reported_for_each_set(void **state) {
     assert_unmoved(&outcome, at);
 }
 
-static void
-a_push_meanwhile_sends_all_of_them_back_to_the_beginning(void **state) {
+static void a_push_meanwhile_restarts_the_whole_group(void **state) {
     (void)state;
     landing_begin();
     const char *const check =
@@ -124,14 +123,13 @@ a_push_meanwhile_sends_all_of_them_back_to_the_beginning(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(each_becomes_a_commit_and_the_branch_moves_once),
-        cmocka_unit_test(a_later_one_builds_on_an_earlier_one),
+        cmocka_unit_test(each_set_is_a_commit_and_the_branch_moves_once),
+        cmocka_unit_test(a_later_set_builds_on_an_earlier_set),
         cmocka_unit_test(a_conflict_names_its_set_and_nothing_lands),
-        cmocka_unit_test(two_that_overwrite_each_other_are_a_conflict),
-        cmocka_unit_test(the_check_sees_them_all_and_stops_them_all),
+        cmocka_unit_test(sets_that_overwrite_each_other_conflict),
+        cmocka_unit_test(the_check_sees_all_sets_and_stops_all),
         cmocka_unit_test(earlier_landings_are_reported_for_each_set),
-        cmocka_unit_test(
-            a_push_meanwhile_sends_all_of_them_back_to_the_beginning),
+        cmocka_unit_test(a_push_meanwhile_restarts_the_whole_group),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -22,11 +22,11 @@ static const struct set sets[] = {
  */
 enum { POINTS_MAX = 400 };
 
-static void need_strace(void) {
+static void require_strace(void) {
     if (*sh("command -v strace || true") == '\0')
-        test_skip("there is no strace");
+        test_skip("strace is missing");
     if (*sh("strace -o /dev/null true 2>/dev/null && echo yes || true") == '\0')
-        test_skip("strace may not trace here");
+        test_skip("strace cannot trace here");
 }
 
 /* Kills all processes that the attempt started, as the guard does. */
@@ -44,7 +44,7 @@ static struct outcome land_and_end(const struct attempt *attempt) {
 }
 
 /* Repeats the attempt until no lock prevents it. */
-static struct outcome land_at_last(const struct attempt *attempt) {
+static struct outcome land_until_decided(const struct attempt *attempt) {
     struct outcome outcome;
     do
         outcome = land_and_end(attempt);
@@ -70,18 +70,18 @@ static void assert_once(unsigned point, const struct outcome *first,
 }
 
 /* Restores the repository that every point starts with. */
-static void begin_again(void) {
+static void restore_repository(void) {
     sh("rm -rf target.git tmp; cp -a begin.git target.git; mkdir tmp");
 }
 
 static void begin(void) {
-    need_strace();
+    require_strace();
     prctl(PR_SET_CHILD_SUBREAPER, 1L, 0L, 0L, 0L);
     landing_begin();
     sh("rm -rf begin.git; cp -a target.git begin.git");
 }
 
-static void landing_killed_anywhere_lands_once(void **state) {
+static void a_killed_landing_lands_once(void **state) {
     (void)state;
     begin();
     unsigned point = 1;
@@ -93,10 +93,11 @@ static void landing_killed_anywhere_lands_once(void **state) {
                                     "strace",    "-o",
                                     "/dev/null", "-e",
                                     inject,      NULL};
-        begin_again();
+        restore_repository();
         struct outcome first =
             land_and_end(&(struct attempt){.set = &sets[0], .wrap = wrap});
-        struct outcome last = land_at_last(&(struct attempt){.set = &sets[0]});
+        struct outcome last =
+            land_until_decided(&(struct attempt){.set = &sets[0]});
         assert_once(point, &first, &last);
         if (first.signal != SIGKILL)
             break;
@@ -104,7 +105,7 @@ static void landing_killed_anywhere_lands_once(void **state) {
     assert_in_range(point, 10, POINTS_MAX - 1);
 }
 
-static void sets_that_land_together_do_so_wherever_it_is_killed(void **state) {
+static void a_killed_landing_of_a_group_lands_all_once(void **state) {
     (void)state;
     begin();
     const struct set with = {.id = "C2", .files = {{"h", "with\n"}}};
@@ -118,13 +119,14 @@ static void sets_that_land_together_do_so_wherever_it_is_killed(void **state) {
                                     "strace",    "-o",
                                     "/dev/null", "-e",
                                     inject,      NULL};
-        begin_again();
+        restore_repository();
         attempt.wrap = wrap;
         struct outcome first = land_and_end(&attempt);
         if (strcmp(commits(), "1") != 0 && strcmp(commits(), "3") != 0)
-            fail_msg("killed at call %u: half of it is there", point);
+            fail_msg("killed at call %u: only a part of the group landed",
+                     point);
         attempt.wrap = NULL;
-        struct outcome last = land_at_last(&attempt);
+        struct outcome last = land_until_decided(&attempt);
         if (last.exit_code != 0 || strcmp(commits(), "3") != 0)
             fail_msg("killed at call %u: '%s' then '%s'", point, first.line,
                      last.line);
@@ -153,12 +155,13 @@ static void sweep_git(const char *verb) {
     begin();
     unsigned point = 1;
     for (; point < POINTS_MAX; point += test_sweep_stride(1)) {
-        begin_again();
+        restore_repository();
         struct outcome first = land_and_end(&(struct attempt){
             .set = &sets[0], .path = killing_git(verb, point)});
         if (first.exit_code != 0)
             assert_starts(&first, "temporary ");
-        struct outcome last = land_at_last(&(struct attempt){.set = &sets[0]});
+        struct outcome last =
+            land_until_decided(&(struct attempt){.set = &sets[0]});
         assert_once(point, &first, &last);
         if (first.exit_code == 0 &&
             strstr(first.output, "ended by signal") == NULL)
@@ -172,7 +175,7 @@ static void a_killed_fast_import_is_repaired(void **state) {
     sweep_git("fast-import");
 }
 
-static void a_killed_hash_object_is_made_good(void **state) {
+static void a_killed_hash_object_is_repaired(void **state) {
     (void)state;
     sweep_git("hash-object");
 }
@@ -184,10 +187,10 @@ static void a_killed_update_ref_is_repaired(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(landing_killed_anywhere_lands_once),
-        cmocka_unit_test(sets_that_land_together_do_so_wherever_it_is_killed),
+        cmocka_unit_test(a_killed_landing_lands_once),
+        cmocka_unit_test(a_killed_landing_of_a_group_lands_all_once),
         cmocka_unit_test(a_killed_fast_import_is_repaired),
-        cmocka_unit_test(a_killed_hash_object_is_made_good),
+        cmocka_unit_test(a_killed_hash_object_is_repaired),
         cmocka_unit_test(a_killed_update_ref_is_repaired),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -12,7 +12,7 @@ static void push(const char *script) {
        script);
 }
 
-static void a_set_made_from_an_older_state_is_merged(void **state) {
+static void a_set_based_on_an_older_commit_is_merged(void **state) {
     (void)state;
     landing_begin();
     char sections[128];
@@ -64,7 +64,7 @@ static void a_real_conflict_names_path_and_set(void **state) {
     assert_unmoved(&outcome, before);
 }
 
-static void a_base_beside_the_branch_is_merged_too(void **state) {
+static void a_base_on_another_branch_is_merged_too(void **state) {
     (void)state;
     landing_begin();
     /* A commit that was never on main, as after a rewrite of history. */
@@ -84,7 +84,7 @@ static void a_base_beside_the_branch_is_merged_too(void **state) {
                         "f\ng");
 }
 
-static void a_base_nobody_knows_is_refused(void **state) {
+static void an_unknown_base_is_refused(void **state) {
     (void)state;
     landing_begin();
     const char *before = tip();
@@ -97,7 +97,7 @@ static void a_base_nobody_knows_is_refused(void **state) {
     assert_unmoved(&outcome, before);
 }
 
-static void a_base_that_is_no_commit_is_refused(void **state) {
+static void a_base_that_is_not_a_commit_is_refused(void **state) {
     (void)state;
     landing_begin();
     const char *before = tip();
@@ -166,7 +166,7 @@ static void a_rename_on_the_branch_is_not_followed(void **state) {
     assert_string_equal(content("sec/f"), "1\n2\n3\n4\n5\n6\n7");
 }
 
-static void a_renamed_directory_takes_no_new_file_along(void **state) {
+static void a_new_file_does_not_follow_a_renamed_directory(void **state) {
     (void)state;
     landing_begin();
     push("mkdir d; for i in a b c; do echo $i >d/$i; done");
@@ -176,7 +176,7 @@ static void a_renamed_directory_takes_no_new_file_along(void **state) {
     assert_string_equal(changed(), "d/n ");
 }
 
-static void a_set_that_renames_takes_only_what_it_lists(void **state) {
+static void a_rename_by_a_set_does_not_follow_changes(void **state) {
     (void)state;
     landing_begin();
     const struct set set = {.id = "C1",
@@ -186,7 +186,7 @@ static void a_set_that_renames_takes_only_what_it_lists(void **state) {
     assert_conflict(&outcome, "conflict f (f was changed by commit ");
 }
 
-static void modes_are_merged_beside_content(void **state) {
+static void modes_and_contents_are_merged_separately(void **state) {
     (void)state;
     landing_begin();
     struct outcome outcome = land_after(edits_f, "chmod +x f");
@@ -259,7 +259,7 @@ static void a_file_below_a_new_file_is_a_conflict(void **state) {
     assert_conflict(&outcome, "conflict n/x (n/x lies below a file)");
 }
 
-static void a_file_added_by_both_must_be_the_same(void **state) {
+static void a_file_added_by_both_must_be_identical(void **state) {
     (void)state;
     landing_begin();
     const struct set set = {.id = "C1", .files = {{"n", "1\n2\n3\n"}}};
@@ -273,7 +273,7 @@ static void a_file_added_by_both_must_be_the_same(void **state) {
     assert_string_equal(changed(), "");
 }
 
-static void deleting_meets_changing_as_a_conflict(void **state) {
+static void deleting_a_changed_file_is_a_conflict(void **state) {
     (void)state;
     landing_begin();
     struct outcome outcome = land_after(edits_f, "rm f");
@@ -309,7 +309,7 @@ static void binary_files_are_not_merged(void **state) {
 
 /* Makes each git that a landing starts write its arguments to the file `gits`.
  */
-static void watch_gits(void) {
+static void log_gits(void) {
     sh("rm -rf bin gits; mkdir bin; git=$(command -v git)\n"
        "printf '#!/bin/sh\\necho \"$*\" >>%s/gits\\nexec %%s \"$@\"\\n' "
        "\"$git\" >bin/git; chmod +x bin/git",
@@ -331,7 +331,7 @@ static void only_files_changed_on_both_sides_are_merged_by_git(void **state) {
                                       {"d", "d\n"},
                                       {"n", "n\n"}}};
     push("sed -i s/1/one/ a b; echo d >d; echo m >m");
-    watch_gits();
+    log_gits();
     snprintf(path, sizeof path, "%s/bin", test_dir());
     struct outcome outcome = land(&(struct attempt){.set = &set, .path = path});
     assert_landed(&outcome);
@@ -346,7 +346,7 @@ static void only_files_changed_on_both_sides_are_merged_by_git(void **state) {
 
 static const struct set blind = {.id = "C1", .files = {{"f", "mine\n"}}};
 
-static void nothing_changed_so_a_blind_set_lands(void **state) {
+static void a_blind_set_lands_if_its_files_are_unchanged(void **state) {
     (void)state;
     landing_begin();
     int64_t since_ns = clock_wall().ns;
@@ -357,7 +357,7 @@ static void nothing_changed_so_a_blind_set_lands(void **state) {
     assert_string_equal(content("g"), "other");
 }
 
-static void a_file_somebody_pushed_since_is_not_overwritten(void **state) {
+static void a_blind_set_does_not_overwrite_a_push(void **state) {
     (void)state;
     landing_begin();
     int64_t since_ns = clock_wall().ns;
@@ -370,7 +370,7 @@ static void a_file_somebody_pushed_since_is_not_overwritten(void **state) {
     assert_unmoved(&outcome, before);
 }
 
-static void a_file_another_set_changed_since_is_not_overwritten(void **state) {
+static void a_blind_set_does_not_overwrite_another_set(void **state) {
     (void)state;
     landing_begin();
     int64_t since_ns = clock_wall().ns;
@@ -412,7 +412,7 @@ static void commits_on_top_of_a_late_commit_are_late(void **state) {
     assert_starts(&outcome, "conflict f (");
 }
 
-static void the_reflog_knows_when_old_commits_came_to_the_branch(void **state) {
+static void the_reflog_shows_when_an_old_commit_arrived(void **state) {
     (void)state;
     landing_begin();
     const struct set first = {.id = "C0", .files = {{"g", "theirs\n"}}};
@@ -447,7 +447,7 @@ static void the_commit_seen_at_admission_decides(void **state) {
     assert_landed(&outcome);
 }
 
-static void a_file_that_appeared_or_went_since_is_a_conflict(void **state) {
+static void an_added_or_deleted_file_is_a_conflict(void **state) {
     (void)state;
     landing_begin();
     int64_t since_ns = clock_wall().ns;
@@ -459,7 +459,7 @@ static void a_file_that_appeared_or_went_since_is_a_conflict(void **state) {
     assert_starts(&outcome, "conflict g n (g was changed by commit ");
 }
 
-static void deny_wants_a_base(void **state) {
+static void deny_requires_a_base(void **state) {
     (void)state;
     landing_begin();
     const char *before = tip();
@@ -489,34 +489,34 @@ static void allow_overwrites_and_says_so(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_set_made_from_an_older_state_is_merged),
+        cmocka_unit_test(a_set_based_on_an_older_commit_is_merged),
         cmocka_unit_test(a_base_that_is_the_tip_needs_no_merge),
         cmocka_unit_test(a_real_conflict_names_path_and_set),
-        cmocka_unit_test(a_base_beside_the_branch_is_merged_too),
-        cmocka_unit_test(a_base_nobody_knows_is_refused),
-        cmocka_unit_test(a_base_that_is_no_commit_is_refused),
+        cmocka_unit_test(a_base_on_another_branch_is_merged_too),
+        cmocka_unit_test(an_unknown_base_is_refused),
+        cmocka_unit_test(a_base_that_is_not_a_commit_is_refused),
         cmocka_unit_test(a_deleted_path_must_be_in_the_base_commit),
         cmocka_unit_test(a_rename_on_the_branch_is_not_followed),
-        cmocka_unit_test(a_renamed_directory_takes_no_new_file_along),
-        cmocka_unit_test(a_set_that_renames_takes_only_what_it_lists),
-        cmocka_unit_test(modes_are_merged_beside_content),
+        cmocka_unit_test(a_new_file_does_not_follow_a_renamed_directory),
+        cmocka_unit_test(a_rename_by_a_set_does_not_follow_changes),
+        cmocka_unit_test(modes_and_contents_are_merged_separately),
         cmocka_unit_test(a_changed_type_is_a_conflict),
         cmocka_unit_test(a_type_that_only_the_set_changes_lands),
         cmocka_unit_test(a_directory_with_a_new_file_in_it_is_not_replaced),
         cmocka_unit_test(a_file_below_a_new_file_is_a_conflict),
-        cmocka_unit_test(a_file_added_by_both_must_be_the_same),
-        cmocka_unit_test(deleting_meets_changing_as_a_conflict),
+        cmocka_unit_test(a_file_added_by_both_must_be_identical),
+        cmocka_unit_test(deleting_a_changed_file_is_a_conflict),
         cmocka_unit_test(binary_files_are_not_merged),
         cmocka_unit_test(only_files_changed_on_both_sides_are_merged_by_git),
-        cmocka_unit_test(nothing_changed_so_a_blind_set_lands),
-        cmocka_unit_test(a_file_somebody_pushed_since_is_not_overwritten),
-        cmocka_unit_test(a_file_another_set_changed_since_is_not_overwritten),
+        cmocka_unit_test(a_blind_set_lands_if_its_files_are_unchanged),
+        cmocka_unit_test(a_blind_set_does_not_overwrite_a_push),
+        cmocka_unit_test(a_blind_set_does_not_overwrite_another_set),
         cmocka_unit_test(a_push_with_an_old_date_counts_as_late),
         cmocka_unit_test(commits_on_top_of_a_late_commit_are_late),
-        cmocka_unit_test(the_reflog_knows_when_old_commits_came_to_the_branch),
+        cmocka_unit_test(the_reflog_shows_when_an_old_commit_arrived),
         cmocka_unit_test(the_commit_seen_at_admission_decides),
-        cmocka_unit_test(a_file_that_appeared_or_went_since_is_a_conflict),
-        cmocka_unit_test(deny_wants_a_base),
+        cmocka_unit_test(an_added_or_deleted_file_is_a_conflict),
+        cmocka_unit_test(deny_requires_a_base),
         cmocka_unit_test(allow_overwrites_and_says_so),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -43,7 +43,7 @@ static void assert_done(const char *line) {
 static void disk_mount(void) {
     if (*sh("mount -o loop,commit=300 disk.img disk 2>/dev/null && echo yes "
             "|| true") == '\0')
-        test_skip("no loop device can be mounted here");
+        test_skip("loop devices cannot be mounted here");
 }
 
 /* Creates a repository on a file system of its own. It is mounted only for this
@@ -53,17 +53,17 @@ static void disk_begin(void) {
         test_skip("only root can mount a file system");
     if (unshare(CLONE_NEWNS) != 0 ||
         mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL) != 0)
-        test_skip("no mount namespace can be made here");
+        test_skip("mount namespaces cannot be created here");
     sh("mkdir -p disk");
     if (*sh("command -v mkfs.ext4 || true") == '\0')
-        test_skip("there is no mkfs.ext4");
+        test_skip("mkfs.ext4 is missing");
     sh("truncate -s 32M disk.img; mkfs.ext4 -q disk.img");
     disk_mount();
     landing_begin();
     sh("mv target.git disk/target.git; ln -s disk/target.git target.git; sync");
 }
 
-static void disk_cut(void) {
+static void disk_shut_down(void) {
     char path[512];
     uint32_t how = SHUTDOWN_NO_FLUSH;
     snprintf(path, sizeof path, "%s/disk", test_dir());
@@ -74,7 +74,7 @@ static void disk_cut(void) {
     if (result != 0) {
         sh("umount disk");
         print_message("# because: %s\n", strerror(sys));
-        test_skip("the file system cannot be cut");
+        test_skip("the file system cannot be shut down");
     }
     sh("umount disk");
     disk_mount();
@@ -86,19 +86,19 @@ static int disk_end(void **state) {
     return 0;
 }
 
-static void a_landed_branch_survives_a_power_cut(void **state) {
+static void a_landed_branch_survives_a_power_failure(void **state) {
     (void)state;
     disk_begin();
     struct outcome outcome = land(&(struct attempt){.set = &deep});
     assert_starts(&outcome, "done ");
-    disk_cut();
+    disk_shut_down();
     assert_string_equal(outcome.text, tip());
     sh("git -C target.git fsck --strict --no-dangling >&2");
     assert_string_equal(content("f"), "new");
     assert_string_equal(content("d/e/run"), "#!/bin/sh");
 }
 
-static void a_rolled_back_branch_survives_a_power_cut(void **state) {
+static void a_rolled_back_branch_survives_a_power_failure(void **state) {
     (void)state;
     disk_begin();
     struct outcome outcome = land(&(struct attempt){.set = &deep});
@@ -110,7 +110,7 @@ static void a_rolled_back_branch_survives_a_power_cut(void **state) {
     sh("sync");
     const char *line = roll_back("");
     assert_done(line);
-    disk_cut();
+    disk_shut_down();
     assert_string_equal(line + 5, tip());
     sh("git -C target.git fsck --strict --no-dangling >&2");
     assert_string_equal(content("g"), "g");
@@ -123,11 +123,11 @@ static void a_rolled_back_branch_survives_a_power_cut(void **state) {
     "strace -f -y -e " \
     "trace=fsync,fdatasync,link,linkat,rename,renameat,renameat2"
 
-static void need_strace(void) {
+static void require_strace(void) {
     if (*sh("command -v strace || true") == '\0')
-        test_skip("there is no strace");
+        test_skip("strace is missing");
     if (*sh("strace -o /dev/null true 2>/dev/null && echo yes || true") == '\0')
-        test_skip("strace may not trace here");
+        test_skip("strace cannot trace here");
 }
 
 /* Asserts that each file in objects/ was synced under its temporary name before
@@ -160,7 +160,7 @@ static void assert_synced_first(const char *trace, unsigned objects) {
 
 static void every_object_is_synced_before_the_branch_moves(void **state) {
     (void)state;
-    need_strace();
+    require_strace();
     landing_begin();
     char trace[512];
     snprintf(trace, sizeof trace, "%s/trace", test_dir());
@@ -183,9 +183,9 @@ static void every_object_is_synced_before_the_branch_moves(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_object_is_synced_before_the_branch_moves),
-        cmocka_unit_test_teardown(a_landed_branch_survives_a_power_cut,
+        cmocka_unit_test_teardown(a_landed_branch_survives_a_power_failure,
                                   disk_end),
-        cmocka_unit_test_teardown(a_rolled_back_branch_survives_a_power_cut,
+        cmocka_unit_test_teardown(a_rolled_back_branch_survives_a_power_failure,
                                   disk_end),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -6,10 +6,10 @@ static const struct set plain = {.id = "C1",
                                  .files = {{"f", "new\n"}, {"d/e/h", "h\n"}}};
 
 /* The set did not land and is to be tried again. */
-static void assert_held(const struct outcome *outcome, const char *words) {
+static void assert_waits(const struct outcome *outcome, const char *words) {
     if (outcome->exit_code != 111)
-        fail_msg("it ended with %d, '%s':\n%s", outcome->exit_code,
-                 outcome->line, outcome->output);
+        fail_msg("exit status %d, '%s':\n%s", outcome->exit_code, outcome->line,
+                 outcome->output);
     assert_says(outcome, words);
     assert_string_equal(sh("ls -A tmp"), "");
     assert_string_equal(sh("cd target.git; find . -name '*.lock'"), "");
@@ -32,52 +32,51 @@ static const char *object_file(const char *name) {
 
 /* Asserts that the set waits while the script `damage` has damaged the file of
  * the object, and lands when the file is restored. */
-static void assert_held_without(const char *object, const char *damage,
-                                const char *words) {
+static void assert_waits_without(const char *object, const char *damage,
+                                 const char *words) {
     const char *before = tip();
     const char *file = object_file(object);
     sh("cp -p %s saved; chmod u+w %s; f=%s; %s", file, file, file, damage);
     struct outcome outcome = land(&(struct attempt){.set = &plain});
-    assert_held(&outcome, words);
+    assert_waits(&outcome, words);
     assert_string_equal(tip(), before);
     sh("cp -f saved %s", file);
     outcome = land(&(struct attempt){.set = &plain});
     assert_landed(&outcome);
 }
 
-static void a_missing_file_beside_a_listed_one_holds_the_set(void **state) {
+static void a_missing_file_next_to_a_listed_one_delays_the_set(void **state) {
     (void)state;
     landing_begin();
-    assert_held_without("main:g", "rm $f",
-                        "of 'g' is missing or cannot be read");
+    assert_waits_without("main:g", "rm $f",
+                         "of 'g' is missing or cannot be read");
 }
 
 static void a_missing_file_in_a_directory_is_named(void **state) {
     (void)state;
     landing_begin();
     push("mkdir -p d/e; echo x >d/e/x");
-    assert_held_without("main:d/e/x", "rm $f",
-                        "of 'd/e/x' is missing or cannot be read");
+    assert_waits_without("main:d/e/x", "rm $f",
+                         "of 'd/e/x' is missing or cannot be read");
 }
 
-static void a_missing_directory_holds_the_set(void **state) {
+static void a_missing_directory_delays_the_set(void **state) {
     (void)state;
     landing_begin();
     push("mkdir -p d/e d/x; echo x >d/x/x; echo e >d/e/e");
-    assert_held_without("main:d/x", "rm $f",
-                        "of 'd/x' is missing or cannot be read");
+    assert_waits_without("main:d/x", "rm $f",
+                         "of 'd/x' is missing or cannot be read");
 }
 
-static void an_empty_file_of_an_object_is_a_missing_one(void **state) {
+static void an_empty_object_file_counts_as_missing(void **state) {
     (void)state;
     landing_begin();
-    assert_held_without("main:g", ": >$f",
-                        "of 'g' is missing or cannot be read");
+    assert_waits_without("main:g", ": >$f",
+                         "of 'g' is missing or cannot be read");
 }
 
 /* git does not rewrite an object file that exists, even if it is damaged. */
-static void
-a_listed_file_that_the_target_has_damaged_holds_the_set(void **state) {
+static void a_damaged_object_of_a_listed_file_delays_the_set(void **state) {
     (void)state;
     landing_begin();
     push("seq 1000 >f; echo new >new; git add new; git rm -q --cached new");
@@ -89,14 +88,14 @@ a_listed_file_that_the_target_has_damaged_holds_the_set(void **state) {
     };
     for (size_t i = 0; i < sizeof damages / sizeof damages[0]; i++) {
         const char *old = tip();
-        assert_held_without("$(printf 'new\\n' | git hash-object --stdin)",
-                            damages[i], "of 'f' is missing or cannot be read");
+        assert_waits_without("$(printf 'new\\n' | git hash-object --stdin)",
+                             damages[i], "of 'f' is missing or cannot be read");
         sh("git -C target.git update-ref refs/heads/main %s", old);
     }
 }
 
 /* The commit of a submodule is in another repository. */
-static void a_submodule_is_no_damage(void **state) {
+static void a_submodule_is_not_damage(void **state) {
     (void)state;
     landing_begin();
     push("git update-index --add --cacheinfo "
@@ -105,7 +104,7 @@ static void a_submodule_is_no_damage(void **state) {
     assert_landed(&outcome);
 }
 
-static void a_directory_of_many_files_is_checked_whole(void **state) {
+static void a_directory_of_many_files_is_checked_completely(void **state) {
     (void)state;
     landing_begin();
     push("mkdir d; for i in $(seq 1000); do echo $i >d/$i; done");
@@ -123,7 +122,7 @@ static const struct set later = {.id = "C2", .files = {{"f", "later\n"}}};
  * restored to `at`. */
 static void assert_not_created(const char *at) {
     struct outcome outcome = land(&(struct attempt){.set = &later});
-    assert_held(&outcome, "branch 'main' is missing in the repository '");
+    assert_waits(&outcome, "branch 'main' is missing in the repository '");
     assert_says(&outcome, "restore it, it is not created again");
     assert_string_equal(sh("git -C target.git for-each-ref"), "");
     sh("git -C target.git update-ref refs/heads/main %s", at);
@@ -131,7 +130,7 @@ static void assert_not_created(const char *at) {
     assert_landed(&outcome);
 }
 
-static void a_branch_that_a_set_landed_on_is_not_created_again(void **state) {
+static void a_branch_with_a_landed_set_is_not_created_again(void **state) {
     (void)state;
     landing_begin();
     struct outcome outcome = land(&(struct attempt){.set = &plain});
@@ -141,7 +140,7 @@ static void a_branch_that_a_set_landed_on_is_not_created_again(void **state) {
     assert_not_created(at);
 }
 
-static void nor_is_one_that_was_only_looked_at(void **state) {
+static void a_branch_that_was_only_read_is_not_created_again(void **state) {
     (void)state;
     landing_begin();
     const struct set conflict = {.id = "C1", .deleted = {"absent"}};
@@ -152,7 +151,7 @@ static void nor_is_one_that_was_only_looked_at(void **state) {
     assert_not_created(at);
 }
 
-static void nor_is_one_that_a_set_created(void **state) {
+static void a_branch_that_a_set_created_is_not_created_again(void **state) {
     (void)state;
     landing_begin_empty("");
     struct outcome outcome = land(&(struct attempt){.set = &plain});
@@ -162,7 +161,7 @@ static void nor_is_one_that_a_set_created(void **state) {
     assert_not_created(at);
 }
 
-static void nor_is_one_that_vanishes_during_the_landing(void **state) {
+static void a_branch_that_vanishes_is_not_created_again(void **state) {
     (void)state;
     landing_begin();
     const char *at = tip();
@@ -171,7 +170,7 @@ static void nor_is_one_that_vanishes_during_the_landing(void **state) {
         .checks = {"vanish", sh("echo \"git --git-dir=$PWD/target.git "
                                 "update-ref -d refs/heads/main\"")}};
     struct outcome outcome = land(&attempt);
-    assert_held(&outcome, "branch 'main' is missing in the repository '");
+    assert_waits(&outcome, "branch 'main' is missing in the repository '");
     assert_not_created(at);
 }
 
@@ -190,18 +189,17 @@ static void other_branches_and_repositories_are_created(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_missing_file_beside_a_listed_one_holds_the_set),
+        cmocka_unit_test(a_missing_file_next_to_a_listed_one_delays_the_set),
         cmocka_unit_test(a_missing_file_in_a_directory_is_named),
-        cmocka_unit_test(a_missing_directory_holds_the_set),
-        cmocka_unit_test(an_empty_file_of_an_object_is_a_missing_one),
-        cmocka_unit_test(
-            a_listed_file_that_the_target_has_damaged_holds_the_set),
-        cmocka_unit_test(a_submodule_is_no_damage),
-        cmocka_unit_test(a_directory_of_many_files_is_checked_whole),
-        cmocka_unit_test(a_branch_that_a_set_landed_on_is_not_created_again),
-        cmocka_unit_test(nor_is_one_that_was_only_looked_at),
-        cmocka_unit_test(nor_is_one_that_a_set_created),
-        cmocka_unit_test(nor_is_one_that_vanishes_during_the_landing),
+        cmocka_unit_test(a_missing_directory_delays_the_set),
+        cmocka_unit_test(an_empty_object_file_counts_as_missing),
+        cmocka_unit_test(a_damaged_object_of_a_listed_file_delays_the_set),
+        cmocka_unit_test(a_submodule_is_not_damage),
+        cmocka_unit_test(a_directory_of_many_files_is_checked_completely),
+        cmocka_unit_test(a_branch_with_a_landed_set_is_not_created_again),
+        cmocka_unit_test(a_branch_that_was_only_read_is_not_created_again),
+        cmocka_unit_test(a_branch_that_a_set_created_is_not_created_again),
+        cmocka_unit_test(a_branch_that_vanishes_is_not_created_again),
         cmocka_unit_test(other_branches_and_repositories_are_created),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

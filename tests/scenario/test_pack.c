@@ -23,7 +23,7 @@ static void begin(const char *script) {
        script);
 }
 
-static struct pack_result packed_well(struct pack_options options) {
+static struct pack_result pack_set(struct pack_options options) {
     struct pack_result result;
     struct err err = {0};
     if (options.repo == NULL)
@@ -47,7 +47,7 @@ static void assert_refused(struct pack_options options, const char *words) {
     options.output = in_dir("packs");
     assert_false(pack_write(&options, &result, &err));
     if (strstr(err.text, words) == NULL)
-        fail_msg("no '%s' in '%s'", words, err.text);
+        fail_msg("error '%s', expected '%s'", err.text, words);
     assert_null(result.path);
     assert_string_equal(sh("ls -A packs"), "");
 }
@@ -70,11 +70,11 @@ static const char several[] =
     "--date='2021-05-06T07:08:09 -0930' -m 'Fix \"it\"\n\nAt last.\n\n"
     "Signed-off-by: Z <z@e>'";
 
-static void a_range_lands_as_git_itself_would_have_it(void **state) {
+static void a_range_lands_with_the_same_tree_as_in_git(void **state) {
     (void)state;
     begin(several);
     struct pack_result result =
-        packed_well((struct pack_options){.source = "main..fix"});
+        pack_set((struct pack_options){.source = "main..fix"});
     assert_int_equal(result.files, 4);
     assert_int_equal(result.deleted, 1);
     struct outcome outcome = land_packed(&result);
@@ -91,14 +91,14 @@ static void a_range_lands_as_git_itself_would_have_it(void **state) {
     pack_result_clear(&result);
 }
 
-static void the_base_is_where_the_branch_left(void **state) {
+static void the_base_is_the_fork_point_of_the_branch(void **state) {
     (void)state;
     begin(several);
     /* main has moved; the set must not revert that change. */
     sh("cd clone; git checkout -q main; sed -i s/6/six/ f; echo n >n\n"
        "git add -A; git commit -q -m on; git push -q origin main");
     struct pack_result result =
-        packed_well((struct pack_options){.source = "main..fix"});
+        pack_set((struct pack_options){.source = "main..fix"});
     assert_non_null(
         strstr(meta_of(&result), sh("git -C clone rev-parse main~1")));
     struct outcome outcome = land_packed(&result);
@@ -113,7 +113,7 @@ static void several_commits_become_one_and_are_listed(void **state) {
     begin("echo 1 >a; git add a; git commit -q -m 'First one'\n"
           "echo 2 >b; git add b; git commit -q -m 'Second one'");
     struct pack_result result =
-        packed_well((struct pack_options){.source = "main..fix"});
+        pack_set((struct pack_options){.source = "main..fix"});
     struct outcome outcome = land_packed(&result);
     assert_landed(&outcome);
     assert_string_equal(
@@ -122,12 +122,12 @@ static void several_commits_become_one_and_are_listed(void **state) {
     pack_result_clear(&result);
 }
 
-static void its_name_is_that_of_a_set(void **state) {
+static void a_packed_set_has_a_valid_name(void **state) {
     (void)state;
     begin("echo 1 >a; git add a; git commit -q -m a");
     static const char *const depends[] = {"C1", "C2"};
     struct pack_result result =
-        packed_well((struct pack_options){.source = "main..fix",
+        pack_set((struct pack_options){.source = "main..fix",
                                           .class = "EM.200",
                                           .id = "Fix-7",
                                           .depends = depends,
@@ -149,26 +149,26 @@ static void its_name_is_that_of_a_set(void **state) {
     pack_result_clear(&result);
 }
 
-static void ids_made_here_differ(void **state) {
+static void generated_ids_differ(void **state) {
     (void)state;
     begin("echo 1 >a; git add a; git commit -q -m a");
     struct pack_result one =
-        packed_well((struct pack_options){.source = "main..fix"});
+        pack_set((struct pack_options){.source = "main..fix"});
     struct pack_result two =
-        packed_well((struct pack_options){.source = "main.."});
+        pack_set((struct pack_options){.source = "main.."});
     assert_string_not_equal(one.id, two.id);
     assert_string_not_equal(one.path, two.path);
     pack_result_clear(&one);
     pack_result_clear(&two);
 }
 
-static void a_directory_is_packed_whole_without_git(void **state) {
+static void a_directory_is_packed_without_git(void **state) {
     (void)state;
     begin("true");
     sh("rm -rf dir; mkdir -p dir/.git dir/sub/deep; echo x >dir/.git/config\n"
        "echo new >dir/f; echo y >dir/sub/deep/y; chmod +x dir/sub/deep/y\n"
        "ln -s f dir/l; chmod 600 dir/f");
-    struct pack_result result = packed_well((struct pack_options){
+    struct pack_result result = pack_set((struct pack_options){
         .source = in_dir("dir"), .id = "D1", .output = in_dir("packs/d.tar")});
     assert_string_equal(result.path, in_dir("packs/d.tar"));
     assert_string_equal(sh("tar tf packs/d.tar"),
@@ -187,7 +187,7 @@ static void a_directory_can_have_a_base_and_deletions(void **state) {
     begin("true");
     sh("rm -rf dir; mkdir dir; echo new >dir/n");
     static const char *const deletes[] = {"g"};
-    struct pack_result result = packed_well(
+    struct pack_result result = pack_set(
         (struct pack_options){.source = in_dir("dir"),
                               .base_rev = "main",
                               .deletes = deletes,
@@ -207,7 +207,7 @@ static void a_directory_can_have_a_base_and_deletions(void **state) {
 static void the_same_content_is_found_from_a_subdirectory(void **state) {
     (void)state;
     begin("mkdir -p x/y; echo 1 >x/y/a; git add x; git commit -q -m a");
-    struct pack_result result = packed_well((struct pack_options){
+    struct pack_result result = pack_set((struct pack_options){
         .source = "main..fix", .repo = in_dir("clone/x/y")});
     assert_int_equal(result.files, 1);
     pack_result_clear(&result);
@@ -220,7 +220,7 @@ static void many_files_land_as_one_pack(void **state) {
        "for d in 1 2 3 4 5 6 7 8 9; do mkdir $d; for f in 1 2 3 4 5 6 7 8 9 10 "
        "11 12 13 14 15 16 17 18 19 20; do echo $d $f >$d/$f; done; done");
     struct pack_result result =
-        packed_well((struct pack_options){.source = in_dir("dir")});
+        pack_set((struct pack_options){.source = in_dir("dir")});
     assert_int_equal(result.files, 180);
     struct outcome outcome = land_packed(&result);
     assert_landed(&outcome);
@@ -265,18 +265,18 @@ static void a_submodule_is_refused(void **state) {
                    "'sub' is a submodule");
 }
 
-static void a_path_that_no_line_can_carry_is_refused(void **state) {
+static void a_path_that_meta_cannot_list_is_refused(void **state) {
     (void)state;
     begin("echo 1 >'tail '; git add .; git commit -q -m tail");
     assert_refused((struct pack_options){.source = "main..fix"},
                    "ends in white space");
 }
 
-static void a_file_that_stands_there_is_replaced_whole(void **state) {
+static void an_existing_file_is_replaced(void **state) {
     (void)state;
     begin("echo 1 >a; git add a; git commit -q -m a");
     sh("echo old >packs/p");
-    struct pack_result result = packed_well((struct pack_options){
+    struct pack_result result = pack_set((struct pack_options){
         .source = "main..fix", .output = in_dir("packs/p")});
     assert_string_equal(sh("ls packs"), "p");
     assert_string_equal(sh("tar tf packs/p"), "meta\nlroot/a");
@@ -292,19 +292,19 @@ static void a_file_that_stands_there_is_replaced_whole(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_range_lands_as_git_itself_would_have_it),
-        cmocka_unit_test(the_base_is_where_the_branch_left),
+        cmocka_unit_test(a_range_lands_with_the_same_tree_as_in_git),
+        cmocka_unit_test(the_base_is_the_fork_point_of_the_branch),
         cmocka_unit_test(several_commits_become_one_and_are_listed),
-        cmocka_unit_test(its_name_is_that_of_a_set),
-        cmocka_unit_test(ids_made_here_differ),
-        cmocka_unit_test(a_directory_is_packed_whole_without_git),
+        cmocka_unit_test(a_packed_set_has_a_valid_name),
+        cmocka_unit_test(generated_ids_differ),
+        cmocka_unit_test(a_directory_is_packed_without_git),
         cmocka_unit_test(a_directory_can_have_a_base_and_deletions),
         cmocka_unit_test(the_same_content_is_found_from_a_subdirectory),
         cmocka_unit_test(many_files_land_as_one_pack),
         cmocka_unit_test(a_source_that_cannot_be_packed_is_an_error),
         cmocka_unit_test(a_submodule_is_refused),
-        cmocka_unit_test(a_path_that_no_line_can_carry_is_refused),
-        cmocka_unit_test(a_file_that_stands_there_is_replaced_whole),
+        cmocka_unit_test(a_path_that_meta_cannot_list_is_refused),
+        cmocka_unit_test(an_existing_file_is_replaced),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

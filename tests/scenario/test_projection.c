@@ -48,7 +48,7 @@ static bool has_event(struct spool *spool, const char *id,
     return false;
 }
 
-static void a_job_file_follows_its_set_through_life(void **state) {
+static void a_job_file_follows_the_state_of_its_set(void **state) {
     struct spool spool;
     (void)state;
     spool_begin(&spool);
@@ -112,7 +112,7 @@ static void the_job_file_holds_what_a_new_registry_needs(void **state) {
     spool_end(&spool);
 }
 
-static void a_record_rewrites_the_file_in_its_place(void **state) {
+static void a_record_rewrites_the_file_in_place(void **state) {
     struct spool spool;
     (void)state;
     spool_begin(&spool);
@@ -130,7 +130,7 @@ static void a_record_rewrites_the_file_in_its_place(void **state) {
     spool_end(&spool);
 }
 
-static void from_pending_on_the_inode_stays(void **state) {
+static void the_inode_stays_from_pending_on(void **state) {
     struct spool spool;
     struct stat before, after;
     (void)state;
@@ -210,7 +210,7 @@ static void an_empty_or_torn_job_file_is_recreated(void **state) {
     spool_end(&spool);
 }
 
-static void a_file_nobody_can_explain_holds_the_set(void **state) {
+static void an_inexplicable_file_holds_the_set(void **state) {
     struct spool spool;
     struct err err = {0};
     (void)state;
@@ -246,7 +246,7 @@ static void age_dirs(struct spool *spool, int64_t seconds) {
     }
 }
 
-static void a_move_by_hand_is_seen_whatever_else_moves(void **state) {
+static void a_move_by_hand_is_noticed_despite_other_moves(void **state) {
     struct spool spool;
     (void)state;
     spool_begin(&spool);
@@ -328,7 +328,7 @@ static void a_running_set_is_not_cancelled_by_moving_its_file(void **state) {
     spool_end(&spool);
 }
 
-static void a_copy_by_hand_is_put_aside(void **state) {
+static void a_copy_by_hand_goes_to_reject(void **state) {
     struct spool spool;
     (void)state;
     spool_begin(&spool);
@@ -342,7 +342,7 @@ static void a_copy_by_hand_is_put_aside(void **state) {
     spool_end(&spool);
 }
 
-static void a_file_of_no_known_set_stays(void **state) {
+static void a_file_of_an_unknown_set_stays(void **state) {
     struct spool spool;
     (void)state;
     spool_begin(&spool);
@@ -373,7 +373,7 @@ static void the_log_records_a_hold(void **state) {
     spool_end(&spool);
 }
 
-static void a_torn_line_of_a_log_is_taken_off(void **state) {
+static void a_torn_log_line_is_removed(void **state) {
     struct spool spool;
     (void)state;
     spool_begin(&spool);
@@ -395,7 +395,7 @@ static int full(int dir, const char *name, int flags, mode_t mode) {
     return -1;
 }
 
-static void a_full_disk_only_delays(void **state) {
+static void a_full_disk_only_delays_moves(void **state) {
     struct spool spool;
     const struct disk *whole = disk;
     struct disk broken = *whole;
@@ -419,7 +419,7 @@ static void a_full_disk_only_delays(void **state) {
 
 /* C waits for B, and B for A. When B leaves, C inherits A, and its job file
  * must show that, because a lost registry is rebuilt from it. */
-static void an_inherited_precursor_stands_in_the_job_file(void **state) {
+static void an_inherited_precursor_is_in_the_job_file(void **state) {
     struct spool spool;
     struct err err = {0};
     struct span heir = SPAN("A");
@@ -544,26 +544,26 @@ static void steps_of_another_process_are_not_ambiguous(void **state) {
 int main(int argc, char **argv) {
     SPOOL_MAIN(argc, argv);
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_job_file_follows_its_set_through_life),
+        cmocka_unit_test(a_job_file_follows_the_state_of_its_set),
         cmocka_unit_test(many_steps_between_two_passes_are_one_move),
         cmocka_unit_test(the_job_file_holds_what_a_new_registry_needs),
-        cmocka_unit_test(a_record_rewrites_the_file_in_its_place),
-        cmocka_unit_test(from_pending_on_the_inode_stays),
+        cmocka_unit_test(a_record_rewrites_the_file_in_place),
+        cmocka_unit_test(the_inode_stays_from_pending_on),
         cmocka_unit_test(files_left_by_a_crash_are_moved_at_the_start),
         cmocka_unit_test(two_names_of_one_file_become_one),
         cmocka_unit_test(a_lost_job_file_is_recreated_with_an_alarm),
         cmocka_unit_test(an_empty_or_torn_job_file_is_recreated),
-        cmocka_unit_test(a_file_nobody_can_explain_holds_the_set),
-        cmocka_unit_test(a_move_by_hand_is_seen_whatever_else_moves),
+        cmocka_unit_test(an_inexplicable_file_holds_the_set),
+        cmocka_unit_test(a_move_by_hand_is_noticed_despite_other_moves),
         cmocka_unit_test(a_file_moved_to_term_by_hand_cancels),
         cmocka_unit_test(any_other_move_by_hand_is_undone_and_noted),
         cmocka_unit_test(a_running_set_is_not_cancelled_by_moving_its_file),
-        cmocka_unit_test(a_copy_by_hand_is_put_aside),
-        cmocka_unit_test(a_file_of_no_known_set_stays),
+        cmocka_unit_test(a_copy_by_hand_goes_to_reject),
+        cmocka_unit_test(a_file_of_an_unknown_set_stays),
         cmocka_unit_test(the_log_records_a_hold),
-        cmocka_unit_test(a_torn_line_of_a_log_is_taken_off),
-        cmocka_unit_test(a_full_disk_only_delays),
-        cmocka_unit_test(an_inherited_precursor_stands_in_the_job_file),
+        cmocka_unit_test(a_torn_log_line_is_removed),
+        cmocka_unit_test(a_full_disk_only_delays_moves),
+        cmocka_unit_test(an_inherited_precursor_is_in_the_job_file),
         cmocka_unit_test(a_one_shot_command_moves_the_job_files_it_changed),
         cmocka_unit_test(an_event_about_an_archived_set_restores_no_file),
         cmocka_unit_test(a_hold_by_a_one_shot_command_is_in_the_log),

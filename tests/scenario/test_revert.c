@@ -43,12 +43,13 @@ static const char *on_git(const char *id, const char *members) {
 
 static void assert_begins(const char *line, const char *start) {
     if (strncmp(line, start, strlen(start)) != 0)
-        fail_msg("'%s', not '%s': %s", line, start, sh("cat account"));
+        fail_msg("status '%s', expected '%s...': %s", line, start,
+                 sh("cat account"));
 }
 
-static void assert_holds(const char *line, const char *words) {
+static void assert_contains(const char *line, const char *words) {
     if (strstr(line, words) == NULL)
-        fail_msg("no '%s' in '%s'", words, line);
+        fail_msg("'%s' is not in '%s'", words, line);
 }
 
 static void assert_nothing_left(void) {
@@ -70,7 +71,7 @@ static const char *trailers(const char *commit) {
               commit);
 }
 
-static void several_sets_go_back_in_one_step(void **state) {
+static void several_sets_are_reverted_in_one_update(void **state) {
     (void)state;
     landing_begin();
     put("C1", "f", "one\n");
@@ -93,7 +94,7 @@ static void several_sets_go_back_in_one_step(void **state) {
     assert_nothing_left();
 }
 
-static void other_peoples_lines_stay(void **state) {
+static void lines_of_other_sets_stay(void **state) {
     (void)state;
     landing_begin();
     sh("cd clone; git checkout -q main");
@@ -115,7 +116,7 @@ static void other_peoples_lines_stay(void **state) {
     assert_nothing_left();
 }
 
-static void a_later_set_in_the_way_is_named(void **state) {
+static void a_later_set_that_prevents_a_rollback_is_named(void **state) {
     (void)state;
     landing_begin();
     put("C1", "f", "one\n");
@@ -124,15 +125,15 @@ static void a_later_set_in_the_way_is_named(void **state) {
     const char *before = tip();
     const char *line = on_git("R1", "C1 C2");
     assert_begins(line, "failed rb-conflict C1 cannot be taken back: ");
-    assert_holds(line, "f was also changed by C9 (done), add C9 to the "
-                       "rollback or revert by hand");
+    assert_contains(line, "f was also changed by C9 (done), add C9 to the "
+                          "rollback or revert by hand");
     assert_string_equal(tip(), before);
     assert_begins(on_git("R2", "C1 C2 C9"), "done ");
     assert_string_equal(sh("git -C target.git diff main main~6"), "");
     assert_nothing_left();
 }
 
-static void a_push_in_the_way_is_named_too(void **state) {
+static void a_push_that_prevents_a_rollback_is_named(void **state) {
     (void)state;
     landing_begin();
     put("C1", "f", "one\n");
@@ -140,11 +141,11 @@ static void a_push_in_the_way_is_named_too(void **state) {
        "git push -q origin main");
     const char *line = on_git("R1", "C1");
     assert_begins(line, "failed rb-conflict ");
-    assert_holds(line, "f was also changed by commit ");
-    assert_holds(line, " by Ann, revert by hand");
+    assert_contains(line, "f was also changed by commit ");
+    assert_contains(line, " by Ann, revert by hand");
 }
 
-static void a_rollback_of_a_rollback_puts_it_in_again(void **state) {
+static void a_rollback_of_a_rollback_restores_the_sets(void **state) {
     (void)state;
     landing_begin();
     put("C1", "f", "one\n");
@@ -206,7 +207,7 @@ static void a_set_already_rolled_back_is_only_noted(void **state) {
     assert_begins(on_git("R1", "C1"), "done ");
     const char *line = on_git("R2", "C1 C2");
     assert_begins(line, "done ");
-    assert_holds(sh("cat account"), "C1 is rolled back already");
+    assert_contains(sh("cat account"), "C1 is rolled back already");
     const char *before = tip();
     assert_string_equal(on_git("R3", "C1 C2"), "done");
     assert_string_equal(tip(), before);
@@ -216,11 +217,11 @@ static void a_set_already_rolled_back_is_only_noted(void **state) {
        ">/dev/null; git push -q origin main");
     before = tip();
     assert_string_equal(on_git("R4", "C3"), "done");
-    assert_holds(sh("cat account"), "nothing of");
+    assert_contains(sh("cat account"), "nothing of");
     assert_string_equal(tip(), before);
 }
 
-static void a_set_that_is_not_there_fails_it(void **state) {
+static void a_missing_commit_fails_the_rollback(void **state) {
     (void)state;
     landing_begin();
     put("C1", "f", "one\n");
@@ -231,7 +232,7 @@ static void a_set_that_is_not_there_fails_it(void **state) {
     assert_string_equal(tip(), before);
 }
 
-static void a_submitters_words_are_no_trailers_of_ours(void **state) {
+static void trailers_in_a_message_are_not_trusted(void **state) {
     (void)state;
     landing_begin();
     put("C1", "f", "one\n");
@@ -245,7 +246,7 @@ static void a_submitters_words_are_no_trailers_of_ours(void **state) {
     assert_string_equal(content("f"), "1\n2\n3\n4\n5\n6\n7");
 }
 
-static void without_its_branch_it_waits(void **state) {
+static void a_rollback_waits_for_its_branch(void **state) {
     (void)state;
     landing_begin();
     put("C1", "f", "one\n");
@@ -259,7 +260,7 @@ static void without_its_branch_it_waits(void **state) {
     sh("mv away.git target.git");
 }
 
-static void it_happens_once(void **state) {
+static void a_rollback_happens_once(void **state) {
     (void)state;
     landing_begin();
     put("C1", "f", "one\n");
@@ -288,7 +289,7 @@ static void a_preview_changes_nothing(void **state) {
     assert_nothing_left();
 }
 
-static void files_that_came_and_went_go_back(void **state) {
+static void added_and_deleted_files_are_reverted(void **state) {
     (void)state;
     landing_begin();
     sh("cd clone; mkdir d; for i in 1 2 3 4 5 6 7 8; do echo line $i; done "
@@ -306,33 +307,33 @@ static void files_that_came_and_went_go_back(void **state) {
     assert_nothing_left();
 }
 
-static void by_hand(const char *script) {
+static void push(const char *script) {
     sh("cd clone; git pull -q origin main\n%s\n"
        "git add -A; git commit -qm push; git push -q origin main",
        script);
 }
 
-static void a_rename_on_the_branch_is_not_followed_back(void **state) {
+static void a_revert_does_not_follow_a_rename(void **state) {
     (void)state;
     landing_begin();
     put("C1", "f", "1\n2\n3\n4\n5\n6\nseven\n");
-    by_hand("mkdir sec; git mv f sec/f");
+    push("mkdir sec; git mv f sec/f");
     const char *before = tip();
     const char *line = on_git("R1", "C1");
     assert_begins(line, "failed rb-conflict C1 ");
-    assert_holds(line, "f was also changed by commit ");
+    assert_contains(line, "f was also changed by commit ");
     assert_string_equal(tip(), before);
     assert_nothing_left();
 }
 
-static void a_directory_renamed_since_gets_no_file_back(void **state) {
+static void a_restored_file_does_not_follow_a_rename(void **state) {
     (void)state;
     landing_begin();
-    by_hand("mkdir d; for i in a b c; do echo $i >d/$i; done");
+    push("mkdir d; for i in a b c; do echo $i >d/$i; done");
     const struct set set = {.id = "C1", .deleted = {"d/a"}};
     struct outcome outcome = land(&(struct attempt){.set = &set});
     assert_starts(&outcome, "done ");
-    by_hand("git mv d sec");
+    push("git mv d sec");
     assert_begins(on_git("R1", "C1"), "done ");
     assert_string_equal(sh("git -C target.git diff-tree -r --name-only "
                            "--no-commit-id main"),
@@ -340,14 +341,14 @@ static void a_directory_renamed_since_gets_no_file_back(void **state) {
     assert_nothing_left();
 }
 
-static void mode_and_content_go_back_each_by_themselves(void **state) {
+static void mode_and_content_are_reverted_separately(void **state) {
     (void)state;
     landing_begin();
     const struct set set = {
         .id = "C1", .files = {{"f", "ONE\n2\n3\n4\n5\n6\n7\n", .mode = 0755}}};
     struct outcome outcome = land(&(struct attempt){.set = &set});
     assert_starts(&outcome, "done ");
-    by_hand("sed -i s/7/seven/ f");
+    push("sed -i s/7/seven/ f");
     assert_begins(on_git("R1", "C1"), "done ");
     assert_string_equal(content("f"), "1\n2\n3\n4\n5\n6\nseven");
     assert_string_equal(sh("git -C target.git ls-tree main f | cut -c1-6"),
@@ -357,36 +358,36 @@ static void mode_and_content_go_back_each_by_themselves(void **state) {
 
 /* Asserts that the change that `script` makes prevents a rollback of C1, which
  * changed f and n and deleted g, and that the error names `path`. */
-static void assert_in_the_way(const char *script, const char *path) {
+static void assert_prevents_rollback(const char *script, const char *path) {
     landing_begin();
     const struct set set = {
         .id = "C1", .deleted = {"g"}, .files = {{"f", "one\n"}, {"n", "n\n"}}};
     struct outcome outcome = land(&(struct attempt){.set = &set});
     assert_starts(&outcome, "done ");
-    by_hand(script);
+    push(script);
     const char *before = tip();
     const char *line = on_git("R1", "C1");
     char words[64];
     snprintf(words, sizeof words, "C1 cannot be taken back: %s was also ",
              path);
     assert_begins(line, "failed rb-conflict ");
-    assert_holds(line, words);
+    assert_contains(line, words);
     assert_string_equal(tip(), before);
     assert_nothing_left();
 }
 
-static void what_cannot_be_merged_back_is_a_conflict(void **state) {
+static void changes_that_cannot_be_merged_are_a_conflict(void **state) {
     (void)state;
-    assert_in_the_way("ln -sf n f", "f");
-    assert_in_the_way("rm f; mkdir f; echo x >f/x", "f");
-    assert_in_the_way("rm f", "f");
-    assert_in_the_way("printf 'one\\0two' >f", "f");
-    assert_in_the_way("echo more >>n", "n");
-    assert_in_the_way("echo other >g", "g");
-    assert_in_the_way("mkdir g; echo x >g/x", "g");
+    assert_prevents_rollback("ln -sf n f", "f");
+    assert_prevents_rollback("rm f; mkdir f; echo x >f/x", "f");
+    assert_prevents_rollback("rm f", "f");
+    assert_prevents_rollback("printf 'one\\0two' >f", "f");
+    assert_prevents_rollback("echo more >>n", "n");
+    assert_prevents_rollback("echo other >g", "g");
+    assert_prevents_rollback("mkdir g; echo x >g/x", "g");
 }
 
-static void the_first_commit_of_a_branch_goes_back_too(void **state) {
+static void the_first_commit_of_a_branch_can_be_reverted(void **state) {
     (void)state;
     landing_begin_empty("");
     put("C1", "f", "one\n");
@@ -406,10 +407,10 @@ static void a_sha256_repository_can_be_reverted(void **state) {
 
 /* The rollback is killed at its k-th mutating call, for every k, and repeated
  * until it ends: both sets are reverted once, and never only one of them. */
-static void killed_anywhere_it_is_all_or_nothing(void **state) {
+static void a_killed_rollback_is_all_or_nothing(void **state) {
     (void)state;
     if (*sh("strace -o /dev/null true 2>/dev/null && echo yes || true") == '\0')
-        test_skip("strace may not trace here");
+        test_skip("strace cannot trace here");
     enum { POINTS_MAX = 300 };
     prctl(PR_SET_CHILD_SUBREAPER, 1L, 0L, 0L, 0L);
     landing_begin();
@@ -473,7 +474,7 @@ static void write_set(const char *id) {
     set_write(&set);
 }
 
-static void a_revert_command_runs_for_each_in_the_order_given(void **state) {
+static void a_revert_command_runs_for_each_member_in_order(void **state) {
     (void)state;
     begin_site();
     write_set("C1");
@@ -483,7 +484,7 @@ static void a_revert_command_runs_for_each_in_the_order_given(void **state) {
     assert_string_equal(sh("ls -A tmp"), "");
 }
 
-static void without_a_revert_command_it_fails(void **state) {
+static void a_rollback_fails_without_a_revert_command(void **state) {
     (void)state;
     begin_site();
     write_set("C1");
@@ -498,12 +499,12 @@ static void a_failed_revert_command_reports_what_was_undone(void **state) {
     write_set("C3");
     const char *line = on_site("C3 bad C1", "--revert \"$PWD/undo\"");
     assert_begins(line, "failed rb-command bad: exit-3 ");
-    assert_holds(line, "; undone before it: C3");
+    assert_contains(line, "; undone before it: C3");
     assert_string_equal(sh("cat site/log"), "C3\nbad");
     assert_string_equal(sh("ls -A tmp"), "");
 }
 
-static void a_later_attempt_goes_on_where_it_stopped(void **state) {
+static void a_later_attempt_continues_where_the_first_stopped(void **state) {
     (void)state;
     begin_site();
     write_set("C1");
@@ -538,30 +539,30 @@ static void a_set_that_was_rolled_back_is_applied_again(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(several_sets_go_back_in_one_step),
-        cmocka_unit_test(other_peoples_lines_stay),
-        cmocka_unit_test(a_later_set_in_the_way_is_named),
-        cmocka_unit_test(a_push_in_the_way_is_named_too),
-        cmocka_unit_test(a_rollback_of_a_rollback_puts_it_in_again),
+        cmocka_unit_test(several_sets_are_reverted_in_one_update),
+        cmocka_unit_test(lines_of_other_sets_stay),
+        cmocka_unit_test(a_later_set_that_prevents_a_rollback_is_named),
+        cmocka_unit_test(a_push_that_prevents_a_rollback_is_named),
+        cmocka_unit_test(a_rollback_of_a_rollback_restores_the_sets),
         cmocka_unit_test(rolling_back_a_restored_rollback_touches_nothing_else),
         cmocka_unit_test(a_set_already_rolled_back_is_only_noted),
-        cmocka_unit_test(a_set_that_is_not_there_fails_it),
-        cmocka_unit_test(a_submitters_words_are_no_trailers_of_ours),
-        cmocka_unit_test(without_its_branch_it_waits),
-        cmocka_unit_test(it_happens_once),
+        cmocka_unit_test(a_missing_commit_fails_the_rollback),
+        cmocka_unit_test(trailers_in_a_message_are_not_trusted),
+        cmocka_unit_test(a_rollback_waits_for_its_branch),
+        cmocka_unit_test(a_rollback_happens_once),
         cmocka_unit_test(a_preview_changes_nothing),
-        cmocka_unit_test(files_that_came_and_went_go_back),
-        cmocka_unit_test(a_rename_on_the_branch_is_not_followed_back),
-        cmocka_unit_test(a_directory_renamed_since_gets_no_file_back),
-        cmocka_unit_test(mode_and_content_go_back_each_by_themselves),
-        cmocka_unit_test(what_cannot_be_merged_back_is_a_conflict),
-        cmocka_unit_test(the_first_commit_of_a_branch_goes_back_too),
+        cmocka_unit_test(added_and_deleted_files_are_reverted),
+        cmocka_unit_test(a_revert_does_not_follow_a_rename),
+        cmocka_unit_test(a_restored_file_does_not_follow_a_rename),
+        cmocka_unit_test(mode_and_content_are_reverted_separately),
+        cmocka_unit_test(changes_that_cannot_be_merged_are_a_conflict),
+        cmocka_unit_test(the_first_commit_of_a_branch_can_be_reverted),
         cmocka_unit_test(a_sha256_repository_can_be_reverted),
-        cmocka_unit_test(killed_anywhere_it_is_all_or_nothing),
-        cmocka_unit_test(a_revert_command_runs_for_each_in_the_order_given),
-        cmocka_unit_test(without_a_revert_command_it_fails),
+        cmocka_unit_test(a_killed_rollback_is_all_or_nothing),
+        cmocka_unit_test(a_revert_command_runs_for_each_member_in_order),
+        cmocka_unit_test(a_rollback_fails_without_a_revert_command),
         cmocka_unit_test(a_failed_revert_command_reports_what_was_undone),
-        cmocka_unit_test(a_later_attempt_goes_on_where_it_stopped),
+        cmocka_unit_test(a_later_attempt_continues_where_the_first_stopped),
         cmocka_unit_test(a_set_that_was_rolled_back_is_applied_again),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -25,9 +25,9 @@ enum { KILLED = 77, NOT_STARTED = 255 };
 
 /* ---- a disk with faults ---------------------------------------------- */
 
-enum trouble { TROUBLE_NONE, TROUBLE_KILL, TROUBLE_EIO, TROUBLE_FULL };
+enum fault { FAULT_NONE, FAULT_KILL, FAULT_EIO, FAULT_FULL };
 
-static enum trouble trouble;
+static enum fault fault;
 static unsigned calls, fatal_call;
 
 /* Files with bytes that are not synced. A power failure loses these bytes: the
@@ -35,40 +35,40 @@ static unsigned calls, fatal_call;
 static struct {
     int fd;
     ino_t inode;
-    off_t safe_size;
-} unsafe[256];
-static unsigned unsafe_count;
+    off_t synced_size;
+} unsynced[256];
+static unsigned unsynced_count;
 static bool power_fails;
 
-static void note_unsafe(int fd) {
+static void note_unsynced(int fd) {
     struct stat st;
     if (!power_fails || fstat(fd, &st) < 0 || !S_ISREG(st.st_mode))
         return;
-    for (unsigned i = 0; i < unsafe_count; i++)
-        if (unsafe[i].inode == st.st_ino)
+    for (unsigned i = 0; i < unsynced_count; i++)
+        if (unsynced[i].inode == st.st_ino)
             return;
-    if (unsafe_count == COUNT(unsafe))
+    if (unsynced_count == COUNT(unsynced))
         abort();
-    unsafe[unsafe_count].fd = fcntl(fd, F_DUPFD_CLOEXEC, 3);
-    unsafe[unsafe_count].inode = st.st_ino;
-    unsafe[unsafe_count++].safe_size = st.st_size;
+    unsynced[unsynced_count].fd = fcntl(fd, F_DUPFD_CLOEXEC, 3);
+    unsynced[unsynced_count].inode = st.st_ino;
+    unsynced[unsynced_count++].synced_size = st.st_size;
 }
 
-static void note_safe(int fd) {
+static void note_synced(int fd) {
     struct stat st;
     if (fstat(fd, &st) < 0)
         return;
-    for (unsigned i = 0; i < unsafe_count; i++)
-        if (unsafe[i].inode == st.st_ino) {
-            close(unsafe[i].fd);
-            unsafe[i] = unsafe[--unsafe_count];
+    for (unsigned i = 0; i < unsynced_count; i++)
+        if (unsynced[i].inode == st.st_ino) {
+            close(unsynced[i].fd);
+            unsynced[i] = unsynced[--unsynced_count];
             return;
         }
 }
 
-static void all_safe(void) {
-    while (unsafe_count > 0)
-        close(unsafe[--unsafe_count].fd);
+static void all_synced(void) {
+    while (unsynced_count > 0)
+        close(unsynced[--unsynced_count].fd);
 }
 
 /* ---- names that are not on disk yet ------------------------------------ */
@@ -81,7 +81,7 @@ struct name_op {
     int dir, from_dir;
     ino_t dir_inode, from_inode, inode;
     char name[256], from[256];
-    bool safe, from_safe;
+    bool synced, from_synced;
     bool stashed; /* stash/ has the previous file of this name, by number */
 };
 static struct name_op name_ops[512];
@@ -130,11 +130,11 @@ static void name_op_end(struct name_op *op, int kind) {
     name_op_count++;
 }
 
-static void names_safe_in(int fd) {
+static void names_synced_in(int fd) {
     ino_t inode = inode_of_fd(fd);
     for (unsigned i = 0; i < name_op_count; i++) {
-        name_ops[i].safe |= name_ops[i].dir_inode == inode;
-        name_ops[i].from_safe |= name_ops[i].from_inode == inode;
+        name_ops[i].synced |= name_ops[i].dir_inode == inode;
+        name_ops[i].from_synced |= name_ops[i].from_inode == inode;
     }
 }
 
@@ -161,13 +161,13 @@ static void touch(const struct name_op *op) {
 static void lose_names(void) {
     for (unsigned i = name_op_count; i-- > 0;) {
         struct name_op *op = &name_ops[i];
-        bool rests = false;
+        bool is_needed = false;
         for (unsigned k = i + 1; k < name_op_count; k++)
-            rests |= name_ops[k].inode == op->inode;
-        if (op->kind == NAME_MOVED && op->safe && !op->from_safe && !rests &&
-            (i + fatal_call) % 2 == 0)
+            is_needed |= name_ops[k].inode == op->inode;
+        if (op->kind == NAME_MOVED && op->synced && !op->from_synced &&
+            !is_needed && (i + fatal_call) % 2 == 0)
             (void)linkat(op->dir, op->name, op->from_dir, op->from, 0);
-        if (op->safe || rests || (i + fatal_call) % 3 == 0)
+        if (op->synced || is_needed || (i + fatal_call) % 3 == 0)
             continue;
         name_undo(op);
         op->inode = 0;
@@ -180,32 +180,32 @@ static void lose_names(void) {
 }
 
 /* Some of the unsynced bytes reach the disk anyway. */
-static void lose_power(int status) {
+static void fail_power(int status) {
     lose_names();
-    for (unsigned i = 0; i < unsafe_count; i++)
+    for (unsigned i = 0; i < unsynced_count; i++)
         if ((i + fatal_call) % 3 != 0)
-            (void)!ftruncate(unsafe[i].fd, unsafe[i].safe_size);
+            (void)!ftruncate(unsynced[i].fd, unsynced[i].synced_size);
     _exit(status);
 }
 
 /* Returns true if the call has to fail. */
-static bool gives_way(void) {
-    if (trouble == TROUBLE_NONE)
+static bool call_fails(void) {
+    if (fault == FAULT_NONE)
         return false;
     calls++;
-    if (trouble == TROUBLE_KILL && calls == fatal_call)
-        lose_power(KILLED);
-    if (trouble == TROUBLE_EIO && calls == fatal_call)
+    if (fault == FAULT_KILL && calls == fatal_call)
+        fail_power(KILLED);
+    if (fault == FAULT_EIO && calls == fatal_call)
         errno = EIO;
-    else if (trouble == TROUBLE_FULL && calls >= fatal_call)
+    else if (fault == FAULT_FULL && calls >= fatal_call)
         errno = ENOSPC;
     else
         return false;
     return true;
 }
 
-static int weak_openat(int dir, const char *name, int flags, mode_t mode) {
-    if (gives_way())
+static int faulty_openat(int dir, const char *name, int flags, mode_t mode) {
+    if (call_fails())
         return -1;
     bool is_new = inode_of(dir, name) == 0;
     struct name_op *op = is_new ? name_op_begin(dir, name) : NULL;
@@ -215,39 +215,39 @@ static int weak_openat(int dir, const char *name, int flags, mode_t mode) {
     return fd;
 }
 /* A write that fails writes half of its bytes first. */
-static ssize_t weak_write(int fd, const void *bytes, size_t count) {
-    note_unsafe(fd);
-    if (trouble != TROUBLE_NONE && calls + 1 == fatal_call && count > 1)
+static ssize_t faulty_write(int fd, const void *bytes, size_t count) {
+    note_unsynced(fd);
+    if (fault != FAULT_NONE && calls + 1 == fatal_call && count > 1)
         (void)!write(fd, bytes, count / 2);
-    return gives_way() ? -1 : write(fd, bytes, count);
+    return call_fails() ? -1 : write(fd, bytes, count);
 }
-static int weak_ftruncate(int fd, off_t size) {
-    return gives_way() ? -1 : ftruncate(fd, size);
+static int faulty_ftruncate(int fd, off_t size) {
+    return call_fails() ? -1 : ftruncate(fd, size);
 }
-static int weak_fchmod(int fd, mode_t mode) {
-    return gives_way() ? -1 : fchmod(fd, mode);
+static int faulty_fchmod(int fd, mode_t mode) {
+    return call_fails() ? -1 : fchmod(fd, mode);
 }
-static int weak_fchown(int fd, uid_t uid, gid_t gid) {
-    return gives_way() ? -1 : fchown(fd, uid, gid);
+static int faulty_fchown(int fd, uid_t uid, gid_t gid) {
+    return call_fails() ? -1 : fchown(fd, uid, gid);
 }
-static int weak_fsync(int fd) {
-    if (gives_way())
+static int faulty_fsync(int fd) {
+    if (call_fails())
         return -1;
-    note_safe(fd);
-    names_safe_in(fd);
+    note_synced(fd);
+    names_synced_in(fd);
     return 0;
 }
-static int weak_syncfs(int fd) {
+static int faulty_syncfs(int fd) {
     (void)fd;
-    if (gives_way())
+    if (call_fails())
         return -1;
-    all_safe();
+    all_synced();
     name_op_count = 0;
     return 0;
 }
-static int weak_renameat2(int from_dir, const char *from, int to_dir,
-                          const char *to, unsigned flags) {
-    if (gives_way())
+static int faulty_renameat2(int from_dir, const char *from, int to_dir,
+                            const char *to, unsigned flags) {
+    if (call_fails())
         return -1;
     struct name_op *op = name_op_begin(to_dir, to);
     int result = renameat2(from_dir, from, to_dir, to, flags);
@@ -259,20 +259,20 @@ static int weak_renameat2(int from_dir, const char *from, int to_dir,
     name_op_end(op, NAME_MOVED);
     return 0;
 }
-static int weak_renameat(int from_dir, const char *from, int to_dir,
-                         const char *to) {
-    return weak_renameat2(from_dir, from, to_dir, to, 0);
+static int faulty_renameat(int from_dir, const char *from, int to_dir,
+                           const char *to) {
+    return faulty_renameat2(from_dir, from, to_dir, to, 0);
 }
 /* On a file system without RENAME_NOREPLACE, a rename takes two calls. */
-static int poor_renameat2(int from_dir, const char *from, int to_dir,
-                          const char *to, unsigned flags) {
+static int two_call_renameat2(int from_dir, const char *from, int to_dir,
+                              const char *to, unsigned flags) {
     (void)from_dir, (void)from, (void)to_dir, (void)to, (void)flags;
     errno = EINVAL;
     return -1;
 }
-static int weak_linkat(int from_dir, const char *from, int to_dir,
-                       const char *to, int flags) {
-    if (gives_way())
+static int faulty_linkat(int from_dir, const char *from, int to_dir,
+                         const char *to, int flags) {
+    if (call_fails())
         return -1;
     struct name_op *op = name_op_begin(to_dir, to);
     int result = linkat(from_dir, from, to_dir, to, flags);
@@ -280,8 +280,8 @@ static int weak_linkat(int from_dir, const char *from, int to_dir,
         name_op_end(op, NAME_MADE);
     return result;
 }
-static int weak_unlinkat(int dir, const char *name, int flags) {
-    if (gives_way())
+static int faulty_unlinkat(int dir, const char *name, int flags) {
+    if (call_fails())
         return -1;
     struct name_op *op = name_op_begin(dir, name);
     int result = unlinkat(dir, name, flags);
@@ -289,27 +289,27 @@ static int weak_unlinkat(int dir, const char *name, int flags) {
         name_op_end(op, NAME_GONE);
     return result;
 }
-static int weak_mkdirat(int dir, const char *name, mode_t mode) {
-    return gives_way() ? -1 : mkdirat(dir, name, mode);
+static int faulty_mkdirat(int dir, const char *name, mode_t mode) {
+    return call_fails() ? -1 : mkdirat(dir, name, mode);
 }
-static int weak_mkfifoat(int dir, const char *name, mode_t mode) {
-    return gives_way() ? -1 : mkfifoat(dir, name, mode);
+static int faulty_mkfifoat(int dir, const char *name, mode_t mode) {
+    return call_fails() ? -1 : mkfifoat(dir, name, mode);
 }
 
-static struct disk weak = {
-    .openat = weak_openat,
-    .write = weak_write,
-    .ftruncate = weak_ftruncate,
-    .fchmod = weak_fchmod,
-    .fchown = weak_fchown,
-    .fsync = weak_fsync,
-    .syncfs = weak_syncfs,
-    .renameat = weak_renameat,
-    .renameat2 = weak_renameat2,
-    .linkat = weak_linkat,
-    .unlinkat = weak_unlinkat,
-    .mkdirat = weak_mkdirat,
-    .mkfifoat = weak_mkfifoat,
+static struct disk faulty = {
+    .openat = faulty_openat,
+    .write = faulty_write,
+    .ftruncate = faulty_ftruncate,
+    .fchmod = faulty_fchmod,
+    .fchown = faulty_fchown,
+    .fsync = faulty_fsync,
+    .syncfs = faulty_syncfs,
+    .renameat = faulty_renameat,
+    .renameat2 = faulty_renameat2,
+    .linkat = faulty_linkat,
+    .unlinkat = faulty_unlinkat,
+    .mkdirat = faulty_mkdirat,
+    .mkfifoat = faulty_mkfifoat,
 };
 
 /* ---- steps ----------------------------------------------------------- */
@@ -551,7 +551,7 @@ static const struct step {
     const char *name;
     void (*have)(struct spool *spool);
     void (*run)(struct spool *spool); /* NULL: only the start itself */
-    void (*holds)(struct spool *spool);
+    void (*check)(struct spool *spool);
 } steps[] = {
     {"admission", have_marker, scan, is_admitted},
     {"admission-of-a-job-file", have_job_file, scan, is_admitted},
@@ -575,15 +575,15 @@ static const struct step {
 
 /* ---- the sweep ------------------------------------------------------- */
 
-/* step INDEX PATH TROUBLE K KIND NOW; if INDEX is "open", only the recovery
+/* step INDEX PATH FAULT K KIND NOW; if INDEX is "open", only the recovery
  * runs. */
 static int step_main(char **argv) {
     struct spool spool = {.path = mem_string(argv[2])};
     bool opening = strcmp(argv[1], "open") == 0 || !steps[atoi(argv[1])].run;
-    enum trouble asked = atoi(argv[3]);
+    enum fault asked = atoi(argv[3]);
     fatal_call = (unsigned)atoi(argv[4]);
     if (argv[5][0] == 'p')
-        weak.renameat2 = poor_renameat2;
+        faulty.renameat2 = two_call_renameat2;
     power_fails = argv[5][0] == 'l' || argv[5][0] == 'n';
     if (argv[5][0] == 'n') {
         CLEANUP(text_clear) struct text path = TEXT_INIT;
@@ -592,32 +592,32 @@ static int step_main(char **argv) {
         stash = open(text_string(&path), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
         names_fail = stash >= 0;
     }
-    disk = &weak;
+    disk = &faulty;
     spool.now = (struct wall){strtoll(argv[6], NULL, 10)};
     if (opening)
-        trouble = asked;
+        fault = asked;
     spool_open(&spool);
-    trouble = asked;
+    fault = asked;
     if (opening)
         scan(&spool);
     else
         steps[atoi(argv[1])].run(&spool);
-    trouble = TROUBLE_NONE;
+    fault = FAULT_NONE;
     /* Nothing is closed, because the process is to end abruptly. */
-    lose_power(asked == TROUBLE_NONE || calls < fatal_call ? 0 : 1);
+    fail_power(asked == FAULT_NONE || calls < fatal_call ? 0 : 1);
     return 0;
 }
 
-static int run_step(const char *what, const struct spool *spool,
-                    enum trouble how, unsigned k, const char *kind) {
-    char trouble_text[8], k_text[16], now[32], kind_text[8];
-    snprintf(trouble_text, sizeof(trouble_text), "%d", how);
+static int run_step(const char *what, const struct spool *spool, enum fault how,
+                    unsigned k, const char *kind) {
+    char fault_text[8], k_text[16], now[32], kind_text[8];
+    snprintf(fault_text, sizeof(fault_text), "%d", how);
     snprintf(k_text, sizeof(k_text), "%u", k);
     snprintf(now, sizeof(now), "%lld", (long long)spool->now.ns);
     snprintf(kind_text, sizeof(kind_text), "%s", kind);
     char self[] = "/proc/self/exe", verb[] = "step";
     char *what_text = mem_string(what);
-    char *argv[] = {self,   verb,      what_text, spool->path, trouble_text,
+    char *argv[] = {self,   verb,      what_text, spool->path, fault_text,
                     k_text, kind_text, now,       NULL};
     posix_spawn_file_actions_t files;
     pid_t pid;
@@ -653,7 +653,7 @@ struct sweep {
     char *template;
     char path[4200];
     struct wall now;
-    enum trouble trouble;
+    enum fault fault;
     const char *kind; /* "plain", "poor", "lossy" or "names" */
 };
 
@@ -666,27 +666,27 @@ static bool try(struct sweep *sweep, unsigned k, unsigned second) {
     snprintf(sweep->path, sizeof(sweep->path), "%s/sweep%u", test_dir(),
              tries++);
     copy_base(sweep->template, sweep->path);
-    int got = run_step(index, &spool, sweep->trouble, k, sweep->kind);
+    int got = run_step(index, &spool, sweep->fault, k, sweep->kind);
     /* A start that cannot do its work ends with an error. */
     assert_true(got == 0 || got == 1 || got == KILLED ||
                 (!sweep->step->run && got == NOT_STARTED));
     if (second > 0) {
-        int again = run_step("open", &spool, TROUBLE_KILL, second, sweep->kind);
+        int again = run_step("open", &spool, FAULT_KILL, second, sweep->kind);
         assert_true(again == 0 || again == KILLED);
     }
-    if (getenv("SWEEP_TELL"))
+    if (getenv("SWEEP_VERBOSE"))
         print_message("# %s: %u, %u: %d\n", sweep->step->name, k, second, got);
     spool_open(&spool);
     spool_scan(&spool);
-    sweep->step->holds(&spool);
+    sweep->step->check(&spool);
     spool_close(&spool);
     return got != 0;
 }
 
-static void sweep_all(enum trouble how, const char *kind, bool twice,
+static void sweep_all(enum fault how, const char *kind, bool twice,
                       unsigned stride) {
     static const unsigned seconds[] = {1, 2, 4, 7, 12};
-    struct sweep sweep = {.trouble = how, .kind = kind};
+    struct sweep sweep = {.fault = how, .kind = kind};
     /* The number of the call also chooses which names are lost, so these sweeps
      * keep their stride. Points after the last call, where the power fails
      * after the step, cover the remaining choices. */
@@ -708,39 +708,39 @@ static void sweep_all(enum trouble how, const char *kind, bool twice,
     }
 }
 
-static void killed_at_every_call_each_set_is_in_one_place(void **state) {
+static void a_kill_leaves_each_set_in_one_place(void **state) {
     (void)state;
-    sweep_all(TROUBLE_KILL, "plain", false, 1);
+    sweep_all(FAULT_KILL, "plain", false, 1);
 }
 
-static void killed_again_while_recovering_too(void **state) {
+static void a_second_kill_during_the_recovery_does_no_harm(void **state) {
     (void)state;
-    sweep_all(TROUBLE_KILL, "plain", true, 3);
+    sweep_all(FAULT_KILL, "plain", true, 3);
 }
 
-static void killed_where_a_rename_takes_two_calls(void **state) {
+static void a_kill_within_a_rename_of_two_calls_does_no_harm(void **state) {
     (void)state;
-    sweep_all(TROUBLE_KILL, "poor", true, 4);
+    sweep_all(FAULT_KILL, "poor", true, 4);
 }
 
-static void a_power_cut_at_any_call_loses_nothing_promised(void **state) {
+static void a_power_failure_loses_no_acknowledged_set(void **state) {
     (void)state;
-    sweep_all(TROUBLE_KILL, "lossy", true, 2);
+    sweep_all(FAULT_KILL, "lossy", true, 2);
 }
 
-static void a_power_cut_that_takes_names_back_loses_nothing(void **state) {
+static void a_power_failure_that_loses_renames_loses_no_set(void **state) {
     (void)state;
-    sweep_all(TROUBLE_KILL, "names", false, 1);
+    sweep_all(FAULT_KILL, "names", false, 1);
 }
 
-static void one_failing_call_loses_nothing(void **state) {
+static void one_failing_call_loses_no_set(void **state) {
     (void)state;
-    sweep_all(TROUBLE_EIO, "plain", false, 2);
+    sweep_all(FAULT_EIO, "plain", false, 2);
 }
 
-static void a_disk_full_from_any_call_on_loses_nothing(void **state) {
+static void a_disk_that_fills_up_loses_no_set(void **state) {
     (void)state;
-    sweep_all(TROUBLE_FULL, "plain", true, 4);
+    sweep_all(FAULT_FULL, "plain", true, 4);
 }
 
 int main(int argc, char **argv) {
@@ -748,13 +748,13 @@ int main(int argc, char **argv) {
     if (argc == 8 && strcmp(argv[1], "step") == 0)
         return step_main(argv + 1);
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(killed_at_every_call_each_set_is_in_one_place),
-        cmocka_unit_test(killed_again_while_recovering_too),
-        cmocka_unit_test(killed_where_a_rename_takes_two_calls),
-        cmocka_unit_test(a_power_cut_at_any_call_loses_nothing_promised),
-        cmocka_unit_test(a_power_cut_that_takes_names_back_loses_nothing),
-        cmocka_unit_test(one_failing_call_loses_nothing),
-        cmocka_unit_test(a_disk_full_from_any_call_on_loses_nothing),
+        cmocka_unit_test(a_kill_leaves_each_set_in_one_place),
+        cmocka_unit_test(a_second_kill_during_the_recovery_does_no_harm),
+        cmocka_unit_test(a_kill_within_a_rename_of_two_calls_does_no_harm),
+        cmocka_unit_test(a_power_failure_loses_no_acknowledged_set),
+        cmocka_unit_test(a_power_failure_that_loses_renames_loses_no_set),
+        cmocka_unit_test(one_failing_call_loses_no_set),
+        cmocka_unit_test(a_disk_that_fills_up_loses_no_set),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
