@@ -490,8 +490,8 @@ static bool form_asked(struct api_call *call, struct log *log) {
     return false;
 }
 
-/* Is there anything to show? Else the call fails: only `follow` waits for a
- * job that has not run. */
+/* Is there anything to show, and can it be read? Else the call fails: only
+ * `follow` waits for a job that has not run. */
 static bool log_begin(struct api_call *call, struct log *log,
                       const struct job *job) {
     struct err err = {0};
@@ -507,6 +507,10 @@ static bool log_begin(struct api_call *call, struct log *log,
                 "job '%.*s' has not run yet: %s; try pointsman why %.*s",
                 (int)job->id.len, job->id.p, job_state_word(job->state),
                 (int)job->id.len, job->id.p);
+    /* Opened here, so that the caller learns it if that fails: later, the
+     * status has been sent. */
+    else if (err.kind == ERR_NONE && log_next(log))
+        (void)log_open(call, log, &err);
     if (err.kind == ERR_NONE)
         return true;
     api_fail(call, &err);

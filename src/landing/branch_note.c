@@ -8,6 +8,7 @@
 
 #include "lib/text.h"
 #include "os/dir.h"
+#include "os/owner.h"
 #include "os/sum.h"
 
 static void note_format(const char *git, const char *branch, struct text *text,
@@ -37,6 +38,9 @@ static bool notes_make(const char *dir, struct err *err) {
                err_errno(err, errno, "cannot create '%s'", dir);
     text_addf(&parent, "%s/..", dir);
     fd = open(text_string(&parent), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    CLEANUP(fd_close) int made = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (fd >= 0 && made >= 0)
+        owner_inherit(made, fd);
     return (fd >= 0 && fsync(fd) == 0) ||
            err_errno(err, errno, "cannot sync '%s'", text_string(&parent));
 }

@@ -12,6 +12,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "os/owner.h"
+
 enum { READ_BYTES = 64 * 1024 };
 
 static bool is_one_name(const char *name) {
@@ -68,6 +70,8 @@ bool dir_open_file(int dir, const char *path, int flags, mode_t mode,
     if (*ret_fd < 0)
         return err_errno(err, errno, "cannot %s '%s'",
                          flags & O_CREAT ? "create" : "open", path);
+    if (flags & O_CREAT)
+        owner_inherit(*ret_fd, dir);
     return true;
 }
 
@@ -342,6 +346,7 @@ bool dir_make(int dir, const char *name, mode_t mode, struct err *err) {
         return false;
     if (disk->fchmod(fd, mode) < 0)
         return err_errno(err, errno, "cannot set the mode of '%s'", name);
+    owner_inherit(fd, dir);
     return true;
 }
 

@@ -7,6 +7,8 @@
 #include <sys/statvfs.h>
 #include <unistd.h>
 
+#include "os/owner.h"
+
 enum {
     TRIM_BYTES = 64 << 10,
     SPARED_BYTES = 32 << 20, /* of the disk, but at most an eighth of it */
@@ -287,6 +289,8 @@ static void open_stamps(struct guard_capture *capture) {
                                     0640);
     if (capture->stamps_fd < 0)
         stop_stamping(capture);
+    else
+        owner_inherit(capture->stamps_fd, capture->dir_fd);
 }
 
 void guard_capture_spill(struct guard_capture *capture) {
@@ -309,6 +313,7 @@ void guard_capture_spill(struct guard_capture *capture) {
         stamps_clear(&stamps);
         return;
     }
+    owner_inherit(capture->fd, capture->dir_fd);
     capture->filed = true;
     struct text early = capture->memory;
     capture->memory = TEXT_INIT;

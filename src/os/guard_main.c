@@ -21,6 +21,7 @@
 #include "lib/err.h"
 #include "os/clock.h"
 #include "os/guard_server.h"
+#include "os/owner.h"
 #include "os/process.h"
 #include "os/rights.h"
 #include "os/spawn.h"
@@ -195,6 +196,7 @@ static bool lock_life(struct post *post, const struct guard_hello *hello,
     if (fd < 0)
         return err_errno(err, errno, "cannot open '%s'", path);
     post->held_life_fd = fd;
+    owner_inherit(fd, post->life.base_fd);
     struct mono until = mono_add_ms(clock_mono(), FORMER_WAIT_MS);
     while (flock(fd, LOCK_EX | LOCK_NB) < 0) {
         struct stat file;

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "os/fd.h"
+#include "os/owner.h"
 #include "os/packed.h"
 
 /* A segment is created only when there is something to write: a base that is
@@ -34,6 +35,8 @@ static bool dir_below(int fd, const char *name, bool make, int *ret_fd,
         return true;
     if (*ret_fd < 0)
         return err_errno(err, errno, "cannot open directory '%s'", name);
+    if (make)
+        owner_inherit(*ret_fd, fd);
     return true;
 }
 
@@ -89,6 +92,7 @@ static bool segment_begin(struct output *output, struct err *err) {
         if (fd < 0)
             return err_errno(err, errno,
                              "cannot create output file 'segments/%s'", name);
+        owner_inherit(fd, output->segments_fd);
         /* The name must be durable before its content is. */
         if (fsync(output->segments_fd) < 0) {
             close(fd);
@@ -173,6 +177,11 @@ bool output_file(struct output *output, uint64_t num, uint64_t task,
         if (mkdirat(output->files_fd, name, 0750) < 0 && errno != EEXIST)
             return err_errno(err, errno,
                              "cannot make directory 'attempts/files/%s'", name);
+        CLEANUP(fd_close)
+        int fd = openat(output->files_fd, name,
+                        O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+        if (fd >= 0)
+            owner_inherit(fd, output->files_fd);
         output->made_dir = group + 1;
     }
     snprintf(ret_place, OUTPUT_PLACE_BYTES,
@@ -317,8 +326,11 @@ static bool view_packed(struct output *output, struct span place,
         return false;
     view->fd = openat(output->files_fd, text_string(&name),
                       O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
-    if (view->fd < 0)
+    if (view->fd < 0 && (errno == ENOENT || output->files_fd < 0))
         return err_set(err, ERR_NO_JOB, "this output was pruned");
+    if (view->fd < 0)
+        return err_errno(err, errno, "cannot open output '%s'",
+                         text_string(&name));
     if (!packed_open(view->fd, &view->packed, err)) {
         output_view_close(view);
         return false;
@@ -403,6 +415,7 @@ bool output_pack(struct output *output, struct span place, struct err *err) {
     if (to < 0)
         return err_errno(err, errno, "cannot create output '%s'",
                          text_string(&half));
+    owner_inherit(to, output->files_fd);
     if (packed_write(from, to, err) &&
         (fdatasync(to) == 0 ||
          err_errno(err, errno, "cannot sync '%s'", text_string(&half))) &&

@@ -215,6 +215,13 @@ $ pointsman --base . --server unix:x list
 $ pointsman --base /nonexistent list
 ! pointsman: ...
 = 78
+# An output that is there no more, or cannot be read, is not an empty one.
+$ pointsman run --id gone -- echo something
+| something
+$ rm .pointsman/attempts/segments/*
+$ pointsman logs gone
+! pointsman: this output was pruned
+= 66
 $ pointsman --color sometimes list
 ! pointsman: '--color' must be auto, always or never, not 'sometimes'
 = 64

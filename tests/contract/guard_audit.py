@@ -21,7 +21,7 @@ SKIP = "SKIP "
 
 # The objects that the guard consists of.
 PARTS = ("guard_capture guard_server guard_frame guard_launch guard_launcher "
-         "guard_lease guard_main guard_pace guard_task guard_watch cgroup process rights "
+         "guard_lease guard_main guard_pace guard_task guard_watch cgroup owner process rights "
          "spawn stamp").split()
 # Everything the guard may call in the C library and the modules below. Names
 # are added only deliberately: no sockets, no name resolution, no loading of
@@ -47,7 +47,7 @@ MAY_CALL = set("""
     __cmsg_nxthdr bcmp strpbrk
 """.split())
 OURS = re.compile(
-    r"^(arena|capture|cgroup|clock|desk|err|guard|heap|launcher|list|mem|mono|process"
+    r"^(arena|capture|cgroup|clock|desk|err|guard|heap|launcher|list|mem|mono|owner|process"
     r"|rights|span|spawn|stamp|stamps|task|text|wall|watch|pace)_")
 COMPILERS = re.compile(
     r"^(__asan|__ubsan|__sanitizer|__lsan|__gcov|llvm_gcov|__stack_chk|_GLOBAL_"
