@@ -28,9 +28,11 @@ def objects():
     """Returns the object files of the product by module/stem."""
     found = {}
     for path in BUILD.glob("src/*/*.p/*.o"):
-        if path.name.startswith(".._"):
+        if path.name.startswith(".._lib_"):
             continue  # part of lib, compiled again for the cron library
-        stem = re.sub(r"(^meson-generated_\.\._)|(\.c\.o$)", "", path.name)
+        # A cmd_*.c of another directory is compiled for cli.
+        stem = re.sub(r"^meson-generated_\.\._|^\.\._[a-z]+_(?=cmd_)|\.c\.o$",
+                      "", path.name)
         found[f"{path.relative_to(BUILD).parts[1]}/{stem}"] = path
     return found
 

@@ -1,28 +1,22 @@
-"""The modules of src/ and what each may use: the table of ARCHITECTURE.md as
-data, used to check includes (house.py) and objects (link_graph.py)."""
+"""The modules of src/ and what each may use, read from the table of
+ARCHITECTURE.md, for the checks of includes (house.py) and objects
+(link_graph.py)."""
+import pathlib
+import re
 
-# The modules that a module uses directly; it may also use what those use.
-USES = {
-    "lib": set(),
-    "cron": set(),
-    "core": {"cron", "lib"},
-    "wire": {"core", "lib"},
-    "store": {"core", "lib"},
-    "os": {"lib"},
-    "base": {"store", "os", "wire", "lib"},
-    "landing": {"os", "wire", "lib"},
-    "scheduler": {"store", "core", "wire", "lib"},
-    "api": {"scheduler", "base"},
-    "commands": {"scheduler", "base", "api"},
-    "schedules": {"scheduler", "base", "api", "commands"},
-    "changes": {"base", "landing", "api"},
-    "worker": {"base", "scheduler"},
-    "maintenance": {"base", "changes", "landing", "scheduler"},
-    "http": {"api"},
-    "serve": {"http", "maintenance", "worker", "changes", "schedules",
-              "commands"},
-    "cli": {"serve"},
-}
+ROW = re.compile(r"^\| `src/(\w+)/` \|[^|]*\| ([^|]*) \|$", re.M)
+
+
+def read_table():
+    """Returns the modules that each module uses directly; it may also use what
+    those use."""
+    found = {}
+    page = pathlib.Path(__file__).resolve().parents[2] / "ARCHITECTURE.md"
+    for module, uses in ROW.findall(page.read_text()):
+        words = {"the C library": set(), "serve and below": {"serve"},
+                 "all but cli": set(found)}
+        found[module] = words.get(uses, set(re.split(r",\s*", uses)))
+    return found
 
 
 def below(module):
@@ -33,4 +27,11 @@ def below(module):
     return found
 
 
+USES = read_table()
 MAY_USE = {module: below(module) for module in USES}
+
+
+def module_of(directory, name):
+    """Returns the module of the file NAME in src/DIRECTORY. The functions of
+    commands, cmd_*.c, belong to cli in whichever directory they are."""
+    return "cli" if name.startswith("cmd_") else directory
