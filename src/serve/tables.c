@@ -21,10 +21,15 @@ static const struct api_route routes[] = {
 #undef ROUTE
 };
 
+/* clang-format off */
 /* First what comes in, then what falls due, then what acts on it: what one
  * role writes, the next ones see in the same turn. */
 const struct role *const serve_roles[] = {
-    &prequeue_role, &clock_role, &queue_role, &exec_role, NULL,
+    &prequeue_role,
+    &clock_role,
+    &queue_role,
+    &exec_role,
+    NULL,
 };
 
 static const struct work_kind *const kinds[] = {
@@ -58,3 +63,4 @@ const struct entry_kind *const serve_entry_kinds[] = {
     &prequeue_set_kind,
 };
 const size_t serve_entry_kind_count = COUNT(serve_entry_kinds);
+/* clang-format on */
