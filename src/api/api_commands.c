@@ -33,8 +33,8 @@ static bool refuse_ended(struct api_call *call, const struct job *job,
         ended ? arena_printf(&call->arena, "has ended already: %s",
                              job_state_word(job->state))
               : arena_printf(&call->arena,
-                             "is abandoned by rollback '%.*s', which is not "
-                             "over: try again then",
+                             "was abandoned by rollback '%.*s', which has not "
+                             "ended; try again when it has",
                              (int)rollback.id.len, rollback.id.p);
     return refuse(err, job, why);
 }
@@ -128,10 +128,11 @@ static bool add_release(struct store_batch *batch, struct api_command *command,
     if (job_state_is_final(job->state) || job->holds == 0)
         return refuse(err, job, "is not held");
     if (ours == 0)
-        return refuse(err, job,
-                      (job->holds & HOLD_ROLLBACK) != 0
-                          ? "is held by a rollback; that ends with it"
-                          : "waits for an approval");
+        return refuse(
+            err, job,
+            (job->holds & HOLD_ROLLBACK) != 0
+                ? "is held by a rollback; the hold ends with the rollback"
+                : "waits for an approval");
     if ((ours & HOLD_OPERATOR) != 0)
         command->index =
             store_release(batch, job->num, HOLD_OPERATOR, command->because);

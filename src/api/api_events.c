@@ -155,8 +155,8 @@ static void wait_too_long(struct api_call *call, const struct job *job,
 
     if (rollback->num != 0)
         err_set(&err, ERR_TIMEOUT,
-                "job '%.*s' has not ended: rollback '%.*s' has abandoned it "
-                "and is not over",
+                "job '%.*s' has not ended: rollback '%.*s' has abandoned it, "
+                "but has not ended itself",
                 (int)job->id.len, job->id.p, (int)rollback->id.len,
                 rollback->id.p);
     else

@@ -176,7 +176,7 @@ void api_rollback(struct api_call *call) {
     while (rest.len > 0 && count < IDS_MAX && span_cut(&rest, ',', &ids[count]))
         count++;
     if (count == 0 || rest.len > 0) {
-        err_set(&err, ERR_USAGE, "'ids' names 1 to %d jobs, with commas",
+        err_set(&err, ERR_USAGE, "'ids' takes 1 to %d ids, separated by commas",
                 IDS_MAX);
         api_fail(call, &err);
         return;

@@ -98,7 +98,8 @@ static struct scheduler_reason present(struct api_call *call,
     else
         text_addf(&text, ": %.*s", (int)job->reason.len, job->reason.p);
     if (rollback.num != 0)
-        text_addf(&text, ": %.*s is not over; should it fail, this is put back",
+        text_addf(&text,
+                  ": %.*s has not ended; if it fails, this job is restored",
                   (int)rollback.id.len, rollback.id.p);
     else if (!runs && job->detail.len > 0)
         text_addf(&text, ": %.*s", (int)job->detail.len, job->detail.p);

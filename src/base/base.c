@@ -67,9 +67,8 @@ static bool check_dir(const struct base *base, enum base_dir dir, dev_t dev,
         return err_errno(err, errno, "cannot check '%s'", name);
     if (st.st_dev != dev)
         return err_set(err, ERR_REFUSED,
-                       "directory '%s' of base '%s' is on another file "
-                       "system: all must be on one, files are moved between "
-                       "them",
+                       "directory '%s' of base '%s' is on another file system: "
+                       "all directories of a base must be on one",
                        name, base->path);
     if (st.st_uid != base->uid)
         return err_set(err, ERR_REFUSED,
@@ -79,8 +78,8 @@ static bool check_dir(const struct base *base, enum base_dir dir, dev_t dev,
     if ((st.st_mode & S_IWOTH) &&
         !(dir == BASE_PREQUEUE && (st.st_mode & S_ISVTX)))
         return err_set(err, ERR_REFUSED,
-                       "directory '%s' of base '%s' can be written by "
-                       "everybody: chmod o-w it%s",
+                       "directory '%s' of base '%s' is writable by everybody: "
+                       "chmod o-w it%s",
                        name, base->path,
                        dir == BASE_PREQUEUE ? " (or 1733)" : "");
     return true;
@@ -127,7 +126,7 @@ static bool check_dirs(struct base *base, bool force_nfs, struct err *err) {
         return err_errno(err, errno, "cannot check '%s'", base->path);
     if ((st.st_mode & S_IWOTH))
         return err_set(err, ERR_REFUSED,
-                       "base '%s' can be written by everybody: chmod o-w it",
+                       "base '%s' is writable by everybody: chmod o-w it",
                        base->path);
     if (!force_nfs && !check_file_system(base, err))
         return false;
@@ -147,11 +146,12 @@ struct access_rules base_access(const struct base *base) {
 bool base_give_file(const struct base *base, int fd, struct err *err) {
     /* Regardless of the umask: the group must be able to write the file. */
     if (base->group && disk->fchmod(fd, 0660) < 0)
-        return err_errno(err, errno, "cannot give a file to the group");
+        return err_errno(err, errno, "cannot change the group of a file");
     if (geteuid() != 0 || base->uid == 0)
         return true;
     if (disk->fchown(fd, base->uid, base->gid) < 0)
-        return err_errno(err, errno, "cannot give a file to user %ld",
+        return err_errno(err, errno,
+                         "cannot change the owner of a file to user %ld",
                          (long)base->uid);
     return true;
 }
@@ -183,7 +183,7 @@ static bool open_directory(struct base *base, struct err *err) {
     base->fd = open(base->path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (base->fd < 0 && (errno == ENOENT || errno == ENOTDIR))
         return err_set(err, ERR_CONFIG,
-                       "no base in '%s': make one with 'pointsman init', or "
+                       "no base in '%s': create one with 'pointsman init', or "
                        "name another with --base",
                        base->path);
     if (base->fd < 0 || fstat(base->fd, &st) < 0)
@@ -196,11 +196,11 @@ static bool open_directory(struct base *base, struct err *err) {
                        base->path, (long)base->uid,
                        base->group ? " and a group you are not in" : "");
     if (faccessat(base->fd, BASE_CONFIG, F_OK, AT_EACCESS) < 0)
-        return err_set(err, ERR_CONFIG,
-                       "no base in '%s' (it has no " BASE_CONFIG
-                       "): make one with 'pointsman init', or name another "
-                       "with --base",
-                       base->path);
+        return err_set(
+            err, ERR_CONFIG,
+            "no base in '%s' (it has no " BASE_CONFIG
+            "): create one with 'pointsman init', or name another with --base",
+            base->path);
     return true;
 }
 

@@ -124,11 +124,11 @@ static bool make_path(const char *path, mode_t mode, struct err *err) {
          slash = strchr(slash + 1, '/')) {
         *slash = '\0';
         if (mkdir(part, 0755) < 0 && errno != EEXIST)
-            return err_errno(err, errno, "cannot make directory '%s'", part);
+            return err_errno(err, errno, "cannot create directory '%s'", part);
         *slash = '/';
     }
     if (mkdir(path, mode) < 0 && errno != EEXIST)
-        return err_errno(err, errno, "cannot make directory '%s'", path);
+        return err_errno(err, errno, "cannot create directory '%s'", path);
     return true;
 }
 
@@ -150,7 +150,7 @@ static bool find_group(const char *name, gid_t *ret_gid, struct err *err) {
 static bool own(int fd, gid_t gid, mode_t mode, const char *name,
                 struct err *err) {
     if (gid != (gid_t)-1 && disk->fchown(fd, (uid_t)-1, gid) < 0)
-        return err_errno(err, errno, "cannot give '%s' its group", name);
+        return err_errno(err, errno, "cannot set the group of '%s'", name);
     if (disk->fchmod(fd, mode) < 0)
         return err_errno(err, errno, "cannot set the mode of '%s'", name);
     return true;
@@ -174,7 +174,7 @@ static bool make_fifos(int ctrl, gid_t gid, const struct role *const *roles,
         char name[64];
         snprintf(name, sizeof(name), BASE_ROLE_FIFO, (*roles)->name);
         if (disk->mkfifoat(ctrl, name, 0622) < 0 && errno != EEXIST)
-            return err_errno(err, errno, "cannot make FIFO '%s'", name);
+            return err_errno(err, errno, "cannot create FIFO '%s'", name);
         if (!dir_open_file(ctrl, name, O_RDWR | O_NONBLOCK, 0, &fd, err) ||
             !own(fd, gid, 0622, name, err))
             return false;
@@ -282,7 +282,7 @@ static bool path_fits(const char *path, struct err *err) {
     size_t bytes = strlen(whole ? whole : path);
     return bytes <= BASE_PATH_BYTES ||
            err_set(err, ERR_CANNOT,
-                   "the path of a base has at most %d bytes, this one has "
+                   "the path of a base may have at most %d bytes, this one has "
                    "%zu: '%.60s...'",
                    BASE_PATH_BYTES, bytes, whole ? whole : path);
 }

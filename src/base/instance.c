@@ -23,9 +23,9 @@ bool instance_make(int tmp, int ctrl, struct err *err) {
                        err) ||
         !dir_write_file(fd, span_of(id), err) ||
         !dir_write_file(fd, SPAN("\n"), err))
-        return err_wrap(err, "cannot give the base a name");
+        return err_wrap(err, "cannot write the name of the base");
     if (disk->fchmod(fd, 0444) < 0 || disk->fsync(fd) < 0)
-        return err_errno(err, errno, "cannot give the base a name");
+        return err_errno(err, errno, "cannot write the name of the base");
     return dir_move(tmp, fresh, ctrl, INSTANCE_FILE, DIR_DURABLE, &moved,
                     err) &&
            (moved != DIR_EXISTS || dir_remove(tmp, fresh, NULL, err));
@@ -47,5 +47,5 @@ bool instance_read(const struct base *base, struct arena *arena,
     return set_csid_is_valid(*ret_instance) ||
            err_set(err, ERR_DATA,
                    "'ctrl/" INSTANCE_FILE
-                   "' of the base does not hold its name");
+                   "' of the base does not contain its name");
 }

@@ -130,8 +130,8 @@ static void signed_work(struct api_call *call) {
             return;
         }
         err_set(&err, ERR_BUSY,
-                "the approval of '%.*s' is kept, but not looked into yet; "
-                "`history` will tell what became of it",
+                "the approval of '%.*s' is stored, but not checked yet; "
+                "`pointsman history` will show the result",
                 (int)approving->job.id.len, approving->job.id.p);
     } else {
         (void)was_rejected(base, approving->name, &call->arena, &err);
@@ -189,7 +189,7 @@ static void approve_signed(struct api_call *call, struct span bytes) {
         return;
     if (roles == NULL || roles->checker == NULL) {
         if (!prequeue_pass_alone(base, NULL, api_now(call), &err))
-            log_warning("an approval is kept, but not looked into yet: %s",
+            log_warning("an approval is stored, but not checked yet: %s",
                         err.text);
     } else {
         base_trigger(base, prequeue_role.name);
@@ -219,12 +219,12 @@ void approval_request_approve(struct api_call *call) {
     if (!call->api->options.base ||
         !job_has(&approving->job, JOB_CAN_BE_APPROVED))
         err_set(&err, ERR_REFUSED,
-                "'%.*s' is no change set: only those are approved",
+                "'%.*s' is not a change set: only change sets can be approved",
                 (int)approving->job.id.len, approving->job.id.p);
     else if (approving->ticket.len > 0 &&
              !approval_ticket_is_valid(approving->ticket))
         err_set(&err, ERR_DATA,
-                "a ticket is one line of at most %d printable bytes",
+                "a ticket must be one line of at most %d printable bytes",
                 APPROVAL_TICKET_BYTES);
     else
         (void)approval_expires_parse(expires, api_now(call), &approving->until,
@@ -285,7 +285,7 @@ void approval_request_show(struct api_call *call) {
         return;
     if (!base || !job_has(&job, JOB_CAN_BE_APPROVED))
         err_set(&err, ERR_REFUSED,
-                "'%.*s' is no change set: only those are approved",
+                "'%.*s' is not a change set: only change sets can be approved",
                 (int)job.id.len, job.id.p);
     else if (approvals_text(base, &job, &call->arena, &text, &err))
         (void)approval_text_fill(

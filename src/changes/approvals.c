@@ -230,7 +230,7 @@ static bool read_given(struct store *store, const struct job *job,
 }
 
 static bool no_meta(const struct job *job, struct err *err) {
-    return err_set(err, ERR_DATA, "the registry has no meta of set '%.*s'",
+    return err_set(err, ERR_DATA, "the registry has no meta for set '%.*s'",
                    (int)job->id.len, job->id.p);
 }
 
@@ -276,18 +276,17 @@ bool approvals_may(const struct job *job, const struct approval_given *word,
                        "no policy asks for an approval of '%.*s'", id_len, id);
     if (state->own && word->is_signed)
         return err_set(err, ERR_DENIED,
-                       "'%.*s' was handed in by the account of %.*s: somebody "
-                       "else has to approve it",
+                       "'%.*s' was submitted by the account of %.*s: somebody "
+                       "else must approve it",
                        id_len, id, who_len, who);
     if (state->own)
         return err_set(err, ERR_DENIED,
-                       "'%.*s' is a set of your own: somebody else has to "
-                       "approve it",
+                       "'%.*s' is your own set: somebody else must approve it",
                        id_len, id);
     return state->may ||
            err_set(err, ERR_DENIED,
-                   "%.*s has no role that may approve '%.*s', or only "
-                   "signatures count, or his approval is too old",
+                   "%.*s has no role that may approve '%.*s', or only signed "
+                   "approvals count, or the approval is too old",
                    who_len, who, id_len, id);
 }
 
@@ -352,8 +351,8 @@ bool approvals_text_of(const struct base *base,
 
 static bool differs(struct ruling_why *why, const char *word, const char *what,
                     struct span ours, struct span theirs) {
-    set_ruling(why, word, "it is about %s %.*s, not %.*s", what,
-               (int)theirs.len, theirs.p, (int)ours.len, ours.p);
+    set_ruling(why, word, "it is for %s %.*s, not %.*s", what, (int)theirs.len,
+               theirs.p, (int)ours.len, ours.p);
     return false;
 }
 
@@ -366,23 +365,24 @@ bool approvals_match(const struct approval_text *ours,
     if (!span_equal(ours->csid, given->csid))
         return differs(why, "other-set", "the set", ours->csid, given->csid);
     if (!span_equal(ours->sum, given->sum))
-        return differs(why, "other-content", "a tarball with the sum",
+        return differs(why, "other-content", "a tarball with the checksum",
                        ours->sum, given->sum);
     if (!span_equal(ours->target, given->target))
         return differs(why, "other-target", "the target", ours->target,
                        given->target);
     return span_equal(ours->base, given->base) ||
-           differs(why, "other-base", "a set made on", ours->base, given->base);
+           differs(why, "other-base", "a set based on", ours->base,
+                   given->base);
 }
 
 bool approvals_in_time(const struct approval_text *given, struct wall now,
                        struct ruling_why *why) {
     char when[WALL_TEXT_BYTES];
     if (given->expires.ns > 0 && now.ns >= given->expires.ns)
-        set_ruling(why, "expired", "it counted until %s",
+        set_ruling(why, "expired", "it expired at %s",
                    wall_format(given->expires, when));
     else if (wall_ms_since(given->made, now) > FUTURE_MS)
-        set_ruling(why, "future", "it says it was made at %s",
+        set_ruling(why, "future", "its date is in the future: %s",
                    wall_format(given->made, when));
     else
         return true;
@@ -478,7 +478,7 @@ static void report_overdue(struct store_batch *batch, const struct job *job,
     store_note(batch, EVENT_OWED, job->num, SPAN(""), SPAN("overdue"),
                text_span(&text));
     store_note_facts(batch, &(struct event_facts){.overdue = true});
-    log_warning("set '%.*s' went without what it still owes: %s",
+    log_warning("set '%.*s' ran without an approval that is overdue: %s",
                 (int)job->id.len, job->id.p, text_string(&text));
 }
 

@@ -5,15 +5,15 @@
 
 static const char *refuse_retry(const struct job *job, struct arena *arena) {
     return arena_printf(arena,
-                        "is a change set and keeps its end; make a new one "
-                        "with `change pack --supersedes %.*s`",
+                        "is a change set, which cannot be retried; pack a new "
+                        "one with `change pack --supersedes %.*s`",
                         (int)job->id.len, job->id.p);
 }
 
 static const char *refuse_retry_of_rollback(const struct job *job,
                                             struct arena *arena) {
     (void)job, (void)arena;
-    return "is a rollback and keeps its end; hand in another one with "
+    return "is a rollback, which cannot be retried; submit a new one with "
            "`rollback`";
 }
 

@@ -51,7 +51,7 @@ static void changes_admit(struct api_call *call) {
     if (handing->checker == NULL)
         base_trigger(base, prequeue_role.name);
     else if (!prequeue_pass_alone(base, handing->checker, api_now(call), &err))
-        log_warning("the set is taken in, but not admitted yet: %s", err.text);
+        log_warning("the set is stored, but not admitted yet: %s", err.text);
 }
 
 static void changes_answer(struct api_call *call) {
@@ -113,7 +113,7 @@ static void changes_admitted(struct api_call *call) {
         return;
     if (!store_lookup(api->options.store, handing->id, &arena, &job, &found,
                       &err))
-        log_warning("cannot see whether '%.*s' is admitted: %s",
+        log_warning("cannot determine whether '%.*s' is admitted: %s",
                     (int)handing->id.len, handing->id.p, err.text);
     bool late = clock_mono().ns >= call->deadline.ns || !is_going(api);
     if (!found && err.kind == ERR_NONE && !late) {

@@ -179,14 +179,13 @@ void checker_forget(struct checker *checker, void *ctx) {
 static void report_crash(const struct check *check, const char *how) {
     struct set_check verdict = {0};
     refusal_set(&verdict.why, REFUSAL_INVALID,
-                "whatever reads the tarball %s over it", how);
+                "the checker of tarballs %s on it", how);
     check->done(check->ctx, true, &verdict, NULL);
 }
 
 static void report_not_now(const struct check *check, const char *why) {
     struct err err;
-    err_set(&err, ERR_TEMPORARY, "cannot look through the tarball now: %s",
-            why);
+    err_set(&err, ERR_TEMPORARY, "cannot check the tarball now: %s", why);
     check->done(check->ctx, false, NULL, &err);
 }
 

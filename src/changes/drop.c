@@ -39,8 +39,8 @@ static bool is_same_data(struct base *base, const char *name, const char *sum,
     if (strcmp(found, sum) == 0)
         return true;
     return err_set(err, ERR_REFUSED,
-                   "duplicate-csid: a set called '%s' with other content was "
-                   "handed in before",
+                   "duplicate-csid: a set '%s' with different content was "
+                   "submitted before",
                    name);
 }
 
@@ -69,11 +69,12 @@ bool drop_publish(struct base *base, const char *from, const char *name,
     enum dir_moved moved;
     if (!dir_move(base->dirs[BASE_TMP], from, base->dirs[BASE_DATA], name,
                   DIR_DURABLE, &moved, err))
-        return err_wrap(err, "cannot put the tarball into data/");
+        return err_wrap(err, "cannot move the tarball to data/");
     if (moved == DIR_ABSENT)
-        return err_set(err, ERR_TEMPORARY,
-                       "somebody removed '%s' from tmp/ while it was taken in",
-                       from);
+        return err_set(
+            err, ERR_TEMPORARY,
+            "somebody removed '%s' from tmp/ while it was being submitted",
+            from);
     if (moved == DIR_EXISTS &&
         (!is_same_data(base, name, sum, err) ||
          !dir_remove(base->dirs[BASE_TMP], from, NULL, err)))

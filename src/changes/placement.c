@@ -42,13 +42,13 @@ static bool clear_others(const struct base *base, const char *name,
     for (int state = 0; state < JOB_STATES; state++) {
         if (state == (int)kept || !(found->dirs & STATE_BIT(state)))
             continue;
-        bool ok =
-            found->st[state].st_ino == found->st[kept].st_ino
-                ? dir_remove(base->dirs[state], name, NULL, err)
-                : placement_reject(base, base->dirs[state], name, "second-file",
-                                   "a second file of this name lay in a "
-                                   "directory that is not the set's",
-                                   err);
+        bool ok = found->st[state].st_ino == found->st[kept].st_ino
+                      ? dir_remove(base->dirs[state], name, NULL, err)
+                      : placement_reject(
+                            base, base->dirs[state], name, "second-file",
+                            "a second file of this name was in the directory "
+                            "of a state that the set is not in",
+                            err);
         if (!ok)
             return false;
     }
@@ -135,10 +135,10 @@ bool placement_reject(const struct base *base, int dir, const char *name,
     enum dir_moved moved = DIR_EXISTS;
     for (unsigned number = 0; moved == DIR_EXISTS; number++) {
         if (number == 10000)
-            return err_set(err, ERR_CANNOT,
-                           "cannot put '%s' into reject/: every name for it "
-                           "is taken",
-                           name);
+            return err_set(
+                err, ERR_CANNOT,
+                "cannot move '%s' to reject/: every name for it is in use",
+                name);
         reject_name(name, number, to);
         if (is_taken(base, to, dir, name))
             continue;

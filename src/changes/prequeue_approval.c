@@ -116,9 +116,9 @@ static bool look_at_text(struct prequeue *prequeue,
     struct approval_text *text = &approval->file.approval;
     struct ruling_why why;
     if (!span_equal(text->csid, csid_of(entry)))
-        return prequeue_entry_reject(prequeue, entry, "other-set",
-                                     "its name says another set than its text",
-                                     err);
+        return prequeue_entry_reject(
+            prequeue, entry, "other-set",
+            "its name and its text name different sets", err);
     if (!approvals_in_time(text, prequeue->now, &why))
         return prequeue_entry_reject(prequeue, entry, why.word, why.text, err);
     read_word(prequeue, entry);
@@ -126,9 +126,9 @@ static bool look_at_text(struct prequeue *prequeue,
         if (!take_owner(prequeue, entry))
             return prequeue_entry_reject(
                 prequeue, entry, "unsigned",
-                "it has no signature, and is not that of the "
-                "file's owner either (by uid:N); root and the "
-                "base's owner use `pointsman approve`",
+                "it has no signature, and does not name the owner of the file "
+                "either (by uid:N); root and the owner of the base use "
+                "`pointsman approve`",
                 err);
         entry->state = ENTRY_CHECKED;
         prequeue->due = true;
@@ -153,13 +153,13 @@ static bool read_approval(struct prequeue *prequeue,
     if (!dir_open_file(prequeue->base->dirs[BASE_PREQUEUE], entry->name,
                        O_RDONLY | O_NONBLOCK, 0, &fd, &why) ||
         fstat(fd, &st) < 0 || st.st_ino != entry->st.st_ino)
-        return prequeue_entry_wait(prequeue, entry, "bad-approval",
-                                   why.kind ? why.text : "it is changing", err);
+        return prequeue_entry_wait(
+            prequeue, entry, "bad-approval",
+            why.kind ? why.text : "it is still being written", err);
     if (!dir_read_file(fd, APPROVAL_FILE_BYTES, &bytes, &why))
         return why.kind == ERR_DATA
-                   ? prequeue_entry_reject(
-                         prequeue, entry, "too-big",
-                         "an approval has at most 65536 bytes", err)
+                   ? prequeue_entry_reject(prequeue, entry, "too-big",
+                                           "it is longer than 65536 bytes", err)
                    : prequeue_entry_wait(prequeue, entry, "bad-approval",
                                          why.text, err);
     struct span all = arena_span(&entry->arena, text_span(&bytes));
@@ -186,7 +186,8 @@ static bool check_approval(struct prequeue *prequeue,
         return false;
     if (!S_ISREG(entry->st.st_mode))
         return prequeue_entry_reject(prequeue, entry, "not-a-file",
-                                     "only files can be handed in", err);
+                                     "only regular files can be submitted",
+                                     err);
     if (checker_waiting(prequeue->checker) >= CHECKS_ASKED)
         return true; /* still new: it is checked later */
     return read_approval(prequeue, entry, err);
@@ -262,11 +263,11 @@ static bool admit_approval(struct prequeue *prequeue,
         return false;
     if (!known)
         return prequeue_entry_wait(prequeue, entry, "unknown-set",
-                                   "there is no set of this id", err);
+                                   "no set has this id", err);
     entry->about = job.num;
     if (!job_has(&job, JOB_CAN_BE_APPROVED))
         return prequeue_entry_reject(prequeue, entry, "not-asked",
-                                     "only change sets are approved", err);
+                                     "only change sets can be approved", err);
     if (!approvals_text(prequeue->base, &job, &arena, &ours, err))
         return false;
     if (!approvals_match(&ours, &approval->file.approval, &why) ||

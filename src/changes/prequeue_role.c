@@ -33,7 +33,7 @@ static void engine_reload(void *self) {
 static void scan(struct prequeue_engine *engine, struct wall now) {
     struct err err;
     if (!prequeue_scan(engine->prequeue, now, &engine->next, &err)) {
-        log_error("cannot look through prequeue/, trying again: %s", err.text);
+        log_error("cannot read prequeue/, trying again: %s", err.text);
         engine->next = wall_add_ms(now, RETRY_MS);
     }
     if (engine->once && engine->has_scanned && engine->next.ns > now.ns)

@@ -137,18 +137,18 @@ static bool start_check(struct prequeue *prequeue, struct prequeue_entry *entry,
         if (why.sys == ENOENT && is_leftover(prequeue, entry))
             return prequeue_entry_remove(prequeue, entry, err);
         if (why.sys == ELOOP)
-            return prequeue_entry_reject(
-                prequeue, entry, "bad-data",
-                "what lies in data/ is a symbolic link", err);
+            return prequeue_entry_reject(prequeue, entry, "bad-data",
+                                         "its data in data/ is a symbolic link",
+                                         err);
         return prequeue_entry_wait(
             prequeue, entry, why.sys == ENOENT ? "no-data" : "bad-data",
-            why.sys == ENOENT ? "there is no data of this name in data/"
-                              : why.text,
+            why.sys == ENOENT ? "data/ holds no file of this name" : why.text,
             err);
     }
     if (fstat(fd, &st) < 0 || !S_ISREG(st.st_mode))
         return prequeue_entry_reject(prequeue, entry, "bad-data",
-                                     "what lies in data/ is not a file", err);
+                                     "its data in data/ is not a regular file",
+                                     err);
     if (st.st_size > base->config.queue.max_unpacked_bytes)
         return reject_huge(prequeue, entry, err);
     entry->state = ENTRY_CHECKING;
@@ -177,12 +177,12 @@ static bool read_job_file(struct prequeue *prequeue,
     if (!span_starts(all, "##") && !span_is(all, "#"))
         return prequeue_entry_reject(
             prequeue, entry, "job-file",
-            "it has content, but is no job file: a marker is empty", err);
+            "it is neither empty, as a marker is, nor a job file", err);
     if (!job_file_parse(all, &entry->arena, &file, &why))
         return prequeue_entry_wait(prequeue, entry, "job-file", why.text, err);
     if (!span_is(file.name.text, entry->name))
         return prequeue_entry_reject(prequeue, entry, "job-file",
-                                     "the job file is that of another set",
+                                     "the job file belongs to another set",
                                      err);
     ((struct prequeue_set *)entry->own)->said_sum = file.sha256;
     *ret_good = true;
@@ -202,14 +202,15 @@ static bool check_set(struct prequeue *prequeue, struct prequeue_entry *entry,
     entry->own = arena_alloc(&entry->arena, sizeof(struct prequeue_set));
     if (!S_ISREG(entry->st.st_mode))
         return prequeue_entry_reject(prequeue, entry, "not-a-file",
-                                     "only files can be handed in", err);
+                                     "only regular files can be submitted",
+                                     err);
     if (!set_name_parse(span_of(entry->name), &name, &why))
         return prequeue_entry_reject(prequeue, entry, refusal_word(why.kind),
                                      why.text, err);
     if (set_is_future(&name, prequeue->now))
         return prequeue_entry_wait(
             prequeue, entry, "future",
-            "its name says a time more than 300 s in the future", err);
+            "the time in its name is more than 300 s in the future", err);
     if (entry->st.st_size > 0 && !read_job_file(prequeue, entry, &good, err))
         return false;
     return !good || start_check(prequeue, entry, err);
@@ -219,7 +220,7 @@ static bool check_set(struct prequeue *prequeue, struct prequeue_entry *entry,
 
 static bool finish_again(struct prequeue *prequeue,
                          struct prequeue_entry *entry, struct err *err) {
-    log_info("'%s' is admitted already", entry->name);
+    log_info("'%s' has already been admitted", entry->name);
     prequeue->tally.again++;
     return prequeue_entry_remove(prequeue, entry, err);
 }
@@ -258,7 +259,7 @@ static bool admit_set(struct prequeue *prequeue, struct prequeue_entry *entry,
     if (set->said_sum.len > 0 && !span_equal(set->said_sum, candidate->sum))
         return prequeue_entry_reject(
             prequeue, entry, "job-file",
-            "the job file names another sum than its data has", err);
+            "the checksum in the job file is not that of its data", err);
     if (!prequeue_approval_entries_of(prequeue, set, &entry->arena))
         return true; /* judged once they are examined */
     if (!set_rule(prequeue->base, candidate, prequeue->now, &ruling, &target,

@@ -147,10 +147,10 @@ static bool is_over(const struct job *job) {
 
 static void alarm_rebuilt(struct projection *projection,
                           const struct job *job) {
-    log_error("job file of set '%.*s' was nowhere and is made anew job=%.*s",
+    log_error("job file of set '%.*s' was missing and is recreated job=%.*s",
               (int)job->id.len, job->id.p, (int)job->id.len, job->id.p);
     projection_note(projection, EVENT_ALARM, job, SPAN("file-lost"),
-                    SPAN("the job file was in no directory and is made anew"));
+                    SPAN("the job file was in no directory and is recreated"));
 }
 
 /* Adds the directories where it may have been: those named by the events since
@@ -192,8 +192,8 @@ static bool hold_ambiguous(struct projection *projection, const struct job *job,
                            struct err *err) {
     if (job_state_is_final(job->state) || (job->holds & HOLD_AMBIGUOUS))
         return true;
-    log_warning("job file of set '%.*s' lies where neither its old nor its "
-                "new state is; held job=%.*s",
+    log_warning("job file of set '%.*s' is in the directory of neither its old "
+                "nor its new state; set held job=%.*s",
                 (int)job->id.len, job->id.p, (int)job->id.len, job->id.p);
     struct store_batch *batch = new_batch(projection);
     store_hold(batch, job->num, HOLD_AMBIGUOUS, SPAN("ambiguous"));
@@ -400,7 +400,7 @@ bool projection_lock(struct projection *projection, int *ret_fd,
     struct base *base = projection->base;
     if (!lock_take(base->dirs[BASE_CTRL], "projection.lock", LOCK_EXCLUSIVE,
                    true, true, ret_fd, err))
-        return err_wrap(err, "cannot keep others from moving job files");
+        return err_wrap(err, "cannot lock the job files");
     /* Another process may have got further meanwhile, but never less far. */
     uint64_t seq = projection_safe_seq(base);
     if (seq > projection->safe_seq)

@@ -70,8 +70,8 @@ static bool cancel_by_hand(struct projection *projection, const struct job *job,
     bool ok = store_write(batch, err);
     store_batch_free(batch);
     if (ok)
-        log_info("set '%.*s' is cancelled, its job file was moved to term/ "
-                 "by hand job=%.*s",
+        log_info("set '%.*s' is cancelled: its job file was moved to term/ by "
+                 "hand job=%.*s",
                  (int)job->id.len, job->id.p, (int)job->id.len, job->id.p);
     return ok;
 }
@@ -98,9 +98,9 @@ static void report_stranger(struct projection *projection, const char *name,
                             enum job_state found) {
     if (map_put(&projection->strangers, span_of(name), projection))
         return;
-    log_warning("'%s' in %s/ is the job file of no set known here; it stays "
-                "where it is",
-                name, job_state_dir(found));
+    log_warning(
+        "'%s' in %s/ is the job file of an unknown set; it is left where it is",
+        name, job_state_dir(found));
 }
 
 static bool look_at(struct projection *projection, struct span entry,

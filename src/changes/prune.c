@@ -37,7 +37,7 @@ static bool archive(struct base *base, const struct job *job,
                   err) ||
         !dir_move(base->dirs[job->state], name, base->dirs[BASE_ARCHIVE], name,
                   DIR_LAZY, &moved, err))
-        return err_wrap(err, "cannot put set '%s' into archive/", name);
+        return err_wrap(err, "cannot move set '%s' to archive/", name);
     report->archived += moved == DIR_MOVED;
     return true;
 }
@@ -88,7 +88,7 @@ static bool clear_tmp(struct base *base, struct wall now,
         if (dir_remove_tree(base->dirs[BASE_TMP], names[i].p, &why))
             report->removed++;
         else
-            log_warning("cannot clear tmp/: %s", why.text);
+            log_warning("cannot remove old files from tmp/: %s", why.text);
     }
     return true;
 }
@@ -129,11 +129,10 @@ static bool reject_orphans(struct base *base, struct wall now,
             return false;
         if (!orphan)
             continue;
-        if (!placement_reject(base, base->dirs[BASE_DATA], names[i].p,
-                              "no-marker",
-                              "it lay in data/ for 36 hours without a marker "
-                              "in prequeue/",
-                              err))
+        if (!placement_reject(
+                base, base->dirs[BASE_DATA], names[i].p, "no-marker",
+                "it was in data/ for 36 hours without a marker in prequeue/",
+                err))
             return false;
         report->removed++;
     }
@@ -149,7 +148,7 @@ bool prune(struct base *base, struct wall now, struct prune_report *ret_report,
         return false;
     if (ret_report->archived + ret_report->removed > 0)
         log_info(
-            "put away %llu sets, removed %llu old files from tmp/ and data/",
+            "archived %llu sets, removed %llu old files from tmp/ and data/",
             (unsigned long long)ret_report->archived,
             (unsigned long long)ret_report->removed);
     return true;

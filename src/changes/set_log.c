@@ -102,7 +102,7 @@ static bool find_end(int fd, struct arena *arena, uint64_t *ret_seq,
     *ret_seq = 0;
     *ret_empty = true;
     if (fstat(fd, &st) < 0)
-        return err_errno(err, errno, "cannot look at it");
+        return err_errno(err, errno, "cannot check it");
     off_t begin =
         st.st_size > (off_t)sizeof(tail) ? st.st_size - (off_t)sizeof(tail) : 0;
     ssize_t got = pread(fd, tail, sizeof(tail), begin);
@@ -111,7 +111,7 @@ static bool find_end(int fd, struct arena *arena, uint64_t *ret_seq,
     const char *end = memrchr(tail, '\n', (size_t)got);
     size_t whole = end ? (size_t)(end - tail) + 1 : 0;
     if (whole < (size_t)got && disk->ftruncate(fd, begin + (off_t)whole) < 0)
-        return err_errno(err, errno, "cannot take a torn line off");
+        return err_errno(err, errno, "cannot remove an incomplete last line");
     if (!end)
         return true;
     *ret_empty = false;
@@ -196,7 +196,7 @@ bool set_log_read(struct base *base, struct span csid, struct arena *arena,
     struct span rest = arena_span(arena, text_span(&text));
     size_t lines = count_lines(rest);
     if (lines == 0)
-        return err_set(err, ERR_DATA, "log of set '%s' has no line", name);
+        return err_set(err, ERR_DATA, "log of set '%s' is empty", name);
     ret_log->events = arena_alloc(arena, lines * sizeof(struct store_event));
     for (size_t i = 0; i < lines && span_cut(&rest, '\n', &line); i++) {
         bool ok = i == 0 ? event_head_parse(line, arena, &ret_log->csid,
@@ -207,7 +207,7 @@ bool set_log_read(struct base *base, struct span csid, struct arena *arena,
             return err_wrap(err, "log of set '%s', line %zu", name, i + 1);
     }
     if (!span_equal(ret_log->csid, csid))
-        return err_set(err, ERR_DATA, "log of set '%s' is that of '%.*s'", name,
+        return err_set(err, ERR_DATA, "log of set '%s' belongs to '%.*s'", name,
                        (int)ret_log->csid.len, ret_log->csid.p);
     return true;
 }

@@ -135,7 +135,7 @@ static bool read_meta(const struct job *job, struct arena *arena,
     struct refusal why = {0};
     struct path_limits widest = {4096, 255, 1024};
     if (!set_spec_meta(job->spec, arena, &text))
-        return err_set(err, ERR_DATA, "the registry has no meta of set '%.*s'",
+        return err_set(err, ERR_DATA, "the registry has no meta for set '%.*s'",
                        (int)job->id.len, job->id.p);
     if (!meta_parse(text, &widest, arena, ret_meta, &why))
         return err_set(err, ERR_DATA, "meta of set '%.*s': %s",
@@ -183,7 +183,7 @@ bool set_record_job_file(struct store *store, const struct job *job,
     if (!full.spec.len && !store_job(store, job->num, arena, &full, err))
         return false;
     if (!set_name_parse(full.name, &file.name, &why))
-        return err_set(err, ERR_DATA, "the registry's name of set '%.*s': %s",
+        return err_set(err, ERR_DATA, "name of set '%.*s' in the registry: %s",
                        (int)full.id.len, full.id.p, why.text);
     file.sha256 = full.sum;
     file.size = full.size_bytes;

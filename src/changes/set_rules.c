@@ -47,12 +47,12 @@ static bool target_allows(const struct base *base,
                    (int)name.len, name.p);
     else if (candidate->meta.group.len > 0 && target->git.len == 0)
         set_ruling(why, "group-target",
-                   "target '%.*s' is a command, which takes one set at a "
-                   "time: sets can land together (##group) on a branch only",
+                   "target '%.*s' is a command, which takes one set at a time: "
+                   "only on a branch can sets land together (##group)",
                    (int)target->name.len, target->name.p);
     else if (candidate->has_symlinks && target->symlinks == SYMLINKS_DENY)
         set_ruling(why, refusal_word(REFUSAL_SYMLINK),
-                   "it holds a symbolic link, which target '%.*s' denies "
+                   "it contains a symbolic link, which target '%.*s' denies "
                    "(symlinks = deny)",
                    (int)target->name.len, target->name.p);
     else
@@ -78,9 +78,9 @@ static bool can_be_done(const struct candidate *candidate,
         set_ruling(why, "policy", "##closure is deps or deps+files");
     else if (has_signature(&candidate->meta))
         set_ruling(why, "policy",
-                   "##approval holds a signature, which cannot be of the "
-                   "tarball it lies in: hand it in beside it (`change submit "
-                   "--approval`)");
+                   "##approval holds a signature, but a tarball cannot contain "
+                   "its own signature: submit it beside the tarball (`change "
+                   "submit --approval`)");
     else
         return true;
     return false;
@@ -130,11 +130,11 @@ static bool is_new(const struct base *base, const struct candidate *candidate,
     }
     *ret_ruling = RULING_REFUSE;
     set_ruling(why, "duplicate-csid",
-               "the id '%.*s' is taken by a %s admitted before (%s), and ids "
-               "are never used again: %s",
+               "the id '%.*s' belongs to a %s admitted before (%s), and ids "
+               "are never reused: %s",
                (int)id.len, id.p, job_kind_word(job.kind),
                job_state_word(job.state),
-               is_same ? "hand in a new set with ##supersedes"
+               is_same ? "submit a new set with ##supersedes"
                        : "give the set another id");
     return true;
 }
@@ -168,7 +168,7 @@ bool set_rule(const struct base *base, const struct candidate *candidate,
     if (set_is_future(&candidate->name, now)) {
         *ret_ruling = RULING_WAIT;
         set_ruling(why, "future",
-                   "its name says a time more than %d s in the future",
+                   "the time in its name is more than %d s in the future",
                    FUTURE_MS / 1000);
     }
     return true;

@@ -30,7 +30,8 @@ enum {
 static bool put_apart(struct span bytes, int *ret_fd, struct err *err) {
     int fd = memfd_create("approval", 0);
     if (fd < 0)
-        return err_errno(err, errno, "cannot hold an approval in memory");
+        return err_errno(err, errno,
+                         "cannot create a memory file for an approval");
     *ret_fd = fd;
     return dir_write_file(fd, bytes, err) && lseek(fd, 0, SEEK_SET) == 0;
 }
@@ -58,7 +59,9 @@ int signature_main(int argc, char **argv) {
     char signature[40], verify_time[TIME_BYTES + 16];
     struct err err = {0};
     if (argc != 5) {
-        fputs("pointsman: check-signature: of no use by hand\n", stderr);
+        fputs("pointsman: check-signature: this command is started by the "
+              "program itself\n",
+              stderr);
         return err_exit_status(ERR_USAGE);
     }
     if (!prepare(signature, &err)) {
@@ -99,7 +102,7 @@ bool signature_possible(struct err *err) {
         if (access(places[i], X_OK) == 0)
             return true;
     return err_set(err, ERR_UNAVAILABLE,
-                   "signatures cannot be checked: there is no ssh-keygen here "
+                   "signatures cannot be checked: ssh-keygen is missing "
                    "(package openssh-client)");
 }
 
@@ -140,9 +143,9 @@ static const char *reason_of(struct span answer) {
          "the key may not sign in namespace " APPROVAL_NAMESPACE},
         {"has expired", "the key has expired (valid-before)"},
         {"not yet valid", "the key is not valid yet (valid-after)"},
-        {"incorrect signature", "it is not the signature of this text"},
-        {"Couldn't parse signature", "it is no SSH signature"},
-        {"invalid format", "it is no SSH signature"},
+        {"incorrect signature", "it does not match the text"},
+        {"Couldn't parse signature", "it is not an SSH signature"},
+        {"invalid format", "it is not an SSH signature"},
         {"Unable to open allowed keys file",
          "the file of [queue] allowed-signers cannot be read"},
     };
@@ -202,12 +205,12 @@ static void judge(struct signature_check *check, struct span answer) {
         return;
     }
     if (reason)
-        text_addf(&why, "the signature of '%s' is not good: %s", check->by,
+        text_addf(&why, "the signature of '%s' is invalid: %s", check->by,
                   reason);
     else
         text_addf(&why,
-                  "the signature of '%s' is not good: no line of '%s' has "
-                  "that name with that key",
+                  "the signature of '%s' is invalid: no line of '%s' lists "
+                  "this key under that name",
                   check->by, check->signers);
     tell(check, SIGNATURE_BAD, (struct span){0}, text_string(&why));
 }
@@ -219,7 +222,7 @@ static void on_end(void *ctx, const struct subprocess_end *end) {
     if (end->how == SUBPROCESS_NOT_NOW) {
         tell(check, SIGNATURE_NOT_NOW, none, end->why);
     } else if (end->how == SUBPROCESS_FAILED) {
-        text_addf(&why, "ssh-keygen %s over its signature", end->why);
+        text_addf(&why, "ssh-keygen %s on its signature", end->why);
         tell(check, SIGNATURE_BAD, none, text_string(&why));
     } else if (end->exit_code == err_exit_status(ERR_TEMPORARY)) {
         struct span said = span_trim(end->answer);

@@ -245,7 +245,7 @@ static void report_guard_end(const struct under_way *subprocess,
     if (end->output_in_file) {
         fd = open(subprocess->output, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
         if (fd < 0 || !dir_read_file(fd, subprocess->answer_max, &text, NULL)) {
-            tell(subprocess, SUBPROCESS_FAILED, "answered too much");
+            tell(subprocess, SUBPROCESS_FAILED, "printed too much");
             return;
         }
     }

@@ -46,8 +46,8 @@ bool upload_open(struct base *base, struct span name, struct span id,
     struct refusal why;
     if (id.len > 0 && !set_csid_is_valid(id))
         return err_set(err, ERR_DATA,
-                       "'%.*s' is no id: a letter or digit, then letters, "
-                       "digits, dots and dashes, 64 at most",
+                       "'%.*s' is not a valid id: a letter or digit, then "
+                       "letters, digits, dots and dashes, 64 at most",
                        (int)(id.len < 80 ? id.len : 80), id.p);
     struct upload *upload = mem_alloc(sizeof(*upload));
     upload->base = base;
@@ -56,7 +56,7 @@ bool upload_open(struct base *base, struct span name, struct span id,
     upload->caller = origin->uid;
     if (!drop_open(base, upload->tmp_name, &upload->fd, err)) {
         upload_free(upload);
-        return err_wrap(err, "cannot take the set in");
+        return err_wrap(err, "cannot store the set");
     }
     /* Any other file name is fine too: the name is then made here. */
     if (id.len == 0 && set_name_parse(name, &parsed, &why))
@@ -75,7 +75,7 @@ bool upload_write(struct upload *upload, struct span bytes, struct err *err) {
                        " bytes ([queue] max-unpacked)",
                        most);
     if (!dir_write_file(upload->fd, bytes, err))
-        return err_wrap(err, "cannot take the set in");
+        return err_wrap(err, "cannot store the set");
     return true;
 }
 
@@ -308,7 +308,7 @@ bool upload_put(struct base *base, int fd, struct span name, struct err *err) {
          drop_publish(base, tmp_name, to, sum_text, err);
     if (!ok) {
         (void)dir_remove(base->dirs[BASE_TMP], tmp_name, NULL, NULL);
-        return err_wrap(err, "cannot put '%s'", to);
+        return err_wrap(err, "cannot submit '%s'", to);
     }
     base_trigger(base, prequeue_role.name);
     return true;

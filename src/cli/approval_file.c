@@ -149,7 +149,8 @@ bool approval_file_sign(struct text *approval, const char *key,
     CLEANUP(fd_close) int in = memfd_create("approval", MFD_CLOEXEC);
     CLEANUP(fd_close) int out = memfd_create("signature", MFD_CLOEXEC);
     if (in < 0 || out < 0)
-        return err_errno(err, errno, "cannot hold an approval in memory");
+        return err_errno(err, errno,
+                         "cannot create a memory file for an approval");
     return dir_write_file(in, text_span(approval), err) &&
            lseek(in, 0, SEEK_SET) == 0 && run_keygen(key, in, out, err) &&
            take_back(out, approval, err);

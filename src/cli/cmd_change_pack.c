@@ -64,7 +64,8 @@ static bool pack_and_submit(struct call *call, struct pack_options *options,
         return false;
     if (mkdtemp(dir) == NULL) {
         client_close(client);
-        return err_errno(err, errno, "cannot make a directory like '%s'", dir);
+        return err_errno(err, errno, "cannot create a directory like '%s'",
+                         dir);
     }
     options->output = dir;
     bool ok = pack_write(options, ret_packed, err);

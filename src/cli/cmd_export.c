@@ -129,7 +129,8 @@ static bool make_place(const char *dir, struct span target, struct text *path,
                            (int)target.len, target.p);
         text_addf(path, "/%.*s", (int)part.len, part.p);
         if (mkdir(text_string(path), 0777) != 0 && errno != EEXIST)
-            return err_errno(err, errno, "cannot make '%s'", text_string(path));
+            return err_errno(err, errno, "cannot create '%s'",
+                             text_string(path));
     }
     return true;
 }
@@ -157,7 +158,7 @@ static bool write_all(struct export *export, const char *dir, struct err *err) {
     size_t cursor = 0;
     void *value;
     bool ok = mkdir(dir, 0777) == 0 || errno == EEXIST ||
-              err_errno(err, errno, "cannot make '%s'", dir);
+              err_errno(err, errno, "cannot create '%s'", dir);
     while (ok && map_next(&export->targets, &cursor, NULL, &value))
         ok = write_side(value, dir, err);
     return ok;

@@ -49,7 +49,8 @@ static bool manual(const struct command_table *table,
     else if (strcmp(name, "pointsman.conf") == 0)
         man_config(out);
     else if (!man_family(table, name, out))
-        return err_set(err, ERR_USAGE, "there is no manual page of '%s'", name);
+        return err_set(err, ERR_USAGE, "there is no manual page for '%s'",
+                       name);
     return true;
 }
 

@@ -122,7 +122,8 @@ static bool try_in(struct call *call, struct revert_start *options,
     char *dir = arena_printf(&call->arena, "%s/pointsman-XXXXXX",
                              tmp == NULL || tmp[0] == '\0' ? "/tmp" : tmp);
     if (mkdtemp(dir) == NULL)
-        return err_errno(err, errno, "cannot make a directory like '%s'", dir);
+        return err_errno(err, errno, "cannot create a directory like '%s'",
+                         dir);
     options->work = arena_printf(&call->arena, "%s/work", dir);
     options->account = fopen("/dev/null", "w");
     child_stop_init(&stop);
@@ -337,7 +338,8 @@ static bool hand_in(struct call *call, struct client *client,
     options.rb_limit = (uint64_t)limit;
     options.depends = split_ids(call, ids, &options.depends_count);
     if (mkdtemp(dir) == NULL)
-        return err_errno(err, errno, "cannot make a directory like '%s'", dir);
+        return err_errno(err, errno, "cannot create a directory like '%s'",
+                         dir);
     options.output = dir;
     bool ok = pack_write(&options, ret_packed, err) &&
               send_set(client, ret_packed, err);

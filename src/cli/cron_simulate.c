@@ -105,7 +105,8 @@ static void show_text(const struct world *world,
                              event->shift_s);
         break;
     case CRON_TZ_UNSKIPPED:
-        (void)console_printf("  %s  fires, since the zone moved over it\n", at);
+        (void)console_printf("  %s  fires: the change of zone skipped it\n",
+                             at);
         break;
     case CRON_SKIPPED:
         show_skipped(world, event);
@@ -133,11 +134,12 @@ static void show_tick(const struct world *world,
     if (call_has(world->call, "json"))
         return;
     if (outcome->clock_shift_s != 0)
-        (void)console_printf("  the clock was set by %+" PRId64 " s\n",
+        (void)console_printf("  the clock was changed by %+" PRId64 " s\n",
                              outcome->clock_shift_s);
     if (outcome->zone_shift_s != 0 || outcome->rule_shift_s != 0)
-        (void)console_printf("  the zone moved the time by %+" PRId64 " s\n",
-                             outcome->zone_shift_s);
+        (void)console_printf(
+            "  the change of zone moved the local time by %+" PRId64 " s\n",
+            outcome->zone_shift_s);
 }
 
 static void tick(struct world *world) {

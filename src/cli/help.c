@@ -387,11 +387,11 @@ static void topic_schedules(struct text *out) {
 
 static void topic_roles(struct text *out) {
     static const char *const meanings[ACCESS_ROLES] = {
-        [ACCESS_NOBODY] = "uses what needs no base, and asks a server whether "
-                          "it is healthy",
+        [ACCESS_NOBODY] = "uses commands that need no base, and asks a server "
+                          "whether it is healthy",
         [ACCESS_VIEWER] = "lists jobs, and reads their output and history",
         [ACCESS_SUBMITTER] = "submits commands and change sets; cancels, "
-                             "holds, releases and retries his own jobs",
+                             "holds, releases and retries their own jobs",
         [ACCESS_OPERATOR] = "does that to the jobs of others, changes "
                             "schedules, and approves rollbacks",
         [ACCESS_ADMIN] = "changes settings, reads the configuration, checks "

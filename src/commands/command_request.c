@@ -121,7 +121,7 @@ static void answer_settle(struct api_call *call,
     }
     answer->refused = true;
     err_set(&answer->err, ERR_REFUSED,
-            "id '%.*s' is taken by another job; choose another one",
+            "id '%.*s' belongs to another job; choose another one",
             (int)ret_id->len, ret_id->p);
 }
 

@@ -564,13 +564,13 @@ struct span groups_why(const struct groups *groups, uint64_t num,
         return (struct span){0};
     name = group_name(member->group);
     if (is_open(member) && is_incomplete(member->group))
-        return span_of(arena_printf(
-            arena,
-            "group '%.*s': %zu of %u sets have come; waiting for the "
-            "others until %s",
-            (int)name.len, name.p, count_open(member->group),
-            wanted(member->group),
-            wall_format(deadline(member->group, wait_ms), until)));
+        return span_of(
+            arena_printf(arena,
+                         "group '%.*s': %zu of %u sets have arrived; waiting "
+                         "for the others until %s",
+                         (int)name.len, name.p, count_open(member->group),
+                         wanted(member->group),
+                         wall_format(deadline(member->group, wait_ms), until)));
     LIST_EACH (&member->group->members, it) {
         const struct member *other = MEMBER_OF(it);
 

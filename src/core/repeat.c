@@ -30,14 +30,14 @@ static bool add_crontab(struct repeat *repeat, const char *line,
         return refuse(err, &cron_err);
     if (crontab.kind != CRON_LINE_TIMES)
         ok = err_set(err, ERR_DATA,
-                     "'%s' is no item: an item is JSON or the five columns of "
-                     "a crontab line",
+                     "'%s' is not an item: an item is JSON or the five columns "
+                     "of a crontab line",
                      line);
     else if (*crontab.rest != '\0')
-        ok = err_set(err, ERR_DATA,
-                     "'%s' stands behind the five columns; the command has a "
-                     "place of its own",
-                     crontab.rest);
+        ok = err_set(
+            err, ERR_DATA,
+            "'%s' follows the five columns; the command is given separately",
+            crontab.rest);
     for (size_t i = 0; i < crontab.item_count && ok; i++)
         ok = add_item(repeat, crontab.items[i], strlen(crontab.items[i]), err);
     cron_crontab_clear(&crontab);

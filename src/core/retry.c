@@ -72,7 +72,7 @@ static struct retry_verdict done(const struct question *q) {
 static struct retry_verdict ran_once(void) {
     struct retry_verdict v = failed("at-most-once");
 
-    say(&v, "it was begun and may not be started again");
+    say(&v, "it had been started and must not be started again");
     return v;
 }
 
@@ -85,7 +85,8 @@ static struct retry_verdict temporary(const struct question *q, bool answered) {
 
     if (answered && limits->temp_ends) {
         v = verdict(STATE_TERMINATED, "temp-ended", TASK_FAILED);
-        say(&v, "ended with %d (temporary), and nobody asked for retries",
+        say(&v,
+            "exited with %d (temporary failure), and no retries were requested",
             q->end->exit_code);
     } else if (answered && limits->at_most_once) {
         v = ran_once();
@@ -95,7 +96,7 @@ static struct retry_verdict temporary(const struct question *q, bool answered) {
     } else if (limits->temp_max_ms > 0 && first.ns > 0 &&
                wall_ms_since(q->now, first) >= limits->temp_max_ms) {
         v = failed("temp-exhausted");
-        say(&v, "temporary ends for %lld h",
+        say(&v, "temporary failures for %lld h",
             (long long)(limits->temp_max_ms / 3600000));
     } else {
         v = verdict(STATE_PENDING, "temp", TASK_BACKOFF);
@@ -206,7 +207,7 @@ static struct retry_verdict incomplete(const struct question *q, bool wait) {
         return ran_once();
     v = verdict(STATE_PENDING, "returned",
                 wait ? TASK_BACKOFF : TASK_INCOMPLETE);
-    say(&v, "said that it is not complete");
+    say(&v, "reported that it is not complete");
     if (wait)
         v.not_before =
             later(q, q->counts->temps > 0 ? q->counts->temps - 1 : 0);
@@ -246,7 +247,7 @@ static struct retry_verdict by_exit(const struct question *q) {
     case 127: {
         struct retry_verdict v = failed("perm");
 
-        say(&v, "ended with %d: no use trying again", end->exit_code);
+        say(&v, "exited with %d (permanent failure)", end->exit_code);
         v.fails = 1;
         return v;
     }
@@ -280,12 +281,12 @@ static struct retry_verdict by_status(const struct question *q) {
         return incomplete(q, true);
     case RETRY_STATUS_FAILED:
         v = failed("failed");
-        say(&v, "said that it failed for good");
+        say(&v, "reported a permanent failure");
         v.fails = 1;
         return v;
     case RETRY_STATUS_UNREADABLE:
         v = ended_badly(q, "failed");
-        say(&v, "its status line cannot be read");
+        say(&v, "its status line cannot be parsed");
         return v;
     case RETRY_STATUS_BACKOFF:
     case RETRY_STATUS_NONE:

@@ -32,10 +32,10 @@ static bool died(const struct retry_landing *landing,
  * itself was sent a TERM. */
 static void describe_death(struct retry_end *end, char *text, size_t bytes) {
     if (end->signal != 0)
-        snprintf(text, bytes, "the landing was ended by signal %d",
+        snprintf(text, bytes, "the landing was killed by signal %d",
                  end->signal);
     else
-        snprintf(text, bytes, "the landing ended with %d, without a word",
+        snprintf(text, bytes, "the landing exited with %d and reported nothing",
                  end->exit_code);
     end->result = RETRY_CRASHED;
     end->error = span_of(text);

@@ -165,8 +165,8 @@ static void report_stranger(const struct rollback_member *stranger,
                   (int)node->id.len, node->id.p, job_kind_word(node->kind));
     else if (stranger->from == WALK_START)
         text_addf(detail,
-                  "'%.*s' is of target '%.*s', this rollback of '%.*s': make "
-                  "one rollback for each",
+                  "'%.*s' belongs to target '%.*s', this rollback to '%.*s': "
+                  "submit a rollback for each target",
                   (int)node->id.len, node->id.p, (int)node->target.len,
                   node->target.p, (int)target.len, target.p);
     else
@@ -179,7 +179,7 @@ static void report_stranger(const struct rollback_member *stranger,
 
 static void report_nothing(const struct rollback *rollback, size_t count,
                            struct text *detail) {
-    text_adds(detail, "nothing to take back:");
+    text_adds(detail, "nothing to roll back:");
     for (size_t i = 0; i < count && i < 5; i++) {
         const struct rollback_node *node = &rollback->members[i].node;
         if (rollback->members[i].fate != ROLLBACK_NOTED)
@@ -187,7 +187,7 @@ static void report_nothing(const struct rollback *rollback, size_t count,
         text_addf(detail, "%s '%.*s' is ", i > 0 ? "," : "", (int)node->id.len,
                   node->id.p);
         if (node->rolled_back_by.len > 0)
-            text_addf(detail, "rolled back by '%.*s' already",
+            text_addf(detail, "already rolled back by '%.*s'",
                       (int)node->rolled_back_by.len, node->rolled_back_by.p);
         else
             text_adds(detail, job_state_word(node->state));
@@ -201,8 +201,8 @@ static void report_too_large(const struct rollback_request *request,
     size_t sets = decision->reverts + decision->abandons + decision->stops;
     size_t named = 0;
     text_addf(detail,
-              "%zu sets with %zu files would go, at most %zu with %zu may "
-              "(--limit):",
+              "%zu sets with %zu files would be rolled back; the limits are "
+              "%zu sets and %zu files (--limit):",
               sets, decision->files, request->sets_max, request->files_max);
     for (size_t i = 0; i < decision->count && named < NAMED; i++) {
         const struct rollback_member *member = &decision->members[i];
@@ -237,7 +237,7 @@ void rollback_decide(struct rollback *rollback, struct arena *arena,
         find_stranger(rollback, decision->count, target);
     if (rollback->unknown.p != NULL) {
         decision->verdict = ROLLBACK_UNKNOWN;
-        text_addf(&detail, "no job '%.*s' is known", (int)rollback->unknown.len,
+        text_addf(&detail, "no job '%.*s'", (int)rollback->unknown.len,
                   rollback->unknown.p);
     } else if (stranger) {
         decision->verdict = ROLLBACK_TARGET;
@@ -252,7 +252,7 @@ void rollback_decide(struct rollback *rollback, struct arena *arena,
         decision->verdict = ROLLBACK_LACKS;
         text_addf(&detail,
                   "'%.*s' would be in effect again without '%.*s', which it "
-                  "depends on: take back what took that, too",
+                  "depends on: also roll back the rollback of that set",
                   (int)rollback->lacking.len, rollback->lacking.p,
                   (int)rollback->lacked.len, rollback->lacked.p);
     }

@@ -55,7 +55,7 @@ static bool take_number(struct line *line, const struct column *column,
         while (isdigit((unsigned char)*line->p) && line->p - from < 4)
             value = value * 10 + (unsigned)(*line->p++ - '0');
         if (value < column->least || value > column->most)
-            return WRONG(line, from, "%s goes from %u to %u, not %u",
+            return WRONG(line, from, "%s must be from %u to %u, not %u",
                          column->key, column->least, column->most, value);
         *ret_value = value;
         return true;
@@ -70,14 +70,14 @@ static bool take_number(struct line *line, const struct column *column,
             return true;
         }
     if (line->p == from)
-        return WRONG(line, from, "a number is wanted for %s, not '%.1s'",
+        return WRONG(line, from, "expected a number for %s, not '%.1s'",
                      column->key, from);
-    return WRONG(line, from, "'%.*s' is no value of %s%s",
+    return WRONG(line, from, "'%.*s' is not a value of %s%s",
                  (int)(line->p - from > 40 ? 40 : line->p - from), from,
                  column->key,
                  column->names != NULL ? "; names have three letters"
                  : toupper((unsigned char)*from) == 'L'
-                     ? "; as an item in JSON the last day is -1"
+                     ? "; in a JSON item, the last day is -1"
                      : "");
 }
 
@@ -94,7 +94,7 @@ static bool take_step(struct line *line, const struct column *column,
     while (isdigit((unsigned char)*line->p) && line->p - from < 4)
         value = value * 10 + (unsigned)(*line->p++ - '0');
     if (value == 0)
-        return WRONG(line, from, "a step of %s is a number from 1 up",
+        return WRONG(line, from, "the step of %s must be at least 1",
                      column->key);
     *ret_step = value;
     return true;
@@ -107,7 +107,8 @@ static bool take_hash(struct line *line, int which, uint64_t *mask) {
     const char *from = line->p++;
 
     if (line->hash_name == NULL)
-        return WRONG(line, from, "H needs a name to take its value from");
+        return WRONG(line, from,
+                     "H needs a name, from which its value is derived");
     if (*line->p == '(') {
         line->p++;
         if (!take_number(line, column, &low))
@@ -155,12 +156,12 @@ static bool take_range(struct line *line, int which, uint64_t *mask) {
                 high = 7;
         } else if (*line->p == '/') {
             return WRONG(line, line->p,
-                         "a step stands behind a range, as in %u-%u/5", low,
+                         "a step must follow a range, as in %u-%u/5", low,
                          column->most);
         } else if (*line->p == '~') {
             return WRONG(line, line->p,
-                         "random times (~) are not known; H takes one that "
-                         "stays the same");
+                         "random times (~) are not supported; H chooses a time "
+                         "that stays the same");
         }
     }
     if (low > high)
@@ -179,7 +180,7 @@ static bool take_column(struct line *line, int which) {
     skip_blanks(line);
     if (*line->p == '\0' || *line->p == '\n' || *line->p == '\r')
         return WRONG(line, line->p,
-                     "five columns are wanted: minute, hour, day of month, "
+                     "expected five columns: minute, hour, day of month, "
                      "month, day of week; '%s' is missing",
                      crontab_columns[which].key);
     line->starts[which] = line->p;
@@ -193,9 +194,9 @@ static bool take_column(struct line *line, int which) {
     }
     if (!is_blank(*line->p) && *line->p != '\0' && *line->p != '\n' &&
         *line->p != '\r')
-        return WRONG(line, line->p, "'%.1s' does not belong into %s%s", line->p,
+        return WRONG(line, line->p, "'%.1s' is not allowed in %s%s", line->p,
                      crontab_columns[which].key,
-                     *line->p == '#' ? "; an item in JSON has weekday_of_month"
+                     *line->p == '#' ? "; a JSON item has weekday_of_month"
                                      : "");
     if (which == WEEKDAY)
         mask = (mask & 127) | (mask >> 7 & 1);
@@ -237,7 +238,7 @@ static bool take_duration(struct line *line, int64_t *ret_s) {
     if (total <= 0 || (!is_blank(*line->p) && *line->p != '\0' &&
                        *line->p != '\n' && *line->p != '\r'))
         return WRONG(line, from,
-                     "@every wants a time such as 300, 90s or 1h30m");
+                     "@every needs a time such as 300, 90s or 1h30m");
     *ret_s = total;
     return true;
 }
@@ -277,7 +278,7 @@ static bool parse_word(struct line *line, struct cron_crontab *ret) {
         return parse_every(line, ret);
     if (len == 7 && strncasecmp(from, "@reboot", 7) == 0)
         return WRONG(line, from,
-                     "@reboot is no time; start it with the system instead");
+                     "@reboot is not supported; use a systemd unit");
     for (size_t i = 0; i < sizeof(words_for) / sizeof(*words_for); i++) {
         if (strlen(words_for[i].name) != len ||
             strncasecmp(from, words_for[i].name, len) != 0)
@@ -289,11 +290,11 @@ static bool parse_word(struct line *line, struct cron_crontab *ret) {
         return crontab_give_items(&times, ret);
     }
     if (meant != NULL)
-        return WRONG(line, from, "'%.*s' is not known; did you mean '%s'?",
-                     (int)len, from, meant);
+        return WRONG(line, from, "unknown '%.*s'; did you mean '%s'?", (int)len,
+                     from, meant);
     return WRONG(line, from,
-                 "'%.*s' is not known; there are @hourly, @daily, @weekly, "
-                 "@monthly, @yearly and @every TIME",
+                 "unknown '%.*s'; use @hourly, @daily, @weekly, @monthly, "
+                 "@yearly or @every TIME",
                  (int)(len > 40 ? 40 : len), from);
 }
 

@@ -141,7 +141,7 @@ bool crontab_give_items(const struct line *line, struct cron_crontab *ret) {
 
     if (!come && !(either && weekdays))
         return WRONG(line, line->starts[DAY],
-                     "this never happens: no month of the line has such a day");
+                     "never fires: none of the selected months has such a day");
     if (either && days && weekdays)
         return (!come || give_calendar(line, ret, DAYS_OF_MONTH)) &&
                give_calendar(line, ret, DAYS_OF_WEEK);

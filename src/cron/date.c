@@ -32,7 +32,7 @@ static bool date_of(struct reader *reader, const char *what, int32_t *ret_day) {
         !month_and_day(text + 5, &month, &day) ||
         day > month_days((int32_t)year, month) || year < YEAR_LEAST)
         return fault_at(reader->err, CRON_ERR_ITEM, reader->text, reader->at,
-                        "%s is a date of the years %d to %d such as "
+                        "%s must be a date in the years %d to %d such as "
                         "\"2026-01-06\", not '%s'",
                         what, YEAR_LEAST, YEAR_MOST, text);
     *ret_day = day_of_civil((int32_t)year, month, day);
@@ -48,8 +48,8 @@ static bool read_date(struct reader *reader, const char *what,
         return reader_no_value(reader);
     if (kind != READER_STRING)
         return fault_at(reader->err, CRON_ERR_ITEM, reader->text, at,
-                        "%s is a date such as \"2026-01-06\", not %s", what,
-                        reader_kind_name(kind));
+                        "%s must be a date such as \"2026-01-06\", not %s",
+                        what, reader_kind_name(kind));
     if (!reader_string(reader))
         return false;
     reader->at = at;
@@ -78,7 +78,7 @@ static bool find_step_key(struct reader *reader, bool given[STEP_KEYS],
     meant = fault_nearest_word(reader->string, step_keys, STEP_KEYS);
     return fault_at(reader->err, CRON_ERR_ITEM, reader->text, reader->at,
                     "unknown key '%s'; %s", reader->string,
-                    meant == NULL           ? "there are start, period and end"
+                    meant == NULL ? "the keys are start, period and end"
                     : meant == step_keys[0] ? "did you mean 'start'?"
                     : meant == step_keys[1] ? "did you mean 'end'?"
                                             : "did you mean 'period'?");
@@ -93,12 +93,13 @@ static bool read_period(struct reader *reader, int32_t *ret_period) {
         return reader_no_value(reader);
     if (kind != READER_NUMBER)
         return fault_at(reader->err, CRON_ERR_ITEM, reader->text, at,
-                        "a period is a number, not %s", reader_kind_name(kind));
+                        "a period must be a number, not %s",
+                        reader_kind_name(kind));
     if (!reader_integer(reader, "period", &value))
         return false;
     if (value < 1 || value > PERIOD_MOST)
         return fault_at(reader->err, CRON_ERR_ITEM, reader->text, at,
-                        "this period goes from 1 to %d, not %" PRId64,
+                        "this period must be from 1 to %d, not %" PRId64,
                         PERIOD_MOST, value);
     *ret_period = (int32_t)value;
     return true;
@@ -136,8 +137,8 @@ bool date_step_parse(struct cron_item *item, enum step_kind kind, int32_t scale,
         return reader_no_value(reader);
     if (found != READER_OBJECT)
         return fault_at(reader->err, CRON_ERR_ITEM, reader->text, at,
-                        "this is as in {\"start\": \"2026-01-06\", "
-                        "\"period\": 2}, not %s",
+                        "expected an object such as {\"start\": "
+                        "\"2026-01-06\", \"period\": 2}, not %s",
                         reader_kind_name(found));
     if (!read_step(reader, &step, given))
         return false;
@@ -146,7 +147,7 @@ bool date_step_parse(struct cron_item *item, enum step_kind kind, int32_t scale,
                         "'start' is missing: the date to count from");
     if (step.end < step.start)
         return fault_at(reader->err, CRON_ERR_ITEM, reader->text, at,
-                        "the end lies before the start");
+                        "the end is before the start");
     date = civil_of_day(step.start);
     step.start_month = date.year * 12 + (int32_t)date.month;
     step.period *= scale;
@@ -181,10 +182,10 @@ static bool except_dates(struct cron_item *item, struct reader *reader) {
         return false;
     if (!given[STEP_START] || !given[STEP_END] || given[STEP_PERIOD])
         return fault_at(reader->err, CRON_ERR_ITEM, reader->text, at,
-                        "days left out are a start and an end");
+                        "a range of days to skip has a start and an end");
     if (range.end < range.start)
         return fault_at(reader->err, CRON_ERR_ITEM, reader->text, at,
-                        "the end lies before the start");
+                        "the end is before the start");
     return add_range(item, range.start, range.end, reader);
 }
 
@@ -200,7 +201,7 @@ static bool except_one(struct cron_item *item, struct reader *reader) {
         return except_dates(item, reader);
     if (kind != READER_STRING)
         return fault_at(reader->err, CRON_ERR_ITEM, reader->text, at,
-                        "days left out are dates such as \"2026-12-24\", or "
+                        "days to skip must be dates such as \"2026-12-24\", or "
                         "\"12-25\" for each year, not %s",
                         reader_kind_name(kind));
     if (!reader_string(reader))
@@ -211,7 +212,7 @@ static bool except_one(struct cron_item *item, struct reader *reader) {
         item->except_yearly[month] |= 1u << day;
         return true;
     }
-    return date_of(reader, "a day left out", &date) &&
+    return date_of(reader, "a day to skip", &date) &&
            add_range(item, date, date, reader);
 }
 

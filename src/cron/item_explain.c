@@ -368,7 +368,7 @@ static void explain_epoch(struct words *words, const struct series *epoch) {
             add_instant(words, epoch->end);
         }
     }
-    words_add(words, ". No time zone and no change of clocks matters.");
+    words_add(words, ". Time zones and clock changes do not matter.");
 }
 
 static void explain_fixes(struct words *words, const struct cron_item *item) {
@@ -379,9 +379,10 @@ static void explain_fixes(struct words *words, const struct cron_item *item) {
     };
 
     words_add(words,
-              ". When clocks change, a time that is jumped over %s; a time "
-              "that comes twice %s.",
-              item->unskip ? "fires one second before the jump" : "is left out",
+              ". When clocks change, a time that is skipped %s; a time that "
+              "occurs twice %s.",
+              item->unskip ? "fires one second before the jump"
+                           : "does not fire",
               repeats[item->repeat]);
 }
 
@@ -389,11 +390,10 @@ static void explain_patience(struct words *words,
                              const struct cron_item *item) {
     if (item->max_shift_s < 0)
         return;
-    words_add(
-        words,
-        " Of suspensions, set clocks and new zones it goes along with %" PRId64
-        " second%s.",
-        item->max_shift_s, item->max_shift_s == 1 ? "" : "s");
+    words_add(words,
+              " It makes up for suspensions and for changes of clock and zone "
+              "of up to %" PRId64 " second%s.",
+              item->max_shift_s, item->max_shift_s == 1 ? "" : "s");
 }
 
 size_t cron_item_explain(const struct cron_item *item, char *buffer,

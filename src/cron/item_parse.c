@@ -181,13 +181,13 @@ static bool find_fix(struct draft *draft, unsigned *fixes) {
     }
     if (meant != NULL)
         return WRONG(draft, at,
-                     "'%s' is no fix of clock changes; did you mean '%s'?",
+                     "'%s' is not a value of dst_fixes; did you mean '%s'?",
                      word, meant);
-    return WRONG(draft, at,
-                 "'%s' is no fix of clock changes; they are skip or unskip, "
-                 "and repeat_use_both, repeat_use_only_early or "
-                 "repeat_use_only_late",
-                 word);
+    return WRONG(
+        draft, at,
+        "'%s' is not a value of dst_fixes; the values are skip or unskip, and "
+        "repeat_use_both, repeat_use_only_early or repeat_use_only_late",
+        word);
 }
 
 static bool parse_fixes(struct draft *draft) {
@@ -201,7 +201,7 @@ static bool parse_fixes(struct draft *draft) {
         return reader_no_value(reader);
     if (kind != READER_ARRAY)
         return WRONG(draft, at,
-                     "dst_fixes is a list of two words such as [\"skip\", "
+                     "dst_fixes must be a list of two words such as [\"skip\", "
                      "\"repeat_use_both\"], not %s",
                      reader_kind_name(kind));
     for (;;) {
@@ -212,7 +212,7 @@ static bool parse_fixes(struct draft *draft) {
         kind = reader_peek(reader);
         if (kind != READER_STRING && kind != READER_END)
             return WRONG(draft, reader->at,
-                         "dst_fixes is a list of words, not of %s",
+                         "dst_fixes must be a list of words, not of %s",
                          reader_kind_name(kind));
         size_t word_at = reader->at;
         if (!reader_string(reader))
@@ -223,13 +223,13 @@ static bool parse_fixes(struct draft *draft) {
     }
     if ((fixes & FIX_SKIPS) == 0)
         return WRONG(draft, at,
-                     "dst_fixes lacks skip or unskip: what becomes of a time "
-                     "that the clock jumps over");
+                     "dst_fixes needs skip or unskip: what happens to a time "
+                     "that the clock skips");
     if ((fixes & FIX_REPEATS) == 0)
-        return WRONG(draft, at,
-                     "dst_fixes lacks repeat_use_both, repeat_use_only_early "
-                     "or repeat_use_only_late: what becomes of a time that "
-                     "the clock shows twice");
+        return WRONG(
+            draft, at,
+            "dst_fixes needs repeat_use_both, repeat_use_only_early or "
+            "repeat_use_only_late: what happens to a time that occurs twice");
     draft->item->unskip = (fixes >> FIX_UNSKIP & 1) != 0;
     draft->item->repeat = (fixes >> FIX_EARLY & 1) != 0  ? REPEAT_EARLY
                           : (fixes >> FIX_LATE & 1) != 0 ? REPEAT_LATE
@@ -252,16 +252,16 @@ static bool lacks_fixes(struct draft *draft) {
     while (close > open + 1 && strchr(" \t\r\n", close[-1]) != NULL)
         close--;
     if (close - open > 200)
-        return WRONG(draft, at,
-                     "key 'dst_fixes' is missing: say what becomes of times "
-                     "that the clock jumps over or shows twice, for example "
-                     "\"dst_fixes\": %s",
-                     fixes);
-    return WRONG(draft, at,
-                 "key 'dst_fixes' is missing: say what becomes of times that "
-                 "the clock jumps over or shows twice, for example "
-                 "%.*s, \"dst_fixes\": %s}",
-                 (int)(close - open), open, fixes);
+        return WRONG(
+            draft, at,
+            "key 'dst_fixes' is missing: it says what happens to times that "
+            "the clock skips or shows twice, for example \"dst_fixes\": %s",
+            fixes);
+    return WRONG(
+        draft, at,
+        "key 'dst_fixes' is missing: it says what happens to times that the "
+        "clock skips or shows twice, for example %.*s, \"dst_fixes\": %s}",
+        (int)(close - open), open, fixes);
 }
 
 /* ---- weekday_of_month ---------------------------------------------------- */
@@ -309,10 +309,10 @@ static bool parse_nth(struct draft *draft) {
             return false;
     }
     if (!given[0] || !given[1])
-        return WRONG(draft, start,
-                     "weekday_of_month lacks '%s'; it is as in {\"n\": 2, "
-                     "\"day\": \"Tue\"}",
-                     nth_keys[given[0]]);
+        return WRONG(
+            draft, start,
+            "weekday_of_month needs '%s', as in {\"n\": 2, \"day\": \"Tue\"}",
+            nth_keys[given[0]]);
     for (unsigned n = 1; n <= 5; n++) {
         if ((from_start >> n & 1) != 0)
             draft->item->nths[n] |= (uint8_t)(days >> 1);
@@ -334,8 +334,8 @@ static bool parse_nths(struct draft *draft) {
         return reader_no_value(reader);
     if (kind != READER_ARRAY)
         return WRONG(draft, reader->at,
-                     "weekday_of_month is as in {\"n\": 2, \"day\": \"Tue\"}, "
-                     "or a list of those, not %s",
+                     "weekday_of_month must be an object such as {\"n\": 2, "
+                     "\"day\": \"Tue\"} or a list of those, not %s",
                      reader_kind_name(kind));
     for (size_t count = 0;; count++) {
         size_t at = reader->at;
@@ -346,7 +346,7 @@ static bool parse_nths(struct draft *draft) {
                    WRONG(draft, at, "weekday_of_month is an empty list");
         if (reader_peek(reader) != READER_OBJECT)
             return WRONG(draft, reader->at,
-                         "weekday_of_month is a list of objects such as "
+                         "weekday_of_month must be a list of objects such as "
                          "{\"n\": 2, \"day\": \"Tue\"}");
         if (!parse_nth(draft))
             return false;
@@ -363,14 +363,14 @@ static bool parse_max_shift(struct draft *draft) {
     if (kind == READER_END)
         return reader_no_value(reader);
     if (kind != READER_NUMBER)
-        return WRONG(draft, at, "%s is a number of seconds, not %s",
+        return WRONG(draft, at, "%s must be a number of seconds, not %s",
                      key_names[KEY_MAX_SHIFT], reader_kind_name(kind));
     if (!reader_integer(reader, key_names[KEY_MAX_SHIFT],
                         &draft->item->max_shift_s))
         return false;
     if (draft->item->max_shift_s < 0 ||
         draft->item->max_shift_s > INT64_C(100) * 366 * DAY_S)
-        return WRONG(draft, at, "%s goes from 0 to a hundred years of seconds",
+        return WRONG(draft, at, "%s must be from 0 seconds to a hundred years",
                      key_names[KEY_MAX_SHIFT]);
     return true;
 }
@@ -433,7 +433,7 @@ static bool parse_members(struct draft *draft) {
 
     if (kind != READER_OBJECT && kind != READER_END)
         return WRONG(draft, draft->reader.at,
-                     "an item is an object such as {\"hour\": 10, "
+                     "an item must be an object such as {\"hour\": 10, "
                      "\"minute\": 0, ...}, not %s",
                      reader_kind_name(kind));
     for (;;) {
@@ -452,7 +452,7 @@ static bool check_epoch(struct draft *draft) {
     for (enum key key = 0; key < KEYS; key++)
         if (key != KEY_EPOCH && key != KEY_MAX_SHIFT && draft->places[key] != 0)
             return WRONG(draft, draft->places[key] - 1,
-                         "key '%s' cannot stand beside 'epoch', which knows "
+                         "key '%s' cannot be combined with 'epoch', which has "
                          "no calendar",
                          key_names[key]);
     return true;
@@ -465,10 +465,10 @@ static bool check_keys(struct draft *draft) {
         enum key later = draft->places[KEY_DAY] > draft->places[KEY_WEEKDAY]
                              ? KEY_DAY
                              : KEY_WEEKDAY;
-        return WRONG(draft, draft->places[later] - 1,
-                     "day_of_week and day_of_month cannot stand together: for "
-                     "either of them use two items, for both "
-                     "weekday_of_month");
+        return WRONG(
+            draft, draft->places[later] - 1,
+            "day_of_week and day_of_month cannot be combined: to match either, "
+            "use two items; to match both, use weekday_of_month");
     }
     if (draft->places[KEY_MINUTE] == 0)
         return WRONG(
@@ -477,7 +477,7 @@ static bool check_keys(struct draft *draft) {
                                           (size_t)(draft->reader.lexer.end -
                                                    draft->reader.text)) -
                      draft->reader.text),
-            "key 'minute' is missing; {} is every minute");
+            "key 'minute' is missing; {} means every minute");
     if (draft->places[KEY_DST_FIXES] == 0)
         return lacks_fixes(draft);
     return true;
@@ -566,8 +566,8 @@ static bool check_possible(struct draft *draft) {
         if (draft->places[suspects[i]] != 0)
             suspect = suspects[i];
     return WRONG(draft, draft->places[suspect] - 1,
-                 "this never happens: no day of the years %d to %d satisfies "
-                 "'%s' and the rest of the item",
+                 "never fires: no day in the years %d to %d satisfies '%s' and "
+                 "the rest of the item",
                  YEAR_LEAST, YEAR_MOST, key_names[suspect]);
 }
 

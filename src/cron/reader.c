@@ -19,7 +19,7 @@ static bool broken(struct reader *reader, const char *what) {
         return fault_at(reader->err, CRON_ERR_SYNTAX, reader->text, at,
                         "the text ends too soon: %s", what);
     return fault_at(reader->err, CRON_ERR_SYNTAX, reader->text, at,
-                    "this is not JSON: %s", what);
+                    "not JSON: %s", what);
 }
 
 static bool lexed(struct reader *reader, bool fine) {
@@ -71,7 +71,7 @@ bool reader_no_value(struct reader *reader) {
 bool reader_finish(struct reader *reader) {
     skip_blanks(reader);
     return reader->lexer.p == reader->lexer.end ||
-           broken(reader, "more after the value");
+           broken(reader, "unexpected text after the value");
 }
 
 /* Appends as many of the whole characters from p to end as fit. Returns the new
@@ -128,8 +128,8 @@ static bool not_an_integer(struct reader *reader, const char *what) {
     int len = (int)(reader->lexer.p - reader->text - (ptrdiff_t)reader->at);
 
     return fault_at(reader->err, CRON_ERR_ITEM, reader->text, reader->at,
-                    "%s is a whole number of at most 64 bits, not %.*s", what,
-                    len < 40 ? len : 40, reader->text + reader->at);
+                    "%s must be a whole number of at most 64 bits, not %.*s",
+                    what, len < 40 ? len : 40, reader->text + reader->at);
 }
 
 bool reader_integer(struct reader *reader, const char *what,

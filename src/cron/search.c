@@ -188,7 +188,7 @@ static bool check(const struct cron_item *item, int64_t at,
     if (item->is_epoch || (at >= CRON_OLDEST && at <= CRON_NEWEST))
         return true;
     return fault_set(err, CRON_ERR_RANGE,
-                     "instant %lld lies beyond the years 0 to 10000",
+                     "instant %lld is outside the years 0 to 10000",
                      (long long)at);
 }
 

@@ -48,7 +48,7 @@ static bool name_value(const struct field *field, struct reader *reader,
             strncasecmp(field->names[i], word, len) == 0)
             return fault_at(reader->err, CRON_ERR_ITEM, reader->text,
                             reader->at,
-                            "'%s' is too short for a name of %s; write at "
+                            "'%s' is too short for a name for %s; write at "
                             "least three letters, '%.3s'",
                             word, field->name, field->names[i]);
     meant = fault_nearest_word(word, field->names, count);
@@ -58,10 +58,10 @@ static bool name_value(const struct field *field, struct reader *reader,
             meant = field->names[i];
     if (meant != NULL)
         return fault_at(reader->err, CRON_ERR_ITEM, reader->text, reader->at,
-                        "'%s' is no name of %s; did you mean '%s'?", word,
+                        "'%s' is not a name for %s; did you mean '%s'?", word,
                         field->name, meant);
     return fault_at(reader->err, CRON_ERR_ITEM, reader->text, reader->at,
-                    "'%s' is no name of %s, which go from %s to %s", word,
+                    "'%s' is not a name for %s; the names are %s to %s", word,
                     field->name, field->names[0], field->names[count - 1]);
 }
 
@@ -73,9 +73,9 @@ static bool in_range(const struct field *field, int64_t value,
         return true;
     return fault_at(
         reader->err, CRON_ERR_ITEM, reader->text, reader->at,
-        "%s goes from %" PRId64 " to %" PRId64 "%s, not %" PRId64, field->name,
-        field->least, field->most,
-        field->from_end ? ", or from -1 downwards for the last" : "", value);
+        "%s must be from %" PRId64 " to %" PRId64 "%s, not %" PRId64,
+        field->name, field->least, field->most,
+        field->from_end ? ", or negative to count from the end" : "", value);
 }
 
 static bool wrong_kind(const struct field *field, enum reader_kind kind,
@@ -207,7 +207,7 @@ static bool find_range_key(const struct field *field, struct reader *reader,
                         "'%s'?",
                         reader->string, field->name, meant);
     return fault_at(reader->err, CRON_ERR_ITEM, reader->text, reader->at,
-                    "unknown key '%s' in the range of %s, which has start, "
+                    "unknown key '%s' in the range of %s; the keys are start, "
                     "end and period",
                     reader->string, field->name);
 }
@@ -225,7 +225,7 @@ static bool parse_period(const struct field *field, struct reader *reader,
         len = strspn(reader->string, "0123456789");
         if (len == 0 || len > 18 || reader->string[len] != '\0')
             return fault_at(reader->err, CRON_ERR_ITEM, reader->text, at,
-                            "the period of %s is a number, not '%s'",
+                            "the period of %s must be a number, not '%s'",
                             field->name, reader->string);
         *ret_value = strtoll(reader->string, NULL, 10);
     } else if (kind == READER_NUMBER) {
@@ -236,12 +236,12 @@ static bool parse_period(const struct field *field, struct reader *reader,
         return kind == READER_END
                    ? reader_no_value(reader)
                    : fault_at(reader->err, CRON_ERR_ITEM, reader->text, at,
-                              "the period of %s is a number, not %s",
+                              "the period of %s must be a number, not %s",
                               field->name, reader_kind_name(kind));
     }
     if (*ret_value < 1 || *ret_value > most)
         return fault_at(reader->err, CRON_ERR_ITEM, reader->text, at,
-                        "the period of %s goes from 1 to %" PRId64
+                        "the period of %s must be from 1 to %" PRId64
                         ", not %" PRId64,
                         field->name, most, *ret_value);
     return true;
@@ -253,8 +253,8 @@ static bool parse_bound(enum field_id id, struct reader *reader,
         return false;
     if (*ret_value < 0)
         return fault_at(reader->err, CRON_ERR_ITEM, reader->text, reader->at,
-                        "days from the end stand alone or in a list, not in a "
-                        "range");
+                        "days counted from the end are allowed alone or in a "
+                        "list, but not in a range");
     return true;
 }
 
@@ -290,7 +290,7 @@ static bool parse_range(struct selector *selector, enum field_id id,
     if (selector->start > selector->end)
         return fault_at(reader->err, CRON_ERR_ITEM, reader->text, at,
                         "the range of %s starts at %" PRId64
-                        ", behind its end %" PRId64
+                        ", after its end %" PRId64
                         "; ranges do not wrap, use a list",
                         field->name, selector->start, selector->end);
     if (selector->start == field->least && selector->end == field->most &&

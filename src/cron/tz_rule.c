@@ -40,7 +40,8 @@ static bool scan_name(struct scan *scan) {
             (is_digit(look(scan)) || look(scan) == '+' || look(scan) == '-')))
         scan->p++;
     if (scan->p - from < 3)
-        return wrong(scan, "a zone's abbreviation has three letters or more");
+        return wrong(scan,
+                     "a zone's abbreviation must have three letters or more");
     if (quoted && !take(scan, '>'))
         return wrong(scan, "an abbreviation lacks its >");
     return true;
@@ -70,15 +71,16 @@ static bool scan_time(struct scan *scan, int32_t hours_most,
     if (!negative)
         (void)take(scan, '+');
     if (!scan_number(scan, 0, hours_most,
-                     hours_most == 24 ? "hours of an offset go from 0 to 24"
-                                      : "hours of a rule go from 0 to 167",
+                     hours_most == 24
+                         ? "hours of an offset must be from 0 to 24"
+                         : "hours of a rule must be from 0 to 167",
                      &h))
         return false;
     if (take(scan, ':')) {
-        if (!scan_number(scan, 0, 59, "minutes go from 0 to 59", &m))
+        if (!scan_number(scan, 0, 59, "minutes must be from 0 to 59", &m))
             return false;
         if (take(scan, ':') &&
-            !scan_number(scan, 0, 59, "seconds go from 0 to 59", &s))
+            !scan_number(scan, 0, 59, "seconds must be from 0 to 59", &s))
             return false;
     }
     s += h * 3600 + m * 60;
@@ -91,31 +93,31 @@ static bool scan_day(struct scan *scan, struct tz_day *ret) {
 
     *ret = (struct tz_day){.time_s = 2 * 3600};
     if (!take(scan, ','))
-        return wrong(scan, "summer time needs the days it begins and ends, "
-                           "such as ,M3.5.0,M10.5.0/3");
+        return wrong(scan, "summer time needs the days when it begins and "
+                           "ends, such as ,M3.5.0,M10.5.0/3");
     if (take(scan, 'M')) {
         ret->kind = TZ_DAY_WEEK;
-        if (!scan_number(scan, 1, 12, "months go from 1 to 12", &number))
+        if (!scan_number(scan, 1, 12, "months must be from 1 to 12", &number))
             return false;
         ret->month = (uint32_t)number;
         if (!take(scan, '.'))
-            return wrong(scan, "a day is Mmonth.week.weekday");
-        if (!scan_number(scan, 1, 5, "weeks go from 1 to 5", &number))
+            return wrong(scan, "a day must be written Mmonth.week.weekday");
+        if (!scan_number(scan, 1, 5, "weeks must be from 1 to 5", &number))
             return false;
         ret->week = (uint32_t)number;
         if (!take(scan, '.'))
-            return wrong(scan, "a day is Mmonth.week.weekday");
-        if (!scan_number(scan, 0, 6, "weekdays go from 0 (Sunday) to 6",
+            return wrong(scan, "a day must be written Mmonth.week.weekday");
+        if (!scan_number(scan, 0, 6, "weekdays must be from 0 (Sunday) to 6",
                          &ret->day))
             return false;
     } else if (take(scan, 'J')) {
         ret->kind = TZ_DAY_JULIAN;
-        if (!scan_number(scan, 1, 365, "days after J go from 1 to 365",
+        if (!scan_number(scan, 1, 365, "days after J must be from 1 to 365",
                          &ret->day))
             return false;
     } else {
         ret->kind = TZ_DAY_ZERO;
-        if (!scan_number(scan, 0, 365, "a day is Mm.w.d, Jn, or 0 to 365",
+        if (!scan_number(scan, 0, 365, "a day must be Mm.w.d, Jn, or 0 to 365",
                          &ret->day))
             return false;
     }
@@ -143,7 +145,7 @@ bool tz_rule_parse(const char *text, size_t bytes, struct tz_rule *ret_rule,
         if (!scan_day(&scan, &rule.start) || !scan_day(&scan, &rule.end))
             return false;
         if (scan.p != scan.end)
-            return wrong(&scan, "something stands behind the rule");
+            return wrong(&scan, "unexpected text after the rule");
     }
     *ret_rule = rule;
     return true;

@@ -45,7 +45,7 @@ static bool read_header(struct tzif *file, struct header *ret) {
     const uint8_t *p = file->p;
 
     if (file->bytes < HEADER_BYTES || memcmp(p, "TZif", 4) != 0)
-        return broken(file, "it does not begin as one (TZif)");
+        return broken(file, "it does not begin with TZif");
     *ret = (struct header){
         .version = p[4] == 0 ? 1 : p[4] - '0',
         .utc = big32(p + 20),
@@ -58,10 +58,10 @@ static bool read_header(struct tzif *file, struct header *ret) {
     if (ret->version == 1)
         return fault_set(file->err, CRON_ERR_ZONE,
                          "zone file '%s' is of version 1, which ends in 2037; "
-                         "make it anew with zic -b fat or -b slim",
+                         "recompile it with zic -b fat or -b slim",
                          file->name);
     if (ret->version < 2 || ret->version > 9)
-        return broken(file, "its version is none");
+        return broken(file, "its version is invalid");
     advance(file, HEADER_BYTES);
     return true;
 }
@@ -81,7 +81,7 @@ static bool check_counts(const struct tzif *file, const struct header *header) {
         return broken(file, "it has no types");
     if ((header->standard != 0 && header->standard != header->types) ||
         (header->utc != 0 && header->utc != header->types))
-        return broken(file, "its counts do not fit each other");
+        return broken(file, "its counts contradict each other");
     if (header->leap != 0)
         return fault_set(file->err, CRON_ERR_ZONE,
                          "zone file '%s' counts leap seconds; use the zone "
@@ -99,7 +99,7 @@ static bool read_offsets(const struct tzif *file, const struct header *header,
         if (ret[i] < OFFSET_LEAST_S || ret[i] > OFFSET_MOST_S)
             return broken(file, "an offset of more than a day");
         if (p[4] > 1 || p[5] >= header->chars)
-            return broken(file, "a type makes no sense");
+            return broken(file, "a type is invalid");
     }
     return true;
 }
@@ -119,9 +119,9 @@ static bool read_changes(const struct tzif *file, const struct header *header,
             return broken(file, "its times do not increase");
         last = at;
         if (types[i] >= header->types)
-            return broken(file, "a change to a type it does not have");
+            return broken(file, "a transition to a type that does not exist");
         if (at > -BIG_BANG)
-            return broken(file, "a change in an age that never comes");
+            return broken(file, "the time of a transition is out of range");
         if (at < BIG_BANG)
             draft->first_s = offsets[types[i]];
         else if (!zone_draft_add(draft, at, offsets[types[i]], file->err))
@@ -144,7 +144,7 @@ static bool read_footer(const struct tzif *file, struct tz_rule *ret_rule,
     *ret_has_rule = end > text;
     if (*ret_has_rule &&
         !tz_rule_parse(text, (size_t)(end - text), ret_rule, &err))
-        return broken(file, "its footer is no POSIX TZ string");
+        return broken(file, "its footer is not a POSIX TZ string");
     return true;
 }
 
@@ -178,7 +178,6 @@ bool tzif_decode(const void *bytes, size_t byte_count, const char *name,
 bool cron_zone_decode(const void *bytes, size_t byte_count,
                       struct cron_zone **ret_zone, struct cron_err *err) {
     if (byte_count > TZIF_BYTES_MOST)
-        return fault_set(err, CRON_ERR_ZONE,
-                         "a zone file is at most 1 MiB long");
+        return fault_set(err, CRON_ERR_ZONE, "it is longer than 1 MiB");
     return tzif_decode(bytes, byte_count, "", ret_zone, err);
 }

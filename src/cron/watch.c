@@ -198,11 +198,11 @@ static bool add(struct cron_watch *watch, const char *name,
     struct watched *watched;
 
     if (!is_name(name))
-        return fault_set(err, CRON_ERR_ITEM,
-                         "a name is 1 to 255 bytes of UTF-8 without control "
-                         "bytes");
+        return fault_set(
+            err, CRON_ERR_ITEM,
+            "a name must be 1 to 255 bytes of UTF-8 without control bytes");
     if (watch_find(watch, name) != NULL)
-        return fault_set(err, CRON_ERR_ITEM, "there is an item '%s' already",
+        return fault_set(err, CRON_ERR_ITEM, "there is already an item '%s'",
                          name);
     watched = make_room(watch) ? calloc(1, sizeof(*watched) + bytes) : NULL;
     if (watched == NULL)
@@ -231,13 +231,12 @@ bool cron_watch_add(struct cron_watch *watch, const char *name,
     bool ok;
 
     if (item->max_shift_s < 0)
-        return fault_set(
-            err, CRON_ERR_ITEM,
-            "item '%s' lacks the key "
-            "'max_shift_seconds_for_unskip_and_do_not_repeat': how many "
-            "seconds of suspension, or of a clock that is set, it goes along "
-            "with",
-            name);
+        return fault_set(err, CRON_ERR_ITEM,
+                         "item '%s' needs the key "
+                         "'max_shift_seconds_for_unskip_and_do_not_repeat': "
+                         "how long a suspension or clock change may be, in "
+                         "seconds, for the item to make up for it",
+                         name);
     pthread_mutex_lock(&watch->lock);
     ok = add(watch, name, item, data, err);
     pthread_mutex_unlock(&watch->lock);

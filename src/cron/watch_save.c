@@ -103,7 +103,7 @@ static bool read_fingerprint(struct reader *reader, uint64_t *ret) {
         return false;
     if (strlen(reader->string) != 16 ||
         strspn(reader->string, "0123456789abcdef") != 16)
-        return wrong(reader, "a fingerprint is 16 hex digits");
+        return wrong(reader, "a fingerprint must be 16 hex digits");
     *ret = strtoull(reader->string, &end, 16);
     return true;
 }
@@ -132,12 +132,12 @@ static bool read_item(struct cron_watch *watch, struct reader *reader,
             if (!reader_integer(reader, "high", &high))
                 return false;
         } else {
-            return wrong(reader, "an item has a fingerprint and a high");
+            return wrong(reader, "an item must have a fingerprint and a high");
         }
     }
     if (!has_item || high > system_s + INT64_C(4000000000) ||
         high < CRON_OLDEST)
-        return wrong(reader, "an item makes no sense");
+        return wrong(reader, "an item is invalid");
     if (watched != NULL && watched->item->fingerprint == fingerprint) {
         watched->fresh = false;
         watched->behind = has_high;
@@ -198,7 +198,7 @@ static bool read_key(struct cron_watch *watch, struct reader *reader,
         /* The instants of items are compared with "system", which must come
          * first. */
         return ((state->given >> KEY_SYSTEM & 1) != 0 ||
-                wrong(reader, "items stand before system")) &&
+                wrong(reader, "items comes before system")) &&
                read_items(watch, reader, state->system_s);
     case KEYS:
         break;
@@ -231,7 +231,7 @@ static bool read_state(struct cron_watch *watch, const char *text, size_t bytes,
     if (state->system_s > most || state->system_s < -most ||
         state->monotonic_s > most || state->monotonic_s < -most ||
         state->offset_s > 100000 || state->offset_s < -100000)
-        return wrong(&reader, "a time makes no sense");
+        return wrong(&reader, "a time is invalid");
     return reader_finish(&reader);
 }
 
@@ -263,7 +263,7 @@ bool cron_watch_restore(struct cron_watch *watch, const char *text,
         take_over(watch, &state);
     } else {
         fault_set(err, CRON_ERR_ITEM,
-                  "a state is taken over before the first tick only");
+                  "a saved state can be loaded only before the first tick");
     }
     pthread_mutex_unlock(&watch->lock);
     return ok;

@@ -64,7 +64,7 @@ static bool read_fd(int fd, const char *path, const char *name,
     if (fstat(fd, &status) != 0)
         return cannot_read(path, errno, err);
     if (!S_ISREG(status.st_mode))
-        return fault_set(err, CRON_ERR_ZONE, "zone '%s' is no file", name);
+        return fault_set(err, CRON_ERR_ZONE, "zone '%s' is not a file", name);
     if (status.st_size > TZIF_BYTES_MOST)
         return fault_set(err, CRON_ERR_ZONE,
                          "zone file '%s' is too long to be one", path);
@@ -215,10 +215,11 @@ static bool unknown(const char *name, struct cron_err *err) {
         return fault_set(err, CRON_ERR_ZONE,
                          "unknown zone '%s'; did you mean '%s'?", name,
                          guess.best);
-    return fault_set(err, CRON_ERR_ZONE,
-                     "unknown zone '%s'; zones are named as in "
-                     "Europe/London, or +02:00, or by a POSIX TZ string",
-                     name);
+    return fault_set(
+        err, CRON_ERR_ZONE,
+        "unknown zone '%s'; a zone is a name such as Europe/London, an offset "
+        "such as +02:00 or a POSIX TZ string",
+        name);
 }
 
 /* ---- by name ------------------------------------------------------------- */
@@ -245,16 +246,16 @@ static bool open_named(const char *name, struct cron_zone **ret_zone,
         return fault_memory(err);
     if (name[0] == '+' || name[0] == '-')
         return fault_set(err, CRON_ERR_ZONE,
-                         "zone '%.100s' is no offset: write it as in +02:00, "
-                         "at most 24 hours; east is plus",
+                         "zone '%.100s' is not an offset such as +02:00, at "
+                         "most 24 hours; east is plus",
                          name);
     if (is_rule_like(name))
         return fault_set(err, CRON_ERR_ZONE, "zone '%.100s': %s", name,
                          rule_err.text);
     if (!is_name(name))
-        return fault_set(err, CRON_ERR_ZONE,
-                         "'%.100s' is no name of a zone: paths are not taken",
-                         name);
+        return fault_set(
+            err, CRON_ERR_ZONE,
+            "'%.100s' is not the name of a zone: paths are not accepted", name);
     return unknown(name, err);
 }
 

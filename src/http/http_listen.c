@@ -85,7 +85,7 @@ bool http_server_listen_tcp(const char *address, int *ret_fd,
     int fd =
         socket(where.ss_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
     if (fd < 0)
-        return err_errno(err, errno, "cannot make a socket");
+        return err_errno(err, errno, "cannot create a socket");
     (void)setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on));
     if (bind(fd, (const struct sockaddr *)&where, bytes) < 0 ||
         listen(fd, SOMAXCONN) < 0) {

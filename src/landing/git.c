@@ -111,7 +111,8 @@ bool git_open(const char *dir, const char *work, struct child_stop *stop,
     if (ret_git->stderr_fd < 0) {
         int sys = errno;
         git_close(ret_git);
-        return err_errno(err, sys, "cannot make room for git's messages");
+        return err_errno(err, sys,
+                         "cannot create a memory file for git's messages");
     }
     if (!git_find_dir(ret_git, dir, err)) {
         git_close(ret_git);
@@ -212,7 +213,7 @@ static bool git_explain(struct git *git, const char *verb, struct child_end end,
     if (git->stop != NULL && child_stop_requested(git->stop) != 0)
         return err_set(err, ERR_INTERRUPTED, "git %s was stopped", verb);
     if (end.how != CHILD_EXITED)
-        return err_set(err, ERR_TEMPORARY, "git %s was ended by signal %d",
+        return err_set(err, ERR_TEMPORARY, "git %s was killed by signal %d",
                        verb, end.code);
     struct span line = stderr_line(text_span(&said));
     if (line.len == 0)
@@ -222,7 +223,7 @@ static bool git_explain(struct git *git, const char *verb, struct child_end end,
         kind = ERR_UNAVAILABLE;
     else if (is_temporary(text_string(&said)) || end.code == 141)
         kind = ERR_TEMPORARY;
-    return err_set(err, kind, "git %s ended with %d: %.*s", verb, end.code,
+    return err_set(err, kind, "git %s exited with %d: %.*s", verb, end.code,
                    (int)(line.len > 300 ? 300 : line.len), line.p);
 }
 
@@ -319,7 +320,7 @@ bool git_pipe_open(struct git *git, const char *const *args,
     if (pipe2(to, O_CLOEXEC) != 0 || pipe2(from, O_CLOEXEC) != 0) {
         int sys = errno;
         pipe_shut(to);
-        return err_errno(err, sys, "cannot make a pipe to git %s", args[0]);
+        return err_errno(err, sys, "cannot create a pipe to git %s", args[0]);
     }
     bool ok = git_start(git, args, manner, to[0], from[1], &ret_pipe->pid, err);
     close(to[0]);
@@ -380,7 +381,8 @@ void git_pipe_drop(struct git_pipe *pipe) {
 
 bool git_pipe_fail(struct git_pipe *pipe, struct err *err) {
     if (git_pipe_close(pipe, err))
-        return err_set(err, ERR_TEMPORARY, "git %s gave no answer", pipe->verb);
+        return err_set(err, ERR_TEMPORARY, "git %s printed nothing",
+                       pipe->verb);
     return false;
 }
 

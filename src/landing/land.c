@@ -203,7 +203,7 @@ static enum step merge(struct landing *landing, struct landing_set *set,
     if (landing->merge.result == MERGE_REFUSED)
         return finish_for(landing, set, LAND_FAILED, "policy", why);
     if (strcmp(landing->merge.tree, landing->merge.tip_tree) == 0)
-        printf("it changes nothing that the branch does not have\n");
+        printf("the branch already contains all of it\n");
     return STEP_GO_ON;
 }
 

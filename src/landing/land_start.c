@@ -405,7 +405,8 @@ bool land_start_parse(struct span text, const char *dir, struct arena *arena,
     start->target =
         or_else(start->target, or_else(start->branch, start->command));
     if (start->command != NULL && start->other_count > 0)
-        return err_set(err, ERR_DATA, "a command takes one set alone");
+        return err_set(err, ERR_DATA,
+                       "a target with a command takes one set at a time");
     struct land_start *others =
         arena_alloc(arena, start->other_count * sizeof *others + 1);
     for (size_t i = 0; i < start->other_count; i++) {
@@ -445,7 +446,7 @@ bool land_input_read(struct land_input *ret_input, struct err *err) {
     if (getcwd(ret_input->dir, sizeof ret_input->dir) == NULL)
         return err_errno(err, errno, "cannot find the working directory");
     return dir_read_file(STDIN_FILENO, START_BYTES, &ret_input->text, err) ||
-           err_wrap(err, "cannot read what to land");
+           err_wrap(err, "cannot read the start");
 }
 
 void land_input_clear(struct land_input *input) {

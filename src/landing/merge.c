@@ -91,7 +91,7 @@ static const char *clash_reason(enum tree_clash clash, bool in_base) {
     case TREE_DIRECTORY:
         return "is a directory";
     case TREE_FILE:
-        return "lies below a file";
+        return "is below a file";
     case TREE_FITS:
         break;
     }
@@ -196,7 +196,7 @@ static const char *conflict_how(enum path_merged result,
     if (result == PATH_BINARY)
         return "is binary and was changed";
     if (S_ISDIR(ours->mode))
-        return "was made a directory";
+        return "has become a directory";
     if (ours->mode == 0)
         return "was deleted";
     return base->mode == 0 ? "was added" : "was changed";

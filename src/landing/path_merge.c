@@ -124,7 +124,7 @@ static bool files_merge(struct path_merge *merge, char ret_oid[OID_BYTES],
                  GIT_PLAIN, SPAN(""), &out, &status, err))
         return false;
     if (status > 127)
-        return err_set(err, ERR_TEMPORARY, "git merge-file ended with %d",
+        return err_set(err, ERR_TEMPORARY, "git merge-file exited with %d",
                        status);
     *ret_result = status == 0 ? PATH_CLEAN : PATH_CONFLICT;
     return status != 0 || merged_store(merge, ret_oid, err);

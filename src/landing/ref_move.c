@@ -252,7 +252,7 @@ static bool unlock_stale(struct git *git, const char *notes, const char *branch,
         return true;
     if (note_git_lives(&note))
         return err_set(err, ERR_TEMPORARY,
-                       "a git of an earlier attempt still runs");
+                       "a git process of an earlier attempt is still running");
     struct standing standing[LOCKS];
     locks_await(git, branch, &note, standing);
     /* The branch's lock is removed last, because it identifies the other one.
@@ -264,7 +264,8 @@ static bool unlock_stale(struct git *git, const char *notes, const char *branch,
         if (!standing[i].ours)
             return err_set(err, ERR_UNAVAILABLE, "'%s' is locked: '%s' exists",
                            branch, lock->path);
-        printf("removing a lock left by a git that died: %s\n", lock->path);
+        printf("removing a lock left by a git process that died: %s\n",
+               lock->path);
         if (unlink(lock->path) != 0 && errno != ENOENT)
             return err_errno(err, errno, "cannot remove '%s'", lock->path);
     }

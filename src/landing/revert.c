@@ -147,7 +147,7 @@ static bool keep_objects_apart(struct reverting *reverting, struct err *err) {
         return true;
     text_addf(&dir, "%s/objects", reverting->start->work);
     if (mkdir(text_string(&dir), 0700) != 0)
-        return err_errno(err, errno, "cannot make '%s'", text_string(&dir));
+        return err_errno(err, errno, "cannot create '%s'", text_string(&dir));
     git_objects_apart(&reverting->git, text_string(&dir));
     return true;
 }

@@ -54,13 +54,13 @@ static bool done_add(struct reverting *reverting, struct done_list *done,
     if (fd >= 0 && write(fd, line.p, line.len) == (ssize_t)line.len &&
         fsync(fd) == 0 && fsync(reverting->work.parent_fd) == 0)
         return true;
-    return err_errno(err, errno, "cannot note that %s is undone", id);
+    return err_errno(err, errno, "cannot record that %s is undone", id);
 }
 
 /* "; undone before it: C3, C2" */
 static void say_done(const struct done_list *done, struct text *out) {
     struct span rest = text_span(&done->ids), line;
-    const char *between = "; undone before it: ";
+    const char *between = "; undone before that: ";
     while (span_cut(&rest, '\n', &line)) {
         if (line.len == 0)
             continue;

@@ -128,7 +128,7 @@ static bool conflict(struct reverting *reverting, struct revert_step *step,
         if (count++ < PATHS_NAMED &&
             !conflict_say(reverting, step->of, path, &said, err))
             return false;
-    text_addf(&why, "%s cannot be taken back: %s", step->member->id,
+    text_addf(&why, "%s cannot be rolled back: %s", step->member->id,
               text_string(&said));
     if (count > PATHS_NAMED)
         text_addf(&why, "; and %zu more paths", count - PATHS_NAMED);

@@ -65,7 +65,8 @@ static bool load_content(void *context, const void *p, size_t bytes,
                          struct err *err) {
     struct load *load = context;
     if (bytes > load->left_bytes)
-        return err_set(err, ERR_REFUSED, "a member is longer than it says");
+        return err_set(err, ERR_REFUSED,
+                       "a member is longer than its header says");
     load->left_bytes -= bytes;
     return fwrite(p, 1, bytes, load->importer.in) == bytes ||
            git_pipe_fail(&load->importer, err);
@@ -74,7 +75,8 @@ static bool load_content(void *context, const void *p, size_t bytes,
 static bool load_end(void *context, struct err *err) {
     struct load *load = context;
     if (load->left_bytes != 0)
-        return err_set(err, ERR_REFUSED, "a member is shorter than it says");
+        return err_set(err, ERR_REFUSED,
+                       "a member is shorter than its header says");
     return fputc('\n', load->importer.in) != EOF ||
            git_pipe_fail(&load->importer, err);
 }

@@ -46,7 +46,7 @@ static bool unpack_begin(void *context, const struct set_member *member,
                              member->executable ? 0700 : 0600, &unpack->file,
                              err);
     if (symlinkat(arena_string(&arena, member->link), dir, name) != 0)
-        return err_errno(err, errno, "cannot make link '%s'", name);
+        return err_errno(err, errno, "cannot create link '%s'", name);
     return true;
 }
 

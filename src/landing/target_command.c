@@ -101,9 +101,9 @@ static const char *ended_words(const struct run *run, char room[64]) {
     case CHILD_STOPPED:
         return "was stopped";
     case CHILD_LATE:
-        return "ran out of time";
+        return "timed out";
     case CHILD_SIGNALLED:
-        snprintf(room, 64, "was ended by signal %d", run->end.code);
+        snprintf(room, 64, "was killed by signal %d", run->end.code);
         return room;
     case CHILD_EXITED:
         break;
@@ -132,7 +132,8 @@ static bool give_to_user(const struct land_start *start,
     CLEANUP(fd_close)
     int work = open(start->work, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (work < 0 || fchmod(work, 0711) < 0)
-        return err_errno(err, errno, "cannot open up '%s'", start->work);
+        return err_errno(err, errno, "cannot change the mode of '%s'",
+                         start->work);
     for (; *names != NULL; names++)
         if (!dir_give_tree(work, *names, account->uid, account->gid, err))
             return false;
@@ -186,7 +187,8 @@ static bool make_directory(const char *work, const char *name,
     text_reset(ret_path);
     text_addf(ret_path, "%s/%s", work, name);
     if (mkdir(text_string(ret_path), 0700) != 0 && errno != EEXIST)
-        return err_errno(err, errno, "cannot make '%s'", text_string(ret_path));
+        return err_errno(err, errno, "cannot create '%s'",
+                         text_string(ret_path));
     return true;
 }
 
@@ -326,7 +328,8 @@ bool target_command_run(const struct land_start *start, int tarball_fd,
     const struct account *account;
     CLEANUP(fd_close) int status_fd = memfd_create("status", MFD_CLOEXEC);
     if (status_fd < 0)
-        return err_errno(err, errno, "cannot make room for its status");
+        return err_errno(err, errno,
+                         "cannot create a memory file for its status");
     if (!set_unpack(tarball_fd, start->work, span_of(start->sum),
                     start->symlinks, err) ||
         !make_directory(start->work, "tmp", &dir, err) ||

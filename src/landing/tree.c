@@ -266,11 +266,11 @@ static bool draft_write(struct trees *trees, struct span bytes,
     if (*fd < 0)
         *fd = memfd_create("tree", MFD_CLOEXEC);
     if (*fd < 0 || ftruncate(*fd, 0) != 0)
-        return err_errno(err, errno, "cannot make a file in memory");
+        return err_errno(err, errno, "cannot create a memory file");
     for (size_t at = 0; at < bytes.len;) {
         ssize_t n = pwrite(*fd, bytes.p + at, bytes.len - at, (off_t)at);
         if (n < 0)
-            return err_errno(err, errno, "cannot write a file in memory");
+            return err_errno(err, errno, "cannot write a memory file");
         at += (size_t)n;
     }
     return true;

@@ -78,7 +78,7 @@ static bool skip_escape(struct json_lexer *lexer) {
     int unit;
 
     if (lexer->p == lexer->end)
-        return fail(lexer, "the string does not end");
+        return fail(lexer, "unterminated string");
     if (*lexer->p != 'u') {
         if (*lexer->p == '\0' || strchr("\"\\/bfnrt", *lexer->p) == NULL)
             return fail(lexer, "unknown escape");
@@ -138,7 +138,7 @@ bool json_lexer_string(struct json_lexer *lexer) {
 
         lexer->p = p;
         if (p == end)
-            return fail(lexer, "the string does not end");
+            return fail(lexer, "unterminated string");
         c = (unsigned char)*p;
         if (c == '"') {
             lexer->p++;

@@ -238,7 +238,7 @@ bool json_parse(struct span text, struct json_value *ret_value,
     if (fine) {
         json_lexer_blanks(&scan.lexer);
         if (scan.lexer.p < scan.lexer.end)
-            fine = fail(&scan, "more after the value");
+            fine = fail(&scan, "unexpected text after the value");
         else
             *ret_value = value;
     }

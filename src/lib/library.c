@@ -7,7 +7,7 @@ static bool fail(const char *file, const char *package, struct err *err) {
     const char *why = dlerror();
     return err_set(err, ERR_UNAVAILABLE,
                    "cannot load library '%s': %s; install package %s", file,
-                   why ? why : "it is another one", package);
+                   why ? why : "it is a different library", package);
 }
 
 bool library_load(const char *file, const char *package,

@@ -171,7 +171,7 @@ static bool read_range(struct parser *parser, struct step_bytes *bytes) {
         parser->at += 2;
     }
     if (to < from)
-        return fail(parser, "a range that runs backwards");
+        return fail(parser, "a range whose end is before its start");
     for (unsigned c = from; c <= to; c++)
         bytes_add(bytes, (unsigned char)c);
     return true;
@@ -202,7 +202,7 @@ static bool read_ways(struct parser *parser, struct piece *ret);
 
 static bool read_group(struct parser *parser, struct piece *ret) {
     if (++parser->depth > DEPTH_MAX)
-        return fail(parser, "too many '(' within each other");
+        return fail(parser, "parentheses nested too deeply");
     if (!read_ways(parser, ret))
         return false;
     if (look(parser) != ')')

@@ -75,7 +75,7 @@ static bool add_fd(struct writing *writing, const char *path, int fd,
     char sum[SUM_TEXT_BYTES];
     struct stat st;
     if (fstat(fd, &st) < 0)
-        return err_errno(err, errno, "cannot look at '%s'", path);
+        return err_errno(err, errno, "cannot check '%s'", path);
     if (!begin_entry(writing, path, &st, err))
         return false;
     if (!add_content(writing, fd, st.st_size, sum, err))
@@ -215,7 +215,7 @@ static bool read_back(int fd, struct err *err) {
     if (lseek(fd, 0, SEEK_SET) < 0)
         return err_errno(err, errno, "cannot read the backup");
     if (!backup_read(fd, -1, &seen, err))
-        return err_wrap(err, "the backup just written is not good");
+        return err_wrap(err, "the backup just written is damaged");
     return true;
 }
 
@@ -238,10 +238,10 @@ static bool part_open(int dir, const char *part, int *ret_fd, struct err *err) {
     if (!lock_take(dir, part, LOCK_EXCLUSIVE, true, false, ret_fd, err))
         return err_wrap(err, "cannot create the backup");
     if (*ret_fd < 0)
-        return err_set(err, ERR_BUSY,
-                       "another backup writes '%s': wait for it, or name "
-                       "another file",
-                       part);
+        return err_set(
+            err, ERR_BUSY,
+            "another backup is writing '%s': wait for it, or name another file",
+            part);
     if (fchmod(*ret_fd, 0600) < 0 || ftruncate(*ret_fd, 0) < 0)
         return err_errno(err, errno, "cannot empty '%s'", part);
     return true;
@@ -250,7 +250,7 @@ static bool part_open(int dir, const char *part, int *ret_fd, struct err *err) {
 static bool publish(int dir, const char *part, const char *name,
                     struct err *err) {
     if (renameat2(dir, part, dir, name, RENAME_NOREPLACE) < 0)
-        return err_errno(err, errno, "cannot name the backup '%s'", name);
+        return err_errno(err, errno, "cannot rename the backup to '%s'", name);
     return dir_sync_now(dir, err);
 }
 
@@ -264,7 +264,7 @@ bool backup_write(struct base *base, const char *file,
     *ret_report = (struct backup_report){0};
     if (access(file, F_OK) == 0)
         return err_set(err, ERR_CANNOT,
-                       "'%s' is there already: give another name", file);
+                       "'%s' already exists: choose another name", file);
     if (!place_open(file, &dir, &name, err))
         return err_wrap(err, "cannot create '%s'", file);
     text_addf(&part, "%s.part", text_string(&name));

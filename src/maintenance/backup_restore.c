@@ -84,14 +84,14 @@ static bool read_content(struct reading *reading, int fd,
     while (ok && (got = tar.read_data_block(reading->tar, &bytes, &count,
                                             &at)) == ARCHIVE_OK) {
         ok = (uint64_t)at == *ret_bytes ||
-             bad(reading, err, "a member has holes");
+             bad(reading, err, "a member is sparse");
         sum_add(sum, span_make(bytes, count));
         *ret_bytes += count;
         ok = ok && (fd < 0 || dir_write_file(fd, span_make(bytes, count), err));
     }
     sum_end(sum, ret_sum);
-    return ok &&
-           (got == ARCHIVE_EOF || bad(reading, err, "it is damaged or cut"));
+    return ok && (got == ARCHIVE_EOF ||
+                  bad(reading, err, "it is damaged or truncated"));
 }
 
 static bool read_manifest(struct reading *reading, struct err *err) {
@@ -106,7 +106,8 @@ static bool read_manifest(struct reading *reading, struct err *err) {
         text_add(&reading->manifest, bytes, count);
     }
     reading->has_manifest = true;
-    return got == ARCHIVE_EOF || bad(reading, err, "it is damaged or cut");
+    return got == ARCHIVE_EOF ||
+           bad(reading, err, "it is damaged or truncated");
 }
 
 static bool read_member(struct reading *reading, struct archive_entry *entry,
@@ -123,8 +124,8 @@ static bool read_member(struct reading *reading, struct archive_entry *entry,
         return read_manifest(reading, err);
     text_addescaped(&shown, span_of(path));
     if (!is_allowed(span_of(path)))
-        return err_set(err, ERR_DATA, "its member '%s' has no place in a base",
-                       shown.p);
+        return err_set(err, ERR_DATA,
+                       "its member '%s' does not belong in a base", shown.p);
     if (reading->into >= 0 &&
         !open_target(reading->into, path, tar.entry_perm(entry), &fd, err))
         return false;
@@ -136,7 +137,7 @@ static bool read_member(struct reading *reading, struct archive_entry *entry,
     free(old);
     reading->report->files++;
     reading->report->bytes += bytes;
-    return old ? err_set(err, ERR_DATA, "member '%s' is there twice", shown.p)
+    return old ? err_set(err, ERR_DATA, "member '%s' occurs twice", shown.p)
                : true;
 }
 
@@ -168,14 +169,14 @@ static bool compare(struct reading *reading, struct err *err) {
     struct span rest = text_span(&reading->manifest), line;
     if (!reading->has_manifest)
         return err_set(err, ERR_DATA,
-                       "it has no manifest: it is cut, or not "
-                       "a backup of this program");
+                       "it has no manifest: it is truncated, or not a backup "
+                       "of this program");
     while (span_cut(&rest, '\n', &line))
         if (line.len > 0 && !compare_line(reading, line, err))
             return false;
     if (map_count(&reading->sums) > 0)
         return err_set(err, ERR_DATA,
-                       "it holds members its manifest does not list");
+                       "it contains members that its manifest does not list");
     return true;
 }
 
@@ -244,7 +245,7 @@ static bool unpack(int fd, const char *path, const struct role *const *roles,
                    struct backup_report *report, struct err *err) {
     CLEANUP(fd_close) int into = -1;
     if (mkdir(path, 0700) < 0)
-        return err_errno(err, errno, "cannot make directory '%s'", path);
+        return err_errno(err, errno, "cannot create directory '%s'", path);
     into = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (into < 0)
         return err_errno(err, errno, "cannot open '%s'", path);
@@ -301,7 +302,7 @@ bool backup_restore(const char *file, const char *path,
         (void)err_wrap(err, "cannot restore '%s'", file);
     ok = ok && derive(part.p, now, err);
     if (ok && renameat2(AT_FDCWD, part.p, AT_FDCWD, path, RENAME_NOREPLACE) < 0)
-        ok = err_errno(err, errno, "cannot name the base '%s'", path);
+        ok = err_errno(err, errno, "cannot rename the base to '%s'", path);
     if (!ok)
         (void)clear_away(part.p, NULL);
     return ok;

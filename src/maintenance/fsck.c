@@ -78,7 +78,7 @@ static void check_data(struct base *base, const struct job *job, const char *id,
     } else if (!span_is(job->sum, sum)) {
         fsck_problem(report,
                      "set '%s': its tarball in data/ was changed after it was "
-                     "admitted (its sum differs)",
+                     "admitted (its checksum differs)",
                      id);
     }
 }
@@ -217,7 +217,7 @@ static bool look_for_owner(void *ctx, struct span entry) {
         return true;
     if (!known || !span_equal(job.name, entry))
         fsck_problem(looking->report,
-                     "'%.*s' in %s/ is the job file of no set known here",
+                     "'%.*s' in %s/ is the job file of an unknown set",
                      (int)entry.len, entry.p, looking->dir);
     return true;
 }

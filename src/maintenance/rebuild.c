@@ -70,8 +70,9 @@ static bool on_job_file(void *ctx, struct span entry) {
     struct rebuild *rebuild = scan->rebuild;
     struct job_file file;
     if (!read_file(rebuild, rebuild->base->dirs[scan->state], entry, &file)) {
-        fsck_problem(rebuild->report, "'%.*s' in %s/ is no whole job file",
-                     (int)entry.len, entry.p, job_state_dir(scan->state));
+        fsck_problem(rebuild->report,
+                     "'%.*s' in %s/ is not a complete job file", (int)entry.len,
+                     entry.p, job_state_dir(scan->state));
         return true;
     }
     struct found_set *set = set_of(rebuild, file.name.csid);
@@ -184,8 +185,8 @@ static void restore_life(struct rebuild *rebuild, struct found_set *set) {
         job->state = at;
     if (set->state != STATE_NONE && at != set->state) {
         fsck_problem(rebuild->report,
-                     "set '%.*s' lies in %s/, its log ends with %s: the "
-                     "directory counts",
+                     "set '%.*s' is in %s/, but its log ends with %s; the "
+                     "directory takes precedence",
                      id_len, set->id.p, job_state_dir(set->state),
                      job_state_word(at));
         job->since = rebuild->now;
@@ -209,10 +210,9 @@ static bool is_usable(struct rebuild *rebuild, const struct found_set *set) {
         return true;
     fsck_problem(rebuild->report,
                  set->has_log && over
-                     ? "set '%.*s' has no job file any more, only its history "
-                       "is kept"
-                     : "set '%.*s' has a history, but no job file: it is "
-                       "lost, submit it again under another id",
+                     ? "set '%.*s' has no job file; only its history is kept"
+                     : "set '%.*s' has a history, but no job file: it is lost; "
+                       "submit it again under another id",
                  (int)set->id.len, set->id.p);
     return set->has_log && over;
 }
@@ -258,9 +258,8 @@ static bool flush(struct rebuild *rebuild, struct store_batch **batch,
     for (unsigned i = 0; ok && i < store_batch_count(*batch); i++)
         if (store_batch_result(*batch, i) != STORE_DONE)
             ok = err_set(err, ERR_DATA,
-                         "the new registry does not take what logs and job "
-                         "files say: two events have one number, or two "
-                         "sets one id");
+                         "cannot import the logs and job files: two events "
+                         "have the same number, or two sets the same id");
     store_batch_free(*batch);
     *batch = store_batch_new(rebuild->base->store);
     store_batch_actor(*batch, rebuild->now, SPAN("daemon:fsck"));
@@ -335,7 +334,7 @@ static bool write_all(struct rebuild *rebuild, struct err *err) {
     for (size_t i = 0; ok && i < rebuild->count; i++)
         add_missing_step(rebuild, batch, rebuild->order[i]);
     store_note(batch, EVENT_REBUILT, 0, SPAN(""), SPAN("rebuilt"),
-               SPAN("made anew from directories, job files and logs"));
+               SPAN("rebuilt from directories, job files and logs"));
     ok = ok && flush(rebuild, &batch, 1, err);
     store_batch_free(batch);
     ok = ok && rebuild_plans(rebuild, err);
@@ -369,10 +368,9 @@ static bool keep_old(struct base *base, struct wall now, struct err *err) {
         if (!dir_move(ctrl, from, ctrl, to, DIR_DURABLE, &moved, err))
             return false;
         if (moved == DIR_EXISTS)
-            return err_set(err, ERR_CANNOT,
-                           "'ctrl/%s' is there already: wait a second, or "
-                           "move it away",
-                           to);
+            return err_set(
+                err, ERR_CANNOT,
+                "'ctrl/%s' already exists: wait a second, or move it away", to);
     }
     return true;
 }
@@ -400,8 +398,8 @@ static bool is_whole(struct base *base, struct err *err) {
         return false;
     return !there || st.st_size == 0 ||
            err_set(err, ERR_INTERNAL,
-                   "the new registry was closed, but not all of it is in its "
-                   "file");
+                   "the new registry was closed, but its write-ahead log is "
+                   "not empty");
 }
 
 static bool put_in_place(struct rebuild *rebuild, uint64_t seq,
@@ -464,9 +462,8 @@ static bool refuse_to_forget(struct base *base, struct err *err) {
     store_close(store);
     return !more ||
            err_set(err, ERR_REFUSED,
-                   "'%s' is whole and holds commands, settings or schedules "
-                   "that no file tells; make a backup and move it away, if it "
-                   "is to be made anew all the same",
+                   "'%s' is intact and holds commands, settings or schedules "
+                   "that exist nowhere else; back it up and move it away first",
                    path.p);
 }
 
@@ -484,5 +481,5 @@ bool rebuild_registry(const char *path, struct wall now,
     map_clear(&rebuild.sets);
     arena_clear(&rebuild.arena);
     base_close(rebuild.base);
-    return ok || err_wrap(err, "cannot make the registry anew");
+    return ok || err_wrap(err, "cannot rebuild the registry");
 }

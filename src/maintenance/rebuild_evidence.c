@@ -97,10 +97,10 @@ static void hear_turn(struct rebuild *rebuild, const struct found_set *rb,
     if (set->record.job.state != STATE_DONE || knows(set, rb, &rebuild->arena))
         return;
     fsck_problem(rebuild->report,
-                 "the log of set '%.*s' does not tell that rollback '%.*s' "
-                 "%s: its branch does, and counts",
+                 "the log of set '%.*s' does not say that rollback '%.*s' %s; "
+                 "the branch says so and takes precedence",
                  (int)set->id.len, set->id.p, (int)rb->id.len, rb->id.p,
-                 by.len > 0 ? "took it back" : "put it in again");
+                 by.len > 0 ? "rolled it back" : "restored it");
     add_event(rebuild, set, by, rb->id);
 }
 
@@ -168,8 +168,8 @@ void rebuild_ask_branches(struct rebuild *rebuild) {
             hearing.target->git.len == 0 || hear_branch(&hearing, &err))
             continue;
         fsck_problem(rebuild->report,
-                     "target '%.*s' cannot be asked what was rolled back, "
-                     "logs alone tell it: %s",
+                     "cannot read from target '%.*s' what was rolled back; "
+                     "using the logs alone: %s",
                      (int)hearing.target->name.len, hearing.target->name.p,
                      err.text);
     }

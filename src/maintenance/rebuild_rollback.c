@@ -166,5 +166,5 @@ bool rebuild_plans(struct rebuild *rebuild, struct err *err) {
             ok = rebuild_plan(rebuild, rebuild->order[i], batch, err);
     ok = ok && (store_batch_count(batch) == 0 || store_write(batch, err));
     store_batch_free(batch);
-    return ok || err_wrap(err, "cannot make plans of rollbacks anew");
+    return ok || err_wrap(err, "cannot rebuild the plans of rollbacks");
 }

@@ -10,7 +10,7 @@
 
 bool alarm_open(int *ret_fd, struct err *err) {
     *ret_fd = timerfd_create(CLOCK_REALTIME, TFD_CLOEXEC | TFD_NONBLOCK);
-    return *ret_fd >= 0 || err_errno(err, errno, "cannot make a timer");
+    return *ret_fd >= 0 || err_errno(err, errno, "cannot create a timer");
 }
 
 void alarm_set(int fd, struct wall at) {

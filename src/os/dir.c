@@ -131,13 +131,13 @@ bool dir_file_sealed(const char *name, struct span bytes, int *ret_fd,
     CLEANUP(fd_close)
     int fd = memfd_create(name, MFD_CLOEXEC | MFD_ALLOW_SEALING);
     if (fd < 0)
-        return err_errno(err, errno, "cannot make a file in memory");
+        return err_errno(err, errno, "cannot create a memory file");
     if (!dir_write_file(fd, bytes, err))
         return false;
     if (fcntl(fd, F_ADD_SEALS,
               F_SEAL_SEAL | F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE) != 0 ||
         lseek(fd, 0, SEEK_SET) != 0)
-        return err_errno(err, errno, "cannot seal a file in memory");
+        return err_errno(err, errno, "cannot seal a memory file");
     *ret_fd = take_fd(&fd);
     return true;
 }
@@ -340,7 +340,7 @@ bool dir_make(int dir, const char *name, mode_t mode, struct err *err) {
     if (disk->mkdirat(dir, name, mode) < 0) {
         if (errno == EEXIST)
             return true;
-        return err_errno(err, errno, "cannot make directory '%s'", name);
+        return err_errno(err, errno, "cannot create directory '%s'", name);
     }
     if (!dir_open(dir, name, &fd, err))
         return false;

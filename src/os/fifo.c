@@ -12,7 +12,7 @@ enum { FIFO_MODE = 0622 };
 
 static bool make(int dir, const char *name, struct err *err) {
     if (disk->mkfifoat(dir, name, FIFO_MODE) < 0 && errno != EEXIST)
-        return err_errno(err, errno, "cannot make FIFO '%s'", name);
+        return err_errno(err, errno, "cannot create FIFO '%s'", name);
     return true;
 }
 

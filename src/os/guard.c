@@ -76,7 +76,7 @@ static bool start_guard(struct guard *guard,
                         const struct guard_options *options, struct err *err) {
     int pair[2];
     if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) < 0)
-        return err_errno(err, errno, "cannot make a socket");
+        return err_errno(err, errno, "cannot create a socket");
     for (int i = 0; i < 2; i++)
         setsockopt(pair[i], SOL_SOCKET, SO_SNDBUF, &(int){SOCKET_BYTES},
                    sizeof(int));

@@ -105,9 +105,9 @@ static bool write_gone(struct guard_capture *capture) {
     char mark[128];
     if (capture->gone == 0)
         return true;
-    int n = snprintf(
-        mark, sizeof mark, "\n[pointsman: %llu bytes lost here: %s]\n",
-        (unsigned long long)capture->gone, strerrordesc_np(capture->sys));
+    int n = snprintf(mark, sizeof mark, "\n[pointsman: %llu bytes lost: %s]\n",
+                     (unsigned long long)capture->gone,
+                     strerrordesc_np(capture->sys));
     if (write_mark(capture, mark, (size_t)n) > 0)
         return false;
     capture->gone = 0;
@@ -189,8 +189,8 @@ static void say(struct guard_capture *capture, const char *mark, int bytes) {
 static void enter_ring(struct guard_capture *capture) {
     char mark[128];
     int n = snprintf(mark, sizeof mark,
-                     "\n[pointsman: limit reached; of what follows only the "
-                     "last %llu bytes are kept]\n",
+                     "\n[pointsman: output limit reached; only the last %llu "
+                     "bytes of the rest are kept]\n",
                      (unsigned long long)capture->tail_max);
     say(capture, mark, n);
     text_reset(&capture->memory);
@@ -375,9 +375,8 @@ static void ring_straighten(struct guard_capture *capture) {
 static void write_tail(struct guard_capture *capture) {
     char mark[128];
     uint64_t kept = capture->memory.len;
-    int n =
-        snprintf(mark, sizeof mark, "[pointsman: %llu bytes left out here]\n",
-                 (unsigned long long)(capture->rung - kept));
+    int n = snprintf(mark, sizeof mark, "[pointsman: %llu bytes omitted]\n",
+                     (unsigned long long)(capture->rung - kept));
     if (capture->rung > kept)
         say(capture, mark, n);
     stamps_close(&capture->ring_stamps);

@@ -195,7 +195,9 @@ static bool take_lock(struct guard_life *life, struct guard_task *task) {
         openat(life->base_fd, path,
                O_RDONLY | O_NOFOLLOW | O_NOCTTY | O_NONBLOCK | O_CLOEXEC);
     if (task->lock_fd < 0 && errno == ENOENT)
-        return guard_task_fail(task, GUARD_TAKEN, 0, "'%s' has moved on", path);
+        return guard_task_fail(task, GUARD_TAKEN, 0,
+                               "'%s' was moved: the job has changed its state",
+                               path);
     if (task->lock_fd < 0)
         return guard_task_fail(task, result_of(errno), errno,
                                "cannot open '%s'", path);
@@ -210,7 +212,9 @@ static bool take_lock(struct guard_life *life, struct guard_task *task) {
         fstatat(life->base_fd, path, &named, AT_SYMLINK_NOFOLLOW) == 0 &&
         locked.st_ino == named.st_ino && locked.st_dev == named.st_dev)
         return true;
-    return guard_task_fail(task, GUARD_TAKEN, 0, "'%s' has moved on", path);
+    return guard_task_fail(task, GUARD_TAKEN, 0,
+                           "'%s' was moved: the job has changed its state",
+                           path);
 }
 
 /* The pipe must belong to the task's user, or the task could not open
@@ -234,7 +238,8 @@ static int make_pipe(const struct guard_task *task, int fds[2]) {
 static bool open_pipe(struct guard_task *task, int *ret_ours, int *ret_theirs) {
     int fds[2], sys = make_pipe(task, fds);
     if (sys != 0)
-        return guard_task_fail(task, result_of(sys), sys, "cannot make a pipe");
+        return guard_task_fail(task, result_of(sys), sys,
+                               "cannot create a pipe");
     fcntl(fds[0], F_SETFL, O_NONBLOCK);
     *ret_ours = fds[0];
     *ret_theirs = fds[1];
@@ -341,7 +346,7 @@ static bool take_leaf(struct guard_life *life, struct guard_task *task,
     pthread_mutex_unlock(&life->lock);
     if (task->leaf == NULL)
         return guard_task_fail(task, result_of(sys), sys,
-                               "cannot make a cgroup");
+                               "cannot create a cgroup");
     if (!limit_leaf(life, task))
         return false;
     if (life->can_clone3)

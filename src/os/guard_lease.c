@@ -84,7 +84,7 @@ bool guard_lease_open(struct guard_lease *lease, struct cgroup_tree *tree,
     lease->timer_fd = timerfd_create(CLOCK_BOOTTIME, TFD_CLOEXEC);
     lease->event_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     if (lease->timer_fd < 0 || lease->event_fd < 0)
-        return err_errno(err, errno, "cannot make a timer");
+        return err_errno(err, errno, "cannot create a timer");
     return start_thread(lease, err);
 }
 

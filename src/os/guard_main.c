@@ -100,7 +100,8 @@ static bool read_hello(struct post *post, struct text *memory,
         poll(&wait, 1, -1);
         ssize_t n = read(post->control_fd, memory->p + memory->len, 4096);
         if (n == 0 || (n < 0 && errno != EINTR && errno != EAGAIN))
-            return err_set(err, ERR_UNAVAILABLE, "the client is gone");
+            return err_set(err, ERR_UNAVAILABLE,
+                           "the client has closed the control socket");
         if (n > 0)
             memory->len += (size_t)n;
     }
@@ -142,7 +143,7 @@ static bool try_leaf(struct cgroup_leaf *leaf, bool born_there, char *stack) {
 static bool try_cgroup(struct guard_life *life, struct err *err) {
     struct cgroup_leaf *leaf = cgroup_leaf_take(&life->tree);
     if (leaf == NULL)
-        return err_errno(err, errno, "cannot make a cgroup in '%s'",
+        return err_errno(err, errno, "cannot create a cgroup in '%s'",
                          life->tree.path);
     char *stack = mmap(NULL, LAUNCHER_STACK_BYTES, PROT_READ | PROT_WRITE,
                        MAP_PRIVATE | MAP_ANONYMOUS | MAP_STACK, -1, 0);
@@ -317,7 +318,7 @@ static void describe(struct post *post, const struct err *why) {
     else
         snprintf(post->mode, sizeof post->mode,
                  "process groups: a process that calls setsid may outlive its "
-                 "end (no cgroup: %s)",
+                 "task (no cgroup: %s)",
                  why->text);
 }
 
@@ -544,9 +545,9 @@ static int parse_fd(int argc, char **argv) {
 int guard_main(int argc, char **argv) {
     int fd = parse_fd(argc, argv);
     if (fd < 0 || fcntl(fd + 2, F_GETFD) < 0) {
-        fputs("pointsman: the guard is started by pointsman itself, not by "
-              "hand\n",
-              stderr);
+        fputs(
+            "pointsman: guard: this command is started by the program itself\n",
+            stderr);
         return err_exit_status(ERR_USAGE);
     }
     struct post *post = mem_alloc(sizeof *post);

@@ -119,7 +119,7 @@ static void withdraw(struct guard_server *server, struct guard_task *task,
 
 static void withdraw_expired(struct guard_server *server,
                              struct guard_task *task) {
-    withdraw(server, task, GUARD_LEASE, "the lease of this worker has run out");
+    withdraw(server, task, GUARD_LEASE, "the lease of this worker has expired");
 }
 
 static bool do_start(struct guard_server *server, struct span body) {

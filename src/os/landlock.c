@@ -90,7 +90,7 @@ bool landlock_enter(const struct landlock_rule *rules, size_t count,
     int fd = (int)syscall(SYS_landlock_create_ruleset, &handled,
                           rules_bytes(abi), 0);
     if (fd < 0)
-        return err_errno(err, errno, "cannot make landlock rules");
+        return err_errno(err, errno, "cannot create landlock rules");
     bool ok = true;
     for (size_t i = 0; ok && i < count; i++)
         ok = allow_path(fd, rules[i].path, rights_of(rules[i].grant, all) & all,

@@ -28,7 +28,7 @@ struct output {
 static bool dir_below(int fd, const char *name, bool make, int *ret_fd,
                       struct err *err) {
     if (make && mkdirat(fd, name, 0750) < 0 && errno != EEXIST)
-        return err_errno(err, errno, "cannot make directory '%s'", name);
+        return err_errno(err, errno, "cannot create directory '%s'", name);
     *ret_fd = openat(fd, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     /* Nothing was ever written, so there is nothing to find. */
     if (*ret_fd < 0 && !make && (errno == ENOENT || errno == EBADF))
@@ -176,7 +176,8 @@ bool output_file(struct output *output, uint64_t num, uint64_t task,
         snprintf(name, sizeof(name), "%" PRIu64, group);
         if (mkdirat(output->files_fd, name, 0750) < 0 && errno != EEXIST)
             return err_errno(err, errno,
-                             "cannot make directory 'attempts/files/%s'", name);
+                             "cannot create directory 'attempts/files/%s'",
+                             name);
         CLEANUP(fd_close)
         int fd = openat(output->files_fd, name,
                         O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
@@ -225,7 +226,7 @@ static bool find_in_segment(struct output *output, struct span place,
                             struct err *err) {
     uint64_t three[4];
     if (!segment_numbers(place, three))
-        return err_set(err, ERR_DATA, "'%.*s' is not a place of an output",
+        return err_set(err, ERR_DATA, "'%.*s' is not the place of an output",
                        (int)place.len, place.p);
     char name[32];
     snprintf(name, sizeof(name), "%" PRIu64, three[0]);
@@ -260,7 +261,7 @@ static bool find_plain(struct output *output, struct span place, int *ret_fd,
         return find_in_segment(output, rest, ret_fd, ret_offset, ret_bytes,
                                err);
     if (place.len < 2 || place.p[0] != 'f' || !file_name_is_ours(rest))
-        return err_set(err, ERR_DATA, "'%.*s' is not a place of an output",
+        return err_set(err, ERR_DATA, "'%.*s' is not the place of an output",
                        (int)place.len, place.p ? place.p : "");
     CLEANUP(text_free_string) char *name = span_string(rest);
     int fd = openat(output->files_fd, name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
@@ -282,7 +283,8 @@ static bool file_name(struct span place, const char *ending,
                       struct text *ret_name, struct err *err) {
     struct span name = {place.p + 1, place.len - 1};
     if (place.len < 2 || place.p[0] != 'f' || !file_name_is_ours(name))
-        return err_set(err, ERR_DATA, "'%.*s' is not a place of an output file",
+        return err_set(err, ERR_DATA,
+                       "'%.*s' is not the place of an output file",
                        (int)place.len, place.p ? place.p : "");
     text_addspan(ret_name, name);
     text_adds(ret_name, ending);
@@ -387,7 +389,8 @@ static bool replace(struct output *output, const char *plain,
                     const char *half_made, const char *packed,
                     struct err *err) {
     if (renameat(output->files_fd, half_made, output->files_fd, packed) < 0)
-        return err_errno(err, errno, "cannot name '%s'", packed);
+        return err_errno(err, errno, "cannot rename the output to '%s'",
+                         packed);
     if (!sync_name(output, packed, err))
         return false;
     if (unlinkat(output->files_fd, plain, 0) < 0 && errno != ENOENT)

@@ -80,15 +80,15 @@ static bool write_frames(int from_fd, int to_fd, struct text *frame,
     for (uint64_t at = 0;;) {
         ssize_t got = read_whole(from_fd, at, block, PACKED_FRAME_BYTES);
         if (got < 0)
-            return err_errno(err, errno, "cannot read what is to be packed");
+            return err_errno(err, errno, "cannot read the output to compress");
         if (got == 0)
             return true;
         size_t bytes = zstd.compress(frame->p, zstd.bound(PACKED_FRAME_BYTES),
                                      block, (size_t)got, LEVEL);
         if (zstd.is_error(bytes) != 0)
-            return err_set(err, ERR_CANNOT, "zstd cannot pack it");
+            return err_set(err, ERR_CANNOT, "zstd cannot compress it");
         if (!write_whole(to_fd, frame->p, bytes))
-            return err_errno(err, errno, "cannot write what was packed");
+            return err_errno(err, errno, "cannot write the compressed output");
         put_u32(table, (uint32_t)bytes);
         put_u32(table, (uint32_t)got);
         at += (uint64_t)got;
@@ -106,7 +106,7 @@ static bool write_table(int fd, const struct text *entries, struct err *err) {
     text_addc(&table, '\0');
     put_u32(&table, SEEKABLE);
     return write_whole(fd, table.p, table.len) ||
-           err_errno(err, errno, "cannot write what was packed");
+           err_errno(err, errno, "cannot write the compressed output");
 }
 
 bool packed_write(int from_fd, int to_fd, struct err *err) {
@@ -143,7 +143,7 @@ static uint32_t get_u32(const char *p) {
 }
 
 static bool bad(struct err *err, const char *what) {
-    return err_set(err, ERR_DATA, "this is not a packed output: %s", what);
+    return err_set(err, ERR_DATA, "this is not a compressed output: %s", what);
 }
 
 /* The frames must fill the file exactly up to the table. */
@@ -163,7 +163,7 @@ static bool read_starts(struct packed *packed, const char *entries,
         at.plain += plain;
     }
     packed->starts[packed->count] = at;
-    return at.packed == room || bad(err, "its frames do not fill it");
+    return at.packed == room || bad(err, "its frames do not cover the file");
 }
 
 static bool read_table(struct packed *packed, struct err *err) {
@@ -171,7 +171,7 @@ static bool read_table(struct packed *packed, struct err *err) {
     struct stat stat;
     char end[9];
     if (fstat(packed->fd, &stat) < 0)
-        return err_errno(err, errno, "cannot check a packed output");
+        return err_errno(err, errno, "cannot check a compressed output");
     uint64_t size = (uint64_t)stat.st_size;
     if (size < 17 ||
         read_whole(packed->fd, size - 9, end, sizeof end) != sizeof end ||
@@ -185,7 +185,7 @@ static bool read_table(struct packed *packed, struct err *err) {
     if (read_whole(packed->fd, size - bytes, table.p, bytes) !=
             (ssize_t)bytes ||
         get_u32(table.p) != SKIPPABLE || get_u32(table.p + 4) != bytes - 8)
-        return bad(err, "its table does not begin");
+        return bad(err, "its table has no valid beginning");
     return read_starts(packed, table.p + 8, size - bytes, err);
 }
 

@@ -34,7 +34,7 @@ bool sock_connect(int dir, const char *name, int *ret_fd, struct err *err) {
     if (!address(dir, name, &to, err))
         return false;
     if (fd < 0)
-        return err_errno(err, errno, "cannot make a socket");
+        return err_errno(err, errno, "cannot create a socket");
     while (connect(fd, (struct sockaddr *)&to, sizeof(to)) < 0) {
         if (errno == EINTR)
             continue;
@@ -73,14 +73,15 @@ bool sock_listen(int dir, const char *name, mode_t mode, gid_t group,
         return false;
     fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
     if (fd < 0)
-        return err_errno(err, errno, "cannot make a socket");
+        return err_errno(err, errno, "cannot create a socket");
     /* The socket refuses connections until it listens, and by then the mode is
      * set. */
     if (bind(fd, (struct sockaddr *)&at, sizeof(at)) < 0)
         return err_errno(err, errno, "cannot bind socket '%s'", name);
     if (group != (gid_t)-1 &&
         fchownat(dir, name, (uid_t)-1, group, AT_SYMLINK_NOFOLLOW) < 0)
-        return err_errno(err, errno, "cannot give socket '%s' its group", name);
+        return err_errno(err, errno, "cannot set the group of socket '%s'",
+                         name);
     if (fchmodat(dir, name, mode, 0) < 0)
         return err_errno(err, errno, "cannot set the mode of socket '%s'",
                          name);

@@ -291,11 +291,12 @@ static bool ask_all(struct asking *asking, struct err *err) {
     }
     free(asking->nodes);
     if (!ok)
-        return err_wrap(err, "cannot see what a rollback would take");
+        return err_wrap(err, "cannot determine what a rollback would include");
     rollback_decide(plan->rollback, &plan->arena, &plan->decision);
     return plan->decision.verdict != ROLLBACK_GO ||
            check_returns(asking, err) ||
-           err_wrap(err, "cannot see what would come in again");
+           err_wrap(err,
+                    "cannot determine which sets would be in effect again");
 }
 
 /* ---- plan of an RB ------------------------------------------------------- */
@@ -306,7 +307,7 @@ static bool read_meta(const struct job *rb, struct arena *arena,
     struct refusal why = {0};
     if (!set_spec_meta(rb->spec, arena, &text))
         return err_set(err, ERR_DATA,
-                       "the registry has no meta of rollback '%.*s'",
+                       "the registry has no meta for rollback '%.*s'",
                        (int)rb->id.len, rb->id.p);
     return meta_parse(text, NULL, arena, ret_meta, &why) ||
            err_set(err, ERR_DATA, "meta of rollback '%.*s': %s",

@@ -90,7 +90,7 @@ bool rollback_status_describe(struct store *store, const struct job *rollback,
                    &found, err))
         return false;
     if (found && phase == ROLLBACK_REVERTING)
-        text_adds(out, ": makes the reverse merges");
+        text_adds(out, ": runs the reverse merges");
     if (!found || phase != ROLLBACK_STOPPING)
         return true;
     for (size_t i = 0; i < count; i++) {

@@ -193,7 +193,7 @@ static bool recover(struct scheduler *scheduler, struct err *err) {
         size_t count;
         if (!store_jobs(scheduler->store, &list, &arena, &jobs, &count, err)) {
             arena_clear(&arena);
-            return err_wrap(err, "cannot see what was executing");
+            return err_wrap(err, "cannot read which jobs were executing");
         }
         struct store_batch *batch = store_batch_new(scheduler->store);
         store_batch_actor(batch, scheduler->now, scheduler->options.actor);
@@ -300,8 +300,7 @@ static void on_committed(void *ctx, struct store_batch *batch, bool ok,
         return;
     scheduler->idle = false;
     if (!ok) {
-        log_error("cannot record what was decided, trying again: %s",
-                  err->text);
+        log_error("cannot record decisions, trying again: %s", err->text);
         /* A lost output is recorded with the ends, the registry is fine. */
         scheduler->failed =
             err->kind != ERR_TEMPORARY && !store_batch_unsynced(batch);
@@ -394,7 +393,7 @@ bool scheduler_turn(struct scheduler *scheduler, struct wall now,
     scheduler->now = now;
     if (scheduler->failed) {
         *err = scheduler->store_err;
-        return err_wrap(err, "the registry does not take what was decided");
+        return err_wrap(err, "the registry refuses to record a decision");
     }
     if (scheduler->again_at.ns > now.ns) {
         *ret_next = scheduler->again_at;

@@ -62,8 +62,8 @@ static void probe_ended(struct scheduler *scheduler, struct attempt *attempt,
         attempt->probing = false;
         return;
     }
-    log_warning("cannot see whether the change landed, asking again: %.*s "
-                "job=%.*s",
+    log_warning("cannot determine whether the change landed, trying again: "
+                "%.*s job=%.*s",
                 (int)end->detail.len, end->detail.len ? end->detail.p : "",
                 (int)attempt->tracked->job.id.len, attempt->tracked->job.id.p);
     attempt->probe_again =
@@ -135,7 +135,7 @@ static struct span row_detail(struct scheduler *scheduler,
     if (!end->lost_output)
         return span_of(verdict->detail);
     text_addf(&detail,
-              "%s%ssome of its output is lost: the disk did not keep it",
+              "%s%ssome of its output is lost: it could not be written to disk",
               verdict->detail, verdict->detail[0] ? "; " : "");
     struct span kept =
         arena_span(store_batch_arena(scheduler->batch), text_span(&detail));
@@ -394,8 +394,8 @@ void scheduler_end_committed(struct scheduler *scheduler,
     bool astray = !plan->again &&
                   store_batch_result(scheduler->batch, plan->op) != STORE_DONE;
     if (astray)
-        log_error("the end of an attempt found its job in another state "
-                  "job=%.*s attempt=%u",
+        log_error("an attempt has ended, but its job is not executing job=%.*s "
+                  "attempt=%u",
                   (int)tracked->job.id.len, tracked->job.id.p, attempt->number);
     scheduler->runner.release(scheduler->runner.ctx, attempt->handle);
     scheduler_rollback_ended(scheduler, attempt);

@@ -175,7 +175,7 @@ static bool load_state(struct scheduler *scheduler, unsigned states,
         size_t count;
         if (!store_jobs(scheduler->store, &list, &arena, &jobs, &count, err)) {
             arena_clear(&arena);
-            return err_wrap(err, "cannot load the jobs that live");
+            return err_wrap(err, "cannot load the live jobs");
         }
         for (size_t i = 0; i < count; i++) {
             scheduler_order_admit(scheduler, &jobs[i]);

@@ -35,7 +35,7 @@ static void tell_ended(struct scheduler *scheduler, struct span target,
     struct err err;
     if (!store_edges_to(scheduler->store, group, &arena, &edges, &count,
                         &err)) {
-        log_error("cannot read who is in group '%.*s': %s", (int)group.len,
+        log_error("cannot read the sets of group '%.*s': %s", (int)group.len,
                   group.p, err.text);
         count = 0;
     }

@@ -309,7 +309,7 @@ static void give_up(struct scheduler *scheduler,
     for (size_t i = 0; i < decision->count; i++) {
         const struct rollback_member *member = &decision->members[i];
         if (member->fate == ROLLBACK_STOP && detail.len == 0)
-            text_addf(&detail, "'%.*s' does not end", (int)member->node.id.len,
+            text_addf(&detail, "'%.*s' has not ended", (int)member->node.id.len,
                       member->node.id.p);
     }
     struct retry_end end = {
@@ -452,8 +452,8 @@ static bool read_entries(struct scheduler *scheduler, uint64_t num,
         rollback_entries_parse(ret_plan->members, &rollback_run->arena,
                                &rollback_run->entries, &rollback_run->count))
         return true;
-    log_error("the plan of a rollback cannot be read, its members stay where "
-              "they are: job=%" PRIu64 " %s",
+    log_error("the plan of a rollback cannot be read, its members keep their "
+              "states: job=%" PRIu64 " %s",
               num, err.text);
     rollback_run->count = 0;
     return false;
@@ -483,8 +483,8 @@ static void plan_over(struct scheduler *scheduler, const struct job *rb) {
     }
     if (!rollback_marks(scheduler->store, scheduler->batch, rb->id,
                         rollback_run->entries, rollback_run->count, &err))
-        log_error("cannot mark all that was rolled back: %s job=%.*s", err.text,
-                  (int)rb->id.len, rb->id.p);
+        log_error("cannot mark all sets that were rolled back: %s job=%.*s",
+                  err.text, (int)rb->id.len, rb->id.p);
     plan_write(scheduler, rb->num, ROLLBACK_OVER);
 }
 

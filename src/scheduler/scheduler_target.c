@@ -44,7 +44,7 @@ void target_unavailable(struct scheduler *scheduler, struct span target,
         outage = outage_add(scheduler, target, why, scheduler->now);
         store_note(scheduler->batch, EVENT_TARGET, 0, target,
                    SPAN("unavailable"), why);
-        log_warning("target '%.*s' cannot be used, its sets wait: %.*s",
+        log_warning("target '%.*s' is unavailable, its sets wait: %.*s",
                     (int)target.len, target.p, (int)why.len, why.p);
     }
     /* If several sets were executing, the first one counts. */
@@ -64,7 +64,7 @@ void target_usable(struct scheduler *scheduler, struct span target) {
              wall_ms_since(scheduler->now, outage->since) / 1000);
     store_note(scheduler->batch, EVENT_TARGET, 0, target, SPAN("usable"),
                span_of(text));
-    log_info("target '%.*s' can be used again, %s", (int)target.len, target.p,
+    log_info("target '%.*s' is available again, %s", (int)target.len, target.p,
              text);
     picker_pause(scheduler->picker, target, (struct wall){0});
     map_remove(&scheduler->outages, outage->target);

@@ -97,11 +97,12 @@ static void why_rollback_scope(struct scheduler *scheduler, struct why *why) {
         for (size_t k = 0; k < scope->count; k++)
             if (strcmp(why->reasons[i].kind, "dependency") == 0 &&
                 span_equal(why->reasons[i].id, scope->ids[k]))
-                why->reasons[i].text = span_of(arena_printf(
-                    why->arena,
-                    "dependency %.*s is taken back by %.*s, which is not over",
-                    (int)scope->ids[k].len, scope->ids[k].p, (int)rb.id.len,
-                    rb.id.p));
+                why->reasons[i].text = span_of(
+                    arena_printf(why->arena,
+                                 "dependency %.*s is rolled back by %.*s, "
+                                 "which has not ended",
+                                 (int)scope->ids[k].len, scope->ids[k].p,
+                                 (int)rb.id.len, rb.id.p));
 }
 
 bool scheduler_why(struct scheduler *scheduler, const struct job *job,

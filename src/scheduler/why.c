@@ -46,7 +46,7 @@ static char *holds_of(struct why *why, unsigned holds) {
 static char *root_of(struct why *why, const struct order_reason *reason) {
     if (reason->steps == 0 || reason->root.len == 0)
         return arena_printf(why->arena, "%s", "");
-    return arena_printf(why->arena, "; at the front of that row: %.*s (%s%s)",
+    return arena_printf(why->arena, "; at the front of that queue: %.*s (%s%s)",
                         (int)reason->root.len, reason->root.p,
                         job_state_word(reason->root_state),
                         holds_of(why, reason->root_holds));
@@ -177,10 +177,10 @@ void why_turn(struct why *why, struct span next) {
 
 void why_rollback(struct why *why, struct span under_way) {
     why_add(why, "rollback", under_way,
-            arena_printf(why->arena,
-                         "rollback %.*s is under way, and there is one at a "
-                         "time",
-                         (int)under_way.len, under_way.p));
+            arena_printf(
+                why->arena,
+                "rollback %.*s is in progress, and only one runs at a time",
+                (int)under_way.len, under_way.p));
 }
 
 void why_unavailable(struct why *why, struct span target, struct wall since_at,

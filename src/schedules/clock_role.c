@@ -64,7 +64,7 @@ static void clock_reload(void *self) {
     struct clock_engine *engine = self;
     struct err err = {0};
     if (!schedule_config_store(engine->host->base, clock_wall(), &err))
-        log_error("schedules stay as they were: %s", err.text);
+        log_error("the schedules are unchanged: %s", err.text);
 }
 
 /* The timer gives the next turn, not the caller's loop, because the clock may

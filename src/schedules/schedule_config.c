@@ -198,11 +198,12 @@ static bool put_one(struct base *base, struct store_batch *batch,
         return false;
     row = row_of(base, schedule, &spec, now, arena);
     if (found && !span_is(old.origin, SCHEDULE_OF_CONFIG)) {
-        log_error("schedule '%.*s' of %s:%u is left out: %.*s has added one "
-                  "of that name; `pointsman cron remove %.*s` makes room",
-                  (int)row.name.len, row.name.p, schedule->origin.file,
-                  schedule->origin.line, (int)old.origin.len, old.origin.p,
-                  (int)row.name.len, row.name.p);
+        log_error(
+            "schedule '%.*s' of %s:%u is ignored: %.*s has added a schedule of "
+            "that name; remove it with `pointsman cron remove %.*s`",
+            (int)row.name.len, row.name.p, schedule->origin.file,
+            schedule->origin.line, (int)old.origin.len, old.origin.p,
+            (int)row.name.len, row.name.p);
         return true;
     }
     if (found && span_equal(old.spec, row.spec) && old.uid == row.uid)

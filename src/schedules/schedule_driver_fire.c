@@ -24,7 +24,7 @@ static void done_alone(void *ctx, struct store_batch *batch, bool ok,
     (void)batch;
     driver->under_way--;
     if (!ok)
-        log_error("a schedule could not take its jobs back: %s", err->text);
+        log_error("a schedule could not withdraw its jobs: %s", err->text);
 }
 
 void schedule_driver_submit(struct schedule_driver *driver,
@@ -40,7 +40,7 @@ static const char *why_not(struct arena *arena,
     const struct schedule_rule *rule = schedule_rule(decision->schedule);
     switch (decision->reason) {
     case SCHEDULE_SKIP:
-        return "nobody watched, and missed = skip";
+        return "no server was running, and missed = skip";
     case SCHEDULE_STALE:
         return arena_printf(arena, "more than max_shift (%" PRId64 " s) late",
                             rule->max_shift_s);
@@ -48,7 +48,7 @@ static const char *why_not(struct arena *arena,
         return arena_printf(arena, "past the deadline (%" PRId64 " s)",
                             rule->deadline_s);
     case SCHEDULE_OVERLAP:
-        return "the job before has not ended, and overlap = forbid";
+        return "the previous job has not ended, and overlap = forbid";
     case SCHEDULE_ON_TIME:
     case SCHEDULE_LATE:
         break;

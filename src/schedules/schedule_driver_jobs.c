@@ -148,7 +148,7 @@ void schedule_entry_recall(struct schedule_driver *driver,
         return;
     if (!schedule_row_jobs(driver->store, span_of(entry->name), &arena, &jobs,
                            &count, &err)) {
-        log_error("cannot read what lives of schedule '%s': %s", entry->name,
+        log_error("cannot read the live jobs of schedule '%s': %s", entry->name,
                   err.text);
         entry->looked = false;
         return;

@@ -251,9 +251,9 @@ static bool no_such(struct api_call *call, struct span name, struct err *err) {
             names[i] = arena_string(&call->arena, rows[i].name);
         near = text_nearest(arena_string(&call->arena, name), names, count);
     }
-    return err_set(err, ERR_NO_JOB, "there is no schedule '%.*s'%s%s%s",
-                   (int)name.len, name.p, near ? ": did you mean '" : "",
-                   near ? near : "", near ? "'?" : "");
+    return err_set(err, ERR_NO_JOB, "no schedule '%.*s'%s%s%s", (int)name.len,
+                   name.p, near ? "; did you mean '" : "", near ? near : "",
+                   near ? "'?" : "");
 }
 
 static bool find_row(struct api_call *call, struct schedule_row *ret_row) {
@@ -286,10 +286,11 @@ static struct store_batch *batch_of(struct api_call *call) {
 
 static const char *refusal_of(enum store_result result) {
     if (result == STORE_UNKNOWN)
-        return "there is no such schedule any more";
+        return "the schedule was removed meanwhile";
     if (result == STORE_DUPLICATE)
-        return "there is one of that name already; --replace takes its place";
-    return "somebody changed it at this very moment; look again";
+        return "a schedule of that name already exists; use --replace to "
+               "replace it";
+    return "somebody else has just changed it; check it and try again";
 }
 
 static void ordered(void *ctx, struct store_batch *batch, bool ok,

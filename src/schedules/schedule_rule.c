@@ -10,11 +10,11 @@ static bool find_shift(const struct schedule_spec *spec,
     if (rule->max_shift_s >= 0)
         return true;
     struct span item = span_trim(spec->item);
-    return err_set(err, ERR_DATA,
-                   "an item that fires needs how many seconds late it may be; "
-                   "write {\"max_shift_seconds_for_unskip_and_do_not_repeat\": "
-                   "3600, %.*s",
-                   (int)(item.len > 200 ? 0 : item.len - 1), item.p + 1);
+    return err_set(
+        err, ERR_DATA,
+        "the item of a schedule must say how many seconds late it may fire; "
+        "write {\"max_shift_seconds_for_unskip_and_do_not_repeat\": 3600, %.*s",
+        (int)(item.len > 200 ? 0 : item.len - 1), item.p + 1);
 }
 
 static bool find_zone(const struct schedule_spec *spec,

@@ -205,7 +205,7 @@ static bool start_worker(struct roles *roles, uv_loop_t *loop,
     /* `run` alone would log it each time; `doctor` reports it there. */
     if (children == ROLE_TASKS && log_wants(LOG_INFO) &&
         !guard_has_cgroup(guard))
-        log_warning("tasks are kept by %s", guard_mode(guard));
+        log_warning("tasks are tracked by %s", guard_mode(guard));
     roles->host.checker =
         checker_new(base, worker_guard(roles->host.worker), NULL);
     return true;

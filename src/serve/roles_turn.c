@@ -17,7 +17,7 @@ static void read_others(struct roles *roles) {
     struct err err;
     bool news = roles->news;
     if (!store_poll(roles->base->store, &err))
-        log_error("cannot read what others wrote: %s", err.text);
+        log_error("cannot read what other processes wrote: %s", err.text);
     roles->news = news;
 }
 
@@ -73,7 +73,7 @@ static void stop_step(struct roles *roles) {
     }
     if (roles->stopping == RETURNING && !over &&
         clock_mono().ns >= roles->stop_at.ns) {
-        log_error("something does not end; leaving it to the guard");
+        log_error("some processes do not end; leaving them to the supervisor");
         over = true;
     }
     if ((roles->stopping == DRAINING || roles->stopping == RETURNING) && over) {

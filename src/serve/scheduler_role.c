@@ -94,7 +94,7 @@ static void prune_now_and_then(struct scheduler_engine *engine,
         return;
     engine->prune_at = mono_add_ms(at, PRUNE_EVERY_MS);
     if (!prune(engine->host->base, now, &report, &err))
-        log_error("cannot put old things away: %s", err.text);
+        log_error("cannot archive old jobs: %s", err.text);
 }
 
 static bool engine_turn(void *self, const struct role_turn *turn,

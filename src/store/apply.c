@@ -241,7 +241,7 @@ static bool apply_op(struct apply *apply, struct op *op, struct err *err) {
     case OP_NOUN:
         return noun_apply(apply, op, err);
     }
-    assert(false && "an operation nobody knows");
+    assert(false && "an unknown operation");
     return false;
 }
 

@@ -363,14 +363,14 @@ static bool verify_chain(struct memory *memory, struct err *err) {
     chain_init(&chain);
     for (size_t i = 0; i < memory->event_count && well; i++) {
         chain_next(&chain, hash, &memory->events[i].event, hash);
-        well =
-            memcmp(hash, memory->events[i].hash, CHAIN_BYTES) == 0 ||
-            err_set(err, ERR_DATA, "the hash of event %" PRIu64 " does not fit",
-                    memory->events[i].event.seq);
+        well = memcmp(hash, memory->events[i].hash, CHAIN_BYTES) == 0 ||
+               err_set(err, ERR_DATA,
+                       "the hash of event %" PRIu64 " does not match",
+                       memory->events[i].event.seq);
     }
     chain_clear(&chain);
     return well && (memcmp(hash, memory->head.hash, CHAIN_BYTES) == 0 ||
-                    err_set(err, ERR_DATA, "the log lacks its last events"));
+                    err_set(err, ERR_DATA, "the log has lost its last events"));
 }
 
 bool memory_verify(struct store *store, struct err *err) {
@@ -382,6 +382,7 @@ bool memory_verify(struct store *store, struct err *err) {
         tally.held += job->holds != 0 && !job_state_is_final(job->state);
     }
     if (memcmp(&tally, &memory->head.tally, sizeof(tally)) != 0)
-        return err_set(err, ERR_DATA, "the tally does not fit the jobs");
+        return err_set(err, ERR_DATA,
+                       "the counts in the head row do not match the jobs");
     return verify_chain(memory, err);
 }

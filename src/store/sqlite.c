@@ -363,7 +363,8 @@ static bool file_is_there(const char *path, bool read_only, struct err *err) {
         return true;
     if (errno == ENOENT)
         return err_set(err, ERR_CANNOT,
-                       "there is no registry '%s': make one with init", path);
+                       "no registry '%s': create one with `pointsman init`",
+                       path);
     return err_errno(err, errno, "cannot open registry '%s'", path);
 }
 

@@ -57,9 +57,9 @@ static const char *advice(enum err_kind kind, bool busy, bool full) {
         return ": another process is writing, try again";
     if (full)
         return ": free some space, then try again";
-    return kind == ERR_DATA ? ": restore it from a backup, or make it anew "
-                              "with fsck --rebuild"
-                            : "";
+    return kind == ERR_DATA
+               ? ": restore it from a backup, or rebuild it with fsck --rebuild"
+               : "";
 }
 
 bool sqlite_db_fail(struct sqlite_db *db, const char *what, struct err *err) {

@@ -7,9 +7,11 @@
 
 #include "store/event_pack.h"
 
-static bool strange(struct sqlite_db *db, const char *what, struct err *err) {
+static bool refuse_row(struct sqlite_db *db, const char *what,
+                       struct err *err) {
     return err_set(err, ERR_DATA,
-                   "registry '%s' has %s that this program does not know",
+                   "registry '%s' has %s: it is damaged, or was written by a "
+                   "newer program",
                    db->path, what);
 }
 
@@ -38,7 +40,7 @@ static bool hash_before(struct sqlite_db *db, uint64_t seq,
         return false;
     struct span hash = row ? sqlite_column_peek(stmt, 0) : SPAN("");
     if (row && hash.len != CHAIN_BYTES)
-        return strange(db, "an event hash", err);
+        return refuse_row(db, "an invalid event hash", err);
     if (row)
         memcpy(ret_hash, hash.p, CHAIN_BYTES);
     return true;
@@ -73,16 +75,16 @@ static bool pack_fill(struct sqlite_event_row *event_row, struct sqlite_db *db,
         struct store_event *event = &event_row->events[event_row->count];
         if (!event_pack_next(&lines, &event_row->arena, event,
                              &event_row->prevs[event_row->count++]))
-            return strange(db, "an event", err);
+            return refuse_row(db, "an invalid event", err);
         chain_next(&event_row->chain, next, event, next);
         event->prev_hash = before;
         event->hash = before = chain_hex(&event_row->arena, next);
     }
     if (event_row->count == 0 ||
         event_row->events[event_row->count - 1].seq != event_row->seq)
-        return strange(db, "events without their last one", err);
+        return refuse_row(db, "a row of events without its last event", err);
     if (stored.len != CHAIN_BYTES)
-        return strange(db, "an event hash", err);
+        return refuse_row(db, "an invalid event hash", err);
     memcpy(event_row->hash, stored.p, CHAIN_BYTES);
     event_row->fits = memcmp(next, stored.p, CHAIN_BYTES) == 0;
     return true;
@@ -204,7 +206,7 @@ static bool events_of_job(struct sqlite_db *db, uint64_t after_seq,
         if (!row || at == event_row->count)
             break;
         if (event_row->prevs[at] >= seq)
-            return strange(db, "an event that points to a later one", err);
+            return refuse_row(db, "an event that points to a later one", err);
         found_add(found, &event_row->events[at], arena);
         seq = event_row->prevs[at];
     }

@@ -87,7 +87,7 @@ static bool steps_take(struct steps *steps, struct sqlite_db *db,
                  number);
         if (!sqlite_db_run(db, steps->steps[i]->sql, err) ||
             !sqlite_db_run(db, note, err))
-            return err_wrap(err, "cannot take schema step %d", number);
+            return err_wrap(err, "cannot apply schema step %d", number);
     }
     return true;
 }
@@ -103,7 +103,7 @@ bool sqlite_migrate(struct sqlite_db *db, bool read_only, struct err *err) {
     if (read_only)
         return err_set(err, steps.taken_count == 0 ? ERR_DATA : ERR_TEMPORARY,
                        steps.taken_count == 0
-                           ? "'%s' is empty: no registry was ever made there"
+                           ? "'%s' is empty: it never was a registry"
                            : "registry '%s' is of an older version: use it "
                              "once with a command that writes",
                        db->path);

@@ -33,9 +33,11 @@ static void *rows_give(const struct rows_found *found, struct arena *arena,
     return given;
 }
 
-static bool strange(struct sqlite_db *db, const char *what, struct err *err) {
+static bool refuse_row(struct sqlite_db *db, const char *what,
+                       struct err *err) {
     return err_set(err, ERR_DATA,
-                   "registry '%s' has %s that this program does not know",
+                   "registry '%s' has %s: it is damaged, or was written by a "
+                   "newer program",
                    db->path, what);
 }
 
@@ -74,7 +76,7 @@ static bool read_edge(struct sqlite_db *db, sqlite3_stmt *stmt,
     struct job_edge *edge = ret_row;
     edge->to = sqlite_column_span(stmt, 1, arena);
     return job_edge_kind_parse(sqlite_column_peek(stmt, 0), &edge->kind) ||
-           strange(db, "an edge", err);
+           refuse_row(db, "an invalid edge", err);
 }
 
 bool sqlite_edges_from(struct store *store, uint64_t num, struct arena *arena,
@@ -98,7 +100,7 @@ static bool read_edge_to(struct sqlite_db *db, sqlite3_stmt *stmt,
     edge->id = sqlite_column_span(stmt, 2, arena);
     edge->state = sqlite_column_state(stmt, 3);
     return job_edge_kind_parse(sqlite_column_peek(stmt, 1), &edge->kind) ||
-           strange(db, "an edge", err);
+           refuse_row(db, "an invalid edge", err);
 }
 
 bool sqlite_edges_to(struct store *store, struct span id, uint64_t after_num,
@@ -166,7 +168,7 @@ static bool read_attempt(struct sqlite_db *db, sqlite3_stmt *stmt,
     };
     return job_task_status_parse(sqlite_column_peek(stmt, 2),
                                  &attempt->status) ||
-           strange(db, "the status of an attempt", err);
+           refuse_row(db, "an attempt with an invalid status", err);
 }
 
 /* The running attempt, which is kept in its job's row. */
@@ -259,7 +261,7 @@ static bool read_task(struct sqlite_db *db, sqlite3_stmt *stmt,
     task->attempt = sqlite_column_unsigned(stmt, 3);
     task->not_before = sqlite_column_wall(stmt, 4);
     return job_task_status_parse(sqlite_column_peek(stmt, 2), &task->status) ||
-           strange(db, "the status of a task", err);
+           refuse_row(db, "a task with an invalid status", err);
 }
 
 bool sqlite_tasks(struct store *store, uint64_t num, struct arena *arena,

@@ -64,14 +64,16 @@ static bool verify_pack(const struct sqlite_event_row *pack, struct err *err) {
     if (pack->fits)
         return true;
     if (first == pack->seq)
-        return err_set(err, ERR_DATA,
-                       "the hash of event %" PRIu64
-                       " does not fit: it, or one before it, was changed",
-                       pack->seq);
-    return err_set(err, ERR_DATA,
-                   "the hash of events %" PRIu64 " to %" PRIu64
-                   " does not fit: one of them, or one before, was changed",
-                   first, pack->seq);
+        return err_set(
+            err, ERR_DATA,
+            "the hash of event %" PRIu64
+            " does not match: the event, or one before it, was changed",
+            pack->seq);
+    return err_set(
+        err, ERR_DATA,
+        "the hash of events %" PRIu64 " to %" PRIu64
+        " does not match: one of them, or one before them, was changed",
+        first, pack->seq);
 }
 
 static bool verify_chain(struct store *store, struct err *err) {
@@ -112,8 +114,8 @@ static bool verify_tally(struct sqlite_db *db, struct err *err) {
             return false;
         if ((uint64_t)count != head.tally.count[i])
             return err_set(err, ERR_DATA,
-                           "the tally says %" PRIu64 " jobs are %s, there are "
-                           "%" PRId64,
+                           "the head row counts %" PRIu64
+                           " jobs that are %s, but there are %" PRId64,
                            head.tally.count[i],
                            job_state_word((enum job_state)i), count);
     }
@@ -126,8 +128,8 @@ static bool verify_tally(struct sqlite_db *db, struct err *err) {
         return false;
     return (uint64_t)held == head.tally.held ||
            err_set(err, ERR_DATA,
-                   "the tally says %" PRIu64 " jobs are held, there are "
-                   "%" PRId64,
+                   "the head row counts %" PRIu64
+                   " jobs that are held, but there are %" PRId64,
                    head.tally.held, held);
 }
 

@@ -260,8 +260,7 @@ bool store_job(struct store *store, uint64_t num, struct arena *arena,
     bool found;
     if (!store->backend->by_num(store, num, arena, ret_job, &found, err))
         return false;
-    return found ||
-           err_set(err, ERR_NO_JOB, "there is no job number %" PRIu64, num);
+    return found || err_set(err, ERR_NO_JOB, "no job number %" PRIu64, num);
 }
 
 bool store_lookup(struct store *store, struct span id, struct arena *arena,
@@ -282,9 +281,9 @@ static bool no_such(struct store *store, struct span id, struct err *err) {
     const char *near = text_nearest(arena_string(&arena, id), ids, count);
     const char *shown = arena_string(&arena, id);
     if (near)
-        return err_set(err, ERR_NO_JOB,
-                       "there is no job '%s': did you mean '%s'?", shown, near);
-    return err_set(err, ERR_NO_JOB, "there is no job '%s'", shown);
+        return err_set(err, ERR_NO_JOB, "no job '%s'; did you mean '%s'?",
+                       shown, near);
+    return err_set(err, ERR_NO_JOB, "no job '%s'", shown);
 }
 
 static bool ambiguous(struct span prefix, const struct span *ids, size_t count,

@@ -95,14 +95,16 @@ bool approval_text_fill(struct approval_text *approval, struct span by,
     approval->ticket = ticket;
     approval->made = in_ms(now);
     if (!name_is_valid(by))
-        return err_set(err, ERR_USAGE,
-                       "'%.*s' is no name to sign with: as in the file of "
-                       "allowed signers, letters, digits and . _ @ + : / -",
-                       (int)(by.len < 80 ? by.len : 80), by.p);
+        return err_set(
+            err, ERR_USAGE,
+            "'%.*s' is not a valid name of a signer: as in the allowed signers "
+            "file, use letters, digits and . _ @ + : / -",
+            (int)(by.len < 80 ? by.len : 80), by.p);
     if (ticket.len > 0 && !approval_ticket_is_valid(ticket))
-        return err_set(err, ERR_USAGE,
-                       "a ticket is one line of at most %d printable bytes",
-                       APPROVAL_TICKET_BYTES);
+        return err_set(
+            err, ERR_USAGE,
+            "a ticket must be one line of at most %d printable bytes",
+            APPROVAL_TICKET_BYTES);
     return approval_expires_parse(expires, approval->made, &approval->expires,
                                   err);
 }
@@ -145,8 +147,8 @@ static struct span take_line(struct span *rest, const char *key) {
 
 static bool wrong_line(struct err *err, const char *line) {
     return err_set(err, ERR_DATA,
-                   "it is no text of an approval: the line '%s' is missing, "
-                   "wrong, or not where it belongs",
+                   "it is not the text of an approval: line '%s' is missing, "
+                   "wrong or misplaced",
                    line);
 }
 
@@ -168,7 +170,7 @@ bool approval_text_parse(struct span text, struct approval_text *ret_approval,
     *it = (struct approval_text){0};
     if (text.len > APPROVAL_TEXT_BYTES)
         return err_set(err, ERR_DATA,
-                       "it is no text of an approval: more than %d bytes",
+                       "it is not the text of an approval: more than %d bytes",
                        APPROVAL_TEXT_BYTES);
     if (!span_cut(&rest, '\n', &first) || !span_is(first, headline))
         return wrong_line(err, headline);
@@ -208,18 +210,18 @@ bool approval_file_parse(struct span bytes, struct approval_file *ret_file,
         while (signature.len > 0 && signature.p[signature.len - 1] == '\n')
             signature.len--;
         if (!span_ends(signature, armor_end))
-            return err_set(err, ERR_DATA,
-                           "its signature is cut short, or something follows "
-                           "it");
+            return err_set(
+                err, ERR_DATA,
+                "its signature is truncated, or something follows it");
     }
     if (!approval_text_parse(text, &ret_file->approval, err))
         return false;
     for (size_t i = 0; i < signature.len; i++)
         if (signature.p[i] != '\n' &&
             (signature.p[i] < 0x20 || signature.p[i] > 0x7e))
-            return err_set(err, ERR_DATA,
-                           "its signature is not written in letters and "
-                           "digits, as ssh-keygen does");
+            return err_set(
+                err, ERR_DATA,
+                "its signature is not base64 as written by ssh-keygen");
     ret_file->text = text;
     ret_file->signature = signature;
     return true;

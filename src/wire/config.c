@@ -115,7 +115,7 @@ static bool read_choice(const struct config_key *key, struct span value,
             return true;
         }
     }
-    return config_refuse(spot, "%s = '%.*s' is none of %s", key->name,
+    return config_refuse(spot, "%s = '%.*s' is not one of %s", key->name,
                          (int)value.len, value.p, key->choices);
 }
 

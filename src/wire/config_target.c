@@ -14,17 +14,16 @@ static bool check_label(struct span label, const struct config_spot *spot) {
         return config_refuse(spot, "a target needs a name: [target \"main\"]");
     return ref_name_is_valid(label) ||
            config_refuse(spot,
-                         "target '%.*s' is not a name git would take for a "
-                         "branch",
+                         "target '%.*s' is not a valid name for a git branch",
                          (int)label.len, label.p);
 }
 
 static bool check_value(const struct config_key *key, struct span value,
                         const struct config_spot *spot) {
     if (!strcmp(key->name, "branch") && !ref_name_is_valid(value))
-        return config_refuse(spot,
-                             "branch = '%.*s' is not a name git would take",
-                             (int)value.len, value.p);
+        return config_refuse(
+            spot, "branch = '%.*s' is not a valid name for a git branch",
+            (int)value.len, value.p);
     if (!strcmp(key->name, "committer") &&
         (!span_ends(value, ">") || !memchr(value.p, '<', value.len)))
         return config_refuse(spot, "committer = '%.*s' is not 'Name <mail>'",
@@ -112,7 +111,7 @@ static bool target_finish(const struct config *config, const void *section,
                              "has both 'git' and 'command'");
     if (git && target->revert.count)
         return refuse_target(target, target->revert_origin, err,
-                             "needs no 'revert', git knows how");
+                             "must not have 'revert': git itself can revert");
     if (command)
         for (size_t i = 0; i < target->check_count; i++)
             if (target->checks[i].command.count)

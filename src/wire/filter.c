@@ -107,7 +107,7 @@ static bool take_value(struct reader *reader, bool list, struct span *ret_value,
         text_addc(&value, c);
     }
     if (quoted)
-        return refuse(reader, begin, "a \" is never closed");
+        return refuse(reader, begin, "unterminated \"");
     *ret_value = arena_span(reader->arena, text_span(&value));
     return true;
 }
@@ -258,7 +258,7 @@ static bool find_op(struct reader *reader, struct filter_term *term,
                              : FILTER_IS;
     if (fine)
         return true;
-    return refuse(reader, reader->at, "after '%s' stands %s, not '%c'",
+    return refuse(reader, reader->at, "after '%s' comes %s, not '%c'",
                   fields[term->field].word,
                   duration ? "'<' or '>'"
                   : text   ? "':' or '~'"

@@ -125,12 +125,12 @@ static bool read_head(struct http_reply *reply, struct err *err) {
                                 ? !ends_with_word(value, "close")
                                 : ends_with_word(value, "keep-alive");
     if (!read_length(reply, &given, &reply->left))
-        return refuse(err, "has a Content-Length that makes no sense");
+        return refuse(err, "has an invalid Content-Length");
     if (reply->no_body || reply->status == 204 || reply->status == 304) {
         reply->state = HTTP_REPLY_DONE;
     } else if (find_field(reply, "transfer-encoding", &value)) {
         if (!ends_with_word(value, "chunked") || given)
-            return refuse(err, "has a Transfer-Encoding that is not taken");
+            return refuse(err, "has an unsupported Transfer-Encoding");
         reply->state = HTTP_REPLY_CHUNK_SIZE;
     } else if (given) {
         reply->state = reply->left ? HTTP_REPLY_LENGTH : HTTP_REPLY_DONE;
@@ -176,7 +176,7 @@ static bool step_body(struct http_reply *reply, struct span *bytes,
         len = (size_t)reply->left;
     reply->body_bytes += len;
     if (reply->body_bytes_max && reply->body_bytes > reply->body_bytes_max)
-        return refuse(err, "is longer than is taken");
+        return refuse(err, "is too long");
     text_add(body, bytes->p, len);
     bytes->p += len;
     bytes->len -= len;
@@ -225,7 +225,7 @@ static bool step_chunk_line(struct http_reply *reply, struct span *bytes,
     line = without_cr(span_make(line.p, line.len - 1));
     if (reply->state == HTTP_REPLY_CHUNK_END) {
         if (line.len)
-            return refuse(err, "has a chunk of a wrong length");
+            return refuse(err, "has a chunk of the wrong length");
         reply->state = HTTP_REPLY_CHUNK_SIZE;
     } else if (reply->state == HTTP_REPLY_TRAILER) {
         reply->trailer_bytes += reply->line.len;
@@ -277,6 +277,6 @@ bool http_reply_end(struct http_reply *reply, struct err *err) {
     if (reply->state == HTTP_REPLY_DONE)
         return true;
     if (reply->state == HTTP_REPLY_HEAD && !reply->head.len)
-        return refuse(err, "did not come, it closed the connection");
-    return refuse(err, "broke off in the middle");
+        return refuse(err, "did not arrive: it closed the connection");
+    return refuse(err, "is incomplete");
 }

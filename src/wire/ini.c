@@ -46,7 +46,7 @@ static bool is_name(struct span span, const char *others) {
 static bool take_label(struct reader *reader, struct span text,
                        struct span line) {
     if (text.len < 2 || text.p[0] != '"' || text.p[text.len - 1] != '"')
-        return refuse(reader, "a label stands in quotes, not as in", line);
+        return refuse(reader, "a label must be quoted, unlike in", line);
     reader->label = span_make(text.p + 1, text.len - 2);
     if (!reader->label.len || memchr(reader->label.p, '"', reader->label.len))
         return refuse(reader, "empty label or quote in a label in", line);
@@ -85,7 +85,7 @@ static bool take_key(struct reader *reader, struct span line) {
     if (!is_name(key, "-_."))
         return refuse(reader, "not a key:", key);
     if (!reader->section.len)
-        return refuse(reader, "before the first section stands key", key);
+        return refuse(reader, "there must be a section before key", key);
     add(reader, key, value);
     return true;
 }

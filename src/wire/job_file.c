@@ -115,8 +115,8 @@ bool job_file_parse(struct span text, struct arena *arena,
     *ret_job = (struct job_file){0};
     if (text.len > JOB_FILE_BYTES)
         return refusal_set(why, REFUSAL_TOO_BIG,
-                           "job file has %zu bytes, %d are allowed", text.len,
-                           JOB_FILE_BYTES);
+                           "job file has %zu bytes, at most %d are allowed",
+                           text.len, JOB_FILE_BYTES);
     if (!sections_parse(text, arena, &sections, why))
         return refusal_wrap(why, "job file");
     const struct section *job = sections_find(&sections, "job");
@@ -171,7 +171,7 @@ bool job_file_format(const struct job_file *job, struct text *out,
     if (out->len - before <= JOB_FILE_BYTES)
         return true;
     err_set(err, ERR_REFUSED,
-            "job file of '%.*s' would have %zu bytes, %d are allowed",
+            "job file of '%.*s' would have %zu bytes, at most %d are allowed",
             (int)job->name.csid.len, job->name.csid.p, out->len - before,
             JOB_FILE_BYTES);
     out->len = before;

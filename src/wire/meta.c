@@ -209,12 +209,13 @@ static bool read_group(struct reader *reader) {
     count = span_trim(count);
     if (count.len && (!span_u64(count, &meta->group_size) ||
                       meta->group_size < 1 || meta->group_size > GROUP_MAX))
-        return refuse_value(reader, "group", line,
-                            "has behind the name no number of sets from 1 to "
-                            "1000");
+        return refuse_value(
+            reader, "group", line,
+            "has no number of sets from 1 to 1000 after the name");
     if (meta->movetype == SET_RB)
-        return refuse_value(reader, "group", line,
-                            "stands in a rollback, which is one step already");
+        return refuse_value(
+            reader, "group", line,
+            "is not allowed in a rollback, which is always one step");
     meta->group = name;
     return true;
 }
@@ -226,12 +227,12 @@ static bool read_single_values(struct reader *reader) {
         return false;
     if (!set_class_parse(value, &meta->movetype))
         return refuse_value(reader, "movetype", value,
-                            "is none of RB, EM, BF, DC");
+                            "is not one of RB, EM, BF, DC");
     if (!needed_value(reader, "target", &meta->target))
         return false;
     if (!ref_name_is_valid(meta->target))
         return refuse_value(reader, "target", meta->target,
-                            "is not a branch name git would take");
+                            "is not a valid name for a git branch");
     if (!read_group(reader))
         return false;
     if (!one_value(reader, "supersedes", &value))
@@ -250,7 +251,7 @@ static bool read_single_values(struct reader *reader) {
 static bool refuse_clash(struct reader *reader, struct span file,
                          struct span other, const char *what) {
     return refusal_set(reader->why, REFUSAL_PATH_CLASH,
-                       "path '%.*s' is in ##files, and '%.*s' %s",
+                       "path '%.*s' is in ##files, and '%.*s' is %s",
                        (int)file.len, file.p, (int)other.len, other.p, what);
 }
 
@@ -285,8 +286,8 @@ static bool check_amount(struct reader *reader) {
                                "##deleted");
         if (!meta->dependencies.count)
             return refusal_set(reader->why, REFUSAL_EMPTY,
-                               "a rollback (RB) names what to roll back in "
-                               "##dependencies, and there is nothing");
+                               "a rollback (RB) names the sets to roll back in "
+                               "##dependencies, which is empty");
         return true;
     }
     if (!paths)
@@ -342,16 +343,16 @@ bool meta_parse(struct span text, const struct path_limits *limits,
     *ret_meta = (struct meta){0};
     if (text.len > META_BYTES)
         return refusal_set(why, REFUSAL_TOO_BIG,
-                           "meta has %zu bytes, %d are allowed", text.len,
-                           META_BYTES);
+                           "meta has %zu bytes, at most %d are allowed",
+                           text.len, META_BYTES);
     if (!sections_parse(text, arena, &sections, why))
         return refusal_wrap(why, "meta");
     for (size_t i = 0; i < COUNT(ours); i++)
         if (sections_find(&sections, ours[i]))
-            return refusal_set(why, REFUSAL_META_SECTION,
-                               "meta: section ##%s is written by the queue "
-                               "only, leave it out",
-                               ours[i]);
+            return refusal_set(
+                why, REFUSAL_META_SECTION,
+                "meta: section ##%s is written by the queue only; remove it",
+                ours[i]);
     if (!meta_read(&sections, limits, arena, ret_meta, why))
         return refusal_wrap(why, "meta");
     return true;

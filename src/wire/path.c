@@ -70,8 +70,8 @@ const char *path_pattern_fault(struct span pattern) {
     struct span part;
     if (pattern.len > 0 &&
         (pattern.p[0] == '/' || pattern.p[pattern.len - 1] == '/'))
-        return "paths of sets have no slash in front or behind; all below a "
-               "directory is prod/**";
+        return "paths of sets have no leading or trailing slash; prod/** "
+               "matches everything below a directory";
     if (memchr(pattern.p, '\0', pattern.len) ||
         memchr(pattern.p, '\n', pattern.len))
         return "paths of sets have no NUL and no line feed";
@@ -82,7 +82,7 @@ const char *path_pattern_fault(struct span pattern) {
                    "for any depth";
         if (span_is(part, ".") || span_is(part, ".."))
             return "paths of sets have no component '.' or '..'; they begin at "
-                   "the top of the tree, as prod/** does";
+                   "the root of the tree, as prod/** does";
         if (!memchr(part.p, '*', part.len) && !memchr(part.p, '?', part.len) &&
             path_is_dot_git(part))
             return "sets cannot name anything in .git";
@@ -110,7 +110,7 @@ static bool component_check(struct span path, struct span part,
                            (int)path.len, path.p, limits->component_bytes);
     if (path_is_dot_git(part))
         return refuse(why, REFUSAL_DOT_GIT, path,
-                      "has a component that some system takes for '.git'");
+                      "has a component that some file system treats as '.git'");
     return true;
 }
 
@@ -119,9 +119,10 @@ bool path_check(struct span path, const struct path_limits *limits,
     if (!path.len)
         return refuse(why, REFUSAL_BAD_PATH, path, "is empty");
     if (path.len > limits->path_bytes)
-        return refusal_set(why, REFUSAL_TOO_BIG,
-                           "path of %zu bytes, %zu are allowed: '%.100s...'",
-                           path.len, limits->path_bytes, path.p);
+        return refusal_set(
+            why, REFUSAL_TOO_BIG,
+            "path of %zu bytes, at most %zu are allowed: '%.100s...'", path.len,
+            limits->path_bytes, path.p);
     if (memchr(path.p, '\n', path.len) || memchr(path.p, '\0', path.len))
         return refuse(why, REFUSAL_BAD_PATH, path,
                       "holds a line feed or a NUL");

@@ -64,8 +64,8 @@ bool schedule_name_check(struct span name, struct err *err) {
         fine = is_letter_or_digit(name.p[i]) || name.p[i] == '-';
     return fine ||
            err_set(err, ERR_DATA,
-                   "'%.*s' is no name of a schedule: a letter or digit, then "
-                   "letters, digits and '-', %d at most",
+                   "'%.*s' is not a valid name for a schedule: a letter or "
+                   "digit, then letters, digits and '-', %d at most",
                    (int)name.len, name.p ? name.p : "", SCHEDULE_NAME_BYTES);
 }
 
@@ -160,8 +160,7 @@ static bool read_offset(struct reader *reader, struct json_value value) {
         schedule_offset_parse(text, reader->spec))
         return true;
     return refuse(reader, KEY_OFFSET,
-                  "is none of off, hash, \"hash 15m\" and a time such as "
-                  "\"90s\"");
+                  "is not off, hash, \"hash 15m\" or a time such as \"90s\"");
 }
 
 static bool read_item(struct reader *reader, struct json_value value) {
@@ -186,7 +185,8 @@ static bool read_key(struct reader *reader, enum key key,
     if (key == KEY_OVERLAP)
         return (json_get_string(value, reader->arena, &word) &&
                 schedule_overlap_parse(word, &spec->overlap)) ||
-               refuse(reader, key, "is none of forbid, allow, replace, queue");
+               refuse(reader, key,
+                      "is not one of forbid, allow, replace, queue");
     if (key == KEY_MISSED)
         return (json_get_string(value, reader->arena, &word) &&
                 schedule_missed_parse(word, &spec->missed)) ||
@@ -238,15 +238,15 @@ bool schedule_spec_check(const struct schedule_spec *spec, struct err *err) {
     if (spec->item.len == 0)
         return err_set(err, ERR_DATA, "a schedule needs an item");
     if (spec->item.len > SUBMISSION_BYTES / 8)
-        return err_set(err, ERR_DATA, "an item of more than 1 MiB");
+        return err_set(err, ERR_DATA, "the item is longer than 1 MiB");
     if (memchr(spec->item.p, '\0', spec->item.len) ||
         (spec->zone.len > 0 && memchr(spec->zone.p, '\0', spec->zone.len)))
-        return err_set(err, ERR_DATA, "a NUL in item or zone");
+        return err_set(err, ERR_DATA, "item or zone contains a NUL");
     if (spec->job.id.len > 0 || spec->job.array.count > 0 || spec->job.hold ||
         spec->job.after.count > 0)
-        return err_set(err, ERR_DATA,
-                       "the job of a schedule has no id, after, array or hold "
-                       "of its own");
+        return err_set(
+            err, ERR_DATA,
+            "the job of a schedule cannot have id, after, array or hold");
     return submission_check(&spec->job, err) || err_wrap(err, "job");
 }
 

@@ -122,7 +122,7 @@ bool sections_parse(struct span text, struct arena *arena,
                     struct sections *ret_sections, struct refusal *why) {
     *ret_sections = (struct sections){0};
     if (text.len && memchr(text.p, '\0', text.len))
-        return refusal_set(why, REFUSAL_META_TEXT, "text holds a NUL");
+        return refusal_set(why, REFUSAL_META_TEXT, "text contains a NUL");
     if (!span_is_utf8(text))
         return refusal_set(why, REFUSAL_META_TEXT, "text is not UTF-8");
     CLEANUP(reader_clear) struct reader reader = {0};

@@ -205,5 +205,5 @@ bool set_check_decode(struct span bytes, const struct set_limits *limits,
     if (fine)
         return true;
     *ret_check = (struct set_check){0};
-    return err_set(err, ERR_DATA, "the checker's answer makes no sense");
+    return err_set(err, ERR_DATA, "the answer of the checker is invalid");
 }

@@ -78,7 +78,7 @@ static bool tai_is_lower(struct span tai) {
 
 static bool refuse_part(struct refusal *why, const char *what,
                         struct span part) {
-    return refusal_set(why, REFUSAL_BAD_NAME, "%s '%.*s' is not one", what,
+    return refusal_set(why, REFUSAL_BAD_NAME, "invalid %s '%.*s'", what,
                        (int)part.len, part.p ? part.p : "");
 }
 
@@ -116,10 +116,10 @@ bool set_name_parse(struct span text, struct set_name *ret_name,
     *ret_name = (struct set_name){.text = text};
     if (text.len > SET_NAME_BYTES)
         return refusal_set(why, REFUSAL_BAD_NAME,
-                           "name is %zu bytes long, %d are allowed", text.len,
-                           SET_NAME_BYTES);
+                           "name is %zu bytes long, at most %d are allowed",
+                           text.len, SET_NAME_BYTES);
     if (!take_parts(text, ret_name, why))
-        return refusal_wrap(why, "name '%.*s' is not that of a change set",
+        return refusal_wrap(why, "'%.*s' is not the name of a change set",
                             (int)text.len, text.p ? text.p : "");
     return true;
 }

@@ -373,7 +373,7 @@ static bool type_is_allowed(struct reader *reader, struct archive_entry *entry,
     else if (tar.entry_sparse_count(entry))
         what = "a sparse file";
     else if (type != AE_IFREG && type != AE_IFDIR && type != AE_IFLNK)
-        what = "of no kind that is allowed";
+        what = "of a kind that is not allowed";
     if (!what)
         return true;
     return refuse(reader, REFUSAL_MEMBER_TYPE, "member '%.*s' is %s",
@@ -441,21 +441,22 @@ static bool take_end(struct reader *reader) {
         return false;
     if (reader->zeros_from > end)
         return refuse(reader, REFUSAL_GARBAGE,
-                      "something follows the end of the archive");
+                      "there is data after the end of the archive");
     if (reader->check->unpacked_bytes < end + END_BYTES)
         return refuse(reader, REFUSAL_CUT,
-                      "the archive's end is missing, it was cut");
+                      "the archive is truncated: its end is missing");
     while ((got = packed_read(reader)) > 0)
         ;
     if (got < 0)
         return false;
     if ((uint64_t)tar.filter_bytes(reader->outer, -1) != reader->check->size)
         return refuse(reader, REFUSAL_GARBAGE,
-                      "something follows the compressed archive");
+                      "there is data after the compressed archive");
     if (!gzip_sum_agrees(&reader->gzip))
-        return refuse(reader, REFUSAL_CORRUPT,
-                      "the archive is damaged, or several gzip streams in one: "
-                      "the sum at its end does not agree; pack it anew");
+        return refuse(
+            reader, REFUSAL_CORRUPT,
+            "the archive is damaged, or consists of several gzip streams: its "
+            "final checksum does not match; pack it again");
     return true;
 }
 
@@ -479,7 +480,8 @@ static bool check_headers(struct reader *reader) {
         !tar_names_hold_nul(span_make(reader->window.p + skip,
                                       reader->window.len - (size_t)skip)))
         return true;
-    return refuse(reader, REFUSAL_BAD_PATH, "the name of a member holds a NUL");
+    return refuse(reader, REFUSAL_BAD_PATH,
+                  "the name of a member contains a NUL");
 }
 
 static bool take_entries(struct reader *reader) {
@@ -522,7 +524,7 @@ static bool check_neighbours(struct reader *reader) {
                           "symbolic link '%.*s'",
                           (int)path.len, path.p, (int)above.len, above.p);
         return refuse(reader, REFUSAL_PATH_CLASH,
-                      "member '%.*s' lies below '%.*s', which is no directory",
+                      "member '%.*s' is below '%.*s', which is not a directory",
                       (int)path.len, path.p, (int)above.len, above.p);
     }
     return true;

@@ -87,7 +87,8 @@ static bool read_class(struct reader *reader, struct json_value value) {
             set_priority_parse(text, &reader->submission->class,
                                &reader->submission->sub_priority)) ||
            refuse(reader->err, "class",
-                  "is none of RB, EM, BF, DC (EM.200 is fine too)");
+                  "is not one of RB, EM, BF, DC, optionally with a priority as "
+                  "in EM.200");
 }
 
 static bool read_retries(struct reader *reader, struct json_value value) {
@@ -257,12 +258,12 @@ static bool has_nul(struct span span) {
 static bool check_command(const struct submission *s, struct err *err) {
     size_t bytes = 0;
     if (!s->command.count || !s->command.items[0].len)
-        return err_set(err, ERR_DATA, "there is no command");
+        return err_set(err, ERR_DATA, "a command is missing");
     for (size_t i = 0; i < s->command.count; i++) {
         struct span word = s->command.items[i];
         bytes += word.len + 1;
         if (has_nul(word) || word.len >= ARG_BYTES || bytes > COMMAND_BYTES)
-            return refuse(err, "command", "is longer than a system takes");
+            return refuse(err, "command", "is longer than the system allows");
     }
     return true;
 }
@@ -288,7 +289,8 @@ static bool check_env(const struct submission *s, struct err *err) {
                            "variable",
                            (int)name.len, name.p ? name.p : "");
         if (has_nul(s->env[i].value) || s->env[i].value.len >= ARG_BYTES)
-            return refuse(err, "env", "has a value a system does not take");
+            return refuse(err, "env",
+                          "has a value that the system does not allow");
     }
     return true;
 }
@@ -318,8 +320,8 @@ static bool check_twice(const struct lines *array, struct err *err) {
         struct span node = array->items[i];
         if (map_put(&seen, node, &seen) != NULL)
             ok = err_set(err, ERR_DATA,
-                         "'array' has '%.*s' twice, and a task has a line of "
-                         "its own",
+                         "'array' has '%.*s' twice; the lines of an array must "
+                         "be unique",
                          (int)(node.len < 200 ? node.len : 200), node.p);
     }
     map_clear(&seen);
@@ -366,8 +368,7 @@ bool submission_check_node(const struct submission *submission,
                            struct err *err) {
     struct span node = submission->node;
     return node.len == 0 || span_is(node, "local") ||
-           err_set(err, ERR_DATA,
-                   "there is no node '%.*s': this base has only 'local'",
+           err_set(err, ERR_DATA, "no node '%.*s': this base has only 'local'",
                    (int)(node.len < 200 ? node.len : 200), node.p);
 }
 

@@ -102,7 +102,7 @@ static bool set_choice(const struct row *row, struct span value, int64_t *ret,
             return true;
         }
     char what[128];
-    snprintf(what, sizeof what, "none of %s", row->choices);
+    snprintf(what, sizeof what, "not one of %s", row->choices);
     return refuse(row, value, what, err);
 }
 
@@ -158,7 +158,7 @@ static bool set_amount(const struct row *row, struct span value, int64_t *ret,
         amount > row->most)
         return refuse(row, value,
                       bytes ? "not a size such as 4096, 64M, 2G"
-                            : "not a number it can be",
+                            : "not a number in its range",
                       err);
     *ret = amount;
     return true;
@@ -178,7 +178,7 @@ static bool set_limit(struct task_limits *all, struct span name,
                        limits[i].bytes ? " (64K, 2G)" : "");
     }
     return err_set(err, ERR_DATA,
-                   "there is no limit '%.*s'; known are as, core, cpu, data, "
+                   "unknown limit '%.*s'; the limits are as, core, cpu, data, "
                    "fsize, memlock, nofile, nproc and stack",
                    (int)name.len, name.p ? name.p : "");
 }
@@ -247,9 +247,10 @@ bool task_option_read(struct task_options *options, struct span key,
 bool task_options_check(const struct task_options *options, struct err *err) {
     if (options->process_group_leader == TASK_NO &&
         options->kill_to == TASK_TO_GROUP)
-        return err_set(err, ERR_DATA,
-                       "'kill_to' = 'group' needs 'process_group_leader': "
-                       "without a group of its own the task's group is ours");
+        return err_set(
+            err, ERR_DATA,
+            "'kill_to' = 'group' needs 'process_group_leader': without its own "
+            "group, the task is in the group of the supervisor");
     if (options->kill_method == TASK_TERM && options->kill_wait_ms >= 0)
         return err_set(err, ERR_DATA,
                        "'kill_wait' has no meaning with 'kill_method' = "

@@ -40,7 +40,7 @@ static bool take_single(struct splitter *splitter) {
             return true;
         text_addc(&splitter->bytes, c);
     }
-    return refuse(splitter, "a ' that is never closed");
+    return refuse(splitter, "unterminated '");
 }
 
 static bool take_double(struct splitter *splitter) {
@@ -53,7 +53,7 @@ static bool take_double(struct splitter *splitter) {
             c = next(splitter);
         text_addc(&splitter->bytes, c);
     }
-    return refuse(splitter, "a \" that is never closed");
+    return refuse(splitter, "unterminated \"");
 }
 
 static bool take_word(struct splitter *splitter) {
@@ -67,7 +67,7 @@ static bool take_word(struct splitter *splitter) {
                 return false;
         } else if (c == '\\') {
             if (!more(splitter))
-                return refuse(splitter, "a backslash with nothing behind it");
+                return refuse(splitter, "a backslash at the end");
             text_addc(&splitter->bytes, next(splitter));
         } else {
             text_addc(&splitter->bytes, c);

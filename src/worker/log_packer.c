@@ -43,7 +43,7 @@ static void next(struct log_packer *packer);
 static void packed(uv_work_t *work, int status) {
     struct log_packer *packer = work->data;
     if (status == 0 && !packer->ok)
-        log_warning("an output stays as it is: %s", packer->err.text);
+        log_warning("an output stays uncompressed: %s", packer->err.text);
     free(packer->now->place);
     free(packer->now);
     packer->now = NULL;

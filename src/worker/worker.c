@@ -146,7 +146,7 @@ static void end_output(struct worker *worker, const struct guard_end *from,
     }
     if (!output_add(worker->options.output, from->output, from->stamps, place,
                     &err)) {
-        log_error("cannot keep the output of attempt %" PRIu64 ": %s",
+        log_error("cannot store the output of attempt %" PRIu64 ": %s",
                   running->handle, err.text);
         end->lost_output = true;
         end->output_bytes = 0;
@@ -207,7 +207,8 @@ static void on_ended(void *ctx, const struct guard_end *from) {
     char place[OUTPUT_PLACE_BYTES];
     end_output(worker, from, running, &end, place);
     if (from->survivors)
-        log_warning("something of job %" PRIu64 " still lives after its end",
+        log_warning("processes of job %" PRIu64
+                    " are still alive after its end",
                     running->num);
     bool locked = running->locked;
     if (!locked)
@@ -390,7 +391,7 @@ bool worker_open(const struct worker_options *options,
     if (!guard_open(options->loop, &guard, &events, worker, &worker->guard,
                     err)) {
         free(worker);
-        return err_wrap(err, "cannot start the guard");
+        return err_wrap(err, "cannot start the supervisor");
     }
     uv_async_init(options->loop, &worker->later, on_later);
     uv_timer_init(options->loop, &worker->patience);

@@ -98,7 +98,7 @@ static double peer(unsigned count) {
     posix_spawn_file_actions_t actions;
     CLEANUP(text_clear) struct text put = TEXT_INIT;
     if (mkdir(wal, 0700) < 0 && errno != EEXIST)
-        bench_die("cannot make '%s'", wal);
+        bench_die("cannot create '%s'", wal);
     int dir = open(wal, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     posix_spawn_file_actions_init(&actions);
     posix_spawn_file_actions_addchdir_np(&actions, wal);

@@ -239,7 +239,7 @@ static pid_t plant_in(int cgroup_fd, char *tree) {
     char line[8], shape[] = "deaf", count[] = "1000";
     char *argv[] = {tree, shape, count, NULL};
     if (pipe(fds) < 0)
-        bench_die("cannot make a pipe");
+        bench_die("cannot create a pipe");
     pid_t pid = fork();
     if (pid == 0) {
         write_to(cgroup_fd, "cgroup.procs", "0");
@@ -259,7 +259,7 @@ static double raw_us(const char *root, char *tree) {
     char path[4200];
     snprintf(path, sizeof path, "%s/bench.%d", root, (int)getpid());
     if (mkdir(path, 0755) < 0)
-        bench_die("cannot make '%s': %s", path, strerror(errno));
+        bench_die("cannot create '%s': %s", path, strerror(errno));
     int dir_fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     int events_fd = openat(dir_fd, "cgroup.events", O_RDONLY | O_CLOEXEC);
     pid_t pid = plant_in(dir_fd, tree);

@@ -75,7 +75,7 @@ static void run(bool memory, uint64_t count) {
     double seconds;
     (void)bench_dir();
     if (pipe(fds) < 0)
-        bench_die("cannot make a pipe");
+        bench_die("cannot create a pipe");
     pid_t pid = fork();
     if (pid == 0) {
         struct store *store = open_store(memory);

@@ -105,7 +105,7 @@ const char *bench_dir(void) {
         bench_die("no working directory");
     snprintf(dir, sizeof(dir), "%s/bench.XXXXXX", where);
     if (!mkdtemp(dir))
-        bench_die("cannot make directory '%s'", dir);
+        bench_die("cannot create directory '%s'", dir);
     atexit(remove_dir);
     return dir;
 }

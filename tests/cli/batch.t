@@ -17,7 +17,7 @@ $ echo '{"id":"","command":["true"]}' | pointsman submit --batch
 ! pointsman: 1 of 1 lines were rejected: see the errors above
 = 65
 $ echo '{"command":["true"],"node":"elsewhere"}' | pointsman submit --batch
-| error: there is no node 'elsewhere': this base has only 'local'
+| error: no node 'elsewhere': this base has only 'local'
 ! pointsman: 1 of 1 lines were rejected: see the errors above
 = 65
 $ printf '' | pointsman submit --batch
@@ -48,7 +48,7 @@ $ pointsman wait h1 h2 h3
 = 143
 # A registry that is whole is not made anew at the price of what lies in it alone.
 $ pointsman fsck --rebuild
-! pointsman: cannot make the registry anew: '.../ctrl/registry.db' is whole and holds commands, settings or schedules that no file tells; make a backup and move it away, if it is to be made anew all the same
+! pointsman: cannot rebuild the registry: '.../ctrl/registry.db' is intact and holds commands, settings or schedules that exist nowhere else; back it up and move it away first
 = 100
 $ pointsman list b1 | wc -l
 | 2
@@ -57,5 +57,5 @@ $ rm .pointsman/ctrl/registry.db*; pointsman fsck --rebuild
 $ pointsman fsck --rebuild
 ! 0 change sets, 0 events, 0 problems
 $ pointsman set queue.grace 5; pointsman fsck --rebuild
-! pointsman: cannot make the registry anew: ...
+! pointsman: cannot rebuild the registry: ...
 = 100

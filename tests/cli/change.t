@@ -24,7 +24,7 @@ $ pointsman file ./nowhere/..//b | tail -1
 $ pointsman list kind:change | tail -1
 | C1  change  BF     done   <age> ... main    ok      Change a, add b
 $ pointsman retry C1
-! pointsman: job 'C1' is a change set and keeps its end; make a new one with `change pack --supersedes C1`
+! pointsman: job 'C1' is a change set, which cannot be retried; pack a new one with `change pack --supersedes C1`
 = 100
 $ pointsman change submit c1.tar
 | C1

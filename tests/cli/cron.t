@@ -15,7 +15,7 @@ $ pointsman cron next --zone UTC --from 5401 '{"epoch":[2700,5400]}'
 | none
 # Mistakes are told with their place, and what was perhaps meant.
 $ pointsman cron next --zone UTC '{"hour": 3, "minute": 0}'
-! pointsman: line 1, column 1: key 'dst_fixes' is missing: say what becomes of times that the clock jumps over or shows twice, for example {"hour": 3, "minute": 0, "dst_fixes": ["unskip", "repeat_use_only_early"]}
+! pointsman: line 1, column 1: key 'dst_fixes' is missing: it says what happens to times that the clock skips or shows twice, for example {"hour": 3, "minute": 0, "dst_fixes": ["unskip", "repeat_use_only_early"]}
 = 65
 $ pointsman cron next --zone UTC '{"day": 3, "minute": 0}'
 ! pointsman: line 1, column 2: unknown key 'day'; did you mean 'day_of_month'?
@@ -24,29 +24,29 @@ $ pointsman cron next --zone America/Los_Angles '@daily'
 ! pointsman: unknown zone 'America/Los_Angles'; did you mean 'America/Los_Angeles'?
 = 65
 $ pointsman cron next --zone ../zoneinfo/UTC '@daily'
-! pointsman: '../zoneinfo/UTC' is no name of a zone: paths are not taken
+! pointsman: '../zoneinfo/UTC' is not the name of a zone: paths are not accepted
 = 65
 $ pointsman cron next --zone +25:00 '@daily'
-! pointsman: zone '+25:00' is no offset: write it as in +02:00, at most 24 hours; east is plus
+! pointsman: zone '+25:00' is not an offset such as +02:00, at most 24 hours; east is plus
 = 65
 $ pointsman cron next --zone UTC '{"month": "Sept.", "minute": 0}'
-! pointsman: line 1, column 11: 'Sept.' is no name of month; did you mean 'September'?
+! pointsman: line 1, column 11: 'Sept.' is not a name for month; did you mean 'September'?
 = 65
 $ pointsman cron next --from tomorrow '@daily'
 ! pointsman: '--from' must be seconds since 1970 or a time such as 2026-03-08T01:59:30-08:00, not 'tomorrow'
 = 64
 $ pointsman cron next --from 99999999999999 '@daily'
-! pointsman: instant 99999999999999 lies beyond the years 0 to 10000
+! pointsman: instant 99999999999999 is outside the years 0 to 10000
 = 64
 $ pointsman cron next
 ! pointsman: 'cron next' needs an item, ...
 = 64
 # In words.
 $ pointsman cron explain '{"hour":[10,20],"minute":0,"day_of_week":"Tue","dst_fixes":["skip","repeat_use_both"]}'
-| at 10:00 and 20:00 on Tuesday. When clocks change, a time that is jumped over is left out; a time that comes twice fires both times.
+| at 10:00 and 20:00 on Tuesday. When clocks change, a time that is skipped does not fire; a time that occurs twice fires both times.
 $ pointsman cron explain '*/5 9-17 * * Mon-Fri'
 | {"minute": {"period": 5}, "hour": {"start": 9, "end": 17}, "day_of_week": {"start": "Mon", "end": "Fri"}, "dst_fixes": ["skip", "repeat_use_both"]}
-| every 5 minutes of hours 9 to 17 on Monday to Friday. When clocks change, a time that is jumped over is left out; a time that comes twice fires both times.
+| every 5 minutes of hours 9 to 17 on Monday to Friday. When clocks change, a time that is skipped does not fire; a time that occurs twice fires both times.
 # What may surprise.
 $ pointsman cron check --zone MST-07 --from 0 '* 3 * * *'
 | note: zone 'MST-07' has the offset +07:00 then
@@ -86,9 +86,9 @@ $ pointsman cron simulate --zone America/Los_Angeles --from 2026-03-06T09:58:20-
 | 2026-03-06T10:08:20-08:00  suspend 15m
 |   2026-03-06T10:10:00-08:00  is skipped, with all until 2026-03-06T10:20:49-08:00: 3 events
 | 2026-03-06T10:23:20-08:00  suspend 1h, set -1h
-|   the clock was set by -3600 s
+|   the clock was changed by -3600 s
 | 2026-03-06T10:23:20-08:00  set -2m
-|   the clock was set by -120 s
+|   the clock was changed by -120 s
 | 2026-03-06T10:21:20-08:00  wait 5m
 |   2026-03-06T10:25:00-08:00  fires
 $ printf '%s\n' '# three days' 'wait 3d' '' 'zone America/New_York' 'restart 1h' 'reboot 2m' 'set 2126-01-01T00:00:00Z' 'set 2026-03-09T12:00:00Z' 'wait 3h' | pointsman cron simulate --zone America/Los_Angeles --from 2026-03-06T09:58:20-08:00 '{"minute":30,"hour":[2,12],"dst_fixes":["unskip","repeat_use_only_early"],"max_shift_seconds_for_unskip_and_do_not_repeat":10800}'
@@ -100,15 +100,15 @@ $ printf '%s\n' '# three days' 'wait 3d' '' 'zone America/New_York' 'restart 1h'
 |   2026-03-08T12:30:00-07:00  fires
 |   2026-03-09T02:30:00-07:00  fires
 | 2026-03-09T10:58:20-07:00  zone America/New_York
-|   the zone moved the time by +10800 s
-|   2026-03-09T12:30:00-04:00  fires, since the zone moved over it
+|   the change of zone moved the local time by +10800 s
+|   2026-03-09T12:30:00-04:00  fires: the change of zone skipped it
 | 2026-03-09T13:58:20-04:00  restart 1h
 | 2026-03-09T14:58:20-04:00  reboot 2m
 | 2026-03-09T15:00:20-04:00  set 2126-01-01T00:00:00Z
-|   the clock was set by +3149816380 s
+|   the clock was changed by +3149816380 s
 |   2026-03-10T02:30:00-04:00  is skipped, with all until 2125-12-31T15:59:59-05:00: 72912 events
 | 2125-12-31T19:00:00-05:00  set 2026-03-09T12:00:00Z
-|   the clock was set by -3149841600 s
+|   the clock was changed by -3149841600 s
 | 2026-03-09T08:00:00-04:00  wait 3h
 $ pointsman cron simulate --zone UTC --from 0 --max-shift 5 --json --all --step 'suspend 3m' '* * * * *'
 | {"step":1,"kind":"skipped","at":"1970-01-01T00:01:00+00:00","epoch":60,"until":60,"shift":120}

@@ -57,7 +57,7 @@ $ pointsman submit --class XX -- true
 ! pointsman: 'XX' is not a class: use RB, EM, BF or DC, and .NNN after it for a priority within the class
 = 64
 $ pointsman submit --node elsewhere -- true
-! pointsman: there is no node 'elsewhere': this base has only 'local'
+! pointsman: no node 'elsewhere': this base has only 'local'
 = 64
 $ pointsman submit --timeout soon -- true
 ! pointsman: '--timeout' must be a duration such as 90, 90s, 15m or 2h, not 'soon'
@@ -82,16 +82,16 @@ $ printf 'a\377\n' | pointsman submit --array - -- rm
 ! pointsman: a line of --array is not UTF-8 text: 'a\xff'
 = 65
 $ printf 'a\nb\na\n' | pointsman submit --id twice --array - -- rm
-! pointsman: 'array' has 'a' twice, and a task has a line of its own
+! pointsman: 'array' has 'a' twice; the lines of an array must be unique
 = 65
 $ pointsman submit --array none -- true
 ! pointsman: cannot open 'none': No such file or directory
 = 73
 $ pointsman status nobody
-! pointsman: there is no job...
+! pointsman: no job...
 = 66
 $ pointsman wait nobody
-! pointsman: there is no job...
+! pointsman: no job...
 = 66
 $ pointsman logs @last
 ! pointsman: no job was submitted yet
@@ -99,7 +99,7 @@ $ pointsman logs @last
 $ pointsman submit --id one -- true
 | one
 $ pointsman submit --id one -- false
-! pointsman: id 'one' is taken by another job; choose another one
+! pointsman: id 'one' belongs to another job; choose another one
 = 100
 $ pointsman submit --id one -- true
 | one

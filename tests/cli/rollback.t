@@ -31,12 +31,12 @@ $ pointsman rollback --preview C1
 | the reverse merges are clean
 $ pointsman rollback --preview --limit 2 C1 | tail -1
 | 2 reverted, 1 abandoned, 0 stopped, 3 files
-! pointsman: rb-too-large: 3 sets with 3 files would go, at most 2 with 5000 may (--limit): C1 C2 C3
+! pointsman: rb-too-large: 3 sets with 3 files would be rolled back; the limits are 2 sets and 5000 files (--limit): C1 C2 C3
 $ pointsman rollback --limit 1 C1
-! pointsman: rb-too-large: 3 sets with 3 files would go, at most 1 with 5000 may (--limit): C1 C2 C3
+! pointsman: rb-too-large: 3 sets with 3 files would be rolled back; the limits are 1 sets and 5000 files (--limit): C1 C2 C3
 = 100
 $ pointsman rollback C9
-! pointsman: there is no job 'C9'...
+! pointsman: no job 'C9'...
 = 66
 $ pointsman list --json --all class:RB
 # The deed.
@@ -70,7 +70,7 @@ $ pointsman wait C4
 $ pointsman status C4 | grep ^reason
 | reason      dep-rolled-back: ...
 $ pointsman rollback C1
-! pointsman: rb-nothing: nothing to take back: 'C1' is rolled back by '...' already
+! pointsman: rb-nothing: nothing to roll back: 'C1' is already rolled back by '...'
 = 100
 # A rollback of the rollback.
 $ pointsman -q rollback <RB>

@@ -69,17 +69,17 @@ $ sh make S1 slow && pointsman daemon all --until-idle && pointsman -q rollback 
 | <R6>
 $ pointsman daemon all --until-idle
 $ pointsman wait <R6>
-! <R6>: rb-command: S1: timeout command ran out of time (1 s), exit code 1
+! <R6>: rb-command: S1: timeout command timed out (1 s), exit code 1
 = 1
 $ pointsman status S1 | grep ^state
 | state       done ...
 # A rollback is not tried again either, and cannot be packed.
 $ pointsman retry <R6>
-! pointsman: job '<R6>' is a rollback and keeps its end; hand in another one with `rollback`
+! pointsman: job '<R6>' is a rollback, which cannot be retried; submit a new one with `rollback`
 = 100
 # Sets of two targets do not go back as one.
 $ rm sick && pointsman rollback A1 B1
-! pointsman: rb-target: 'B1' is of target 'oneway', this rollback of 'live': make one rollback for each
+! pointsman: rb-target: 'B1' belongs to target 'oneway', this rollback to 'live': submit a rollback for each target
 = 100
 # Nor what another target was built on.
 $ sh make B2 oneway --depends A1 && pointsman daemon all --until-idle && pointsman rollback A1

@@ -16,16 +16,16 @@ $ sh rb 1 main C77 && sh rb 2 main O1 && sh rb 3 main C1 && sh rb 4 main C3 C88 
 | R03
 | R04
 $ pointsman wait R01
-! R01: rb-unknown: no job 'C77' is known, exit code 1
+! R01: rb-unknown: no job 'C77', exit code 1
 = 1
 $ pointsman wait R02
-! R02: rb-target: 'O1' is of target 'other', this rollback of 'main': make one rollback for each, exit code 1
+! R02: rb-target: 'O1' belongs to target 'other', this rollback to 'main': submit a rollback for each target, exit code 1
 = 1
 $ pointsman wait R03
-! R03: rb-too-large: 3 sets with 3 files would go, at most 2 with 5000 may (--limit): C1 C2 C3, exit code 1
+! R03: rb-too-large: 3 sets with 3 files would be rolled back; the limits are 2 sets and 5000 files (--limit): C1 C2 C3, exit code 1
 = 1
 $ pointsman wait R04
-! R04: rb-unknown: no job 'C88' is known, exit code 1
+! R04: rb-unknown: no job 'C88', exit code 1
 = 1
 $ pointsman list --all id:C1,C2,C3,O1
 | ID ...
@@ -46,7 +46,7 @@ $ sh rb 6 main R06
 ! pointsman: ...##dependencies names the set itself, 'R06'
 = 100
 $ sh rb 7 main ''
-! pointsman: ...a rollback (RB) names what to roll back in ##dependencies, and there is nothing
+! pointsman: ...a rollback (RB) names the sets to roll back in ##dependencies, which is empty
 = 100
 # What is out already is noted; the rest goes.
 $ sh rb 8 main C3 && pointsman daemon all --until-idle && pointsman wait R08
@@ -54,13 +54,13 @@ $ sh rb 8 main C3 && pointsman daemon all --until-idle && pointsman wait R08
 $ sh rb 9 main C3 && pointsman daemon all --until-idle && pointsman wait R09
 | R09
 $ pointsman status R09 | grep ^reason
-| reason      rb-nothing: nothing to take back: 'C3' is rolled back by 'R08' already
+| reason      rb-nothing: nothing to roll back: 'C3' is already rolled back by 'R08'
 # C2 goes too. C3 would not come in again without it, but with it.
 $ pointsman -q rollback C2 --because 'it was no good'
 | <R>
 $ pointsman daemon all --until-idle && pointsman wait <R>
 $ pointsman rollback R08
-! pointsman: rb-lacks: 'C3' would be in effect again without 'C2', which it depends on: take back what took that, too
+! pointsman: rb-lacks: 'C3' would be in effect again without 'C2', which it depends on: also roll back the rollback of that set
 = 100
 $ pointsman -q rollback R08 <R>
 | <S>

@@ -18,10 +18,10 @@ $ pointsman rollback --preview C1
 |   C2  done, is reverted
 |   C3  queued, is abandoned
 | 2 reverted, 1 abandoned, 0 stopped, 3 files
-| the reverse merges fail: rb-conflict: C1 cannot be taken back: a was also changed by C9 (done), add C9 to the rollback or revert by hand
+| the reverse merges fail: rb-conflict: C1 cannot be rolled back: a was also changed by C9 (done), add C9 to the rollback or revert by hand
 = 1
 $ pointsman rollback --preview --json C1 | tail -1
-| {"merges":"rb-conflict","detail":"C1 cannot be taken back: a was also changed by C9 (done), add C9 to the rollback or revert by hand"}
+| {"merges":"rb-conflict","detail":"C1 cannot be rolled back: a was also changed by C9 (done), add C9 to the rollback or revert by hand"}
 $ pointsman rollback --preview --json C1 >json
 = 1
 $ pointsman rollback --preview --json C2 | tail -1
@@ -30,7 +30,7 @@ $ pointsman -q rollback C1
 | <R1>
 $ pointsman daemon all --until-idle
 $ pointsman wait <R1>
-! <R1>: rb-conflict: C1 cannot be taken back: a was also changed by C9 (done), add C9 to the rollback or revert by hand, exit code 1
+! <R1>: rb-conflict: C1 cannot be rolled back: a was also changed by C9 (done), add C9 to the rollback or revert by hand, exit code 1
 = 1
 $ git -C project.git rev-parse main | diff - before
 $ pointsman list --all id:C1,C2,C3,C9
@@ -96,10 +96,10 @@ $ pointsman fsck
 ! 9 change sets, ... events, 0 problems
 # What cannot be meant.
 $ pointsman rollback C77 C1
-! pointsman: there is no job 'C77'...
+! pointsman: no job 'C77'...
 = 66
 $ pointsman rollback C1 C2
-! pointsman: rb-nothing: nothing to take back: 'C1' is rolled back by '...' already, 'C2' is rolled back by '...' already
+! pointsman: rb-nothing: nothing to roll back: 'C1' is already rolled back by '...', 'C2' is already rolled back by '...'
 = 100
 $ pointsman -q submit --id cmd -- true
 | cmd

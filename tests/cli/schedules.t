@@ -7,7 +7,7 @@ $ pointsman cron list
 # The same again is the same; another of that name is refused.
 $ pointsman cron add --zone Europe/London nightly '30 2 * * *' -- echo good night
 $ pointsman cron add nightly '* * * * *' -- true
-! pointsman: there is one of that name already; --replace takes its place
+! pointsman: a schedule of that name already exists; use --replace to replace it
 = 100
 $ pointsman cron add --replace --zone Europe/London --paused nightly '30 2 * * *' -- echo good night
 $ pointsman cron list | tail -1
@@ -16,10 +16,10 @@ $ pointsman cron remove nightly
 $ pointsman cron list
 # What cannot be a schedule.
 $ pointsman cron add nightly '{"minute": 0, "dst_fixes": ["skip", "repeat_use_both"]}' -- true
-! pointsman: an item that fires needs how many seconds late it may be; write {"max_shift_seconds_for_unskip_and_do_not_repeat": 3600, "minute": 0, "dst_fixes": ["skip", "repeat_use_both"]}
+! pointsman: the item of a schedule must say how many seconds late it may fire; write {"max_shift_seconds_for_unskip_and_do_not_repeat": 3600, "minute": 0, "dst_fixes": ["skip", "repeat_use_both"]}
 = 65
 $ pointsman cron add 'ni ght' '* * * * *' -- true
-! pointsman: 'ni ght' is no name of a schedule: a letter or digit, then letters, digits and '-', 40 at most
+! pointsman: 'ni ght' is not a valid name for a schedule: a letter or digit, then letters, digits and '-', 40 at most
 = 65
 $ pointsman cron add --zone Europe/Lodon n '* * * * *' -- true
 ! pointsman: ...
@@ -34,7 +34,7 @@ $ pointsman cron add n '* * * * *'
 ! pointsman: 'cron add' needs a name, an item and a command, such as: pointsman cron add nightly '30 2 * * *' -- make nightly
 = 64
 $ pointsman cron run nihgtly
-! pointsman: there is no schedule 'nihgtly'
+! pointsman: no schedule 'nihgtly'
 = 66
 # Three instants of the year 2001 that nobody saw: late, but not too late for
 # this one, and each fires once. The second time there is nothing left.
@@ -67,7 +67,7 @@ $ pointsman daemon clock --once
 $ pointsman cron pause told
 $ pointsman cron list --json told | grep -c '"fired":0'
 | 1
-$ pointsman events --json | grep '"reason":"skip"' | grep -c 'nobody watched, and missed = skip'
+$ pointsman events --json | grep '"reason":"skip"' | grep -c 'no server was running, and missed = skip'
 | 1
 # By hand, and why it is there.
 $ pointsman cron add hand '0 0 1 1 *' -- echo by hand
@@ -126,5 +126,5 @@ $ pointsman doctor | grep schedule
 | ok   schedules ...; all have a next run
 $ printf 'overlap = sometimes\n' >>.pointsman/pointsman.conf
 $ pointsman config check
-! pointsman: pointsman.conf:...: overlap = 'sometimes' is none of forbid|allow|replace|queue
+! pointsman: pointsman.conf:...: overlap = 'sometimes' is not one of forbid|allow|replace|queue
 = 78

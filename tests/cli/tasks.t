@@ -12,7 +12,7 @@ $ pointsman run --limit nofile=unlimited -- true
 $ pointsman run --id odd -- sh -c true "$(printf '\033[2J')"; pointsman status odd | grep what
 | what        sh -c true '\x1b[2J'
 $ pointsman run --kill-method shoot -- true
-! pointsman: 'kill_method' = 'shoot' is none of term-wait-kill|term|kill
+! pointsman: 'kill_method' = 'shoot' is not one of term-wait-kill|term|kill
 = 64
 $ pointsman run --kill-method term --kill-wait 5 -- true
 ! pointsman: 'kill_wait' has no meaning with 'kill_method' = 'term': ...
@@ -73,7 +73,7 @@ $ printf 'n1\n' >nodes; pointsman submit --id b2 --argv-style bistro --array nod
 | b2
 | n1
 $ pointsman run --log-rate fast -- true
-! pointsman: 'log_rate' = 'fast' is not a number it can be
+! pointsman: 'log_rate' = 'fast' is not a number in its range
 = 64
 # Of a long output what is looked for, in time that depends on its length only.
 $ pointsman run --id g -- sh -c 'seq 1 30000; printf "the Last one"' >all; wc -l <all

@@ -210,11 +210,10 @@ static void jobs_are_found_by_what_people_type(void **state) {
         {"@last", "jxyz", NULL, ERR_NONE},
         {"ja", NULL, "'ja' is ambiguous: it may be 'jabc', 'jabc1', 'jabc2'",
          ERR_DATA},
-        {"j", NULL, "there is no job 'j'", ERR_NO_JOB},
-        {"jxyy", NULL, "there is no job 'jxyy': did you mean 'jxyz'?",
-         ERR_NO_JOB},
-        {"nothing-alike", NULL, "there is no job 'nothing-alike'", ERR_NO_JOB},
-        {"", NULL, "there is no job ''", ERR_NO_JOB},
+        {"j", NULL, "no job 'j'", ERR_NO_JOB},
+        {"jxyy", NULL, "no job 'jxyy'; did you mean 'jxyz'?", ERR_NO_JOB},
+        {"nothing-alike", NULL, "no job 'nothing-alike'", ERR_NO_JOB},
+        {"", NULL, "no job ''", ERR_NO_JOB},
     };
     for (size_t i = 0; i < COUNT(cases); i++) {
         struct err why = {0};

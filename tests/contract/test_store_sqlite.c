@@ -190,8 +190,8 @@ static void a_missing_file_is_made_only_when_asked(void **state) {
     CLEANUP(text_free_string) char *path = rig_new_path();
     struct store_options create = {.create = true};
     struct store_options reading = {.create = true, .read_only = true};
-    assert_refused(path, NULL, ERR_CANNOT, "there is no registry");
-    assert_refused(path, &reading, ERR_CANNOT, "there is no registry");
+    assert_refused(path, NULL, ERR_CANNOT, "no registry");
+    assert_refused(path, &reading, ERR_CANNOT, "no registry");
     assert_int_equal(access(path, F_OK), -1);
     assert_refused("/nowhere/at/all.db", &create, ERR_CANNOT,
                    "/nowhere/at/all.db");
@@ -553,15 +553,15 @@ static void changes_to_the_database_file_by_hand_are_noticed(void **state) {
         {REPLACED("'admitted', 'other'") " WHERE seq = 2", "hash of event 2"},
         {REPLACED("'move', 'hold'") " WHERE seq = 1", "hash of event 1"},
         {"UPDATE event SET lines = CAST(lines || '.' AS BLOB) WHERE seq = 2",
-         "an event that this program does not know"},
-        {"UPDATE event SET lines = x'' WHERE seq = 2", "without their last"},
+         "an invalid event"},
+        {"UPDATE event SET lines = x'' WHERE seq = 2", "without its last"},
         {"DELETE FROM event WHERE seq = 2", "hash of event 3"},
         {"DELETE FROM event WHERE seq = 4", "events are missing"},
         {"UPDATE event SET hash = zeroblob(32) WHERE seq = 4",
          "hash of event 4"},
         {"UPDATE job SET id = 'x' WHERE num = 1", "event 1 admitted 'a'"},
-        {"UPDATE job SET state = 'D' WHERE num = 1", "the tally says"},
-        {"UPDATE job SET holds = 1 WHERE num = 1", "jobs are held"},
+        {"UPDATE job SET state = 'D' WHERE num = 1", "the head row counts"},
+        {"UPDATE job SET holds = 1 WHERE num = 1", "jobs that are held"},
         {"DELETE FROM job WHERE num = 2", "table: submission"},
         {"UPDATE head SET hash = zeroblob(32)", "events are missing"},
         {"DELETE FROM head", "lost its head row"},

@@ -107,23 +107,23 @@ static void lying_file_is_refused(void **state) {
         unsigned char value;
         const char *said;
     } lies[] = {
-        {0, 'X', "does not begin as one"},
+        {0, 'X', "does not begin with TZif"},
         {4, 0, "version 1"},
-        {4, 'z', "version is none"},
+        {4, 'z', "version is invalid"},
         {32, 255, "shorter than its counts"},
         {36, 255, "shorter than its counts"},
-        {51 + 0, 'X', "does not begin as one"},
+        {51 + 0, 'X', "does not begin with TZif"},
         {51 + 31, 1, "shorter than its counts"},
         {51 + 32, 255, "shorter than its counts"},
         {51 + 39, 0, "no types"},
-        {51 + 44 + 8, 1, "in an age"},
+        {51 + 44 + 8, 1, "out of range"},
         {51 + 44 + 5, 0xff, "do not increase"},
-        {51 + 44 + 16, 2, "a type it does not have"},
+        {51 + 44 + 16, 2, "a type that does not exist"},
         {51 + 44 + 18, 0x10, "more than a day"},
-        {51 + 44 + 22, 2, "makes no sense"},
-        {51 + 44 + 23, 9, "makes no sense"},
+        {51 + 44 + 22, 2, "a type is invalid"},
+        {51 + 44 + 23, 9, "a type is invalid"},
         {51 + 44 + 34, 'x', "footer is missing"},
-        {51 + 44 + 35, '1', "no POSIX TZ string"},
+        {51 + 44 + 35, '1', "not a POSIX TZ string"},
     };
     struct zone_bytes bytes;
 

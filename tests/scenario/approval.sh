@@ -45,7 +45,7 @@ own_sets() {
     pointsman why mine >why
     says "approval 'prod': 0 of 1" why
     ends 77 pointsman approve mine
-    says 'a set of your own' err
+    says 'your own set' err
     in_one_place mine Q
     ends 100 pointsman approve free
     says 'no policy asks' err

@@ -101,9 +101,9 @@ abandoned_in_the_end() {
     abandoned_with deaf
     same 'exit code while undecided' "$(state_of behind .exit_code)" null
     ends 124 pointsman wait --timeout 0s behind
-    says "rollback '$rb' has abandoned it and is not over" err
+    says "rollback '$rb' has abandoned it, but has not ended itself" err
     ends 0 pointsman why behind
-    says "$rb is not over" out
+    says "$rb has not ended" out
     # Both `why` show who waits for whom.
     ends 0 pointsman why "$rb"
     says "attempt 1: waits until running has stopped" out
@@ -112,9 +112,9 @@ abandoned_in_the_end() {
     submit_set newcomer DC c newcomer '##dependencies' landed
     await '"id":"newcomer".*"to":"S"'
     ends 0 pointsman why newcomer
-    says "dependency landed is taken back by $rb, which is not over" out
+    says "dependency landed is rolled back by $rb, which has not ended" out
     ends 100 pointsman cancel behind
-    says "is abandoned by rollback '$rb'" err
+    says "was abandoned by rollback '$rb'" err
     begin pointsman wait behind
     waiter=$begun
     pointsman cancel --kill running
@@ -264,7 +264,7 @@ branch_restores_lines() {
         rm base/ctrl/registry.db*
         ends 1 pointsman fsck --rebuild
         same 'lines restored from the branch' \
-            "$(grep -c 'its branch does, and counts' out)" $lines
+            "$(grep -c 'the branch says so and takes precedence' out)" $lines
         # shellcheck disable=SC2086
         show_rollbacks $all >after
         diff before after
@@ -284,7 +284,7 @@ branch_restores_lines() {
     mv project.git elsewhere.git
     rm base/ctrl/registry.db*
     ends 1 pointsman fsck --rebuild
-    says "target 'main' cannot be asked what was rolled back" out
+    says "cannot read from target 'main' what was rolled back" out
     # shellcheck disable=SC2086
     show_rollbacks $all >after
     diff before after

@@ -249,7 +249,7 @@ EOF
     make_base
     pointsman submit -- true
     unshare "$apart" sh apart pointsman daemon all --until-idle 2>log
-    says 'setsid may outlive its end (no cgroup:' log
+    says 'setsid may outlive its task (no cgroup:' log
     # `run` does not repeat the warning for each command.
     unshare "$apart" sh apart pointsman run -- true 2>log
     same 'errors of run' "$(cat log)" ''

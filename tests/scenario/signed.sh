@@ -146,8 +146,8 @@ forged() {
     text alice@example.org C1
     cp text good
     cat >cases <<'END'
-mallory cq-approve has that name with that key
-bob cq-approve has that name with that key
+mallory cq-approve lists this key under that name
+bob cq-approve lists this key under that name
 alice git another namespace
 alice file another namespace
 END
@@ -165,7 +165,7 @@ END
         refused 100 'signature' pointsman approve --signature text.sig C1
     done
     printf 'ticket X-1\n' | cat good - >text
-    refused 100 'signature of this text' \
+    refused 100 'it does not match the text' \
         pointsman approve --signature text.sig C1
     pointsman history C1 >history
     says 'bad-signature' history
@@ -374,7 +374,7 @@ door() {
     make_set D5 DC door/e D5 '##approval' '-----BEGIN SSH SIGNATURE-----' AAAA \
         '-----END SSH SIGNATURE-----'
     ends 100 pointsman change submit "$made"
-    says 'hand it in beside it' err
+    says 'submit it beside the tarball' err
     make_set D4 DC door/d D4
     pointsman change put "$made"
     within pointsman daemon all --until-idle
@@ -496,22 +496,22 @@ without_ssh_keygen() {
     pointsman approve --tarball "$made" --as alice@example.org \
         --sign-with alice >paper
     # A command fails at once, and nothing is kept.
-    refused 69 'there is no ssh-keygen here' \
+    refused 69 'ssh-keygen is missing' \
         ./masked pointsman approve --signature text.sig C1
     kept_waiting
     ends 69 ./masked pointsman change submit --approval paper "$made"
-    says 'there is no ssh-keygen here' err
+    says 'ssh-keygen is missing' err
     ends 66 pointsman status D1
     same 'files in prequeue/ and data/' "$(ls base/prequeue base/data |
         grep D1)" ''
     ./masked pointsman doctor >found || :
-    says 'there is no ssh-keygen here' found
+    says 'ssh-keygen is missing' found
     # The same through a server.
     begin ./masked pointsman serve 2>serve.log
     server=$begun
     within sh -c 'until pointsman --server unix:base/ctrl/sock list; do :; done' \
         >/dev/null 2>&1
-    refused 69 'there is no ssh-keygen here' \
+    refused 69 'ssh-keygen is missing' \
         pointsman --server unix:base/ctrl/sock approve --signature text.sig C1
     kill -TERM "$server"
     expect_exit "$server" 0

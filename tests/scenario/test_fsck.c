@@ -398,7 +398,7 @@ static void each_kind_of_damage_is_reported(void **state) {
     assert_non_null(strstr(problems.p, "no directory"));
     spool_write(&spool, BASE_RUN, spool_name("N1", "DC"), SPAN("x"));
     assert_int_equal(check(&spool), 5);
-    assert_non_null(strstr(problems.p, "no set known"));
+    assert_non_null(strstr(problems.p, "of an unknown set"));
     spool_end(&spool);
 }
 

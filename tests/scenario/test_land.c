@@ -162,7 +162,7 @@ static void a_file_and_a_directory_of_the_same_name_clash(void **state) {
     const char *before = tip();
     const struct set below = {.id = "C2", .files = {{"g/x", "x\n"}}};
     outcome = land(&(struct attempt){.set = &below, .blind = "allow"});
-    assert_starts(&outcome, "conflict g/x (g/x lies below a file)");
+    assert_starts(&outcome, "conflict g/x (g/x is below a file)");
     const struct set above = {.id = "C3", .files = {{"d", "x\n"}}};
     outcome = land(&(struct attempt){.set = &above, .blind = "allow"});
     assert_starts(&outcome, "conflict d (d is a directory)");

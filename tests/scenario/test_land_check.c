@@ -176,7 +176,7 @@ static void a_check_that_times_out_is_killed_with_its_children(void **state) {
                                           "setsid sh -c 'cat \"$0\" & cat "
                                           "\"$0\"' $base/never &\n"
                                           "cat $base/never")}});
-    assert_line(&outcome, "failed timeout check 'slow' ran out of time (1 s)");
+    assert_line(&outcome, "failed timeout check 'slow' timed out (1 s)");
     assert_unmoved(&outcome, before);
     /* No process reads the FIFO any more. */
     assert_int_equal(open(in_dir("never"), O_WRONLY | O_NONBLOCK), -1);
@@ -364,7 +364,7 @@ static void kill_with_locks(void) {
 static void lands_despite_locks(void) {
     struct outcome outcome = land(&(struct attempt){.set = &plain});
     assert_starts(&outcome, "done ");
-    assert_says(&outcome, "removing a lock left by a git that died");
+    assert_says(&outcome, "removing a lock left by a git process that died");
     /* The cat of the wrapper still waits for a writer. */
     sh("for end in end.*; do : <>$end; done; rm -f end.* lines");
     assert_landed(&outcome);
@@ -476,7 +476,7 @@ static void the_exit_status_of_a_command_decides(void **state) {
         {"sh -c 'exit 111'", "temporary command ended with 111", 111},
         {"sh -c 'exit 100'", "permanent command ended with 100", 100},
         {"sh -c 'exit 3'", "failed exit-3 command ended with 3", 101},
-        {"sh -c 'kill -9 $$'", "failed signal-9 command was ended by signal 9",
+        {"sh -c 'kill -9 $$'", "failed signal-9 command was killed by signal 9",
          101},
         {"/no/such",
          "permanent cannot run command: cannot start '/no/such': "

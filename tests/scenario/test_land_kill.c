@@ -164,7 +164,7 @@ static void sweep_git(const char *verb) {
             land_until_decided(&(struct attempt){.set = &sets[0]});
         assert_once(point, &first, &last);
         if (first.exit_code == 0 &&
-            strstr(first.output, "ended by signal") == NULL)
+            strstr(first.output, "killed by signal") == NULL)
             break;
     }
     assert_in_range(point, 2, POINTS_MAX - 1);

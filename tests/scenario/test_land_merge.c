@@ -209,7 +209,8 @@ static void a_changed_type_is_a_conflict(void **state) {
 
     landing_begin();
     outcome = land_after(edits_f, "rm f; mkdir f; echo x >f/x");
-    assert_conflict(&outcome, "conflict f (f was made a directory by commit ");
+    assert_conflict(&outcome,
+                    "conflict f (f has become a directory by commit ");
 
     landing_begin();
     const struct set link = {.id = "C1", .files = {{"f", .link = "g"}}};
@@ -256,7 +257,7 @@ static void a_file_below_a_new_file_is_a_conflict(void **state) {
     landing_begin();
     const struct set set = {.id = "C1", .files = {{"n/x", "x\n"}}};
     struct outcome outcome = land_after(set, "echo n >n");
-    assert_conflict(&outcome, "conflict n/x (n/x lies below a file)");
+    assert_conflict(&outcome, "conflict n/x (n/x is below a file)");
 }
 
 static void a_file_added_by_both_must_be_identical(void **state) {
@@ -269,7 +270,7 @@ static void a_file_added_by_both_must_be_identical(void **state) {
     landing_begin();
     outcome = land_after(set, "printf '1\\n2\\n3\\n' >n");
     assert_landed(&outcome);
-    assert_says(&outcome, "it changes nothing");
+    assert_says(&outcome, "already contains all of it");
     assert_string_equal(changed(), "");
 }
 

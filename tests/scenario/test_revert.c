@@ -124,7 +124,7 @@ static void a_later_set_that_prevents_a_rollback_is_named(void **state) {
     put("C9", "f", "nine\n");
     const char *before = tip();
     const char *line = on_git("R1", "C1 C2");
-    assert_begins(line, "failed rb-conflict C1 cannot be taken back: ");
+    assert_begins(line, "failed rb-conflict C1 cannot be rolled back: ");
     assert_contains(line, "f was also changed by C9 (done), add C9 to the "
                           "rollback or revert by hand");
     assert_string_equal(tip(), before);
@@ -368,7 +368,7 @@ static void assert_prevents_rollback(const char *script, const char *path) {
     const char *before = tip();
     const char *line = on_git("R1", "C1");
     char words[64];
-    snprintf(words, sizeof words, "C1 cannot be taken back: %s was also ",
+    snprintf(words, sizeof words, "C1 cannot be rolled back: %s was also ",
              path);
     assert_begins(line, "failed rb-conflict ");
     assert_contains(line, words);
@@ -499,7 +499,7 @@ static void a_failed_revert_command_reports_what_was_undone(void **state) {
     write_set("C3");
     const char *line = on_site("C3 bad C1", "--revert \"$PWD/undo\"");
     assert_begins(line, "failed rb-command bad: exit-3 ");
-    assert_contains(line, "; undone before it: C3");
+    assert_contains(line, "; undone before that: C3");
     assert_string_equal(sh("cat site/log"), "C3\nbad");
     assert_string_equal(sh("ls -A tmp"), "");
 }

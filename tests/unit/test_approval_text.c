@@ -87,7 +87,7 @@ static void nothing_else_is_a_text(void **state) {
         text_add(&text, whole, (size_t)(at - whole));
         text_adds(&text, cases[i].to);
         text_adds(&text, at + strlen(cases[i].from));
-        text_addf(&want, "the line '%s' is missing", cases[i].wrong);
+        text_addf(&want, "line '%s' is missing", cases[i].wrong);
         if (approval_text_parse(text_span(&text), &it, &err) ||
             !strstr(err.text, text_string(&want)))
             fail_msg("%zu: %s", i, err.text);
@@ -110,7 +110,7 @@ static void a_file_is_text_and_signature(void **state) {
     assert_false(approval_file_parse(text_span(&bytes), &file, &err));
     bytes.len -= 8; /* into the last line */
     assert_false(approval_file_parse(text_span(&bytes), &file, &err));
-    assert_non_null(strstr(err.text, "cut short"));
+    assert_non_null(strstr(err.text, "truncated"));
 }
 
 static void times_and_names_are_filled_in(void **state) {

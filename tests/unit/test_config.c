@@ -157,11 +157,11 @@ static void errors_name_file_line_and_what_was_meant(void **state) {
     assert_refused("[queue]\npoll = 10 # often\n",
                    "pointsman.conf:2: poll = '10 # often' is not a duration "
                    "such as 90, 15m, 2h");
-    assert_refused("[queue]\nclosure = all\n",
-                   "pointsman.conf:2: closure = 'all' is none of "
-                   "deps|deps+files");
-    assert_refused("a = b\n", "pointsman.conf:1: before the first section "
-                              "stands key 'a'");
+    assert_refused(
+        "[queue]\nclosure = all\n",
+        "pointsman.conf:2: closure = 'all' is not one of deps|deps+files");
+    assert_refused("a = b\n",
+                   "pointsman.conf:1: there must be a section before key 'a'");
     assert_refused("[queue\n",
                    "pointsman.conf:1: no ']' at the end of '[queue'");
     assert_refused("[queue]\nhello\n",
@@ -172,9 +172,9 @@ static void errors_name_file_line_and_what_was_meant(void **state) {
     assert_refused("[target]\ngit = x\n",
                    "pointsman.conf:1: a target needs a name: [target "
                    "\"main\"]");
-    assert_refused("[target \"a..b\"]\n",
-                   "pointsman.conf:1: target 'a..b' is not a name git would "
-                   "take for a branch");
+    assert_refused(
+        "[target \"a..b\"]\n",
+        "pointsman.conf:1: target 'a..b' is not a valid name for a git branch");
     assert_refused("[target \"m\"]\n", "pointsman.conf:1: target 'm' has "
                                        "neither 'git' nor 'command'");
     assert_refused("[target \"m\"]\ngit = x\ncommand = y\n",
@@ -184,8 +184,7 @@ static void errors_name_file_line_and_what_was_meant(void **state) {
                    "pointsman.conf:3: target 'm' can have checks only with "
                    "'git'");
     assert_refused("[target \"m\"]\ngit = x\ncheck.a = 'z\n",
-                   "pointsman.conf:3: check: a ' that is never closed in "
-                   "''z'");
+                   "pointsman.conf:3: check: unterminated ' in ''z'");
     assert_refused("[queue]\nx\x01 = 3\n",
                    "pointsman.conf:2: control byte in 'x\\x01 = 3'");
 }
@@ -206,23 +205,23 @@ static void policies_that_cannot_work_are_refused(void **state) {
     assert_refused("[approval \"a\"]\ntarget = man\n",
                    "pointsman.conf:2: target 'man': no such section [target "
                    "\"man\"]");
-    assert_refused("[approval \"a\"]\npath = /prod/**\n",
-                   "pointsman.conf:2: path '/prod/**': paths of sets have no "
-                   "slash in front or behind; all below a directory is "
-                   "prod/**");
-    assert_refused("[approval \"a\"]\npath = prod/\n",
-                   "pointsman.conf:2: path 'prod/': paths of sets have no "
-                   "slash in front or behind; all below a directory is "
-                   "prod/**");
+    assert_refused(
+        "[approval \"a\"]\npath = /prod/**\n",
+        "pointsman.conf:2: path '/prod/**': paths of sets have no leading or "
+        "trailing slash; prod/** matches everything below a directory");
+    assert_refused(
+        "[approval \"a\"]\npath = prod/\n",
+        "pointsman.conf:2: path 'prod/': paths of sets have no leading or "
+        "trailing slash; prod/** matches everything below a directory");
     static const char *const dots[] = {"./prod", "prod/../x", "..", "**/."};
     for (size_t i = 0; i < COUNT(dots); i++) {
         char text[128], refusal[256];
         snprintf(text, sizeof(text), "[approval \"a\"]\npath = %s\n", dots[i]);
-        snprintf(refusal, sizeof(refusal),
-                 "pointsman.conf:2: path '%s': paths of sets have no component "
-                 "'.' or '..'; they begin at the top of the tree, as prod/** "
-                 "does",
-                 dots[i]);
+        snprintf(
+            refusal, sizeof(refusal),
+            "pointsman.conf:2: path '%s': paths of sets have no component '.' "
+            "or '..'; they begin at the root of the tree, as prod/** does",
+            dots[i]);
         assert_refused(text, refusal);
     }
     assert_refused("[approval \"a\"]\npath = prod//*.sql\n",
@@ -327,7 +326,7 @@ static void a_schedule_needs_a_name_that_begins_ids(void **state) {
         config_init(&config);
         assert_false(config_read(&config, span_of(bad[i]), "f", &err));
         assert_int_equal(err.kind, ERR_CONFIG);
-        assert_non_null(strstr(err.text, "is no name of a schedule"));
+        assert_non_null(strstr(err.text, "is not a valid name for a schedule"));
         config_clear(&config);
     }
 }

@@ -101,15 +101,14 @@ static void errors_name_place_and_what_was_meant(void **state) {
         {"x state:faild", "filter, at byte 9: unknown state 'faild', did you "
                           "mean 'failed'?"},
         {"state:killed", "filter, at byte 7: unknown state 'killed'"},
-        {"age:1h", "filter, at byte 4: after 'age' stands '<' or '>', not "
-                   "':'"},
-        {"state~x", "filter, at byte 6: after 'state' stands ':', not '~'"},
+        {"age:1h", "filter, at byte 4: after 'age' comes '<' or '>', not ':'"},
+        {"state~x", "filter, at byte 6: after 'state' comes ':', not '~'"},
         {"age>soon", "filter, at byte 5: 'soon' is not a duration such as "
                      "90s, 15m, 2h"},
         {"held:maybe", "filter, at byte 6: 'maybe' is neither yes nor no"},
         {"id:", "filter, at byte 4: a value is missing"},
         {"id:a,", "filter, at byte 6: a value is missing"},
-        {"arg~\"x", "filter, at byte 5: a \" is never closed"},
+        {"arg~\"x", "filter, at byte 5: unterminated \""},
         {"-", "filter, at byte 2: a word is missing"},
     };
     for (size_t i = 0; i < COUNT(cases); i++) {

@@ -61,7 +61,7 @@ static void a_group_with_a_count_waits_for_all(void **state) {
     assert_false(groups_may_stage(groups, 1));
     assert_non_null(
         strstr(arena_string(&arena, groups_why(groups, 1, 60000, &arena)),
-               "group 'g': 1 of 2 sets have come"));
+               "group 'g': 1 of 2 sets have arrived"));
     assert_int_equal(wall_s(groups_next_time(groups, 60000)), 61);
     join(2, "b", "g", 0, STATE_QUEUED, "");
     assert_true(groups_may_stage(groups, 1));

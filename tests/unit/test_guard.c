@@ -188,9 +188,8 @@ static void over_the_limit_head_and_tail_are_kept(void **state) {
     assert_int_equal(seen->end.output_bytes, bytes);
     assert_true(bytes > 100000 && bytes < 100400);
     assert_memory_equal(text, "line 00000000 of", 16);
-    assert_non_null(strstr(text, "\n[pointsman: limit reached; "));
-    assert_non_null(
-        strstr(text, "\n[pointsman: 1300000 bytes left out here]\n"));
+    assert_non_null(strstr(text, "\n[pointsman: output limit reached; "));
+    assert_non_null(strstr(text, "\n[pointsman: 1300000 bytes omitted]\n"));
     assert_string_equal(text + bytes - 28, "line 00049999 of the output\n");
     free(text);
 }

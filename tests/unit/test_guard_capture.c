@@ -148,9 +148,9 @@ static void at_the_limit_nothing_is_cut(void **state) {
     add(&capture, "0123456789");
     add(&capture, "abcdefghij");
     guard_capture_finish(&capture);
-    assert_non_null(strstr(content(), "0123456789\n[pointsman: limit"));
+    assert_non_null(strstr(content(), "0123456789\n[pointsman: output limit"));
     assert_non_null(strstr(content(), "kept]\nabcdefghij"));
-    assert_null(strstr(content(), "left out"));
+    assert_null(strstr(content(), "omitted"));
     guard_capture_clear(&capture);
 }
 
@@ -174,7 +174,7 @@ static void tail_is_right_for_every_size_of_piece(void **state) {
         assert_int_equal(capture.total, 200);
         assert_memory_equal(text, all, 20);
         assert_memory_equal(text + len - 20, all + 180, 20);
-        assert_non_null(strstr(text, "[pointsman: 160 bytes left out here]"));
+        assert_non_null(strstr(text, "[pointsman: 160 bytes omitted]"));
         guard_capture_clear(&capture);
         unlinkat(dir_fd, "out", 0);
     }
@@ -248,7 +248,7 @@ static void stamps_of_head_and_tail_are_right(void **state) {
         }
         guard_capture_finish(&capture);
         assert_int_equal(check_files(), 0);
-        assert_non_null(strstr(content(), "left out here]"));
+        assert_non_null(strstr(content(), "bytes omitted]"));
         guard_capture_clear(&capture);
         unlinkat(dir_fd, "out", 0);
         unlinkat(dir_fd, "out.stamps", 0);
@@ -304,9 +304,8 @@ static void last_of_the_disk_is_left_to_others(void **state) {
     guard_capture_finish(&capture);
     said = content();
     assert_memory_equal(said + 590, "123456789\n", 10);
-    assert_string_equal(said + 600,
-                        "\n[pointsman: 100 bytes lost here: No space "
-                        "left on device]\n");
+    assert_string_equal(
+        said + 600, "\n[pointsman: 100 bytes lost: No space left on device]\n");
     guard_capture_clear(&capture);
     disk_bytes = 0;
 }
@@ -323,8 +322,9 @@ static void output_goes_on_when_there_is_room_again(void **state) {
     disk_left = 800;
     add(&capture, "there\n");
     guard_capture_finish(&capture);
-    assert_string_equal(content(), "\n[pointsman: 21 bytes lost here: No space "
-                                   "left on device]\nthere\n");
+    assert_string_equal(
+        content(),
+        "\n[pointsman: 21 bytes lost: No space left on device]\nthere\n");
     guard_capture_clear(&capture);
     disk_bytes = 0;
 }

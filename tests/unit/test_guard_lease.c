@@ -34,7 +34,7 @@ static void nothing_starts_before_the_first_lease(void **state) {
     assert_int_equal(seen->end.result, GUARD_WITHDRAWN);
     assert_int_equal(seen->end.killer, GUARD_LEASE);
     assert_int_equal(seen->end.started.ns, 0);
-    assert_string_equal(seen->error, "the lease of this worker has run out");
+    assert_string_equal(seen->error, "the lease of this worker has expired");
 }
 
 static void with_a_lease_tasks_run(void **state) {

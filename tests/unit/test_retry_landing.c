@@ -71,9 +71,9 @@ static void a_landing_that_said_nothing_crashed(void **state) {
     struct retry_end killed = {
         .result = RETRY_RAN, .exit_code = -1, .signal = 9};
     is(after(said(""), exited(1)), STATE_PENDING, "crash",
-       "the landing ended with 1, without a word");
+       "the landing exited with 1 and reported nothing");
     is(after(said(""), killed), STATE_PENDING, "crash",
-       "the landing was ended by signal 9");
+       "the landing was killed by signal 9");
 }
 
 static void

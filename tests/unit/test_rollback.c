@@ -158,8 +158,7 @@ static void later_sets_on_the_same_file_go_along_when_asked(void **state) {
 static void unknown_ids_are_named(void **state) {
     (void)state;
     GRAPH({"C1", "", STATE_DONE});
-    assert_string_equal(taken("C1 C9", 0, false),
-                        "rb-unknown: no job 'C9' is known");
+    assert_string_equal(taken("C1 C9", 0, false), "rb-unknown: no job 'C9'");
 }
 
 static void one_target_at_a_time(void **state) {
@@ -168,9 +167,10 @@ static void one_target_at_a_time(void **state) {
           {"C3", "C1", STATE_DONE, .target = "site"}, {"C4", "", STATE_DONE},
           {"C5", "C4", STATE_STAGED, .target = "site"},
           {"j1", "", STATE_DONE, .kind = JOB_COMMAND});
-    assert_string_equal(taken("C4 C2", 0, false),
-                        "rb-target: 'C2' is of target 'site', this rollback "
-                        "of 'main': make one rollback for each");
+    assert_string_equal(
+        taken("C4 C2", 0, false),
+        "rb-target: 'C2' belongs to target 'site', this rollback to 'main': "
+        "submit a rollback for each target");
     assert_string_equal(taken("C1", 0, false),
                         "rb-target: 'C3' of target 'site' depends on what is "
                         "to be rolled back: roll it back first");
@@ -184,8 +184,8 @@ static void a_rollback_with_nothing_left_says_so(void **state) {
     (void)state;
     GRAPH({"C1", "", STATE_FAILED}, {"C2", "", STATE_DONE, .by = "R7"});
     assert_string_equal(taken("C1 C2", 0, false),
-                        "rb-nothing: nothing to take back: 'C1' is failed, "
-                        "'C2' is rolled back by 'R7' already");
+                        "rb-nothing: nothing to roll back: 'C1' is failed, "
+                        "'C2' is already rolled back by 'R7'");
 }
 
 static void too_many_sets_are_listed(void **state) {
@@ -195,8 +195,8 @@ static void too_many_sets_are_listed(void **state) {
     assert_string_equal(taken("C1", 2, false),
                         "C1 revert,  C2 revert,  C3 nothing");
     assert_non_null(strstr(taken("C1", 1, false),
-                           "rb-too-large: 2 sets with 2 files would go, at "
-                           "most 1"));
+                           "rb-too-large: 2 sets with 2 files would be "
+                           "rolled back; the limits are 1 sets"));
     assert_non_null(strstr(taken("C1", 1, false), "C1 C2"));
 }
 

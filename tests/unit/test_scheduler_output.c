@@ -122,7 +122,7 @@ static void expect_detail(const char *want) {
     assert_string_equal(arena_string(&arena, attempts[0].detail), want);
 }
 
-#define LOST "some of its output is lost: the disk did not keep it"
+#define LOST "some of its output is lost: it could not be written to disk"
 
 /* In the second round there is nothing to sync; this must not make the end look
  * successful. */

@@ -210,13 +210,13 @@ static void stream_cut_anywhere_is_refused(void **state) {
     /* A set truncated between two members does not look damaged. */
     put_good_set();
     assert_bytes_refused(span_make(tar.p, tar.len - 1024), REFUSAL_CUT,
-                         "the archive's end is missing");
+                         "the archive is truncated");
     /* A last file full of zeros is not the end of the archive. */
     begin(META_OF("z\n"));
     static const char zeros[4096];
     tarball_header(&tar, "lroot/z", '0', sizeof zeros, 0644, NULL);
     tarball_content(&tar, zeros, sizeof zeros);
-    assert_refused(REFUSAL_CUT, "the archive's end is missing");
+    assert_refused(REFUSAL_CUT, "the archive is truncated");
     tarball_end(&tar);
     assert_taken();
 }
@@ -228,14 +228,14 @@ static void garbage_behind_the_end_is_refused(void **state) {
     text_add(&tar, zeros, sizeof zeros);
     assert_taken();
     text_addc(&tar, 'x');
-    assert_refused(REFUSAL_GARBAGE, "follows the end");
+    assert_refused(REFUSAL_GARBAGE, "data after the end");
     /* libarchive would stop at a single block of zeros before a member. */
     begin(META_OF("a\n"));
     tarball_file(&tar, "lroot/a", "A");
     text_add(&tar, zeros, 512);
     tarball_file(&tar, "lroot/b", "B");
     tarball_end(&tar);
-    assert_refused(REFUSAL_GARBAGE, "follows the end");
+    assert_refused(REFUSAL_GARBAGE, "data after the end");
 }
 
 static void members_of_other_kinds_are_refused(void **state) {

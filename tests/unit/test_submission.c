@@ -85,9 +85,9 @@ static void wrong_lines_are_refused(void **state) {
     static const char *const cases[][2] = {
         {"", "JSON"},
         {"[]", "not a JSON object"},
-        {"{}", "no command"},
-        {"{\"command\":[]}", "no command"},
-        {"{\"command\":[\"\"]}", "no command"},
+        {"{}", "a command is missing"},
+        {"{\"command\":[]}", "a command is missing"},
+        {"{\"command\":[\"\"]}", "a command is missing"},
         {"{\"command\":\"make\"}", "'command' is not a list"},
         {"{\"command\":[1]}", "'command' has a member"},
         {"{\"command\":[\"a\\u0000b\"]}", "'command' has a member"},

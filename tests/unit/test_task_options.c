@@ -96,24 +96,24 @@ static void waits_may_be_shorter_than_a_second(void **state) {
 static void nonsense_is_refused_by_its_key(void **state) {
     (void)state;
     assert_refused(",\"kill_method\":\"shoot\"",
-                   "'kill_method' = 'shoot' is none of term-wait-kill|");
+                   "'kill_method' = 'shoot' is not one of term-wait-kill|");
     assert_refused(",\"kill_wait\":-1", "'kill_wait' = '-1' is not a duration");
     assert_refused(",\"kill_wait\":\"\"", "not a duration");
-    assert_refused(",\"kill_to\":[]", "none of group|child|cgroup");
-    assert_refused(",\"parent_death_signal\":1", "none of KILL|TERM|none");
+    assert_refused(",\"kill_to\":[]", "not one of group|child|cgroup");
+    assert_refused(",\"parent_death_signal\":1", "not one of KILL|TERM|none");
     assert_refused(",\"user\":\"\"", "not the name of an account");
     assert_refused(",\"user\":\"a b\"", "not the name of an account");
     assert_refused(",\"limit\":5", "'limit' is not an object");
-    assert_refused(",\"limit\":{\"files\":5}", "there is no limit 'files'");
+    assert_refused(",\"limit\":{\"files\":5}", "unknown limit 'files'");
     assert_refused(",\"limit\":{\"nofile\":\"4K\"}",
                    "limit 'nofile' = '4K' is neither a number nor");
     assert_refused(",\"limit\":{\"as\":-1}", "neither a number (64K, 2G) nor");
     assert_refused(",\"memory\":\"much\"", "not a size such as");
     assert_refused(",\"memory\":\"unlimited\"", "not a size such as");
-    assert_refused(",\"pids\":0", "not a number it can be");
-    assert_refused(",\"pids\":\"1K\"", "not a number it can be");
-    assert_refused(",\"cpu_weight\":10001", "not a number it can be");
-    assert_refused(",\"sandbox\":\"maybe\"", "none of off|on");
+    assert_refused(",\"pids\":0", "not a number in its range");
+    assert_refused(",\"pids\":\"1K\"", "not a number in its range");
+    assert_refused(",\"cpu_weight\":10001", "not a number in its range");
+    assert_refused(",\"sandbox\":\"maybe\"", "not one of off|on");
     assert_refused(",\"kill_metod\":\"term\"", "did you mean 'kill_method'?");
 }
 
