@@ -1,4 +1,4 @@
-# Many at once: a line in, a line out, in their order.
+# A batch prints one line for each input line, in the same order.
 $ pointsman -q init
 $ printf '%s\n' '{"id":"b1","command":["true"]}' 'nonsense' '{"id":"b2","command":["true"],"after":["b1"]}' '{"id":"b1","command":["true"]}' '{"id":"b3","comand":["x"]}' | pointsman submit --batch
 | b1
@@ -8,7 +8,7 @@ $ printf '%s\n' '{"id":"b1","command":["true"]}' 'nonsense' '{"id":"b2","command
 | error: unknown key 'comand', did you mean 'command'?
 ! pointsman: 2 of 5 lines were rejected: see the errors above
 = 65
-# What an option would say of one job is not left aside without a word.
+# Options for a single job are refused, not ignored.
 $ echo '{"command":["true"]}' | pointsman submit --batch --hold
 ! pointsman: --hold cannot be used with --batch: write it into the lines
 = 64
@@ -26,7 +26,7 @@ $ printf '{"id":"b4","command":["true"],"node":"local"}' | pointsman submit --ba
 $ pointsman daemon all --until-idle
 $ pointsman list --json state:done | wc -l
 | 3
-# Bulk orders count first.
+# Bulk commands first print the number of jobs.
 $ for i in 1 2 3; do pointsman submit --hold --id h$i -- false; done
 | h1
 | h2
@@ -46,7 +46,7 @@ $ pointsman wait h1 h2 h3
 ! h2: operator, exit code 143
 ! h3: operator, exit code 143
 = 143
-# A registry that is whole is not made anew at the price of what lies in it alone.
+# An intact registry is not rebuilt if data that only it holds would be lost.
 $ pointsman fsck --rebuild
 ! pointsman: cannot rebuild the registry: '.../ctrl/registry.db' is intact and holds commands, settings or schedules that exist nowhere else; back it up and move it away first
 = 100

@@ -1,4 +1,4 @@
-# When next? No base is needed.
+# The next instants of an item; no base is needed.
 $ pointsman cron next --zone America/Los_Angeles --from 1362909540 --count 3 '{"minute":{},"dst_fixes":["unskip","repeat_use_both"]}'
 | 2013-03-10T01:59:00-08:00
 | 2013-03-10T01:59:59-08:00
@@ -13,7 +13,7 @@ $ pointsman cron next --from 0 '{"epoch":[2700,5400]}' --count 5 --json
 | {"epoch":5400,"at":"1970-01-01T01:30:00+00:00"}
 $ pointsman cron next --zone UTC --from 5401 '{"epoch":[2700,5400]}'
 | none
-# Mistakes are told with their place, and what was perhaps meant.
+# Errors show the position and a suggestion.
 $ pointsman cron next --zone UTC '{"hour": 3, "minute": 0}'
 ! pointsman: line 1, column 1: key 'dst_fixes' is missing: it says what happens to times that the clock skips or shows twice, for example {"hour": 3, "minute": 0, "dst_fixes": ["unskip", "repeat_use_only_early"]}
 = 65
@@ -41,13 +41,13 @@ $ pointsman cron next --from 99999999999999 '@daily'
 $ pointsman cron next
 ! pointsman: 'cron next' needs an item, ...
 = 64
-# In words.
+# Explanations in words.
 $ pointsman cron explain '{"hour":[10,20],"minute":0,"day_of_week":"Tue","dst_fixes":["skip","repeat_use_both"]}'
 | at 10:00 and 20:00 on Tuesday. When clocks change, a time that is skipped does not fire; a time that occurs twice fires both times.
 $ pointsman cron explain '*/5 9-17 * * Mon-Fri'
 | {"minute": {"period": 5}, "hour": {"start": 9, "end": 17}, "day_of_week": {"start": "Mon", "end": "Fri"}, "dst_fixes": ["skip", "repeat_use_both"]}
 | every 5 minutes of hours 9 to 17 on Monday to Friday. When clocks change, a time that is skipped does not fire; a time that occurs twice fires both times.
-# What may surprise.
+# Warnings about surprising patterns.
 $ pointsman cron check --zone MST-07 --from 0 '* 3 * * *'
 | note: zone 'MST-07' has the offset +07:00 then
 | warning: in a POSIX TZ string the sign counts westwards: 'MST-07' is east of Greenwich; write -07:00 if the opposite was meant
@@ -65,7 +65,7 @@ $ pointsman cron check --zone Europe/London --from 1767225600 '30 1 * * *'
 $ pointsman cron check --zone UTC --from 4102444800 '{"minute":0,"year":2090,"dst_fixes":["skip","repeat_use_both"]}'
 | warning: never fires after 2100-01-01T00:00:00+00:00
 = 1
-# A batch: one line of answer for each line.
+# A batch prints one line for each input line.
 $ printf '%s\n' '{"zone":"America/Los_Angeles","from":1362909540,"item":{"minute":3,"dst_fixes":["unskip","repeat_use_both"]}}' '{"zone":"UTC","from":6,"item":{"epoch":5}}' '{"zone":"Nowhere","from":0,"item":{"epoch":5}}' 'nonsense' '' '{"zone":"UTC","from":"1970-01-01T00:00:01Z","item":"@daily"}' '{"zone":"UTC","from":1e400,"item":"@daily"}' '{"zone":"UTC","item":"@daily"}' | pointsman cron next --batch
 | 1362909599
 | none
@@ -78,7 +78,7 @@ $ printf '%s\n' '{"zone":"America/Los_Angeles","from":1362909540,"item":{"minute
 $ (head -c 2000000 /dev/zero | tr '\0' x; echo; echo '{"zone":"UTC","from":1,"item":"@daily"}') | pointsman cron next --batch
 | error: a line of more than 1 MiB
 | 86400
-# What becomes of it when clocks are disturbed.
+# Simulated disturbances of the clocks.
 $ pointsman cron simulate --zone America/Los_Angeles --from 2026-03-06T09:58:20-08:00 --max-shift 150 --step 'wait 10m' --step 'suspend 15m' --step 'suspend 1h, set -1h' --step 'set -2m' --step 'wait 5m' '*/5 * * * *'
 | 2026-03-06T09:58:20-08:00  wait 10m
 |   2026-03-06T10:00:00-08:00  fires

@@ -1,9 +1,9 @@
-# Seed 001 as a script of its time would use it: tarballs made by hand, moved
-# into place with mv, and three daemons apart from each other.
+# The drop directories as a script uses them (doc/origins.md): tarballs are
+# written by hand and moved into place with mv, and three separate daemons run.
 $ git init -q --bare -b main project.git
 $ git init -q -b main work && cd work && echo 1 >a && git add a && git commit -qm one && git push -q ../project.git main
 $ pointsman -q init --target main=project.git
-# The seed knows no ##base and overwrites; by default that is a conflict.
+# Sets without ##base overwrite files here; by default that is a conflict.
 $ sed -i 's/^blind = unchanged/blind = allow/' .pointsman/pointsman.conf && grep -c '^blind = allow' .pointsman/pointsman.conf
 | 1
 $ cd .pointsman && ls -d tmp data prequeue queue staging pending run done fail term abandon reject log ctrl | wc -l
@@ -13,7 +13,7 @@ $ cd .pointsman/ctrl && ls *_fifo
 | exec_fifo
 | prequeue_fifo
 | queue_fifo
-# mkset CSID SECONDS CLASS FILE [SECTION LINE]: the tarball of the seed.
+# mkset CSID SECONDS CLASS FILE [SECTION LINE]: writes a tarball and its marker.
 $ printf '%s\n' 'set -e; b=.pointsman; n=$1_@40000000$200000000_17_here_$3; mkdir -p t/lroot; rm -rf t/*; mkdir t/lroot; echo $1 >t/lroot/$4' 'printf "##movetype\n$3\n##target\nmain\n##files\n$4\n" >t/meta; [ -z "$5" ] || printf "$5\n$6\n" >>t/meta; tar -C t -cf $b/tmp/$n meta lroot' 'mv $b/tmp/$n $b/data/$n; : >$b/tmp/$n; mv $b/tmp/$n $b/prequeue/$n' >mkset
 $ sh mkset C1 44332a01 DC f
 $ sh mkset C2 44332a02 DC g '##dependencies' C1
@@ -24,7 +24,7 @@ $ ls .pointsman/prequeue | cut -d_ -f1
 | C2
 | C3
 | C4
-# Step 2: from prequeue/ to queue/, state Q.
+# The prequeue daemon moves sets from prequeue/ to queue/, state Q.
 $ pointsman daemon prequeue --once
 $ ls .pointsman/prequeue | wc -l
 | 0
@@ -35,7 +35,7 @@ $ ls .pointsman/queue | cut -d_ -f1
 | C4
 $ pointsman list --json | grep -c '"state":"Q"'
 | 4
-# Steps 3 and 4: in priority order; f is touched by C3 before C1.
+# The queue daemon works in priority order: C3 touches f before C1 does.
 $ pointsman daemon queue --once
 $ ls .pointsman/pending | cut -d_ -f1
 | C3
@@ -52,7 +52,7 @@ $ pointsman why C1
 $ pointsman why C2
 | C2: dependency C1 is staged...
 | ...
-# Steps 6 and 8: as many as asked for, the emergency first.
+# The exec daemon runs as many jobs as --jobs says, the emergency first.
 $ pointsman daemon exec --until-idle --jobs 1
 $ ls .pointsman/done | cut -d_ -f1
 | C4
@@ -83,21 +83,21 @@ $ cut -d' ' -f3-4 .pointsman/log/C2 | tail -n +2
 | S P
 | P X
 | X D
-# A file moved by hand to term/ is a cancel.
+# Moving a file to term/ by hand cancels the set.
 $ sh mkset C5 44332a05 DC k
 $ pointsman daemon prequeue --once
 $ mv .pointsman/queue/C5_* .pointsman/term/
 $ pointsman daemon queue --once
 $ pointsman list --json C5 | grep -c '"state":"T"'
 | 1
-# What cannot be a set is put aside, with the reason.
+# A file that is not a set goes to reject/, with the reason.
 $ : >.pointsman/prequeue/nonsense
 $ pointsman daemon prequeue --once
 ! ...
 $ ls .pointsman/reject
 | nonsense
 | nonsense.why
-# What lies in prequeue/ together goes by class, whoever is looked at first.
+# Sets that are in prequeue/ together are ordered by class, not by arrival.
 $ sh mkset D1 44332a06 DC l && sh mkset D2 44332a07 DC m && sh mkset D3 44332a08 BF n && sh mkset D4 44332a09 EM o
 $ pointsman daemon all --until-idle
 $ git -C project.git log -4 --format='%(trailers:key=CS-Id,valueonly,separator=%x20)' main
@@ -105,7 +105,7 @@ $ git -C project.git log -4 --format='%(trailers:key=CS-Id,valueonly,separator=%
 | D1
 | D3
 | D4
-# One of each daemon, and they tell each other: nobody waits for a poll.
+# The daemons trigger each other, so that none waits for its next poll.
 $ sed -i 's/^# poll = 10$/poll = 3600/' .pointsman/pointsman.conf && grep -c '^poll' .pointsman/pointsman.conf
 | 1
 & pointsman daemon exec until .pointsman/ctrl/exec.pid

@@ -1,4 +1,4 @@
-# The first minute: a base, a command, what became of it.
+# The first minute: a base, a command, and its result.
 $ pointsman init
 ! created base '.pointsman'; try: pointsman run -- echo hello
 $ pointsman list

@@ -7,7 +7,7 @@ $ pointsman cron import --dry-run --system --zone UTC --from 2026-03-02T10:00:00
 | crontab-test-2 2026-03-08T06:47:00+00:00
 | crontab-test-3 2026-04-01T06:52:00+00:00
 $ pointsman cron list
-# Lines of manuals: crontab(5) of Vixie's cron, POSIX, AIX, and others.
+# Examples from manuals: crontab(5) of Vixie cron, POSIX, AIX, and others.
 $ printf '%s\n' '5 0 * * *       $HOME/bin/daily.job >> $HOME/tmp/out 2>&1' >>lines
 $ printf '%s\n' '15 14 1 * *     $HOME/bin/monthly' >>lines
 $ printf '%s\n' '0 22 * * 1-5    mail -s "10pm" joe%Joe,%%Where are your kids?%' >>lines
@@ -53,7 +53,7 @@ $ pointsman cron import --dry-run --zone UTC --from 2026-03-02T10:00:00Z lines |
 | 2026-04-01T00:00:00+00:00
 | 2027-01-01T00:00:00+00:00
 | 2026-03-02T10:01:00+00:00
-# They run in a shell, with what was set above them, and get their input.
+# The commands run in a shell, with the variables and the input of the crontab.
 $ printf '%s\n' 'GREETING = "good day"' 'CRON_TZ=Asia/Tokyo' '0 0 1 1 * echo "$GREETING"; cat >got; echo 100\%%one%two' >mine
 $ HOME="$PWD" pointsman cron import --prefix my mine | cut -f 1,3 | tr '\t' ' '
 | my-echo 0 0 1 1 *
@@ -68,7 +68,7 @@ $ pointsman logs j<ID>
 $ cat got
 | one
 | two
-# Lines that are wrong are told; the others are added.
+# Invalid lines are reported; the others are added.
 $ printf '0 0 1 1 * true\n61 * * * * true\n@reboot true\n0 0 1 1 *\n30 6 * * * true\n' >wrong
 $ pointsman cron import wrong | cut -f 1
 | wrong-true

@@ -1,4 +1,4 @@
-# What newcomers do, and what they are told.
+# Mistakes of new users, and the errors they get.
 $ pointsman list
 ! pointsman: ...
 = 78
@@ -71,7 +71,7 @@ $ pointsman submit --id 'a b' -- true
 $ pointsman submit --id '' -- true
 ! pointsman: '' is not an id (...
 = 65
-# What cannot be kept as it is, is not kept as something else.
+# Values that cannot be stored exactly are refused.
 $ pointsman submit -- rm "$(printf 'a\377')"
 ! pointsman: an argument is not UTF-8 text: 'a\xff'
 = 65
@@ -140,7 +140,7 @@ $ pointsman cancel one
 $ pointsman wait one
 ! one: operator, exit code 143
 = 143
-# What cannot be written is told, whichever command says it and when it leaves.
+# Every command reports that it cannot write its output.
 $ pointsman status one >/dev/full
 ! pointsman: cannot write to standard output: No space left on device
 = 73
@@ -167,7 +167,7 @@ $ pointsman logs @last >/dev/full
 $ (pointsman run -- seq 200000; echo $? >&2) | head -1
 | 1
 ! 141
-# What one wrote steers nobody's terminal and forges no line of the history.
+# Submitted text cannot control a terminal or forge a line of the history.
 $ pointsman submit --id steer -- printf "$(printf 'a\033[31m\nb')"
 | steer
 $ pointsman cancel --because "$(printf 'no\n\033[1mmore')" steer

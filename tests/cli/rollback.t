@@ -1,4 +1,4 @@
-# Taking change sets back, with what was built on them.
+# Rolling back change sets, with the sets that depend on them.
 $ git init -q --bare -b main project.git
 $ git init -q -b main work && cd work && echo 1 >a && git add a && git commit -qm one && git push -q ../project.git main
 $ pointsman -q init --target main=project.git
@@ -9,7 +9,7 @@ $ sh make C2 c --depends C1 && pointsman daemon all --until-idle
 | C2
 $ sh make C3 d --depends C2 && pointsman hold C3 && pointsman daemon all --until-idle
 | C3
-# Who needs whom, at any depth.
+# Dependencies at any depth.
 $ pointsman dependents C1
 | dependency ... C2 ...
 $ pointsman dependents --tree C1
@@ -22,7 +22,7 @@ $ pointsman depends --tree C3
 |     C1  done
 $ pointsman depends --tree --json C3 | tail -1
 | {"id":"C1","depth":2,"of":"C2","state":"D","again":false}
-# Nothing changes by looking.
+# A preview changes nothing.
 $ pointsman rollback --preview C1
 | C1  done, is reverted
 |   C2  done, is reverted
@@ -39,7 +39,7 @@ $ pointsman rollback C9
 ! pointsman: no job 'C9'...
 = 66
 $ pointsman list --json --all class:RB
-# The deed.
+# The rollback.
 $ pointsman rollback --because 'b is wrong' C1
 | <RB>
 ! rollback <id>: 2 reverted, 1 abandoned, 0 stopped
@@ -61,7 +61,7 @@ $ pointsman list --all
 | ... done ... b is wrong
 $ pointsman history C1 | tail -1
 | ... C1 rolled-back rolled-back daemon:scheduler: ...
-# What needs it now fails; rolling it back again has nothing to do.
+# A set that depends on it fails now; a second rollback has nothing to do.
 $ sh make C4 e --depends C1 && pointsman daemon all --until-idle
 | C4
 $ pointsman wait C4
@@ -87,7 +87,7 @@ $ git -C project.git ls-tree --name-only main
 | c
 $ pointsman fsck
 ! 6 change sets, ... events, 0 problems
-# What became of them all.
+# The results of all sets.
 $ pointsman report
 | DAY  CLASS  TARGET  JOBS  SUBMITTED  IN PROGRESS  APPLIED  FAILED  TERMINATED  BACK  ...
 | -    RB     main    2     0          0            1        0       0           1     ...
@@ -97,7 +97,7 @@ $ pointsman report --json --by day | wc -l
 $ pointsman report --by week
 ! pointsman: 'by' takes day, class and target, not 'week'
 = 64
-# Who depends on whom, for any cdb tool.
+# The dependencies, exported for any cdb tool.
 $ pointsman export-cdb out
 ! 6 change sets of 1 target
 $ cdb -q out/main/deps.cdb sC1
@@ -114,14 +114,14 @@ $ cdb -d -m out/main/deps.cdb | sort
 | dC4 C1
 | sC1 C2
 | sC2 C3
-# Of a target without such sets it says so too, in place of what it said.
+# The file of a target without such sets is replaced by an empty one.
 $ pointsman export-cdb --since 2100-01-01T00:00:00Z out
 ! 0 change sets of 1 target
 $ cdb -q out/main/deps.cdb sC1
 = 100
 $ cdb -d out/main/deps.cdb
 |
-# When would a set start?
+# The order in which sets will start.
 $ sh make C6 x && sh make C7 x && pointsman daemon prequeue --once && pointsman daemon queue --once
 | C6
 | C7

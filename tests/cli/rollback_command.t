@@ -20,13 +20,13 @@ $ pointsman -q rollback A2
 $ pointsman daemon all --until-idle && pointsman wait <R1> && tail -2 log
 | out A3
 | out A2
-# The rollback taken back: in again, oldest first. And once more, out.
+# A rollback of the rollback applies the sets again, oldest first.
 $ pointsman -q rollback <R1>
 | <R2>
 $ pointsman daemon all --until-idle && pointsman wait <R2> && tail -2 log
 | in A2
 | in A3
-# A rollback of that and of a set it put in: each goes out once.
+# A rollback of that rollback and of a set it restored: each is undone once.
 $ pointsman -q rollback <R2> A3
 | <R3>
 $ pointsman daemon all --until-idle && pointsman wait <R3> && tail -n +8 log
@@ -37,7 +37,7 @@ $ pointsman list --all id:A1,A2,A3
 | A1 ... done ...
 | A2 ... rolled back ...
 | A3 ... rolled back ...
-# One whose command fails: it says for which, and what was undone before.
+# If the command fails, the error names the set and the sets undone before it.
 $ touch sick && pointsman -q rollback A1
 | <R4>
 $ pointsman daemon all --until-idle
@@ -46,7 +46,7 @@ $ pointsman wait <R4>
 = 1
 $ pointsman status A1 | grep -e ^state -e rolled
 | state       done ...
-# Without a `revert` command there is no way back.
+# Without a `revert` command, sets cannot be rolled back.
 $ sh make B1 oneway && pointsman daemon all --until-idle
 | B1
 $ pointsman rollback --preview B1
@@ -62,7 +62,7 @@ $ pointsman wait <R5>
 = 1
 $ pointsman status B1 | grep ^state
 | state       done ...
-# One that takes longer than the target's time is ended.
+# A `revert` command that takes longer than the target's timeout is killed.
 $ printf '[target "slow"]\ncommand = true\nrevert = sleep 3600\ntimeout = 1\n' >.pointsman/conf.d/slow.conf
 $ sh make S1 slow && pointsman daemon all --until-idle && pointsman -q rollback S1
 | S1
@@ -73,15 +73,15 @@ $ pointsman wait <R6>
 = 1
 $ pointsman status S1 | grep ^state
 | state       done ...
-# A rollback is not tried again either, and cannot be packed.
+# A rollback cannot be retried or packed.
 $ pointsman retry <R6>
 ! pointsman: job '<R6>' is a rollback, which cannot be retried; submit a new one with `rollback`
 = 100
-# Sets of two targets do not go back as one.
+# One rollback cannot cover sets of two targets.
 $ rm sick && pointsman rollback A1 B1
 ! pointsman: rb-target: 'B1' belongs to target 'oneway', this rollback to 'live': submit a rollback for each target
 = 100
-# Nor what another target was built on.
+# A set that a set of another target depends on cannot be rolled back.
 $ sh make B2 oneway --depends A1 && pointsman daemon all --until-idle && pointsman rollback A1
 | B2
 ! pointsman: rb-target: 'B2' of target 'oneway' depends on what is to be rolled back: roll it back first

@@ -1,4 +1,4 @@
-# Rollbacks handed in as tarballs, and what is wrong with them.
+# Rollbacks submitted as tarballs, and their errors.
 $ git init -q --bare -b main project.git
 $ git init -q -b main work && cd work && echo 1 >a && git add a && git commit -qm one && git push -q ../project.git main
 $ pointsman -q init --target main=project.git && mkdir -p .pointsman/conf.d && printf '[queue]\nrollback-max = 2\n[target "other"]\ncommand = true\n' >.pointsman/conf.d/more.conf
@@ -9,7 +9,7 @@ $ sh make C1 main && sh make C2 main --depends C1 && sh make C3 main --depends C
 | C2
 | C3
 | O1
-# Each fails with one line, and nothing was done.
+# Each rollback fails with one line and changes nothing.
 $ sh rb 1 main C77 && sh rb 2 main O1 && sh rb 3 main C1 && sh rb 4 main C3 C88 && pointsman daemon all --until-idle
 | R01
 | R02
@@ -38,7 +38,7 @@ $ git -C project.git ls-tree --name-only main
 | C2
 | C3
 | a
-# Some never come in.
+# Some rollbacks are not admitted.
 $ sh rb 5 nope C1
 ! pointsman: ...unknown-target: no target 'nope' is configured in pointsman.conf
 = 100
@@ -48,14 +48,14 @@ $ sh rb 6 main R06
 $ sh rb 7 main ''
 ! pointsman: ...a rollback (RB) names the sets to roll back in ##dependencies, which is empty
 = 100
-# What is out already is noted; the rest goes.
+# Sets that are rolled back already are noted; the others are rolled back.
 $ sh rb 8 main C3 && pointsman daemon all --until-idle && pointsman wait R08
 | R08
 $ sh rb 9 main C3 && pointsman daemon all --until-idle && pointsman wait R09
 | R09
 $ pointsman status R09 | grep ^reason
 | reason      rb-nothing: nothing to roll back: 'C3' is already rolled back by 'R08'
-# C2 goes too. C3 would not come in again without it, but with it.
+# C2 is rolled back too. C3 can be restored together with C2, but not alone.
 $ pointsman -q rollback C2 --because 'it was no good'
 | <R>
 $ pointsman daemon all --until-idle && pointsman wait <R>

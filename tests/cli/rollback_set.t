@@ -1,4 +1,4 @@
-# Taking back what is in the way of others, or of another kind.
+# Rollbacks that conflict with other sets, and rollbacks of other kinds of jobs.
 $ git init -q --bare -b main project.git
 $ git init -q -b main work && cd work && seq 5 >a && git add a && git commit -qm one && git push -q ../project.git main
 $ pointsman -q init --target main=project.git
@@ -11,7 +11,7 @@ $ sh make C9 a nine && pointsman daemon all --until-idle
 | C9
 $ sh make C3 c three --depends C1 && pointsman hold C3 && pointsman daemon all --until-idle
 | C3
-# A later set changed the same file: it is named, and nothing is done.
+# A later set changed the same file: the error names it, and nothing changes.
 $ git -C project.git rev-parse main >before
 $ pointsman rollback --preview C1
 | C1  done, is reverted
@@ -39,11 +39,11 @@ $ pointsman list --all id:C1,C2,C3,C9
 | C2 ... done ...
 | C9 ... done ...
 | C3 ... queued, held ... rb-undone ...
-# What was put back goes on.
+# The restored set continues.
 $ pointsman release C3 && pointsman daemon all --until-idle && pointsman wait C3
 $ pointsman status C3 | grep ^state
 | state       done ...
-# Whoever changed the same file later comes along when asked.
+# With deps+files, later sets that changed the same files are included.
 $ pointsman rollback --preview --closure deps+files C1
 | C1  done, is reverted
 |   C2  done, is reverted
@@ -62,7 +62,7 @@ $ git -C project.git show main:a
 | 3
 | 4
 | 5
-# A rollback of the rollback puts all in again; a rollback of that, all out.
+# A rollback of the rollback restores all sets; a rollback of that removes them.
 $ pointsman -q rollback <R2>
 | <R3>
 $ pointsman daemon all --until-idle && pointsman wait <R3>
@@ -70,7 +70,7 @@ $ git -C project.git show main:a
 | nine
 $ sh make C4 d four --depends C2 && pointsman daemon all --until-idle && pointsman wait C4
 | C4
-# What was built on them meanwhile goes with them.
+# Sets that were built on them meanwhile are included.
 $ pointsman rollback --preview <R3>
 | <R3>  done, is reverted
 |   C3  done, is reverted
@@ -94,7 +94,7 @@ $ pointsman list --all id:C1,C2,C3,C4,C9
 | C4 ... rolled back ...
 $ pointsman fsck
 ! 9 change sets, ... events, 0 problems
-# What cannot be meant.
+# Invalid arguments.
 $ pointsman rollback C77 C1
 ! pointsman: no job 'C77'...
 = 66

@@ -1,4 +1,4 @@
-# run without a server: this process does the work.
+# `run` without a server: the process itself runs the job.
 $ pointsman -q init
 $ pointsman run -- echo hello
 | hello
@@ -33,7 +33,7 @@ $ pointsman run -- 'echo one; echo two'
 $ pointsman run --timeout 1 -- sleep 100
 ! pointsman: <id>: timeout...
 = 143
-# A temporary answer ends it, unless somebody asked for more.
+# A temporary failure ends the job, unless retries were requested.
 $ pointsman run -- sh -c 'exit 75'
 ! pointsman: <id>: temp-ended: ...
 = 75
@@ -42,7 +42,7 @@ $ pointsman run -q -- sh -c 'exit 111'
 $ pointsman run --retries 1 -- sh -c 'echo x >>tries; test $(wc -l <tries) = 2'
 $ wc -l <tries
 | 2
-# What it finds around itself.
+# The environment of a job.
 $ pointsman run --env A=1 --env B=2 -- sh -c 'echo $A$B $POINTSMAN_ATTEMPT'
 | 12 1
 $ X=y pointsman run --env X -- sh -c 'echo $X'
@@ -54,7 +54,7 @@ $ umask 027; pointsman run -- sh -c umask
 $ mkdir sub; cd sub; pointsman run -- pwd
 | .../sub
 $ pointsman run -- cat
-# An array: each line a task.
+# An array has one task for each line.
 $ printf 'one\n\ntwo\n' >list; pointsman run --array list -- echo [ {} ] | sort
 | [ one ]
 | [ two ]

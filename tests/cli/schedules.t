@@ -1,10 +1,10 @@
-# A command that is repeated on time; no server yet.
+# A command that runs on a schedule; no server runs yet.
 $ pointsman -q init
 $ pointsman cron add --zone Europe/London nightly '30 2 * * *' -- echo good night
 $ pointsman cron list
 | NAME     NEXT ...
 | nightly  ...T02:30:00+... 30 2 * * * Europe/London  echo good night
-# The same again is the same; another of that name is refused.
+# The same schedule can be added again; a different one of this name cannot.
 $ pointsman cron add --zone Europe/London nightly '30 2 * * *' -- echo good night
 $ pointsman cron add nightly '* * * * *' -- true
 ! pointsman: a schedule of that name already exists; use --replace to replace it
@@ -14,7 +14,7 @@ $ pointsman cron list | tail -1
 | nightly  paused ... echo good night
 $ pointsman cron remove nightly
 $ pointsman cron list
-# What cannot be a schedule.
+# Invalid schedules.
 $ pointsman cron add nightly '{"minute": 0, "dst_fixes": ["skip", "repeat_use_both"]}' -- true
 ! pointsman: the item of a schedule must say how many seconds late it may fire; write {"max_shift_seconds_for_unskip_and_do_not_repeat": 3600, "minute": 0, "dst_fixes": ["skip", "repeat_use_both"]}
 = 65
@@ -36,8 +36,8 @@ $ pointsman cron add n '* * * * *'
 $ pointsman cron run nihgtly
 ! pointsman: no schedule 'nihgtly'
 = 66
-# Three instants of the year 2001 that nobody saw: late, but not too late for
-# this one, and each fires once. The second time there is nothing left.
+# Three missed instants of the year 2001: they are late, but within --max-shift,
+# so each fires once. The second daemon has nothing left to do.
 $ pointsman cron add --since 2001-01-01T00:00:00Z --max-shift 365d --overlap allow late '{"epoch": {"start": 978307210, "end": 978307230, "period": 10}}' -- echo once
 $ pointsman cron list --json late | tr , '\n' | grep -e '"next"' -e fired
 | "next":null
@@ -46,12 +46,12 @@ $ pointsman daemon all --until-idle
 $ pointsman cron list --json late | tr , '\n' | grep -e fired -e left_out
 | "fired":0
 | "left_out":3
-# One that is over is no schedule any more, and doctor says so.
+# doctor reports a schedule that never fires again.
 $ pointsman doctor | grep schedule
 | no   schedule       late never fires again; see `pointsman cron check` and `cron list`
 ! pointsman: the base has problems, see above
 $ pointsman cron remove late
-# Within max_shift it is made up for. NOW is some minutes ago.
+# Instants missed within --max-shift fire late. The first was 3 minutes ago.
 $ date -u -d '-3 min' +%Y-%m-%dT%H:%M:30Z >then
 $ pointsman cron add --since "$(cat then)" --max-shift 1h --overlap allow makeup '* * * * *' -- echo made up
 $ pointsman daemon all --until-idle
@@ -61,7 +61,7 @@ $ pointsman cron pause makeup
 $ pointsman list --all --json | sed 's/.*"id":"\(makeup[^"]*\)".*/\1/' | sort | uniq -d
 $ pointsman logs $(pointsman list --all --json | sed -n 's/.*"id":"\(makeup[^"]*\)".*/\1/p' | head -1)
 | made up
-# missed = skip only tells.
+# missed = skip only reports the missed instants.
 $ pointsman cron add --since "$(cat then)" --max-shift 1h --missed skip told '* * * * *' -- echo never
 $ pointsman daemon clock --once
 $ pointsman cron pause told
@@ -69,7 +69,7 @@ $ pointsman cron list --json told | grep -c '"fired":0'
 | 1
 $ pointsman events --json | grep '"reason":"skip"' | grep -c 'no server was running, and missed = skip'
 | 1
-# By hand, and why it is there.
+# A job started by hand, and its origin.
 $ pointsman cron add hand '0 0 1 1 *' -- echo by hand
 $ pointsman cron run hand
 | j<ID>
@@ -81,12 +81,12 @@ $ pointsman status j<ID> | grep '^submitted '
 | submitted   by ... (schedule hand, run by hand)
 $ pointsman cron list --json hand | tr , '\n' | grep '"last"'
 | "last":"D"}
-# It is part of a backup.
+# A backup contains the schedules.
 $ pointsman backup saved.tar
 $ pointsman --base other restore saved.tar
 $ pointsman --base other cron list hand | tail -1
 | hand  ... D ... 0 0 1 1 *  echo by hand
-# A server takes a new one up at once.
+# A server uses a new schedule at once.
 & pointsman serve --listen off until .pointsman/ctrl/sock
 $ pointsman cron add --max-shift 1m tick '{"epoch": {"period": 1}}' -- true
 $ until pointsman list --all --json | grep -q '"id":"tick\..*"state":"D"'; do :; done
@@ -94,7 +94,7 @@ $ pointsman cron pause tick
 $ pointsman list --all --json | grep '"id":"tick\.' | sed 's/.*"id":"\([^"]*\)".*/\1/' | sort | uniq -d
 $ pointsman history $(pointsman list --all --json | sed -n 's/.*"id":"\(tick[^"]*\)".*/\1/p' | head -1) | head -1
 | ... admitted schedule:tick: schedule tick at ...
-# The job before has not ended.
+# The previous job has not ended.
 $ pointsman cron add --max-shift 1m slow '{"epoch": {"period": 1}}' -- sleep 1000
 $ until pointsman events --json | grep '"id":"slow"' | grep -q '"reason":"overlap"'; do :; done
 $ pointsman cron pause slow
@@ -105,7 +105,7 @@ $ pointsman cron add --max-shift 1m --overlap replace again '{"epoch": {"period"
 $ until pointsman list --all --json | grep '"id":"again\.' | grep -q '"state":"T"'; do :; done
 $ pointsman cron pause again
 $ pointsman cancel --match 'again' --yes >counted
-# Those of the configuration.
+# Schedules in the configuration.
 $ printf '[schedule "conf"]\nitem = 0 4 * * 7\nzone = Asia/Tokyo\nrun = echo from the file\n' >>.pointsman/pointsman.conf
 $ pointsman -q config check | grep -A3 schedule
 | [schedule "conf"]

@@ -1,4 +1,4 @@
-# The same verbs, answered by a server.
+# The same commands with a server.
 $ pointsman -q init
 & pointsman serve --listen off until .pointsman/ctrl/sock
 $ pointsman status | tail -1
@@ -53,14 +53,14 @@ $ pointsman file db | tail -1
 $ pointsman set queue.concurrency 7
 $ pointsman settings | grep concurrency
 | queue.concurrency      7            set ...
-# It holds from now on, in the server that runs.
+# The running server uses the new setting at once.
 $ pointsman set queue.concurrency 1
 $ pointsman submit --id only -- sleep 100
 | only
 $ until pointsman list --json only | grep -q '"state":"X"'; do :; done
 $ pointsman submit --id next -- true
 | next
-# Where all before it were short it may be handed over too early, for a moment.
+# If all earlier jobs were short, the job may be handed over early for a moment.
 $ until pointsman why next | grep -q slot; do :; done
 $ pointsman why next
 | next: slot: all 1 are busy (1 running); see [queue] concurrency
@@ -69,7 +69,7 @@ $ pointsman wait next
 $ pointsman set queue.concurrency
 $ pointsman settings | grep concurrency
 | queue.concurrency      4            default ...
-# What runs says how far it is.
+# A running job reports its progress.
 $ pointsman submit --id live -- sh -c 'echo "40 linking" >&4; sleep 100'
 | live
 $ until pointsman status live | grep -q progress; do :; done; pointsman status live | grep -o 'progress .*'
@@ -77,8 +77,8 @@ $ until pointsman status live | grep -q progress; do :; done; pointsman status l
 $ pointsman cancel live; pointsman wait live
 ! live: operator..., exit code <n>
 = 143
-# Who searches in a large output without finding anything keeps nobody from his
-# turn. (A slow submit is behind it by itself: then once more.)
+# A search through a large output does not block other callers. (If the submit
+# itself was slow, the test is repeated.)
 $ pointsman run --id large -- sh -c 'yes | head -c 60000000' >large; wc -c <large
 | 60000000
 $ for turn in 1 2 3 4 5; do rm -f over; (pointsman logs --grep nothing large; : >over) & g=$!; pointsman submit -- true >said; pointsman submit -- true >said; test ! -e over; kept=$?; wait $g; test $kept = 0 && break; done; echo $kept

@@ -1,4 +1,4 @@
-# Settings win over the file, at once, also while a server runs.
+# Settings override the file at once, also while a server runs.
 $ pointsman -q init
 $ pointsman set queue.concurrency 1
 $ pointsman settings | head -1

@@ -1,4 +1,4 @@
-# A new attempt under a new id serves who waits for the old one.
+# A set that supersedes another one satisfies the sets that depend on it.
 $ git init -q --bare -b main project.git
 $ git init -q -b main work && cd work && echo 1 >a && git add a && git commit -qm one && git push -q ../project.git main
 $ pointsman -q init --target main=project.git && mkdir -p .pointsman/conf.d && printf '[target "main"]\ncheck.good = sh -c "! grep -q bad *"\n' >.pointsman/conf.d/check.conf
@@ -8,23 +8,23 @@ $ sh make OLD b bad && sh make NEEDS c fine --depends OLD && sh make LATE d fine
 | NEEDS
 | LATE
 $ pointsman daemon prequeue --once && pointsman hold NEEDS && pointsman daemon all --until-idle
-# It fails, and with it who needs it; not yet who is held.
+# OLD fails, and so does the set that depends on it, but not the held one.
 $ pointsman list --all
 | ID ...
 | OLD ... failed ... check-failed ...
 | NEEDS ... held ...
 | LATE ... failed ... dep-failed ...
-# Who lives has no second attempt.
+# A set that has not ended cannot be superseded.
 $ sh make NEW b fine --supersedes NEEDS
 ! pointsman: bad-supersedes: it supersedes 'NEEDS', which is queued
 = 100
-# The new attempt waits too; who is let go meanwhile waits for it, by name.
+# The superseding set waits too; the released set waits for it by name.
 $ sh make AGAIN b bad --supersedes OLD && pointsman daemon prequeue --once && pointsman hold AGAIN && pointsman release NEEDS && pointsman daemon queue --once
 | AGAIN
 $ pointsman why NEEDS
 | NEEDS: dependency OLD is failed; its successor AGAIN must be done first
 | NEEDS: no queue role runs here...
-# It fails as well: a third one, in the chain, serves.
+# It fails as well; a third set in the chain satisfies the dependency.
 $ pointsman hold NEEDS && pointsman release AGAIN && pointsman daemon all --until-idle && pointsman wait AGAIN
 ! AGAIN: check-failed: ..., exit code 1
 = 1
@@ -41,10 +41,10 @@ $ git -C project.git log --reverse --format=%s main
 | one
 | Change b
 | Change c
-# Who comes later, and needs the first of them, is served at once.
+# A later set that depends on the first one can run at once.
 $ sh make MORE e fine --depends OLD && pointsman daemon all --until-idle && pointsman wait MORE
 | MORE
-# What serves is what others stand on: it goes back with them.
+# A rollback of the superseding set includes the sets that depend on the first.
 $ pointsman rollback --preview THIRD
 | THIRD  done, is reverted
 |   NEEDS  done, is reverted

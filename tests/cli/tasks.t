@@ -1,14 +1,14 @@
-# How a task is started, limited and ended.
+# How tasks are started, limited and ended.
 $ pointsman -q init
 $ pointsman run --limit nofile=37 --limit core=0 -- sh -c 'ulimit -n; ulimit -c'
 | 37
 | 0
 $ pointsman -q run --sandbox on -- sh -c 'echo x >../out' >said; test ! -e ../out
-# More files than the kernel ever grants.
+# More open files than the kernel allows.
 $ pointsman run --limit nofile=unlimited -- true
 ! pointsman: <id>: perm: cannot set limit 'nofile' to unlimited: ...
 = 127
-# What a terminal would obey is shown, and does nothing.
+# Terminal escapes are printed in an escaped form.
 $ pointsman run --id odd -- sh -c true "$(printf '\033[2J')"; pointsman status odd | grep what
 | what        sh -c true '\x1b[2J'
 $ pointsman run --kill-method shoot -- true
@@ -24,13 +24,12 @@ $ echo '{"command":["sh","-c","ulimit -n"],"limit":{"nofile":40}}' | pointsman s
 | j<ID>
 $ pointsman daemon all --until-idle; pointsman logs @last
 | 40
-# Of the time limit a deaf one hears by KILL. (It is over before a slow one is
-# deaf: then once more.)
+# The time limit kills a task that ignores TERM. (If the task was killed before
+# it ignored TERM, the test is repeated.)
 $ rm -f deaf; until [ -e deaf ]; do pointsman run --timeout 1 --kill-wait 10ms -- sh -c 'trap "" TERM; : >deaf; sleep 100' 2>said; s=$?; done; cat said >&2; exit $s
 ! pointsman: <id>: timeout...
 = 137
-# What is left of an attempt.
-# A status is the same as a word and as JSON.
+# A status line may be a word or JSON.
 $ pointsman run --id full1 -- sh -c 'echo temporary disk full >&3'
 ! pointsman: full1: temp-ended: disk full
 = 143
@@ -65,7 +64,7 @@ $ pointsman status @last
 | ...
 | used        CPU <s> s, memory <m> MiB
 | ...
-# As workers of Bistro start their tasks.
+# Arguments as Bistro workers pass them.
 $ pointsman run --id b1 --argv-style bistro -- sh -c 'echo "$1 $2"; echo "$3"; echo done >"$2"' x
 | local /dev/fd/3
 | {"id":"b1","path_to_node":["local"],"config":{},"resources_by_node":{},"worker_node":"local","worker_host":"..."}
@@ -75,7 +74,7 @@ $ printf 'n1\n' >nodes; pointsman submit --id b2 --argv-style bistro --array nod
 $ pointsman run --log-rate fast -- true
 ! pointsman: 'log_rate' = 'fast' is not a number in its range
 = 64
-# Of a long output what is looked for, in time that depends on its length only.
+# Searches in a long output.
 $ pointsman run --id g -- sh -c 'seq 1 30000; printf "the Last one"' >all; wc -l <all
 | 30000
 $ pointsman logs --grep '^(29|1)9{3}$' g
@@ -88,7 +87,8 @@ $ pointsman logs --grep '(a|a)*(a*)*b' g
 $ pointsman logs --grep '*' g
 ! pointsman: '*' is not a regular expression: nothing to repeat at character 1
 = 64
-# What is large is packed when it has ended; who reads sees no difference.
+# A large output is compressed when its attempt has ended; readers see no
+# difference.
 $ pointsman run --id packed -- sh -c 'seq 1 200000; printf "\033[1mend\033[0m"' >all; find .pointsman/attempts/files -name '*.zst' | wc -l; pointsman logs packed | cmp - all
 | 2
 $ pointsman logs --lines 100000-100001 packed; pointsman logs --tail 1 packed | wc -c; pointsman logs --grep '^77777$' packed; find .pointsman/attempts/files -type f ! -name '*.zst' -size +63k | wc -l
@@ -97,16 +97,16 @@ $ pointsman logs --lines 100000-100001 packed; pointsman logs --tail 1 packed | 
 | 11
 | 77777
 | 0
-# --kill is KILL alone, whoever runs the task: nothing of it hears a TERM. (Each
-# has a file of its own: when another one's is emptied is not known.)
+# --kill sends only KILL, never TERM, whichever process runs the task. (Each
+# case uses its own files.)
 $ pointsman run --id k1 -- sh -c 'trap "echo heard; exit 3" TERM; echo ready; while :; do sleep 0.05; done' >out 2>said & p=$!; until grep -qs ready out; do :; done; pointsman cancel --kill k1; wait $p; echo $?; cat out
 | 137
 | ready
 $ pointsman run --id k2 --kill-wait 1h -- sh -c 'trap "echo heard" TERM; echo ready; while :; do sleep 0.05; done' >k2 2>said & p=$!; until grep -qs ready k2; do :; done; pointsman cancel k2; until grep -q heard k2; do :; done; pointsman cancel --kill --match id:k2 --yes; wait $p; echo $?
 | 1
 | 137
-# Each line has its time and its stream; what is shown of it is asked for. Two
-# pipes tell no order of what was written before somebody read.
+# Each line of output has a time and a stream, which options select. Data that
+# was written to two pipes before the supervisor reads them has no order.
 $ pointsman run --id two -- sh -c 'read_was() { until pointsman logs two 2>/dev/null | grep -q "$1"; do :; done; }; printf par; read_was par; echo problem >&2; read_was problem; echo tial; echo last' 2>said >out; cat out; echo --; cat said
 | partial
 | last
@@ -126,7 +126,7 @@ $ pointsman logs --stream both two
 = 64
 $ pointsman run --id small -- sh -c 'echo err >&2' 2>said; pointsman logs --times small | cut -d ' ' -f 2-; pointsman logs --stream out small
 | err err
-# An output whose stamps are lost, or of a time before there were any, stays readable.
+# An output without stamps stays readable.
 $ rm .pointsman/attempts/files/*/*.stamps; pointsman logs --times two
 | - - parproblem
 | - - tial
